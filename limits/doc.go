@@ -1,0 +1,37 @@
+// Package limits says how much an agent may attempt: budgets for one agent, one
+// turn and one conversation, and a circuit breaker for each skill.
+//
+//	level         what is counted                      default          forgotten
+//	agent         proposals of one agent               5 (at most 20)   by EndAgent
+//	turn          agents dispatched; proposals         8; 30            by EndTurn
+//	conversation  proposals, in a sliding window       50 in 5 minutes  as the window slides
+//	skill         failures of the executor             3 in 60 s        30 s open, then one probe
+//
+// Make one [Limiter] over one [Store] and ask it once for every proposal,
+// before any rule has looked at it:
+//
+//	l, err := limits.New(limits.Config{}, limits.NewMemory(limits.MemoryOptions{}))
+//	v, err := l.Reserve(ctx, p)
+//	switch {
+//	case err != nil:          // the store could not answer: refuse, nothing runs
+//	case !v.OK:               // v.Code, v.RetryAfter: refuse, the model may read why
+//	case refusedByALaterGate: // l.Abandon(ctx, p.Skill, p.ID)
+//	default:                  // run, then l.Report(ctx, p.Skill, p.ID, worked)
+//	}
+//
+// A proposal uses its slot whether or not it is allowed later, so a model that
+// keeps trying refused calls runs out as fast as one whose calls succeed. All
+// buckets of a proposal are taken together or not at all, and a proposal that
+// comes again with the same id takes nothing twice.
+//
+// What NOT to do. Don't treat an error as room: an error means nobody counted.
+// Don't report refusals, timeouts of a person or bad arguments as failures of a
+// skill: whoever can cause a failure can open the breaker for everybody, so
+// report only that the executor itself broke. Don't forget Abandon: a half-open
+// breaker lets a single probe through, and a probe that is neither reported nor
+// abandoned blocks the skill for another OpenFor. Don't make a second Store per
+// conversation: breakers are shared by all of them.
+//
+// To change the numbers while running, make a new Limiter over the same Store;
+// what has been used stays used.
+package limits

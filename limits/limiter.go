@@ -1,0 +1,265 @@
+package limits
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Codes of a Verdict that is not OK.
+const (
+	CodeAgentCalls        = "limits.agent_calls"
+	CodeTurnCalls         = "limits.turn_calls"
+	CodeTurnAgents        = "limits.turn_agents"
+	CodeConversationCalls = "limits.conversation_calls"
+	CodeSkillOpen         = "limits.skill_open"
+)
+
+// ErrProposal means that a Proposal lacks a field it needs, or asks for a
+// negative number of calls. Refuse the call.
+var ErrProposal = errors.New("limits: incomplete proposal")
+
+// Limiter counts proposals against a Config. It is safe for concurrent use and
+// holds no state besides its Store. The zero value answers with errors.
+type Limiter struct {
+	cfg   Config
+	rule  Rule
+	store Store
+}
+
+// Proposal is a call that somebody would like to make.
+//
+// Its texts may be anything: what is long, or isn't made of letters, digits and
+// "-_.:@", goes into the store as a hash.
+type Proposal struct {
+	// ID is the call's own id; a proposal repeated with it is counted once. Required.
+	ID string
+	// User and Conversation name the conversation. Conversation is required.
+	User, Conversation string
+	// Turn names the turn within the conversation. Required.
+	Turn string
+	// Agent names the agent within the conversation. Required by Reserve and
+	// EndAgent. An agent that lives on in the next turn keeps its count.
+	Agent string
+	// Skill is the skill's name as proposed, known or not. If empty, no breaker is asked.
+	Skill string
+	// AgentCalls is what the agent's dispatch asked for. If zero,
+	// Config.Agent.Calls; more than Config.Agent.Max is cut to it.
+	AgentCalls int
+}
+
+// Verdict says whether there was room. Its zero value means there was none.
+type Verdict struct {
+	OK bool
+	// Code says what had no room, one of the Code constants; empty if OK.
+	Code string
+	// Limit and Used tell of the level that had no room; if OK, of the first
+	// level asked (the agent's calls, the turn's agents), this proposal
+	// included. Both are zero for CodeSkillOpen.
+	Limit, Used int
+	// RetryAfter is, if not OK, how long to wait; zero if waiting won't help.
+	RetryAfter time.Duration
+	// Probe says that the call is the one that a half-open breaker lets
+	// through, so that Report or Abandon must follow.
+	Probe bool
+}
+
+// New returns a Limiter with cfg's numbers over store. The error joins all
+// PathErrors of cfg.
+func New(cfg Config, store Store) (*Limiter, error) {
+	if store == nil {
+		return nil, errors.New("limits: no store; pass NewMemory or another Store")
+	}
+	var errs []error
+	for _, fault := range cfg.Validate() {
+		errs = append(errs, fault)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	cfg = cfg.Effective()
+	rule := Rule{Failures: cfg.Skill.Failures, Window: cfg.Skill.Window, OpenFor: cfg.Skill.OpenFor}
+	return &Limiter{cfg: cfg, rule: rule, store: store}, nil
+}
+
+// Reserve uses a slot of the agent, the turn and the conversation for a call of
+// a skill, and then asks the skill's breaker. A call that an open breaker
+// refuses has used its slots. ErrProposal: a field is missing; any other error
+// is the store's. On an error, refuse.
+func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
+	if err := l.check(p, true); err != nil {
+		return Verdict{}, err
+	}
+	owner := ownerKey(p)
+	buckets := []Bucket{
+		{Key: agentKey(owner, p) + "/calls", Max: l.agentCalls(p)},
+		{Key: turnKey(owner, p) + "/calls", Max: l.cfg.Turn.Calls},
+		{Key: owner + "/calls", Max: l.cfg.Conversation.Calls, Window: l.cfg.Conversation.Window},
+	}
+	codes := [...]string{CodeAgentCalls, CodeTurnCalls, CodeConversationCalls}
+	v, err := l.take(ctx, p, buckets, codes[:])
+	if err != nil || !v.OK || p.Skill == "" {
+		return v, err
+	}
+	a, err := l.store.Admit(ctx, skillKey(p.Skill), segment(p.ID), l.rule)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("ask the skill's breaker: %w", err)
+	}
+	if !a.OK {
+		return Verdict{Code: CodeSkillOpen, RetryAfter: a.RetryAfter}, nil
+	}
+	v.Probe = a.Probe
+	return v, nil
+}
+
+// ReserveAgent uses one of the turn's agents, for a dispatch. It touches no
+// other level; p.Agent, p.Skill and p.AgentCalls are not read. Errors as in Reserve.
+func (l *Limiter) ReserveAgent(ctx context.Context, p Proposal) (Verdict, error) {
+	if err := l.check(p, false); err != nil {
+		return Verdict{}, err
+	}
+	buckets := []Bucket{{Key: turnKey(ownerKey(p), p) + "/agents", Max: l.cfg.Turn.Agents}}
+	return l.take(ctx, p, buckets, []string{CodeTurnAgents})
+}
+
+// Report tells how the execution of a call went. Report a failure only if the
+// executor itself broke; see the package comment.
+func (l *Limiter) Report(ctx context.Context, skill, callID string, ok bool) error {
+	outcome := Failed
+	if ok {
+		outcome = Succeeded
+	}
+	return l.settle(ctx, skill, callID, outcome)
+}
+
+// Abandon tells that a call which Reserve let through will not run, so that
+// another may be the probe of a half-open breaker. Its slots stay used. For a
+// call that isn't the probe it does nothing.
+func (l *Limiter) Abandon(ctx context.Context, skill, callID string) error {
+	return l.settle(ctx, skill, callID, Abandoned)
+}
+
+// SkillState returns the state of a skill's breaker, for status pages.
+func (l *Limiter) SkillState(ctx context.Context, skill string) (State, error) {
+	if l == nil || l.store == nil {
+		return 0, errNoStore
+	}
+	return l.store.State(ctx, skillKey(skill), l.rule)
+}
+
+// EndAgent forgets the counts of p's agent. Call it when the agent has ended
+// and its id will not be used by a living agent any more.
+func (l *Limiter) EndAgent(ctx context.Context, p Proposal) error {
+	if p.Agent == "" {
+		return fmt.Errorf("%w: no agent", ErrProposal)
+	}
+	return l.forget(ctx, p, agentKey(ownerKey(p), p))
+}
+
+// EndTurn forgets the counts of p's turn, agents and calls.
+func (l *Limiter) EndTurn(ctx context.Context, p Proposal) error {
+	if p.Turn == "" {
+		return fmt.Errorf("%w: no turn", ErrProposal)
+	}
+	return l.forget(ctx, p, turnKey(ownerKey(p), p))
+}
+
+// EndConversation forgets the counts of all turns and agents of p's
+// conversation. Its sliding window stays until it has passed by itself.
+func (l *Limiter) EndConversation(ctx context.Context, p Proposal) error {
+	return l.forget(ctx, p, ownerKey(p))
+}
+
+var errNoStore = errors.New("limits: a Limiter is made by New")
+
+func (l *Limiter) check(p Proposal, agent bool) error {
+	switch {
+	case l == nil || l.store == nil:
+		return errNoStore
+	case p.ID == "":
+		return fmt.Errorf("%w: no call id", ErrProposal)
+	case p.Conversation == "":
+		return fmt.Errorf("%w: no conversation", ErrProposal)
+	case p.Turn == "":
+		return fmt.Errorf("%w: no turn", ErrProposal)
+	case agent && p.Agent == "":
+		return fmt.Errorf("%w: no agent", ErrProposal)
+	case agent && p.AgentCalls < 0:
+		return fmt.Errorf("%w: a negative number of calls", ErrProposal)
+	}
+	return nil
+}
+
+func (l *Limiter) agentCalls(p Proposal) int {
+	if p.AgentCalls == 0 {
+		return l.cfg.Agent.Calls
+	}
+	return min(p.AgentCalls, l.cfg.Agent.Max)
+}
+
+func (l *Limiter) take(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
+	t, err := l.store.Take(ctx, segment(p.ID), buckets)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("reserve a slot: %w", err)
+	}
+	if t.OK {
+		return Verdict{OK: true, Limit: buckets[0].Max, Used: t.Used}, nil
+	}
+	if t.Full < 0 || t.Full >= len(buckets) {
+		return Verdict{}, fmt.Errorf("reserve a slot: the store named bucket %d of %d", t.Full, len(buckets))
+	}
+	return Verdict{Code: codes[t.Full], Limit: buckets[t.Full].Max, Used: t.Used, RetryAfter: t.RetryAfter}, nil
+}
+
+func (l *Limiter) settle(ctx context.Context, skill, callID string, outcome Outcome) error {
+	switch {
+	case l == nil || l.store == nil:
+		return errNoStore
+	case callID == "":
+		return fmt.Errorf("%w: no call id", ErrProposal)
+	case skill == "":
+		return nil // Reserve asked no breaker either.
+	}
+	return l.store.Settle(ctx, skillKey(skill), segment(callID), outcome, l.rule)
+}
+
+func (l *Limiter) forget(ctx context.Context, p Proposal, prefix string) error {
+	if l == nil || l.store == nil {
+		return errNoStore
+	}
+	if p.Conversation == "" {
+		return fmt.Errorf("%w: no conversation", ErrProposal)
+	}
+	return l.store.Forget(ctx, prefix)
+}
+
+// The user is part of the owner, so that a user who names somebody else's
+// conversation can't use up its limits.
+func ownerKey(p Proposal) string { return segment(p.User) + "," + segment(p.Conversation) }
+
+func turnKey(owner string, p Proposal) string { return owner + "/turn/" + segment(p.Turn) }
+
+func agentKey(owner string, p Proposal) string { return owner + "/agent/" + segment(p.Agent) }
+
+func skillKey(skill string) string { return "skill/" + segment(skill) }
+
+// segment returns s if it is short and plain, else a hash of it. Without this
+// the turn "1/calls" would share a key with something else, and a long name
+// from a model would fill the store. No plain text starts with "~".
+func segment(s string) string {
+	const longest = 128
+	plain := len(s) <= longest
+	for i := 0; plain && i < len(s); i++ {
+		c := s[i]
+		plain = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			c == '-' || c == '_' || c == '.' || c == ':' || c == '@'
+	}
+	if plain {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "~" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,216 @@
+package limits
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MemoryOptions configures a Memory. Zero, or less, means the default.
+type MemoryOptions struct {
+	// Now is the clock. If nil, time.Now, whose readings don't jump when
+	// somebody sets the machine's clock.
+	Now func() time.Time
+	// MaxKeys bounds the buckets, and likewise the breakers. If zero, 100,000.
+	MaxKeys int
+	// IdleTTL is how long a lifetime bucket stays that nobody asks for and
+	// nobody forgets: a net for turns and agents whose end was missed. Longer
+	// than anything that may be held for a person's answer, since the count
+	// starts again after it. If zero, 24 hours.
+	IdleTTL time.Duration
+}
+
+// Memory is a Store in this process's memory. It starts no goroutine: what is
+// idle is dropped, a little at a time, by the calls that come.
+//
+// One mutex guards all of it. A call holds it for about a microsecond, far less
+// than the commit that follows each decision.
+type Memory struct {
+	now     func() time.Time
+	maxKeys int
+	idleTTL time.Duration
+
+	mu       sync.Mutex
+	base     time.Time                     // all times below are durations since base
+	latest   time.Duration                 // the highest reading so far
+	owners   map[string]map[string]*bucket // a key's first segment, then the whole key
+	buckets  int
+	windows  chain // buckets with a window, the longest unused first
+	lifetime chain // the others, likewise
+	breakers map[string]*breaker
+}
+
+var _ Store = (*Memory)(nil)
+
+// NewMemory returns an empty Memory.
+func NewMemory(o MemoryOptions) *Memory {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxKeys <= 0 {
+		o.MaxKeys = 100_000
+	}
+	if o.IdleTTL <= 0 {
+		o.IdleTTL = 24 * time.Hour
+	}
+	return &Memory{
+		now: o.Now, maxKeys: o.MaxKeys, idleTTL: o.IdleTTL, base: o.Now(),
+		owners: map[string]map[string]*bucket{}, breakers: map[string]*breaker{},
+	}
+}
+
+// Take implements Store. ErrFull: there would be more than MaxKeys buckets.
+func (m *Memory) Take(ctx context.Context, id string, buckets []Bucket) (Taken, error) {
+	if err := ctx.Err(); err != nil {
+		return Taken{Full: -1}, err
+	}
+	if err := checkTake(id, buckets); err != nil {
+		return Taken{Full: -1}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.tick()
+	m.dropIdle(now)
+
+	// First look at every bucket, then write: a full one must leave the others alone.
+	missing := 0
+	for i, want := range buckets {
+		b := m.lookup(want.Key)
+		if b == nil {
+			missing++
+			if want.Max <= 0 {
+				return Taken{Full: i}, nil
+			}
+			continue
+		}
+		m.touch(b, want.Window, now)
+		if !b.holds(id) && len(b.entries) >= want.Max {
+			return Taken{Full: i, Used: len(b.entries), RetryAfter: b.roomIn(want, now)}, nil
+		}
+	}
+	if m.buckets+missing > m.maxKeys {
+		return Taken{Full: -1}, fmt.Errorf("%w: %d buckets", ErrFull, m.buckets)
+	}
+	for _, want := range buckets {
+		b := m.lookup(want.Key)
+		if b == nil {
+			b = m.create(want, now)
+		}
+		if !b.holds(id) {
+			b.entries = append(b.entries, entry{at: now, id: id})
+		}
+	}
+	return Taken{OK: true, Full: -1, Used: len(m.lookup(buckets[0].Key).entries)}, nil
+}
+
+// Forget implements Store.
+func (m *Memory) Forget(ctx context.Context, prefix string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if prefix == "" {
+		return fmt.Errorf("%w: forget needs an owner", ErrRequest)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, b := range m.owners[ownerOf(prefix)] {
+		under := key == prefix || strings.HasPrefix(key, prefix) && key[len(prefix)] == '/'
+		if under && b.window == 0 {
+			m.drop(b)
+		}
+	}
+	return nil
+}
+
+// Len returns how many buckets and breakers are held, for metrics.
+func (m *Memory) Len() (buckets, breakers int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.buckets, len(m.breakers)
+}
+
+func checkTake(id string, buckets []Bucket) error {
+	if id == "" {
+		return fmt.Errorf("%w: no id", ErrRequest)
+	}
+	if len(buckets) == 0 {
+		return fmt.Errorf("%w: no bucket", ErrRequest)
+	}
+	for i, b := range buckets {
+		if b.Key == "" || b.Window < 0 {
+			return fmt.Errorf("%w: bucket %d has no key or a negative window", ErrRequest, i)
+		}
+		for _, other := range buckets[:i] {
+			if other.Key == b.Key {
+				return fmt.Errorf("%w: bucket %d is named twice", ErrRequest, i)
+			}
+		}
+	}
+	return nil
+}
+
+// tick reads the clock. It never returns less than before: were a clock set
+// back believed, entries would outlive their window, and were it set back after
+// an hour forward, what was dropped in that hour would be missing.
+func (m *Memory) tick() time.Duration {
+	m.latest = max(m.latest, m.now().Sub(m.base))
+	return m.latest
+}
+
+func ownerOf(key string) string {
+	owner, _, _ := strings.Cut(key, "/")
+	return owner
+}
+
+func (m *Memory) lookup(key string) *bucket { return m.owners[ownerOf(key)][key] }
+
+func (m *Memory) create(want Bucket, now time.Duration) *bucket {
+	b := &bucket{key: want.Key, window: want.Window, used: now}
+	owner := ownerOf(want.Key)
+	if m.owners[owner] == nil {
+		m.owners[owner] = map[string]*bucket{}
+	}
+	m.owners[owner][want.Key] = b
+	m.buckets++
+	m.chainOf(b).push(b)
+	return b
+}
+
+// touch lets go of what has left the window and marks b as just used. The
+// window is the asker's: a changed configuration takes effect at once.
+func (m *Memory) touch(b *bucket, window, now time.Duration) {
+	m.chainOf(b).remove(b)
+	b.window, b.used = window, now
+	b.prune(now)
+	m.chainOf(b).push(b)
+}
+
+func (m *Memory) drop(b *bucket) {
+	m.chainOf(b).remove(b)
+	owner := ownerOf(b.key)
+	delete(m.owners[owner], b.key)
+	if len(m.owners[owner]) == 0 {
+		delete(m.owners, owner)
+	}
+	m.buckets--
+}
+
+func (m *Memory) chainOf(b *bucket) *chain {
+	if b.window > 0 {
+		return &m.windows
+	}
+	return &m.lifetime
+}
+
+// dropIdle removes buckets from the unused ends of both chains. Each bucket is
+// removed once, so the cost is that of the Take which made it.
+func (m *Memory) dropIdle(now time.Duration) {
+	for b := m.windows.first; b != nil && now-b.used >= b.window; b = m.windows.first {
+		m.drop(b)
+	}
+	for b := m.lifetime.first; b != nil && now-b.used >= m.idleTTL; b = m.lifetime.first {
+		m.drop(b)
+	}
+}

@@ -1,0 +1,144 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Errors of stores. Whatever a Store returns, the caller refuses the call.
+var (
+	// ErrFull means that the store holds as many keys as it may and none is
+	// idle; raise MemoryOptions.MaxKeys or end turns and agents sooner.
+	ErrFull = errors.New("limits: the store is full")
+	// ErrRequest means that a Store was asked something that has no answer: no
+	// id, no bucket, the same key twice, a rule without numbers. It is a bug in
+	// the caller.
+	ErrRequest = errors.New("limits: malformed request to the store")
+)
+
+// Store counts. It is safe for concurrent use, may be shared by processes, and
+// owns the clock: a Store on a server uses the server's time. For a key that
+// holds something, time never runs backwards: while the clock is behind what it
+// showed when the key was last written, time stands still.
+//
+// Package storetest holds the tests that every Store must pass.
+type Store interface {
+	BucketStore
+	BreakerStore
+}
+
+// BucketStore holds the counts of Take.
+type BucketStore interface {
+	// Take puts id into every bucket, or into none if one that doesn't hold id
+	// yet has no room. It is one atomic step. A bucket that holds id already
+	// (and hasn't let it go, see Bucket.Window) is neither full for it nor
+	// filled again, so repeating a Take is free.
+	Take(ctx context.Context, id string, buckets []Bucket) (Taken, error)
+
+	// Forget drops the lifetime buckets whose key is prefix or goes on with "/"
+	// after it. The prefix holds at least a key's first segment. Buckets with a
+	// window stay until it has passed: if they went early, ending a
+	// conversation and opening it again would be a way round its limit.
+	Forget(ctx context.Context, prefix string) error
+}
+
+// Bucket is one thing that is counted, and how far.
+type Bucket struct {
+	// Key is a path of segments with "/" between them. The first segment names
+	// the owner, a conversation; a store may keep an owner's keys together.
+	Key string
+	// Max is how many ids the bucket holds. At zero or less it holds none.
+	Max int
+	// Window is how long an id stays: taken at t, it is gone at t+Window. Zero
+	// means until Forget, or until the store's idle time has passed.
+	Window time.Duration
+}
+
+// Taken answers Take.
+type Taken struct {
+	// OK says that every bucket holds the id.
+	OK bool
+	// Full is the index of the first bucket without room, -1 if OK.
+	Full int
+	// Used counts the ids in bucket Full, or in the first bucket if OK.
+	Used int
+	// RetryAfter is when bucket Full has room again if nobody else takes it;
+	// zero if it has no window, because then it won't by itself.
+	RetryAfter time.Duration
+}
+
+// BreakerStore holds the circuit breakers, by key.
+//
+// A breaker is closed until Rule.Failures calls have failed within
+// Rule.Window. It is then open and admits nothing for Rule.OpenFor, and after
+// that half-open: it admits one call, the probe. The probe's success closes it,
+// its failure opens it again, and if it is abandoned, or not settled within
+// Rule.OpenFor, another call may be the probe.
+type BreakerStore interface {
+	// Admit says whether the call may run now. Asking again with the id of the
+	// current probe admits it again. A key that never failed is closed and
+	// takes no room.
+	Admit(ctx context.Context, key, callID string, rule Rule) (Admission, error)
+
+	// Settle tells what became of a call. Outside the closed state only the
+	// current probe's word counts, so the late end of a call that was admitted
+	// before the breaker opened neither closes nor reopens it. A call's failure
+	// counts once.
+	Settle(ctx context.Context, key, callID string, outcome Outcome, rule Rule) error
+
+	// State returns the state without changing it.
+	State(ctx context.Context, key string, rule Rule) (State, error)
+}
+
+// Rule is a breaker's numbers. All must be positive.
+type Rule struct {
+	Failures int
+	Window   time.Duration
+	OpenFor  time.Duration
+}
+
+// Admission answers Admit.
+type Admission struct {
+	OK bool
+	// Probe says that this call is the one that a half-open breaker lets through.
+	Probe bool
+	// RetryAfter is, if not OK, when a call may be admitted again.
+	RetryAfter time.Duration
+}
+
+// Outcome is what became of a call that was admitted.
+type Outcome uint8
+
+// Outcomes. The zero value is none of them and is refused.
+const (
+	// Succeeded means that the executor worked.
+	Succeeded Outcome = iota + 1
+	// Failed means that the executor itself broke.
+	Failed
+	// Abandoned means that the call never ran.
+	Abandoned
+)
+
+// State is a breaker's state.
+type State uint8
+
+// States. The zero value is none of them.
+const (
+	Closed State = iota + 1
+	Open
+	HalfOpen
+)
+
+// String returns the state's name.
+func (s State) String() string {
+	switch s {
+	case Closed:
+		return "closed"
+	case Open:
+		return "open"
+	case HalfOpen:
+		return "half_open"
+	}
+	return "unknown"
+}

@@ -1,0 +1,199 @@
+package sentinel
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Call is one proposed action: a grant, a skill, canonical arguments and their
+// digest. It is immutable: what was judged is what runs. Its zero value is a
+// call of no skill and denies.
+type Call struct {
+	id      string
+	parent  string
+	name    string
+	grant   Grant
+	trace   Trace
+	granted skills.Scope
+	skill   *skills.Skill
+	args    string
+	parsed  map[string]any
+	touch   touch.Touch
+	digest  string
+}
+
+// Proposal is what becomes a Call.
+type Proposal struct {
+	Skill string
+	// Args is what the model sent, byte for byte. Empty means no arguments.
+	Args  []byte
+	Grant Grant
+	Trace Trace
+	// BeforeTaint are the skills that the branch had handed to sub-agents
+	// before it read an untrusted result; only agent.* calls look at it.
+	BeforeTaint skills.Scope
+	// ID names the call; empty makes a new one.
+	ID string
+}
+
+// NewCall checks and freezes a proposal. It returns a *CallError for one that
+// can't be a call: no skill name, arguments that are not one JSON object in
+// UTF-8 without duplicate or case-folded keys, with exact numbers, within
+// MaxArgs and MaxDepth. An unknown skill is a Call: scope denies it.
+func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
+	args, parsed, err := canonical(p.Args)
+	if err != nil {
+		return Call{}, err
+	}
+	if p.Skill == "" {
+		return Call{}, &CallError{CodeNoSkill, "the call names no skill"}
+	}
+	c := Call{
+		id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint,
+		args: args, parsed: parsed,
+	}
+	if c.id == "" {
+		c.id = newID()
+	}
+	if s, ok := reg.Get(p.Skill); ok {
+		c.skill = s
+		c.touch = touch.Of(s, parsed, env)
+	}
+	c.digest = c.Order().Digest()
+	return c, nil
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// rewritten returns the call with other arguments: its child, with an id and a
+// digest of its own.
+func (c Call) rewritten(env touch.Env, raw []byte) (Call, error) {
+	args, parsed, err := canonical(raw)
+	if err != nil {
+		return Call{}, err
+	}
+	c.parent, c.id, c.args, c.parsed = c.id, newID(), args, parsed
+	if c.skill != nil {
+		c.touch = touch.Of(c.skill, parsed, env)
+	}
+	c.digest = c.Order().Digest()
+	return c, nil
+}
+
+// ID names this proposal; a repeat of the same call has another id.
+func (c Call) ID() string { return c.id }
+
+// Parent is the id of the call that a modify rule rewrote into this one; empty
+// otherwise.
+func (c Call) Parent() string { return c.parent }
+
+// Name is the skill's name as the model wrote it. For an unknown skill that is
+// the model's own text: it belongs in no record.
+func (c Call) Name() string { return c.name }
+
+// Skill returns the skill, nil for an unknown one.
+func (c Call) Skill() *skills.Skill { return c.skill }
+
+// Grant returns the authority under which the call was made.
+func (c Call) Grant() Grant { return c.grant }
+
+// Trace returns what the agent's desk had returned before.
+func (c Call) Trace() Trace { return c.trace }
+
+// BeforeTaint returns the skills handed to sub-agents before the taint.
+func (c Call) BeforeTaint() skills.Scope { return c.granted }
+
+// Tainted reports whether the agent had read an untrusted result.
+func (c Call) Tainted() bool { return c.grant.Tainted() || c.trace.Untrusted() }
+
+// Args returns the canonical JSON (RFC 8785) of the arguments.
+func (c Call) Args() string { return c.args }
+
+// Parsed returns the arguments as Go values, numbers as json.Number. The map
+// is shared by all gates: read it, never write it. What runs is Args.
+func (c Call) Parsed() map[string]any { return c.parsed }
+
+// Touch returns what the call would touch.
+func (c Call) Touch() touch.Touch { return c.touch }
+
+// Digest identifies the call; a warrant and an approval are for it alone.
+func (c Call) Digest() string { return c.digest }
+
+// Order returns the call as an executor sees it.
+func (c Call) Order() skills.Order {
+	o := skills.Order{
+		CallID: c.id, GrantID: c.grant.ID(), User: c.grant.User(), Conversation: c.grant.Conversation(),
+		Skill: c.name, Args: c.args, Deadline: c.grant.Deadline(),
+	}
+	if c.skill != nil {
+		o.SkillDigest = c.skill.Digest()
+	}
+	return o
+}
+
+// Effect returns the skill's effect; empty for an unknown skill.
+func (c Call) Effect() skills.Effect {
+	if c.skill == nil {
+		return ""
+	}
+	return c.skill.Effect()
+}
+
+// Outward reports whether the call reaches others: its skill says so, or it
+// has an effect and a target or URL that is not in the user's own words. Of a
+// read only a host or recipient that is in neither the user's words nor the
+// trace counts.
+func (c Call) Outward() bool {
+	if c.skill == nil {
+		return true
+	}
+	if c.skill.Effect() == skills.Read {
+		return slices.ContainsFunc(c.destinations(), func(d string) bool { return !c.inRequest(d) && !c.inTrace(d) })
+	}
+	if c.skill.Reaches() == skills.Others {
+		return true
+	}
+	return c.ungroundedTarget()
+}
+
+func (c Call) destinations() []string {
+	var out []string
+	for _, h := range c.touch.Hosts {
+		out = append(out, h.Name)
+	}
+	for _, r := range c.touch.Recipients {
+		if strings.Contains(r.Value, "@") {
+			out = append(out, r.Value)
+		}
+	}
+	return out
+}
+
+func (c Call) ungroundedTarget() bool {
+	found := false
+	c.skill.Walk(c.parsed, func(a skills.Arg) {
+		s, ok := a.Text()
+		if ok && s != "" && c.skill.Annotated() && a.Marks&(skills.Target|skills.URL) != 0 && !c.inRequest(s) {
+			found = true
+		}
+	})
+	return found
+}
+
+func (c Call) inRequest(s string) bool {
+	req, _ := c.grant.Request()
+	return containsFold(req, s)
+}
+
+func (c Call) inTrace(s string) bool {
+	return slices.ContainsFunc(c.trace.steps, func(st Step) bool { return containsFold(st.Result, s) })
+}
+
+func containsFold(text, s string) bool {
+	return s != "" && strings.Contains(strings.ToLower(text), strings.ToLower(s))
+}

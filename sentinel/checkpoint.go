@@ -1,0 +1,230 @@
+package sentinel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/warrant"
+)
+
+// Slot is what a proposal uses up of the limits.
+type Slot struct {
+	CallID       string
+	User         string
+	Conversation string
+	Turn         string
+	Agent        string
+	Skill        string // empty for an unknown skill
+	AgentCalls   int    // the dispatch's own maximum; zero means the default
+}
+
+// Limiter counts proposals. Reserve uses a slot and answers with a verdict; an
+// error denies. Of a reserved call exactly one of Report (it ran) and Release
+// (it did not) is told.
+type Limiter interface {
+	Reserve(ctx context.Context, s Slot) (Verdict, error)
+	Report(ctx context.Context, skill, callID string, ok bool)
+	Release(ctx context.Context, skill, callID string)
+}
+
+// Approver asks a person about a call whose outcome is Ask. Allow is yes, Deny
+// is no; Code tells a refusal from an expiry. An error counts as no.
+type Approver interface {
+	Approve(ctx context.Context, c Call, d Decision) (Verdict, error)
+}
+
+// Issuer makes warrants; *warrant.Signer is one.
+type Issuer interface {
+	Issue(digest string) (warrant.Warrant, error)
+}
+
+// Options are the parts of a Checkpoint. Gates must hold the six gates from
+// schema to review, each once, a switched-off one as Skip.
+type Options struct {
+	Registry *skills.Registry
+	Gates    []Gate
+	Env      touch.Env
+	// Limiter, Recorder, Issuer and Executors are needed by a Desk, not by
+	// Decide. Without an Approver Ask is Deny.
+	Limiter   Limiter
+	Approver  Approver
+	Recorder  Recorder
+	Issuer    Issuer
+	Executors map[string]skills.Executor
+	// DigestKey salts the digests in the ledger.
+	DigestKey [32]byte
+	Values    ValuesMode
+	// PolicyDigest identifies the configuration in every record.
+	PolicyDigest string
+	// Observe is told of every decision and outcome after it was recorded.
+	// It must not block; what it is handed may hold values.
+	Observe func(Event)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Log receives what operators must know, without values; nil discards.
+	Log *slog.Logger
+}
+
+// Event is one decision or outcome, for live displays and metrics.
+type Event struct {
+	Call     Call
+	Decision Decision
+	// Kind is a record kind. Status, Code and Elapsed belong to an outcome.
+	Kind    string
+	Status  string
+	Code    string
+	Elapsed time.Duration
+}
+
+// Checkpoint is the one place that decides. It is safe for concurrent use. Its
+// zero value denies everything.
+type Checkpoint struct {
+	o       Options
+	gates   map[string]Gate
+	refused refusedLimit
+}
+
+// mandatory gates can't be switched off.
+var mandatory = map[string]bool{GateSchema: true, GateScope: true, GatePermission: true, GateGuard: true}
+
+// New checks the parts and returns the Checkpoint. A gate that is missing,
+// unknown, there twice, or switched off though it can't be, is an error.
+func New(o Options) (*Checkpoint, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Values == "" {
+		o.Values = ValuesKeys
+	}
+	p := &Checkpoint{o: o, gates: map[string]Gate{}}
+	var errs []error
+	for _, g := range o.Gates {
+		n := g.Name()
+		_, isSkip := g.(skipGate)
+		switch {
+		case !slices.Contains(inner(), n):
+			errs = append(errs, fmt.Errorf("gate %q is not one of %v", n, inner()))
+		case p.gates[n] != nil:
+			errs = append(errs, fmt.Errorf("gate %q is there twice", n))
+		case isSkip && mandatory[n]:
+			errs = append(errs, fmt.Errorf("gate %q can't be switched off", n))
+		}
+		p.gates[n] = g
+	}
+	for _, n := range inner() {
+		if p.gates[n] == nil {
+			errs = append(errs, fmt.Errorf("gate %q is missing", n))
+		}
+	}
+	if o.Registry == nil {
+		errs = append(errs, errors.New("the registry of skills is missing"))
+	}
+	return p, errors.Join(errs...)
+}
+
+// inner are the gates that are Gates: limits and approval are asked otherwise.
+func inner() []string {
+	n := GateNames()
+	return n[1 : len(n)-1]
+}
+
+// Registry returns the skills the checkpoint knows.
+func (p *Checkpoint) Registry() *skills.Registry { return p.o.Registry }
+
+// NewCall freezes a proposal with the checkpoint's skills; see NewCall.
+func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
+	return NewCall(p.o.Registry, p.o.Env, prop)
+}
+
+// Decide judges a call and runs nothing: it counts no limit, asks nobody and
+// records nothing. Limits and approval are skipped and Ask stays Ask. The
+// error is ctx's, where it ended before every gate had answered.
+func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
+	d := p.judge(ctx, c, Verdict{Gate: GateLimits, State: Skipped})
+	d.put(Verdict{Gate: GateApproval, State: Skipped})
+	return d, ctx.Err()
+}
+
+// judge runs the rules, all of them so that a reviewer sees every reason, and
+// the review while nothing has denied.
+func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) Decision {
+	start := p.now()
+	d := Decision{ID: newID(), CallID: c.ID(), Digest: c.Digest(), At: start, Verdicts: make([]Verdict, 0, 8)}
+	d.Verdicts = append(d.Verdicts, limits)
+	for _, n := range inner() {
+		if n == GateReview {
+			if d.settle(); d.Outcome <= Defer {
+				d.Verdicts = append(d.Verdicts, Verdict{Gate: n, State: NotReached})
+				continue
+			}
+		}
+		d.Verdicts = append(d.Verdicts, p.check(ctx, n, c))
+	}
+	d.Verdicts = append(d.Verdicts, Verdict{Gate: GateApproval, State: NotReached})
+	d.settle()
+	d.Elapsed = p.now().Sub(start)
+	return d
+}
+
+// check asks one gate. What can't judge denies: a gate that isn't there, one
+// that panics, one that returns an error.
+func (p *Checkpoint) check(ctx context.Context, name string, c Call) (v Verdict) {
+	start := p.now()
+	defer func() {
+		if r := recover(); r != nil {
+			p.logger().Error("a gate panicked", "gate", name, "stack", string(debug.Stack()))
+			v = Verdict{State: Failed, Code: name + ".panic", Reason: "the gate broke; nothing runs without it"}
+		}
+		v.Gate, v.Elapsed = name, p.now().Sub(start)
+	}()
+	g := p.gates[name]
+	if g == nil {
+		return Verdict{State: Failed, Code: name + ".missing", Reason: "the gate is missing"}
+	}
+	v, err := g.Check(ctx, c)
+	if err != nil {
+		return Verdict{
+			State: Failed, Code: name + ".error", Reason: "the gate could not judge", Detail: err.Error(), Meta: v.Meta,
+		}
+	}
+	if v.State == NotReached || v.State == Failed { // a gate that answers has judged or was skipped
+		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict"}
+	}
+	return v
+}
+
+func (p *Checkpoint) now() time.Time {
+	if p.o.Now == nil {
+		return time.Now()
+	}
+	return p.o.Now()
+}
+
+func (p *Checkpoint) logger() *slog.Logger {
+	if p.o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return p.o.Log
+}
+
+func (p *Checkpoint) observe(e Event) {
+	if p.o.Observe == nil {
+		return
+	}
+	defer func() {
+		if recover() != nil {
+			p.logger().Error("the observer of decisions panicked")
+		}
+	}()
+	p.o.Observe(e)
+}

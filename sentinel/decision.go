@@ -1,0 +1,201 @@
+package sentinel
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Decision is the combined outcome of one Call with the verdict of every gate,
+// also of those that were skipped or not reached. Its zero value denies.
+type Decision struct {
+	ID      string
+	CallID  string
+	Digest  string
+	At      time.Time
+	Outcome Outcome
+	// BlockedBy is the first gate in order whose outcome is the decision's;
+	// empty when allowed. GateParse for a proposal that became no Call.
+	BlockedBy string
+	Code      string
+	Reason    string
+	// Degraded is set where a gate allowed because its model was down.
+	Degraded bool
+	// Verdicts holds one verdict a gate, in the gates' order.
+	Verdicts []Verdict
+	Elapsed  time.Duration
+}
+
+// settle combines the verdicts: the least outcome wins. A decision that no
+// gate took part in denies.
+func (d *Decision) settle() {
+	d.Outcome, d.BlockedBy, d.Code, d.Reason, d.Degraded = Deny, "", "", "", false
+	seen := false
+	for _, v := range d.Verdicts {
+		if !v.Counts() {
+			continue
+		}
+		if !seen || v.Outcome < d.Outcome {
+			d.Outcome = v.Outcome
+		}
+		seen = true
+		d.Degraded = d.Degraded || v.Degraded
+	}
+	if d.Outcome == Allow && seen {
+		return
+	}
+	for _, v := range d.Verdicts {
+		if v.Counts() && v.Outcome == d.Outcome {
+			d.BlockedBy, d.Code, d.Reason = v.Gate, v.Code, v.Reason
+			return
+		}
+	}
+	d.Code, d.Reason = "checkpoint.no_gate", "no gate judged the call"
+}
+
+// answered applies what a person said: the only place where an outcome rises,
+// and only from Ask.
+func (d *Decision) answered(v Verdict) {
+	d.put(v)
+	if d.Outcome != Ask {
+		return
+	}
+	if v.State == Judged && v.Outcome == Allow {
+		d.Outcome, d.BlockedBy, d.Code, d.Reason = Allow, "", "", ""
+		return
+	}
+	if v.State != Skipped {
+		d.Outcome, d.BlockedBy, d.Code, d.Reason = Deny, GateApproval, v.Code, v.Reason
+	}
+}
+
+func (d *Decision) put(v Verdict) {
+	for i := range d.Verdicts {
+		if d.Verdicts[i].Gate == v.Gate {
+			d.Verdicts[i] = v
+			return
+		}
+	}
+}
+
+// Verdict returns the verdict of the gate of that name.
+func (d Decision) Verdict(gate string) (Verdict, bool) {
+	for _, v := range d.Verdicts {
+		if v.Gate == gate {
+			return v, true
+		}
+	}
+	return Verdict{}, false
+}
+
+// Explanation is the reason with the free text behind it, for the agent and
+// for people who may see values. It belongs in no log.
+func (d Decision) Explanation() string {
+	if v, ok := d.Verdict(d.BlockedBy); ok && v.Detail != "" {
+		if d.Reason == "" {
+			return v.Detail
+		}
+		return d.Reason + ": " + v.Detail
+	}
+	return d.Reason
+}
+
+// GateLine is one gate in a decision as check prints it.
+type GateLine struct {
+	Gate      string   `json:"gate"`
+	Outcome   string   `json:"outcome"`
+	Code      string   `json:"code"`
+	Score     *float64 `json:"score"`
+	ElapsedUS int64    `json:"elapsed_us"`
+}
+
+// Line is a decision as check prints it: one JSON object a line.
+type Line struct {
+	ID        string     `json:"id"`
+	Decision  string     `json:"decision"`
+	BlockedBy *string    `json:"blocked_by"`
+	Code      string     `json:"code"`
+	Reason    string     `json:"reason"`
+	Degraded  bool       `json:"degraded"`
+	Digest    *string    `json:"digest"`
+	ElapsedUS int64      `json:"elapsed_us"`
+	Gates     []GateLine `json:"gates"`
+}
+
+// Line returns the decision in the form of the check contract, under the id of
+// the caller's own line.
+func (d Decision) Line(id string) Line {
+	l := Line{
+		ID: id, Decision: d.Outcome.String(), Code: d.Code, Reason: d.Explanation(), Degraded: d.Degraded,
+		ElapsedUS: d.Elapsed.Microseconds(), Gates: make([]GateLine, 0, len(d.Verdicts)),
+	}
+	if d.BlockedBy != "" {
+		l.BlockedBy = &d.BlockedBy
+	}
+	if d.Digest != "" {
+		l.Digest = &d.Digest
+	}
+	for _, v := range d.Verdicts {
+		g := GateLine{Gate: v.Gate, Outcome: v.Word(), Code: v.Code, ElapsedUS: v.Elapsed.Microseconds()}
+		if v.HasScore {
+			s := float64(v.Score) / 100
+			g.Score = &s
+		}
+		l.Gates = append(l.Gates, g)
+	}
+	return l
+}
+
+// Refused returns the decision on a proposal that never became a Call: denied
+// by GateParse, no gate reached.
+func Refused(callID string, err *CallError, at time.Time) Decision {
+	d := Decision{
+		ID: newID(), CallID: callID, At: at, BlockedBy: GateParse, Code: err.Code, Reason: err.Reason,
+	}
+	for _, n := range GateNames() {
+		d.Verdicts = append(d.Verdicts, Verdict{Gate: n, State: NotReached})
+	}
+	return d
+}
+
+// recordedVerdict is a verdict as the ledger holds it: no Detail.
+type recordedVerdict struct {
+	Gate      string            `json:"gate"`
+	State     State             `json:"state"`
+	Outcome   string            `json:"outcome"`
+	Code      string            `json:"code,omitempty"`
+	Score     *int              `json:"score,omitempty"`
+	Reason    string            `json:"reason,omitempty"`
+	Evidence  []Evidence        `json:"evidence,omitempty"`
+	Degraded  bool              `json:"degraded,omitempty"`
+	Meta      map[string]string `json:"meta,omitempty"`
+	ElapsedUS int64             `json:"elapsed_us"`
+}
+
+func recorded(vs []Verdict) []recordedVerdict {
+	out := make([]recordedVerdict, len(vs))
+	for i, v := range vs {
+		out[i] = recordedVerdict{
+			Gate: v.Gate, State: v.State, Outcome: v.Word(), Code: v.Code, Reason: v.Reason, Evidence: v.Evidence,
+			Degraded: v.Degraded, Meta: v.Meta, ElapsedUS: v.Elapsed.Microseconds(),
+		}
+		if v.HasScore {
+			out[i].Score = &v.Score
+		}
+	}
+	return out
+}
+
+// details collects the free text of the verdicts: sealed, never in the ledger.
+func details(vs []Verdict) []byte {
+	m := map[string]string{}
+	for _, v := range vs {
+		if v.Detail != "" {
+			m[v.Gate] = v.Detail
+		}
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	b, _ := json.Marshal(m) // a map of strings always marshals
+	return b
+}

@@ -1,0 +1,184 @@
+package sentinel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// recordTimeout bounds the wait for the store, also for calls whose own
+// context has ended: an outcome must not be lost with it.
+const recordTimeout = 30 * time.Second
+
+// ErrNotRecorded is returned when a decision could not be made durable.
+// Nothing ran.
+var ErrNotRecorded = errors.New("the decision could not be recorded, so nothing ran")
+
+// Desk is what an agent is handed instead of skills. It adds the grant and the
+// trace; the agent can't. It is safe for concurrent use.
+type Desk struct {
+	p      *Checkpoint
+	parent *Desk
+
+	mu    sync.Mutex
+	grant Grant
+	trace Trace
+	// delegated are the skills of the children made before the taint: what
+	// was handed out while nobody else's words could have asked for it.
+	delegated skills.Scope
+}
+
+// Desk returns a root desk that acts under the grant.
+func (p *Checkpoint) Desk(g Grant) *Desk { return &Desk{p: p, grant: g} }
+
+// Child returns the desk of a sub-agent, whose grant is never wider than this
+// desk's: a wider one is ErrWider.
+func (d *Desk) Child(c Child) (*Desk, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	g, err := d.grant.Narrow(c)
+	if err != nil {
+		return nil, err
+	}
+	if !g.Tainted() {
+		d.delegated = d.delegated.Union(g.Scope())
+	}
+	return &Desk{p: d.p, parent: d, grant: g}, nil
+}
+
+// Extend adds skills to a child's grant while it works. Skills that its parent
+// does not hold are ErrWider, and so is any extension of a root desk.
+func (d *Desk) Extend(more skills.Scope) error {
+	if d.parent == nil {
+		return fmt.Errorf("%w: it has no parent", ErrWider)
+	}
+	outer := d.parent.Grant().Scope()
+	if ok, wider := more.Within(outer); !ok {
+		return fmt.Errorf("%w: %d of the skills asked for are not the parent's", ErrWider, len(wider))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.grant.o.Scope = d.grant.o.Scope.Union(more)
+	return nil
+}
+
+// Grant returns the desk's authority as it is now, taint included.
+func (d *Desk) Grant() Grant {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.grant
+}
+
+// Trace returns what the desk has returned so far.
+func (d *Desk) Trace() Trace {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.trace
+}
+
+// Tainted reports whether the branch has read an untrusted result.
+func (d *Desk) Tainted() bool { return d.Grant().Tainted() }
+
+// Taint marks the branch as having read something untrusted: for what comes
+// up from a sub-agent, or over from one that it depends on. There is no way
+// back.
+func (d *Desk) Taint() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.grant = d.grant.Taint()
+}
+
+// Invoke proposes one call and, where the checkpoint allows it, runs it. It
+// returns a *skills.Refusal when the call did not run, a *skills.Failure when
+// it ran and failed, and an error that wraps ErrNotRecorded when the store is
+// away. args is what the model sent, byte for byte.
+func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
+	return d.InvokeAs(ctx, newID(), skill, args)
+}
+
+// InvokeAs is Invoke for a caller that has its own id for the call, such as a
+// journal that must find it again. Ids are never used twice.
+func (d *Desk) InvokeAs(ctx context.Context, callID, skill string, args json.RawMessage) (skills.Result, error) {
+	d.mu.Lock()
+	g, tr, before := d.grant, d.trace, d.delegated
+	d.mu.Unlock()
+	p := d.p
+	if p == nil || p.o.Recorder == nil || p.o.Issuer == nil || p.o.Limiter == nil {
+		return skills.Result{}, fmt.Errorf("%w: the checkpoint has no recorder, limiter or issuer", ErrNotRecorded)
+	}
+	lv := p.reserve(ctx, g, callID, skill)
+	c, err := p.NewCall(Proposal{Skill: skill, Args: args, Grant: g, Trace: tr, BeforeTaint: before, ID: callID})
+	var ce *CallError
+	if errors.As(err, &ce) {
+		p.release(ctx, skill, callID)
+		return skills.Result{}, p.refuse(ctx, g, callID, ce, len(args))
+	}
+	if err != nil {
+		return skills.Result{}, err
+	}
+	dec, err := p.decideAndRecord(ctx, c, lv)
+	if err != nil {
+		p.release(ctx, skill, callID)
+		return skills.Result{}, err
+	}
+	if dec.d.Outcome != Allow {
+		p.release(ctx, skill, callID)
+		return skills.Result{}, refusal(dec.d)
+	}
+	return d.execute(ctx, c, dec)
+}
+
+// reserve uses the proposal's slot. A limiter that can't answer denies.
+func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string) (v Verdict) {
+	start := p.now()
+	defer func() { v.Gate, v.Elapsed = GateLimits, p.now().Sub(start) }()
+	s := Slot{
+		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
+	}
+	if _, known := p.o.Registry.Get(skill); known {
+		s.Skill = skill
+	}
+	v, err := p.o.Limiter.Reserve(ctx, s)
+	if err != nil {
+		return Verdict{State: Failed, Code: "limits.error", Reason: "the limits could not be read", Detail: err.Error()}
+	}
+	return v
+}
+
+func (p *Checkpoint) release(ctx context.Context, skill, callID string) {
+	if _, known := p.o.Registry.Get(skill); known {
+		p.o.Limiter.Release(context.WithoutCancel(ctx), skill, callID)
+	}
+}
+
+// refuse records a proposal that became no Call, a few a minute for each
+// conversation, and answers it.
+func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *CallError, argBytes int) error {
+	d := Refused(callID, ce, p.now())
+	if ok, suppressed := p.refused.take(g.Conversation(), d.At); ok {
+		if err := p.record(ctx, refusedRecord(g, d, argBytes, suppressed)); err != nil {
+			return err
+		}
+	}
+	p.observe(Event{Decision: d, Kind: RecordRefused})
+	r := refusal(d)
+	r.Kind = skills.KindInvalid
+	return r
+}
+
+// record makes r durable. It outlives the caller's context, which may have
+// ended while a person was asked or a skill ran.
+func (p *Checkpoint) record(ctx context.Context, r Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if err := p.o.Recorder.Record(ctx, r); err != nil {
+		p.logger().Error("a record could not be written", "kind", r.Kind, "call", r.CallID, "error", err)
+		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	return nil
+}

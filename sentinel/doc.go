@@ -1,0 +1,21 @@
+// Package sentinel is the checkpoint that every skill call passes before it
+// may have an effect. It holds the words (Call, Grant, Trace, Verdict,
+// Decision), the Checkpoint that runs the gates in their fixed order, and the
+// Desk that an agent is handed instead of skills. It holds no gate.
+//
+//	cp, err := sentinel.New(sentinel.Options{…})        // assembly does this
+//	desk := cp.Desk(grant)
+//	res, err := desk.Invoke(ctx, "files.read", json.RawMessage(`{"path":"notes.md"}`))
+//	var no *skills.Refusal
+//	if errors.As(err, &no) { … }                         // typed, the model can read it
+//
+// A call runs only after a decision that allowed exactly its bytes is durable.
+// Deny is the zero value: a gate that is missing, panics, hangs or returns an
+// error denies. Outcomes are combined with min, so no gate lifts what another
+// lowered; a person lifts only Ask.
+//
+// What not to do: don't run a skill any other way than through a Desk; don't
+// put a value, a request or a mission into Verdict.Reason (that text is
+// recorded), put it into Verdict.Detail (that is sealed); don't keep state of
+// one call in a Gate.
+package sentinel

@@ -1,0 +1,185 @@
+package sentinel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/warrant"
+)
+
+// granted is a decision that is on record, with the warrant it gave.
+type granted struct {
+	d Decision
+	w warrant.Warrant
+}
+
+// decideAndRecord judges the call, asks a person where needed and makes the
+// decision durable together with the spent warrant: the point of no return.
+func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict) (granted, error) {
+	d := p.judge(ctx, c, limits)
+	if d.Outcome == Ask {
+		if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
+			return granted{}, err
+		}
+		p.observe(Event{Call: c, Decision: d, Kind: RecordHeld})
+		d = p.ask(ctx, c, d, limits)
+	}
+	g := granted{d: d}
+	if d.Outcome == Allow {
+		if ctx.Err() != nil {
+			g.d.deny(GateLimits, "limits.canceled", "the caller gave up before the call could start")
+		} else if p.o.Executors[c.Name()] == nil {
+			g.d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
+		}
+	}
+	r := p.decisionRecord(RecordDecision, c, g.d)
+	if g.d.Outcome == Allow {
+		w, err := p.o.Issuer.Issue(c.Digest())
+		if err != nil {
+			return granted{}, errors.Join(ErrNotRecorded, err)
+		}
+		g.w, r.Spend, r.SpendExpires = w, w.ID(), w.Expires()
+	}
+	if err := p.record(ctx, r); err != nil {
+		return granted{}, err
+	}
+	p.observe(Event{Call: c, Decision: g.d, Kind: RecordDecision})
+	return g, nil
+}
+
+// deny lowers a decision after the gates have spoken.
+func (d *Decision) deny(gate, code, reason string) {
+	for i := range d.Verdicts {
+		if d.Verdicts[i].Gate == gate {
+			v := &d.Verdicts[i]
+			v.State, v.Outcome, v.Code, v.Reason = Judged, Deny, code, reason
+		}
+	}
+	d.Outcome, d.BlockedBy, d.Code, d.Reason = Deny, gate, code, reason
+}
+
+// ask puts an Ask before a person. What the rules say is asked again after a
+// yes, so that a wait of an hour can't outlive what made the call permissible.
+func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision, limits Verdict) Decision {
+	v := p.approve(ctx, c, d)
+	if v.State == Judged && v.Outcome == Allow {
+		if now, ok := p.o.Registry.Get(c.Name()); !ok || now.Digest() != c.Skill().Digest() {
+			v.Outcome, v.Code, v.Reason = Deny, "approval.superseded", "the skill changed while the call was waiting"
+		} else if again := p.rulesAgain(ctx, c, d); again.Outcome == Deny {
+			again.put(Verdict{Gate: GateLimits, State: limits.State, Outcome: limits.Outcome, Code: limits.Code, Elapsed: limits.Elapsed})
+			again.put(v)
+			return again
+		}
+	}
+	d.answered(v)
+	return d
+}
+
+// rulesAgain repeats the rules without the review, whose answer stands.
+func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) Decision {
+	d := before
+	d.Verdicts = append([]Verdict(nil), before.Verdicts...)
+	for _, n := range inner() {
+		if n != GateReview {
+			d.put(p.check(ctx, n, c))
+		}
+	}
+	d.settle()
+	return d
+}
+
+func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict) {
+	start := p.now()
+	defer func() {
+		if recover() != nil {
+			v = Verdict{State: Failed, Code: "approval.panic", Reason: "the approver broke"}
+		}
+		v.Gate, v.Elapsed = GateApproval, p.now().Sub(start)
+	}()
+	if p.o.Approver == nil {
+		return Refuse("approval.nobody", "the call needs a person's approval and nobody can give it")
+	}
+	v, err := p.o.Approver.Approve(ctx, c, d)
+	if err != nil {
+		return Verdict{State: Failed, Code: "approval.error", Reason: "nobody could be asked", Detail: err.Error()}
+	}
+	if v.State != Judged {
+		return Verdict{State: Failed, Code: "approval.no_answer", Reason: "the approver gave no answer"}
+	}
+	return v
+}
+
+// execute runs the call under its warrant and records what became of it.
+func (d *Desk) execute(ctx context.Context, c Call, g granted) (skills.Result, error) {
+	p := d.p
+	start := p.now()
+	res, err := p.o.Executors[c.Name()].Execute(ctx, g.w, c.Order())
+	b := outcomeBody{Status: StatusOK, ElapsedUS: p.now().Sub(start).Microseconds()}
+	var values []Value
+	if err != nil {
+		b.Status, b.Code = failure(err)
+		values = append(values, Value{"error", []byte(err.Error())})
+	} else {
+		res.Trust = trust(c.Skill(), res)
+		b.Bytes, b.Trust, b.Isolation = len(res.Content), string(res.Trust), res.Isolation
+		b.Truncated, b.Template = res.Truncated, res.Template
+		values = append(values, Value{"result", []byte(res.Content)})
+	}
+	p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.ID(), !executorFailed(err))
+	d.remember(c, res, err)
+	// The effect has happened: a record that can't be written now leaves the
+	// call unknown in the ledger, which is the truth an auditor can rely on.
+	if rerr := p.record(ctx, outcomeRecord(c, g.d, b, values, p.now())); rerr == nil {
+		p.observe(Event{
+			Call: c, Decision: g.d, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
+			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond,
+		})
+	}
+	return res, err
+}
+
+// remember adds what the desk returns to the trace. An error's text comes from
+// the skill too, so it is no more trusted than a result.
+func (d *Desk) remember(c Call, res skills.Result, err error) {
+	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust}
+	if err != nil {
+		st.Result, st.Trust = err.Error(), trust(c.Skill(), skills.Result{})
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.with(st)
+	if st.Trust != skills.Trusted {
+		d.grant = d.grant.Taint()
+	}
+}
+
+// trust is the Spec's word, never the skill's own; a fixed text is nobody's.
+func trust(s *skills.Skill, r skills.Result) skills.Trust {
+	if r.Template {
+		return skills.Untrusted
+	}
+	return s.Spec().Output
+}
+
+func failure(err error) (status, code string) {
+	var f *skills.Failure
+	if !errors.As(err, &f) {
+		return StatusFailed, "warrant" // the executor refused it: nothing ran
+	}
+	if f.Unknown {
+		return StatusUnknown, f.Code
+	}
+	return StatusFailed, f.Code
+}
+
+// executorFailed reports whether the failure speaks against the skill: the
+// breaker counts those, never refusals, bad arguments or a caller that left.
+func executorFailed(err error) bool {
+	var f *skills.Failure
+	if !errors.As(err, &f) {
+		return false
+	}
+	return f.Code != skills.FailCanceled && f.Code != skills.FailNotStarted && !errors.Is(err, skills.ErrBadInput)
+}

@@ -1,0 +1,193 @@
+package sentinel
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Author says who wrote a mission.
+type Author string
+
+// The authors of a mission.
+const (
+	ByUser         Author = "user"
+	ByOperator     Author = "operator"
+	ByOrchestrator Author = "orchestrator"
+)
+
+// GrantOptions are the parts of a Grant.
+type GrantOptions struct {
+	// ID names the grant; it is part of every call's digest.
+	ID           string
+	User         string
+	Conversation string
+	Turn         string
+	Agent        string
+	// Mission is what the agent was told to do, and MissionBy who wrote it.
+	Mission   string
+	MissionBy Author
+	// Request is the user's own words of this turn; nil where there are none.
+	Request *string
+	Scope   skills.Scope
+	// Calls is how many skill calls the agent may propose; zero means the
+	// configured default.
+	Calls int
+	// Deadline ends the authority; zero means none.
+	Deadline time.Time
+	// Tainted is set once an untrusted result was read in this branch.
+	Tainted bool
+	// MissionTainted is set where the mission was written after that.
+	MissionTainted bool
+}
+
+// Grant is the authority that a sub-agent holds. It is immutable; its zero
+// value allows nothing. Narrow is the only way to make one from another, and
+// never widens.
+type Grant struct{ o GrantOptions }
+
+// NewGrant returns a root grant. It fails where an id is missing: a call that
+// can't be attributed can't be made.
+func NewGrant(o GrantOptions) (Grant, error) {
+	var errs []error
+	for _, f := range []struct{ name, v string }{{"id", o.ID}, {"conversation", o.Conversation}, {"agent", o.Agent}} {
+		if f.v == "" {
+			errs = append(errs, fmt.Errorf("grant: %s is missing", f.name))
+		}
+		if len(f.v) > 256 {
+			errs = append(errs, fmt.Errorf("grant: %s is longer than 256 bytes", f.name))
+		}
+	}
+	if o.Calls < 0 {
+		errs = append(errs, errors.New("grant: calls is negative"))
+	}
+	if o.Request != nil {
+		r := *o.Request
+		o.Request = &r
+	}
+	return Grant{o}, errors.Join(errs...)
+}
+
+// ErrWider is returned by Narrow for a child that would hold more than its
+// parent.
+var ErrWider = errors.New("a sub-agent's grant can't be wider than its parent's")
+
+// Child is what a sub-agent is to hold. What it leaves empty comes from the
+// parent.
+type Child struct {
+	ID        string
+	Agent     string
+	Mission   string
+	MissionBy Author
+	Scope     skills.Scope
+	Calls     int
+	Deadline  time.Time
+}
+
+// Narrow returns the grant of a sub-agent. User, conversation, turn, request
+// and taint are the parent's; a scope, a number of calls or a deadline beyond
+// the parent's is ErrWider. A mission written in a tainted branch is marked.
+func (g Grant) Narrow(c Child) (Grant, error) {
+	if ok, wider := c.Scope.Within(g.o.Scope); !ok {
+		return Grant{}, fmt.Errorf("%w: %d of the skills asked for are not the parent's", ErrWider, len(wider))
+	}
+	if g.o.Calls > 0 && (c.Calls > g.o.Calls || c.Calls == 0) {
+		return Grant{}, fmt.Errorf("%w: %d calls, the parent has %d", ErrWider, c.Calls, g.o.Calls)
+	}
+	if !g.o.Deadline.IsZero() && c.Deadline.After(g.o.Deadline) {
+		return Grant{}, fmt.Errorf("%w: its deadline is later", ErrWider)
+	}
+	o := g.o
+	o.ID, o.Agent, o.Mission, o.MissionBy = c.ID, c.Agent, c.Mission, c.MissionBy
+	o.Scope, o.Calls = c.Scope, c.Calls
+	if !c.Deadline.IsZero() {
+		o.Deadline = c.Deadline
+	}
+	o.MissionTainted = g.o.MissionTainted || g.o.Tainted
+	return NewGrant(o)
+}
+
+// Taint returns the grant as it is after an untrusted result was read.
+func (g Grant) Taint() Grant {
+	g.o.Tainted = true
+	return g
+}
+
+// ID names the grant.
+func (g Grant) ID() string { return g.o.ID }
+
+// User is on whose behalf the agent works.
+func (g Grant) User() string { return g.o.User }
+
+// Conversation is the conversation's id.
+func (g Grant) Conversation() string { return g.o.Conversation }
+
+// Turn is the id of the turn.
+func (g Grant) Turn() string { return g.o.Turn }
+
+// Agent is the agent's id.
+func (g Grant) Agent() string { return g.o.Agent }
+
+// Mission is what the agent was told to do.
+func (g Grant) Mission() string { return g.o.Mission }
+
+// MissionBy says who wrote the mission.
+func (g Grant) MissionBy() Author { return g.o.MissionBy }
+
+// MissionTainted reports whether the mission was written after an untrusted
+// result had been read: then it grounds nothing.
+func (g Grant) MissionTainted() bool { return g.o.MissionTainted }
+
+// Request returns the user's own words; ok is false where there are none.
+func (g Grant) Request() (text string, ok bool) {
+	if g.o.Request == nil {
+		return "", false
+	}
+	return *g.o.Request, true
+}
+
+// Scope is the set of skills the agent may call.
+func (g Grant) Scope() skills.Scope { return g.o.Scope }
+
+// Calls is the agent's own budget of calls; zero means the default.
+func (g Grant) Calls() int { return g.o.Calls }
+
+// Deadline is when the authority ends; zero means never.
+func (g Grant) Deadline() time.Time { return g.o.Deadline }
+
+// Tainted reports whether an untrusted result was read in this branch.
+func (g Grant) Tainted() bool { return g.o.Tainted }
+
+// Step is one thing that a Desk returned: part of a Trace.
+type Step struct {
+	Skill  string
+	CallID string
+	Args   string // canonical JSON
+	Result string
+	Trust  skills.Trust
+}
+
+// Trace is what a Desk has returned so far, oldest first. The Desk keeps it;
+// an agent can't add to it. A Trace is an immutable snapshot.
+type Trace struct{ steps []Step }
+
+// NewTrace returns a Trace of the steps.
+func NewTrace(steps ...Step) Trace { return Trace{slices.Clone(steps)} }
+
+// Len returns the number of steps.
+func (t Trace) Len() int { return len(t.steps) }
+
+// Step returns the i-th step, the oldest first.
+func (t Trace) Step(i int) Step { return t.steps[i] }
+
+// Untrusted reports whether any step returned an untrusted result.
+func (t Trace) Untrusted() bool {
+	return slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust != skills.Trusted })
+}
+
+// with returns a Trace with one more step. The capacity is clipped so that two
+// snapshots never share what comes after them.
+func (t Trace) with(s Step) Trace { return Trace{append(slices.Clip(t.steps), s)} }

@@ -1,0 +1,213 @@
+package sentinel
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// The kinds of record.
+const (
+	RecordDecision = "decision" // what was decided; allowed: and that it started
+	RecordHeld     = "held"     // a person is being asked
+	RecordRefused  = "refused"  // a proposal that became no Call
+	RecordOutcome  = "outcome"  // what became of an allowed call
+)
+
+// Record is one entry for the ledger, with the values that go to the journal
+// in the same transaction. Body and the fields beside it hold no argument
+// value, no result, no request and no mission.
+type Record struct {
+	Kind         string
+	ID           string
+	At           time.Time
+	CallID       string
+	DecisionID   string
+	Conversation string
+	User         string
+	Agent        string
+	Skill        string // empty for an unknown skill: its name is the model's text
+	Outcome      string
+	Gate         string
+	Code         string
+	Body         []byte
+	Values       []Value
+	// Spend is the id of the warrant that this record uses up; the commit
+	// must fail where it was used before.
+	Spend        string
+	SpendExpires time.Time
+}
+
+// Value is one value for the journal, sealed there.
+type Value struct {
+	Name string // args, details, result, error, skill
+	Data []byte
+}
+
+// Recorder makes records durable: what is in r is on disk, all of it or none,
+// when Record returns nil.
+type Recorder interface {
+	Record(ctx context.Context, r Record) error
+}
+
+// ValuesMode says how much of the arguments the ledger itself may hold.
+type ValuesMode string
+
+// The modes. Keys is the default and the only one without values.
+const (
+	ValuesKeys ValuesMode = "keys"
+	ValuesHMAC ValuesMode = "hmac"
+	ValuesFull ValuesMode = "full"
+)
+
+// body is what the ledger holds of a decision.
+type body struct {
+	V          int               `json:"v"`
+	DecisionID string            `json:"decision"`
+	CallID     string            `json:"call"`
+	Parent     string            `json:"parent,omitempty"`
+	Grant      string            `json:"grant"`
+	Turn       string            `json:"turn,omitempty"`
+	Effect     skills.Effect     `json:"effect,omitempty"`
+	Outward    bool              `json:"outward"`
+	Tainted    bool              `json:"tainted"`
+	MissionBy  Author            `json:"mission_by,omitempty"`
+	SkillSpec  string            `json:"skill_digest,omitempty"`
+	Policy     string            `json:"policy,omitempty"`
+	Digest     string            `json:"digest"`
+	ArgNames   []string          `json:"arg_names,omitempty"`
+	Undeclared int               `json:"undeclared,omitempty"`
+	ArgBytes   int               `json:"arg_bytes"`
+	ArgHMACs   map[string]string `json:"arg_hmacs,omitempty"`
+	Args       json.RawMessage   `json:"args,omitempty"`
+	Outcome    Outcome           `json:"outcome"`
+	BlockedBy  string            `json:"blocked_by,omitempty"`
+	Code       string            `json:"code,omitempty"`
+	Reason     string            `json:"reason,omitempty"`
+	Degraded   bool              `json:"degraded,omitempty"`
+	Started    bool              `json:"started,omitempty"`
+	ElapsedUS  int64             `json:"elapsed_us"`
+	Gates      []recordedVerdict `json:"gates"`
+}
+
+// mac is a salted digest: without the key nobody can try values against it.
+func (p *Checkpoint) mac(s string) string {
+	m := hmac.New(sha256.New, p.o.DigestKey[:])
+	m.Write([]byte(s))
+	return "hmac:" + hex.EncodeToString(m.Sum(nil))
+}
+
+func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
+	g := c.Grant()
+	b := body{
+		V: 1, DecisionID: d.ID, CallID: c.ID(), Parent: c.Parent(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
+		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
+		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
+		Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, ElapsedUS: d.Elapsed.Microseconds(),
+		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts),
+	}
+	r := Record{
+		Kind: kind, ID: newID(), At: d.At, CallID: c.ID(), DecisionID: d.ID, Conversation: g.Conversation(),
+		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code,
+	}
+	if s := c.Skill(); s != nil {
+		r.Skill, b.SkillSpec = s.Name(), s.Digest()
+		p.describeArgs(&b, c)
+		hidden, _ := json.Marshal(s.WithoutSecrets(c.Parsed())) // came from JSON, goes back
+		r.Values = append(r.Values, Value{"args", hidden})
+	} else {
+		b.Undeclared = len(c.Parsed())
+		r.Values = append(r.Values, Value{"args", []byte(c.Args())}, Value{"skill", []byte(c.Name())})
+	}
+	if det := details(d.Verdicts); det != nil {
+		r.Values = append(r.Values, Value{"details", det})
+	}
+	r.Body, _ = json.Marshal(b) // plain data always marshals
+	return r
+}
+
+func (p *Checkpoint) describeArgs(b *body, c Call) {
+	for k := range c.Parsed() {
+		if c.Skill().Declares(k) {
+			b.ArgNames = append(b.ArgNames, k)
+		} else {
+			b.Undeclared++
+		}
+	}
+	slices.Sort(b.ArgNames)
+	switch p.o.Values {
+	case ValuesHMAC:
+		b.ArgHMACs = map[string]string{}
+		c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+			if a.Declared && !a.Marks.Has(skills.Secret) {
+				v, _ := json.Marshal(a.Value)
+				b.ArgHMACs[a.Pointer] = p.mac(string(v))
+			}
+		})
+	case ValuesFull:
+		b.Args, _ = json.Marshal(c.Skill().WithoutSecrets(c.Parsed()))
+	}
+}
+
+// refusedBody is what the ledger holds of a proposal that became no Call.
+type refusedBody struct {
+	V          int               `json:"v"`
+	DecisionID string            `json:"decision"`
+	CallID     string            `json:"call"`
+	Grant      string            `json:"grant"`
+	Turn       string            `json:"turn,omitempty"`
+	Code       string            `json:"code"`
+	Reason     string            `json:"reason"`
+	ArgBytes   int               `json:"arg_bytes"`
+	Suppressed int               `json:"suppressed,omitempty"`
+	Gates      []recordedVerdict `json:"gates"`
+}
+
+func refusedRecord(g Grant, d Decision, argBytes, suppressed int) Record {
+	b, _ := json.Marshal(refusedBody{
+		V: 1, DecisionID: d.ID, CallID: d.CallID, Grant: g.ID(), Turn: g.Turn(), Code: d.Code, Reason: d.Reason,
+		ArgBytes: argBytes, Suppressed: suppressed, Gates: recorded(d.Verdicts),
+	})
+	return Record{
+		Kind: RecordRefused, ID: newID(), At: d.At, CallID: d.CallID, DecisionID: d.ID, Conversation: g.Conversation(),
+		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code, Body: b,
+	}
+}
+
+// The statuses of an outcome record.
+const (
+	StatusOK      = "ok"
+	StatusFailed  = "failed"
+	StatusUnknown = "unknown"
+)
+
+// outcomeBody is what the ledger holds of what became of an allowed call.
+type outcomeBody struct {
+	V          int    `json:"v"`
+	DecisionID string `json:"decision"`
+	CallID     string `json:"call"`
+	Status     string `json:"status"`
+	Code       string `json:"code,omitempty"`
+	Bytes      int    `json:"bytes"`
+	Trust      string `json:"trust,omitempty"`
+	Isolation  string `json:"isolation,omitempty"`
+	Truncated  bool   `json:"truncated,omitempty"`
+	Template   bool   `json:"template,omitempty"`
+	ElapsedUS  int64  `json:"elapsed_us"`
+}
+
+func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Time) Record {
+	g := c.Grant()
+	b.V, b.DecisionID, b.CallID = 1, d.ID, c.ID()
+	raw, _ := json.Marshal(b)
+	return Record{
+		Kind: RecordOutcome, ID: newID(), At: at, CallID: c.ID(), DecisionID: d.ID, Conversation: g.Conversation(),
+		User: g.User(), Agent: g.Agent(), Skill: c.Name(), Outcome: b.Status, Code: b.Code, Body: raw, Values: values,
+	}
+}

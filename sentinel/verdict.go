@@ -1,0 +1,139 @@
+package sentinel
+
+import (
+	"context"
+	"time"
+)
+
+// The gates by name, in the order in which they run. Each Checkpoint accounts
+// for every one of them in every Decision.
+const (
+	GateLimits     = "limits"
+	GateSchema     = "schema"
+	GateScope      = "scope"
+	GatePermission = "permission"
+	GateGuard      = "guard"
+	GateJudge      = "judge"
+	GateReview     = "review"
+	GateApproval   = "approval"
+)
+
+// GateParse stands as blocked_by for a proposal that never became a Call. It
+// is not a gate.
+const GateParse = "parse"
+
+// GateNames returns the gates in order.
+func GateNames() []string {
+	return []string{GateLimits, GateSchema, GateScope, GatePermission, GateGuard, GateJudge, GateReview, GateApproval}
+}
+
+// Gate is one check. Check answers with a Verdict, or with an error when it
+// could not judge; an error denies. A Gate must not keep or change the Call,
+// and must return when ctx ends. Name is one of the constants above.
+type Gate interface {
+	Name() string
+	Check(ctx context.Context, c Call) (Verdict, error)
+}
+
+// State says whether a gate judged.
+type State uint8
+
+// The states of a Verdict. The zero value is NotReached.
+const (
+	NotReached State = iota // an earlier outcome made it pointless
+	Skipped                 // it was switched off, or does not apply
+	Judged                  // it gave an outcome
+	Failed                  // it could not judge; it counts as a denial
+	Shadow                  // it gave an outcome that is recorded and not applied
+)
+
+var stateWords = [...]string{"not_reached", "skipped", "judged", "failed", "shadow"}
+
+// String returns the state's word.
+func (s State) String() string { return stateWords[min(int(s), len(stateWords)-1)] }
+
+// MarshalText writes the state's word.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Evidence is one finding behind a verdict. It never holds a value.
+type Evidence struct {
+	// Signal is a name from the gate's closed list: "traversal",
+	// "intent_mention", "rule permissions[1]".
+	Signal string `json:"signal"`
+	// Amount is what it added to the score, in hundredths.
+	Amount int `json:"amount,omitempty"`
+	// Args are the declared arguments it was seen in.
+	Args []string `json:"args,omitempty"`
+}
+
+// Verdict is one gate's outcome. Its zero value denies.
+type Verdict struct {
+	Gate    string
+	State   State
+	Outcome Outcome
+	// Code is from the gate's closed list, "gate.what": "scope.not_granted".
+	// Empty for a plain allow.
+	Code string
+	// Score is in hundredths, 0 to 100; only HasScore makes it count.
+	Score    int
+	HasScore bool
+	// Reason is one line for people, made of codes, numbers, names from the
+	// configuration and declared argument names alone: it is recorded.
+	Reason string
+	// Detail is free text (schema messages, a model's reason) that may hold
+	// values: it is sealed, and shown to the agent, approvers and reviewers.
+	Detail   string
+	Evidence []Evidence
+	// WhatYouCanDo tells the agent what would help; empty takes a default.
+	WhatYouCanDo string
+	// Degraded marks an outcome given because the gate's model was down.
+	Degraded bool
+	// RetryAfter goes with Defer and with limits.
+	RetryAfter time.Duration
+	// Meta is what the gate wants recorded besides: model, prompt version,
+	// tokens, who approved. Keys and values are the gate's or the
+	// configuration's own words, never an argument's.
+	Meta map[string]string
+	// Elapsed is filled in by the Checkpoint.
+	Elapsed time.Duration
+}
+
+// Pass returns an Allow without a code.
+func Pass() Verdict { return Verdict{State: Judged, Outcome: Allow} }
+
+// Refuse returns a Deny with code and reason.
+func Refuse(code, reason string) Verdict {
+	return Verdict{State: Judged, Outcome: Deny, Code: code, Reason: reason}
+}
+
+// Hold returns an Ask with code and reason.
+func Hold(code, reason string) Verdict {
+	return Verdict{State: Judged, Outcome: Ask, Code: code, Reason: reason}
+}
+
+// Counts reports whether the verdict takes part in the outcome.
+func (v Verdict) Counts() bool { return v.State == Judged || v.State == Failed }
+
+// Word is the outcome as check and eval print it: the outcome's word, or
+// skipped or not_reached where the gate gave none.
+func (v Verdict) Word() string {
+	if v.Counts() {
+		return v.Outcome.String()
+	}
+	if v.State == NotReached {
+		return "not_reached"
+	}
+	return "skipped"
+}
+
+// Skip returns a gate that is accounted for and never judges: what a
+// configuration puts in the place of a gate that it switches off.
+func Skip(name, reason string) Gate { return skipGate{name, reason} }
+
+type skipGate struct{ name, reason string }
+
+func (g skipGate) Name() string { return g.name }
+
+func (g skipGate) Check(context.Context, Call) (Verdict, error) {
+	return Verdict{State: Skipped, Reason: g.reason}, nil
+}

@@ -1,0 +1,18 @@
+// Package skills holds the words for what an agent can do: Spec (what an
+// operator declares), Skill (a Spec that has been checked and compiled),
+// Registry, Scope, Order, Result and Refusal.
+//
+// A Skill describes; it can't run. What runs is an Executor, and an Executor
+// does nothing without a warrant for exactly the Order it is handed. Agents
+// are given Skills, never Executors.
+//
+// A Go function becomes a skill with Func:
+//
+//	add, err := skills.Func(skills.Spec{Name: "tasks.create", Effect: skills.Create},
+//		func(ctx context.Context, in NewTask) (Task, error) { … })
+//
+// What not to do: don't keep an Executor where a model client or an agent can
+// reach it; don't declare a smaller effect than the code has (the guard and
+// the judge believe the Spec); don't mark output trusted unless nobody but the
+// user can write what the skill returns.
+package skills

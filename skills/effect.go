@@ -1,0 +1,92 @@
+package skills
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Effect says what a call of a skill does to the world. The zero value is not
+// an effect: a Spec without one is refused.
+type Effect string
+
+// The five effects, from the mildest to the most consequential.
+const (
+	Read         Effect = "read"
+	Create       Effect = "create"
+	Modify       Effect = "modify"
+	Irreversible Effect = "irreversible"
+	CostsMoney   Effect = "costs_money"
+)
+
+// Effects lists every effect in order.
+func Effects() []Effect { return []Effect{Read, Create, Modify, Irreversible, CostsMoney} }
+
+// Valid reports whether e is one of the five effects.
+func (e Effect) Valid() bool {
+	switch e {
+	case Read, Create, Modify, Irreversible, CostsMoney:
+		return true
+	}
+	return false
+}
+
+// Reach says whose world a call changes: the user's own, or other people's.
+type Reach string
+
+// The two reaches. An empty Reach in a Spec is replaced by the default of the
+// way it runs: others for http, exec and mcp, self for all else.
+const (
+	Self   Reach = "self"
+	Others Reach = "others"
+)
+
+// Trust says whether a text may ground an argument.
+type Trust string
+
+// The two kinds of trust. The empty value counts as untrusted everywhere.
+const (
+	Untrusted Trust = "untrusted"
+	Trusted   Trust = "trusted"
+)
+
+// Approval says when a person is asked before a call of the skill runs.
+type Approval string
+
+// The approval policies. None of them lifts a denial or an ask of a gate:
+// ApproveNever only means that the Spec itself adds no ask.
+const (
+	ApproveNever  Approval = "never"
+	ApprovePolicy Approval = "policy"
+	ApproveAlways Approval = "always"
+)
+
+// PathError is a mistake in a configuration, at a path such as
+// "permissions[1].when". The config package turns the path into
+// file:line:column.
+type PathError struct {
+	Path string // where, in the configuration's own terms
+	Msg  string // what is wrong and what to do
+}
+
+// Error returns "path: message".
+func (e *PathError) Error() string { return e.Path + ": " + e.Msg }
+
+// ConfigPath returns the path; config finds path errors by this method, so
+// that packages need not import one another for it.
+func (e *PathError) ConfigPath() string { return e.Path }
+
+// ConfigMessage returns the message without the path.
+func (e *PathError) ConfigMessage() string { return e.Msg }
+
+func oneOf[T ~string](path string, v T, allowed ...T) error {
+	for _, a := range allowed {
+		if v == a {
+			return nil
+		}
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	return &PathError{path, fmt.Sprintf("%q is not one of %s", string(v), strings.Join(words, ", "))}
+}

@@ -1,0 +1,91 @@
+package skills
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/invopop/jsonschema"
+)
+
+// GoSkill is a Go function declared as a skill. The function itself can't be
+// reached: Executor is the only way to it, and asks for a warrant.
+type GoSkill struct {
+	skill *Skill
+	run   RunFunc
+}
+
+// Skill returns the compiled declaration.
+func (g *GoSkill) Skill() *Skill { return g.skill }
+
+// Executor returns what runs the function, guarded by r.
+func (g *GoSkill) Executor(r Redeemer) Executor { return NewExecutor(r, g.skill, g.run) }
+
+// Func declares a Go function as a skill. In must be a struct; its JSON Schema
+// is derived from its fields and their `json` and `jsonschema` tags, with
+// marks given by `jsonschema_extras:"x-target=true"`. spec.Parameters replaces
+// the derived schema where it is set; spec.Run must be empty. Out is returned
+// to the model as JSON, or as it is where it is a string.
+//
+// A panic of fn is contained. A panic in a goroutine that fn starts itself
+// ends the process: run code that isn't trusted with the exec kind instead.
+func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, error)) (*GoSkill, error) {
+	if spec.Run.Kind != "" {
+		return nil, &PathError{"run", "must be empty for a Go function"}
+	}
+	if fn == nil {
+		return nil, &PathError{"run", "the function is nil"}
+	}
+	spec.Run = Run{Kind: "go"}
+	if len(spec.Parameters) == 0 {
+		raw, err := schemaOf(reflect.TypeFor[In]())
+		if err != nil {
+			return nil, err
+		}
+		spec.Parameters = raw
+	}
+	s, err := Compile(spec)
+	if err != nil {
+		return nil, err
+	}
+	return &GoSkill{s, func(ctx context.Context, o Order) (Result, error) {
+		var in In
+		d := json.NewDecoder(bytes.NewReader([]byte(o.Args)))
+		if err := d.Decode(&in); err != nil {
+			return Result{}, fmt.Errorf("%w: the arguments do not fit the function's input: %v", ErrNoEffect, err)
+		}
+		out, err := fn(ctx, in)
+		if err != nil {
+			return Result{}, err
+		}
+		return encode(out)
+	}}, nil
+}
+
+func encode(out any) (Result, error) {
+	if s, ok := out.(string); ok {
+		return Result{Content: s, Isolation: "in process"}, nil
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		// The function has run: what it did stands.
+		return Result{}, &Failure{Code: FailFailed, Unknown: true, Err: fmt.Errorf("the result is not JSON: %w", err)}
+	}
+	return Result{Content: string(b), Isolation: "in process"}, nil
+}
+
+func schemaOf(t reflect.Type) (json.RawMessage, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, &PathError{"parameters", fmt.Sprintf("the input type %s is not a struct", t)}
+	}
+	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
+	s := r.ReflectFromType(t)
+	s.Version = ""
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, &PathError{"parameters", "no schema can be derived: " + err.Error()}
+	}
+	return b, nil
+}

@@ -1,0 +1,160 @@
+package skills
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// keywords of JSON Schema 2020-12, and what their value holds: a schema, a
+// list or a map of schemas, or plain data. The validator accepts a misspelt
+// keyword in silence, which would widen; so we know them all and refuse the
+// rest.
+var keywords = map[string]byte{
+	"$schema": 'd', "$id": 'd', "$ref": 'd', "$anchor": 'd', "$dynamicRef": 'd', "$dynamicAnchor": 'd',
+	"$vocabulary": 'd', "$comment": 'd', "$defs": 'm', "definitions": 'm',
+	"allOf": 'l', "anyOf": 'l', "oneOf": 'l', "not": 's', "if": 's', "then": 's', "else": 's',
+	"dependentSchemas": 'm', "prefixItems": 'l', "items": 's', "contains": 's', "properties": 'm',
+	"patternProperties": 'm', "additionalProperties": 's', "propertyNames": 's',
+	"unevaluatedItems": 's', "unevaluatedProperties": 's',
+	"type": 'd', "enum": 'd', "const": 'd', "multipleOf": 'd', "maximum": 'd', "exclusiveMaximum": 'd',
+	"minimum": 'd', "exclusiveMinimum": 'd', "maxLength": 'd', "minLength": 'd', "pattern": 'd',
+	"maxItems": 'd', "minItems": 'd', "uniqueItems": 'd', "maxContains": 'd', "minContains": 'd',
+	"maxProperties": 'd', "minProperties": 'd', "required": 'd', "dependentRequired": 'd',
+	"title": 'd', "description": 'd', "default": 'd', "deprecated": 'd', "readOnly": 'd', "writeOnly": 'd',
+	"examples": 'd', "format": 'd', "contentEncoding": 'd', "contentMediaType": 'd', "contentSchema": 's',
+}
+
+// formats the validator asserts; another name would assert nothing.
+var formats = map[string]bool{
+	"date-time": true, "date": true, "time": true, "duration": true, "email": true, "idn-email": true,
+	"hostname": true, "idn-hostname": true, "ipv4": true, "ipv6": true, "uri": true, "uri-reference": true,
+	"iri": true, "iri-reference": true, "uri-template": true, "uuid": true, "json-pointer": true,
+	"relative-json-pointer": true, "regex": true, "period": true, "semver": true,
+}
+
+// lint returns a *PathError for every keyword and annotation that means
+// nothing, with the one that was probably meant.
+func lint(s any, path string) []error {
+	m, ok := s.(map[string]any)
+	if !ok {
+		if _, isBool := s.(bool); isBool {
+			return nil
+		}
+		return []error{&PathError{path, "must be a schema: an object, true or false"}}
+	}
+	var errs []error
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		errs = append(errs, lintKeyword(m, k, path+"."+k)...)
+	}
+	return errs
+}
+
+func lintKeyword(m map[string]any, k, at string) []error {
+	v := m[k]
+	if strings.HasPrefix(k, "x-") {
+		return lintAnnotation(k, v, at)
+	}
+	switch keywords[k] {
+	case 'd':
+		if f, ok := v.(string); ok && k == "format" && !formats[f] {
+			return []error{&PathError{at, unknownWord("format", f, slices.Sorted(maps.Keys(formats)))}}
+		}
+		return nil
+	case 's':
+		return lint(v, at)
+	case 'l':
+		list, ok := v.([]any)
+		if !ok {
+			return []error{&PathError{at, "must be a list of schemas"}}
+		}
+		var errs []error
+		for i, e := range list {
+			errs = append(errs, lint(e, fmt.Sprintf("%s[%d]", at, i))...)
+		}
+		return errs
+	case 'm':
+		sub, ok := v.(map[string]any)
+		if !ok {
+			return []error{&PathError{at, "must be an object of schemas"}}
+		}
+		var errs []error
+		for _, n := range slices.Sorted(maps.Keys(sub)) {
+			errs = append(errs, lint(sub[n], at+"."+n)...)
+		}
+		return errs
+	}
+	return []error{&PathError{at, unknownWord("schema keyword", k, slices.Sorted(maps.Keys(keywords)))}}
+}
+
+func lintAnnotation(k string, v any, at string) []error {
+	if _, known := annotationBits[k]; !known {
+		// Other tools' x- keywords are allowed; a near miss of ours is a typo.
+		if near := Nearest(k, slices.Sorted(maps.Keys(annotationBits))); near != "" {
+			return []error{&PathError{at, fmt.Sprintf("unknown annotation %q; did you mean %q?", k, near)}}
+		}
+		return nil
+	}
+	if _, ok := v.(bool); !ok {
+		return []error{&PathError{at, "must be true or false"}}
+	}
+	return nil
+}
+
+func unknownWord(what, got string, known []string) string {
+	msg := fmt.Sprintf("unknown %s %q", what, got)
+	if near := Nearest(got, known); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return msg
+}
+
+// Nearest returns the known word that got was probably meant to be: at most
+// two edits away, or the only one that it is a prefix of. Empty if none is.
+func Nearest(got string, known []string) string {
+	best, bestDist := "", 3
+	for _, k := range known {
+		if d := distance(strings.ToLower(got), strings.ToLower(k)); d < bestDist && d < max(len(k), 2) {
+			best, bestDist = k, d
+		}
+	}
+	if best != "" || len(got) < 3 {
+		return best
+	}
+	for _, k := range known {
+		if strings.HasPrefix(k, got) || strings.HasPrefix(got, k) {
+			if best != "" {
+				return ""
+			}
+			best = k
+		}
+	}
+	return best
+}
+
+// distance is the Damerau-Levenshtein distance (adjacent swaps count once).
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}

@@ -1,0 +1,51 @@
+package skills
+
+import (
+	"fmt"
+	"time"
+)
+
+// Result is what a skill returned.
+type Result struct {
+	// Content is what the model reads: text, or JSON as text.
+	Content string `json:"content"`
+	// Trust is filled in by the checkpoint from the Spec, never by the
+	// skill itself.
+	Trust Trust `json:"trust,omitempty"`
+	// Isolation says under what containment the skill ran, for example
+	// "landlock", "namespaces", "os.Root", "in process".
+	Isolation string `json:"isolation,omitempty"`
+	// Truncated is set when Content was cut at the output limit.
+	Truncated bool `json:"truncated,omitempty"`
+	// Template is set when the result is a fixed text from configuration
+	// and nothing was done.
+	Template bool `json:"template,omitempty"`
+}
+
+// The kinds of refusal: a closed list that a program can branch on.
+const (
+	KindDeny       = "deny"        // a gate said no
+	KindAskDenied  = "ask_denied"  // a person said no, or nobody could be asked
+	KindAskExpired = "ask_expired" // a person was asked and did not answer in time
+	KindDefer      = "defer"       // not now: the same call may come again
+	KindBudget     = "budget"      // a limit is used up
+	KindInvalid    = "invalid"     // the proposal was not a well-formed call
+	KindPaused     = "paused"      // an operator stopped all work
+)
+
+// Refusal is the typed answer to a call that did not run. The model is shown
+// it and can act on it; a program can branch on Kind and Code.
+type Refusal struct {
+	Kind         string        `json:"kind"`
+	Gate         string        `json:"gate,omitempty"`
+	Code         string        `json:"code,omitempty"`
+	Reason       string        `json:"reason"`
+	WhatYouCanDo string        `json:"what_you_can_do,omitempty"`
+	DecisionID   string        `json:"decision_id,omitempty"`
+	RetryAfter   time.Duration `json:"retry_after,omitempty"`
+}
+
+// Error returns the refusal as one line.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("refused by %s (%s): %s", r.Gate, r.Code, r.Reason)
+}

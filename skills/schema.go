@@ -1,0 +1,198 @@
+package skills
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// MaxSchema is the greatest size in bytes of a skill's JSON Schema.
+const MaxSchema = 256 << 10
+
+// SchemaError is one way in which arguments do not fit a skill's schema.
+type SchemaError struct {
+	// Pointer is the JSON pointer of the offending value, cut before the
+	// first key that the schema doesn't declare: undeclared keys are the
+	// model's own words and belong in no record.
+	Pointer string
+	// Keyword is the schema keyword that failed: "required", "type", …
+	Keyword string
+	// Message is for the model and may quote what it sent.
+	Message string
+}
+
+// Error returns pointer and message.
+func (e SchemaError) Error() string {
+	if e.Pointer == "" {
+		return e.Message
+	}
+	return e.Pointer + ": " + e.Message
+}
+
+type schema struct {
+	raw      json.RawMessage
+	compiled *jsonschema.Schema
+}
+
+// noLoader refuses every reference that leaves the document: the library's
+// own loader would read file:// references.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, errors.New("references to other documents are not loaded; put the schema under $defs")
+}
+
+func compileSchema(name string, raw json.RawMessage) (*schema, *node, error) {
+	if len(raw) > MaxSchema {
+		return nil, nil, &PathError{"parameters", fmt.Sprintf("is %d bytes; at most %d are allowed", len(raw), MaxSchema)}
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, nil, &PathError{"parameters", "is not valid JSON"}
+	}
+	root, ok := doc.(map[string]any)
+	if !ok || root["type"] != "object" {
+		return nil, nil, &PathError{"parameters", `must be the schema of an object: say "type": "object"`}
+	}
+	if errs := lint(root, "parameters"); len(errs) > 0 {
+		return nil, nil, errors.Join(errs...)
+	}
+	closeObject(root)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	c.AssertFormat()
+	const id = "mem:///parameters"
+	if err := c.AddResource(id, root); err != nil {
+		return nil, nil, &PathError{"parameters", err.Error()}
+	}
+	compiled, err := c.Compile(id)
+	if err != nil {
+		return nil, nil, &PathError{"parameters", schemaMistake(err)}
+	}
+	closed, err := json.Marshal(root)
+	if err != nil {
+		return nil, nil, &PathError{"parameters", err.Error()}
+	}
+	notes, err := annotate(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &schema{closed, compiled}, notes, nil
+}
+
+// schemaMistake turns the library's nested report into its innermost causes.
+func schemaMistake(err error) string {
+	var se *jsonschema.SchemaValidationError
+	var ve *jsonschema.ValidationError
+	if errors.As(err, &se) && errors.As(se.Err, &ve) {
+		var out []string
+		for _, l := range leaves(ve, nil) {
+			out = append(out, "/"+strings.Join(l.InstanceLocation, "/")+": "+l.ErrorKind.LocalizedString(english()))
+		}
+		slices.Sort(out)
+		return "is not a valid JSON Schema: " + strings.Join(slices.Compact(out), "; ")
+	}
+	return "is not a valid JSON Schema: " + err.Error()
+}
+
+func english() *message.Printer { return message.NewPrinter(language.English) }
+
+// closeObject refuses arguments that the schema doesn't name, unless it says
+// otherwise itself. Where parts of the object are declared in subschemas only
+// unevaluatedProperties can see them all.
+func closeObject(root map[string]any) {
+	for _, k := range []string{"additionalProperties", "unevaluatedProperties"} {
+		if _, ok := root[k]; ok {
+			return
+		}
+	}
+	for _, k := range []string{"allOf", "anyOf", "oneOf", "$ref", "if", "dependentSchemas"} {
+		if _, ok := root[k]; ok {
+			root["unevaluatedProperties"] = false
+			return
+		}
+	}
+	root["additionalProperties"] = false
+}
+
+// Validate checks arguments against the schema and returns every mistake, nil
+// if there is none. args is what json.Decoder with UseNumber makes of the
+// canonical arguments.
+func (s *Skill) Validate(args any) []SchemaError {
+	err := s.schema.compiled.Validate(args)
+	if err == nil {
+		return nil
+	}
+	var ve *jsonschema.ValidationError
+	if !errors.As(err, &ve) {
+		return []SchemaError{{Keyword: "schema", Message: "the arguments could not be validated"}}
+	}
+	var out []SchemaError
+	p := english()
+	for _, l := range leaves(ve, nil) {
+		out = append(out, SchemaError{
+			Pointer: s.declaredPointer(l.InstanceLocation),
+			Keyword: keyword(l.ErrorKind),
+			Message: clip(l.ErrorKind.LocalizedString(p), 300),
+		})
+	}
+	slices.SortStableFunc(out, func(a, b SchemaError) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return out
+}
+
+func leaves(e *jsonschema.ValidationError, out []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return append(out, e)
+	}
+	for _, c := range e.Causes {
+		out = leaves(c, out)
+	}
+	return out
+}
+
+func keyword(k jsonschema.ErrorKind) string {
+	if p := k.KeywordPath(); len(p) > 0 {
+		return p[len(p)-1]
+	}
+	if _, ok := k.(*kind.FalseSchema); ok {
+		return "false"
+	}
+	return "schema"
+}
+
+func (s *Skill) declaredPointer(loc []string) string {
+	var b strings.Builder
+	n := s.notes
+	for _, part := range loc {
+		if n = n.step(part); n == nil || (!n.declared && !isIndex(part)) {
+			break
+		}
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
+	}
+	return b.String()
+}
+
+func isIndex(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

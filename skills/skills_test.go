@@ -1,0 +1,489 @@
+package skills_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/warrant"
+)
+
+func compile(t testing.TB, effect skills.Effect, params string) *skills.Skill {
+	t.Helper()
+	s, err := skills.Compile(skills.Spec{Name: "test.do", Effect: effect, Parameters: json.RawMessage(params)})
+	require.NoError(t, err)
+	return s
+}
+
+func parse(t testing.TB, raw string) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(raw))
+	d.UseNumber()
+	var m map[string]any
+	require.NoError(t, d.Decode(&m))
+	return m
+}
+
+func paths(err error) []string {
+	var out []string
+	var walk func(error)
+	walk = func(e error) {
+		if p, ok := e.(interface{ ConfigPath() string }); ok {
+			out = append(out, p.ConfigPath())
+			return
+		}
+		if j, ok := e.(interface{ Unwrap() []error }); ok {
+			for _, x := range j.Unwrap() {
+				walk(x)
+			}
+		}
+	}
+	walk(err)
+	return out
+}
+
+// Every mistake in a Spec is reported, each at its path.
+func TestCompileReportsEveryMistake(t *testing.T) {
+	_, err := skills.Compile(skills.Spec{
+		Name: "Email", Effect: "delete", Reaches: "all", Output: "yes", Approval: "sometimes", Timeout: -1,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"typo":1,"x-taget":true}}}`),
+	})
+	require.ElementsMatch(t, []string{
+		"name", "effect", "reaches", "output", "approval", "timeout",
+		"parameters.properties.to.typo", "parameters.properties.to.x-taget",
+	}, paths(err))
+}
+
+// A misspelt schema keyword would assert nothing, so it is an error that names
+// the one that was meant.
+func TestUnknownKeywordsAreErrors(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"type":"object","properties":{"a":{"minLengh":3}}}`:     `did you mean "minLength"?`,
+		`{"type":"object","additionalPropertys":true}`:            `did you mean "additionalProperties"?`,
+		`{"type":"object","properties":{"a":{"format":"emial"}}}`: `did you mean "email"?`,
+		`{"type":"object","properties":{"a":{"x-target":"yes"}}}`: `must be true or false`,
+		`{"type":"array"}`: `must be the schema of an object`,
+		`{"type":"object"`: `is not valid JSON`,
+		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`:   `not`,
+		`{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1/x"}}}`:   `not`,
+		`{"type":"object","properties":{"a":{"type":"strin"}}}`:                `is not a valid JSON Schema`,
+		`{"type":"object","properties":{"a":{"type":"string","pattern":"["}}}`: `is not a valid JSON Schema`,
+	} {
+		_, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(raw)})
+		require.ErrorContains(t, err, want, raw)
+	}
+}
+
+// Arguments that the schema doesn't name are refused unless it says otherwise,
+// also where the named ones stand in a subschema.
+func TestUnknownArgumentsAreRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name, params, args string
+		keywords           []string
+	}{
+		{"closed by default", `{"type":"object","properties":{"a":{"type":"string"}}}`, `{"a":"x","b":1}`, []string{"additionalProperties"}},
+		{"opened by the operator", `{"type":"object","additionalProperties":true}`, `{"b":1}`, nil},
+		{"declared in a branch", `{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}]}`, `{"a":"x"}`, nil},
+		{"not declared in any branch", `{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}]}`, `{"b":"x"}`, []string{"false"}},
+		{"no schema at all", ``, `{"b":"x"}`, []string{"additionalProperties"}},
+		{"format is asserted", `{"type":"object","properties":{"to":{"type":"string","format":"email"}}}`, `{"to":"nobody"}`, []string{"format"}},
+		{"every error", `{"type":"object","required":["a","c"],"properties":{"a":{"type":"string"},"c":{},"n":{"maximum":3}}}`, `{"a":1,"n":9}`, []string{"required", "type", "maximum"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := compile(t, skills.Read, tc.params)
+			var got []string
+			for _, e := range s.Validate(parse(t, tc.args)) {
+				got = append(got, e.Keyword)
+			}
+			require.Equal(t, tc.keywords, got)
+		})
+	}
+}
+
+// A pointer into undeclared keys stops before them: they are the model's words.
+func TestPointersHoldDeclaredNamesAlone(t *testing.T) {
+	s := compile(t, skills.Read, `{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":{"type":"integer"}}}}}`)
+	errs := s.Validate(parse(t, `{"list":[{"n":"x"},{"CANARY":"y"}]}`))
+	require.Len(t, errs, 2)
+	require.Equal(t, "/list/0/n", errs[0].Pointer)
+	require.Equal(t, "/list/1", errs[1].Pointer)
+}
+
+// Marks apply through lists, nested objects, references and nullable branches.
+func TestAnnotationsReachEveryValue(t *testing.T) {
+	s := compile(t, skills.Read, `{"type":"object","$defs":{"who":{"type":"string","x-target":true}},"properties":{
+		"to":{"anyOf":[{"type":"array","items":{"$ref":"#/$defs/who"}},{"type":"null"}]},
+		"body":{"type":"string","x-content":true},
+		"deep":{"type":"object","x-secret":true,"properties":{"k":{"type":"string"}}},
+		"n":{"type":"integer"}}}`)
+	got := map[string]skills.Annotation{}
+	s.Walk(parse(t, `{"to":["a","b"],"body":"c","deep":{"k":"d"},"n":7}`), func(a skills.Arg) { got[a.Pointer] = a.Marks })
+	require.Equal(t, map[string]skills.Annotation{
+		"/to/0": skills.Target, "/to/1": skills.Target, "/body": skills.Content, "/deep/k": skills.Secret, "/n": 0,
+	}, got)
+	require.True(t, s.Annotated())
+	hidden := s.WithoutSecrets(parse(t, `{"deep":{"k":"d"},"body":"c"}`))
+	require.Equal(t, map[string]any{"deep": "[secret]", "body": "c"}, hidden)
+}
+
+// Without any annotation every string may be a target and the usual names of
+// command lines are shell.
+func TestSkillsWithoutAnnotationsAreGuessed(t *testing.T) {
+	s := compile(t, skills.Read, `{"type":"object","properties":{"cmd":{"type":"string"},"x":{"type":"string"}}}`)
+	got := map[string]skills.Annotation{}
+	s.Walk(parse(t, `{"cmd":"ls","x":"y"}`), func(a skills.Arg) { got[a.Name] = a.Marks })
+	require.Equal(t, map[string]skills.Annotation{"cmd": skills.Target | skills.Shell, "x": skills.Target}, got)
+}
+
+// A recursive schema ends: its annotations are read once.
+func TestRecursiveSchema(t *testing.T) {
+	s := compile(t, skills.Read, `{"type":"object","properties":{"tree":{"$ref":"#/$defs/t"}},"$defs":{"t":{"type":"object","properties":{"v":{"type":"string","x-path":true},"kids":{"type":"array","items":{"$ref":"#/$defs/t"}}}}}}`)
+	require.Empty(t, s.Validate(parse(t, `{"tree":{"v":"a","kids":[{"v":"b"}]}}`)))
+	require.Empty(t, s.Validate(parse(t, `{}`)))
+}
+
+// The digest covers the whole Spec, so any change of it is another skill.
+func TestDigestCoversEveryField(t *testing.T) {
+	base := skills.Spec{Name: "a.b", Description: "d", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), Run: skills.Run{Kind: "http", Options: json.RawMessage(`{"url":"x"}`)}}
+	digest := func(change func(*skills.Spec)) string {
+		s := base
+		change(&s)
+		k, err := skills.Compile(s)
+		require.NoError(t, err)
+		return k.Digest()
+	}
+	seen := map[string]int{}
+	for i, change := range []func(*skills.Spec){
+		func(*skills.Spec) {}, func(s *skills.Spec) { s.Name = "a.c" }, func(s *skills.Spec) { s.Description = "e" },
+		func(s *skills.Spec) { s.Effect = skills.Modify }, func(s *skills.Spec) { s.Reaches = skills.Self },
+		func(s *skills.Spec) { s.Output = skills.Trusted }, func(s *skills.Spec) { s.Approval = skills.ApproveAlways },
+		func(s *skills.Spec) { s.Idempotent = true }, func(s *skills.Spec) { s.Disabled = true },
+		func(s *skills.Spec) { s.Timeout = time.Second }, func(s *skills.Spec) { s.Run.Options = json.RawMessage(`{"url":"y"}`) },
+		func(s *skills.Spec) { s.Parameters = json.RawMessage(`{"type":"object"}`) },
+	} {
+		d := digest(change)
+		require.NotContains(t, seen, d, "change %d", i)
+		seen[d] = i
+	}
+	require.Equal(t, digest(func(*skills.Spec) {}), digest(func(s *skills.Spec) {
+		s.Parameters = json.RawMessage(`{"properties": {"a": {"type":"string"}}, "type":"object"}`)
+	}), "key order and white space are not part of it")
+}
+
+// Names can't hold anything that could be read as something else.
+func TestNames(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"email.send": true, "a.b.c": true, "memory.query_entity_graph": true, "a1.b-2": true,
+		"": false, "email": false, ".send": false, "email.": false, "Email.send": false, "email.se nd": false,
+		"email.send\n": false, "emäil.send": false, "1a.b": false, "a..b": false, strings.Repeat("a", 200) + ".b": false,
+	} {
+		require.Equal(t, ok, skills.ValidName(name), "%q", name)
+	}
+}
+
+// A scope allows exact names and whole domains and nothing that looks like them.
+func TestScope(t *testing.T) {
+	s, err := skills.NewScope("email.*", "files.read")
+	require.NoError(t, err)
+	for name, ok := range map[string]bool{
+		"email.send": true, "email.a.b": true, "files.read": true, "files.write": false, "emailx.send": false,
+		"email": false, "email.": false, "": false, "files.read.all": false,
+	} {
+		require.Equal(t, ok, s.Allows(name), name)
+	}
+	require.False(t, skills.Scope{}.Allows("email.send"), "the zero scope allows nothing")
+	for _, bad := range []string{"*", ".*", "email", "email.**", "*.send", "", "Email.*", "email.se*"} {
+		_, err := skills.NewScope(bad)
+		require.Error(t, err, bad)
+	}
+}
+
+func scopeGen() *rapid.Generator[skills.Scope] {
+	entry := rapid.SampledFrom([]string{"a.*", "a.b.*", "b.*", "a.x", "a.b.x", "a.b.y", "b.x", "c.x"})
+	return rapid.Custom(func(t *rapid.T) skills.Scope {
+		s, err := skills.NewScope(rapid.SliceOf(entry).Draw(t, "scope")...)
+		require.NoError(t, err)
+		return s
+	})
+}
+
+// Within is what it says: an inner scope never allows what the outer doesn't,
+// and a union allows what either does.
+func TestScopeWithinAndUnion(t *testing.T) {
+	names := []string{"a.x", "a.z", "a.b.x", "a.b.y", "a.b.q", "b.x", "b.y", "c.x", "c.y"}
+	rapid.Check(t, func(t *rapid.T) {
+		in, out := scopeGen().Draw(t, "in"), scopeGen().Draw(t, "out")
+		within, wider := in.Within(out)
+		require.Equal(t, within, len(wider) == 0)
+		u := in.Union(out)
+		for _, n := range names {
+			if within && in.Allows(n) {
+				require.True(t, out.Allows(n), n)
+			}
+			require.Equal(t, in.Allows(n) || out.Allows(n), u.Allows(n), n)
+		}
+		if both, _ := in.Within(u); !both {
+			t.Fatal("a scope is within its union")
+		}
+	})
+}
+
+// No two different orders have one digest, however their fields are cut.
+func TestOrderDigestIsUnambiguous(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.StringOfN(rapid.RuneFrom([]rune("ab:/")), 0, 3, -1)
+		mk := func(l string) skills.Order {
+			return skills.Order{GrantID: f.Draw(t, l), User: f.Draw(t, l), Conversation: f.Draw(t, l), Skill: f.Draw(t, l), SkillDigest: f.Draw(t, l), Args: f.Draw(t, l)}
+		}
+		a, b := mk("a"), mk("b")
+		require.Equal(t, a == b, a.Digest() == b.Digest())
+	})
+	require.Equal(t, skills.Order{Skill: "x", CallID: "1"}.Digest(), skills.Order{Skill: "x", CallID: "2"}.Digest(), "the call id is not part of it")
+}
+
+type ran struct{ n int }
+
+func (r *ran) run(context.Context, skills.Order) (skills.Result, error) {
+	r.n++
+	return skills.Result{Content: "done"}, nil
+}
+
+func pair(t testing.TB) (*warrant.Signer, *warrant.Verifier) {
+	t.Helper()
+	s, v, err := warrant.NewPair(warrant.Options{})
+	require.NoError(t, err)
+	return s, v
+}
+
+func order(s *skills.Skill, args string) skills.Order {
+	return skills.Order{CallID: "c", GrantID: "g", User: "u", Conversation: "v", Skill: s.Name(), SkillDigest: s.Digest(), Args: args}
+}
+
+// An executor does nothing without a warrant for exactly this order, and a
+// warrant works once.
+func TestExecutorNeedsItsWarrant(t *testing.T) {
+	sign, verify := pair(t)
+	otherSign, _ := pair(t)
+	s := compile(t, skills.Modify, `{"type":"object","additionalProperties":true}`)
+	other := compile(t, skills.Read, `{"type":"object","additionalProperties":true}`)
+	issue := func(by *warrant.Signer, o skills.Order) warrant.Warrant {
+		w, err := by.Issue(o.Digest())
+		require.NoError(t, err)
+		return w
+	}
+	good := order(s, `{"a":1}`)
+	for _, tc := range []struct {
+		name string
+		w    warrant.Warrant
+		o    skills.Order
+		want error
+	}{
+		{"none", warrant.Warrant{}, good, warrant.ErrInvalid},
+		{"for other arguments", issue(sign, order(s, `{"a":2}`)), good, warrant.ErrWrongCall},
+		{"of another process", issue(otherSign, good), good, warrant.ErrInvalid},
+		{"for another version of the skill", issue(sign, order(other, `{"a":1}`)), order(other, `{"a":1}`), warrant.ErrWrongCall},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := &ran{}
+			_, err := skills.NewExecutor(verify, s, r.run).Execute(t.Context(), tc.w, tc.o)
+			require.ErrorIs(t, err, tc.want)
+			require.Zero(t, r.n, "nothing ran")
+		})
+	}
+	r := &ran{}
+	e, w := skills.NewExecutor(verify, s, r.run), issue(sign, good)
+	res, err := e.Execute(t.Context(), w, good)
+	require.NoError(t, err)
+	require.Equal(t, "done", res.Content)
+	_, err = e.Execute(t.Context(), w, good)
+	require.ErrorIs(t, err, warrant.ErrSpent)
+	require.Equal(t, 1, r.n)
+}
+
+// A skill that panics, ends its goroutine, hangs or returns rubbish gives a
+// typed failure that says whether anything may have happened.
+func TestExecutorContains(t *testing.T) {
+	hang := make(chan struct{})
+	for _, tc := range []struct {
+		name    string
+		effect  skills.Effect
+		run     skills.RunFunc
+		code    string
+		unknown bool
+	}{
+		{"panic of a reader", skills.Read, func(context.Context, skills.Order) (skills.Result, error) { panic("SECRET") }, skills.FailPanic, false},
+		{"panic of a writer", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) { panic("SECRET") }, skills.FailPanic, true},
+		{"goexit", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) {
+			runtime.Goexit()
+			return skills.Result{}, nil
+		}, skills.FailPanic, true},
+		{"hang that ignores its context", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) { <-hang; return skills.Result{}, nil }, skills.FailTimeout, true},
+		{"slow reader", skills.Read, func(ctx context.Context, _ skills.Order) (skills.Result, error) {
+			<-ctx.Done()
+			return skills.Result{}, ctx.Err()
+		}, skills.FailTimeout, false},
+		{"plain error", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) {
+			return skills.Result{}, errors.New("no such task")
+		}, skills.FailFailed, false},
+		{"never reached the server", skills.Modify, func(ctx context.Context, _ skills.Order) (skills.Result, error) {
+			<-ctx.Done()
+			return skills.Result{}, skills.ErrNoEffect
+		}, skills.FailTimeout, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sign, verify := pair(t)
+			s, err := skills.Compile(skills.Spec{Name: "test.do", Effect: tc.effect, Timeout: 20 * time.Millisecond})
+			require.NoError(t, err)
+			o := order(s, `{}`)
+			w, err := sign.Issue(o.Digest())
+			require.NoError(t, err)
+			_, err = skills.NewExecutor(verify, s, tc.run).Execute(t.Context(), w, o)
+			var f *skills.Failure
+			require.ErrorAs(t, err, &f)
+			require.Equal(t, tc.code, f.Code)
+			require.Equal(t, tc.unknown, f.Unknown)
+			require.NotContains(t, err.Error(), "SECRET")
+		})
+	}
+	close(hang)
+}
+
+// The order's deadline ends a run before the skill's own timeout does.
+func TestOrderDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sign, verify := pair(t)
+		s := compile(t, skills.Read, ``)
+		o := order(s, `{}`)
+		o.Deadline = time.Now().Add(3 * time.Second)
+		w, err := sign.Issue(o.Digest())
+		require.NoError(t, err)
+		start := time.Now()
+		_, err = skills.NewExecutor(verify, s, func(ctx context.Context, _ skills.Order) (skills.Result, error) {
+			<-ctx.Done()
+			return skills.Result{}, ctx.Err()
+		}).Execute(t.Context(), w, o)
+		require.Error(t, err)
+		require.Equal(t, 3*time.Second, time.Since(start))
+	})
+}
+
+// What a skill returns is bounded and is text.
+func TestResultsAreBounded(t *testing.T) {
+	sign, verify := pair(t)
+	s := compile(t, skills.Read, ``)
+	o := order(s, `{}`)
+	w, err := sign.Issue(o.Digest())
+	require.NoError(t, err)
+	res, err := skills.NewExecutor(verify, s, func(context.Context, skills.Order) (skills.Result, error) {
+		return skills.Result{Content: "\xff" + strings.Repeat("é", skills.MaxResult)}, nil
+	}).Execute(t.Context(), w, o)
+	require.NoError(t, err)
+	require.True(t, res.Truncated)
+	require.LessOrEqual(t, len(res.Content), skills.MaxResult+8)
+	require.True(t, strings.HasPrefix(res.Content, "\uFFFDé"))
+}
+
+type sendIn struct {
+	To   string `json:"to" jsonschema:"format=email" jsonschema_extras:"x-target=true"`
+	Note string `json:"note,omitempty"`
+}
+
+// A Go function becomes a skill whose schema comes from its input, marks and
+// all, and which runs under a warrant.
+func TestFunc(t *testing.T) {
+	g, err := skills.Func(skills.Spec{Name: "mail.send", Effect: skills.Irreversible}, func(_ context.Context, in sendIn) (map[string]string, error) {
+		return map[string]string{"sent": in.To}, nil
+	})
+	require.NoError(t, err)
+	s := g.Skill()
+	require.Empty(t, s.Validate(parse(t, `{"to":"a@b.c"}`)))
+	require.Len(t, s.Validate(parse(t, `{"to":"nobody","x":1}`)), 2)
+	var marks skills.Annotation
+	s.Walk(parse(t, `{"to":"a@b.c"}`), func(a skills.Arg) { marks = a.Marks })
+	require.Equal(t, skills.Target, marks)
+
+	sign, verify := pair(t)
+	o := order(s, `{"to":"a@b.c"}`)
+	w, err := sign.Issue(o.Digest())
+	require.NoError(t, err)
+	res, err := g.Executor(verify).Execute(t.Context(), w, o)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"sent":"a@b.c"}`, res.Content)
+
+	_, err = skills.Func(skills.Spec{Name: "a.b", Effect: skills.Read}, func(context.Context, string) (string, error) { return "", nil })
+	require.ErrorContains(t, err, "not a struct")
+	_, err = skills.Func[sendIn, string](skills.Spec{Name: "a.b", Effect: skills.Read}, nil)
+	require.ErrorContains(t, err, "nil")
+}
+
+// A name stands for one skill.
+func TestRegistryRefusesDuplicates(t *testing.T) {
+	a := compile(t, skills.Read, ``)
+	_, err := skills.NewRegistry(a, a)
+	require.ErrorContains(t, err, `"test.do" is declared twice`)
+	var none *skills.Registry
+	_, ok := none.Get("test.do")
+	require.False(t, ok)
+}
+
+// Suggestions are near misses alone.
+func TestNearest(t *testing.T) {
+	known := []string{"permission", "permissions", "guard", "judge", "skills"}
+	for got, want := range map[string]string{"permision": "permission", "gaurd": "guard", "jduge": "judge", "zebra": "", "sk": "", "skill": "skills"} {
+		require.Equal(t, want, skills.Nearest(got, known), got)
+	}
+}
+
+// Schemas of any shape are compiled or refused, never a panic.
+func FuzzCompile(f *testing.F) {
+	for _, s := range []string{`{"type":"object"}`, `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`, `{"type":"object","allOf":[true,false]}`, `[]`, `{"type":"object","$defs":{"x":{"$ref":"#"}},"properties":{"y":{"$ref":"#/$defs/x"}}}`, `{"type":"object","prefixItems":3}`} {
+		f.Add(s, `{"a":[1,{"b":null}]}`)
+	}
+	f.Fuzz(func(t *testing.T, params, args string) {
+		s, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(params)})
+		if err != nil {
+			require.NotEmpty(t, paths(err), "an error has a path: %v", err)
+			return
+		}
+		var m map[string]any
+		if json.Unmarshal([]byte(args), &m) == nil {
+			s.Walk(m, func(skills.Arg) {})
+			s.WithoutSecrets(m)
+			s.Validate(map[string]any(m))
+		}
+	})
+}
+
+// A reference to a file on disk is not followed.
+func TestNoFileReferences(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"type":"string"}`), 0o600))
+	_, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file://` + file + `"}}}`)})
+	require.ErrorContains(t, err, "references to other documents are not loaded")
+}
+
+// References that double at every step are an error, not an hour of work.
+func TestExplodingReferences(t *testing.T) {
+	defs := map[string]any{"z": map[string]any{"type": "string"}}
+	next := "z"
+	for _, n := range strings.Split("abcdefghijklmnopqrstuvwxy", "") {
+		ref := map[string]any{"$ref": "#/$defs/" + next}
+		defs[n] = map[string]any{"type": "object", "properties": map[string]any{"l": ref, "r": ref}}
+		next = n
+	}
+	raw, err := json.Marshal(map[string]any{"type": "object", "$defs": defs, "properties": map[string]any{"x": map[string]any{"$ref": "#/$defs/" + next}}})
+	require.NoError(t, err)
+	_, err = skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: raw})
+	require.ErrorContains(t, err, "unfolds to more than")
+}

@@ -1,0 +1,201 @@
+package skills
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// DefaultTimeout bounds one run of a skill whose Spec sets none.
+const DefaultTimeout = 30 * time.Second
+
+// MaxTimeout is the longest timeout a Spec may ask for.
+const MaxTimeout = 30 * time.Minute
+
+// MaxName is the greatest length of a skill's name in bytes.
+const MaxName = 128
+
+// Spec declares a skill. It is plain data: what an operator writes in YAML or
+// an engineer in Go. Compile checks it.
+type Spec struct {
+	// Name is dot-named, domain first: "email.send".
+	Name string `json:"name"`
+	// Description is shown to models and approvers.
+	Description string `json:"description,omitempty"`
+	// Effect has no default: a Spec without one is refused.
+	Effect Effect `json:"effect"`
+	// Reaches is self or others. Empty takes the default of the run kind.
+	Reaches Reach `json:"reaches,omitempty"`
+	// Output is the trust of what the skill returns. Empty means untrusted.
+	Output Trust `json:"output,omitempty"`
+	// Parameters is a JSON Schema (2020-12) of an object. Empty means that
+	// the skill takes no arguments. Arguments it does not name are refused
+	// unless it says otherwise.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// Approval is never, policy (the default) or always.
+	Approval Approval `json:"approval,omitempty"`
+	// Idempotent says that a second run with the same key has no second
+	// effect. Only then may an interrupted call be repeated.
+	Idempotent bool `json:"idempotent,omitempty"`
+	// Disabled refuses every call before the sentinel sees it.
+	Disabled bool `json:"disabled,omitempty"`
+	// Timeout bounds one run. Zero means DefaultTimeout.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Run says how the skill runs: its kind ("http", "exec", "template",
+	// "builtin", "go") and the kind's own options.
+	Run Run `json:"run"`
+}
+
+// Run names a way to run and carries its options, which the package of that
+// kind reads and checks.
+type Run struct {
+	Kind    string          `json:"kind,omitempty"`
+	Options json.RawMessage `json:"options,omitempty"`
+}
+
+// Skill is a Spec that was checked: its schema compiled, its annotations read,
+// its digest taken. It is immutable and safe for concurrent use.
+type Skill struct {
+	spec   Spec
+	schema *schema
+	notes  *node
+	digest string
+}
+
+// Compile checks a Spec and returns the Skill, or every mistake in it as
+// joined *PathError values whose paths start at the Spec ("parameters.type").
+func Compile(s Spec) (*Skill, error) {
+	s = withDefaults(s)
+	errs := []error{checkName(s.Name), checkFields(s)}
+	sch, notes, err := compileSchema(s.Name, s.Parameters)
+	errs = append(errs, err)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	d, err := specDigest(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Skill{spec: s, schema: sch, notes: notes, digest: d}, nil
+}
+
+func withDefaults(s Spec) Spec {
+	if s.Reaches == "" {
+		s.Reaches = Self
+		switch s.Run.Kind {
+		case "http", "exec", "mcp":
+			s.Reaches = Others
+		}
+	}
+	if s.Output == "" {
+		s.Output = Untrusted
+	}
+	if s.Approval == "" {
+		s.Approval = ApprovePolicy
+	}
+	if s.Timeout == 0 {
+		s.Timeout = DefaultTimeout
+	}
+	if len(s.Parameters) == 0 {
+		s.Parameters = json.RawMessage(`{"type":"object","additionalProperties":false}`)
+	}
+	return s
+}
+
+func checkFields(s Spec) error {
+	var errs []error
+	if s.Effect == "" {
+		errs = append(errs, &PathError{"effect", "is missing; say read, create, modify, irreversible or costs_money"})
+	} else {
+		errs = append(errs, oneOf("effect", s.Effect, Effects()...))
+	}
+	errs = append(errs,
+		oneOf("reaches", s.Reaches, Self, Others),
+		oneOf("output", s.Output, Untrusted, Trusted),
+		oneOf("approval", s.Approval, ApproveNever, ApprovePolicy, ApproveAlways))
+	if s.Timeout < 0 || s.Timeout > MaxTimeout {
+		errs = append(errs, &PathError{"timeout", fmt.Sprintf("must be more than 0 and at most %s", MaxTimeout)})
+	}
+	return errors.Join(errs...)
+}
+
+// checkName holds names to lower-case words joined by dots, so that a scope
+// such as "email.*" means one thing and a name can't forge a log line.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return &PathError{"name", "is missing"}
+	case len(name) > MaxName:
+		return &PathError{"name", fmt.Sprintf("is %d bytes long; at most %d are allowed", len(name), MaxName)}
+	case !ValidName(name):
+		return &PathError{"name", "must be domain.action in lower-case letters, digits, _ and -, each part starting with a letter"}
+	}
+	return nil
+}
+
+// ValidName reports whether name has the form of a skill's name: two or more
+// parts of lower-case letters, digits, "_" and "-" joined by dots, each
+// starting with a letter, at most MaxName bytes.
+func ValidName(name string) bool {
+	if len(name) > MaxName || !strings.Contains(name, ".") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if !validWord(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func validWord(w string) bool {
+	if w == "" || w[0] < 'a' || w[0] > 'z' {
+		return false
+	}
+	for i := range len(w) {
+		c := w[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func specDigest(s Spec) (string, error) {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return "", &PathError{"parameters", "is not valid JSON"}
+	}
+	v := jsontext.Value(b)
+	if err := v.Canonicalize(); err != nil {
+		return "", &PathError{"parameters", "can't be put into canonical form: " + err.Error()}
+	}
+	sum := sha256.Sum256(v)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// Spec returns the declaration, defaults filled in.
+func (s *Skill) Spec() Spec { return s.spec }
+
+// Name returns the skill's name.
+func (s *Skill) Name() string { return s.spec.Name }
+
+// Effect returns the declared effect.
+func (s *Skill) Effect() Effect { return s.spec.Effect }
+
+// Reaches returns whose world a call changes.
+func (s *Skill) Reaches() Reach { return s.spec.Reaches }
+
+// Digest identifies the whole Spec, how it runs included. A changed skill has
+// another digest, so a warrant or an approval of the old one does not fit.
+func (s *Skill) Digest() string { return s.digest }
+
+// Parameters returns the JSON Schema of the arguments as it is validated:
+// closed against unknown arguments unless the Spec opens it.
+func (s *Skill) Parameters() json.RawMessage { return s.schema.raw }
