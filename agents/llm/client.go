@@ -1,0 +1,169 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// Client is one configured model. It is safe for concurrent use.
+type Client struct {
+	cfg  Config
+	lib  openai.ClientConfig
+	http *http.Client
+	now  func() time.Time
+}
+
+// NewHTTPClient returns an HTTP client for models with a connection pool of its
+// own: bounded dialling, bounded response headers, connections kept warm for 90
+// seconds. Share one between clients, and call CloseIdleConnections at the end.
+func NewHTTPClient() *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+		MaxIdleConns: 256, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}}
+}
+
+// New checks a configuration and returns its client. Errors are PathErrors below
+// models.<name>, joined. Of hc only the transport is used: redirects, cookies and
+// hc's own timeout are left out. A nil hc means a pool of the client's own.
+func New(cfg Config, hc *http.Client) (*Client, error) {
+	if !validName(cfg.Name) {
+		return nil, &PathError{Path: "models", Msg: "a model's name is made of letters, digits, '_' and '-'"}
+	}
+	if err := cfg.validate("models." + cfg.Name); err != nil {
+		return nil, err
+	}
+	if hc == nil {
+		hc = NewHTTPClient()
+	}
+	lib := openai.DefaultConfig(cfg.APIKey)
+	lib.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	return &Client{cfg: cfg, lib: lib, now: time.Now, http: &http.Client{
+		Transport:     hc.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Name returns the name that the configuration gave the model.
+func (c *Client) Name() string { return c.cfg.Name }
+
+// Config returns the configuration without its key.
+func (c *Client) Config() Config {
+	cfg := c.cfg
+	cfg.APIKey = ""
+	return cfg
+}
+
+// String describes the client without its key.
+func (c *Client) String() string { return c.cfg.String() }
+
+// GoString is String, so that %#v hides the key as well.
+func (c *Client) GoString() string { return c.cfg.String() }
+
+// LogValue describes the client for slog without its key.
+func (c *Client) LogValue() slog.Value { return c.cfg.LogValue() }
+
+// CloseIdle closes the idle connections of the client's transport, which other
+// clients may share.
+func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+
+// Chat sends one request and returns the first choice of the answer. The error,
+// if any, is an *Error; with KindBadResponse the Response holds what is known
+// about the answer, such as usage and finish reason, but nothing that it said.
+// Chat sends once: it never retries.
+func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error) {
+	// The library and this package handle other people's bytes; whatever they
+	// trip over must stay in this call.
+	defer func() {
+		if p := recover(); p != nil {
+			resp, err = Response{}, c.named(&Error{Kind: KindBadResponse, Code: CodePanic, msg: "the client failed on this answer"})
+		}
+	}()
+	if e := c.check(r); e != nil {
+		return Response{}, c.named(e)
+	}
+	if ctx.Err() != nil {
+		return Response{}, c.named(canceled(ctx))
+	}
+	head, err := c.head(r)
+	if err != nil {
+		return Response{}, c.named(&Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request can't be written as JSON"})
+	}
+	callCtx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
+	defer cancel()
+	x := &exchange{client: c.http, head: head, limit: c.cfg.maxResponse(), now: c.now}
+	lib := c.lib
+	lib.HTTPClient = x
+	answer, err := openai.NewClientWithConfig(lib).CreateChatCompletion(callCtx, c.tail(r))
+	if err != nil {
+		return Response{}, c.named(c.classify(ctx, callCtx, x, err))
+	}
+	resp, e := read(answer)
+	if said := x.serverError(); said != nil {
+		e = said
+	}
+	if e != nil {
+		e.Status = x.status
+		// An answer begun before an error must not pass for an answer.
+		resp.Content, resp.Refusal, resp.ToolCalls = "", "", nil
+		return resp, c.named(e)
+	}
+	return resp, nil
+}
+
+// classify turns whatever the library returned into one Error. The contexts are
+// asked first: a transport reports a cancellation in many words.
+func (c *Client) classify(ctx, callCtx context.Context, x *exchange, err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		if e.Kind != KindConnect {
+			return e
+		}
+	case x.status != 0:
+		// The exchange saw valid JSON and a success; the library could not fit it.
+		return &Error{Kind: KindBadResponse, Status: x.status, Code: CodeShape, msg: "the answer has another shape than a chat completion"}
+	default:
+		return &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request could not be built"}
+	}
+	if ctx.Err() != nil {
+		return canceled(ctx)
+	}
+	if callCtx.Err() != nil || expired(callCtx) {
+		if callersOwn(ctx, callCtx) {
+			return &Error{Kind: KindCanceled, msg: "the caller's deadline passed", cause: context.DeadlineExceeded}
+		}
+		return &Error{Kind: KindTimeout, Status: e.Status, msg: fmt.Sprintf("no complete answer within %s", c.cfg.timeout())}
+	}
+	return e
+}
+
+// expired reports whether the deadline has passed. A dialler that was given the
+// deadline can notice a moment before the context does.
+func expired(ctx context.Context) bool {
+	d, ok := ctx.Deadline()
+	return ok && !time.Now().Before(d)
+}
+
+// callersOwn reports whether the deadline of a call came from its caller.
+func callersOwn(ctx, callCtx context.Context) bool {
+	own, ok := ctx.Deadline()
+	d, _ := callCtx.Deadline()
+	return ok && !own.After(d)
+}
+
+func (c *Client) named(e *Error) *Error {
+	e.Model = c.cfg.Name
+	return e
+}

@@ -1,0 +1,34 @@
+// Package llm talks to chat models over HTTP in the OpenAI chat-completions
+// format and keeps the roster of the models a configuration names.
+//
+// A [Client] is one configured model: [New] checks its [Config], [Client.Chat]
+// sends one [Request] and returns one [Response] or one typed [*Error]. It is
+// safe for concurrent use, holds no conversation and starts no goroutine of its
+// own. A [Roster] holds all clients on one shared connection pool and knows
+// which chain of models plays which role.
+//
+// What goes over the wire is decided here and nowhere else:
+//
+//   - A temperature is sent exactly as given, zero included. A model marked
+//     Reasoning gets none, and gets reasoning_effort instead.
+//   - The limit on the answer is max_completion_tokens, unless the
+//     configuration asks for the older max_tokens.
+//   - A Schema becomes response_format json_schema with strict true. There is
+//     no way to ask for json_object: it promises JSON, not the shape.
+//   - Empty contents and empty tool-call arguments are sent as empty strings,
+//     never left out.
+//   - Arguments of tool calls are strings to this package. They are not parsed,
+//     repaired or compacted, and calls with the same id stay separate.
+//
+// What comes back is hostile until proven otherwise. A body is read up to a
+// limit (after decompression), must be one JSON document in valid UTF-8 without
+// duplicate keys, and must hold a choice that says something. Redirects are not
+// followed: a request carries a credential and a conversation, and both go to
+// the configured address or nowhere.
+//
+// What not to do. Do not retry here: a caller knows its budget and owns the
+// breaker. Do not treat a [KindCanceled] error as the model's failure. Do not
+// print what a model said because an error occurred: errors carry kinds, status
+// numbers and codes from a closed list, never a piece of a request or answer.
+// Do not put a key into BaseURL: it is refused.
+package llm

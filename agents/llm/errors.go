@@ -1,0 +1,128 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Kind says what went wrong in a Chat. The set is closed.
+type Kind string
+
+const (
+	// KindConnect is a connection that could not be made or broke before the
+	// answer was complete: refused, reset, cut, no such host, TLS.
+	KindConnect Kind = "connect"
+	// KindTimeout is Config.Timeout running out.
+	KindTimeout Kind = "timeout"
+	// KindCanceled is the caller's own context ending, by cancellation or by
+	// its deadline. It says nothing about the model.
+	KindCanceled Kind = "canceled"
+	// KindRateLimited is status 429.
+	KindRateLimited Kind = "rate_limited"
+	// KindServer is a status from 500.
+	KindServer Kind = "server"
+	// KindAuth is status 401 or 403.
+	KindAuth Kind = "auth"
+	// KindRequest is any other status below 500 that is not a success, redirects
+	// included, and a request that was refused before it was sent (Status 0).
+	KindRequest Kind = "request"
+	// KindNotJSON is a success whose body is not one JSON document: HTML, a
+	// truncated document, another content type, duplicate keys, invalid UTF-8.
+	KindNotJSON Kind = "not_json"
+	// KindBadResponse is JSON that is no answer: an error object, no choices,
+	// a choice with neither content nor tool call nor refusal, another shape.
+	KindBadResponse Kind = "bad_response"
+	// KindTooLarge is a body beyond Config.MaxResponse.
+	KindTooLarge Kind = "too_large"
+)
+
+// Codes of an Error that this package sets itself, beside those of the server.
+const (
+	CodeToolsUnsupported = "tools_unsupported"
+	CodeInvalidRequest   = "invalid_request"
+	CodeRedirect         = "redirect"
+	CodeNoChoices        = "no_choices"
+	CodeEmpty            = "empty"
+	CodeLength           = "length"
+	CodeContentFilter    = "content_filter"
+	CodeShape            = "shape"
+	CodePanic            = "panic"
+	CodeOther            = "other"
+)
+
+// serverCodes are the codes and types of servers that may be repeated. Whatever
+// else a server writes there is its text, and becomes CodeOther.
+var serverCodes = map[string]bool{
+	"billing_hard_limit_reached": true, "content_filter": true, "content_policy_violation": true,
+	"context_length_exceeded": true, "insufficient_quota": true, "invalid_api_key": true,
+	"invalid_prompt": true, "invalid_request_error": true, "invalid_value": true,
+	"model_not_found": true, "overloaded_error": true, "rate_limit_exceeded": true,
+	"server_error": true, "string_above_max_length": true, "unsupported_parameter": true,
+	"unsupported_value": true, "no_rule": true,
+}
+
+// Error is the only type of error that Client.Chat returns. Its text holds the
+// configured name of the model, the kind, the status and the code: never a part
+// of the request or of the answer.
+type Error struct {
+	Kind Kind
+	// Status is the HTTP status, or 0 when none was received.
+	Status int
+	// RetryAfter is how long the server asked to wait, at most one hour; zero
+	// when it did not say.
+	RetryAfter time.Duration
+	// Model is Config.Name.
+	Model string
+	// Code is a short word from a closed list, or empty.
+	Code string
+
+	msg   string
+	cause error
+}
+
+// Error returns a line without anything that was sent or received.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("model %s: %s: %s", e.Model, e.Kind, e.msg)
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (status %d)", e.Status)
+	}
+	if e.Code != "" {
+		s += fmt.Sprintf(" (code %s)", e.Code)
+	}
+	return s
+}
+
+// Unwrap returns context.Canceled or context.DeadlineExceeded for KindCanceled
+// and nil otherwise: a timeout of the model is not the caller's deadline.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Timeout reports whether the model ran out of its own time.
+func (e *Error) Timeout() bool { return e.Kind == KindTimeout }
+
+// canceled is the error for a caller that went away.
+func canceled(ctx context.Context) *Error {
+	msg := "the caller cancelled"
+	if ctx.Err() == context.DeadlineExceeded {
+		msg = "the caller's deadline passed"
+	}
+	return &Error{Kind: KindCanceled, msg: msg, cause: ctx.Err()}
+}
+
+// statusError maps a status that is not a success.
+func statusError(status int) *Error {
+	e := &Error{Status: status}
+	switch {
+	case status == 429:
+		e.Kind, e.msg = KindRateLimited, "the server asked to slow down"
+	case status >= 500:
+		e.Kind, e.msg = KindServer, "the server failed"
+	case status == 401 || status == 403:
+		e.Kind, e.msg = KindAuth, "the server refused the credentials; check api_key"
+	case status >= 300 && status < 400:
+		e.Kind, e.msg, e.Code = KindRequest, "the server redirected, which is not followed; correct base_url", CodeRedirect
+	default:
+		e.Kind, e.msg = KindRequest, "the server refused the request"
+	}
+	return e
+}

@@ -1,0 +1,141 @@
+package llm_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// paths lists the configuration paths of a joined error, in order.
+func paths(err error) []string {
+	var p *llm.PathError
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []string
+		for _, e := range joined.Unwrap() {
+			all = append(all, paths(e)...)
+		}
+		return all
+	}
+	if errors.As(err, &p) {
+		return []string{p.Path}
+	}
+	return nil
+}
+
+// Every fault of a configuration is reported at once, each at its own key.
+func TestRosterReportsEveryFault(t *testing.T) {
+	good := llm.Config{Model: "m", BaseURL: "https://example.com/v1"}
+	_, err := llm.NewRoster(llm.RosterConfig{
+		Models: map[string]llm.Config{
+			"fast":    {BaseURL: "ftp://example.com", Timeout: -1, Effort: "extreme", Context: -1, MaxResponse: -1, APIKey: "a\nb"},
+			"primary": good,
+			"third":   {Model: "m", BaseURL: "https://user:canary@example.com", Effort: "low"},
+			"query":   {Model: "m", BaseURL: "https://example.com/?key=canary"},
+			"rel":     {Model: "m", BaseURL: "example.com"},
+			"bad.dot": good,
+			"other":   {Name: "else", Model: "m", BaseURL: "https://example.com"},
+		},
+		Roles: map[string][]string{
+			"sentinel": {"fsat", "primary", "primary"}, "agent": {}, "orchestrator": {"fast"}, "a b": {"primary"},
+		},
+	})
+	require.Equal(t, []string{
+		"models",
+		"models.fast.model", "models.fast.base_url", "models.fast.api_key", "models.fast.timeout", "models.fast.effort", "models.fast.context", "models.fast.max_response",
+		"models.other", "models.query.base_url", "models.rel.base_url",
+		"models.third.base_url", "models.third.effort",
+		"roles", "roles.agent", "roles.sentinel[0]", "roles.sentinel[2]",
+	}, paths(err))
+	require.NotContains(t, err.Error(), "canary")
+	require.Contains(t, err.Error(), `no model is named "fsat"; known: `)
+}
+
+// A role is its chain in order; what is not configured is not there.
+func TestRosterRoles(t *testing.T) {
+	s := serve(t, answer(fine))
+	r, err := llm.NewRoster(llm.RosterConfig{
+		Models: map[string]llm.Config{"fast": {Model: "m", BaseURL: s.URL}, "primary": {Model: "n", BaseURL: s.URL}},
+		Roles:  map[string][]string{"sentinel": {"fast", "primary"}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	chain, err := r.ForRole("sentinel")
+	require.NoError(t, err)
+	require.Equal(t, []string{"fast", "primary"}, []string{chain[0].Name(), chain[1].Name()})
+	chain[0] = nil
+	again, err := r.ForRole("sentinel")
+	require.NoError(t, err)
+	require.NotNil(t, again[0], "a caller can't change the roster")
+	_, err = r.ForRole("judge")
+	require.Equal(t, []string{"roles"}, paths(err))
+	c, ok := r.Lookup("primary")
+	require.True(t, ok)
+	_, err = c.Chat(t.Context(), ask("hi"))
+	require.NoError(t, err)
+	_, ok = r.Lookup("nobody")
+	require.False(t, ok)
+	require.Equal(t, []string{"fast", "primary"}, r.Names())
+}
+
+// One after the other, requests of all models of one host use one connection.
+func TestRosterKeepsConnectionsWarm(t *testing.T) {
+	var opened atomic.Int64
+	s := httptest.NewUnstartedServer(answer(fine))
+	s.Config.ConnState = func(_ net.Conn, st http.ConnState) {
+		if st == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"a": {Model: "m", BaseURL: s.URL}, "b": {Model: "n", BaseURL: s.URL}}})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	for _, name := range []string{"a", "b", "a", "b"} {
+		c, _ := r.Lookup(name)
+		_, err := c.Chat(t.Context(), ask("hi"))
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 1, opened.Load())
+}
+
+// No way of printing a configuration or a client shows the key.
+func TestKeyIsNeverPrinted(t *testing.T) {
+	cfg := llm.Config{Name: "fast", Model: "m", BaseURL: "https://example.com/v1", APIKey: "canary", Timeout: time.Second}
+	c, err := llm.New(cfg, nil)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	for _, v := range []any{cfg, &cfg, c, c.Config(), struct{ C llm.Config }{cfg}, map[string]llm.Config{"x": cfg}, []*llm.Client{c}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		out.Write(b)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
+	}
+	require.NotContains(t, out.String(), "canary")
+	require.Contains(t, out.String(), "redacted")
+	require.Empty(t, c.Config().APIKey)
+
+	bad := llm.Config{Name: "fast", Model: "m", BaseURL: "https://u:canary@example.com/v1?k=canary"}
+	require.NotContains(t, fmt.Sprint(bad), "canary")
+	_, err = llm.New(bad, nil)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "canary")
+	_, err = llm.New(llm.Config{Name: "a.b"}, nil)
+	require.Equal(t, []string{"models"}, paths(err))
+}

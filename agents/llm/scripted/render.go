@@ -1,0 +1,218 @@
+package scripted
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+// Limits on what a script's values may grow to.
+const (
+	maxNodes  = 10_000
+	maxDepth  = 64
+	maxOutput = 4 << 20
+)
+
+// text is a string of a reply, a template if it holds "{{".
+type text struct {
+	raw  string
+	tmpl *template.Template
+}
+
+var funcs = template.FuncMap{"json": func(v any) (string, error) {
+	b, err := marshal(v)
+	return string(b), err
+}}
+
+func compileText(s string) (*text, error) {
+	if !strings.Contains(s, "{{") {
+		return &text{raw: s}, nil
+	}
+	t, err := template.New("reply").Funcs(funcs).Parse(s)
+	if err != nil {
+		return nil, err
+	}
+	return &text{tmpl: t}, nil
+}
+
+func (t *text) render(v *view) (string, error) {
+	if t.tmpl == nil {
+		return t.raw, nil
+	}
+	var out limited
+	if err := t.tmpl.Execute(&out, v); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// limited is a buffer that refuses to grow without bound.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxOutput {
+		return 0, errors.New("the text is too long")
+	}
+	return l.Buffer.Write(p)
+}
+
+// compile turns the texts of a reply into templates.
+func (r *reply) compile(f *faults) {
+	compiled := func(key, s string) *text {
+		t, err := compileText(s)
+		if err != nil {
+			f.add("reply."+key, "%v", err)
+		}
+		return t
+	}
+	if r.Content != nil {
+		r.content = compiled("content", *r.Content)
+	}
+	if r.Body != nil {
+		r.body = compiled("body", *r.Body)
+	}
+	r.refusal = compiled("refusal", r.Refusal)
+	for i := range r.ToolCalls {
+		tc := &r.ToolCalls[i]
+		path := fmt.Sprintf("tool_calls[%d]", i)
+		tc.id, tc.name = compiled(path+".id", tc.ID), compiled(path+".name", tc.Name)
+		nodes := 0
+		tree, err := compileTree(tc.Arguments, &nodes, 0)
+		if err != nil {
+			f.add("reply."+path+".arguments", "%v", err)
+		}
+		tc.arguments = tree
+	}
+}
+
+// compileTree copies a value with its strings compiled. The count bounds what
+// shared YAML aliases can unfold to.
+func compileTree(v any, nodes *int, depth int) (any, error) {
+	if *nodes++; *nodes > maxNodes || depth > maxDepth {
+		return nil, errors.New("holds too many values or too deep ones")
+	}
+	switch v := v.(type) {
+	case string:
+		return compileText(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, e := range v {
+			c, err := compileTree(e, nodes, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = c
+		}
+		return out, nil
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, e := range v {
+			c, err := compileTree(e, nodes, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, c)
+		}
+		return out, nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, errors.New("holds a number that JSON has not")
+		}
+		return v, nil
+	case nil, bool, int, int64, uint64:
+		return v, nil
+	}
+	return nil, fmt.Errorf("holds a value of type %T; use JSON's types", v)
+}
+
+// arguments renders what a call sends: a top-level string as it is, anything
+// else as JSON, nothing as an empty object.
+func (tc *toolReply) render(v *view) (string, error) {
+	switch a := tc.arguments.(type) {
+	case nil:
+		return "{}", nil
+	case *text:
+		return a.render(v)
+	}
+	tree, err := renderTree(tc.arguments, v)
+	if err != nil {
+		return "", err
+	}
+	b, err := marshal(tree)
+	return string(b), err
+}
+
+func renderTree(n any, v *view) (any, error) {
+	switch n := n.(type) {
+	case *text:
+		return n.render(v)
+	case map[string]any:
+		out := make(map[string]any, len(n))
+		for key, e := range n {
+			c, err := renderTree(e, v)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = c
+		}
+		return out, nil
+	case []any:
+		out := make([]any, 0, len(n))
+		for _, e := range n {
+			c, err := renderTree(e, v)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, c)
+		}
+		return out, nil
+	}
+	return n, nil
+}
+
+// marshal is json.Marshal without the escapes meant for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// Extract returns the first group of the first match of a regular expression, or
+// the match if there is no group.
+func (v *view) Extract(expr string) (string, error) {
+	all, err := v.ExtractAll(expr)
+	if err == nil && len(all) == 0 {
+		err = errors.New("the expression matches nothing in the request")
+	}
+	if err != nil {
+		return "", err
+	}
+	return all[0], nil
+}
+
+// ExtractAll returns every match like Extract, in the order of the search.
+func (v *view) ExtractAll(expr string) ([]string, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, role := range []string{"tool", "user"} {
+		for i := len(v.messages) - 1; i >= 0; i-- {
+			if v.messages[i].Role != role {
+				continue
+			}
+			for _, m := range re.FindAllStringSubmatch(v.messages[i].text, -1) {
+				found = append(found, m[min(1, len(m)-1)])
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,274 @@
+package scripted
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// chatRequest is every key that a chat completion request may have.
+type chatRequest struct {
+	Model               string          `json:"model"`
+	Messages            []message       `json:"messages"`
+	Tools               []tool          `json:"tools"`
+	ToolChoice          jsontext.Value  `json:"tool_choice"`
+	ResponseFormat      *responseFormat `json:"response_format"`
+	Stream              bool            `json:"stream"`
+	N                   *int            `json:"n"`
+	Temperature         *float64        `json:"temperature"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	ReasoningEffort     string          `json:"reasoning_effort"`
+
+	FrequencyPenalty  *float64       `json:"frequency_penalty"`
+	LogitBias         jsontext.Value `json:"logit_bias"`
+	Logprobs          *bool          `json:"logprobs"`
+	Metadata          jsontext.Value `json:"metadata"`
+	ParallelToolCalls *bool          `json:"parallel_tool_calls"`
+	PresencePenalty   *float64       `json:"presence_penalty"`
+	PromptCacheKey    string         `json:"prompt_cache_key"`
+	SafetyIdentifier  string         `json:"safety_identifier"`
+	Seed              *int64         `json:"seed"`
+	ServiceTier       string         `json:"service_tier"`
+	Stop              jsontext.Value `json:"stop"`
+	Store             *bool          `json:"store"`
+	StreamOptions     jsontext.Value `json:"stream_options"`
+	TopLogprobs       *int           `json:"top_logprobs"`
+	TopP              *float64       `json:"top_p"`
+	User              string         `json:"user"`
+	Verbosity         string         `json:"verbosity"`
+}
+
+type message struct {
+	Role       string         `json:"role"`
+	Content    jsontext.Value `json:"content"`
+	Name       string         `json:"name"`
+	Refusal    *string        `json:"refusal"`
+	ToolCalls  []toolCall     `json:"tool_calls"`
+	ToolCallID *string        `json:"tool_call_id"`
+
+	text    string
+	hasText bool
+}
+
+type toolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string  `json:"name"`
+		Arguments *string `json:"arguments"`
+	} `json:"function"`
+}
+
+type tool struct {
+	Type     string `json:"type"`
+	Function *struct {
+		Name        string         `json:"name"`
+		Description string         `json:"description"`
+		Parameters  jsontext.Value `json:"parameters"`
+		Strict      *bool          `json:"strict"`
+	} `json:"function"`
+}
+
+type responseFormat struct {
+	Type       string `json:"type"`
+	JSONSchema *struct {
+		Name        string         `json:"name"`
+		Description string         `json:"description"`
+		Schema      jsontext.Value `json:"schema"`
+		Strict      *bool          `json:"strict"`
+	} `json:"json_schema"`
+}
+
+// fault is a request that is answered with status 400 and these words, which
+// name places and rules but repeat nothing of the request.
+type fault struct{ code, msg string }
+
+func (f *fault) Error() string { return f.msg }
+
+func invalid(format string, args ...any) error {
+	return &fault{code: "invalid_value", msg: fmt.Sprintf(format, args...)}
+}
+
+// parse reads and checks a request. Its errors are faults.
+func parse(body []byte) (*chatRequest, error) {
+	var r chatRequest
+	if err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true)); err != nil {
+		where := "the body"
+		var sem *json.SemanticError
+		if errors.As(err, &sem) && sem.JSONPointer != "" {
+			where = fmt.Sprintf("%.100q", string(sem.JSONPointer))
+		}
+		if errors.Is(err, json.ErrUnknownName) {
+			return nil, &fault{"unsupported_parameter", "unknown key at " + where}
+		}
+		return nil, &fault{"invalid_request_error", where + " is not what a chat completion request holds there"}
+	}
+	for _, check := range []func() error{r.checkHead, r.checkMessages, r.checkTools, r.checkFormat, r.checkModel} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	return &r, nil
+}
+
+func (r *chatRequest) checkHead() error {
+	switch {
+	case r.Model == "":
+		return invalid("model is missing")
+	case r.Stream:
+		return &fault{"unsupported_value", "stream: true is not supported by the scripted server; ask without streaming"}
+	case r.N != nil && *r.N != 1:
+		return &fault{"unsupported_value", "n other than 1 is not supported"}
+	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 2):
+		return invalid("temperature is not between 0 and 2")
+	case r.MaxTokens != nil && r.MaxCompletionTokens != nil:
+		return invalid("max_tokens and max_completion_tokens exclude each other")
+	case r.MaxTokens != nil && *r.MaxTokens < 1 || r.MaxCompletionTokens != nil && *r.MaxCompletionTokens < 1:
+		return invalid("the token limit is less than 1")
+	case !slices.Contains([]string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}, r.ReasoningEffort):
+		return invalid("reasoning_effort is not known")
+	}
+	return nil
+}
+
+// checkMessages also holds the rule that every tool call is answered before the
+// conversation goes on, and that nothing else is answered.
+func (r *chatRequest) checkMessages() error {
+	if len(r.Messages) == 0 {
+		return invalid("messages is empty")
+	}
+	open, known := map[string]bool{}, map[string]bool{}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if err := m.check(i); err != nil {
+			return err
+		}
+		if m.Role == "tool" {
+			if !known[*m.ToolCallID] {
+				return invalid("messages[%d] answers a tool call that the preceding assistant message did not make", i)
+			}
+			delete(open, *m.ToolCallID)
+			continue
+		}
+		if len(open) > 0 {
+			return invalid("messages[%d] comes before %d tool calls were answered", i, len(open))
+		}
+		known = map[string]bool{}
+		for _, tc := range m.ToolCalls {
+			open[tc.ID], known[tc.ID] = true, true
+		}
+	}
+	if len(open) > 0 {
+		return invalid("%d tool calls were not answered", len(open))
+	}
+	return nil
+}
+
+func (m *message) check(i int) error {
+	if err := m.readText(); err != nil {
+		return invalid("messages[%d].content is neither a string nor a list of text parts", i)
+	}
+	switch m.Role {
+	case "system", "developer", "user":
+		if !m.hasText || len(m.ToolCalls) > 0 || m.ToolCallID != nil {
+			return invalid("messages[%d] has no content, or keys of another role", i)
+		}
+	case "tool":
+		if !m.hasText || m.ToolCallID == nil || len(m.ToolCalls) > 0 {
+			return invalid("messages[%d] has no content or no tool_call_id", i)
+		}
+	case "assistant":
+		if !m.hasText && len(m.ToolCalls) == 0 && m.Refusal == nil {
+			return invalid("messages[%d] has neither content nor tool_calls", i)
+		}
+	default:
+		return invalid("messages[%d].role is not known", i)
+	}
+	for j, tc := range m.ToolCalls {
+		if tc.Type != "function" || tc.Function.Name == "" || tc.Function.Arguments == nil {
+			return invalid("messages[%d].tool_calls[%d] has no type function, no name or no arguments", i, j)
+		}
+	}
+	return nil
+}
+
+// readText accepts a string, a list of text parts, null and nothing.
+func (m *message) readText() error {
+	switch m.Content.Kind() {
+	case '"':
+		m.hasText = true
+		return json.Unmarshal(m.Content, &m.text)
+	case '[':
+		var parts []struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		}
+		if err := json.Unmarshal(m.Content, &parts, json.RejectUnknownMembers(true)); err != nil {
+			return err
+		}
+		m.hasText = len(parts) > 0
+		for _, p := range parts {
+			if p.Type != "text" || p.Text == nil {
+				return errors.New("not a text part")
+			}
+			m.text += *p.Text
+		}
+		return nil
+	}
+	if len(m.Content) == 0 || m.Content.Kind() == 'n' {
+		return nil
+	}
+	return errors.New("not text")
+}
+
+func (r *chatRequest) checkTools() error {
+	seen := map[string]bool{}
+	for i, t := range r.Tools {
+		if t.Type != "function" || t.Function == nil || !toolName(t.Function.Name) {
+			return invalid("tools[%d] is not a function with a name of 1 to 64 letters, digits, '_' and '-'", i)
+		}
+		if seen[t.Function.Name] {
+			return invalid("tools[%d] has the name of another tool", i)
+		}
+		seen[t.Function.Name] = true
+		if p := t.Function.Parameters; len(p) > 0 && p.Kind() != '{' {
+			return invalid("tools[%d].function.parameters is not an object", i)
+		}
+	}
+	switch {
+	case len(r.ToolChoice) == 0:
+		return nil
+	case len(r.Tools) == 0:
+		return invalid("tool_choice stands without tools")
+	}
+	return r.checkChoice(seen)
+}
+
+func (r *chatRequest) checkChoice(known map[string]bool) error {
+	var word string
+	if json.Unmarshal(r.ToolChoice, &word) == nil {
+		if !slices.Contains([]string{"auto", "none", "required"}, word) {
+			return invalid("tool_choice is not auto, none, required or a function")
+		}
+		return nil
+	}
+	var one struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if json.Unmarshal(r.ToolChoice, &one, json.RejectUnknownMembers(true)) != nil || one.Type != "function" || !known[one.Function.Name] {
+		return invalid("tool_choice names no tool of the request")
+	}
+	return nil
+}
+
+func toolName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}

@@ -1,0 +1,164 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// wireHead is the part of the body that go-openai may not write: its structs
+// leave out a temperature of zero, an empty content and empty arguments, and its
+// validator refuses requests by the name of the model before they are sent, on
+// grounds that do not hold for every server. Those structs stay empty for the
+// library (libraryHead) and take their place on the way out.
+type wireHead struct {
+	Model       string        `json:"model"`
+	Messages    []wireMessage `json:"messages"`
+	Temperature *float64      `json:"temperature,omitempty"`
+}
+
+// libraryHead is how a body without model and messages begins. A version of the
+// library that begins otherwise makes every request fail, loudly.
+const libraryHead = `{"model":"","messages":null,`
+
+type wireMessage struct {
+	Role       string         `json:"role"`
+	Content    *string        `json:"content"`
+	Name       string         `json:"name,omitempty"`
+	ToolCalls  []wireToolCall `json:"tool_calls,omitempty"`
+	ToolCallID *string        `json:"tool_call_id,omitempty"`
+}
+
+type wireToolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function wireFunction `json:"function"`
+}
+
+type wireFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// noParameters stands for a function that takes none.
+var noParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+
+// check refuses what no server could answer, before anything is sent.
+func (c *Client) check(r Request) *Error {
+	refuse := func(msg string) *Error { return &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: msg} }
+	if len(r.Tools) > 0 && c.cfg.SupportsTools != nil && !*c.cfg.SupportsTools {
+		return &Error{Kind: KindRequest, Code: CodeToolsUnsupported, msg: "the model is configured without tools"}
+	}
+	if len(r.Messages) == 0 {
+		return refuse("the request has no messages")
+	}
+	if r.MaxTokens < 0 {
+		return refuse("the token limit is negative")
+	}
+	if t := r.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
+		return refuse("the temperature is not between 0 and 2")
+	}
+	for _, t := range r.Tools {
+		if t.Name == "" || t.Parameters != nil && !json.Valid(t.Parameters) {
+			return refuse("a tool has no name, or parameters that are not JSON")
+		}
+	}
+	if r.Schema != nil && (r.Schema.Name == "" || !json.Valid(r.Schema.Schema)) {
+		return refuse("the schema has no name or is not JSON")
+	}
+	if !knownChoice(r) {
+		return refuse("the tool choice names no tool of the request")
+	}
+	return nil
+}
+
+func knownChoice(r Request) bool {
+	switch r.ToolChoice {
+	case "", "auto", "none", "required":
+		return true
+	}
+	for _, t := range r.Tools {
+		if t.Name == r.ToolChoice {
+			return true
+		}
+	}
+	return false
+}
+
+// head builds our half of the body, without its closing brace.
+func (c *Client) head(r Request) ([]byte, error) {
+	h := wireHead{Model: c.cfg.Model, Messages: make([]wireMessage, 0, len(r.Messages))}
+	if !c.cfg.Reasoning {
+		h.Temperature = r.Temperature
+	}
+	for i := range r.Messages {
+		h.Messages = append(h.Messages, wireOf(&r.Messages[i]))
+	}
+	b, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	b[len(b)-1] = ','
+	return b, nil
+}
+
+func wireOf(m *Message) wireMessage {
+	w := wireMessage{Role: m.Role, Content: &m.Content, Name: m.Name}
+	if m.Role == RoleAssistant && m.Content == "" && len(m.ToolCalls) > 0 {
+		w.Content = nil // null: it said nothing, it called
+	}
+	if m.Role == RoleTool || m.ToolCallID != "" {
+		w.ToolCallID = &m.ToolCallID
+	}
+	for _, tc := range m.ToolCalls {
+		w.ToolCalls = append(w.ToolCalls, wireToolCall{
+			ID: tc.ID, Type: "function", Function: wireFunction{Name: tc.Name, Arguments: tc.Arguments},
+		})
+	}
+	return w
+}
+
+// tail is the library's half of the request.
+func (c *Client) tail(r Request) openai.ChatCompletionRequest {
+	req := openai.ChatCompletionRequest{ReasoningEffort: c.cfg.effort()}
+	if c.cfg.LegacyMaxTokens {
+		req.MaxTokens = r.MaxTokens
+	} else {
+		req.MaxCompletionTokens = r.MaxTokens
+	}
+	for _, t := range r.Tools {
+		params := t.Parameters
+		if params == nil {
+			params = noParameters
+		}
+		req.Tools = append(req.Tools, openai.Tool{Type: openai.ToolTypeFunction,
+			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: params}})
+	}
+	switch r.ToolChoice {
+	case "":
+	case "auto", "none", "required":
+		req.ToolChoice = r.ToolChoice
+	default:
+		req.ToolChoice = openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: r.ToolChoice}}
+	}
+	if r.Schema != nil {
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+				Name: r.Schema.Name, Schema: r.Schema.Schema, Strict: true,
+			},
+		}
+	}
+	return req
+}
+
+// join puts our half in front of the library's.
+func join(head, body []byte) ([]byte, bool) {
+	rest, ok := bytes.CutPrefix(body, []byte(libraryHead))
+	if !ok {
+		return nil, false
+	}
+	return append(head, rest...), true
+}

@@ -1,0 +1,191 @@
+package otp
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Messages between the package's own parts. Users' messages always travel in
+// cast or call: Proto.Actor gives meaning to some types and to nil.
+type (
+	cast       struct{ msg any }
+	timerFired struct {
+		ref Ref
+		msg any
+	}
+	taskDone    struct{ TaskResult }
+	downMsg     struct{ Down }
+	replyMsg    struct{ Reply }
+	childReady  struct{ p *proc }
+	childGone   struct{ p *proc }
+	stopTree    struct{ reason Reason }
+	stopExpired struct{ procs []*proc }
+	startLate   struct{ p *proc }
+	retryChild  struct {
+		k   *child
+		try uint64
+	}
+)
+
+// States of a call; it leaves waiting exactly once.
+const (
+	waiting uint32 = iota
+	answered
+	givenUp
+)
+
+// call is one request and the only place its answer can go.
+type call struct {
+	msg    any
+	target *proc
+	state  atomic.Uint32
+	taken  bool // From was called; touched by the target's goroutine alone
+	value  any
+	err    error
+	done   chan struct{} // for Call
+	notify func(*call)   // for Context.Request
+}
+
+// finish answers the call. It reports false if the caller has given up or was
+// answered before.
+func (c *call) finish(value any, err error) bool {
+	if !c.state.CompareAndSwap(waiting, answered) {
+		return false
+	}
+	c.value, c.err = value, err
+	c.target.forget(c)
+	if c.notify != nil {
+		c.notify(c)
+	} else {
+		c.done <- struct{}{}
+	}
+	return true
+}
+
+// giveUp reports false if an answer is there or on its way.
+func (c *call) giveUp() bool {
+	if !c.state.CompareAndSwap(waiting, givenUp) {
+		return false
+	}
+	c.target.forget(c)
+	return true
+}
+
+func (c *call) waiting() bool { return c.state.Load() == waiting }
+
+// enter registers the call with its target, so that the target's end answers
+// it, and posts it.
+func (c *call) enter() {
+	p := c.target
+	p.mu.Lock()
+	if p.closed {
+		reason := p.reasonLocked()
+		p.mu.Unlock()
+		c.finish(nil, &DownError{PID: PID{p}, Reason: reason})
+		return
+	}
+	if p.waiters == nil {
+		p.waiters = map[*call]struct{}{}
+	}
+	p.waiters[c] = struct{}{}
+	p.mu.Unlock()
+	p.post(c)
+}
+
+func (p *proc) forget(c *call) {
+	p.mu.Lock()
+	delete(p.waiters, c)
+	p.mu.Unlock()
+}
+
+// Call sends msg and waits for the reply. ctx must have a deadline
+// (ErrNoDeadline). A process that is dead or ends before it replied gives a
+// *DownError at once, which matches ErrNoProcess; a passed deadline gives
+// ErrTimeout, a cancelled ctx its error. After ErrTimeout the server may still
+// have done the work. Inside a server use Context.Call.
+func Call(ctx context.Context, pid PID, msg any) (any, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		return nil, ErrNoDeadline
+	}
+	if pid.p == nil {
+		return nil, ErrNoProcess
+	}
+	c := &call{msg: msg, target: pid.p, done: make(chan struct{}, 1)}
+	c.enter()
+	select {
+	case <-c.done:
+		return c.value, c.err
+	case <-ctx.Done():
+	}
+	if !c.giveUp() {
+		<-c.done
+		return c.value, c.err
+	}
+	if context.Cause(ctx) == context.DeadlineExceeded {
+		return nil, ErrTimeout
+	}
+	return nil, ctx.Err()
+}
+
+// From is the address of one Call's answer. It may be kept and used from any
+// goroutine; the first Reply wins.
+type From struct{ c *call }
+
+// Valid reports whether there is a call to answer, that is, false for a Send.
+func (f From) Valid() bool { return f.c != nil }
+
+// Reply answers the call. It reports false when nobody waits any more.
+func (f From) Reply(value any, err error) bool {
+	return f.c != nil && f.c.finish(value, err)
+}
+
+// Reply is the answer to a Context.Request, delivered as a message.
+type Reply struct {
+	Ref   Ref
+	Value any
+	Err   error
+}
+
+// request is the asking side of a Context.Request.
+type request struct {
+	c    *call
+	stop func() bool
+}
+
+func (r *request) release() {
+	r.stop()
+	r.c.giveUp()
+}
+
+func (p *proc) request(pid PID, msg any, timeout time.Duration) Ref {
+	ref := p.sys.nextRef()
+	answer := func(v any, err error) { p.post(replyMsg{Reply{ref, v, err}}) }
+	r := &request{stop: func() bool { return false }}
+	switch {
+	case timeout <= 0:
+		p.hold(ref, noop{})
+		answer(nil, ErrNoDeadline)
+		return ref
+	case pid.p == nil:
+		p.hold(ref, noop{})
+		answer(nil, ErrNoProcess)
+		return ref
+	}
+	r.c = &call{msg: msg, target: pid.p, notify: func(c *call) { answer(c.value, c.err) }}
+	r.stop = p.sys.after(timeout, func() {
+		if r.c.giveUp() {
+			answer(nil, ErrTimeout)
+		}
+	})
+	if !p.hold(ref, r) {
+		r.release()
+		return ref
+	}
+	r.c.enter()
+	return ref
+}
+
+type noop struct{}
+
+func (noop) release() {}

@@ -1,0 +1,210 @@
+package otp
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Server is one process's behaviour. Its methods are called one at a time, by
+// whatever goroutine the runtime chooses, so a Server needs no locks. It must
+// block only in work that ends with Context.Context; long work belongs in
+// Context.Async.
+type Server interface {
+	// Init prepares the state. An error or a panic fails the start; ErrIgnore
+	// means that nothing is to run.
+	Init(c *Context) error
+	// Handle takes one message: what was sent or called, or Down, TaskResult,
+	// Reply and timer messages. A panic ends this incarnation.
+	Handle(c *Context, msg any)
+	// Terminate cleans up. It is called after the last Handle if Init
+	// succeeded, and never after a kill: do not rely on it for what must be
+	// durable. Context.Context is cancelled by then.
+	Terminate(c *Context, reason Reason)
+}
+
+// Context is a server's view of its own process. Use it only inside the three
+// callbacks; Self, Context, Logger and From values may leave them.
+type Context struct {
+	p   *proc
+	cur *call
+}
+
+// Self returns the PID of this incarnation.
+func (c *Context) Self() PID { return PID{c.p} }
+
+// Parent returns the supervisor's PID, zero for a root.
+func (c *Context) Parent() PID { return c.p.supervisor() }
+
+// System returns the system the process belongs to.
+func (c *Context) System() *System { return c.p.sys }
+
+// Context is cancelled as soon as this incarnation is asked to stop, crashes or
+// is killed. In Terminate use context.WithoutCancel for what must still be done.
+func (c *Context) Context() context.Context { return c.p.context() }
+
+// Logger returns the system's logger with the process's PID.
+func (c *Context) Logger() *slog.Logger {
+	return c.p.sys.log.With(slog.String("pid", c.p.name()))
+}
+
+// Stop ends this process with reason after the callback returns. Waiting
+// messages are dropped.
+func (c *Context) Stop(reason Reason) { c.p.exit(reason) }
+
+// From returns the address of the answer to the Call being handled and promises
+// that somebody will Reply; without From or Reply the caller gets ErrNoReply
+// when Handle returns. For a Send it is not Valid.
+func (c *Context) From() From {
+	if c.cur != nil {
+		c.cur.taken = true
+	}
+	return From{c.cur}
+}
+
+// Reply answers the Call being handled; for a Send it does nothing. It reports
+// false when nobody waits any more.
+func (c *Context) Reply(value any, err error) bool { return From{c.cur}.Reply(value, err) }
+
+// Call is Call with a timeout, ended also by this process's own stop. It blocks
+// the server: prefer Request. Two servers that call each other wait for the timeout.
+func (c *Context) Call(pid PID, msg any, timeout time.Duration) (any, error) {
+	if pid.p == c.p {
+		return nil, ErrCallSelf
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), timeout)
+	defer cancel()
+	return Call(ctx, pid, msg)
+}
+
+// Request is Call without waiting: the answer arrives as a Reply with the
+// returned Ref, exactly once. The timeout is mandatory.
+func (c *Context) Request(pid PID, msg any, timeout time.Duration) Ref {
+	return c.p.request(pid, msg, timeout)
+}
+
+// StartChild asks the supervisor sup to start a child without waiting. The
+// Reply's Value is the PID. If this process ends first, or the timeout passes,
+// a child that came up meanwhile is stopped again.
+func (c *Context) StartChild(sup PID, spec ChildSpec, timeout time.Duration) Ref {
+	return c.p.request(sup, startChild{spec}, timeout)
+}
+
+// SendAfter delivers msg to this process's Handle after d, unless CancelTimer
+// comes first or the incarnation ends.
+func (c *Context) SendAfter(d time.Duration, msg any) Ref {
+	p, ref := c.p, c.p.sys.nextRef()
+	t := timer{p.sys.after(d, func() { p.post(timerFired{ref, msg}) })}
+	if !p.hold(ref, t) {
+		t.release()
+	}
+	return ref
+}
+
+// CancelTimer ends a timer; its message will not be handled, even if it is
+// queued already. It reports false when the message was handled before.
+func (c *Context) CancelTimer(ref Ref) bool {
+	h := c.p.take(ref)
+	if h == nil {
+		return false
+	}
+	h.release()
+	return true
+}
+
+type timer struct{ stop func() bool }
+
+func (t timer) release() { t.stop() }
+
+// Monitor makes the end of pid a Down message with the returned Ref, exactly
+// once, also when it has ended already.
+func (c *Context) Monitor(pid PID) Ref {
+	p, ref := c.p, c.p.sys.nextRef()
+	if !p.hold(ref, &monitor{pid, ref}) {
+		return ref
+	}
+	deliver := func(d Down) { p.post(downMsg{d}) }
+	if pid.p == nil {
+		deliver(Down{Ref: ref, Reason: Crash(ErrNoProcess)})
+		return ref
+	}
+	pid.p.watch(ref, deliver)
+	return ref
+}
+
+// Demonitor ends a monitor; its Down will not be handled, even if it is queued.
+func (c *Context) Demonitor(ref Ref) bool { return c.CancelTimer(ref) }
+
+type monitor struct {
+	pid PID
+	ref Ref
+}
+
+func (m *monitor) release() {
+	if m.pid.p != nil {
+		m.pid.p.unwatch(m.ref)
+	}
+}
+
+// dispatch hands one message to the server or the supervisor.
+func (p *proc) dispatch(msg any) {
+	if t, ok := p.srv.(tree); ok {
+		p.dispatchTree(t, msg)
+		return
+	}
+	c := &p.self
+	switch m := msg.(type) {
+	case cast:
+		p.srv.Handle(c, m.msg)
+	case *call:
+		p.onCall(m)
+	case timerFired:
+		if p.take(m.ref) != nil {
+			p.srv.Handle(c, m.msg)
+		}
+	case taskDone:
+		if p.take(m.Ref) != nil {
+			p.srv.Handle(c, m.TaskResult)
+		}
+	case downMsg:
+		if p.take(m.Ref) != nil {
+			p.srv.Handle(c, m.Down)
+		}
+	case replyMsg:
+		if h := p.take(m.Ref); h != nil {
+			h.release()
+			p.srv.Handle(c, m.Reply)
+		}
+	}
+}
+
+func (p *proc) onCall(m *call) {
+	if _, ok := m.msg.(supRequest); ok {
+		m.finish(nil, ErrNotSupervisor)
+		return
+	}
+	if !m.waiting() {
+		return // the caller is gone; nobody wants this work
+	}
+	p.self.cur = m
+	p.srv.Handle(&p.self, m.msg)
+	p.self.cur = nil
+	if !m.taken && !p.exiting {
+		m.finish(nil, ErrNoReply)
+	}
+}
+
+func (p *proc) dispatchTree(t tree, msg any) {
+	m, ok := msg.(*call)
+	if !ok {
+		t.message(msg)
+		return
+	}
+	if _, ok := m.msg.(supRequest); !ok {
+		m.finish(nil, ErrNotServer)
+		return
+	}
+	if m.waiting() {
+		t.request(m)
+	}
+}

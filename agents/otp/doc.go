@@ -1,0 +1,65 @@
+// Package otp is supervision with OTP's words, on Proto.Actor.
+//
+// A process is a Server: state whose callbacks run one at a time. A supervisor
+// starts processes from ChildSpecs, restarts those that end as their specs say,
+// and gives up when restarts come too fast; supervisors nest into a tree. A
+// crash ends one incarnation, never its siblings. A restart makes a new
+// process with a new PID (id#epoch), new state and an empty mailbox.
+//
+//	sys := otp.NewSystem(otp.SystemOptions{Logger: log})
+//	app, err := sys.Start(ctx, otp.SupervisorSpec("app", otp.SupervisorOptions{
+//		Children: []otp.ChildSpec{
+//			{ID: "counter", Name: "counter", Start: func() otp.Server { return &counter{} }},
+//			otp.DynamicSupervisorSpec("agents", otp.DynamicSupervisorOptions{MaxChildren: 100}),
+//		},
+//	}))
+//	...
+//	err = sys.Stop(ctx)
+//
+// # Which one
+//
+//   - A fixed set of children that depend on each other: SupervisorSpec. They
+//     start in the listed order and stop in reverse.
+//   - Children that come and go: DynamicSupervisorSpec and StartChild.
+//   - Work that blocks, such as a model or skill call: Context.Async. It comes
+//     back as one TaskResult, whatever happened to it.
+//   - Permanent for what must always be there, Transient for what may finish,
+//     Temporary for what must not run twice.
+//
+// # What is promised
+//
+// Restart intensity is counted for the supervisor, not per child: MaxRestarts
+// in Period, one entry for a crash however many siblings restart with it, an
+// entry exactly Period old included. Beyond it the supervisor stops its
+// children and ends with shutdown, so only a Permanent supervisor is started
+// again by the next one up. A start that fails in a restart counts again and is
+// retried; one that fails in StartChild is returned and forgotten.
+//
+// A stop request cancels Context.Context at once, overtakes queued messages, and
+// calls Terminate when the running callback has returned. After the child's
+// Shutdown time it is killed: its supervisor goes on without it, monitors hear
+// KindKilled, and if a callback still runs its goroutine is abandoned, since Go
+// cannot end a goroutine. Leaked counts those until they return.
+//
+// A panic or runtime.Goexit in Start, Init, Handle, Terminate, an Async function
+// or a monitor callback is contained and reported. A panic in a goroutine that
+// the code starts itself, a concurrent map write and exhausted memory end the
+// program: run code you do not trust in a subprocess.
+//
+// # What not to do
+//
+//   - Do not block a callback on anything that ignores Context.Context.
+//   - Do not keep a PID over a restart: use Name and Whereis, or monitor it.
+//   - Do not take a sent message for a handled one. Messages queued when a
+//     process ends are lost; Send tells nobody. Write down what must survive,
+//     and acknowledge by Call.
+//   - Do not count on Terminate for durability; after a kill it never runs.
+//   - Do not log Reason.Detail, Exit.Value or Event.Reason.Detail: they may hold
+//     what the process worked on. Their String and LogValue are safe.
+//   - Do not bound a mailbox by hand: send with credits, or Call.
+//
+// Differences from OTP: start deadlines, Backoff and the abandoned goroutine are
+// ours; a stop does not wait for queued messages; initial starts of a dynamic
+// supervisor's children run side by side; children's ends and requests wait
+// while a static supervisor restarts a group, but a request to stop it does not.
+package otp

@@ -1,0 +1,109 @@
+package otp
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// EventType says what happened.
+type EventType uint8
+
+const (
+	// ChildStarted: a child's Init returned for the first time.
+	ChildStarted EventType = iota
+	// ChildRestarted: a child runs again under a new PID.
+	ChildRestarted
+	// ChildCrashed: a child ended by a crash or was killed; Reason has value and stack.
+	ChildCrashed
+	// ChildExited: a permanent child ended without a failure.
+	ChildExited
+	// StartFailed: a start or a restart failed.
+	StartFailed
+	// GaveUp: a supervisor passed its restart intensity and stops.
+	GaveUp
+	// Abandoned: a child did not stop in time; its goroutine still runs and is counted by Leaked.
+	Abandoned
+	// LateReturn: the goroutine of an abandoned child ended after all.
+	LateReturn
+)
+
+// String returns the name that logs use.
+func (t EventType) String() string {
+	names := [...]string{"child started", "child restarted", "child crashed", "child exited",
+		"child start failed", "supervisor gave up", "child abandoned", "abandoned child returned"}
+	if int(t) < len(names) {
+		return names[t]
+	}
+	return "unknown"
+}
+
+func (t EventType) level() slog.Level {
+	switch t {
+	case ChildStarted:
+		return slog.LevelDebug
+	case ChildRestarted, ChildExited, LateReturn:
+		return slog.LevelInfo
+	case StartFailed:
+		return slog.LevelWarn
+	}
+	return slog.LevelError
+}
+
+// Event is one fact about supervision. It never holds a message. Reason.Detail
+// of a crash is the raw panic value: print Reason.String() instead.
+type Event struct {
+	Type       EventType
+	Time       time.Time
+	Supervisor PID // zero for a root
+	ChildID    string
+	PID        PID
+	Reason     Reason // ChildCrashed, ChildExited, StartFailed, GaveUp, Abandoned
+}
+
+// emit hands the event to the hook and to slog. A panicking hook loses its
+// event, never the supervisor.
+func (s *System) emit(e Event) {
+	e.Time = s.now()
+	if s.opts.OnEvent != nil {
+		s.hook(e)
+	}
+	ctx, level := context.Background(), e.Type.level()
+	if !s.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("child", e.ChildID), slog.String("pid", e.PID.String()),
+		slog.String("supervisor", e.Supervisor.String())}
+	if e.Type != ChildStarted && e.Type != ChildRestarted && e.Type != LateReturn {
+		attrs = append(attrs, slog.String("reason", e.Reason.String()))
+	}
+	if stack := e.Reason.Stack(); stack != "" {
+		attrs = append(attrs, slog.String("stack", stack))
+	}
+	s.log.LogAttrs(ctx, level, e.Type.String(), attrs...)
+}
+
+func (s *System) hook(e Event) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("event hook panicked", slog.String("reason", newExit(r).Error()))
+		}
+	}()
+	s.opts.OnEvent(e)
+}
+
+// bareHandler passes Proto.Actor's warnings on without their attributes, which
+// hold whole messages and panic values.
+type bareHandler struct{ to slog.Handler }
+
+func (h bareHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.to.Enabled(ctx, l)
+}
+
+func (h bareHandler) Handle(ctx context.Context, r slog.Record) error {
+	return h.to.Handle(ctx, slog.NewRecord(r.Time, r.Level, "protoactor: "+r.Message, r.PC))
+}
+
+func (h bareHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h bareHandler) WithGroup(string) slog.Handler { return h }

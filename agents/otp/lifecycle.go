@@ -1,0 +1,200 @@
+package otp
+
+import (
+	"context"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// exit ends the process from inside. A crash replaces the reason of a stop
+// that was requested from outside.
+func (p *proc) exit(r Reason) {
+	p.exiting = true
+	p.setReason(r, r.Kind == KindCrash)
+	p.endContext()
+	p.ac.Stop(p.ac.Self())
+}
+
+// stop asks the process to end, from any goroutine. A worker's pending
+// messages are dropped; a supervisor first stops its children.
+func (p *proc) stop(r Reason) {
+	if p.spec.Type == Supervisor {
+		p.post(stopTree{r})
+		return
+	}
+	p.setReason(r, false)
+	if apid := p.apid.Load(); apid != nil && p.run.Load() != dead {
+		p.sys.as.Root.Stop(apid)
+	}
+	// Only now: a Handle that this releases must find the stop before the next message.
+	p.endContext()
+}
+
+// kill ends the process and everything below it at once, from any goroutine.
+// If a callback is running its goroutine cannot be ended: it is abandoned and
+// counted until it returns.
+func (p *proc) kill() {
+	old := p.run.Swap(dead)
+	if old == dead {
+		return
+	}
+	p.setReason(Reason{Kind: KindKilled}, true)
+	if old == busy && p.spec.Type == Worker {
+		p.sys.abandoned(p) // a supervisor runs no foreign code and returns at once
+	}
+	p.detach()
+	p.killKids()
+	p.die()
+}
+
+func (p *proc) killKids() {
+	p.mu.Lock()
+	kids := p.kids
+	p.kids = nil
+	p.mu.Unlock()
+	for k := range kids {
+		k.kill()
+	}
+}
+
+// detach takes the actor out of the registry and releases its parent, which
+// would otherwise wait for it for ever. The actor ends when its callback does.
+func (p *proc) detach() {
+	apid, as := p.apid.Load(), p.sys.as
+	if apid == nil {
+		return
+	}
+	if proc, ok := as.ProcessRegistry.Get(apid); ok {
+		proc.Stop(apid)
+		as.ProcessRegistry.Remove(apid)
+	}
+	if p.parent == nil {
+		return
+	}
+	if up := p.parent.apid.Load(); up != nil {
+		if proc, ok := as.ProcessRegistry.Get(up); ok {
+			proc.SendSystemMessage(up, &actor.Terminated{Who: apid})
+		}
+	}
+}
+
+// die publishes the end. The supervisor hears first, so that whoever learns of
+// it in any way (Down, an answered Call, Wait) finds the supervisor up to date.
+func (p *proc) die() {
+	p.mu.Lock()
+	p.frozen, p.asked = true, true
+	cancel := p.cancel
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	if p.spec.Name != "" {
+		p.sys.unregister(p.spec.Name, p)
+	}
+	if p.parent != nil {
+		p.parent.dropKid(p)
+		p.parent.post(childGone{p})
+	}
+	p.mu.Lock()
+	p.closed = true
+	reason := p.reasonLocked()
+	refs, watchers, waiters := p.refs, p.watchers, p.waiters
+	p.refs, p.watchers, p.waiters = nil, nil, nil
+	p.mu.Unlock()
+	for _, h := range refs {
+		h.release()
+	}
+	down := DownError{PID: PID{p}, Reason: reason}
+	for c := range waiters {
+		c.finish(nil, &down)
+	}
+	for ref, deliver := range watchers {
+		p.sys.safely(func() { deliver(Down{Ref: ref, PID: PID{p}, Reason: reason}) })
+	}
+}
+
+func (p *proc) setReason(r Reason, override bool) {
+	p.mu.Lock()
+	if !p.frozen && (override || !p.hasReason) {
+		p.reason, p.hasReason = r, true
+	}
+	p.mu.Unlock()
+}
+
+func (p *proc) exitReason() Reason {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reasonLocked()
+}
+
+func (p *proc) reasonLocked() Reason {
+	if !p.hasReason {
+		return Shutdown(nil)
+	}
+	return p.reason
+}
+
+func (p *proc) endContext() {
+	p.mu.Lock()
+	p.asked = true
+	cancel := p.cancel
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// context is made on first use: most idle processes never need one.
+func (p *proc) context() context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx == nil {
+		p.ctx, p.cancel = context.WithCancel(context.Background())
+		if p.asked {
+			p.cancel()
+		}
+	}
+	return p.ctx
+}
+
+func (p *proc) addKid(k *proc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.run.Load() == dead {
+		return false
+	}
+	if p.kids == nil {
+		p.kids = map[*proc]struct{}{}
+	}
+	p.kids[k] = struct{}{}
+	return true
+}
+
+func (p *proc) dropKid(k *proc) {
+	p.mu.Lock()
+	delete(p.kids, k)
+	p.mu.Unlock()
+}
+
+// hold keeps h until take or the end of the incarnation.
+func (p *proc) hold(ref Ref, h holder) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	if p.refs == nil {
+		p.refs = map[Ref]holder{}
+	}
+	p.refs[ref] = h
+	return true
+}
+
+// take removes and returns what is held under ref, nil if it is gone.
+func (p *proc) take(ref Ref) holder {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.refs[ref]
+	delete(p.refs, ref)
+	return h
+}

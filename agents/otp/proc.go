@@ -1,0 +1,279 @@
+package otp
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Values of proc.run. Exactly one party moves a proc to dead: its own actor in
+// Stopped, or a killer from outside.
+const (
+	idle uint32 = iota
+	busy
+	dead
+)
+
+type stage uint8
+
+const (
+	stageInit stage = iota
+	stageHandle
+	stageTerminate
+)
+
+// tree is what the supervisors implement beyond Server: their start and stop
+// end later than the callback that begins them, so that a supervisor is never
+// blocked by a child.
+type tree interface {
+	Server
+	begin(p *proc)
+	message(msg any)
+	request(c *call)
+}
+
+// proc is one incarnation of a child: the actor behind a PID. It outlives the
+// actor only to tell late askers why it ended.
+type proc struct {
+	sys    *System
+	parent *proc // nil for the hidden root
+	spec   *ChildSpec
+	slot   *child // the supervisor's record; touched by the supervisor alone
+	epoch  uint64
+
+	run  atomic.Uint32
+	init atomic.Bool // Init succeeded
+	apid atomic.Pointer[actor.PID]
+
+	// Touched by the actor's goroutine alone.
+	ac      actor.Context
+	srv     Server
+	self    Context
+	exiting bool
+
+	mu        sync.Mutex
+	frozen    bool // dead: the reason is final
+	closed    bool // and the supervisor knows: monitors and calls are answered at once
+	asked     bool // a stop was requested, so Context is cancelled
+	hasReason bool
+	reason    Reason
+	initErr   error
+	ctx       context.Context
+	cancel    context.CancelFunc
+	refs      map[Ref]holder // timers, tasks, requests, monitors we hold
+	watchers  map[Ref]func(Down)
+	waiters   map[*call]struct{}
+	kids      map[*proc]struct{}
+}
+
+// holder is something of an incarnation that must end with it.
+type holder interface{ release() }
+
+func newProc(sys *System, parent *proc, spec *ChildSpec) *proc {
+	p := &proc{sys: sys, parent: parent, spec: spec, epoch: sys.epoch.Add(1)}
+	p.self.p = p
+	return p
+}
+
+// supervisor is the parent's PID, zero for roots: the system's own root stays hidden.
+func (p *proc) supervisor() PID {
+	if p.parent == nil || p.parent.parent == nil {
+		return PID{}
+	}
+	return PID{p.parent}
+}
+
+func (p *proc) name() string { return p.spec.ID + "#" + strconv.FormatUint(p.epoch, 10) }
+
+// spawn makes the actor. The producer does nothing but hand over p, since a
+// producer runs in the spawner.
+func (p *proc) spawn(at actor.SpawnerContext) error {
+	props := actor.PropsFromProducer(func() actor.Actor { return p },
+		actor.WithMailbox(actor.UnboundedLockfree()), actor.WithDispatcher(dispatcher{}))
+	apid, err := at.SpawnNamed(props, p.name())
+	if err != nil {
+		return err
+	}
+	p.apid.Store(apid)
+	if p.run.Load() == dead {
+		p.detach() // killed while it was being spawned
+	}
+	return nil
+}
+
+// post puts an internal message into the mailbox; messages to the dead vanish.
+func (p *proc) post(msg any) {
+	if apid := p.apid.Load(); apid != nil && p.run.Load() != dead {
+		p.sys.as.Root.Send(apid, msg)
+	}
+}
+
+// Receive is the actor's entry. No panic and no Goexit of a callback gets past it.
+func (p *proc) Receive(ac actor.Context) {
+	switch msg := ac.Message().(type) {
+	case *actor.Started:
+		p.onStarted(ac)
+	case *actor.Stopping:
+		p.onStopping()
+	case *actor.Stopped:
+		p.onStopped()
+	case *actor.Terminated, *actor.Restarting:
+		// Children announce their end by childGone; we never restart in place.
+	default:
+		p.onMessage(msg)
+	}
+}
+
+func (p *proc) onStarted(ac actor.Context) {
+	p.ac = ac
+	p.apid.Store(ac.Self())
+	if !p.run.CompareAndSwap(idle, busy) {
+		return
+	}
+	var err error
+	returned := false
+	defer p.leave(stageInit, &returned, &err)
+	err = p.start()
+	returned = true
+}
+
+func (p *proc) start() error {
+	if p.spec.Name != "" && !p.sys.register(p.spec.Name, p) {
+		return ErrNameTaken
+	}
+	srv := p.spec.Start()
+	t, isTree := srv.(tree)
+	switch {
+	case srv == nil:
+		return fmt.Errorf("%w: child %q: Start returned nil", ErrBadSpec, p.spec.ID)
+	case isTree != (p.spec.Type == Supervisor):
+		return fmt.Errorf("%w: child %q: Type does not match what Start returned", ErrBadSpec, p.spec.ID)
+	}
+	p.srv = srv
+	if isTree {
+		t.begin(p)
+		return nil
+	}
+	return srv.Init(&p.self)
+}
+
+func (p *proc) onMessage(msg any) {
+	if p.exiting || !p.run.CompareAndSwap(idle, busy) {
+		return
+	}
+	returned := false
+	defer p.leave(stageHandle, &returned, nil)
+	p.dispatch(msg)
+	returned = true
+}
+
+// onStopping calls Terminate of a server whose Init succeeded.
+func (p *proc) onStopping() {
+	p.exiting = true
+	p.endContext()
+	if p.spec.Type == Supervisor {
+		p.killKids() // none, unless the supervisor itself crashed
+		return
+	}
+	if !p.init.Load() || !p.run.CompareAndSwap(idle, busy) {
+		return
+	}
+	returned := false
+	defer p.leave(stageTerminate, &returned, nil)
+	p.srv.Terminate(&p.self, p.exitReason())
+	returned = true
+}
+
+func (p *proc) onStopped() {
+	p.srv = nil // a kept PID must not keep the state
+	if p.run.Swap(dead) != dead {
+		p.die()
+	}
+}
+
+// leave ends every callback. It must be the deferred function itself: recover
+// works nowhere else.
+func (p *proc) leave(st stage, returned *bool, err *error) {
+	var failure error
+	if !*returned {
+		failure = ErrGoexit
+		if r := recover(); r != nil {
+			failure = newExit(r)
+		}
+	}
+	alive := p.run.CompareAndSwap(busy, idle)
+	switch {
+	case !alive && p.spec.Type == Worker:
+		p.sys.returned(p) // abandoned meanwhile
+	case !alive:
+	case st == stageInit:
+		p.leaveInit(failure, *err)
+	case st == stageTerminate:
+		p.leaveTerminate(failure)
+	case failure != nil:
+		p.exit(Crash(failure))
+	}
+	if st == stageTerminate && failure == ErrGoexit {
+		// The runtime's own stop was unwound with the goroutine; any Terminated
+		// makes it look again whether it can finish.
+		p.poke()
+	}
+}
+
+func (p *proc) leaveInit(failure, err error) {
+	if failure == nil {
+		failure = err
+	}
+	switch {
+	case failure != nil:
+		p.failStart(failure)
+	case p.spec.Type == Worker:
+		p.ready()
+	}
+}
+
+// leaveTerminate: as in OTP, a crashing Terminate becomes the reason, unless
+// the process crashed before.
+func (p *proc) leaveTerminate(failure error) {
+	if failure != nil && p.exitReason().Kind != KindCrash {
+		p.setReason(Crash(failure), true)
+	}
+}
+
+// poke lets the actor finish a stop that Goexit interrupted.
+func (p *proc) poke() {
+	if proc, ok := p.sys.as.ProcessRegistry.Get(p.ac.Self()); ok {
+		proc.SendSystemMessage(p.ac.Self(), &actor.Terminated{Who: p.ac.Self()})
+	}
+}
+
+// ready tells the supervisor that Init succeeded.
+func (p *proc) ready() {
+	p.init.Store(true)
+	if p.parent != nil {
+		p.parent.post(childReady{p})
+	}
+}
+
+// failStart ends a process whose Init failed; the supervisor reads initErr.
+func (p *proc) failStart(err error) {
+	p.mu.Lock()
+	if p.initErr == nil {
+		p.initErr = err
+	}
+	p.mu.Unlock()
+	p.exit(Crash(err))
+}
+
+func (p *proc) startError() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.initErr == nil {
+		return p.reasonLocked().Err()
+	}
+	return p.initErr
+}

@@ -1,0 +1,315 @@
+package otp
+
+import (
+	"fmt"
+	"slices"
+)
+
+type mode uint8
+
+const (
+	modeStarting mode = iota
+	modeRunning
+	modeStopping
+)
+
+// step is one entry of a plan: stop or start one child and wait for it.
+type step struct {
+	k    *child
+	stop bool
+}
+
+// exited is a child's end that came while a plan was under way.
+type exited struct {
+	k *child
+	p *proc
+}
+
+// static is the supervisor with listed children. It is a state machine: what
+// takes time is a plan of steps, each awaited by message, so that it answers
+// questions and stop requests at any moment. Requests that change children and
+// ends of children not in the plan wait until the plan is done, as they would
+// wait in an OTP supervisor's mailbox.
+type static struct {
+	core
+	opts   SupervisorOptions
+	kids   []*child
+	mode   mode
+	plan   []step
+	exits  []exited
+	calls  []*call
+	reason Reason
+	failed error // why the initial start failed
+}
+
+var _ tree = (*static)(nil)
+
+// Init, Handle and Terminate are never called: see begin, message and request.
+func (s *static) Init(*Context) error        { return nil }
+func (s *static) Handle(*Context, any)       {}
+func (s *static) Terminate(*Context, Reason) {}
+
+func (s *static) begin(p *proc) {
+	s.p, s.in, s.backoff = p, newIntensity(s.opts.MaxRestarts, s.opts.Period), s.opts.Backoff
+	if s.opts.Strategy > RestForOne || s.opts.AutoShutdown > AutoShutdownAll {
+		p.failStart(fmt.Errorf("%w: supervisor %q: unknown Strategy or AutoShutdown", ErrBadSpec, p.spec.ID))
+		return
+	}
+	for _, spec := range s.opts.Children {
+		if err := s.check(&spec); err != nil {
+			p.failStart(fmt.Errorf("supervisor %q: %w", p.spec.ID, err))
+			return
+		}
+		k := &child{spec: spec}
+		s.kids = append(s.kids, k)
+		s.plan = append(s.plan, step{k: k})
+	}
+	s.opts.Children = nil
+	s.pump()
+}
+
+func (s *static) check(spec *ChildSpec) error {
+	if err := spec.validate(); err != nil {
+		return err
+	}
+	if spec.Significant && s.opts.AutoShutdown == AutoShutdownNever {
+		return fmt.Errorf("%w: child %q: significant needs AutoShutdown", ErrBadSpec, spec.ID)
+	}
+	if s.find(spec.ID) != nil {
+		return fmt.Errorf("child %q: %w", spec.ID, ErrDuplicate)
+	}
+	return nil
+}
+
+func (s *static) find(id string) *child {
+	for _, k := range s.kids {
+		if k.spec.ID == id {
+			return k
+		}
+	}
+	return nil
+}
+
+func (s *static) message(msg any) {
+	switch m := msg.(type) {
+	case childReady:
+		s.onReady(m.p.slot, m.p)
+	case childGone:
+		s.onGone(m.p.slot, m.p)
+	case startLate:
+		s.onLate(m.p)
+	case stopExpired:
+		s.expire(m.procs)
+	case retryChild:
+		if m.k.state == pending && m.k.try == m.try && s.mode == modeRunning {
+			s.exits = append(s.exits, exited{k: m.k})
+		}
+	case stopTree:
+		s.shut(m.reason)
+	}
+	s.pump()
+}
+
+// onReady: a child whose StartChild caller is gone must not stay.
+func (s *static) onReady(k *child, p *proc) {
+	if s.core.onReady(k, p) && !k.answerStart(nil) {
+		if k.added {
+			k.spec.Restart = Temporary // so that the stop forgets it
+		}
+		s.plan = append(s.plan, step{k: k, stop: true})
+	}
+}
+
+func (s *static) onGone(k *child, p *proc) {
+	if k.proc != p {
+		return
+	}
+	if k.state == starting && p.init.Load() {
+		s.onReady(k, p) // its ready message is still under way, or was lost to a kill
+	}
+	switch s.gone(k) {
+	case starting:
+		s.onStartFailed(k, p)
+	case stopping:
+		k.answerStart(ErrStopping)
+		s.reportStop(k, p)
+	case running:
+		s.reportExit(k, p)
+		s.exits = append(s.exits, exited{k, p})
+	}
+}
+
+// pump goes on until something has to be waited for.
+func (s *static) pump() {
+	for !s.p.exiting {
+		switch {
+		case len(s.plan) > 0:
+			if !s.advance() {
+				return
+			}
+		case s.mode == modeStarting:
+			s.mode = modeRunning
+			s.p.ready()
+		case s.mode == modeStopping:
+			s.finish()
+		case len(s.exits) > 0:
+			e := s.exits[0]
+			s.exits = s.exits[1:]
+			s.onExit(e.k, e.p)
+		case len(s.calls) > 0:
+			c := s.calls[0]
+			s.calls = s.calls[1:]
+			s.serve(c)
+		default:
+			return
+		}
+	}
+}
+
+// advance works on the first step and reports whether it is done.
+func (s *static) advance() bool {
+	st := s.plan[0]
+	k := st.k
+	switch {
+	case st.stop && k.proc == nil:
+		k.cancelPending()
+		k.last = nil // its end, if queued, is part of this plan
+		if k.spec.Restart == Temporary && s.mode != modeStopping {
+			s.forget(k)
+		}
+	case st.stop:
+		if k.state != stopping {
+			s.halt(k, false)
+		}
+		return false
+	case k.state == running || !slices.Contains(s.kids, k):
+	case k.proc != nil:
+		return false
+	default:
+		k.stopTimer()
+		s.launch(k)
+		return false
+	}
+	s.plan = s.plan[1:]
+	return true
+}
+
+// onStartFailed: an initial start takes the supervisor down, one that was asked
+// for is answered, and one of a restart is counted and tried again.
+func (s *static) onStartFailed(k *child, p *proc) {
+	err := p.startError()
+	s.plan = slices.DeleteFunc(s.plan, func(st step) bool { return st.k == k && !st.stop })
+	asked := k.from != nil
+	if ignored(err) {
+		k.answerStart(ErrIgnore)
+		if k.spec.Restart == Temporary {
+			s.forget(k)
+		}
+		return
+	}
+	s.emit(StartFailed, k, p, Crash(err))
+	err = fmt.Errorf("start child %q: %w", k.spec.ID, err)
+	switch {
+	case s.mode == modeStarting:
+		s.failed = err
+		s.shut(Shutdown(err))
+	case asked:
+		k.answerStart(err)
+		if k.added {
+			s.forget(k)
+		}
+	case s.mode == modeRunning:
+		s.plan = nil
+		s.again(k)
+	}
+}
+
+// onExit applies the restart rules to a child that ended by itself. A nil p is
+// a pending restart that is due.
+func (s *static) onExit(k *child, p *proc) {
+	due := p == nil
+	switch {
+	case due && k.state != pending, !due && (k.last != p || k.proc != nil):
+		return // stopped or started again meanwhile
+	case !due && !k.spec.restarts(p.exitReason()):
+		if k.spec.Restart == Temporary {
+			s.forget(k)
+		}
+		s.significant(k)
+		return
+	case due && k.counted:
+		s.restart(k) // counted when it was scheduled
+		return
+	}
+	granted, now := s.schedule(k)
+	switch {
+	case !granted:
+		s.shut(s.giveUp())
+	case now:
+		s.restart(k)
+	}
+}
+
+// restart plans the strategy's group: stop in reverse, start in order.
+func (s *static) restart(k *child) {
+	k.cancelPending()
+	from, to := slices.Index(s.kids, k), slices.Index(s.kids, k)+1
+	switch s.opts.Strategy {
+	case OneForAll:
+		from, to = 0, len(s.kids)
+	case RestForOne:
+		to = len(s.kids)
+	}
+	group := s.kids[from:to]
+	for i := len(group) - 1; i >= 0; i-- {
+		if group[i] != k {
+			s.plan = append(s.plan, step{k: group[i], stop: true})
+		}
+	}
+	for _, g := range group {
+		s.plan = append(s.plan, step{k: g})
+	}
+}
+
+// significant ends the supervisor with its significant children (R12).
+func (s *static) significant(k *child) {
+	if !k.spec.Significant || s.mode != modeRunning {
+		return
+	}
+	if s.opts.AutoShutdown == AutoShutdownAll {
+		for _, o := range s.kids {
+			if o.spec.Significant && (o.proc != nil || o.state == pending) {
+				return
+			}
+		}
+	}
+	s.shut(Shutdown(ErrAutoShutdown))
+}
+
+// shut begins the supervisor's own end: stop all in reverse, each awaited.
+func (s *static) shut(r Reason) {
+	if s.mode == modeStopping {
+		return
+	}
+	s.mode, s.reason = modeStopping, r
+	s.plan, s.exits = nil, nil
+	for _, c := range s.calls {
+		c.finish(nil, ErrStopping)
+	}
+	s.calls = nil
+	for i := len(s.kids) - 1; i >= 0; i-- {
+		s.plan = append(s.plan, step{k: s.kids[i], stop: true})
+	}
+}
+
+func (s *static) finish() {
+	if s.failed != nil {
+		s.p.failStart(s.failed)
+		return
+	}
+	s.p.exit(s.reason)
+}
+
+func (s *static) forget(k *child) {
+	s.kids = slices.DeleteFunc(s.kids, func(o *child) bool { return o == k })
+}

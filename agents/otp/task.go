@@ -1,0 +1,97 @@
+package otp
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// TaskResult is how an Async task ended, delivered to the server that began it
+// as one message. Err is nil, the function's error, an *Exit for a panic,
+// ErrGoexit, ErrTaskTimeout or ErrTaskCancelled; Value is set only when Err is nil.
+type TaskResult struct {
+	Ref   Ref
+	Value any
+	Err   error
+}
+
+// task is one supervised goroutine. It reports once; whoever sets done first
+// (the function, the timeout, CancelTask, the incarnation's end) decides what.
+type task struct {
+	p      *proc
+	ref    Ref
+	done   atomic.Bool
+	cancel context.CancelFunc
+	stop   func() bool
+}
+
+// Async runs fn in its own goroutine and delivers its end as a TaskResult with
+// the returned Ref (OTP's async_nolink: a panic in fn ends only the task). fn's
+// context is cancelled when the timeout passes, on CancelTask, and when this
+// incarnation stops; then no result comes any more. A timeout of zero means
+// none. If fn ignores its context the result still comes in time, and the
+// goroutine is counted by System.Tasks until it ends. A panic in a goroutine
+// that fn starts itself ends the program.
+func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, error)) Ref {
+	p := c.p
+	ctx, cancel := context.WithCancel(p.context())
+	t := &task{p: p, ref: p.sys.nextRef(), cancel: cancel, stop: func() bool { return false }}
+	if timeout > 0 {
+		t.stop = p.sys.after(timeout, func() { t.finish(nil, ErrTaskTimeout) })
+	}
+	if !p.hold(t.ref, t) {
+		t.release()
+		return t.ref
+	}
+	p.sys.tasks.add()
+	go func() {
+		defer p.sys.tasks.done()
+		var value any
+		var err error
+		returned := false
+		defer t.end(&returned, &value, &err)
+		value, err = fn(ctx)
+		returned = true
+	}()
+	return t.ref
+}
+
+// CancelTask cancels a task of this process; its result becomes
+// ErrTaskCancelled unless it ended before.
+func (c *Context) CancelTask(ref Ref) {
+	c.p.mu.Lock()
+	t, ok := c.p.refs[ref].(*task)
+	c.p.mu.Unlock()
+	if ok {
+		t.finish(nil, ErrTaskCancelled)
+	}
+}
+
+// end is deferred around fn, so it may recover.
+func (t *task) end(returned *bool, value *any, err *error) {
+	if !*returned {
+		*value, *err = nil, ErrGoexit
+		if r := recover(); r != nil {
+			*err = newExit(r)
+		}
+	} else if *err != nil {
+		*value = nil
+	}
+	t.finish(*value, *err)
+}
+
+func (t *task) finish(value any, err error) {
+	if !t.done.CompareAndSwap(false, true) {
+		return
+	}
+	t.stop()
+	t.p.post(taskDone{TaskResult{t.ref, value, err}})
+	t.cancel()
+}
+
+// release ends the task with its incarnation; nobody is left to hear of it.
+func (t *task) release() {
+	t.done.Store(true)
+	t.stop()
+	t.cancel()
+}
