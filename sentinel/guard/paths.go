@@ -1,0 +1,136 @@
+package guard
+
+import (
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// maxMatch bounds the paths that patterns are tried on: no system opens a
+// longer one.
+const maxMatch = 4096
+
+// path looks at one path under both of its names.
+func (g *Guard) path(found *findings, p touch.Path, effect skills.Effect) {
+	names := []string{p.Clean}
+	if p.Real != p.Clean {
+		names = append(names, p.Real)
+	}
+	for _, n := range names {
+		if place := forbidden(n, p); place != "" {
+			found.add(CodeForbidden, place, p.Arg)
+		} else if g.underRootIs(n) {
+			found.add(CodeForbidden, PlaceAccounts, p.Arg)
+		}
+		if g.matches(n) {
+			found.add(CodeForbidden, PlaceConfigured, p.Arg)
+		}
+		if g.shields(n, p, effect) {
+			found.add(CodeProtected, "own_file", p.Arg)
+		}
+	}
+	if p.Declared && len(g.roots) > 0 && (p.Unplaced || !g.inRoots(p.Clean) || !g.inRoots(p.Real)) {
+		found.add(CodeOutside, "outside_roots", p.Arg)
+	}
+}
+
+func (g *Guard) inRoots(p string) bool {
+	for _, r := range g.roots {
+		if within(p, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether p is dir or lies in it.
+func within(p, dir string) bool {
+	return p == dir || dir == "/" || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
+}
+
+// underRootIs reports whether p is "etc/passwd" below a root: the folder that
+// an executor starts in is not known, and nobody keeps their own there.
+func (g *Guard) underRootIs(p string) bool {
+	for _, r := range g.roots {
+		if rest, ok := strings.CutPrefix(p, r+"/"); ok {
+			switch strings.ToLower(rest) {
+			case "etc/passwd", "etc/shadow", "etc/gshadow", "etc/sudoers":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shields reports whether the touch would write a file of this program, or
+// read a key. Removing or moving a folder above it counts.
+func (g *Guard) shields(n string, p touch.Path, effect skills.Effect) bool {
+	writes := p.Access&(touch.Write|touch.Delete) != 0 || p.Access.Has(touch.Mention) && effect != skills.Read
+	above := p.Access.Has(touch.Delete) || p.Recursive && writes
+	for _, k := range g.keys {
+		if sameFold(n, k) || within(fold(n), fold(k)) || (above || p.Recursive) && within(fold(k), fold(n)) {
+			return true
+		}
+	}
+	for _, k := range g.protect {
+		if writes && within(fold(n), fold(k)) || above && within(fold(k), fold(n)) {
+			return true
+		}
+	}
+	return false
+}
+
+func fold(p string) string { return strings.ToLower(p) }
+
+func sameFold(a, b string) bool { return strings.EqualFold(a, b) }
+
+// matches reports whether a configured pattern covers p or a folder above it.
+func (g *Guard) matches(p string) bool {
+	if len(g.forbid) == 0 || len(p) > maxMatch {
+		return false
+	}
+	p = fold(p)
+	for _, pat := range g.forbid {
+		if ok, _ := doublestar.Match(pat, p); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// patterns returns a configured pattern in the forms that it is matched in.
+func patterns(raw string, env touch.Env, roots []string, at string) ([]string, error) {
+	if strings.TrimSpace(raw) == "" {
+		return nil, &skills.PathError{Path: at, Msg: "is empty; name a path or a pattern"}
+	}
+	if !doublestar.ValidatePattern(raw) {
+		return nil, &skills.PathError{Path: at, Msg: `is no pattern; write one like "**/*.pem"`}
+	}
+	pat := fold(strings.TrimRight(raw, "/"))
+	var bases []string
+	switch {
+	case strings.HasPrefix(raw, "~"):
+		env.Root = "/"
+		bases = []string{fold(touch.Lexical(raw, env))}
+	case strings.HasPrefix(raw, "/"):
+		bases = []string{pat}
+	case strings.HasPrefix(raw, "**"):
+		bases = []string{"/" + pat}
+	default:
+		pat = strings.TrimPrefix(pat, "./")
+		for _, r := range roots {
+			bases = append(bases, fold(r)+"/"+pat)
+		}
+		if len(roots) == 0 {
+			bases = []string{"/**/" + pat}
+		}
+	}
+	var out []string
+	for _, b := range bases {
+		out = append(out, b, b+"/**")
+	}
+	return out, nil
+}

@@ -1,0 +1,119 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+// eraseStep bounds one transaction of an erasure, so that it does not hold up
+// the decisions that wait for the same writer.
+const eraseStep = 500
+
+// Erase erases the values with these numbers and returns how many there were.
+// Numbers that are unknown or erased already are passed over.
+func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
+	n := 0
+	for start := 0; start < len(ids); start += eraseStep {
+		part := ids[start:min(start+eraseStep, len(ids))]
+		erased := 0
+		err := j.st.Submit(ctx, func(tx *store.Tx) (err error) {
+			erased, err = erase(tx, part)
+			return err
+		})
+		if err != nil {
+			return n, fmt.Errorf("erase: %w", err)
+		}
+		n += erased
+	}
+	return n, j.cut(ctx)
+}
+
+// EraseUser erases all values of one user and returns how many. It reads the
+// whole table. The empty name is refused: it is what values of nobody have.
+func (j *Journal) EraseUser(ctx context.Context, user string) (int, error) {
+	if user == "" {
+		return 0, fmt.Errorf("%w: name the user to erase", ErrItem)
+	}
+	return j.eraseWhere(ctx, sqlOfUser, user)
+}
+
+// EraseConversation erases all values of one conversation and returns how many.
+// The empty one is refused.
+func (j *Journal) EraseConversation(ctx context.Context, conversation string) (int, error) {
+	if conversation == "" {
+		return 0, fmt.Errorf("%w: name the conversation to erase", ErrItem)
+	}
+	return j.eraseWhere(ctx, sqlOfConversation, conversation)
+}
+
+// Purge erases all values that have expired at now and returns how many.
+func (j *Journal) Purge(ctx context.Context, now time.Time) (int, error) {
+	return j.eraseWhere(ctx, sqlExpired, now.UnixMilli())
+}
+
+// eraseWhere erases in steps until the query finds no more. The log is cut once
+// at the end, even if nothing was found: an earlier call may have left it.
+func (j *Journal) eraseWhere(ctx context.Context, query string, arg any) (int, error) {
+	total := 0
+	for {
+		n := 0
+		err := j.st.Submit(ctx, func(tx *store.Tx) error {
+			ids, err := collect(tx, query, arg)
+			if err != nil {
+				return err
+			}
+			n, err = erase(tx, ids)
+			return err
+		})
+		if err != nil {
+			return total, fmt.Errorf("erase: %w", err)
+		}
+		total += n
+		if n < eraseStep {
+			return total, j.cut(ctx)
+		}
+	}
+}
+
+func collect(tx *store.Tx, query string, arg any) (ids []int64, err error) {
+	rows, err := tx.Query(query, arg, eraseStep)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+func erase(tx *store.Tx, ids []int64) (n int, err error) {
+	zeros := make([]byte, wrappedSize)
+	for _, id := range ids {
+		if _, err := tx.Exec(sqlEraseKey, zeros, id); err != nil {
+			return 0, err
+		}
+		gone, err := tx.Exec(sqlErase, id)
+		if err != nil {
+			return 0, err
+		}
+		n += int(gone)
+	}
+	return n, nil
+}
+
+// cut empties the write-ahead log, which still has the pages as they were.
+func (j *Journal) cut(ctx context.Context) error {
+	if err := j.st.Checkpoint(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrPending, err)
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+// Package ledger keeps an append-only, tamper-evident list of records in a
+// [store.Store]. It stores bytes and query keys and knows nothing of what they
+// mean.
+//
+// # How it works
+//
+// Every record is encoded with all its fields into one leaf ([Entry] says how
+// they are bounded) and hashed into a Merkle tree (RFC 6962). Just before each
+// group of the store is committed, the ledger stores the new tree hashes and a
+// head: the size and root of the tree, signed with an Ed25519 note key. Records
+// and the head over them become durable in the same transaction.
+//
+//	signer, err := ledger.NewSigner(keys.Ledger())
+//	led, err := ledger.Open(ctx, st, signer, ledger.Options{})
+//	err = st.Submit(ctx, func(tx *store.Tx) error {
+//		_, err := led.AppendTx(tx, ledger.Entry{ID: id, Time: now, Kind: "decision", ...})
+//		return err
+//	})
+//
+// # What can be proved
+//
+// [Verify] needs the file and the public key, no running program. It finds a
+// record that was changed, swapped, inserted or removed under a signed head.
+// Whoever can write to the file can still cut off the tail together with its
+// heads, or put an old copy back: that is found only with heads that were kept
+// elsewhere ([Ledger.ExportHead], VerifyOptions.Heads), and up to the newest of
+// them. Without any, the report says so. Whoever holds the private key as well
+// can rewrite everything after the newest head that left the machine.
+//
+// # What not to do
+//
+//   - Do not put argument values, results or other free text into an Entry:
+//     what is written here cannot be erased. Codes, names, numbers and salted
+//     digests belong here; values belong into the journal.
+//   - Do not sign with one key for two databases: their heads would be taken
+//     for each other's.
+//   - Do not act on an index before Submit has returned nil.
+package ledger

@@ -1,0 +1,216 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+// ErrTampered is returned when the database does not hold what was signed.
+var ErrTampered = errors.New("ledger was tampered with")
+
+// ErrDuplicate is returned by AppendTx for an id that is already recorded.
+var ErrDuplicate = errors.New("a record with this id exists")
+
+// Options of a ledger; the zero value is all defaults.
+type Options struct {
+	// Now gives the time written into heads. If nil, time.Now.
+	Now func() time.Time
+}
+
+// Ledger appends to, and reads, the ledger of one store. All methods are safe
+// for concurrent use; AppendTx runs in the store's writer anyway.
+type Ledger struct {
+	Reader
+	signer *Signer
+	now    func() time.Time
+
+	// Owned by the store's writer goroutine.
+	durable edge        // as of the last commit
+	next    edge        // with what this group appended
+	leaves  []tlog.Hash // appended in this group, not yet in the tree
+	buf     []byte      // the leaf being encoded
+	stored  []byte      // hashes of this group, in storage order
+	pending []byte      // head signed for this group
+	stale   bool        // a group was lost: look again at what the database holds
+
+	newest atomic.Pointer[[]byte]
+}
+
+// Open opens the ledger in st, creating its tables when missing. It checks that
+// the newest head is signed by signer and fits the stored tree, and returns an
+// error that is ErrTampered otherwise, rather than sign what it did not write;
+// ErrHead when the head is by another key. It does not read all records: that
+// is what Verify does. There can be one Ledger per store.
+func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*Ledger, error) {
+	if signer == nil {
+		return nil, errors.New("ledger needs a signer")
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if err := st.Claim("ledger"); err != nil {
+		return nil, err
+	}
+	l := &Ledger{Reader: Reader{r: st.Reader()}, signer: signer, now: opts.Now}
+	err := st.Migrate(ctx, "ledger", schema)
+	if err == nil {
+		err = st.Submit(ctx, l.load)
+	}
+	if err != nil {
+		st.Unclaim("ledger")
+		return nil, err
+	}
+	st.OnSeal(l.seal)
+	st.OnCommit(l.committed)
+	st.OnRollback(l.rolledBack)
+	return l, nil
+}
+
+// AppendTx appends e in the submission of tx and returns its index, counted
+// from 0. ErrEntry: e is not acceptable. ErrDuplicate: its id is taken. The
+// index holds only if the submission is committed.
+func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
+	if err := e.Validate(); err != nil {
+		return 0, err
+	}
+	if l.stale {
+		if err := l.load(tx); err != nil {
+			return 0, err
+		}
+	}
+	r := Record{Index: l.durable.size + int64(len(l.leaves)), Entry: e}
+	n, err := tx.Exec(sqlInsert, r.Index, e.ID, e.Time.UnixNano(), e.Kind, e.Call, e.Decision, e.Conversation,
+		e.User, e.Agent, e.Skill, e.Outcome, e.Gate, e.Code, []byte(e.Body))
+	if err != nil {
+		return 0, fmt.Errorf("append to ledger: %w", err)
+	}
+	if n == 0 {
+		return 0, ErrDuplicate
+	}
+	l.buf = appendLeaf(l.buf[:0], &r)
+	mark := len(l.leaves)
+	tx.OnUndo(func() { l.leaves = l.leaves[:mark] })
+	l.leaves = append(l.leaves, tlog.RecordHash(l.buf))
+	return r.Index, nil
+}
+
+// seal puts the group's records into the tree and signs its head.
+func (l *Ledger) seal(tx *store.Tx) error {
+	if len(l.leaves) == 0 {
+		return nil
+	}
+	l.durable.copyTo(&l.next)
+	l.stored = l.stored[:0]
+	for _, h := range l.leaves {
+		l.next.add(h, func(h tlog.Hash) { l.stored = append(l.stored, h[:]...) })
+	}
+	first := tlog.StoredHashIndex(0, l.durable.size)
+	if _, err := tx.Exec(sqlInsertHashes, first, l.stored); err != nil {
+		return fmt.Errorf("store tree hashes: %w", err)
+	}
+	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.root(), Time: l.now()}
+	signed, err := head.sign(l.signer)
+	if err != nil {
+		return fmt.Errorf("sign head: %w", err)
+	}
+	if _, err := tx.Exec(sqlInsertHead, head.Size, signed); err != nil {
+		return fmt.Errorf("store head: %w", err)
+	}
+	l.pending = signed
+	return nil
+}
+
+func (l *Ledger) committed() {
+	if len(l.leaves) == 0 {
+		return
+	}
+	l.next.copyTo(&l.durable)
+	l.leaves = l.leaves[:0]
+	signed := l.pending
+	l.newest.Store(&signed)
+}
+
+// rolledBack forgets the group. If it was the disk that failed in the midst of a
+// commit, SQLite may yet find the group whole when it opens the file again, so
+// what is in memory is not relied upon.
+func (l *Ledger) rolledBack() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
+
+// ExportHead returns the newest durable head, to be kept where whoever can
+// write to the database cannot: Verify finds a rollback up to it. ErrNotFound:
+// nothing has been recorded yet.
+func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
+	p := l.newest.Load()
+	if p == nil {
+		return nil, fmt.Errorf("%w: ledger is empty", ErrNotFound)
+	}
+	return append([]byte(nil), *p...), nil
+}
+
+// load reads the right edge and holds it against the newest head.
+func (l *Ledger) load(tx *store.Tx) error {
+	count, signed, err := newestHead(tx)
+	if err != nil {
+		return err
+	}
+	if signed == nil {
+		if count > 0 {
+			return fmt.Errorf("%w: %d records and no signed head", ErrTampered, count)
+		}
+		l.durable, l.stale = edge{}, false
+		return nil
+	}
+	head, err := openHead(signed, l.signer.verifier)
+	if err != nil {
+		return fmt.Errorf("newest head: %w: use the key that the ledger was written with", err)
+	}
+	if head.Size != count {
+		return fmt.Errorf("%w: %d records, the newest head has %d", ErrTampered, count, head.Size)
+	}
+	e := edge{size: head.Size}
+	for _, i := range edgeIndexes(head.Size) {
+		h, err := storedHash(tx, i)
+		if err != nil {
+			return err
+		}
+		e.hashes = append(e.hashes, h)
+	}
+	if head.Size == 0 || e.root() != head.Root {
+		return fmt.Errorf("%w: stored tree does not have the root of the newest head", ErrTampered)
+	}
+	l.durable, l.stale = e, false
+	l.newest.Store(&signed)
+	return nil
+}
+
+// newestHead returns the number of records and the newest head, nil if none.
+func newestHead(tx *store.Tx) (count int64, signed []byte, err error) {
+	if _, err := tx.QueryRow([]any{&count}, sqlCount); err != nil {
+		return 0, nil, fmt.Errorf("read ledger: %w", err)
+	}
+	if _, err := tx.QueryRow([]any{&signed}, sqlNewestHead); err != nil {
+		return 0, nil, fmt.Errorf("read heads: %w", err)
+	}
+	return count, signed, nil
+}
+
+// storedHash returns one hash of the tree by tlog's index.
+func storedHash(tx *store.Tx, index int64) (tlog.Hash, error) {
+	var first int64
+	var hashes []byte
+	found, err := tx.QueryRow([]any{&first, &hashes}, sqlHash, index)
+	if err != nil {
+		return tlog.Hash{}, fmt.Errorf("read tree: %w", err)
+	}
+	at := (index - first) * tlog.HashSize
+	if !found || at+tlog.HashSize > int64(len(hashes)) {
+		return tlog.Hash{}, fmt.Errorf("%w: hash %d of the tree is missing", ErrTampered, index)
+	}
+	return tlog.Hash(hashes[at : at+tlog.HashSize]), nil
+}

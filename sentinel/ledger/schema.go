@@ -1,0 +1,62 @@
+package ledger
+
+// schema is also what Verify expects to find, to the letter: a table that was
+// replaced by a view, or a trigger on one, would show readers something else
+// than what was hashed.
+var schema = []string{
+	sqlRecords + ";" + sqlRecordsCall + ";" + sqlRecordsConversation + ";" + sqlRecordsUser + ";" + sqlRecordsTime + ";" +
+		sqlHashes + ";" + sqlHeads + ";",
+}
+
+const (
+	sqlRecords = `CREATE TABLE ledger_records (
+	idx          INTEGER PRIMARY KEY NOT NULL,
+	id           TEXT NOT NULL UNIQUE,
+	time         INTEGER NOT NULL,
+	kind         TEXT NOT NULL,
+	call         TEXT NOT NULL,
+	decision     TEXT NOT NULL,
+	conversation TEXT NOT NULL,
+	user         TEXT NOT NULL,
+	agent        TEXT NOT NULL,
+	skill        TEXT NOT NULL,
+	outcome      TEXT NOT NULL,
+	gate         TEXT NOT NULL,
+	code         TEXT NOT NULL,
+	body         BLOB NOT NULL
+) STRICT`
+	sqlRecordsCall         = `CREATE INDEX ledger_records_call ON ledger_records (call)`
+	sqlRecordsConversation = `CREATE INDEX ledger_records_conversation ON ledger_records (conversation)`
+	sqlRecordsUser         = `CREATE INDEX ledger_records_user ON ledger_records (user)`
+	sqlRecordsTime         = `CREATE INDEX ledger_records_time ON ledger_records (time)`
+
+	// One row holds the hashes that one group added, 32 bytes each, in tlog's
+	// order; first is the index of the first of them.
+	sqlHashes = `CREATE TABLE ledger_hashes (
+	first  INTEGER PRIMARY KEY NOT NULL,
+	hashes BLOB NOT NULL
+) STRICT`
+	sqlHeads = `CREATE TABLE ledger_heads (
+	size INTEGER PRIMARY KEY NOT NULL,
+	note BLOB NOT NULL
+) STRICT`
+
+	sqlColumns = `idx, id, time, kind, call, decision, conversation, user, agent, skill, outcome, gate, code, body`
+
+	sqlInsert = `INSERT INTO ledger_records (` + sqlColumns + `)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	sqlInsertHashes = `INSERT INTO ledger_hashes (first, hashes) VALUES (?, ?)`
+	sqlInsertHead   = `INSERT INTO ledger_heads (size, note) VALUES (?, ?)`
+
+	sqlCount      = `SELECT ifnull(max(idx) + 1, 0) FROM ledger_records`
+	sqlNewestHead = `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`
+	sqlHash       = `SELECT first, hashes FROM ledger_hashes WHERE first <= ? ORDER BY first DESC LIMIT 1`
+)
+
+// expected maps the names of the ledger's objects to the SQL that made them.
+var expected = map[string]string{
+	"ledger_records": sqlRecords, "ledger_records_call": sqlRecordsCall,
+	"ledger_records_conversation": sqlRecordsConversation, "ledger_records_user": sqlRecordsUser,
+	"ledger_records_time": sqlRecordsTime, "ledger_hashes": sqlHashes, "ledger_heads": sqlHeads,
+	"sqlite_autoindex_ledger_records_1": "",
+}

@@ -1,0 +1,254 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/ext"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// MaxWhen is the greatest length of a condition in characters.
+const MaxWhen = 8 << 10
+
+// interruptEvery is how many turns of a loop in a condition go by between two
+// looks at the context.
+const interruptEvery = 100
+
+type compiler struct {
+	env  *cel.Env
+	reg  *skills.Registry
+	cost uint64
+}
+
+func newCompiler(o Options) (*compiler, error) {
+	opts := []cel.EnvOption{
+		ext.Strings(),
+		cel.ParserExpressionSizeLimit(MaxWhen),
+		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
+	}
+	for _, v := range known {
+		opts = append(opts, cel.Variable(v.name, v.kind))
+	}
+	env, err := cel.NewEnv(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("the language of conditions could not be set up: %w", err)
+	}
+	c := &compiler{env: env, reg: o.Registry, cost: o.CostLimit}
+	if c.cost == 0 {
+		c.cost = DefaultCostLimit
+	}
+	return c, nil
+}
+
+// rule checks one rule and returns it with every mistake in it.
+func (c *compiler) rule(i int, in Rule) (*rule, error) {
+	at := fmt.Sprintf("permissions[%d]", i)
+	id := in.ID
+	if id == "" {
+		id = at
+	}
+	r := &rule{signal: "rule " + id, users: slices.Clone(in.Users), reason: strings.Join(strings.Fields(in.Reason), " ")}
+	if r.reason == "" {
+		r.reason = r.signal + " says " + in.Then
+	}
+	var errs []error
+	var err error
+	r.covers, err = c.skill(at+".skill", in.Skill)
+	errs = append(errs, err)
+	for j, u := range in.Users {
+		if _, err := path.Match(u, ""); err != nil || u == "" {
+			errs = append(errs, &skills.PathError{
+				Path: fmt.Sprintf("%s.users[%d]", at, j), Msg: "is not a pattern; write a user's id, with * and ? for what may differ"})
+		}
+	}
+	switch in.Then {
+	case Allow:
+		r.then = sentinel.Allow
+	case Ask:
+		r.then = sentinel.Ask
+	case Deny:
+		r.then = sentinel.Deny
+	default:
+		errs = append(errs, &skills.PathError{Path: at + ".then", Msg: thenMistake(in.Then)})
+	}
+	if in.When != "" {
+		errs = append(errs, c.when(at+".when", in.When, r))
+	}
+	return r, errors.Join(errs...)
+}
+
+func thenMistake(got string) string {
+	if got == "" {
+		return "is missing; say allow, ask or deny"
+	}
+	msg := fmt.Sprintf("%q is not one of allow, ask, deny", got)
+	if near := skills.Nearest(got, []string{Allow, Ask, Deny}); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return msg
+}
+
+// skill returns which names the pattern is about. With a registry a pattern
+// that is about no skill is a mistake: the rule could never match.
+func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
+	none := func(string) bool { return false }
+	if pattern == "" {
+		return none, &skills.PathError{Path: at, Msg: "is missing; name a skill, a domain such as email.* or *"}
+	}
+	if pattern == "*" {
+		return func(string) bool { return true }, nil
+	}
+	scope, err := skills.NewScope(pattern)
+	if err != nil {
+		return none, &skills.PathError{
+			Path: at, Msg: fmt.Sprintf("%q is no skill name such as email.read, no domain such as email.* and not *", pattern)}
+	}
+	if c.reg != nil && len(c.reg.InScope(scope)) == 0 {
+		msg := fmt.Sprintf("no skill is called %q, so the rule can't match", pattern)
+		if near := skills.Nearest(pattern, c.reg.Names()); near != "" {
+			msg += fmt.Sprintf("; did you mean %q?", near)
+		}
+		return none, &skills.PathError{Path: at, Msg: msg}
+	}
+	return scope.Allows, nil
+}
+
+// when compiles the condition into r.
+func (c *compiler) when(at, text string, r *rule) error {
+	tree, issues := c.env.Compile(text)
+	if issues.Err() != nil {
+		return &skills.PathError{Path: at, Msg: c.explain(text, issues)}
+	}
+	if !tree.OutputType().IsExactType(cel.BoolType) {
+		return &skills.PathError{Path: at, Msg: fmt.Sprintf("is a %s; a condition must be true or false, such as args.draft == true", tree.OutputType())}
+	}
+	r.args = argsRead(tree.NativeRep())
+	if err := c.argsExist(at, r); err != nil {
+		return err
+	}
+	if c.constantlyFalse(tree) {
+		return &skills.PathError{Path: at, Msg: "is always false, so the rule can't match"}
+	}
+	program, err := c.env.Program(tree, cel.EvalOptions(cel.OptOptimize),
+		cel.CostLimit(c.cost), cel.InterruptCheckFrequency(interruptEvery))
+	if err != nil {
+		return &skills.PathError{Path: at, Msg: "can't be compiled: " + err.Error()}
+	}
+	r.program = program
+	return nil
+}
+
+// explain puts the compiler's report on one line. For a misspelt name under
+// call or grant it says what there is: the compiler would only say that it
+// knows no "call".
+func (c *compiler) explain(text string, issues *cel.Issues) string {
+	var out, fields []string
+	if tree, bad := c.env.Parse(text); bad.Err() == nil {
+		fields = unknownFields(tree.NativeRep())
+	}
+	for _, name := range fields {
+		msg := "there is no " + name
+		if near := skills.Nearest(name, variableNames()); near != "" {
+			msg += fmt.Sprintf("; did you mean %q?", near)
+		}
+		out = append(out, msg)
+	}
+	for _, e := range issues.Errors() {
+		if len(fields) > 0 && (strings.HasPrefix(e.Message, "undeclared reference to 'call'") || strings.HasPrefix(e.Message, "undeclared reference to 'grant'")) {
+			continue // said better above
+		}
+		out = append(out, fmt.Sprintf("%d:%d: %s", e.Location.Line(), e.Location.Column()+1, firstLine(e.Message)))
+	}
+	return "is no valid condition: " + strings.Join(slices.Compact(out), "; ")
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func variableNames() []string {
+	names := []string{"args"}
+	for _, v := range known {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+// unknownFields returns names such as call.skil, as they stand in the text.
+func unknownFields(tree *ast.AST) []string {
+	var out []string
+	names := variableNames()
+	selects(tree, func(operand, field string) {
+		if (operand == "call" || operand == "grant") && !slices.Contains(names, operand+"."+field) {
+			out = append(out, operand+"."+field)
+		}
+	})
+	return out
+}
+
+// argsRead returns the names of the top-level arguments that the condition
+// names, as args.to or args["to"], sorted.
+func argsRead(tree *ast.AST) []string {
+	var out []string
+	selects(tree, func(operand, field string) {
+		if operand == "args" {
+			out = append(out, field)
+		}
+	})
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// selects calls fn for each operand.field and operand["field"] whose operand
+// is a plain name.
+func selects(tree *ast.AST, fn func(operand, field string)) {
+	ast.PostOrderVisit(ast.NavigateAST(tree), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.SelectKind:
+			if s := e.AsSelect(); s.Operand().Kind() == ast.IdentKind {
+				fn(s.Operand().AsIdent(), s.FieldName())
+			}
+		case ast.CallKind:
+			call := e.AsCall()
+			if call.FunctionName() != "_[_]" || len(call.Args()) != 2 {
+				return
+			}
+			operand, index := call.Args()[0], call.Args()[1]
+			if operand.Kind() != ast.IdentKind || index.Kind() != ast.LiteralKind {
+				return
+			}
+			if s, ok := index.AsLiteral().(types.String); ok {
+				fn(operand.AsIdent(), string(s))
+			}
+		}
+	}))
+}
+
+// constantlyFalse folds the condition as far as it goes without a call. What
+// can't be folded may be true.
+func (c *compiler) constantlyFalse(tree *cel.Ast) bool {
+	folding, err := cel.NewConstantFoldingOptimizer()
+	if err != nil {
+		return false
+	}
+	optimizer, err := cel.NewStaticOptimizer(folding)
+	if err != nil {
+		return false
+	}
+	folded, issues := optimizer.Optimize(c.env, tree)
+	if issues.Err() != nil {
+		return false
+	}
+	e := folded.NativeRep().Expr()
+	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.False
+}

@@ -1,0 +1,144 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/vedette-dev/vedette/sentinel"
+)
+
+// variable is one name that a condition may use. get is called for each
+// reference, so a condition pays only for what it reads.
+type variable struct {
+	name string
+	kind *cel.Type
+	get  func(f *facts) ref.Val
+}
+
+// variables is every name but args, sorted by name. Dotted names are variables
+// of their own and not fields of a map: so a misspelt one is found when the
+// rule is compiled, not when a call comes.
+func variables() []variable {
+	list := cel.ListType(cel.StringType)
+	return []variable{
+		{"call.agent", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Agent()) }},
+		{"call.commands", list, func(f *facts) ref.Val { return strs(f.commands()) }},
+		{"call.conversation", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Conversation()) }},
+		{"call.digest", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Digest()) }},
+		{"call.effect", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Effect()) }},
+		{"call.hosts", list, func(f *facts) ref.Val { return strs(f.hosts()) }},
+		{"call.outward", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Outward()) }},
+		{"call.paths", list, func(f *facts) ref.Val { return strs(f.paths()) }},
+		{"call.reaches", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Skill().Reaches()) }},
+		{"call.recipients", list, func(f *facts) ref.Val { return strs(f.recipients()) }},
+		{"call.skill", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Skill().Name()) }},
+		{"call.tainted", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Tainted()) }},
+		{"grant.agent", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Agent()) }},
+		{"grant.mission_by", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().MissionBy()) }},
+		{"grant.scope", list, func(f *facts) ref.Val { return strs(f.call.Grant().Scope().List()) }},
+		{"grant.tainted", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Grant().Tainted()) }},
+		{"time", cel.TimestampType, func(f *facts) ref.Val { return types.Timestamp{Time: f.time()} }},
+		{"user", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().User()) }},
+	}
+}
+
+// known is variables by place, made once: it never changes.
+var known = variables()
+
+// facts is one call as conditions see it. It lives for one Check and is used
+// by one goroutine.
+type facts struct {
+	call sentinel.Call
+	now  func() time.Time
+	args ref.Val
+	at   time.Time
+}
+
+// ResolveName returns a variable's value. It implements cel.Activation.
+func (f *facts) ResolveName(name string) (any, bool) {
+	if name == "args" {
+		if f.args == nil {
+			f.args = arguments(f.call.Parsed())
+		}
+		return f.args, true
+	}
+	i, ok := slices.BinarySearchFunc(known, name, func(v variable, n string) int { return strings.Compare(v.name, n) })
+	if !ok {
+		return nil, false
+	}
+	return known[i].get(f), true
+}
+
+// Parent returns nil: there is nothing behind these names.
+func (f *facts) Parent() cel.Activation { return nil }
+
+// arguments wraps the call's values. The library reads them as they are
+// reached: a json.Number becomes an int where it is one, else a double. So a
+// large argument that no condition looks at costs nothing.
+func arguments(parsed map[string]any) ref.Val {
+	if parsed == nil {
+		parsed = map[string]any{}
+	}
+	return types.NewStringInterfaceMap(types.DefaultTypeAdapter, parsed)
+}
+
+func strs(list []string) ref.Val {
+	return types.NewStringList(types.DefaultTypeAdapter, list)
+}
+
+// time is one instant for all rules of a call: two rules that split the day
+// must not both miss it.
+func (f *facts) time() time.Time {
+	if f.at.IsZero() {
+		f.at = f.now().UTC()
+	}
+	return f.at
+}
+
+// paths lists each path cleaned and, where links lead elsewhere, as it really
+// is: a rule that looks for a folder must see both.
+func (f *facts) paths() []string {
+	var out []string
+	for _, p := range f.call.Touch().Paths {
+		out = append(out, p.Clean)
+		if p.Real != "" && p.Real != p.Clean {
+			out = append(out, p.Real)
+		}
+	}
+	return out
+}
+
+// commands lists program names. What can't be known stands as an empty name,
+// so that `call.commands.all(c, c in [...])` does not pass it.
+func (f *facts) commands() []string {
+	t := f.call.Touch()
+	var out []string
+	for _, c := range t.Commands {
+		out = append(out, c.Name)
+	}
+	for range t.Unparsed {
+		out = append(out, "")
+	}
+	return out
+}
+
+func (f *facts) hosts() []string {
+	var out []string
+	for _, h := range f.call.Touch().Hosts {
+		out = append(out, h.Name)
+	}
+	return out
+}
+
+func (f *facts) recipients() []string {
+	var out []string
+	for _, r := range f.call.Touch().Recipients {
+		out = append(out, r.Value)
+	}
+	return out
+}

@@ -1,0 +1,258 @@
+// Package permission is the gate of the operator's rules: which skill, which
+// users, and under which condition is allowed, asked about or denied.
+//
+//	gate, err := permission.New(permission.Options{
+//		Default:  permission.DefaultAllow,
+//		Registry: reg,
+//		Rules: []permission.Rule{
+//			{Skill: "email.send", When: "!args.to.endsWith('@example.com')", Then: permission.Ask},
+//			{Skill: "tasks.*", Users: []string{"guest-*"}, Then: permission.Deny},
+//		},
+//	})
+//
+// Every rule that fits is evaluated and listed; the most restrictive one
+// decides, so a further rule never raises an outcome while the default is
+// allow. An allow rule matters only where the default is deny. A rule whose
+// condition can't be evaluated (an absent argument, a wrong type, too costly)
+// denies, whatever it would have said and whatever the others say.
+//
+// A condition is CEL and sees
+//
+//	args                                  the arguments; integers are int, other numbers double
+//	call.skill, .effect, .reaches, .agent, .conversation, .digest    string
+//	call.tainted, .outward                bool
+//	call.paths, .hosts, .commands, .recipients    list(string): what the call would touch
+//	grant.agent, .mission_by              string
+//	grant.tainted                         bool
+//	grant.scope                           list(string)
+//	user                                  string
+//	time                                  timestamp, UTC
+//
+// with CEL's standard functions and its strings extension. call.paths holds
+// the cleaned path and, where symbolic links lead elsewhere, the real one.
+// call.commands holds program names; one that can't be known, or a command
+// line that can't be parsed, stands as ”. Test an optional argument with
+// has(args.cc) first. Mixed arithmetic needs double(args.amount).
+//
+// What not to do: don't write a rule to grant something, a scope does that;
+// don't count on a skill's `approval: never` to lift an ask, nothing does.
+package permission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// The codes of the gate. An outcome of Allow has none.
+const (
+	CodeNoRules        = "permission.no_rules"
+	CodeUnknownSkill   = "permission.unknown_skill"
+	CodeDisabled       = "permission.disabled"
+	CodeApprovalAlways = "permission.approval_always"
+	CodeDenied         = "permission.denied"
+	CodeAsk            = "permission.ask"
+	CodeRuleError      = "permission.rule_error"
+	CodeNoMatch        = "permission.no_match"
+)
+
+// What a rule says, and what Options.Default may be.
+const (
+	Allow = "allow"
+	Ask   = "ask"
+	Deny  = "deny"
+
+	DefaultAllow = Allow
+	DefaultDeny  = Deny
+)
+
+// DefaultCostLimit bounds one condition's evaluation in CEL's cost units: a
+// substring search in one megabyte fits, a quadratic loop over it does not.
+const DefaultCostLimit = 1_000_000
+
+// Rule is one entry of the configuration's permissions.
+type Rule struct {
+	// ID names the rule in records. If empty, its place: permissions[1].
+	ID string
+	// Skill is an exact name, "domain.*" or "*".
+	Skill string
+	// Users are globs in the syntax of path.Match, of which one must match;
+	// "*" alone matches every user. Empty means all users.
+	Users []string
+	// When is a CEL condition. Empty is always true.
+	When string
+	// Then is Allow, Ask or Deny.
+	Then string
+	// Reason is the operator's own words, shown and recorded.
+	Reason string
+}
+
+// Options configure a Gate. The zero value denies every call.
+type Options struct {
+	// Rules in order. Nil denies everything; an empty list that isn't nil
+	// leaves everything to Default.
+	Rules []Rule
+	// Default is what happens where no rule matches: DefaultAllow or
+	// DefaultDeny. Empty means DefaultDeny.
+	Default string
+	// Registry holds rules to skills and arguments that exist. Without one
+	// these are not checked.
+	Registry *skills.Registry
+	// Now is the clock behind the variable time. If nil, time.Now.
+	Now func() time.Time
+	// CostLimit bounds one condition. If zero, DefaultCostLimit.
+	CostLimit uint64
+}
+
+// Gate applies rules. It is immutable and safe for concurrent use; its zero
+// value denies.
+type Gate struct {
+	loaded bool
+	allow  bool
+	rules  []*rule
+	// byName holds the rules of each registered skill in their order, so
+	// that a call pays only for the rules that are about it.
+	byName map[string][]*rule
+	now    func() time.Time
+}
+
+// New compiles the rules. Every mistake in them is returned at once, joined,
+// each a *skills.PathError such as "permissions[1].when".
+func New(o Options) (*Gate, error) {
+	g := &Gate{loaded: o.Rules != nil, now: o.Now, byName: map[string][]*rule{}}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	var errs []error
+	switch o.Default {
+	case DefaultAllow:
+		g.allow = true
+	case DefaultDeny, "":
+	default:
+		errs = append(errs, &skills.PathError{
+			Path: "permissions_default", Msg: fmt.Sprintf("%q is not one of allow, deny", o.Default)})
+	}
+	c, err := newCompiler(o)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range o.Rules {
+		compiled, err := c.rule(i, r)
+		errs = append(errs, err)
+		g.rules = append(g.rules, compiled)
+	}
+	errs = append(errs, duplicateIDs(o.Rules))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if o.Registry != nil {
+		for _, name := range o.Registry.Names() {
+			g.byName[name] = about(g.rules, name)
+		}
+	}
+	return g, nil
+}
+
+// duplicateIDs finds rules that records could not tell apart.
+func duplicateIDs(rules []Rule) error {
+	var errs []error
+	first := map[string]int{}
+	for i, r := range rules {
+		if j, twice := first[r.ID]; twice && r.ID != "" {
+			errs = append(errs, &skills.PathError{
+				Path: fmt.Sprintf("permissions[%d].id", i), Msg: fmt.Sprintf("permissions[%d] has the same id", j)})
+			continue
+		}
+		first[r.ID] = i
+	}
+	return errors.Join(errs...)
+}
+
+func about(rules []*rule, name string) []*rule {
+	var out []*rule
+	for _, r := range rules {
+		if r.covers(name) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Name returns "permission".
+func (*Gate) Name() string { return sentinel.GatePermission }
+
+// Check applies the skill's own switches and every rule about it. It never
+// returns an error: a rule that can't be evaluated is a denial of its own.
+func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
+	v := g.judge(ctx, c)
+	v.Gate = sentinel.GatePermission
+	return v, nil
+}
+
+func (g *Gate) judge(ctx context.Context, c sentinel.Call) sentinel.Verdict {
+	switch {
+	case !g.loaded:
+		return refuse(CodeNoRules, "no permission rules were loaded", "ask the operator to load the permission rules")
+	case c.Skill() == nil:
+		return refuse(CodeUnknownSkill, "no skill of that name is known", "use one of your granted skills")
+	}
+	t := &tally{outcome: sentinel.Allow}
+	g.switches(t, c)
+	g.apply(ctx, t, c)
+	if t.matched == 0 && !g.allow {
+		t.lower(sentinel.Deny, CodeNoMatch, "no rule allows this call, and the default is deny")
+	}
+	return t.verdict()
+}
+
+// switches applies what the skill's own Spec says. `approval: never` adds
+// nothing and lifts nothing, so it is not looked at.
+func (g *Gate) switches(t *tally, c sentinel.Call) {
+	spec := c.Skill().Spec()
+	if spec.Disabled {
+		t.lower(sentinel.Deny, CodeDisabled, "the skill is switched off")
+		t.note("disabled", nil)
+	}
+	if spec.Approval == skills.ApproveAlways {
+		t.lower(sentinel.Ask, CodeApprovalAlways, "the skill asks a person every time")
+		t.note("approval_always", nil)
+	}
+}
+
+// apply evaluates all rules, also once the answer is known: a reviewer must
+// see every one that fits.
+func (g *Gate) apply(ctx context.Context, t *tally, c sentinel.Call) {
+	rules, ok := g.byName[c.Skill().Name()]
+	if !ok {
+		rules = about(g.rules, c.Skill().Name())
+	}
+	var f *facts
+	for _, r := range rules {
+		if !r.forUser(c.Grant().User()) {
+			continue
+		}
+		if r.program == nil {
+			t.match(r, c.Skill())
+			continue
+		}
+		if f == nil {
+			f = &facts{call: c, now: g.now}
+		}
+		switch fits, err := r.eval(ctx, f); {
+		case err != nil:
+			t.fail(r, c.Skill(), err)
+		case fits:
+			t.match(r, c.Skill())
+		}
+	}
+}
+
+func refuse(code, reason, advice string) sentinel.Verdict {
+	v := sentinel.Refuse(code, reason)
+	v.WhatYouCanDo = advice
+	return v
+}

@@ -1,0 +1,59 @@
+package permission
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// rule is a Rule that was checked and compiled.
+type rule struct {
+	signal  string // "rule permissions[1]": how records name it
+	covers  func(skill string) bool
+	users   []string
+	program cel.Program // nil where there is no condition
+	args    []string    // arguments that the condition reads
+	then    sentinel.Outcome
+	reason  string
+}
+
+// forUser reports whether the rule is about the user. "*" alone is everyone:
+// path.Match would leave out a user whose id has a slash.
+func (r *rule) forUser(user string) bool {
+	return len(r.users) == 0 || slices.ContainsFunc(r.users, func(glob string) bool {
+		ok, _ := path.Match(glob, user) // New refused malformed globs
+		return ok || glob == "*"
+	})
+}
+
+// argsOf returns the arguments the condition reads that the skill declares.
+func (r *rule) argsOf(s *skills.Skill) []string {
+	var out []string
+	for _, a := range r.args {
+		if s.Declares(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+var errNotBool = errors.New("the condition is neither true nor false")
+
+func (r *rule) eval(ctx context.Context, f *facts) (bool, error) {
+	out, _, err := r.program.ContextEval(ctx, f)
+	if err != nil {
+		return false, err
+	}
+	b, ok := out.(types.Bool)
+	if !ok {
+		return false, errNotBool
+	}
+	return bool(b), nil
+}

@@ -1,0 +1,299 @@
+package review_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/review"
+)
+
+// lonely is a gate whose connections end with their request, so that a bubble of
+// fake time holds no goroutine that waits for the network.
+func lonely(t *testing.T, url string, b review.Breaker) *review.Gate {
+	t.Helper()
+	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: url}, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	require.NoError(t, err)
+	g, err := review.New(review.Options{Models: []*llm.Client{c}, Breaker: b})
+	require.NoError(t, err)
+	return g
+}
+
+func breaker(g *review.Gate) string { return g.State().Models[0].Breaker }
+
+// Five failures in a row open the breaker; then nobody is asked until it has
+// been open for its time, and one answer closes it.
+func TestBreakerOpensAndRecovers(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n <= 6 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		say(w, approves)
+	})
+	c := call(t, proposal{skill: "self.modify"})
+	synctest.Test(t, func(t *testing.T) {
+		g := lonely(t, s.URL, review.Breaker{})
+		for i := range 5 {
+			require.Equal(t, "closed", breaker(g))
+			require.Equal(t, i, g.State().Models[0].Failures)
+			require.Equal(t, "server", check(t, g, c).Meta["failure"])
+		}
+		require.Equal(t, "open", breaker(g))
+		for range 10 {
+			v := check(t, g, c)
+			require.Equal(t, "breaker_open", v.Meta["failure"])
+			require.Equal(t, sentinel.Ask, v.Outcome)
+		}
+		require.Len(t, s.requests(), 5)
+		time.Sleep(review.DefaultOpenFor + time.Second)
+		require.Equal(t, "half-open", breaker(g))
+		require.Equal(t, "server", check(t, g, c).Meta["failure"]) // the probe fails
+		require.Equal(t, "open", breaker(g))
+		time.Sleep(review.DefaultOpenFor + time.Second)
+		require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
+		require.Equal(t, "closed", breaker(g))
+		require.Len(t, s.requests(), 7)
+	})
+}
+
+// Failures are forgotten after the window.
+func TestBreakerForgets(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusBadGateway) })
+	c := call(t, proposal{skill: "self.modify"})
+	synctest.Test(t, func(t *testing.T) {
+		g := lonely(t, s.URL, review.Breaker{Failures: 3, Window: 10 * time.Second, OpenFor: 2 * time.Second})
+		for range 3 {
+			check(t, g, c)
+			check(t, g, c)
+			time.Sleep(13 * time.Second)
+			require.Equal(t, "closed", breaker(g))
+		}
+		for range 3 {
+			check(t, g, c)
+		}
+		require.Equal(t, "open", breaker(g))
+		time.Sleep(3 * time.Second)
+		require.Equal(t, "half-open", breaker(g))
+	})
+}
+
+// Half of the calls failing opens it too, without five in a row.
+func TestBreakerRatio(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n%2 == 0 {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		say(w, rejects)
+	})
+	g, c := gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self.read"})
+	for range 19 {
+		check(t, g, c)
+		require.Equal(t, "closed", breaker(g))
+	}
+	check(t, g, c)
+	require.Equal(t, "open", breaker(g))
+}
+
+// What an attacker can bring about neither opens a breaker nor hides failures.
+func TestUnjudgeableNeverCounts(t *testing.T) {
+	for _, f := range failures() {
+		if f.unavailable || f.sent == "0" || f.kind == review.LoneTimeout {
+			continue
+		}
+		g := gate(t, review.Options{}, play(t, "rules: [{reply: "+f.reply+"}]").BaseURL())
+		c := call(t, proposal{skill: "self.read"})
+		for range 12 {
+			require.Equal(t, string(f.kind), check(t, g, c).Meta["failure"])
+		}
+		require.Equal(t, "closed", breaker(g), f.kind)
+		require.Zero(t, g.State().Models[0].Failures, f.kind)
+	}
+	mixed := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n == 5 {
+			say(w, "")
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	g, c := gate(t, review.Options{}, mixed.URL), call(t, proposal{skill: "self.read"})
+	for range 6 {
+		check(t, g, c)
+	}
+	require.Equal(t, "open", breaker(g))
+}
+
+// A caller that gives up is an error and no failure of the model, whether by
+// cancelling or by its own deadline.
+func TestCancellationIsNoFailure(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) {
+		arrived <- struct{}{}
+		<-r.Context().Done()
+	})
+	g, c := gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self.read"})
+	for range 7 {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := g.Check(ctx, c)
+			done <- err
+		}()
+		<-arrived
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+
+		ctx, cancel = context.WithTimeout(t.Context(), soon)
+		v, err := g.Check(ctx, c)
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, sentinel.Verdict{}, v)
+		<-arrived
+	}
+	require.Equal(t, "closed", breaker(g))
+	require.Equal(t, review.ModelState{Model: "fast", Breaker: "closed"}, g.State().Models[0])
+	require.Zero(t, g.State().Stats.Unjudged)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := g.Check(ctx, c)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, s.requests(), 14)
+}
+
+// A caller that gives up during one model's failure is not taken to the next.
+func TestCancellationEndsTheChain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := serve(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		cancel()
+		<-r.Context().Done()
+	})
+	second := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
+	_, err := gate(t, review.Options{}, first.URL, second.URL).Check(ctx, call(t, proposal{skill: "self.read"}))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, second.requests())
+}
+
+// One timeout may be the call's own doing; a second within the window is not,
+// and only from then on do timeouts count against the model.
+func TestTimeouts(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
+	now := time.Unix(1_700_000_000, 0)
+	g := gate(t, review.Options{Timeout: soon, Now: func() time.Time { return now }}, s.URL)
+	c := call(t, proposal{skill: "self.read"})
+	for range 3 { // apart by more than the window
+		v := check(t, g, c)
+		require.Equal(t, "lone_timeout", v.Meta["failure"])
+		require.Equal(t, sentinel.Ask, v.Outcome)
+		require.Zero(t, g.State().Models[0].Failures)
+		now = now.Add(review.DefaultWindow)
+	}
+	check(t, g, c)
+	for i := range 5 {
+		v := check(t, g, c)
+		require.Equal(t, "timeout", v.Meta["failure"])
+		require.Equal(t, review.CodeDegraded, v.Code)
+		if i < 4 {
+			require.Equal(t, i+1, g.State().Models[0].Failures)
+		}
+	}
+	require.Equal(t, "open", breaker(g))
+}
+
+// The model's own timeout is the same as the gate's.
+func TestModelsOwnTimeout(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
+	g, err := review.New(review.Options{Models: []*llm.Client{client(t, llm.Config{BaseURL: s.URL, Timeout: soon})}})
+	require.NoError(t, err)
+	c := call(t, proposal{skill: "self.read"})
+	require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"])
+	require.Equal(t, "timeout", check(t, g, c).Meta["failure"])
+}
+
+// A half-open breaker lets one call through, refuses the others meanwhile, and a
+// probe that hangs ends at its deadline as a failure.
+func TestHalfOpenProbe(t *testing.T) {
+	arrived := make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		switch {
+		case n == 1:
+			w.WriteHeader(http.StatusInternalServerError)
+		case n == 2:
+			close(arrived)
+			<-r.Context().Done()
+		default:
+			say(w, approves)
+		}
+	})
+	g := gate(t, review.Options{Timeout: 300 * time.Millisecond, Breaker: review.Breaker{Failures: 1, OpenFor: 1}}, s.URL)
+	c := call(t, proposal{skill: "self.read"})
+	require.Equal(t, "server", check(t, g, c).Meta["failure"])
+	probe := make(chan sentinel.Verdict, 1)
+	go func() {
+		v, _ := g.Check(t.Context(), c)
+		probe <- v
+	}()
+	<-arrived
+	require.Equal(t, "breaker_open", check(t, g, c).Meta["failure"])
+	require.Equal(t, "timeout", (<-probe).Meta["failure"]) // beside a breaker that is not closed
+	require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
+	require.Equal(t, "closed", breaker(g))
+}
+
+// Models fail apart: one model's breaker is not another's.
+func TestBreakerPerModel(t *testing.T) {
+	down := play(t, "rules: [{reply: {status: 500}}]")
+	good := play(t, `rules: [{reply: {content: '`+approves+`'}}]`)
+	g, c := gate(t, review.Options{}, down.BaseURL(), good.BaseURL()), call(t, proposal{skill: "self.irreversible"})
+	for range 8 {
+		require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
+	}
+	st := g.State()
+	require.Equal(t, "open", st.Models[0].Breaker)
+	require.Equal(t, review.BreakerOpen, st.Models[0].LastFailure)
+	require.Equal(t, "closed", st.Models[1].Breaker)
+	require.Len(t, down.Requests(), 5)
+	require.Equal(t, uint64(8), st.Stats.Approved)
+	require.Equal(t, uint64(13), st.Stats.Requests)
+}
+
+// Many callers at once share one gate: every verdict is its own call's, and the
+// counters add up.
+func TestConcurrentCallers(t *testing.T) {
+	srv := play(t, `rules:
+  - {when: {user_contains: '"n":0'}, reply: {content: '`+approves+`'}}
+  - {when: {user_contains: '"n":1'}, reply: {content: '`+rejects+`'}}
+  - {reply: {refusal: no}}`)
+	g := gate(t, review.Options{}, srv.BaseURL())
+	want := []sentinel.Outcome{sentinel.Allow, sentinel.Deny, sentinel.Ask}
+	type result struct {
+		n   int
+		v   sentinel.Verdict
+		err error
+	}
+	const callers = 48
+	results := make(chan result, callers)
+	for i := range callers {
+		c := call(t, proposal{skill: "self.modify", args: fmt.Sprintf(`{"n":%d}`, i%3)})
+		go func() {
+			v, err := g.Check(t.Context(), c)
+			results <- result{i % 3, v, err}
+		}()
+	}
+	for range callers {
+		r := <-results
+		require.NoError(t, r.err)
+		require.Equal(t, want[r.n], r.v.Outcome)
+	}
+	require.Equal(t, review.Stats{Approved: callers / 3, Rejected: callers / 3, Unjudged: callers / 3, Requests: callers,
+		Failures: map[review.Failure]uint64{review.Refusal: callers / 3}}, g.State().Stats)
+}

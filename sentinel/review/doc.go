@@ -1,0 +1,40 @@
+// Package review is the gate that asks a language model: may this agent, with
+// this mission and for this request, make this call? The model approves or
+// rejects with a one-line reason; everything else is a failure with a name.
+//
+//	gate, err := review.New(review.Options{Models: roster.Role("sentinel")})
+//
+// The question. The system message is a versioned text of this package. The
+// user message is one JSON document, written by json.Marshal from a struct: no
+// text of a user, tool or model can end a field or add one. x-secret values are
+// not in it. Long strings are cut in the middle, and cut_bytes counts what was
+// left out.
+//
+// The answer. One JSON object with exactly two fields, parsed strictly. An
+// approval within prose or a code fence, beside a second object or under another
+// spelling is not one: the model is asked once more in words of this package
+// (its own answer is never sent back) and then the call is unjudgeable. What the
+// model gave as its reason is in Verdict.Detail and never in Verdict.Reason, the
+// log or an error.
+//
+// The failures. A model is unavailable (no connection, server errors, rate
+// limit, open breaker, timeouts that come in numbers) or the call is unjudgeable
+// (refusal, content filter, cut or malformed answer, input too long, refused
+// request, a timeout that stands alone). Options.Unavailable and
+// Options.Unjudgeable say for each effect what follows; of an outward call the
+// stricter of its effect's cell and the outward cell. What is in an attacker's
+// hand is unjudgeable: no breaker counts it, and by default it never allows.
+// An allow without a judgement is marked Degraded, logged as a warning and
+// counted.
+//
+// Several models are a chain: a model that fails in either way is followed by
+// the next. When all fail, the strictest of their cells holds, so a spoiled
+// answer gains nothing from another model being down. Each model has a circuit
+// breaker, which lives as long as the Gate.
+//
+// What not to do. Do not share a Gate between configurations: it holds breaker
+// state for its own models. Do not wrap it in retries: a caller that is deferred
+// comes again. Do not read a decision out of Detail: it is a model's text. Do
+// not edit a prompt in place: records name its version, so a new text is a new
+// file.
+package review

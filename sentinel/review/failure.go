@@ -1,0 +1,114 @@
+package review
+
+import (
+	"errors"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// Failure says why there is no judgement. The set is closed: these words stand
+// in Verdict.Meta under "failure", in logs and in counters.
+type Failure string
+
+// The failures of a model that is unavailable.
+const (
+	Connect     Failure = "connect"      // no connection, or it broke
+	Timeout     Failure = "timeout"      // no answer in time, and not for this call alone
+	RateLimited Failure = "rate_limited" // status 429
+	Server      Failure = "server"       // status 500 and above
+	BreakerOpen Failure = "breaker_open" // not asked: it failed too often just now
+)
+
+// The failures of a call that is unjudgeable.
+const (
+	Refusal       Failure = "refusal"        // the model declined to answer
+	ContentFilter Failure = "content_filter" // the server's filter stopped question or answer
+	Length        Failure = "length"         // the answer was cut at its limit
+	Empty         Failure = "empty"          // an answer without content
+	NotJSON       Failure = "not_json"       // the body or the answer is not JSON
+	BadShape      Failure = "bad_shape"      // JSON of another shape
+	TwoObjects    Failure = "two_objects"    // more than one object
+	Prose         Failure = "prose"          // an object with other text or a fence around it
+	Auth          Failure = "auth"           // status 401 or 403
+	BadRequest    Failure = "request"        // any other refusal of the request
+	TooLong       Failure = "too_long"       // the call does not fit into a question
+	LoneTimeout   Failure = "lone_timeout"   // no answer in time, for this call alone
+)
+
+// Failures returns every failure, the unavailable ones first.
+func Failures() []Failure {
+	return []Failure{
+		Connect, Timeout, RateLimited, Server, BreakerOpen,
+		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, TwoObjects, Prose, Auth, BadRequest, TooLong, LoneTimeout,
+	}
+}
+
+// Unavailable reports whether the model could not be reached. Every other
+// failure, an unknown one too, makes the call unjudgeable: it may be in the hand
+// of whoever wrote the arguments.
+func (f Failure) Unavailable() bool {
+	switch f {
+	case Connect, Timeout, RateLimited, Server, BreakerOpen:
+		return true
+	}
+	return false
+}
+
+// repairable reports whether asking again in other words may help.
+func (f Failure) repairable() bool {
+	switch f {
+	case NotJSON, BadShape, TwoObjects, Prose:
+		return true
+	}
+	return false
+}
+
+// fault is a failure on its way through a breaker.
+type fault struct {
+	kind  Failure
+	retry time.Duration // what the server asked for
+	model string
+}
+
+// Error returns the failure's name.
+func (f *fault) Error() string { return "review: " + string(f.kind) }
+
+// errCanceled is the caller's own context ending. It says nothing about a model.
+var errCanceled = errors.New("the caller gave up")
+
+// faultOf names the failure behind an error of the model client. A timeout is
+// named by the model, which knows of the others.
+func faultOf(e *llm.Error) Failure {
+	switch e.Kind {
+	case llm.KindConnect:
+		return Connect
+	case llm.KindTimeout, llm.KindCanceled:
+		return LoneTimeout
+	case llm.KindRateLimited:
+		return RateLimited
+	case llm.KindServer:
+		return Server
+	case llm.KindNotJSON:
+		return NotJSON
+	case llm.KindAuth:
+		return Auth
+	case llm.KindRequest:
+		return faultOfCode(e.Code, BadRequest)
+	}
+	return faultOfCode(e.Code, BadShape)
+}
+
+func faultOfCode(code string, def Failure) Failure {
+	switch code {
+	case llm.CodeEmpty:
+		return Empty
+	case llm.CodeLength:
+		return Length
+	case llm.CodeContentFilter, "content_policy_violation":
+		return ContentFilter
+	case "context_length_exceeded", "string_above_max_length":
+		return TooLong
+	}
+	return def
+}

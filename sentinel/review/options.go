@@ -1,0 +1,207 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Mode says whether verdicts are applied.
+type Mode string
+
+// The modes. Empty means Enforce.
+const (
+	// Enforce applies verdicts.
+	Enforce Mode = "enforce"
+	// ShadowMode asks the model and records what it said without applying it.
+	ShadowMode Mode = "shadow"
+	// Off asks nobody: the gate is skipped.
+	Off Mode = "off"
+)
+
+// Outward is the row of a Table for calls that reach others.
+const Outward = "outward"
+
+// Table says what follows when there is no judgement: for each effect, and for
+// Outward. A row that is missing takes its default.
+type Table map[string]sentinel.Outcome
+
+// Defaults that a zero field stands for.
+const (
+	DefaultTimeout  = 20 * time.Second
+	DefaultFailures = 5
+	DefaultWindow   = 60 * time.Second
+	DefaultOpenFor  = 30 * time.Second
+)
+
+// Breaker configures the circuit breaker that each model has.
+type Breaker struct {
+	// Failures in a row open it. It also opens when four times as many calls
+	// were counted within Window and half of them failed. Zero is 5.
+	Failures int
+	// Window is how long a failure is remembered. Zero is 60 s.
+	Window time.Duration
+	// OpenFor is how long it stays open before one call may try. Zero is 30 s.
+	OpenFor time.Duration
+}
+
+// Options are the parts of a Gate.
+type Options struct {
+	// Models is the chain: the first is asked first. None is an error unless
+	// Mode is Off.
+	Models []*llm.Client
+	Mode   Mode
+	// Unavailable and Unjudgeable are the two columns of outcomes without a
+	// judgement; nil takes the defaults, see DefaultUnavailable.
+	Unavailable Table
+	Unjudgeable Table
+	// Timeout bounds one request to one model, within the model's own timeout.
+	// A call takes at most two requests to each model. Zero is 20 s.
+	Timeout time.Duration
+	Breaker Breaker
+	// Log is told of degradation and breakers, without values; nil discards.
+	Log *slog.Logger
+	// Now is the clock that dates timeouts; nil means time.Now. The breakers
+	// themselves always use the real clock.
+	Now func() time.Time
+}
+
+// DefaultUnavailable returns the outcomes while no model can be reached: reads
+// and inward creations go ahead, marked as degraded; a person is asked about
+// the rest.
+func DefaultUnavailable() Table {
+	t := DefaultUnjudgeable()
+	t[string(skills.Read)], t[string(skills.Create)] = sentinel.Allow, sentinel.Allow
+	return t
+}
+
+// DefaultUnjudgeable returns the outcomes for calls that can't be judged: a
+// person is asked about each.
+func DefaultUnjudgeable() Table {
+	t := Table{}
+	for _, row := range rows() {
+		t[row] = sentinel.Ask
+	}
+	return t
+}
+
+func rows() []string {
+	var out []string
+	for _, e := range skills.Effects() {
+		out = append(out, string(e))
+	}
+	return append(out, Outward)
+}
+
+// complete fills a table's missing rows.
+func (t Table) complete(def Table) Table {
+	maps.Copy(def, t)
+	return def
+}
+
+// cell returns the outcome for an effect, and the row that it is from. An
+// effect that is not in the table denies.
+func (t Table) cell(effect skills.Effect, outward bool) (sentinel.Outcome, string) {
+	o, row := t[string(effect)], string(effect)
+	if outward && t[Outward] < o {
+		return t[Outward], Outward
+	}
+	return o, row
+}
+
+// prepare checks the options, fills in defaults and returns every fault at once.
+func (o Options) prepare() (Options, error) {
+	errs := []error{
+		o.Unavailable.check("sentinel.unavailable"), o.Unjudgeable.check("sentinel.unjudgeable"),
+		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout),
+	}
+	switch o.Mode {
+	case "":
+		o.Mode = Enforce
+	case Enforce, ShadowMode, Off:
+	default:
+		errs = append(errs, &skills.PathError{Path: "sentinel.mode", Msg: fmt.Sprintf("%q is not one of enforce, shadow, off", string(o.Mode))})
+	}
+	o.Unavailable = o.Unavailable.complete(DefaultUnavailable())
+	o.Unjudgeable = o.Unjudgeable.complete(DefaultUnjudgeable())
+	o.Timeout = orDefault(o.Timeout, DefaultTimeout)
+	o.Breaker.Failures = orDefault(o.Breaker.Failures, DefaultFailures)
+	o.Breaker.Window = orDefault(o.Breaker.Window, DefaultWindow)
+	o.Breaker.OpenFor = orDefault(o.Breaker.OpenFor, DefaultOpenFor)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, errors.Join(errs...)
+}
+
+func orDefault[T int | time.Duration](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+func (t Table) check(path string) error {
+	var errs []error
+	for _, row := range slices.Sorted(maps.Keys(t)) {
+		if !slices.Contains(rows(), row) {
+			errs = append(errs, &skills.PathError{Path: path + "." + row, Msg: "is no effect; use " + strings.Join(rows(), ", ")})
+		} else if t[row] > sentinel.Allow {
+			errs = append(errs, &skills.PathError{Path: path + "." + row, Msg: "is no outcome; use allow, ask, defer or deny"})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o Options) checkChain() error {
+	if o.Mode == Off {
+		return nil
+	}
+	if len(o.Models) == 0 {
+		return &skills.PathError{Path: "roles.sentinel", Msg: "names no model; give one, or set sentinel.mode to \"off\""}
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for i, m := range o.Models {
+		path := fmt.Sprintf("roles.sentinel[%d]", i)
+		switch {
+		case m == nil:
+			errs = append(errs, &skills.PathError{Path: path, Msg: "is no model"})
+		case seen[m.Name()]:
+			errs = append(errs, &skills.PathError{Path: path, Msg: fmt.Sprintf("names %q again; a model stands in the chain once", m.Name())})
+		default:
+			seen[m.Name()] = true
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxFailures keeps four times the number of failures within a uint32.
+const maxFailures = 1_000_000
+
+func (b Breaker) check() error {
+	var errs []error
+	if b.Failures < 0 || b.Failures > maxFailures {
+		errs = append(errs, &skills.PathError{Path: "sentinel.breaker.failures", Msg: fmt.Sprintf("must be from 1 to %d", maxFailures)})
+	}
+	return errors.Join(append(errs,
+		notNegative("sentinel.breaker.window", b.Window), notNegative("sentinel.breaker.open_for", b.OpenFor))...)
+}
+
+func notNegative(path string, d time.Duration) error {
+	if d < 0 {
+		return &skills.PathError{Path: path, Msg: "is negative; leave it out for the default"}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package review_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/review"
+)
+
+var update = flag.Bool("update", false, "write the golden requests")
+
+type passGate string
+
+func (p passGate) Name() string { return string(p) }
+
+func (passGate) Check(context.Context, sentinel.Call) (sentinel.Verdict, error) {
+	return sentinel.Pass(), nil
+}
+
+type scenario struct {
+	ID        string          `json:"id"`
+	Request   *string         `json:"request"`
+	Mission   string          `json:"mission"`
+	Agent     string          `json:"agent"`
+	Scope     []string        `json:"scope"`
+	Skill     string          `json:"skill"`
+	Arguments json.RawMessage `json:"arguments"`
+	Expected  string          `json:"expected"`
+}
+
+func scenarios(t testing.TB) []scenario {
+	t.Helper()
+	b, err := os.ReadFile("testdata/scenarios.json")
+	require.NoError(t, err)
+	var file struct {
+		Scenarios []scenario `json:"scenarios"`
+	}
+	require.NoError(t, json.Unmarshal(b, &file))
+	require.Len(t, file.Scenarios, 11)
+	return file.Scenarios
+}
+
+func (s scenario) call(t testing.TB) sentinel.Call {
+	return call(t, proposal{skill: s.Skill, args: string(s.Arguments), scope: s.Scope,
+		grant: sentinel.GrantOptions{Request: s.Request, Mission: s.Mission, Agent: s.Agent, User: "u1"}})
+}
+
+// The scenarios come out as they should where the model answers as it should,
+// for a plain model and for a reasoning one; what is sent is byte for byte the
+// golden request, small, and different for each.
+func TestScenarios(t *testing.T) {
+	script, err := os.ReadFile("testdata/scenarios.script.yaml")
+	require.NoError(t, err)
+	srv := play(t, string(script))
+	var got bytes.Buffer
+	for _, cfg := range []llm.Config{{Model: "plain", BaseURL: srv.BaseURL()}, {Model: "gpt-5-mini", Reasoning: true, BaseURL: srv.BaseURL()}} {
+		g, err := review.New(review.Options{Models: []*llm.Client{client(t, cfg)}})
+		require.NoError(t, err)
+		for _, s := range scenarios(t) {
+			before := len(srv.Requests())
+			v := check(t, g, s.call(t))
+			want, code := sentinel.Deny, review.CodeRejected
+			if s.Expected == "approve" {
+				want, code = sentinel.Allow, ""
+			}
+			require.Equal(t, want, v.Outcome, s.ID)
+			require.Equal(t, code, v.Code, s.ID)
+			require.NotEmpty(t, v.Detail, s.ID)
+			reqs := srv.Requests()
+			require.Len(t, reqs, before+1)
+			userMessage(t, reqs[before])
+			// Four bytes a token: about 600 tokens with everything that is read.
+			m := decode(t, reqs[before]).Messages
+			require.LessOrEqual(t, len(m[0].Content)+len(m[1].Content), 2400, s.ID)
+			got.Write(reqs[before])
+			got.WriteByte('\n')
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/requests.golden.jsonl", got.Bytes(), 0o600))
+	}
+	golden, err := os.ReadFile("testdata/requests.golden.jsonl")
+	require.NoError(t, err)
+	require.Equal(t, string(golden), got.String())
+}

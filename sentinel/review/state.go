@@ -1,0 +1,92 @@
+package review
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/vedette-dev/vedette/sentinel"
+)
+
+// State is how a gate is doing, for doctor and metrics. It holds no values.
+type State struct {
+	Mode   Mode         `json:"mode"`
+	Prompt string       `json:"prompt"`
+	Models []ModelState `json:"models"`
+	Stats  Stats        `json:"stats"`
+}
+
+// ModelState is one model of the chain.
+type ModelState struct {
+	Model string `json:"model"`
+	// Breaker is closed, open or half-open.
+	Breaker string `json:"breaker"`
+	// Failures is how many calls in a row found it unavailable, within the
+	// breaker's window and since the breaker last changed.
+	Failures int `json:"failures"`
+	// LastFailure is the newest failure of either kind; empty where none was.
+	LastFailure Failure `json:"last_failure,omitempty"`
+}
+
+// Stats count verdicts since the gate was made.
+type Stats struct {
+	Approved uint64 `json:"approved"`
+	Rejected uint64 `json:"rejected"`
+	// Unjudged counts calls without a judgement, Degraded those of them that
+	// were allowed.
+	Unjudged uint64 `json:"unjudged"`
+	Degraded uint64 `json:"degraded"`
+	// Requests is how many requests were sent to models.
+	Requests uint64 `json:"requests"`
+	// Failures counts the calls without a judgement by their failure.
+	Failures map[Failure]uint64 `json:"failures"`
+}
+
+// State returns how the gate is doing now.
+func (g *Gate) State() State {
+	s := State{Mode: g.o.Mode, Prompt: PromptVersion, Models: make([]ModelState, 0, len(g.models)), Stats: g.tally.snapshot()}
+	for _, m := range g.models {
+		m.mu.Lock()
+		last := m.lastFailure
+		m.mu.Unlock()
+		s.Models = append(s.Models, ModelState{
+			Model: m.name, Breaker: m.breaker.State().String(),
+			Failures: int(m.breaker.Counts().ConsecutiveFailures), LastFailure: last,
+		})
+	}
+	return s
+}
+
+type tally struct {
+	mu    sync.Mutex
+	stats Stats
+}
+
+func (t *tally) add(v sentinel.Verdict, sent int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.Requests += uint64(max(sent, 0))
+	failure := Failure(v.Meta["failure"])
+	switch {
+	case failure != "":
+		t.stats.Unjudged++
+		if t.stats.Failures == nil {
+			t.stats.Failures = map[Failure]uint64{}
+		}
+		t.stats.Failures[failure]++
+		if v.Degraded {
+			t.stats.Degraded++
+		}
+	case v.Outcome == sentinel.Allow:
+		t.stats.Approved++
+	default:
+		t.stats.Rejected++
+	}
+}
+
+func (t *tally) snapshot() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.stats
+	s.Failures = maps.Clone(s.Failures)
+	return s
+}

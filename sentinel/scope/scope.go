@@ -1,0 +1,136 @@
+// Package scope is the gate that holds an agent to the skills it was granted,
+// and its delegations to what it could do itself.
+//
+//	gate, err := scope.New(scope.Options{Registry: reg})
+//
+// It denies a skill that is not registered, an empty grant, a grant past its
+// deadline and a skill outside the grant. In calls of agent.dispatch and
+// agent.extend it reads the list in the argument "skills" too: nothing on it
+// may be wider than the grant. Once the branch is tainted a skill outside the
+// grants made before the taint asks, and agent.extend adds nothing whose
+// effect can't be undone, costs money or isn't known.
+//
+// A Reason never holds the name the model wrote: an unknown skill's name is
+// the model's own text. What not to do: don't pass another Registry than the
+// one the calls were made with.
+package scope
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// The codes of the gate.
+const (
+	CodeUnknownSkill     = "scope.unknown_skill"
+	CodeEmpty            = "scope.empty"
+	CodeExpired          = "scope.expired"
+	CodeNotGranted       = "scope.not_granted"
+	CodeInvalidSkills    = "scope.invalid_skills"
+	CodeWiderThanParent  = "scope.wider_than_parent"
+	CodeAfterTaint       = "scope.after_taint"
+	CodeExtendAfterTaint = "scope.extend_after_taint"
+)
+
+// The skills whose argument "skills" is a list of skills to hand on.
+const (
+	SkillDispatch = "agent.dispatch"
+	SkillExtend   = "agent.extend"
+)
+
+// argSkills is the argument that names what is handed on.
+const argSkills = "skills"
+
+// Options configure a Gate.
+type Options struct {
+	// Registry knows the effects of the skills that are handed on. Required.
+	Registry *skills.Registry
+	// Now is the clock that deadlines are compared with. If nil, time.Now.
+	Now func() time.Time
+}
+
+// Gate compares a call with its grant. It is safe for concurrent use. Its zero
+// value knows no skill and reads the real clock.
+type Gate struct {
+	reg *skills.Registry
+	now func() time.Time
+}
+
+// New returns the gate. It fails without a Registry.
+func New(o Options) (*Gate, error) {
+	if o.Registry == nil {
+		return nil, errors.New("the scope gate needs the registry of skills")
+	}
+	return &Gate{reg: o.Registry, now: o.Now}, nil
+}
+
+// Name returns "scope".
+func (*Gate) Name() string { return sentinel.GateScope }
+
+// Check denies what the grant does not hold; see the package comment for what
+// asks. It never returns an error.
+func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, error) {
+	v := g.judge(c)
+	v.Gate = sentinel.GateScope
+	return v, nil
+}
+
+func (g *Gate) judge(c sentinel.Call) sentinel.Verdict {
+	granted := c.Grant().Scope()
+	switch {
+	case c.Skill() == nil:
+		return g.refuse(CodeUnknownSkill, "no skill of that name is known", granted)
+	case granted.Empty():
+		return refuse(CodeEmpty, "the grant holds no skills", "finish without skills, or ask for help")
+	case g.expired(c.Grant()):
+		return refuse(CodeExpired, "the grant's deadline has passed", "finish with what you have")
+	case !granted.Allows(c.Skill().Name()):
+		return g.refuse(CodeNotGranted, "the skill is not among those granted", granted)
+	}
+	if n := c.Skill().Name(); n == SkillDispatch || n == SkillExtend {
+		return g.delegation(c)
+	}
+	return sentinel.Pass()
+}
+
+func (g *Gate) expired(grant sentinel.Grant) bool {
+	if grant.Deadline().IsZero() {
+		return false
+	}
+	now := time.Now
+	if g.now != nil {
+		now = g.now
+	}
+	return !now().Before(grant.Deadline())
+}
+
+// maxNamed bounds the list of granted skills in a refusal's advice.
+const maxNamed = 20
+
+// refuse tells the agent which skills it does hold. Only registered names are
+// listed: a delegated scope may hold a name that a model made up.
+func (g *Gate) refuse(code, reason string, granted skills.Scope) sentinel.Verdict {
+	var held []string
+	if g.reg != nil && !granted.Empty() {
+		held = g.reg.InScope(granted)
+	}
+	switch {
+	case len(held) == 0:
+		return refuse(code, reason, "finish without skills, or ask for help")
+	case len(held) > maxNamed:
+		return refuse(code, reason, fmt.Sprintf("use one of your %d granted skills, or ask for help", len(held)))
+	}
+	return refuse(code, reason, "use one of your granted skills ("+strings.Join(held, ", ")+"), or ask for help")
+}
+
+func refuse(code, reason, advice string) sentinel.Verdict {
+	v := sentinel.Refuse(code, reason)
+	v.WhatYouCanDo = advice
+	return v
+}

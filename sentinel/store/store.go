@@ -1,0 +1,244 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DriverSQLite is the driver that an empty Options.Driver means.
+const DriverSQLite = "sqlite"
+
+const (
+	defaultMaxBatch    = 256
+	maxMaxBatch        = 4096
+	defaultBusyTimeout = 5 * time.Second
+)
+
+// Options says which database to open and how. Only Path is required.
+type Options struct {
+	// Path is the database file. It is created with mode 0600 when missing;
+	// its folder must exist.
+	Path string
+	// Driver is the kind of database. If empty, DriverSQLite.
+	Driver string
+	// MaxBatch is the largest number of submissions in one transaction. If
+	// zero, 256; at most 4096.
+	MaxBatch int
+	// BusyTimeout is how long the writer waits for a lock that another
+	// connection holds. If zero, 5 s.
+	BusyTimeout time.Duration
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Driver == "" {
+		o.Driver = DriverSQLite
+	}
+	if o.Driver != DriverSQLite {
+		return o, fmt.Errorf("%w %q: use %q", ErrDriver, o.Driver, DriverSQLite)
+	}
+	if o.Path == "" {
+		return o, errors.New("store path is empty: name a database file")
+	}
+	abs, err := filepath.Abs(o.Path)
+	if err != nil {
+		return o, fmt.Errorf("store path: %w", err)
+	}
+	o.Path = abs
+	if o.MaxBatch < 0 || o.MaxBatch > maxMaxBatch {
+		return o, fmt.Errorf("store batch of %d: use 1 to %d, or 0 for the default", o.MaxBatch, maxMaxBatch)
+	}
+	if o.MaxBatch == 0 {
+		o.MaxBatch = defaultMaxBatch
+	}
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = defaultBusyTimeout
+	}
+	return o, nil
+}
+
+// hooks are replaced as a whole, so the writer reads them without a lock.
+type hooks struct {
+	seal     []func(*Tx) error
+	commit   []func()
+	rollback []func()
+}
+
+// Store is an open database with its writer. Its methods are safe for
+// concurrent use. The zero value is of no use; call Open.
+type Store struct {
+	opts   Options
+	reader *Reader
+	lock   *fileLock
+
+	in      chan *request
+	closing chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+	closeMu sync.Mutex
+	closed  bool
+
+	mu     sync.Mutex // guards changes of hooks, and claims
+	hooks  atomic.Pointer[hooks]
+	claims map[string]bool
+
+	w writer // owned by the writer goroutine
+}
+
+// Open opens or creates the database and starts its writer. It returns an error
+// that is ErrLocked when somebody else writes to the file, ErrDriver for an
+// unknown driver, ErrNewer for a file of a newer version. The lock is an
+// advisory one on Path + ".lock", which stays behind after Close.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(opts.Path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		opts: opts, lock: lock,
+		in:      make(chan *request, opts.MaxBatch),
+		closing: make(chan struct{}), stopped: make(chan struct{}),
+		claims: map[string]bool{},
+	}
+	s.hooks.Store(&hooks{})
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, lock.release())
+	}
+	return s, nil
+}
+
+func (s *Store) start(ctx context.Context) error {
+	if err := prepareFile(s.opts.Path); err != nil {
+		return err
+	}
+	conn, err := openConn(ctx, s.opts)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", s.opts.Path, err)
+	}
+	s.w.conn = conn
+	if s.reader, err = OpenReader(ctx, s.opts.Path); err != nil {
+		return errors.Join(err, conn.close())
+	}
+	go s.loop()
+	if err := s.Migrate(ctx, "spent", spentSchema); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// prepareFile creates the file with narrow permissions before SQLite would
+// create it with wide ones; SQLite gives -wal and -shm the same mode. A file
+// that exists is not opened, which would drop the locks of this process on it.
+func prepareFile(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			return fmt.Errorf("create database: %w", err)
+		}
+		return f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("database file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("database %s is not a regular file", path)
+	}
+	if runtime.GOOS == "windows" {
+		return nil // no permission bits there
+	}
+	for _, p := range []string{path, path + "-wal", path + "-shm"} {
+		if err := os.Chmod(p, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("narrow permissions: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close stops the writer after the group it is working on, and closes the
+// database. Submissions still waiting get ErrClosed. It is safe to call twice.
+func (s *Store) Close() error {
+	s.once.Do(func() { close(s.closing) })
+	<-s.stopped
+	s.closeMu.Lock()
+	defer s.closeMu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	// Readers go first, so that the writer is the last one out and can fold
+	// the write-ahead log into the file.
+	err := s.reader.Close()
+	if s.w.conn != nil {
+		err = errors.Join(err, s.w.conn.close())
+	}
+	return errors.Join(err, s.lock.release())
+}
+
+// Path is the absolute path of the database file.
+func (s *Store) Path() string { return s.opts.Path }
+
+// Reader reads beside the writer. It belongs to the store; do not close it.
+func (s *Store) Reader() *Reader { return s.reader }
+
+// OnSeal registers f to run once in each group, after its submissions and
+// before COMMIT, in the writer's goroutine. An error fails the whole group.
+func (s *Store) OnSeal(f func(tx *Tx) error) {
+	s.addHook(func(h *hooks) { h.seal = append(h.seal, f) })
+}
+
+// OnCommit registers f to run after a group is durable and before its members
+// are told, in the writer's goroutine.
+func (s *Store) OnCommit(f func()) {
+	s.addHook(func(h *hooks) { h.commit = append(h.commit, f) })
+}
+
+// OnRollback registers f to run when a whole group was rolled back, before its
+// members are told, in the writer's goroutine. See also Tx.OnUndo.
+func (s *Store) OnRollback(f func()) {
+	s.addHook(func(h *hooks) { h.rollback = append(h.rollback, f) })
+}
+
+func (s *Store) addHook(add func(*hooks)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.hooks.Load()
+	next := &hooks{
+		seal:     append([]func(*Tx) error(nil), old.seal...),
+		commit:   append([]func(){}, old.commit...),
+		rollback: append([]func(){}, old.rollback...),
+	}
+	add(next)
+	s.hooks.Store(next)
+}
+
+// Claim reserves name for one user of the store, for as long as the store is
+// open. A package that keeps state in memory about its tables claims its name,
+// so that two of it cannot disagree. The second claim gets ErrClaimed.
+func (s *Store) Claim(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.claims[name] {
+		return fmt.Errorf("%s: %w", name, ErrClaimed)
+	}
+	s.claims[name] = true
+	return nil
+}
+
+// Unclaim gives a name back. A package calls it when it failed to open, so that
+// opening it can be tried again; never while it is in use.
+func (s *Store) Unclaim(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claims, name)
+}

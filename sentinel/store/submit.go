@@ -1,0 +1,339 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	queued int32 = iota
+	taken
+	abandoned
+)
+
+// request is one submission, or one piece of maintenance that runs outside of
+// any transaction.
+type request struct {
+	fn    func(*Tx) error
+	maint func(*conn) error
+	state atomic.Int32
+	err   error
+	done  chan struct{}
+}
+
+// writer is the state of the writer goroutine; nobody else touches it.
+type writer struct {
+	conn  *conn // nil after a failure, until the next group opens it anew
+	tx    Tx
+	batch []*request
+}
+
+// Submit runs fn in the writer's transaction and returns once its effects are
+// durable (nil), or were undone (any error).
+//
+// The error is fn's own when fn failed; a *PanicError when it panicked;
+// ErrUnavailable when the group could not be committed; ErrClosed after Close.
+// If ctx ends before the writer picked fn up, fn does not run and ctx's error is
+// returned. Once it was picked up the result is awaited whatever happens to
+// ctx, because the caller must know whether it was written.
+func (s *Store) Submit(ctx context.Context, fn func(tx *Tx) error) error {
+	if fn == nil {
+		return errors.New("submit needs a function")
+	}
+	return s.submit(ctx, &request{fn: fn, done: make(chan struct{})})
+}
+
+func (s *Store) submit(ctx context.Context, r *request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.closing: // a closed store is closed, also with room in the queue
+		return ErrClosed
+	default:
+	}
+	select {
+	case s.in <- r:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closing:
+		return ErrClosed
+	}
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(queued, abandoned) {
+			return ctx.Err()
+		}
+	case <-s.stopped:
+		if r.state.CompareAndSwap(queued, abandoned) {
+			return ErrClosed
+		}
+	}
+	<-r.done
+	return r.err
+}
+
+// loop is the writer goroutine. It ends on Close alone: if a submitted function
+// ends its goroutine (runtime.Goexit), a new one takes over.
+func (s *Store) loop() {
+	finished := false
+	defer func() {
+		if finished {
+			close(s.stopped)
+			return
+		}
+		v := recover()
+		s.abort(fmt.Errorf("%w: writer was interrupted: %w", ErrUnavailable, newPanicError(v)))
+		go s.loop()
+	}()
+	for {
+		select {
+		case <-s.closing:
+			finished = true
+			return
+		case r := <-s.in:
+			s.serve(r)
+		}
+	}
+}
+
+// serve gathers what is waiting behind r and runs it.
+func (s *Store) serve(r *request) {
+	w := &s.w
+	w.batch = w.batch[:0]
+	var after *request
+	yielded := false
+	for r != nil {
+		if r.maint != nil {
+			after = r
+			break
+		}
+		w.batch = append(w.batch, r)
+		if len(w.batch) == s.opts.MaxBatch {
+			break
+		}
+		r = nil
+		select {
+		case r = <-s.in:
+		default:
+			if yielded {
+				break
+			}
+			// The callers of the last group were woken a moment ago. One turn
+			// of the scheduler lets them queue again, for a fuller group.
+			yielded = true
+			runtime.Gosched()
+			select {
+			case r = <-s.in:
+			default:
+			}
+		}
+	}
+	if len(w.batch) > 0 {
+		s.group()
+	}
+	if after != nil {
+		s.maintain(after)
+	}
+}
+
+// group runs the batch as one transaction and tells its members.
+func (s *Store) group() {
+	w := &s.w
+	hooks := s.hooks.Load()
+	written, err := s.transact(hooks)
+	if err != nil {
+		s.abort(err)
+		return
+	}
+	if written {
+		for _, f := range hooks.commit {
+			f()
+		}
+	}
+	w.answer(nil)
+}
+
+// abort ends a group that failed as a whole: nothing of it is in the database,
+// and the connection is in a state that is not worth finding out about.
+func (s *Store) abort(err error) {
+	w := &s.w
+	w.tx.live = false
+	if w.conn != nil {
+		_, _ = w.conn.exec(sqlRollback, nil)
+		_ = w.conn.close()
+		w.conn = nil
+	}
+	w.tx.undo(0)
+	for _, f := range s.hooks.Load().rollback {
+		f()
+	}
+	w.answer(err)
+}
+
+// answer tells all members; err, if any, overrides success but not a member's
+// own error.
+func (w *writer) answer(err error) {
+	for _, r := range w.batch {
+		if r.state.Load() != taken {
+			if err == nil || !r.state.CompareAndSwap(queued, taken) {
+				continue // abandoned: nobody waits
+			}
+		}
+		if r.err == nil {
+			r.err = err
+		}
+		close(r.done)
+	}
+	w.batch = w.batch[:0]
+}
+
+// transact runs the members and commits. written is false when no member
+// succeeded, so that there was nothing to commit.
+func (s *Store) transact(h *hooks) (written bool, err error) {
+	if err := s.reopen(); err != nil {
+		return false, unavailable("open", err)
+	}
+	w := &s.w
+	if _, err := w.conn.exec(sqlBegin, nil); err != nil {
+		return false, unavailable("begin", err)
+	}
+	w.tx.begin(w.conn)
+	for _, r := range w.batch {
+		if !r.state.CompareAndSwap(queued, taken) {
+			continue
+		}
+		if err := w.member(r); err != nil {
+			return false, err
+		}
+		written = written || r.err == nil
+	}
+	if !written {
+		w.tx.live = false
+		if _, err := w.conn.exec(sqlRollback, nil); err != nil {
+			return false, unavailable("roll back", err)
+		}
+		return false, nil
+	}
+	for _, f := range h.seal {
+		if err := contained(&w.tx, f); err != nil {
+			return false, unavailable("seal", err)
+		}
+	}
+	if w.tx.fatal != nil {
+		return false, unavailable("seal", w.tx.fatal)
+	}
+	w.tx.live = false
+	if _, err := w.conn.exec(sqlCommit, nil); err != nil {
+		return false, unavailable("commit", err)
+	}
+	w.tx.undos = w.tx.undos[:0]
+	return true, nil
+}
+
+// member runs one submission in its savepoint. Its own failure is put in r.err;
+// the error returned is one that ends the whole group.
+func (w *writer) member(r *request) error {
+	if _, err := w.conn.exec(sqlSavepoint, nil); err != nil {
+		return unavailable("savepoint", err)
+	}
+	mark := len(w.tx.undos)
+	r.err = contained(&w.tx, r.fn)
+	w.tx.closeRows()
+	if w.tx.fatal != nil {
+		return unavailable("write", w.tx.fatal)
+	}
+	if r.err != nil {
+		w.tx.undo(mark)
+		if _, err := w.conn.exec(sqlRollbackTo, nil); err != nil {
+			return unavailable("roll back", err)
+		}
+	}
+	if _, err := w.conn.exec(sqlRelease, nil); err != nil {
+		return unavailable("release", err)
+	}
+	return nil
+}
+
+func contained(tx *Tx, fn func(*Tx) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = newPanicError(v)
+		}
+	}()
+	return fn(tx)
+}
+
+func (s *Store) reopen() error {
+	if s.w.conn != nil {
+		return nil
+	}
+	c, err := openConn(context.Background(), s.opts)
+	if err != nil {
+		return err
+	}
+	s.w.conn = c
+	return nil
+}
+
+func (s *Store) maintain(r *request) {
+	if !r.state.CompareAndSwap(queued, taken) {
+		return
+	}
+	if r.err = s.reopen(); r.err == nil {
+		r.err = r.maint(s.w.conn)
+	}
+	close(r.done)
+}
+
+// checkpointEvery is how long Checkpoint leaves readers alone between attempts.
+const checkpointEvery = 20 * time.Millisecond
+
+// Checkpoint moves the whole write-ahead log into the database file and cuts
+// the log to nothing, so that no old page stays in it. It tries for up to 10 s
+// or until ctx ends, and returns ErrBusy if readers were in the way throughout.
+// Submissions go on between the attempts.
+func (s *Store) Checkpoint(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		busy := false
+		r := &request{done: make(chan struct{}), maint: func(c *conn) (err error) {
+			busy, err = c.checkpoint(s.opts.BusyTimeout)
+			return err
+		}}
+		if err := s.submit(ctx, r); err != nil {
+			return err
+		}
+		if !busy {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrBusy, context.Cause(ctx))
+		case <-time.After(checkpointEvery):
+		}
+	}
+}
+
+// checkpoint makes one attempt. It waits only briefly for readers, because it
+// keeps all writers out meanwhile.
+func (c *conn) checkpoint(timeout time.Duration) (busy bool, err error) {
+	if err := c.script("PRAGMA busy_timeout=50"); err != nil {
+		return false, err
+	}
+	defer func() {
+		err = errors.Join(err, c.script(fmt.Sprintf("PRAGMA busy_timeout=%d", timeout.Milliseconds())))
+	}()
+	row, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)")
+	if err != nil {
+		return false, err
+	}
+	return fmt.Sprint(row[0]) != "0", nil
+}

@@ -1,0 +1,28 @@
+package touch
+
+// The closed list of codes in Touch.Dangers.
+const (
+	RmRoot        = "rm_root"        // everything is removed
+	RmHome        = "rm_home"        // a home folder, or all that is in it
+	RmSystem      = "rm_system"      // a system tree, or all that is in it
+	MakeFS        = "mkfs"           // a file system is made over what is there
+	DeviceWrite   = "device_write"   // a device is overwritten or repartitioned
+	ForkBomb      = "fork_bomb"      // processes breed until none can start
+	ChmodTree     = "chmod_tree"     // root, a system tree or a home is opened to all
+	ChownTree     = "chown_tree"     // root, a system tree or a home changes hands
+	MoveTree      = "move_tree"      // root, a system tree or a home is moved away
+	KillAll       = "kill_all"       // every process is killed
+	VolumeDestroy = "volume_destroy" // a volume, a pool or its key is destroyed
+)
+
+// The closed list of codes in Touch.Doubts.
+const (
+	OpaqueCommand = "opaque_command" // what runs can't be known
+	UnsetTree     = "unset_tree"     // a removal that is of root if a variable is empty
+	VolumeRemoval = "volume_removal" // a volume is removed, the tool will ask
+)
+
+// DangerCodes returns the codes that Touch.Dangers may hold.
+func DangerCodes() []string {
+	return []string{RmRoot, RmHome, RmSystem, MakeFS, DeviceWrite, ForkBomb, ChmodTree, ChownTree, MoveTree, KillAll, VolumeDestroy}
+}

@@ -1,0 +1,276 @@
+package touch
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// destroyers are the programs that a pattern in a command's name is tried
+// against.
+var destroyers = []string{"rm", "dd", "mkfs", "mkfs.ext4", "mkfs.xfs", "mv", "chmod", "chown", "shred", "wipefs", "find", "kill"}
+
+// destroys looks for the effects of name that can't be undone.
+func (s *shell) destroys(name string, args []field) {
+	if len(args) > 0 && (has(args, "--help") || has(args, "--version")) {
+		return
+	}
+	switch name {
+	case "rm", "srm", "wipe", "rimraf", "unlink", "shred", "trash", "del", "rd", "rmdir":
+		s.remove(args, name == "rimraf" || name == "wipe")
+	case "dd":
+		s.dd(args)
+	case "chmod", "chown", "chgrp":
+		s.chmod(name, args)
+	case "mv":
+		s.move(args)
+	case "kill", "killall5":
+		s.kill(name, args)
+	case "rsync":
+		s.rsync(args)
+	case "lvremove", "vgremove", "pvremove", "zpool", "zfs":
+		s.volume(name, args)
+	default:
+		s.disk(name, args)
+	}
+}
+
+func has(args []field, option string) bool {
+	return slices.ContainsFunc(args, func(f field) bool { return f.text == option })
+}
+
+// flag reports whether a short option, alone or in a cluster, or a long one,
+// whole or abbreviated, is given.
+func flag(args []field, short string, long ...string) bool {
+	for _, a := range args {
+		t := a.text
+		if t == "--" {
+			return false
+		}
+		if name, ok := strings.CutPrefix(t, "--"); ok {
+			name, _, _ = strings.Cut(name, "=")
+			if len(name) > 0 && abbreviates(name, long) {
+				return true
+			}
+			continue
+		}
+		if len(t) > 1 && t[0] == '-' && strings.ContainsAny(t[1:], short) {
+			return true
+		}
+	}
+	return false
+}
+
+func recursive(args []field) bool { return flag(args, "rR", "recursive") }
+
+func (s *shell) remove(args []field, always bool) {
+	all := always || recursive(args)
+	for _, f := range operands(args, "") {
+		s.removeOne(f, all)
+	}
+}
+
+// removeOne looks at one thing that is removed, with all below it or not.
+func (s *shell) removeOne(f field, all bool) {
+	k, entries := s.tree(f.text)
+	if k != noTree && (all || f.tree || entries && k != rootTree) {
+		s.danger(k.rm())
+		return
+	}
+	if !f.unknown || f.blank || !all {
+		return
+	}
+	// "$X/*" and "/$X" are the root where X is empty.
+	if k, _ := s.tree(f.bare); k == rootTree && strings.HasPrefix(f.bare, "/") {
+		s.doubt(UnsetTree)
+	}
+}
+
+func (s *shell) dd(args []field) {
+	for _, a := range args {
+		if out, ok := strings.CutPrefix(a.text, "of="); ok && slices.ContainsFunc(s.resolve(out), device) {
+			s.danger(DeviceWrite)
+		}
+	}
+}
+
+var octal = regexp.MustCompile(`^[0-7]{1,5}$`)
+
+// opens reports whether a mode lets everybody write, or the group do as the
+// owner does.
+func opens(mode string) bool {
+	if octal.MatchString(mode) {
+		m := strings.TrimLeft(mode, "0")
+		last := mode[len(mode)-1]
+		return last&2 != 0 || len(m) == 3 && strings.HasPrefix(m, "77")
+	}
+	for part := range strings.SplitSeq(mode, ",") {
+		who, what, ok := cutAny(part, "+=")
+		if ok && strings.Contains(what, "w") && (who == "" || strings.ContainsAny(who, "ao")) {
+			return true
+		}
+	}
+	return false
+}
+
+func cutAny(s, chars string) (string, string, bool) {
+	i := strings.IndexAny(s, chars)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+func (s *shell) chmod(name string, args []field) {
+	all := flag(args, "R", "recursive")
+	ops := operands(args, "")
+	if len(ops) < 2 {
+		return
+	}
+	mode, ops := ops[0].text, ops[1:]
+	for _, f := range ops {
+		k, entries := s.tree(f.text)
+		switch {
+		case k == noTree:
+		case name == "chmod" && opens(mode) && (all || entries || k != homeTree):
+			s.danger(ChmodTree)
+		case name == "chmod" && all && k != homeTree:
+			s.danger(ChmodTree)
+		case name != "chmod" && (all || f.tree) && !s.owns(mode, f, k):
+			s.danger(ChownTree)
+		}
+	}
+}
+
+// owns reports whether a home folder is only given to the one it is named
+// after, the usual repair.
+func (s *shell) owns(owner string, f field, k treeKind) bool {
+	user, _, _ := cutAny(owner, ":.")
+	for _, p := range s.resolve(f.text) {
+		p = strings.TrimSuffix(p, "/*")
+		if k != homeTree || path.Base(p) != user {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *shell) move(args []field) {
+	from, to := sources(args, "tS")
+	for _, f := range from {
+		k, entries := s.tree(f.text)
+		switch {
+		case k == noTree:
+		case k == homeTree && entries && !slices.Contains(s.resolve(to.text), "/dev/null"):
+		default:
+			s.danger(MoveTree)
+		}
+	}
+	if to.text != "" && slices.ContainsFunc(s.resolve(to.text), device) {
+		s.danger(DeviceWrite)
+	}
+}
+
+// sources splits the operands of cp, mv and the like from where they go.
+func sources(args []field, values string) (from []field, to field) {
+	ops := operands(args, values)
+	for i, a := range args {
+		t := a.text
+		switch {
+		case t == "-t" || t == "--target-directory":
+			if i+1 < len(args) {
+				return ops, args[i+1]
+			}
+		case strings.HasPrefix(t, "--target-directory="):
+			_, dir, _ := strings.Cut(t, "=")
+			return ops, field{text: dir, bare: dir}
+		}
+	}
+	if len(ops) < 2 {
+		return ops, field{}
+	}
+	return ops[:len(ops)-1], ops[len(ops)-1]
+}
+
+func (s *shell) kill(name string, args []field) {
+	if name == "killall5" {
+		s.danger(KillAll)
+		return
+	}
+	for i, a := range args {
+		sole := len(args) == 1
+		signalled := i > 0 && args[i-1].text != "-s" && args[i-1].text != "-n" || i > 0 && args[0].text == "--"
+		if a.text == "-1" && (sole || signalled) {
+			s.danger(KillAll)
+		}
+	}
+}
+
+// rsync with --delete makes its target a copy: an empty source empties it.
+func (s *shell) rsync(args []field) {
+	_, to := sources(args, "eBfTM")
+	if to.text == "" || !slices.ContainsFunc(args, func(f field) bool { return strings.HasPrefix(f.text, "--del") }) {
+		return
+	}
+	if k, _ := s.tree(to.text); k != noTree {
+		s.danger(k.rm())
+	}
+}
+
+func (s *shell) volume(name string, args []field) {
+	ops := operands(args, "")
+	destroy := strings.HasPrefix(name, "lv") || strings.HasPrefix(name, "vg") || strings.HasPrefix(name, "pv")
+	if !destroy && len(ops) > 0 {
+		destroy = ops[0].text == "destroy" || ops[0].text == "labelclear"
+		ops = ops[1:]
+	}
+	if !destroy || len(ops) == 0 || flag(args, "n", "test", "dry-run") {
+		return
+	}
+	if flag(args, "fyrR", "force", "yes") {
+		s.danger(VolumeDestroy)
+		return
+	}
+	s.doubt(VolumeRemoval)
+}
+
+// disk looks at the tools that write file systems, tables and whole devices.
+func (s *shell) disk(name string, args []field) {
+	ops := operands(args, "")
+	onDevice := slices.ContainsFunc(args, func(f field) bool { return slices.ContainsFunc(s.resolve(f.text), device) })
+	switch {
+	case formats(name):
+		ext := name == "mke2fs" || strings.HasPrefix(name, "mkfs.ext")
+		dry := ext && flag(args, "nV") || strings.HasSuffix(name, "xfs") && flag(args, "N") || len(args) == 1 && args[0].text == "-V"
+		if len(ops) > 0 && !dry {
+			s.danger(MakeFS)
+		}
+	case !onDevice && name != "cryptsetup":
+	case name == "mkswap", name == "blkdiscard", name == "pvcreate", name == "tee", name == "sponge", name == "truncate":
+		s.danger(DeviceWrite)
+	case name == "wipefs" && flag(args, "a", "all", "force") && !flag(args, "n", "no-act"),
+		name == "sgdisk" && flag(args, "ZzodG", "zap-all", "zap", "clear", "delete"),
+		name == "sfdisk" && !flag(args, "ldJn", "list", "dump", "json", "verify"),
+		name == "hdparm" && slices.ContainsFunc(args, func(f field) bool {
+			return strings.HasPrefix(f.text, "--security-erase") || strings.HasPrefix(f.text, "--trim")
+		}),
+		name == "badblocks" && flag(args, "w"), name == "nvme" && len(ops) > 0 && (ops[0].text == "format" || ops[0].text == "sanitize"),
+		name == "mdadm" && flag(args, "C", "create", "zero-superblock"),
+		name == "parted" && slices.ContainsFunc(ops, func(f field) bool {
+			return f.text == "mklabel" || f.text == "mktable" || f.text == "rm" || f.text == "mkpart"
+		}), name == "diskutil" && len(ops) > 0 && (strings.HasPrefix(ops[0].text, "erase") || strings.HasPrefix(ops[0].text, "zero") || strings.HasPrefix(ops[0].text, "partition")):
+		s.danger(DeviceWrite)
+	case name == "cryptsetup" && len(ops) > 1 && slices.Contains([]string{"luksFormat", "luksErase", "erase", "reencrypt"}, ops[0].text):
+		s.danger(VolumeDestroy)
+	case name == "cp" || name == "install" || name == "pv" || name == "scp" || name == "ln":
+		if _, to := sources(args, "tSmgo"); to.text != "" && slices.ContainsFunc(s.resolve(to.text), device) && !flag(args, "s", "symbolic") {
+			s.danger(DeviceWrite)
+		}
+	}
+}
+
+func formats(name string) bool {
+	return name == "mkfs" || strings.HasPrefix(name, "mkfs.") || name == "mke2fs" || name == "mkdosfs" || name == "mkntfs" ||
+		name == "newfs" || strings.HasPrefix(name, "newfs_")
+}

@@ -1,0 +1,137 @@
+package touch
+
+import "strings"
+
+// find reads find and fd: where they start, what narrows them, and what they
+// do to each entry.
+func (s *shell) find(name string, args []field) stream {
+	roots, rest := findRoots(name, args)
+	if len(roots) == 0 {
+		roots = literals([]string{"."})
+	}
+	narrow := narrowed(rest) || name != "find" && len(operands(args, "")) > 0 && !matchAll(operands(args, "")[0].text)
+	deletes := false
+	for i := 0; i < len(rest); i++ {
+		switch rest[i].text {
+		case "-delete":
+			deletes = true
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
+			end := execEnd(rest[i+1:])
+			s.each(roots, rest[i+1:i+1+end], narrow)
+			i += end
+		case "-fprint", "-fprintf", "-fls", "-fprint0":
+			if i++; i < len(rest) {
+				s.writes(rest[i])
+			}
+		}
+	}
+	out := stream{open: true}
+	for _, r := range roots {
+		a := Read
+		if deletes {
+			a = Delete
+		}
+		s.pathAs(r, Path{Access: a, Recursive: true})
+		if !narrow && !r.unknown {
+			out.trees = append(out.trees, r.text)
+		}
+		if deletes && !narrow {
+			r.tree = true
+			s.removeOne(r, true)
+		}
+	}
+	return out
+}
+
+func findRoots(name string, args []field) (roots, rest []field) {
+	if name != "find" {
+		for i, a := range operands(args, "eEtTdgcjoS") {
+			if i > 0 {
+				roots = append(roots, a)
+			}
+		}
+		return roots, args
+	}
+	for i, a := range args {
+		switch {
+		case a.text == "-H" || a.text == "-L" || a.text == "-P" || strings.HasPrefix(a.text, "-O"):
+		case strings.HasPrefix(a.text, "-") && len(a.text) > 1 || a.text == "(" || a.text == "!" || a.text == ")":
+			return roots, args[i:]
+		default:
+			roots = append(roots, a)
+		}
+	}
+	return roots, nil
+}
+
+// narrowed reports whether an expression leaves most entries alone.
+func narrowed(expr []field) bool {
+	not := false
+	for i := 0; i < len(expr); i++ {
+		val := ""
+		if i+1 < len(expr) {
+			val = expr[i+1].text
+		}
+		switch expr[i].text {
+		case "!", "-not":
+			not = !not
+			continue
+		case "-exec", "-execdir", "-ok", "-okdir":
+			i += execEnd(expr[i+1:])
+		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-lname":
+			i++
+			if !not && !matchAll(val) {
+				return true
+			}
+		case "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-size", "-user", "-group", "-uid",
+			"-gid", "-perm", "-inum", "-links", "-samefile", "-newermt", "-used", "-fstype":
+			i++
+			if !not {
+				return true
+			}
+		case "-empty", "-nouser", "-nogroup", "-xtype", "-e":
+			if !not {
+				return true
+			}
+		case "-type":
+			i++
+			if val != "f" && val != "d" && !strings.Contains(val, ",") {
+				return true
+			}
+		case "-maxdepth":
+			i++
+			if val == "0" {
+				return true
+			}
+		}
+		not = false
+	}
+	return false
+}
+
+// matchAll reports whether a pattern matches every name.
+func matchAll(pattern string) bool { return strings.Trim(pattern, "*?.^$/") == "" }
+
+func execEnd(words []field) int {
+	for i, w := range words {
+		if w.text == ";" || w.text == "+" && i > 0 && words[i-1].text == "{}" {
+			return i
+		}
+	}
+	return len(words)
+}
+
+// each runs a command for the entries below the roots.
+func (s *shell) each(roots, words []field, narrow bool) {
+	for _, r := range roots {
+		r.tree = true
+		if narrow || r.unknown {
+			r = field{text: r.text + "/$entry", bare: r.bare + "/$entry", unknown: true}
+		}
+		found := substitute(words, "{}", []field{r})
+		if len(found) > len(words) { // no {} in it
+			found = words
+		}
+		s.run(found, stream{})
+	}
+}

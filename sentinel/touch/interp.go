@@ -1,0 +1,134 @@
+package touch
+
+import (
+	"regexp"
+	"strings"
+)
+
+// language says how an interpreter takes its program.
+type language struct {
+	code  string // short options whose value is the program
+	long  []string
+	first bool // the first operand is the program: awk
+}
+
+var languages = map[string]language{
+	"python": {code: "c"}, "pypy": {code: "c"}, "perl": {code: "eE"}, "ruby": {code: "e"}, "node": {code: "ep", long: []string{"--eval", "--print"}},
+	"nodejs": {code: "ep", long: []string{"--eval", "--print"}}, "bun": {code: "e", long: []string{"--eval"}}, "deno": {code: ""},
+	"php": {code: "rBRE"}, "lua": {code: "e"}, "tclsh": {}, "osascript": {code: "e"}, "pwsh": {code: "c", long: []string{"-Command", "-command"}},
+	"powershell": {code: "c", long: []string{"-Command", "-command"}}, "awk": {first: true}, "gawk": {first: true}, "mawk": {first: true}, "nawk": {first: true},
+	"rscript": {code: "e"}, "julia": {code: "eE"}, "groovy": {code: "e"},
+}
+
+// interpreter returns how name takes programs: "python3.12" is python.
+func interpreter(name string) (language, bool) {
+	l, ok := languages[strings.TrimRight(name, "0123456789.")]
+	return l, ok
+}
+
+func (s *shell) interpret(name string, l language, args []field, in stream) {
+	script := false
+	for i := 0; i < len(args); i++ {
+		a := args[i].text
+		long := false
+		for _, o := range l.long {
+			long = long || a == o
+		}
+		switch {
+		case long && i+1 < len(args):
+			s.code(args[i+1])
+			return
+		case len(a) > 1 && a[0] == '-' && a[1] != '-':
+			if at := strings.IndexAny(a[1:], l.code); l.code != "" && at >= 0 {
+				if rest := a[at+2:]; rest != "" && at+2 <= len(a) && len(rest) > 1 {
+					s.code(field{text: rest, bare: rest})
+				}
+				if i+1 < len(args) {
+					s.code(args[i+1])
+				}
+				script = true
+				i++
+				continue
+			}
+			s.mentions(name, args[i:i+1])
+		case a == "-" || strings.HasPrefix(a, "--"):
+		case !script && l.first:
+			s.code(args[i])
+			script = true
+		case !script:
+			script = true
+			s.feed(name, args[i], stream{})
+		default:
+			s.mentions(name, args[i:i+1])
+			if l.first {
+				s.path(args[i], Read)
+			}
+		}
+	}
+	if script || flag(args, "Vvh", "version", "help") {
+		return
+	}
+	switch {
+	case in.known:
+		s.code(field{text: in.text, bare: in.text})
+	case in.open:
+		s.opaque(name)
+	}
+}
+
+var (
+	// runsText are the ways in which programs run command lines.
+	runsText = regexp.MustCompile("(?i)\\b(system|exec\\w*|popen\\w*|spawn\\w*|subprocess|shell_exec|passthru|proc_open|check_call|check_output|do shell script|fork)\\b|%x|`|\\bqx\\b|\\|\\s*getline|print\\s*\\|")
+	// removesTrees are the functions that remove a folder with all in it.
+	removesTrees = regexp.MustCompile(`(?i)\b(rmtree|rm_rf|rm_r|rmsync|rm|rimraf|remove_tree|removesync|rmdirsync|remove_entry\w*|deltree|remove-item|rmdir|removeall|unlink\w*)\b`)
+	breedsText   = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
+	stringText   = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'|`[^`]*`|\\b(?:%x|qx|qw|q)\\s*[{(/\\[][^})/\\]]*")
+)
+
+const maxCode = 64 << 10
+
+// code reads a program in another language: not for what it does, but for the
+// command lines and paths in its strings.
+func (s *shell) code(f field) {
+	text := f.text
+	if f.unknown {
+		s.opaque("")
+	}
+	if len(text) > maxCode {
+		s.spent.over = true
+		return
+	}
+	s.guesswork(text)
+	if breedsText.MatchString(text) {
+		s.danger(ForkBomb)
+	}
+	runs, removes := runsText.MatchString(text), removesTrees.MatchString(text)
+	var all []string
+	for _, q := range stringText.FindAllString(text, 256) {
+		q = unquote(q)
+		all = append(all, q)
+		if strings.HasPrefix(q, "/") || strings.HasPrefix(q, "~") {
+			s.path(field{text: q, bare: q}, Read)
+		}
+		if runs {
+			s.guesswork(q)
+		}
+		if removes && q != "" && (q[0] == '/' || q[0] == '~') {
+			s.removeOne(field{text: q, bare: q}, true)
+		}
+	}
+	if runs && len(all) > 1 {
+		s.guesswork(strings.Join(all, " "))
+	}
+}
+
+func unquote(q string) string {
+	if i := strings.IndexAny(q, "\"'`{(/["); i >= 0 {
+		end := len(q)
+		if strings.IndexByte("\"'`", q[i]) >= 0 && end > i+1 {
+			end--
+		}
+		q = q[i+1 : end]
+	}
+	return strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\/`, `/`).Replace(q)
+}

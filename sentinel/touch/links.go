@@ -1,0 +1,89 @@
+package touch
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+)
+
+const (
+	maxLinks = 40 // symbolic links followed in one path, as Linux does
+	maxPath  = 4096
+)
+
+// links follows symbolic links, remembering what it has looked at during one
+// call.
+type links struct {
+	off  bool
+	seen map[string]entry
+}
+
+type entry struct {
+	missing bool
+	target  string // of a link
+}
+
+func newLinks(env Env) *links { return &links{off: env.NoFS, seen: map[string]entry{}} }
+
+// follow returns where clean leads: every existing component resolved, what
+// does not exist yet appended as it is. What can't be followed (a loop, a
+// name too long to open) comes back as it was.
+func (l *links) follow(clean string) string {
+	if l.off || len(clean) > maxPath || !strings.HasPrefix(clean, "/") || strings.HasPrefix(clean, "//") {
+		return clean
+	}
+	done, rest := "", clean
+	for hops := 0; rest != ""; {
+		var c string
+		c, rest, _ = strings.Cut(rest, "/")
+		switch c {
+		case "", ".":
+			continue
+		case "..":
+			done = done[:max(strings.LastIndexByte(done, '/'), 0)]
+			continue
+		}
+		next := done + "/" + c
+		e := l.look(next)
+		if e.missing {
+			return resolveDots(next+"/"+rest, false)
+		}
+		if e.target == "" {
+			done = next
+			continue
+		}
+		if hops++; hops > maxLinks || len(e.target)+len(rest) > 2*maxPath {
+			return clean
+		}
+		if strings.HasPrefix(e.target, "/") {
+			done = ""
+		}
+		rest = e.target + "/" + rest
+	}
+	if done == "" {
+		return "/"
+	}
+	return done
+}
+
+func (l *links) look(p string) entry {
+	if e, ok := l.seen[p]; ok {
+		return e
+	}
+	var e entry
+	info, err := os.Lstat(p)
+	switch {
+	case err != nil:
+		e.missing = true
+	case info.Mode()&fs.ModeSymlink != 0:
+		if e.target, err = os.Readlink(p); err != nil {
+			e.missing = true
+		}
+	}
+	l.seen[p] = e
+	return e
+}
+
+// Real returns where a cleaned path leads once the symbolic links that exist
+// are followed. With NoFS it is the path itself.
+func Real(clean string, env Env) string { return newLinks(env).follow(clean) }

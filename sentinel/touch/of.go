@@ -1,0 +1,196 @@
+package touch
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Of works out what a call of s with args would touch. args is what a JSON
+// decoder with UseNumber makes of the arguments. It never panics, needs time
+// and memory in proportion to the arguments, and reads the file system only to
+// follow symbolic links (not at all with NoFS). What it can't read in full (a
+// command line beyond MaxShell, nested too deeply, or no shell) it names in
+// Unparsed, so that a reader can refuse it.
+func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
+	c := &collector{env: env, links: newLinks(env), effect: access(s.Effect())}
+	defer func() {
+		// A parser that breaks on hostile text must not break its caller,
+		// and what it did not read counts as unreadable.
+		if r := recover(); r != nil {
+			t = c.touch
+			t.Unparsed = appendNew(t.Unparsed, c.arg)
+		}
+	}()
+	s.Walk(args, c.take)
+	c.flush()
+	return c.touch
+}
+
+// access is what the effect of a skill does to the files in its x-path
+// arguments.
+func access(e skills.Effect) Access {
+	switch e {
+	case skills.Read:
+		return Read
+	case skills.Irreversible:
+		return Write | Delete
+	}
+	return Write
+}
+
+// collector gathers a Touch from one call's arguments.
+type collector struct {
+	env    Env
+	links  *links
+	effect Access
+	touch  Touch
+	arg    string // being read, for a panic's sake
+
+	// A list marked x-shell arrives item by item.
+	list     []string
+	listName string
+	listAt   string
+}
+
+func (c *collector) take(a skills.Arg) {
+	if !a.Declared {
+		a.Name = "" // a key that the model made up belongs in no record
+	}
+	c.arg = a.Name
+	text, isText := a.Text()
+	if parent, item := listItem(a); isText && item && a.Marks.Has(skills.Shell) {
+		if parent != c.listAt {
+			c.flush()
+		}
+		c.listAt, c.listName = parent, a.Name
+		c.list = append(c.list, text)
+		return
+	}
+	c.flush()
+	c.arg = a.Name
+	if n, ok := a.Value.(json.Number); ok {
+		c.touch.Amounts = append(c.touch.Amounts, Amount{Value: n.String(), Arg: a.Name})
+		return
+	}
+	if isText && text != "" {
+		c.text(a, text)
+	}
+}
+
+// listItem returns the pointer of the list that a belongs to.
+func listItem(a skills.Arg) (parent string, ok bool) {
+	i := strings.LastIndexByte(a.Pointer, '/')
+	if i < 0 || !digits(a.Pointer[i+1:]) || a.Pointer[i+1:] == a.Name {
+		return "", false
+	}
+	return a.Pointer[:i], true
+}
+
+func (c *collector) flush() {
+	if len(c.list) == 0 {
+		return
+	}
+	list, name := c.list, c.listName
+	c.list, c.listAt, c.arg = nil, "", name
+	readList(c, name, list)
+}
+
+func (c *collector) text(a skills.Arg, text string) {
+	switch {
+	case a.Marks.Has(skills.Shell):
+		readLine(c, a.Name, text)
+		return
+	case a.Marks.Has(skills.Path):
+		c.paths(text, Path{Access: c.effect, Arg: a.Name, Declared: true})
+		return
+	case a.Marks&(skills.Content|skills.Secret) != 0:
+		return
+	}
+	if h := hostOf(text, a.Marks.Has(skills.URL)); h != "" {
+		c.host(h, a.Name)
+	}
+	if a.Marks.Has(skills.Target) {
+		c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: text, Arg: a.Name})
+	}
+	for _, m := range emails(text) {
+		if m != text || !a.Marks.Has(skills.Target) {
+			c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: m, Arg: a.Name})
+		}
+	}
+	c.mention(text, a.Name)
+}
+
+func (c *collector) host(name, arg string) {
+	h := Host{Name: name, Arg: arg}
+	if !slices.Contains(c.touch.Hosts, h) {
+		c.touch.Hosts = append(c.touch.Hosts, h)
+	}
+}
+
+// mention reads a whole value as a path, unless it is prose.
+func (c *collector) mention(text, arg string) {
+	if strings.Contains(text, "://") && !hasFold(strings.TrimSpace(text), "file:") {
+		return
+	}
+	if prose(text) {
+		return
+	}
+	p := Path{Access: Mention, Arg: arg}
+	c.paths(text, p)
+	// "/etc/shadow and more": a receiver that cuts at the blank opens it.
+	if f := strings.Fields(text); len(f) > 1 {
+		c.paths(f[0], p)
+	}
+}
+
+// prose reports whether a value is text for people: it has blanks and starts
+// like no path.
+func prose(text string) bool {
+	text = strings.TrimSpace(text)
+	if !strings.ContainsAny(text, " \t\r\n") {
+		return false
+	}
+	if len(text) > 1 && text[1] == ':' && letter(text[0]) {
+		return false
+	}
+	if strings.IndexByte(`/~.\$`, text[0]) >= 0 || hasFold(text, "file:") {
+		return false
+	}
+	if text[0] == '%' {
+		return prose(decode(text[:min(len(text), 64)]))
+	}
+	return true
+}
+
+// paths adds one Path for every way in which raw may be read.
+func (c *collector) paths(raw string, p Path) {
+	p.Unplaced = unplaced(raw)
+	for _, clean := range readings(raw, c.env) {
+		p.Raw, p.Clean, p.Real = raw, clean, c.links.follow(clean)
+		c.touch.Paths = append(c.touch.Paths, p)
+	}
+}
+
+func (c *collector) danger(code, arg string) {
+	d := Danger{Code: code, Arg: arg}
+	if !slices.Contains(c.touch.Dangers, d) {
+		c.touch.Dangers = append(c.touch.Dangers, d)
+	}
+}
+
+func (c *collector) doubt(code, arg string) {
+	d := Danger{Code: code, Arg: arg}
+	if !slices.Contains(c.touch.Doubts, d) {
+		c.touch.Doubts = append(c.touch.Doubts, d)
+	}
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}

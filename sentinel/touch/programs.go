@@ -1,0 +1,238 @@
+package touch
+
+import (
+	"slices"
+	"strings"
+)
+
+// use says what a program does to the files among its operands.
+type use struct {
+	access Access
+	skip   int    // operands before the files: a pattern, a mode
+	values string // short options that take a value
+	copies bool   // the last operand is written, the others read
+}
+
+var uses = map[string]use{
+	"echo": {}, "printf": {}, "true": {}, "false": {}, ":": {}, "export": {}, "man": {}, "which": {}, "type": {}, "whereis": {}, "hash": {},
+	"grep": {access: Read, skip: 1, values: "ABCmd"}, "egrep": {access: Read, skip: 1, values: "ABCmd"}, "fgrep": {access: Read, skip: 1, values: "ABCmd"},
+	"rg": {access: Read, skip: 1, values: "ABCmgtT"}, "ag": {access: Read, skip: 1}, "ack": {access: Read, skip: 1}, "zgrep": {access: Read, skip: 1},
+	"sed": {access: Read, skip: 1}, "jq": {access: Read, skip: 1}, "yq": {access: Read, skip: 1}, "tr": {},
+	"cp": {access: Read, copies: true, values: "tS"}, "ln": {access: Read, copies: true, values: "tS"}, "install": {access: Read, copies: true, values: "tSmgo"},
+	"mv": {access: Read | Delete, copies: true, values: "tS"}, "scp": {access: Read, copies: true, values: "cFiJloPSX"}, "rsync": {access: Read, copies: true, values: "eBfTM"},
+	"chmod": {access: Write, skip: 1}, "chown": {access: Write, skip: 1}, "chgrp": {access: Write, skip: 1}, "chattr": {access: Write, skip: 1},
+	"tar": {access: Read}, "zip": {access: Read}, "7z": {access: Read, skip: 1}, "vi": {access: Read | Write}, "vim": {access: Read | Write},
+	"nano": {access: Read | Write}, "emacs": {access: Read | Write}, "ed": {access: Read | Write}, "ex": {access: Read | Write},
+}
+
+const (
+	readers = "cat less more head tail tac nl od xxd hexdump strings base64 base32 md5sum sha1sum sha224sum sha256sum sha384sum sha512sum " +
+		"cksum sum wc sort uniq cut paste join comm file stat diff cmp sdiff bat batcat view pr fold fmt rev column look ls dir tree du " +
+		"realpath readlink basename gzip gunzip zcat bzip2 bzcat xz xzcat zstd gpg openssl dd split csplit iconv expand unexpand " +
+		"source getfacl lsattr lsof exa eza lolcat most pygmentize hd cpio pax ar unzip"
+	writers  = "tee touch mkdir truncate mkfifo mknod sponge patch setfacl"
+	deleters = "rm unlink rmdir shred srm wipe rimraf trash"
+)
+
+func useOf(name string) (use, bool) {
+	if u, ok := uses[name]; ok {
+		return u, true
+	}
+	for list, a := range map[string]Access{readers: Read, writers: Write, deleters: Delete} {
+		if slices.Contains(strings.Fields(list), name) {
+			return use{access: a}, true
+		}
+	}
+	return use{}, false
+}
+
+// effects records what one simple command touches.
+func (s *shell) effects(name string, args []field) {
+	s.destroys(name, args)
+	u, known := useOf(name)
+	deep := recursive(args) || name == "tar" || flag(args, "a") && (name == "cp" || name == "rsync")
+	switch {
+	case !known:
+		s.mentions(name, args)
+	case name == "dd":
+		s.ddPaths(args)
+	case u.copies:
+		from, to := sources(args, u.values)
+		for _, f := range from {
+			s.pathAs(f, Path{Access: u.access, Recursive: deep})
+		}
+		if to.text != "" {
+			s.path(to, Write)
+		}
+		s.options(name, args)
+	case u.access != 0:
+		ops := operands(args, u.values)
+		skip := u.skip
+		if skip > 0 && name != "chmod" && name != "chown" && flag(args, "ef", "regexp", "expression", "file") {
+			skip = 0
+		}
+		a := u.access
+		if name == "sed" && flag(args, "i", "in-place") {
+			a |= Write
+		}
+		for _, f := range ops[min(skip, len(ops)):] {
+			s.pathAs(f, Path{Access: a, Recursive: deep})
+		}
+		s.options(name, args)
+	}
+	s.network(name, args)
+}
+
+func (s *shell) ddPaths(args []field) {
+	for _, a := range args {
+		for prefix, access := range map[string]Access{"if=": Read, "of=": Write} {
+			if p, ok := strings.CutPrefix(a.text, prefix); ok {
+				s.path(field{text: p, bare: strings.TrimPrefix(a.bare, prefix), unknown: a.unknown, glob: a.glob}, access)
+			}
+		}
+	}
+}
+
+// options looks for paths among a known program's options.
+func (s *shell) options(name string, args []field) {
+	for _, a := range args {
+		if len(a.text) > 1 && a.text[0] == '-' {
+			s.mentions(name, []field{a})
+		}
+	}
+}
+
+// mentions records the arguments that look like paths, also behind "=", ":",
+// "@" or a short option.
+func (s *shell) mentions(name string, args []field) {
+	for _, a := range args {
+		if strings.ContainsAny(a.text, " \t\n") && !strings.HasPrefix(a.text, "/") && !strings.HasPrefix(a.text, "~") {
+			continue
+		}
+		if strings.Contains(a.text, "://") {
+			s.reach(a.text, false)
+			if hasFold(a.text, "file:") {
+				s.path(a, Read)
+			}
+			continue
+		}
+		if s.mention(a) {
+			continue
+		}
+		if t := a.text; len(t) > 2 && t[0] == '-' && t[1] != '-' {
+			s.mention(a.cut(2))
+		}
+		for i, n := 0, 0; i+1 < len(a.text) && n < 8; i++ {
+			if strings.IndexByte("=:@,", a.text[i]) >= 0 {
+				s.mention(a.cut(i + 1))
+				n++
+			}
+		}
+	}
+	_ = name
+}
+
+// cut returns the field from byte i on; what follows a separator ends there.
+func (f field) cut(i int) field {
+	t := f.text[i:]
+	if j := strings.IndexAny(t, ",:;"); j > 0 {
+		t = t[:j]
+	}
+	return field{text: t, bare: t, unknown: f.unknown, glob: f.glob}
+}
+
+func (s *shell) mention(f field) bool {
+	t := f.text
+	if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, ".") && len(t) > 2 ||
+		strings.Contains(t, "/.") || strings.Contains(t, "../") {
+		s.path(f, Mention)
+		return true
+	}
+	return false
+}
+
+func (s *shell) path(f field, a Access) { s.pathAs(f, Path{Access: a}) }
+
+func (s *shell) pathAs(f field, p Path) {
+	if f.text == "" || f.blank || f.proc != nil || f.text == "-" || len(f.text) > maxPath*4 {
+		return
+	}
+	if i := strings.Index(f.text, ":"); i > 1 && !strings.Contains(f.text[:i], "/") && p.Access != Mention {
+		s.path(field{text: f.text[i+1:], bare: f.text[i+1:]}, Mention) // host:path is elsewhere
+	}
+	p.Raw, p.Arg, p.Shell, p.Glob = f.text, s.arg, true, f.glob
+	clean := s.resolve(f.text)
+	if f.unknown && f.bare != "" {
+		for _, b := range s.resolve(f.bare) {
+			clean = appendNew(clean, b)
+		}
+	}
+	for i := 0; i < len(clean) && i < 16; i++ {
+		if r := throughProc(clean[i]); r != clean[i] {
+			clean = appendNew(clean, lexical(r, s.c.env, false))
+		}
+		p.Clean, p.Real = clean[i], s.c.links.follow(clean[i])
+		s.c.touch.Paths = append(s.c.touch.Paths, p)
+	}
+}
+
+// reach records the host in a URL or, with bare, in user@host:path.
+func (s *shell) reach(text string, bare bool) {
+	h := hostOf(text, false)
+	if h == "" && bare {
+		if i := strings.LastIndexByte(text, '@'); i >= 0 {
+			text = text[i+1:]
+		}
+		text, _, _ = strings.Cut(text, ":")
+		h = hostOf(text, true)
+	}
+	if h != "" && !s.quiet {
+		s.c.host(h, s.arg)
+	}
+}
+
+// network records the hosts that the usual clients go to.
+func (s *shell) network(name string, args []field) {
+	switch name {
+	case "curl", "wget", "http", "https", "xh", "aria2c", "ping", "telnet", "nc", "ncat", "netcat", "ftp", "sftp", "dig", "nslookup", "whois":
+		for _, f := range operands(args, "AbcCdDeEFHKmoQrtTuUwxXYzOPQ") {
+			if f.unknown {
+				continue
+			}
+			if name == "curl" || name == "wget" || strings.Contains(f.text, "://") {
+				s.reach(f.text, strings.Contains(f.text, "."))
+			} else {
+				s.reach(f.text, true)
+			}
+		}
+		s.transfer(name, args)
+	case "scp", "rsync":
+		for _, f := range operands(args, uses[name].values) {
+			if i := strings.IndexByte(f.text, ':'); i > 0 && !strings.Contains(f.text[:i], "/") {
+				s.reach(f.text, true)
+			}
+		}
+	}
+}
+
+// transfer records the files that curl and wget read and write.
+func (s *shell) transfer(name string, args []field) {
+	for i, a := range args {
+		if i+1 == len(args) {
+			return
+		}
+		next := args[i+1]
+		switch a.text {
+		case "-o", "--output", "-O", "--output-document":
+			if a.text != "-O" || name == "wget" {
+				s.writes(next)
+			}
+		case "-T", "--upload-file", "-K", "--config", "--post-file", "--body-file":
+			s.path(next, Read)
+		case "-d", "--data", "--data-binary", "--data-raw", "-F", "--form", "--data-urlencode":
+			if j := strings.IndexByte(next.text, '@'); j >= 0 {
+				s.path(next.cut(j+1), Read)
+			}
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package touch
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (s *shell) call(ce *syntax.CallExpr, in stream) stream {
+	for _, a := range ce.Assigns {
+		s.assign(a)
+	}
+	if len(ce.Args) == 0 {
+		return stream{open: true, known: true}
+	}
+	var rest []field
+	first := s.expand(ce.Args[0])
+	for _, w := range ce.Args[1:] {
+		rest = append(rest, flatten(s.expand(w))...)
+	}
+	out := stream{open: true}
+	for i, f := range first {
+		if i == 8 {
+			s.spent.over = true
+			break
+		}
+		if argv := append(f[:len(f):len(f)], rest...); len(argv) > 0 {
+			out = s.run(argv, in)
+		}
+	}
+	return out
+}
+
+// run reads one command, peeling wrappers until the program is found.
+func (s *shell) run(argv []field, in stream) stream {
+	if s.spent.commands++; s.spent.commands > maxCommands || s.level > maxReparse {
+		s.spent.over = true
+	}
+	if len(argv) == 0 || s.spent.over {
+		return stream{open: true}
+	}
+	s.level++
+	defer func() { s.level-- }()
+	name, sure := s.program(argv[0])
+	args := argv[1:]
+	s.record(name, args, !sure)
+	if !sure {
+		s.guess(argv[0], args)
+		if name == "" {
+			return stream{open: true}
+		}
+	}
+	if s.funcs[argv[0].text] != nil {
+		return s.invoke(argv[0].text, append([]field{}, args...), in)
+	}
+	if out, ok := s.special(name, args, in); ok {
+		return out
+	}
+	if w, ok := wrappers[name]; ok {
+		return s.wrapped(w, args, in)
+	}
+	s.effects(name, args)
+	return s.prints(name, args, in)
+}
+
+// program returns the base name that f runs; sure is false where it may be
+// another.
+func (s *shell) program(f field) (name string, sure bool) {
+	text := f.text
+	if f.unknown {
+		// "$JAVA_HOME/bin/java" is java whatever the variable holds.
+		i := strings.LastIndexByte(f.text, '/')
+		j := strings.LastIndexByte(f.bare, '/')
+		if i < 0 || j < 0 || f.text[i:] != f.bare[j:] {
+			return programName(f.bare), false
+		}
+	}
+	return programName(text), !strings.ContainsAny(text, "*?[")
+}
+
+func programName(text string) string {
+	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
+}
+
+func (s *shell) record(name string, args []field, opaque bool) {
+	cmd := Command{Name: name, Arg: s.arg, Opaque: opaque, Dynamic: opaque}
+	if opaque {
+		cmd.Name = ""
+	}
+	cmd.Args = make([]string, len(args))
+	for i, a := range args {
+		cmd.Args[i] = a.text
+		cmd.Dynamic = cmd.Dynamic || a.unknown
+	}
+	if s.quiet {
+		return
+	}
+	if opaque {
+		s.doubt(OpaqueCommand)
+	}
+	s.c.touch.Commands = append(s.c.touch.Commands, cmd)
+}
+
+// opaque records an interpreter whose program can't be known.
+func (s *shell) opaque(name string) {
+	if s.quiet {
+		return
+	}
+	s.c.touch.Commands = append(s.c.touch.Commands, Command{Name: name, Arg: s.arg, Dynamic: true, Opaque: true})
+	s.doubt(OpaqueCommand)
+}
+
+// guess looks for what an unknown program would destroy: a name with a
+// pattern is each program it matches; arguments that only make sense to rm or
+// dd give it away.
+func (s *shell) guess(f field, args []field) {
+	base := path.Base(f.text)
+	if !f.unknown {
+		for _, n := range destroyers {
+			if ok, _ := path.Match(base, n); ok {
+				s.effects(n, args)
+			}
+		}
+		return
+	}
+	if recursive(args) {
+		s.remove(args, false)
+	}
+	for _, a := range args {
+		if strings.HasPrefix(a.text, "of=") {
+			s.dd(args)
+		}
+	}
+}
+
+// special are the programs that run other text or change the shell.
+func (s *shell) special(name string, args []field, in stream) (stream, bool) {
+	out := stream{open: true}
+	switch {
+	case name == "cd" || name == "pushd" || name == "chdir":
+		s.chdir(args)
+		return stream{open: true, known: true}, true
+	case name == "eval":
+		return s.eval(args, " "), true
+	case name == "trap":
+		if len(args) > 1 {
+			s.eval(args[:1], " ")
+		}
+	case name == "alias":
+		for _, a := range args {
+			if _, v, ok := strings.Cut(a.text, "="); ok {
+				s.guesswork(v)
+			}
+		}
+	case name == "source" || name == ".":
+		s.source(args, in)
+	case shells[name]:
+		return s.subShell(name, args, in), true
+	case name == "xargs" || name == "parallel":
+		s.xargs(name, args, in)
+	case name == "find" || name == "fd" || name == "fdfind":
+		return s.find(name, args), true
+	case name == "ssh":
+		s.ssh(args)
+	default:
+		if i, ok := interpreter(name); ok {
+			s.interpret(name, i, args, in)
+			return out, true
+		}
+		return out, false
+	}
+	return out, true
+}
+
+func (s *shell) chdir(args []field) {
+	ops := operands(args, "")
+	if len(ops) == 0 {
+		s.set("PWD", literal(home(s.c.env)))
+		return
+	}
+	if ops[0].unknown {
+		s.set("PWD", value{{{s: ops[0].text, kind: unknownFrag}}})
+		return
+	}
+	var v value
+	for _, p := range s.resolve(ops[0].text) {
+		v = append(v, frags{{s: p, kind: quotedFrag}})
+	}
+	s.set("PWD", v)
+}
+
+// eval parses the joined words again.
+func (s *shell) eval(args []field, sep string) stream {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		if a.unknown {
+			s.opaque("eval")
+			s.guesswork(a.bare)
+		}
+		texts[i] = a.text
+	}
+	if slices.ContainsFunc(args, func(f field) bool { return f.unknown }) {
+		s.guesswork(strings.Join(texts, sep))
+		return stream{open: true}
+	}
+	return s.parse(strings.Join(texts, sep))
+}
+
+// guesswork reads text that may be a command line: only dangers and paths
+// that it names count, never that it isn't one.
+func (s *shell) guesswork(text string) {
+	f := s.fork()
+	f.quiet = true
+	f.parse(text)
+}
+
+func (s *shell) source(args []field, in stream) {
+	ops := operands(args, "")
+	if len(ops) == 0 {
+		return
+	}
+	s.feed("source", ops[0], in)
+}
+
+// feed runs the file f as a script.
+func (s *shell) feed(name string, f field, in stream) {
+	switch {
+	case f.proc != nil:
+		s.program2(name, *f.proc)
+	case f.text == "-" || f.text == "/dev/stdin" || f.text == "/dev/fd/0" || f.text == "/proc/self/fd/0":
+		in.open = true
+		s.program2(name, in)
+	default:
+		s.path(f, Read|Execute)
+	}
+}
+
+// program2 runs what a stream says.
+func (s *shell) program2(name string, in stream) {
+	switch {
+	case in.known:
+		s.parse(in.text)
+	case in.open:
+		s.opaque(name)
+	}
+}
+
+var shells = map[string]bool{
+	"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "ash": true, "mksh": true,
+	"fish": true, "csh": true, "tcsh": true, "rbash": true, "rzsh": true, "ksh93": true, "pdksh": true,
+}
+
+// subShell is sh -c TEXT, sh FILE, or sh with its program on its input.
+func (s *shell) subShell(name string, args []field, in stream) stream {
+	for i := 0; i < len(args); i++ {
+		a := args[i].text
+		switch {
+		case a == "--rcfile" || a == "--init-file" || a == "-o" || a == "+o" || a == "-O" || a == "+O":
+			i++
+		case a == "--help" || a == "--version":
+			return stream{open: true}
+		case a == "-c" || a == "--command" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.IndexByte(a, 'c') > 0:
+			return s.script(name, args[i+1:])
+		case a == "-s" || a == "-":
+		case len(a) > 0 && (a[0] == '-' || a[0] == '+'):
+		default:
+			s.feed(name, args[i], in)
+			return stream{open: true}
+		}
+	}
+	s.program2(name, in)
+	return stream{open: true}
+}
+
+// script is what follows -c: the text, then $0, $1 and so on.
+func (s *shell) script(name string, args []field) stream {
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && len(args) > 1 {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return stream{open: true}
+	}
+	f := s.fork()
+	f.inFunc, f.params = false, nil
+	for _, a := range args[1:] {
+		f.params = append(f.params, a.text)
+	}
+	if args[0].unknown {
+		s.opaque(name)
+		f.guesswork(args[0].text)
+		return stream{open: true}
+	}
+	return f.parse(args[0].text)
+}
+
+// ssh runs its last words on another machine, which can be lost as well.
+func (s *shell) ssh(args []field) {
+	rest := skipOptions(args, "bBcDEeFIiJLlmOoPpQRSWw", nil)
+	s.mentions("ssh", args[:len(args)-len(rest)])
+	if len(rest) == 0 {
+		return
+	}
+	s.reach(rest[0].text, true)
+	if len(rest) > 1 {
+		s.fork().eval(rest[1:], " ")
+	}
+}

@@ -1,0 +1,439 @@
+package touch
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The bounds of what is read of one argument's command line. Beyond any of
+// them the argument is Unparsed.
+const (
+	MaxShell    = 128 << 10 // bytes of a command line: what Linux lets sh -c have
+	maxOpeners  = 20_000    // brackets, which nest the parser
+	maxNesting  = 150       // levels of statements
+	maxReparse  = 48        // levels of sh -c, eval, wrappers, functions
+	maxCommands = 30_000
+	maxBytes    = 8 << 20 // produced by expansion
+)
+
+// shell reads one command line as bash would, as far as that can be known
+// without running it. Assignments, folders changed to and functions are
+// followed in order; where a branch may or may not run, both values count.
+type shell struct {
+	c       *collector
+	arg     string
+	vars    map[string]value
+	funcs   map[string]*syntax.Stmt
+	running map[string]bool // functions being read, which may be recursive
+	params  []string
+	inFunc  bool // params are a caller's, or unknown where nil
+	cond    int  // inside something that may not run
+	depth   int  // of statements
+	level   int  // of command lines inside command lines
+	quiet   bool // guesswork: text that may be no shell at all
+	spent   *budget
+}
+
+type budget struct {
+	commands, bytes int
+	over            bool
+}
+
+// stream is what a command reads or writes: its text where that is known, and
+// the folders whose every entry it names (find, ls).
+type stream struct {
+	open, known bool
+	text        string
+	trees       []string
+}
+
+func readLine(c *collector, arg, line string) {
+	s := newShell(c, arg)
+	s.parse(line)
+	s.close()
+}
+
+// readList reads a list of words: joined, as one command with its arguments,
+// and each item that may be a line of its own.
+func readList(c *collector, arg string, list []string) {
+	readLine(c, arg, strings.Join(list, " "))
+	s := newShell(c, arg)
+	s.quiet = true
+	s.run(literals(list), stream{})
+	for _, item := range list {
+		if strings.ContainsAny(item, " \t\n;") {
+			s.fork().parse(item)
+		}
+	}
+	s.close()
+}
+
+func newShell(c *collector, arg string) *shell {
+	s := &shell{
+		c: c, arg: arg, vars: map[string]value{}, funcs: map[string]*syntax.Stmt{},
+		running: map[string]bool{}, spent: &budget{},
+	}
+	cwd := c.env.Root
+	if cwd == "" {
+		cwd = unknownCwd
+	}
+	s.vars["PWD"] = literal(cwd)
+	return s
+}
+
+func (s *shell) close() {
+	if s.spent.over {
+		s.c.touch.Unparsed = appendNew(s.c.touch.Unparsed, s.arg)
+	}
+}
+
+// fork returns a shell whose changes do not come back: ( … ), a pipe's side.
+func (s *shell) fork() *shell {
+	f := *s
+	f.vars, f.funcs = maps.Clone(s.vars), maps.Clone(s.funcs)
+	return &f
+}
+
+// parse reads text and walks it, and returns what it prints.
+func (s *shell) parse(text string) stream {
+	if s.level > maxReparse || s.spent.bytes > maxBytes {
+		s.spent.over = true
+		return stream{open: true}
+	}
+	s.spent.bytes += len(text)
+	list, how := parseShell(text)
+	switch {
+	case s.quiet:
+	case how == unparsable:
+		s.c.touch.Unparsed = appendNew(s.c.touch.Unparsed, s.arg)
+	case how == unclosed:
+		s.c.touch.Incomplete = appendNew(s.c.touch.Incomplete, s.arg)
+	}
+	s.level++
+	defer func() { s.level-- }()
+	return s.stmts(list, stream{})
+}
+
+type parsed uint8
+
+const (
+	whole parsed = iota
+	unclosed
+	unparsable
+)
+
+// parseShell returns the statements of text. Text that only lacks a closing
+// mark is read as if it had it: no shell runs that part, but the complete
+// lines before it run.
+func parseShell(text string) ([]*syntax.Stmt, parsed) {
+	if len(text) > MaxShell || openers(text) > maxOpeners {
+		return nil, unparsable
+	}
+	list, err := parseAs(syntax.LangBash, text)
+	if err == nil {
+		return list, whole
+	}
+	if list, err := parseAs(syntax.LangBash, text+endHeredoc(text)); err == nil {
+		return list, whole // a shell warns and runs it
+	}
+	if syntax.IsIncomplete(err) {
+		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
+			if list, err := parseAs(syntax.LangBash, text+end); err == nil {
+				return list, unclosed
+			}
+		}
+	}
+	if list, err := parseAs(syntax.LangZsh, text); err == nil {
+		return list, whole
+	}
+	return nil, unparsable
+}
+
+var heredoc = regexp.MustCompile(`<<-?\s*\\?["']?(\w+)["']?[^\n]*\n`)
+
+// endHeredoc returns the line that would end the last here-document of text.
+func endHeredoc(text string) string {
+	all := heredoc.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return "\n" + all[len(all)-1][1] + "\n"
+}
+
+func parseAs(lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
+	f, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, err
+	}
+	return f.Stmts, nil
+}
+
+// openers bounds how deep the parser may recurse, whose stack can't be caught
+// when it overflows.
+func openers(text string) int {
+	n := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '[', '`':
+			n++
+		}
+	}
+	return n
+}
+
+func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
+	out := stream{open: true, known: true}
+	for _, st := range list {
+		o := s.stmt(st, in)
+		out.known = out.known && o.known && len(out.text)+len(o.text) <= MaxShell
+		out.trees = append(out.trees, o.trees...)
+		if out.known {
+			out.text += o.text
+		}
+	}
+	return out
+}
+
+func (s *shell) maybe(list []*syntax.Stmt, in stream) stream {
+	s.cond++
+	defer func() { s.cond-- }()
+	return s.stmts(list, in)
+}
+
+func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
+	if s.depth >= maxNesting {
+		s.spent.over = true
+		return stream{open: true}
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	for _, r := range st.Redirs {
+		in = s.redirect(r, in)
+	}
+	if st.Cmd == nil {
+		return in // $(<file)
+	}
+	return s.command(st.Cmd, in)
+}
+
+func (s *shell) command(cmd syntax.Command, in stream) stream {
+	switch cmd := cmd.(type) {
+	case *syntax.CallExpr:
+		return s.call(cmd, in)
+	case *syntax.BinaryCmd:
+		return s.binary(cmd, in)
+	case *syntax.Subshell:
+		return s.fork().stmts(cmd.Stmts, in)
+	case *syntax.Block:
+		return s.stmts(cmd.Stmts, in)
+	case *syntax.IfClause:
+		for c := cmd; c != nil; c = c.Else {
+			s.stmts(c.Cond, in)
+			s.maybe(c.Then, in)
+		}
+	case *syntax.WhileClause:
+		s.stmts(cmd.Cond, in)
+		s.read(cmd.Cond, in)
+		s.maybe(cmd.Do, in)
+	case *syntax.ForClause:
+		s.loop(cmd, in)
+	case *syntax.CaseClause:
+		s.words(cmd.Word)
+		for _, item := range cmd.Items {
+			s.words(item.Patterns...)
+			s.maybe(item.Stmts, in)
+		}
+	case *syntax.FuncDecl:
+		s.declare(cmd)
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			return s.stmt(cmd.Stmt, in)
+		}
+	case *syntax.CoprocClause:
+		return s.fork().stmt(cmd.Stmt, in)
+	case *syntax.DeclClause:
+		for _, a := range cmd.Args {
+			s.assign(a)
+		}
+	default: // [[ … ]], (( … )), let: only what they substitute runs
+		s.inner(cmd)
+	}
+	return stream{open: true}
+}
+
+func (s *shell) binary(b *syntax.BinaryCmd, in stream) stream {
+	switch b.Op {
+	case syntax.Pipe, syntax.PipeAll:
+		left := s.fork().stmt(b.X, in)
+		left.open = true
+		return s.fork().stmt(b.Y, left)
+	case syntax.AndStmt:
+		x := s.stmt(b.X, in)
+		y := s.stmt(b.Y, in)
+		return stream{open: true, known: x.known && y.known, text: x.text + y.text}
+	}
+	s.stmt(b.X, in)
+	s.cond++
+	defer func() { s.cond-- }()
+	s.stmt(b.Y, in)
+	return stream{open: true}
+}
+
+// inner walks the command substitutions inside a node that runs nothing else.
+func (s *shell) inner(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			s.fork().stmts(n.Stmts, stream{})
+			return false
+		case *syntax.ProcSubst:
+			s.fork().stmts(n.Stmts, stream{})
+			return false
+		}
+		return true
+	})
+}
+
+func (s *shell) words(list ...*syntax.Word) {
+	for _, w := range list {
+		if w != nil {
+			s.expand(w)
+		}
+	}
+}
+
+func (s *shell) loop(f *syntax.ForClause, in stream) {
+	switch l := f.Loop.(type) {
+	case *syntax.WordIter:
+		var v value
+		for _, w := range l.Items {
+			for _, fl := range flatten(s.expand(w)) {
+				v = append(v, fl.frags())
+			}
+		}
+		if !l.InPos.IsValid() {
+			v = s.lookup("@")
+		}
+		s.vars[l.Name.Value] = v
+	default:
+		s.inner(f.Loop)
+	}
+	s.maybe(f.Do, in)
+}
+
+// read gives the variables of "while read x" what the loop is fed.
+func (s *shell) read(cond []*syntax.Stmt, in stream) {
+	for _, st := range cond {
+		call, ok := st.Cmd.(*syntax.CallExpr)
+		if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "read" {
+			continue
+		}
+		for _, w := range call.Args[1:] {
+			if name := w.Lit(); syntax.ValidName(name) {
+				s.vars[name] = fed(in)
+			}
+		}
+	}
+}
+
+func fed(in stream) value {
+	if !in.known {
+		return value{{{s: "$read", kind: unknownFrag}}}
+	}
+	var v value
+	for line := range strings.Lines(in.text) {
+		v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag}})
+	}
+	return v
+}
+
+// declare reads a function's body once with parameters that nobody knows; each
+// call reads it again with its own.
+func (s *shell) declare(f *syntax.FuncDecl) {
+	if f.Name == nil || f.Body == nil {
+		return
+	}
+	if breeds(f) {
+		s.danger(ForkBomb)
+	}
+	s.funcs[f.Name.Value] = f.Body
+	s.invoke(f.Name.Value, nil, stream{})
+}
+
+func (s *shell) invoke(name string, args []field, in stream) stream {
+	body := s.funcs[name]
+	if s.running[name] || s.level > maxReparse {
+		return stream{open: true}
+	}
+	s.running[name] = true
+	params, inFunc := s.params, s.inFunc
+	s.params, s.inFunc = nil, true
+	for _, a := range args {
+		s.params = append(s.params, a.text)
+	}
+	s.cond++
+	s.level++
+	defer func() {
+		s.params, s.inFunc = params, inFunc
+		delete(s.running, name)
+		s.cond--
+		s.level--
+	}()
+	return s.stmt(body, in)
+}
+
+func (s *shell) danger(code string) { s.c.danger(code, s.arg) }
+
+func (s *shell) doubt(code string) { s.c.doubt(code, s.arg) }
+
+func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc == nil {
+			return stream{open: true, known: true}
+		}
+		return s.given(r.Hdoc, "")
+	case syntax.WordHdoc:
+		return s.given(r.Word, "\n")
+	}
+	for _, f := range flatten(s.expand(r.Word)) {
+		switch r.Op {
+		case syntax.RdrIn:
+			s.path(f, Read)
+			in = stream{open: true}
+			if f.proc != nil {
+				in = *f.proc
+			}
+		case syntax.RdrInOut:
+			s.path(f, Read|Write)
+		case syntax.DplIn, syntax.DplOut:
+			if !digits(f.text) && f.text != "-" {
+				s.writes(f)
+			}
+		default:
+			s.writes(f)
+		}
+	}
+	return in
+}
+
+// given is the stream of a here-document or a here-string.
+func (s *shell) given(w *syntax.Word, end string) stream {
+	alts := s.texts(w)
+	if len(alts) != 1 || alts.unknown() {
+		return stream{open: true}
+	}
+	return stream{open: true, known: true, text: alts[0].text() + end}
+}
+
+// writes records that a redirect or a tool overwrites f.
+func (s *shell) writes(f field) {
+	s.path(f, Write)
+	if slices.ContainsFunc(s.resolve(f.text), device) {
+		s.danger(DeviceWrite)
+	}
+}

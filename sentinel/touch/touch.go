@@ -1,0 +1,132 @@
+// Package touch works out, once, what a call would touch: paths, commands,
+// hosts, recipients and amounts, whichever skill it comes through. The guard,
+// the judge, permission rules and the record all read the same Touch, so that
+// a file written by a shell redirect and one written by files.write look the
+// same to every one of them.
+//
+// A Touch describes; it decides nothing. It holds argument values, so it goes
+// to gates and approvers and never to the ledger, a log or a metric.
+package touch
+
+// Access is what would be done to a path. Several may hold at once.
+type Access uint8
+
+// The ways to touch a path.
+const (
+	Read Access = 1 << iota
+	Write
+	Delete
+	Execute
+	// Mention is a path that only stands in an argument: the guard's core
+	// counts it, roots don't.
+	Mention
+)
+
+// Has reports whether all of b are set in a.
+func (a Access) Has(b Access) bool { return a&b == b }
+
+// Path is a file or folder that the call would touch.
+type Path struct {
+	// Raw is the text as it stood in the argument or in the command.
+	Raw string
+	// Clean is absolute and lexically cleaned, "~" expanded, relative paths
+	// resolved against the first root.
+	Clean string
+	// Real is where Clean leads once existing symbolic links are followed;
+	// equal to Clean where there are none.
+	Real   string
+	Access Access
+	// Recursive is set for a touch of everything below the path.
+	Recursive bool
+	// Arg is the name of the argument it came from. Here and below it is
+	// empty for an argument that the schema does not name.
+	Arg string
+	// Declared is set where the schema marks the argument x-path: roots bind
+	// those.
+	Declared bool
+	// Shell is set where it came out of a command line.
+	Shell bool
+	// Unplaced is set where receivers differ too much for Clean to be relied
+	// on: overlong or nested escapes, "%u2215", a URL. Such a path lies in
+	// no root.
+	Unplaced bool
+	// Glob is set where Raw has a pattern that the shell expands: then
+	// Clean is the folder that holds the matches, and Recursive or Access
+	// apply to its entries.
+	Glob bool
+}
+
+// Command is one simple command of a command line, wrappers such as sudo, env
+// and xargs peeled off.
+type Command struct {
+	// Name is the base name of the program; empty where it can't be known.
+	Name string
+	// Args are the words that follow, expanded where that is certain.
+	Args []string
+	// Dynamic is set where the name or an argument can't be known before it
+	// runs.
+	Dynamic bool
+	// Opaque is set where what runs can't be known: the name is dynamic, or
+	// an interpreter reads its program from where nobody can look.
+	Opaque bool
+	// Arg is the name of the argument it came from.
+	Arg string
+}
+
+// Host is a host that the call would reach.
+type Host struct {
+	Name string // lower case, without port
+	Arg  string
+}
+
+// Recipient is who would be reached or affected: an address, account or id in
+// an x-target argument, or an email address.
+type Recipient struct {
+	Value string
+	Arg   string
+}
+
+// Amount is a number in an argument that names money or a quantity.
+type Amount struct {
+	Value string
+	Arg   string
+}
+
+// Danger is an effect that can't be undone and that no request justifies.
+type Danger struct {
+	// Code is from the closed list of this package, such as RmRoot.
+	Code string
+	// Arg is the name of the argument it came from.
+	Arg string
+}
+
+// Touch is what one call would touch. The zero value touches nothing.
+type Touch struct {
+	Paths      []Path
+	Commands   []Command
+	Hosts      []Host
+	Recipients []Recipient
+	Amounts    []Amount
+	// Dangers are irrecoverable effects seen while parsing command lines.
+	Dangers []Danger
+	// Doubts are effects that would be dangers if something unknown turned
+	// out badly, such as "rm -r $X/*" where X may be empty.
+	Doubts []Danger
+	// Unparsed names the arguments whose command line could not be parsed.
+	Unparsed []string
+	// Incomplete names the arguments whose command line ends inside a quote
+	// or a bracket. It was read as if it were closed.
+	Incomplete []string
+}
+
+// Env is what paths are resolved against. The zero value resolves relative
+// paths against "/" and knows no home folder but the usual places.
+type Env struct {
+	// Root is the first of the guard's roots: relative paths start there.
+	Root string
+	// Home is the home folder of the user the process runs as.
+	Home string
+	// NoFS keeps symbolic links from being followed: for measuring calls
+	// whose files are elsewhere.
+	NoFS bool
+}
