@@ -82,6 +82,12 @@ type PathError struct {
 // Error returns path and message as one line.
 func (e PathError) Error() string { return e.Path + ": " + e.Msg }
 
+// ConfigPath returns the path, for whoever knows where it stands in a file.
+func (e PathError) ConfigPath() string { return e.Path }
+
+// ConfigMessage returns the message without the path.
+func (e PathError) ConfigMessage() string { return e.Msg }
+
 // Effective returns c with every zero field replaced by its default: the
 // numbers that a Limiter made from c enforces.
 func (c Config) Effective() Config {

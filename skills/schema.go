@@ -173,7 +173,8 @@ func (s *Skill) declaredPointer(loc []string) string {
 	var b strings.Builder
 	n := s.notes
 	for _, part := range loc {
-		if n = n.step(part); n == nil || (!n.declared && !isIndex(part)) {
+		item := n.items != nil && isIndex(part) && n.props[part] == nil
+		if n = n.step(part); n == nil || (!n.declared && !item) {
 			break
 		}
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part))

@@ -114,8 +114,9 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 // A pointer into undeclared keys stops before them: they are the model's words.
 func TestPointersHoldDeclaredNamesAlone(t *testing.T) {
 	s := compile(t, skills.Read, `{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":{"type":"integer"}}}}}`)
-	errs := s.Validate(parse(t, `{"list":[{"n":"x"},{"CANARY":"y"}]}`))
-	require.Len(t, errs, 2)
+	errs := s.Validate(parse(t, `{"list":[{"n":"x"},{"CANARY":"y"},{"4111111111111111":"y"}]}`))
+	require.Len(t, errs, 3)
+	require.Equal(t, "/list/2", errs[2].Pointer, "a key of digits is no index")
 	require.Equal(t, "/list/0/n", errs[0].Pointer)
 	require.Equal(t, "/list/1", errs[1].Pointer)
 }

@@ -69,6 +69,12 @@ type PathError struct {
 // Error returns the path and what is wrong there.
 func (e *PathError) Error() string { return e.Path + ": " + e.Msg }
 
+// ConfigPath returns the path, for whoever knows where it stands in a file.
+func (e *PathError) ConfigPath() string { return e.Path }
+
+// ConfigMessage returns the message without the path.
+func (e *PathError) ConfigMessage() string { return e.Msg }
+
 // String describes the model without its key.
 func (c Config) String() string {
 	key := "none"

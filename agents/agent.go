@@ -1,0 +1,188 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// The defaults of Options.
+const (
+	DefaultTimeout     = 60 * time.Second
+	DefaultHelpTimeout = 5 * time.Minute
+	DefaultCalls       = 5
+	MaxCalls           = 20
+)
+
+// Invoker runs skill calls on the agent's behalf: its desk. Invoke returns a
+// *skills.Refusal for a call that did not run.
+type Invoker interface {
+	Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error)
+}
+
+// Model answers a chat. *llm.Client is one, and so is Chain.
+type Model interface {
+	Chat(ctx context.Context, r llm.Request) (llm.Response, error)
+}
+
+// State is where an agent is in its life.
+type State string
+
+// The states of an agent.
+const (
+	Pending              State = "pending" // waits for agents it depends on
+	Running              State = "running"
+	AwaitingOrchestrator State = "awaiting_orchestrator"
+	AwaitingApproval     State = "awaiting_approval"
+	Completed            State = "completed"
+	Failed               State = "failed"
+	TimedOut             State = "timeout"
+	Cancelled            State = "cancelled"
+	Skipped              State = "skipped" // an agent it depends on did not complete
+)
+
+// Done reports whether the state is final.
+func (s State) Done() bool {
+	switch s {
+	case Completed, Failed, TimedOut, Cancelled, Skipped:
+		return true
+	}
+	return false
+}
+
+// Options are what an agent is made of.
+type Options struct {
+	// ID names the agent in its conversation; it is shown to models.
+	ID string
+	// Mission is what it is to do; Context what the orchestrator adds.
+	Mission string
+	Context string
+	// Inputs are the answers of agents it depends on.
+	Inputs []Input
+	// Skills are the skills of its scope. An agent without any can only think.
+	Skills  []*skills.Skill
+	Model   Model
+	Invoker Invoker
+	// Calls is how many skill calls it may propose; zero means DefaultCalls.
+	Calls int
+	// Timeout is its time in all, waiting for people and the orchestrator not
+	// counted. Zero means DefaultTimeout.
+	Timeout time.Duration
+	// HelpTimeout bounds one wait for the orchestrator. Zero means
+	// DefaultHelpTimeout.
+	HelpTimeout time.Duration
+	// Parent is sent Finished, and HelpWanted when it asks for help.
+	Parent otp.PID
+}
+
+// Input is the answer of another agent.
+type Input struct {
+	Agent  string `json:"agent"`
+	Answer string `json:"answer"`
+}
+
+// Result is how an agent ended.
+type Result struct {
+	Agent  string `json:"agent_id"`
+	State  State  `json:"state"`
+	Answer string `json:"answer,omitempty"`
+	// Reason says why, where the state is not completed.
+	Reason string        `json:"reason,omitempty"`
+	Calls  int           `json:"calls"`
+	Took   time.Duration `json:"took"`
+}
+
+// Snapshot is a view of an agent at one moment.
+type Snapshot struct {
+	Result
+	// Current is the skill whose call is under way; empty if none is.
+	Current string `json:"current,omitempty"`
+	// Help is what the agent asked its orchestrator for.
+	Help       string  `json:"help,omitempty"`
+	Transcript []Entry `json:"transcript,omitempty"`
+}
+
+// Finished is sent to the parent once, as the agent's last message.
+type Finished struct{ Result Result }
+
+// HelpWanted is sent to the parent when the agent waits for its orchestrator.
+type HelpWanted struct {
+	Agent  string
+	Reason string
+	Skills []string // what the model named; nobody has granted them
+}
+
+// Messages that an agent takes.
+type (
+	// Update is text from the orchestrator, read before the next model call.
+	Update struct{ Text string }
+	// Answer ends a wait for help. Skills are added to the agent's list; the
+	// grant of its desk must have been extended before.
+	Answer struct {
+		Text   string
+		Skills []*skills.Skill
+	}
+	// Cancel ends the agent at once.
+	Cancel struct{ Reason string }
+	// Interrupt lets the call that is under way finish and ends the agent
+	// with what it has.
+	Interrupt struct{ Reason string }
+	// Held and Released frame a wait for a person.
+	Held     struct{}
+	Released struct{}
+)
+
+// Agent is one agent, started or not. Its methods are safe for concurrent use.
+type Agent struct {
+	o    Options
+	snap atomic.Pointer[Snapshot]
+}
+
+// New checks the options.
+func New(o Options) (*Agent, error) {
+	var errs []error
+	if o.ID == "" || o.Mission == "" {
+		errs = append(errs, errors.New("an agent needs an id and a mission"))
+	}
+	if o.Model == nil || o.Invoker == nil {
+		errs = append(errs, errors.New("an agent needs a model and an invoker"))
+	}
+	if o.Calls < 0 || o.Calls > MaxCalls {
+		errs = append(errs, fmt.Errorf("an agent may have 1 to %d calls, not %d", MaxCalls, o.Calls))
+	}
+	if o.Calls == 0 {
+		o.Calls = DefaultCalls
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.HelpTimeout == 0 {
+		o.HelpTimeout = DefaultHelpTimeout
+	}
+	a := &Agent{o: o}
+	a.snap.Store(&Snapshot{Result: Result{Agent: o.ID, State: Pending}})
+	return a, errors.Join(errs...)
+}
+
+// ID returns the agent's id.
+func (a *Agent) ID() string { return a.o.ID }
+
+// Snapshot returns the agent's latest state. It reads; the agent is not
+// disturbed.
+func (a *Agent) Snapshot() Snapshot { return *a.snap.Load() }
+
+// Spec returns the child spec that starts the agent. It is Temporary:
+// restarting an agent would repeat its effects.
+func (a *Agent) Spec() otp.ChildSpec {
+	return otp.ChildSpec{
+		ID: "agent-" + a.o.ID, Restart: otp.Temporary, Shutdown: time.Second,
+		Start: func() otp.Server { return &worker{a: a} },
+	}
+}

@@ -1,0 +1,29 @@
+package agents
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// Chain is a Model that asks the next model when one can't answer. A request
+// that is itself at fault, or a caller that left, is not tried again.
+type Chain []Model
+
+// Chat asks the models in order and returns the first answer, or the last
+// error.
+func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
+	err := errors.New("no model is configured for this role")
+	for _, m := range c {
+		var resp llm.Response
+		if resp, err = m.Chat(ctx, r); err == nil {
+			return resp, nil
+		}
+		var e *llm.Error
+		if ctx.Err() != nil || errors.As(err, &e) && e.Kind == llm.KindRequest {
+			break
+		}
+	}
+	return llm.Response{}, err
+}

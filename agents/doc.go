@@ -1,0 +1,18 @@
+// Package agents runs one sub-agent: a model that works on a mission by
+// proposing skill calls, one at a time, and reading what comes of them.
+//
+// An agent is a process under agents/otp. It holds Specs of skills and an
+// Invoker; it holds no executor and can't make one, so nothing it or its model
+// does can run a skill except by proposing it. Its restart kind is Temporary:
+// restarting an agent would repeat its effects, so a crash is a result, failed.
+//
+//	a, err := agents.New(agents.Options{ID: "mail", Mission: "…", Model: m, Invoker: desk, Skills: list, Parent: me})
+//	pid, err := otp.StartChild(ctx, supervisor, a.Spec())
+//	…                                   // the parent receives agents.Finished
+//	snap := a.Snapshot()                // at any time, without disturbing it
+//
+// What not to do: don't hand an agent an Invoker whose grant is wider than its
+// mission needs; don't put text that the user did not write into the mission
+// without telling the desk (Taint); don't trust an agent's answer more than
+// the results it has read.
+package agents

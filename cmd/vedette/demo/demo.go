@@ -1,0 +1,160 @@
+// Package demo plays three requests through a real Vedette: real files, a real
+// Maildir, mail over SMTP, a real ledger, and a model over HTTP. Without a key
+// the model is a scripted server on loopback, which says that it is one.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+)
+
+// Options shape a run.
+type Options struct {
+	// Dir is where workspace, mailbox and ledger are put; empty makes a
+	// temporary folder. It must be empty or new.
+	Dir string
+	// Live asks a real model in place of the script.
+	Live *Live
+	// In is a terminal that a person can approve at; nil lets a script answer.
+	In  io.Reader
+	Out io.Writer
+	// Colour draws outcomes in colour.
+	Colour bool
+}
+
+// Live says which real model to ask.
+type Live struct {
+	BaseURL, Key, Model, Fast string
+}
+
+// request is one thing the user asks for.
+type request struct{ id, about, text string }
+
+var requests = []request{
+	{"demo-1", "two agents at once, a third that needs both",
+		"What did Sarah write about the Q4 budget, and what does our budget report say? Put a summary into summaries/q4-budget.md."},
+	{"demo-2", "mail leaves only with a person's approval",
+		"Email John the budget report, please."},
+	{"demo-3", "a mail that gives orders to assistants",
+		"Read the supplier's mail about invoice 4711, note in notes/suppliers.md when it is due, and tell me what they want."},
+}
+
+// Run plays the demo. It fails where anything in it did not work; a refused
+// call is not a failure.
+func Run(ctx context.Context, o Options) (err error) {
+	s := &screen{out: o.Out, colour: o.Colour}
+	dir, err := prepare(o.Dir)
+	if err != nil {
+		return err
+	}
+	out, err := startOutbox(filepath.Join(dir, "outbox"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	env := map[string]string{"VEDETTE_DEMO_SMTP": out.addr()}
+	stop, err := model(ctx, o, s, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	cfg, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{
+		Env: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+	})
+	if err != nil {
+		return err
+	}
+	s.printf("folder    %s\n", dir)
+	if err := play(ctx, cfg, o, s); err != nil {
+		return err
+	}
+	return finish(ctx, cfg, s, dir)
+}
+
+// model starts the scripted server, or names the live one.
+func model(ctx context.Context, o Options, s *screen, env map[string]string) (stop func() error, err error) {
+	if o.Live != nil {
+		env["VEDETTE_DEMO_URL"], env["VEDETTE_DEMO_KEY"] = o.Live.BaseURL, o.Live.Key
+		env["VEDETTE_DEMO_MODEL"], env["VEDETTE_DEMO_FAST"] = o.Live.Model, o.Live.Fast
+		s.printf("model     %s (live)\n", o.Live.Model)
+		return func() error { return nil }, nil
+	}
+	sc, err := scripted.Load(script)
+	if err != nil {
+		return nil, fmt.Errorf("the demo's script: %w", err)
+	}
+	srv, err := scripted.Serve(ctx, sc, scripted.Options{})
+	if err != nil {
+		return nil, err
+	}
+	env["VEDETTE_DEMO_URL"] = srv.BaseURL()
+	s.printf("model     a scripted server on loopback: no model thinks here, but every request is a real one\n")
+	return func() error { srv.Close(); return nil }, nil
+}
+
+// play sends the three requests, each in a conversation of its own.
+func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err error) {
+	orc, err := orchestrator.New(ctx, cfg, orchestrator.Options{
+		Approver: approver(o, s), Observe: s.event, OnAgent: s.agent,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		err = errors.Join(err, orc.Close(ctx))
+	}()
+	for i, r := range requests {
+		conv, err := orc.Open(ctx, orchestrator.ConversationOptions{ID: r.id, User: "ann"})
+		if err != nil {
+			return err
+		}
+		s.printf("\n%d. %s\n   ann: %s\n", i+1, r.about, r.text)
+		reply, err := conv.Send(ctx, r.text)
+		if err != nil {
+			return fmt.Errorf("request %d: %w", i+1, err)
+		}
+		s.printf("   vedette: %s\n   (%s)\n", wrap(reply.Text, "            "), reply.Took.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// finish verifies the ledger and says what to try next.
+func finish(ctx context.Context, cfg *config.Config, s *screen, dir string) error {
+	pub, err := publicKey(cfg)
+	if err != nil {
+		return err
+	}
+	rep, err := ledger.Verify(ctx, cfg.Ledger.Path, ledger.VerifyOptions{PublicKey: pub})
+	if err != nil {
+		return fmt.Errorf("the ledger does not verify: %w", err)
+	}
+	c := s.counts()
+	s.printf("\n%d decisions: %d allowed, %d denied or declined, %d of them after a person was asked\n",
+		c.decisions, c.allowed, c.decisions-c.allowed, c.asked)
+	s.printf("the ledger holds %d records and verifies\n\ntry next\n", rep.Records)
+	for _, line := range []string{
+		"cat " + filepath.Join(dir, "workspace/summaries/q4-budget.md"),
+		"ls " + filepath.Join(dir, "outbox/new"),
+		"vedette ledger list   --config " + filepath.Join(dir, "vedette.yaml"),
+		"vedette ledger show   --config " + filepath.Join(dir, "vedette.yaml") + " " + s.example(),
+		"vedette ledger verify --config " + filepath.Join(dir, "vedette.yaml"),
+		"vedette validate " + filepath.Join(dir, "vedette.yaml"),
+	} {
+		s.printf("  %s\n", line)
+	}
+	return nil
+}
+
+var _ sentinel.Approver = scriptedPerson{}

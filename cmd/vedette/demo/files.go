@@ -1,0 +1,75 @@
+package demo
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel/store/keys"
+)
+
+//go:embed vedette.yaml skills workspace mail
+var files embed.FS
+
+//go:embed script.yaml
+var script []byte
+
+// prepare writes configuration, workspace and mailbox into dir.
+func prepare(dir string) (string, error) {
+	if dir == "" {
+		tmp, err := os.MkdirTemp("", "vedette-demo-")
+		if err != nil {
+			return "", err
+		}
+		dir = tmp
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		return "", fmt.Errorf("%s is not an empty folder; name another with --dir", dir)
+	}
+	return dir, fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return put(filepath.Join(dir, place(name)), data)
+	})
+}
+
+// place says where an embedded file goes: messages go into a Maildir, whose
+// file names carry their flags.
+func place(name string) string {
+	if m, ok := strings.CutPrefix(name, "mail/"); ok {
+		return filepath.Join("mailbox", "cur", strings.TrimSuffix(path.Base(m), ".eml")+".demo:2,S")
+	}
+	return filepath.FromSlash(name)
+}
+
+func put(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
+}
+
+func publicKey(cfg *config.Config) (string, error) {
+	k, err := keys.LoadOrCreate(cfg.Keys.Dir)
+	if err != nil {
+		return "", err
+	}
+	return k.LedgerPublic(), nil
+}

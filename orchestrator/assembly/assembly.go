@@ -1,0 +1,218 @@
+package assembly
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/limits"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/sentinel/store/keys"
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/warrant"
+)
+
+// Native is a skill that the program itself runs.
+type Native struct {
+	Spec skills.Spec
+	Run  skills.RunFunc
+}
+
+// Options are what a program adds to the configuration.
+type Options struct {
+	Skills   []*skills.GoSkill
+	Natives  []Native
+	Approver sentinel.Approver
+	Observe  func(sentinel.Event)
+	// NoReview leaves the model review out; every decision says so.
+	NoReview bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Parts is everything that was built. Close releases it.
+type Parts struct {
+	Config     *config.Config
+	Registry   *skills.Registry
+	Checkpoint *sentinel.Checkpoint
+	Roster     *llm.Roster
+	Store      *store.Store
+	Ledger     *ledger.Ledger
+	Journal    *journal.Journal
+	Keys       *keys.Keys
+
+	limits *limits.Limiter
+	log    *slog.Logger
+}
+
+// Build opens the store and the keys and assembles a Checkpoint that can run
+// skills. Mistakes in the configuration are returned all at once, each with
+// its place in the file.
+func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Parts{Config: cfg, log: o.Log}
+	if err := p.open(ctx, o); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if err := p.assemble(cfg, o); err != nil {
+		return nil, errors.Join(cfg.Locate(err), p.Close())
+	}
+	return p, nil
+}
+
+// open brings up keys, store, ledger and journal.
+func (p *Parts) open(ctx context.Context, o Options) (err error) {
+	cfg := p.Config
+	if p.Keys, err = keys.LoadOrCreate(cfg.Keys.Dir); err != nil {
+		return err
+	}
+	if p.Store, err = store.Open(ctx, store.Options{Path: cfg.Ledger.Path, Driver: cfg.Ledger.Driver}); err != nil {
+		return fmt.Errorf("the database %s can't be opened: %w", cfg.Ledger.Path, err)
+	}
+	signer, err := ledger.NewSigner(p.Keys.Ledger())
+	if err != nil {
+		return err
+	}
+	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
+		return err
+	}
+	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{Retention: cfg.Journal.Retention, Now: o.Now})
+	return err
+}
+
+func (p *Parts) assemble(cfg *config.Config, o Options) error {
+	sign, verify, err := warrant.NewPair(warrant.Options{Now: o.Now})
+	if err != nil {
+		return err
+	}
+	reg, natives, err := registry(cfg, o)
+	if err != nil {
+		return err
+	}
+	p.Registry = reg
+	tokens, err := p.tokens()
+	if err != nil {
+		return err
+	}
+	execs, execErr := executors(cfg, o, natives, verify, tokens)
+	roster, rosterErr := newRoster(cfg)
+	p.Roster = roster
+	if err := errors.Join(execErr, rosterErr); err != nil {
+		return err
+	}
+	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: environment(cfg, false)})
+	if err != nil {
+		return err
+	}
+	if p.limits, err = newLimits(cfg, o.Now); err != nil {
+		return err
+	}
+	p.Checkpoint, err = sentinel.New(sentinel.Options{
+		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, Approver: o.Approver,
+		Recorder: recorder{p.Store, p.Ledger, p.Journal}, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
+		Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
+	})
+	return err
+}
+
+// tokens signs what goes along with an effect that leaves the process. The key
+// id is a hash of the public key, so that receivers can hold several.
+func (p *Parts) tokens() (*warrant.HTTPSigner, error) {
+	sum := sha256.Sum256(p.Keys.WarrantPublic())
+	return warrant.NewHTTPSigner(p.Keys.Warrant(), hex.EncodeToString(sum[:8]))
+}
+
+// registry compiles every skill there is and finds names that stand twice.
+func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skills.RunFunc, error) {
+	var list []*skills.Skill
+	for _, s := range cfg.Skills {
+		list = append(list, s.Skill)
+	}
+	for _, g := range o.Skills {
+		list = append(list, g.Skill())
+	}
+	run := map[string]skills.RunFunc{}
+	for _, n := range o.Natives {
+		s, err := skills.Compile(n.Spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, s)
+		run[s.Name()] = n.Run
+	}
+	reg, err := skills.NewRegistry(list...)
+	return reg, run, err
+}
+
+// Close closes the store, once what was submitted is durable, and the
+// connections to models.
+func (p *Parts) Close() error {
+	if p.Roster != nil {
+		p.Roster.Close()
+	}
+	if p.Store == nil {
+		return nil
+	}
+	return p.Store.Close()
+}
+
+// Model returns the model of a role: its chain, in order.
+func (p *Parts) Model(role string) (agents.Model, error) {
+	list, err := p.Roster.ForRole(role)
+	if err != nil || len(list) == 0 {
+		return nil, fmt.Errorf("roles.%s names no model; add one under models and name it there", role)
+	}
+	chain := make(agents.Chain, len(list))
+	for i, m := range list {
+		chain[i] = m
+	}
+	return chain, nil
+}
+
+// NamedModel returns a model by its name in the configuration.
+func (p *Parts) NamedModel(name string) (agents.Model, bool) {
+	m, ok := p.Roster.Lookup(name)
+	if !ok {
+		return nil, false
+	}
+	return m, true
+}
+
+// EndTurn forgets what was counted for a turn that is over.
+func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
+	err := p.limits.EndTurn(ctx, limits.Proposal{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID()})
+	if err != nil {
+		p.log.Warn("the counts of a turn could not be dropped", "error", err)
+	}
+}
+
+// Keep puts a text of the conversation into the journal, sealed.
+func (p *Parts) Keep(ctx context.Context, g sentinel.Grant, kind, text string) error {
+	return p.Store.Submit(ctx, func(tx *store.Tx) error {
+		_, err := p.Journal.PutTx(tx, journal.Item{Call: g.Turn(), Conversation: g.Conversation(), User: g.User(), Kind: kind, Data: []byte(text)})
+		return err
+	})
+}
+
+// binary is the running program's own path, which no call may write.
+func binary() []string {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{exe}
+}

@@ -1,0 +1,58 @@
+package assembly
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel"
+)
+
+// DeciderOptions shape a Checkpoint that only decides.
+type DeciderOptions struct {
+	// NoReview leaves the model review out.
+	NoReview bool
+	// NoFS keeps symbolic links from being followed: for calls whose files
+	// are on another machine.
+	NoFS bool
+	Now  func() time.Time
+	Log  *slog.Logger
+}
+
+// Decider is a Checkpoint that can decide and run nothing: it has no store, no
+// executor and nobody to ask. It is what check, eval and validate use.
+type Decider struct {
+	*sentinel.Checkpoint
+	closers []func()
+}
+
+// Close drops the connections to models.
+func (d *Decider) Close() {
+	for _, c := range d.closers {
+		c()
+	}
+}
+
+// NewDecider builds the gates of a configuration. It opens no store and makes
+// no key. Mistakes are returned all at once, each with its place.
+func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	reg, _, err := registry(cfg, Options{})
+	if err != nil {
+		return nil, cfg.Locate(err)
+	}
+	roster, rosterErr := newRoster(cfg)
+	env := environment(cfg, o.NoFS)
+	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: env})
+	if err := errors.Join(rosterErr, err); err != nil {
+		return nil, cfg.Locate(err)
+	}
+	cp, err := sentinel.New(sentinel.Options{Registry: reg, Gates: gs, Env: env, PolicyDigest: cfg.Digest(), Now: o.Now, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Decider{cp, []func(){roster.Close}}, nil
+}

@@ -1,0 +1,10 @@
+// Package assembly builds a Checkpoint and all that belongs to it from a
+// configuration. It is the one place that knows every gate and every way to
+// run a skill, and so the one place to read to see how they are put together.
+//
+//	parts, err := assembly.Build(ctx, cfg, assembly.Options{})    // to run skills
+//	cp, err := assembly.NewDecider(cfg, assembly.DeciderOptions{})   // to decide and run nothing
+//
+// What not to do: don't build a Checkpoint by hand in a program that runs
+// skills. A gate that is left out there is left out silently.
+package assembly

@@ -1,0 +1,102 @@
+package assembly
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/builtin/email"
+	"github.com/vedette-dev/vedette/skills/builtin/files"
+	"github.com/vedette-dev/vedette/skills/run/exec"
+	"github.com/vedette-dev/vedette/skills/run/http"
+	"github.com/vedette-dev/vedette/skills/run/template"
+	"github.com/vedette-dev/vedette/skills/warrant"
+)
+
+// tokenLife is how long a receiver accepts the token of an outgoing call.
+const tokenLife = time.Minute
+
+// executors makes what runs each skill. A skill without a way to run, such as
+// one read from a SKILL.md, gets none: its calls are denied.
+func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer, tokens *warrant.HTTPSigner) (map[string]skills.Executor, error) {
+	out := map[string]skills.Executor{}
+	var errs []error
+	for _, l := range cfg.Skills {
+		e, err := executor(cfg, l.Skill, r, tokens)
+		if err != nil {
+			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))
+			continue
+		}
+		if e != nil {
+			out[l.Skill.Name()] = e
+		}
+	}
+	for _, g := range o.Skills {
+		out[g.Skill().Name()] = g.Executor(r)
+	}
+	for _, n := range o.Natives {
+		s, err := skills.Compile(n.Spec)
+		if err != nil {
+			return nil, err
+		}
+		out[n.Spec.Name] = skills.NewExecutor(r, s, natives[n.Spec.Name])
+	}
+	return out, errors.Join(errs...)
+}
+
+func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens *warrant.HTTPSigner) (skills.Executor, error) {
+	dir := filepath.Dir(cfg.Ledger.Path)
+	if cfg.File != "" {
+		if abs, err := filepath.Abs(cfg.File); err == nil {
+			dir = filepath.Dir(abs)
+		}
+	}
+	switch kind := s.Spec().Run.Kind; kind {
+	case "":
+		return nil, nil
+	case "template":
+		return template.New(s, r, template.Options{})
+	case "exec":
+		return exec.New(s, r, exec.Options{Dir: dir})
+	case "http":
+		return http.New(s, r, http.Options{Token: token(tokens)})
+	case "builtin":
+		return builtin(s, r, dir)
+	default:
+		return nil, &skills.PathError{Path: "run." + kind, Msg: "this version can't run skills that way; say template, exec, http or builtin"}
+	}
+}
+
+// builtin finds the built-in domain by what its options name: a folder of
+// files, or a Maildir. The last part of the skill's name says which of the
+// domain's skills it is, so an operator may call the domain something else.
+func builtin(s *skills.Skill, r skills.Redeemer, dir string) (skills.Executor, error) {
+	var o map[string]json.RawMessage
+	_ = json.Unmarshal(s.Spec().Run.Options, &o) // the domain reports what is wrong with them
+	domain, _, _ := strings.Cut(s.Name(), ".")
+	switch {
+	case o["maildir"] != nil || domain == "email":
+		return email.New(s, r, email.Options{Dir: dir})
+	case o["root"] != nil || domain == "files":
+		return files.New(s, r, files.Options{Dir: dir})
+	}
+	return nil, &skills.PathError{Path: "run.builtin", Msg: "names neither root (skills over files) nor maildir (skills over mail)"}
+}
+
+// token signs a call that leaves the process, for its receiver to check.
+func token(signer *warrant.HTTPSigner) func(skills.Order, http.Request) (string, error) {
+	if signer == nil {
+		return nil
+	}
+	return func(o skills.Order, r http.Request) (string, error) {
+		now := time.Now()
+		return signer.Token(warrant.Claims{
+			Audience: r.Audience, ID: o.CallID, Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID,
+			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target), IssuedAt: now, Expires: now.Add(tokenLife),
+		})
+	}
+}

@@ -1,0 +1,151 @@
+package assembly
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/limits"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/guard"
+	"github.com/vedette-dev/vedette/sentinel/judge"
+	"github.com/vedette-dev/vedette/sentinel/permission"
+	"github.com/vedette-dev/vedette/sentinel/review"
+	"github.com/vedette-dev/vedette/sentinel/schema"
+	"github.com/vedette-dev/vedette/sentinel/scope"
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// environment is what paths in calls are resolved against.
+func environment(cfg *config.Config, noFS bool) touch.Env {
+	env := touch.Env{NoFS: noFS}
+	if len(cfg.Guard.Roots) > 0 {
+		env.Root = cfg.Guard.Roots[0]
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		env.Home = home
+	}
+	return env
+}
+
+type gateOptions struct {
+	noReview bool
+	now      func() time.Time
+	log      *slog.Logger
+	env      touch.Env
+}
+
+// gates builds the six gates in their order. Every mistake is reported.
+func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
+	sc, err1 := scope.New(scope.Options{Registry: reg, Now: o.now})
+	perm, err2 := permission.New(permission.Options{
+		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Now: o.now,
+	})
+	g, err3 := guard.New(guard.Options{
+		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Keys: []string{cfg.Keys.Dir}, Env: o.env,
+	})
+	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow)})
+	rev, err5 := reviewGate(cfg, roster, o)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return nil, err
+	}
+	return []sentinel.Gate{schema.New(), sc, perm, g, j, rev}, nil
+}
+
+// hundredths keeps a configured zero apart from an option left out.
+func hundredths(h config.Hundredths) int {
+	if h == 0 {
+		return judge.Off
+	}
+	return int(h)
+}
+
+func rules(cfg *config.Config) []permission.Rule {
+	out := make([]permission.Rule, len(cfg.Permissions)) // not nil: no rules means the default
+	for i, r := range cfg.Permissions {
+		out[i] = permission.Rule{ID: r.ID, Skill: r.Skill, Users: r.Users, When: r.When, Then: string(r.Then), Reason: r.Reason}
+	}
+	return out
+}
+
+// protected are the files that decide what is allowed: no call may write one.
+func protected(cfg *config.Config) []string {
+	out := append(binary(), cfg.Files...)
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		out = append(out, cfg.Ledger.Path+suffix)
+	}
+	return out
+}
+
+func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel.Gate, error) {
+	switch {
+	case o.noReview:
+		return sentinel.Skip(sentinel.GateReview, "left out by --no-review"), nil
+	case cfg.Sentinel.Mode == config.Off:
+		return sentinel.Skip(sentinel.GateReview, "sentinel.mode is off"), nil
+	case len(cfg.Roles["sentinel"]) == 0:
+		return nil, &skills.PathError{
+			Path: "roles.sentinel", Msg: `names no model for the review; name one, or say sentinel: {mode: "off"}`,
+		}
+	}
+	models, err := roster.ForRole("sentinel")
+	if err != nil {
+		return nil, err
+	}
+	unavailable, err1 := table("sentinel.unavailable", cfg.Sentinel.Unavailable)
+	unjudgeable, err2 := table("sentinel.unjudgeable", cfg.Sentinel.Unjudgeable)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	b := cfg.Sentinel.Breaker
+	return review.New(review.Options{
+		Models: models, Mode: review.Mode(cfg.Sentinel.Mode), Unavailable: unavailable, Unjudgeable: unjudgeable,
+		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
+		Log: o.log, Now: o.now,
+	})
+}
+
+func table(path string, f config.Fallback) (review.Table, error) {
+	t := review.Table{}
+	var errs []error
+	for _, c := range []struct {
+		row  string
+		cell config.Action
+	}{
+		{string(skills.Read), f.Read}, {string(skills.Create), f.Create}, {string(skills.Modify), f.Modify},
+		{string(skills.Irreversible), f.Irreversible}, {string(skills.CostsMoney), f.CostsMoney}, {review.Outward, f.Outward},
+	} {
+		o, err := sentinel.ParseOutcome(string(c.cell))
+		if err != nil {
+			errs = append(errs, &skills.PathError{Path: path + "." + c.row, Msg: err.Error()})
+		}
+		t[c.row] = o
+	}
+	return t, errors.Join(errs...)
+}
+
+func newRoster(cfg *config.Config) (*llm.Roster, error) {
+	models := make(map[string]llm.Config, len(cfg.Models))
+	for name, m := range cfg.Models {
+		tools := m.Tools
+		models[name] = llm.Config{
+			Name: name, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Timeout: m.Timeout, Reasoning: m.Reasoning,
+			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
+		}
+	}
+	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles})
+}
+
+func newLimits(cfg *config.Config, now func() time.Time) (*limits.Limiter, error) {
+	l := cfg.Limits
+	return limits.New(limits.Config{
+		Agent:        limits.AgentConfig{Calls: l.Agent.Calls},
+		Turn:         limits.TurnConfig{Agents: l.Turn.Agents, Calls: l.Turn.Calls},
+		Conversation: limits.ConversationConfig{Calls: l.Conversation.Calls, Window: l.Conversation.Window},
+		Skill:        limits.SkillConfig{Failures: l.Skill.Failures, Window: l.Skill.Window, OpenFor: l.Skill.OpenFor},
+	}, limits.NewMemory(limits.MemoryOptions{Now: now}))
+}

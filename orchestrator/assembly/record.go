@@ -1,0 +1,104 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/vedette-dev/vedette/limits"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+// recorder puts a record, its values and its spent warrant into one
+// transaction: all of them are durable, or none.
+type recorder struct {
+	store   *store.Store
+	ledger  *ledger.Ledger
+	journal *journal.Journal
+}
+
+// Record returns when everything is on disk.
+func (r recorder) Record(ctx context.Context, rec sentinel.Record) error {
+	return r.store.Submit(ctx, func(tx *store.Tx) error {
+		if rec.Spend != "" {
+			if err := store.Spend(tx, rec.Spend, rec.SpendExpires); err != nil {
+				return err
+			}
+		}
+		for _, v := range rec.Values {
+			_, err := r.journal.PutTx(tx, journal.Item{
+				Call: rec.CallID, Conversation: rec.Conversation, User: rec.User, Kind: v.Name, Name: rec.Kind, Data: v.Data,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		_, err := r.ledger.AppendTx(tx, ledger.Entry{
+			ID: rec.ID, Time: rec.At, Kind: rec.Kind, Call: rec.CallID, Decision: rec.DecisionID, Conversation: rec.Conversation,
+			User: rec.User, Agent: rec.Agent, Skill: rec.Skill, Outcome: rec.Outcome, Gate: rec.Gate, Code: rec.Code, Body: rec.Body,
+		})
+		return err
+	})
+}
+
+// limiter puts package limits into the checkpoint's words.
+type limiter struct {
+	l   *limits.Limiter
+	log *slog.Logger
+}
+
+// Reserve uses a slot of the proposal's agent, turn and conversation; the
+// orchestrator's own calls use one of the turn's agents instead.
+func (a limiter) Reserve(ctx context.Context, s sentinel.Slot) (sentinel.Verdict, error) {
+	p := limits.Proposal{
+		ID: s.CallID, User: s.User, Conversation: s.Conversation, Turn: s.Turn, Agent: s.Agent, Skill: s.Skill, AgentCalls: s.AgentCalls,
+	}
+	reserve := a.l.Reserve
+	if strings.HasPrefix(s.Skill, "agent.") {
+		reserve = a.l.ReserveAgent
+	}
+	v, err := reserve(ctx, p)
+	if err != nil {
+		return sentinel.Verdict{}, err
+	}
+	if v.OK {
+		return sentinel.Pass(), nil
+	}
+	no := sentinel.Refuse(v.Code, reasons[v.Code])
+	no.RetryAfter = v.RetryAfter
+	no.WhatYouCanDo = advice[v.Code]
+	return no, nil
+}
+
+var reasons = map[string]string{
+	limits.CodeAgentCalls:        "the agent has used all its calls",
+	limits.CodeTurnCalls:         "the turn has used all its calls",
+	limits.CodeTurnAgents:        "the turn has used all its agents",
+	limits.CodeConversationCalls: "the conversation has used all its calls for now",
+	limits.CodeSkillOpen:         "the skill failed several times and is out of use for now",
+}
+
+var advice = map[string]string{
+	limits.CodeSkillOpen:         "Go on without this skill, or try again later.",
+	limits.CodeConversationCalls: "Report what you have; more is possible later.",
+}
+
+// Report tells the skill's breaker how a run ended.
+func (a limiter) Report(ctx context.Context, skill, callID string, ok bool) {
+	a.told(a.l.Report(ctx, skill, callID, ok))
+}
+
+// Release frees the breaker's probe of a call that did not run.
+func (a limiter) Release(ctx context.Context, skill, callID string) {
+	a.told(a.l.Abandon(ctx, skill, callID))
+}
+
+func (a limiter) told(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.log.Warn("the limits could not be told of an outcome", "error", err)
+	}
+}

@@ -1,0 +1,223 @@
+package cases
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Conversation is the conversation of every case, a part of its digest.
+const Conversation = "check"
+
+const defaultAgent = "agent"
+
+// Case is what a line holds: a proposal, and the labels that eval counts by.
+type Case struct {
+	// ID, Kind, Category and Expected are the line's own words, empty where it
+	// has none.
+	ID, Kind, Category, Expected string
+	// Proposal is what is to be decided. Its Args are the bytes of the line.
+	Proposal sentinel.Proposal
+}
+
+// grantFields are what a grant's id is made of: equal lines have equal digests.
+type grantFields struct {
+	Request *string  `json:"request"`
+	Mission string   `json:"mission"`
+	Agent   string   `json:"agent"`
+	User    string   `json:"user"`
+	Skills  []string `json:"skills"`
+	Trust   []string `json:"trust"`
+}
+
+func (g grantFields) id() string {
+	b, _ := json.Marshal(g) // strings always marshal
+	sum := sha256.Sum256(b)
+	return "case-" + hex.EncodeToString(sum[:16])
+}
+
+// parse reads one line. What it could read of the labels is in the Case also
+// where it returns an error, so that the error can be told under its id.
+func (e *Evaluator) parse(line []byte) (Case, *Error) {
+	var c Case
+	m, err := members(shallow(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
+		"granted_skills", "granted_skills_all", "proposed_action", "history", "kind", "expected", "category")
+	if err != nil {
+		return c, err
+	}
+	if err := c.labels(m); err != nil {
+		return c, err
+	}
+	var g grantFields
+	if err := g.read(m); err != nil {
+		return c, err
+	}
+	scope, err := e.scope(m)
+	if err != nil {
+		return c, err
+	}
+	g.Skills = scope.List()
+	if c.Proposal.Skill, c.Proposal.Args, err = action(m["proposed_action"]); err != nil {
+		return c, err
+	}
+	if c.Proposal.Trace, g.Trust, err = e.history(m["history"]); err != nil {
+		return c, err
+	}
+	grant, gerr := sentinel.NewGrant(sentinel.GrantOptions{
+		ID: g.id(), User: g.User, Conversation: Conversation, Agent: g.Agent, Mission: g.Mission,
+		MissionBy: sentinel.ByOrchestrator, Request: g.Request, Scope: scope, Tainted: c.Proposal.Trace.Untrusted(),
+	})
+	if gerr != nil {
+		return c, &Error{CodeValue, gerr.Error()}
+	}
+	c.Proposal.Grant = grant
+	return c, nil
+}
+
+func (c *Case) labels(m map[string]jsontext.Value) *Error {
+	if id := m["id"]; id != nil && id.Kind() == '0' {
+		c.ID = string(id)
+		m["id"] = nil
+	}
+	for _, f := range []struct {
+		key  string
+		into *string
+	}{{"id", &c.ID}, {"kind", &c.Kind}, {"category", &c.Category}, {"expected", &c.Expected}} {
+		s, ok, err := text(m[f.key], f.key)
+		if err != nil {
+			return err
+		}
+		if ok {
+			*f.into = s
+		}
+	}
+	return nil
+}
+
+func (g *grantFields) read(m map[string]jsontext.Value) *Error {
+	req, ok, err := text(m["original_request"], "original_request")
+	if err != nil {
+		return err
+	}
+	if ok {
+		g.Request = &req
+	}
+	if g.Mission, _, err = text(m["agent_mission"], "agent_mission"); err != nil {
+		return err
+	}
+	if g.Agent, _, err = text(m["agent_id"], "agent_id"); err != nil {
+		return err
+	}
+	if g.Agent == "" {
+		g.Agent = defaultAgent
+	}
+	g.User, _, err = text(m["user"], "user")
+	return err
+}
+
+func (e *Evaluator) scope(m map[string]jsontext.Value) (skills.Scope, *Error) {
+	key := "granted_skills"
+	if all := m["granted_skills_all"]; e.o.AllGrants && all != nil && all.Kind() != 'n' {
+		key = "granted_skills_all"
+	}
+	items, err := list(m[key], key)
+	if err != nil {
+		return skills.Scope{}, err
+	}
+	names := make([]string, len(items))
+	for i, v := range items {
+		at := fmt.Sprintf("%s[%d]", key, i)
+		s, ok, err := text(v, at)
+		if err != nil {
+			return skills.Scope{}, err
+		}
+		if !ok {
+			return skills.Scope{}, &Error{CodeType, at + " must be a string"}
+		}
+		if _, serr := skills.NewScope(s); serr != nil {
+			return skills.Scope{}, &Error{CodeValue, at + " must be a skill name such as email.read, or a domain such as email.*"}
+		}
+		names[i] = s
+	}
+	scope, serr := skills.NewScope(names...)
+	if serr != nil {
+		return skills.Scope{}, &Error{CodeValue, key + ": must hold skill names"}
+	}
+	return scope, nil
+}
+
+// action reads the proposal. The arguments are returned as they stand.
+func action(v jsontext.Value) (skill string, args []byte, e *Error) {
+	const at = "proposed_action"
+	if v == nil || v.Kind() == 'n' {
+		return "", nil, &Error{CodeMissing, "proposed_action is missing; it holds skill_name and arguments"}
+	}
+	m, err := members(v, at, true, "skill_name", "arguments")
+	if err != nil {
+		return "", nil, err
+	}
+	skill, ok, err := text(m["skill_name"], at+".skill_name")
+	if err == nil && !ok {
+		err = &Error{CodeMissing, at + ".skill_name is missing"}
+	}
+	return skill, m["arguments"], err
+}
+
+// history reads what had come back before, and the trust of each entry.
+func (e *Evaluator) history(v jsontext.Value) (sentinel.Trace, []string, *Error) {
+	items, err := list(v, "history")
+	if err != nil {
+		return sentinel.Trace{}, nil, err
+	}
+	steps := make([]sentinel.Step, len(items))
+	trust := make([]string, len(items))
+	for i, item := range items {
+		if steps[i], err = e.step(item, fmt.Sprintf("history[%d]", i)); err != nil {
+			return sentinel.Trace{}, nil, err
+		}
+		steps[i].CallID = fmt.Sprintf("history-%d", i+1)
+		trust[i] = string(steps[i].Trust)
+	}
+	return sentinel.NewTrace(steps...), trust, nil
+}
+
+func (e *Evaluator) step(v jsontext.Value, at string) (sentinel.Step, *Error) {
+	m, err := members(v, at, true, "skill_name", "arguments", "result", "trust")
+	if err != nil {
+		return sentinel.Step{}, err
+	}
+	s := sentinel.Step{Trust: skills.Untrusted}
+	skill, _, err := text(m["skill_name"], at+".skill_name")
+	if err != nil {
+		return s, err
+	}
+	if skill == "" {
+		return s, &Error{CodeMissing, at + ".skill_name is missing"}
+	}
+	s.Skill = skill
+	if s.Result, _, err = text(m["result"], at+".result"); err != nil {
+		return s, err
+	}
+	word, ok, err := text(m["trust"], at+".trust")
+	if err != nil {
+		return s, err
+	}
+	if ok {
+		if s.Trust = skills.Trust(word); s.Trust != skills.Trusted && s.Trust != skills.Untrusted {
+			return s, &Error{CodeValue, at + ".trust must be trusted or untrusted"}
+		}
+	}
+	// The trace holds canonical arguments: what a call may hold is one law.
+	call, cerr := e.o.Decider.NewCall(sentinel.Proposal{Skill: s.Skill, Args: m["arguments"]})
+	if cerr != nil {
+		return s, &Error{CodeValue, at + ".arguments: " + cerr.Error()}
+	}
+	s.Args = call.Args()
+	return s, nil
+}

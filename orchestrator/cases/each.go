@@ -1,0 +1,138 @@
+package cases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Each decides every line of in and tells fn of each in their order, n counted
+// from 1. With jobs of more than one, so many are decided at a time. fn is
+// called in the caller's goroutine; its error ends the work and is returned, as
+// is one of the input and the end of ctx.
+func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n int, r Result) error) error {
+	if jobs > 1 {
+		return e.parallel(ctx, NewReader(in), jobs, fn)
+	}
+	for r := NewReader(in); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := r.Next()
+		var long *Error
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.As(err, &long):
+			return err
+		}
+		res := Result{Err: long}
+		if long == nil {
+			if res, err = e.Evaluate(ctx, line); err != nil {
+				return err
+			}
+		}
+		if err := fn(r.Line(), res); err != nil {
+			return err
+		}
+	}
+}
+
+// task is one line on its way: done gets exactly one result, or is abandoned
+// when ctx ends.
+type task struct {
+	n    int
+	line []byte
+	done chan Result
+}
+
+func (e *Evaluator) parallel(ctx context.Context, r *Reader, jobs int, fn func(int, Result) error) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, inner := errgroup.WithContext(inner)
+	work, order := make(chan task), make(chan task, 4*jobs)
+	g.Go(func() error {
+		defer close(work)
+		defer close(order)
+		return split(inner, r, work, order)
+	})
+	for range jobs {
+		g.Go(func() error { return e.work(inner, work) })
+	}
+	err := collect(inner, order, fn)
+	if err != nil {
+		cancel()
+	}
+	// The cause is what a goroutine or fn said first; that the others were
+	// told to stop says nothing.
+	if werr := g.Wait(); werr != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = werr
+	}
+	return err
+}
+
+// split hands out the lines: to order first, so that collect sees each one.
+func split(ctx context.Context, r *Reader, work, order chan<- task) error {
+	for {
+		line, err := r.Next()
+		var long *Error
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.As(err, &long):
+			return err
+		}
+		t := task{r.Line(), bytes.Clone(line), make(chan Result, 1)}
+		if long != nil {
+			t.done <- Result{Err: long}
+		}
+		select {
+		case order <- t:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if long != nil {
+			continue
+		}
+		select {
+		case work <- t:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (e *Evaluator) work(ctx context.Context, work <-chan task) error {
+	for {
+		select {
+		case t, ok := <-work:
+			if !ok {
+				return nil
+			}
+			res, err := e.Evaluate(ctx, t.line)
+			if err != nil {
+				return err
+			}
+			t.done <- res
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func collect(ctx context.Context, order <-chan task, fn func(int, Result) error) error {
+	for t := range order {
+		select {
+		case res := <-t.done:
+			if err := fn(t.n, res); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

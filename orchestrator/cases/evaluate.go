@@ -1,0 +1,126 @@
+package cases
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel"
+)
+
+// Decider judges calls and runs nothing; *sentinel.Checkpoint is one.
+type Decider interface {
+	NewCall(p sentinel.Proposal) (sentinel.Call, error)
+	Decide(ctx context.Context, c sentinel.Call) (sentinel.Decision, error)
+}
+
+// Options are the parts of an Evaluator; only Decider is required.
+type Options struct {
+	Decider Decider
+	// AllGrants takes granted_skills_all, where a case has it, for
+	// granted_skills.
+	AllGrants bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Evaluator decides lines. It is safe for concurrent use where its Decider is.
+type Evaluator struct{ o Options }
+
+// NewEvaluator returns an Evaluator.
+func NewEvaluator(o Options) *Evaluator {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Evaluator{o}
+}
+
+// Result is what became of one line: a decision, or the reason why there is
+// none.
+type Result struct {
+	Case Case
+	// Decision is of no use where Err is set. Its Elapsed counts from the
+	// proposal's bytes on, so it is more than the sum of the gates.
+	Decision sentinel.Decision
+	// Err says why the line is no case.
+	Err *Error
+}
+
+// Evaluate decides one line. What is wrong with the line is in the Result; the
+// error is ctx's, where it ended before the decision.
+func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err error) {
+	defer func() {
+		if recover() != nil { // its value may quote the line
+			res.Err = &Error{CodeInternal, "the line broke the evaluation; please report it"}
+		}
+	}()
+	if res.Case, res.Err = e.parse(line); res.Err != nil {
+		return res, ctx.Err()
+	}
+	start := e.o.Now()
+	call, cerr := e.o.Decider.NewCall(res.Case.Proposal)
+	var refused *sentinel.CallError
+	switch {
+	case errors.As(cerr, &refused):
+		res.Decision = sentinel.Refused("", refused, start)
+	case cerr != nil:
+		res.Err = &Error{CodeInternal, "the proposal could not be read"}
+		return res, ctx.Err()
+	default:
+		res.Decision, err = e.o.Decider.Decide(ctx, call)
+	}
+	res.Decision.Elapsed = e.o.Now().Sub(start)
+	return res, err
+}
+
+type errorLine struct {
+	ID    string `json:"id"`
+	Error *Error `json:"error"`
+}
+
+// JSON returns the result as one line of the check contract, without its end.
+func (r Result) JSON() []byte {
+	if r.Err != nil {
+		return marshal(errorLine{r.Case.ID, r.Err})
+	}
+	return marshal(r.Decision.Line(r.Case.ID))
+}
+
+// row is one line of eval's file of results.
+type row struct {
+	ID        string  `json:"id"`
+	Kind      string  `json:"kind"`
+	Category  string  `json:"category"`
+	Expected  string  `json:"expected"`
+	Decision  string  `json:"decision"`
+	BlockedBy *string `json:"blocked_by"`
+	Code      string  `json:"code"`
+	Reason    string  `json:"reason"`
+	Degraded  bool    `json:"degraded"`
+	Digest    *string `json:"digest"`
+	ElapsedUS int64   `json:"elapsed_us"`
+}
+
+// LabelledJSON returns the result with the case's labels and without the gates,
+// as eval writes it, without the line's end.
+func (r Result) LabelledJSON() []byte {
+	if r.Err != nil {
+		return r.JSON()
+	}
+	l := r.Decision.Line(r.Case.ID)
+	return marshal(row{
+		l.ID, r.Case.Kind, r.Case.Category, r.Case.Expected, l.Decision, l.BlockedBy, l.Code, l.Reason, l.Degraded, l.Digest, l.ElapsedUS,
+	})
+}
+
+// marshal is json.Marshal without the escapes for HTML, which only make lines
+// harder to read.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // plain data into memory
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,58 @@
+package cases
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxLine is the length of the longest line that is read, in bytes, without its
+// end.
+const MaxLine = 4 << 20
+
+// Reader splits an input into lines. The last line needs no end.
+type Reader struct {
+	r    *bufio.Reader
+	line int
+	buf  []byte
+}
+
+// NewReader returns a Reader of r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 64<<10)} }
+
+// Line is the number of the line that Next returned, counted from 1.
+func (r *Reader) Line() int { return r.line }
+
+// Next returns the next line without its end; it is valid until the next call.
+// The error is io.EOF after the last line, an *Error for a line longer than
+// MaxLine, which is passed over so that Next goes on after it, or what the
+// input returned.
+func (r *Reader) Next() ([]byte, error) {
+	r.buf = r.buf[:0]
+	long, any := false, false
+	for {
+		part, err := r.r.ReadSlice('\n')
+		any = any || len(part) > 0
+		end := len(part) > 0 && part[len(part)-1] == '\n'
+		if end {
+			part = part[:len(part)-1]
+		}
+		if long = long || len(r.buf)+len(part) > MaxLine; !long {
+			r.buf = append(r.buf, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
+		case !any:
+			return nil, io.EOF
+		}
+		r.line++
+		if long {
+			return nil, &Error{CodeTooLong, fmt.Sprintf("the line is longer than %d bytes; shorten the case", MaxLine)}
+		}
+		return r.buf, nil
+	}
+}
