@@ -1,0 +1,159 @@
+package config
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// orchestratorCalls are the calls that the orchestrator makes itself. They
+// pass the same rules as skills, so rules may name them.
+var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend"}
+
+// check does what no single value shows: references, rules, paths.
+func (l *loader) check() {
+	for name, m := range l.cfg.Models {
+		m.Name = name
+		l.cfg.Models[name] = m
+	}
+	l.checkRoles()
+	l.checkRules()
+	l.checkListen()
+	l.resolvePaths()
+	l.checkRoots()
+}
+
+func (l *loader) checkRoles() {
+	roles := l.get("roles")
+	if roles == nil || roles.kind != mappingNode {
+		return
+	}
+	if models := l.get("models"); models != nil && models.kind != mappingNode {
+		return // reported, and which models there are isn't known
+	}
+	known := slices.Sorted(maps.Keys(l.cfg.Models))
+	for i := range roles.entries {
+		e := &roles.entries[i]
+		if _, known := l.cfg.Roles[e.key]; !known {
+			continue // the role itself isn't known
+		}
+		list := []*node{e.val}
+		if e.val.kind == listNode {
+			list = e.val.items
+		}
+		for _, n := range list {
+			if n.kind != scalarNode || n.bad || n.scalarKind() != textScalar || n.text == "" || indexOf(known, n.text) >= 0 {
+				continue
+			}
+			if n.outside {
+				l.out.add(n.pos, "roles.%s names a model that isn't under models", e.key)
+				continue
+			}
+			l.out.add(n.pos, "roles.%s: %s", e.key, unknown("model", n.text, known))
+		}
+	}
+}
+
+func (l *loader) checkRules() {
+	list := l.get("permissions")
+	if list == nil || list.kind != listNode {
+		return
+	}
+	known := append(slices.Collect(maps.Keys(l.names)), orchestratorCalls...)
+	known = append(known, l.opts.KnownSkills...)
+	slices.Sort(known)
+	ids := map[string]Position{}
+	for i := range l.cfg.Permissions {
+		r, n := &l.cfg.Permissions[i], list.items[i]
+		r.Pos = n.pos
+		if r.ID == "" {
+			r.ID = "rule-" + strconv.Itoa(i+1)
+		}
+		at := n.pos
+		if id := n.get("id"); id != nil {
+			at = id.pos
+		}
+		if first, twice := ids[r.ID]; twice {
+			l.out.add(at, "permissions[%d]: another rule has the id %q already, at %s", i, r.ID, first)
+		}
+		ids[r.ID] = at
+		if r.Skill != "" {
+			l.checkPattern(n.get("skill"), known)
+		}
+		l.checkUsers(n.get("users"))
+	}
+}
+
+// checkPattern refuses a rule that no skill can meet.
+func (l *loader) checkPattern(n *node, known []string) {
+	pat := n.text
+	domain, isDomain := strings.CutSuffix(pat, ".*")
+	switch {
+	case pat == "*":
+		return
+	case isDomain && skills.ValidName(domain+".x"):
+	case !skills.ValidName(pat):
+		l.out.add(n.pos, "skill must be a skill's name such as email.send, a domain such as email.*, or *; not %s", l.shown(n))
+		return
+	}
+	if l.broken {
+		return // a file that couldn't be read may have it
+	}
+	if !isDomain && !slices.Contains(known, pat) {
+		l.out.add(n.pos, "%s", l.hideUnknown(n, "skill", pat, known))
+	}
+	if isDomain && !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, domain+".") }) {
+		domains := map[string]bool{}
+		for _, k := range known {
+			domains[k[:strings.LastIndexByte(k, '.')]+".*"] = true
+		}
+		l.out.add(n.pos, "the rule can match nothing: %s", l.hideUnknown(n, "domain", pat, slices.Sorted(maps.Keys(domains))))
+	}
+}
+
+func (l *loader) hideUnknown(n *node, what, got string, known []string) string {
+	if n.outside {
+		return "unknown " + what + " given by the environment"
+	}
+	return unknown(what, got, known)
+}
+
+func (l *loader) checkUsers(n *node) {
+	if n == nil || n.kind != listNode {
+		return
+	}
+	for _, u := range n.items {
+		if u.kind == scalarNode && !u.bad && !doublestar.ValidatePattern(u.text) {
+			l.out.add(u.pos, "users: %s is not a valid glob pattern", l.shown(u))
+		}
+	}
+}
+
+func (l *loader) checkListen() {
+	n := l.section("server", "listen")
+	if n == nil || n.bad || n.kind != scalarNode || l.cfg.Server.Listen != n.text {
+		return
+	}
+	_, port, err := net.SplitHostPort(n.text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		l.out.add(n.pos, "server.listen must be host:port such as 127.0.0.1:8420%s", notA(n))
+	}
+}
+
+// section returns the value at two keys, nil where it isn't written.
+func (l *loader) section(a, b string) *node {
+	n := l.get(a)
+	if n == nil || n.kind != mappingNode {
+		return nil
+	}
+	return n.get(b)
+}

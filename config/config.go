@@ -1,0 +1,278 @@
+package config
+
+import (
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Config is a whole configuration, checked and with its defaults filled in. It
+// is made by Load, Parse or Default and must not be changed afterwards.
+type Config struct {
+	// Version is the version of the format: 1.
+	Version int `yaml:"version" cfg:"required,min=1,max=1" jsonschema_description:"Version of the format: 1."`
+	// Models are the chat models by name.
+	Models map[string]Model `yaml:"models" cfg:"key=name" jsonschema_description:"Chat models by name."`
+	// Roles say which model does what, the first that answers: "orchestrator",
+	// "agent", "sentinel". A role that isn't named has no model.
+	Roles map[string][]string `yaml:"roles" cfg:"single,key=orchestrator|agent|sentinel" jsonschema_description:"Which model does what; a list is a fallback chain."`
+	// SkillFiles says where skills are read from.
+	SkillFiles SkillFiles `yaml:"skills" jsonschema_description:"Where skills are read from."`
+	// PermissionsDefault is what the rules say of a call that none matches.
+	PermissionsDefault Action `yaml:"permissions_default" cfg:"enum=allow|deny" jsonschema_description:"What the rules say of a call that none of them matches (default allow: scope stays deny-by-default)."`
+	// Permissions are the rules, in the order written; the most restrictive
+	// match wins.
+	Permissions []Rule `yaml:"permissions" jsonschema_description:"Rules that lower what a call may do. The most restrictive match wins."`
+	// Guard adds to the built-in guard.
+	Guard Guard `yaml:"guard" jsonschema_description:"Adds to the built-in guard, never removes."`
+	// Judge holds the thresholds of the graded judge.
+	Judge Judge `yaml:"judge" jsonschema_description:"Thresholds of the graded judge."`
+	// Sentinel shapes the model review.
+	Sentinel Sentinel `yaml:"sentinel" jsonschema_description:"The model review."`
+	// Limits are the budgets and the breaker of skills.
+	Limits Limits `yaml:"limits" jsonschema_description:"Budgets, and the breaker that every skill has."`
+	// Approvals says how people are asked.
+	Approvals Approvals `yaml:"approvals" jsonschema_description:"How people are asked."`
+	// Ledger is the database of decisions.
+	Ledger Ledger `yaml:"ledger" jsonschema_description:"The database of decisions."`
+	// Journal is where values live.
+	Journal Journal `yaml:"journal" jsonschema_description:"Where arguments, results and messages live, sealed."`
+	// Keys is where the keys live.
+	Keys Keys `yaml:"keys" jsonschema_description:"Where keys live."`
+	// Server is the HTTP server.
+	Server Server `yaml:"server" jsonschema_description:"The HTTP server."`
+
+	// Skills are the skills of all included files, in the order of the files.
+	Skills []LoadedSkill `yaml:"-" json:"-"`
+	// File is the name of the configuration as it was given; empty for Default.
+	File string `yaml:"-" json:"-"`
+	// Files are the absolute paths of every file that was read from disk, the
+	// configuration first. The guard protects them.
+	Files []string `yaml:"-" json:"-"`
+
+	where *index
+}
+
+// Position is a place in a file. Lines and columns count from 1, columns in
+// characters. The zero Position is nowhere: the value is a default.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// LoadedSkill is a skill and the place of its declaration.
+type LoadedSkill struct {
+	Skill *skills.Skill
+	Pos   Position
+	// Text is the body of a SKILL.md: untrusted words of whoever wrote it. A
+	// skill from a SKILL.md has no way to run and is irreversible. Empty for
+	// skills declared in YAML.
+	Text string
+}
+
+// Model is a chat model and how it is reached. Printing or logging a Model
+// shows neither its key nor a password in its address.
+type Model struct {
+	// Name is the key under models.
+	Name string `yaml:"-" json:"-"`
+	// Model is what the server calls it.
+	Model string `yaml:"model" cfg:"required" jsonschema_description:"What the server calls the model."`
+	// BaseURL is the address before "/chat/completions".
+	BaseURL string `yaml:"base_url" cfg:"required" jsonschema_description:"The address before /chat/completions."`
+	// APIKey is sent as a bearer token; empty sends none.
+	APIKey Secret `yaml:"api_key" cfg:"empty" jsonschema_description:"Sent as a bearer token. Take it from the environment: ${NAME:-}."`
+	// Timeout bounds one request, from the connection to the last byte.
+	Timeout time.Duration `yaml:"timeout" cfg:"min=100ms,max=1h" jsonschema_description:"Bounds one request (default 60s)."`
+	// Reasoning marks a model that reasons before it answers.
+	Reasoning bool `yaml:"reasoning" jsonschema_description:"The model reasons before it answers: effort is sent to it, temperature isn't."`
+	// Effort is the reasoning effort; empty is the lowest that the model
+	// takes, "omit" sends none.
+	Effort string `yaml:"effort" cfg:"enum=omit|none|minimal|low|medium|high|xhigh|max" jsonschema_description:"Reasoning effort (default: the lowest that keeps reasoning on)."`
+	// Context is the size of the context window in tokens; 0 is not known.
+	Context int `yaml:"context" cfg:"min=256,max=100000000" jsonschema_description:"Size of the context window in tokens."`
+	// Tools says whether the model takes tools.
+	Tools bool `yaml:"tools" jsonschema_description:"Whether the model takes tools (default true)."`
+	// JSONSchema says whether the server holds answers to a strict schema.
+	JSONSchema bool `yaml:"json_schema" jsonschema_description:"Whether the server can hold an answer to a strict JSON Schema (default true)."`
+	// LegacyMaxTokens sends max_tokens to servers that know no
+	// max_completion_tokens.
+	LegacyMaxTokens bool `yaml:"legacy_max_tokens" jsonschema_description:"Send max_tokens in place of max_completion_tokens (default false)."`
+	// MaxResponse bounds the answer's body in bytes.
+	MaxResponse int `yaml:"max_response" cfg:"min=1024,max=1073741824" jsonschema_description:"Bounds the answer's body in bytes (default 8 MiB)."`
+}
+
+// SkillFiles says where skills are read from.
+type SkillFiles struct {
+	// Include are glob patterns relative to the configuration's folder; **
+	// crosses folders.
+	Include []string `yaml:"include" jsonschema_description:"Glob patterns relative to this file's folder; ** crosses folders. Each must match a file."`
+}
+
+// Action is what a rule or a table cell says. Its zero value is none of them
+// and must be read as a denial.
+type Action string
+
+// The actions, from the most to the least restrictive.
+const (
+	Deny  Action = "deny"
+	Defer Action = "defer"
+	Ask   Action = "ask"
+	Allow Action = "allow"
+)
+
+// Rule is one permission rule. It matches a call when its skill, one of its
+// users and its condition do.
+type Rule struct {
+	// ID names the rule in records; "rule-N", counted from 1, where none is given.
+	ID string `yaml:"id" cfg:"pattern=id" jsonschema_description:"Names the rule in records (default rule-N)."`
+	// Skill is a skill's name, "domain.*" or "*".
+	Skill string `yaml:"skill" cfg:"required" jsonschema_description:"A skill's name, domain.* or *."`
+	// Users are globs of user ids; none means every user.
+	Users []string `yaml:"users" cfg:"nonempty" jsonschema_description:"Globs of user ids (default: every user)."`
+	// When is a CEL condition; empty is always true. It isn't compiled here.
+	When string `yaml:"when" jsonschema_description:"CEL condition over the call; an error in it denies."`
+	// Then is deny, ask or allow.
+	Then Action `yaml:"then" cfg:"required,enum=allow|ask|deny" jsonschema_description:"What a match makes of the call."`
+	// Reason is shown to people.
+	Reason string `yaml:"reason" jsonschema_description:"Shown to approvers and reviewers."`
+	// Pos is where the rule stands.
+	Pos Position `yaml:"-" json:"-"`
+}
+
+// Guard adds to the built-in guard.
+type Guard struct {
+	// Roots are the absolute folders that path arguments must lie in; relative
+	// paths in calls resolve against the first.
+	Roots []string `yaml:"roots" jsonschema_description:"Folders that path arguments must lie in."`
+	// ForbidPaths are glob patterns of paths that no call may touch, with "/"
+	// as separator: absolute, or starting with ** or ~.
+	ForbidPaths []string `yaml:"forbid_paths" jsonschema_description:"Glob patterns of paths that no call may touch; one without / matches in every folder."`
+}
+
+// Hundredths is a number from 0 to 1, kept exactly: 0.30 is 30.
+type Hundredths int
+
+// Judge holds the thresholds of the graded judge.
+type Judge struct {
+	// Threshold is the score below which a call is denied.
+	Threshold Hundredths `yaml:"threshold" jsonschema_description:"Calls that score below are denied (default 0.30)."`
+	// AskBelow is the score below which a person is asked; where it is not
+	// above Threshold the judge never asks.
+	AskBelow Hundredths `yaml:"ask_below" jsonschema_description:"Calls that score below are asked about (default 0.50)."`
+}
+
+// Mode says what the review's answers do.
+type Mode string
+
+// The modes of the review.
+const (
+	Enforce Mode = "enforce" // its answers count
+	Shadow  Mode = "shadow"  // its answers are recorded and not applied
+	Off     Mode = "off"     // it doesn't run
+)
+
+// Sentinel shapes the model review.
+type Sentinel struct {
+	// Mode is enforce, shadow or off.
+	Mode Mode `yaml:"mode" cfg:"enum=enforce|shadow|off" jsonschema_description:"Whether the review's answers count, are only recorded, or it doesn't run (default enforce)."`
+	// Breaker stops asking a model that doesn't answer.
+	Breaker Breaker `yaml:"breaker" jsonschema_description:"Stops asking a model that doesn't answer."`
+	// CacheTTL is how long an answer may be used again; 0 is never.
+	CacheTTL time.Duration `yaml:"cache_ttl" cfg:"min=0s,max=24h" jsonschema_description:"How long an answer may be used again (default 5m, 0s never)."`
+	// Timeout bounds one review, all its models together.
+	Timeout time.Duration `yaml:"timeout" cfg:"min=100ms,max=10m" jsonschema_description:"Bounds one review, all its models together (default 30s)."`
+	// Unavailable is what happens while no model can be reached.
+	Unavailable Fallback `yaml:"unavailable" jsonschema_description:"What happens while no model can be reached."`
+	// Unjudgeable is what happens where a model answered and did not judge.
+	Unjudgeable Fallback `yaml:"unjudgeable" jsonschema_description:"What happens where a model answered and did not judge."`
+}
+
+// Breaker shapes a circuit breaker: Failures within Window open it for OpenFor.
+type Breaker struct {
+	Failures int           `yaml:"failures" cfg:"min=1,max=1000" jsonschema_description:"Failures within the window that open the breaker."`
+	Window   time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a failure counts."`
+	OpenFor  time.Duration `yaml:"open_for" cfg:"min=100ms,max=24h" jsonschema_description:"How long an open breaker refuses before it lets a probe through."`
+}
+
+// Fallback says, by the effect of a call, what happens when the review can't
+// judge it. Outward holds for a call that reaches others, whatever its effect;
+// the most restrictive of it and the effect's own cell counts.
+type Fallback struct {
+	Read         Action `yaml:"read" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that only read."`
+	Create       Action `yaml:"create" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that create."`
+	Modify       Action `yaml:"modify" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that change."`
+	Irreversible Action `yaml:"irreversible" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that can't be undone."`
+	CostsMoney   Action `yaml:"costs_money" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that cost money."`
+	Outward      Action `yaml:"outward" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that reach others."`
+}
+
+// Limits are the budgets of all levels, and the breaker that every skill has.
+type Limits struct {
+	Agent        AgentLimits        `yaml:"agent" jsonschema_description:"One agent over its life."`
+	Turn         TurnLimits         `yaml:"turn" jsonschema_description:"One turn of the conversation, all its agents together."`
+	Conversation ConversationLimits `yaml:"conversation" jsonschema_description:"A conversation over a sliding window."`
+	Skill        Breaker            `yaml:"skill" jsonschema_description:"The breaker that every skill has."`
+}
+
+// AgentLimits bound one agent over its life.
+type AgentLimits struct {
+	// Calls is what an agent may propose when its dispatch names no number.
+	Calls int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls an agent may propose when its dispatch names no number (default 5)."`
+}
+
+// TurnLimits bound one turn of the conversation.
+type TurnLimits struct {
+	Agents int `yaml:"agents" cfg:"min=1,max=10000" jsonschema_description:"Agents a turn may dispatch (default 8)."`
+	Calls  int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls all agents of a turn may propose (default 30)."`
+}
+
+// ConversationLimits bound a conversation over a sliding window.
+type ConversationLimits struct {
+	Calls  int           `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls that may be proposed within the window (default 50)."`
+	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a call counts (default 5m)."`
+}
+
+// Approvals says how people are asked.
+type Approvals struct {
+	// Timeout is how long a held call waits for a person.
+	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=720h" jsonschema_description:"How long a held call waits for a person (default 5m)."`
+}
+
+// Values says what the ledger holds of argument values.
+type Values string
+
+// The choices of Values.
+const (
+	ValuesKeys Values = "keys" // names that the schema declares, and salted digests
+	ValuesHMAC Values = "hmac" // keyed digests of values as well
+	ValuesFull Values = "full" // the values themselves
+)
+
+// Ledger is the database of decisions.
+type Ledger struct {
+	// Driver is sqlite.
+	Driver string `yaml:"driver" cfg:"enum=sqlite" jsonschema_description:"The database (default sqlite)."`
+	// Path is the absolute path of the database file.
+	Path string `yaml:"path" jsonschema_description:"The database file (default vedette.db in this file's folder)."`
+	// Values says what is held of argument values.
+	Values Values `yaml:"values" cfg:"enum=keys|hmac|full" jsonschema_description:"What is held of argument values (default keys: none)."`
+}
+
+// Journal is where arguments, results and messages live, sealed.
+type Journal struct {
+	// Retention is how long arguments and results are kept after the turn.
+	Retention time.Duration `yaml:"retention" cfg:"min=1m,max=87600h" jsonschema_description:"How long arguments and results are kept after the turn (default 168h)."`
+}
+
+// Keys is where keys live: outside the database, or a copy of it opens all.
+type Keys struct {
+	// Dir is an absolute folder; by default vedette-keys beside the database.
+	Dir string `yaml:"dir" jsonschema_description:"Folder of the keys (default vedette-keys beside the database)."`
+}
+
+// Server is the HTTP server.
+type Server struct {
+	// Listen is host:port. The default is reached from this machine alone.
+	Listen string `yaml:"listen" jsonschema_description:"host:port to listen on (default 127.0.0.1:8420)."`
+}

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Digest identifies the effective policy: everything that can change a
+// decision, defaults included, whatever file or order of keys it came from.
+// Two configurations with the same Digest decide alike. Keys of models and
+// passwords in addresses are left out, and so are places in files; secrets in
+// a skill's run options are in it only as part of the skill's own digest.
+func (c Config) Digest() string {
+	type skillDigest struct{ Name, Digest string }
+	list := make([]skillDigest, len(c.Skills))
+	for i, s := range c.Skills {
+		list[i] = skillDigest{s.Skill.Name(), s.Skill.Digest()}
+	}
+	slices.SortFunc(list, func(a, b skillDigest) int { return strings.Compare(a.Name, b.Name) })
+	rules := slices.Clone(c.Permissions)
+	for i := range rules {
+		rules[i].Pos = Position{}
+	}
+	models := make(map[string]Model, len(c.Models))
+	for name, m := range c.Models {
+		m.APIKey = Secret{}
+		models[name] = m
+	}
+	b, err := json.Marshal(struct {
+		Version            int
+		Models             map[string]Model
+		Roles              map[string][]string
+		Skills             []skillDigest
+		PermissionsDefault Action
+		Permissions        []Rule
+		Guard              Guard
+		Judge              Judge
+		Sentinel           Sentinel
+		Limits             Limits
+		Approvals          Approvals
+		Values             Values
+		Retention          Journal
+	}{c.Version, models, c.Roles, list, c.PermissionsDefault, rules, c.Guard, c.Judge,
+		c.Sentinel, c.Limits, c.Approvals, c.Ledger.Values, c.Journal})
+	if err != nil { // plain data: nothing in it can fail
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

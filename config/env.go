@@ -1,0 +1,103 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// expansion is a value with its ${NAME} references replaced.
+type expansion struct {
+	text    string
+	outside bool     // some of it came from the environment
+	missing []string // names that have no value and no default
+	bad     string   // what is wrong with the syntax, if anything
+}
+
+// expand replaces ${NAME} and ${NAME:-default} in s; $${ stands for ${. As in
+// a shell, a default also replaces an empty value.
+func expand(s string, env func(string) (string, bool)) expansion {
+	var out strings.Builder
+	x := expansion{}
+	for {
+		i := strings.Index(s, "${")
+		if i < 0 {
+			out.WriteString(s)
+			x.text = out.String()
+			return x
+		}
+		if i > 0 && s[i-1] == '$' {
+			out.WriteString(s[:i-1] + "${")
+			s = s[i+2:]
+			continue
+		}
+		out.WriteString(s[:i])
+		s = s[i+2:]
+		end := strings.IndexByte(s, '}')
+		if end < 0 {
+			x.bad = "${ without }; write $${ for the characters themselves"
+			return x
+		}
+		name, def, hasDef := strings.Cut(s[:end], ":-")
+		s = s[end+1:]
+		if !envName(name) || strings.Contains(def, "${") {
+			x.bad = "only ${NAME} and ${NAME:-default} are replaced; write $${ for the characters themselves"
+			return x
+		}
+		v, ok := env(name)
+		switch {
+		case ok && (v != "" || !hasDef):
+			out.WriteString(v)
+			x.outside = true
+		case hasDef:
+			out.WriteString(def)
+		default:
+			x.missing = append(x.missing, name)
+		}
+	}
+}
+
+func envName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || (c|0x20 >= 'a' && c|0x20 <= 'z')
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// scrubber takes values of the environment out of messages, also those of
+// other packages.
+type scrubber struct {
+	env    func(string) (string, bool)
+	seen   map[string]bool // names whose values are in values
+	values []Secret        // the longest first: one may be part of another
+}
+
+// minScrub is the length below which a value is too common a text to be
+// searched for in messages ("1", "true"). Where such a value is itself the
+// mistake, messages leave it out by what its node says.
+const minScrub = 6
+
+// lookup is the environment, remembering every value it gave.
+func (s *scrubber) lookup(name string) (string, bool) {
+	v, ok := s.env(name)
+	if ok && len(v) >= minScrub && !s.seen[name] {
+		s.seen[name] = true
+		s.values = append(s.values, NewSecret(v))
+		if q := strconv.Quote(v); q[1:len(q)-1] != v {
+			s.values = append(s.values, NewSecret(q[1:len(q)-1]))
+		}
+		slices.SortFunc(s.values, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })
+	}
+	return v, ok
+}
+
+func (s *scrubber) clean(msg string) string {
+	for _, v := range s.values {
+		msg = strings.ReplaceAll(msg, v.Reveal(), redacted)
+	}
+	return msg
+}

@@ -1,0 +1,152 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// files is where configuration is read from. Names are as they are shown.
+type files interface {
+	read(name string) ([]byte, error)
+	// glob returns the files that match pattern, relative to the folder of the
+	// file name, sorted.
+	glob(name, pattern string) ([]string, error)
+	// identity is the same for two names of one file.
+	identity(name string) string
+}
+
+// disk reads from the file system of the machine.
+type disk struct{}
+
+func (disk) read(name string) ([]byte, error) {
+	// Asked before it is opened: opening a pipe would wait for a writer.
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxFile+1))
+}
+
+func (disk) glob(name, pattern string) ([]string, error) {
+	dir, pattern := globBase(name, pattern)
+	found, err := doublestar.Glob(os.DirFS(dir), pattern, doublestar.WithFilesOnly())
+	for i, f := range found {
+		found[i] = filepath.Join(dir, filepath.FromSlash(f))
+	}
+	return found, err
+}
+
+// globBase returns the folder that a pattern of the file name starts in, and
+// what of the pattern is below it.
+func globBase(name, pattern string) (dir, rest string) {
+	pattern = path.Clean(filepath.ToSlash(pattern))
+	if filepath.IsAbs(filepath.FromSlash(pattern)) {
+		base, rest := doublestar.SplitPattern(pattern)
+		return filepath.FromSlash(base), rest
+	}
+	dir = filepath.Dir(name)
+	for {
+		below, up := strings.CutPrefix(pattern, "../")
+		if !up {
+			return dir, pattern
+		}
+		dir, pattern = filepath.Join(dir, ".."), below
+	}
+}
+
+func (disk) identity(name string) string { return realPath(name) }
+
+// embedded reads from an fs.FS; nil has no files.
+type embedded struct{ fsys fs.FS }
+
+func (e embedded) read(name string) ([]byte, error) {
+	f, err := e.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxFile+1))
+}
+
+func (e embedded) glob(name, pattern string) ([]string, error) {
+	if e.fsys == nil {
+		return nil, errors.New("there is no file system to include from")
+	}
+	dir := path.Dir(path.Clean(name))
+	pattern = path.Clean(pattern)
+	for {
+		rest, up := strings.CutPrefix(pattern, "../")
+		if !up || dir == "." {
+			break
+		}
+		dir, pattern = path.Dir(dir), rest
+	}
+	if !fs.ValidPath(dir) || strings.HasPrefix(pattern, "../") || path.IsAbs(pattern) {
+		return nil, errors.New("it leads out of the file system that the configuration is in")
+	}
+	sub, err := fs.Sub(e.fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	found, err := doublestar.Glob(sub, pattern, doublestar.WithFilesOnly())
+	for i, f := range found {
+		found[i] = path.Join(dir, f)
+	}
+	return found, err
+}
+
+func (embedded) identity(name string) string { return path.Clean(name) }
+
+// cause is an error of the file system without the path that the message
+// around it names already.
+func cause(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// realPath is the absolute path with its links followed as far as it exists.
+func realPath(p string) string {
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		return filepath.Clean(p)
+	}
+	rest := ""
+	for dir := abs; ; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return abs
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+		dir = parent
+	}
+}
+
+// readFailed puts a failed read into words.
+func readFailed(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "the file does not exist"
+	}
+	return fmt.Sprintf("the file can't be read: %s", cause(err))
+}

@@ -1,0 +1,207 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// placesOK is written to be hard on positions: comments, wide characters, texts
+// over several lines, blank lines, flow within block.
+const placesOK = `# é comment
+version: 1
+
+models:   # é
+  fast:
+    # a comment between
+    model: 'gpt''é'   # x
+    base_url: "https://é/v1"
+    timeout:   20s
+permissions:
+
+  - id: first
+    skill: "*"
+    when: |
+      one
+      two
+
+    then: ask
+  -   skill: '*'
+      reason: a plain text
+        over two lines
+      then: deny
+  - {id: é, skill: "*",
+     users: [a, "b",
+       c], then: allow}
+`
+
+// Pos finds every value where its text is, whatever stands before it.
+func TestPos(t *testing.T) {
+	for name, src := range map[string]string{
+		"lf":   strings.Replace(placesOK, "id: é", "id: e", 1),
+		"crlf": strings.ReplaceAll(strings.Replace(placesOK, "id: é", "id: e", 1), "\n", "\r\n"),
+		"bom":  "\ufeff" + strings.Replace(placesOK, "id: é", "id: e", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := config.Parse("p.yaml", []byte(src), config.Options{})
+			require.NoError(t, err)
+			lines := strings.Split(strings.TrimPrefix(src, "\ufeff"), "\n")
+			for path, want := range map[string]string{
+				"version": "1", "models.fast": "fast:", "models.fast.model": "'gpt", "models.fast.base_url": `"https`,
+				"models.fast.timeout": "20s", "permissions[0].id": "first", "permissions[0].when": "|", "permissions[0].then": "ask",
+				"permissions[1].skill": "'*'", "permissions[1].reason": "a plain", "permissions[1].then": "deny",
+				"permissions[2]": "{id", "permissions[2].users[1]": `"b"`, "permissions[2].users[2]": "c]", "permissions[2].then": "allow",
+			} {
+				at, ok := c.Pos(path)
+				require.True(t, ok, path)
+				line := []rune(lines[at.Line-1])
+				require.True(t, strings.HasPrefix(string(line[at.Column-1:]), want), "%s: %s shows %q", path, at, string(line[at.Column-1:]))
+			}
+			at, ok := c.Pos("models.fast.api_key")
+			require.False(t, ok)
+			require.Equal(t, config.Position{File: "p.yaml", Line: 5, Column: 3}, at)
+		})
+	}
+}
+
+type foreign struct{ path, msg string }
+
+func (f foreign) Error() string         { return "not shown" }
+func (f foreign) ConfigPath() string    { return f.path }
+func (f foreign) ConfigMessage() string { return f.msg }
+
+// Errors of other packages get their place, wrapped and joined as they come;
+// what has no path is kept.
+func TestLocate(t *testing.T) {
+	c := loadGood(t, nil)
+	plain := errors.New("plain")
+	err := c.Locate(errors.Join(
+		foreign{"permissions[2].when", "undeclared reference"},
+		fmt.Errorf("wrapped: %w", &skills.PathError{Path: "permissions[0].when", Msg: "costs too much"}),
+		errors.Join(foreign{config.SkillPath("email.send", "run.http.url"), "is not reachable"}, plain),
+		foreign{"limits.agent.calls.x", "deeper than what is there"},
+		foreign{"models.fast.context", "is missing"},
+		foreign{"nothing.like.it", "is odd"},
+	))
+	var list config.Errors
+	require.ErrorAs(t, err, &list)
+	require.Equal(t, `testdata/good/skills/email.yaml:20:37: skills[email.send].run.http.url: is not reachable
+testdata/good/vedette.yaml:3:1: nothing.like.it: is odd
+testdata/good/vedette.yaml:6:3: models.fast.context: is missing
+testdata/good/vedette.yaml:28:55: permissions[0].when: costs too much
+testdata/good/vedette.yaml:32:11: permissions[2].when: undeclared reference
+testdata/good/vedette.yaml:51:11: limits.agent.calls.x: deeper than what is there`, list.Error())
+	require.ErrorIs(t, err, plain)
+	require.NotContains(t, err.Error(), "not shown")
+
+	err = c.LocateSkill("email.send", foreign{"parameters.properties.to", "is odd"})
+	require.EqualError(t, err, "testdata/good/skills/email.yaml:13:9: skills[email.send].parameters.properties.to: is odd")
+	require.EqualError(t, c.LocateSkill("tasks.delete", foreign{"", "can't run"}), "testdata/good/skills/tasks.yaml:1:1: skills[tasks.delete]: can't run")
+	require.NoError(t, c.Locate(nil))
+	require.EqualError(t, config.Default().Locate(foreign{"limits.agent.calls", "is odd"}), "limits.agent.calls: is odd")
+}
+
+const canary = "sk-canary-5f\"7\\a"
+
+// A secret is in nothing that prints a configuration, and in no mistake.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	vars := map[string]string{"KEY": canary, "URL": "https://h/v1"}
+	src := `version: 1
+models: {m: {model: m, base_url: "${URL}", api_key: "${KEY}"}}
+`
+	c, err := config.Parse("x.yaml", []byte(src), config.Options{Env: env(vars)})
+	require.NoError(t, err)
+	m := c.Models["m"]
+	require.Equal(t, canary, m.APIKey.Reveal())
+	var out bytes.Buffer
+	for _, v := range []any{c, *c, m, &m, m.APIKey, c.Models, []any{m}, struct{ m config.Model }{m}, struct{ s config.Secret }{m.APIKey}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			fmt.Fprintf(&out, verb, v)
+		}
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
+		if b, err := json.Marshal(v); err == nil {
+			out.Write(b)
+		}
+	}
+	withPassword := config.Model{BaseURL: "https://user:canary@h/v1?k=canary"}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		fmt.Fprintf(&out, verb, withPassword)
+	}
+	// LogValue and String are there: something is printed.
+	require.Contains(t, out.String(), "[redacted]")
+	for _, part := range []string{"canary", fmt.Sprintf("%x", "canary"), "5f"} {
+		require.NotContains(t, out.String(), part)
+	}
+}
+
+// No mistake echoes what the environment gave, not even another package's.
+func TestMistakesHideTheEnvironment(t *testing.T) {
+	for _, value := range []string{"canary-value", "cnry", "canary\"quoted\\"} {
+		_, dir, err := load(t, map[string]string{"vedette.yaml": `version: "${V}"
+models: {m: {model: m, base_url: u, timeout: "${V}", reasoning: "${V}"}}
+roles: {agent: "${V}"}
+sentinel: {mode: "${V}"}
+judge: {threshold: "${V}"}
+limits: {agent: {calls: "${V}"}, turn: "${V}"}
+permissions: [{skill: "${V}", then: ask}, {id: "${V} ", skill: "x.${W}", then: "${V}"}]
+guard: {roots: "${V}", forbid_paths: ["${V}["]}
+server: {listen: "${V}"}
+skills: {include: ["${V}/*.yaml", s.yaml]}
+`, "s.yaml": `name: "${V}"
+effect: "${V}"
+timeout: "${V}"
+parameters: {type: object, properties: {x: {type: "${V}", format: "${V}"}}}
+run: "${V}"
+`}, config.Options{Env: env(map[string]string{"V": value, "W": value})})
+		got := strings.Join(mistakes(t, dir, err), "\n")
+		require.GreaterOrEqual(t, strings.Count(got, "\n"), 15)
+		quoted := fmt.Sprintf("%q", value)
+		require.NotContains(t, got, value)
+		require.NotContains(t, got, quoted[1:len(quoted)-1])
+	}
+	c, err := config.Parse("x.yaml", []byte("version: 1\npermissions: [{skill: '*', then: ask, when: \"${V}\"}]"), config.Options{Env: env(map[string]string{"V": "canary-cel"})})
+	require.NoError(t, err)
+	err = c.Locate(foreign{"permissions[0].when", `undeclared reference to "canary-cel" in canary-cel`})
+	require.EqualError(t, err, `x.yaml:2:45: permissions[0].when: undeclared reference to [redacted] in [redacted]`)
+}
+
+// The digest is of what decides: it follows each change of policy, and neither
+// secrets nor the order of keys.
+func TestDigest(t *testing.T) {
+	digest := func(src string, vars map[string]string) string {
+		c, err := config.Parse("x.yaml", []byte(src), config.Options{Env: env(vars), Dir: "/nowhere"})
+		require.NoError(t, err)
+		return c.Digest()
+	}
+	base := `version: 1
+models: {m: {model: m, base_url: "https://h/v1", api_key: "${K:-}"}}
+judge: {threshold: 0.3}
+permissions: [{skill: "*", then: ask}]
+`
+	want := digest(base, nil)
+	require.Equal(t, want, digest(base, map[string]string{"K": "secret"}))
+	require.Equal(t, want, digest("permissions: [{then: ask, skill: \"*\"}]\n# c\nmodels: {m: {base_url: \"https://h/v1\", model: m}}\nversion: 1\n", nil))
+	seen := map[string]string{want: "base"}
+	for _, change := range []string{"guard: {roots: [w]}", "judge: {threshold: 0.31}", "permissions_default: deny", "sentinel: {mode: shadow}",
+		"limits: {agent: {calls: 4}}", "permissions: [{skill: '*', then: ask, users: [a]}]", "ledger: {values: full}", "roles: {agent: m}"} {
+		src := base
+		if k, _, _ := strings.Cut(change, ":"); strings.Contains(base, k+": ") {
+			src = strings.Replace(base, base[strings.Index(base, k+": "):strings.Index(base[strings.Index(base, k+": "):], "\n")+strings.Index(base, k+": ")], change, 1)
+		} else {
+			src += change
+		}
+		d := digest(src, nil)
+		require.NotContains(t, seen, d, change)
+		seen[d] = change
+	}
+}

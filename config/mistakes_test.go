@@ -1,0 +1,137 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/config"
+)
+
+const skillYAML = "name: email.send\neffect: irreversible\nrun: {template: sent}\n"
+
+// Each kind of mistake is one error, at its place, that says what to do.
+func TestMistakes(t *testing.T) {
+	tests := []struct{ name, yaml, want string }{
+		{"unknown key", "version: 1\nserver: {lisen: 'x'}", `vedette.yaml:2:10: unknown key "lisen"; did you mean "listen"?`},
+		{"unknown key without a neighbour", "version: 1\njournal: {zzzzzz: 1}", `vedette.yaml:2:11: unknown key "zzzzzz"; known are retention`},
+		{"missing version", "limits: {}", `vedette.yaml:1:1: version is missing`},
+		{"empty file", "", `vedette.yaml:1:1: version is missing`},
+		{"comments alone", "# nothing\n", `vedette.yaml:1:1: version is missing`},
+		{"not a mapping", "- 1", `vedette.yaml:1:1: the file must be a mapping of keys to values, not a list`},
+		{"wrong version", "version: 7", `vedette.yaml:1:10: version must be 1, not "7"`},
+		{"section without a value", "version: 1\nguard:\n", `vedette.yaml:2:1: guard has no value; write one or remove the key`},
+		{"null in a list", "version: 1\nguard: {forbid_paths: [~]}", `vedette.yaml:2:24: guard.forbid_paths[0] has no value; write one or remove the key`},
+		{"text where a mapping is", "version: 1\nlimits: 5", `vedette.yaml:2:9: limits must be a mapping of keys to values, not "5"`},
+		{"text where a list is", "version: 1\nguard: {roots: ./x}", `vedette.yaml:2:16: guard.roots must be a list, not "./x"`},
+		{"list where text is", "version: 1\nserver: {listen: [a]}", `vedette.yaml:2:18: server.listen must be text, not a list`},
+		{"number where text is", "version: 1\nserver: {listen: 80}", `vedette.yaml:2:18: server.listen must be text; write "80" in quotes`},
+		{"bool where text is", "version: 1\nledger: {path: true}", `vedette.yaml:2:16: ledger.path must be text; write "true" in quotes`},
+		{"number as a key", "version: 1\nmodels: {m: {model: m, base_url: u, api_key: 12345}}", `vedette.yaml:2:46: models.m.api_key must be text; write it in quotes`},
+		{"models of no kind", "version: 1\nmodels: 5\nroles: {agent: a}", `vedette.yaml:2:9: models must be a mapping of names to values, not "5"`},
+		{"empty text", "version: 1\nledger: {path: ' '}", `vedette.yaml:2:16: ledger.path is empty; write a value or remove the key`},
+		{"quoted number", "version: 1\nlimits: {agent: {calls: '5'}}", `vedette.yaml:2:25: limits.agent.calls must be a whole number from 1 to 10000, not "5"`},
+		{"leading zero", "version: 1\nlimits: {agent: {calls: 010}}", `vedette.yaml:2:25: limits.agent.calls must be a whole number from 1 to 10000, not "010"`},
+		{"number too large", "version: 1\nlimits: {turn: {calls: 99999999999999999999}}", `vedette.yaml:2:24: limits.turn.calls must be a whole number from 1 to 10000, not "99999999999999999999"`},
+		{"yes for true", "version: 1\nmodels: {a: {model: m, base_url: u, reasoning: yes}}", `vedette.yaml:2:48: models.a.reasoning must be true or false, not "yes"`},
+		{"duration without unit", "version: 1\napprovals: {timeout: 30}", `vedette.yaml:2:22: approvals.timeout must be a duration such as 30s, 5m or 1h30m, not "30"`},
+		{"duration out of range", "version: 1\nsentinel: {cache_ttl: -1s}", `vedette.yaml:2:23: sentinel.cache_ttl must be from 0s to 24h, not "-1s"`},
+		{"enum", "version: 1\nsentinel: {mode: enforced}", `vedette.yaml:2:18: sentinel.mode must be one of enforce, shadow, off, not "enforced"; did you mean "enforce"?`},
+		{"enum as a bool", "version: 1\nsentinel: {mode: false}", `vedette.yaml:2:18: sentinel.mode must be one of enforce, shadow, off, not "false"`},
+		{"action a rule can't have", "version: 1\npermissions: [{skill: '*', then: defer}]", `vedette.yaml:2:34: permissions[0].then must be one of allow, ask, deny, not "defer"`},
+		{"three decimals", "version: 1\njudge: {ask_below: 0.501}", `vedette.yaml:2:20: judge.ask_below must have at most two decimals, not "0.501"`},
+		{"above one", "version: 1\njudge: {threshold: 1.01}", `vedette.yaml:2:20: judge.threshold must be a number from 0 to 1, not "1.01"`},
+		{"percent", "version: 1\njudge: {threshold: 30}", `vedette.yaml:2:20: judge.threshold must be a number from 0 to 1, not "30"`},
+		{"duplicate key", "version: 1\njudge: {threshold: 0.1, threshold: 0.2}", `vedette.yaml:2:25: key "threshold" stands here a second time; the first is on line 2`},
+		{"model without address", "version: 1\nmodels:\n  fast: {model: m}", `vedette.yaml:3:3: models.fast.base_url is missing`},
+		{"model name", "version: 1\nmodels: {'a b': {model: m, base_url: u}}", `vedette.yaml:2:10: models: the name "a b" may hold letters, digits, _ and - only`},
+		{"unknown role", "version: 1\nroles: {sentinal: x}", `vedette.yaml:2:9: unknown key "sentinal"; did you mean "sentinel"?`},
+		{"role without models", "version: 1\nroles: {agent: []}", `vedette.yaml:2:16: roles.agent is an empty list, which means nothing; remove the key or name some`},
+		{"unknown model in a chain", "version: 1\nmodels: {fast: {model: m, base_url: u}}\nroles: {agent: [fast, fst]}", `vedette.yaml:3:23: roles.agent: unknown model "fst"; did you mean "fast"?`},
+		{"rule without then", "version: 1\npermissions: [{skill: email.send}]", `vedette.yaml:2:15: permissions[0].then is missing`},
+		{"rule for an unknown skill", "version: 1\npermissions: [{skill: email.sent, then: deny}]", `vedette.yaml:2:23: unknown skill "email.sent"; did you mean "email.send"?`},
+		{"rule for an unknown domain", "version: 1\npermissions: [{skill: mail.*, then: deny}]", `vedette.yaml:2:23: the rule can match nothing: unknown domain "mail.*"; did you mean "email.*"?`},
+		{"rule pattern", "version: 1\npermissions: [{skill: 'email.s*', then: deny}]", `vedette.yaml:2:23: skill must be a skill's name such as email.send, a domain such as email.*, or *; not "email.s*"`},
+		{"rule for nobody", "version: 1\npermissions: [{skill: '*', users: [], then: deny}]", `vedette.yaml:2:35: permissions[0].users is an empty list, which means nothing; remove the key or name some`},
+		{"rule with a bad glob", "version: 1\npermissions: [{skill: '*', users: ['[a'], then: deny}]", `vedette.yaml:2:36: users: "[a" is not a valid glob pattern`},
+		{"rule id", "version: 1\npermissions: [{id: 'a b', skill: '*', then: deny}]", `vedette.yaml:2:20: permissions[0].id must be a letter, then up to 63 letters, digits, _, . and -, not "a b"`},
+		{"two rules of one id", "version: 1\npermissions: [{id: a, skill: '*', then: deny}, {id: a, skill: '*', then: ask}]", `vedette.yaml:2:53: permissions[1]: another rule has the id "a" already, at vedette.yaml:2:20`},
+		{"listen without port", "version: 1\nserver: {listen: localhost}", `vedette.yaml:2:18: server.listen must be host:port such as 127.0.0.1:8420, not "localhost"`},
+		{"bad forbid pattern", "version: 1\nguard: {forbid_paths: ['a[']}", `vedette.yaml:2:24: guard.forbid_paths[0]: "a[" is not a valid glob pattern`},
+		{"root over the database", "version: 1\nguard: {roots: [state]}\nledger: {path: state/db/v.db}\nkeys: {dir: k}", `vedette.yaml:2:17: guard.roots[0] contains the database (state/db/v.db); give agents a folder of their own`},
+		{"root over the keys", "version: 1\nguard: {roots: [k]}\nkeys: {dir: ./k/}", `vedette.yaml:2:17: guard.roots[0] contains the keys (k); give agents a folder of their own`},
+		{"root in the keys", "version: 1\nguard: {roots: [k/x]}\nkeys: {dir: k}", `vedette.yaml:2:17: guard.roots[0] lies in the folder of the keys; give agents a folder of their own`},
+		{"home without HOME", "version: 1\nguard: {roots: ['~/x']}", `vedette.yaml:2:17: ~ can't be resolved because HOME isn't set; write the path out`},
+		{"include without a file", "version: 1\nskills: {include: ['none/*.yaml', email.yaml]}", `vedette.yaml:2:20: include "none/*.yaml" matches no file`},
+		{"include of itself", "version: 1\nskills: {include: ['*.yaml']}", `vedette.yaml:2:20: include "*.yaml" leads back to vedette.yaml, which is being read: a cycle`},
+		{"syntax", "version: 1\nguard: {roots: [a\n", `vedette.yaml:2:16: YAML: sequence end token ']' not found`},
+		{"indentation", "version: 1\n  x: 1\n", `vedette.yaml:1:10: YAML: mapping value is not allowed in this context`},
+		{"two documents", "version: 1\n---\nversion: 1", `vedette.yaml:3:1: a second document starts here; a file holds one`},
+		{"merge key", "version: 1\nlimits: &x {}\njudge: {<<: *x}", `vedette.yaml:3:9: merge keys (<<) are not supported; write the keys out`},
+		{"alias without anchor", "version: 1\nlimits: *x", `vedette.yaml:2:9: alias "x" has no anchor before it`},
+		{"tag", "version: !!int 1", `vedette.yaml:1:10: tags are not supported; quote the value if it must be text`},
+		{"explicit key", "? version\n: 1", `vedette.yaml:1:1: explicit keys (?) are not supported; write key: value`},
+		{"directive", "%YAML 1.2\n---\nversion: 1", `vedette.yaml:1:1: directives are not supported; remove the line`},
+		{"control character", "version: 1\nx: \"a\x00b\"", `vedette.yaml:2:6: the file must be UTF-8 text without control characters`},
+		{"not UTF-8", "version: 1\nx: \xff", `vedette.yaml:2:4: the file must be UTF-8 text without control characters`},
+		{"too large", "version: 1\n#" + strings.Repeat("x", config.MaxFile), fmt.Sprintf(`vedette.yaml:1:1: the file has more than %d bytes`, config.MaxFile)},
+		{"too deep", "version: 1\nx: " + strings.Repeat("[", 80), `vedette.yaml:2:67: more than 64 levels of nesting`},
+		{"unclosed reference", "version: 1\nserver: {listen: '${X'}", `vedette.yaml:2:18: ${ without }; write $${ for the characters themselves`},
+		{"bad reference", "version: 1\nserver: {listen: '${X-1}'}", `vedette.yaml:2:18: only ${NAME} and ${NAME:-default} are replaced; write $${ for the characters themselves`},
+		{"missing variables", "version: 1\nserver: {listen: '${H}:${P}'}", `vedette.yaml:2:18: environment variable H is not set; set it, or give a default: ${H:-…}` + "\n" + `vedette.yaml:2:18: environment variable P is not set; set it, or give a default: ${P:-…}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			files := map[string]string{"vedette.yaml": tt.yaml, "email.yaml": skillYAML}
+			if !strings.Contains(tt.yaml, "include:") && strings.HasPrefix(tt.yaml, "version: 1\nperm") {
+				files["vedette.yaml"] += "\nskills: {include: [email.yaml]}"
+			}
+			c, dir, err := load(t, files, config.Options{})
+			require.Nil(t, c)
+			require.Equal(t, strings.Split(tt.want, "\n"), mistakes(t, dir, err))
+		})
+	}
+}
+
+// Mistakes in a skill file are found by Vedette or by the skill's own check,
+// once, and stand in the skill file.
+func TestSkillMistakes(t *testing.T) {
+	tests := []struct{ name, yaml, want string }{
+		{"no effect", "name: a.b\nrun: {template: x}", `s.yaml:1:1: skills[a.b].effect: is missing; say read, create, modify, irreversible or costs_money`},
+		{"unknown effect", "name: a.b\neffect: raed\nrun: {template: x}", `s.yaml:2:9: skills[a.b].effect must be one of read, create, modify, irreversible, costs_money, not "raed"; did you mean "read"?`},
+		{"no name", "effect: read\nrun: {template: x}", `s.yaml:1:1: skill.name is missing`},
+		{"bad name", "name: Mail\neffect: read\nrun: {template: x}", `s.yaml:1:7: skill.name: must be domain.action in lower-case letters, digits, _ and -, each part starting with a letter`},
+		{"no run", "name: a.b\neffect: read", `s.yaml:1:1: skills[a.b].run is missing`},
+		{"two kinds", "name: a.b\neffect: read\nrun: {template: x, http: {}}", `s.yaml:3:1: skills[a.b].run must name exactly one of template, http, exec, builtin, mcp; it names 2`},
+		{"no kind", "name: a.b\neffect: read\nrun: {}", `s.yaml:3:1: skills[a.b].run must name exactly one of template, http, exec, builtin, mcp; it names 0`},
+		{"kind without options", "name: a.b\neffect: read\nrun: {http: }", `s.yaml:3:7: skills[a.b].run.http has no value; write its options`},
+		{"go can't be configured", "name: a.b\neffect: read\nrun: {go: x}", `s.yaml:3:7: skills[a.b].run names an unknown kind "go"; known are template, http, exec, builtin, mcp`},
+		{"unknown key", "name: a.b\neffect: read\nrun: {template: x}\ntimeuot: 3s", `s.yaml:4:1: unknown key "timeuot"; did you mean "timeout"?`},
+		{"timeout too long", "name: a.b\neffect: read\nrun: {template: x}\ntimeout: 31m", `s.yaml:4:10: skills[a.b].timeout must be from 1ms to 30m, not "31m"`},
+		{"schema keyword", "name: a.b\neffect: read\nrun: {template: x}\nparameters: {type: object, properties: {x: {typ: string}}}", `s.yaml:4:50: skills[a.b].parameters.properties.x.typ: unknown schema keyword "typ"; did you mean "type"?`},
+		{"schema of no object", "name: a.b\neffect: read\nrun: {template: x}\nparameters: {type: string}", `s.yaml:4:1: skills[a.b].parameters: must be the schema of an object: say "type": "object"`},
+		{"no JSON number", "name: a.b\neffect: read\nrun: {template: x}\nparameters: {type: object, maxProperties: .inf}", `s.yaml:4:43: skills[a.b].parameters.maxProperties holds ".inf", which is no JSON number; quote it or write it plainly`},
+		{"octal or not", "name: a.b\neffect: read\nrun: {http: {port: 010}}", `s.yaml:3:20: skills[a.b].run.http.port holds "010", which is no JSON number; quote it or write it plainly`},
+		{"declared twice", "skills:\n- {name: a.b, effect: read, run: {template: x}}\n- {name: a.b, effect: read, run: {template: y}}", `s.yaml:3:10: skill "a.b" is declared twice; the first is at s.yaml:2:10`},
+		{"a name of the orchestrator", "name: agent.dispatch\neffect: read\nrun: {template: x}", `s.yaml:1:7: skill "agent.dispatch" is part of the program already; choose another name`},
+		{"list of texts", "skills: [a.b]", `s.yaml:1:10: skills[0] must be a mapping of keys to values, not "a.b"`},
+		{"skills without a value", "skills:\n", `s.yaml:1:1: skills has no value; write one or remove the key`},
+		{"no list", "skills: {name: a.b}", `s.yaml:1:9: skills must be a list of skills, not a mapping`},
+		{"unknown key beside skills", "skills: []\nincldue: []", `s.yaml:2:1: unknown key "incldue"; did you mean "include"?`},
+		{"a list alone", "- name: a.b", `s.yaml:1:1: a skill file holds one skill, or a list of them under skills`},
+		{"syntax", "name: [", `s.yaml:1:7: YAML: sequence end token ']' not found`},
+		{"include cycle", "include: [s.yaml]", `s.yaml:1:11: include "s.yaml" leads back to s.yaml, which is being read: a cycle`},
+		{"include cycle over two", "include: [t.yaml]", `t.yaml:1:11: include "s.yaml" leads back to s.yaml, which is being read: a cycle`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, dir, err := load(t, map[string]string{
+				"vedette.yaml": "version: 1\nskills: {include: [s.yaml]}",
+				"s.yaml":       tt.yaml, "t.yaml": "include: [s.yaml]",
+			}, config.Options{})
+			require.Equal(t, strings.Split(tt.want, "\n"), mistakes(t, dir, err))
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package config
+
+import (
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// Limits on what is read.
+const (
+	// MaxFile is the greatest size of one file in bytes.
+	MaxFile = 1 << 20
+	// MaxFiles is the greatest number of files in one configuration.
+	MaxFiles = 1000
+	// MaxIncludes is the greatest depth of includes.
+	MaxIncludes = 64
+)
+
+// Options configures Load and Parse; its zero value is useful.
+type Options struct {
+	// Env looks up ${NAME}. If nil, os.LookupEnv.
+	Env func(name string) (string, bool)
+	// FS holds the files that a configuration given to Parse includes; their
+	// names are relative to the folder of Parse's name. If nil, Parse refuses
+	// includes. Load reads from disk and ignores it.
+	FS fs.FS
+	// Dir is the folder that other paths of a configuration given to Parse are
+	// relative to. If empty, the working directory. Load ignores it.
+	Dir string
+	// KnownSkills are skills that are registered elsewhere, such as in Go:
+	// rules may name them, and no file may declare them again. The calls of the
+	// orchestrator (agent.dispatch and its like) are among them anyway.
+	KnownSkills []string
+	// Protect are more files and folders that must not lie inside a guard
+	// root. The running executable is always among them.
+	Protect []string
+}
+
+// Default returns the configuration that holds with no file at all: no models,
+// no skills, no roots, safe everywhere. Its paths are relative to the working
+// directory.
+func Default() *Config {
+	c := defaults()
+	abs := func(p string) string {
+		if full, err := filepath.Abs(p); err == nil {
+			return full
+		}
+		return p // no working directory: the open of the file will say so
+	}
+	c.Ledger.Path = abs(c.Ledger.Path)
+	c.Keys.Dir = abs(c.Keys.Dir)
+	c.where = newIndex("")
+	return c
+}
+
+func defaults() *Config {
+	return &Config{
+		Version:            1,
+		PermissionsDefault: Allow,
+		Judge:              Judge{Threshold: 30, AskBelow: 50},
+		Sentinel: Sentinel{
+			Mode:     Enforce,
+			Breaker:  Breaker{Failures: 5, Window: time.Minute, OpenFor: 30 * time.Second},
+			CacheTTL: 5 * time.Minute,
+			Timeout:  30 * time.Second,
+			Unavailable: Fallback{Read: Allow, Create: Allow, Modify: Ask,
+				Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
+			Unjudgeable: Fallback{Read: Ask, Create: Ask, Modify: Ask,
+				Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
+		},
+		Limits: Limits{
+			Agent:        AgentLimits{Calls: 5},
+			Turn:         TurnLimits{Agents: 8, Calls: 30},
+			Conversation: ConversationLimits{Calls: 50, Window: 5 * time.Minute},
+			Skill:        Breaker{Failures: 3, Window: time.Minute, OpenFor: 30 * time.Second},
+		},
+		Approvals: Approvals{Timeout: 5 * time.Minute},
+		Ledger:    Ledger{Driver: "sqlite", Path: "vedette.db", Values: ValuesKeys},
+		Journal:   Journal{Retention: 7 * 24 * time.Hour},
+		Keys:      Keys{Dir: "vedette-keys"},
+		Server:    Server{Listen: "127.0.0.1:8420"},
+	}
+}
+
+// modelDefaults are the defaults of one entry under models.
+func modelDefaults() Model {
+	return Model{Timeout: time.Minute, Tools: true, JSONSchema: true, MaxResponse: 8 << 20}
+}

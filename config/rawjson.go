@@ -1,0 +1,121 @@
+package config
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// json turns a value into JSON. Numbers keep every digit that was written;
+// ok is false after a mistake was reported.
+func (d *decoder) json(p place) (raw json.RawMessage, ok bool) {
+	w := jsonWriter{d: d, ok: true}
+	w.value(p)
+	return w.buf, w.ok
+}
+
+type jsonWriter struct {
+	d   *decoder
+	buf []byte
+	ok  bool
+}
+
+func (w *jsonWriter) value(p place) {
+	switch p.n.kind {
+	case mappingNode:
+		w.buf = append(w.buf, '{')
+		for i := range p.n.entries {
+			if i > 0 {
+				w.buf = append(w.buf, ',')
+			}
+			e := &p.n.entries[i]
+			w.text(e.key)
+			w.buf = append(w.buf, ':')
+			w.value(p.child(e))
+		}
+		w.buf = append(w.buf, '}')
+	case listNode:
+		w.buf = append(w.buf, '[')
+		for i := range p.n.items {
+			if i > 0 {
+				w.buf = append(w.buf, ',')
+			}
+			w.value(p.item(i))
+		}
+		w.buf = append(w.buf, ']')
+	default:
+		w.scalar(p)
+	}
+}
+
+func (w *jsonWriter) text(s string) {
+	b, err := json.Marshal(s)
+	if err != nil { // no text fails
+		b = []byte(`""`)
+	}
+	w.buf = append(w.buf, b...)
+}
+
+func (w *jsonWriter) scalar(p place) {
+	if p.n.bad {
+		w.ok = false
+	}
+	switch p.n.scalarKind() {
+	case nullScalar:
+		w.buf = append(w.buf, "null"...)
+	case boolScalar:
+		w.buf = append(w.buf, strings.ToLower(p.n.text)...)
+	case intScalar, floatScalar:
+		if s, fits := jsonNumber(p.n.text); fits {
+			w.buf = append(w.buf, s...)
+			return
+		}
+		fallthrough
+	case oddScalar:
+		w.ok = false
+		w.d.fail(p, p.n.pos, "holds %s, which is no JSON number; quote it or write it plainly", quote(p.n.text))
+		w.buf = append(w.buf, "null"...)
+	default:
+		w.text(p.n.text)
+	}
+}
+
+// jsonNumber writes a YAML number as JSON without changing its value or
+// precision: 0x1F becomes 31, .5 becomes 0.5, 1.10 stays.
+func jsonNumber(s string) (string, bool) {
+	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
+		i, ok := new(big.Int).SetString(s, 0)
+		if !ok {
+			return "", false
+		}
+		return i.String(), true
+	}
+	sign := ""
+	if s[0] == '+' || s[0] == '-' {
+		if s[0] == '-' {
+			sign = "-"
+		}
+		s = s[1:]
+	}
+	mantissa, exp := s, ""
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa, exp = s[:i], s[i:]
+	}
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	if whole == "" {
+		whole = "0"
+	}
+	if len(whole) > 1 && whole[0] == '0' {
+		return "", false // 00.5
+	}
+	out := sign + whole
+	if frac != "" {
+		out += "." + frac
+	}
+	out += exp
+	if _, err := strconv.ParseFloat(out, 64); err != nil {
+		return "", false // 1e999: nothing that reads JSON can hold it
+	}
+	return out, true
+}

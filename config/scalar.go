@@ -1,0 +1,186 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// patterns of texts, and how they are put into words. The schema has them too.
+var patterns = map[string]struct{ re, words string }{
+	"id": {`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`, "a letter, then up to 63 letters, digits, _, . and -"},
+}
+
+// scalarKind is what YAML 1.2 makes of a plain scalar.
+type scalarKind uint8
+
+const (
+	textScalar scalarKind = iota
+	nullScalar
+	boolScalar
+	intScalar
+	floatScalar
+	oddScalar // .inf, .nan and 007: what they mean differs between readers
+)
+
+var (
+	intRE   = regexp.MustCompile(`^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
+	floatRE = regexp.MustCompile(`^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$`)
+	oddRE   = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?0[0-9]+)$`)
+)
+
+// kindOf resolves a scalar. A text in quotes, and one that the environment
+// gave, is always text here: keys that want a number read that text instead.
+func (n *node) scalarKind() scalarKind {
+	switch {
+	case n.quoted || n.outside:
+		return textScalar
+	case n.isNull():
+		return nullScalar
+	}
+	switch n.text {
+	case "true", "True", "TRUE", "false", "False", "FALSE":
+		return boolScalar
+	}
+	if c := n.text[0]; c != '.' && c != '-' && c != '+' && (c < '0' || c > '9') {
+		return textScalar // nearly all: spare them the patterns
+	}
+	switch {
+	case oddRE.MatchString(n.text):
+		return oddScalar
+	case intRE.MatchString(n.text):
+		return intScalar
+	case floatRE.MatchString(n.text):
+		return floatScalar
+	}
+	return textScalar
+}
+
+// bare reports whether the scalar may stand for a number or a word like true:
+// it has no quotes, or the environment gave it.
+func (n *node) bare() bool { return n.kind == scalarNode && (!n.quoted || n.outside) }
+
+func (d *decoder) text(p place, v reflect.Value, f field) {
+	if p.n.kind != scalarNode {
+		d.fail(p, p.n.pos, "must be text%s", notA(p.n))
+		return
+	}
+	s := p.n.text
+	if f.enum != nil {
+		if indexOf(f.enum, s) < 0 {
+			d.fail(p, p.n.pos, "must be one of %s%s%s", strings.Join(f.enum, ", "), notA(p.n), meant(p.n, f.enum))
+			return
+		}
+		v.SetString(s)
+		return
+	}
+	if p.n.scalarKind() != textScalar {
+		d.fail(p, p.n.pos, "must be text; write %s in quotes", quote(s))
+		return
+	}
+	if strings.TrimSpace(s) == "" && !f.empty {
+		d.fail(p, p.n.pos, "is empty; write a value or remove the key")
+		return
+	}
+	if pat, ok := patterns[f.pattern]; ok && !regexp.MustCompile(pat.re).MatchString(s) {
+		d.fail(p, p.n.pos, "must be %s%s", pat.words, notA(p.n))
+		return
+	}
+	v.SetString(s)
+}
+
+// meant suggests a word for a value that isn't secret.
+func meant(n *node, known []string) string {
+	if n.outside {
+		return ""
+	}
+	if near := skills.Nearest(n.text, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+func (d *decoder) boolean(p place, v reflect.Value) {
+	if p.n.bare() {
+		switch p.n.text {
+		case "true", "True", "TRUE":
+			v.SetBool(true)
+			return
+		case "false", "False", "FALSE":
+			v.SetBool(false)
+			return
+		}
+	}
+	d.fail(p, p.n.pos, "must be true or false%s", notA(p.n))
+}
+
+func (d *decoder) integer(p place, v reflect.Value, f field) {
+	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+	if f.min != "" {
+		lo, _ = strconv.ParseInt(f.min, 10, 64)
+	}
+	if f.max != "" {
+		hi, _ = strconv.ParseInt(f.max, 10, 64)
+	}
+	if p.n.bare() {
+		i, err := strconv.ParseInt(p.n.text, 10, 64)
+		if err == nil && i >= lo && i <= hi && strconv.FormatInt(i, 10) == p.n.text {
+			v.SetInt(i)
+			return
+		}
+	}
+	if lo == hi {
+		d.fail(p, p.n.pos, "must be %d%s", lo, notA(p.n))
+		return
+	}
+	d.fail(p, p.n.pos, "must be a whole number from %d to %d%s", lo, hi, notA(p.n))
+}
+
+func (d *decoder) duration(p place, v reflect.Value, f field) {
+	if p.n.kind != scalarNode {
+		d.fail(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s", notA(p.n))
+		return
+	}
+	t, err := time.ParseDuration(p.n.text)
+	if err != nil {
+		d.fail(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s", notA(p.n))
+		return
+	}
+	lo, _ := time.ParseDuration(f.min) // from our own tags
+	hi, _ := time.ParseDuration(f.max)
+	if t < lo || t > hi {
+		d.fail(p, p.n.pos, "must be from %s to %s%s", f.min, f.max, notA(p.n))
+		return
+	}
+	v.SetInt(int64(t))
+}
+
+var hundredthsRE = regexp.MustCompile(`^(?:0|1|0?\.[0-9]+|[01]\.[0-9]+)$`)
+
+func (d *decoder) hundredths(p place, v reflect.Value) {
+	if !p.n.bare() || !hundredthsRE.MatchString(p.n.text) {
+		d.fail(p, p.n.pos, "must be a number from 0 to 1%s", notA(p.n))
+		return
+	}
+	whole, frac, _ := strings.Cut(p.n.text, ".")
+	frac = strings.TrimRight(frac, "0")
+	if len(frac) > 2 {
+		d.fail(p, p.n.pos, "must have at most two decimals%s", notA(p.n))
+		return
+	}
+	h, _ := strconv.Atoi((frac + "00")[:2]) // digits: the pattern saw to it
+	if whole == "1" {
+		h += 100
+	}
+	if h > 100 {
+		d.fail(p, p.n.pos, "must be a number from 0 to 1%s", notA(p.n))
+		return
+	}
+	v.SetInt(int64(h))
+}

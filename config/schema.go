@@ -1,0 +1,161 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// envPattern matches a text that has a reference in it. Where a number or a
+// word is wanted, an editor has to accept that too.
+const envPattern = `\$\{`
+
+// Schema returns the JSON Schema (draft-07) of the configuration file, for
+// editors. It is made from the same tags that Load reads; what needs more than
+// one value to see (references, rules, paths) only Load checks.
+func Schema() []byte {
+	return editorSchema(reflect.TypeFor[Config](), "Vedette configuration", nil)
+}
+
+// SkillSchema returns the JSON Schema (draft-07) of a skill file, for editors:
+// one skill, or a list of them under skills.
+func SkillSchema() []byte {
+	one := objectSchema(reflect.TypeFor[skillEntry]())
+	return editorSchema(reflect.TypeFor[skillFile](), "Vedette skill file", one)
+}
+
+// editorSchema writes the schema of t, or of either t or other.
+func editorSchema(t reflect.Type, title string, other *jsonschema.Schema) []byte {
+	s := objectSchema(t)
+	if other != nil {
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{other, s}}
+	}
+	s.Version, s.Title = "http://json-schema.org/draft-07/schema#", title
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic("config: the editor schema is not JSON: " + err.Error()) // our own types
+	}
+	return append(b, '\n')
+}
+
+// objectSchema reflects a struct type and adds what the cfg tags say.
+func objectSchema(t reflect.Type) *jsonschema.Schema {
+	r := jsonschema.Reflector{
+		Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml",
+		RequiredFromJSONSchemaTags: true, Mapper: mapType,
+	}
+	s := r.ReflectFromType(t)
+	s.Version = ""
+	constrain(s, t)
+	return s
+}
+
+// mapType gives the types that aren't in YAML what they are in Go.
+func mapType(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|` + envPattern}
+	case reflect.TypeFor[Hundredths]():
+		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"})
+	case reflect.TypeFor[Secret]():
+		return &jsonschema.Schema{Type: "string"}
+	case reflect.TypeFor[json.RawMessage]():
+		return &jsonschema.Schema{Type: "object"}
+	case reflect.TypeFor[skills.Run]():
+		one := uint64(1)
+		s := &jsonschema.Schema{Type: "object", MinProperties: &one, MaxProperties: &one,
+			Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+		for _, k := range runKinds {
+			s.Properties.Set(k, &jsonschema.Schema{Description: "Options of " + k + "."})
+		}
+		return s
+	}
+	return nil
+}
+
+// orReference accepts ${NAME} in place of what s describes.
+func orReference(s *jsonschema.Schema) *jsonschema.Schema {
+	said := s.Description
+	s.Description = ""
+	return &jsonschema.Schema{Description: said, AnyOf: []*jsonschema.Schema{s, {Type: "string", Pattern: envPattern}}}
+}
+
+// constrain walks a schema and its Go type side by side.
+func constrain(s *jsonschema.Schema, t reflect.Type) {
+	for _, f := range fieldsOf(t) {
+		p, ok := s.Properties.Get(f.name)
+		if !ok {
+			panic("config: the editor schema lacks " + f.name) // both read the same tags
+		}
+		if f.required || f.wanted {
+			s.Required = append(s.Required, f.name)
+		}
+		said := p.Description
+		p = constrainValue(p, t.Field(f.index).Type, f)
+		if p.Description == "" {
+			p.Description = said
+		}
+		s.Properties.Set(f.name, p)
+	}
+}
+
+func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
+	switch {
+	case p.Type == "object" && t.Kind() == reflect.Struct && p.Properties != nil && t != reflect.TypeFor[skills.Run]():
+		constrain(p, t)
+	case t.Kind() == reflect.Map:
+		return constrainMap(p, t, f)
+	case t.Kind() == reflect.Slice && p.Type == "array":
+		if t.Elem().Kind() == reflect.Struct {
+			constrain(p.Items, t.Elem())
+		}
+		if f.nonempty {
+			one := uint64(1)
+			p.MinItems = &one
+		}
+		if f.single {
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, p}}
+		}
+	case f.enum != nil:
+		for _, e := range f.enum {
+			p.Enum = append(p.Enum, e)
+		}
+		return orReference(p)
+	case f.pattern != "":
+		p.Pattern = patterns[f.pattern].re
+	case p.Type == "integer":
+		p.Minimum, p.Maximum = json.Number(f.min), json.Number(f.max)
+		return orReference(p)
+	case p.Type == "boolean":
+		return orReference(p)
+	case t == reflect.TypeFor[time.Duration]():
+		p.Description = strings.TrimSuffix(p.Description, ".") + fmt.Sprintf(". From %s to %s.", f.min, f.max)
+	}
+	return p
+}
+
+func constrainMap(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
+	elem := p.AdditionalProperties
+	if t.Elem().Kind() == reflect.Struct {
+		constrain(elem, t.Elem())
+	} else {
+		elem = constrainValue(elem, t.Elem(), field{single: f.single, nonempty: f.nonempty})
+	}
+	if f.keys == "name" {
+		p.AdditionalProperties = elem
+		p.PropertyNames = &jsonschema.Schema{Pattern: `^[A-Za-z0-9_-]{1,64}$`}
+		return p
+	}
+	p.AdditionalProperties = jsonschema.FalseSchema
+	p.Properties = jsonschema.NewProperties()
+	for k := range strings.SplitSeq(f.keys, "|") {
+		p.Properties.Set(k, elem)
+	}
+	return p
+}

@@ -1,0 +1,174 @@
+// Package vedette holds no code: its test holds the house together.
+package vedette
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/vedette-dev/vedette"
+
+// room is what a package may import of ours, and why nothing else.
+type room struct {
+	may []string
+	why string
+}
+
+const (
+	leaf     = "a leaf: it is used from everywhere, so it leans on nothing"
+	gate     = "a gate judges a Call and knows no other gate; the checkpoint combines them"
+	executor = "what runs a skill knows the skill and its warrant, never who allowed it"
+	worker   = "an agent holds Specs and an Invoker, so it can't step round the gates or run a skill"
+)
+
+var judged = []string{"sentinel", "sentinel/touch", "skills"}
+
+// rooms are all packages of the module. One that isn't listed fails the test,
+// so the drawing can't fall behind the code.
+var rooms = map[string]room{
+	"": {nil, "it holds this test alone"},
+
+	"skills":                  {[]string{"skills/warrant"}, leaf},
+	"skills/warrant":          {nil, "receivers of outgoing calls import it, so it needs the standard library alone"},
+	"skills/internal/decode":  {[]string{"skills"}, executor},
+	"skills/internal/runtest": {[]string{"skills", "skills/warrant"}, executor},
+	"skills/run/exec":         {[]string{"skills", "skills/internal/decode"}, executor},
+	"skills/run/http":         {[]string{"skills", "skills/internal/decode", "skills/warrant"}, executor},
+	"skills/run/template":     {[]string{"skills", "skills/internal/decode"}, executor},
+	"skills/builtin/files":    {[]string{"skills", "skills/internal/decode"}, executor},
+	"skills/builtin/email":    {[]string{"skills", "skills/internal/decode"}, executor},
+	"limits":                  {nil, leaf},
+	"limits/storetest":        {[]string{"limits"}, leaf},
+	"config":                  {[]string{"skills"}, "packages check their own options; config knows positions, not meanings"},
+	"sentinel":                {[]string{"sentinel/touch", "skills", "skills/warrant"}, "it takes ledger, limits and approver as interfaces that it declares"},
+	"sentinel/touch":          {[]string{"skills"}, "it describes a call before there is one"},
+	"sentinel/schema":         {judged, gate},
+	"sentinel/scope":          {judged, gate},
+	"sentinel/permission":     {judged, gate},
+	"sentinel/guard":          {judged, gate},
+	"sentinel/judge":          {judged, gate},
+	"sentinel/approval":       {judged, gate},
+	"sentinel/review":         {append([]string{"agents/llm"}, judged...), gate},
+	"sentinel/store":          {nil, leaf},
+	"sentinel/store/keys":     {nil, leaf},
+	"sentinel/journal":        {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger":         {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"agents/otp":              {nil, "it could be a module of its own"},
+	"agents/llm":              {nil, leaf},
+	"agents/llm/scripted":     {nil, leaf},
+	"agents":                  {[]string{"agents/llm", "agents/otp", "skills"}, worker},
+	"orchestrator":            {[]string{"agents", "agents/llm", "agents/otp", "config", "orchestrator/assembly", "sentinel", "skills"}, "gates and executors are put together in one place, assembly"},
+	"orchestrator/cases":      {[]string{"sentinel", "skills"}, "it decides with whatever checkpoint it is handed"},
+	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
+	"cmd/vedette":             {[]string{"cmd/vedette/*", "config", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/store/*", "skills/run/exec"}, "wiring only"},
+	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
+}
+
+// only says which packages may import a library whose types or traps must not
+// spread.
+var only = map[string][]string{
+	"github.com/asynkron/protoactor-go": {"agents/otp"},
+	"github.com/sashabaranov/go-openai": {"agents/llm"},
+	"github.com/sony/gobreaker/v2":      {"sentinel/review"},
+	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
+	"cel.dev/cel-go":                    {"sentinel/permission"},
+	"mvdan.cc/sh/v3":                    {"sentinel/touch"},
+	"github.com/goccy/go-yaml":          {"config", "agents/llm/scripted"},
+	"github.com/stretchr/testify":       {"limits/storetest", "skills/internal/runtest"},
+}
+
+func allowed(list []string, imp string) bool {
+	return slices.ContainsFunc(list, func(m string) bool {
+		d, wild := strings.CutSuffix(m, "/*")
+		return imp == m || wild && strings.HasPrefix(imp, d+"/")
+	})
+}
+
+// imports returns what each package imports outside of its tests.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := e.Name()
+		if e.IsDir() && file != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "benchmarks" || name == "examples") {
+			return filepath.SkipDir
+		}
+		if e.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		pkg := path.Clean(filepath.ToSlash(filepath.Dir(file)))
+		if pkg == "." {
+			pkg = ""
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			out[pkg] = append(out[pkg], []string{}...)
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range f.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			out[pkg] = append(out[pkg], p)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return out
+}
+
+// Imports run one way, and each forbidden edge has a reason.
+func TestImports(t *testing.T) {
+	all := imports(t)
+	for pkg, list := range all {
+		r, known := rooms[pkg]
+		if !known {
+			t.Errorf("package %q is in no room: say in rooms what it may import, and why", pkg)
+			continue
+		}
+		for _, imp := range list {
+			if own, ok := strings.CutPrefix(imp, module+"/"); ok && !allowed(r.may, own) {
+				t.Errorf("%s must not import %s: %s", pkg, own, r.why)
+			}
+			if pkg == "skills/warrant" && strings.Contains(strings.Split(imp, "/")[0], ".") {
+				t.Errorf("skills/warrant must not import %s: %s", imp, r.why)
+			}
+			for lib, where := range only {
+				if (imp == lib || strings.HasPrefix(imp, lib+"/")) && !slices.Contains(where, pkg) {
+					t.Errorf("%s must not import %s: only %v may", pkg, imp, where)
+				}
+			}
+		}
+	}
+	for pkg := range rooms {
+		if _, there := all[pkg]; !there && pkg != "" {
+			t.Errorf("room %q is empty: take it off the list", pkg)
+		}
+	}
+}
+
+// The rules above bite: an agent that imported the checkpoint would be found.
+func TestImportRulesBite(t *testing.T) {
+	require.False(t, allowed(rooms["agents"].may, "sentinel"))
+	require.False(t, allowed(rooms["agents"].may, "skills/run/exec"))
+	require.False(t, allowed(rooms["sentinel"].may, "sentinel/guard"))
+	require.False(t, allowed(rooms["sentinel/guard"].may, "sentinel/judge"))
+	require.False(t, allowed(rooms["orchestrator"].may, "sentinel/guard"))
+	require.True(t, allowed(rooms["orchestrator/assembly"].may, "sentinel/guard"))
+}
