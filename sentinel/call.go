@@ -15,7 +15,6 @@ import (
 // call of no skill and denies.
 type Call struct {
 	id      string
-	parent  string
 	name    string
 	grant   Grant
 	trace   Trace
@@ -70,27 +69,8 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// rewritten returns the call with other arguments: its child, with an id and a
-// digest of its own.
-func (c Call) rewritten(env touch.Env, raw []byte) (Call, error) {
-	args, parsed, err := canonical(raw)
-	if err != nil {
-		return Call{}, err
-	}
-	c.parent, c.id, c.args, c.parsed = c.id, newID(), args, parsed
-	if c.skill != nil {
-		c.touch = touch.Of(c.skill, parsed, env)
-	}
-	c.digest = c.Order().Digest()
-	return c, nil
-}
-
 // ID names this proposal; a repeat of the same call has another id.
 func (c Call) ID() string { return c.id }
-
-// Parent is the id of the call that a modify rule rewrote into this one; empty
-// otherwise.
-func (c Call) Parent() string { return c.parent }
 
 // Name is the skill's name as the model wrote it. For an unknown skill that is
 // the model's own text: it belongs in no record.

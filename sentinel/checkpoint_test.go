@@ -521,7 +521,7 @@ func TestConcurrentInvoke(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, b.runs(), 64)
-	require.Equal(t, 128, len(b.rec.kinds()))
+	require.Len(t, b.rec.kinds(), 128)
 	require.Equal(t, 64, desk.Trace().Len())
 	require.Equal(t, 64, strings.Count(strings.Join(b.rec.kinds(), " "), "outcome"))
 }

@@ -71,7 +71,6 @@ type body struct {
 	V          int               `json:"v"`
 	DecisionID string            `json:"decision"`
 	CallID     string            `json:"call"`
-	Parent     string            `json:"parent,omitempty"`
 	Grant      string            `json:"grant"`
 	Turn       string            `json:"turn,omitempty"`
 	Effect     skills.Effect     `json:"effect,omitempty"`
@@ -106,7 +105,7 @@ func (p *Checkpoint) mac(s string) string {
 func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
-		V: 1, DecisionID: d.ID, CallID: c.ID(), Parent: c.Parent(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
+		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
 		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, ElapsedUS: d.Elapsed.Microseconds(),

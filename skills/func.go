@@ -54,7 +54,7 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, erro
 		var in In
 		d := json.NewDecoder(bytes.NewReader([]byte(o.Args)))
 		if err := d.Decode(&in); err != nil {
-			return Result{}, fmt.Errorf("%w: the arguments do not fit the function's input: %v", ErrNoEffect, err)
+			return Result{}, fmt.Errorf("%w: the arguments do not fit the function's input: %w", ErrBadInput, err)
 		}
 		out, err := fn(ctx, in)
 		if err != nil {

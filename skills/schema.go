@@ -50,7 +50,7 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, errors.New("references to other documents are not loaded; put the schema under $defs")
 }
 
-func compileSchema(name string, raw json.RawMessage) (*schema, *node, error) {
+func compileSchema(raw json.RawMessage) (*schema, *node, error) {
 	if len(raw) > MaxSchema {
 		return nil, nil, &PathError{"parameters", fmt.Sprintf("is %d bytes; at most %d are allowed", len(raw), MaxSchema)}
 	}

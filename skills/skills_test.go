@@ -461,7 +461,7 @@ func FuzzCompile(f *testing.F) {
 		if json.Unmarshal([]byte(args), &m) == nil {
 			s.Walk(m, func(skills.Arg) {})
 			s.WithoutSecrets(m)
-			s.Validate(map[string]any(m))
+			s.Validate(m)
 		}
 	})
 }

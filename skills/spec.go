@@ -73,7 +73,7 @@ type Skill struct {
 func Compile(s Spec) (*Skill, error) {
 	s = withDefaults(s)
 	errs := []error{checkName(s.Name), checkFields(s)}
-	sch, notes, err := compileSchema(s.Name, s.Parameters)
+	sch, notes, err := compileSchema(s.Parameters)
 	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ var core = []place{
 	{signal: PlaceAccounts, at: []string{"etc", "gshadow…"}, top: true},
 	{signal: PlaceAccounts, at: []string{"etc", "sudoers…"}, top: true},
 	{signal: PlaceAccounts, at: []string{"etc", "master.passwd…"}, top: true},
+	{signal: PlaceAccounts, at: []string{"etc", "security", "opasswd…"}, top: true},
 	{signal: PlaceSSHD, at: []string{"etc", "ssh"}, top: true},
 	{signal: PlaceRootHome, at: []string{"root"}, top: true},
 	{signal: PlaceRootHome, at: []string{"var", "root"}, top: true},

@@ -1,8 +1,10 @@
 package review
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +14,19 @@ import (
 )
 
 const yes = `{"decision":"approve","reason":"fits"}`
+
+// late is a context whose deadline has passed but which has not noticed yet.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+// A deadline that a dialler notices before the context does is still the
+// caller's.
+func TestGaveUp(t *testing.T) {
+	require.NoError(t, gaveUp(t.Context()))
+	require.ErrorIs(t, gaveUp(late{t.Context()}), context.DeadlineExceeded)
+	require.ErrorIs(t, canceled(late{t.Context()}), context.DeadlineExceeded)
+}
 
 // Only one plain object of the right shape is a decision.
 func TestParse(t *testing.T) {

@@ -2,6 +2,7 @@ package review_test
 
 import (
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,9 @@ func BenchmarkOverhead(b *testing.B) {
 			reqs := s.requests()
 			sent := decode(b, reqs[len(reqs)-1])
 			zero := 0.0
-			bare := llm.Request{Temperature: &zero, MaxTokens: 150}
+			schema, err := os.ReadFile("prompts/schema.json")
+			require.NoError(b, err)
+			bare := llm.Request{Temperature: &zero, MaxTokens: 150, Schema: &llm.Schema{Name: "sentinel_decision", Schema: schema}}
 			for _, m := range sent.Messages {
 				bare.Messages = append(bare.Messages, llm.Message{Role: m.Role, Content: m.Content})
 			}

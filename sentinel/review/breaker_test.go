@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,6 +83,21 @@ func TestBreakerForgets(t *testing.T) {
 		require.Equal(t, "open", breaker(g))
 		time.Sleep(3 * time.Second)
 		require.Equal(t, "half-open", breaker(g))
+	})
+}
+
+// The window rolls: failures on both sides of its first end belong together.
+func TestBreakerWindowRolls(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusBadGateway) })
+	c := call(t, proposal{skill: "self.modify"})
+	synctest.Test(t, func(t *testing.T) {
+		g := lonely(t, s.URL, review.Breaker{Failures: 3, Window: 12 * time.Second})
+		time.Sleep(10 * time.Second)
+		check(t, g, c)
+		check(t, g, c)
+		time.Sleep(4 * time.Second)
+		check(t, g, c)
+		require.Equal(t, "open", breaker(g))
 	})
 }
 
@@ -164,8 +180,10 @@ func TestCancellationIsNoFailure(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := g.Check(ctx, c)
-	require.ErrorIs(t, err, context.Canceled)
+	for _, args := range []string{"", `{"` + strings.Repeat("k", 300) + `":1}`} { // also of a call that is not asked about
+		_, err := g.Check(ctx, call(t, proposal{skill: "self.read", args: args}))
+		require.ErrorIs(t, err, context.Canceled)
+	}
 	require.Len(t, s.requests(), 14)
 }
 
@@ -181,6 +199,25 @@ func TestCancellationEndsTheChain(t *testing.T) {
 	_, err := gate(t, review.Options{}, first.URL, second.URL).Check(ctx, call(t, proposal{skill: "self.read"}))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, second.requests())
+}
+
+// A caller that gives up while its question is repaired has given up: the first
+// answer's fault becomes no verdict.
+func TestCancellationDuringRepair(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			say(w, "prose "+approves)
+			return
+		}
+		cancel()
+		<-r.Context().Done()
+	})
+	v, err := gate(t, review.Options{}, s.URL).Check(ctx, call(t, proposal{skill: "self.read"}))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, sentinel.Verdict{}, v)
+	require.Len(t, s.requests(), 2)
 }
 
 // One timeout may be the call's own doing; a second within the window is not,
@@ -207,6 +244,8 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 	require.Equal(t, "open", breaker(g))
+	require.Equal(t, review.Stats{Unjudged: 9, Degraded: 5, Requests: 9,
+		Failures: map[review.Failure]uint64{review.LoneTimeout: 4, review.Timeout: 5}}, g.State().Stats)
 }
 
 // The model's own timeout is the same as the gate's.

@@ -2,7 +2,8 @@
 // this mission and for this request, make this call? The model approves or
 // rejects with a one-line reason; everything else is a failure with a name.
 //
-//	gate, err := review.New(review.Options{Models: roster.Role("sentinel")})
+//	chain, err := roster.ForRole("sentinel")
+//	gate, err := review.New(review.Options{Models: chain})
 //
 // The question. The system message is a versioned text of this package. The
 // user message is one JSON document, written by json.Marshal from a struct: no
@@ -31,6 +32,9 @@
 // the next. When all fail, the strictest of their cells holds, so a spoiled
 // answer gains nothing from another model being down. Each model has a circuit
 // breaker, which lives as long as the Gate.
+//
+// A timeout counts as unavailable when another was seen within the breaker's
+// window, or the breaker is not closed; alone it is the call's own.
 //
 // What not to do. Do not share a Gate between configurations: it holds breaker
 // state for its own models. Do not wrap it in retries: a caller that is deferred

@@ -167,7 +167,7 @@ func TestTableIsConfiguration(t *testing.T) {
 // A call that is deferred is told how long the server asked to wait.
 func TestDeferTakesTheServersWait(t *testing.T) {
 	url := play(t, `rules: [{reply: {status: 429, headers: {Retry-After: "7"}}}]`).BaseURL()
-	g := gate(t, review.Options{Unavailable: review.Table{"modify": sentinel.Defer}}, url)
+	g := gate(t, review.Options{Unavailable: review.Table{"modify": sentinel.Defer}}, url, closedPort(t))
 	v := check(t, g, call(t, proposal{skill: "self.modify"}))
 	require.Equal(t, sentinel.Defer, v.Outcome)
 	require.Equal(t, 7*time.Second, v.RetryAfter)
@@ -212,6 +212,12 @@ func TestChainTakesTheStrictestCell(t *testing.T) {
 		require.Equal(t, sentinel.Deny, v.Outcome)
 		require.Equal(t, review.CodeUnavailable, v.Code)
 		require.Equal(t, "server", v.Meta["failure"])
+	}
+	// Of equal cells the record shows what may have been provoked.
+	for _, urls := range [][]string{{down, odd}, {odd, down}} {
+		v := check(t, gate(t, review.Options{}, urls...), call(t, proposal{skill: "self.modify"}))
+		require.Equal(t, review.CodeUnjudgeable, v.Code)
+		require.Equal(t, "refusal", v.Meta["failure"])
 	}
 	v := check(t, gate(t, review.Options{}, down, closedPort(t)), read)
 	require.Equal(t, review.CodeDegraded, v.Code)

@@ -77,7 +77,8 @@ func (q *inquiry) count(u llm.Usage) {
 
 // judge asks the model, and once more in other words where its answer can't be
 // used. The error is a *fault or errCanceled. When asking again fails too, the
-// first fault stands: it is the one that the call brought about.
+// first fault stands: it is the one that the call brought about. Whether the caller
+// gave up meanwhile is for the caller of judge to see.
 func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer, error) {
 	a, err := m.ask(ctx, question(document, m.reasoning, false), q)
 	var f *fault
@@ -85,8 +86,8 @@ func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer,
 		return a, err
 	}
 	again, err := m.ask(ctx, question(document, m.reasoning, true), q)
-	if err == nil || errors.Is(err, errCanceled) {
-		return again, err
+	if err == nil {
+		return again, nil
 	}
 	return answer{}, f
 }
@@ -144,7 +145,7 @@ func (m *model) fault(err error) *fault {
 func (m *model) others() bool {
 	m.mu.Lock()
 	now := m.now()
-	beside := !m.lastTimeout.IsZero() && now.Sub(m.lastTimeout) < m.window
+	beside := now.Sub(m.lastTimeout) < m.window
 	m.lastTimeout = now
 	m.mu.Unlock()
 	return beside || m.breaker.State() != gobreaker.StateClosed

@@ -2,6 +2,7 @@ package touch
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -26,31 +27,24 @@ func interpreter(name string) (language, bool) {
 	return l, ok
 }
 
+// interpret looks for a program among an interpreter's arguments, or on its
+// input.
 func (s *shell) interpret(name string, l language, args []field, in stream) {
 	script := false
 	for i := 0; i < len(args); i++ {
 		a := args[i].text
-		long := false
-		for _, o := range l.long {
-			long = long || a == o
-		}
 		switch {
-		case long && i+1 < len(args):
+		case slices.Contains(l.long, a) && i+1 < len(args):
 			s.code(args[i+1])
 			return
 		case len(a) > 1 && a[0] == '-' && a[1] != '-':
-			if at := strings.IndexAny(a[1:], l.code); l.code != "" && at >= 0 {
-				if rest := a[at+2:]; rest != "" && at+2 <= len(a) && len(rest) > 1 {
-					s.code(field{text: rest, bare: rest})
-				}
-				if i+1 < len(args) {
-					s.code(args[i+1])
-				}
+			if l.code != "" && strings.ContainsAny(a[1:], l.code) {
+				s.inlineCode(l, args[i:])
 				script = true
 				i++
 				continue
 			}
-			s.mentions(name, args[i:i+1])
+			s.mentions(args[i : i+1])
 		case a == "-" || strings.HasPrefix(a, "--"):
 		case !script && l.first:
 			s.code(args[i])
@@ -58,21 +52,29 @@ func (s *shell) interpret(name string, l language, args []field, in stream) {
 		case !script:
 			script = true
 			s.feed(name, args[i], stream{})
+		case l.first:
+			s.path(args[i], Read)
 		default:
-			s.mentions(name, args[i:i+1])
-			if l.first {
-				s.path(args[i], Read)
-			}
+			s.mentions(args[i : i+1])
 		}
 	}
-	if script || flag(args, "Vvh", "version", "help") {
-		return
-	}
 	switch {
+	case script || flag(args, "Vvh", "version", "help"):
 	case in.known:
 		s.code(field{text: in.text, bare: in.text})
 	case in.open:
 		s.opaque(name)
+	}
+}
+
+// inlineCode reads what follows -e: the rest of the word, or the next one.
+func (s *shell) inlineCode(l language, args []field) {
+	at := strings.IndexAny(args[0].text[1:], l.code)
+	if rest := args[0].text[at+2:]; len(rest) > 1 {
+		s.code(field{text: rest, bare: rest, unknown: args[0].unknown})
+	}
+	if len(args) > 1 {
+		s.code(args[1])
 	}
 }
 

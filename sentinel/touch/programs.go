@@ -1,7 +1,6 @@
 package touch
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -34,16 +33,24 @@ const (
 	deleters = "rm unlink rmdir shred srm wipe rimraf trash"
 )
 
+var plainUses = tabulate(map[Access]string{Read: readers, Write: writers, Delete: deleters})
+
+func tabulate(lists map[Access]string) map[string]use {
+	out := map[string]use{}
+	for a, list := range lists {
+		for name := range strings.FieldsSeq(list) {
+			out[name] = use{access: a}
+		}
+	}
+	return out
+}
+
 func useOf(name string) (use, bool) {
 	if u, ok := uses[name]; ok {
 		return u, true
 	}
-	for list, a := range map[string]Access{readers: Read, writers: Write, deleters: Delete} {
-		if slices.Contains(strings.Fields(list), name) {
-			return use{access: a}, true
-		}
-	}
-	return use{}, false
+	u, ok := plainUses[name]
+	return u, ok
 }
 
 // effects records what one simple command touches.
@@ -53,7 +60,7 @@ func (s *shell) effects(name string, args []field) {
 	deep := recursive(args) || name == "tar" || flag(args, "a") && (name == "cp" || name == "rsync")
 	switch {
 	case !known:
-		s.mentions(name, args)
+		s.mentions(args)
 	case name == "dd":
 		s.ddPaths(args)
 	case u.copies:
@@ -64,7 +71,7 @@ func (s *shell) effects(name string, args []field) {
 		if to.text != "" {
 			s.path(to, Write)
 		}
-		s.options(name, args)
+		s.options(args)
 	case u.access != 0:
 		ops := operands(args, u.values)
 		skip := u.skip
@@ -78,7 +85,7 @@ func (s *shell) effects(name string, args []field) {
 		for _, f := range ops[min(skip, len(ops)):] {
 			s.pathAs(f, Path{Access: a, Recursive: deep})
 		}
-		s.options(name, args)
+		s.options(args)
 	}
 	s.network(name, args)
 }
@@ -94,17 +101,17 @@ func (s *shell) ddPaths(args []field) {
 }
 
 // options looks for paths among a known program's options.
-func (s *shell) options(name string, args []field) {
+func (s *shell) options(args []field) {
 	for _, a := range args {
 		if len(a.text) > 1 && a.text[0] == '-' {
-			s.mentions(name, []field{a})
+			s.mentions([]field{a})
 		}
 	}
 }
 
 // mentions records the arguments that look like paths, also behind "=", ":",
 // "@" or a short option.
-func (s *shell) mentions(name string, args []field) {
+func (s *shell) mentions(args []field) {
 	for _, a := range args {
 		if strings.ContainsAny(a.text, " \t\n") && !strings.HasPrefix(a.text, "/") && !strings.HasPrefix(a.text, "~") {
 			continue
@@ -129,7 +136,6 @@ func (s *shell) mentions(name string, args []field) {
 			}
 		}
 	}
-	_ = name
 }
 
 // cut returns the field from byte i on; what follows a separator ends there.

@@ -77,7 +77,7 @@ func (s *shell) program(f field) (name string, sure bool) {
 			return programName(f.bare), false
 		}
 	}
-	return programName(text), !strings.ContainsAny(text, "*?[")
+	return programName(text), !f.glob || text == "["
 }
 
 func programName(text string) string {
@@ -229,17 +229,17 @@ func (s *shell) source(args []field, in stream) {
 func (s *shell) feed(name string, f field, in stream) {
 	switch {
 	case f.proc != nil:
-		s.program2(name, *f.proc)
+		s.execute(name, *f.proc)
 	case f.text == "-" || f.text == "/dev/stdin" || f.text == "/dev/fd/0" || f.text == "/proc/self/fd/0":
 		in.open = true
-		s.program2(name, in)
+		s.execute(name, in)
 	default:
 		s.path(f, Read|Execute)
 	}
 }
 
-// program2 runs what a stream says.
-func (s *shell) program2(name string, in stream) {
+// execute runs what a stream says.
+func (s *shell) execute(name string, in stream) {
 	switch {
 	case in.known:
 		s.parse(in.text)
@@ -271,7 +271,7 @@ func (s *shell) subShell(name string, args []field, in stream) stream {
 			return stream{open: true}
 		}
 	}
-	s.program2(name, in)
+	s.execute(name, in)
 	return stream{open: true}
 }
 
@@ -299,7 +299,7 @@ func (s *shell) script(name string, args []field) stream {
 // ssh runs its last words on another machine, which can be lost as well.
 func (s *shell) ssh(args []field) {
 	rest := skipOptions(args, "bBcDEeFIiJLlmOoPpQRSWw", nil)
-	s.mentions("ssh", args[:len(args)-len(rest)])
+	s.mentions(args[:len(args)-len(rest)])
 	if len(rest) == 0 {
 		return
 	}

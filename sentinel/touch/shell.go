@@ -2,8 +2,6 @@ package touch
 
 import (
 	"maps"
-	"regexp"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -96,93 +94,6 @@ func (s *shell) fork() *shell {
 	f := *s
 	f.vars, f.funcs = maps.Clone(s.vars), maps.Clone(s.funcs)
 	return &f
-}
-
-// parse reads text and walks it, and returns what it prints.
-func (s *shell) parse(text string) stream {
-	if s.level > maxReparse || s.spent.bytes > maxBytes {
-		s.spent.over = true
-		return stream{open: true}
-	}
-	s.spent.bytes += len(text)
-	list, how := parseShell(text)
-	switch {
-	case s.quiet:
-	case how == unparsable:
-		s.c.touch.Unparsed = appendNew(s.c.touch.Unparsed, s.arg)
-	case how == unclosed:
-		s.c.touch.Incomplete = appendNew(s.c.touch.Incomplete, s.arg)
-	}
-	s.level++
-	defer func() { s.level-- }()
-	return s.stmts(list, stream{})
-}
-
-type parsed uint8
-
-const (
-	whole parsed = iota
-	unclosed
-	unparsable
-)
-
-// parseShell returns the statements of text. Text that only lacks a closing
-// mark is read as if it had it: no shell runs that part, but the complete
-// lines before it run.
-func parseShell(text string) ([]*syntax.Stmt, parsed) {
-	if len(text) > MaxShell || openers(text) > maxOpeners {
-		return nil, unparsable
-	}
-	list, err := parseAs(syntax.LangBash, text)
-	if err == nil {
-		return list, whole
-	}
-	if list, err := parseAs(syntax.LangBash, text+endHeredoc(text)); err == nil {
-		return list, whole // a shell warns and runs it
-	}
-	if syntax.IsIncomplete(err) {
-		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
-			if list, err := parseAs(syntax.LangBash, text+end); err == nil {
-				return list, unclosed
-			}
-		}
-	}
-	if list, err := parseAs(syntax.LangZsh, text); err == nil {
-		return list, whole
-	}
-	return nil, unparsable
-}
-
-var heredoc = regexp.MustCompile(`<<-?\s*\\?["']?(\w+)["']?[^\n]*\n`)
-
-// endHeredoc returns the line that would end the last here-document of text.
-func endHeredoc(text string) string {
-	all := heredoc.FindAllStringSubmatch(text, -1)
-	if len(all) == 0 {
-		return ""
-	}
-	return "\n" + all[len(all)-1][1] + "\n"
-}
-
-func parseAs(lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
-	f, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		return nil, err
-	}
-	return f.Stmts, nil
-}
-
-// openers bounds how deep the parser may recurse, whose stack can't be caught
-// when it overflows.
-func openers(text string) int {
-	n := 0
-	for i := range len(text) {
-		switch text[i] {
-		case '(', '{', '[', '`':
-			n++
-		}
-	}
-	return n
 }
 
 func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
@@ -351,89 +262,6 @@ func fed(in stream) value {
 	return v
 }
 
-// declare reads a function's body once with parameters that nobody knows; each
-// call reads it again with its own.
-func (s *shell) declare(f *syntax.FuncDecl) {
-	if f.Name == nil || f.Body == nil {
-		return
-	}
-	if breeds(f) {
-		s.danger(ForkBomb)
-	}
-	s.funcs[f.Name.Value] = f.Body
-	s.invoke(f.Name.Value, nil, stream{})
-}
-
-func (s *shell) invoke(name string, args []field, in stream) stream {
-	body := s.funcs[name]
-	if s.running[name] || s.level > maxReparse {
-		return stream{open: true}
-	}
-	s.running[name] = true
-	params, inFunc := s.params, s.inFunc
-	s.params, s.inFunc = nil, true
-	for _, a := range args {
-		s.params = append(s.params, a.text)
-	}
-	s.cond++
-	s.level++
-	defer func() {
-		s.params, s.inFunc = params, inFunc
-		delete(s.running, name)
-		s.cond--
-		s.level--
-	}()
-	return s.stmt(body, in)
-}
-
 func (s *shell) danger(code string) { s.c.danger(code, s.arg) }
 
 func (s *shell) doubt(code string) { s.c.doubt(code, s.arg) }
-
-func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
-	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc:
-		if r.Hdoc == nil {
-			return stream{open: true, known: true}
-		}
-		return s.given(r.Hdoc, "")
-	case syntax.WordHdoc:
-		return s.given(r.Word, "\n")
-	}
-	for _, f := range flatten(s.expand(r.Word)) {
-		switch r.Op {
-		case syntax.RdrIn:
-			s.path(f, Read)
-			in = stream{open: true}
-			if f.proc != nil {
-				in = *f.proc
-			}
-		case syntax.RdrInOut:
-			s.path(f, Read|Write)
-		case syntax.DplIn, syntax.DplOut:
-			if !digits(f.text) && f.text != "-" {
-				s.writes(f)
-			}
-		default:
-			s.writes(f)
-		}
-	}
-	return in
-}
-
-// given is the stream of a here-document or a here-string.
-func (s *shell) given(w *syntax.Word, end string) stream {
-	alts := s.texts(w)
-	if len(alts) != 1 || alts.unknown() {
-		return stream{open: true}
-	}
-	return stream{open: true, known: true, text: alts[0].text() + end}
-}
-
-// writes records that a redirect or a tool overwrites f.
-func (s *shell) writes(f field) {
-	s.path(f, Write)
-	if slices.ContainsFunc(s.resolve(f.text), device) {
-		s.danger(DeviceWrite)
-	}
-}

@@ -38,7 +38,7 @@ var wrappers = map[string]wrapper{
 // wrapped peels w and runs what it runs.
 func (s *shell) wrapped(w wrapper, args []field, in stream) stream {
 	out := stream{open: true}
-	s.mentions("", args[:min(len(args), 1)])
+	s.mentions(args[:min(len(args), 1)])
 	for len(args) > 0 {
 		a := args[0].text
 		switch {
@@ -222,7 +222,7 @@ func (s *shell) xargs(name string, args []field, in stream) {
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
 	}
-	s.mentions("", arg0[:len(arg0)-len(args)])
+	s.mentions(arg0[:len(arg0)-len(args)])
 	if replace == "" {
 		replace = "{}"
 	}

@@ -38,6 +38,11 @@ func prepare(dir string) (string, error) {
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		return "", fmt.Errorf("%s is not an empty folder; name another with --dir", dir)
 	}
+	for _, sub := range []string{"new", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, "mailbox", sub), 0o700); err != nil {
+			return "", err
+		}
+	}
 	return dir, fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err

@@ -1,0 +1,98 @@
+package touch
+
+import "strings"
+
+// field is one argument of a command.
+type field struct {
+	text    string  // unknown parts as stand-ins
+	bare    string  // unknown parts as empty: what unset variables give
+	unknown bool    // some part is
+	blank   bool    // all of it is unknown
+	glob    bool    // has a pattern that the shell expands
+	tree    bool    // stands for everything below text
+	proc    *stream // of <( … )
+}
+
+func literals(list []string) []field {
+	out := make([]field, len(list))
+	for i, s := range list {
+		out[i] = field{text: s, bare: s}
+	}
+	return out
+}
+
+func unknownField() field { return field{text: "$", unknown: true, blank: true} }
+
+func (f field) frags() frags {
+	kind := quotedFrag
+	if f.unknown {
+		kind = unknownFrag
+	}
+	return frags{{s: f.text, kind: kind, proc: f.proc}}
+}
+
+func flatten(alts [][]field) []field {
+	if len(alts) == 1 {
+		return alts[0]
+	}
+	var out []field
+	for _, a := range alts {
+		out = append(out, a...)
+	}
+	return out
+}
+
+// split makes fields of a word's pieces, as the shell splits values at blanks.
+func split(list frags) []field {
+	var out []field
+	var cur builder
+	for _, p := range list {
+		if p.kind != splitFrag {
+			cur.add(p)
+			continue
+		}
+		for i, word := range strings.FieldsFunc(p.s, blank) {
+			if i > 0 || blank(rune(p.s[0])) {
+				out = cur.end(out)
+			}
+			cur.add(frag{s: word, kind: litFrag})
+		}
+		if p.s != "" && blank(rune(p.s[len(p.s)-1])) {
+			out = cur.end(out)
+		}
+	}
+	return cur.end(out)
+}
+
+func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
+
+type builder struct {
+	text, bare strings.Builder
+	f          field
+	any, known bool
+}
+
+func (b *builder) add(p frag) {
+	b.any = true
+	b.text.WriteString(p.s)
+	if p.proc != nil {
+		b.f.proc = p.proc
+	}
+	if p.kind == unknownFrag {
+		b.f.unknown = true
+		return
+	}
+	b.known = b.known || p.s != ""
+	b.bare.WriteString(p.s)
+	b.f.glob = b.f.glob || p.kind == litFrag && strings.ContainsAny(p.s, "*?[")
+}
+
+func (b *builder) end(out []field) []field {
+	if b.any {
+		b.f.text, b.f.bare = b.text.String(), b.bare.String()
+		b.f.blank = b.f.unknown && !b.known
+		out = append(out, b.f)
+	}
+	*b = builder{}
+	return out
+}

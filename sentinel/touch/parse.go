@@ -1,0 +1,95 @@
+package touch
+
+import (
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// parse reads text and walks it, and returns what it prints.
+func (s *shell) parse(text string) stream {
+	if s.level > maxReparse || s.spent.bytes > maxBytes {
+		s.spent.over = true
+		return stream{open: true}
+	}
+	s.spent.bytes += len(text)
+	list, how := parseShell(text)
+	switch {
+	case s.quiet:
+	case how == unparsable:
+		s.c.touch.Unparsed = appendNew(s.c.touch.Unparsed, s.arg)
+	case how == unclosed:
+		s.c.touch.Incomplete = appendNew(s.c.touch.Incomplete, s.arg)
+	}
+	s.level++
+	defer func() { s.level-- }()
+	return s.stmts(list, stream{})
+}
+
+type parsed uint8
+
+const (
+	whole parsed = iota
+	unclosed
+	unparsable
+)
+
+// parseShell returns the statements of text. Text that only lacks a closing
+// mark is read as if it had it: no shell runs that part, but the complete
+// lines before it run.
+func parseShell(text string) ([]*syntax.Stmt, parsed) {
+	if len(text) > MaxShell || openers(text) > maxOpeners {
+		return nil, unparsable
+	}
+	list, err := parseAs(syntax.LangBash, text)
+	if err == nil {
+		return list, whole
+	}
+	if list, err := parseAs(syntax.LangBash, text+endHeredoc(text)); err == nil {
+		return list, whole // a shell warns and runs it
+	}
+	if syntax.IsIncomplete(err) {
+		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
+			if list, err := parseAs(syntax.LangBash, text+end); err == nil {
+				return list, unclosed
+			}
+		}
+	}
+	if list, err := parseAs(syntax.LangZsh, text); err == nil {
+		return list, whole
+	}
+	return nil, unparsable
+}
+
+var heredoc = regexp.MustCompile(`<<-?\s*\\?["']?(\w+)["']?[^\n]*\n`)
+
+// endHeredoc returns the line that would end the last here-document of text.
+func endHeredoc(text string) string {
+	all := heredoc.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return "\n" + all[len(all)-1][1] + "\n"
+}
+
+func parseAs(lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
+	f, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, err
+	}
+	return f.Stmts, nil
+}
+
+// openers bounds how deep the parser may recurse, whose stack can't be caught
+// when it overflows.
+func openers(text string) int {
+	n := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '[', '`':
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,90 @@
+package touch
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc == nil {
+			return stream{open: true, known: true}
+		}
+		return s.given(r.Hdoc, "")
+	case syntax.WordHdoc:
+		return s.given(r.Word, "\n")
+	}
+	for _, f := range flatten(s.expand(r.Word)) {
+		switch r.Op {
+		case syntax.RdrIn:
+			s.path(f, Read)
+			in = stream{open: true}
+			if f.proc != nil {
+				in = *f.proc
+			}
+		case syntax.RdrInOut:
+			s.path(f, Read|Write)
+		case syntax.DplIn, syntax.DplOut:
+			if !digits(f.text) && f.text != "-" {
+				s.writes(f)
+			}
+		default:
+			s.writes(f)
+		}
+	}
+	return in
+}
+
+// given is the stream of a here-document or a here-string.
+func (s *shell) given(w *syntax.Word, end string) stream {
+	alts := s.texts(w)
+	if len(alts) != 1 || alts.unknown() {
+		return stream{open: true}
+	}
+	return stream{open: true, known: true, text: alts[0].text() + end}
+}
+
+// writes records that a redirect or a tool overwrites f.
+func (s *shell) writes(f field) {
+	s.path(f, Write)
+	if slices.ContainsFunc(s.resolve(f.text), device) {
+		s.danger(DeviceWrite)
+	}
+}
+
+// declare reads a function's body once with parameters that nobody knows; each
+// call reads it again with its own.
+func (s *shell) declare(f *syntax.FuncDecl) {
+	if f.Name == nil || f.Body == nil {
+		return
+	}
+	if breeds(f) {
+		s.danger(ForkBomb)
+	}
+	s.funcs[f.Name.Value] = f.Body
+	s.invoke(f.Name.Value, nil, stream{})
+}
+
+func (s *shell) invoke(name string, args []field, in stream) stream {
+	body := s.funcs[name]
+	if s.running[name] || s.level > maxReparse {
+		return stream{open: true}
+	}
+	s.running[name] = true
+	params, inFunc := s.params, s.inFunc
+	s.params, s.inFunc = nil, true
+	for _, a := range args {
+		s.params = append(s.params, a.text)
+	}
+	s.cond++
+	s.level++
+	defer func() {
+		s.params, s.inFunc = params, inFunc
+		delete(s.running, name)
+		s.cond--
+		s.level--
+	}()
+	return s.stmt(body, in)
+}

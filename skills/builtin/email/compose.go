@@ -1,0 +1,181 @@
+package email
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/mail"
+	"slices"
+	"strings"
+	"unicode"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/internal/decode"
+)
+
+const (
+	maxRecipients = 50
+	maxSubject    = 500
+	maxBody       = 1_000_000
+)
+
+// recipients is one address or a list of them.
+type recipients []string
+
+// UnmarshalJSON takes a text or a list of texts.
+func (r *recipients) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*r = recipients{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(r))
+}
+
+// letter is what a call asks to write.
+type letter struct {
+	To        recipients `json:"to"`
+	Cc        recipients `json:"cc"`
+	Subject   string     `json:"subject"`
+	Body      string     `json:"body"`
+	InReplyTo string     `json:"in_reply_to"`
+}
+
+// address checks one plain address, "name@host". Names beside addresses and
+// what net/mail would repair are refused: what was judged is what is used.
+func address(s string) (string, error) {
+	if len(s) > 254 || strings.IndexByte(s, '@') > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "", errors.New("an address must be plain ASCII without spaces, at most 254 characters and 64 before the @")
+	}
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Address != s || a.Name != "" || strings.ContainsAny(s, `"<>,;:\()[]`) {
+		return "", errors.New("an address must be of the form name@host")
+	}
+	return s, nil
+}
+
+// check refuses what is no letter, before anything is written or sent.
+func (l *letter) check() error {
+	all := slices.Concat(l.To, l.Cc)
+	switch {
+	case len(l.To) == 0:
+		return decode.Refuse("there is no recipient")
+	case len(all) > maxRecipients:
+		return decode.Refuse("there are more than %d recipients", maxRecipients)
+	case len(l.Subject) > maxSubject || len(l.Body) > maxBody:
+		return decode.Refuse("subject or body is too long; at most %d and %d bytes", maxSubject, maxBody)
+	case strings.ContainsFunc(l.Subject, unicode.IsControl):
+		return decode.Refuse("the subject holds a line break or another control character")
+	case strings.ContainsRune(l.Body, 0):
+		return decode.Refuse("the body holds a NUL")
+	}
+	for _, a := range all {
+		if _, err := address(a); err != nil {
+			return decode.Refuse("%w", err)
+		}
+	}
+	return nil
+}
+
+// message builds the letter. Its Message-ID comes from the call's key, so that
+// a repeated call is the same message.
+func (b *box) message(l *letter, key string, reply *parsed) (*gomail.Msg, []byte, error) {
+	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	_, domain, _ := strings.Cut(b.smtp.From, "@")
+	sum := sha256.Sum256([]byte("vedette/message/" + key))
+	m.SetMessageIDWithValue(hex.EncodeToString(sum[:16]) + "@" + domain)
+	m.SetDateWithValue(b.now())
+	err := errors.Join(m.From(b.smtp.From), m.To(l.To...))
+	if len(l.Cc) > 0 {
+		err = errors.Join(err, m.Cc(l.Cc...))
+	}
+	if err != nil {
+		return nil, nil, decode.Refuse("the message can't be made of these addresses")
+	}
+	m.Subject(l.Subject)
+	if reply != nil && reply.messageID != "" {
+		refs := append(slices.Clone(reply.references), reply.messageID)
+		m.SetGenHeaderPreformatted(gomail.HeaderInReplyTo, "<"+reply.messageID+">")
+		m.SetGenHeaderPreformatted(gomail.HeaderReferences, "<"+strings.Join(refs, ">\r\n <")+">")
+	}
+	m.SetBodyString(gomail.TypeTextPlain, l.Body)
+	var raw bytes.Buffer
+	if _, err := m.WriteTo(&raw); err != nil {
+		return nil, nil, decode.Refuse("the message can't be made")
+	}
+	return m, raw.Bytes(), nil
+}
+
+func (b *box) draft(ctx context.Context, o skills.Order) (skills.Result, error) {
+	var l letter
+	if err := decode.Args(o.Args, &l); err != nil {
+		return skills.Result{}, err
+	}
+	if err := l.check(); err != nil {
+		return skills.Result{}, err
+	}
+	_, raw, err := b.message(&l, o.IdempotencyKey(), nil)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	root, err := b.open(ctx)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	defer root.Close()
+	id, err := b.deliver(root, ".Drafts", "DS", raw)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	return told(map[string]any{"drafted": true, "id": id})
+}
+
+func (b *box) send(ctx context.Context, o skills.Order) (skills.Result, error) {
+	var l letter
+	if err := decode.Args(o.Args, &l); err != nil {
+		return skills.Result{}, err
+	}
+	if err := l.check(); err != nil {
+		return skills.Result{}, err
+	}
+	root, err := b.open(ctx)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	defer root.Close()
+	var reply *parsed
+	if l.InReplyTo != "" {
+		e, err := b.byID(root, l.InReplyTo)
+		if err != nil {
+			return skills.Result{}, err
+		}
+		if reply, _, err = b.load(root, e); err != nil {
+			return skills.Result{}, err
+		}
+	}
+	m, raw, err := b.message(&l, o.IdempotencyKey(), reply)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	if err := b.smtp.send(ctx, m); err != nil {
+		return skills.Result{}, err
+	}
+	// From here on the message is out, whatever else goes wrong.
+	said := map[string]any{"sent": true, "recipients": len(l.To) + len(l.Cc)}
+	if id, err := b.deliver(root, ".Sent", "S", raw); err == nil {
+		said["id"] = id
+	} else {
+		said["note"] = "sent, but no copy could be kept in the sent folder"
+	}
+	return told(said)
+}
+
+func told(v map[string]any) (skills.Result, error) {
+	raw, err := json.Marshal(v)
+	return answer(string(raw), false), err
+}

@@ -1,0 +1,179 @@
+package email
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/emersion/go-message"
+	_ "github.com/emersion/go-message/charset" // the charsets that mail still comes in
+	"github.com/emersion/go-message/mail"
+)
+
+// The bounds of one message. Beyond them the rest is left out and the message
+// marked as cut.
+const (
+	maxHeader = 256 << 10
+	maxText   = 256 << 10
+	maxParts  = 200
+	maxDepth  = 10
+	maxField  = 2000
+)
+
+// parsed is a message as a model reads it. All of it was written by others.
+type parsed struct {
+	From        string       `json:"from,omitempty"`
+	To          string       `json:"to,omitempty"`
+	Cc          string       `json:"cc,omitempty"`
+	Subject     string       `json:"subject,omitempty"`
+	Date        string       `json:"date,omitempty"`
+	Text        string       `json:"text,omitempty"`
+	Attachments []attachment `json:"attachments,omitempty"`
+	Cut         bool         `json:"cut,omitempty"`
+
+	messageID  string
+	references []string
+	parts      int
+	html       string
+}
+
+// attachment is what is told of one: it is not opened.
+type attachment struct {
+	Name string `json:"name,omitempty"`
+	Type string `json:"type"`
+	Size int64  `json:"size"`
+}
+
+// parse reads a message of any bytes. What it can't make out is left out; it
+// fails only where there is no header at all.
+func parse(r io.Reader) (*parsed, error) {
+	e, err := message.ReadWithOptions(r, &message.ReadOptions{MaxHeaderBytes: maxHeader})
+	if e == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+		return nil, errors.New("this is no message: its header can't be read")
+	}
+	p := &parsed{}
+	p.header(mail.Header{Header: e.Header})
+	p.body(e, 0)
+	if p.Text == "" {
+		p.Text = p.html
+	}
+	return p, nil
+}
+
+func (p *parsed) header(h mail.Header) {
+	p.Subject = field(h.Subject())
+	p.From, p.To, p.Cc = field(h.Text("From")), field(h.Text("To")), field(h.Text("Cc"))
+	if d, err := h.Date(); err == nil {
+		p.Date = d.UTC().Format(time.RFC3339)
+	}
+	if id, err := h.MessageID(); err == nil && plainID(id) {
+		p.messageID = id
+	}
+	if list, err := h.MsgIDList("References"); err == nil {
+		for _, id := range list {
+			if plainID(id) && len(p.references) < 20 {
+				p.references = append(p.references, id)
+			}
+		}
+	}
+}
+
+// plainID reports whether a foreign message id can go into a header of ours.
+func plainID(id string) bool {
+	return id != "" && len(id) <= 250 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' })
+}
+
+// field makes one line of clean text of a header, even where it was only partly
+// readable.
+func field(s string, _ error) string { return clip(oneLine(s), maxField) }
+
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(clean(s), unicode.IsSpace), " ")
+}
+
+// clean makes valid UTF-8 without control characters of s. Line breaks and tabs
+// stay.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+func clip(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
+
+// body walks the parts. Readable text is collected, the rest counted.
+func (p *parsed) body(e *message.Entity, depth int) {
+	if p.parts++; p.parts > maxParts || depth > maxDepth {
+		p.Cut = true
+		return
+	}
+	if mr := e.MultipartReader(); mr != nil {
+		for p.parts <= maxParts {
+			part, err := mr.NextPart()
+			if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+				p.Cut = p.Cut || !errors.Is(err, io.EOF)
+				return
+			}
+			p.body(part, depth+1)
+		}
+		p.Cut = true
+		return
+	}
+	kind, params, err := e.Header.ContentType()
+	if err != nil && kind == "" {
+		kind = "text/plain"
+	}
+	disposition, dparams, _ := e.Header.ContentDisposition()
+	name := dparams["filename"]
+	if name == "" {
+		name = params["name"]
+	}
+	if disposition == "attachment" || name != "" || kind != "" && kind != "text/plain" && kind != "text/html" {
+		p.attach(e, name, kind)
+		return
+	}
+	p.text(e, kind == "text/html")
+}
+
+func (p *parsed) attach(e *message.Entity, name, kind string) {
+	n, err := io.Copy(io.Discard, e.Body)
+	p.Cut = p.Cut || err != nil
+	if decoded, err := new(mime.WordDecoder).DecodeHeader(name); err == nil {
+		name = decoded
+	}
+	p.Attachments = append(p.Attachments, attachment{Name: clip(oneLine(name), 200), Type: clip(oneLine(kind), 100), Size: n})
+}
+
+func (p *parsed) text(e *message.Entity, html bool) {
+	b, err := io.ReadAll(io.LimitReader(e.Body, maxText+1))
+	p.Cut = p.Cut || err != nil || len(b) > maxText
+	b = b[:min(len(b), maxText)]
+	into, s := &p.Text, ""
+	if html {
+		into, s = &p.html, htmlText(string(b))
+	} else {
+		s = string(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")))
+	}
+	s = strings.TrimSpace(clean(s))
+	if *into != "" && s != "" {
+		s = "\n\n" + s
+	}
+	joined := *into + s
+	p.Cut = p.Cut || len(joined) > maxText
+	*into = clip(joined, maxText)
+}

@@ -1,0 +1,180 @@
+package email
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/internal/decode"
+)
+
+// The bounds of one list or search.
+const (
+	defaultLimit = 20
+	maxLimit     = 100
+	maxSearched  = 5000
+	maxScanned   = 128 << 20
+)
+
+// summary is one message in a list.
+type summary struct {
+	ID      string `json:"id"`
+	Folder  string `json:"folder"`
+	From    string `json:"from,omitempty"`
+	To      string `json:"to,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Date    string `json:"date,omitempty"`
+	Unread  bool   `json:"unread,omitempty"`
+}
+
+func summarize(e entry, p *parsed) summary {
+	return summary{ID: e.id(), Folder: e.folder, From: clip(p.From, 300), To: clip(p.To, 300), Subject: clip(p.Subject, 300), Date: p.Date, Unread: e.unread()}
+}
+
+// listing is the result of a list or search.
+type listing struct {
+	Messages []summary `json:"messages"`
+	// Skipped counts messages that are too large or can't be read.
+	Skipped int `json:"skipped,omitempty"`
+	// Incomplete is set when there are more, or a bound was reached.
+	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+func (l listing) result() (skills.Result, error) {
+	b, err := json.Marshal(l)
+	return answer(string(b), l.Incomplete), err
+}
+
+func (b *box) list(ctx context.Context, o skills.Order) (skills.Result, error) {
+	a := struct {
+		Folder string `json:"folder"`
+		Limit  int    `json:"limit"`
+	}{Limit: defaultLimit}
+	if err := decode.Args(o.Args, &a); err != nil {
+		return skills.Result{}, err
+	}
+	dir, err := directory(a.Folder)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	root, err := b.open(ctx)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	defer root.Close()
+	es, err := entries(root, dir)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	return b.pick(ctx, root, es, a.Limit, func(*parsed) bool { return true })
+}
+
+func (b *box) search(ctx context.Context, o skills.Order) (skills.Result, error) {
+	a := struct {
+		Query string `json:"query"`
+		From  string `json:"from"`
+		Limit int    `json:"limit"`
+	}{Limit: defaultLimit}
+	if err := decode.Args(o.Args, &a); err != nil {
+		return skills.Result{}, err
+	}
+	query, from := strings.ToLower(a.Query), strings.ToLower(a.From)
+	if query == "" {
+		return skills.Result{}, decode.Refuse("the query is empty")
+	}
+	root, err := b.open(ctx)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	defer root.Close()
+	es, err := everything(root)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	return b.pick(ctx, root, es, a.Limit, func(p *parsed) bool {
+		if !strings.Contains(strings.ToLower(p.From), from) {
+			return false
+		}
+		for _, s := range []string{p.Subject, p.From, p.To, p.Cc, p.Text} {
+			if strings.Contains(strings.ToLower(s), query) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// pick parses messages in order until limit of them are wanted or a bound is
+// reached.
+func (b *box) pick(ctx context.Context, root *os.Root, es []entry, limit int, want func(*parsed) bool) (skills.Result, error) {
+	l := listing{Messages: []summary{}}
+	limit = min(max(limit, 1), maxLimit)
+	var scanned int64
+	for i, e := range es {
+		if err := ctx.Err(); err != nil {
+			return skills.Result{}, err
+		}
+		if len(l.Messages) >= limit || i >= maxSearched || scanned > maxScanned {
+			l.Incomplete = true
+			break
+		}
+		p, size, err := b.load(root, e)
+		scanned += size
+		if err != nil {
+			l.Skipped++
+			continue
+		}
+		if want(p) {
+			l.Messages = append(l.Messages, summarize(e, p))
+		}
+	}
+	return l.result()
+}
+
+// load reads and parses one message.
+func (b *box) load(root *os.Root, e entry) (*parsed, int64, error) {
+	f, size, err := b.content(root, e)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	if size > b.maxMessage {
+		return nil, 0, decode.Refuse("the message has %d bytes; at most %d are handled", size, b.maxMessage)
+	}
+	p, err := parse(io.LimitReader(f, b.maxMessage))
+	if err != nil {
+		return nil, size, decode.Refuse("%w", err)
+	}
+	return p, size, nil
+}
+
+func (b *box) read(ctx context.Context, o skills.Order) (skills.Result, error) {
+	var a struct {
+		ID string `json:"id"`
+	}
+	if err := decode.Args(o.Args, &a); err != nil {
+		return skills.Result{}, err
+	}
+	root, err := b.open(ctx)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	defer root.Close()
+	e, err := b.byID(root, a.ID)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	p, _, err := b.load(root, e)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	raw, err := json.Marshal(struct {
+		ID     string `json:"id"`
+		Folder string `json:"folder"`
+		*parsed
+	}{e.id(), e.folder, p})
+	return answer(string(raw), p.Cut), err
+}

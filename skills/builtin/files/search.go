@@ -1,0 +1,150 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/internal/decode"
+)
+
+// The bounds of one search, so that a large folder costs no more than this.
+const (
+	defaultMatches = 50
+	maxMatches     = 200
+	maxVisited     = 50_000
+	maxScanned     = 64 << 20
+	maxSnippet     = 200
+)
+
+// match is one place that was found. Line is 0 where the name itself matched.
+type match struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+	Text string `json:"text,omitempty"`
+}
+
+// found is the result of a search.
+type found struct {
+	Matches []match `json:"matches"`
+	// Skipped counts files that are too large, binary or unreadable.
+	Skipped int `json:"skipped,omitempty"`
+	// Incomplete is set when a bound was reached before the end.
+	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+type searcher struct {
+	found
+	folder                *folder
+	query, glob           string
+	limit, visited, bytes int
+}
+
+// search looks through names and lines, ignoring case, in the order of names.
+func (f *folder) search(ctx context.Context, o skills.Order) (skills.Result, error) {
+	a := struct {
+		Query string `json:"query"`
+		Path  string `json:"path"`
+		Glob  string `json:"glob"`
+		Limit int    `json:"limit"`
+	}{Path: ".", Limit: defaultMatches}
+	if err := decode.Args(o.Args, &a); err != nil {
+		return skills.Result{}, err
+	}
+	start, err := f.name(a.Path)
+	switch {
+	case err != nil:
+		return skills.Result{}, err
+	case a.Query == "":
+		return skills.Result{}, decode.Refuse("the query is empty")
+	case a.Glob != "" && (!doublestar.ValidatePattern(a.Glob) || strings.Count(a.Glob, "*") > 12):
+		return skills.Result{}, decode.Refuse("the glob is malformed, or has more than 12 stars")
+	}
+	s := &searcher{folder: f, query: strings.ToLower(a.Query), glob: a.Glob, limit: min(max(a.Limit, 1), maxMatches)}
+	s.Matches = []match{}
+	if err := s.walk(ctx, start); err != nil {
+		return skills.Result{}, err
+	}
+	b, err := json.Marshal(s.found)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	return skills.Result{Content: string(b), Truncated: s.Incomplete, Isolation: isolation}, nil
+}
+
+func (s *searcher) walk(ctx context.Context, start string) error {
+	root, err := s.folder.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := root.Stat(start); err != nil {
+		return explain(err)
+	}
+	return fs.WalkDir(root.FS(), start, func(name string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			s.Skipped++
+			return nil
+		}
+		if _, hidden := s.folder.name(name); hidden != nil {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if s.visited++; s.visited > maxVisited || s.bytes > maxScanned || len(s.Matches) >= s.limit {
+			s.Incomplete = true
+			return fs.SkipAll
+		}
+		if !d.Type().IsRegular() || !s.wanted(name) {
+			return nil
+		}
+		if strings.Contains(strings.ToLower(path.Base(name)), s.query) {
+			s.Matches = append(s.Matches, match{Path: name})
+		}
+		text, _, err := s.folder.text(root, name)
+		if err != nil {
+			s.Skipped++
+			return nil
+		}
+		s.bytes += len(text)
+		s.lines(name, text)
+		return nil
+	})
+}
+
+func (s *searcher) wanted(name string) bool {
+	if s.glob == "" {
+		return true
+	}
+	against := name
+	if !strings.Contains(s.glob, "/") {
+		against = path.Base(name)
+	}
+	ok, err := doublestar.Match(s.glob, against)
+	return err == nil && ok
+}
+
+func (s *searcher) lines(name, text string) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		if !strings.Contains(strings.ToLower(line), s.query) {
+			continue
+		}
+		if len(s.Matches) >= s.limit {
+			s.Incomplete = true
+			return
+		}
+		b, _ := window([]byte(strings.TrimSpace(line)), maxSnippet, false)
+		s.Matches = append(s.Matches, match{Path: name, Line: n, Text: string(b)})
+	}
+}

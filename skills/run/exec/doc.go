@@ -1,0 +1,47 @@
+// Package exec runs a skill as a program: `run: {exec: {argv: [...]}}`.
+//
+// The program is started from a list of arguments, never through a shell. It
+// gets an environment of the listed variables alone, no standard input unless
+// configured, a process group of its own, limits on what it may print, and as
+// much isolation as was asked for. When its time is up, or its caller gives up,
+// the whole group is killed.
+//
+// # Arguments
+//
+// An element of argv that is `{{name}}` as a whole is replaced by the call's
+// argument of that name: a text as it is, a number or boolean as it is written,
+// a list by one element per item. A value that starts with "-" would be read as
+// an option and is refused, unless a "--" stands before the placeholder or
+// allow_dash is set. An argument that is absent drops out of the list; where
+// that could rob an option of its value, New refuses the configuration.
+//
+// # Isolation
+//
+// The isolation option says what must hold:
+//
+//	auto        the best this system has; the result says which it was
+//	landlock    Landlock, or the call fails as not_started
+//	namespaces  a file system of its own by mount namespaces, or not_started
+//	none        nothing; for programs that are trusted like Vedette itself
+//
+// Under landlock and namespaces the program sees the system's own programs and
+// libraries, the paths in read and write, and nothing else, and holds no
+// capability. It can't use the network unless network is set. Landlock is
+// joined by process, network and IPC namespaces where the system lets us make
+// them; then nothing that the program started outlives it, not even what left
+// its process group. Result.Isolation names what was in force: "landlock
+// +namespaces", "landlock", "namespaces" or "none". Plain "landlock" restricts
+// TCP alone on kernels before Landlock ABI 10, and TCP not at all before ABI 4:
+// a program without network is then refused under `isolation: landlock`, and
+// runs with that gap under auto.
+//
+// Isolation is applied by a child that is this binary, started again, since a
+// process can't be restricted from outside and restricting ourselves would be
+// wrong. So main, and TestMain of tests, must call MaybeChild before all else.
+//
+// # What not to do
+//
+// Don't name a shell with a script made of placeholders: New refuses it. Don't
+// list a variable that holds a credential unless the program needs it. Don't
+// put a folder that holds Vedette's configuration, keys or database in read.
+package exec

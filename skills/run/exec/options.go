@@ -1,0 +1,239 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/internal/decode"
+)
+
+// Options is what a running system adds to a skill's own options.
+type Options struct {
+	// Dir is the folder that relative paths in the skill's options resolve
+	// against, and the program's working directory where it names none. If
+	// empty, the process's own working directory.
+	Dir string
+}
+
+// The values of the isolation option.
+const (
+	IsolationAuto       = "auto"
+	IsolationLandlock   = "landlock"
+	IsolationNamespaces = "namespaces"
+	IsolationNone       = "none"
+)
+
+const (
+	defaultOutput = 64 << 10
+	maxStderr     = 8 << 10
+)
+
+// config is the skill's own options, as written.
+type config struct {
+	Argv        []string          `json:"argv"`
+	Stdin       string            `json:"stdin"`
+	Dir         string            `json:"dir"`
+	Env         []string          `json:"env"`
+	SetEnv      map[string]string `json:"set_env"`
+	OutputLimit int               `json:"output_limit"`
+	Read        []string          `json:"read"`
+	Write       []string          `json:"write"`
+	Isolation   string            `json:"isolation"`
+	Network     bool              `json:"network"`
+	AllowDash   bool              `json:"allow_dash"`
+}
+
+// New returns the Executor of a skill of kind "exec", or every mistake in its
+// options as joined *skills.PathError values. It looks the program and the
+// paths up, so it fails where they are missing; it starts nothing.
+func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error) {
+	at, err := decode.Start(s, r, "exec")
+	if err != nil {
+		return nil, err
+	}
+	c := config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationAuto}
+	if err := decode.Options(s.Spec().Run.Options, at, &c); err != nil {
+		return nil, err
+	}
+	base, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
+	}
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read}
+	errs := []error{p.checkPlain(at), p.checkEnv(at), p.checkArgv(at, s), p.resolve(at, base)}
+	if c.Isolation != IsolationNone && !childReady() {
+		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return skills.NewExecutor(r, s, p.run), nil
+}
+
+// program is a skill's options, checked and resolved.
+type program struct {
+	config
+	path      string // the executable, absolute
+	readsOnly bool
+}
+
+func (p *program) checkPlain(at string) error {
+	errs := []error{
+		decode.OneOf(at+".stdin", "stdin", p.Stdin, "json", "none"),
+		decode.OneOf(at+".isolation", "isolation", p.Isolation, IsolationAuto, IsolationLandlock, IsolationNamespaces, IsolationNone),
+	}
+	if p.OutputLimit < 1 || p.OutputLimit > skills.MaxResult {
+		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})
+	}
+	if p.Isolation == IsolationNone && len(p.Read)+len(p.Write) > 0 {
+		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "is none, so read and write would bind nothing; leave them out or isolate"})
+	}
+	return errors.Join(errs...)
+}
+
+func (p *program) checkEnv(at string) error {
+	var errs []error
+	for i, name := range p.Env {
+		if !validEnvName(name) {
+			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.env[%d]", at, i), Msg: "must be the name of a variable"})
+		}
+		if _, twice := p.SetEnv[name]; twice {
+			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.env[%d]", at, i), Msg: "is in set_env too; keep one of them"})
+		}
+	}
+	for name, v := range p.SetEnv {
+		if !validEnvName(name) || strings.ContainsRune(v, 0) {
+			errs = append(errs, &skills.PathError{Path: at + ".set_env." + name, Msg: "is no variable's name, or its value holds a NUL"})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func validEnvName(n string) bool { return n != "" && !strings.ContainsAny(n, "=\x00") }
+
+func (p *program) checkArgv(at string, s *skills.Skill) error {
+	if len(p.Argv) == 0 || p.Argv[0] == "" {
+		return &skills.PathError{Path: at + ".argv", Msg: "is missing; list the program and its arguments"}
+	}
+	var errs []error
+	needed := required(s)
+	for i, a := range p.Argv {
+		here := fmt.Sprintf("%s.argv[%d]", at, i)
+		name, whole := placeholder(a)
+		switch {
+		case strings.ContainsRune(a, 0):
+			errs = append(errs, &skills.PathError{Path: here, Msg: "holds a NUL"})
+		case !whole && strings.Contains(a, "{{"):
+			errs = append(errs, &skills.PathError{Path: here, Msg: "a placeholder must be the whole argument"})
+		case !whole:
+		case i == 0:
+			errs = append(errs, &skills.PathError{Path: here, Msg: "the program itself can't be an argument of the call"})
+		case !s.Declares(name):
+			errs = append(errs, decode.Unknown(here, "argument", name, s.DeclaredArgs()))
+		case isScript(p.Argv, i):
+			errs = append(errs, &skills.PathError{Path: here, Msg: `would be a shell script written by the caller; write the script here and pass the value after it, as "$1"`})
+		case strings.HasPrefix(p.Argv[i-1], "-") && p.Argv[i-1] != "--" && !slices.Contains(needed, name):
+			errs = append(errs, &skills.PathError{Path: here, Msg: "is optional, so the option before it could lose its value; make the argument required"})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func required(s *skills.Skill) []string {
+	var v struct {
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(s.Parameters(), &v) != nil {
+		return nil
+	}
+	return v.Required
+}
+
+// isScript reports whether argv[i] is what a shell would run by its -c option.
+// A value anywhere after the script is a positional parameter, which is fine.
+func isScript(argv []string, i int) bool {
+	switch filepath.Base(argv[0]) {
+	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "busybox":
+	default:
+		return false
+	}
+	for _, before := range argv[1:i] {
+		if strings.HasPrefix(before, "-") && !strings.HasPrefix(before, "--") && strings.Contains(before, "c") {
+			// The script is the first word after the options.
+			return !slices.ContainsFunc(argv[slices.Index(argv, before)+1:i], func(a string) bool { return !strings.HasPrefix(a, "-") })
+		}
+	}
+	return false
+}
+
+// resolve looks up the program, the working directory and the paths to allow.
+func (p *program) resolve(at, base string) error {
+	var errs []error
+	abs := func(path, where string) string {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		if _, err := os.Stat(path); err != nil {
+			errs = append(errs, &skills.PathError{Path: where, Msg: "does not exist or can't be looked at"})
+		}
+		return filepath.Clean(path)
+	}
+	dir := base
+	if p.Dir != "" {
+		dir = abs(p.Dir, at+".dir")
+	}
+	p.Dir = dir
+	for i := range p.Read {
+		p.Read[i] = abs(p.Read[i], fmt.Sprintf("%s.read[%d]", at, i))
+	}
+	for i := range p.Write {
+		p.Write[i] = abs(p.Write[i], fmt.Sprintf("%s.write[%d]", at, i))
+	}
+	if len(p.Argv) > 0 && p.Argv[0] != "" {
+		p.path = p.Argv[0]
+		if strings.ContainsRune(p.path, filepath.Separator) && !filepath.IsAbs(p.path) {
+			p.path = filepath.Join(base, p.path)
+		}
+		found, err := osexec.LookPath(p.path)
+		if err != nil || !filepath.IsAbs(found) {
+			errs = append(errs, &skills.PathError{Path: at + ".argv[0]", Msg: "no such program; give its full path or put it on the PATH"})
+		}
+		p.path = found
+	}
+	return errors.Join(errs...)
+}
+
+// environ is what the program gets: the listed variables that are set, and the
+// fixed ones, sorted so that two runs of one call look the same.
+func (p *program) environ() []string {
+	out := []string{}
+	for _, name := range p.Env {
+		if v, ok := os.LookupEnv(name); ok {
+			out = append(out, name+"="+v)
+		}
+	}
+	for name, v := range p.SetEnv {
+		out = append(out, name+"="+v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// arguments reads the top-level arguments of an order, numbers as written.
+func arguments(args string) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader([]byte(args)))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return nil, decode.Refuse("the arguments are not an object")
+	}
+	return m, nil
+}

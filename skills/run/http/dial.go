@@ -1,0 +1,109 @@
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// ErrPrivate means that the host has an address that is refused.
+var ErrPrivate = errors.New("the host has a private, local or reserved address; list it in allow_private if that is meant")
+
+// reserved are ranges that are no public address, beyond those that netip
+// knows, and ranges that carry an IPv4 address inside.
+var reserved = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"),
+}
+
+// globalV6 is all that is handed out as public IPv6; the rest is refused.
+var globalV6 = netip.MustParsePrefix("2000::/3")
+
+// public reports whether an address is one of the open Internet.
+func public(a netip.Addr) bool {
+	a = a.Unmap()
+	if a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() || a.Is6() && !globalV6.Contains(a) {
+		return false
+	}
+	for _, p := range reserved {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// newClient returns a client that connects to host alone.
+func newClient(o Options, host string, private bool) *http.Client {
+	lookup := o.Lookup
+	if lookup == nil {
+		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	d := &dialer{lookup: lookup, host: host, private: private}
+	d.net = net.Dialer{Timeout: 30 * time.Second, Control: d.control}
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext:            d.dial,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
+			TLSHandshakeTimeout:    15 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+			DisableKeepAlives:      true,
+			DisableCompression:     true,
+		},
+	}
+}
+
+type dialer struct {
+	net     net.Dialer
+	lookup  func(ctx context.Context, host string) ([]netip.Addr, error)
+	host    string
+	private bool
+}
+
+func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host != d.host {
+		return nil, fmt.Errorf("%w: another host than the configured one", skills.ErrNoEffect)
+	}
+	var addrs []netip.Addr
+	if ip, err := netip.ParseAddr(host); err == nil {
+		addrs = []netip.Addr{ip}
+	} else if addrs, err = d.lookup(ctx, host); err != nil || len(addrs) == 0 {
+		return nil, fmt.Errorf("%w: the host's name can't be resolved", skills.ErrNoEffect)
+	}
+	// One bad address refuses the host: a mixed answer is an attempt.
+	for _, a := range addrs {
+		if !d.private && !public(a) {
+			return nil, fmt.Errorf("%w: %w", skills.ErrNoEffect, ErrPrivate)
+		}
+	}
+	for _, a := range addrs {
+		var c net.Conn
+		if c, err = d.net.DialContext(ctx, network, net.JoinHostPort(a.Unmap().String(), port)); err == nil {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no connection: %w", skills.ErrNoEffect, err)
+}
+
+// control sees the address that the socket really goes to.
+func (d *dialer) control(_, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || !d.private && !public(a.Addr()) {
+		return ErrPrivate
+	}
+	return nil
+}

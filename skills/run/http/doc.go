@@ -1,0 +1,35 @@
+// Package http runs a skill as one HTTP request: `run: {http: {method: POST,
+// url: "https://mail.internal/send"}}`.
+//
+// The host is fixed by configuration. A call's arguments fill `{name}` places
+// in the path, escaped and never able to climb out of it, the query parameters
+// that are listed, and the body, which by default is the very canonical JSON
+// that was judged (for GET and HEAD there is none by default).
+//
+// # Where it connects
+//
+// https, or http to a host in allow_hosts. The host's name is resolved once,
+// every address is judged, and the connection is made to a judged address; a
+// hook looks at the address again as the socket is opened. Loopback, private,
+// link-local (with them the metadata services of clouds), shared and reserved
+// addresses are refused, unless allow_private lists the host by name. Proxies
+// of the environment are not used: they would move that judgement elsewhere.
+// Redirects are not followed; a 3xx is a failure. TLS is 1.2 or newer.
+//
+// # What goes along
+//
+// Idempotency-Key holds the call's id. Vedette-Warrant holds a signed token for
+// exactly this request, where Options.Token is set; package skills/warrant has
+// the receiver's half. Each request has a connection of its own: net/http would
+// send one that has an Idempotency-Key a second time when a kept connection
+// breaks, and not every receiver honours the key.
+//
+// # Errors
+//
+// An error before anything was sent wraps skills.ErrNoEffect. After that, no
+// answer, a broken answer, a 3xx and a 5xx leave open whether the effect
+// happened, and say so unless the skill only reads. A 4xx is a plain failure.
+//
+// Do not put a secret in the url; headers are the place, and a skill's options
+// are shown to nobody but its operator.
+package http

@@ -1,0 +1,136 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/internal/decode"
+	"github.com/vedette-dev/vedette/skills/warrant"
+)
+
+// maxSnippet is how much of an error's body the model is shown, in bytes.
+const maxSnippet = 2 << 10
+
+// StatusError is an answer that is no success.
+type StatusError struct {
+	Status int
+	// Body is the beginning of what the server sent: untrusted text.
+	Body string
+}
+
+// Error returns the status and the beginning of the body, which may hold
+// values and is for the model alone.
+func (e *StatusError) Error() string {
+	msg := fmt.Sprintf("the server answered %d %s", e.Status, http.StatusText(e.Status))
+	if e.Status >= 300 && e.Status < 400 {
+		msg += "; redirects are not followed"
+	}
+	if e.Body != "" {
+		msg += ": " + e.Body
+	}
+	return msg
+}
+
+func (e *endpoint) run(ctx context.Context, o skills.Order) (skills.Result, error) {
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	req, err := e.request(ctx, o)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return skills.Result{}, e.unanswered(ctx, err, connected.Load())
+	}
+	defer resp.Body.Close()
+	res := skills.Result{Isolation: "remote"}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return res, e.refused(resp)
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(e.OutputLimit)+1))
+	if err != nil {
+		return res, e.unsure(fmt.Errorf("the server answered %d, but its answer broke off", resp.StatusCode))
+	}
+	if len(b) > e.OutputLimit {
+		b, res.Truncated = b[:e.OutputLimit], true
+	}
+	res.Content = string(b)
+	return res, nil
+}
+
+// request builds what is sent. Nothing has been sent where it fails.
+func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, error) {
+	args, err := arguments(o.Args)
+	if err != nil {
+		return nil, err
+	}
+	u, err := fill(e.URL, e.Query, args)
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	var reader io.Reader
+	if e.Body == "json" {
+		body = []byte(o.Args)
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, e.Method, u.String(), reader)
+	if err != nil {
+		return nil, decode.Refuse("the arguments make no request")
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for k, v := range e.Headers {
+		req.Header.Set(k, v)
+	}
+	req.Header.Set("Idempotency-Key", o.IdempotencyKey())
+	if e.token != nil {
+		t, err := e.token(o, Request{Audience: e.audience, Method: e.Method, Target: req.URL.RequestURI(), Body: body})
+		if err != nil {
+			return nil, decode.Refuse("no token could be made for the request: %w", err)
+		}
+		req.Header.Set(warrant.Header, t)
+	}
+	return req, nil
+}
+
+// unanswered tells an error before the request from one after. The client's own
+// error names the URL, which holds arguments, so only its cause is kept.
+func (e *endpoint) unanswered(ctx context.Context, err error, connected bool) error {
+	var wrapped interface{ Unwrap() error }
+	if errors.As(err, &wrapped) && wrapped.Unwrap() != nil {
+		err = wrapped.Unwrap()
+	}
+	switch {
+	case !connected && errors.Is(err, skills.ErrNoEffect):
+		return err
+	case !connected:
+		return decode.Refuse("no connection: %w", err)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return e.unsure(fmt.Errorf("no answer: %w", err))
+}
+
+func (e *endpoint) refused(resp *http.Response) error {
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxSnippet)) // what there is of it
+	err := &StatusError{Status: resp.StatusCode, Body: strings.ToValidUTF8(strings.TrimSpace(string(b)), "\uFFFD")}
+	if resp.StatusCode >= 400 && resp.StatusCode < 500 {
+		return &skills.Failure{Code: skills.FailFailed, Err: err}
+	}
+	return e.unsure(err)
+}
+
+// unsure is a failure after which nobody here knows what happened there.
+func (e *endpoint) unsure(err error) error {
+	return &skills.Failure{Code: skills.FailFailed, Unknown: !e.readsOnly, Err: err}
+}
