@@ -7,6 +7,13 @@ import (
 	"time"
 )
 
+// took is how long fn takes, in nanoseconds.
+func took(fn func()) int64 {
+	start := time.Now()
+	fn()
+	return int64(time.Since(start))
+}
+
 func farAway() time.Time { return time.Now().Add(time.Hour) }
 
 // buffer is what a program's log would hold.
