@@ -6,13 +6,12 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/vedette-dev/vedette/cmd/vedette/demo"
 )
 
 // newDemo returns `vedette demo`.
-func newDemo() *cobra.Command {
+func newDemo(a *app) *cobra.Command {
 	var dir string
 	var live bool
 	c := &cobra.Command{
@@ -27,8 +26,8 @@ one at OPENAI_BASE_URL (by default OpenAI's) with OPENAI_API_KEY; set
 VEDETTE_DEMO_MODEL and VEDETTE_DEMO_FAST to choose models.`,
 		Example: "  vedette demo\n  vedette demo --dir ./demo\n  OPENAI_API_KEY=… vedette demo --live",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := demo.Options{Dir: dir, Out: cmd.OutOrStdout(), In: person(), Colour: colourful(cmd.OutOrStdout())}
+		RunE: running(func(cmd *cobra.Command, _ []string) error {
+			o := demo.Options{Dir: dir, Out: a.out, In: a.person(), Colour: a.color}
 			if live {
 				l, err := liveModel()
 				if err != nil {
@@ -37,17 +36,17 @@ VEDETTE_DEMO_MODEL and VEDETTE_DEMO_FAST to choose models.`,
 				o.Live = l
 			}
 			return demo.Run(cmd.Context(), o)
-		},
+		}),
 	}
 	c.Flags().StringVar(&dir, "dir", "", "empty folder to play in (default: a new temporary one)")
 	c.Flags().BoolVar(&live, "live", false, "ask a real model in place of the script")
 	return c
 }
 
-// person is the terminal, where there is one that can answer.
-func person() io.Reader {
-	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) {
-		return os.Stdin
+// person is the terminal, where there is one that can be asked and can answer.
+func (a *app) person() io.Reader {
+	if f, ok := a.out.(*os.File); ok && a.prompt && isTerminal(f) {
+		return a.in
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
 // DeciderOptions shape a Checkpoint that only decides.
@@ -55,4 +56,20 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 		return nil, err
 	}
 	return &Decider{cp, []func(){roster.Close}}, nil
+}
+
+// Check builds everything that a configuration describes, the ways to run its
+// skills included, and runs, opens and makes nothing. It returns every mistake,
+// each with its place.
+func Check(cfg *config.Config) error {
+	_, verify, err := warrant.NewPair(warrant.Options{})
+	if err != nil {
+		return err
+	}
+	_, execErr := executors(cfg, Options{}, nil, verify, nil)
+	d, err := NewDecider(cfg, DeciderOptions{})
+	if d != nil {
+		d.Close()
+	}
+	return errors.Join(err, cfg.Locate(execErr))
 }

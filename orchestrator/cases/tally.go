@@ -1,6 +1,8 @@
 package cases
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -114,18 +116,20 @@ func (t *Tally) Summary() Summary {
 	for g := range t.groups {
 		kinds[g.category]++
 	}
-	for g, c := range t.groups {
-		k := s.Kinds[g.kind]
+	order := slices.SortedFunc(maps.Keys(t.groups), func(a, b group) int {
+		return cmp.Or(cmp.Compare(kinds[a.category], kinds[b.category]), cmp.Compare(a.category, b.category), cmp.Compare(a.kind, b.kind))
+	})
+	for _, g := range order {
+		c, k := t.groups[g], s.Kinds[g.kind]
 		s.Kinds[g.kind] = Count{k.Allow + c.Allow, k.Ask + c.Ask, k.Defer + c.Defer, k.Deny + c.Deny}
 		name := g.category
-		if kinds[name] > 1 {
+		// Again where a corpus has a category of just that name: no count is lost.
+		for taken := kinds[name] > 1; taken; _, taken = s.Categories[name] {
 			name += " (" + g.kind + ")"
 		}
 		s.Categories[name] = CategoryCount{g.kind, *c}
 	}
-	for gate, n := range t.blockedBy {
-		s.BlockedBy[gate] = n
-	}
+	maps.Copy(s.BlockedBy, t.blockedBy)
 	return s
 }
 
