@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -71,6 +72,8 @@ type Options struct {
 	Model   Model
 	Invoker Invoker
 	// Calls is how many skill calls it may propose; zero means DefaultCalls.
+	// The desk's grant is what limits: one proposal beyond Calls still goes
+	// there, so that its refusal is on record, and the agent's last turn follows.
 	Calls int
 	// Timeout is its time in all, waiting for people and the orchestrator not
 	// counted. Zero means DefaultTimeout.
@@ -78,7 +81,9 @@ type Options struct {
 	// HelpTimeout bounds one wait for the orchestrator. Zero means
 	// DefaultHelpTimeout.
 	HelpTimeout time.Duration
-	// Parent is sent Finished, and HelpWanted when it asks for help.
+	// Parent is sent Finished, and HelpWanted when the agent asks for help.
+	// When it ends, the agent is cancelled: nobody would read the answer.
+	// Without one, requests for help are answered at once with no answer.
 	Parent otp.PID
 }
 
@@ -93,23 +98,30 @@ type Result struct {
 	Agent  string `json:"agent_id"`
 	State  State  `json:"state"`
 	Answer string `json:"answer,omitempty"`
-	// Reason says why, where the state is not completed.
-	Reason string        `json:"reason,omitempty"`
-	Calls  int           `json:"calls"`
-	Took   time.Duration `json:"took"`
+	// Reason says why, where the state is not completed, or what is wrong with
+	// the answer of a completed one: interrupted, cut off. It holds no text of
+	// a model or a skill.
+	Reason string `json:"reason,omitempty"`
+	// Calls is how many skill calls were proposed, refused ones included.
+	Calls int `json:"calls"`
+	// Took is the time from the start to the end, or to the latest change.
+	Took time.Duration `json:"took"`
 }
 
 // Snapshot is a view of an agent at one moment.
 type Snapshot struct {
 	Result
-	// Current is the skill whose call is under way; empty if none is.
+	// Current is what the model named in the call that is under way, or was
+	// when the agent was ended; empty if none is. It is a model's word.
 	Current string `json:"current,omitempty"`
 	// Help is what the agent asked its orchestrator for.
 	Help       string  `json:"help,omitempty"`
 	Transcript []Entry `json:"transcript,omitempty"`
 }
 
-// Finished is sent to the parent once, as the agent's last message.
+// Finished is sent to the parent once, as the agent's last message. An agent
+// that is stopped by its supervisor, or whose own process crashes, sends none:
+// monitor its PID as well.
 type Finished struct{ Result Result }
 
 // HelpWanted is sent to the parent when the agent waits for its orchestrator.
@@ -121,31 +133,38 @@ type HelpWanted struct {
 
 // Messages that an agent takes.
 type (
-	// Update is text from the orchestrator, read before the next model call.
+	// Update is text from the orchestrator, read before the next model call. An
+	// agent that answers meanwhile is asked once more, unless that was its last
+	// turn.
 	Update struct{ Text string }
 	// Answer ends a wait for help. Skills are added to the agent's list; the
-	// grant of its desk must have been extended before.
+	// grant of its desk must have been extended before. To an agent that does
+	// not wait it is an Update.
 	Answer struct {
 		Text   string
 		Skills []*skills.Skill
 	}
-	// Cancel ends the agent at once.
+	// Cancel ends the agent at once; the call under way loses its context.
 	Cancel struct{ Reason string }
-	// Interrupt lets the call that is under way finish and ends the agent
-	// with what it has.
+	// Interrupt lets the call that is under way finish, also where it waits for
+	// a person, proposes no further one and ends the agent with the report of
+	// one last turn.
 	Interrupt struct{ Reason string }
-	// Held and Released frame a wait for a person.
+	// Held and Released frame a person's wait within a call. The clock stands
+	// still between them, at the latest until the call ends.
 	Held     struct{}
 	Released struct{}
 )
 
 // Agent is one agent, started or not. Its methods are safe for concurrent use.
 type Agent struct {
-	o    Options
-	snap atomic.Pointer[Snapshot]
+	o       Options
+	started atomic.Bool
+	snap    atomic.Pointer[Snapshot]
 }
 
-// New checks the options.
+// New checks the options. Its errors are for whoever wrote the options and are
+// joined, so that all can be corrected at once.
 func New(o Options) (*Agent, error) {
 	var errs []error
 	if o.ID == "" || o.Mission == "" {
@@ -156,6 +175,15 @@ func New(o Options) (*Agent, error) {
 	}
 	if o.Calls < 0 || o.Calls > MaxCalls {
 		errs = append(errs, fmt.Errorf("an agent may have 1 to %d calls, not %d", MaxCalls, o.Calls))
+	}
+	if o.Timeout < 0 || o.HelpTimeout < 0 {
+		errs = append(errs, errors.New("an agent's timeouts must not be negative"))
+	}
+	if slices.Contains(o.Skills, nil) {
+		errs = append(errs, errors.New("an agent's skills must not hold a nil"))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	if o.Calls == 0 {
 		o.Calls = DefaultCalls
@@ -168,18 +196,22 @@ func New(o Options) (*Agent, error) {
 	}
 	a := &Agent{o: o}
 	a.snap.Store(&Snapshot{Result: Result{Agent: o.ID, State: Pending}})
-	return a, errors.Join(errs...)
+	return a, nil
 }
 
 // ID returns the agent's id.
 func (a *Agent) ID() string { return a.o.ID }
 
-// Snapshot returns the agent's latest state. It reads; the agent is not
-// disturbed.
-func (a *Agent) Snapshot() Snapshot { return *a.snap.Load() }
+// Snapshot returns the agent's latest state, the caller's to keep and change.
+// It reads; the agent is not disturbed.
+func (a *Agent) Snapshot() Snapshot {
+	s := *a.snap.Load()
+	s.Transcript = slices.Clone(s.Transcript)
+	return s
+}
 
-// Spec returns the child spec that starts the agent. It is Temporary:
-// restarting an agent would repeat its effects.
+// Spec returns the child spec that starts the agent. It is Temporary, and an
+// agent starts once: another run would repeat its effects.
 func (a *Agent) Spec() otp.ChildSpec {
 	return otp.ChildSpec{
 		ID: "agent-" + a.o.ID, Restart: otp.Temporary, Shutdown: time.Second,

@@ -8,7 +8,9 @@ import (
 )
 
 // Chain is a Model that asks the next model when one can't answer. A request
-// that is itself at fault, or a caller that left, is not tried again.
+// that is itself at fault, or a caller that left, is not tried again; a model
+// that is configured without tools is passed over. An empty Chain answers with
+// an error.
 type Chain []Model
 
 // Chat asks the models in order and returns the first answer, or the last
@@ -21,7 +23,7 @@ func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 			return resp, nil
 		}
 		var e *llm.Error
-		if ctx.Err() != nil || errors.As(err, &e) && e.Kind == llm.KindRequest {
+		if ctx.Err() != nil || errors.As(err, &e) && e.Kind == llm.KindRequest && e.Code != llm.CodeToolsUnsupported {
 			break
 		}
 	}

@@ -8,8 +8,12 @@
 //
 //	a, err := agents.New(agents.Options{ID: "mail", Mission: "…", Model: m, Invoker: desk, Skills: list, Parent: me})
 //	pid, err := otp.StartChild(ctx, supervisor, a.Spec())
-//	…                                   // the parent receives agents.Finished
+//	…                                   // the parent receives agents.Finished, or by its monitor an otp.Down
 //	snap := a.Snapshot()                // at any time, without disturbing it
+//
+// Where an agent ends is bounded: by its clock, which stands still while it
+// waits for people; by the number of its proposals, of its rounds with the
+// model and of its requests for help; and by the life of its parent.
 //
 // What not to do: don't hand an agent an Invoker whose grant is wider than its
 // mission needs; don't put text that the user did not write into the mission

@@ -16,19 +16,31 @@ const instructions = `You are a sub-agent of an assistant. You work on one missi
 - When you are done, answer in plain text without calling a tool: what you found or did, and what you could not do.
 `
 
-// messages opens the conversation with the model. Mission, context and inputs
-// are one JSON document, so that no text in them can pass for another part.
-func (w *worker) opening() []llm.Message {
-	o := w.a.o
+const lastWords = `
+No more calls can be made. Report now, in plain text: what you found or did, and what was left undone.
+`
+
+// opening is the first message of the conversation. Mission, context and
+// inputs are one JSON document, so that no text in them can pass for another
+// part.
+func (w *worker) opening() llm.Message {
+	o := &w.a.o
 	doc := struct {
 		Mission string  `json:"mission"`
 		Context string  `json:"context,omitempty"`
 		Inputs  []Input `json:"inputs_from_other_agents,omitempty"`
 	}{o.Mission, o.Context, o.Inputs}
-	return []llm.Message{
-		{Role: llm.RoleSystem, Content: instructions + w.skillList()},
-		{Role: llm.RoleUser, Content: encode(doc)},
+	return llm.Message{Role: llm.RoleUser, Content: encode(doc)}
+}
+
+// system is made for each request rather than kept: it is the bulk of what an
+// agent that waits would hold.
+func (w *worker) system() llm.Message {
+	text := instructions + w.skillList()
+	if w.last {
+		text = instructions + lastWords
 	}
+	return llm.Message{Role: llm.RoleSystem, Content: text}
 }
 
 func (w *worker) skillList() string {
@@ -43,4 +55,5 @@ func (w *worker) skillList() string {
 	return b.String()
 }
 
+// oneLine keeps a description from opening a line, and so a skill, of its own.
 func oneLine(s string) string { return clip(strings.Join(strings.Fields(s), " "), 300) }

@@ -1,7 +1,12 @@
 package agents
 
 import (
+	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 )
@@ -15,12 +20,14 @@ const (
 // Entry is one line of an agent's transcript, for the orchestrator's model and
 // for people. It may hold values.
 type Entry struct {
-	// Kind is mission, thought, call, result, refusal, error, help or note.
+	// Kind is mission, update, thought, call, result, refusal, error or help.
 	Kind  string `json:"kind"`
 	Skill string `json:"skill,omitempty"`
 	Text  string `json:"text"`
 }
 
+// clip cuts a text to about n bytes, between two characters, and lets go of the
+// rest: what is kept must not hold the whole in memory.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -28,17 +35,54 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// uniqueIDs gives every call of one answer an id of its own: servers refuse a
-// conversation in which two answers carry the same one.
-func uniqueIDs(calls []llm.ToolCall) []llm.ToolCall {
-	out := make([]llm.ToolCall, len(calls))
-	seen := map[string]bool{}
-	for i, c := range calls {
-		if c.ID == "" || seen[c.ID] {
-			c.ID = newCallID(i, seen)
+// heard makes the calls of one answer fit for the conversation: every call has
+// an id that no call had before, since servers refuse answers that can't be
+// told apart.
+func heard(calls []llm.ToolCall, seen map[string]bool) []llm.ToolCall {
+	out := make([]llm.ToolCall, min(len(calls), maxParallel))
+	for i := range out {
+		out[i] = calls[i]
+		if id := out[i].ID; id == "" || len(id) > maxID || seen[id] {
+			out[i].ID = newCallID(seen)
 		}
-		seen[c.ID] = true
-		out[i] = c
+		seen[out[i].ID] = true
 	}
 	return out
+}
+
+// maxID is the longest id of a call that servers are known to take back.
+const maxID = 64
+
+func newCallID(seen map[string]bool) string {
+	for n := len(seen); ; n++ {
+		if id := "call_v" + strconv.Itoa(n); !seen[id] {
+			return id
+		}
+	}
+}
+
+// echoed are calls as the conversation repeats them to the model. What a
+// server would refuse there, and the agent would die of, is put into a form
+// that it takes; what is proposed is not touched by this.
+func echoed(calls []llm.ToolCall) []llm.ToolCall {
+	out := slices.Clone(calls)
+	for i := range out {
+		k := &out[i]
+		if !toolName(k.Name) {
+			k.Name = "unknown_tool"
+		}
+		switch a := jsontext.Value(k.Arguments); {
+		case len(a) == 0:
+			k.Arguments = "{}"
+		case len(a) > maxEcho:
+			k.Arguments = encode(map[string]int{"omitted_bytes": len(a)})
+		case a.Kind() != '{' || !json.Valid(a):
+			k.Arguments = encode(map[string]string{"malformed": clip(k.Arguments, maxEntryText)})
+		}
+	}
+	return out
+}
+
+func toolName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }

@@ -29,7 +29,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 	g := granted{d: d}
 	if d.Outcome == Allow {
 		if ctx.Err() != nil {
-			g.d.deny(GateLimits, "limits.canceled", "the caller gave up before the call could start")
+			g.d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
 		} else if p.o.Executors[c.Name()] == nil {
 			g.d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
 		}

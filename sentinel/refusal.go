@@ -22,7 +22,7 @@ func refusal(d Decision) *skills.Refusal {
 		r.Kind = skills.KindAskDenied
 	case d.Outcome == Defer:
 		r.Kind = skills.KindDefer
-	case d.BlockedBy == GateLimits:
+	case d.BlockedBy == GateLimits && d.Code != codeCanceled:
 		r.Kind = skills.KindBudget
 	}
 	if r.WhatYouCanDo == "" {
@@ -30,6 +30,9 @@ func refusal(d Decision) *skills.Refusal {
 	}
 	return r
 }
+
+// codeCanceled is the code of a call whose caller left before it could start.
+const codeCanceled = "limits.canceled"
 
 // advice is what an agent can do when a gate has nothing better to say.
 var advice = map[string]string{

@@ -69,6 +69,9 @@ func (a limiter) Reserve(ctx context.Context, s sentinel.Slot) (sentinel.Verdict
 		return sentinel.Pass(), nil
 	}
 	no := sentinel.Refuse(v.Code, reasons[v.Code])
+	if v.Code == limits.CodeSkillOpen { // not now, rather than no: the breaker closes by itself
+		no.Outcome = sentinel.Defer
+	}
 	no.RetryAfter = v.RetryAfter
 	no.WhatYouCanDo = advice[v.Code]
 	return no, nil

@@ -1,0 +1,135 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// next proposes the next call of the answer, or goes back to the model.
+func (w *worker) next(c *otp.Context) {
+	switch {
+	case w.interrupted != "":
+		w.drop("not_proposed", "The agent was interrupted; the call was not proposed.")
+	case w.last:
+		w.drop("not_proposed", "The budget is spent; the call was not proposed.")
+	}
+	// A loop, since a call for help that is refused goes on without a message.
+	for len(w.queue) > 0 {
+		w.call, w.queue = w.queue[0], w.queue[1:]
+		if w.call.Name != ToolRequestHelp {
+			w.propose(c)
+			return
+		}
+		if w.wantHelp(c) {
+			return
+		}
+	}
+	w.queue = nil
+	w.ask(c)
+}
+
+// drop answers the calls that are left instead of proposing them.
+func (w *worker) drop(code, why string) {
+	for _, k := range w.queue {
+		w.reply(k, failed(code, why))
+	}
+	w.queue = nil
+}
+
+type invoked struct {
+	res skills.Result
+	err error
+}
+
+// propose hands a call to the desk. A tool that doesn't exist is proposed
+// under its own name: the checkpoint refuses it and the refusal is on record.
+func (w *worker) propose(c *otp.Context) {
+	name, args := w.call.Name, []byte(w.call.Arguments)
+	if name == ToolUseSkill {
+		if skill, part, err := proposal(w.call.Arguments); err != nil {
+			name = ""
+		} else {
+			name, args = skill, part
+		}
+	}
+	w.call.Arguments = "" // only the id is needed from here on
+	w.calls++
+	if w.current = clip(name, 64); w.current == "" {
+		w.current = "(none)"
+	}
+	w.note(Entry{Kind: "call", Skill: w.current, Text: string(args[:min(len(args), maxEntryText+1)])})
+	w.publish("", "")
+	inv := w.a.o.Invoker
+	w.start(c, func(ctx context.Context) (any, error) {
+		res, err := inv.Invoke(ctx, name, json.RawMessage(args))
+		return invoked{res, err}, nil
+	})
+}
+
+// invoked takes what came of a call.
+func (w *worker) invoked(c *otp.Context, v invoked) {
+	skill := w.current
+	w.current = ""
+	if w.state == AwaitingApproval {
+		w.proceed(c)
+	}
+	text, kind := answer(v.res, v.err)
+	w.note(Entry{Kind: kind, Skill: skill, Text: text})
+	w.reply(w.call, text)
+	var no *skills.Refusal
+	if errors.As(v.err, &no) && no.Kind == skills.KindBudget || w.calls > w.a.o.Calls {
+		w.last = true
+	}
+	w.next(c)
+}
+
+func (w *worker) reply(k llm.ToolCall, text string) {
+	w.messages = append(w.messages, llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: text})
+}
+
+// wantHelp pauses the agent until the orchestrator answers. It reports false
+// when there is nothing to wait for; the call is answered then.
+func (w *worker) wantHelp(c *otp.Context) bool {
+	h, err := readHelp(w.call.Arguments)
+	switch {
+	case err != nil:
+		w.reply(w.call, failed("invalid", "request_help needs a reason in words."))
+		return false
+	case w.helps >= maxHelp || w.a.o.Parent.IsZero():
+		w.reply(w.call, failed("no_answer", "The orchestrator can't be asked any more. Go on without."))
+		return false
+	}
+	w.helps++
+	w.help = h.Reason
+	w.note(Entry{Kind: "help", Text: h.Reason})
+	w.pause(c, AwaitingOrchestrator)
+	w.waiting = c.SendAfter(w.a.o.HelpTimeout, noHelp{})
+	w.a.o.Parent.Send(HelpWanted{Agent: w.a.o.ID, Reason: h.Reason, Skills: h.Skills})
+	return true
+}
+
+// answered takes the orchestrator's answer, also one that comes too late.
+func (w *worker) answered(c *otp.Context, m Answer) {
+	added := w.add(m.Skills)
+	if w.state != AwaitingOrchestrator {
+		w.update(m.Text)
+		return
+	}
+	w.resume(c, encode(map[string]any{"ok": true, "answer": m.Text, "skills_added": added}))
+}
+
+// resume ends the wait for the orchestrator with text as the call's answer.
+func (w *worker) resume(c *otp.Context, text string) {
+	if w.state != AwaitingOrchestrator {
+		return
+	}
+	c.CancelTimer(w.waiting)
+	w.proceed(c)
+	w.reply(w.call, text)
+	w.next(c)
+}
