@@ -86,6 +86,15 @@ func TestDemoWithAPerson(t *testing.T) {
 	require.Equal(t, 1, lines(out, "was not sent to John"), out)
 }
 
+// Who approves what the judge held gets it, and is told so.
+func TestDemoWithATrustingPerson(t *testing.T) {
+	dir, out := play(t, "y\ny\n")
+	report, err := os.ReadFile(filepath.Join(dir, "workspace/reports/budget-q4.md"))
+	require.NoError(t, err)
+	require.NotContains(t, string(report), "33,500")
+	require.Equal(t, 1, lines(out, "because you approved that"), out)
+}
+
 // A folder that holds something is left alone.
 func TestDemoWantsAnEmptyFolder(t *testing.T) {
 	dir := t.TempDir()

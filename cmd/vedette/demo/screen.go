@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -103,11 +104,22 @@ func (s *screen) line(outcome, who, skill, gate, why string, took time.Duration)
 	if gate != "" {
 		why = gate + ": " + why
 	}
-	s.printf("   %s  %-12s %-14s %6.1f ms  %s\n", word, who, skill, float64(took.Microseconds())/1000, why)
+	s.printf("   %s  %-12s %-14s %6.1f ms  %s\n", word, clean(who), clean(skill), float64(took.Microseconds())/1000, clean(why))
+}
+
+// clean makes one harmless line of a text that a model may have written.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.Join(strings.Fields(text), " "))
 }
 
 // agent prints the start and the end of an agent.
 func (s *screen) agent(_ string, r agents.Result) {
+	r.Agent, r.Reason = clean(r.Agent), clean(r.Reason)
 	switch {
 	case r.State == agents.Pending || !r.State.Done():
 		s.printf("   %-5s  %-12s starts\n", "·", r.Agent)
@@ -122,7 +134,7 @@ func (s *screen) agent(_ string, r agents.Result) {
 func wrap(text, indent string) string {
 	var b strings.Builder
 	n := 0
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(clean(text)) {
 		if n > 0 && n+len(w) > 90 {
 			b.WriteString("\n" + indent)
 			n = 0
