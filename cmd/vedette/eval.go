@@ -79,6 +79,9 @@ func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := apart(f.results, files); err != nil {
+		return err
+	}
 	d, err := a.decider(f.config, assembly.DeciderOptions{NoReview: f.noReview, NoFS: true})
 	if err != nil {
 		return err
@@ -139,6 +142,23 @@ func caseFiles(patterns []string) ([]string, error) {
 		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// apart refuses to write the results over a file that is still to be read.
+func apart(out string, files []string) error {
+	if out == "" {
+		return nil
+	}
+	info, err := os.Stat(out)
+	if err != nil {
+		return nil // it isn't there yet, or opening it will say what is wrong
+	}
+	for _, name := range files {
+		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
+			return usage(fmt.Sprintf("--results %s is a file of cases; name another", out))
+		}
+	}
+	return nil
 }
 
 // results writes the file of results; without a name it writes nothing.

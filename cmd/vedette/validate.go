@@ -20,9 +20,9 @@ func newValidate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [FILE]",
 		Short: "Find every mistake of a configuration",
-		Long: `Validate reads a configuration with its skill files, builds the gates of it, and
-tells every mistake at once as file:line:column: message. It opens no database
-and reaches no model. The exit status is 3 where there are mistakes. Warnings are
+		Long: `Validate reads a configuration with its skill files, builds the gates and the ways
+to run its skills, and tells every mistake at once as file:line:column: message.
+It opens no database and reaches no model. The exit status is 3 where there are mistakes. Warnings are
 for what is allowed and may surprise; they don't change the status.`,
 		Example: `  vedette validate
   vedette validate deploy/vedette.yaml --json`,
@@ -71,7 +71,7 @@ func (a *app) validate(path string, asJSON bool) error {
 	v := validation{File: path, Skills: map[string]int{}, Roles: map[string][]string{}, Mistakes: []mistake{}, Warnings: []warning{}}
 	cfg, err := config.Load(path, config.Options{})
 	if err == nil {
-		err = assemble(cfg)
+		err = assembly.Check(cfg)
 	}
 	v.Mistakes = append(v.Mistakes, mistakes(path, err)...)
 	if v.Valid = err == nil; v.Valid {
@@ -91,23 +91,13 @@ func (a *app) validate(path string, asJSON bool) error {
 	return a.tellValid(v)
 }
 
-// assemble builds what the configuration describes, without its store.
-func assemble(cfg *config.Config) error {
-	d, err := assembly.NewDecider(cfg, assembly.DeciderOptions{})
-	if err != nil {
-		return err
-	}
-	d.Close()
-	return nil
-}
-
 // mistakes takes a tree of errors apart. What has no place of its own is the
 // whole file's.
 func mistakes(path string, err error) []mistake {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(interface{ Unwrap() []error }); ok {
+	if e, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a tree is taken apart a level at a time
 		var out []mistake
 		for _, sub := range e.Unwrap() {
 			out = append(out, mistakes(path, sub)...)

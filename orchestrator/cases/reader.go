@@ -30,10 +30,10 @@ func (r *Reader) Line() int { return r.line }
 // input returned.
 func (r *Reader) Next() ([]byte, error) {
 	r.buf = r.buf[:0]
-	long, any := false, false
+	long, seen := false, false
 	for {
 		part, err := r.r.ReadSlice('\n')
-		any = any || len(part) > 0
+		seen = seen || len(part) > 0
 		end := len(part) > 0 && part[len(part)-1] == '\n'
 		if end {
 			part = part[:len(part)-1]
@@ -46,7 +46,7 @@ func (r *Reader) Next() ([]byte, error) {
 			continue
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
-		case !any:
+		case !seen:
 			return nil, io.EOF
 		}
 		r.line++

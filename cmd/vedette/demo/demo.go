@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := startOutbox(filepath.Join(dir, "outbox"))
+	out, err := startOutbox(ctx, filepath.Join(dir, "outbox"))
 	if err != nil {
 		return err
 	}

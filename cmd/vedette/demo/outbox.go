@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,13 +28,13 @@ type outbox struct {
 	wg  sync.WaitGroup
 }
 
-func startOutbox(dir string) (*outbox, error) {
+func startOutbox(ctx context.Context, dir string) (*outbox, error) {
 	for _, d := range []string{"new", "cur", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
 			return nil, err
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

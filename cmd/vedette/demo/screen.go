@@ -29,7 +29,7 @@ type tally struct{ decisions, allowed, asked int }
 func (s *screen) printf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.out, format, args...)
+	_, _ = fmt.Fprintf(s.out, format, args...)
 }
 
 func (s *screen) counts() tally {
