@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +36,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			var list config.Errors
-			require.True(t, errors.As(err, &list))
+			require.ErrorAs(t, err, &list)
 			require.NotEmpty(t, list)
 			for _, e := range list {
 				text := src

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -66,7 +65,7 @@ func mistakes(t *testing.T, dir string, err error) []string {
 	}
 	var list config.Errors
 	require.ErrorAs(t, err, &list)
-	require.True(t, errors.As(err, new(*config.Error)), "the single mistakes can be reached")
+	require.ErrorAs(t, err, new(*config.Error), "the single mistakes can be reached")
 	var out []string
 	for _, e := range list {
 		out = append(out, strings.ReplaceAll(e.Error(), dir+string(filepath.Separator), ""))

@@ -194,11 +194,11 @@ permissions: [{skill: "*", then: ask}]
 	seen := map[string]string{want: "base"}
 	for _, change := range []string{"guard: {roots: [w]}", "judge: {threshold: 0.31}", "permissions_default: deny", "sentinel: {mode: shadow}",
 		"limits: {agent: {calls: 4}}", "permissions: [{skill: '*', then: ask, users: [a]}]", "ledger: {values: full}", "roles: {agent: m}"} {
-		src := base
-		if k, _, _ := strings.Cut(change, ":"); strings.Contains(base, k+": ") {
-			src = strings.Replace(base, base[strings.Index(base, k+": "):strings.Index(base[strings.Index(base, k+": "):], "\n")+strings.Index(base, k+": ")], change, 1)
-		} else {
-			src += change
+		src := base + change
+		k, _, _ := strings.Cut(change, ":")
+		if before, at, there := strings.Cut(base, k+": "); there { // the line is changed where there is one
+			_, after, _ := strings.Cut(at, "\n")
+			src = before + change + "\n" + after
 		}
 		d := digest(src, nil)
 		require.NotContains(t, seen, d, change)

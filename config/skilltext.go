@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -75,7 +74,7 @@ func (l *loader) addText(n *node, body []byte) {
 			e.Description = l.textOf(en)
 		case "parameters":
 			if raw, ok := l.dec.json(place{en.val, en.pos, "parameters"}); ok {
-				e.Parameters = json.RawMessage(raw)
+				e.Parameters = raw
 			}
 		case "run":
 			l.out.add(en.pos, "a SKILL.md can't say how it runs; declare a skill with run in a YAML file")

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // What the ledger may hold of values is the operator's choice: names, keyed
@@ -47,4 +48,30 @@ func TestValuesModes(t *testing.T) {
 	c, err := b.NewCall(sentinel.Proposal{Skill: "test.do", Args: []byte(args), Grant: grant(t)})
 	require.NoError(t, err)
 	require.NotContains(t, keys, c.Digest(), "the plain digest would let one try values offline")
+}
+
+// At values: keys no value, undeclared key or unknown skill name is in what
+// the ledger gets; secrets aren't in the journal either. (Invariant 7.)
+func TestRecordsHoldNoValues(t *testing.T) {
+	leaky := sentinel.Verdict{State: sentinel.Judged, Outcome: sentinel.Allow, Detail: "CANARY"}
+	b := newBench(t, nil, says("review", leaky))
+	b.run = func() (skills.Result, error) { return skills.Result{Content: "CANARY"}, nil }
+	desk := b.Desk(grant(t))
+	_, err := desk.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"CANARY","key":"HIDDEN","CANARY":{"CANARY":1}}`))
+	require.NoError(t, err)
+	_, err = desk.Invoke(t.Context(), "canary.CANARY", json.RawMessage(`{"a":"CANARY"}`))
+	require.Equal(t, "permission.no_executor", refusalOf(t, err).Code, "these gates let everything pass")
+	sealed := 0
+	for _, r := range b.rec.records {
+		for _, v := range r.Values {
+			sealed += len(v.Data)
+			require.NotContains(t, string(v.Data), "HIDDEN")
+		}
+		r.Values = nil
+		open, err := json.Marshal(r)
+		require.NoError(t, err)
+		require.NotContains(t, string(open)+string(r.Body), "CANARY")
+	}
+	require.Positive(t, sealed, "the values are kept for the journal")
+	require.Contains(t, string(b.rec.records[0].Body), `"arg_names":["key","to"],"undeclared":1`)
 }

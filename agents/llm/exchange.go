@@ -113,10 +113,11 @@ func (x *exchange) serverError() *Error {
 	var doc struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(x.body, &doc) != nil || len(doc.Error) == 0 || string(doc.Error) == "null" {
-		return nil
+	// A document of another shape reports nothing here; what reads it judges it.
+	if json.Unmarshal(x.body, &doc) == nil && len(doc.Error) > 0 && string(doc.Error) != "null" {
+		return &Error{Kind: KindBadResponse, Code: codeOf(x.body, ""), msg: "the server reported an error within a success"}
 	}
-	return &Error{Kind: KindBadResponse, Code: codeOf(x.body, ""), msg: "the server reported an error within a success"}
+	return nil
 }
 
 // isJSON accepts a missing type: it claims nothing, and the body is checked.

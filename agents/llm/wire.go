@@ -124,7 +124,7 @@ func wireOf(m *Message) wireMessage {
 func (c *Client) tail(r Request) openai.ChatCompletionRequest {
 	req := openai.ChatCompletionRequest{ReasoningEffort: c.cfg.effort()}
 	if c.cfg.LegacyMaxTokens {
-		req.MaxTokens = r.MaxTokens
+		req.MaxTokens = r.MaxTokens //nolint:staticcheck // servers that know no other name are what the option is for
 	} else {
 		req.MaxCompletionTokens = r.MaxTokens
 	}

@@ -2,6 +2,7 @@ package otp
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -122,7 +123,7 @@ func Call(ctx context.Context, pid PID, msg any) (any, error) {
 		<-c.done
 		return c.value, c.err
 	}
-	if context.Cause(ctx) == context.DeadlineExceeded {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return nil, ErrTimeout
 	}
 	return nil, ctx.Err()

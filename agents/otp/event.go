@@ -10,21 +10,21 @@ import (
 type EventType uint8
 
 const (
-	// ChildStarted: a child's Init returned for the first time.
+	// ChildStarted says that a child's Init returned for the first time.
 	ChildStarted EventType = iota
-	// ChildRestarted: a child runs again under a new PID.
+	// ChildRestarted says that a child runs again under a new PID.
 	ChildRestarted
-	// ChildCrashed: a child ended by a crash or was killed; Reason has value and stack.
+	// ChildCrashed says that a child ended by a crash or was killed; Reason has value and stack.
 	ChildCrashed
-	// ChildExited: a permanent child ended without a failure.
+	// ChildExited says that a permanent child ended without a failure.
 	ChildExited
-	// StartFailed: a start or a restart failed.
+	// StartFailed says that a start or a restart failed.
 	StartFailed
-	// GaveUp: a supervisor passed its restart intensity and stops.
+	// GaveUp says that a supervisor passed its restart intensity and stops.
 	GaveUp
-	// Abandoned: a child did not stop in time; its goroutine still runs and is counted by Leaked.
+	// Abandoned says that a child did not stop in time; its goroutine still runs and is counted by Leaked.
 	Abandoned
-	// LateReturn: the goroutine of an abandoned child ended after all.
+	// LateReturn says that the goroutine of an abandoned child ended after all.
 	LateReturn
 )
 

@@ -199,10 +199,13 @@ func (p *proc) onStopped() {
 // works nowhere else.
 func (p *proc) leave(st stage, returned *bool, err *error) {
 	var failure error
+	goexit := false
 	if !*returned {
-		failure = ErrGoexit
+		//nolint:revive // leave is what the callbacks defer
 		if r := recover(); r != nil {
 			failure = newExit(r)
+		} else {
+			failure, goexit = ErrGoexit, true
 		}
 	}
 	alive := p.run.CompareAndSwap(busy, idle)
@@ -217,7 +220,7 @@ func (p *proc) leave(st stage, returned *bool, err *error) {
 	case failure != nil:
 		p.exit(Crash(failure))
 	}
-	if st == stageTerminate && failure == ErrGoexit {
+	if st == stageTerminate && goexit {
 		// The runtime's own stop was unwound with the goroutine; any Terminated
 		// makes it look again whether it can finish.
 		p.poke()

@@ -249,6 +249,7 @@ func (in *intensity) add(now time.Time) bool {
 			kept = append(kept, t)
 		}
 	}
-	in.times = append(kept, now)
+	kept = append(kept, now)
+	in.times = kept
 	return len(in.times) <= in.limit
 }

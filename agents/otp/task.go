@@ -71,6 +71,7 @@ func (c *Context) CancelTask(ref Ref) {
 func (t *task) end(returned *bool, value *any, err *error) {
 	if !*returned {
 		*value, *err = nil, ErrGoexit
+		//nolint:revive // end is what the task defers
 		if r := recover(); r != nil {
 			*err = newExit(r)
 		}

@@ -2,7 +2,6 @@ package assembly_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -106,7 +105,7 @@ func TestWorkedExamples(t *testing.T) {
 	require.Equal(t, 50, score(t, d))
 	require.Equal(t, sentinel.Allow, d.Outcome)
 	v, _ := d.Verdict(sentinel.GateJudge)
-	require.True(t, strings.Contains(v.Reason, "traversal -0.20"), v.Reason)
+	require.Contains(t, v.Reason, "traversal -0.20")
 }
 
 // Threshold 0.99 denies all; it may exceed ask_below.

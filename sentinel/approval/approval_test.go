@@ -59,6 +59,7 @@ func (l *lockedBuffer) String() string {
 // Only y or yes approves; anything else, and the end of the input, does not.
 func TestTerminalAnswers(t *testing.T) {
 	for in, want := range map[string]string{
+		//nolint:gocritic // spaces around the answer are one of the cases
 		"y\n": "", "YES\n": "", " y \n": "", "y": "", "n\n": approval.CodeDenied, "\n": approval.CodeDenied,
 		"yy\n": approval.CodeDenied, "approve\n": approval.CodeDenied, "": approval.CodeNobody,
 	} {

@@ -115,7 +115,7 @@ func round(b *testing.B, n int, op func() error) (time.Duration, []time.Duration
 func BenchmarkDecision(b *testing.B) {
 	dir := b.TempDir()
 	st, led, jr := benchStack(b, filepath.Join(dir, "full.db"))
-	defer st.Close()
+	defer func() { _ = st.Close() }()
 	bare := newBareWriter(b, filepath.Join(dir, "bare.db"))
 	defer bare.close()
 

@@ -88,14 +88,15 @@ func (r *Report) add(kind string, from, to int64, detail string) {
 }
 
 func (r *Report) caveats() {
-	if r.RollbackExcluded == 0 {
+	switch {
+	case r.RollbackExcluded == 0:
 		r.Caveats = append(r.Caveats,
 			"a cut tail or an older copy of the file cannot be excluded: no head kept elsewhere was given")
-	} else if r.RollbackExcluded < r.Records {
+	case r.RollbackExcluded < r.Records:
 		r.Caveats = append(r.Caveats, fmt.Sprintf(
 			"a cut tail or an older copy of the file can be excluded for the first %d records only: give a newer head kept elsewhere",
 			r.RollbackExcluded))
-	} else {
+	default:
 		r.Caveats = append(r.Caveats, "records written after the newest head given cannot be excluded to have been cut off")
 	}
 }

@@ -66,7 +66,7 @@ func call(t testing.TB, p proposal) sentinel.Call {
 }
 
 // touchEnv follows no links: the files are not there.
-var touchEnv = touch.Env{Root: "/work", NoFS: true}
+var touchEnv = touch.Env{Root: "/srv/desk", NoFS: true}
 
 // noon is the injected clock.
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)

@@ -3,7 +3,6 @@ package permission_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,7 +45,7 @@ func fits(t *testing.T, when string, c sentinel.Call) sentinel.Verdict {
 func TestTouchVariables(t *testing.T) {
 	c := call(t, proposal{skill: "files.write", args: `{"path":"notes/a.txt","url":"https://Example.com/x","command":"ls -l /tmp","to":"eve@evil.example"}`})
 	for _, when := range []string{
-		"'/work/notes/a.txt' in call.paths", "'example.com' in call.hosts", "'ls' in call.commands", "'eve@evil.example' in call.recipients",
+		"'/srv/desk/notes/a.txt' in call.paths", "'example.com' in call.hosts", "'ls' in call.commands", "'eve@evil.example' in call.recipients",
 	} {
 		v := fits(t, when, c)
 		require.Equal(t, sentinel.Ask, v.Outcome, "%s: %s", when, v.Detail)
@@ -132,7 +131,7 @@ func TestMistakesTogether(t *testing.T) {
 		var paths []string
 		for _, e := range flatten(err) {
 			var pe *skills.PathError
-			require.True(t, errors.As(e, &pe))
+			require.ErrorAs(t, e, &pe)
 			paths = append(paths, pe.Path)
 		}
 		require.ElementsMatch(t, []string{"permissions_default", "permissions[0].skill", "permissions[0].then", "permissions[0].when",

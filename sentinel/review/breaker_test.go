@@ -263,10 +263,10 @@ func TestModelsOwnTimeout(t *testing.T) {
 func TestHalfOpenProbe(t *testing.T) {
 	arrived := make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		switch {
-		case n == 1:
+		switch n {
+		case 1:
 			w.WriteHeader(http.StatusInternalServerError)
-		case n == 2:
+		case 2:
 			close(arrived)
 			<-r.Context().Done()
 		default:

@@ -43,7 +43,7 @@ func items(t *testing.T, s *Store) (ids []string) {
 	t.Helper()
 	rows, err := s.Reader().Query(t.Context(), `SELECT id FROM items ORDER BY id`)
 	require.NoError(t, err)
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var id string
 		require.NoError(t, rows.Scan(&id))

@@ -46,7 +46,7 @@ func ExampleVerifyHTTP() {
 	seen := warrant.NewSeen(warrant.SeenOptions{})
 	send := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "sent %s", body)
+		_, _ = fmt.Fprintf(w, "sent %s", body)
 	})
 	service := httptest.NewServer(requireWarrant(warrant.VerifyOptions{
 		Keys:     map[string]ed25519.PublicKey{"2026-06": public},
@@ -87,7 +87,7 @@ func ExampleVerifyHTTP() {
 		if err != nil {
 			panic(err)
 		}
-		defer res.Body.Close()
+		defer func() { _ = res.Body.Close() }()
 		answer, _ := io.ReadAll(res.Body)
 		fmt.Println(res.StatusCode, strings.TrimSpace(string(answer)))
 	}

@@ -89,7 +89,7 @@ func TestVerifyHTTP(t *testing.T) {
 	require.Equal(t, want, got)
 	read, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
-	require.Equal(t, body, string(read))
+	require.Equal(t, body, string(read)) //nolint:testifylint // the bytes, not an equal document
 	require.NoError(t, r.Body.Close())
 	require.ErrorIs(t, w.verify(request(token)), ErrSpent)
 }
@@ -115,7 +115,7 @@ func TestVerifyHTTPOverLoopback(t *testing.T) {
 		req.Header.Set(Header, token)
 		res, err := srv.Client().Do(req)
 		require.NoError(t, err)
-		defer res.Body.Close()
+		defer func() { _ = res.Body.Close() }()
 		text, err := io.ReadAll(res.Body)
 		require.NoError(t, err)
 		return res.StatusCode, string(text)
@@ -315,7 +315,7 @@ func TestVerifyHTTPBody(t *testing.T) {
 	require.NoError(t, w.verify(r))
 	unread, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
-	require.Equal(t, body, string(unread))
+	require.Equal(t, body, string(unread)) //nolint:testifylint // the bytes, not an equal document
 }
 
 // A Seen that can't answer refuses, and is given id and the end of the leeway.
@@ -324,7 +324,8 @@ func TestVerifyHTTPSeen(t *testing.T) {
 	away := errors.New("away")
 	w.opts.Seen = func(_ context.Context, id string, exp time.Time) (bool, error) {
 		require.Equal(t, "j1", id)
-		require.Equal(t, w.now.Add(time.Minute+5*time.Second), exp)
+		want := w.now.Add(time.Minute + 5*time.Second)
+		require.Equal(t, want, exp)
 		return true, away
 	}
 	err := w.verify(request(w.token(w.claims())))

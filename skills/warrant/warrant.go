@@ -76,7 +76,7 @@ func (w Warrant) String() string {
 }
 
 // Format implements fmt.Formatter: every verb prints what String returns.
-func (w Warrant) Format(f fmt.State, _ rune) { fmt.Fprint(f, w.String()) }
+func (w Warrant) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, w.String()) }
 
 // LogValue implements slog.LogValuer with id, digest and expiry.
 func (w Warrant) LogValue() slog.Value {

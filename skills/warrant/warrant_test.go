@@ -210,7 +210,7 @@ func TestPrintingLeaksNothing(t *testing.T) {
 	printed := out.String()
 	require.Contains(t, printed, w.ID())
 	for name, secret := range map[string][]byte{"mac": mac[:], "key": key} {
-		dec := strings.Trim(fmt.Sprint(secret[:8]), "[]")
+		dec := strings.Trim(fmt.Sprintf("%d", secret[:8]), "[]")
 		goSyntax := strings.Trim(strings.TrimPrefix(fmt.Sprintf("%#v", secret[:8]), "[]byte"), "{}")
 		for _, form := range []string{string(secret[:8]), hex.EncodeToString(secret[:8]), strings.ToUpper(hex.EncodeToString(secret[:8])), dec, goSyntax} {
 			require.NotContains(t, printed, form, name)
@@ -221,7 +221,7 @@ func TestPrintingLeaksNothing(t *testing.T) {
 	raw, err = json.Marshal(w)
 	require.NoError(t, err)
 	var back Warrant
-	require.NoError(t, json.Unmarshal(raw, &back))
+	require.NoError(t, json.Unmarshal(raw, &back)) //nolint:staticcheck // that nothing comes back is the point
 	require.ErrorIs(t, v.Redeem(back, digest), ErrInvalid)
 	require.ErrorIs(t, v.Redeem(back, ""), ErrInvalid)
 }

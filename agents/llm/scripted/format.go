@@ -90,7 +90,7 @@ func (r *chatRequest) checkModel() error {
 		return &fault{"unsupported_parameter", "max_tokens is not supported by this model; use max_completion_tokens"}
 	case r.Temperature != nil && *r.Temperature != 1:
 		return &fault{"unsupported_value", "temperature other than 1 is not supported by this model"}
-	case r.ReasoningEffort == "minimal" && !(name == "gpt-5" || strings.HasPrefix(name, "gpt-5-")):
+	case r.ReasoningEffort == "minimal" && name != "gpt-5" && !strings.HasPrefix(name, "gpt-5-"):
 		return &fault{"unsupported_value", "reasoning_effort minimal is not supported by this model"}
 	}
 	return nil

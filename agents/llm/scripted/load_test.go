@@ -1,7 +1,6 @@
 package scripted_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -57,7 +56,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestLoadReportsAll(t *testing.T) {
 	_, err := scripted.Load([]byte("rules: [{times: -1, reply: {status: 1}}, {when: {turn: -3}, reply: {content: '{{'}}]"))
 	var joined interface{ Unwrap() []error }
-	require.True(t, errors.As(err, &joined))
+	require.ErrorAs(t, err, &joined)
 	require.Len(t, joined.Unwrap(), 4, "%v", err)
 }
 

@@ -158,7 +158,8 @@ func TestRequestsAreBoundedCopies(t *testing.T) {
 		post(t, srv, b)
 	}
 	got := srv.Requests()
-	require.Equal(t, bodies[1:], []string{string(got[0]), string(got[1])})
+	kept := []string{string(got[0]), string(got[1])}
+	require.Equal(t, bodies[1:], kept)
 	got[0][0] = 'X'
 	require.Equal(t, bodies[1], string(srv.Requests()[0]))
 }

@@ -48,15 +48,15 @@ type letter struct {
 
 // address checks one plain address, "name@host". Names beside addresses and
 // what net/mail would repair are refused: what was judged is what is used.
-func address(s string) (string, error) {
+func address(s string) error {
 	if len(s) > 254 || strings.IndexByte(s, '@') > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return "", errors.New("an address must be plain ASCII without spaces, at most 254 characters and 64 before the @")
+		return errors.New("an address must be plain ASCII without spaces, at most 254 characters and 64 before the @")
 	}
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || a.Name != "" || strings.ContainsAny(s, `"<>,;:\()[]`) {
-		return "", errors.New("an address must be of the form name@host")
+		return errors.New("an address must be of the form name@host")
 	}
-	return s, nil
+	return nil
 }
 
 // check refuses what is no letter, before anything is written or sent.
@@ -75,7 +75,7 @@ func (l *letter) check() error {
 		return decode.Refuse("the body holds a NUL")
 	}
 	for _, a := range all {
-		if _, err := address(a); err != nil {
+		if err := address(a); err != nil {
 			return decode.Refuse("%w", err)
 		}
 	}
@@ -127,7 +127,7 @@ func (b *box) draft(ctx context.Context, o skills.Order) (skills.Result, error) 
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	id, err := b.deliver(root, ".Drafts", "DS", raw)
 	if err != nil {
 		return skills.Result{}, err
@@ -147,7 +147,7 @@ func (b *box) send(ctx context.Context, o skills.Order) (skills.Result, error) {
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	var reply *parsed
 	if l.InReplyTo != "" {
 		e, err := b.byID(root, l.InReplyTo)

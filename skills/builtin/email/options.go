@@ -122,7 +122,7 @@ func newServer(at string, c smtpConfig, roots *x509.CertPool) (*server, error) {
 		errs = append(errs, &skills.PathError{Path: at + ".addr", Msg: "must be host:port"})
 	}
 	s.host, s.port = host, int(n)
-	if _, err := address(c.From); err != nil {
+	if err := address(c.From); err != nil {
 		errs = append(errs, &skills.PathError{Path: at + ".from", Msg: "must be one plain address"})
 	}
 	if c.TLS == tlsNone {

@@ -1,7 +1,6 @@
 package email
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -163,11 +162,11 @@ func (p *parsed) text(e *message.Entity, html bool) {
 	b, err := io.ReadAll(io.LimitReader(e.Body, maxText+1))
 	p.Cut = p.Cut || err != nil || len(b) > maxText
 	b = b[:min(len(b), maxText)]
-	into, s := &p.Text, ""
+	into, s := &p.Text, string(b)
 	if html {
-		into, s = &p.html, htmlText(string(b))
+		into, s = &p.html, htmlText(s)
 	} else {
-		s = string(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")))
+		s = strings.ReplaceAll(s, "\r\n", "\n")
 	}
 	s = strings.TrimSpace(clean(s))
 	if *into != "" && s != "" {

@@ -64,7 +64,7 @@ func (b *box) list(ctx context.Context, o skills.Order) (skills.Result, error) {
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	es, err := entries(root, dir)
 	if err != nil {
 		return skills.Result{}, err
@@ -89,7 +89,7 @@ func (b *box) search(ctx context.Context, o skills.Order) (skills.Result, error)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	es, err := everything(root)
 	if err != nil {
 		return skills.Result{}, err
@@ -140,7 +140,7 @@ func (b *box) load(root *os.Root, e entry) (*parsed, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if size > b.maxMessage {
 		return nil, 0, decode.Refuse("the message has %d bytes; at most %d are handled", size, b.maxMessage)
 	}
@@ -162,7 +162,7 @@ func (b *box) read(ctx context.Context, o skills.Order) (skills.Result, error) {
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	e, err := b.byID(root, a.ID)
 	if err != nil {
 		return skills.Result{}, err

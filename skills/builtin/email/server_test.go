@@ -26,6 +26,7 @@ type mailServer struct {
 	rcptErr  error
 	dataErr  error
 	hangUp   bool // drop the line after the whole message was read
+	leave    bool // drop the line after the message was taken
 }
 
 type mailItem struct {
@@ -126,5 +127,11 @@ func (m *mailSession) Data(r io.Reader) error {
 	return nil
 }
 
-func (m *mailSession) Reset()        { m.item = mailItem{user: m.item.user} }
+func (m *mailSession) Reset() {
+	if m.s.leave && m.item.data != "" {
+		_ = m.c.Conn().Close()
+	}
+	m.item = mailItem{user: m.item.user}
+}
+
 func (m *mailSession) Logout() error { return nil }

@@ -34,7 +34,8 @@ const stepTimeout = 60 * time.Second
 func (s *server) send(ctx context.Context, m *gomail.Msg) error {
 	var line wire
 	defer line.close()
-	defer context.AfterFunc(ctx, line.close)()
+	stop := context.AfterFunc(ctx, line.close)
+	defer stop()
 	c, err := s.client(&line)
 	if err != nil {
 		return decode.Refuse("the mail client can't be set up: %w", err)

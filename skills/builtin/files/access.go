@@ -113,7 +113,7 @@ func (f *folder) text(root *os.Root, name string) (string, fs.FileInfo, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	b, err := io.ReadAll(io.LimitReader(file, f.maxFile+1))
 	switch {
 	case err != nil:
@@ -195,12 +195,12 @@ func (f *folder) locked(ctx context.Context, do func(root *os.Root) (skills.Resu
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	d, err := root.Open(".")
 	if err != nil {
 		return skills.Result{}, explain(err)
 	}
-	defer d.Close() // gives the lock back
+	defer func() { _ = d.Close() }() // gives the lock back
 	tick := time.NewTicker(retry)
 	defer tick.Stop()
 	for {

@@ -38,12 +38,12 @@ func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	file, st, err := f.regular(root, name)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if a.Offset > st.Size() {
 		return skills.Result{}, decode.Refuse("the file ends at byte %d", st.Size())
 	}

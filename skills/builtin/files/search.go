@@ -82,7 +82,7 @@ func (s *searcher) walk(ctx context.Context, start string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if _, err := root.Stat(start); err != nil {
 		return explain(err)
 	}
@@ -92,7 +92,7 @@ func (s *searcher) walk(ctx context.Context, start string) error {
 		}
 		if err != nil {
 			s.Skipped++
-			return nil
+			return nil //nolint:nilerr // what can't be read is counted and passed by
 		}
 		if _, hidden := s.folder.name(name); hidden != nil {
 			if d.IsDir() {
@@ -113,7 +113,7 @@ func (s *searcher) walk(ctx context.Context, start string) error {
 		text, _, err := s.folder.text(root, name)
 		if err != nil {
 			s.Skipped++
-			return nil
+			return nil //nolint:nilerr // as above
 		}
 		s.bytes += len(text)
 		s.lines(name, text)

@@ -107,6 +107,7 @@ func Paths(err error) []string {
 		}
 		return out
 	}
+	//nolint:errorlint // the tree is walked here: errors.As would give its first match alone
 	if p, ok := err.(*skills.PathError); ok {
 		return []string{p.Path}
 	}

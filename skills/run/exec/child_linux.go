@@ -30,19 +30,18 @@ func ownIDs() (uids, gids []syscall.SysProcIDMap) {
 		[]syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 }
 
-// becomeProgram runs in the child. Capabilities belong to a thread, so all of
-// it stays on the one that ends as the program.
-func becomeProgram() int {
+// becomeProgram runs in the child and returns only where it failed. Capabilities
+// belong to a thread, so all of it stays on the one that ends as the program.
+func becomeProgram() {
 	runtime.LockOSThread()
 	order, report := os.NewFile(3, "plan"), os.NewFile(4, "report")
 	unix.CloseOnExec(3)
 	unix.CloseOnExec(4)
 	if _, err := report.Write([]byte{readyMark}); err != nil {
-		return childFailed
+		return
 	}
 	mark, err := isolateAndExec(order)
 	_, _ = report.Write(append([]byte{mark}, err.Error()...))
-	return childFailed
 }
 
 // isolateAndExec only returns where something failed.

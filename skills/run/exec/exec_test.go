@@ -3,14 +3,12 @@
 package exec
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -62,7 +60,7 @@ func TestValuesStayWhole(t *testing.T) {
 			opts{"a": "x; rm -rf $HOME `id` \"'\n", "list": []any{1, true, "two words"}})
 		require.NoError(t, err, mode)
 		require.Equal(t, "<x; rm -rf $HOME `id` \"'\n><1><true><two words>", res.Content)
-		require.True(t, strings.Contains(res.Isolation, mode), res.Isolation)
+		require.Contains(t, res.Isolation, mode)
 	}
 }
 
@@ -144,7 +142,7 @@ func TestNetwork(t *testing.T) {
 	// A listener of ours is out of reach.
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	require.NoError(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	require.NoError(t, unix.Listen(fd, 1))
 	sa, err := unix.Getsockname(fd)
@@ -158,81 +156,6 @@ func TestNetwork(t *testing.T) {
 			require.Error(t, err)
 		}
 	}
-}
-
-// held starts a program that holds the write end of a FIFO with all of its
-// children, and returns a function that blocks until none of them lives.
-func held(t *testing.T, dir string) (gone func()) {
-	t.Helper()
-	fifo := filepath.Join(dir, "fifo")
-	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
-	f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = f.Close() })
-	return func() {
-		require.NoError(t, f.SetReadDeadline(time.Now().Add(20*time.Second)))
-		_, err := f.Read(make([]byte, 1))
-		for err == nil {
-			_, err = f.Read(make([]byte, 1))
-		}
-		require.ErrorContains(t, err, "EOF", "something of the program is still alive")
-	}
-}
-
-// At its timeout the program is killed with all that it started, however many
-// and, where there is a namespace, even what left the group.
-func TestTimeoutKillsTheWholeGroup(t *testing.T) {
-	script := `exec 9>"$1/fifo"; echo x >&9; for i in 1 2 3 4 5 6 7 8; do (trap "" TERM HUP INT; while :; do sleep 1000 & wait; done) & done; `
-	for mode, leave := range map[string]string{
-		IsolationNone: "", IsolationLandlock: "setsid sleep 1000 & ", IsolationNamespaces: "setsid sleep 1000 & ",
-	} {
-		dir := t.TempDir()
-		gone := held(t, dir)
-		o := opts{"argv": []string{"sh", "-c", script + leave + "wait", "-", "{{a}}"}, "isolation": mode, "env": []string{"PATH"}}
-		if mode != IsolationNone {
-			o["write"] = []string{dir}
-		}
-		sp := spec(o)
-		sp.Timeout = time.Second
-		kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
-		e, err := New(s, kit.Redeemer, Options{Dir: dir})
-		require.NoError(t, err)
-		_, err = kit.Run(t, e, s, opts{"a": dir})
-		f := failure(t, err)
-		require.Equal(t, skills.FailTimeout, f.Code, "%s: %v", mode, err)
-		require.True(t, f.Unknown)
-		gone()
-	}
-}
-
-// What a program leaves behind does not outlive its own regular end.
-func TestLeftoversAreKilled(t *testing.T) {
-	dir := t.TempDir()
-	gone := held(t, dir)
-	res, err := run(t, opts{"argv": []string{"sh", "-c", `exec 9>"$1/fifo"; echo x >&9; sleep 1000 & echo done`, "-", "{{a}}"}, "write": []string{dir}, "env": []string{"PATH"}}, opts{"a": dir})
-	require.NoError(t, err)
-	require.Equal(t, "done\n", res.Content)
-	gone()
-}
-
-// A caller that gives up ends the program too.
-func TestCancel(t *testing.T) {
-	dir := t.TempDir()
-	gone := held(t, dir)
-	kit, s := runtest.New(t), runtest.Compile(t, spec(opts{"argv": []string{"sh", "-c", `exec 9>"$1/fifo"; echo x >&9; sleep 1000`, "-", "{{a}}"}, "write": []string{dir}, "env": []string{"PATH"}}), nil)
-	e, err := New(s, kit.Redeemer, Options{Dir: dir})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	o := runtest.Order(t, s, opts{"a": dir})
-	w := kit.Issue(t, o)
-	done := make(chan error, 1)
-	go func() { _, err := e.Execute(ctx, w, o); done <- err }()
-	f, err := os.OpenFile(filepath.Join(dir, "fifo"), os.O_RDONLY, 0) // opens when the program has
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	cancel()
-	require.Equal(t, skills.FailCanceled, failure(t, <-done).Code)
-	gone()
 }
 
 // Output beyond the limit is cut and marked; the program runs on to its end.

@@ -29,7 +29,8 @@ func childReady() bool { return mayHaveChild.Load() }
 // main, and in TestMain of tests that run isolated programs.
 func MaybeChild() {
 	if len(os.Args) == 1 && os.Args[0] == childName {
-		os.Exit(becomeProgram())
+		becomeProgram()
+		os.Exit(childFailed)
 	}
 	mayHaveChild.Store(true)
 }

@@ -59,7 +59,7 @@ func restrict(rules []rule, network bool) error {
 	if err != nil {
 		return fmt.Errorf("make a Landlock ruleset: %w", err)
 	}
-	defer unix.Close(set)
+	defer func() { _ = unix.Close(set) }()
 	for _, r := range rules {
 		if err := allow(set, r, attr.HandledAccessFS); err != nil {
 			return err
@@ -88,7 +88,7 @@ func allow(set int, r rule, known uint64) error {
 	if err != nil {
 		return fmt.Errorf("open a path to allow: %w", err)
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	if err := ll.LandlockAddPathBeneathRule(set, &ll.PathBeneathAttr{AllowedAccess: rights & known, ParentFd: fd}, 0); err != nil {
 		return fmt.Errorf("allow a path: %w", err)
 	}

@@ -46,7 +46,7 @@ func TestLandlockAlone(t *testing.T) {
 	require.GreaterOrEqual(t, landlockABI(), firstABIWithTCP)
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
 	for _, network := range []bool{false, true} {

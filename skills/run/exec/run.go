@@ -70,8 +70,8 @@ func (p *program) outcome(ctx context.Context, cmd *osexec.Cmd, err error, stder
 		return &ExitError{Code: state.ExitCode(), Stderr: strings.ToValidUTF8(strings.TrimSpace(said), "\uFFFD")}
 	}
 	// Killed by a signal that wasn't ours, or its pipes broke: how far it got
-	// is anybody's guess.
-	return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: fmt.Errorf("the program was ended from outside: %v", err)}
+	// is anybody's guess. What os/exec said is text alone, no part of the API.
+	return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: errors.New("the program was ended from outside: " + err.Error())}
 }
 
 // way is one way to isolate.

@@ -50,7 +50,7 @@ func (e *endpoint) run(ctx context.Context, o skills.Order) (skills.Result, erro
 	if err != nil {
 		return skills.Result{}, e.unanswered(ctx, err, connected.Load())
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	res := skills.Result{Isolation: "remote"}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return res, e.refused(resp)
