@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -136,6 +137,8 @@ func (pl *place) starts(parts []string) bool {
 	return named
 }
 
+var alternatives = regexp.MustCompile(`\{[^{}]*\}`)
+
 // component reports whether got is the component want, and whether got names
 // it rather than matching everything. got may be a pattern.
 func component(got, want string) (ok, literal bool) {
@@ -152,6 +155,10 @@ func component(got, want string) (ok, literal bool) {
 	// "*" in the place of a folder may stand for any; ".*" says no more.
 	rest := strings.TrimLeft(got, ".")
 	literal = strings.IndexFunc(rest, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '?' }) >= 0
+	if strings.Count(got, "{") > 2 {
+		// Alternatives multiply: beyond a few, any of them counts.
+		got = strings.NewReplacer("{", "", "}", "").Replace(alternatives.ReplaceAllString(got, "*"))
+	}
 	ok, err := doublestar.Match(got, stem)
 	if err != nil || strings.HasPrefix(stem, ".") && got[0] != '.' && got[0] != '[' && got[0] != '{' {
 		return false, false

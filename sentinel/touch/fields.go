@@ -47,6 +47,10 @@ func split(list frags) []field {
 	var out []field
 	var cur builder
 	for _, p := range list {
+		if p.kind == breakFrag {
+			out = cur.end(out)
+			continue
+		}
 		if p.kind != splitFrag {
 			cur.add(p)
 			continue

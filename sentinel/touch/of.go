@@ -15,7 +15,7 @@ import (
 // command line beyond MaxShell, nested too deeply, or no shell) it names in
 // Unparsed, so that a reader can refuse it.
 func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
-	c := &collector{env: env, links: newLinks(env), effect: access(s.Effect())}
+	c := &collector{env: env, links: newLinks(env), effect: access(s.Effect()), hosts: map[Host]bool{}}
 	defer func() {
 		// A parser that breaks on hostile text must not break its caller,
 		// and what it did not read counts as unreadable.
@@ -47,6 +47,7 @@ type collector struct {
 	links  *links
 	effect Access
 	touch  Touch
+	hosts  map[Host]bool
 	arg    string // being read, for a panic's sake
 
 	// A list marked x-shell arrives item by item.
@@ -125,7 +126,8 @@ func (c *collector) text(a skills.Arg, text string) {
 
 func (c *collector) host(name, arg string) {
 	h := Host{Name: name, Arg: arg}
-	if !slices.Contains(c.touch.Hosts, h) {
+	if !c.hosts[h] {
+		c.hosts[h] = true
 		c.touch.Hosts = append(c.touch.Hosts, h)
 	}
 }
@@ -156,13 +158,13 @@ func prose(text string) bool {
 	if len(text) > 1 && text[1] == ':' && letter(text[0]) {
 		return false
 	}
-	if strings.IndexByte(`/~.\$`, text[0]) >= 0 || hasFold(text, "file:") {
-		return false
-	}
 	if text[0] == '%' {
-		return prose(decode(text[:min(len(text), 64)]))
+		// What an escape hides decides; a NUL that vanishes hides most.
+		if text = strings.Trim(decode(text[:min(len(text), 256)]), " \t\r\n\x00"); text == "" {
+			return false
+		}
 	}
-	return true
+	return strings.IndexByte(`/~.\$`, text[0]) < 0 && !hasFold(text, "file:")
 }
 
 // paths adds one Path for every way in which raw may be read.

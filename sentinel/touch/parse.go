@@ -7,13 +7,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxRepair is the longest text that is tried with closing marks, in bytes.
+const maxRepair = 16 << 10
+
+// parseCost is what starting a parser counts for, in bytes.
+const parseCost = 256
+
 // parse reads text and walks it, and returns what it prints.
 func (s *shell) parse(text string) stream {
 	if s.level > maxReparse || s.spent.bytes > maxBytes {
 		s.spent.over = true
 		return stream{open: true}
 	}
-	s.spent.bytes += len(text)
+	s.spent.bytes += len(text) + parseCost
 	list, how := parseShell(text)
 	switch {
 	case s.quiet:
@@ -24,6 +30,14 @@ func (s *shell) parse(text string) stream {
 	}
 	s.level++
 	defer func() { s.level-- }()
+	if strings.Contains(strings.ReplaceAll(text, "$((", ""), "((") && how != unparsable {
+		// To a plain sh that is no arithmetic but two subshells.
+		if posix, err := parseAs(syntax.LangPOSIX, text); err == nil {
+			f := s.fork()
+			f.quiet = true
+			f.stmts(posix, stream{})
+		}
+	}
 	return s.stmts(list, stream{})
 }
 
@@ -49,15 +63,17 @@ func parseShell(text string) ([]*syntax.Stmt, parsed) {
 	if list, err := parseAs(syntax.LangBash, text+endHeredoc(text)); err == nil {
 		return list, whole // a shell warns and runs it
 	}
-	if syntax.IsIncomplete(err) {
+	if syntax.IsIncomplete(err) && len(text) <= maxRepair {
 		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
 			if list, err := parseAs(syntax.LangBash, text+end); err == nil {
 				return list, unclosed
 			}
 		}
 	}
-	if list, err := parseAs(syntax.LangZsh, text); err == nil {
-		return list, whole
+	for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangZsh} {
+		if list, err := parseAs(lang, text); err == nil {
+			return list, whole
+		}
 	}
 	return nil, unparsable
 }

@@ -39,7 +39,7 @@ func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
 
 // given is the stream of a here-document or a here-string.
 func (s *shell) given(w *syntax.Word, end string) stream {
-	alts := s.texts(w)
+	alts := s.texts(w, end == "")
 	if len(alts) != 1 || alts.unknown() {
 		return stream{open: true}
 	}
@@ -69,10 +69,10 @@ func (s *shell) declare(f *syntax.FuncDecl) {
 
 func (s *shell) invoke(name string, args []field, in stream) stream {
 	body := s.funcs[name]
-	if s.running[name] || s.level > maxReparse {
+	if s.running[body] || s.level > maxReparse {
 		return stream{open: true}
 	}
-	s.running[name] = true
+	s.running[body] = true
 	params, inFunc := s.params, s.inFunc
 	s.params, s.inFunc = nil, true
 	for _, a := range args {
@@ -82,7 +82,7 @@ func (s *shell) invoke(name string, args []field, in stream) stream {
 	s.level++
 	defer func() {
 		s.params, s.inFunc = params, inFunc
-		delete(s.running, name)
+		delete(s.running, body)
 		s.cond--
 		s.level--
 	}()

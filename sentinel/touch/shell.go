@@ -12,7 +12,7 @@ import (
 const (
 	MaxShell    = 128 << 10 // bytes of a command line: what Linux lets sh -c have
 	maxOpeners  = 20_000    // brackets, which nest the parser
-	maxNesting  = 150       // levels of statements
+	maxNesting  = 500       // levels of statements; a && b && c is three
 	maxReparse  = 48        // levels of sh -c, eval, wrappers, functions
 	maxCommands = 30_000
 	maxBytes    = 8 << 20 // produced by expansion
@@ -26,7 +26,7 @@ type shell struct {
 	arg     string
 	vars    map[string]value
 	funcs   map[string]*syntax.Stmt
-	running map[string]bool // functions being read, which may be recursive
+	running map[*syntax.Stmt]bool // functions being read, which may be recursive
 	params  []string
 	inFunc  bool // params are a caller's, or unknown where nil
 	cond    int  // inside something that may not run
@@ -73,7 +73,7 @@ func readList(c *collector, arg string, list []string) {
 func newShell(c *collector, arg string) *shell {
 	s := &shell{
 		c: c, arg: arg, vars: map[string]value{}, funcs: map[string]*syntax.Stmt{},
-		running: map[string]bool{}, spent: &budget{},
+		running: map[*syntax.Stmt]bool{}, spent: &budget{},
 	}
 	cwd := c.env.Root
 	if cwd == "" {
@@ -92,6 +92,7 @@ func (s *shell) close() {
 // fork returns a shell whose changes do not come back: ( … ), a pipe's side.
 func (s *shell) fork() *shell {
 	f := *s
+	s.charge(16 * (len(s.vars) + len(s.funcs)))
 	f.vars, f.funcs = maps.Clone(s.vars), maps.Clone(s.funcs)
 	return &f
 }
@@ -118,6 +119,8 @@ func (s *shell) maybe(list []*syntax.Stmt, in stream) stream {
 func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 	if s.depth >= maxNesting {
 		s.spent.over = true
+	}
+	if s.spent.over { // refused anyway: no need to read on
 		return stream{open: true}
 	}
 	s.depth++

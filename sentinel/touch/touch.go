@@ -4,6 +4,16 @@
 // a file written by a shell redirect and one written by files.write look the
 // same to every one of them.
 //
+//	t := touch.Of(skill, args, touch.Env{Root: "/srv/workspace", Home: "/home/alice"})
+//	for _, p := range t.Paths { … p.Clean, p.Real, p.Access … }
+//
+// Command lines are parsed as bash and followed as far as they can be known
+// without running them: quotes, variables, functions, pipes from echo, sh -c.
+// What can't be known is marked (Dynamic, Opaque, Doubts), and what can't be
+// read is named (Unparsed, Incomplete): never take an empty Touch for a
+// harmless call without looking at those. Never match on Raw, and don't open
+// Clean later as if it were still what was looked at: links change.
+//
 // A Touch describes; it decides nothing. It holds argument values, so it goes
 // to gates and approvers and never to the ledger, a log or a metric.
 package touch

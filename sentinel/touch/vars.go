@@ -2,7 +2,6 @@ package touch
 
 import (
 	"path"
-	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -37,7 +36,7 @@ func (s *shell) assign(a *syntax.Assign) {
 
 func (s *shell) assigned(a *syntax.Assign) value {
 	if a.Array == nil {
-		return s.texts(a.Value)
+		return s.texts(a.Value, false)
 	}
 	// An array is kept as the values that its elements have: used as a
 	// whole, all of them are fields.
@@ -69,9 +68,9 @@ func (s *shell) lookup(name string) value {
 	case "@", "*":
 		switch {
 		case !s.inFunc: // sh -c has $0 first
-			return literal(strings.Join(s.params[min(1, len(s.params)):], " "))
+			return each(s.params[min(1, len(s.params)):])
 		case s.params != nil:
-			return literal(strings.Join(s.params, " "))
+			return each(s.params)
 		}
 	case "HOME":
 		return literal(home(s.c.env))
@@ -104,6 +103,18 @@ func (s *shell) lookup(name string) value {
 		return s.positional(name)
 	}
 	return value{{{s: "$" + name, kind: unknownFrag}}}
+}
+
+// each is one value of several fields.
+func each(list []string) value {
+	all := frags{}
+	for i, p := range list {
+		if i > 0 {
+			all = append(all, frag{s: " ", kind: breakFrag})
+		}
+		all = append(all, frag{s: p, kind: quotedFrag})
+	}
+	return value{all}
 }
 
 // positional returns $1 and so on. In a function params start at $1; in a
@@ -170,7 +181,7 @@ func element(p *syntax.ParamExp, v value) value {
 	var all frags
 	for i, f := range v {
 		if i > 0 {
-			all = append(all, frag{s: " ", kind: splitFrag})
+			all = append(all, frag{s: " ", kind: breakFrag})
 		}
 		all = append(all, f...)
 	}
@@ -181,12 +192,12 @@ func element(p *syntax.ParamExp, v value) value {
 func (s *shell) alternative(p *syntax.ParamExp, v value) (value, bool) {
 	switch p.Exp.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		return s.texts(p.Exp.Word), true
+		return s.texts(p.Exp.Word, false), true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if !v.unknown() && len(v) == 1 && v[0].text() != "" {
 			return v, true
 		}
-		w := s.texts(p.Exp.Word)
+		w := s.texts(p.Exp.Word, false)
 		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 			s.set(p.Param.Value, w)
 		}

@@ -1,6 +1,7 @@
 package touch
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -8,8 +9,9 @@ import (
 )
 
 const (
-	maxAlts  = 64       // values a word may have where several are combined
-	maxValue = 64 << 10 // bytes of a variable
+	maxBraces = 64       // groups in one word, whose readings multiply
+	maxAlts   = 64       // values a word may have where several are combined
+	maxValue  = 64 << 10 // bytes of a variable
 )
 
 type fragKind uint8
@@ -19,6 +21,7 @@ const (
 	quotedFrag                  // as it stands
 	splitFrag                   // unquoted value: blanks separate
 	unknownFrag                 // s is a stand-in
+	breakFrag                   // ends a field, also in quotes: "$@"
 )
 
 // frag is a piece of a word.
@@ -64,9 +67,13 @@ func (s *shell) expand(w *syntax.Word) [][]field {
 	}
 	var out [][]field
 	if braces(w) {
+		if groups(w) > maxBraces {
+			s.spent.over = true
+			return nil
+		}
 		var all []field
 		for b, err := range expand.BracesSeq(&expand.Config{}, w) {
-			if err != nil || !s.charge(16) {
+			if err != nil || !s.charge(64+64*len(b.Parts)) {
 				s.spent.over = true
 				break
 			}
@@ -113,12 +120,23 @@ func braces(w *syntax.Word) bool {
 	return false
 }
 
-// texts returns a word's values unsplit, as an assignment takes them.
-func (s *shell) texts(w *syntax.Word) value {
+func groups(w *syntax.Word) int {
+	n := 0
+	for _, p := range w.Parts {
+		if _, ok := p.(*syntax.BraceExp); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// texts returns a word's values unsplit, as an assignment takes them. In a
+// here-document, quoted is set: backslashes stay unless they escape.
+func (s *shell) texts(w *syntax.Word, quoted bool) value {
 	if w == nil {
 		return literal("")
 	}
-	v := s.parts(w.Parts, true)
+	v := s.parts(w.Parts, quoted)
 	for _, f := range v {
 		for i := range f {
 			if f[i].kind != unknownFrag {
@@ -142,16 +160,19 @@ func (s *shell) charge(n int) bool {
 func (s *shell) parts(list []syntax.WordPart, quoted bool) value {
 	out := value{nil}
 	for _, p := range list {
+		if s.spent.over {
+			break
+		}
 		next := s.part(p, quoted)
 		if len(next) == 1 {
 			for i := range out {
-				out[i] = append(out[i][:len(out[i]):len(out[i])], next[0]...)
+				out[i] = append(out[i], next[0]...) // ours alone: combine shares nothing
 			}
 			continue
 		}
 		out = combine(out, next)
 		for _, f := range out {
-			if !s.charge(len(f.text())) {
+			if !s.charge(len(f.text()) + len(f)) {
 				return value{{{s: "$", kind: unknownFrag}}}
 			}
 		}
@@ -167,14 +188,14 @@ func combine(a, b value) value {
 	if len(a)*len(b) <= maxAlts {
 		for _, x := range a {
 			for _, y := range b {
-				out = append(out, append(x[:len(x):len(x)], y...))
+				out = append(out, slices.Concat(x, y))
 			}
 		}
 		return out
 	}
 	for i := range max(len(a), len(b)) {
 		x, y := a[min(i, len(a)-1)], b[min(i, len(b)-1)]
-		out = append(out, append(x[:len(x):len(x)], y...))
+		out = append(out, slices.Concat(x, y))
 	}
 	return out
 }
@@ -215,7 +236,7 @@ func (s *shell) quotedParts(p *syntax.DblQuoted) value {
 			v[i] = frags{{kind: quotedFrag}} // "" is a field
 		}
 		for j := range f {
-			if f[j].kind != unknownFrag {
+			if f[j].kind != unknownFrag && f[j].kind != breakFrag {
 				f[j].kind = quotedFrag
 			}
 		}
@@ -231,7 +252,7 @@ func (s *shell) use(v value, quoted bool) value {
 		copy(out[i], f)
 		for j := range f {
 			s.charge(len(f[j].s))
-			if f[j].kind != unknownFrag {
+			if f[j].kind != unknownFrag && f[j].kind != breakFrag {
 				out[i][j].kind = splitFrag
 				if quoted {
 					out[i][j].kind = quotedFrag
