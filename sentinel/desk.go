@@ -130,7 +130,7 @@ func (d *Desk) InvokeAs(ctx context.Context, callID, skill string, args json.Raw
 		p.release(ctx, skill, callID)
 		return skills.Result{}, refusal(dec.d)
 	}
-	return d.execute(ctx, c, dec)
+	return d.execute(ctx, dec)
 }
 
 // reserve uses the proposal's slot. A limiter that can't answer denies.

@@ -155,6 +155,12 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	for _, k := range sortedKeys(c) {
 		fmt.Fprintf(&b, "  %-8s %s\n", clip(k, 24), shown(c, k))
 	}
+	if m, ok := c.Modified(); ok {
+		fmt.Fprintf(&b, "  changed  %s, by the rules %s\n", quote(strings.Join(m.Args, ", ")), quote(strings.Join(m.Rules, ", ")))
+	}
+	for _, f := range c.Flags() {
+		fmt.Fprintf(&b, "  unseen   %s characters in %s\n", f.Code, quote(strings.Join(f.Args, ", ")))
+	}
 	for _, p := range c.Touch().Paths {
 		if !p.Access.Has(touch.Mention) {
 			fmt.Fprintf(&b, "  touches  %s\n", quote(p.Clean))
