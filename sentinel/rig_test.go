@@ -160,7 +160,7 @@ func newBenchFor(t testing.TB, spec skills.Spec, change func(*sentinel.Options, 
 	})
 	o := sentinel.Options{
 		Registry: reg, Gates: passing(gates...), Limiter: b.lim, Recorder: b.rec, Issuer: sign,
-		Executors: map[string]skills.Executor{spec.Name: exec},
+		Executors: map[string]skills.Executor{spec.Name: exec}, DigestKey: [32]byte{1},
 	}
 	if change != nil {
 		change(&o, b)
