@@ -3,7 +3,6 @@ package permission
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -56,7 +55,7 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 	if id == "" {
 		id = at
 	}
-	r := &rule{signal: "rule " + id, users: slices.Clone(in.Users), reason: strings.Join(strings.Fields(in.Reason), " ")}
+	r := &rule{signal: "rule " + id, reason: strings.Join(strings.Fields(in.Reason), " ")}
 	if r.reason == "" {
 		r.reason = r.signal + " says " + in.Then
 	}
@@ -65,10 +64,11 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 	r.covers, err = c.skill(at+".skill", in.Skill)
 	errs = append(errs, err)
 	for j, u := range in.Users {
-		if _, err := path.Match(u, ""); err != nil || u == "" {
-			errs = append(errs, &skills.PathError{
-				Path: fmt.Sprintf("%s.users[%d]", at, j), Msg: "is not a pattern; write a user's id, with * and ? for what may differ"})
+		g, mistake := parseGlob(u)
+		if mistake != "" {
+			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.users[%d]", at, j), Msg: mistake})
 		}
+		r.users = append(r.users, g)
 	}
 	switch in.Then {
 	case Allow:
