@@ -40,6 +40,7 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	s.row("mission", s.quote(g.Mission(), maxShown))
 	s.arguments(c)
 	s.paths(c)
+	s.bound(d.Bound)
 	for _, v := range d.Verdicts {
 		if v.Counts() && v.Outcome == sentinel.Ask {
 			s.row("asks", s.plain(v.Gate+": "+v.Reason))
@@ -100,6 +101,13 @@ func (s *sheet) value(v any) string {
 		return "(can't be shown)"
 	}
 	return s.plain(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// bound says what the files hold that the call reads: the approval is for that.
+func (s *sheet) bound(list []sentinel.Bound) {
+	for _, b := range list {
+		s.row("reads", s.quote(b.Arg, maxKey)+": "+b.String())
+	}
 }
 
 // paths lists what the call would touch, without what it only mentions.

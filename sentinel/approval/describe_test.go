@@ -125,3 +125,13 @@ func FuzzDescribe(f *testing.F) {
 		requireShape(t, approval.Describe(c, sentinel.Decision{}))
 	})
 }
+
+// What the approval is bound to is shown, and what can't be bound is named.
+func TestDescribeShowsWhatIsBound(t *testing.T) {
+	c, d := call(t, `{}`)
+	d.Bound = []sentinel.Bound{{Arg: "path", Size: 12, SHA256: strings.Repeat("ab", 32)}, {Arg: "dir"}, {Arg: "new", Missing: true}}
+	text := approval.Describe(c, d)
+	require.Contains(t, text, `"path": 12 bytes, sha256 abababababababab`)
+	require.Contains(t, text, `"dir": by reference`)
+	require.Contains(t, text, `"new": no such file`)
+}
