@@ -7,10 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/vedette-dev/vedette/skills"
 )
+
+// reservedDomain begins the names of the orchestrator's own calls. The program
+// tells its calls by this beginning, so no file may declare a skill under it,
+// whether or not there is such a call today.
+const reservedDomain = "agent."
 
 // orchestratorCalls are the calls that the orchestrator makes itself. They
 // pass the same rules as skills, so rules may name them.
@@ -90,7 +93,6 @@ func (l *loader) checkRules() {
 		if r.Skill != "" {
 			l.checkPattern(n.get("skill"), known)
 		}
-		l.checkUsers(n.get("users"))
 	}
 }
 
@@ -138,17 +140,6 @@ func (l *loader) hideUnknown(n *node, what, got string, known []string) string {
 		return "unknown " + what + " given by the environment"
 	}
 	return unknown(what, got, known)
-}
-
-func (l *loader) checkUsers(n *node) {
-	if n == nil || n.kind != listNode {
-		return
-	}
-	for _, u := range n.items {
-		if u.kind == scalarNode && !u.bad && !doublestar.ValidatePattern(u.text) {
-			l.out.add(u.pos, "users: %s is not a valid glob pattern", l.shown(u))
-		}
-	}
 }
 
 func (l *loader) checkListen() {

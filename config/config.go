@@ -132,8 +132,9 @@ type Rule struct {
 	ID string `yaml:"id" cfg:"pattern=id" jsonschema_description:"Names the rule in records (default rule-N)."`
 	// Skill is a skill's name, "domain.*" or "*".
 	Skill string `yaml:"skill" cfg:"required" jsonschema_description:"A skill's name, domain.* or *."`
-	// Users are globs of user ids; none means every user.
-	Users []string `yaml:"users" cfg:"nonempty" jsonschema_description:"Globs of user ids (default: every user)."`
+	// Users are patterns of user ids; none means every user. What makes a
+	// good one is the rule's to say: see package permission.
+	Users []string `yaml:"users" cfg:"nonempty" jsonschema_description:"Patterns of user ids: * any characters, / too; ? one; [a-z] one of a class (default: every user)."`
 	// When is a CEL condition; empty is always true. It isn't compiled here.
 	When string `yaml:"when" jsonschema_description:"CEL condition over the call; an error in it denies."`
 	// Then is deny, ask, allow or modify.

@@ -110,7 +110,7 @@ testdata/good/vedette.yaml:79:11: limits.agent.calls.x: deeper than what is ther
 	require.EqualError(t, config.Default().Locate(foreign{"limits.agent.calls", "is odd"}), "limits.agent.calls: is odd")
 }
 
-const canary = "sk-canary-5f\"7\\a"
+const canary = "sk-canary-zq\"7\\a"
 
 // A secret is in nothing that prints a configuration, and in no mistake.
 func TestSecretsAreNotPrinted(t *testing.T) {
@@ -139,7 +139,7 @@ models: {m: {model: m, base_url: "${URL}", api_key: "${KEY}"}}
 	}
 	// LogValue and String are there: something is printed.
 	require.Contains(t, out.String(), "[redacted]")
-	for _, part := range []string{"canary", fmt.Sprintf("%x", "canary"), "5f"} {
+	for _, part := range []string{"canary", fmt.Sprintf("%x", "canary"), "zq"} {
 		require.NotContains(t, out.String(), part)
 	}
 }
@@ -207,4 +207,15 @@ permissions: [{skill: "*", then: ask}]
 		require.NotContains(t, seen, d, change)
 		seen[d] = change
 	}
+}
+
+// Patterns of users are the rules' own to check: none is refused here that
+// they would take, and what they refuse is found at its place.
+func TestUsersAreCheckedByTheRules(t *testing.T) {
+	src := "version: 1\npermissions:\n  - skill: '*'\n    users: ['idp|a/*', '[!a]{', \"**\"]\n    then: deny\n"
+	c, err := config.Parse("p.yaml", []byte(src), config.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"idp|a/*", "[!a]{", "**"}, c.Permissions[0].Users)
+	err = c.Locate(errors.Join(foreign{"permissions[0].users[1]", "has a brace"}, foreign{"permissions[0].users[2]", "has **"}))
+	require.EqualError(t, err, "p.yaml:4:24: permissions[0].users[1]: has a brace\np.yaml:4:33: permissions[0].users[2]: has **")
 }

@@ -162,11 +162,15 @@ func (l *loader) keep(p pending, c compiled) {
 	if n := p.n.get("name"); n != nil {
 		at = n.pos
 	}
+	if strings.HasPrefix(name, reservedDomain) {
+		l.out.add(at, "skill %s is in the domain %s*, which holds the orchestrator's own calls; choose another domain", quote(name), reservedDomain)
+		return
+	}
 	if first, twice := l.names[name]; twice {
 		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
 		return
 	}
-	if slices.Contains(orchestratorCalls, name) || slices.Contains(l.opts.KnownSkills, name) {
+	if slices.Contains(l.opts.KnownSkills, name) {
 		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
 		return
 	}

@@ -5,10 +5,17 @@ import (
 	"time"
 )
 
+// owner is a conversation with its buckets.
+type owner struct {
+	buckets map[string]*bucket // by the whole key
+	used    time.Duration      // when any of them was last asked for
+}
+
 // bucket is a Bucket with its ids, oldest first. Ids are searched one by one:
 // there are rarely more than 50, and Config admits no more than 10,000.
 type bucket struct {
 	key     string
+	owner   *owner
 	window  time.Duration // 0: lifetime
 	used    time.Duration // when it was last asked for
 	entries []entry

@@ -2,7 +2,7 @@
 // turn and one conversation, and a circuit breaker for each skill.
 //
 //	level         what is counted                      default          forgotten
-//	agent         proposals of one agent               5 (at most 20)   by EndAgent
+//	agent         proposals of one agent               5 (at most 20)   by EndTurn, EndAgent
 //	turn          agents dispatched; proposals         8; 30            by EndTurn
 //	conversation  proposals, in a sliding window       50 in 5 minutes  as the window slides
 //	skill         failures of the executor             3 in 60 s        30 s open, then one probe
@@ -29,7 +29,8 @@
 // skill: whoever can cause a failure can open the breaker for everybody, so
 // report only that the executor itself broke. Don't forget Abandon: a half-open
 // breaker lets a single probe through, and a probe that is neither reported nor
-// abandoned blocks the skill for another OpenFor. Don't make a second Store per
+// abandoned blocks the skill for another OpenFor. Don't forget EndTurn: counts
+// that nobody ends stay until they are evicted. Don't make a second Store per
 // conversation: breakers are shared by all of them.
 //
 // To change the numbers while running, make a new Limiter over the same Store;

@@ -41,8 +41,9 @@ type Proposal struct {
 	User, Conversation string
 	// Turn names the turn within the conversation. Required.
 	Turn string
-	// Agent names the agent within the conversation. Required by Reserve and
-	// EndAgent. An agent that lives on in the next turn keeps its count.
+	// Agent names the agent within the turn. Required by Reserve and EndAgent.
+	// An agent that lives on after its turn keeps its count if its proposals
+	// go on naming the turn that dispatched it, as its grant does.
 	Agent string
 	// Skill is the skill's name as proposed, known or not. If empty, no breaker is asked.
 	Skill string
@@ -94,9 +95,10 @@ func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
 		return Verdict{}, err
 	}
 	owner := ownerKey(p)
+	turn := turnKey(owner, p)
 	buckets := []Bucket{
-		{Key: agentKey(owner, p) + "/calls", Max: l.agentCalls(p)},
-		{Key: turnKey(owner, p) + "/calls", Max: l.cfg.Turn.Calls},
+		{Key: agentKey(turn, p) + "/calls", Max: l.agentCalls(p)},
+		{Key: turn + "/calls", Max: l.cfg.Turn.Calls},
 		{Key: owner + "/calls", Max: l.cfg.Conversation.Calls, Window: l.cfg.Conversation.Window},
 	}
 	codes := [...]string{CodeAgentCalls, CodeTurnCalls, CodeConversationCalls}
@@ -150,16 +152,19 @@ func (l *Limiter) SkillState(ctx context.Context, skill string) (State, error) {
 	return l.store.State(ctx, skillKey(skill), l.rule)
 }
 
-// EndAgent forgets the counts of p's agent. Call it when the agent has ended
-// and its id will not be used by a living agent any more.
+// EndAgent forgets the counts of p's agent in p's turn, before EndTurn does.
+// Call it when the agent has ended and its id will not be used by a living
+// agent of the turn any more.
 func (l *Limiter) EndAgent(ctx context.Context, p Proposal) error {
-	if p.Agent == "" {
-		return fmt.Errorf("%w: no agent", ErrProposal)
+	if p.Agent == "" || p.Turn == "" {
+		return fmt.Errorf("%w: no agent or no turn", ErrProposal)
 	}
-	return l.forget(ctx, p, agentKey(ownerKey(p), p))
+	return l.forget(ctx, p, agentKey(turnKey(ownerKey(p), p), p))
 }
 
-// EndTurn forgets the counts of p's turn, agents and calls.
+// EndTurn forgets the counts of p's turn, agents and calls, and those of the
+// agents that it dispatched: call it when they have ended. One that went on
+// proposing would begin to be counted anew.
 func (l *Limiter) EndTurn(ctx context.Context, p Proposal) error {
 	if p.Turn == "" {
 		return fmt.Errorf("%w: no turn", ErrProposal)
@@ -242,7 +247,9 @@ func ownerKey(p Proposal) string { return segment(p.User) + "," + segment(p.Conv
 
 func turnKey(owner string, p Proposal) string { return owner + "/turn/" + segment(p.Turn) }
 
-func agentKey(owner string, p Proposal) string { return owner + "/agent/" + segment(p.Agent) }
+// An agent's key lies under its turn's, so that the end of the turn, which is
+// always told, drops it too.
+func agentKey(turn string, p Proposal) string { return turn + "/agent/" + segment(p.Agent) }
 
 func skillKey(skill string) string { return "skill/" + segment(skill) }
 

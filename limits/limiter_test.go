@@ -55,8 +55,9 @@ func TestDefaultLevels(t *testing.T) {
 		want := limits.Verdict{Code: limits.CodeAgentCalls, Limit: 5, Used: 5}
 		require.Equal(t, want, b.reserve(p))
 		b.Shift(time.Hour)
-		require.Equal(t, want, b.reserve(proposal("2", "a")), "an agent that lives on keeps its count")
+		require.Equal(t, want, b.reserve(p), "an agent that lives on keeps its count")
 		require.True(t, b.reserve(proposal("1", "b")).OK)
+		require.Equal(t, 1, b.reserve(proposal("2", "a")).Used, "another turn's agent of the same name is another")
 		require.NoError(t, b.EndAgent(t.Context(), p))
 		require.True(t, b.reserve(p).OK)
 	})
@@ -224,7 +225,8 @@ func TestIncompleteProposals(t *testing.T) {
 		require.ErrorIs(t, err, limits.ErrProposal)
 		require.Equal(t, limits.Verdict{}, v)
 	}
-	require.ErrorIs(t, b.EndAgent(t.Context(), limits.Proposal{Conversation: "c"}), limits.ErrProposal)
+	require.ErrorIs(t, b.EndAgent(t.Context(), limits.Proposal{Conversation: "c", Turn: "t"}), limits.ErrProposal)
+	require.ErrorIs(t, b.EndAgent(t.Context(), limits.Proposal{Conversation: "c", Agent: "a"}), limits.ErrProposal)
 	require.ErrorIs(t, b.EndTurn(t.Context(), limits.Proposal{Conversation: "c"}), limits.ErrProposal)
 	require.ErrorIs(t, b.EndConversation(t.Context(), limits.Proposal{User: "u"}), limits.ErrProposal)
 	require.ErrorIs(t, b.Report(t.Context(), "s", "", false), limits.ErrProposal)

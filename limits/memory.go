@@ -20,10 +20,23 @@ type MemoryOptions struct {
 	// than anything that may be held for a person's answer, since the count
 	// starts again after it. If zero, 24 hours.
 	IdleTTL time.Duration
+	// EvictIdle is how long a conversation must have been idle before its
+	// lifetime buckets may be evicted from a full store; see Memory. No shorter
+	// than the longest time that a skill may run. If zero, 30 minutes.
+	EvictIdle time.Duration
 }
 
 // Memory is a Store in this process's memory. It starts no goroutine: what is
 // idle is dropped, a little at a time, by the calls that come.
+//
+// A full store evicts the lifetime bucket that has been idle the longest, among
+// the conversations that have been idle for EvictIdle: of those, none is in the
+// middle of a turn, except one that waits for a person. A conversation in which
+// anything was asked more recently loses no bucket, not that of an agent which
+// has been silent for an hour either: its limit would be lifted within its turn.
+// Buckets with a window are never evicted; they go by themselves. Where nothing
+// may be evicted, new keys are ErrFull and known ones go on: better that
+// newcomers wait than that agents at work are counted anew.
 //
 // One mutex guards all of it. A call holds it for about a microsecond, far less
 // than the commit that follows each decision.
@@ -31,11 +44,12 @@ type Memory struct {
 	now     func() time.Time
 	maxKeys int
 	idleTTL time.Duration
+	evict   time.Duration
 
 	mu       sync.Mutex
-	base     time.Time                     // all times below are durations since base
-	latest   time.Duration                 // the highest reading so far
-	owners   map[string]map[string]*bucket // a key's first segment, then the whole key
+	base     time.Time         // all times below are durations since base
+	latest   time.Duration     // the highest reading so far
+	owners   map[string]*owner // by a key's first segment
 	buckets  int
 	windows  chain // buckets with a window, the longest unused first
 	lifetime chain // the others, likewise
@@ -55,13 +69,17 @@ func NewMemory(o MemoryOptions) *Memory {
 	if o.IdleTTL <= 0 {
 		o.IdleTTL = 24 * time.Hour
 	}
+	if o.EvictIdle <= 0 {
+		o.EvictIdle = 30 * time.Minute
+	}
 	return &Memory{
-		now: o.Now, maxKeys: o.MaxKeys, idleTTL: o.IdleTTL, base: o.Now(),
-		owners: map[string]map[string]*bucket{}, breakers: map[string]*breaker{},
+		now: o.Now, maxKeys: o.MaxKeys, idleTTL: o.IdleTTL, evict: o.EvictIdle, base: o.Now(),
+		owners: map[string]*owner{}, breakers: map[string]*breaker{},
 	}
 }
 
-// Take implements Store. ErrFull: there would be more than MaxKeys buckets.
+// Take implements Store. ErrFull: there would be more than MaxKeys buckets, and
+// too few may be evicted.
 func (m *Memory) Take(ctx context.Context, id string, buckets []Bucket) (Taken, error) {
 	if err := ctx.Err(); err != nil {
 		return Taken{Full: -1}, err
@@ -79,6 +97,7 @@ func (m *Memory) Take(ctx context.Context, id string, buckets []Bucket) (Taken, 
 	for i, want := range buckets {
 		b := m.lookup(want.Key)
 		if b == nil {
+			m.wake(want.Key, now)
 			missing++
 			if want.Max <= 0 {
 				return Taken{Full: i}, nil
@@ -90,6 +109,7 @@ func (m *Memory) Take(ctx context.Context, id string, buckets []Bucket) (Taken, 
 			return Taken{Full: i, Used: len(b.entries), RetryAfter: b.roomIn(want, now)}, nil
 		}
 	}
+	m.makeRoom(missing, now)
 	if m.buckets+missing > m.maxKeys {
 		return Taken{Full: -1}, fmt.Errorf("%w: %d buckets", ErrFull, m.buckets)
 	}
@@ -115,7 +135,11 @@ func (m *Memory) Forget(ctx context.Context, prefix string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, b := range m.owners[ownerOf(prefix)] {
+	o := m.owners[ownerOf(prefix)]
+	if o == nil {
+		return nil
+	}
+	for key, b := range o.buckets {
 		under := key == prefix || strings.HasPrefix(key, prefix) && key[len(prefix)] == '/'
 		if under && b.window == 0 {
 			m.drop(b)
@@ -164,15 +188,22 @@ func ownerOf(key string) string {
 	return owner
 }
 
-func (m *Memory) lookup(key string) *bucket { return m.owners[ownerOf(key)][key] }
+func (m *Memory) lookup(key string) *bucket {
+	if o := m.owners[ownerOf(key)]; o != nil {
+		return o.buckets[key]
+	}
+	return nil
+}
 
 func (m *Memory) create(want Bucket, now time.Duration) *bucket {
-	b := &bucket{key: want.Key, window: want.Window, used: now}
-	owner := ownerOf(want.Key)
-	if m.owners[owner] == nil {
-		m.owners[owner] = map[string]*bucket{}
+	name := ownerOf(want.Key)
+	o := m.owners[name]
+	if o == nil {
+		o = &owner{buckets: map[string]*bucket{}}
+		m.owners[name] = o
 	}
-	m.owners[owner][want.Key] = b
+	b := &bucket{key: want.Key, owner: o, window: want.Window, used: now}
+	o.buckets[want.Key], o.used = b, now
 	m.buckets++
 	m.chainOf(b).push(b)
 	return b
@@ -182,17 +213,16 @@ func (m *Memory) create(want Bucket, now time.Duration) *bucket {
 // window is the asker's: a changed configuration takes effect at once.
 func (m *Memory) touch(b *bucket, window, now time.Duration) {
 	m.chainOf(b).remove(b)
-	b.window, b.used = window, now
+	b.window, b.used, b.owner.used = window, now, now
 	b.prune(now)
 	m.chainOf(b).push(b)
 }
 
 func (m *Memory) drop(b *bucket) {
 	m.chainOf(b).remove(b)
-	owner := ownerOf(b.key)
-	delete(m.owners[owner], b.key)
-	if len(m.owners[owner]) == 0 {
-		delete(m.owners, owner)
+	delete(b.owner.buckets, b.key)
+	if len(b.owner.buckets) == 0 {
+		delete(m.owners, ownerOf(b.key))
 	}
 	m.buckets--
 }
@@ -212,5 +242,25 @@ func (m *Memory) dropIdle(now time.Duration) {
 	}
 	for b := m.lifetime.first; b != nil && now-b.used >= m.idleTTL; b = m.lifetime.first {
 		m.drop(b)
+	}
+}
+
+// wake marks a conversation as busy when it asks for a bucket that is new.
+func (m *Memory) wake(key string, now time.Duration) {
+	if o := m.owners[ownerOf(key)]; o != nil {
+		o.used = now
+	}
+}
+
+// makeRoom evicts buckets of idle conversations until n more find room, the
+// longest unused first. Those that it passes over are silent agents of busy
+// conversations, few in any store whose turns are ended.
+func (m *Memory) makeRoom(n int, now time.Duration) {
+	for b := m.lifetime.first; b != nil && m.buckets+n > m.maxKeys && now-b.used >= m.evict; {
+		next := b.next
+		if now-b.owner.used >= m.evict {
+			m.drop(b)
+		}
+		b = next
 	}
 }

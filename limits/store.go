@@ -8,8 +8,9 @@ import (
 
 // Errors of stores. Whatever a Store returns, the caller refuses the call.
 var (
-	// ErrFull means that the store holds as many keys as it may and none is
-	// idle; raise MemoryOptions.MaxKeys or end turns and agents sooner.
+	// ErrFull means that the store holds as many keys as it may and none can be
+	// evicted without lifting somebody's limit; raise MemoryOptions.MaxKeys or
+	// end turns sooner.
 	ErrFull = errors.New("limits: the store is full")
 	// ErrRequest means that a Store was asked something that has no answer: no
 	// id, no bucket, the same key twice, a rule without numbers. It is a bug in

@@ -1,39 +1,49 @@
 package orchestrator
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"slices"
-	"time"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
-	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
-// maxHistory is how many messages of earlier turns the model is shown.
-const maxHistory = 200
+// What the model is shown of earlier turns, at most.
+const (
+	maxHistory      = 200
+	maxHistoryBytes = 256 << 10
+)
 
 type (
-	sendRequest struct{ ID, Text string }
-	cancelTurn  struct{ ID string }
-	heldCall    struct {
+	claim       struct{ User string } // answered with the number of requests under way
+	sendRequest struct {
+		ID, User, Text string
+		Scope          skills.Scope
+	}
+	cancelTurn struct{ ID string }
+	heldCall   struct {
 		Grant string
 		Held  bool
 	}
+	idle struct{}
 )
 
 // conversation is one conversation's process. It owns the turn and its agents;
 // models, calls and waits are goroutines that report back by message.
 type conversation struct {
-	o  *Orchestrator
-	co ConversationOptions
+	o        *Orchestrator
+	id, user string
 
 	history []llm.Message
 	tainted bool
 	queue   []queued
 	turn    *turn
+	// starting are agents whose processes are on their way up, also those of a
+	// turn that is over by now.
+	starting map[otp.Ref]*member
+	idle     otp.Ref
 }
 
 type queued struct {
@@ -42,112 +52,130 @@ type queued struct {
 }
 
 // Init starts an empty conversation.
-func (v *conversation) Init(*otp.Context) error { return nil }
+func (v *conversation) Init(c *otp.Context) error {
+	v.starting = map[otp.Ref]*member{}
+	v.idle = c.SendAfter(v.o.tune.idle, idle{})
+	return nil
+}
 
 // Handle takes requests, the ends of model calls and skill calls, and what
 // agents tell.
 func (v *conversation) Handle(c *otp.Context, msg any) {
 	switch m := msg.(type) {
+	case claim:
+		c.Reply(v.pending(), v.check(m.User))
 	case sendRequest:
 		v.received(c, m)
 	case cancelTurn:
 		v.cancelled(c, m.ID)
 	case nativeCall:
 		v.native(c, m)
-	case heldCall:
-		v.held(m)
-	case otp.TaskResult:
-		if v.turn != nil && v.turn.busy && m.Ref == v.turn.task {
-			v.turn.busy = false
-			v.turn.ended(c, m)
-		}
 	case otp.Reply:
-		if v.turn != nil {
-			v.turn.launched(c, m)
+		v.started(c, m)
+	case idle:
+		if v.turn == nil {
+			c.Stop(otp.Normal())
 		}
-	case otp.Down:
+	default:
 		if v.turn != nil {
-			v.turn.down(c, m)
-		}
-	case agents.Finished:
-		if v.turn != nil {
-			v.turn.finished(c, m.Result)
-		}
-	case agents.HelpWanted:
-		if v.turn != nil {
-			v.turn.wantsHelp(c, m)
-		}
-	case waitOver:
-		if v.turn != nil {
-			v.turn.waitOver(c, m)
+			v.turn.handle(c, msg)
 		}
 	}
 }
 
-// Terminate tells whoever still waits that there will be no answer.
-func (v *conversation) Terminate(*otp.Context, otp.Reason) {
-	if v.turn != nil {
-		v.turn.from.Reply(nil, ErrClosed)
+// Terminate answers nobody: whoever still waits is told of the end once the
+// supervisor knows it, and finds the next incarnation when asking again.
+func (v *conversation) Terminate(*otp.Context, otp.Reason) {}
+
+// pending is how many requests have no answer yet.
+func (v *conversation) pending() int {
+	if v.turn == nil {
+		return len(v.queue)
 	}
-	for _, q := range v.queue {
-		q.from.Reply(nil, ErrClosed)
+	return len(v.queue) + 1
+}
+
+// check refuses everybody but the user who opened the conversation.
+func (v *conversation) check(user string) error {
+	if user != v.user {
+		return fmt.Errorf("%w: the conversation belongs to another user", ErrRequest)
 	}
+	return nil
 }
 
 func (v *conversation) received(c *otp.Context, m sendRequest) {
-	if v.turn != nil {
-		if len(v.queue) >= maxQueued {
-			c.Reply(nil, ErrOverloaded)
-			return
-		}
-		v.queue = append(v.queue, queued{m, c.From()})
+	if err := v.check(m.User); err != nil {
+		c.Reply(nil, err)
 		return
 	}
-	v.begin(c, m, c.From())
+	if v.turn == nil {
+		v.begin(c, queued{m, c.From()})
+		return
+	}
+	if len(v.queue) >= maxQueued {
+		c.Reply(nil, ErrOverloaded)
+		return
+	}
+	v.queue = append(v.queue, queued{m, c.From()})
 }
 
-func (v *conversation) begin(c *otp.Context, m sendRequest, from otp.From) {
-	t, err := newTurn(v, m, from)
+func (v *conversation) begin(c *otp.Context, q queued) {
+	c.CancelTimer(v.idle)
+	t, err := newTurn(v, q.req, q.from)
 	if err != nil {
-		from.Reply(nil, err)
+		q.from.Reply(nil, err)
+		v.next(c)
 		return
 	}
 	v.turn = t
-	t.think(c)
+	t.open(c)
 }
 
-// over ends the turn: agents that still work are cancelled, the answer goes
-// out, and the next request begins.
-func (v *conversation) over(c *otp.Context, reply Reply, err error) {
-	t := v.turn
+// next begins the request that has waited longest.
+func (v *conversation) next(c *otp.Context) {
+	if len(v.queue) == 0 {
+		v.idle = c.SendAfter(v.o.tune.idle, idle{})
+		return
+	}
+	q := v.queue[0]
+	v.queue = slices.Delete(v.queue, 0, 1)
+	v.begin(c, q)
+}
+
+// over takes what the conversation keeps of a turn and answers its request.
+func (v *conversation) over(c *otp.Context, t *turn) {
 	v.turn = nil
-	t.stopAgents(c)
-	v.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
 	v.tainted = v.tainted || t.desk.Tainted()
-	if err == nil {
-		v.history = t.messages[1:] // the instructions are written anew each turn
-		if len(v.history) > maxHistory {
-			v.history = trimmed(v.history)
-		}
-		t.from.Reply(reply, nil)
-	} else {
-		t.from.Reply(nil, err)
+	if t.err == nil {
+		v.history = trimmed(t.messages[1:]) // the instructions are written anew each turn
 	}
-	if len(v.queue) > 0 {
-		next := v.queue[0]
-		v.queue = slices.Delete(v.queue, 0, 1)
-		v.begin(c, next.req, next.from)
-	}
+	t.from.Reply(t.answer, t.err)
+	v.next(c)
 }
 
 // trimmed drops the oldest turns whole: half a turn would leave answers to
 // calls that nobody sees.
 func trimmed(h []llm.Message) []llm.Message {
-	cut := len(h) - maxHistory
-	for cut < len(h) && h[cut].Role != llm.RoleUser {
-		cut++
+	n, size := len(h), 0
+	for n > 0 && len(h)-n < maxHistory && size <= maxHistoryBytes {
+		n--
+		size += length(h[n])
 	}
-	return slices.Clone(h[cut:])
+	if size > maxHistoryBytes {
+		n++
+	}
+	for n < len(h) && n > 0 && h[n].Role != llm.RoleUser {
+		n++
+	}
+	return slices.Clone(h[n:])
+}
+
+func length(m llm.Message) int {
+	n := len(m.Content)
+	for _, k := range m.ToolCalls {
+		n += len(k.Name) + len(k.Arguments)
+	}
+	return n
 }
 
 func (v *conversation) cancelled(c *otp.Context, id string) {
@@ -158,148 +186,29 @@ func (v *conversation) cancelled(c *otp.Context, id string) {
 		}
 	}
 	if v.turn != nil && v.turn.id == id {
-		if v.turn.busy {
-			c.CancelTask(v.turn.task)
-		}
-		v.over(c, Reply{}, context.Canceled)
+		v.turn.end(c, "", errCancelled)
 	}
 }
 
-// held stops and starts an agent's clock around a wait for a person.
-func (v *conversation) held(m heldCall) {
-	if v.turn == nil {
+// started learns the process of an agent.
+func (v *conversation) started(c *otp.Context, m otp.Reply) {
+	k := v.starting[m.Ref]
+	if k == nil {
 		return
 	}
-	for _, k := range v.turn.members {
-		if k.desk.Grant().ID() == m.Grant && k.pid.Alive() {
-			if m.Held {
-				k.pid.Send(agents.Held{})
-			} else {
-				k.pid.Send(agents.Released{})
-			}
-		}
-	}
-}
-
-// turn is the work on one request.
-type turn struct {
-	v        *conversation
-	id       string
-	from     otp.From
-	request  string
-	desk     *sentinel.Desk
-	messages []llm.Message
-	started  time.Time
-
-	task   otp.Ref
-	busy   bool
-	calls  []llm.ToolCall // of the model's last answer, still to be done
-	call   llm.ToolCall
-	rounds int
-	last   bool
-	nudged bool
-
-	members []*member
-	wait    *waiting
-	waits   int
-}
-
-func newTurn(v *conversation, m sendRequest, from otp.From) (*turn, error) {
-	own, err := nativeScope()
-	if err != nil {
-		return nil, err
-	}
-	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: newID(), User: v.co.User, Conversation: v.co.ID, Turn: m.ID, Agent: "orchestrator",
-		Mission: m.Text, MissionBy: sentinel.ByUser, Request: &m.Text, Scope: v.co.Scope.Union(own), Tainted: v.tainted,
-	})
-	if err != nil {
-		return nil, err
-	}
-	t := &turn{
-		v: v, id: m.ID, from: from, request: m.Text, started: time.Now(),
-		desk: v.o.parts.Checkpoint.Desk(g),
-	}
-	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: v.o.instructions(v.co.Scope)}}, v.history...)
-	t.messages = append(t.messages, llm.Message{Role: llm.RoleUser, Content: m.Text})
-	return t, nil
-}
-
-func (t *turn) start(c *otp.Context, fn func(context.Context) (any, error)) {
-	t.task, t.busy = c.Async(0, fn), true
-}
-
-// think asks the model what to do next.
-func (t *turn) think(c *otp.Context) {
-	if t.rounds++; t.rounds >= maxRounds {
-		t.last = true
-	}
-	r := llm.Request{Messages: slices.Clone(t.messages)}
-	if !t.last {
-		r.Tools = t.v.o.tools()
-	}
-	t.start(c, func(ctx context.Context) (any, error) { return t.v.o.model.Chat(ctx, r) })
-}
-
-func (t *turn) ended(c *otp.Context, m otp.TaskResult) {
-	switch r := m.Value.(type) {
-	case llm.Response:
-		if m.Err == nil {
-			t.said(c, r)
-			return
-		}
-	case toolDone:
-		t.done(c, r.text)
-		return
-	}
-	if t.call.ID != "" { // a tool's own goroutine broke
-		t.done(c, `{"ok":false,"error":"internal","reason":"The tool failed; nothing was done."}`)
-		return
-	}
-	kind := "unavailable"
-	var e *llm.Error
-	if errors.As(m.Err, &e) {
-		kind = string(e.Kind)
-	}
-	t.v.over(c, Reply{}, &ModelError{kind})
-}
-
-func (t *turn) said(c *otp.Context, r llm.Response) {
-	calls := uniqueIDs(r.ToolCalls)
-	if t.last || r.FinishReason == "length" || r.FinishReason == "content_filter" {
-		calls = nil
-	}
-	if len(calls) == 0 {
-		t.concluded(c, r)
-		return
-	}
-	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: calls})
-	t.calls = inOrder(calls)
-	t.next(c)
-}
-
-// concluded ends the turn with the model's answer. One empty answer is let
-// pass; a second ends the turn with a reason.
-func (t *turn) concluded(c *otp.Context, r llm.Response) {
+	delete(v.starting, m.Ref)
+	k.pid, _ = m.Value.(otp.PID)
 	switch {
-	case r.Content != "":
-		t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content})
-		t.v.over(c, t.reply(r.Content), nil)
-	case r.Refusal != "":
-		t.v.over(c, Reply{}, &ModelError{"refusal"})
-	case !t.nudged:
-		t.nudged = true
-		t.messages = append(t.messages, llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
-		t.think(c)
+	case v.turn != k.turn || k.current().Done():
+		k.pid.Send(agents.Cancel{Reason: k.reason}) // it came up too late
+	case m.Err != nil:
+		k.turn.failed(c, k, "the agent could not be started")
 	default:
-		t.v.over(c, Reply{}, &ModelError{"empty"})
+		k.watch = c.Monitor(k.pid)
+		for _, msg := range k.mail {
+			k.pid.Send(msg)
+		}
+		k.mail = nil
+		k.turn.told(k)
 	}
-}
-
-func (t *turn) reply(text string) Reply {
-	r := Reply{Turn: t.id, Text: text, Tainted: t.desk.Tainted(), Took: time.Since(t.started)}
-	for _, k := range t.members {
-		r.Agents = append(r.Agents, k.result())
-	}
-	return r
 }

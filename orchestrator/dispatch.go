@@ -1,10 +1,10 @@
 package orchestrator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -14,53 +14,48 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// member is one agent of the turn.
-type member struct {
-	agent *agents.Agent
-	args  dispatchArgs
-	desk  *sentinel.Desk
-	skill []*skills.Skill
-	model agents.Model
+// maxPeek bounds what is read of arguments before the checkpoint has judged
+// them; it refuses longer ones.
+const maxPeek = 1 << 20
 
-	pid      otp.PID
-	starting otp.Ref
-	watch    otp.Ref
-	state    agents.State // of one that never ran, or whose process is gone
-	reason   string
-	ended    *agents.Result
-	help     *agents.HelpWanted
+// peek reads arguments to route a call. What it can't read is empty: the
+// checkpoint judges the bytes themselves and says what is wrong with them.
+func peek(k llm.ToolCall) (a dispatchArgs) {
+	if len(k.Arguments) <= maxPeek {
+		_ = json.Unmarshal([]byte(k.Arguments), &a)
+	}
+	return a
 }
 
-// inOrder puts dispatches of one answer after those they depend on, so that
-// the model may name them in any order. Those in a cycle keep their place and
-// are refused for what they are: dependencies that nobody dispatched.
+// inOrder puts the dispatches of one answer after those they depend on, so
+// that the model may name them in any order; all other calls keep their
+// places. Those in a circle are refused for what they are: dependencies that
+// nobody dispatched.
 func inOrder(calls []llm.ToolCall) []llm.ToolCall {
-	deps := map[string][]string{}
-	id := func(k llm.ToolCall) dispatchArgs {
-		var a dispatchArgs
-		if k.Name == toolDispatch {
-			_ = json.Unmarshal([]byte(k.Arguments), &a) // the checkpoint reports malformed ones
-		}
-		return a
+	type dispatch struct {
+		call llm.ToolCall
+		args dispatchArgs
 	}
+	var rest []dispatch
+	unplaced := map[string]int{}
 	for _, k := range calls {
-		if a := id(k); a.AgentID != "" {
-			deps[a.AgentID] = a.DependsOn
+		if k.Name == toolDispatch {
+			a := peek(k)
+			rest = append(rest, dispatch{k, a})
+			unplaced[a.AgentID]++
 		}
 	}
-	var out []llm.ToolCall
-	placed := map[string]bool{}
-	rest := slices.Clone(calls)
-	for len(rest) > 0 {
-		i := slices.IndexFunc(rest, func(k llm.ToolCall) bool {
-			return !slices.ContainsFunc(id(k).DependsOn, func(d string) bool { _, here := deps[d]; return here && !placed[d] })
-		})
-		if i < 0 {
-			return append(out, rest...)
+	out := slices.Clone(calls)
+	for i := range out {
+		if out[i].Name != toolDispatch {
+			continue
 		}
-		placed[id(rest[i]).AgentID] = true
-		out = append(out, rest[i])
-		rest = slices.Delete(rest, i, i+1)
+		n := max(0, slices.IndexFunc(rest, func(d dispatch) bool {
+			return !slices.ContainsFunc(d.args.DependsOn, func(id string) bool { return unplaced[id] > 0 })
+		}))
+		out[i] = rest[n].call
+		unplaced[rest[n].args.AgentID]--
+		rest = slices.Delete(rest, n, n+1)
 	}
 	return out
 }
@@ -76,21 +71,25 @@ func (t *turn) member(id string) *member {
 	return nil
 }
 
-// native does what an allowed agent.* call asks for.
+// native does what an allowed agent.* call of this turn asks for. One of a
+// turn that is over comes too late, whatever runs now.
 func (v *conversation) native(c *otp.Context, m nativeCall) {
-	if v.turn == nil {
-		c.Reply(nil, fmt.Errorf("%w: no turn is under way", skills.ErrNoEffect))
+	t := v.turn
+	if t == nil || t.phase != working || t.desk.Grant().ID() != m.grant {
+		c.Reply(nil, bad("the turn is over"))
 		return
 	}
 	var text string
 	var err error
 	switch m.skill {
 	case skillDispatch:
-		text, err = v.turn.dispatch(c, m.args)
+		text, err = t.dispatch(c, m.args)
 	case skillUpdate:
-		text, err = v.turn.tellAgent(m.args)
+		text, err = t.tellAgent(m.args)
 	case skillExtend:
-		text, err = v.turn.extend(m.args)
+		text, err = t.extend(m.args)
+	default:
+		err = bad("there is no such call")
 	}
 	c.Reply(text, err)
 }
@@ -120,7 +119,7 @@ func (t *turn) dispatch(c *otp.Context, a dispatchArgs) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %v", skills.ErrBadInput, err)
 	}
-	k := &member{args: a, desk: desk, skill: list, model: model, state: agents.Pending}
+	k := &member{turn: t, args: a, desk: desk, skill: list, model: model, state: agents.Pending}
 	t.members = append(t.members, k)
 	t.release(c)
 	return encode(map[string]any{"ok": true, "agent_id": a.AgentID, "state": k.current()}), nil
@@ -152,10 +151,13 @@ func (t *turn) grantable(names []string) ([]*skills.Skill, skills.Scope, error) 
 // release starts every pending agent whose dependencies have completed and
 // skips those whose dependencies will not.
 func (t *turn) release(c *otp.Context) {
+	if t.phase != working {
+		return
+	}
 	for again := true; again; {
 		again = false
 		for _, k := range t.members {
-			if k.current() != agents.Pending || k.starting != 0 {
+			if k.current() != agents.Pending || k.agent != nil {
 				continue
 			}
 			ready, failed := t.ready(k)
@@ -167,6 +169,7 @@ func (t *turn) release(c *otp.Context) {
 				again = true // those that depend on it are skipped too
 			case ready:
 				t.launch(c, k)
+				again = again || k.current().Done() // it could not be started
 			}
 		}
 	}
@@ -174,6 +177,7 @@ func (t *turn) release(c *otp.Context) {
 }
 
 func (t *turn) ready(k *member) (ready bool, failed *member) {
+	ready = true
 	for _, d := range k.args.DependsOn {
 		dep := t.member(d)
 		switch s := dep.current(); {
@@ -181,10 +185,10 @@ func (t *turn) ready(k *member) (ready bool, failed *member) {
 		case s.Done():
 			return false, dep
 		default:
-			return false, nil
+			ready = false
 		}
 	}
-	return true, nil
+	return ready, nil
 }
 
 // launch starts the agent's process. What it is given of agents it depends on
@@ -200,128 +204,28 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	}
 	a, err := agents.New(agents.Options{
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Model: k.model, Invoker: k.desk, Calls: k.args.MaxToolCalls, Parent: c.Self(),
+		Model: k.model, Invoker: k.desk, Calls: t.v.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Timeout: t.v.o.tune.agent, HelpTimeout: t.v.o.tune.help,
 	})
-	sup, ok := c.System().Whereis(agentsName(t.v.co.ID))
+	sup, ok := c.System().Whereis(agentsName(t.v.id))
 	if err != nil || !ok {
 		k.state, k.reason = agents.Failed, "the agent could not be started"
 		t.told(k)
 		return
 	}
 	k.agent = a
-	k.starting = c.StartChild(sup, a.Spec(), 10*time.Second)
+	t.v.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
 }
 
-// launched learns the agent's process.
-func (t *turn) launched(c *otp.Context, m otp.Reply) {
-	for _, k := range t.members {
-		if k.starting == 0 || k.starting != m.Ref {
-			continue
-		}
-		if m.Err != nil {
-			k.state, k.reason, k.agent = agents.Failed, "the agent could not be started", nil
-			t.told(k)
-			t.release(c)
-			return
-		}
-		k.pid = m.Value.(otp.PID)
-		k.watch = c.Monitor(k.pid)
-		t.v.o.agentEvent(t.v.co.ID, k.result())
-	}
+// calls is how many calls an agent may propose: what its dispatch says, or the
+// configured number.
+func (o *Orchestrator) calls(asked int) int {
+	return min(cmp.Or(asked, o.parts.Config.Limits.Agent.Calls), agents.MaxCalls)
 }
 
-// finished takes an agent's result.
-func (t *turn) finished(c *otp.Context, r agents.Result) {
-	k := t.member(r.Agent)
-	if k == nil || k.ended != nil {
-		return
-	}
-	k.ended, k.help = &r, nil
+// failed ends an agent that could not be started.
+func (t *turn) failed(c *otp.Context, k *member, reason string) {
+	k.state, k.reason, k.agent = agents.Failed, reason, nil
 	t.told(k)
 	t.release(c)
-}
-
-// down takes the end of an agent's process: one that ended without a result
-// has crashed, and a crash is a result. It is not started again, which would
-// repeat its effects.
-func (t *turn) down(c *otp.Context, m otp.Down) {
-	for _, k := range t.members {
-		if k.watch != m.Ref || k.ended != nil {
-			continue
-		}
-		r := k.agent.Snapshot().Result
-		if !r.State.Done() {
-			r.State, r.Reason = agents.Failed, "the agent crashed"
-		}
-		t.finished(c, r)
-	}
-}
-
-func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
-	if k := t.member(m.Agent); k != nil && k.ended == nil {
-		k.help = &m
-		t.check(c)
-	}
-}
-
-func (t *turn) tellAgent(a dispatchArgs) (string, error) {
-	k := t.member(a.AgentID)
-	if k == nil || k.current().Done() {
-		return "", bad("no agent of that id is working")
-	}
-	if k.pid.IsZero() {
-		k.args.Context = strings.TrimSpace(k.args.Context + "\n" + a.Message)
-	} else {
-		k.pid.Send(agents.Update{Text: a.Message})
-	}
-	return `{"ok":true}`, nil
-}
-
-// extend answers a request for help and adds skills within the parent's grant.
-func (t *turn) extend(a dispatchArgs) (string, error) {
-	k := t.member(a.AgentID)
-	if k == nil || k.current().Done() || k.pid.IsZero() {
-		return "", bad("no agent of that id is working")
-	}
-	list, scope, err := t.grantable(a.Skills)
-	if err != nil {
-		return "", err
-	}
-	if err := k.desk.Extend(scope); err != nil {
-		return "", fmt.Errorf("%w: %v", skills.ErrBadInput, err)
-	}
-	// The message is the orchestrator's, who may have read anything by now.
-	if t.desk.Tainted() {
-		k.desk.Taint()
-	}
-	k.help = nil
-	k.pid.Send(agents.Answer{Text: a.Message, Skills: list})
-	return `{"ok":true}`, nil
-}
-
-func (t *turn) cancel(c *otp.Context, k *member, reason string) {
-	switch {
-	case k.current().Done():
-	case k.pid.IsZero():
-		k.state, k.reason = agents.Cancelled, reason
-		t.told(k)
-		t.release(c)
-	default:
-		r := k.agent.Snapshot().Result
-		r.State, r.Reason = agents.Cancelled, reason
-		k.pid.Send(agents.Cancel{Reason: reason})
-		t.finished(c, r)
-	}
-}
-
-// stopAgents ends what still works when the turn is over.
-func (t *turn) stopAgents(*otp.Context) {
-	for _, k := range t.members {
-		if !k.current().Done() {
-			k.state, k.reason = agents.Cancelled, "the turn ended"
-			if k.pid.Alive() {
-				k.pid.Send(agents.Cancel{Reason: k.reason})
-			}
-		}
-	}
 }

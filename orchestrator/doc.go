@@ -15,9 +15,19 @@
 // Supervision, in OTP's words: the app is one_for_one over the router
 // (permanent) and the conversations (dynamic). A conversation is a supervisor,
 // rest_for_one, of its server (transient) and its agents (dynamic, each
-// temporary).
+// temporary). A server that crashes takes its turn, its agents and what was
+// said before with it; the caller is told ErrInterrupted and other
+// conversations notice nothing. One that has been idle for a day is forgotten.
+//
+// A turn writes the user's request into the journal before anything is done
+// about it, and each mission with what came of it, and the answer, before the
+// answer is given: what can't be kept is ErrNotKept. Once the orchestrator's
+// model has read what others could have written, the conversation is tainted
+// for as long as it lives: agents get skills that were not granted before only
+// with a person's approval.
 //
 // What not to do: don't put text that others wrote into a user's Send; don't
 // open two users' work in one conversation; don't wait for a reply while
-// holding what an approver needs.
+// holding what an approver needs; don't take ErrInterrupted or ErrNotKept for
+// "nothing was done", the ledger knows.
 package orchestrator

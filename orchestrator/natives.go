@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -62,6 +63,7 @@ func (o *Orchestrator) natives() []assembly.Native {
 }
 
 type nativeCall struct {
+	grant string // whose call it is
 	skill string
 	args  dispatchArgs
 }
@@ -78,18 +80,25 @@ type dispatchArgs struct {
 	Message      string   `json:"message"`
 }
 
+// errGone is a conversation that crashed, and its agents with it. It must not
+// speak against the skill, whose breaker all conversations share.
+var errGone = fmt.Errorf("%w: the conversation is gone", skills.ErrBadInput)
+
 func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skills.Result, error) {
 	var args dispatchArgs
 	if err := json.Unmarshal([]byte(order.Args), &args); err != nil {
-		return skills.Result{}, fmt.Errorf("%w: %v", skills.ErrBadInput, err)
+		return skills.Result{}, bad("%v", err)
 	}
 	pid, ok := o.sys.Whereis(serverName(order.Conversation))
 	if !ok {
-		return skills.Result{}, fmt.Errorf("%w: the conversation is gone", skills.ErrNoEffect)
+		return skills.Result{}, errGone
 	}
 	ctx, cancel := withDeadline(ctx, 10*time.Second)
 	defer cancel()
-	v, err := otp.Call(ctx, pid, nativeCall{order.Skill, args})
+	v, err := otp.Call(ctx, pid, nativeCall{order.GrantID, order.Skill, args})
+	if errors.Is(err, otp.ErrNoProcess) {
+		return skills.Result{}, errGone
+	}
 	if err != nil {
 		return skills.Result{}, err
 	}

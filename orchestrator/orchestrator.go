@@ -1,11 +1,12 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"regexp"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -22,7 +23,9 @@ const (
 	maxQueued        = 4 // requests that wait for a conversation's turn to end
 	maxRequest       = 64 << 10
 	defaultTurn      = 10 * time.Minute
-	maxRounds        = 40 // model calls a turn
+	defaultClose     = 30 * time.Second
+	defaultIdle      = 24 * time.Hour // after which a conversation is forgotten
+	maxRounds        = 40             // model calls a turn
 )
 
 // Errors of this package.
@@ -31,8 +34,16 @@ var (
 	ErrClosed = errors.New("the orchestrator is closed")
 	// ErrOverloaded refuses work at the door. Try again later.
 	ErrOverloaded = errors.New("too much is waiting already; try again later")
-	// ErrRequest refuses a request that is empty or too long.
+	// ErrRequest refuses a request that is empty, too long or not text, and a
+	// conversation that belongs to another user.
 	ErrRequest = errors.New("bad request")
+	// ErrInterrupted is a turn that broke off because its conversation crashed.
+	// What had been said before is forgotten; the ledger tells what was done.
+	ErrInterrupted = errors.New("the conversation broke off; look at what was done before you send the request again")
+	// ErrNotKept ends a turn whose texts can't be made durable. A request that
+	// can't be kept starts nothing; an answer that can't is not given, and what
+	// was done before it stands in the ledger.
+	ErrNotKept = errors.New("the conversation can't be written down; see to its database before you go on")
 )
 
 // ModelError is a turn that ended because the orchestrator's model could not
@@ -63,19 +74,32 @@ type Orchestrator struct {
 	parts *assembly.Parts
 	opts  Options
 	sys   *otp.System
-	model agents.Model
-	log   *slog.Logger
+	// model is the orchestrator's own, agents that of agents whose dispatch
+	// names no other.
+	model, agents agents.Model
+	log           *slog.Logger
 
-	router, conversations otp.PID
+	tune tuning
+
+	closing sync.Once
+	closed  atomic.Bool
 }
+
+// tuning are the times that tests shorten; zero means the default.
+type tuning struct{ wait, idle, agent, help time.Duration }
 
 // New builds everything that the configuration names, opens its store, and
 // starts the supervision tree. Close releases it.
 func New(ctx context.Context, cfg *config.Config, opts Options) (*Orchestrator, error) {
+	return newTuned(ctx, cfg, opts, tuning{})
+}
+
+func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	o := &Orchestrator{opts: opts, log: opts.Log}
+	tune.wait, tune.idle = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle)
+	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
 		NoReview: opts.NoReview, Log: opts.Log,
@@ -85,6 +109,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (*Orchestrator, 
 	}
 	o.parts = parts
 	if o.model, err = parts.Model("orchestrator"); err != nil {
+		return nil, errors.Join(err, parts.Close())
+	}
+	if o.agents, err = parts.Model("agent"); err != nil {
 		return nil, errors.Join(err, parts.Close())
 	}
 	if err := o.start(ctx); err != nil {
@@ -114,17 +141,20 @@ func (o *Orchestrator) start(ctx context.Context) error {
 	return err
 }
 
-// Close stops all conversations and closes the store. Calls that are under way
-// get until ctx ends.
-func (o *Orchestrator) Close(ctx context.Context) error {
-	var errs []error
-	if o.sys != nil {
-		errs = append(errs, o.sys.Stop(ctx))
-	}
-	if o.parts != nil {
-		errs = append(errs, o.parts.Close())
-	}
-	return errors.Join(errs...)
+// Close stops all conversations and closes the store; requests under way end
+// with ErrClosed. Calls that are under way get until ctx ends, 30 s where it
+// has no deadline. Later calls return nil.
+func (o *Orchestrator) Close(ctx context.Context) (err error) {
+	o.closing.Do(func() {
+		o.closed.Store(true)
+		ctx, cancel := withDeadline(ctx, defaultClose)
+		defer cancel()
+		if o.sys != nil {
+			err = o.sys.Stop(ctx)
+		}
+		err = errors.Join(err, o.parts.Close())
+	})
+	return err
 }
 
 // Parts gives access to what was assembled: the checkpoint, the ledger, the
@@ -156,51 +186,6 @@ func (o *Orchestrator) tell(conversation string, msg any) {
 	}
 }
 
-func serverName(conversation string) string { return "conversation/" + conversation }
-func agentsName(conversation string) string { return "agents/" + conversation }
-
-// ConversationOptions name a conversation.
-type ConversationOptions struct {
-	// ID is 1 to 128 letters, digits, ".", "_", ":" and "-".
-	ID string
-	// User is on whose behalf the agents work; same form as ID.
-	User string
-	// Scope are the skills the user's agents may be granted; empty means all
-	// that are configured.
-	Scope skills.Scope
-}
-
-var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
-
-// Conversation is one user's conversation.
-type Conversation struct {
-	o  *Orchestrator
-	co ConversationOptions
-}
-
-// Open returns the conversation, starting it where it is not running. A
-// conversation belongs to the user who opened it.
-func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
-	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
-		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
-	}
-	if co.Scope.Empty() {
-		all, err := skills.NewScope(o.userSkills()...)
-		if err != nil {
-			return nil, err
-		}
-		co.Scope = all
-	}
-	ctx, cancel := withDeadline(ctx, time.Minute)
-	defer cancel()
-	pid, ok := o.sys.Whereis("router")
-	if !ok {
-		return nil, ErrClosed
-	}
-	_, err := otp.Call(ctx, pid, openConversation{co})
-	return &Conversation{o, co}, closedError(err)
-}
-
 func (o *Orchestrator) userSkills() []string {
 	var names []string
 	for _, n := range o.parts.Registry.Names() {
@@ -216,57 +201,4 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, d)
-}
-
-func closedError(err error) error {
-	if errors.Is(err, otp.ErrNoProcess) || errors.Is(err, otp.ErrStopping) {
-		return errors.Join(ErrClosed, err)
-	}
-	return err
-}
-
-// ID names the conversation.
-func (c *Conversation) ID() string { return c.co.ID }
-
-// Reply is the answer to one request.
-type Reply struct {
-	Turn string
-	Text string
-	// Agents are the sub-agents that worked on it, in the order of their
-	// dispatch.
-	Agents []agents.Result
-	// Tainted is set where something that others could have written was read
-	// on the way to the answer.
-	Tainted bool
-	Took    time.Duration
-}
-
-// Send gives the user's words to the conversation and returns the answer. It
-// fails with ErrRequest, ErrOverloaded, ErrClosed, a *ModelError, or ctx's
-// error; the turn is stopped when ctx ends. Requests of one conversation are
-// worked on one after another.
-func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
-	if request == "" || len(request) > maxRequest {
-		return Reply{}, fmt.Errorf("%w: a request has 1 to %d bytes, not %d", ErrRequest, maxRequest, len(request))
-	}
-	ctx, cancel := withDeadline(ctx, defaultTurn)
-	defer cancel()
-	pid, ok := c.o.sys.Whereis(serverName(c.co.ID))
-	if !ok {
-		if _, err := c.o.Open(ctx, c.co); err != nil {
-			return Reply{}, err
-		}
-		if pid, ok = c.o.sys.Whereis(serverName(c.co.ID)); !ok {
-			return Reply{}, ErrClosed
-		}
-	}
-	id := newID()
-	v, err := otp.Call(ctx, pid, sendRequest{ID: id, Text: request})
-	if ctx.Err() != nil {
-		pid.Send(cancelTurn{id})
-	}
-	if err != nil {
-		return Reply{}, closedError(err)
-	}
-	return v.(Reply), nil
 }

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,23 +11,20 @@ import (
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-type openConversation struct{ co ConversationOptions }
+type openConversation struct{ id, user string }
 
-// router is the permanent process that opens conversations by id.
+// router is the permanent process that opens conversations by id, each once
+// however many ask for it at the same time. Who runs is the registry's to know
+// and whose it is the conversation's own, so a restart loses nothing.
 type router struct {
 	o       *Orchestrator
-	owners  map[string]string
-	opening map[otp.Ref]opening
+	opening map[otp.Ref]string
+	waiting map[string][]otp.From
 }
 
-type opening struct {
-	from otp.From
-	id   string
-}
-
-// Init starts empty: who is running is the registry's to know.
+// Init starts empty.
 func (r *router) Init(*otp.Context) error {
-	r.owners, r.opening = map[string]string{}, map[otp.Ref]opening{}
+	r.opening, r.waiting = map[otp.Ref]string{}, map[string][]otp.From{}
 	return nil
 }
 
@@ -36,62 +32,65 @@ func (r *router) Init(*otp.Context) error {
 func (r *router) Handle(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case openConversation:
-		r.open(c, m.co)
+		r.open(c, m)
 	case otp.Reply:
-		w, ok := r.opening[m.Ref]
-		if !ok {
-			return
-		}
-		delete(r.opening, m.Ref)
-		switch {
-		case errors.Is(m.Err, otp.ErrMaxChildren):
-			w.from.Reply(nil, ErrOverloaded)
-		case errors.Is(m.Err, otp.ErrDuplicate), errors.Is(m.Err, otp.ErrNameTaken):
-			w.from.Reply(nil, nil) // somebody else opened it meanwhile
-		default:
-			w.from.Reply(nil, m.Err)
-		}
+		r.opened(m)
 	}
 }
 
 // Terminate has nothing to release.
 func (r *router) Terminate(*otp.Context, otp.Reason) {}
 
-func (r *router) open(c *otp.Context, co ConversationOptions) {
-	if owner, ok := r.owners[co.ID]; ok && owner != co.User {
-		c.Reply(nil, fmt.Errorf("%w: the conversation belongs to another user", ErrRequest))
-		return
-	}
-	if _, ok := c.System().Whereis(serverName(co.ID)); ok {
+func (r *router) open(c *otp.Context, m openConversation) {
+	id := m.id
+	if _, ok := c.System().Whereis(supervisorName(id)); ok && r.waiting[id] == nil {
 		c.Reply(nil, nil)
 		return
 	}
-	sup, ok := c.System().Whereis("conversations")
-	if !ok {
-		c.Reply(nil, ErrClosed)
+	r.waiting[id] = append(r.waiting[id], c.From())
+	if len(r.waiting[id]) > 1 {
 		return
 	}
-	r.owners[co.ID] = co.User
-	ref := c.StartChild(sup, conversationSpec(r.o, co), 30*time.Second)
-	r.opening[ref] = opening{c.From(), co.ID}
+	sup, _ := c.System().Whereis("conversations") // without it the start is answered with an error
+	r.opening[c.StartChild(sup, conversationSpec(r.o, id, m.user), 30*time.Second)] = id
+}
+
+func (r *router) opened(m otp.Reply) {
+	id, ok := r.opening[m.Ref]
+	if !ok {
+		return
+	}
+	err := m.Err
+	switch {
+	case errors.Is(err, otp.ErrMaxChildren):
+		err = ErrOverloaded
+	case errors.Is(err, otp.ErrNameTaken):
+		err = nil // one of before this process's restart runs, or is on its way out
+	}
+	for _, from := range r.waiting[id] {
+		from.Reply(nil, err)
+	}
+	delete(r.opening, m.Ref)
+	delete(r.waiting, id)
 }
 
 // conversationSpec is one conversation: its server first, then its agents, so
 // that a server that crashes takes the agents it forgot with it.
-func conversationSpec(o *Orchestrator, co ConversationOptions) otp.ChildSpec {
+func conversationSpec(o *Orchestrator, id, user string) otp.ChildSpec {
 	members := otp.DynamicSupervisorSpec("agents", otp.DynamicSupervisorOptions{MaxChildren: 64})
-	members.Name = agentsName(co.ID)
-	spec := otp.SupervisorSpec("conversation-"+co.ID, otp.SupervisorOptions{
+	members.Name = agentsName(id)
+	spec := otp.SupervisorSpec("conversation-"+id, otp.SupervisorOptions{
 		Strategy: otp.RestForOne, MaxRestarts: 3, Period: 5 * time.Second,
+		// A server that ends by itself has been idle for long: all of it goes.
+		AutoShutdown: otp.AutoShutdownAny,
 		Children: []otp.ChildSpec{
-			// Transient: a conversation that was closed stays closed.
 			{
-				ID: "server", Name: serverName(co.ID), Restart: otp.Transient,
-				Start: func() otp.Server { return &conversation{o: o, co: co} },
+				ID: "server", Name: serverName(id), Restart: otp.Transient, Significant: true,
+				Start: func() otp.Server { return &conversation{o: o, id: id, user: user} },
 			},
 			members,
 		},
 	})
-	spec.Restart = otp.Transient
+	spec.Name, spec.Restart = supervisorName(id), otp.Transient
 	return spec
 }

@@ -1,8 +1,7 @@
 package sentinel
 
 import (
-	"slices"
-	"strings"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -24,6 +23,7 @@ type Call struct {
 	parsed  map[string]any
 	touch   touch.Touch
 	flags   []Flag
+	outward bool
 	digest  string
 
 	// parent is the call as it was proposed, where rules rewrote it; by which
@@ -59,6 +59,9 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	if p.Skill == "" {
 		return Call{}, &CallError{CodeNoSkill, "the call names no skill"}
 	}
+	if len(p.Skill) > skills.MaxName {
+		return Call{}, &CallError{CodeSkillName, fmt.Sprintf("the skill's name is %d bytes long; no skill's is longer than %d", len(p.Skill), skills.MaxName)}
+	}
 	c := Call{
 		id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint,
 		args: args, parsed: parsed,
@@ -71,8 +74,19 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		c.touch = touch.Of(s, parsed, env)
 	}
 	c.flagArgs()
+	c.outward = outward(c)
 	c.digest = c.Order().Digest()
 	return c, nil
+}
+
+// again returns the call with its touch worked out anew: the same bytes, but
+// the links on the way to what they name may have changed.
+func (c Call) again(env touch.Env) Call {
+	if c.skill != nil {
+		c.touch = touch.Of(c.skill, c.parsed, env)
+		c.outward = outward(c)
+	}
+	return c
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -134,54 +148,6 @@ func (c Call) Effect() skills.Effect {
 
 // Outward reports whether the call reaches others: its skill says so, or it
 // has an effect and a target or URL that is not in the user's own words. Of a
-// read only a host or recipient that is in neither the user's words nor the
-// trace counts.
-func (c Call) Outward() bool {
-	if c.skill == nil {
-		return true
-	}
-	if c.skill.Effect() == skills.Read {
-		return slices.ContainsFunc(c.destinations(), func(d string) bool { return !c.inRequest(d) && !c.inTrace(d) })
-	}
-	if c.skill.Reaches() == skills.Others {
-		return true
-	}
-	return c.ungroundedTarget()
-}
-
-func (c Call) destinations() []string {
-	var out []string
-	for _, h := range c.touch.Hosts {
-		out = append(out, h.Name)
-	}
-	for _, r := range c.touch.Recipients {
-		if strings.Contains(r.Value, "@") {
-			out = append(out, r.Value)
-		}
-	}
-	return out
-}
-
-func (c Call) ungroundedTarget() bool {
-	found := false
-	c.skill.Walk(c.parsed, func(a skills.Arg) {
-		s, ok := a.Text()
-		if ok && s != "" && c.skill.Annotated() && a.Marks&(skills.Target|skills.URL) != 0 && !c.inRequest(s) {
-			found = true
-		}
-	})
-	return found
-}
-
-func (c Call) inRequest(s string) bool {
-	req, _ := c.grant.Request()
-	return containsFold(req, s)
-}
-
-func (c Call) inTrace(s string) bool {
-	return slices.ContainsFunc(c.trace.steps, func(st Step) bool { return containsFold(st.Result, s) })
-}
-
-func containsFold(text, s string) bool {
-	return s != "" && strings.Contains(strings.ToLower(text), strings.ToLower(s))
-}
+// read only a host or recipient counts that is neither there nor in a trusted
+// result. Nobody knows what an unknown skill reaches, so it counts.
+func (c Call) Outward() bool { return c.outward }

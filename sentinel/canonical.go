@@ -30,6 +30,7 @@ type CallError struct {
 // The codes of a CallError.
 const (
 	CodeNoSkill   = "parse.no_skill"
+	CodeSkillName = "parse.skill_name"
 	CodeTooLarge  = "parse.too_large"
 	CodeTooDeep   = "parse.too_deep"
 	CodeTooMany   = "parse.too_many_keys"

@@ -129,6 +129,9 @@ func New(o Options) (*Checkpoint, error) {
 	if o.Registry == nil {
 		errs = append(errs, errors.New("the registry of skills is missing"))
 	}
+	if o.Recorder != nil && o.DigestKey == [32]byte{} {
+		errs = append(errs, errors.New("the key that salts digests in the ledger is missing"))
+	}
 	return p, errors.Join(errs...)
 }
 
@@ -206,10 +209,25 @@ func (p *Checkpoint) check(ctx context.Context, name string, c Call) (v Verdict)
 			State: Failed, Code: name + ".error", Reason: "the gate could not judge", Detail: err.Error(), Meta: v.Meta,
 		}
 	}
-	if v.State == NotReached || v.State == Failed { // a gate that answers has judged or was skipped
-		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict"}
+	if !answers(name, v, c) {
+		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
-	return v
+	return v.bounded()
+}
+
+// answers reports whether a gate has said what such a gate may say: a
+// mandatory one has judged, unless there is no skill to judge, and only the
+// review may speak without being heard.
+func answers(name string, v Verdict, c Call) bool {
+	switch v.State {
+	case Judged:
+		return v.Outcome <= Allow
+	case Skipped:
+		return !mandatory[name] || c.Skill() == nil && name != GateScope
+	case Shadow:
+		return name == GateReview
+	}
+	return false
 }
 
 func (p *Checkpoint) now() time.Time {

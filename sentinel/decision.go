@@ -1,9 +1,6 @@
 package sentinel
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // Decision is the combined outcome of one Call with the verdict of every gate,
 // also of those that were skipped or not reached. Its zero value denies.
@@ -25,7 +22,10 @@ type Decision struct {
 	Modified *Modified
 	// Verdicts holds one verdict a gate, in the gates' order.
 	Verdicts []Verdict
-	Elapsed  time.Duration
+	// Bound is what the files held that the call reads, where a person is
+	// asked.
+	Bound   []Bound
+	Elapsed time.Duration
 }
 
 // settle combines the verdicts: the least outcome wins. A decision that no
@@ -212,6 +212,5 @@ func details(vs []Verdict) []byte {
 	if len(m) == 0 {
 		return nil
 	}
-	b, _ := json.Marshal(m) // a map of strings always marshals
-	return b
+	return encode(m)
 }

@@ -98,12 +98,6 @@ func (d *Desk) Taint() {
 // it ran and failed, and an error that wraps ErrNotRecorded when the store is
 // away. args is what the model sent, byte for byte.
 func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
-	return d.InvokeAs(ctx, newID(), skill, args)
-}
-
-// InvokeAs is Invoke for a caller that has its own id for the call, such as a
-// journal that must find it again. Ids are never used twice.
-func (d *Desk) InvokeAs(ctx context.Context, callID, skill string, args json.RawMessage) (skills.Result, error) {
 	d.mu.Lock()
 	g, tr, before := d.grant, d.trace, d.delegated
 	d.mu.Unlock()
@@ -111,12 +105,13 @@ func (d *Desk) InvokeAs(ctx context.Context, callID, skill string, args json.Raw
 	if p == nil || p.o.Recorder == nil || p.o.Issuer == nil || p.o.Limiter == nil {
 		return skills.Result{}, fmt.Errorf("%w: the checkpoint has no recorder, limiter or issuer", ErrNotRecorded)
 	}
+	callID := newID()
 	lv := p.reserve(ctx, g, callID, skill)
 	c, err := p.NewCall(Proposal{Skill: skill, Args: args, Grant: g, Trace: tr, BeforeTaint: before, ID: callID})
 	var ce *CallError
 	if errors.As(err, &ce) {
 		p.release(ctx, skill, callID)
-		return skills.Result{}, p.refuse(ctx, g, callID, ce, len(args))
+		return skills.Result{}, p.refuse(ctx, g, callID, ce, lv, len(args))
 	}
 	if err != nil {
 		return skills.Result{}, err
@@ -140,6 +135,9 @@ func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string)
 	s := Slot{
 		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
 	}
+	if s.Turn == "" { // a grant outside of any conversation's turns is a turn of its own
+		s.Turn = g.ID()
+	}
 	if _, known := p.o.Registry.Get(skill); known {
 		s.Skill = skill
 	}
@@ -157,17 +155,25 @@ func (p *Checkpoint) release(ctx context.Context, skill, callID string) {
 }
 
 // refuse records a proposal that became no Call, a few a minute for each
-// conversation, and answers it.
-func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *CallError, argBytes int) error {
+// conversation, and answers it. One over budget is told that first: no other
+// spelling would help.
+func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *CallError, limits Verdict, argBytes int) error {
 	d := Refused(callID, ce, p.now())
-	if ok, suppressed := p.refused.take(g.Conversation(), d.At); ok {
-		if err := p.record(ctx, refusedRecord(g, d, argBytes, suppressed)); err != nil {
+	d.put(limits)
+	r := refusal(d)
+	r.Kind = skills.KindInvalid
+	if limits.Counts() && limits.Outcome < Allow {
+		r.Kind, r.Gate, r.Code, r.Reason = skills.KindBudget, GateLimits, limits.Code, limits.Reason
+		r.RetryAfter, r.WhatYouCanDo = limits.RetryAfter, advice[GateLimits]
+	}
+	key := g.User() + "\x00" + g.Conversation()
+	if ok, omitted := p.refused.take(key, d.At); ok {
+		if err := p.record(ctx, refusedRecord(g, d, argBytes, omitted)); err != nil {
+			p.refused.putBack(omitted)
 			return err
 		}
 	}
 	p.observe(Event{Decision: d, Kind: RecordRefused})
-	r := refusal(d)
-	r.Kind = skills.KindInvalid
 	return r
 }
 

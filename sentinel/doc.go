@@ -14,8 +14,9 @@
 // What was judged is what runs: the warrant is for the rewritten call.
 //
 // A call runs only after a decision that allowed exactly its bytes is durable.
-// Deny is the zero value: a gate that is missing, panics, hangs or returns an
-// error denies. Outcomes are combined with min, so no gate lifts what another
+// Deny is the zero value: a gate that is missing, silent, panics or returns an
+// error denies. A gate must heed its context: one that does not holds its own
+// call up, and nobody else's. Outcomes are combined with min, so no gate lifts what another
 // lowered; a person lifts only Ask.
 //
 // What not to do: don't run a skill any other way than through a Desk; don't

@@ -3,6 +3,8 @@ package sentinel
 import (
 	"context"
 	"errors"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -25,7 +27,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 			return granted{}, err
 		}
 		p.observe(Event{Call: c, Decision: d, Kind: RecordHeld})
-		d = p.ask(ctx, c, d, limits)
+		c, d = p.ask(ctx, c, d)
 	}
 	g := granted{c: c, d: d}
 	if d.Outcome == Allow {
@@ -61,27 +63,47 @@ func (d *Decision) deny(gate, code, reason string) {
 	d.Outcome, d.BlockedBy, d.Code, d.Reason = Deny, gate, code, reason
 }
 
-// ask puts an Ask before a person. What the rules say is asked again after a
-// yes, so that a wait of an hour can't outlive what made the call permissible.
-func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision, limits Verdict) Decision {
+// ask puts an Ask before a person. After a yes the rules are asked again about
+// the world as it is then: a wait of an hour can't outlive what made the call
+// permissible, and what the person did not see they have not approved.
+func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision) (Call, Decision) {
+	before := bind(c)
+	d.Bound = before
 	v := p.approve(ctx, c, d)
-	if v.State == Judged && v.Outcome == Allow {
-		if now, ok := p.o.Registry.Get(c.Name()); !ok || now.Digest() != c.Skill().Digest() {
-			v.Outcome, v.Code, v.Reason = Deny, "approval.superseded", "the skill changed while the call was waiting"
-		} else if again := p.rulesAgain(ctx, c, d); again.Outcome == Deny {
-			again.put(Verdict{Gate: GateLimits, State: limits.State, Outcome: limits.Outcome, Code: limits.Code, Elapsed: limits.Elapsed})
-			again.put(v)
-			return again
+	if v.State != Judged || v.Outcome != Allow {
+		d.answered(v)
+		return c, d
+	}
+	now := c.again(p.o.Env)
+	again := p.rulesAgain(ctx, now, d)
+	switch {
+	case again.Outcome != Allow && again.Outcome != Ask:
+		again.put(v)
+		return now, again
+	case again.Outcome == Ask && !slices.Equal(asking(again), asking(d)):
+		v.Outcome, v.Code, v.Reason = Deny, "approval.superseded", "there is another reason to ask now than the one that was answered"
+	case !slices.Equal(bind(now), before):
+		v.Outcome, v.Code, v.Reason = Deny, "approval.changed", "what the call reads has changed since it was approved"
+	}
+	again.answered(v)
+	return now, again
+}
+
+// asking lists the gates that ask, with why.
+func asking(d Decision) []string {
+	var out []string
+	for _, v := range d.Verdicts {
+		if v.Counts() && v.Outcome == Ask {
+			out = append(out, v.Gate+" "+v.Code)
 		}
 	}
-	d.answered(v)
-	return d
+	return out
 }
 
 // rulesAgain repeats the rules without the review, whose answer stands.
 func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) Decision {
 	d := before
-	d.Verdicts = append([]Verdict(nil), before.Verdicts...)
+	d.Verdicts = slices.Clone(before.Verdicts)
 	for _, n := range inner() {
 		if n != GateReview {
 			d.put(p.check(ctx, n, c))
@@ -116,7 +138,7 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	p, c := d.p, g.c
 	start := p.now()
-	res, err := p.o.Executors[c.Name()].Execute(ctx, g.w, c.Order())
+	res, err := p.run(ctx, c, g)
 	b := outcomeBody{Status: StatusOK, ElapsedUS: p.now().Sub(start).Microseconds()}
 	var values []Value
 	if err != nil {
@@ -133,7 +155,11 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	d.remember(c, res, err, b.Marks)
 	// The effect has happened: a record that can't be written now leaves the
 	// call unknown in the ledger, which is the truth an auditor can rely on.
-	if rerr := p.record(ctx, outcomeRecord(c, g.d, b, values, p.now())); rerr == nil {
+	rerr := p.record(ctx, outcomeRecord(c, g.d, b, values, p.now()))
+	if rerr != nil { // perhaps for the values' sake: that it ran matters more
+		rerr = p.record(ctx, outcomeRecord(c, g.d, b, nil, p.now()))
+	}
+	if rerr == nil {
 		p.observe(Event{
 			Call: c, Decision: g.d, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
 			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond,
@@ -144,6 +170,18 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 		res.Note = m.Note()
 	}
 	return res, err
+}
+
+// run executes the order. Executors contain their skills; one that breaks all
+// the same must not take the desk with it, nor the record of what happened.
+func (p *Checkpoint) run(ctx context.Context, c Call, g granted) (res skills.Result, err error) {
+	defer func() {
+		if recover() != nil {
+			p.logger().Error("an executor panicked", "skill", c.Name(), "stack", string(debug.Stack()))
+			res, err = skills.Result{}, &skills.Failure{Code: skills.FailPanic, Unknown: true, Err: errors.New("the executor broke")}
+		}
+	}()
+	return p.o.Executors[c.Name()].Execute(ctx, g.w, c.Order())
 }
 
 // remember adds what the desk returns to the trace. An error's text comes from

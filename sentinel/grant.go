@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -49,26 +52,38 @@ type GrantOptions struct {
 // never widens.
 type Grant struct{ o GrantOptions }
 
-// NewGrant returns a root grant. It fails where an id is missing: a call that
-// can't be attributed can't be made.
+// MaxID is the greatest length in bytes of the ids in a grant.
+const MaxID = 256
+
+// NewGrant returns a root grant. It fails where an id is missing, longer than
+// MaxID, or no text of one line: a call that can't be attributed, or whose
+// record could not be written, can't be made.
 func NewGrant(o GrantOptions) (Grant, error) {
 	var errs []error
-	for _, f := range []struct{ name, v string }{{"id", o.ID}, {"conversation", o.Conversation}, {"agent", o.Agent}} {
-		if f.v == "" {
+	for _, f := range []struct {
+		name, v string
+		needed  bool
+	}{{"id", o.ID, true}, {"conversation", o.Conversation, true}, {"agent", o.Agent, true}, {"user", o.User, false}, {"turn", o.Turn, false}} {
+		switch {
+		case f.v == "" && f.needed:
 			errs = append(errs, fmt.Errorf("grant: %s is missing", f.name))
-		}
-		if len(f.v) > 256 {
-			errs = append(errs, fmt.Errorf("grant: %s is longer than 256 bytes", f.name))
+		case len(f.v) > MaxID:
+			errs = append(errs, fmt.Errorf("grant: %s is longer than %d bytes", f.name, MaxID))
+		case !utf8.ValidString(f.v) || strings.ContainsFunc(f.v, unicode.IsControl):
+			errs = append(errs, fmt.Errorf("grant: %s must be one line of text", f.name))
 		}
 	}
 	if o.Calls < 0 {
 		errs = append(errs, errors.New("grant: calls is negative"))
 	}
+	if err := errors.Join(errs...); err != nil {
+		return Grant{}, err
+	}
 	if o.Request != nil {
 		r := *o.Request
 		o.Request = &r
 	}
-	return Grant{o}, errors.Join(errs...)
+	return Grant{o}, nil
 }
 
 // ErrWider is returned by Narrow for a child that would hold more than its

@@ -49,7 +49,7 @@ func TestARewrittenCallIsWhatIsJudgedAndWhatRuns(t *testing.T) {
 		return sentinel.Pass(), nil
 	}})
 	desk := b.Desk(grant(t))
-	res, err := desk.InvokeAs(t.Context(), "call-1", "test.do", json.RawMessage(`{"to":"CANARY-old","key":"HIDDEN"}`))
+	res, err := desk.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"CANARY-old","key":"HIDDEN"}`))
 	require.NoError(t, err)
 	require.Equal(t, []string{`{"to":"CANARY-new"}`}, judged)
 	require.Equal(t, []string{`{"to":"CANARY-new"}`}, b.runs())
@@ -58,8 +58,8 @@ func TestARewrittenCallIsWhatIsJudgedAndWhatRuns(t *testing.T) {
 	require.Equal(t, `{"to":"CANARY-new"}`, desk.Trace().Step(0).Args)
 
 	r := b.rec.records[0]
-	require.Equal(t, "call-1", r.CallID, "whoever proposed it finds it again")
-	require.Equal(t, "call-1", b.rec.records[1].CallID)
+	require.Equal(t, b.lim.last, r.CallID, "the proposal's id: whoever counted it finds it again")
+	require.Equal(t, r.CallID, b.rec.records[1].CallID)
 	var body struct {
 		Call, Digest string
 		Modified     struct {
@@ -68,8 +68,8 @@ func TestARewrittenCallIsWhatIsJudgedAndWhatRuns(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(r.Body, &body))
-	require.NotEqual(t, "call-1", body.Call, "the rewritten call has its own id")
-	require.Equal(t, "call-1", body.Modified.Call)
+	require.NotEqual(t, r.CallID, body.Call, "the rewritten call has its own id")
+	require.Equal(t, r.CallID, body.Modified.Call)
 	require.True(t, strings.HasPrefix(body.Modified.Digest, "hmac:"))
 	require.NotEqual(t, body.Digest, body.Modified.Digest)
 	require.Equal(t, []string{"fixed"}, body.Modified.Rules)

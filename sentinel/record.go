@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -89,6 +90,7 @@ type body struct {
 	Flags      []Flag            `json:"flags,omitempty"`
 	Modified   *recordedModified `json:"modified,omitempty"`
 	Args       json.RawMessage   `json:"args,omitempty"`
+	Omitted    int               `json:"omitted,omitempty"` // values that were too many or too long
 	Outcome    Outcome           `json:"outcome"`
 	BlockedBy  string            `json:"blocked_by,omitempty"`
 	Code       string            `json:"code,omitempty"`
@@ -96,6 +98,7 @@ type body struct {
 	Degraded   bool              `json:"degraded,omitempty"`
 	Started    bool              `json:"started,omitempty"`
 	ElapsedUS  int64             `json:"elapsed_us"`
+	Bound      []Bound           `json:"bound,omitempty"`
 	Gates      []recordedVerdict `json:"gates"`
 }
 
@@ -112,7 +115,7 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
 		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
-		Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, ElapsedUS: d.Elapsed.Microseconds(),
+		Bound: p.salted(d.Bound), Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, ElapsedUS: d.Elapsed.Microseconds(),
 		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts), Flags: c.Flags(),
 	}
 	r := Record{
@@ -122,8 +125,7 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 	if s := c.Skill(); s != nil {
 		r.Skill, b.SkillSpec = s.Name(), s.Digest()
 		p.describeArgs(&b, c)
-		hidden, _ := json.Marshal(s.WithoutSecrets(c.Parsed())) // came from JSON, goes back
-		r.Values = append(r.Values, Value{"args", hidden})
+		r.Values = append(r.Values, Value{"args", encode(s.WithoutSecrets(c.Parsed()))})
 	} else {
 		b.Undeclared = len(c.Parsed())
 		r.Values = append(r.Values, Value{"args", []byte(c.Args())}, Value{"skill", []byte(c.Name())})
@@ -132,9 +134,37 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 	if det := details(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
-	r.Body, _ = json.Marshal(b) // plain data always marshals
+	r.Body = encode(b)
 	return r
 }
+
+// encode writes plain data as JSON, which always works, without the escapes
+// for HTML that make a text six times its size.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// salted replaces the digests of files by keyed ones: a file's plain digest
+// tells what it holds to whoever has a copy.
+func (p *Checkpoint) salted(list []Bound) []Bound {
+	out := slices.Clone(list)
+	for i := range out {
+		if out[i].SHA256 != "" {
+			out[i].SHA256 = p.mac(out[i].SHA256)
+		}
+	}
+	return out
+}
+
+// The bounds of values in the ledger, whatever the mode: a record must fit.
+const (
+	maxHMACs    = 256
+	maxFullArgs = 64 << 10
+)
 
 func (p *Checkpoint) describeArgs(b *body, c Call) {
 	for k := range c.Parsed() {
@@ -149,13 +179,20 @@ func (p *Checkpoint) describeArgs(b *body, c Call) {
 	case ValuesHMAC:
 		b.ArgHMACs = map[string]string{}
 		c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
-			if a.Declared && !a.Marks.Has(skills.Secret) {
-				v, _ := json.Marshal(a.Value)
-				b.ArgHMACs[a.Pointer] = p.mac(string(v))
+			switch {
+			case !a.Declared || a.Marks.Has(skills.Secret) || len(a.Pointer) > MaxID:
+			case len(b.ArgHMACs) >= maxHMACs:
+				b.Omitted++
+			default:
+				b.ArgHMACs[a.Pointer] = p.mac(string(encode(a.Value)))
 			}
 		})
 	case ValuesFull:
-		b.Args, _ = json.Marshal(c.Skill().WithoutSecrets(c.Parsed()))
+		if args := encode(c.Skill().WithoutSecrets(c.Parsed())); len(args) <= maxFullArgs {
+			b.Args = args
+		} else {
+			b.Omitted = 1
+		}
 	}
 }
 
@@ -174,7 +211,7 @@ type refusedBody struct {
 }
 
 func refusedRecord(g Grant, d Decision, argBytes, suppressed int) Record {
-	b, _ := json.Marshal(refusedBody{
+	b := encode(refusedBody{
 		V: 1, DecisionID: d.ID, CallID: d.CallID, Grant: g.ID(), Turn: g.Turn(), Code: d.Code, Reason: d.Reason,
 		ArgBytes: argBytes, Suppressed: suppressed, Gates: recorded(d.Verdicts),
 	})
@@ -211,7 +248,7 @@ type outcomeBody struct {
 func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Time) Record {
 	g := c.Grant()
 	b.V, b.DecisionID, b.CallID = 1, d.ID, c.ID()
-	raw, _ := json.Marshal(b)
+	raw := encode(b)
 	return Record{
 		Kind: RecordOutcome, ID: newID(), At: at, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Skill: c.Name(), Outcome: b.Status, Code: b.Code, Body: raw, Values: values,

@@ -58,35 +58,68 @@ const (
 )
 
 // refusedLimit bounds what a model can write into the ledger with noise. What
-// is left out is counted and told with the next record.
+// is left out is counted, and told with the next record of anybody.
 type refusedLimit struct {
-	mu sync.Mutex
-	by map[string]*refusedCount
+	mu      sync.Mutex
+	by      map[string]*refusedCount
+	omitted int
 }
 
 type refusedCount struct {
-	since      time.Time
-	n, omitted int
+	since time.Time
+	n     int
 }
 
-func (l *refusedLimit) take(conversation string, now time.Time) (ok bool, omitted int) {
+// take reports whether one more refusal of key may be recorded, and how many
+// were left out so far.
+func (l *refusedLimit) take(key string, now time.Time) (ok bool, omitted int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.by == nil || len(l.by) >= refusedKeys {
-		l.by = map[string]*refusedCount{}
-	}
-	c := l.by[conversation]
+	c := l.by[key]
 	if c == nil {
-		c = &refusedCount{since: now}
-		l.by[conversation] = c
+		c = l.add(key, now)
 	}
 	if now.Sub(c.since) >= time.Minute {
 		c.since, c.n = now, 0
 	}
 	if c.n++; c.n > refusedPerMinute {
-		c.omitted++
+		l.omitted++
 		return false, 0
 	}
-	omitted, c.omitted = c.omitted, 0
+	omitted, l.omitted = l.omitted, 0
 	return true, omitted
+}
+
+// add makes room by dropping counts that are over, and one that is not where
+// all are in use: that one starts anew.
+func (l *refusedLimit) add(key string, now time.Time) *refusedCount {
+	if l.by == nil {
+		l.by = map[string]*refusedCount{}
+	}
+	if len(l.by) >= refusedKeys {
+		dropped := false
+		for k, c := range l.by {
+			if now.Sub(c.since) >= time.Minute {
+				delete(l.by, k)
+				dropped = true
+			}
+		}
+		for k := range l.by {
+			if dropped {
+				break
+			}
+			delete(l.by, k)
+			dropped = true
+		}
+	}
+	c := &refusedCount{since: now}
+	l.by[key] = c
+	return c
+}
+
+// putBack returns a count whose record was not written.
+func (l *refusedLimit) putBack(omitted int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.omitted += omitted
 }

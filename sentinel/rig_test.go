@@ -87,13 +87,15 @@ type limiter struct {
 	verdict  sentinel.Verdict
 	err      error
 	reserved int
+	last     string // the call that was reserved for
 	reported []bool
 	released int
 }
 
-func (l *limiter) Reserve(context.Context, sentinel.Slot) (sentinel.Verdict, error) {
+func (l *limiter) Reserve(_ context.Context, s sentinel.Slot) (sentinel.Verdict, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last = s.CallID
 	l.reserved++
 	return l.verdict, l.err
 }
@@ -160,7 +162,7 @@ func newBenchFor(t testing.TB, spec skills.Spec, change func(*sentinel.Options, 
 	})
 	o := sentinel.Options{
 		Registry: reg, Gates: passing(gates...), Limiter: b.lim, Recorder: b.rec, Issuer: sign,
-		Executors: map[string]skills.Executor{spec.Name: exec},
+		Executors: map[string]skills.Executor{spec.Name: exec}, DigestKey: [32]byte{1},
 	}
 	if change != nil {
 		change(&o, b)

@@ -2,6 +2,9 @@ package sentinel
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -109,6 +112,29 @@ func Refuse(code, reason string) Verdict {
 // Hold returns an Ask with code and reason.
 func Hold(code, reason string) Verdict {
 	return Verdict{State: Judged, Outcome: Ask, Code: code, Reason: reason}
+}
+
+// The bounds of a verdict, so that a record of eight of them always fits.
+const (
+	maxReason   = 2 << 10
+	maxDetail   = 16 << 10
+	maxEvidence = 64
+)
+
+// bounded cuts what a gate says too much of.
+func (v Verdict) bounded() Verdict {
+	v.Reason, v.Detail = cut(v.Reason, maxReason), cut(v.Detail, maxDetail)
+	if len(v.Evidence) > maxEvidence {
+		v.Evidence = append(slices.Clip(v.Evidence[:maxEvidence]), Evidence{Signal: fmt.Sprintf("and %d more", len(v.Evidence)-maxEvidence)})
+	}
+	return v
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // Counts reports whether the verdict takes part in the outcome.

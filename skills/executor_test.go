@@ -2,6 +2,7 @@ package skills_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
@@ -188,4 +189,63 @@ func TestFunc(t *testing.T) {
 	require.ErrorContains(t, err, "not a struct")
 	_, err = skills.Func[sendIn, string](skills.Spec{Name: "a.b", Effect: skills.Read}, nil)
 	require.ErrorContains(t, err, "nil")
+}
+
+// A Go skill reads the names that were judged and no others: "TO" is not "to".
+func TestFuncMatchesNamesExactly(t *testing.T) {
+	var got string
+	g, err := skills.Func(skills.Spec{Name: "mail.send", Effect: skills.Irreversible, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)},
+		func(_ context.Context, in sendIn) (string, error) { got = in.To; return "", nil })
+	require.NoError(t, err)
+	sign, verify := pair(t)
+	o := order(g.Skill(), `{"TO":"mallory@evil.example"}`)
+	w, err := sign.Issue(o.Digest())
+	require.NoError(t, err)
+	_, err = g.Executor(verify).Execute(t.Context(), w, o)
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
+
+// explosive is an error whose own method breaks.
+type explosive struct{}
+
+func (explosive) Error() string { panic("SECRET") }
+
+// loud is an error that is longer than any record.
+type loud struct{}
+
+func (loud) Error() string { return strings.Repeat("x", 5<<20) }
+
+// Whatever a skill returns beside its result becomes a Failure of ours: with a
+// code of ours, a bounded text, and without touching what the skill holds.
+func TestFailuresAreOurs(t *testing.T) {
+	shared := &skills.Failure{Code: "SECRET\nline", Err: errors.New("why")}
+	for _, tc := range []struct {
+		name, code, text string
+		err              error
+	}{
+		{"an unset pointer as an error", skills.FailFailed, "skill failed", (*skills.Failure)(nil)},
+		{"an error that panics", skills.FailFailed, "can't be read", explosive{}},
+		{"an endless error", skills.FailFailed, "xxx", loud{}},
+		{"a code of the skill's own", skills.FailFailed, "why", shared},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sign, verify := pair(t)
+			s := compile(t, skills.Modify, ``)
+			o := order(s, `{}`)
+			w, err := sign.Issue(o.Digest())
+			require.NoError(t, err)
+			_, err = skills.NewExecutor(verify, s, func(context.Context, skills.Order) (skills.Result, error) {
+				return skills.Result{Isolation: "SECRET"}, tc.err
+			}).Execute(t.Context(), w, o)
+			var f *skills.Failure
+			require.ErrorAs(t, err, &f)
+			require.NotSame(t, shared, f)
+			require.Equal(t, tc.code, f.Code)
+			require.Contains(t, err.Error(), tc.text)
+			require.Less(t, len(err.Error()), skills.MaxError+100)
+			require.NotContains(t, err.Error(), "SECRET")
+		})
+	}
+	require.Equal(t, "SECRET\nline", shared.Code, "the skill's own value is left alone")
 }

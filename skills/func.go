@@ -1,12 +1,13 @@
 package skills
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/invopop/jsonschema"
 )
 
@@ -52,8 +53,9 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, erro
 	}
 	return &GoSkill{s, func(ctx context.Context, o Order) (Result, error) {
 		var in In
-		d := json.NewDecoder(bytes.NewReader([]byte(o.Args)))
-		if err := d.Decode(&in); err != nil {
+		// encoding/json would take "TO" for "to": an argument that nobody
+		// judged under that name.
+		if err := jsonv2.Unmarshal([]byte(o.Args), &in, jsonv1.DefaultOptionsV1(), jsonv2.MatchCaseInsensitiveNames(false)); err != nil {
 			return Result{}, fmt.Errorf("%w: the arguments do not fit the function's input: %w", ErrBadInput, err)
 		}
 		out, err := fn(ctx, in)

@@ -12,8 +12,7 @@ import (
 // keyword in silence, which would widen; so we know them all and refuse the
 // rest.
 var keywords = map[string]byte{
-	"$schema": 'd', "$id": 'd', "$ref": 'd', "$anchor": 'd', "$dynamicRef": 'd', "$dynamicAnchor": 'd',
-	"$vocabulary": 'd', "$comment": 'd', "$defs": 'm', "definitions": 'm',
+	"$schema": 'd', "$ref": 'd', "$comment": 'd', "$defs": 'm', "definitions": 'm',
 	"allOf": 'l', "anyOf": 'l', "oneOf": 'l', "not": 's', "if": 's', "then": 's', "else": 's',
 	"dependentSchemas": 'm', "prefixItems": 'l', "items": 's', "contains": 's', "properties": 'm',
 	"patternProperties": 'm', "additionalProperties": 's', "propertyNames": 's',
@@ -84,6 +83,10 @@ func lintKeyword(m map[string]any, k, at string) []error {
 			errs = append(errs, lint(sub[n], at+"."+n)...)
 		}
 		return errs
+	}
+	switch k {
+	case "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary":
+		return []error{&PathError{at, k + " is not supported; refer to #/$defs/name instead"}}
 	}
 	return []error{&PathError{at, unknownWord("schema keyword", k, slices.Sorted(maps.Keys(keywords)))}}
 }

@@ -86,6 +86,9 @@ const (
 
 // Error returns the code and the skill's own message.
 func (f *Failure) Error() string {
+	if f == nil {
+		return "skill " + FailFailed
+	}
 	if f.Err == nil {
 		return "skill " + f.Code
 	}
@@ -93,7 +96,12 @@ func (f *Failure) Error() string {
 }
 
 // Unwrap returns the skill's own error.
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *Failure) Unwrap() error {
+	if f == nil { // a skill that returns its unset *Failure as an error
+		return nil
+	}
+	return f.Err
+}
 
 // ErrNoEffect marks an error after which nothing can have happened: arguments
 // that the back end refused, a connection that was never made. An executor
@@ -146,13 +154,13 @@ func (e *executor) contain(ctx context.Context, o Order) (Result, error) {
 	go e.guarded(ctx, o, done)
 	select {
 	case out := <-done:
-		return bounded(out.res), e.classify(ctx, out.err)
+		return bounded(out.res), out.err
 	case <-ctx.Done():
 	}
 	// A run that heeds its context knows best what had happened by then.
 	select {
 	case out := <-done:
-		return bounded(out.res), e.classify(ctx, out.err)
+		return bounded(out.res), out.err
 	case <-time.After(grace):
 		return Result{}, e.classify(ctx, ctx.Err())
 	}
@@ -169,15 +177,15 @@ type outcome struct {
 // guarded answers on done exactly once, also when the skill panics or ends its
 // goroutine with runtime.Goexit.
 func (e *executor) guarded(ctx context.Context, o Order, done chan<- outcome) {
-	out := outcome{err: &Failure{Code: FailPanic, Err: errors.New("the skill ended its goroutine")}}
+	out := outcome{err: e.classify(ctx, &Failure{Code: FailPanic, Err: errors.New("the skill ended its goroutine")})}
 	defer func() {
 		if r := recover(); r != nil {
-			out = outcome{err: &Failure{Code: FailPanic, Err: &PanicError{Value: r, Stack: debug.Stack()}}}
+			out = outcome{err: e.classify(ctx, &Failure{Code: FailPanic, Err: &PanicError{Value: r, Stack: debug.Stack()}})}
 		}
 		done <- out
 	}()
 	res, err := e.run(ctx, o)
-	out = outcome{res, err}
+	out = outcome{res, e.classify(ctx, err)} // here, where a panic of the error's own methods is caught
 }
 
 // MaxResult is the greatest size in bytes of a result's content; the rest is
@@ -191,29 +199,77 @@ func bounded(r Result) Result {
 		r.Content, r.Truncated = r.Content[:MaxResult], true
 	}
 	r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
+	if !isolations[r.Isolation] {
+		r.Isolation = ""
+	}
 	return r
 }
 
-// classify says how sure we are that nothing happened. A failed read changed
-// nothing; anything else that was under way may have.
+// isolations are the words that a result may use: they are recorded, so a
+// skill's own would be a way into the record.
+var isolations = map[string]bool{
+	"in process": true, "os.Root": true, "remote": true, "none": true,
+	"landlock": true, "namespaces": true, "landlock+namespaces": true,
+}
+
+// MaxError is the greatest size in bytes of a failure's text; the rest is cut.
+const MaxError = 16 << 10
+
+// codes are what a Failure may carry: a skill's own word would be a value.
+var codes = map[string]bool{FailFailed: true, FailPanic: true, FailTimeout: true, FailCanceled: true, FailNotStarted: true}
+
+// classify makes a Failure of our own out of whatever the skill returned, and
+// says how sure we are that nothing happened. A plain error is the skill's word
+// that it did not succeed; one that came of a panic, a timeout or a caller that
+// left may have had its effect.
 func (e *executor) classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	var f *Failure
-	if !errors.As(err, &f) {
-		f = &Failure{Code: FailFailed, Err: err}
-		switch {
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			f.Code = FailTimeout
-		case ctx.Err() != nil:
-			f.Code = FailCanceled
+	f := &Failure{Code: FailFailed}
+	var own *Failure
+	switch {
+	case errors.As(err, &own) && own != nil:
+		if codes[own.Code] {
+			f.Code = own.Code
 		}
+		f.Unknown, err = own.Unknown, own.Err
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		f.Code = FailTimeout
+	case ctx.Err() != nil:
+		f.Code = FailCanceled
 	}
-	if f.Code != FailNotStarted && f.Code != FailFailed && e.skill.Effect() != Read && !errors.Is(err, ErrNoEffect) {
+	if f.Code != FailNotStarted && f.Code != FailFailed && !errors.Is(err, ErrNoEffect) {
 		f.Unknown = true
 	}
+	f.Unknown = f.Unknown && e.skill.Effect() != Read
+	if err != nil {
+		f.Err = readable(err)
+	}
 	return f
+}
+
+// text is an error whose words were taken down once, bounded: a skill's own
+// Error method may be long, slow, or panic.
+type text struct {
+	words string
+	cause error
+}
+
+func (t *text) Error() string { return t.words }
+func (t *text) Unwrap() error { return t.cause }
+
+func readable(err error) (out error) {
+	defer func() {
+		if recover() != nil {
+			out = errors.New("the skill's error can't be read")
+		}
+	}()
+	s := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	if len(s) > MaxError {
+		s = strings.ToValidUTF8(s[:MaxError], "") + "…"
+	}
+	return &text{s, err}
 }
 
 // PanicError is a panic of a skill, caught at its boundary. Its text leaves

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -50,7 +51,7 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, errors.New("references to other documents are not loaded; put the schema under $defs")
 }
 
-func compileSchema(raw json.RawMessage) (*schema, *node, error) {
+func compileSchema(raw json.RawMessage) (*schema, *notes, error) {
 	if len(raw) > MaxSchema {
 		return nil, nil, &PathError{"parameters", fmt.Sprintf("is %d bytes; at most %d are allowed", len(raw), MaxSchema)}
 	}
@@ -65,7 +66,11 @@ func compileSchema(raw json.RawMessage) (*schema, *node, error) {
 	if errs := lint(root, "parameters"); len(errs) > 0 {
 		return nil, nil, errors.Join(errs...)
 	}
-	closeObject(root)
+	marks, err := annotate(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeObjects(root)
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
@@ -82,11 +87,7 @@ func compileSchema(raw json.RawMessage) (*schema, *node, error) {
 	if err != nil {
 		return nil, nil, &PathError{"parameters", err.Error()}
 	}
-	notes, err := annotate(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &schema{closed, compiled}, notes, nil
+	return &schema{closed, compiled}, marks, nil
 }
 
 // schemaMistake turns the library's nested report into its innermost causes.
@@ -106,22 +107,96 @@ func schemaMistake(err error) string {
 
 func english() *message.Printer { return message.NewPrinter(language.English) }
 
-// closeObject refuses arguments that the schema doesn't name, unless it says
-// otherwise itself. Where parts of the object are declared in subschemas only
-// unevaluatedProperties can see them all.
-func closeObject(root map[string]any) {
+// branches are keywords whose subschemas speak of the same value: where an
+// object has one, only unevaluatedProperties can see all that is declared.
+var branches = []string{"allOf", "anyOf", "oneOf", "$ref", "if", "then", "else", "dependentSchemas"}
+
+// closeObjects refuses arguments that the schema doesn't name, at the root and
+// in every object that names some, unless it says otherwise itself.
+func closeObjects(root map[string]any) {
+	closeValue(root, true)
+	if defs, ok := root["$defs"].(map[string]any); ok {
+		for _, d := range defs {
+			if m, ok := d.(map[string]any); ok {
+				closeInside(m)
+			}
+		}
+	}
+}
+
+// closeValue closes a schema that describes a whole value. Branches of it are
+// left open: each sees only its own part.
+func closeValue(m map[string]any, root bool) {
+	closeInside(m)
 	for _, k := range []string{"additionalProperties", "unevaluatedProperties"} {
-		if _, ok := root[k]; ok {
+		if _, ok := m[k]; ok {
 			return
 		}
 	}
-	for _, k := range []string{"allOf", "anyOf", "oneOf", "$ref", "if", "dependentSchemas"} {
-		if _, ok := root[k]; ok {
-			root["unevaluatedProperties"] = false
-			return
+	branched := slices.ContainsFunc(branches, func(k string) bool { _, ok := m[k]; return ok })
+	_, named := m["properties"]
+	switch {
+	case branched && (root || named || refers(m)):
+		m["unevaluatedProperties"] = false
+	case root || named:
+		m["additionalProperties"] = false
+	}
+}
+
+// refers reports whether a schema takes its shape from a reference or a branch.
+// Closing one that turns out to describe no object changes nothing.
+func refers(m map[string]any) bool {
+	if _, ok := m["$ref"]; ok {
+		return true
+	}
+	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := m[k].([]any)
+		for _, v := range list {
+			if s, ok := v.(map[string]any); ok && (s["properties"] != nil || refers(s)) {
+				return true
+			}
 		}
 	}
-	root["additionalProperties"] = false
+	return false
+}
+
+// closeInside closes the values that a schema describes: its properties and
+// elements, those of its branches too.
+func closeInside(m map[string]any) {
+	for _, k := range []string{"properties", "patternProperties"} {
+		if sub, ok := m[k].(map[string]any); ok {
+			for _, v := range sub {
+				if s, ok := v.(map[string]any); ok {
+					closeValue(s, false)
+				}
+			}
+		}
+	}
+	for _, k := range []string{"items", "additionalProperties"} {
+		if s, ok := m[k].(map[string]any); ok {
+			closeValue(s, false)
+		}
+	}
+	if list, ok := m["prefixItems"].([]any); ok {
+		for _, v := range list {
+			if s, ok := v.(map[string]any); ok {
+				closeValue(s, false)
+			}
+		}
+	}
+	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := m[k].([]any)
+		for _, v := range list {
+			if s, ok := v.(map[string]any); ok {
+				closeInside(s)
+			}
+		}
+	}
+	for _, k := range []string{"if", "then", "else"} {
+		if s, ok := m[k].(map[string]any); ok {
+			closeInside(s)
+		}
+	}
 }
 
 // Validate checks arguments against the schema and returns every mistake, nil
@@ -171,13 +246,25 @@ func keyword(k jsonschema.ErrorKind) string {
 
 func (s *Skill) declaredPointer(loc []string) string {
 	var b strings.Builder
-	n := s.notes
+	at := s.notes.root
 	for _, part := range loc {
-		item := n.items != nil && isIndex(part) && n.props[part] == nil
-		if n = n.step(part); n == nil || (!n.declared && !item) {
+		if isIndex(part) && len(part) < 7 && at.isList() { // longer ones are keys of digits, such as card numbers
+			if _, named := at.step(part); !named {
+				i, err := strconv.Atoi(part)
+				if err != nil {
+					break
+				}
+				at = at.item(i)
+				b.WriteString("/" + part)
+				continue
+			}
+		}
+		sub, declared := at.step(part)
+		if !declared {
 			break
 		}
-		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
+		at = sub
+		b.WriteString("/" + escapePointer(part))
 	}
 	return b.String()
 }

@@ -70,8 +70,8 @@ func TestUnknownKeywordsAreErrors(t *testing.T) {
 		`{"type":"object","properties":{"a":{"x-target":"yes"}}}`: `must be true or false`,
 		`{"type":"array"}`: `must be the schema of an object`,
 		`{"type":"object"`: `is not valid JSON`,
-		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`:   `not`,
-		`{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1/x"}}}`:   `not`,
+		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`:   `leads nowhere`,
+		`{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1/x"}}}`:   `leads nowhere`,
 		`{"type":"object","properties":{"a":{"type":"strin"}}}`:                `is not a valid JSON Schema`,
 		`{"type":"object","properties":{"a":{"type":"string","pattern":"["}}}`: `is not a valid JSON Schema`,
 	} {
@@ -142,11 +142,66 @@ func TestSkillsWithoutAnnotationsAreGuessed(t *testing.T) {
 	require.Equal(t, map[string]skills.Annotation{"cmd": skills.Target | skills.Shell, "x": skills.Target}, got)
 }
 
-// A recursive schema ends: its annotations are read once.
-func TestRecursiveSchema(t *testing.T) {
-	s := compile(t, skills.Read, `{"type":"object","properties":{"tree":{"$ref":"#/$defs/t"}},"$defs":{"t":{"type":"object","properties":{"v":{"type":"string","x-path":true},"kids":{"type":"array","items":{"$ref":"#/$defs/t"}}}}}}`)
-	require.Empty(t, s.Validate(parse(t, `{"tree":{"v":"a","kids":[{"v":"b"}]}}`)))
-	require.Empty(t, s.Validate(parse(t, `{}`)))
+// A schema that refers to itself keeps its marks however deep a value lies,
+// and secrets are hidden there too.
+func TestRecursiveSchemaKeepsItsMarks(t *testing.T) {
+	s := compile(t, skills.Modify, `{"type":"object","properties":{"step":{"$ref":"#/$defs/step"}},"$defs":{"step":{"type":"object","properties":{
+		"cmd":{"type":"string","x-shell":true},"file":{"type":"string","x-path":true},"pw":{"type":"string","x-secret":true},
+		"then":{"$ref":"#/$defs/step"},"all":{"type":"array","items":{"$ref":"#/$defs/step"}}}}}}`)
+	args := parse(t, `{"step":{"then":{"all":[{"cmd":"a","then":{"file":"b","pw":"HIDDEN"}}]}}}`)
+	require.Empty(t, s.Validate(args))
+	got := map[string]skills.Annotation{}
+	s.Walk(args, func(a skills.Arg) { got[a.Name] = a.Marks })
+	require.Equal(t, map[string]skills.Annotation{"cmd": skills.Shell, "file": skills.Path, "pw": skills.Secret}, got)
+	hidden, err := json.Marshal(s.WithoutSecrets(args))
+	require.NoError(t, err)
+	require.NotContains(t, string(hidden), "HIDDEN")
+	require.NotEmpty(t, s.Validate(parse(t, `{"step":{"then":{"other":1}}}`)), "and is closed there too")
+}
+
+// Marks come from every keyword that can describe a value, each for its own.
+func TestMarksOfEveryKeyword(t *testing.T) {
+	s := compile(t, skills.Modify, `{"type":"object","unevaluatedProperties":{"type":"string","x-url":true},"properties":{
+		"pair":{"type":"array","prefixItems":[{"type":"string","x-content":true},{"type":"string","x-path":true}],"items":{"type":"string","x-shell":true}},
+		"both":{"type":"string"},"either":{"anyOf":[{"type":"string","x-content":true},{"type":"string","x-path":true}]},
+		"%25 ~":{"$ref":"#/$defs/a%20b"}},
+		"patternProperties":{"^both$":{"x-target":true}},"$defs":{"a b":{"type":"string","x-secret":true}}}`)
+	got := map[string]skills.Annotation{}
+	s.Walk(parse(t, `{"pair":["c","p","s"],"both":"t","either":"x","%25 ~":"k","free":"u"}`), func(a skills.Arg) { got[a.Pointer] = a.Marks })
+	require.Equal(t, map[string]skills.Annotation{
+		"/pair/0": skills.Content, "/pair/1": skills.Path, "/pair/2": skills.Shell, "/both": skills.Target,
+		"/either": skills.Path, "/%25 ~0": skills.Secret, "/free": skills.URL,
+	}, got)
+}
+
+// References that the marks can't be followed through are refused.
+func TestUnfollowableReferences(t *testing.T) {
+	for _, raw := range []string{
+		`{"type":"object","properties":{"a":{"$ref":"#thing"}},"$defs":{"t":{"$anchor":"thing","type":"string"}}}`,
+		`{"type":"object","properties":{"a":{"$dynamicRef":"#t"}}}`,
+		`{"type":"object","$id":"http://x.example/","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{}}}`,
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/none"}}}`,
+		`{"type":"object","properties":{"a":{"$ref":"other.json"}}}`,
+	} {
+		_, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(raw)})
+		require.Error(t, err, raw)
+	}
+}
+
+// Objects inside the arguments are closed like the arguments themselves.
+func TestNestedObjectsAreClosed(t *testing.T) {
+	s := compile(t, skills.Modify, `{"type":"object","properties":{
+		"target":{"type":"object","properties":{"to":{"type":"string"}}},
+		"open":{"type":"object","additionalProperties":true,"properties":{"to":{"type":"string"}}},
+		"any":{"type":"object"},
+		"list":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"type":"null"}]}},
+		"joined":{"allOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}}}],"properties":{}}}}`)
+	for args, ok := range map[string]bool{
+		`{"target":{"to":"a"}}`: true, `{"target":{"TO":"b"}}`: false, `{"open":{"TO":"b"}}`: true, `{"any":{"x":1}}`: true,
+		`{"list":[{"a":"x"},null]}`: true, `{"list":[{"A":"x"}]}`: false, `{"joined":{"a":"x","b":"y"}}`: true, `{"joined":{"a":"x","c":"y"}}`: false,
+	} {
+		require.Equal(t, ok, len(s.Validate(parse(t, args))) == 0, args)
+	}
 }
 
 // The digest covers the whole Spec, so any change of it is another skill.
@@ -291,12 +346,13 @@ func TestNoFileReferences(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"string"}`), 0o600))
 	_, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file://` + file + `"}}}`)})
-	require.ErrorContains(t, err, "references to other documents are not loaded")
+	require.ErrorContains(t, err, "leads nowhere")
 }
 
-// References that double at every step are an error, not an hour of work.
-func TestExplodingReferences(t *testing.T) {
-	defs := map[string]any{"z": map[string]any{"type": "string"}}
+// References that double at every step stay as many nodes as there are
+// subschemas, and what lies behind them is found.
+func TestDoublingReferences(t *testing.T) {
+	defs := map[string]any{"z": map[string]any{"type": "string", "x-secret": true}}
 	next := "z"
 	for _, n := range strings.Split("abcdefghijklmnopqrstuvwxy", "") {
 		ref := map[string]any{"$ref": "#/$defs/" + next}
@@ -305,6 +361,13 @@ func TestExplodingReferences(t *testing.T) {
 	}
 	raw, err := json.Marshal(map[string]any{"type": "object", "$defs": defs, "properties": map[string]any{"x": map[string]any{"$ref": "#/$defs/" + next}}})
 	require.NoError(t, err)
-	_, err = skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: raw})
-	require.ErrorContains(t, err, "unfolds to more than")
+	s, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: raw})
+	require.NoError(t, err)
+	deep := `"v"`
+	for i := range 25 {
+		deep = `{"` + string("lr"[i%2]) + `":` + deep + `}`
+	}
+	var marks skills.Annotation
+	s.Walk(parse(t, `{"x":`+deep+`}`), func(a skills.Arg) { marks = a.Marks })
+	require.Equal(t, skills.Secret, marks)
 }

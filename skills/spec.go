@@ -64,7 +64,7 @@ type Run struct {
 type Skill struct {
 	spec   Spec
 	schema *schema
-	notes  *node
+	notes  *notes
 	digest string
 }
 

@@ -60,7 +60,8 @@ func Run(t *testing.T, open Open) {
 		{"concurrent repeats are one slot", concurrentRepeats},
 		// A clock that is set back frees nothing and breaks nothing.
 		{"a clock set back unlocks nothing", clockSetBack},
-		// Forget takes whole segments, and lifetime buckets alone.
+		// Forget takes whole segments and all below them (a turn its agents),
+		// and lifetime buckets alone.
 		{"forget", forget},
 		// Questions without an answer are errors, never room.
 		{"malformed requests are errors", malformedTake},
@@ -247,6 +248,7 @@ func forget(t *testing.T, h Harness) {
 	buckets := []limits.Bucket{
 		{Key: "c/turn/1/calls", Max: 9}, {Key: "c/turn/1", Max: 9}, {Key: "c/turn/12/calls", Max: 9},
 		{Key: "c/turn/1/recent", Max: 9, Window: time.Minute}, {Key: "c2/turn/1/calls", Max: 9},
+		{Key: "c/turn/1/agent/a/calls", Max: 9}, {Key: "c/turn/12/agent/a/calls", Max: 9},
 	}
 	used := func(id string) (n []int) {
 		for _, b := range buckets {
@@ -254,13 +256,15 @@ func forget(t *testing.T, h Harness) {
 		}
 		return n
 	}
-	require.Equal(t, []int{1, 1, 1, 1, 1}, used("a"))
+	require.Equal(t, []int{1, 1, 1, 1, 1, 1, 1}, used("a"))
 	require.NoError(t, h.Store.Forget(t.Context(), "c/turn/1"))
-	require.Equal(t, []int{1, 1, 2, 2, 2}, used("b"))
+	require.Equal(t, []int{1, 1, 2, 2, 2, 1, 2}, used("b"))
+	require.NoError(t, h.Store.Forget(t.Context(), "c/turn/12/agent/a"))
+	require.Equal(t, []int{2, 2, 3, 3, 3, 2, 1}, used("c"))
 	require.NoError(t, h.Store.Forget(t.Context(), "c"))
-	require.Equal(t, []int{1, 1, 1, 3, 3}, used("c"))
+	require.Equal(t, []int{1, 1, 1, 4, 4, 1, 1}, used("d"))
 	require.NoError(t, h.Store.Forget(t.Context(), "nobody/turn"))
-	require.Equal(t, []int{2, 2, 2, 4, 4}, used("d"))
+	require.Equal(t, []int{2, 2, 2, 5, 5, 2, 2}, used("e"))
 	require.ErrorIs(t, h.Store.Forget(t.Context(), ""), limits.ErrRequest)
 }
 

@@ -40,20 +40,24 @@ permissions:
 	require.NoError(t, err)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Turn: "t", Agent: "a", User: "u", Scope: scope})
 	require.NoError(t, err)
-	res, err := parts.Checkpoint.Desk(g).InvokeAs(t.Context(), "call-7", "note.add", json.RawMessage(`{"text":"CANARY-old!","loud":true}`))
+	res, err := parts.Checkpoint.Desk(g).Invoke(t.Context(), "note.add", json.RawMessage(`{"text":"CANARY-old!","loud":true}`))
 	require.NoError(t, err)
 	require.Equal(t, []string{`{"loud":false,"text":"CANARY-new!"}`}, ran)
 	require.Contains(t, res.Note, "(loud, text; by calm)")
 
-	found, err := parts.Ledger.List(t.Context(), ledger.Query{Call: "call-7"})
+	all, err := parts.Ledger.List(t.Context(), ledger.Query{Kind: "decision"})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	call := all[0].Call
+	found, err := parts.Ledger.List(t.Context(), ledger.Query{Call: call})
 	require.NoError(t, err)
 	require.Len(t, found, 2, "the decision and its outcome, under the proposal's id")
 	bodies := ""
 	for _, r := range found {
 		bodies += string(r.Body)
 	}
-	require.Contains(t, bodies, `"modified":{"call":"call-7","digest":"hmac:`)
-	kept, err := parts.Journal.ByCall(t.Context(), "call-7")
+	require.Contains(t, bodies, `"modified":{"call":"`+call+`","digest":"hmac:`)
+	kept, err := parts.Journal.ByCall(t.Context(), call)
 	require.NoError(t, err)
 	sealed := map[string]string{}
 	for _, v := range kept {

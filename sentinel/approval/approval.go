@@ -2,27 +2,24 @@
 // at a terminal; other ways implement sentinel.Approver too.
 //
 // An approver sees the call as it will run: the canonical arguments, what they
-// would touch, and every reason for asking. x-secret values are hidden. What
-// is shown comes from models and tools, so it is escaped: it can't move the
-// cursor, forge a line, or answer the question.
+// would touch, the user's request, and every reason for asking. x-secret values
+// are hidden. A value too long for the screen is cut, and it says so: the size
+// of the whole and the beginning of its SHA-256 stand beside it. What is shown
+// comes from models and tools, so it is quoted, escaped, and broken into lines
+// that are marked as its own: it can't move the cursor, forge a line, or answer
+// the question.
 //
 // What not to do: don't answer Allow for a call without having shown it; don't
 // take a timeout or a closed input for a yes.
 package approval
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
 // The codes of an approval verdict.
@@ -57,12 +54,21 @@ type TerminalOptions struct {
 
 // Terminal asks one question at a time at a terminal: y approves, anything
 // else refuses, and the end of the input refuses. It is safe for concurrent
-// use. The goroutine that reads In ends with In.
+// use.
+//
+// A line answers a question only if reading it began after the question was
+// printed. What was typed into a Linux terminal before that is thrown away.
+// Where In is a pipe, lines that wait in it are answers in their order, one for
+// each question, as with any program; but once a question has expired, what
+// comes is read and dropped until the next one, whose first line may have been
+// begun before it and is therefore asked for again.
+//
+// One goroutine reads In, while a question is open; after one that expired it
+// goes on until the next answer or the end of In.
 type Terminal struct {
-	o     TerminalOptions
-	turn  chan struct{}
-	once  sync.Once
-	lines chan string
+	o    TerminalOptions
+	turn chan struct{}
+	in   input
 }
 
 // NewTerminal returns an approver that reads answers from o.In.
@@ -73,7 +79,7 @@ func NewTerminal(o TerminalOptions) *Terminal {
 	if o.Who == "" {
 		o.Who = "terminal"
 	}
-	return &Terminal{o: o, turn: make(chan struct{}, 1), lines: make(chan string)}
+	return &Terminal{o: o, turn: make(chan struct{}, 1), in: input{from: o.In, ended: make(chan struct{})}}
 }
 
 // Approve shows the call and waits for an answer. Time spent waiting for
@@ -87,37 +93,36 @@ func (t *Terminal) Approve(ctx context.Context, c sentinel.Call, d sentinel.Deci
 	case <-ctx.Done():
 		return t.late(ctx), nil
 	}
-	if _, err := io.WriteString(t.o.Out, Describe(c, d)+"approve this call? [y/N] "); err != nil {
+	discardPending(t.o.In)
+	if _, err := io.WriteString(t.o.Out, Describe(c, d)+prompt); err != nil {
 		return sentinel.Verdict{}, err
 	}
-	t.once.Do(func() { go t.read() })
-	select {
-	case line, ok := <-t.lines:
-		return t.answer(line, ok), nil
-	case <-ctx.Done():
-		_, _ = io.WriteString(t.o.Out, "\n") // the question stays open on the screen otherwise
-		return t.late(ctx), nil
+	q := t.in.open()
+	for {
+		select {
+		case line := <-q.answer:
+			return t.answer(line, true), nil
+		case <-q.stale:
+			if _, err := io.WriteString(t.o.Out, "that line may have been meant for an earlier question, so it does not count.\n"+prompt); err != nil {
+				t.in.expire(q)
+				return sentinel.Verdict{}, err
+			}
+		case <-t.in.ended:
+			select {
+			case line := <-q.answer: // the last line, without its end
+				return t.answer(line, true), nil
+			default:
+				return t.answer("", false), nil
+			}
+		case <-ctx.Done():
+			t.in.expire(q)
+			_, _ = io.WriteString(t.o.Out, "\n") // the question stays open on the screen otherwise
+			return t.late(ctx), nil
+		}
 	}
 }
 
-// read hands lines over only while somebody asks, so that what was typed
-// before a question does not answer it.
-func (t *Terminal) read() {
-	defer close(t.lines)
-	r := bufio.NewReaderSize(t.o.In, 4096)
-	for {
-		line, err := r.ReadString('\n')
-		if line != "" {
-			select {
-			case t.lines <- line:
-			case <-time.After(time.Second): // nobody is asking any more
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
+const prompt = "approve this call? [y/N] "
 
 func (t *Terminal) answer(line string, ok bool) sentinel.Verdict {
 	v := sentinel.Pass()
@@ -142,75 +147,4 @@ func (t *Terminal) late(ctx context.Context) sentinel.Verdict {
 		return sentinel.Refuse("approval.canceled", "the agent gave up while the call was waiting for a person")
 	}
 	return sentinel.Refuse(CodeExpired, "nobody answered within "+t.o.Timeout.String())
-}
-
-// Describe puts a call and the reasons for asking into lines for a person.
-// Everything from outside is quoted.
-func Describe(c sentinel.Call, d sentinel.Decision) string {
-	var b strings.Builder
-	g := c.Grant()
-	fmt.Fprintf(&b, "\n  skill    %s (%s%s)\n", c.Name(), c.Effect(), outward(c))
-	fmt.Fprintf(&b, "  agent    %s, for user %s\n", quote(g.Agent()), quote(g.User()))
-	fmt.Fprintf(&b, "  mission  %s\n", quote(g.Mission()))
-	for _, k := range sortedKeys(c) {
-		fmt.Fprintf(&b, "  %-8s %s\n", clip(k, 24), shown(c, k))
-	}
-	if m, ok := c.Modified(); ok {
-		fmt.Fprintf(&b, "  changed  %s, by the rules %s\n", quote(strings.Join(m.Args, ", ")), quote(strings.Join(m.Rules, ", ")))
-	}
-	for _, f := range c.Flags() {
-		fmt.Fprintf(&b, "  unseen   %s characters in %s\n", f.Code, quote(strings.Join(f.Args, ", ")))
-	}
-	for _, p := range c.Touch().Paths {
-		if !p.Access.Has(touch.Mention) {
-			fmt.Fprintf(&b, "  touches  %s\n", quote(p.Clean))
-		}
-	}
-	for _, v := range d.Verdicts {
-		if v.Counts() && v.Outcome == sentinel.Ask {
-			fmt.Fprintf(&b, "  asks     %s: %s\n", v.Gate, printable(v.Reason))
-			if v.Detail != "" {
-				fmt.Fprintf(&b, "           %s\n", quote(v.Detail))
-			}
-		}
-	}
-	if c.Tainted() {
-		b.WriteString("  note     the agent has read text that others could have written\n")
-	}
-	return b.String()
-}
-
-func outward(c sentinel.Call) string {
-	if c.Outward() {
-		return ", reaches others"
-	}
-	return ""
-}
-
-func sortedKeys(c sentinel.Call) []string {
-	var m map[string]json.RawMessage
-	if json.Unmarshal([]byte(c.Args()), &m) != nil {
-		return nil
-	}
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func shown(c sentinel.Call, key string) string {
-	v := c.Parsed()[key]
-	if s := c.Skill(); s != nil {
-		v = s.WithoutSecrets(c.Parsed())[key]
-	}
-	if s, ok := v.(string); ok {
-		return quote(s)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "(can't be shown)"
-	}
-	return clip(printable(string(b)), maxShown)
 }

@@ -1,39 +1,117 @@
 package approval
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// maxShown is how many bytes of one value a person is shown; what is cut is
-// counted, so that nothing hides behind length.
-const maxShown = 600
+// How many bytes of a text a person is shown. What is cut says so.
+const (
+	maxShown = 1500
+	maxKey   = 60
+)
 
-// quote makes one line of a hostile text: quoted, with control, invisible and
-// direction-changing characters escaped.
-func quote(s string) string { return clip(strconv.QuoteToGraphic(visible(s)), maxShown) }
+// Layout: a label of ours, then the text, in lines of our own. A terminal that
+// wraps a long line would let its author choose what the next one begins with.
+const (
+	rowWidth = 64
+	nextRow  = "\n           | "
+)
 
-// printable is quote for texts of our own that may carry a name from outside.
-func printable(s string) string {
-	q := strconv.QuoteToGraphic(visible(s))
-	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+// maxMarks is how many combining marks may follow each other: a pile of them
+// covers the lines around it.
+const maxMarks = 2
+
+// sheet is a question as it is written.
+type sheet struct {
+	b   strings.Builder
+	cut int // how many things are not shown whole
 }
 
-// visible replaces what a terminal would not show as itself.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
-			return unicode.ReplacementChar
+// row writes a label of ours and a text that is made of quote and plain.
+func (s *sheet) row(label, text string) {
+	fmt.Fprintf(&s.b, "  %-8s ", label)
+	n := 0
+	for _, r := range text {
+		width := 1
+		if r >= 0x1100 {
+			width = 2 // from here on terminals have wide characters
 		}
-		return r
-	}, s)
+		if n+width > rowWidth {
+			s.b.WriteString(nextRow)
+			n = 0
+		}
+		s.b.WriteRune(r)
+		n += width
+	}
+	s.b.WriteByte('\n')
 }
 
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
+// quote makes a hostile text visible: in quotes that it can't leave, escaped,
+// and cut where it is longer than limit.
+func (s *sheet) quote(text string, limit int) string {
+	return s.shorten(text, limit, func(part string) string { return `"` + escape(part, true) + `"` })
+}
+
+// plain is quote for JSON, which brings its own quotes, and for texts of our
+// own that may carry a name from outside.
+func (s *sheet) plain(text string) string {
+	return s.shorten(text, maxShown, func(part string) string { return escape(part, false) })
+}
+
+// shorten keeps a text's beginning and end. With what it leaves out go the
+// whole's size and the beginning of its SHA-256: so two texts that are cut
+// alike are told apart.
+func (s *sheet) shorten(text string, limit int, show func(string) string) string {
+	if len(text) <= limit {
+		return show(text)
 	}
-	return strings.ToValidUTF8(s[:n], "") + fmt.Sprintf("… (%d more bytes)", len(s)-n)
+	s.cut++
+	head, tail := limit*2/3, len(text)-limit/3
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	sum := sha256.Sum256([]byte(text))
+	return fmt.Sprintf("%s …[CUT: %d bytes]… %s (%d bytes, sha256 %x…)", show(text[:head]), tail-head, show(text[tail:]), len(text), sum[:6])
+}
+
+// escape writes what a terminal would not show as itself in the way of a Go
+// string. quoted also escapes quotes and backslashes.
+func escape(s string, quoted bool) string {
+	var b strings.Builder
+	marks := 0
+	for s != "" {
+		r, w := utf8.DecodeRuneInString(s)
+		if unicode.Is(unicode.M, r) {
+			marks++
+		} else {
+			marks = 0
+		}
+		switch {
+		case hidden(r) || marks > maxMarks:
+			q := strconv.QuoteToASCII(s[:w])
+			b.WriteString(q[1 : len(q)-1])
+		case quoted && (r == '"' || r == '\\'):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+		s = s[w:]
+	}
+	return b.String()
+}
+
+// hidden reports whether a rune does something else than stand there: controls,
+// changes of direction, what has no ink, spaces other than the plain one.
+func hidden(r rune) bool {
+	return r == utf8.RuneError || !unicode.IsPrint(r) || r == '\u2800' ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -3,7 +3,6 @@ package permission
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -71,7 +70,7 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 		id = at
 	}
 	r := &rule{
-		id: id, index: i, signal: "rule " + id, users: slices.Clone(in.Users), reason: strings.Join(strings.Fields(in.Reason), " "),
+		id: id, index: i, signal: "rule " + id, reason: strings.Join(strings.Fields(in.Reason), " "),
 		word: in.Then, skill: in.Skill, when: in.When,
 	}
 	if r.reason == "" {
@@ -82,10 +81,11 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 	r.covers, err = c.skill(at+".skill", in.Skill)
 	errs = append(errs, err)
 	for j, u := range in.Users {
-		if _, err := path.Match(u, ""); err != nil || u == "" {
-			errs = append(errs, &skills.PathError{
-				Path: fmt.Sprintf("%s.users[%d]", at, j), Msg: "is not a pattern; write a user's id, with * and ? for what may differ"})
+		g, mistake := parseGlob(u)
+		if mistake != "" {
+			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.users[%d]", at, j), Msg: mistake})
 		}
+		r.users, r.globs = append(r.users, g), append(r.globs, u)
 	}
 	switch in.Then {
 	case Allow:

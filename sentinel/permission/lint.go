@@ -3,7 +3,6 @@ package permission
 import (
 	"errors"
 	"fmt"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -131,18 +130,15 @@ func (l *linter) covers(outer, inner *rule) bool {
 
 // users reports whether outer is about every user that inner is about.
 func users(outer, inner *rule) bool {
-	if len(outer.users) == 0 || slices.Contains(outer.users, "*") {
+	if len(outer.globs) == 0 || slices.Contains(outer.globs, "*") {
 		return true
 	}
-	if len(inner.users) == 0 {
+	if len(inner.globs) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(inner.users, func(u string) bool {
-		plain := !strings.ContainsAny(u, `*?[\`)
-		return !slices.ContainsFunc(outer.users, func(o string) bool {
-			ok, _ := path.Match(o, u) // New refused malformed globs
-			return o == u || plain && ok
-		})
+	return !slices.ContainsFunc(inner.globs, func(u string) bool {
+		plain := !strings.ContainsAny(u, "*?[")
+		return !slices.Contains(outer.globs, u) && !(plain && outer.forUser(u))
 	})
 }
 

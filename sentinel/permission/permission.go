@@ -43,8 +43,11 @@ type Rule struct {
 	ID string
 	// Skill is an exact name, "domain.*" or "*".
 	Skill string
-	// Users are globs in the syntax of path.Match, of which one must match;
-	// "*" alone matches every user. Empty means all users.
+	// Users are patterns of which one must match the whole id of the user,
+	// letters as they are: * stands for any characters, / among them and none
+	// too, ? for one character, [a-z] for one of a class, [^a-z] for one
+	// outside it. Braces, ** and backslashes are mistakes. Empty means all
+	// users.
 	Users []string
 	// When is a CEL condition. Empty is always true.
 	When string

@@ -131,8 +131,8 @@ func TestDefaultDeny(t *testing.T) {
 	}
 }
 
-// Users are globs; an empty list is everyone and so is "*", also for an id
-// with a slash.
+// Users are patterns; an empty list is everyone and so is "*". A slash in an id
+// takes nobody out of a rule.
 func TestUsers(t *testing.T) {
 	for _, tc := range []struct {
 		users []string
@@ -145,6 +145,7 @@ func TestUsers(t *testing.T) {
 		{[]string{"guest-*", "ad?"}, "ada", true},
 		{[]string{"*"}, "team/ada", true},
 		{[]string{"team/*"}, "team/ada", true},
+		{[]string{"guest-*"}, "guest-1/x", true},
 		{[]string{"[a-c]da"}, "ada", true},
 		{[]string{"ADA"}, "ada", false},
 	} {

@@ -3,7 +3,6 @@ package permission
 import (
 	"context"
 	"errors"
-	"path"
 	"slices"
 
 	"cel.dev/cel-go/cel"
@@ -19,7 +18,8 @@ type rule struct {
 	index   int    // its place in the list
 	signal  string // "rule permissions[1]": how records name it
 	covers  func(skill string) bool
-	users   []string
+	users   []glob
+	globs   []string
 	tree    *cel.Ast    // nil where there is no condition
 	program cel.Program // nil where there is no condition
 	args    []string    // arguments that the condition reads
@@ -31,13 +31,9 @@ type rule struct {
 	ops     []op
 }
 
-// forUser reports whether the rule is about the user. "*" alone is everyone:
-// path.Match would leave out a user whose id has a slash.
+// forUser reports whether the rule is about the user.
 func (r *rule) forUser(user string) bool {
-	return len(r.users) == 0 || slices.ContainsFunc(r.users, func(glob string) bool {
-		ok, _ := path.Match(glob, user) // New refused malformed globs
-		return ok || glob == "*"
-	})
+	return len(r.users) == 0 || slices.ContainsFunc(r.users, func(g glob) bool { return g.matches(user) })
 }
 
 // argsOf returns the arguments the condition reads that the skill declares.

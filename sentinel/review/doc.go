@@ -8,8 +8,10 @@
 // The question. The system message is a versioned text of this package. The
 // user message is one JSON document, written by json.Marshal from a struct: no
 // text of a user, tool or model can end a field or add one. x-secret values are
-// not in it. Long strings are cut in the middle, and cut_bytes counts what was
-// left out.
+// not in it. What is judged is what runs: a call with a string beyond 8 KiB, or a
+// document beyond 32 KiB, is not asked about and unjudgeable. Only of a call that
+// reads, the request, the mission and x-content may be longer; those are cut in
+// the middle, and cut_bytes counts what was left out.
 //
 // The answer. One JSON object with exactly two fields, parsed strictly. An
 // approval within prose or a code fence, beside a second object or under another

@@ -10,16 +10,16 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Limits of a question in bytes. A string beyond its limit is cut in the middle;
-// a document beyond maxDocument, or a key beyond maxKey, is not asked about: a
-// key that was cut could collide with another.
+// Limits of a question in bytes. A document beyond maxDocument, or a key beyond
+// maxKey, is not asked about: a key that was cut could collide with another.
+// Nor is a call with a longer string, unless it may be cut: see mayCut.
 const (
-	maxText        = 4000 // of the request and of the mission
-	maxString      = 2000 // of one string in the arguments
+	maxText        = 8 << 10 // of the request and of the mission
+	maxString      = 8 << 10 // of one string in the arguments
 	maxKey         = 200
 	maxDescription = 300
 	maxTouch       = 160
-	maxDocument    = 24 << 10
+	maxDocument    = 32 << 10
 )
 
 // Limits of lists in entries.
@@ -55,19 +55,22 @@ type skillPart struct {
 // it does not fit.
 func describe(c sentinel.Call) (string, bool) {
 	g, s := c.Grant(), c.Skill()
+	request, known := g.Request()
+	if !mayCut(c, request) {
+		return "", false
+	}
 	k := &knife{}
-	spec := s.Spec()
 	d := document{
 		Mission: k.cut(g.Mission(), maxText), MissionBy: author(g.MissionBy()), MissionTainted: g.MissionTainted(),
 		Agent: g.Agent(), Scope: scopeOf(g.Scope()),
-		Skill: skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(spec.Description, maxDescription)},
+		Skill: skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(s.Spec().Description, maxDescription)},
 		// The copy's secrets are replaced; only the copy is cut.
 		Arguments: k.object(s.WithoutSecrets(c.Parsed())),
 		Touches:   touches(c), Outward: c.Outward(), Tainted: c.Tainted(),
 	}
-	if r, ok := g.Request(); ok && strings.TrimSpace(r) != "" {
-		r = k.cut(r, maxText)
-		d.Request = &r
+	if known && strings.TrimSpace(request) != "" {
+		request = k.cut(request, maxText)
+		d.Request = &request
 	}
 	d.CutBytes = k.bytes
 	b, err := json.Marshal(d)
@@ -75,6 +78,31 @@ func describe(c sentinel.Call) (string, bool) {
 		return "", false
 	}
 	return string(b), true
+}
+
+// mayCut reports whether everything that is too long may be cut. A model that
+// sees a part would judge other bytes than those that run, and what an attacker
+// wants hidden would be put where the cut is. So of a call that does more than
+// read nothing is cut, neither arguments nor the request and the mission that
+// they are held against. Of a read, x-content may be, if it is nothing else
+// besides: not what says where the read goes, and nothing at all where the
+// schema doesn't say which is which. A skill's description is the operator's and
+// runs nowhere, so its length counts for nobody.
+func mayCut(c sentinel.Call, request string) bool {
+	reads := c.Effect() == skills.Read
+	if !reads && (len(c.Grant().Mission()) > maxText || len(request) > maxText) {
+		return false
+	}
+	fits := true
+	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+		text, ok := a.Text()
+		if !ok || len(text) <= maxString || a.Marks.Has(skills.Secret) {
+			return // a secret is replaced, whatever its length
+		}
+		content := a.Marks.Has(skills.Content) && a.Marks&(skills.Target|skills.Shell|skills.Path|skills.URL) == 0
+		fits = fits && reads && content
+	})
+	return fits
 }
 
 // author keeps the closed list closed, whatever a grant was made with.

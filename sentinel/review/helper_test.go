@@ -6,9 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -208,4 +210,15 @@ func check(t testing.TB, g *review.Gate, c sentinel.Call) sentinel.Verdict {
 	require.NoError(t, err)
 	require.Equal(t, sentinel.GateReview, v.Gate)
 	return v
+}
+
+// oneLine makes an agent's id of a text: a grant takes no other.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.ToValidUTF8(s[:min(len(s), 200)], "")
 }

@@ -175,7 +175,7 @@ func TestHostileTextOnTheWire(t *testing.T) {
 				case "mission":
 					o.Mission = text
 				case "agent":
-					o.Agent = text[:min(len(text), 256)]
+					o.Agent = "a" + oneLine(valid)
 				case "author":
 					o.MissionBy = sentinel.Author(text)
 				case "value":
@@ -188,9 +188,18 @@ func TestHostileTextOnTheWire(t *testing.T) {
 				raw, err := json.Marshal(args)
 				require.NoError(t, err)
 				before := len(s.requests())
-				v := check(t, g, call(t, proposal{skill: "self.modify", args: string(raw), grant: o}))
-				require.Equal(t, sentinel.Deny, v.Outcome)
+				skill := "self.modify"
+				if name == "huge" {
+					skill = "self.read" // of no other call anything is cut
+				}
+				v := check(t, g, call(t, proposal{skill: skill, args: string(raw), grant: o}))
 				reqs := s.requests()
+				if name == "huge" && where == "nested" {
+					require.Equal(t, "too_long", v.Meta["failure"], "it is no x-content")
+					require.Len(t, reqs, before)
+					return
+				}
+				require.Equal(t, sentinel.Deny, v.Outcome)
 				require.Len(t, reqs, before+1)
 				require.NotContains(t, string(reqs[before]), "\u2028")
 				require.NotContains(t, string(reqs[before]), "<|im_end|>")
@@ -205,12 +214,12 @@ func TestHostileTextOnTheWire(t *testing.T) {
 func checkHostile(t *testing.T, doc map[string]jsontext.Value, where, text string, args map[string]any) {
 	clean := strings.ToValidUTF8(text, "\ufffd")
 	same := func(want, got string) {
-		if len(want) <= 2000 {
+		if len(want) <= 8<<10 {
 			// Each invalid byte becomes one replacement character or a run of them.
 			require.Equal(t, strings.ReplaceAll(want, "\ufffd", ""), strings.ReplaceAll(got, "\ufffd", ""))
 			return
 		}
-		require.Less(t, len(got), 4200)
+		require.Less(t, len(got), 8<<10+64)
 		require.True(t, strings.HasPrefix(got, want[:100]))
 		require.True(t, strings.HasSuffix(got, "END"))
 		require.NotEqual(t, "0", string(doc["cut_bytes"]))

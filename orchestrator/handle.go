@@ -1,0 +1,166 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"time"
+	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+func serverName(conversation string) string     { return "conversation/" + conversation }
+func supervisorName(conversation string) string { return "supervisor/" + conversation }
+func agentsName(conversation string) string     { return "agents/" + conversation }
+
+// ConversationOptions name a conversation.
+type ConversationOptions struct {
+	// ID is 1 to 128 letters, digits, ".", "_", ":", "@" and "-", the first a
+	// letter or a digit.
+	ID string
+	// User is on whose behalf the agents work; same form as ID.
+	User string
+	// Scope are the skills that agents may be granted for requests sent through
+	// this Conversation; empty means all that are configured.
+	Scope skills.Scope
+}
+
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
+
+// Conversation is one user's conversation.
+type Conversation struct {
+	o  *Orchestrator
+	co ConversationOptions
+}
+
+// Open returns the conversation, starting it where it is not running. A
+// conversation belongs to the user who opened it for as long as it runs: a day
+// after its last turn it is forgotten.
+func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
+	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
+		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
+	}
+	if co.Scope.Empty() {
+		all, err := skills.NewScope(o.userSkills()...)
+		if err != nil {
+			return nil, err
+		}
+		co.Scope = all
+	}
+	ctx, cancel := withDeadline(ctx, time.Minute)
+	defer cancel()
+	c := &Conversation{o, co}
+	if _, err := c.call(ctx, claim{co.User}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ID names the conversation.
+func (c *Conversation) ID() string { return c.co.ID }
+
+// Reply is the answer to one request.
+type Reply struct {
+	Turn string
+	Text string
+	// Agents are the sub-agents that worked on it, in the order of their
+	// dispatch.
+	Agents []agents.Result
+	// Tainted is set where something that others could have written was read
+	// on the way to the answer, in this turn or before.
+	Tainted bool
+	Took    time.Duration
+}
+
+// Send gives the user's words to the conversation and returns the answer. It
+// fails with ErrRequest, ErrOverloaded, ErrClosed, ErrInterrupted, ErrNotKept,
+// a *ModelError, or ctx's error; the turn is stopped when ctx ends, or after 10
+// minutes where ctx has no deadline. Requests of one conversation are worked on
+// one after another.
+func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
+	if request == "" || len(request) > maxRequest || !utf8.ValidString(request) {
+		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
+	}
+	ctx, cancel := withDeadline(ctx, defaultTurn)
+	defer cancel()
+	id := newID()
+	v, err := c.call(ctx, sendRequest{ID: id, User: c.co.User, Scope: c.co.Scope, Text: request})
+	if err != nil {
+		if ctx.Err() != nil {
+			c.o.tell(c.co.ID, cancelTurn{id})
+		}
+		return Reply{}, err
+	}
+	return v.(Reply), nil
+}
+
+// attempts bounds how often a call looks for a conversation that comes and
+// goes: one that is being restarted, or that was forgotten this moment.
+const attempts = 100
+
+// call asks the conversation's process, starting it where it is not running.
+func (c *Conversation) call(ctx context.Context, msg any) (any, error) {
+	for range attempts {
+		pid, err := c.process(ctx)
+		if err != nil {
+			return nil, c.o.failure(ctx, err)
+		}
+		v, err := otp.Call(ctx, pid, msg)
+		var down *otp.DownError
+		if errors.As(err, &down) && down.Reason.Kind == otp.KindNormal {
+			continue // it was forgotten for idleness before it saw the message
+		}
+		return v, c.o.failure(ctx, err)
+	}
+	return nil, c.o.failure(ctx, ErrInterrupted)
+}
+
+func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
+	sys := c.o.sys
+	for range attempts {
+		if pid, ok := sys.Whereis(serverName(c.co.ID)); ok {
+			return pid, nil
+		}
+		if err := ctx.Err(); err != nil || c.o.closed.Load() {
+			return otp.PID{}, errors.Join(err, otp.ErrStopping)
+		}
+		if sup, ok := sys.Whereis(supervisorName(c.co.ID)); ok {
+			// Its server is about to be there: this request is served after the
+			// restart that is under way. Or all of it is about to be gone.
+			if _, err := otp.RestartChild(ctx, sup, "server"); errors.Is(err, otp.ErrStopping) {
+				_, _ = otp.Wait(ctx, sup) // ctx's end is seen above
+			}
+			runtime.Gosched()
+			continue
+		}
+		router, ok := sys.Whereis("router")
+		if !ok {
+			runtime.Gosched() // it is permanent: back in a moment
+			continue
+		}
+		if _, err := otp.Call(ctx, router, openConversation{c.co.ID, c.co.User}); err != nil && !errors.Is(err, otp.ErrNoProcess) {
+			return otp.PID{}, err
+		}
+	}
+	return otp.PID{}, ErrInterrupted
+}
+
+// failure puts the runtime's errors into this package's.
+func (o *Orchestrator) failure(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case o.closed.Load():
+		return ErrClosed
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):
+		return ErrInterrupted
+	}
+	return err
+}

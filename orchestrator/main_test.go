@@ -1,0 +1,336 @@
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// How long a test waits for what must come, and how often it looks.
+const (
+	eventually = 10 * time.Second
+	tick       = 2 * time.Millisecond
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rule and call are a script's, written in Go: JSON is YAML.
+type (
+	rule map[string]any
+	call map[string]any
+)
+
+func tool(name string, args any) call { return call{"name": name, "arguments": args} }
+
+func use(skill, x string) call {
+	return tool("use_skill", map[string]any{"skill": skill, "arguments": map[string]any{"X": x}})
+}
+
+func dispatch(id, mission string, skills ...string) call {
+	return tool(toolDispatch, map[string]any{"agent_id": id, "mission": mission, "skills": append([]string{}, skills...)})
+}
+
+// with returns the call with one more argument.
+func (k call) with(name string, v any) call {
+	args := map[string]any{name: v}
+	for n, old := range k["arguments"].(map[string]any) {
+		if n != name {
+			args[n] = old
+		}
+	}
+	return tool(k["name"].(string), args)
+}
+
+func results(mode string, ids ...string) call {
+	return tool(toolResults, map[string]any{"mode": mode, "agent_ids": append([]string{}, ids...), "timeout_seconds": 30})
+}
+
+// orch plays the orchestrator's model for requests that contain key, round
+// after round: a text, calls, or a reply as it stands.
+func orch(key string, rounds ...any) []rule {
+	return play(rule{"has_tool": toolDispatch, "last_user_contains": key}, rounds)
+}
+
+// agent plays the model of agents whose mission contains key.
+func agent(key string, rounds ...any) []rule {
+	return append(play(rule{"has_tool": agents.ToolRequestHelp, "user_contains": key}, rounds),
+		rule{"when": rule{"has_tools": false, "user_contains": key}, "reply": rule{"content": "spent: " + key}})
+}
+
+func play(when rule, rounds []any) []rule {
+	var out []rule
+	seen := 0
+	for _, round := range rounds {
+		w := rule{"tool_results": seen}
+		for k, v := range when {
+			w[k] = v
+		}
+		reply, ok := round.(rule)
+		switch r := round.(type) {
+		case string:
+			reply = rule{"content": r}
+		case call:
+			reply = rule{"tool_calls": []call{r}}
+			seen++
+		case []call:
+			reply = rule{"tool_calls": r}
+			seen += len(r)
+		default:
+			if !ok {
+				panic(fmt.Sprintf("a round can't be a %T", round))
+			}
+			if calls, ok := reply["tool_calls"].([]call); ok {
+				seen += len(calls)
+			}
+		}
+		out = append(out, rule{"when": w, "reply": reply})
+	}
+	return out
+}
+
+// options are what a test changes about its rig.
+type options struct {
+	Options
+	tune   tuning
+	config string // more YAML
+	models string // more of the model's settings
+	// wrap stands between the orchestrator and its model.
+	wrap  func(r *rig, main agents.Model) chatFunc
+	quiet bool // no log
+}
+
+// rig is an orchestrator as a program runs it: a configuration in a folder,
+// SQLite, gates, and a model server on loopback.
+type rig struct {
+	*Orchestrator
+	t      testing.TB
+	dir    string
+	server *scripted.Server
+	log    *syncBuffer
+	mu     sync.Mutex
+	events []sentinel.Event
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func start(t testing.TB, o options, rules ...[]rule) *rig {
+	src, err := json.Marshal(map[string]any{"rules": slices.Concat(rules...)})
+	require.NoError(t, err)
+	script, err := scripted.Load(src)
+	require.NoError(t, err)
+	r := &rig{t: t, dir: t.TempDir(), log: &syncBuffer{}}
+	r.server, err = scripted.Serve(context.Background(), script, scripted.Options{})
+	require.NoError(t, err)
+	t.Cleanup(r.server.Close)
+	file := filepath.Join(r.dir, "vedette.yaml")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `version: 1
+models:
+  m: {model: m, base_url: "%s", timeout: 20s%s}
+roles: {orchestrator: m, agent: m, sentinel: m}
+judge: {threshold: 0, ask_below: 0}
+ledger: {path: ./v.db}
+%s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), o.config), 0o600))
+	var known []string
+	for _, g := range o.Skills {
+		known = append(known, g.Skill().Name())
+	}
+	cfg, err := config.Load(file, config.Options{KnownSkills: known})
+	require.NoError(t, err)
+	o.NoReview = !strings.Contains(o.config, "sentinel:")
+	if !o.quiet {
+		o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	observe := o.Observe
+	o.Observe = func(e sentinel.Event) {
+		r.mu.Lock()
+		r.events = append(r.events, e)
+		r.mu.Unlock()
+		if observe != nil {
+			observe(e)
+		}
+	}
+	r.Orchestrator, err = newTuned(t.Context(), cfg, o.Options, o.tune)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.Close(context.Background()) })
+	if o.wrap != nil {
+		r.model = o.wrap(r, r.model)
+	}
+	return r
+}
+
+// skill makes a Go skill of a function over one text.
+func skill(t testing.TB, name string, effect skills.Effect, out skills.Trust, fn func(ctx context.Context, x string) (string, error)) *skills.GoSkill {
+	type in struct{ X string }
+	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: out, Reaches: skills.Self, Timeout: 20 * time.Second},
+		func(ctx context.Context, i in) (string, error) { return fn(ctx, i.X) })
+	require.NoError(t, err)
+	return g
+}
+
+// echo is a trusted skill that returns its argument; outside an untrusted one.
+func echo(t testing.TB) *skills.GoSkill {
+	return skill(t, "note.echo", skills.Read, skills.Trusted, func(_ context.Context, x string) (string, error) { return "echo:" + x, nil })
+}
+
+func outside(t testing.TB) *skills.GoSkill {
+	return skill(t, "web.read", skills.Read, skills.Untrusted, func(_ context.Context, x string) (string, error) { return "page:" + x, nil })
+}
+
+func with(list ...*skills.GoSkill) options { return options{Options: Options{Skills: list}} }
+
+func (r *rig) open(id, user string) *Conversation {
+	c, err := r.Open(r.t.Context(), ConversationOptions{ID: id, User: user})
+	require.NoError(r.t, err)
+	return c
+}
+
+// send opens conversation c1 of ann and sends it the request.
+func (r *rig) send(request string) Reply {
+	reply, err := r.open("c1", "ann").Send(r.t.Context(), request)
+	require.NoError(r.t, err)
+	return reply
+}
+
+// list returns the ledger's records that match.
+func (r *rig) list(q ledger.Query) []ledger.Record {
+	q.Limit = 1000
+	list, err := r.Parts().Ledger.List(context.Background(), q)
+	require.NoError(r.t, err)
+	return list
+}
+
+// verify closes the orchestrator and checks the ledger with its public key.
+func (r *rig) verify() {
+	key := r.Parts().Keys.LedgerPublic()
+	require.NoError(r.t, r.Close(context.Background()))
+	rep, err := ledger.Verify(context.Background(), filepath.Join(r.dir, "v.db"), ledger.VerifyOptions{PublicKey: key})
+	require.NoError(r.t, err)
+	require.Equal(r.t, rep.Records, rep.Proved)
+	require.Positive(r.t, rep.Records)
+}
+
+// kept returns what the journal has under a turn.
+func (r *rig) kept(turn string) map[string][]string {
+	list, err := r.Parts().Journal.ByCall(context.Background(), turn)
+	require.NoError(r.t, err)
+	out := map[string][]string{}
+	for _, v := range list {
+		require.Equal(r.t, journal.Item{Call: turn, Conversation: "c1", User: "ann", Kind: v.Kind, Data: v.Data, Expires: v.Expires}, v.Item)
+		out[v.Kind] = append(out[v.Kind], string(v.Data))
+	}
+	return out
+}
+
+type message struct {
+	Role, Content string
+	ToolCalls     []struct{ ID string } `json:"tool_calls"`
+	ToolCallID    string                `json:"tool_call_id"`
+}
+
+// asked returns the messages of every request to a model that offered the
+// tool; "" for those that offered none.
+func (r *rig) asked(offering string) [][]message {
+	var out [][]message
+	for _, b := range r.server.Requests() {
+		var q struct {
+			Messages []message
+			Tools    []struct{ Function struct{ Name string } }
+		}
+		require.NoError(r.t, json.Unmarshal(b, &q))
+		has := offering == "" && len(q.Tools) == 0
+		for _, tl := range q.Tools {
+			has = has || tl.Function.Name == offering
+		}
+		if has {
+			out = append(out, q.Messages)
+		}
+	}
+	return out
+}
+
+// told returns the tool results that the orchestrator's model had read when it
+// was asked last.
+func (r *rig) told() []string {
+	asked := r.asked(toolDispatch)
+	require.NotEmpty(r.t, asked)
+	var out []string
+	for _, m := range asked[len(asked)-1] {
+		if m.Role == "tool" {
+			out = append(out, m.Content)
+		}
+	}
+	return out
+}
+
+// views reads the answer of get_agent_results.
+func views(t testing.TB, text string) map[string]map[string]any {
+	var v struct {
+		OK     bool
+		Agents []map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	require.True(t, v.OK, text)
+	out := map[string]map[string]any{}
+	for _, a := range v.Agents {
+		out[a["agent_id"].(string)] = a
+	}
+	return out
+}
+
+func states(reply Reply) map[string]agents.State {
+	out := map[string]agents.State{}
+	for _, a := range reply.Agents {
+		out[a.Agent] = a.State
+	}
+	return out
+}
+
+// approver answers with what fn says.
+type approver func(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error)
+
+func (f approver) Approve(ctx context.Context, c sentinel.Call, _ sentinel.Decision) (sentinel.Verdict, error) {
+	return f(ctx, c)
+}
+
+var no = sentinel.Refuse("approval.denied", "a person said no")
+
+// chatFunc is a model in process.
+type chatFunc func(ctx context.Context, q llm.Request) (llm.Response, error)
+
+func (f chatFunc) Chat(ctx context.Context, q llm.Request) (llm.Response, error) { return f(ctx, q) }

@@ -1,0 +1,204 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// member is one agent of the turn.
+type member struct {
+	turn  *turn
+	agent *agents.Agent
+	args  dispatchArgs
+	desk  *sentinel.Desk
+	skill []*skills.Skill
+	model agents.Model
+
+	pid    otp.PID
+	watch  otp.Ref
+	mail   []any        // for a process that is still on its way up
+	state  agents.State // of one that never ran, or whose process is gone
+	reason string
+	ended  *agents.Result
+	help   *agents.HelpWanted
+}
+
+// wants returns what the agent asks for and nobody has answered yet.
+func (k *member) wants() *agents.HelpWanted {
+	if k.help != nil && k.agent.Snapshot().State != agents.AwaitingOrchestrator {
+		k.help = nil // it waited in vain and went on
+	}
+	return k.help
+}
+
+// send gives the agent a message, as soon as its process is there.
+func (k *member) send(msg any) {
+	if k.pid.IsZero() {
+		k.mail = append(k.mail, msg)
+		return
+	}
+	k.pid.Send(msg)
+}
+
+// current is the agent's state as the turn knows it.
+func (k *member) current() agents.State { return k.result().State }
+
+func (k *member) result() agents.Result {
+	switch {
+	case k.ended != nil:
+		return *k.ended
+	case k.state != agents.Pending:
+		return agents.Result{Agent: k.args.AgentID, State: k.state, Reason: k.reason}
+	case k.agent != nil:
+		r := k.agent.Snapshot().Result
+		if r.State.Done() { // its message is still on the way: the turn waits for that
+			r.State = agents.Running
+		}
+		return r
+	}
+	return agents.Result{Agent: k.args.AgentID, State: agents.Pending}
+}
+
+// finished takes an agent's result. The agent's own state is what counts: the
+// message may be that of an agent of an earlier turn with the same id.
+func (t *turn) finished(c *otp.Context, r agents.Result) {
+	k := t.member(r.Agent)
+	if k == nil || k.agent == nil {
+		return
+	}
+	if own := k.agent.Snapshot().Result; own.State.Done() {
+		t.ends(c, k, own)
+	}
+}
+
+func (t *turn) ends(c *otp.Context, k *member, r agents.Result) {
+	if k.current().Done() {
+		return
+	}
+	k.ended, k.help = &r, nil
+	t.told(k)
+	t.release(c)
+}
+
+// down takes the end of an agent's process: one that ended without a result
+// has crashed, and a crash is a result. It is not started again, which would
+// repeat its effects.
+func (t *turn) down(c *otp.Context, m otp.Down) {
+	for _, k := range t.members {
+		if k.watch != m.Ref || k.current().Done() {
+			continue
+		}
+		r := k.agent.Snapshot().Result
+		if !r.State.Done() {
+			r.State, r.Reason = agents.Failed, "the agent crashed"
+		}
+		t.ends(c, k, r)
+	}
+}
+
+func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
+	if k := t.member(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().Help == m.Reason {
+		k.help = &m
+		t.check(c)
+	}
+}
+
+// held stops and starts an agent's clock around a wait for a person.
+func (t *turn) held(m heldCall) {
+	for _, k := range t.members {
+		switch {
+		case k.desk.Grant().ID() != m.Grant || k.agent == nil:
+		case m.Held:
+			k.send(agents.Held{})
+		default:
+			k.send(agents.Released{})
+		}
+	}
+}
+
+func (t *turn) tellAgent(a dispatchArgs) (string, error) {
+	k := t.member(a.AgentID)
+	if k == nil || k.current().Done() {
+		return "", bad("no agent of that id is working")
+	}
+	t.write(k, a.Message, func() { k.send(agents.Update{Text: a.Message}) })
+	return `{"ok":true}`, nil
+}
+
+// extend answers a request for help and adds skills within the parent's grant.
+func (t *turn) extend(a dispatchArgs) (string, error) {
+	k := t.member(a.AgentID)
+	if k == nil || k.current().Done() {
+		return "", bad("no agent of that id is working")
+	}
+	list, scope, err := t.grantable(a.Skills)
+	if err != nil {
+		return "", err
+	}
+	if err := k.desk.Extend(scope); err != nil {
+		return "", bad("%v", err)
+	}
+	for _, s := range list {
+		if !slices.Contains(k.skill, s) {
+			k.skill = append(k.skill, s)
+		}
+	}
+	k.help = nil
+	t.write(k, a.Message, func() { k.send(agents.Answer{Text: a.Message, Skills: list}) })
+	return `{"ok":true}`, nil
+}
+
+// write gives an agent words of the orchestrator's, who may have read anything
+// by now: its taint is the agent's from here on.
+func (t *turn) write(k *member, text string, send func()) {
+	if t.desk.Tainted() {
+		k.desk.Taint()
+	}
+	if k.agent == nil {
+		k.args.Context = strings.TrimSpace(k.args.Context + "\n" + text)
+		return
+	}
+	send()
+}
+
+func (t *turn) cancel(c *otp.Context, k *member, reason string) {
+	if k.current().Done() {
+		return
+	}
+	if k.agent == nil {
+		k.state, k.reason = agents.Cancelled, reason
+		t.told(k)
+		t.release(c)
+		return
+	}
+	r := k.agent.Snapshot().Result
+	if !r.State.Done() { // otherwise its result is on the way, and stands
+		r.State, r.Reason = agents.Cancelled, reason
+		k.send(agents.Cancel{Reason: reason})
+	}
+	t.ends(c, k, r)
+}
+
+// stopAgents ends what still works when the turn is over.
+func (t *turn) stopAgents() {
+	for _, k := range t.members {
+		if k.current().Done() {
+			continue
+		}
+		r := agents.Result{Agent: k.args.AgentID}
+		if k.agent != nil {
+			r = k.agent.Snapshot().Result
+		}
+		if !r.State.Done() {
+			r.State, r.Reason = agents.Cancelled, "the turn ended"
+			k.send(agents.Cancel{Reason: r.Reason})
+		}
+		k.ended, k.reason = &r, r.Reason
+		t.told(k)
+	}
+}

@@ -1,0 +1,134 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Bounds of lists. The reasons for asking stand below them and must stay on the
+// screen.
+const (
+	maxArguments = 40
+	maxPaths     = 20
+)
+
+// shownDigest is how much of a digest is shown: "sha256:" and 16 digits.
+const shownDigest = 7 + 16
+
+// Describe puts a call and the reasons for asking into lines for a person.
+// Everything from outside is quoted, also the names of arguments.
+func Describe(c sentinel.Call, d sentinel.Decision) string {
+	s := &sheet{}
+	g := c.Grant()
+	s.b.WriteByte('\n')
+	s.row("skill", s.skillName(c.Name())+" ("+string(c.Effect())+outward(c)+")")
+	s.row("call", c.Digest()[:min(len(c.Digest()), shownDigest)])
+	s.row("agent", s.quote(g.Agent(), maxShown)+", for user "+s.quote(g.User(), maxShown))
+	if request, ok := g.Request(); ok {
+		s.row("request", s.quote(request, maxShown))
+	} else {
+		s.row("request", "(none is known)")
+	}
+	s.row("mission", s.quote(g.Mission(), maxShown))
+	s.arguments(c)
+	s.paths(c)
+	s.bound(d.Bound)
+	if m, ok := c.Modified(); ok {
+		s.row("changed", s.quote(strings.Join(m.Args, ", "), maxKey)+", by the rules "+s.quote(strings.Join(m.Rules, ", "), maxShown))
+	}
+	for _, f := range c.Flags() {
+		s.row("unseen", f.Code+" characters in "+s.quote(strings.Join(f.Args, ", "), maxKey))
+	}
+	for _, v := range d.Verdicts {
+		if v.Counts() && v.Outcome == sentinel.Ask {
+			s.row("asks", s.plain(v.Gate+": "+v.Reason))
+			if v.Detail != "" {
+				s.row("", s.quote(v.Detail, maxShown))
+			}
+		}
+	}
+	if c.Tainted() {
+		s.row("note", "the agent has read text that others could have written")
+	}
+	if s.cut > 0 {
+		s.row("CUT", fmt.Sprintf("%d of the above not shown whole; what runs is the whole", s.cut))
+	}
+	return s.b.String()
+}
+
+// skillName shows a name as it is if it can be one.
+func (s *sheet) skillName(name string) string {
+	if skills.ValidName(name) && len(name) <= maxKey {
+		return name
+	}
+	return s.quote(name, maxKey)
+}
+
+func outward(c sentinel.Call) string {
+	if c.Outward() {
+		return ", reaches others"
+	}
+	return ""
+}
+
+// arguments lists the top-level arguments, x-secret values hidden.
+func (s *sheet) arguments(c sentinel.Call) {
+	args := c.Parsed()
+	if skill := c.Skill(); skill != nil {
+		args = skill.WithoutSecrets(args)
+	}
+	for i, k := range slices.Sorted(maps.Keys(args)) {
+		if i == maxArguments {
+			s.cut++
+			s.row("arg", fmt.Sprintf("…and %d more arguments, not shown", len(args)-i))
+			return
+		}
+		s.row("arg", s.quote(k, maxKey)+": "+s.value(args[k]))
+	}
+}
+
+func (s *sheet) value(v any) string {
+	if text, ok := v.(string); ok {
+		return s.quote(text, maxShown)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		s.cut++
+		return "(can't be shown)"
+	}
+	return s.plain(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// bound says what the files hold that the call reads: the approval is for that.
+func (s *sheet) bound(list []sentinel.Bound) {
+	for _, b := range list {
+		s.row("reads", s.quote(b.Arg, maxKey)+": "+b.String())
+	}
+}
+
+// paths lists what the call would touch, without what it only mentions.
+func (s *sheet) paths(c sentinel.Call) {
+	n := 0
+	for _, p := range c.Touch().Paths {
+		if p.Access.Has(touch.Mention) {
+			continue
+		}
+		if n++; n <= maxPaths {
+			s.row("touches", s.quote(p.Clean, maxShown))
+		}
+	}
+	if n > maxPaths {
+		s.cut++
+		s.row("touches", fmt.Sprintf("…and %d more paths, not shown", n-maxPaths))
+	}
+}

@@ -1,0 +1,130 @@
+package sentinel
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// maxDestinations is how many hosts and recipients are looked up; a call with
+// more reaches others.
+const maxDestinations = 64
+
+func outward(c Call) bool {
+	if c.skill == nil {
+		return true
+	}
+	request, _ := c.grant.Request()
+	known := []string{strings.ToLower(request)}
+	if c.skill.Effect() == skills.Read {
+		dest := destinations(c.touch)
+		if len(dest) == 0 {
+			return false
+		}
+		for _, s := range c.trace.steps {
+			if s.Trust == skills.Trusted { // what others could write vouches for nothing
+				known = append(known, strings.ToLower(s.Result))
+			}
+		}
+		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !named(known, d) })
+	}
+	return c.skill.Reaches() == skills.Others || ungroundedTarget(c, known)
+}
+
+// destinations are the hosts and addresses that a call would reach.
+func destinations(t touch.Touch) []string {
+	var out []string
+	for _, h := range t.Hosts {
+		out = append(out, h.Name)
+	}
+	for _, r := range t.Recipients {
+		if strings.Contains(r.Value, "@") {
+			out = append(out, r.Value)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// ungroundedTarget reports whether any target or URL is not in the words.
+func ungroundedTarget(c Call, words []string) bool {
+	found, n := false, 0
+	c.skill.Walk(c.parsed, func(a skills.Arg) {
+		if found || a.Marks&(skills.Target|skills.URL) == 0 {
+			return
+		}
+		var v string
+		switch x := a.Value.(type) {
+		case string:
+			v = x
+		case json.Number:
+			v = x.String()
+		}
+		if v == "" {
+			return
+		}
+		n++
+		found = n > maxDestinations || !named(words, v)
+	})
+	return found
+}
+
+func named(texts []string, s string) bool {
+	s = strings.ToLower(strings.TrimSpace(s))
+	return slices.ContainsFunc(texts, func(t string) bool { return containsWord(t, s) })
+}
+
+// containsWord reports whether s stands in text as a whole: "evil.com" is not
+// in "evil.company.org", nor "ce@corp.com" in "alice@corp.com".
+func containsWord(text, s string) bool {
+	if s == "" {
+		return false
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], s)
+		if i < 0 {
+			return false
+		}
+		i += from
+		if endsWord(text[:i]) && startsWord(text[i+len(s):]) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		from = i + size
+	}
+}
+
+// wordJoins are characters inside of addresses, hosts and paths: with a letter or
+// digit beyond, the word goes on.
+const wordJoins = ".-_@/+"
+
+func endsWord(before string) bool {
+	r, size := utf8.DecodeLastRuneInString(before)
+	if size == 0 || !wordy(r) && !strings.ContainsRune(wordJoins, r) {
+		return true
+	}
+	if wordy(r) {
+		return false
+	}
+	r, size = utf8.DecodeLastRuneInString(before[:len(before)-size])
+	return size == 0 || !wordy(r)
+}
+
+func startsWord(after string) bool {
+	r, size := utf8.DecodeRuneInString(after)
+	if size == 0 || !wordy(r) && !strings.ContainsRune(wordJoins, r) {
+		return true
+	}
+	if wordy(r) {
+		return false
+	}
+	r, size = utf8.DecodeRuneInString(after[size:])
+	return size == 0 || !wordy(r)
+}
+
+func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
