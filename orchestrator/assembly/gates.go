@@ -46,7 +46,8 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Now: o.now,
 	})
 	g, err3 := guard.New(guard.Options{
-		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Keys: []string{cfg.Keys.Dir}, Env: o.env,
+		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
+		Keys: []string{cfg.Keys.Dir}, Env: o.env,
 	})
 	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow)})
 	rev, err5 := reviewGate(cfg, roster, o)
@@ -68,15 +69,6 @@ func rules(cfg *config.Config) []permission.Rule {
 	out := make([]permission.Rule, len(cfg.Permissions)) // not nil: no rules means the default
 	for i, r := range cfg.Permissions {
 		out[i] = permission.Rule{ID: r.ID, Skill: r.Skill, Users: r.Users, When: r.When, Then: string(r.Then), Reason: r.Reason}
-	}
-	return out
-}
-
-// protected are the files that decide what is allowed: no call may write one.
-func protected(cfg *config.Config) []string {
-	out := append(binary(), cfg.Files...)
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		out = append(out, cfg.Ledger.Path+suffix)
 	}
 	return out
 }
