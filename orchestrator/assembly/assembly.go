@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -22,6 +21,10 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
+
+// maxValue is the journal's bound for one value in bytes: arguments and results
+// have up to 1 MiB each, which escapes of JSON can make six times as long.
+const maxValue = 16 << 20
 
 // Native is a skill that the program itself runs.
 type Native struct {
@@ -40,6 +43,9 @@ type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	Log *slog.Logger
+	// Maintain says when values whose retention is over are erased, after the
+	// time at start; nil means every ten minutes.
+	Maintain <-chan time.Time
 }
 
 // Parts is everything that was built. Close releases it.
@@ -53,24 +59,36 @@ type Parts struct {
 	Journal    *journal.Journal
 	Keys       *keys.Keys
 
-	limits *limits.Limiter
-	log    *slog.Logger
+	limits   *limits.Limiter
+	recorder recorder
+	upkeep   *maintenance
+	now      func() time.Time
+	log      *slog.Logger
 }
 
 // Build opens the store and the keys and assembles a Checkpoint that can run
-// skills. Mistakes in the configuration are returned all at once, each with
+// skills. Calls that an earlier process left unfinished get an outcome in the
+// ledger, unknown; until Close, values are erased as their retention ends.
+// Mistakes in the configuration are returned all at once, each with
 // its place in the file.
 func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Parts{Config: cfg, log: o.Log}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &Parts{Config: cfg, now: o.Now, log: o.Log}
 	if err := p.open(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	if err := p.assemble(cfg, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
+	if err := p.settleInterrupted(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.maintain(ctx, o.Maintain)
 	return p, nil
 }
 
@@ -90,7 +108,10 @@ func (p *Parts) open(ctx context.Context, o Options) (err error) {
 	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
 		return err
 	}
-	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{Retention: cfg.Journal.Retention, Now: o.Now})
+	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{
+		Retention: cfg.Journal.Retention, MaxData: maxValue, Now: o.Now,
+	})
+	p.recorder = recorder{p.Store, p.Ledger, p.Journal}
 	return err
 }
 
@@ -108,7 +129,7 @@ func (p *Parts) assemble(cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	execs, execErr := executors(cfg, o, natives, verify, tokens)
+	execs, execErr := executors(cfg, o, natives, verify, token(tokens, o.Now))
 	roster, rosterErr := newRoster(cfg)
 	p.Roster = roster
 	if err := errors.Join(execErr, rosterErr); err != nil {
@@ -123,7 +144,7 @@ func (p *Parts) assemble(cfg *config.Config, o Options) error {
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, Approver: o.Approver,
-		Recorder: recorder{p.Store, p.Ledger, p.Journal}, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
+		Recorder: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
 		Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err
@@ -158,9 +179,10 @@ func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skill
 	return reg, run, err
 }
 
-// Close closes the store, once what was submitted is durable, and the
-// connections to models.
+// Close ends the maintenance and closes the store, once what was submitted is
+// durable, and the connections to models.
 func (p *Parts) Close() error {
+	p.upkeep.stop()
 	if p.Roster != nil {
 		p.Roster.Close()
 	}
@@ -206,13 +228,4 @@ func (p *Parts) Keep(ctx context.Context, g sentinel.Grant, kind, text string) e
 		_, err := p.Journal.PutTx(tx, journal.Item{Call: g.Turn(), Conversation: g.Conversation(), User: g.User(), Kind: kind, Data: []byte(text)})
 		return err
 	})
-}
-
-// binary is the running program's own path, which no call may write.
-func binary() []string {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	return []string{exe}
 }

@@ -22,7 +22,12 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if file := os.Getenv(interruptedFile); file != "" {
+		beInterrupted(file)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const canary = "CANARY-7f3a"
 
@@ -171,15 +176,53 @@ func TestSpentWarrantsAreDurable(t *testing.T) {
 	require.ErrorIs(t, spend(), store.ErrSpent)
 }
 
+// leaky are skills that put their argument into everything that they hand back.
+func leaky(t testing.TB) []assembly.Native {
+	t.Helper()
+	word := func(o skills.Order) string {
+		var in note
+		_ = json.Unmarshal([]byte(o.Args), &in)
+		return in.Text
+	}
+	runs := map[string]skills.RunFunc{
+		"leak.panics":    func(_ context.Context, o skills.Order) (skills.Result, error) { panic(word(o)) },
+		"leak.panics_as": func(_ context.Context, o skills.Order) (skills.Result, error) { panic(errors.New(word(o))) },
+		"leak.fails": func(_ context.Context, o skills.Order) (skills.Result, error) {
+			return skills.Result{}, &skills.Failure{Code: word(o), Err: errors.New(word(o))}
+		},
+		"leak.unknown": func(_ context.Context, o skills.Order) (skills.Result, error) {
+			return skills.Result{}, &skills.Failure{Code: skills.FailFailed + " " + word(o), Unknown: true}
+		},
+		"leak.returns": func(_ context.Context, o skills.Order) (skills.Result, error) {
+			return skills.Result{Content: word(o), Isolation: word(o), Trust: skills.Trust(word(o))}, nil
+		},
+	}
+	var out []assembly.Native
+	for name, run := range runs {
+		out = append(out, assembly.Native{Run: run, Spec: skills.Spec{
+			Name: name, Effect: skills.Create, Run: skills.Run{Kind: "native"},
+			Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
+		}})
+	}
+	return out
+}
+
 // No byte that anything wrote holds a value: not the database, not its log,
 // not the program's own log, whatever the values stand in. (Invariant 7.)
 func TestNoValueIsWrittenInTheClear(t *testing.T) {
+	for _, mode := range []string{"keys", "hmac"} {
+		t.Run(mode, func(t *testing.T) { noValueInTheClear(t, mode) })
+	}
+}
+
+func noValueInTheClear(t *testing.T, mode string) {
 	n := &notes{fail: errors.New("failed on " + canary)}
 	logs := &buffer{}
-	file := write(t, "")
-	p := build(t, file, assembly.Options{Skills: []*skills.GoSkill{n.skill(t)}, Log: logs.logger()})
+	file := write(t, "ledger: {values: "+mode+"}\nlimits: {agent: {calls: 20}}\n")
+	p := build(t, file, assembly.Options{Skills: []*skills.GoSkill{n.skill(t)}, Natives: leaky(t), Log: logs.logger()})
 	req := "please handle " + canary
-	desk := p.Checkpoint.Desk(grant(t, req, "notes.add", "fs.read", "shell.exec"))
+	desk := p.Checkpoint.Desk(grant(t, req, "notes.add", "fs.read", "shell.exec", "leak.*"))
+	ran := 0
 	for _, c := range []struct{ skill, args string }{
 		{"notes.add", `{"text":"` + canary + `"}`},
 		{"notes.add", `{"` + canary + `":1}`},
@@ -189,21 +232,30 @@ func TestNoValueIsWrittenInTheClear(t *testing.T) {
 		{"fs.read", `{"path":"~/.ssh/` + canary + `"}`},
 		{"shell.exec", `{"command":"rm -rf / # ` + canary + `"}`},
 		{"shell.exec", `{"command":"echo '` + canary + `"}`},
+		{"leak.panics", `{"text":"` + canary + `"}`},
+		{"leak.panics_as", `{"text":"` + canary + `"}`},
+		{"leak.fails", `{"text":"` + canary + `"}`},
+		{"leak.unknown", `{"text":"` + canary + `"}`},
+		{"leak.returns", `{"text":"` + canary + `"}`},
 		{strings.ToLower(canary) + "." + canary, `{"a":"` + canary + `"}`},
 		{canary + "\n\x1b[2J", `{}`},
 		{"", `{"` + canary + `":"` + canary + `"}`},
 	} {
 		_, err := desk.Invoke(t.Context(), c.skill, json.RawMessage(c.args))
-		if c.skill == "fs.read" && !strings.Contains(c.args, ".ssh") {
-			require.NoError(t, err)
-		} else {
-			require.Error(t, err)
+		var f *skills.Failure
+		if errors.As(err, &f) || err == nil {
+			ran++
 		}
 	}
+	require.Equal(t, 7, ran, "notes.add, fs.read and all that leak")
 	require.NoError(t, p.Keep(t.Context(), desk.Grant(), "request", req))
 	requireNowhere(t, filepath.Dir(file), "vedette-keys")
-	require.NotContains(t, logs.String(), canary)
 	require.NotContains(t, strings.ToLower(logs.String()), strings.ToLower(canary))
+	hmacs := 0
+	for _, r := range records(t, p.Config, ledger.Query{Kind: "decision"}) {
+		hmacs += strings.Count(string(r.Body), `"/text":"hmac:`)
+	}
+	require.Equal(t, mode == "hmac", hmacs > 0)
 }
 
 func requireNowhere(t *testing.T, dir, except string) {

@@ -3,9 +3,12 @@ package assembly
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/skills"
@@ -22,7 +25,7 @@ const tokenLife = time.Minute
 
 // executors makes what runs each skill. A skill without a way to run, such as
 // one read from a SKILL.md, gets none: its calls are denied.
-func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer, tokens *warrant.HTTPSigner) (map[string]skills.Executor, error) {
+func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer, tokens tokenFunc) (map[string]skills.Executor, error) {
 	out := map[string]skills.Executor{}
 	var errs []error
 	for _, l := range cfg.Skills {
@@ -48,7 +51,7 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	return out, errors.Join(errs...)
 }
 
-func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens *warrant.HTTPSigner) (skills.Executor, error) {
+func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens tokenFunc) (skills.Executor, error) {
 	dir := filepath.Dir(cfg.Ledger.Path)
 	if cfg.File != "" {
 		if abs, err := filepath.Abs(cfg.File); err == nil {
@@ -63,7 +66,7 @@ func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens *wa
 	case "exec":
 		return exec.New(s, r, exec.Options{Dir: dir})
 	case "http":
-		return http.New(s, r, http.Options{Token: token(tokens)})
+		return http.New(s, r, http.Options{Token: tokens})
 	case "builtin":
 		return builtin(s, r, dir)
 	default:
@@ -87,16 +90,22 @@ func builtin(s *skills.Skill, r skills.Redeemer, dir string) (skills.Executor, e
 	return nil, &skills.PathError{Path: "run.builtin", Msg: "names neither root (skills over files) nor maildir (skills over mail)"}
 }
 
-// token signs a call that leaves the process, for its receiver to check.
-func token(signer *warrant.HTTPSigner) func(skills.Order, http.Request) (string, error) {
-	if signer == nil {
-		return nil
-	}
+// tokenFunc signs one request of a call.
+type tokenFunc func(skills.Order, http.Request) (string, error)
+
+// token signs calls that leave the process, for their receivers to check. Every
+// token has an id of its own: an idempotent call that is sent again has the
+// same call id, and a receiver takes each id once.
+func token(signer *warrant.HTTPSigner, now func() time.Time) tokenFunc {
 	return func(o skills.Order, r http.Request) (string, error) {
-		now := time.Now()
+		id, err := uuid.NewRandom()
+		if err != nil {
+			return "", fmt.Errorf("make an id for the token: %w", err)
+		}
+		at := now()
 		return signer.Token(warrant.Claims{
-			Audience: r.Audience, ID: o.CallID, Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID,
-			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target), IssuedAt: now, Expires: now.Add(tokenLife),
+			Audience: r.Audience, ID: id.String(), Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID,
+			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target), IssuedAt: at, Expires: at.Add(tokenLife),
 		})
 	}
 }

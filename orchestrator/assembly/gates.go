@@ -47,7 +47,8 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: orchestratorCalls(), Now: o.now,
 	})
 	g, err3 := guard.New(guard.Options{
-		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Keys: []string{cfg.Keys.Dir}, Env: o.env,
+		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
+		Keys: []string{cfg.Keys.Dir}, Env: o.env,
 	})
 	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow)})
 	rev, err5 := reviewGate(cfg, roster, o)
@@ -86,15 +87,6 @@ func rewrite(m config.Rewrite) permission.Op {
 		Redact: m.Redact, Text: m.Text, Pattern: m.Pattern, With: m.With, Append: m.Append, Remove: m.Remove,
 		Narrow: m.Narrow, Keep: m.Keep,
 	}
-}
-
-// protected are the files that decide what is allowed: no call may write one.
-func protected(cfg *config.Config) []string {
-	out := append(binary(), cfg.Files...)
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		out = append(out, cfg.Ledger.Path+suffix)
-	}
-	return out
 }
 
 func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel.Gate, error) {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/scope"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
@@ -51,6 +51,16 @@ type limiter struct {
 	log *slog.Logger
 }
 
+// ownCall reports whether a skill is the orchestrator's own. A skill of an
+// operator's that is named agent.something is none.
+func ownCall(skill string) bool {
+	switch skill {
+	case scope.SkillDispatch, scope.SkillExtend, "agent.update":
+		return true
+	}
+	return false
+}
+
 // Reserve uses a slot of the proposal's agent, turn and conversation; the
 // orchestrator's own calls use one of the turn's agents instead.
 func (a limiter) Reserve(ctx context.Context, s sentinel.Slot) (sentinel.Verdict, error) {
@@ -58,7 +68,7 @@ func (a limiter) Reserve(ctx context.Context, s sentinel.Slot) (sentinel.Verdict
 		ID: s.CallID, User: s.User, Conversation: s.Conversation, Turn: s.Turn, Agent: s.Agent, Skill: s.Skill, AgentCalls: s.AgentCalls,
 	}
 	reserve := a.l.Reserve
-	if strings.HasPrefix(s.Skill, "agent.") {
+	if ownCall(s.Skill) {
 		reserve = a.l.ReserveAgent
 	}
 	v, err := reserve(ctx, p)

@@ -77,6 +77,9 @@ type Options struct {
 	// Protect are absolute paths of files and folders that no call may
 	// write: configuration, skill files, the database, the binary.
 	Protect []string
+	// Sources are where configuration is looked for: no call may write what
+	// one of them may find.
+	Sources []Source
 	// Keys are absolute paths that no call may write or read.
 	Keys []string
 	// AllowHosts are names or addresses of private hosts that calls may
@@ -92,6 +95,7 @@ type Guard struct {
 	roots   []string
 	forbid  []string
 	protect []string
+	sources []source
 	keys    []string
 	hosts   []string
 	home    string
@@ -112,6 +116,9 @@ func New(o Options) (*Guard, error) {
 	}
 	for i, p := range o.Protect {
 		errs = append(errs, addPlace(&g.protect, p, o.Env, fmt.Sprintf("guard.protect[%d]", i)))
+	}
+	for i, p := range o.Sources {
+		errs = append(errs, addSource(&g.sources, p, o.Env, fmt.Sprintf("guard.sources[%d]", i)))
 	}
 	for i, p := range o.Keys {
 		errs = append(errs, addPlace(&g.keys, p, o.Env, fmt.Sprintf("guard.keys[%d]", i)))

@@ -69,27 +69,55 @@ func (g *Guard) underRootIs(p string) bool {
 	return false
 }
 
-// shields reports whether the touch would write a file of this program, or
-// read a key. Removing or moving a folder above it counts.
+// shields reports whether the touch would write a file of this program or make
+// one that it looks for, or read a key. Removing or moving a folder above it
+// counts.
 func (g *Guard) shields(n string, p touch.Path, effect skills.Effect) bool {
 	writes := p.Access&(touch.Write|touch.Delete) != 0 || p.Access.Has(touch.Mention) && effect != skills.Read
 	above := p.Access.Has(touch.Delete) || p.Recursive && writes
+	n = fold(n)
 	for _, k := range g.keys {
-		if sameFold(n, k) || within(fold(n), fold(k)) || (above || p.Recursive) && within(fold(k), fold(n)) {
+		k = fold(k)
+		if m := meant(n, k); within(m, k) || (above || p.Recursive) && within(k, m) {
 			return true
 		}
 	}
+	if !writes {
+		return false
+	}
 	for _, k := range g.protect {
-		if writes && within(fold(n), fold(k)) || above && within(fold(k), fold(n)) {
+		k = fold(k)
+		if m := meant(n, k); within(m, k) || above && within(k, m) {
+			return true
+		}
+	}
+	for _, src := range g.sources {
+		if src.feeds(meant(n, src.folder), above) {
 			return true
 		}
 	}
 	return false
 }
 
-func fold(p string) string { return strings.ToLower(p) }
+const meta = "*?["
 
-func sameFold(a, b string) bool { return strings.EqualFold(a, b) }
+// meant is n with its patterns replaced by the parts of known that they match:
+// the shell may expand n to that.
+func meant(n, known string) string {
+	if !strings.ContainsAny(n, meta) {
+		return n
+	}
+	parts, to := strings.Split(n, "/"), strings.Split(known, "/")
+	for i := range min(len(parts), len(to)) {
+		if ok, err := doublestar.Match(parts[i], to[i]); err != nil || !ok {
+			break
+		}
+		parts[i] = to[i]
+	}
+	return strings.Join(parts, "/")
+}
+
+func fold(p string) string { return strings.ToLower(p) }
 
 // matches reports whether a configured pattern covers p or a folder above it.
 func (g *Guard) matches(p string) bool {

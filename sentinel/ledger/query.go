@@ -54,6 +54,9 @@ func (r *Reader) Close() error {
 // must all match, exactly.
 type Query struct {
 	ID, Kind, Call, Decision, Conversation, User, Agent, Skill, Outcome, Gate, Code string
+	// Without leaves out records whose decision has a record of this kind: the
+	// decisions that have no outcome, for example.
+	Without string
 	// Since and Until bound the time: Since <= time < Until. Zero is no bound.
 	Since, Until time.Time
 	// AfterIndex, if not nil, leaves out records up to that index: the index of
@@ -77,6 +80,9 @@ func (q Query) where() (string, []any) {
 		if c.value != "" {
 			add(c.column+" = ?", c.value)
 		}
+	}
+	if q.Without != "" {
+		add(sqlWithout, q.Without)
 	}
 	if !q.Since.IsZero() {
 		add("time >= ?", q.Since.UnixNano())

@@ -48,6 +48,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	sqlInsertHashes = `INSERT INTO ledger_hashes (first, hashes) VALUES (?, ?)`
 	sqlInsertHead   = `INSERT INTO ledger_heads (size, note) VALUES (?, ?)`
 
+	// By way of the index on call: a decision has none of its own.
+	sqlWithout = `NOT EXISTS (SELECT 1 FROM ledger_records AS other WHERE other.call = ledger_records.call
+AND other.decision = ledger_records.decision AND other.kind = ?)`
+
 	sqlCount      = `SELECT ifnull(max(idx) + 1, 0) FROM ledger_records`
 	sqlNewestHead = `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`
 	sqlHash       = `SELECT first, hashes FROM ledger_hashes WHERE first <= ? ORDER BY first DESC LIMIT 1`

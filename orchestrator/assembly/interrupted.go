@@ -1,0 +1,131 @@
+package assembly
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+// CodeInterrupted stands in the outcome of a call that was allowed by a process
+// which ended before it could say what became of it.
+const CodeInterrupted = "interrupted"
+
+// interruptedStep bounds one transaction of settleInterrupted.
+const interruptedStep = 200
+
+// settledSchema holds how far the ledger is known to have an outcome for every
+// allowed call, so that a start looks only at what the last run appended.
+var settledSchema = []string{`CREATE TABLE assembly_settled (
+	id  INTEGER PRIMARY KEY NOT NULL CHECK (id = 1),
+	idx INTEGER NOT NULL
+) STRICT`}
+
+const (
+	sqlSettled    = `SELECT idx FROM assembly_settled WHERE id = 1`
+	sqlSetSettled = `INSERT INTO assembly_settled (id, idx) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET idx = excluded.idx`
+)
+
+// interruptedBody is the body of the outcome that nobody was there to write. It
+// has the fields of the checkpoint's own outcomes.
+type interruptedBody struct {
+	V          int    `json:"v"`
+	DecisionID string `json:"decision"`
+	CallID     string `json:"call"`
+	Status     string `json:"status"`
+	Code       string `json:"code"`
+	Bytes      int    `json:"bytes"`
+	ElapsedUS  int64  `json:"elapsed_us"`
+}
+
+// settleInterrupted gives every allowed call without an outcome one that says
+// so: unknown. It must run before the first call of this process. Where it is
+// interrupted itself, the next start goes on.
+func (p *Parts) settleInterrupted(ctx context.Context) error {
+	if err := p.Store.Migrate(ctx, "assembly", settledSchema); err != nil {
+		return err
+	}
+	after, last, err := p.unsettled(ctx)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for {
+		found, err := p.Ledger.List(ctx, ledger.Query{
+			Kind: sentinel.RecordDecision, Outcome: sentinel.Allow.String(), Without: sentinel.RecordOutcome,
+			AfterIndex: &after, Limit: interruptedStep,
+		})
+		if err != nil {
+			return err
+		}
+		settled := last
+		if len(found) == interruptedStep {
+			settled = found[len(found)-1].Index
+		}
+		if err := p.settle(ctx, found, settled); err != nil {
+			return fmt.Errorf("record the outcome of interrupted calls: %w", err)
+		}
+		if total += len(found); len(found) < interruptedStep {
+			break
+		}
+		after = settled
+	}
+	if total > 0 {
+		p.log.Warn("calls were under way when the last process ended; what became of them is unknown", "calls", total)
+	}
+	return nil
+}
+
+// unsettled returns the index up to which all calls have an outcome and that
+// of the last record; -1 is before the first.
+func (p *Parts) unsettled(ctx context.Context) (after, last int64, err error) {
+	after, last = -1, -1
+	err = p.Store.Submit(ctx, func(tx *store.Tx) error {
+		_, err := tx.QueryRow([]any{&after}, sqlSettled)
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	newest, err := p.Ledger.List(ctx, ledger.Query{Newest: true, Limit: 1})
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(newest) == 1 {
+		last = newest[0].Index
+	}
+	return min(after, last), last, nil
+}
+
+// settle appends the outcomes and moves the mark, in one transaction.
+func (p *Parts) settle(ctx context.Context, calls []ledger.Record, settled int64) error {
+	entries := make([]ledger.Entry, 0, len(calls))
+	for _, d := range calls {
+		body, err := json.Marshal(interruptedBody{
+			V: 1, DecisionID: d.Decision, CallID: d.Call, Status: sentinel.StatusUnknown, Code: CodeInterrupted,
+		})
+		if err != nil {
+			return err
+		}
+		entries = append(entries, ledger.Entry{
+			// Made from the decision's id: a second one can't be appended.
+			ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("vedette/interrupted/"+d.ID)).String(), Time: p.now(),
+			Kind: sentinel.RecordOutcome, Call: d.Call, Decision: d.Decision, Conversation: d.Conversation, User: d.User,
+			Agent: d.Agent, Skill: d.Skill, Outcome: sentinel.StatusUnknown, Code: CodeInterrupted, Body: body,
+		})
+	}
+	return p.Store.Submit(ctx, func(tx *store.Tx) error {
+		for _, e := range entries {
+			if _, err := p.Ledger.AppendTx(tx, e); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(sqlSetSettled, settled)
+		return err
+	})
+}

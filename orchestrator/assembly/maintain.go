@@ -1,0 +1,81 @@
+package assembly
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+)
+
+const (
+	// maintainEvery is how often values whose retention is over are erased.
+	maintainEvery = 10 * time.Minute
+	// spentKept is how long spent warrants are remembered after they expired:
+	// longer than a clock is ever set back. A warrant lives for a minute.
+	spentKept = 24 * time.Hour
+)
+
+// maintenance is the goroutine that forgets what is to be forgotten.
+type maintenance struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// maintain starts the goroutine: it forgets at once and at every tick, until
+// Close. ticks is nil for the usual interval.
+func (p *Parts) maintain(ctx context.Context, ticks <-chan time.Time) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.upkeep = &maintenance{cancel, make(chan struct{})}
+	go func() {
+		defer close(p.upkeep.done)
+		if ticks == nil {
+			t := time.NewTicker(maintainEvery)
+			defer t.Stop()
+			ticks = t.C
+		}
+		for {
+			p.forget(ctx)
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks:
+			}
+		}
+	}()
+}
+
+// stop ends the goroutine and waits for it.
+func (m *maintenance) stop() {
+	if m != nil {
+		m.cancel()
+		<-m.done
+	}
+}
+
+// forget erases values whose time is over and drops spent warrants that expired
+// long ago. One that fails keeps nothing from the other, and is tried again.
+func (p *Parts) forget(ctx context.Context) {
+	p.contained(ctx, "erase expired values", func() error {
+		n, err := p.Journal.Purge(ctx, p.now())
+		if n > 0 {
+			p.log.Info("values whose retention is over were erased", "values", n)
+		}
+		return err
+	})
+	p.contained(ctx, "forget spent warrants", func() error {
+		_, err := p.Store.PruneSpent(ctx, p.now().Add(-spentKept))
+		return err
+	})
+}
+
+// contained runs one piece of maintenance; what goes wrong is logged. The
+// errors of store and journal hold no values, a panic might.
+func (p *Parts) contained(ctx context.Context, doing string, fn func() error) {
+	defer func() {
+		if recover() != nil {
+			p.log.Error("maintenance panicked", "doing", doing, "stack", string(debug.Stack()))
+		}
+	}()
+	if err := fn(); err != nil && ctx.Err() == nil { // Close is no failure
+		p.log.Warn("maintenance failed and is tried again later", "doing", doing, "error", err)
+	}
+}

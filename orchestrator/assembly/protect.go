@@ -1,0 +1,81 @@
+package assembly
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel/guard"
+)
+
+// protected are the files that decide what is allowed: no call may write one.
+func protected(cfg *config.Config) []string {
+	out := append(binary(), cfg.Files...)
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		out = append(out, cfg.Ledger.Path+suffix)
+	}
+	return out
+}
+
+// binary is the running program's own path, which no call may write.
+func binary() []string {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{exe}
+}
+
+// sources are where the next start looks for skills: a file that appears there
+// is a skill then. Of a pattern's matches the folders are held too, since one
+// may be a link to elsewhere, or the match of a skill file's own include.
+func sources(cfg *config.Config) []guard.Source {
+	if len(cfg.Files) == 0 {
+		return nil // not read from disk
+	}
+	var out []guard.Source
+	named := map[string]bool{cfg.Files[0]: true}
+	for _, pattern := range cfg.SkillFiles.Include {
+		s := lookedFor(filepath.Dir(cfg.Files[0]), pattern)
+		if hasMeta(s.Pattern) {
+			out = append(out, s)
+		} else {
+			named[filepath.Join(s.Folder, s.Pattern)] = true // protected as a file
+		}
+	}
+	for _, f := range cfg.Files {
+		if named[f] {
+			continue
+		}
+		s := guard.Source{Folder: filepath.Dir(f), Pattern: "*"}
+		if ext := filepath.Ext(f); !hasMeta(ext) {
+			s.Pattern += ext
+		}
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// lookedFor splits an include of a file in dir into the folder that the search
+// starts in and the pattern below it.
+func lookedFor(dir, include string) guard.Source {
+	rest := filepath.ToSlash(filepath.Clean(filepath.FromSlash(include)))
+	if filepath.IsAbs(filepath.FromSlash(rest)) {
+		dir = filepath.VolumeName(filepath.FromSlash(rest)) + string(filepath.Separator)
+		rest = strings.TrimLeft(rest[len(dir)-1:], "/")
+	}
+	for {
+		first, below, more := strings.Cut(rest, "/")
+		if !more || hasMeta(first) {
+			return guard.Source{Folder: dir, Pattern: rest}
+		}
+		dir, rest = filepath.Join(dir, first), below
+	}
+}
+
+// hasMeta reports whether a pattern stands for more than itself.
+func hasMeta(pattern string) bool { return strings.ContainsAny(pattern, `*?[{\`) }
