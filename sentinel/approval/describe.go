@@ -45,7 +45,11 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 		s.row("changed", s.quote(strings.Join(m.Args, ", "), maxKey)+", by the rules "+s.quote(strings.Join(m.Rules, ", "), maxShown))
 	}
 	for _, f := range c.Flags() {
-		s.row("unseen", f.Code+" characters in "+s.quote(strings.Join(f.Args, ", "), maxKey))
+		where := "names or values that no schema declares"
+		if len(f.Args) > 0 {
+			where = s.quote(strings.Join(f.Args, ", "), maxKey)
+		}
+		s.row("unseen", f.Code+" characters in "+where)
 	}
 	for _, v := range d.Verdicts {
 		if v.Counts() && v.Outcome == sentinel.Ask {
