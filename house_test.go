@@ -69,6 +69,7 @@ var rooms = map[string]room{
 	"orchestrator":            {[]string{"agents", "agents/llm", "agents/otp", "config", "orchestrator/assembly", "sentinel", "skills"}, "gates and executors are put together in one place, assembly"},
 	"orchestrator/cases":      {[]string{"sentinel", "skills"}, "it decides with whatever checkpoint it is handed"},
 	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
+	"orchestrator/policy":     {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
 	"cmd/vedette":             {[]string{"cmd/vedette/*", "config", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
 	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
 }

@@ -27,6 +27,7 @@ func (l *loader) check() {
 	}
 	l.checkRoles()
 	l.checkRules()
+	l.checkTests()
 	l.checkListen()
 	l.resolvePaths()
 	l.checkRoots()
@@ -86,9 +87,24 @@ func (l *loader) checkRules() {
 			l.out.add(at, "permissions[%d]: another rule has the id %q already, at %s", i, r.ID, first)
 		}
 		ids[r.ID] = at
+		if n.kind == mappingNode {
+			l.checkModify(i, r, n)
+		}
 		if r.Skill != "" {
 			l.checkPattern(n.get("skill"), known)
 		}
+	}
+}
+
+// checkModify refuses a rule that rewrites and doesn't say what, and the other
+// way round.
+func (l *loader) checkModify(i int, r *Rule, n *node) {
+	list := n.get("modify")
+	switch {
+	case r.Then == Modify && list == nil:
+		l.out.add(n.get("then").pos, "permissions[%d]: then is modify and nothing says what; add modify: [{set: …, to: …}]", i)
+	case r.Then != Modify && r.Then != "" && list != nil:
+		l.out.add(list.pos, "permissions[%d].modify is for rules that say then: modify", i)
 	}
 }
 

@@ -23,6 +23,8 @@ type Config struct {
 	// Permissions are the rules, in the order written; the most restrictive
 	// match wins.
 	Permissions []Rule `yaml:"permissions" jsonschema_description:"Rules that lower what a call may do. The most restrictive match wins."`
+	// Tests are what the rules are expected to say of calls.
+	Tests []Test `yaml:"tests" jsonschema_description:"What the rules are expected to say of calls; vedette test runs them."`
 	// Guard adds to the built-in guard.
 	Guard Guard `yaml:"guard" jsonschema_description:"Adds to the built-in guard, never removes."`
 	// Judge holds the thresholds of the graded judge.
@@ -113,12 +115,14 @@ type SkillFiles struct {
 // and must be read as a denial.
 type Action string
 
-// The actions, from the most to the least restrictive.
+// The actions, from the most to the least restrictive. Modify rewrites a call
+// and says nothing of what becomes of it.
 const (
-	Deny  Action = "deny"
-	Defer Action = "defer"
-	Ask   Action = "ask"
-	Allow Action = "allow"
+	Deny   Action = "deny"
+	Defer  Action = "defer"
+	Ask    Action = "ask"
+	Allow  Action = "allow"
+	Modify Action = "modify"
 )
 
 // Rule is one permission rule. It matches a call when its skill, one of its
@@ -133,8 +137,11 @@ type Rule struct {
 	Users []string `yaml:"users" cfg:"nonempty" jsonschema_description:"Patterns of user ids: * any characters, / too; ? one; [a-z] one of a class (default: every user)."`
 	// When is a CEL condition; empty is always true. It isn't compiled here.
 	When string `yaml:"when" jsonschema_description:"CEL condition over the call; an error in it denies."`
-	// Then is deny, ask or allow.
-	Then Action `yaml:"then" cfg:"required,enum=allow|ask|deny" jsonschema_description:"What a match makes of the call."`
+	// Then is deny, ask, allow or modify.
+	Then Action `yaml:"then" cfg:"required,enum=allow|ask|deny|modify" jsonschema_description:"What a match makes of the call."`
+	// Modify are the rewrites of a rule that says modify. What they mean is
+	// checked by the package that applies them.
+	Modify []Rewrite `yaml:"modify" json:",omitempty" cfg:"nonempty" jsonschema_description:"With then: modify, the rewrites, applied in order before the gates judge."`
 	// Reason is shown to people.
 	Reason string `yaml:"reason" jsonschema_description:"Shown to approvers and reviewers."`
 	// Pos is where the rule stands.

@@ -112,6 +112,14 @@ func (d *decoder) special(p place, v reflect.Value, f field) bool {
 		d.secret(p, v, f)
 	case skills.Run:
 		d.run(p, v)
+	case Constant:
+		if raw, ok := d.json(p); ok {
+			v.SetBytes(raw)
+		} else if d.failed != nil {
+			d.failed[p.path] = true
+		}
+	case Number:
+		v.SetString(string(d.number(p)))
 	case skillList:
 		// one by one, by the loader
 	default:

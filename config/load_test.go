@@ -34,13 +34,28 @@ func TestLoadValues(t *testing.T) {
 		LegacyMaxTokens: true, MaxResponse: 1 << 20}, c.Models["local"])
 	require.Equal(t, map[string][]string{"orchestrator": {"primary"}, "agent": {"primary"}, "sentinel": {"fast", "primary"}}, c.Roles)
 
-	require.Len(t, c.Permissions, 3)
+	require.Len(t, c.Permissions, 4)
 	require.Equal(t, "outside", c.Permissions[0].ID)
 	require.Equal(t, "rule-2", c.Permissions[1].ID)
 	require.Equal(t, []string{"guest-*", "1234"}, c.Permissions[1].Users)
 	require.Equal(t, config.Deny, c.Permissions[1].Then)
 	require.Equal(t, "user.startsWith('guest-') && mission.size() > 1000", c.Permissions[2].When)
 	require.Equal(t, config.Position{File: c.File, Line: 30, Column: 5}, c.Permissions[2].Pos)
+
+	m := c.Permissions[3].Modify
+	require.Len(t, m, 7)
+	require.Equal(t, config.Modify, c.Permissions[3].Then)
+	require.Equal(t, config.Rewrite{Set: "subject", To: config.Constant(`"(no subject)"`)}, m[0])
+	require.Equal(t, config.Rewrite{Redact: "body", Text: "confidential"}, m[2], "what stands in its place is nothing")
+	require.Equal(t, config.Rewrite{Clamp: "copies", Min: "0", Max: "1.50"}, m[4], "numbers keep their digits")
+
+	require.Len(t, c.Tests, 2)
+	x := c.Tests[0]
+	require.JSONEq(t, `{"to":"eve@evil.test","body":"hi","n":1.50}`, string(x.Call.Args))
+	require.Equal(t, time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC), x.At)
+	require.Equal(t, "trusted", x.History[0].Trust)
+	require.Equal(t, config.Position{File: c.File, Line: 50, Column: 5}, x.Pos)
+	require.JSONEq(t, `{"a":[1,null]}`, string(c.Tests[1].Args))
 
 	require.Equal(t, []string{filepath.Join(dir, "workspace")}, c.Guard.Roots)
 	require.Equal(t, []string{"**/*.pem", "**/id_*", filepath.ToSlash(dir) + "/drafts/*.txt", "/etc/passwd"}, c.Guard.ForbidPaths)

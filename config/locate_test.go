@@ -99,7 +99,7 @@ testdata/good/vedette.yaml:3:1: nothing.like.it: is odd
 testdata/good/vedette.yaml:6:3: models.fast.context: is missing
 testdata/good/vedette.yaml:28:55: permissions[0].when: costs too much
 testdata/good/vedette.yaml:32:11: permissions[2].when: undeclared reference
-testdata/good/vedette.yaml:51:11: limits.agent.calls.x: deeper than what is there`, list.Error())
+testdata/good/vedette.yaml:79:11: limits.agent.calls.x: deeper than what is there`, list.Error())
 	require.ErrorIs(t, err, plain)
 	require.NotContains(t, err.Error(), "not shown")
 
@@ -191,9 +191,12 @@ permissions: [{skill: "*", then: ask}]
 	want := digest(base, nil)
 	require.Equal(t, want, digest(base, map[string]string{"K": "secret"}))
 	require.Equal(t, want, digest("permissions: [{then: ask, skill: \"*\"}]\n# c\nmodels: {m: {base_url: \"https://h/v1\", model: m}}\nversion: 1\n", nil))
+	require.Equal(t, want, digest(base+"tests: [{name: x, call: {skill: a.b}, expect: ask}]", nil), "tests decide nothing")
 	seen := map[string]string{want: "base"}
 	for _, change := range []string{"guard: {roots: [w]}", "judge: {threshold: 0.31}", "permissions_default: deny", "sentinel: {mode: shadow}",
-		"limits: {agent: {calls: 4}}", "permissions: [{skill: '*', then: ask, users: [a]}]", "ledger: {values: full}", "roles: {agent: m}"} {
+		"limits: {agent: {calls: 4}}", "permissions: [{skill: '*', then: ask, users: [a]}]", "ledger: {values: full}", "roles: {agent: m}",
+		"permissions: [{skill: '*', then: modify, modify: [{remove: a}]}]", "permissions: [{skill: '*', then: modify, modify: [{set: a, to: 1}]}]",
+		"permissions: [{skill: '*', then: modify, modify: [{set: a, to: 2}]}]"} {
 		src := base + change
 		k, _, _ := strings.Cut(change, ":")
 		if before, at, there := strings.Cut(base, k+": "); there { // the line is changed where there is one

@@ -65,6 +65,10 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"})
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
+	case reflect.TypeFor[Constant]():
+		return &jsonschema.Schema{}
+	case reflect.TypeFor[Number]():
+		return orReference(&jsonschema.Schema{Type: "number"})
 	case reflect.TypeFor[json.RawMessage]():
 		return &jsonschema.Schema{Type: "object"}
 	case reflect.TypeFor[skills.Run]():

@@ -112,6 +112,9 @@ func (t *turn) invoke(c *otp.Context, skill string) {
 		if err != nil {
 			return toolDone{refused(err)}, nil
 		}
+		if res.Note != "" { // rules changed the call: the model must know
+			return toolDone{res.Content + "\n" + res.Note}, nil
+		}
 		return toolDone{res.Content}, nil
 	})
 }

@@ -22,8 +22,15 @@ type Call struct {
 	args    string
 	parsed  map[string]any
 	touch   touch.Touch
+	flags   []Flag
 	outward bool
 	digest  string
+
+	// parent is the call as it was proposed, where rules rewrote it; by which
+	// rules, and what of it.
+	parent    *Call
+	rewroteBy []string
+	rewrote   []string
 }
 
 // Proposal is what becomes a Call.
@@ -66,6 +73,7 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		c.skill = s
 		c.touch = touch.Of(s, parsed, env)
 	}
+	c.flagArgs()
 	c.outward = outward(c)
 	c.digest = c.Order().Digest()
 	return c, nil

@@ -149,20 +149,25 @@ func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
 	return NewCall(p.o.Registry, p.o.Env, prop)
 }
 
-// Decide judges a call and runs nothing: it counts no limit, asks nobody and
-// records nothing. Limits and approval are skipped and Ask stays Ask. The
+// Decide judges a call, rewritten by the rules that do so, and runs nothing: it
+// counts no limit, asks nobody and records nothing. Limits and approval are skipped and Ask stays Ask. The
 // error is ctx's, where it ended before every gate had answered.
 func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
-	d := p.judge(ctx, c, Verdict{Gate: GateLimits, State: Skipped})
+	_, d := p.judge(ctx, c, Verdict{Gate: GateLimits, State: Skipped})
 	d.put(Verdict{Gate: GateApproval, State: Skipped})
 	return d, ctx.Err()
 }
 
-// judge runs the rules, all of them so that a reviewer sees every reason, and
-// the review while nothing has denied.
-func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) Decision {
+// judge lets rules rewrite the call and runs the gates on the result, all of
+// them so that a reviewer sees every reason, and the review while nothing has
+// denied. The call it returns is the one that was judged.
+func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) (Call, Decision) {
 	start := p.now()
+	c, failed := p.Rewrite(ctx, c)
 	d := Decision{ID: newID(), CallID: c.ID(), Digest: c.Digest(), At: start, Verdicts: make([]Verdict, 0, 8)}
+	if m, ok := c.Modified(); ok {
+		d.Modified = &m
+	}
 	d.Verdicts = append(d.Verdicts, limits)
 	for _, n := range inner() {
 		if n == GateReview {
@@ -171,12 +176,16 @@ func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) Decision
 				continue
 			}
 		}
-		d.Verdicts = append(d.Verdicts, p.check(ctx, n, c))
+		v := p.check(ctx, n, c)
+		if n == GatePermission && failed != nil {
+			v = withheld(v, *failed)
+		}
+		d.Verdicts = append(d.Verdicts, v)
 	}
 	d.Verdicts = append(d.Verdicts, Verdict{Gate: GateApproval, State: NotReached})
 	d.settle()
 	d.Elapsed = p.now().Sub(start)
-	return d
+	return c, d
 }
 
 // check asks one gate. What can't judge denies: a gate that isn't there, one

@@ -17,6 +17,9 @@ type Decision struct {
 	Reason    string
 	// Degraded is set where a gate allowed because its model was down.
 	Degraded bool
+	// Modified is set where rules rewrote the call; CallID and Digest are
+	// then those of the rewritten call, the one that was judged.
+	Modified *Modified
 	// Verdicts holds one verdict a gate, in the gates' order.
 	Verdicts []Verdict
 	// Bound is what the files held that the call reads, where a person is
@@ -119,6 +122,16 @@ type Line struct {
 	Digest    *string    `json:"digest"`
 	ElapsedUS int64      `json:"elapsed_us"`
 	Gates     []GateLine `json:"gates"`
+	// Modified is there only where rules rewrote the call.
+	Modified *ModifiedLine `json:"modified,omitempty"`
+}
+
+// ModifiedLine says in a Line which rules changed which arguments, and the
+// digest of the call as it was proposed.
+type ModifiedLine struct {
+	Digest string   `json:"digest"`
+	Rules  []string `json:"rules"`
+	Args   []string `json:"args"`
 }
 
 // Line returns the decision in the form of the check contract, under the id of
@@ -133,6 +146,9 @@ func (d Decision) Line(id string) Line {
 	}
 	if d.Digest != "" {
 		l.Digest = &d.Digest
+	}
+	if m := d.Modified; m != nil {
+		l.Modified = &ModifiedLine{m.Digest, m.Rules, append([]string{}, m.Args...)}
 	}
 	for _, v := range d.Verdicts {
 		g := GateLine{Gate: v.Gate, Outcome: v.Word(), Code: v.Code, ElapsedUS: v.Elapsed.Microseconds()}

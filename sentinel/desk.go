@@ -125,7 +125,7 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 		p.release(ctx, skill, callID)
 		return skills.Result{}, refusal(dec.d)
 	}
-	return d.execute(ctx, c, dec)
+	return d.execute(ctx, dec)
 }
 
 // reserve uses the proposal's slot. A limiter that can't answer denies.

@@ -9,6 +9,10 @@
 //	var no *skills.Refusal
 //	if errors.As(err, &no) { … }                         // typed, the model can read it
 //
+// Rules of the operator may rewrite a call before it is judged (Modifier): the
+// result is another Call, with its own id and digest, that keeps its parent.
+// What was judged is what runs: the warrant is for the rewritten call.
+//
 // A call runs only after a decision that allowed exactly its bytes is durable.
 // Deny is the zero value: a gate that is missing, silent, panics or returns an
 // error denies. A gate must heed its context: one that does not holds its own

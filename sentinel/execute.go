@@ -13,6 +13,7 @@ import (
 
 // granted is a decision that is on record, with the warrant it gave.
 type granted struct {
+	c Call // as it was judged
 	d Decision
 	w warrant.Warrant
 }
@@ -20,7 +21,7 @@ type granted struct {
 // decideAndRecord judges the call, asks a person where needed and makes the
 // decision durable together with the spent warrant: the point of no return.
 func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict) (granted, error) {
-	d := p.judge(ctx, c, limits)
+	c, d := p.judge(ctx, c, limits)
 	if d.Outcome == Ask {
 		if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
 			return granted{}, err
@@ -28,7 +29,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 		p.observe(Event{Call: c, Decision: d, Kind: RecordHeld})
 		c, d = p.ask(ctx, c, d)
 	}
-	g := granted{d: d}
+	g := granted{c: c, d: d}
 	if d.Outcome == Allow {
 		if ctx.Err() != nil {
 			g.d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
@@ -134,8 +135,8 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 }
 
 // execute runs the call under its warrant and records what became of it.
-func (d *Desk) execute(ctx context.Context, c Call, g granted) (skills.Result, error) {
-	p := d.p
+func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
+	p, c := d.p, g.c
 	start := p.now()
 	res, err := p.run(ctx, c, g)
 	b := outcomeBody{Status: StatusOK, ElapsedUS: p.now().Sub(start).Microseconds()}
@@ -147,10 +148,11 @@ func (d *Desk) execute(ctx context.Context, c Call, g granted) (skills.Result, e
 		res.Trust = trust(c.Skill(), res)
 		b.Bytes, b.Trust, b.Isolation = len(res.Content), string(res.Trust), res.Isolation
 		b.Truncated, b.Template = res.Truncated, res.Template
+		b.Marks = TextMarks(res.Content)
 		values = append(values, Value{"result", []byte(res.Content)})
 	}
-	p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.ID(), !executorFailed(err))
-	d.remember(c, res, err)
+	p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
+	d.remember(c, res, err, b.Marks)
 	// The effect has happened: a record that can't be written now leaves the
 	// call unknown in the ledger, which is the truth an auditor can rely on.
 	rerr := p.record(ctx, outcomeRecord(c, g.d, b, values, p.now()))
@@ -162,6 +164,10 @@ func (d *Desk) execute(ctx context.Context, c Call, g granted) (skills.Result, e
 			Call: c, Decision: g.d, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
 			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond,
 		})
+	}
+	res.Note = ""
+	if m := g.d.Modified; m != nil {
+		res.Note = m.Note()
 	}
 	return res, err
 }
@@ -180,10 +186,11 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted) (res skills.Res
 
 // remember adds what the desk returns to the trace. An error's text comes from
 // the skill too, so it is no more trusted than a result.
-func (d *Desk) remember(c Call, res skills.Result, err error) {
-	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust}
+func (d *Desk) remember(c Call, res skills.Result, err error, marks []string) {
+	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust, Marks: marks}
 	if err != nil {
 		st.Result, st.Trust = err.Error(), trust(c.Skill(), skills.Result{})
+		st = st.marked()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -183,6 +183,9 @@ type Step struct {
 	Args   string // canonical JSON
 	Result string
 	Trust  skills.Trust
+	// Marks say what the result looks like: see TextMarks. Whoever makes a
+	// Trace of it may leave them out.
+	Marks []string
 }
 
 // Trace is what a Desk has returned so far, oldest first. The Desk keeps it;
@@ -190,7 +193,13 @@ type Step struct {
 type Trace struct{ steps []Step }
 
 // NewTrace returns a Trace of the steps.
-func NewTrace(steps ...Step) Trace { return Trace{slices.Clone(steps)} }
+func NewTrace(steps ...Step) Trace {
+	out := slices.Clone(steps)
+	for i := range out {
+		out[i] = out[i].marked()
+	}
+	return Trace{out}
+}
 
 // Len returns the number of steps.
 func (t Trace) Len() int { return len(t.steps) }

@@ -99,13 +99,13 @@ func containsWord(text, s string) bool {
 	}
 }
 
-// joins are characters inside of addresses, hosts and paths: with a letter or
+// wordJoins are characters inside of addresses, hosts and paths: with a letter or
 // digit beyond, the word goes on.
-const joins = ".-_@/+"
+const wordJoins = ".-_@/+"
 
 func endsWord(before string) bool {
 	r, size := utf8.DecodeLastRuneInString(before)
-	if size == 0 || !wordy(r) && !strings.ContainsRune(joins, r) {
+	if size == 0 || !wordy(r) && !strings.ContainsRune(wordJoins, r) {
 		return true
 	}
 	if wordy(r) {
@@ -117,7 +117,7 @@ func endsWord(before string) bool {
 
 func startsWord(after string) bool {
 	r, size := utf8.DecodeRuneInString(after)
-	if size == 0 || !wordy(r) && !strings.ContainsRune(joins, r) {
+	if size == 0 || !wordy(r) && !strings.ContainsRune(wordJoins, r) {
 		return true
 	}
 	if wordy(r) {

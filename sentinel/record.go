@@ -25,9 +25,11 @@ const (
 // in the same transaction. Body and the fields beside it hold no argument
 // value, no result, no request and no mission.
 type Record struct {
-	Kind         string
-	ID           string
-	At           time.Time
+	Kind string
+	ID   string
+	At   time.Time
+	// CallID is the id under which the call was proposed, also where rules
+	// rewrote it: whoever proposed it finds it again.
 	CallID       string
 	DecisionID   string
 	Conversation string
@@ -47,7 +49,7 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	Name string // args, details, result, error, skill
+	Name string // args, proposed (before rules rewrote it), details, result, error, skill
 	Data []byte
 }
 
@@ -85,6 +87,8 @@ type body struct {
 	Undeclared int               `json:"undeclared,omitempty"`
 	ArgBytes   int               `json:"arg_bytes"`
 	ArgHMACs   map[string]string `json:"arg_hmacs,omitempty"`
+	Flags      []Flag            `json:"flags,omitempty"`
+	Modified   *recordedModified `json:"modified,omitempty"`
 	Args       json.RawMessage   `json:"args,omitempty"`
 	Omitted    int               `json:"omitted,omitempty"` // values that were too many or too long
 	Outcome    Outcome           `json:"outcome"`
@@ -112,10 +116,10 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
 		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: p.salted(d.Bound), Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, ElapsedUS: d.Elapsed.Microseconds(),
-		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts),
+		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts), Flags: c.Flags(),
 	}
 	r := Record{
-		Kind: kind, ID: newID(), At: d.At, CallID: c.ID(), DecisionID: d.ID, Conversation: g.Conversation(),
+		Kind: kind, ID: newID(), At: d.At, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code,
 	}
 	if s := c.Skill(); s != nil {
@@ -126,6 +130,7 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 		b.Undeclared = len(c.Parsed())
 		r.Values = append(r.Values, Value{"args", []byte(c.Args())}, Value{"skill", []byte(c.Name())})
 	}
+	p.describeRewrite(&b, &r, c)
 	if det := details(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
@@ -235,7 +240,9 @@ type outcomeBody struct {
 	Isolation  string `json:"isolation,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
 	Template   bool   `json:"template,omitempty"`
-	ElapsedUS  int64  `json:"elapsed_us"`
+	// Marks are what the result looks like: codes of TextMarks.
+	Marks     []string `json:"marks,omitempty"`
+	ElapsedUS int64    `json:"elapsed_us"`
 }
 
 func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Time) Record {
@@ -243,7 +250,7 @@ func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Ti
 	b.V, b.DecisionID, b.CallID = 1, d.ID, c.ID()
 	raw := encode(b)
 	return Record{
-		Kind: RecordOutcome, ID: newID(), At: at, CallID: c.ID(), DecisionID: d.ID, Conversation: g.Conversation(),
+		Kind: RecordOutcome, ID: newID(), At: at, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Skill: c.Name(), Outcome: b.Status, Code: b.Code, Body: raw, Values: values,
 	}
 }

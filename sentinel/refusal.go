@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 func refusal(d Decision) *skills.Refusal {
 	r := &skills.Refusal{
 		Kind: skills.KindDeny, Gate: d.BlockedBy, Code: d.Code, Reason: d.Explanation(), DecisionID: d.ID,
+	}
+	if d.Modified != nil {
+		r.Reason = strings.TrimSpace(d.Modified.Note() + " " + r.Reason)
 	}
 	if v, ok := d.Verdict(d.BlockedBy); ok {
 		r.RetryAfter, r.WhatYouCanDo = v.RetryAfter, v.WhatYouCanDo

@@ -87,13 +87,15 @@ type limiter struct {
 	verdict  sentinel.Verdict
 	err      error
 	reserved int
+	last     string // the call that was reserved for
 	reported []bool
 	released int
 }
 
-func (l *limiter) Reserve(context.Context, sentinel.Slot) (sentinel.Verdict, error) {
+func (l *limiter) Reserve(_ context.Context, s sentinel.Slot) (sentinel.Verdict, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last = s.CallID
 	l.reserved++
 	return l.verdict, l.err
 }

@@ -15,6 +15,9 @@ type Result struct {
 	// Isolation says under what containment the skill ran, for example
 	// "landlock", "namespaces", "os.Root", "in process".
 	Isolation string `json:"isolation,omitempty"`
+	// Note is the checkpoint's word to the agent: that rules changed the call
+	// before it ran. A skill's own is replaced.
+	Note string `json:"note,omitempty"`
 	// Truncated is set when Content was cut at the output limit.
 	Truncated bool `json:"truncated,omitempty"`
 	// Template is set when the result is a fixed text from configuration

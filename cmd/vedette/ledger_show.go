@@ -186,6 +186,16 @@ type shownBody struct {
 	Isolation  string      `json:"isolation"`
 	ElapsedUS  int64       `json:"elapsed_us"`
 	Gates      []shownGate `json:"gates"`
+	Marks      []string    `json:"marks"`
+	Flags      []struct {
+		Code string   `json:"code"`
+		Args []string `json:"args"`
+	} `json:"flags"`
+	Modified *struct {
+		Digest string   `json:"digest"`
+		Rules  []string `json:"rules"`
+		Args   []string `json:"args"`
+	} `json:"modified"`
 }
 
 type shownGate struct {
@@ -276,6 +286,14 @@ func (s shownRecord) head(b shownBody, colour bool) *table {
 	if b.ArgBytes != nil {
 		add("arguments", fmt.Sprintf("%d bytes: %s", *b.ArgBytes, strings.Join(append(b.ArgNames, fmt.Sprintf("%d not declared", b.Undeclared)), ", ")))
 	}
+	for _, f := range b.Flags {
+		add("flag", strings.TrimSpace(f.Code+" "+strings.Join(f.Args, ", ")))
+	}
+	if m := b.Modified; m != nil {
+		add("rewritten", strings.Join(m.Args, ", ")+" by "+strings.Join(m.Rules, ", "))
+		add("proposed", m.Digest)
+	}
+	add("result marks", strings.Join(b.Marks, ", "))
 	if b.Bytes != nil {
 		add("result", strings.Trim(fmt.Sprintf("%d bytes, %s, %s", *b.Bytes, b.Trust, b.Isolation), ", "))
 	}

@@ -4,6 +4,9 @@
 //	vedette validate            every mistake of the configuration, with its place
 //	vedette check               a decision for each proposed call, one JSON object a line
 //	vedette eval                labelled cases and what became of them
+//	vedette explain             every gate's working on one proposed call
+//	vedette test                the expectations that stand next to the rules
+//	vedette lint                rules that do nothing, effects that look too mild
 //	vedette ledger list         what was decided; show, verify and head beside it
 //	vedette version             which build this is
 //

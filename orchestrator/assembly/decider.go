@@ -1,12 +1,14 @@
 package assembly
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/permission"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -22,10 +24,31 @@ type DeciderOptions struct {
 }
 
 // Decider is a Checkpoint that can decide and run nothing: it has no store, no
-// executor and nobody to ask. It is what check, eval and validate use.
+// executor and nobody to ask. It is what check, eval, explain, test
+// and validate use.
 type Decider struct {
 	*sentinel.Checkpoint
+	rules   *permission.Gate
 	closers []func()
+}
+
+// Rules tells what every permission rule says of a call: see
+// permission.Explained, which holds values.
+func (d *Decider) Rules(ctx context.Context, c sentinel.Call) []permission.Explained {
+	return d.rules.Explain(ctx, c)
+}
+
+// LintRules looks through the permission rules of a configuration for those
+// without effect.
+func LintRules(cfg *config.Config) ([]permission.LintFinding, error) {
+	reg, _, err := registry(cfg, Options{})
+	if err != nil {
+		return nil, cfg.Locate(err)
+	}
+	found, err := permission.Lint(permission.Options{
+		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: orchestratorCalls(),
+	})
+	return found, cfg.Locate(err)
 }
 
 // Close drops the connections to models.
@@ -55,7 +78,13 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Decider{cp, []func(){roster.Close}}, nil
+	d := &Decider{cp, nil, []func(){roster.Close}}
+	for _, g := range gs {
+		if p, ok := g.(*permission.Gate); ok {
+			d.rules = p
+		}
+	}
+	return d, nil
 }
 
 // Check builds everything that a configuration describes, the ways to run its

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -43,7 +44,7 @@ type gateOptions struct {
 func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
 	sc, err1 := scope.New(scope.Options{Registry: reg, Now: o.now})
 	perm, err2 := permission.New(permission.Options{
-		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Now: o.now,
+		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: orchestratorCalls(), Now: o.now,
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
@@ -65,12 +66,27 @@ func hundredths(h config.Hundredths) int {
 	return int(h)
 }
 
+// orchestratorCalls are the orchestrator's own skills: rules may name them also
+// where nothing is there to make them, as in check.
+func orchestratorCalls() []string { return []string{"agent.dispatch", "agent.update", "agent.extend"} }
+
 func rules(cfg *config.Config) []permission.Rule {
 	out := make([]permission.Rule, len(cfg.Permissions)) // not nil: no rules means the default
 	for i, r := range cfg.Permissions {
 		out[i] = permission.Rule{ID: r.ID, Skill: r.Skill, Users: r.Users, When: r.When, Then: string(r.Then), Reason: r.Reason}
+		for _, m := range r.Modify {
+			out[i].Modify = append(out[i].Modify, rewrite(m))
+		}
 	}
 	return out
+}
+
+func rewrite(m config.Rewrite) permission.Op {
+	return permission.Op{
+		Set: m.Set, To: json.RawMessage(m.To), Clamp: m.Clamp, Min: json.Number(m.Min), Max: json.Number(m.Max),
+		Redact: m.Redact, Text: m.Text, Pattern: m.Pattern, With: m.With, Append: m.Append, Remove: m.Remove,
+		Narrow: m.Narrow, Keep: m.Keep,
+	}
 }
 
 func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel.Gate, error) {

@@ -140,7 +140,7 @@ func TestOnlyOwnCallsCountAsAgents(t *testing.T) {
 			Run:  func(context.Context, skills.Order) (skills.Result, error) { return skills.Result{}, nil },
 		})
 	}
-	p := build(t, write(t, "limits: {agent: {calls: 2}, turn: {agents: 3}}\n"), assembly.Options{Skills: []*skills.GoSkill{g}, Natives: natives})
+	p := build(t, write(t, "limits: {agent: {calls: 2}, turn: {agents: 3}}\njudge: {threshold: 0, ask_below: 0}\n"), assembly.Options{Skills: []*skills.GoSkill{g}, Natives: natives})
 	desk := p.Checkpoint.Desk(grant(t, "start agents", "agent.shell", "agent.dispatch", "agent.update", "agent.extend"))
 	for _, tc := range []struct{ skill, code string }{
 		{"agent.dispatch", ""}, {"agent.update", ""}, {"agent.extend", ""}, {"agent.dispatch", limits.CodeTurnAgents},

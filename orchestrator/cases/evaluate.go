@@ -75,6 +75,10 @@ func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err 
 	return res, err
 }
 
+// Parse reads one line without deciding it. The *Error says why it is no case;
+// what could be read of it is in the Case all the same.
+func (e *Evaluator) Parse(line []byte) (Case, *Error) { return e.parse(line) }
+
 type errorLine struct {
 	ID    string `json:"id"`
 	Error *Error `json:"error"`

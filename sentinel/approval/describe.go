@@ -41,6 +41,16 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	s.arguments(c)
 	s.paths(c)
 	s.bound(d.Bound)
+	if m, ok := c.Modified(); ok {
+		s.row("changed", s.quote(strings.Join(m.Args, ", "), maxKey)+", by the rules "+s.quote(strings.Join(m.Rules, ", "), maxShown))
+	}
+	for _, f := range c.Flags() {
+		where := "names or values that no schema declares"
+		if len(f.Args) > 0 {
+			where = s.quote(strings.Join(f.Args, ", "), maxKey)
+		}
+		s.row("unseen", f.Code+" characters in "+where)
+	}
 	for _, v := range d.Verdicts {
 		if v.Counts() && v.Outcome == sentinel.Ask {
 			s.row("asks", s.plain(v.Gate+": "+v.Reason))

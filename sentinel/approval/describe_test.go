@@ -40,7 +40,7 @@ func joined(text string) string { return strings.ReplaceAll(text, "\n           
 
 // labels are what lines of a question may begin with.
 func labels() []string {
-	return []string{"  skill    open.do (modify", "  call     sha256:", `  agent    "`, "  request  ", `  mission  "`, `  arg      "`, "  touches  ", "  CUT      ", "           | "}
+	return []string{"  skill    open.do (modify", "  call     sha256:", `  agent    "`, "  request  ", `  mission  "`, `  arg      "`, "  touches  ", "  unseen   ", "  CUT      ", "           | "}
 }
 
 // requireShape holds a question to lines that begin with a label of ours, none

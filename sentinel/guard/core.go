@@ -26,6 +26,11 @@ const (
 	PlaceKey        = "private_key"      // id_rsa and its kin, without .pub
 	PlaceStored     = "stored_password"  // .netrc, .pgpass, .git-credentials, keyrings
 	PlaceConfigured = "configured"       // guard.forbid_paths
+	PlaceBrowser    = "browser_profile"  // cookies and passwords of browsers and mail clients
+	PlaceToken      = "service_token"    // what registries, forges and clouds let in with
+	PlaceWallet     = "wallet"           // keys to money
+	PlaceSecrets    = "machine_secret"   // keys and tokens of this machine's services
+	PlaceStartup    = "startup_file"     // what every shell runs first; writing it
 )
 
 // place is a spot in the file tree: components one after the other. A
@@ -70,18 +75,29 @@ var core = []place{
 	{signal: PlaceStored, at: []string{".pgpass"}}, {signal: PlaceStored, at: []string{".git-credentials"}},
 	{signal: PlaceStored, at: []string{".password-store"}}, {signal: PlaceStored, at: []string{".local", "share", "keyrings"}},
 	{signal: PlaceStored, at: []string{"library", "keychains"}},
-	{signal: PlaceStored, at: []string{"windows", "system32", "config", "sam"}},
+	{signal: PlaceStored, at: []string{"windows", "system32", "config", "sam…"}}, {signal: PlaceStored, at: []string{"windows", "repair", "sam…"}},
+	{signal: PlaceStored, at: []string{"windows", "system32", "config", "security"}}, {signal: PlaceStored, at: []string{"windows", "ntds"}},
 }
 
-// forbidden returns the place of the core that n, a name of p, lies in.
-func forbidden(n string, p touch.Path) string {
+// forbidden returns the place of the core that n, a name of p, lies in. own
+// says that it lies in the home folder of whoever runs the call, and was spelt
+// so: then it is no stranger's for being root's.
+func forbidden(n string, p touch.Path, own bool) string {
 	parts := components(n)
 	for i := range core {
-		if core[i].holds(parts) {
+		if core[i].holds(parts) && !(core[i].signal == PlaceRootHome && own) {
 			return core[i].signal
 		}
 	}
-	if len(parts) > 1 && parts[0] == "proc" && parts[1][0] >= '0' && parts[1][0] <= '9' {
+	for i := range stores {
+		if stores[i].holds(parts) {
+			return stores[i].signal
+		}
+	}
+	if last := len(parts) - 1; last >= 0 && (strings.HasSuffix(parts[last], ".kdbx") || strings.HasSuffix(parts[last], ".kdb")) {
+		return PlaceStored
+	}
+	if len(parts) > 1 && parts[0] == "proc" && (parts[1][0] >= '0' && parts[1][0] <= '9' || len(parts) > 2 && strings.ContainsAny(parts[1], "*?[")) {
 		return PlaceProc
 	}
 	// A command that only names a disk (lsblk, df, mkfs -n) does not touch it.
@@ -91,7 +107,7 @@ func forbidden(n string, p touch.Path) string {
 	return ""
 }
 
-func inCore(clean string) bool { return forbidden(clean, touch.Path{}) != "" }
+func inCore(clean string) bool { return forbidden(clean, touch.Path{}, false) != "" }
 
 // components splits a cleaned path, letter case folded. /private is where
 // macOS keeps /etc and /var.

@@ -175,7 +175,7 @@ func TestCoreShell(t *testing.T) {
 				`bash -lc 'eval "rm -rf /"'`, `X=/; rm -rf $X`, `a=rm b=-rf; a=rm; b=-rf; $a $b /`, `echo / | xargs rm -rf`, `echo cm0gLXJmIC8= | base64 -d | sh`, `rm -rf $(printf /)`, `cd / && rm -rf .`,
 				`find / -delete`, `find / -mindepth 1 -exec rm -rf {} +`, `$TOOL -rf /`, `rm -rf ${HOME:0:1}`, `for d in /tmp /; do rm -rf "$d"; done`, `f(){ rm -rf "$1"; }; f /`, `timeout -s KILL 5 rm -rf /`,
 				`ssh host 'rm -rf /'`, `perl -e 'system("rm -rf /")'`, `python3 -c "import shutil; shutil.rmtree('/')"`, `/???/rm -rf /`, `rm -rf ../../../..`, "cat <<E | sh\nrm -rf /\nE", "rm -rf \\\n/", `if true; then rm -rf /; fi`, `(rm -rf / &)`, `((rm -rf /))`, `f() { bash -c 'f() { rm -rf /; }; f'; }; f`},
-			[]string{`rm -rf /tmp/x`, `rm -rf ./`, `rm /`, `git commit -m "rm -rf /"`, `echo "rm -rf /"`, `grep 'rm -rf /' x.sh`, "cat <<E\nrm -rf /\nE", `find / -name '*.pyc' -delete`, `rm -rf build/*`, `rm --help /`, `cd / && ls`},
+			[]string{`rm -rf /tmp/x`, `rm -rf ./x`, `rm /`, `git commit -m "rm -rf /"`, `echo "rm -rf /"`, `grep 'rm -rf /' x.sh`, "cat <<E\nrm -rf /\nE", `find / -name '*.pyc' -delete`, `rm -rf build/*`, `rm --help /`, `cd / && ls`},
 		},
 		"remove a home": {
 			touch.RmHome,
@@ -185,7 +185,7 @@ func TestCoreShell(t *testing.T) {
 		"remove a system tree": {
 			touch.RmSystem,
 			[]string{`rm -rf /etc`, `rm -rf /usr/`, `rm -rf /var/*`, `rm -r /bin /tmp/x`, `rm -rf /{etc,usr}`, `cd /usr; rm -rf lib`, `rm -rf /us?`, `busybox rm -rf /lib64`, `find /etc -delete`, `rsync -a --delete empty/ /usr/`, `ruby -e 'FileUtils.rm_rf("/usr")'`},
-			[]string{`rm -rf /usr/local/go`, `rm -rf /var/tmp/*`, `rm /etc/motd`, `rm -rf etc`, `rm -rf /workspace/usr`, `ls /etc`},
+			[]string{`rm -rf /usr/local/go`, `rm -rf /var/tmp/*`, `rm motd`, `rm -rf etc`, `rm -rf /workspace/usr`, `ls /etc`},
 		},
 		"make a file system": {
 			touch.MakeFS,
@@ -210,7 +210,7 @@ func TestCoreShell(t *testing.T) {
 		"move a tree away": {
 			touch.MoveTree,
 			[]string{`mv / /tmp/x`, `mv ~ /dev/null`, `mv /home/alice/* /dev/null`, `sudo mv /etc /tmp`, `mv -t /tmp /usr`, `m\v "/etc" /tmp`, `sh -c 'mv /var /tmp'`},
-			[]string{`mv a b`, `mv ~/a ~/b`, `mv ~/Downloads/*.pdf docs/`, `mv /etc/motd /tmp`},
+			[]string{`mv a b`, `mv ~/a ~/b`, `mv ~/Downloads/*.pdf docs/`, `mv /srv/motd /tmp`},
 		},
 		"kill everything": {
 			touch.KillAll,

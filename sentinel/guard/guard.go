@@ -12,10 +12,21 @@
 //	                      read, written or only mentioned
 //	guard.protected       a write to Vedette's own files; for keys a read too
 //	guard.outside_roots   an x-path argument outside the roots
+//	guard.shell_in_argument  a command spliced into an argument that holds none
+//	guard.effect_exceeded a command line that does more than its skill declares
+//	guard.private_host    a metadata service, wherever it stands; an address of
+//	                      this machine or its network in a URL argument
 //	guard.unparsed_shell  a command line that is none, or too large to read
 //
 // and what it holds for a person:
 //
+//	guard.destructive     the loss of what somebody keeps: a database, cloud
+//	                      resources, volumes, backups, the working tree
+//	guard.sensitive_path  histories, mail, account policy; system files that
+//	                      are removed or sent away; what runs by itself later
+//	guard.shell_in_argument  a separator that may be one
+//	guard.private_host    a private address that a command line goes to. The
+//	                      machine's own is free there: developers run servers
 //	guard.dynamic         a command that can't be known before it runs
 //	guard.unparsed_shell  a command line that ends inside a quote or a bracket
 //
@@ -46,6 +57,11 @@ const (
 	CodeOutside       = "guard.outside_roots"
 	CodeUnparsed      = "guard.unparsed_shell"
 	CodeDynamic       = "guard.dynamic"
+	CodeDestructive   = "guard.destructive"
+	CodeSensitive     = "guard.sensitive_path"
+	CodeInjected      = "guard.shell_in_argument"
+	CodeExceeded      = "guard.effect_exceeded"
+	CodePrivateHost   = "guard.private_host"
 )
 
 // Options add to the core. The zero value is the core alone.
@@ -66,6 +82,10 @@ type Options struct {
 	Sources []Source
 	// Keys are absolute paths that no call may write or read.
 	Keys []string
+	// AllowHosts are names or addresses of private hosts that calls may
+	// reach, such as "wiki.internal" or "10.0.0.7". A metadata service can't
+	// be among them.
+	AllowHosts []string
 	// Env is what paths are resolved against, the same as the calls'.
 	Env touch.Env
 }
@@ -77,6 +97,8 @@ type Guard struct {
 	protect []string
 	sources []source
 	keys    []string
+	hosts   []string
+	home    string
 }
 
 var _ sentinel.Gate = (*Guard)(nil)
@@ -86,8 +108,12 @@ var _ sentinel.Gate = (*Guard)(nil)
 // read, a root that is not absolute, lies in the core or holds a protected
 // file.
 func New(o Options) (*Guard, error) {
-	g := &Guard{}
+	g := &Guard{home: homeOf(o.Env)}
 	var errs []error
+	for i, h := range o.AllowHosts {
+		name, err := allowed(h, fmt.Sprintf("guard.allow_hosts[%d]", i))
+		g.hosts, errs = append(g.hosts, name), append(errs, err)
+	}
 	for i, p := range o.Protect {
 		errs = append(errs, addPlace(&g.protect, p, o.Env, fmt.Sprintf("guard.protect[%d]", i)))
 	}
@@ -157,30 +183,60 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 	if c.Skill() == nil {
 		return sentinel.Verdict{State: sentinel.Skipped, Reason: "the skill is unknown"}, nil
 	}
-	t := c.Touch()
-	found := findings{}
-	for _, d := range t.Dangers {
-		found.add(CodeIrrecoverable, d.Code, d.Arg)
-	}
-	for _, p := range t.Paths {
-		g.path(&found, p, c.Effect())
-	}
-	for _, arg := range t.Unparsed {
-		found.add(CodeUnparsed, "unparsed", arg)
-	}
-	if len(found) > 0 {
-		return found.verdict(sentinel.Deny), nil
-	}
-	for _, d := range t.Doubts {
-		found.add(CodeDynamic, d.Code, d.Arg)
-	}
-	for _, arg := range t.Incomplete {
-		found.add(CodeUnparsed, "incomplete", arg)
-	}
-	if len(found) > 0 {
-		return found.verdict(sentinel.Ask), nil
+	denies, asks := g.look(c.Touch(), c.Effect())
+	switch {
+	case len(denies) > 0:
+		return denies.verdict(sentinel.Deny), nil
+	case len(asks) > 0:
+		return asks.verdict(sentinel.Ask), nil
 	}
 	return sentinel.Pass(), nil
+}
+
+// look returns what is against a call and what a person should see first.
+func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings) {
+	for _, d := range t.Dangers {
+		denies.add(CodeIrrecoverable, d.Code, d.Arg)
+	}
+	for _, p := range t.Paths {
+		g.path(&denies, &asks, p, effect)
+		exceeds(&denies, p, effect)
+	}
+	for _, d := range t.Injected {
+		if d.Code == touch.ShellCommand {
+			denies.add(CodeInjected, d.Code, d.Arg)
+		} else {
+			asks.add(CodeInjected, d.Code, d.Arg)
+		}
+	}
+	for _, h := range t.Hosts {
+		g.host(&denies, &asks, h)
+	}
+	for _, arg := range t.Unparsed {
+		denies.add(CodeUnparsed, "unparsed", arg)
+	}
+	for _, d := range t.Doubts {
+		if code := doubtCode(d.Code); code == CodeDestructive && limited(effect) {
+			denies.add(CodeExceeded, d.Code, d.Arg)
+		} else {
+			asks.add(code, d.Code, d.Arg)
+		}
+	}
+	for _, arg := range t.Incomplete {
+		asks.add(CodeUnparsed, "incomplete", arg)
+	}
+	return denies, asks
+}
+
+// doubtCode is the guard's code for one of touch's doubts.
+func doubtCode(doubt string) string {
+	switch doubt {
+	case touch.OpaqueCommand, touch.UnsetTree, touch.VolumeRemoval:
+		return CodeDynamic
+	case touch.Persistence:
+		return CodeSensitive
+	}
+	return CodeDestructive
 }
 
 type findings []finding
@@ -192,7 +248,10 @@ func (f *findings) add(code, signal, arg string) {
 }
 
 // order ranks the codes: the worst one names the verdict.
-var order = []string{CodeIrrecoverable, CodeForbidden, CodeProtected, CodeOutside, CodeUnparsed, CodeDynamic}
+var order = []string{
+	CodeIrrecoverable, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
+	CodeDestructive, CodeSensitive, CodeDynamic,
+}
 
 // explain says for people what each code means.
 func explain(code string) string {
@@ -207,6 +266,16 @@ func explain(code string) string {
 		return "a path outside the configured roots"
 	case CodeUnparsed:
 		return "a command line that can't be read"
+	case CodeInjected:
+		return "a command in an argument that holds none"
+	case CodeExceeded:
+		return "the command does more than the skill declares"
+	case CodePrivateHost:
+		return "an address that is not on the Internet"
+	case CodeDestructive:
+		return "what is lost can't be brought back"
+	case CodeSensitive:
+		return "a place that calls for a person"
 	}
 	return "what would run can't be known beforehand"
 }
@@ -217,6 +286,14 @@ func advise(code string) string {
 		return "Use a path inside the workspace."
 	case CodeUnparsed, CodeDynamic:
 		return "Write the command out in full: plain words, closed quotes, nothing piped into a shell."
+	case CodeInjected:
+		return "Give the plain name, address or path alone."
+	case CodeExceeded:
+		return "Use a skill whose declared effect covers this."
+	case CodePrivateHost:
+		return "Use a public address, or tell the user which host is needed: an operator can allow it by name."
+	case CodeDestructive, CodeSensitive:
+		return "Say why it is needed and wait for the approval, or do it without this step."
 	}
 	return "Do without it, or tell the user that it is needed. No wording of this call will be allowed."
 }

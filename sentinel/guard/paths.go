@@ -14,13 +14,17 @@ import (
 const maxMatch = 4096
 
 // path looks at one path under both of its names.
-func (g *Guard) path(found *findings, p touch.Path, effect skills.Effect) {
+func (g *Guard) path(found, asks *findings, p touch.Path, effect skills.Effect) {
 	names := []string{p.Clean}
 	if p.Real != p.Clean {
 		names = append(names, p.Real)
 	}
 	for _, n := range names {
-		if place := forbidden(n, p); place != "" {
+		if place := forbidden(n, p, p.Home && within(n, g.home)); place != "" {
+			found.add(CodeForbidden, place, p.Arg)
+		} else if place, ask := g.guarded(n, p, effect); place != "" && ask {
+			asks.add(CodeSensitive, place, p.Arg)
+		} else if place != "" {
 			found.add(CodeForbidden, place, p.Arg)
 		} else if g.underRootIs(n) {
 			found.add(CodeForbidden, PlaceAccounts, p.Arg)

@@ -1,20 +1,3 @@
-// Package judge is the graded gate: it scores a call from a closed list of
-// named signals and compares the score with two thresholds. It is
-// deterministic, asks no model and takes microseconds.
-//
-//	gate, err := judge.New(judge.Options{}) // deny below 0.30, ask below 0.50
-//
-// Scores are integers in hundredths, 0 to 100: sums of decimal fractions would
-// depend on the order in which they are added. A call starts at Base; each
-// signal adds its amount; the sum is clamped. Every verdict carries its score,
-// the thresholds it was held to and every signal with its amount, so that a
-// person can check the sum by hand.
-//
-// The judge is lenient by design: what must never happen is the guard's, which
-// knows no score. A signal sees the Call and nothing else, and adding an
-// argument to a call must never raise its score, or a model could buy leniency
-// with padding: a signal that raises may look at the skill, the grant and the
-// trace, never at the arguments.
 package judge
 
 import (
@@ -60,13 +43,22 @@ type Options struct {
 	// AskBelow in hundredths: a lower score that is not denied asks. Zero
 	// means DefaultAskBelow, Off none.
 	AskBelow int
+	// SeedOnly keeps to the first four signals, which know nothing of
+	// requests beyond a skill's name, and nothing of history.
+	SeedOnly bool
 }
 
-// Gate scores calls. It is immutable and safe for concurrent use. Its zero
-// value is not ready: New makes one.
+// Gate scores calls and is safe for concurrent use. What it remembers (what
+// skills are about, the words of recent texts) is bounded and changes no score.
+// Its zero value is not ready: New makes one.
 type Gate struct {
 	threshold, askBelow int
-	signals             []signal
+	seed                []signal
+	more                []deepSignal
+
+	profiles cache[*skills.Skill, *profile]
+	texts    cache[string, *text]
+	folds    cache[string, string]
 }
 
 // New returns a gate, or *skills.PathError for each threshold that is no
@@ -78,7 +70,11 @@ func New(o Options) (*Gate, error) {
 	if o.AskBelow < Off || o.AskBelow > maxScore {
 		return nil, &skills.PathError{Path: "judge.ask_below", Msg: "must be from 0.00 to 1.00"}
 	}
-	return &Gate{orDefault(o.Threshold, DefaultThreshold), orDefault(o.AskBelow, DefaultAskBelow), table()}, nil
+	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow), seed: table()}
+	if !o.SeedOnly {
+		g.more = deepTable()
+	}
+	return g, nil
 }
 
 func orDefault(v, def int) int {
@@ -108,22 +104,27 @@ func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, erro
 }
 
 func (g *Gate) score(c sentinel.Call) (int, []sentinel.Evidence) {
-	score := Base
 	var evidence []sentinel.Evidence
-	for _, s := range g.signals {
+	for _, s := range g.seed {
 		f := s.look(c)
 		if !f.found {
 			continue
 		}
-		score += s.amount
 		evidence = append(evidence, sentinel.Evidence{Signal: s.name, Amount: s.amount, Args: f.args})
+	}
+	if g.more != nil && c.Skill() != nil {
+		evidence = append(evidence, g.deep(g.look(c))...)
+	}
+	score := Base
+	for _, e := range evidence {
+		score += e.Amount
 	}
 	return max(0, min(score, maxScore)), evidence
 }
 
 func (g *Gate) weigh(score int, sum string) sentinel.Verdict {
 	switch {
-	case g.signals == nil:
+	case g.seed == nil:
 		return sentinel.Refuse(CodeBelowThreshold, "the judge was not set up")
 	case score < g.threshold:
 		v := sentinel.Refuse(CodeBelowThreshold, fmt.Sprintf("score %s < threshold %s %s", fraction(score), fraction(g.threshold), sum))

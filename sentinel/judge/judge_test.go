@@ -47,7 +47,14 @@ func call(t testing.TB, skill, args, request string) sentinel.Call {
 	return c
 }
 
+// check uses the first four signals alone; decide uses all of them.
 func check(t testing.TB, o judge.Options, c sentinel.Call) sentinel.Verdict {
+	t.Helper()
+	o.SeedOnly = true
+	return decide(t, o, c)
+}
+
+func decide(t testing.TB, o judge.Options, c sentinel.Call) sentinel.Verdict {
 	t.Helper()
 	g, err := judge.New(o)
 	require.NoError(t, err)
@@ -290,7 +297,7 @@ func TestNoValuesAreRecorded(t *testing.T) {
 		call(t, canary+".x", `{"`+canary+`-z":"../`+canary+`"}`, canary),
 	} {
 		for _, o := range []judge.Options{{}, {Threshold: 99}, {AskBelow: 99}} {
-			v := check(t, o, c)
+			v := decide(t, o, c)
 			require.NotEmpty(t, v.Evidence)
 			b, err := json.Marshal(v)
 			require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 // argsExist refuses a condition that reads an argument which none of the
 // rule's skills can be sent: it would deny every call, or be true of none.
 func (c *compiler) argsExist(at string, r *rule) error {
-	if c.reg == nil {
+	if c.reg == nil || c.elsewhere(r) {
 		return nil
 	}
 	var about []*skills.Skill

@@ -23,14 +23,23 @@ const MaxWhen = 8 << 10
 const interruptEvery = 100
 
 type compiler struct {
-	env  *cel.Env
-	reg  *skills.Registry
-	cost uint64
+	env   *cel.Env
+	reg   *skills.Registry
+	known []string // skills that are not in reg
+	cost  uint64
 }
+
+// elsewhere reports whether the rule is about a skill that isn't in the
+// registry, of whose arguments nothing is known here.
+func (c *compiler) elsewhere(r *rule) bool { return slices.ContainsFunc(c.known, r.covers) }
+
+// names are all skills that there are.
+func (c *compiler) names() []string { return append(c.reg.Names(), c.known...) }
 
 func newCompiler(o Options) (*compiler, error) {
 	opts := []cel.EnvOption{
 		ext.Strings(),
+		cel.EnableMacroCallTracking(), // so that exists and its like can be shown as they were written
 		cel.ParserExpressionSizeLimit(MaxWhen),
 		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
 	}
@@ -42,6 +51,11 @@ func newCompiler(o Options) (*compiler, error) {
 		return nil, fmt.Errorf("the language of conditions could not be set up: %w", err)
 	}
 	c := &compiler{env: env, reg: o.Registry, cost: o.CostLimit}
+	for _, name := range o.Known {
+		if _, there := o.Registry.Get(name); !there {
+			c.known = append(c.known, name)
+		}
+	}
 	if c.cost == 0 {
 		c.cost = DefaultCostLimit
 	}
@@ -55,7 +69,10 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 	if id == "" {
 		id = at
 	}
-	r := &rule{signal: "rule " + id, reason: strings.Join(strings.Fields(in.Reason), " ")}
+	r := &rule{
+		id: id, index: i, signal: "rule " + id, reason: strings.Join(strings.Fields(in.Reason), " "),
+		word: in.Then, skill: in.Skill, when: in.When,
+	}
 	if r.reason == "" {
 		r.reason = r.signal + " says " + in.Then
 	}
@@ -68,7 +85,7 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 		if mistake != "" {
 			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.users[%d]", at, j), Msg: mistake})
 		}
-		r.users = append(r.users, g)
+		r.users, r.globs = append(r.users, g), append(r.globs, u)
 	}
 	switch in.Then {
 	case Allow:
@@ -77,21 +94,23 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 		r.then = sentinel.Ask
 	case Deny:
 		r.then = sentinel.Deny
+	case Modify:
 	default:
 		errs = append(errs, &skills.PathError{Path: at + ".then", Msg: thenMistake(in.Then)})
 	}
 	if in.When != "" {
 		errs = append(errs, c.when(at+".when", in.When, r))
 	}
+	errs = append(errs, c.ops(at, in, r))
 	return r, errors.Join(errs...)
 }
 
 func thenMistake(got string) string {
 	if got == "" {
-		return "is missing; say allow, ask or deny"
+		return "is missing; say allow, ask, deny or modify"
 	}
-	msg := fmt.Sprintf("%q is not one of allow, ask, deny", got)
-	if near := skills.Nearest(got, []string{Allow, Ask, Deny}); near != "" {
+	msg := fmt.Sprintf("%q is not one of allow, ask, deny, modify", got)
+	if near := skills.Nearest(got, []string{Allow, Ask, Deny, Modify}); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return msg
@@ -112,9 +131,9 @@ func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
 		return none, &skills.PathError{
 			Path: at, Msg: fmt.Sprintf("%q is no skill name such as email.read, no domain such as email.* and not *", pattern)}
 	}
-	if c.reg != nil && len(c.reg.InScope(scope)) == 0 {
+	if c.reg != nil && !slices.ContainsFunc(c.names(), scope.Allows) {
 		msg := fmt.Sprintf("no skill is called %q, so the rule can't match", pattern)
-		if near := skills.Nearest(pattern, c.reg.Names()); near != "" {
+		if near := skills.Nearest(pattern, c.names()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		}
 		return none, &skills.PathError{Path: at, Msg: msg}
@@ -143,7 +162,7 @@ func (c *compiler) when(at, text string, r *rule) error {
 	if err != nil {
 		return &skills.PathError{Path: at, Msg: "can't be compiled: " + err.Error()}
 	}
-	r.program = program
+	r.tree, r.program = tree, program
 	return nil
 }
 

@@ -31,6 +31,7 @@ func variables() []variable {
 		{"call.conversation", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Conversation()) }},
 		{"call.digest", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Digest()) }},
 		{"call.effect", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Effect()) }},
+		{"call.flags", list, func(f *facts) ref.Val { return strs(f.call.FlagCodes()) }},
 		{"call.hosts", list, func(f *facts) ref.Val { return strs(f.hosts()) }},
 		{"call.outward", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Outward()) }},
 		{"call.paths", list, func(f *facts) ref.Val { return strs(f.paths()) }},

@@ -90,3 +90,5 @@ func check(t testing.TB, g sentinel.Gate, c sentinel.Call) sentinel.Verdict {
 	require.Equal(t, g.Name(), v.Gate)
 	return v
 }
+
+func noonClock() time.Time { return noon }

@@ -1,41 +1,3 @@
-// Package permission is the gate of the operator's rules: which skill, which
-// users, and under which condition is allowed, asked about or denied.
-//
-//	gate, err := permission.New(permission.Options{
-//		Default:  permission.DefaultAllow,
-//		Registry: reg,
-//		Rules: []permission.Rule{
-//			{Skill: "email.send", When: "!args.to.endsWith('@example.com')", Then: permission.Ask},
-//			{Skill: "tasks.*", Users: []string{"guest-*"}, Then: permission.Deny},
-//		},
-//	})
-//
-// Every rule that fits is evaluated and listed; the most restrictive one
-// decides, so a further rule never raises an outcome while the default is
-// allow. An allow rule matters only where the default is deny. A rule whose
-// condition can't be evaluated (an absent argument, a wrong type, too costly)
-// denies, whatever it would have said and whatever the others say.
-//
-// A condition is CEL and sees
-//
-//	args                                  the arguments; integers are int, other numbers double
-//	call.skill, .effect, .reaches, .agent, .conversation, .digest    string
-//	call.tainted, .outward                bool
-//	call.paths, .hosts, .commands, .recipients    list(string): what the call would touch
-//	grant.agent, .mission_by              string
-//	grant.tainted                         bool
-//	grant.scope                           list(string)
-//	user                                  string
-//	time                                  timestamp, UTC
-//
-// with CEL's standard functions and its strings extension. call.paths holds
-// the cleaned path and, where symbolic links lead elsewhere, the real one.
-// call.commands holds program names; one that can't be known, or a command
-// line that can't be parsed, stands as ”. Test an optional argument with
-// has(args.cc) first. Mixed arithmetic needs double(args.amount).
-//
-// What not to do: don't write a rule to grant something, a scope does that;
-// don't count on a skill's `approval: never` to lift an ask, nothing does.
 package permission
 
 import (
@@ -62,9 +24,10 @@ const (
 
 // What a rule says, and what Options.Default may be.
 const (
-	Allow = "allow"
-	Ask   = "ask"
-	Deny  = "deny"
+	Allow  = "allow"
+	Ask    = "ask"
+	Deny   = "deny"
+	Modify = "modify"
 
 	DefaultAllow = Allow
 	DefaultDeny  = Deny
@@ -88,8 +51,10 @@ type Rule struct {
 	Users []string
 	// When is a CEL condition. Empty is always true.
 	When string
-	// Then is Allow, Ask or Deny.
+	// Then is Allow, Ask, Deny or Modify.
 	Then string
+	// Modify are the rewrites of a rule that says Modify, in order.
+	Modify []Op
 	// Reason is the operator's own words, shown and recorded.
 	Reason string
 }
@@ -105,6 +70,10 @@ type Options struct {
 	// Registry holds rules to skills and arguments that exist. Without one
 	// these are not checked.
 	Registry *skills.Registry
+	// Known are skills that exist and are not in the Registry, such as those
+	// that a program adds itself: rules may name them, and what they say of
+	// their arguments is not checked.
+	Known []string
 	// Now is the clock behind the variable time. If nil, time.Now.
 	Now func() time.Time
 	// CostLimit bounds one condition. If zero, DefaultCostLimit.
@@ -116,7 +85,11 @@ type Options struct {
 type Gate struct {
 	loaded bool
 	allow  bool
-	rules  []*rule
+	rules  []*rule // that judge
+	// rewrites are the rules that say modify: Check doesn't look at them.
+	rewrites []*rule
+	all      []*rule // in the order written
+	compiler *compiler
 	// byName holds the rules of each registered skill in their order, so
 	// that a call pays only for the rules that are about it.
 	byName map[string][]*rule
@@ -146,8 +119,14 @@ func New(o Options) (*Gate, error) {
 	for i, r := range o.Rules {
 		compiled, err := c.rule(i, r)
 		errs = append(errs, err)
-		g.rules = append(g.rules, compiled)
+		g.all = append(g.all, compiled)
+		if r.Then == Modify {
+			g.rewrites = append(g.rewrites, compiled)
+		} else {
+			g.rules = append(g.rules, compiled)
+		}
 	}
+	g.compiler = c
 	errs = append(errs, duplicateIDs(o.Rules))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -245,7 +224,7 @@ func (g *Gate) apply(ctx context.Context, t *tally, c sentinel.Call) {
 		if f == nil {
 			f = &facts{call: c, now: g.now}
 		}
-		switch fits, err := r.eval(ctx, f); {
+		switch fits, err := r.fits(ctx, f); {
 		case err != nil:
 			t.fail(r, c.Skill(), err)
 		case fits:

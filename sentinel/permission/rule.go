@@ -14,13 +14,21 @@ import (
 
 // rule is a Rule that was checked and compiled.
 type rule struct {
+	id      string
+	index   int    // its place in the list
 	signal  string // "rule permissions[1]": how records name it
 	covers  func(skill string) bool
 	users   []glob
+	globs   []string
+	tree    *cel.Ast    // nil where there is no condition
 	program cel.Program // nil where there is no condition
 	args    []string    // arguments that the condition reads
 	then    sentinel.Outcome
+	word    string // what the rule says: allow, ask, deny or modify
 	reason  string
+	skill   string
+	when    string
+	ops     []op
 }
 
 // forUser reports whether the rule is about the user.
@@ -41,7 +49,12 @@ func (r *rule) argsOf(s *skills.Skill) []string {
 
 var errNotBool = errors.New("the condition is neither true nor false")
 
-func (r *rule) eval(ctx context.Context, f *facts) (bool, error) {
+// fits reports whether the condition is true of the call; a rule without one
+// always fits.
+func (r *rule) fits(ctx context.Context, f *facts) (bool, error) {
+	if r.program == nil {
+		return true, nil
+	}
 	out, _, err := r.program.ContextEval(ctx, f)
 	if err != nil {
 		return false, err

@@ -49,10 +49,12 @@ func (t *tally) fail(r *rule, s *skills.Skill, err error) {
 	t.lower(sentinel.Deny, CodeRuleError, r.signal+" could not be evaluated")
 	text := err.Error()
 	if len(text) > maxDetail {
-		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
+		text = clip(text)
 	}
 	t.detail = append(t.detail, r.signal+": "+text)
 }
+
+func clip(text string) string { return strings.ToValidUTF8(text[:maxDetail], "") + "…" }
 
 func (t *tally) verdict() sentinel.Verdict {
 	v := sentinel.Verdict{

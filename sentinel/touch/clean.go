@@ -43,12 +43,26 @@ func readings(raw string, env Env) []string {
 			add(lexical(strings.ReplaceAll(raw, `\`, ""), env, true))
 		}
 	}
+	if s, ok := cutStream(raw); ok {
+		add(lexical(s, env, true))
+	}
 	for _, p := range out {
 		if r := throughProc(p); r != p {
 			add(lexical(r, env, false))
 		}
 	}
 	return out
+}
+
+// cutStream cuts an alternate data stream, "name:stream", from a path: to
+// Windows it is part of the same file.
+func cutStream(p string) (string, bool) {
+	i := strings.LastIndexAny(p, `/\`) + 1
+	j := strings.IndexByte(p[i:], ':')
+	if j <= 1 || strings.Contains(p, "://") { // "C:" is a drive
+		return p, false
+	}
+	return p[:i+j], true
 }
 
 // lexical makes p absolute and resolves its dots. With lax it does so as
@@ -202,7 +216,7 @@ func throughProc(p string) string {
 			return p
 		}
 		pid, rest, _ := strings.Cut(rest, "/")
-		if pid != "self" && pid != "thread-self" && !digits(pid) {
+		if pid != "self" && pid != "thread-self" && strings.Trim(pid, "0123456789*?[]-") != "" {
 			return p
 		}
 		if strings.HasPrefix(rest, "task/") {

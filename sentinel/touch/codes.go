@@ -20,9 +20,23 @@ const (
 	OpaqueCommand = "opaque_command" // what runs can't be known
 	UnsetTree     = "unset_tree"     // a removal that is of root if a variable is empty
 	VolumeRemoval = "volume_removal" // a volume is removed, the tool will ask
+
+	ProjectWipe  = "project_wipe"     // the working tree, or its history, is removed as a whole
+	CloudDestroy = "cloud_destroy"    // resources or data in a cloud or a service are deleted
+	DatabaseLoss = "database_destroy" // a database, a table or a queue is dropped or emptied
+	VolumeLoss   = "volume_destroy"   // a container's volumes or a virtual machine are deleted
+	BackupLoss   = "backup_destroy"   // backups are deleted
+	KeyLoss      = "key_destroy"      // a secret key is deleted
+	SystemDelete = "system_delete"    // a file of the system is removed
+	Persistence  = "persistence"      // something is made to run later, or at every start
 )
 
 // DangerCodes returns the codes that Touch.Dangers may hold.
 func DangerCodes() []string {
 	return []string{RmRoot, RmHome, RmSystem, MakeFS, DeviceWrite, ForkBomb, ChmodTree, ChownTree, MoveTree, KillAll, VolumeDestroy}
+}
+
+// DoubtCodes returns the codes that Touch.Doubts may hold.
+func DoubtCodes() []string {
+	return []string{OpaqueCommand, UnsetTree, VolumeRemoval, ProjectWipe, CloudDestroy, DatabaseLoss, VolumeLoss, BackupLoss, KeyLoss, SystemDelete, Persistence}
 }

@@ -68,12 +68,19 @@ func (s *shell) remove(args []field, always bool) {
 	all := always || recursive(args)
 	for _, f := range operands(args, "") {
 		s.removeOne(f, all)
+		// Without -f it stops to ask, or at the first folder.
+		if all && (always || flag(args, "f", "force")) && s.wipes(f) {
+			s.doubt(ProjectWipe)
+		}
 	}
 }
 
 // removeOne looks at one thing that is removed, with all below it or not.
 func (s *shell) removeOne(f field, all bool) {
 	k, entries := s.tree(f.text)
+	if all && len(f.text) > 1 && f.text[1] == ':' && wholeDrive.MatchString(f.text) {
+		k = rootTree
+	}
 	if k != noTree && (all || f.tree || entries && k != rootTree) {
 		s.danger(k.rm())
 		return

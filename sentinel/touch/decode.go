@@ -77,7 +77,7 @@ func unpercent(s string) string {
 
 // unplaced reports whether no two receivers need agree on what raw names.
 func unplaced(raw string) bool {
-	if _, url := afterScheme(raw); url {
+	if _, url := afterScheme(raw); url || reserved(raw) {
 		return true
 	}
 	for range maxDecodes {
@@ -92,6 +92,26 @@ func unplaced(raw string) bool {
 		raw = unpercent(raw)
 	}
 	return false
+}
+
+// reserved reports whether raw names one of Windows' devices in the way of
+// Windows, or a file's stream by its type: elsewhere they are plain names.
+func reserved(raw string) bool {
+	if strings.HasSuffix(strings.ToLower(raw), "$data") && strings.Contains(raw, ":") {
+		return true
+	}
+	windows := strings.ContainsAny(raw, `\:`)
+	last := raw[strings.LastIndexAny(raw, `/\`)+1:]
+	stem, _, _ := strings.Cut(strings.TrimRight(last, ": ."), ".")
+	if !windows && (stem != strings.ToUpper(stem) || stem != last) {
+		return false
+	}
+	stem = strings.ToLower(strings.TrimSpace(stem))
+	switch stem {
+	case "con", "prn", "aux", "nul", "conin$", "conout$", "clock$":
+		return true
+	}
+	return len(stem) == 4 && (stem[:3] == "com" || stem[:3] == "lpt") && digit(stem[3]) && stem[3] != '0'
 }
 
 // oddEscape looks at what follows a "%": a rune, an escaped escape, or the

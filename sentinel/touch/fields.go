@@ -10,6 +10,8 @@ type field struct {
 	blank   bool    // all of it is unknown
 	glob    bool    // has a pattern that the shell expands
 	tree    bool    // stands for everything below text
+	sent    bool    // goes to another machine
+	home    bool    // starts with the home folder, by its variable
 	proc    *stream // of <( … )
 }
 
@@ -28,7 +30,7 @@ func (f field) frags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, kind: kind, proc: f.proc}}
+	return frags{{s: f.text, kind: kind, proc: f.proc, home: f.home}}
 }
 
 func flatten(alts [][]field) []field {
@@ -59,7 +61,7 @@ func split(list frags) []field {
 			if i > 0 || blank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag})
+			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0})
 		}
 		if p.s != "" && blank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)
@@ -77,6 +79,7 @@ type builder struct {
 }
 
 func (b *builder) add(p frag) {
+	b.f.home = b.f.home || p.home && !b.any
 	b.any = true
 	b.text.WriteString(p.s)
 	if p.proc != nil {

@@ -38,6 +38,9 @@ func (s *shell) find(name string, args []field) stream {
 		if deletes && !narrow {
 			r.tree = true
 			s.removeOne(r, true)
+			if s.wipes(r) {
+				s.doubt(ProjectWipe)
+			}
 		}
 	}
 	return out

@@ -9,14 +9,15 @@ import (
 // language says how an interpreter takes its program.
 type language struct {
 	code  string // short options whose value is the program
+	stops string // short options that take the rest of their word
 	long  []string
 	first bool // the first operand is the program: awk
 }
 
 var languages = map[string]language{
-	"python": {code: "c"}, "pypy": {code: "c"}, "perl": {code: "eE"}, "ruby": {code: "e"}, "node": {code: "ep", long: []string{"--eval", "--print"}},
+	"python": {code: "c", stops: "mWX"}, "pypy": {code: "c", stops: "mWX"}, "perl": {code: "eE", stops: "MmIDV"}, "ruby": {code: "e", stops: "rIECKWT"}, "node": {code: "ep", stops: "rC", long: []string{"--eval", "--print"}},
 	"nodejs": {code: "ep", long: []string{"--eval", "--print"}}, "bun": {code: "e", long: []string{"--eval"}}, "deno": {code: ""},
-	"php": {code: "rBRE"}, "lua": {code: "e"}, "tclsh": {}, "osascript": {code: "e"}, "pwsh": {code: "c", long: []string{"-Command", "-command"}},
+	"php": {code: "rBRE"}, "lua": {code: "e", stops: "l"}, "tclsh": {}, "osascript": {code: "e"}, "pwsh": {code: "c", long: []string{"-Command", "-command"}},
 	"powershell": {code: "c", long: []string{"-Command", "-command"}}, "awk": {first: true}, "gawk": {first: true}, "mawk": {first: true}, "nawk": {first: true},
 	"rscript": {code: "e"}, "julia": {code: "eE"}, "groovy": {code: "e"},
 }
@@ -38,7 +39,7 @@ func (s *shell) interpret(name string, l language, args []field, in stream) {
 			s.code(args[i+1])
 			return
 		case len(a) > 1 && a[0] == '-' && a[1] != '-':
-			if l.code != "" && strings.ContainsAny(a[1:], l.code) {
+			if l.code != "" && l.inline(a[1:]) {
 				s.inlineCode(l, args[i:])
 				script = true
 				i++
@@ -65,6 +66,19 @@ func (s *shell) interpret(name string, l language, args []field, in stream) {
 	case in.open:
 		s.opaque(name)
 	}
+}
+
+// inline reports whether a cluster of short options holds the one for code.
+func (l language) inline(cluster string) bool {
+	for i := range len(cluster) {
+		if strings.IndexByte(l.code, cluster[i]) >= 0 {
+			return true
+		}
+		if strings.IndexByte(l.stops, cluster[i]) >= 0 {
+			return false
+		}
+	}
+	return false
 }
 
 // inlineCode reads what follows -e: the rest of the word, or the next one.
@@ -101,17 +115,17 @@ func (s *shell) code(f field) {
 		return
 	}
 	s.guesswork(text)
+	s.c.urls(text, Host{Arg: s.arg, Shell: true})
 	if breedsText.MatchString(text) {
 		s.danger(ForkBomb)
 	}
 	runs, removes := runsText.MatchString(text), removesTrees.MatchString(text)
 	var all []string
-	for _, q := range stringText.FindAllString(text, 256) {
-		q = unquote(q)
+	loose := looseAccess(text)
+	for _, at := range stringText.FindAllStringIndex(text, 256) {
+		q := unquote(text[at[0]:at[1]])
 		all = append(all, q)
-		if strings.HasPrefix(q, "/") || strings.HasPrefix(q, "~") {
-			s.path(field{text: q, bare: q}, Read)
-		}
+		s.codePath(text, q, at, loose)
 		if runs {
 			s.guesswork(q)
 		}
@@ -121,6 +135,31 @@ func (s *shell) code(f field) {
 	}
 	if runs && len(all) > 1 {
 		s.guesswork(strings.Join(all, " "))
+	}
+}
+
+// codePath records the file that a string of a program names.
+func (s *shell) codePath(text, q string, at []int, loose Access) {
+	file, a := fileOf(text, q, at[0])
+	if a == 0 {
+		a = codeAccess(text, at[0], at[1], loose)
+	}
+	rooted := strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~")
+	switch {
+	case strings.ContainsAny(file, "\n\x00") || file == "" || len(file) > maxPath:
+		return
+	case a == 0 && rooted:
+		a = Read
+	case a == 0 || !rooted && strings.ContainsAny(file, "*(){};$<>|"):
+		return
+	}
+	f := field{text: file, bare: file}
+	if a.Has(Write) {
+		s.writes(f)
+		a &^= Write
+	}
+	if a != 0 {
+		s.path(f, a)
 	}
 }
 

@@ -105,14 +105,14 @@ func (c *collector) text(a skills.Arg, text string) {
 		readLine(c, a.Name, text)
 		return
 	case a.Marks.Has(skills.Path):
+		c.inject(text, a)
 		c.paths(text, Path{Access: c.effect, Arg: a.Name, Declared: true})
 		return
 	case a.Marks&(skills.Content|skills.Secret) != 0:
 		return
 	}
-	if h := hostOf(text, a.Marks.Has(skills.URL)); h != "" {
-		c.host(h, a.Name)
-	}
+	c.reached(text, a)
+	c.inject(text, a)
 	if a.Marks.Has(skills.Target) {
 		c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: text, Arg: a.Name})
 	}
@@ -124,11 +124,25 @@ func (c *collector) text(a skills.Arg, text string) {
 	c.mention(text, a.Name)
 }
 
-func (c *collector) host(name, arg string) {
-	h := Host{Name: name, Arg: arg}
-	if !c.hosts[h] {
+func (c *collector) host(h Host) {
+	whole := h
+	whole.Inside = false
+	if !c.hosts[h] && !c.hosts[whole] {
 		c.hosts[h] = true
 		c.touch.Hosts = append(c.touch.Hosts, h)
+	}
+}
+
+// reached records the hosts in an argument: of a URL, of what an x-url argument
+// holds, and of a value that is nothing but a metadata service's address.
+func (c *collector) reached(text string, a skills.Arg) {
+	h := Host{Arg: a.Name}
+	whole := c.url(text, a.Marks.Has(skills.URL), h)
+	c.urls(text, h)
+	if !whole && len(text) <= 64 {
+		if h.Name, h.Zone = hostName(strings.TrimSpace(text)); h.Zone == Metadata && strings.Contains(h.Name, ".") {
+			c.host(h)
+		}
 	}
 }
 
@@ -169,7 +183,7 @@ func prose(text string) bool {
 
 // paths adds one Path for every way in which raw may be read.
 func (c *collector) paths(raw string, p Path) {
-	p.Unplaced = unplaced(raw)
+	p.Unplaced, p.Home = unplaced(raw), ownHome(raw)
 	for _, clean := range readings(raw, c.env) {
 		p.Raw, p.Clean, p.Real = raw, clean, c.links.follow(clean)
 		c.touch.Paths = append(c.touch.Paths, p)

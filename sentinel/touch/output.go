@@ -2,6 +2,7 @@ package touch
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -97,6 +98,12 @@ func filtered(name string, args []string, in stream) stream {
 	case "rev":
 		if len(args) == 0 {
 			return known(reversed(in.text))
+		}
+	case "xxd":
+		if strings.Contains(flags, "-r") && strings.Contains(flags, "p") {
+			if b, err := hex.DecodeString(strings.Join(strings.Fields(in.text), "")); err == nil {
+				return known(string(b))
+			}
 		}
 	case "base64":
 		if strings.Contains(flags, "-d") || strings.Contains(flags, "-D") {

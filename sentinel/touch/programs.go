@@ -65,8 +65,9 @@ func (s *shell) effects(name string, args []field) {
 		s.ddPaths(args)
 	case u.copies:
 		from, to := sources(args, u.values)
+		away := (name == "scp" || name == "rsync") && remote(to.text)
 		for _, f := range from {
-			s.pathAs(f, Path{Access: u.access, Recursive: deep})
+			s.pathAs(f, Path{Access: u.access, Recursive: deep, Sent: away})
 		}
 		if to.text != "" {
 			s.path(to, Write)
@@ -166,7 +167,8 @@ func (s *shell) pathAs(f field, p Path) {
 	if i := strings.Index(f.text, ":"); i > 1 && !strings.Contains(f.text[:i], "/") && p.Access != Mention {
 		s.path(field{text: f.text[i+1:], bare: f.text[i+1:]}, Mention) // host:path is elsewhere
 	}
-	p.Raw, p.Arg, p.Shell, p.Glob = f.text, s.arg, true, f.glob
+	p.Raw, p.Arg, p.Shell, p.Glob, p.Home = f.text, s.arg, true, f.glob, f.home || ownHome(f.text) || !strings.HasPrefix(f.text, "/") && s.inHome()
+	p.Sent = p.Sent || f.sent
 	clean := s.resolve(f.text)
 	if f.unknown && f.bare != "" {
 		for _, b := range s.resolve(f.bare) {
@@ -182,19 +184,34 @@ func (s *shell) pathAs(f field, p Path) {
 	}
 }
 
+// ownHome reports whether a path is spelt from the home folder of whoever runs
+// it: "~" or "~/x", not "~bob".
+func ownHome(text string) bool { return text == "~" || strings.HasPrefix(text, "~/") }
+
+// inHome reports whether the folder was changed to the home folder by "cd".
+func (s *shell) inHome() bool {
+	v := s.vars["PWD"]
+	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
+}
+
 // reach records the host in a URL or, with bare, in user@host:path.
 func (s *shell) reach(text string, bare bool) {
-	h := hostOf(text, false)
-	if h == "" && bare {
-		if i := strings.LastIndexByte(text, '@'); i >= 0 {
-			text = text[i+1:]
-		}
+	if s.quiet {
+		return
+	}
+	h := Host{Arg: s.arg, Shell: true}
+	found := s.c.url(text, false, h)
+	s.c.urls(text, h)
+	if found || !bare || digits(text) && len(text) < 8 { // a port, a number of seconds
+		return
+	}
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		text = text[i+1:]
+	}
+	if !strings.HasPrefix(text, "[") && strings.Count(text, ":") < 2 {
 		text, _, _ = strings.Cut(text, ":")
-		h = hostOf(text, true)
 	}
-	if h != "" && !s.quiet {
-		s.c.host(h, s.arg)
-	}
+	s.c.url(text, true, h)
 }
 
 // network records the hosts that the usual clients go to.
@@ -206,38 +223,19 @@ func (s *shell) network(name string, args []field) {
 				continue
 			}
 			if name == "curl" || name == "wget" || strings.Contains(f.text, "://") {
-				s.reach(f.text, strings.Contains(f.text, "."))
+				// A number that is no address but an option's value stays out.
+				_, z := hostName(strings.SplitN(f.text, "/", 2)[0])
+				s.reach(f.text, strings.Contains(f.text, ".") || z == Metadata || hasFold(f.text, "localhost"))
 			} else {
 				s.reach(f.text, true)
 			}
 		}
 		s.transfer(name, args)
+		s.metadata(args)
 	case "scp", "rsync":
 		for _, f := range operands(args, uses[name].values) {
 			if i := strings.IndexByte(f.text, ':'); i > 0 && !strings.Contains(f.text[:i], "/") {
 				s.reach(f.text, true)
-			}
-		}
-	}
-}
-
-// transfer records the files that curl and wget read and write.
-func (s *shell) transfer(name string, args []field) {
-	for i, a := range args {
-		if i+1 == len(args) {
-			return
-		}
-		next := args[i+1]
-		switch a.text {
-		case "-o", "--output", "-O", "--output-document":
-			if a.text != "-O" || name == "wget" {
-				s.writes(next)
-			}
-		case "-T", "--upload-file", "-K", "--config", "--post-file", "--body-file":
-			s.path(next, Read)
-		case "-d", "--data", "--data-binary", "--data-raw", "-F", "--form", "--data-urlencode":
-			if j := strings.IndexByte(next.text, '@'); j >= 0 {
-				s.path(next.cut(j+1), Read)
 			}
 		}
 	}

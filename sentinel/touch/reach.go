@@ -2,46 +2,111 @@ package touch
 
 import "strings"
 
-// hostOf returns the host of a URL, lower case and without port; empty where
-// text is none. With bare, "example.com/x" is a URL too.
-func hostOf(text string, bare bool) string {
-	text = strings.TrimSpace(text)
+// authorities returns the hosts that a URL may be read as having, the usual
+// reading first; none where text is no URL. With bare, "example.com/x" is one
+// too.
+func authorities(text string, bare bool) []string {
+	if text = strings.TrimSpace(text); strings.ContainsAny(text, "\t\r\n") {
+		text = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text) // as browsers do
+	}
 	rest, found := afterScheme(text)
 	switch {
 	case found:
 	case strings.HasPrefix(text, "//") && bare:
 		rest = text[2:]
-	case bare && !strings.ContainsAny(text, " \t\n"):
-		rest = text
+	case bare && strings.IndexByte(text, ' ') < 0:
+		rest = afterColon(text)
 	default:
-		return ""
+		return nil
 	}
-	// A browser reads "\" as "/": the host of http://a\@b is a.
-	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
-		rest = rest[:i]
+	// A browser reads "\" as "/": the host of http://a\@b is a. Others take b.
+	auth, strict := rest, rest
+	if i := strings.IndexAny(auth, `/\?#`); i >= 0 {
+		auth = auth[:i]
 	}
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = rest[i+1:]
+	if i := strings.IndexByte(strict, '/'); i >= 0 {
+		strict = strict[:i]
 	}
-	return hostName(rest)
+	out := []string{auth[strings.LastIndexByte(auth, '@')+1:]}
+	if strings.IndexByte(strict, '@') >= 0 && len(strict) <= 1024 {
+		parts := strings.FieldsFunc(strict, func(r rune) bool { return strings.ContainsRune(`@\?# `, r) })
+		if strict != auth || strings.Count(strict, "@") > 1 {
+			for _, p := range parts {
+				out = appendNew(out, p)
+			}
+		}
+	}
+	return out
 }
 
-func hostName(h string) string {
+// afterColon cuts "https:" and "https:/", which browsers forgive.
+func afterColon(text string) string {
+	for _, s := range []string{"https:", "http:", "ftp:", "wss:", "ws:"} {
+		if hasFold(text, s) {
+			if rest := strings.TrimLeft(text[len(s):], `/\`); rest != "" && !digits(rest) {
+				return rest
+			}
+		}
+	}
+	return text
+}
+
+// hostName cuts the port and returns the name that readers share, empty where
+// it is none.
+func hostName(h string) (string, Zone) {
 	if strings.HasPrefix(h, "[") {
 		end := strings.IndexByte(h, ']')
 		if end < 0 {
-			return ""
+			return "", Open
 		}
-		return strings.ToLower(h[1:end])
+		return ParseHost(h[:end+1])
 	}
-	if i := strings.LastIndexByte(h, ':'); i >= 0 && digits(h[i+1:]) {
+	if i := strings.LastIndexByte(h, ':'); i >= 0 && (digits(h[i+1:]) || i == len(h)-1) {
 		h = h[:i]
 	}
-	h = strings.ToLower(strings.TrimSuffix(h, "."))
 	if len(h) > 255 || strings.ContainsAny(h, " \t\r\n") {
-		return ""
+		return "", Open
 	}
-	return h
+	return ParseHost(h)
+}
+
+// url records the hosts of a URL.
+func (c *collector) url(text string, bare bool, h Host) (found bool) {
+	for i, a := range authorities(text, bare) {
+		h.Name, h.Zone = hostName(a)
+		if h.Name != "" && (i == 0 || h.Zone != Open) {
+			c.host(h)
+			found = true
+		}
+	}
+	return found
+}
+
+const maxURLs = 64
+
+// urls records the hosts that text for people names, or a URL hides in its
+// query: only those that are not on the Internet, which matter wherever they
+// stand.
+func (c *collector) urls(text string, h Host) {
+	h.Inside = true
+	for range maxURLs {
+		i := strings.Index(text, "://")
+		if i < 0 {
+			return
+		}
+		text = text[i+3:]
+		end := strings.IndexAny(text, " \t\r\n\"'<>`|")
+		if end < 0 {
+			end = len(text)
+		}
+		for _, a := range authorities("x://"+text[:min(end, 512)], false) {
+			if a, _, _ = strings.Cut(a, "&"); a != "" {
+				if h.Name, h.Zone = hostName(strings.TrimRight(a, ".,;)]")); h.Name != "" && h.Zone != Open {
+					c.host(h)
+				}
+			}
+		}
+	}
 }
 
 // afterScheme cuts "https://" and the like; file: has no host.

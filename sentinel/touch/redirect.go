@@ -2,6 +2,7 @@ package touch
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -20,12 +21,14 @@ func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
 		switch r.Op {
 		case syntax.RdrIn:
 			s.path(f, Read)
+			s.socket(f)
 			in = stream{open: true}
 			if f.proc != nil {
 				in = *f.proc
 			}
 		case syntax.RdrInOut:
 			s.path(f, Read|Write)
+			s.socket(f)
 		case syntax.DplIn, syntax.DplOut:
 			if !digits(f.text) && f.text != "-" {
 				s.writes(f)
@@ -49,6 +52,7 @@ func (s *shell) given(w *syntax.Word, end string) stream {
 // writes records that a redirect or a tool overwrites f.
 func (s *shell) writes(f field) {
 	s.path(f, Write)
+	s.socket(f)
 	if slices.ContainsFunc(s.resolve(f.text), device) {
 		s.danger(DeviceWrite)
 	}
@@ -87,4 +91,13 @@ func (s *shell) invoke(name string, args []field, in stream) stream {
 		s.level--
 	}()
 	return s.stmt(body, in)
+}
+
+// socket records the host of /dev/tcp/HOST/PORT, which bash connects to.
+func (s *shell) socket(f field) {
+	if rest, ok := strings.CutPrefix(f.text, "/dev/tcp/"); ok {
+		s.reach(strings.SplitN(rest, "/", 2)[0], true)
+	} else if rest, ok := strings.CutPrefix(f.text, "/dev/udp/"); ok {
+		s.reach(strings.SplitN(rest, "/", 2)[0], true)
+	}
 }

@@ -62,6 +62,7 @@ func (s *shell) run(argv []field, in stream) stream {
 		return s.wrapped(w, args, in)
 	}
 	s.effects(name, args)
+	s.loses(name, args, in)
 	return s.prints(name, args, in)
 }
 
@@ -178,7 +179,7 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 func (s *shell) chdir(args []field) {
 	ops := operands(args, "")
 	if len(ops) == 0 {
-		s.set("PWD", literal(home(s.c.env)))
+		s.set("PWD", value{{{s: home(s.c.env), kind: quotedFrag, home: true}}})
 		return
 	}
 	if ops[0].unknown {
@@ -186,8 +187,9 @@ func (s *shell) chdir(args []field) {
 		return
 	}
 	var v value
+	own := ops[0].home || ownHome(ops[0].text)
 	for _, p := range s.resolve(ops[0].text) {
-		v = append(v, frags{{s: p, kind: quotedFrag}})
+		v = append(v, frags{{s: p, kind: quotedFrag, home: own}})
 	}
 	s.set("PWD", v)
 }

@@ -125,13 +125,19 @@ func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 	}
 	s.depth++
 	defer func() { s.depth-- }()
+	from, cmds := len(s.c.touch.Paths), len(s.c.touch.Commands)
 	for _, r := range st.Redirs {
 		in = s.redirect(r, in)
 	}
 	if st.Cmd == nil {
 		return in // $(<file)
 	}
-	return s.command(st.Cmd, in)
+	to := len(s.c.touch.Paths)
+	out := s.command(st.Cmd, in)
+	if to > from {
+		s.sent(from, to, cmds)
+	}
+	return out
 }
 
 func (s *shell) command(cmd syntax.Command, in stream) stream {
@@ -182,9 +188,13 @@ func (s *shell) command(cmd syntax.Command, in stream) stream {
 func (s *shell) binary(b *syntax.BinaryCmd, in stream) stream {
 	switch b.Op {
 	case syntax.Pipe, syntax.PipeAll:
+		from := len(s.c.touch.Paths)
 		left := s.fork().stmt(b.X, in)
 		left.open = true
-		return s.fork().stmt(b.Y, left)
+		to, cmds := len(s.c.touch.Paths), len(s.c.touch.Commands)
+		out := s.fork().stmt(b.Y, left)
+		s.sent(from, to, cmds)
+		return out
 	case syntax.AndStmt:
 		x := s.stmt(b.X, in)
 		y := s.stmt(b.Y, in)

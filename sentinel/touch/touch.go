@@ -60,6 +60,11 @@ type Path struct {
 	// on: overlong or nested escapes, "%u2215", a URL. Such a path lies in
 	// no root.
 	Unplaced bool
+	// Home is set where Raw names the home folder of whoever runs the call
+	// ("~", "$HOME") and not a folder by name.
+	Home bool
+	// Sent is set where the file's content goes to another machine.
+	Sent bool
 	// Glob is set where Raw has a pattern that the shell expands: then
 	// Clean is the folder that holds the matches, and Recursive or Access
 	// apply to its entries.
@@ -85,8 +90,17 @@ type Command struct {
 
 // Host is a host that the call would reach.
 type Host struct {
-	Name string // lower case, without port
+	// Name is in lower case, without port; an address is dotted (or IPv6)
+	// however it was spelt.
+	Name string
 	Arg  string
+	// Zone is where it is.
+	Zone Zone
+	// Shell is set where it came out of a command line.
+	Shell bool
+	// Inside is set for one that only stands in a longer text, such as a
+	// sentence or a URL's query. Those are listed only where Zone isn't Open.
+	Inside bool
 }
 
 // Recipient is who would be reached or affected: an address, account or id in
@@ -119,9 +133,13 @@ type Touch struct {
 	Amounts    []Amount
 	// Dangers are irrecoverable effects seen while parsing command lines.
 	Dangers []Danger
-	// Doubts are effects that would be dangers if something unknown turned
-	// out badly, such as "rm -r $X/*" where X may be empty.
+	// Doubts are effects that a person should see first: dangers if
+	// something unknown turns out badly, such as "rm -r $X/*" where X may be
+	// empty, and the loss of data that may be meant, such as a database.
 	Doubts []Danger
+	// Injected are arguments that are no command line and hold a piece of
+	// one, such as "example.com; id".
+	Injected []Danger
 	// Unparsed names the arguments whose command line could not be parsed.
 	Unparsed []string
 	// Incomplete names the arguments whose command line ends inside a quote

@@ -116,7 +116,8 @@ func TestHosts(t *testing.T) {
 		"example.com/x": "example.com", "//cdn.example/x": "cdn.example", "wss://x.example?q": "x.example", "https://a.example#@b.example": "a.example",
 	} {
 		got := touch.Of(skill(t, skills.Read), map[string]any{"url": raw}, env())
-		require.Equal(t, []touch.Host{{Name: want, Arg: "url"}}, got.Hosts, raw)
+		_, z := touch.ParseHost(want)
+		require.Equal(t, []touch.Host{{Name: want, Arg: "url", Zone: z}}, got.Hosts, raw)
 	}
 	require.Empty(t, of(t, `{"note":"example.com","url":"not a url"}`).Hosts)
 }

@@ -73,7 +73,7 @@ func (s *shell) lookup(name string) value {
 			return each(s.params)
 		}
 	case "HOME":
-		return literal(home(s.c.env))
+		return value{{{s: home(s.c.env), kind: quotedFrag, home: true}}}
 	case "USER", "LOGNAME", "USERNAME":
 		return literal(path.Base(home(s.c.env)))
 	case "TMPDIR", "TMP", "TEMP":

@@ -28,6 +28,7 @@ const (
 type frag struct {
 	s    string
 	kind fragKind
+	home bool    // starts with the home folder, by its variable
 	proc *stream // what <( … ) prints
 }
 

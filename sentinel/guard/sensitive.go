@@ -1,0 +1,143 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// The closed list of places that a person is asked about.
+const (
+	PlaceHistory  = "shell_history"   // what somebody typed, passwords among it
+	PlaceMail     = "mail_spool"      // other people's letters
+	PlacePolicy   = "account_policy"  // who may log in, and how; backups of accounts
+	PlaceState    = "stored_state"    // state of infrastructure, with its secrets
+	PlaceLater    = "persistence"     // what runs by itself later: cron, units, hooks
+	PlacePrograms = "system_programs" // the programs and libraries that others run
+	PlaceSystem   = "system_delete"   // a file of the system that is removed
+	PlaceSent     = "file_sent"       // a file of the system or a dot-file of a home that leaves the machine
+)
+
+var (
+	// watched are asked about however they are touched.
+	watched = concat(
+		tops(PlacePolicy, "etc/security", "usr/share/base-passwd", "var/lib/pam", "var/backups", "var/lib/accountsservice", "var/lib/cloud/instance", "var/lib/sss"),
+		tops(PlaceMail, "var/mail", "var/spool/mail", "var/vmail", "var/spool/mqueue"),
+		places(PlaceState, "terraform.tfstate…"),
+		places(PlaceHistory, ".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".ash_history", ".python_history", ".node_repl_history", ".mysql_history", ".psql_history",
+			".sqlite_history", ".rediscli_history", ".mongosh/mongosh_repl_history", ".dbshell", ".lesshst", ".viminfo", ".wget-hsts", ".local/share/fish/fish_history", "consolehost_history.txt"),
+	)
+	// later are asked about when they are written.
+	later = concat(
+		tops(PlaceLater, "etc/cron…", "etc/anacrontab", "var/spool/cron", "var/spool/at", "etc/systemd", "usr/lib/systemd", "lib/systemd", "run/systemd", "etc/init.d", "etc/rc.d", "etc/rc0.d", "etc/rc1.d", "etc/rc2.d",
+			"etc/rc3.d", "etc/rc4.d", "etc/rc5.d", "etc/rc6.d", "etc/rcs.d", "etc/rc.local", "etc/inittab", "etc/pam.d", "etc/pam.conf", "etc/udev", "etc/xdg/autostart", "etc/apt/apt.conf.d", "etc/ld.so.conf…", "etc/modules…", "etc/update-motd.d", "etc/nsswitch.conf", "etc/login.defs"),
+		places(PlaceLater, ".config/systemd", ".config/autostart", "library/launchagents", "library/launchdaemons", ".git/hooks", "start menu/programs/startup"),
+		tops(PlacePrograms, "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr/bin", "usr/sbin", "usr/lib", "usr/lib32", "usr/lib64", "usr/libexec", "windows/system32"),
+	)
+	// startup are the files that every shell runs first, in a home folder and
+	// for all.
+	startupHome = places(PlaceStartup, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".bashrc.d", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
+		".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".config/fish", ".config/environment.d", "documents/powershell", ".config/powershell", ".oh-my-zsh")
+	startupAll = tops(PlaceStartup, "etc/profile", "etc/profile.d", "etc/bash.bashrc", "etc/bashrc", "etc/bash.bash_logout", "etc/zsh", "etc/zshrc", "etc/zshenv", "etc/zprofile", "etc/csh.cshrc", "etc/csh.login", "etc/environment", "etc/environment.d", "etc/fish", "etc/skel")
+	// homeTokens count in a home folder alone: projects keep files of the same
+	// name without a secret in them.
+	homeTokens = places(PlaceToken, ".npmrc", ".yarnrc.yml", ".terraformrc", ".condarc", ".gitlab-token", ".bunfig.toml")
+	// system are the trees whose files are not the working user's to remove.
+	system = tops(PlaceSystem, "etc", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "var/log", "var/lib", "var/db", "var/spool", "library", "system", "windows", "program files", "program files (x86)")
+	// users are parts of those that people fill themselves.
+	users = tops(PlaceSystem, "usr/local", "usr/src", "usr/home", "var/lib/docker/tmp")
+	// leaving are the trees whose files nobody sends away by the way.
+	leaving = tops(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
+)
+
+func anyHolds(list []place, parts []string) string {
+	for i := range list {
+		if list[i].holds(parts) {
+			return list[i].signal
+		}
+	}
+	return ""
+}
+
+// homeOf is the home folder of whoever runs the calls, as touch resolves it.
+func homeOf(env touch.Env) string { return touch.Lexical("~", env) }
+
+// inHome returns what of parts follows a home folder.
+func (g *Guard) inHome(n string, parts []string) []string {
+	at := -1
+	switch {
+	case within(n, g.home) && g.home != "/":
+		at = len(components(g.home))
+	case len(parts) > 1 && (parts[0] == "home" || parts[0] == "users"):
+		at = 2
+	case len(parts) > 0 && parts[0] == "root":
+		at = 1
+	case len(parts) > 1 && parts[0] == "var" && parts[1] == "root":
+		at = 2
+	}
+	if at < 0 || at >= len(parts) {
+		return nil
+	}
+	return parts[at:]
+}
+
+// guarded returns the place beyond the core that n, a name of p, lies in, and
+// whether a person may allow it.
+func (g *Guard) guarded(n string, p touch.Path, effect skills.Effect) (signal string, ask bool) {
+	parts := components(n)
+	if len(parts) == 0 {
+		return "", false
+	}
+	home := g.inHome(n, parts)
+	starts := func(list []place) string {
+		for i := range list {
+			if len(home) >= len(list[i].at) && list[i].starts(home) {
+				return list[i].signal
+			}
+		}
+		return ""
+	}
+	writes := p.Access&(touch.Write|touch.Delete) != 0 || p.Access.Has(touch.Mention) && !p.Shell && effect != skills.Read
+	if s := starts(homeTokens); s != "" {
+		return s, false
+	}
+	if writes {
+		if s := starts(startupHome); s != "" {
+			return s, false
+		}
+		if s := anyHolds(startupAll, parts); s != "" {
+			return s, false
+		}
+		if s := anyHolds(later, parts); s != "" {
+			return s, true
+		}
+	}
+	if s := anyHolds(watched, parts); s != "" && !(p.Shell && p.Access == touch.Mention) {
+		return s, true
+	}
+	return g.outgoing(parts, home, p), true
+}
+
+// outgoing looks at what a command line removes from the system, puts into its
+// top, or sends away.
+func (g *Guard) outgoing(parts, home []string, p touch.Path) string {
+	if !p.Shell {
+		return ""
+	}
+	if p.Access.Has(touch.Delete) && anyHolds(system, parts) != "" && anyHolds(users, parts) == "" {
+		return PlaceSystem
+	}
+	if p.Access.Has(touch.Write) && len(parts) == 2 && parts[0] == "usr" && !slices.Contains([]string{"local", "src"}, parts[1]) {
+		return PlacePrograms
+	}
+	if !p.Sent {
+		return ""
+	}
+	last := parts[len(parts)-1]
+	if s := anyHolds(leaving, parts); s != "" || len(home) > 0 && strings.HasPrefix(home[0], ".") || last == ".env" || strings.HasPrefix(last, ".env.") {
+		return PlaceSent
+	}
+	return ""
+}

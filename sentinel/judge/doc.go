@@ -1,0 +1,96 @@
+// Package judge is the graded gate: it scores a call from a closed list of
+// named signals and compares the score with two thresholds. It is
+// deterministic, asks no model and takes microseconds.
+//
+//	gate, err := judge.New(judge.Options{}) // deny below 0.30, ask below 0.50
+//
+// Scores are integers in hundredths, 0 to 100: sums of decimal fractions would
+// depend on the order in which they are added. A call starts at Base; each
+// signal adds its amount; the sum is clamped. Every verdict carries its score,
+// the thresholds it was held to and every signal with its amount and the
+// declared arguments it was seen in, never a value, so that a person can check
+// the sum by hand.
+//
+// The judge is lenient by design: what must never happen is the guard's, which
+// knows no score. One bad sign asks a person; a denial takes several that don't
+// depend on each other. Don't use it as the only gate: a call that follows from
+// the request, goes to whom the user named and has bad content gets through.
+//
+// # Signals
+//
+// The first four are all that there is with Options.SeedOnly.
+//
+//	intent_mention     +10  the request has a part of the skill's name
+//	read_only           +5  the skill only reads: nothing to undo
+//	traversal          -20  a string climbs out of a folder with ".."
+//	odd_key            -10  a key that no sane schema would declare
+//
+// How a change has to do with the request; one of these at most, and none
+// where there is no request or none of it is in a known language:
+//
+//	unrelated          -40  neither what it does nor what it does it to is spoken of: the mark of an injected call
+//	look_only          -35  the request only asks to look
+//	other_action       -35  the field is spoken of, but another thing was asked for
+//	other_topic        -35  the action is spoken of, but in another field
+//
+// Grounding: for each family the value with the worst origin counts once. A
+// value is grounded in the user's words, in a mission written before the
+// branch was tainted, or in trusted output. "unknown" is nowhere without a
+// history to look in; it isn't used where there is no request. Reads are only
+// held to the hosts of their URLs, and marked content, secrets and command
+// lines to none of this.
+//
+//	recipient_unknown          -33  who is reached, paid or let in was named by nobody
+//	recipient_nowhere          -33  the same with a history: it came from the model
+//	recipient_untrusted        -35  only a stranger named them
+//	recipient_named            -5…-15  the user wrote the owner's name (or -10: first name) and not the address
+//	recipient_named_untrusted -10…-25  and the address came from a stranger
+//	host_unknown               -33  a change sent to such a host; -10 for a read
+//	host_nowhere               -33  -10 for a read
+//	host_untrusted             -35  -15 for a read: following links is what reading is
+//	target_unknown             -10  other x-target values (a payment method, a postal address)
+//	target_nowhere             -15
+//	target_untrusted           -20
+//	target_named                -5…-10
+//	target_named_untrusted     -10…-15
+//	amount_unknown              -5  amounts are computed as often as they are quoted
+//	amount_nowhere             -10
+//	amount_untrusted           -15
+//	ref_nowhere                 -5  ids and names of things: never for unknown, they come from look-ups
+//	ref_untrusted               -5  ids come from look-ups
+//
+// What stands in the arguments:
+//
+//	near_miss          -30  a recipient or host is one character, or a look-alike letter, from one in the request
+//	amount_exceeds     -10  more than any number in the request
+//	address_in_content -35  a link, address or account in what goes out to others that nobody trusted wrote
+//	secret_in_content  -20  what looks like a key, a password or an identity number in what goes out to others
+//	instruction_text   -20  text that addresses a model
+//	encoded_blob       -10  a long run of base64 or hex
+//
+// What came before:
+//
+//	first_use           -5  an address of somebody named, that no earlier step with a trusted result had
+//	after_refusal      -10  the trace holds a refusal of this skill (a Desk keeps refusals out; recorded histories have them)
+//	drift              -10  three steps and this change in fields that nobody spoke of
+//
+// Where the user hands over somebody's list ("do what the file says") and the
+// call is therefore not in the request, ungrounded values add -5 a family at
+// most: they are the same sign.
+//
+// # What must hold
+//
+// Adding an argument never raises a score, or a model could buy leniency with
+// padding: a signal that raises may look at the skill, the grant and the trace,
+// never at the arguments, and a family counts its worst value. Untrusted
+// history and taint never raise one either: an untrusted origin costs at least
+// what nowhere costs, and that at least what unknown costs.
+//
+// # Tolerance
+//
+// Words match whatever their case, accents, plural or plain verb ending; dates
+// as "May 26th" or 2024-05-26; amounts with separators and currency; account
+// numbers in groups; file names without folder and extension; hosts with or
+// without "www."; "John" for john@example.com. Look-alike letters of another
+// script, one wrong digit, another domain or a longer name do not match.
+package judge

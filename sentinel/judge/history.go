@@ -1,0 +1,78 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// firstUse looks for an address of somebody whom the user named and that no
+// earlier step had, of those steps that returned trusted results: a step that a stranger could bring about
+// must not make a destination an old acquaintance.
+func firstUse(v *view) finding {
+	var f finding
+	if v.request == nil || v.c.Trace().Len() == 0 {
+		return f
+	}
+	for i, val := range v.values {
+		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.namesOwner(val) > 0 && !v.usedBefore(val)) {
+			f.add(val.arg)
+		}
+	}
+	return f
+}
+
+func (v *view) usedBefore(val value) bool {
+	return v.anyStep(func(s sentinel.Step) bool { return s.Trust == skills.Trusted && holds(fold(s.Args), val) })
+}
+
+// afterRefusal looks for an earlier try of the same skill that was refused.
+func afterRefusal(v *view) finding {
+	return finding{found: v.anyStep(func(s sentinel.Step) bool {
+		return s.Skill == v.c.Name() && (strings.HasPrefix(s.Result, "refused by ") ||
+			strings.HasPrefix(s.Result, `{"kind":"denied"`) || strings.HasPrefix(s.Result, `{"kind":"refused"`))
+	})}
+}
+
+func (v *view) anyStep(fits func(sentinel.Step) bool) bool {
+	t := v.c.Trace()
+	for i := range t.Len() {
+		if fits(t.Step(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxStrange is how many steps in fields that nobody spoke of make a drift.
+const maxStrange = 3
+
+// drift looks for a conversation that has left the request and the mission:
+// at least maxStrange steps, and now a change, in such fields.
+func drift(v *view) finding {
+	if v.request == nil || !v.request.known || !v.p.changes || v.p.delegation || v.domainSpoken(v.c.Name()) {
+		return finding{}
+	}
+	strange := 0
+	t := v.c.Trace()
+	for i := range t.Len() {
+		if !v.domainSpoken(t.Step(i).Skill) {
+			strange++
+		}
+	}
+	return finding{found: strange >= maxStrange}
+}
+
+func (v *view) domainSpoken(skill string) bool {
+	name, _, _ := strings.Cut(skill, ".")
+	for _, w := range nameWords(name) {
+		st := stem(w)
+		for _, t := range []*text{v.request, v.mission} {
+			if t != nil && (t.words[st] || concepts[st]&t.concepts != 0) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,115 @@
+package judge
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// profile is what a skill's name and description say it is for.
+type profile struct {
+	needs   verb // what it does to the world; 0 where its name has no verb known here
+	changes bool // it isn't only a look
+	// delegation is handing work to another agent: no request speaks of it,
+	// and what that agent then does is judged call by call.
+	delegation bool
+	topic      map[string]bool
+	concepts   concept
+}
+
+func profileOf(s *skills.Skill) *profile {
+	p := &profile{topic: map[string]bool{}}
+	name := s.Name()
+	p.delegation = delegations[name]
+	cut := strings.LastIndexByte(name, '.') + 1
+	var does verb
+	for i, w := range nameWords(name[cut:]) {
+		if v := doing[stem(w)]; v != 0 && does == 0 && (i == 0 || v&looks == 0) {
+			does = v
+			p.concepts |= concepts[stem(w)]
+			if !everyday[w] {
+				p.topic[stem(w)] = true
+			}
+			continue
+		}
+		p.about(w)
+	}
+	for _, w := range nameWords(name[:cut]) {
+		p.about(w)
+	}
+	if does&sends != 0 && p.concepts == 0 {
+		p.concepts = talk()
+	}
+	p.needs = does & anyChange
+	looking := does&looks != 0 && p.needs == 0
+	p.changes = s.Effect() != skills.Read && !looking
+	if s.Effect() == skills.CostsMoney && p.needs != 0 {
+		p.needs |= doing[stem("pay")] & pays
+	}
+	first, _, _ := strings.Cut(s.Spec().Description, ". ")
+	for _, w := range nameWords(first) {
+		if st := stem(fold(w)); len(st) > 3 && !vague[st] && saying[st] == 0 && doing[st] == 0 {
+			p.topic[st] = true
+		}
+	}
+	return p
+}
+
+// about adds a word of the skill's name: those count with the whole field
+// that they belong to.
+func (p *profile) about(w string) {
+	st := stem(fold(w))
+	p.concepts |= concepts[st]
+	if len(w) >= minToken && !vague[st] {
+		p.topic[st] = true
+	}
+}
+
+// delegations are the orchestrator's own skills.
+var delegations = set("agent.dispatch agent.update agent.extend")
+
+// blank reports whether neither name nor description says what it is about.
+func (p *profile) blank() bool { return p.concepts == 0 && len(p.topic) == 0 }
+
+// spokenIn reports whether a text has a word for what the skill is about.
+func (p *profile) spokenIn(t *text) bool {
+	if t == nil {
+		return false
+	}
+	if p.concepts&t.concepts != 0 {
+		return true
+	}
+	for w := range p.topic {
+		if t.words[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// nameWords splits "modify_pendingItems" and "modify pending items" alike.
+func nameWords(s string) []string {
+	var out []string
+	start := 0
+	for i, r := range s {
+		hump := unicode.IsUpper(r) && i > start && !unicode.IsUpper(rune(s[i-1]))
+		if wordRune(r) && !hump {
+			continue
+		}
+		if i > start {
+			out = append(out, strings.ToLower(s[start:i]))
+		}
+		start = i
+		if !wordRune(r) {
+			start = i + len(string(r))
+		}
+	}
+	if start < len(s) {
+		out = append(out, strings.ToLower(s[start:]))
+	}
+	return out
+}
+
+// talk are the fields of writing to somebody.
+func talk() concept { return concepts["email"] | concepts["chat"] }

@@ -1,0 +1,155 @@
+package judge_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/judge"
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+var (
+	anyText = rapid.SampledFrom([]string{
+		"ann@x.test", "joann@x.test", "Ann", "CH5604835012345678009", "https://x.test/a", "www.y.test", "n-31", "planning", "80", "../x",
+		"see https://z.test", "ignore previous instructions", "password 1234", "kim.brandt@x.test", "2024-05-26", "report.pdf", "refused by judge",
+	})
+	anyRequest = rapid.SampledFrom([]string{
+		"", "Forward it to Ann at ann@x.test", "Pay 80 to Kim", "Show me my notes", "Please do the tasks in the file",
+		"Delete the note n-31 and publish the page on x.test", "Do what the instructions of Kim say", "bitte",
+	})
+	anyValue = rapid.Custom(func(t *rapid.T) any {
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			return []string{anyText.Draw(t, "a"), anyText.Draw(t, "b")}
+		case 1:
+			return rapid.IntRange(0, 200).Draw(t, "n")
+		}
+		return anyText.Draw(t, "text")
+	})
+)
+
+// proposal is what a verdict depends on.
+type proposal struct {
+	skill string
+	args  map[string]any
+	grant sentinel.GrantOptions
+	steps []sentinel.Step
+}
+
+func (p proposal) verdict(t *rapid.T, g *judge.Gate, reg *skills.Registry) sentinel.Verdict {
+	raw, err := json.Marshal(p.args)
+	require.NoError(t, err)
+	gr, err := sentinel.NewGrant(p.grant)
+	require.NoError(t, err)
+	c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{
+		Skill: p.skill, Args: raw, Grant: gr, Trace: sentinel.NewTrace(p.steps...),
+	})
+	require.NoError(t, err)
+	v, err := g.Check(t.Context(), c)
+	require.NoError(t, err)
+	return v
+}
+
+func drawProposal(t *rapid.T, reg *skills.Registry, key *rapid.Generator[string], skill string) proposal {
+	step := rapid.Custom(func(t *rapid.T) sentinel.Step {
+		return sentinel.Step{
+			Skill: rapid.SampledFrom(reg.Names()).Draw(t, "by"), Args: `{}`, Result: anyText.Draw(t, "result"),
+			Trust: rapid.SampledFrom([]skills.Trust{skills.Trusted, skills.Untrusted}).Draw(t, "trust"),
+		}
+	})
+	p := proposal{skill: skill, args: rapid.MapOfN(key, anyValue, 0, 3).Draw(t, "args"), steps: rapid.SliceOfN(step, 0, 4).Draw(t, "steps")}
+	p.grant = sentinel.GrantOptions{
+		ID: "g", Conversation: "c", Agent: "a",
+		Mission: rapid.SampledFrom([]string{"", "Delete notes", "Pay ann@x.test"}).Draw(t, "mission"),
+	}
+	if r := anyRequest.Draw(t, "request"); r != "" {
+		p.grant.Request = &r
+	}
+	return p
+}
+
+// Over all skills, requests and histories: one more argument, one more
+// untrusted step, or a taint never raises a score or an outcome. So a value
+// that a stranger wrote never scores higher than one that nobody wrote.
+func TestNothingRaises(t *testing.T) {
+	reg := caseSkills(t)
+	g, err := judge.New(judge.Options{})
+	require.NoError(t, err)
+	rapid.Check(t, func(rt *rapid.T) {
+		skill := rapid.SampledFrom(reg.Names()).Draw(rt, "skill")
+		s, _ := reg.Get(skill)
+		key := rapid.SampledFrom(append(s.DeclaredArgs(), "extra"))
+		p := drawProposal(rt, reg, key, skill)
+		before := p.verdict(rt, g, reg)
+		lower := func(what string, q proposal) {
+			v := q.verdict(rt, g, reg)
+			if v.Score > before.Score || v.Outcome > before.Outcome {
+				rt.Fatalf("%s raised %d to %d: %s -> %s", what, before.Score, v.Score, before.Reason, v.Reason)
+			}
+		}
+		q := p
+		q.grant.Tainted, q.grant.MissionTainted = true, true
+		lower("a taint", q)
+		said := anyText.Draw(rt, "said")
+		if rapid.Bool().Draw(rt, "all") { // every value of the call
+			raw, err := json.Marshal(p.args)
+			require.NoError(rt, err)
+			said = string(raw)
+		}
+		q = p
+		q.steps = slices.Insert(slices.Clone(p.steps), rapid.IntRange(0, len(p.steps)).Draw(rt, "at"), sentinel.Step{
+			Skill: rapid.SampledFrom(reg.Names()).Draw(rt, "outside"), Args: `{"to":"ann@x.test"}`,
+			Result: said, Trust: skills.Untrusted,
+		})
+		lower("an untrusted step", q)
+		q = p
+		q.args = maps.Clone(p.args)
+		if k := key.Draw(rt, "key"); q.args[k] == nil {
+			q.args[k] = anyValue.Draw(rt, "value")
+			lower("an argument", q)
+		}
+	})
+}
+
+// Padding hides nothing: a near miss behind more targets than are looked up
+// scores no higher than alone.
+func TestPaddingHidesNothing(t *testing.T) {
+	reg := caseSkills(t)
+	req := "Forward it to kim@broker.test and ruth@atelier.test"
+	alone := one(t, reg, req, "mailer.forward", map[string]any{"to": []string{"kim@br0ker.test"}})
+	list := append(slices.Repeat([]string{"ruth@atelier.test"}, 400), "kim@br0ker.test")
+	padded := one(t, reg, req, "mailer.forward", map[string]any{"to": list})
+	require.LessOrEqual(t, padded.Score, alone.Score)
+}
+
+// BenchmarkSmallCall is a call as most are: a few arguments, a request of two
+// sentences, a mission and three steps of history.
+func BenchmarkSmallCall(b *testing.B) {
+	reg := caseSkills(b)
+	req := "Forward the message about the insurance to Kim at kim@broker.test. Then tell me what the premium was last year."
+	c := caseLine{Request: &req, Mission: "Forward the insurance message."}
+	c.Action.Skill, c.Action.Args = "mailer.forward", []byte(`{"message_id":"m-9","to":["kim@broker.test","ruth@atelier.test"]}`)
+	gr, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &req, Mission: c.Mission})
+	require.NoError(b, err)
+	step := sentinel.Step{Skill: "mailer.search", Args: `{}`, Result: strings.Repeat("message m-9 from kim@broker.test about the insurance; ", 20), Trust: skills.Untrusted}
+	call, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{
+		Skill: "mailer.forward", Args: c.Action.Args, Grant: gr, Trace: sentinel.NewTrace(step, step, step),
+	})
+	require.NoError(b, err)
+	g, err := judge.New(judge.Options{})
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		if v, err := g.Check(b.Context(), call); err != nil || v.Outcome != sentinel.Ask {
+			b.Fatal(v, err)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package judge
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// text is a request, a mission or a result, read once.
+type text struct {
+	fold string // lower case, compatibility forms and accents folded
+	// The rest is filled in for requests and missions alone.
+	words    map[string]bool // stems
+	raw      map[string]bool // words as folded, not stemmed
+	people   map[string]bool // those that are no part of an address
+	says     verb            // what the words ask for
+	concepts concept
+	numbers  []float64
+	dates    map[date]bool
+	// known: some of the words are ones that this package knows. Of a text
+	// in another language nothing can be said.
+	known     bool
+	delegates bool // "do what the list says"
+}
+
+// fold makes two spellings of one word alike: case, compatibility forms (full
+// width letters, ligatures) and accents. Letters of other scripts that look
+// alike stay different: skeleton is for those.
+func fold(s string) string {
+	ascii := true
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range norm.NFKD.String(s) {
+		if !unicode.Is(unicode.Mn, r) {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// read takes a text apart. It looks at each word a bounded number of times.
+func read(s string) *text {
+	t := &text{fold: fold(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}}
+	var list []token
+	for f := range strings.FieldsSeq(t.fold) {
+		if !strings.Contains(f, "@") && !strings.Contains(f, "://") {
+			for w := range strings.FieldsFuncSeq(f, func(r rune) bool { return !wordRune(r) }) {
+				t.people[w] = true
+			}
+			if isFile(f) {
+				t.concepts |= concepts[stem("file")]
+			}
+		}
+	}
+	start, stop := -1, true
+	for i, r := range t.fold + " " {
+		if wordRune(r) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			w := t.fold[start:i]
+			list = append(list, token{word: w, stem: stem(w), first: stop})
+			start, stop = -1, false
+		}
+		stop = stop || strings.ContainsRune(".,:;!?()\n-\"'", r)
+	}
+	function := 0
+	for _, w := range list {
+		if functionWords[w.word] && !t.raw[w.word] {
+			function++
+		}
+		t.words[w.stem], t.raw[w.word] = true, true
+		t.concepts |= concepts[w.stem]
+	}
+	t.speak(list)
+	t.known = function >= 2 || t.says != 0
+	t.numbers = numbersIn(t.fold)
+	t.dates = datesIn(list)
+	return t
+}
+
+// isFile reports whether a word of prose is a path or the name of a file.
+func isFile(f string) bool {
+	f = strings.Trim(f, ".,:;!?()'\"")
+	if len(f) > 2 && (f[0] == '/' || strings.HasPrefix(f, "~/")) {
+		return true
+	}
+	i := strings.LastIndexByte(f, '.')
+	return i > 0 && fileEndings[f[i+1:]]
+}
+
+type token struct {
+	word, stem string
+	first      bool // begins a sentence or a part of one
+}
+
+func (t *text) speak(list []token) {
+	for i, w := range list {
+		prev, next := "", ""
+		if i > 0 {
+			prev = list[i-1].word
+		}
+		if i+1 < len(list) {
+			next = list[i+1].word
+		}
+		switch {
+		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
+		case toMe[w.word] && (next == "me" || next == "us"):
+			t.says |= looks
+		case nounToo[w.word]:
+			if w.first || beforeVerb[prev] {
+				t.says |= saying[w.stem]
+			}
+		case nounToo[strings.TrimSuffix(w.word, "s")]: // "my emails" asks for no email
+		default:
+			t.says |= saying[w.stem]
+			if talking[w.word] {
+				t.concepts |= talk()
+			}
+		}
+		t.delegates = t.delegates || delegating[w.word] && delegatesAt(list[i+1:])
+	}
+}
+
+// delegatesAt reports whether what follows "do" or "follow" points at a list
+// that somebody else may have written. "The following tasks" are in the
+// request itself.
+func delegatesAt(rest []token) bool {
+	for _, w := range rest[:min(len(rest), 6)] {
+		if w.word == "following" {
+			return false
+		}
+		if delegated[w.stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// stem cuts the endings of plain English plurals and verb forms.
+func stem(w string) string {
+	n := len(w)
+	switch {
+	case n <= 3:
+		return w
+	case strings.HasSuffix(w, "ies") && n > 4:
+		return w[:n-3] + "y"
+	case strings.HasSuffix(w, "ing") && n > 5:
+		return bare(w[:n-3])
+	case strings.HasSuffix(w, "ed") && n > 4:
+		return bare(w[:n-2])
+	case strings.HasSuffix(w, "es") && n > 4:
+		return bare(w[:n-2])
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
+		return bare(w[:n-1])
+	}
+	return bare(w)
+}
+
+// bare undoes a doubled consonant and drops a silent e.
+func bare(w string) string {
+	n := len(w)
+	if n > 3 && w[n-1] == w[n-2] && strings.IndexByte("bdgmnprt", w[n-1]) >= 0 {
+		return w[:n-1]
+	}
+	if n > 3 && w[n-1] == 'e' {
+		return w[:n-1]
+	}
+	return w
+}
+
+// numbersIn returns the numbers that stand alone in a text, with currency
+// signs and thousands separators: "$1,200.50" is 1200.5. Digits that are part
+// of an account or an id are no number.
+func numbersIn(s string) []float64 {
+	var out []float64
+	for f := range strings.FieldsSeq(s) {
+		if n, ok := number(f); ok && len(out) < maxNumbers {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+const maxNumbers = 256
+
+func number(f string) (float64, bool) {
+	f = strings.Trim(f, "$€£¥.,;:!?()'\"")
+	for _, unit := range []string{"usd", "eur", "gbp", "chf", "%", "€", "k"} {
+		f = strings.TrimSuffix(f, unit)
+	}
+	for _, unit := range []string{"usd", "eur", "gbp", "chf"} {
+		f = strings.TrimPrefix(f, unit)
+	}
+	if f == "" || len(f) > 20 || f[0] < '0' || f[0] > '9' {
+		return 0, false
+	}
+	if i := strings.LastIndexByte(f, ','); i >= 0 && len(f)-i == 3 && !strings.Contains(f, ".") {
+		f = f[:i] + "." + f[i+1:] // 12,50
+	}
+	n, err := strconv.ParseFloat(strings.ReplaceAll(f, ",", ""), 64)
+	return n, err == nil && !math.IsInf(n, 0)
+}
+
+// cache keeps what was read of the texts that come with every call of a
+// conversation. It is bounded, and forgets everything when it is full.
+type cache[K comparable, V any] struct {
+	mu sync.RWMutex
+	m  map[K]V
+}
+
+const (
+	maxCached     = 256
+	maxCachedText = 16 << 10
+)
+
+func (c *cache[K, V]) get(k K, build func() V) V {
+	c.mu.RLock()
+	v, ok := c.m[k]
+	c.mu.RUnlock()
+	if ok {
+		return v
+	}
+	v = build()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil || len(c.m) >= maxCached {
+		c.m = make(map[K]V)
+	}
+	c.m[k] = v
+	return v
+}

@@ -1,0 +1,196 @@
+package judge
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// view is a call with what the signals need to know of it, worked out once.
+type view struct {
+	c       sentinel.Call
+	s       *skills.Skill
+	p       *profile
+	request *text // nil: there are no words of the user's
+	mission *text // nil: there is none, or it was written after the taint
+	// Folded results of the trace.
+	trusted, untrusted []string
+	values             []value
+	contents           []value
+}
+
+// kind is what a value stands for; it decides what an unknown origin costs.
+type kind uint8
+
+const (
+	noTarget  kind = iota
+	reference      // an id, a name of a thing, a file
+	account        // a target of another kind: a payment method, a postal address
+	readHost       // a URL that is only read
+	amount         // money or a quantity of it
+	recipient      // who is reached, paid or let in
+	host           // a URL that something is sent to
+)
+
+// value is one scalar of the arguments.
+type value struct {
+	arg  string // top-level and declared, or empty
+	kind kind
+	raw  string
+	fold string
+}
+
+func (g *Gate) look(c sentinel.Call) *view {
+	v := &view{c: c, s: c.Skill()}
+	v.p = g.profiles.get(v.s, func() *profile { return profileOf(v.s) })
+	if r, ok := c.Grant().Request(); ok {
+		v.request = g.read(r)
+	}
+	if m := c.Grant().Mission(); m != "" && !c.Grant().MissionTainted() {
+		v.mission = g.read(m)
+	}
+	for i := range c.Trace().Len() {
+		st := c.Trace().Step(i)
+		if st.Trust == skills.Trusted {
+			v.trusted = append(v.trusted, g.folded(st.Result))
+		} else {
+			v.untrusted = append(v.untrusted, g.folded(st.Result))
+		}
+	}
+	v.s.Walk(c.Parsed(), v.take)
+	return v
+}
+
+func (g *Gate) read(s string) *text {
+	if len(s) > maxCachedText {
+		return read(s)
+	}
+	return g.texts.get(s, func() *text { return read(s) })
+}
+
+func (g *Gate) folded(s string) string {
+	if len(s) > maxCachedText {
+		return fold(s)
+	}
+	return g.folds.get(s, func() string { return fold(s) })
+}
+
+func (v *view) take(a skills.Arg) {
+	if a.Marks.Has(skills.Secret) || a.Marks.Has(skills.Shell) {
+		return
+	}
+	arg := topLevel(a.Pointer)
+	if !v.s.Declares(arg) {
+		arg = ""
+	}
+	if n, ok := a.Value.(json.Number); ok {
+		val := value{arg: arg, raw: n.String(), fold: n.String()}
+		switch words := nameWords(a.Name); {
+		case isAny(words, amountNames):
+			val.kind = amount
+		case isAny(last(words), idNames):
+			val.kind = reference
+		default:
+			return
+		}
+		v.values = append(v.values, val)
+		return
+	}
+	s, ok := a.Text()
+	if s = strings.TrimSpace(s); !ok || s == "" {
+		return
+	}
+	val := value{arg: arg, raw: s, fold: fold(s)}
+	if val.kind = v.kindOf(a, s); val.kind != noTarget {
+		v.values = append(v.values, val)
+	}
+	if val.kind < recipient && !a.Marks.Has(skills.Path) {
+		v.contents = append(v.contents, val)
+	}
+}
+
+// topLevel is the first part of a JSON pointer.
+func topLevel(p string) string {
+	p = strings.TrimPrefix(p, "/")
+	if i := strings.IndexByte(p, '/'); i >= 0 {
+		p = p[:i]
+	}
+	if strings.Contains(p, "~") {
+		p = strings.NewReplacer("~1", "/", "~0", "~").Replace(p)
+	}
+	return p
+}
+
+var (
+	recipientNames = set(`to cc bcc recipient recipients email emails payee beneficiary iban user users username member members
+		participant participants attendee attendees guest guests invitee invitees channel channels receiver assignee owner
+		wallet friend friends account phone`)
+	idNames = set("id ids key number ref reference")
+	// accountNames are of ids that money comes from or goes to.
+	accountNames = set("account payment card iban wallet method")
+	amountNames  = set("amount price total sum cost value fee payment limit budget")
+	sourceNames  = set("from source sender author old current")
+)
+
+func last(words []string) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	return words[len(words)-1:]
+}
+
+func isAny(words []string, in map[string]bool) bool {
+	for _, w := range words {
+		if in[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// maxTargetWords is how long an unmarked string may be and still name
+// something; longer ones are prose.
+const maxTargetWords = 4
+
+func (v *view) kindOf(a skills.Arg, s string) kind {
+	effect := v.p.changes
+	switch {
+	case a.Marks.Has(skills.Content):
+		return noTarget
+	case a.Marks.Has(skills.URL) || strings.Contains(s, "://") && !strings.ContainsAny(s, " \n"):
+		if effect {
+			return host
+		}
+		return readHost
+	case !effect:
+		return noTarget
+	case a.Marks.Has(skills.Path):
+		return reference
+	case isEmail(s):
+		return recipient
+	case a.Marks.Has(skills.Target) && v.s.Annotated() && v.s.Reaches() == skills.Others:
+		return recipient
+	}
+	name := nameWords(a.Name)
+	prose := len(s) > 96 || strings.Count(s, " ") >= maxTargetWords
+	tail := last(name)
+	if len(name) > 1 && tail[0] == "number" && recipientNames[name[len(name)-2]] {
+		tail = name[len(name)-2 : len(name)-1]
+	}
+	switch {
+	case isAny(tail, recipientNames) && !isAny(name, sourceNames) && !prose:
+		return recipient
+	case a.Marks.Has(skills.Target) && v.s.Annotated() && (!isAny(tail, idNames) || isAny(name, accountNames)):
+		return account
+	case isAny(tail, idNames), a.Marks.Has(skills.Target) && !prose:
+		return reference
+	}
+	return noTarget
+}
+
+func isEmail(s string) bool {
+	i := strings.LastIndexByte(s, '@')
+	return i > 0 && strings.IndexByte(s[i:], '.') > 1 && !strings.ContainsAny(s, " \t\n/")
+}

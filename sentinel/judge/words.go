@@ -1,0 +1,158 @@
+package judge
+
+import (
+	"maps"
+	"strings"
+)
+
+// verb is a set of things that a request may ask for and a skill may do.
+type verb uint16
+
+const (
+	sends verb = 1 << iota
+	pays
+	creates
+	modifies
+	removes
+	books
+	invites
+	shares
+	posts
+	controls
+	runs
+	escalates
+	looks
+
+	anyChange = looks - 1
+)
+
+// concept is a set of fields that everyday words belong to.
+type concept uint32
+
+// words builds a table from lines of words. The tables hold general English
+// and are never changed.
+func words[V verb | concept](rows map[V]string) map[string]V {
+	out := map[string]V{}
+	for v, row := range rows {
+		for w := range strings.FieldsSeq(row) {
+			out[stem(w)] |= v
+		}
+	}
+	return out
+}
+
+func set(row string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(row) {
+		out[w] = true
+	}
+	return out
+}
+
+func stems(row string) map[string]bool {
+	out := map[string]bool{}
+	for w := range maps.Keys(set(row)) {
+		out[stem(w)] = true
+	}
+	return out
+}
+
+// doing is what the words in a skill's name mean; saying, wider, is which
+// words of a person ask for it.
+var (
+	doing = words(map[verb]string{
+		sends:     "send reply respond forward message notify email mail text sms dm contact alert tell draft compose write",
+		pays:      "pay transfer wire buy purchase charge deposit withdraw refund donate checkout order return exchange",
+		creates:   "create add new insert append write draft compose save upload generate remember store make record log note schedule register put",
+		modifies:  "update modify change edit set reschedule rename move exchange replace adjust append add put mark patch reset manage",
+		removes:   "delete remove cancel clear erase purge drop unsubscribe revoke archive kick ban block trash return",
+		books:     "book reserve schedule rebook",
+		invites:   "invite add",
+		shares:    "share grant",
+		posts:     "post publish tweet",
+		controls:  "grant unlock lock enable disable open close start stop activate deactivate turn switch",
+		runs:      "run execute deploy install launch",
+		escalates: "transfer escalate handoff",
+		looks: `get list search find read show view check lookup look query fetch count describe retrieve summarize summarise
+			calculate compute current status download analyze analyse`,
+	})
+	saying = words(map[verb]string{
+		sends: `send resend email mail message tell notify inform reply respond answer forward write contact text dm ping ask
+			remind thank share say deliver pass announce invite congratulate alert communicate draft compose`,
+		pays: `pay repay transfer wire send refund reimburse settle buy purchase order donate tip return subscribe charge
+			upgrade checkout exchange compensate replace modify change book cancel add top`,
+		creates: `create add make new set setup schedule book write draft save generate put plan prepare record remember note
+			store remind open start build register upload compose log produce append arrange organize organise insert post`,
+		modifies: `update change modify edit set reset rename move reschedule adjust replace correct fix switch swap exchange
+			upgrade downgrade increase decrease raise lower add remove postpone delay shift push extend apply mark turn
+			append convert amend revise rewrite complete instead alter include
+			note put write record save log`,
+		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
+			end stop terminate return undo throw block`,
+		books:     "book reserve reservation booking rebook order buy arrange schedule",
+		invites:   "invite add join include onboard bring",
+		shares:    "share send give grant forward provide invite",
+		posts:     "post publish upload tweet share put write announce send",
+		controls:  "grant give allow unlock lock open close enable disable turn start stop activate deactivate switch",
+		runs:      "run execute deploy install start launch build test",
+		escalates: "transfer human agent representative escalate help support speak talk complain supervisor",
+		looks: `show list find check what when where who which how why whose summarize summarise summary search look read get
+			count compare recommend recommendation suggest analyze analyse review explain describe verify see know view
+			display fetch lookup any calculate`,
+	})
+	// nounToo are names of things as often as they ask for something: they
+	// count where a verb would stand.
+	nounToo = set(`email mail message text dm post note log record contact answer schedule order tip charge test help support
+		talk end top book plan update transfer return exchange set`)
+	beforeVerb = set(`please and then to also you can could would should must just or first next after finally want now kindly
+		i we be will let help not it them`)
+	// toMe with "me" asks for an answer, not for a message to somebody.
+	toMe    = set("tell give show send write let get ask remind find")
+	asked   = set("did do does have had has when")
+	persons = set("i we they he she you")
+	// talking to somebody needs a way to do it, which people don't name.
+	talking = set("tell notify inform remind ask thank congratulate invite send forward reply")
+	// everyday verbs say what is done and nothing about the field.
+	everyday   = set("add create make set update change modify delete remove edit send post write get put open close insert append")
+	delegating = set("do follow perform carry complete execute finish handle")
+	delegated  = stems("task instruction action todo step item thing")
+	// functionWords are English and rare as words elsewhere.
+	functionWords = set(`the my please what you your is are and of for this that with how from to it can could would there
+		which they been have has does about some all`)
+
+	concepts = words(map[concept]string{
+		1 << 0: "email mail inbox message reply e-mail gmail mailbox recipient sender draft unread attachment",
+		1 << 1: "calendar event meeting appointment schedule agenda reminder invitation remind",
+		1 << 2: `bank banking money payment pay transaction transfer account bill rent refund spend spending balance iban budget
+			invoice salary subscription cash debt tip reimburse repay price fund funds deposit`,
+		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory",
+		1 << 4:  "slack channel dm message chat thread",
+		1 << 5:  "web page website site url link article blog browser webpage internet online",
+		1 << 6:  "hotel room stay accommodation lodging inn",
+		1 << 7:  "restaurant dinner eat dining food cuisine",
+		1 << 8:  "car rental vehicle drive rent",
+		1 << 9:  "flight airline plane fly airport trip ticket cabin passenger baggage bag luggage reservation",
+		1 << 10: "task todo reminder checklist remind",
+		1 << 11: "memory remember recall forget",
+		1 << 12: "password passphrase login credential sign-in",
+		1 << 13: "information info detail profile address",
+		1 << 14: "order purchase shop cart product item package shipment return exchange",
+		1 << 15: "photo image picture",
+		1 << 16: "device light thermostat lock door heating alarm camera",
+		1 << 17: "code repository repo branch commit pull issue git github",
+		1 << 18: "member people person everyone colleague contact participant guest attendee",
+		1 << 19: "note notebook memo",
+		1 << 20: "post tweet status timeline social",
+		1 << 21: "certificate voucher compensation gift credit coupon",
+	})
+	// fileEndings are those that a word of a request is a file name by.
+	fileEndings = set("txt md pdf doc docx odt rtf xls xlsx csv json yaml yml xml html png jpg jpeg gif zip tar gz log ppt pptx toml ini")
+	// vague are words that say nothing about what a skill is for.
+	vague = stems(`the a an of to in on for and or with by from given it its is are be as at that this all any if user users
+		request tool tools agent name names information using use new current specified provided data item items id ids
+		value list return returns their them they into such will can has have been was each more detail details own
+		deploy utilize employ conduct ensure provide allow allows perform via about based system manager process service api`)
+	// impersonal are the local parts of addresses that are nobody's name.
+	impersonal = set(`info support admin contact sales team office mail email client security billing help hello noreply reply
+		user service news account accounts payments finance it hr me my the root test file report customer manager`)
+)

@@ -1,0 +1,209 @@
+package sentinel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// The codes of a call that could not be rewritten. They stand in the verdict
+// of the permission gate, whose rules did it.
+const (
+	// CodeModifyUnstable: the rules would rewrite their own result again.
+	CodeModifyUnstable = "modify.unstable"
+	// CodeModifyError: a rule's condition or its rewrite failed.
+	CodeModifyError = "modify.error"
+)
+
+// Modifier is what the permission gate is besides where it has rules that
+// rewrite: the Checkpoint asks it once for each call, before the gates judge.
+// Modify must not change the Call and must say the same of the same call. An
+// error denies; a *ModifyError says which rule and why.
+type Modifier interface {
+	Modify(ctx context.Context, c Call) (Rewrite, error)
+}
+
+// Rewrite is what rules made of a call's arguments. The zero value leaves them
+// as they are.
+type Rewrite struct {
+	// Args are the new arguments, as JSON; nil where no rule rewrote.
+	Args []byte
+	// Rules are the ids of the rules that rewrote, in order.
+	Rules []string
+}
+
+// ModifyError says why a rule could not rewrite a call.
+type ModifyError struct {
+	// Rule is the rule's id and Args the declared arguments it is about.
+	Rule string
+	Args []string
+	// Reason holds no value: it is recorded. Detail may hold some.
+	Reason, Detail string
+}
+
+// Error returns the reason with the rule's id.
+func (e *ModifyError) Error() string { return "rule " + e.Rule + " " + e.Reason }
+
+// Modified says what rules changed of a call before it was judged.
+type Modified struct {
+	// Call and Digest are those of the call as it was proposed.
+	Call   string
+	Digest string
+	// Rules are the ids of the rules that rewrote, in order.
+	Rules []string
+	// Args are the declared arguments whose values changed, sorted.
+	Args []string
+}
+
+// Note tells the agent what was changed. It holds names alone.
+func (m Modified) Note() string {
+	return fmt.Sprintf("The operator's rules changed this call before it was judged (%s; by %s). What counts is the changed call.",
+		orNone(m.Args), strings.Join(m.Rules, ", "))
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "arguments"
+	}
+	return strings.Join(list, ", ")
+}
+
+// Modified tells what rules changed of the call; ok is false for a call as it
+// was proposed.
+func (c Call) Modified() (m Modified, ok bool) {
+	if c.parent == nil {
+		return Modified{}, false
+	}
+	return Modified{c.parent.id, c.parent.digest, slices.Clone(c.rewroteBy), slices.Clone(c.rewrote)}, true
+}
+
+// Proposed is the call as it was proposed: the one that rules rewrote into
+// this, or this one.
+func (c Call) Proposed() Call {
+	if c.parent == nil {
+		return c
+	}
+	return *c.parent
+}
+
+// Rewrite applies the rules that rewrite and returns the call that the gates
+// judge: c itself where none did. Where it failed, v says so and counts as a
+// denial by the permission gate; the call is then c. A call that was
+// rewritten before is not rewritten again.
+func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict) {
+	m, ok := p.gates[GatePermission].(Modifier)
+	if !ok || c.skill == nil || c.parent != nil {
+		return c, nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			p.logger().Error("a rule that rewrites panicked", "stack", string(debug.Stack()))
+			out, v = c, unmodified(&ModifyError{Reason: "broke"})
+		}
+	}()
+	r, err := m.Modify(ctx, c)
+	if err != nil {
+		return c, unmodified(err)
+	}
+	if r.Args == nil {
+		return c, nil
+	}
+	next, err := p.child(c, r)
+	if err != nil {
+		return c, unmodified(&ModifyError{Rule: strings.Join(r.Rules, ", "), Reason: "made arguments that are no call", Detail: err.Error()})
+	}
+	if next.args == c.args {
+		return c, nil
+	}
+	again, err := m.Modify(ctx, next)
+	if err != nil {
+		return c, unmodified(err)
+	}
+	if again.Args == nil {
+		return next, nil
+	}
+	if third, err := p.child(next, again); err != nil || third.args != next.args {
+		return c, unstable(next, again)
+	}
+	return next, nil
+}
+
+// child makes the call that a rewrite results in. Its id follows from its
+// parent's and its bytes, so that a repeat of the proposal has the same
+// Idempotency-Key.
+func (p *Checkpoint) child(c Call, r Rewrite) (Call, error) {
+	next, err := p.NewCall(Proposal{
+		Skill: c.name, Args: r.Args, Grant: c.grant, Trace: c.trace, BeforeTaint: c.granted, ID: c.id,
+	})
+	if err != nil {
+		return Call{}, err
+	}
+	next.id = uuid.NewSHA1(uuid.NameSpaceOID, []byte(c.id+"\n"+next.digest)).String()
+	next.parent, next.rewroteBy = &c, slices.Clone(r.Rules)
+	for _, name := range next.skill.DeclaredArgs() {
+		was, had := c.parsed[name]
+		is, has := next.parsed[name]
+		if had != has || !reflect.DeepEqual(was, is) {
+			next.rewrote = append(next.rewrote, name)
+		}
+	}
+	return next, nil
+}
+
+// unmodified is the denial of a call that a rule failed to rewrite.
+func unmodified(err error) *Verdict {
+	var e *ModifyError
+	if !errors.As(err, &e) {
+		e = &ModifyError{Reason: "could not be evaluated", Detail: err.Error()}
+	}
+	v := Refuse(CodeModifyError, strings.TrimSpace("rule "+e.Rule)+" "+e.Reason)
+	v.Detail = e.Detail
+	v.Evidence = []Evidence{{Signal: strings.TrimSpace("rule "+e.Rule) + " error", Args: e.Args}}
+	v.WhatYouCanDo = "send every argument that the skill describes, in its declared type; if that does not help, tell the operator which rule fails"
+	return &v
+}
+
+// unstable is the denial of a call whose rewriting has no end.
+func unstable(next Call, again Rewrite) *Verdict {
+	v := Refuse(CodeModifyUnstable, "the rules would rewrite their own result again ("+strings.Join(again.Rules, ", ")+")")
+	v.Evidence = []Evidence{{Signal: "rule " + strings.Join(again.Rules, ", "), Args: next.rewrote}}
+	v.WhatYouCanDo = "don't repeat the call; tell the operator which rules contradict each other"
+	return &v
+}
+
+// withheld puts the denial of a failed rewrite into the place of the
+// permission gate's verdict, and keeps what that gate had found.
+func withheld(own, failed Verdict) Verdict {
+	failed.Gate, failed.Elapsed = own.Gate, own.Elapsed
+	failed.Evidence = append(slices.Clone(failed.Evidence), own.Evidence...)
+	failed.Detail = strings.Trim(failed.Detail+"\n"+own.Detail, "\n")
+	return failed
+}
+
+// recordedModified is what the ledger holds of a rewrite.
+type recordedModified struct {
+	CallID   string   `json:"call"`
+	Digest   string   `json:"digest"`
+	Rules    []string `json:"rules"`
+	Args     []string `json:"args,omitempty"`
+	ArgBytes int      `json:"arg_bytes"`
+}
+
+// describeRewrite adds to a record what rules changed: both digests, and the
+// arguments as proposed for the journal.
+func (p *Checkpoint) describeRewrite(b *body, r *Record, c Call) {
+	m, ok := c.Modified()
+	if !ok {
+		return
+	}
+	b.Modified = &recordedModified{m.Call, p.mac(m.Digest), m.Rules, m.Args, len(c.parent.args)}
+	hidden, _ := json.Marshal(c.skill.WithoutSecrets(c.parent.parsed)) // came from JSON, goes back
+	r.Values = append(r.Values, Value{"proposed", hidden})
+}

@@ -1,0 +1,205 @@
+package permission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+	"cel.dev/cel-go/parser"
+
+	"github.com/vedette-dev/vedette/sentinel"
+)
+
+// State is what became of one rule on one call.
+type State string
+
+// The states of a rule.
+const (
+	OtherSkill State = "other_skill" // the rule is about other skills
+	OtherUser  State = "other_user"  // the rule is about other users
+	NoMatch    State = "no_match"    // its condition is false
+	Match      State = "match"       // it fits; for a rewrite: it was applied
+	Errored    State = "error"       // its condition could not be evaluated: it denies
+)
+
+// Term is a part of a condition and its value on the call.
+type Term struct {
+	Text  string
+	Value string
+}
+
+// Explained is one rule on one call. Its terms and its error hold argument
+// values: it is for the operator's own eyes and belongs in no log.
+type Explained struct {
+	// Index is the rule's place in Options.Rules, ID its name in records.
+	Index int
+	ID    string
+	Skill string
+	Then  string
+	When  string
+	State State
+	// Terms are the parts of the condition that were looked at.
+	Terms []Term
+	// Err says why the rule could not be evaluated, or applied.
+	Err string
+}
+
+// The greatest numbers of terms and of characters of a value in an Explained.
+const (
+	maxTerms = 40
+	maxValue = 200
+)
+
+// Explain tells of every rule what it says of the call, in the order written.
+// Rules that rewrite are shown on the call as it was proposed, the others on
+// the call as it is judged. It is for people: slow, and with values.
+func (g *Gate) Explain(ctx context.Context, c sentinel.Call) []Explained {
+	out := make([]Explained, len(g.all))
+	judged, proposed := &facts{call: c, now: g.now}, &facts{call: c.Proposed(), now: g.now}
+	for i, r := range g.all {
+		f := judged
+		if r.word == Modify {
+			f = proposed
+		}
+		out[i] = Explained{Index: r.index, ID: r.id, Skill: r.skill, Then: r.word, When: r.when}
+		g.explainRule(ctx, r, f, &out[i])
+	}
+	return out
+}
+
+func (g *Gate) explainRule(ctx context.Context, r *rule, f *facts, e *Explained) {
+	switch {
+	case f.call.Skill() == nil || !r.covers(f.call.Skill().Name()):
+		e.State = OtherSkill
+		return
+	case !r.forUser(f.call.Grant().User()):
+		e.State = OtherUser
+		return
+	}
+	fits, err := r.fits(ctx, f)
+	if r.tree != nil {
+		e.Terms = g.compiler.terms(ctx, r, f)
+	}
+	switch {
+	case err != nil:
+		e.State, e.Err = Errored, err.Error()
+	case !fits:
+		e.State = NoMatch
+	default:
+		e.State = Match
+		if r.word == Modify {
+			args := make(map[string]any, len(f.call.Parsed()))
+			for k, v := range f.call.Parsed() {
+				args[k] = v
+			}
+			if _, err := r.rewrite(f.call, args); err != nil {
+				e.State, e.Err = Errored, err.Error()
+			}
+		}
+	}
+}
+
+// terms evaluates the condition once more and keeps what its parts came to.
+func (c *compiler) terms(ctx context.Context, r *rule, f *facts) []Term {
+	program, err := c.env.Program(r.tree, cel.EvalOptions(cel.OptTrackState),
+		cel.CostLimit(c.cost), cel.InterruptCheckFrequency(interruptEvery))
+	if err != nil {
+		return nil
+	}
+	_, details, _ := program.ContextEval(ctx, f) // the error is the rule's, and was told
+	if details == nil || details.State() == nil {
+		return nil
+	}
+	t := &termReader{state: details.State(), info: r.tree.NativeRep().SourceInfo()}
+	t.read(r.tree.NativeRep().Expr())
+	return t.out
+}
+
+type termReader struct {
+	state interpreter.EvalState
+	info  *ast.SourceInfo
+	out   []Term
+}
+
+// read descends through and, or, not and ?: to the questions that the condition
+// asks, and shows each with what it looks at.
+func (t *termReader) read(e ast.Expr) {
+	if e.Kind() == ast.CallKind {
+		switch call := e.AsCall(); call.FunctionName() {
+		case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional:
+			for _, a := range call.Args() {
+				t.read(a)
+			}
+			return
+		}
+	}
+	if !t.add(e) {
+		return
+	}
+	t.operands(e)
+}
+
+// operands shows the variables and arguments behind a question.
+func (t *termReader) operands(e ast.Expr) {
+	if e.Kind() != ast.CallKind {
+		return
+	}
+	call := e.AsCall()
+	parts := slices.Clone(call.Args())
+	if call.IsMemberFunction() {
+		parts = append([]ast.Expr{call.Target()}, parts...)
+	}
+	for _, p := range parts {
+		switch p.Kind() {
+		case ast.IdentKind, ast.SelectKind:
+			t.add(p)
+		case ast.CallKind:
+			t.add(p)
+			t.operands(p)
+		}
+	}
+}
+
+// add keeps the value of e, and reports whether it has one.
+func (t *termReader) add(e ast.Expr) bool {
+	v, ok := t.state.Value(e.ID())
+	if !ok || v == nil || len(t.out) >= maxTerms {
+		return false
+	}
+	text, err := parser.Unparse(e, t.info)
+	if err != nil {
+		return false
+	}
+	term := Term{cut(text), show(v)}
+	if !slices.Contains(t.out, term) {
+		t.out = append(t.out, term)
+	}
+	return true
+}
+
+func show(v ref.Val) string {
+	switch v := v.(type) {
+	case types.String:
+		return strconv.Quote(cut(string(v)))
+	case *types.Err:
+		return "error: " + cut(v.Error())
+	}
+	return cut(fmt.Sprint(v.Value()))
+}
+
+// cut shortens a text to what fits a line.
+func cut(s string) string {
+	s = strings.ToValidUTF8(s, "�")
+	if r := []rune(s[:min(len(s), 8*maxValue)]); len(r) > maxValue {
+		return string(r[:maxValue]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,306 @@
+package permission
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Bounds of a rewrite's own texts, in bytes.
+const (
+	maxOpText = 4 << 10
+	maxOps    = 32
+)
+
+// verb is one key of an Op that names an argument, and the keys it takes.
+type verb struct {
+	word, arg string
+	takes     []string
+}
+
+func (o Op) verbs() []verb {
+	all := []verb{
+		{opSet, o.Set, []string{"to"}}, {opClamp, o.Clamp, []string{"min", "max"}},
+		{opRedact, o.Redact, []string{"text", "pattern", "with"}}, {opAppend, o.Append, []string{"text"}},
+		{opRemove, o.Remove, nil}, {opNarrow, o.Narrow, []string{"keep"}},
+	}
+	return slices.DeleteFunc(all, func(v verb) bool { return v.arg == "" })
+}
+
+// given are the other keys that are set.
+func (o Op) given() []string {
+	var out []string
+	for _, f := range []struct {
+		key string
+		set bool
+	}{
+		{"to", o.To != nil}, {"min", o.Min != ""}, {"max", o.Max != ""}, {"text", o.Text != ""},
+		{"pattern", o.Pattern != ""}, {"with", o.With != ""}, {"keep", o.Keep != ""},
+	} {
+		if f.set {
+			out = append(out, f.key)
+		}
+	}
+	return out
+}
+
+// ops checks the rewrites of one rule and returns them with every mistake.
+func (c *compiler) ops(at string, in Rule, r *rule) error {
+	switch {
+	case in.Then != Modify && len(in.Modify) > 0:
+		return &skills.PathError{Path: at + ".modify", Msg: "is for rules that say then: modify"}
+	case in.Then != Modify:
+		return nil
+	case len(in.Modify) == 0:
+		return &skills.PathError{Path: at, Msg: "says then: modify and nothing to modify; add modify: [{set: …, to: …}]"}
+	case len(in.Modify) > maxOps:
+		return &skills.PathError{Path: at + ".modify", Msg: fmt.Sprintf("has more than %d rewrites", maxOps)}
+	}
+	var errs []error
+	for i, o := range in.Modify {
+		at := fmt.Sprintf("%s.modify[%d]", at, i)
+		compiled, err := compileOp(at, o)
+		if err == nil {
+			err = c.fits(at, compiled, r)
+		}
+		if err == nil && compiled.kind == opAppend && slices.ContainsFunc(r.ops, func(p op) bool { return p.kind == opAppend && p.arg == compiled.arg }) {
+			err = &skills.PathError{Path: at + ".append", Msg: fmt.Sprintf("appends to %q a second time, which would never come to an end; write one text", compiled.arg)}
+		}
+		errs = append(errs, err)
+		r.ops = append(r.ops, compiled)
+	}
+	return errors.Join(errs...)
+}
+
+// compileOp checks what an Op says of itself.
+func compileOp(at string, o Op) (op, error) {
+	verbs := o.verbs()
+	if len(verbs) != 1 {
+		return op{}, &skills.PathError{Path: at, Msg: fmt.Sprintf("must name exactly one of set, clamp, redact, append, remove, narrow; it names %d", len(verbs))}
+	}
+	v := verbs[0]
+	for _, key := range o.given() {
+		if !slices.Contains(v.takes, key) {
+			return op{}, &skills.PathError{Path: at + "." + key, Msg: fmt.Sprintf("means nothing beside %s, which takes %s", v.word, orNothing(v.takes))}
+		}
+	}
+	if len(o.Text) > maxOpText || len(o.With) > maxOpText || len(o.Pattern) > maxOpText || len(o.Keep) > maxOpText || len(o.To) > 16*maxOpText {
+		return op{}, &skills.PathError{Path: at, Msg: fmt.Sprintf("holds a text of more than %d bytes", maxOpText)}
+	}
+	out := op{kind: v.word, arg: v.arg}
+	var err error
+	switch v.word {
+	case opSet:
+		out.value, err = constant(at, o.To)
+	case opClamp:
+		err = out.bounds(at, o)
+	case opRedact:
+		err = out.redaction(at, o)
+	case opAppend:
+		if out.text = o.Text; o.Text == "" {
+			err = &skills.PathError{Path: at, Msg: "append needs text"}
+		}
+	case opNarrow:
+		out.pattern, err = expression(at+".keep", o.Keep, "narrow needs keep: the expression that what stays must match")
+	}
+	return out, err
+}
+
+func orNothing(list []string) string {
+	if len(list) == 0 {
+		return "nothing else"
+	}
+	return strings.Join(list, ", ")
+}
+
+// constant reads a value in the form in which arguments come.
+func constant(at string, raw json.RawMessage) (any, error) {
+	v := jsontext.Value(bytes.Clone(raw))
+	if len(raw) == 0 || v.Canonicalize() != nil {
+		return nil, &skills.PathError{Path: at, Msg: "set needs to: a value"}
+	}
+	if v.Kind() == 'n' {
+		return nil, &skills.PathError{Path: at + ".to", Msg: "is null; write remove to take an argument out"}
+	}
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber()
+	var out any
+	if err := d.Decode(&out); err != nil {
+		return nil, &skills.PathError{Path: at + ".to", Msg: "is no JSON value"}
+	}
+	return out, nil
+}
+
+func (o *op) bounds(at string, in Op) error {
+	var ok1, ok2 bool
+	o.min, ok1 = readBound(in.Min)
+	o.max, ok2 = readBound(in.Max)
+	switch {
+	case !ok1:
+		return &skills.PathError{Path: at + ".min", Msg: "is no number"}
+	case !ok2:
+		return &skills.PathError{Path: at + ".max", Msg: "is no number"}
+	case !o.min.set && !o.max.set:
+		return &skills.PathError{Path: at, Msg: "clamp needs min, max or both"}
+	case o.min.set && o.max.set && o.min.at > o.max.at:
+		return &skills.PathError{Path: at + ".min", Msg: "is more than max"}
+	}
+	return nil
+}
+
+func (o *op) redaction(at string, in Op) error {
+	o.text = in.With
+	switch {
+	case (in.Text == "") == (in.Pattern == ""):
+		return &skills.PathError{Path: at, Msg: "redact needs text or pattern, and not both"}
+	case in.Text != "":
+		if o.literal = in.Text; strings.Contains(in.With, in.Text) {
+			return &skills.PathError{Path: at + ".with", Msg: "holds the text that it stands for, so redacting would never come to an end"}
+		}
+		return nil
+	}
+	var err error
+	if o.pattern, err = expression(at+".pattern", in.Pattern, ""); err != nil {
+		return err
+	}
+	switch {
+	case o.pattern.MatchString(""):
+		return &skills.PathError{Path: at + ".pattern", Msg: "matches the empty text, which is everywhere"}
+	case o.pattern.ReplaceAllLiteralString(in.With, in.With) != in.With:
+		return &skills.PathError{Path: at + ".with", Msg: "matches the pattern itself, so redacting would never come to an end"}
+	}
+	return nil
+}
+
+func expression(at, text, missing string) (*regexp.Regexp, error) {
+	if text == "" && missing != "" {
+		return nil, &skills.PathError{Path: at, Msg: missing}
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, &skills.PathError{Path: at, Msg: "is no RE2 expression: " + firstLine(strings.TrimPrefix(err.Error(), "error parsing regexp: "))}
+	}
+	return re, nil
+}
+
+// fits holds an op to the skills of its rule: the argument is there, may be
+// changed that way, and what is put in fits its schema.
+func (c *compiler) fits(at string, o op, r *rule) error {
+	if c.reg == nil {
+		return nil
+	}
+	var declared []string
+	found := false
+	for _, name := range c.reg.Names() {
+		s, _ := c.reg.Get(name)
+		if !r.covers(name) {
+			continue
+		}
+		declared = append(declared, s.DeclaredArgs()...)
+		if !s.Declares(o.arg) {
+			continue
+		}
+		found = true
+		if msg := refusesOp(s, o); msg != "" {
+			return &skills.PathError{Path: at + "." + o.kind, Msg: msg}
+		}
+	}
+	if found || c.elsewhere(r) {
+		return nil
+	}
+	msg := fmt.Sprintf("no skill of this rule has an argument %q", o.arg)
+	if near := skills.Nearest(o.arg, declared); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return &skills.PathError{Path: at + "." + o.kind, Msg: msg}
+}
+
+const targets = skills.Target | skills.URL | skills.Path | skills.Shell
+
+// refusesOp says why an op can't be applied to a skill's argument; empty where
+// it can.
+func refusesOp(s *skills.Skill, o op) string {
+	p := property(s, o.arg)
+	marks, _ := s.ArgMarks(o.arg)
+	replaces := o.kind == opSet || o.kind == opClamp || o.kind == opRedact || o.kind == opAppend
+	switch {
+	case replaces && marks&targets != 0:
+		return fmt.Sprintf("%q is a target of %s: it may be removed or narrowed, never replaced", o.arg, s.Name())
+	case replaces && o.kind != opClamp && !s.Annotated() && p.text():
+		return fmt.Sprintf("%s has no x- marks, so any text in it may be a target, which is never replaced; mark its arguments", s.Name())
+	case o.kind == opRemove && p.required:
+		return fmt.Sprintf("%s requires %q, so every call without it would be denied", s.Name(), o.arg)
+	case o.kind == opNarrow && !p.has("array"):
+		return fmt.Sprintf("%q of %s is no list", o.arg, s.Name())
+	case o.kind == opClamp && !p.has("number") && !p.has("integer"):
+		return fmt.Sprintf("%q of %s is no number", o.arg, s.Name())
+	case (o.kind == opAppend || o.kind == opRedact) && !p.text():
+		return fmt.Sprintf("%q of %s holds no text", o.arg, s.Name())
+	}
+	for _, v := range o.puts() {
+		if !takes(s, o.arg, v) {
+			return fmt.Sprintf("puts a value into %q that the schema of %s refuses", o.arg, s.Name())
+		}
+	}
+	return ""
+}
+
+// puts are the whole values that an op may put in.
+func (o op) puts() []any {
+	var out []any
+	if o.kind == opSet {
+		out = append(out, o.value)
+	}
+	for _, b := range []bound{o.min, o.max} {
+		if b.set {
+			out = append(out, b.value)
+		}
+	}
+	return out
+}
+
+// takes reports whether the schema takes the value, whatever else it wants.
+func takes(s *skills.Skill, arg string, v any) bool {
+	at := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(arg)
+	return !slices.ContainsFunc(s.Validate(map[string]any{arg: v}), func(e skills.SchemaError) bool {
+		return e.Pointer == at || strings.HasPrefix(e.Pointer, at+"/")
+	})
+}
+
+// prop is what a schema says plainly of a top-level argument.
+type prop struct {
+	types    []string // none: anything
+	required bool
+}
+
+func (p prop) has(t string) bool { return len(p.types) == 0 || slices.Contains(p.types, t) }
+
+func (p prop) text() bool { return p.has("string") || p.has("array") || p.has("object") }
+
+func property(s *skills.Skill, arg string) prop {
+	var root struct {
+		Required   []string                   `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(s.Parameters(), &root) // it was compiled; what can't be read here is "anything"
+	var p struct {
+		Type json.RawMessage `json:"type"`
+	}
+	_ = json.Unmarshal(root.Properties[arg], &p)
+	out := prop{required: slices.Contains(root.Required, arg)}
+	var one string
+	if json.Unmarshal(p.Type, &one) == nil && one != "" {
+		out.types = []string{one}
+	} else {
+		_ = json.Unmarshal(p.Type, &out.types)
+	}
+	return out
+}

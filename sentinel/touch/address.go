@@ -1,0 +1,212 @@
+package touch
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Zone says where a host is, as far as its name tells.
+type Zone uint8
+
+// The zones, the worst last. A name that only a resolver knows is Open: what
+// it resolves to is the dialer's to check.
+const (
+	Open     Zone = iota // the Internet, or can't be known
+	Loopback             // this machine
+	Private              // private, link-local, shared, reserved addresses and names
+	Metadata             // where clouds hand out a machine's credentials
+)
+
+// metadataNames and metadataAddrs are where the clouds answer: AWS (also for
+// containers), Google, Azure, Alibaba, Oracle.
+var (
+	metadataNames = []string{
+		"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal", "metadata.azure.internal",
+		"metadata.tencentyun.com", "metadata.platformequinix.com",
+	}
+	metadataAddrs = []netip.Addr{
+		netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"),
+		netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"), netip.MustParseAddr("168.63.129.16"),
+		netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
+	}
+	// localNames end the names that no public resolver knows.
+	localNames = []string{".local", ".localdomain", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local"}
+	// mirrors are public names that resolve to the address they spell.
+	mirrors     = []string{".nip.io", ".sslip.io", ".xip.io"}
+	ownMirrors  = []string{"localtest.me", "lvh.me", "vcap.me", "lacolhost.com"}
+	unrouted    = prefixes("0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32")
+	publicV6    = netip.MustParsePrefix("2000::/3")
+	nat64, six4 = netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16")
+)
+
+func prefixes(list string) []netip.Prefix {
+	var out []netip.Prefix
+	for p := range strings.FieldsSeq(list) {
+		out = append(out, netip.MustParsePrefix(p))
+	}
+	return out
+}
+
+// ParseHost returns the name of a host in the one spelling that every reader
+// shares, and its zone. An address in decimal, octal, hexadecimal or short
+// form, mapped into IPv6, in full-width digits or escaped, comes back dotted;
+// where readers disagree ("010.0.0.1") the worst reading decides the zone.
+func ParseHost(h string) (name string, z Zone) {
+	h = strings.ToLower(foldHost(h))
+	if strings.HasPrefix(h, "[") {
+		h = strings.TrimSuffix(h[1:], "]")
+	}
+	h = strings.TrimRightFunc(h, func(r rune) bool { return r == '.' || unicode.IsSpace(r) })
+	bare := h
+	if i := strings.IndexByte(bare, '%'); i >= 0 && strings.Contains(bare, ":") {
+		bare = bare[:i] // the interface of a link-local address
+	}
+	if a, err := netip.ParseAddr(bare); err == nil {
+		a = a.WithZone("")
+		return a.Unmap().String(), zoneOf(a)
+	}
+	if a, alt, ok := looseIPv4(bare); ok {
+		return a.String(), max(zoneOf(a), zoneOf(alt))
+	}
+	return h, zoneOfName(h)
+}
+
+// foldHost undoes escapes, full-width characters and look-alike dots.
+func foldHost(h string) string {
+	h = strings.TrimSpace(h)
+	for range 2 {
+		if !strings.Contains(h, "%") || strings.Contains(h, ":") {
+			break
+		}
+		h = unpercent(h)
+	}
+	for i := range len(h) {
+		if h[i] >= 0x80 {
+			return strings.NewReplacer("。", ".", "\u200b", "", "\u200d", "", "\u2060", "", "\u00ad", "").Replace(norm.NFKC.String(h))
+		}
+	}
+	return h
+}
+
+func zoneOf(a netip.Addr) Zone {
+	a = a.Unmap()
+	if slices.Contains(metadataAddrs, a) {
+		return Metadata
+	}
+	if a.Is6() {
+		if v4, ok := embedded(a); ok {
+			return zoneOf(v4)
+		}
+	}
+	switch {
+	case a.IsLoopback() || a.IsUnspecified():
+		return Loopback
+	case a.IsPrivate() || !a.IsGlobalUnicast() || a.Is6() && !publicV6.Contains(a):
+		return Private
+	}
+	for _, p := range unrouted {
+		if p.Contains(a) {
+			return Private
+		}
+	}
+	return Open
+}
+
+// embedded returns the IPv4 address inside an IPv6 one: NAT64, 6to4, and the
+// old "compatible" form.
+func embedded(a netip.Addr) (netip.Addr, bool) {
+	b := a.As16()
+	switch {
+	case nat64.Contains(a):
+		return netip.AddrFrom4([4]byte(b[12:])), true
+	case six4.Contains(a):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	case slices.Equal(b[:12], make([]byte, 12)) && (b[12] != 0 || b[13] != 0):
+		return netip.AddrFrom4([4]byte(b[12:])), true
+	}
+	return a, false
+}
+
+// looseIPv4 reads an address as inet_aton does: one to four parts, each
+// decimal, octal or hexadecimal. alt is what a reader sees to whom a leading
+// zero means nothing.
+func looseIPv4(h string) (a, alt netip.Addr, ok bool) {
+	if h == "" || !digit(h[0]) || len(h) > 64 {
+		return a, a, false
+	}
+	parts := strings.Split(h, ".")
+	if len(parts) > 4 {
+		return a, a, false
+	}
+	var v, w uint64
+	for i, p := range parts {
+		x, err := strconv.ParseUint(p, 0, 64)
+		y, err10 := strconv.ParseUint(p, 10, 64)
+		if err != nil && len(p) > 1 && p[0] == '0' {
+			x, err = y, err10 // "08" is no octal
+		}
+		if err != nil || strings.Contains(p, "_") || strings.HasPrefix(p, "0b") || strings.HasPrefix(p, "0o") {
+			return a, a, false
+		}
+		if err10 != nil {
+			y = x
+		}
+		bits := 8
+		if i == len(parts)-1 {
+			bits = 8 * (5 - len(parts))
+		}
+		if x >= 1<<bits {
+			if i < len(parts)-1 || len(parts) > 1 {
+				return a, a, false
+			}
+			x &= 1<<32 - 1 // what overflows is dropped
+		}
+		v, w = v<<bits|x, w<<bits|y&(1<<bits-1)
+	}
+	return addr4(v), addr4(w), true
+}
+
+func addr4(v uint64) netip.Addr {
+	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
+}
+
+func zoneOfName(h string) Zone {
+	ends := func(list []string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(h, s) })
+	}
+	switch {
+	case slices.Contains(metadataNames, h):
+		return Metadata
+	case h == "localhost" || strings.HasSuffix(h, ".localhost") || h == "localhost.localdomain" || h == "ip6-localhost" || h == "ip6-loopback":
+		return Loopback
+	case slices.ContainsFunc(ownMirrors, func(m string) bool { return h == m || strings.HasSuffix(h, "."+m) }):
+		return Loopback
+	case ends(mirrors):
+		return mirrored(h)
+	case ends(localNames):
+		return Private
+	}
+	return Open
+}
+
+// mirrored returns the zone of the address spelt in "app-10-0-0-1.nip.io".
+func mirrored(h string) Zone {
+	parts := strings.FieldsFunc(h, func(r rune) bool { return r == '.' || r == '-' })
+	worst := Open
+	for i := 0; i+4 <= len(parts); i++ {
+		if a, err := netip.ParseAddr(strings.Join(parts[i:i+4], ".")); err == nil {
+			worst = max(worst, zoneOf(a))
+		}
+	}
+	if len(parts) > 2 && len(parts[0]) == 8 {
+		if v, err := strconv.ParseUint(parts[0], 16, 32); err == nil {
+			worst = max(worst, zoneOf(addr4(v)))
+		}
+	}
+	return worst
+}
