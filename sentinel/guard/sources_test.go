@@ -66,10 +66,10 @@ func TestSourceMistakes(t *testing.T) {
 // A pattern of the shell's doesn't hide what it expands to.
 func TestProtectedByPattern(t *testing.T) {
 	b := setup(t, guard.Options{Env: home(), Protect: []string{"/app/vedette.yaml"}, Keys: []string{"/app/keys"}})
-	for _, line := range []string{"cp x /app/v*.yaml", "rm /app/*", "sed -i s/a/b/ /a*/vedette.?aml", "cat /app/k*/ledger.key", "cat /app/[k]eys/*"} {
+	for _, line := range []string{"cp x /app/v*.yaml", "rm /app/*", "sed -i s/a/b/ /a*/vedette.?aml", "cat /app/k*/digest.bin", "cat /app/[k]eys/*"} {
 		require.Equal(t, guard.CodeProtected, b.shell(t, line).Code, line)
 	}
-	for _, line := range []string{"cat /app/*.yaml", "rm /app/*.txt", "cp x /srv/v*.yaml", "cat /app/*.key"} {
+	for _, line := range []string{"cat /app/*.yaml", "rm /app/*.txt", "cp x /srv/v*.yaml", "cat /app/*.pub"} {
 		require.Equal(t, sentinel.Allow, b.shell(t, line).Outcome, line)
 	}
 }
