@@ -143,7 +143,7 @@ func (pl *place) starts(parts []string) bool {
 	named := false
 	for i, want := range pl.at {
 		ok, literal := component(parts[i], want)
-		if !ok {
+		if !ok || len(pl.at) == 1 && vague(parts[i], want) {
 			return false
 		}
 		if i == len(pl.at)-1 {
@@ -151,6 +151,22 @@ func (pl *place) starts(parts []string) bool {
 		}
 	}
 	return named
+}
+
+// vague reports whether a pattern spells too little of a name to mean it: in any
+// folder, "k*" stands for many files before it stands for key4.db. Names that
+// begin with a dot are seldom anything else.
+func vague(got, want string) bool {
+	if strings.HasPrefix(want, ".") || strings.HasPrefix(want, "id_") || !strings.ContainsAny(got, "*?[{") {
+		return false
+	}
+	spelt := 0
+	for _, r := range got {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '?' {
+			spelt++
+		}
+	}
+	return 4*spelt < 3*len(want)
 }
 
 var alternatives = regexp.MustCompile(`\{[^{}]*\}`)

@@ -261,3 +261,15 @@ func quoteAll(words []string) (string, error) {
 	}
 	return strings.Join(out, " "), nil
 }
+
+// A pattern that says little of a name in any folder is not taken for it; one
+// that spells most of it is.
+func TestVaguePatterns(t *testing.T) {
+	b := setup(t, guard.Options{Env: home()})
+	for _, line := range []string{"cat src/k*/x.txt", "cat src/key*", "ls app/w*", "cat src/login*", "cat src/wallet*"} {
+		require.Equal(t, sentinel.Allow, b.shell(t, line).Outcome, line)
+	}
+	for _, line := range []string{"cat p/key?.db", "cat p/wallet.d*", "cat /mnt/id_rs*", "cat ~/.s*/id_rsa", "cat ~/.[s]sh/x"} {
+		require.Equal(t, guard.CodeForbidden, b.shell(t, line).Code, line)
+	}
+}
