@@ -131,7 +131,6 @@ type HelpWanted struct {
 	Skills []string // what the model named; nobody has granted them
 }
 
-// Messages that an agent takes.
 type (
 	// Update is text from the orchestrator, read before the next model call. An
 	// agent that answers meanwhile is asked once more, unless that was its last
@@ -150,9 +149,10 @@ type (
 	// a person, proposes no further one and ends the agent with the report of
 	// one last turn.
 	Interrupt struct{ Reason string }
-	// Held and Released frame a person's wait within a call. The clock stands
-	// still between them, at the latest until the call ends.
-	Held     struct{}
+	// Held begins a person's wait within a call: the clock stands still until
+	// Released, at the latest until the call ends.
+	Held struct{}
+	// Released ends it.
 	Released struct{}
 )
 

@@ -151,7 +151,7 @@ func TestStrangeCalls(t *testing.T) {
 				require.Equal(t, Completed, res.State)
 				require.Equal(t, 1, res.Calls)
 				require.Len(t, d.proposals(), 1)
-				require.True(t, tc.want == d.proposals()[0], "proposed as something else")
+				require.Equal(t, tc.want, d.proposals()[0], "proposed as something else")
 				echo := m.requests()[1].Messages[2].ToolCalls[0]
 				require.True(t, toolName(echo.Name), echo.Name)
 				if tc.echo == "" {

@@ -88,7 +88,7 @@ func proposal(raw string) (skill string, args []byte, err error) {
 	if _, err := d.ReadToken(); err != nil {
 		return "", nil, err
 	}
-	if _, err := d.ReadToken(); err != io.EOF {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return "", nil, errors.New("more than one value")
 	}
 	if v := parts["skill"]; v.Kind() != '"' || json.Unmarshal(v, &skill) != nil || skill == "" {

@@ -117,7 +117,7 @@ func (t *turn) dispatch(c *otp.Context, a dispatchArgs) (string, error) {
 		ID: newID(), Agent: a.AgentID, Mission: a.Mission, MissionBy: sentinel.ByOrchestrator, Scope: scope, Calls: a.MaxToolCalls,
 	})
 	if err != nil {
-		return "", fmt.Errorf("%w: %v", skills.ErrBadInput, err)
+		return "", fmt.Errorf("%w: %w", skills.ErrBadInput, err)
 	}
 	k := &member{turn: t, args: a, desk: desk, skill: list, model: model, state: agents.Pending}
 	t.members = append(t.members, k)

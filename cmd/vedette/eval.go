@@ -151,7 +151,7 @@ func apart(out string, files []string) error {
 	}
 	info, err := os.Stat(out)
 	if err != nil {
-		return nil // it isn't there yet, or opening it will say what is wrong
+		return nil //nolint:nilerr // it isn't there yet, or opening it will say what is wrong
 	}
 	for _, name := range files {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {

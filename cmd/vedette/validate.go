@@ -97,7 +97,7 @@ func mistakes(path string, err error) []mistake {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a tree is taken apart a level at a time
+	if e, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []mistake
 		for _, sub := range e.Unwrap() {
 			out = append(out, mistakes(path, sub)...)

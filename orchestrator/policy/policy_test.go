@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,7 +91,7 @@ func TestExplainAgreesWithCheck(t *testing.T) {
 	}
 	_, err = policy.Explain(t.Context(), cfg, d, []byte(`{}`))
 	var bad *cases.Error
-	require.True(t, errors.As(err, &bad))
+	require.ErrorAs(t, err, &bad)
 }
 
 // A secret argument shows in no part of an explanation.

@@ -3,7 +3,6 @@ package guard_test
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -230,7 +229,7 @@ func TestCoreShell(t *testing.T) {
 				v := b.shell(t, line)
 				require.Equal(t, sentinel.Deny, v.Outcome, line)
 				require.Equal(t, guard.CodeIrrecoverable, v.Code, line)
-				require.True(t, strings.Contains(tc.signals, v.Evidence[0].Signal), "%s: %s", line, v.Evidence[0].Signal)
+				require.Contains(t, tc.signals, v.Evidence[0].Signal, "%s: %s", line, v.Evidence[0].Signal)
 			}
 			for _, line := range tc.near {
 				require.Equal(t, sentinel.Allow, b.shell(t, line).Outcome, line)

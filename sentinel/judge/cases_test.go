@@ -84,7 +84,7 @@ func caseLines(t testing.TB) []caseLine {
 	t.Helper()
 	f, err := os.Open("testdata/cases.jsonl")
 	require.NoError(t, err)
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var out []caseLine
 	for sc := bufio.NewScanner(f); sc.Scan(); {
 		var c caseLine

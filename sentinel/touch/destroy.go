@@ -93,7 +93,7 @@ func (s *shell) loses(name string, args []field, in stream) {
 	case strings.HasPrefix(name, "kafka-") && flag(args, "", "delete"):
 		s.doubt(DatabaseLoss)
 	case name == "npx" || name == "bunx" || name == "pnpm" || name == "yarn" || name == "php" || name == "bundle":
-		s.through(name, args, in)
+		s.through(args, in)
 	}
 	s.query(name, args, in)
 }
@@ -117,7 +117,7 @@ func rewires(words []string) bool {
 }
 
 // through runs the program that a package runner starts.
-func (s *shell) through(name string, args []field, in stream) {
+func (s *shell) through(args []field, in stream) {
 	ops := operands(args, "")
 	if len(ops) > 1 && (ops[0].text == "exec" || ops[0].text == "dlx" || ops[0].text == "run") {
 		ops = ops[1:]

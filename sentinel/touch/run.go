@@ -26,7 +26,7 @@ func (s *shell) call(ce *syntax.CallExpr, in stream) stream {
 			s.spent.over = true
 			break
 		}
-		if argv := append(f[:len(f):len(f)], rest...); len(argv) > 0 {
+		if argv := slices.Concat(f, rest); len(argv) > 0 {
 			out = s.run(argv, in)
 		}
 	}
@@ -145,10 +145,10 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 		s.chdir(args)
 		return stream{open: true, known: true}, true
 	case name == "eval":
-		return s.eval(args, " "), true
+		return s.eval(args), true
 	case name == "trap":
 		if len(args) > 1 {
-			s.eval(args[:1], " ")
+			s.eval(args[:1])
 		}
 	case name == "alias":
 		for _, a := range args {
@@ -195,7 +195,7 @@ func (s *shell) chdir(args []field) {
 }
 
 // eval parses the joined words again.
-func (s *shell) eval(args []field, sep string) stream {
+func (s *shell) eval(args []field) stream {
 	texts := make([]string, len(args))
 	for i, a := range args {
 		if a.unknown {
@@ -205,10 +205,10 @@ func (s *shell) eval(args []field, sep string) stream {
 		texts[i] = a.text
 	}
 	if slices.ContainsFunc(args, func(f field) bool { return f.unknown }) {
-		s.guesswork(strings.Join(texts, sep))
+		s.guesswork(strings.Join(texts, " "))
 		return stream{open: true}
 	}
-	return s.parse(strings.Join(texts, sep))
+	return s.parse(strings.Join(texts, " "))
 }
 
 // guesswork reads text that may be a command line: only dangers and paths
@@ -307,6 +307,6 @@ func (s *shell) ssh(args []field) {
 	}
 	s.reach(rest[0].text, true)
 	if len(rest) > 1 {
-		s.fork().eval(rest[1:], " ")
+		s.fork().eval(rest[1:])
 	}
 }

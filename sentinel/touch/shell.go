@@ -110,10 +110,11 @@ func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
 	return out
 }
 
-func (s *shell) maybe(list []*syntax.Stmt, in stream) stream {
+// maybe reads what may run or not.
+func (s *shell) maybe(list []*syntax.Stmt, in stream) {
 	s.cond++
 	defer func() { s.cond-- }()
-	return s.stmts(list, in)
+	s.stmts(list, in)
 }
 
 func (s *shell) stmt(st *syntax.Stmt, in stream) stream {

@@ -82,7 +82,7 @@ func (s *shell) wrapped(w wrapper, args []field, in stream) stream {
 }
 
 func lineOption(w wrapper, name string) bool {
-	return strings.IndexByte(w.lines, 'S') >= 0 && strings.HasPrefix("split-string", name) && len(name) > 1 ||
+	return strings.IndexByte(w.lines, 'S') >= 0 && strings.HasPrefix("split-string", name) && len(name) > 1 || //nolint:gocritic // name may be cut short
 		strings.IndexByte(w.lines, 'c') >= 0 && (name == "command" || name == "session-command")
 }
 
@@ -126,7 +126,7 @@ func (s *shell) inside(w wrapper, args []field, in stream) stream {
 		return stream{open: true}
 	}
 	if w.joined {
-		return s.fork().eval(args, " ")
+		return s.fork().eval(args)
 	}
 	return s.run(args, in)
 }

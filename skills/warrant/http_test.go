@@ -89,7 +89,7 @@ func TestVerifyHTTP(t *testing.T) {
 	require.Equal(t, want, got)
 	read, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
-	require.Equal(t, body, string(read)) //nolint:testifylint // the bytes, not an equal document
+	require.Equal(t, body, string(read))
 	require.NoError(t, r.Body.Close())
 	require.ErrorIs(t, w.verify(request(token)), ErrSpent)
 }
@@ -315,7 +315,7 @@ func TestVerifyHTTPBody(t *testing.T) {
 	require.NoError(t, w.verify(r))
 	unread, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
-	require.Equal(t, body, string(unread)) //nolint:testifylint // the bytes, not an equal document
+	require.Equal(t, body, string(unread))
 }
 
 // A Seen that can't answer refuses, and is given id and the end of the leeway.

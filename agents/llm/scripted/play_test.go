@@ -93,7 +93,7 @@ func TestAgent(t *testing.T) {
 	answerAll(&r, a, "one hit: id=f17 report")
 	a, err = c.Chat(t.Context(), r)
 	require.NoError(t, err)
-	require.Equal(t, `{"skill":"files.read","args":{"id":"f17"}}`, a.ToolCalls[0].Arguments) //nolint:testifylint // the very bytes of the script
+	require.Equal(t, `{"skill":"files.read","args":{"id":"f17"}}`, a.ToolCalls[0].Arguments)
 	answerAll(&r, a, "text")
 	r.Tools = nil
 	a, err = c.Chat(t.Context(), r)
