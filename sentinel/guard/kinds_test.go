@@ -273,3 +273,14 @@ func TestVaguePatterns(t *testing.T) {
 		require.Equal(t, guard.CodeForbidden, b.shell(t, line).Code, line)
 	}
 }
+
+// A dot sources what it is given, and env's lone dash is no program.
+func TestDotAndDash(t *testing.T) {
+	b := setup(t, guard.Options{Env: home()})
+	for _, line := range []string{". <(echo rm -rf /)", ". /dev/stdin <<< 'rm -rf /'", "env - PATH=/bin rm -rf /"} {
+		require.Equal(t, guard.CodeIrrecoverable, b.shell(t, line).Code, line)
+	}
+	for _, line := range []string{". ./venv/bin/activate", "env - PATH=/bin ls /srv"} {
+		require.NotEqual(t, sentinel.Deny, b.shell(t, line).Outcome, line)
+	}
+}

@@ -22,7 +22,7 @@ func BenchmarkOverhead(b *testing.B) {
 	c := client(b, llm.Config{BaseURL: s.URL})
 	g, err := review.New(review.Options{Models: []*llm.Client{c}})
 	require.NoError(b, err)
-	for name, args := range map[string]string{"small": `{"note":"x"}`, "100KB": `{"note":"` + strings.Repeat("x", 100<<10) + `"}`} {
+	for name, args := range map[string]string{"small": `{"note":"x"}`, "7KB": `{"note":"` + strings.Repeat("x", 7<<10) + `"}`} {
 		b.Run(name, func(b *testing.B) {
 			cl := call(b, proposal{skill: "self.modify", args: args})
 			check(b, g, cl)

@@ -82,6 +82,9 @@ func (s *shell) program(f field) (name string, sure bool) {
 }
 
 func programName(text string) string {
+	if text == "." { // the other name of source, not a folder
+		return text
+	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
 }

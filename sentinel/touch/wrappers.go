@@ -45,6 +45,9 @@ func (s *shell) wrapped(w wrapper, args []field, in stream) stream {
 		case a == "--":
 			args = args[1:]
 			return s.inside(w, args, in)
+		case a == "-" && w.assigns: // env's short form of -i
+			args = args[1:]
+			continue
 		case len(a) < 2 || a[0] != '-':
 			return s.inside(w, args, in)
 		}
