@@ -35,6 +35,8 @@ type Config struct {
 	Limits Limits `yaml:"limits" jsonschema_description:"Budgets, and the breaker that every skill has."`
 	// Approvals says how people are asked.
 	Approvals Approvals `yaml:"approvals" jsonschema_description:"How people are asked."`
+	// Answers says what an answer may hold.
+	Answers Answers `yaml:"answers" jsonschema_description:"What answers may hold that come from what others could have written."`
 	// Ledger is the database of decisions.
 	Ledger Ledger `yaml:"ledger" jsonschema_description:"The database of decisions."`
 	// Journal is where values live.
@@ -245,6 +247,19 @@ type ConversationLimits struct {
 type Approvals struct {
 	// Timeout is how long a held call waits for a person.
 	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=720h" jsonschema_description:"How long a held call waits for a person (default 5m)."`
+}
+
+// Answers says what an answer may hold that comes from a tainted branch.
+type Answers struct {
+	// Links are the links and images in it.
+	Links Links `yaml:"links" jsonschema_description:"Links and images; those that lead elsewhere become text."`
+}
+
+// Links says where links and images of a tainted answer may lead. Hosts in the
+// user's request are allowed as well.
+type Links struct {
+	// Allow are hosts; *.example.com is every host below example.com.
+	Allow []string `yaml:"allow" cfg:"pattern=host" jsonschema_description:"Hosts such as example.com, or *.example.com for every host below it; hosts in the user's request are allowed as well (default none)."`
 }
 
 // Values says what the ledger holds of argument values.

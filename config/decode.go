@@ -271,7 +271,7 @@ func (d *decoder) list(p place, v reflect.Value, f field) {
 	}
 	out := reflect.MakeSlice(v.Type(), len(p.n.items), len(p.n.items))
 	for i := range p.n.items {
-		d.value(p.item(i), out.Index(i), field{})
+		d.value(p.item(i), out.Index(i), field{pattern: f.pattern})
 	}
 	v.Set(out)
 }

@@ -41,10 +41,11 @@ func (c Config) Digest() string {
 		Sentinel           Sentinel
 		Limits             Limits
 		Approvals          Approvals
+		Answers            Answers
 		Values             Values
 		Retention          Journal
 	}{c.Version, models, c.Roles, list, c.PermissionsDefault, rules, c.Guard, c.Judge,
-		c.Sentinel, c.Limits, c.Approvals, c.Ledger.Values, c.Journal})
+		c.Sentinel, c.Limits, c.Approvals, c.Answers, c.Ledger.Values, c.Journal})
 	if err != nil { // plain data: nothing in it can fail
 		return ""
 	}

@@ -72,6 +72,7 @@ func TestLoadValues(t *testing.T) {
 	require.Equal(t, config.Ledger{Driver: "sqlite", Path: filepath.Join(dir, "state", "vedette.db"), Values: config.ValuesHMAC}, c.Ledger)
 	require.Equal(t, filepath.Join(dir, "state", "vedette-keys"), c.Keys.Dir)
 	require.Equal(t, 24*time.Hour, c.Journal.Retention)
+	require.Equal(t, []string{"example.com", "*.Example.org"}, c.Answers.Links.Allow)
 	require.Equal(t, "127.0.0.1:9000", c.Server.Listen)
 	require.Len(t, c.Files, 5)
 	require.Equal(t, filepath.Join(dir, "vedette.yaml"), c.Files[0])

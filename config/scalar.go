@@ -12,9 +12,13 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
+const label = `[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
+
 // patterns of texts, and how they are put into words. The schema has them too.
 var patterns = map[string]struct{ re, words string }{
 	"id": {`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`, "a letter, then up to 63 letters, digits, _, . and -"},
+	"host": {`^(?:\*\.(?:` + label + `\.)+|(?:` + label + `\.)*)` + label + `$`,
+		"a host such as example.com, or *.example.com for those below it, without scheme, port and path (international names as xn--…)"},
 }
 
 // scalarKind is what YAML 1.2 makes of a plain scalar.

@@ -119,6 +119,9 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 		if t.Elem().Kind() == reflect.Struct {
 			constrain(p.Items, t.Elem())
 		}
+		if f.pattern != "" {
+			p.Items.Pattern = patterns[f.pattern].re
+		}
 		if f.nonempty {
 			one := uint64(1)
 			p.MinItems = &one

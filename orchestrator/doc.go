@@ -24,7 +24,8 @@
 // answer is given: what can't be kept is ErrNotKept. Once the orchestrator's
 // model has read what others could have written, the conversation is tainted
 // for as long as it lives: agents get skills that were not granted before only
-// with a person's approval.
+// with a person's approval, and in answers links and images become text unless
+// they lead to a host under answers.links or in the request.
 //
 // What not to do: don't put text that others wrote into a user's Send; don't
 // open two users' work in one conversation; don't wait for a reply while

@@ -68,6 +68,10 @@ func (c *Conversation) ID() string { return c.co.ID }
 type Reply struct {
 	Turn string
 	Text string
+	// Links is how many links and images of a tainted answer were made text,
+	// because they lead to a host that is neither under answers.links nor in
+	// the request. Answers of Agents are left as they were.
+	Links int
 	// Agents are the sub-agents that worked on it, in the order of their
 	// dispatch.
 	Agents []agents.Result

@@ -78,6 +78,7 @@ type Orchestrator struct {
 	// names no other.
 	model, agents agents.Model
 	log           *slog.Logger
+	links         []string // hosts that links in tainted answers may lead to
 
 	tune tuning
 
@@ -99,7 +100,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	tune.wait, tune.idle = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle)
-	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune}
+	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, links: cfg.Answers.Links.Allow}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
 		NoReview: opts.NoReview, Log: opts.Log,

@@ -9,6 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -218,6 +219,7 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 	}
 	if err == nil {
 		t.answer = t.reply(text)
+		text = t.answer.Text // what is shown is what is kept
 	}
 	texts, parts, g := t.kept(text), t.v.o.parts, t.desk.Grant()
 	t.start(c, func(ctx context.Context) (any, error) {
@@ -232,6 +234,10 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 
 func (t *turn) reply(text string) Reply {
 	r := Reply{Turn: t.id, Text: text, Tainted: t.desk.Tainted(), Took: time.Since(t.started)}
+	if r.Tainted {
+		request, _ := t.desk.Grant().Request()
+		r.Text, r.Links = answers.Defang(text, answers.Options{Allow: t.v.o.links, Request: request})
+	}
 	for _, k := range t.members {
 		r.Agents = append(r.Agents, k.result())
 	}
