@@ -288,20 +288,20 @@ func TestRootsAreRealPaths(t *testing.T) {
 // A link in a root that leads out to the configuration is in the root, and so
 // is a folder where an include would find what a skill writes.
 func TestRootsCantMakeSkills(t *testing.T) {
-	dir := write(t, map[string]string{"conf/real.yaml": "version: 1\nguard: {roots: [../work]}\nledger: {path: ../state/v.db}\nskills: {include: ['../work/none/../../conf/s.yaml']}\n",
-		"conf/s.yaml": skillYAML, "work/x": ""})
+	dir := write(t, map[string]string{"conf/real.yaml": "version: 1\nguard: {roots: [../room]}\nledger: {path: ../state/v.db}\nskills: {include: ['../room/none/../../conf/s.yaml']}\n",
+		"conf/s.yaml": skillYAML, "room/x": ""})
 	_, err := config.Load(filepath.Join(dir, "conf", "real.yaml"), config.Options{})
 	require.NoError(t, err)
-	link := filepath.Join(dir, "work", "vedette.yaml")
+	link := filepath.Join(dir, "room", "vedette.yaml")
 	require.NoError(t, os.Symlink(filepath.Join(dir, "conf", "real.yaml"), link))
 	_, err = config.Load(link, config.Options{})
 	require.ErrorContains(t, err, "guard.roots[0] contains")
 	// The link may also be a folder on the way.
-	require.NoError(t, os.Symlink(filepath.Join(dir, "conf"), filepath.Join(dir, "work", "conf")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf", "two.yaml"), fmt.Appendf(nil, "version: 1\nguard: {roots: [%q]}\nledger: {path: %q}", filepath.Join(dir, "work"), filepath.Join(dir, "state", "v.db")), 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "conf"), filepath.Join(dir, "room", "conf")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf", "two.yaml"), fmt.Appendf(nil, "version: 1\nguard: {roots: [%q]}\nledger: {path: %q}", filepath.Join(dir, "room"), filepath.Join(dir, "state", "v.db")), 0o600))
 	_, err = config.Load(filepath.Join(dir, "conf", "two.yaml"), config.Options{})
 	require.NoError(t, err)
-	_, err = config.Load(filepath.Join(dir, "work", "conf", "two.yaml"), config.Options{})
+	_, err = config.Load(filepath.Join(dir, "room", "conf", "two.yaml"), config.Options{})
 	require.ErrorContains(t, err, "guard.roots[0] contains the configuration")
 
 	for pattern, bad := range map[string]bool{
