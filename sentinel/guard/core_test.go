@@ -173,7 +173,7 @@ func TestCoreShell(t *testing.T) {
 			[]string{`rm -rf /`, `rm -fr //`, `rm -r -f -- /`, `rm --recursive --force --no-preserve-root /`, `r\m -rf '/'`, `"rm" -rf "/"/`, `sudo -n env A=1 nice -n 5 rm -rf /*`, `sh -c "rm -rf /"`,
 				`bash -lc 'eval "rm -rf /"'`, `X=/; rm -rf $X`, `a=rm b=-rf; a=rm; b=-rf; $a $b /`, `echo / | xargs rm -rf`, `echo cm0gLXJmIC8= | base64 -d | sh`, `rm -rf $(printf /)`, `cd / && rm -rf .`,
 				`find / -delete`, `find / -mindepth 1 -exec rm -rf {} +`, `$TOOL -rf /`, `rm -rf ${HOME:0:1}`, `for d in /tmp /; do rm -rf "$d"; done`, `f(){ rm -rf "$1"; }; f /`, `timeout -s KILL 5 rm -rf /`,
-				`ssh host 'rm -rf /'`, `perl -e 'system("rm -rf /")'`, `python3 -c "import shutil; shutil.rmtree('/')"`, `/???/rm -rf /`, `rm -rf ../../../..`, "cat <<E | sh\nrm -rf /\nE", "rm -rf \\\n/", `if true; then rm -rf /; fi`, `(rm -rf / &)`, `((rm -rf /))`, `f() { bash -c 'f() { rm -rf /; }; f'; }; f`},
+				`ssh host 'rm -rf /'`, `perl -e 'system("rm -rf /")'`, `python3 -c "import shutil; shutil.rmtree('/')"`, `/???/rm -rf /`, `rm -rf -- / --help`, `rm -rf / --help`, `rm -rf ../../../..`, "cat <<E | sh\nrm -rf /\nE", "rm -rf \\\n/", `if true; then rm -rf /; fi`, `(rm -rf / &)`, `((rm -rf /))`, `f() { bash -c 'f() { rm -rf /; }; f'; }; f`},
 			[]string{`rm -rf /tmp/x`, `rm -rf ./x`, `rm /`, `git commit -m "rm -rf /"`, `echo "rm -rf /"`, `grep 'rm -rf /' x.sh`, "cat <<E\nrm -rf /\nE", `find / -name '*.pyc' -delete`, `rm -rf build/*`, `rm --help /`, `cd / && ls`},
 		},
 		"remove a home": {

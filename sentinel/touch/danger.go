@@ -13,7 +13,7 @@ var destroyers = []string{"rm", "dd", "mkfs", "mkfs.ext4", "mkfs.xfs", "mv", "ch
 
 // destroys looks for the effects of name that can't be undone.
 func (s *shell) destroys(name string, args []field) {
-	if len(args) > 0 && (has(args, "--help") || has(args, "--version")) {
+	if helps(args) {
 		return
 	}
 	switch name {
@@ -34,6 +34,20 @@ func (s *shell) destroys(name string, args []field) {
 	default:
 		s.disk(name, args)
 	}
+}
+
+// helps reports whether a program only says how it is used. Behind an operand
+// or "--" the word may be a file's name.
+func helps(args []field) bool {
+	for _, a := range args {
+		switch {
+		case a.text == "--help" || a.text == "--version":
+			return true
+		case a.text == "--" || a.text == "" || a.text[0] != '-' || a.unknown:
+			return false
+		}
+	}
+	return false
 }
 
 func has(args []field, option string) bool {

@@ -53,27 +53,20 @@ var (
 		"prisma": {code: DatabaseLoss, words: "reset", first: 3}, "npm": {code: CloudDestroy, words: "unpublish", first: 1}, "cargo": {code: CloudDestroy, words: "yank", first: 1}, "gem": {code: CloudDestroy, words: "yank", first: 1},
 		"artisan": {code: DatabaseLoss, words: "migrate:fresh migrate:reset db:wipe", first: 1}, "kafka-delete-records": {code: DatabaseLoss}, "gpg": {code: KeyLoss}, "gpg2": {code: KeyLoss},
 	}
-	// theirs are the words behind which the words of a container or cluster
-	// program say what goes.
+	// containers run a command in a container, or look after its volumes.
 	containers = set("docker podman nerdctl docker-compose podman-compose")
 )
 
 // loses looks for the loss of what somebody keeps elsewhere: resources of a
 // cloud, databases, volumes, backups.
 func (s *shell) loses(name string, args []field, in stream) {
-	if flag(args, "", "help", "version", "dry-run", "dryrun") || has(args, "-h") && len(args) < 3 {
-		return
-	}
-	if n := len(args); n > 1 && (args[n-1].text == "-h" || args[n-1].text == "-help") {
-		return
-	}
 	name = strings.TrimSuffix(name, ".sh")
 	ops := operands(args, "")
 	words := make([]string, len(ops))
 	for i, o := range ops {
 		words[i] = strings.ToLower(o.text)
 	}
-	if v, ok := destructive[name]; ok && v.hit(words) && !(v.code == BackupLoss && flag(args, "n")) || deletesByFlag(name, words, args) {
+	if v, ok := destructive[name]; !rehearsed(args, v.code == BackupLoss) && (ok && v.hit(words) || deletesByFlag(name, words, args)) {
 		s.doubt(cmpCode(v.code, CloudDestroy))
 	}
 	switch {
@@ -96,6 +89,37 @@ func (s *shell) loses(name string, args []field, in stream) {
 		s.through(args, in)
 	}
 	s.query(name, args, in)
+}
+
+// rehearsed reports whether a command only shows what it would do, or how it is
+// used. "--dry-run=none" is no rehearsal.
+func rehearsed(args []field, short bool) bool {
+	for i, a := range args {
+		name, val, joined := strings.Cut(a.text, "=")
+		switch name {
+		case "--":
+			return false
+		case "--help", "-help":
+			return true
+		case "-h":
+			if i == len(args)-1 {
+				return true
+			}
+		case "-n":
+			if short {
+				return true
+			}
+		case "--dry-run", "--dryrun":
+			next := ""
+			if i+1 < len(args) {
+				next = args[i+1].text
+			}
+			if joined && val != "none" && val != "false" && val != "0" || !joined && next != "none" && next != "false" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func cmpCode(code, or string) string {

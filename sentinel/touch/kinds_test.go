@@ -60,9 +60,9 @@ func TestDoubts(t *testing.T) {
 			[]string{"rm -rf build", "rm -rf node_modules/*", "cd build && rm -rf *", "rm -rf /tmp/x/.git", "find . -name '*.pyc' -delete", "rm *", "echo rm -rf .", "rm -r x"},
 		},
 		touch.CloudDestroy: {
-			[]string{"aws ec2 terminate-instances --instance-ids i-1", "aws s3 rb s3://b --force", "aws s3 rm --recursive s3://b", "aws --region x rds delete-db-instance --db-instance-identifier d", "gcloud -q projects delete p", "az group delete -n g", "kubectl -n prod delete ns prod",
+			[]string{"aws ec2 terminate-instances --instance-ids i-1", "aws s3 rb s3://b --force", "aws s3 rm --recursive s3://b", "kubectl delete ns x --dry-run=none", "aws --region x rds delete-db-instance --db-instance-identifier d", "gcloud -q projects delete p", "az group delete -n g", "kubectl -n prod delete ns prod",
 				"terraform destroy", "terraform -chdir=x apply -destroy", "helm uninstall x", "pulumi destroy -y", "gh repo delete a/b", "sudo -E env A=1 terraform destroy", "bash -c 'terraform destroy'", "npx wrangler d1 delete x", "ssh ops 'kubectl delete ns x'"},
-			[]string{"aws s3 ls", "aws s3 rm s3://b/k", "kubectl delete pod x", "kubectl delete pod/x", "terraform plan -destroy", "aws ec2 terminate-instances --dry-run", "gh issue create --title delete", "echo terraform destroy", "terraform --help destroy", "kubectl get x"},
+			[]string{"aws s3 ls", "aws s3 rm s3://b/k", "kubectl delete pod x", "kubectl delete pod/x", "terraform plan -destroy", "aws ec2 terminate-instances --dry-run", "gh issue create --title delete", "echo terraform destroy", "terraform --help destroy", "kubectl get x", "kubectl delete ns x --dry-run=client"},
 		},
 		touch.DatabaseLoss: {
 			[]string{"psql -c 'DROP DATABASE x'", "psql -c 'drop table if exists x; select 1'", "psql -c 'TRUNCATE x'", "mysql -e'delete from t'", "mysql --execute='update t set a=1'", "echo 'DROP SCHEMA s' | psql", "psql <<E\nselect 1;\n/* no */ drop table t;\nE", "sqlite3 f 'delete from t where 1=1'",
@@ -70,7 +70,7 @@ func TestDoubts(t *testing.T) {
 			[]string{"psql -c 'select 1'", "psql -c 'delete from t where id=1'", "psql -c \"insert into l values ('; drop table t')\"", "psql -c 'select 1 -- drop table t'", "mysql -e 'update t set a=1 where b=2'", "grep 'DROP TABLE' x.sql", "git commit -m 'drop table'", "redis-cli get flushall_count", "mongosh --eval 'db.c.find({})'", "cat x.sql"},
 		},
 		touch.VolumeLoss: {
-			[]string{"docker volume rm v", "docker system prune -af", "docker compose down -v", "docker-compose down --volumes", "podman volume prune", "docker exec c rm -rf /data", "vagrant destroy -f", "kubectl exec p -- rm -rf /"},
+			[]string{"docker volume rm v", "docker system prune -af", "docker compose down -v", "docker-compose down --volumes", "podman volume prune", "docker exec c rm -rf /data", "docker exec c sh -c 'rm -rf /data' --help", "vagrant destroy -f", "kubectl exec p -- rm -rf /"},
 			[]string{"docker rm c", "docker compose down", "docker volume ls", "docker run --rm -v /srv/x:/x a ls", "docker build -t x ."},
 		},
 		touch.BackupLoss:  {[]string{"restic forget --prune", "borg delete r::a", "vssadmin delete shadows /all"}, []string{"restic backup x", "borg list", "restic forget --dry-run x"}},
