@@ -143,7 +143,7 @@ func (pl *place) starts(parts []string) bool {
 	named := false
 	for i, want := range pl.at {
 		ok, literal := component(parts[i], want)
-		if !ok || len(pl.at) == 1 && vague(parts[i], want) {
+		if !ok || !pl.top && len(pl.at) == 1 && vague(parts[i], want) {
 			return false
 		}
 		if i == len(pl.at)-1 {

@@ -57,7 +57,7 @@ func prefixes(list string) []netip.Prefix {
 // form, mapped into IPv6, in full-width digits or escaped, comes back dotted;
 // where readers disagree ("010.0.0.1") the worst reading decides the zone.
 func ParseHost(h string) (name string, z Zone) {
-	h = strings.ToLower(foldHost(h))
+	h = strings.TrimSpace(strings.ToLower(foldHost(h)))
 	if strings.HasPrefix(h, "[") {
 		h = strings.TrimSuffix(h[1:], "]")
 	}
