@@ -2,29 +2,82 @@ package touch
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // breeds reports whether a function starts itself more than once, or in the
-// background, whatever happens: a fork bomb under any name.
-func breeds(f *syntax.FuncDecl) bool {
-	b := bomb{name: f.Name.Value, memo: map[*syntax.Stmt]bool{}}
-	b.walk(f.Body)
-	return b.found
+// background, whatever happens, alone or through others: a fork bomb under any
+// name. Functions are looked at as they are declared, the last of a circle with
+// the others.
+func (s *shell) breeds(f *syntax.FuncDecl) bool {
+	b := bomb{names: map[string]bool{f.Name.Value: true}, memo: map[*syntax.Stmt]bool{}, called: []string{}}
+	b.calls(f.Body)
+	def := s.own()
+	if len(def.calls) < maxFuncs {
+		def.calls[f.Name.Value] = b.called
+	}
+	for range maxCircle {
+		was := len(b.names)
+		for name, list := range def.calls {
+			if slices.ContainsFunc(list, func(n string) bool { return b.names[n] }) {
+				b.names[name] = true
+			}
+		}
+		if len(b.names) == was {
+			break
+		}
+	}
+	if len(b.names) > 1 {
+		clear(b.memo)
+	}
+	b.called = nil
+	return b.in(f.Body)
+}
+
+const (
+	maxCircle = 4    // functions that call each other in a circle
+	maxFuncs  = 64   // functions whose calls are remembered
+	maxCalled = 32   // calls remembered of each
+	maxInline = 1024 // bytes of a command line in a word that is looked into
+)
+
+// breedsList reports whether a script starts itself in that way, or starts
+// processes without end.
+func breedsList(list []*syntax.Stmt) bool {
+	b := bomb{names: map[string]bool{}, memo: map[*syntax.Stmt]bool{}}
+	return slices.ContainsFunc(list, b.in)
+}
+
+// startsItself reports whether a script may be one to look at: most aren't.
+func startsItself(text string) bool {
+	return strings.ContainsAny(text, "|&") &&
+		(strings.Contains(text, "$0") || strings.Contains(text, "${0") || strings.Contains(text, "BASH_SOURCE") || strings.Contains(text, "%0"))
 }
 
 type bomb struct {
-	name  string
+	names map[string]bool
 	found bool
 	memo  map[*syntax.Stmt]bool // so that nesting is walked once
+	// called gathers the names that are called, where it isn't nil.
+	called []string
+}
+
+func (b *bomb) in(st *syntax.Stmt) bool {
+	b.walk(st)
+	return b.found
 }
 
 func (b *bomb) walk(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
-		case *syntax.IfClause, *syntax.CaseClause, *syntax.ForClause:
+		case *syntax.IfClause, *syntax.CaseClause, *syntax.ForClause, *syntax.FuncDecl:
 			return false // it may end
+		case *syntax.CallExpr:
+			for _, st := range inlined(n) {
+				b.walk(st)
+			}
 		case *syntax.BinaryCmd:
 			if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && b.calls(n.X) && b.calls(n.Y) {
 				b.found = true
@@ -42,8 +95,11 @@ func (b *bomb) walk(n syntax.Node) {
 	})
 }
 
-// calls reports whether a statement calls the function.
+// calls reports whether a statement calls one of the names, or the script.
 func (b *bomb) calls(st *syntax.Stmt) bool {
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
+		return b.call(call)
+	}
 	hit, ok := b.memo[st]
 	if !ok {
 		hit = b.look(st)
@@ -60,14 +116,135 @@ func (b *bomb) look(st *syntax.Stmt) bool {
 		return slices.ContainsFunc(cmd.Stmts, b.calls)
 	case *syntax.Subshell:
 		return slices.ContainsFunc(cmd.Stmts, b.calls)
+	case *syntax.TimeClause:
+		return cmd.Stmt != nil && b.calls(cmd.Stmt)
+	}
+	return false // if, for, case, while: it may end
+}
+
+func (b *bomb) call(cmd *syntax.CallExpr) bool {
+	if len(cmd.Args) == 0 {
+		return false
+	}
+	name := cmd.Args[0].Lit()
+	if b.called != nil && len(b.called) < maxCalled && !slices.Contains(b.called, name) {
+		b.called = append(b.called, name)
+	}
+	if b.names[name] || name == "%0" || len(cmd.Args) < 3 && itself(cmd.Args[0]) {
+		return true
+	}
+	return slices.ContainsFunc(inlined(cmd), b.calls)
+}
+
+// itself reports whether a word is the script that is running.
+func itself(w *syntax.Word) bool {
+	parts := w.Parts
+	if len(parts) == 1 {
+		if q, ok := parts[0].(*syntax.DblQuoted); ok {
+			parts = q.Parts
+		}
+	}
+	if len(parts) != 1 {
+		return false
+	}
+	p, ok := parts[0].(*syntax.ParamExp)
+	return ok && p.Param != nil && p.Exp == nil && (p.Param.Value == "0" || p.Param.Value == "BASH_SOURCE")
+}
+
+// inlined returns the statements in the words of eval and sh -c.
+func inlined(cmd *syntax.CallExpr) []*syntax.Stmt {
+	if len(cmd.Args) < 2 {
+		return nil
+	}
+	name := cmd.Args[0].Lit()
+	if name != "eval" && !shells[programName(name)] {
+		return nil
+	}
+	for _, w := range cmd.Args[1:] {
+		text := w.Lit()
+		if len(w.Parts) == 1 {
+			if q, ok := w.Parts[0].(*syntax.SglQuoted); ok {
+				text = q.Value
+			}
+		}
+		if text == "" || text[0] == '-' || len(text) > maxInline {
+			continue
+		}
+		if list, err := parseAs(syntax.LangBash, text); err == nil {
+			return list
+		}
+	}
+	return nil
+}
+
+// whiles reads a loop. One that never ends and waits for nothing that it starts
+// fills the machine with processes.
+func (s *shell) whiles(w *syntax.WhileClause, in stream) {
+	if constant(w.Cond, w.Until) && floods(w.Do) {
+		s.danger(ForkBomb)
+	}
+	s.stmts(w.Cond, in)
+	s.read(w.Cond, in)
+	s.maybe(w.Do, in)
+}
+
+// constant reports whether a loop's condition never changes.
+func constant(cond []*syntax.Stmt, until bool) bool {
+	if len(cond) != 1 {
+		return false
+	}
+	switch cmd := cond[0].Cmd.(type) {
 	case *syntax.CallExpr:
 		if len(cmd.Args) == 0 {
 			return false
 		}
 		name := cmd.Args[0].Lit()
-		return name == b.name || name == "$0"
-	case *syntax.TimeClause:
-		return cmd.Stmt != nil && b.calls(cmd.Stmt)
+		if until {
+			return name == "false"
+		}
+		return name == "true" || name == ":" || name == "[" && len(cmd.Args) == 3 && cmd.Args[1].Lit() == "1"
+	case *syntax.ArithmCmd:
+		w, ok := cmd.X.(*syntax.Word)
+		return ok && !until && w.Lit() == "1"
 	}
-	return false // if, for, case, while: it may end
+	return false
+}
+
+// floods reports whether a loop's body starts something in the background and
+// does nothing that takes time.
+func floods(body []*syntax.Stmt) bool {
+	starts := false
+	for _, st := range body {
+		if st.Background {
+			starts = true
+			continue
+		}
+		call, ok := st.Cmd.(*syntax.CallExpr)
+		if !ok {
+			return false
+		}
+		if len(call.Args) > 0 && !strings.Contains(" echo printf true : let disown ", " "+call.Args[0].Lit()+" ") {
+			return false
+		}
+	}
+	return starts
+}
+
+// breeding looks for programs started without bound for input without end.
+func (s *shell) breeding(name string, args []field, in stream) {
+	if !in.endless {
+		return
+	}
+	for i, a := range args {
+		_, joined, _ := strings.Cut(a.text, "=")
+		next := ""
+		if i+1 < len(args) {
+			next = args[i+1].text
+		}
+		switch {
+		case name == "xargs" && (a.text == "-P0" || (a.text == "-P" || a.text == "--max-procs") && next == "0" || strings.HasPrefix(a.text, "--max-procs=") && joined == "0"),
+			name == "parallel" && (a.text == "-j0" || (a.text == "-j" || a.text == "--jobs") && next == "0"):
+			s.danger(ForkBomb)
+		}
+	}
 }

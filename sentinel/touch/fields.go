@@ -30,7 +30,7 @@ func (f field) frags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, kind: kind, proc: f.proc, home: f.home}}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home}}
 }
 
 func flatten(alts [][]field) []field {
@@ -87,6 +87,8 @@ func (b *builder) add(p frag) {
 	}
 	if p.kind == unknownFrag {
 		b.f.unknown = true
+		b.known = b.known || p.bare != ""
+		b.bare.WriteString(p.bare)
 		return
 	}
 	b.known = b.known || p.s != ""

@@ -1,8 +1,6 @@
 package touch
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -27,12 +25,23 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 	case "printf":
 		return printed(texts)
 	case "pwd":
-		if v := s.vars["PWD"]; len(v) == 1 && !v.unknown() {
+		if v := s.def.vars["PWD"]; len(v) == 1 && !v.unknown() {
 			return known(v[0].text() + "\n")
 		}
-	case "true", ":", "export", "set", "shopt":
+	case "true", ":", "export", "set", "shopt", "wait", "sleep":
 		return known("")
-	case "cat", "tac", "tee", "sort", "uniq", "head", "tail", "rev", "base64", "tr", "xxd", "ls":
+	case "yes":
+		return stream{open: true, endless: true}
+	case "seq":
+		return counted(texts)
+	case "mktemp":
+		return stream{open: true, known: true, text: "/tmp/tmp.XXXXXXXXXX\n"}
+	case "ls", "compgen", "locate", "plocate", "mlocate":
+		return s.lists(name, args)
+	case "dirname", "basename", "realpath", "readlink":
+		return s.named(name, args)
+	}
+	if filters[name] != nil {
 		return filtered(name, texts, in)
 	}
 	return none
@@ -68,7 +77,7 @@ func printed(args []string) stream {
 	format, rest := args[0], args[1:]
 	var b strings.Builder
 	for range 64 {
-		t, n, err := expand.Format(&expand.Config{}, format, rest)
+		t, n, err := expand.Format(&expand.Config{}, unescaped(format, rest), rest)
 		if err != nil {
 			return stream{open: true}
 		}
@@ -79,41 +88,6 @@ func printed(args []string) stream {
 		}
 	}
 	return known(b.String())
-}
-
-func filtered(name string, args []string, in stream) stream {
-	none := stream{open: true}
-	if !in.known {
-		if name == "cat" || name == "sort" || name == "uniq" || name == "tac" || name == "tr" {
-			none.trees = in.trees
-		}
-		return none
-	}
-	flags := strings.Join(args, " ")
-	switch name {
-	case "cat", "tee", "sort", "uniq", "head", "tail", "tac":
-		if len(args) == 0 || flags == "-" || name != "cat" {
-			return in
-		}
-	case "rev":
-		if len(args) == 0 {
-			return known(reversed(in.text))
-		}
-	case "xxd":
-		if strings.Contains(flags, "-r") && strings.Contains(flags, "p") {
-			if b, err := hex.DecodeString(strings.Join(strings.Fields(in.text), "")); err == nil {
-				return known(string(b))
-			}
-		}
-	case "base64":
-		if strings.Contains(flags, "-d") || strings.Contains(flags, "-D") {
-			text := strings.Join(strings.Fields(in.text), "")
-			if b, err := base64.StdEncoding.DecodeString(text); err == nil {
-				return known(string(b))
-			}
-		}
-	}
-	return none
 }
 
 // reversed turns each line round.

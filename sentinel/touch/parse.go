@@ -38,6 +38,9 @@ func (s *shell) parse(text string) stream {
 			f.stmts(posix, stream{})
 		}
 	}
+	if startsItself(text) && breedsList(list) {
+		s.danger(ForkBomb)
+	}
 	return s.stmts(list, stream{})
 }
 

@@ -190,7 +190,7 @@ func ownHome(text string) bool { return text == "~" || strings.HasPrefix(text, "
 
 // inHome reports whether the folder was changed to the home folder by "cd".
 func (s *shell) inHome() bool {
-	v := s.vars["PWD"]
+	v := s.def.vars["PWD"]
 	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
 }
 

@@ -64,24 +64,22 @@ func (s *shell) declare(f *syntax.FuncDecl) {
 	if f.Name == nil || f.Body == nil {
 		return
 	}
-	if breeds(f) {
+	if s.breeds(f) {
 		s.danger(ForkBomb)
 	}
-	s.funcs[f.Name.Value] = f.Body
+	s.own().funcs[f.Name.Value] = f.Body
 	s.invoke(f.Name.Value, nil, stream{})
 }
 
 func (s *shell) invoke(name string, args []field, in stream) stream {
-	body := s.funcs[name]
+	body := s.def.funcs[name]
 	if s.running[body] || s.level > maxReparse {
 		return stream{open: true}
 	}
 	s.running[body] = true
 	params, inFunc := s.params, s.inFunc
-	s.params, s.inFunc = nil, true
-	for _, a := range args {
-		s.params = append(s.params, a.text)
-	}
+	s.inFunc = true
+	s.params = slices.Clone(args)
 	s.cond++
 	s.level++
 	defer func() {

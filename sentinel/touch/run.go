@@ -52,8 +52,11 @@ func (s *shell) run(argv []field, in stream) stream {
 			return stream{open: true}
 		}
 	}
-	if s.funcs[argv[0].text] != nil {
+	if s.def.funcs[argv[0].text] != nil {
 		return s.invoke(argv[0].text, append([]field{}, args...), in)
+	}
+	if out, ok := s.builtin(argv[0], name, args, in); ok {
+		return out
 	}
 	if out, ok := s.special(name, args, in); ok {
 		return out
@@ -291,7 +294,7 @@ func (s *shell) script(name string, args []field) stream {
 	f := s.fork()
 	f.inFunc, f.params = false, nil
 	for _, a := range args[1:] {
-		f.params = append(f.params, a.text)
+		f.params = append(f.params, a)
 	}
 	if args[0].unknown {
 		s.opaque(name)

@@ -24,10 +24,10 @@ const (
 type shell struct {
 	c       *collector
 	arg     string
-	vars    map[string]value
-	funcs   map[string]*syntax.Stmt
+	def     *defined
+	shared  bool                  // def is another shell's as well
 	running map[*syntax.Stmt]bool // functions being read, which may be recursive
-	params  []string
+	params  []field
 	inFunc  bool // params are a caller's, or unknown where nil
 	cond    int  // inside something that may not run
 	depth   int  // of statements
@@ -36,17 +36,27 @@ type shell struct {
 	spent   *budget
 }
 
+// defined is what a command line has defined so far.
+type defined struct {
+	vars    map[string]value
+	funcs   map[string]*syntax.Stmt
+	aliases map[string]string
+	calls   map[string][]string // by function: what it calls whatever happens
+}
+
 type budget struct {
 	commands, bytes int
 	over            bool
 }
 
 // stream is what a command reads or writes: its text where that is known, and
-// the folders whose every entry it names (find, ls).
+// the folders whose every entry it names (find, ls), or some entries of which.
 type stream struct {
 	open, known bool
+	endless     bool
 	text        string
 	trees       []string
+	some        []string // "build/*.o", or "build/$entry" where nothing is known
 }
 
 func readLine(c *collector, arg, line string) {
@@ -72,14 +82,14 @@ func readList(c *collector, arg string, list []string) {
 
 func newShell(c *collector, arg string) *shell {
 	s := &shell{
-		c: c, arg: arg, vars: map[string]value{}, funcs: map[string]*syntax.Stmt{},
+		c: c, arg: arg, def: &defined{vars: map[string]value{}, funcs: map[string]*syntax.Stmt{}, aliases: map[string]string{}, calls: map[string][]string{}},
 		running: map[*syntax.Stmt]bool{}, spent: &budget{},
 	}
 	cwd := c.env.Root
 	if cwd == "" {
 		cwd = unknownCwd
 	}
-	s.vars["PWD"] = literal(cwd)
+	s.def.vars["PWD"] = literal(cwd)
 	return s
 }
 
@@ -90,11 +100,21 @@ func (s *shell) close() {
 }
 
 // fork returns a shell whose changes do not come back: ( … ), a pipe's side.
+// What is defined is copied when one of the two changes it.
 func (s *shell) fork() *shell {
+	s.shared = true
 	f := *s
-	s.charge(16 * (len(s.vars) + len(s.funcs)))
-	f.vars, f.funcs = maps.Clone(s.vars), maps.Clone(s.funcs)
 	return &f
+}
+
+// own returns the names of this shell alone, to be changed.
+func (s *shell) own() *defined {
+	if s.shared {
+		n := s.def
+		s.charge(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
+		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases), calls: maps.Clone(n.calls)}, false
+	}
+	return s.def
 }
 
 func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
@@ -103,6 +123,8 @@ func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
 		o := s.stmt(st, in)
 		out.known = out.known && o.known && len(out.text)+len(o.text) <= MaxShell
 		out.trees = append(out.trees, o.trees...)
+		out.some = append(out.some, o.some...)
+		out.endless = out.endless || o.endless
 		if out.known {
 			out.text += o.text
 		}
@@ -157,9 +179,7 @@ func (s *shell) command(cmd syntax.Command, in stream) stream {
 			s.maybe(c.Then, in)
 		}
 	case *syntax.WhileClause:
-		s.stmts(cmd.Cond, in)
-		s.read(cmd.Cond, in)
-		s.maybe(cmd.Do, in)
+		s.whiles(cmd, in)
 	case *syntax.ForClause:
 		s.loop(cmd, in)
 	case *syntax.CaseClause:
@@ -177,9 +197,7 @@ func (s *shell) command(cmd syntax.Command, in stream) stream {
 	case *syntax.CoprocClause:
 		return s.fork().stmt(cmd.Stmt, in)
 	case *syntax.DeclClause:
-		for _, a := range cmd.Args {
-			s.assign(a)
-		}
+		s.decl(cmd)
 	default: // [[ … ]], (( … )), let: only what they substitute runs
 		s.inner(cmd)
 	}
@@ -190,10 +208,10 @@ func (s *shell) binary(b *syntax.BinaryCmd, in stream) stream {
 	switch b.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(s.c.touch.Paths)
-		left := s.fork().stmt(b.X, in)
+		left := s.side(b.X, in)
 		left.open = true
 		to, cmds := len(s.c.touch.Paths), len(s.c.touch.Commands)
-		out := s.fork().stmt(b.Y, left)
+		out := s.side(b.Y, left)
 		s.sent(from, to, cmds)
 		return out
 	case syntax.AndStmt:
@@ -243,8 +261,11 @@ func (s *shell) loop(f *syntax.ForClause, in stream) {
 		if !l.InPos.IsValid() {
 			v = s.lookup("@")
 		}
-		s.vars[l.Name.Value] = v
-	default:
+		s.own().vars[l.Name.Value] = v
+	case *syntax.CStyleLoop:
+		if l.Cond == nil && floods(f.Do) {
+			s.danger(ForkBomb)
+		}
 		s.inner(f.Loop)
 	}
 	s.maybe(f.Do, in)
@@ -259,21 +280,51 @@ func (s *shell) read(cond []*syntax.Stmt, in stream) {
 		}
 		for _, w := range call.Args[1:] {
 			if name := w.Lit(); syntax.ValidName(name) {
-				s.vars[name] = fed(in)
+				s.own().vars[name] = fed(in)
 			}
 		}
 	}
 }
 
 func fed(in stream) value {
-	if !in.known {
-		return value{{{s: "$read", kind: unknownFrag}}}
-	}
 	var v value
-	for line := range strings.Lines(in.text) {
-		v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag}})
+	if in.known {
+		for line := range strings.Lines(in.text) {
+			if len(v) >= maxAlts {
+				break
+			}
+			v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag}})
+		}
+		return v
+	}
+	for _, f := range in.entries() {
+		v = append(v, f.frags())
 	}
 	return v
+}
+
+// entries are the items of a stream whose text is not known, one at least.
+func (in stream) entries() []field {
+	var out []field
+	for _, t := range in.trees {
+		out = append(out, field{text: t, bare: t, tree: true})
+	}
+	for _, t := range in.some {
+		out = append(out, field{text: t, bare: t, unknown: true})
+	}
+	if len(out) == 0 {
+		out = append(out, field{text: "$read", unknown: true, blank: true})
+	}
+	return out
+}
+
+// side reads one side of a pipe. One that is a pipe itself has sides of its
+// own.
+func (s *shell) side(st *syntax.Stmt, in stream) stream {
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
+		return s.stmt(st, in)
+	}
+	return s.fork().stmt(st, in)
 }
 
 func (s *shell) danger(code string) { s.c.danger(code, s.arg) }

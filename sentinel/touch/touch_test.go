@@ -248,7 +248,7 @@ func TestBounds(t *testing.T) {
 			for i := range 4000 {
 				fmt.Fprintf(&b, "v%d=1\n", i)
 			}
-			return b.String() + strings.Repeat("(a)\n", 4000)
+			return b.String() + strings.Repeat("(a=1)\n", 4000)
 		}(),
 		"reparsed": strings.Repeat("eval ", 60) + "ls",
 	} {

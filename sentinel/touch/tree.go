@@ -108,7 +108,7 @@ func (s *shell) resolve(text string) []string {
 		return []string{lexical(text, s.c.env, false)}
 	}
 	var out []string
-	for _, f := range s.vars["PWD"] {
+	for _, f := range s.def.vars["PWD"] {
 		env := s.c.env
 		env.Root = f.text()
 		out = appendNew(out, lexical(text, env, false))

@@ -2,6 +2,7 @@ package touch
 
 import (
 	"path"
+	"slices"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -18,9 +19,12 @@ func (s *shell) assign(a *syntax.Assign) {
 		return
 	}
 	name := a.Name.Value
+	if a.Index != nil { // x[$(cmd)]=1
+		s.inner(a.Index)
+	}
 	v := s.assigned(a)
 	if a.Append {
-		if old, ok := s.vars[name]; ok && a.Array == nil {
+		if old, ok := s.def.vars[name]; ok && a.Array == nil {
 			v = combine(old, v)
 		} else {
 			v = append(old[:len(old):len(old)], v...)
@@ -53,15 +57,15 @@ func (s *shell) assigned(a *syntax.Assign) value {
 
 // set gives a variable its value; where that may not happen, one more.
 func (s *shell) set(name string, v value) {
-	if s.cond > 0 && len(s.vars[name]) <= maxAlts {
-		v = append(v[:len(v):len(v)], s.vars[name]...)
+	if old := s.def.vars[name]; s.cond > 0 && len(old) <= maxAlts {
+		v = append(v[:len(v):len(v)], old...)
 	}
-	s.vars[name] = v
+	s.own().vars[name] = v
 }
 
 // lookup returns what a variable may hold.
 func (s *shell) lookup(name string) value {
-	if v, ok := s.vars[name]; ok {
+	if v, ok := s.def.vars[name]; ok {
 		return v
 	}
 	switch name {
@@ -89,7 +93,7 @@ func (s *shell) lookup(name string) value {
 	case "PAGER":
 		return literal("less")
 	case "OLDPWD":
-		return s.vars["PWD"]
+		return s.def.vars["PWD"]
 	case "?", "#", "UID", "EUID":
 		return literal("0")
 	case "$", "!", "PPID", "RANDOM", "SECONDS", "LINENO":
@@ -106,13 +110,13 @@ func (s *shell) lookup(name string) value {
 }
 
 // each is one value of several fields.
-func each(list []string) value {
+func each(list []field) value {
 	all := frags{}
 	for i, p := range list {
 		if i > 0 {
 			all = append(all, frag{s: " ", kind: breakFrag})
 		}
-		all = append(all, frag{s: p, kind: quotedFrag})
+		all = append(all, p.frags()...)
 	}
 	return value{all}
 }
@@ -132,7 +136,7 @@ func (s *shell) positional(name string) value {
 	if n < 0 || n >= len(s.params) {
 		return literal("")
 	}
-	return literal(s.params[n])
+	return value{s.params[n].frags()}
 }
 
 // param returns the values of ${…}.
@@ -203,9 +207,23 @@ func (s *shell) alternative(p *syntax.ParamExp, v value) (value, bool) {
 		}
 		return w, true
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-		return v, true
+		return neverEmpty(v), true
 	}
 	return nil, false
+}
+
+// neverEmpty marks what stops the shell rather than being empty.
+func neverEmpty(v value) value {
+	out := make(value, len(v))
+	for i, f := range v {
+		out[i] = slices.Clone(f)
+		for j := range f {
+			if f[j].kind == unknownFrag && f[j].bare == "" {
+				out[i][j].bare = f[j].s
+			}
+		}
+	}
+	return out
 }
 
 // compute lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each

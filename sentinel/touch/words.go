@@ -28,6 +28,7 @@ const (
 type frag struct {
 	s    string
 	kind fragKind
+	bare string  // of an unknown one: what is known of it
 	home bool    // starts with the home folder, by its variable
 	proc *stream // what <( … ) prints
 }
@@ -224,7 +225,7 @@ func (s *shell) part(p syntax.WordPart, quoted bool) value {
 		out := s.fork().stmts(p.Stmts, stream{})
 		return value{{{s: "/dev/fd/63", kind: quotedFrag, proc: &out}}}
 	case *syntax.ExtGlob:
-		return value{{{s: p.Op.String() + p.Pattern.Value + ")", kind: litFrag}}}
+		return extglob(p)
 	}
 	s.inner(p)
 	return literal("0") // $((…)) is a number
