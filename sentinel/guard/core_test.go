@@ -188,8 +188,8 @@ func TestCoreShell(t *testing.T) {
 		},
 		"make a file system": {
 			touch.MakeFS,
-			[]string{`mkfs /dev/vdb`, `mkfs.ext4 /dev/sda1`, `sudo mkfs.xfs -f '/dev/nvme0n1'`, `/sbin/mkfs.btrfs x.img`, `mk""fs.ext4 /dev/sdb`, `bash -c "mkfs -t ext4 /dev/sdb"`, `mke2fs /dev/sdc`, `D=/dev/sdb; mkfs.vfat -n DATA $D`},
-			[]string{`mkfs.ext4 -n /dev/sda1`, `mkfs.ext4 --help`, `man mkfs`, `grep mkfs x`, `echo mkfs.ext4 /dev/sda`, `which mkfs`},
+			[]string{`mkfs /dev/vdb`, `mkfs.ext4 /dev/sda1`, `sudo mkfs.xfs -f '/dev/nvme0n1'`, `/sbin/mkfs.btrfs /dev/vdc`, `mk""fs.ext4 /dev/sdb`, `bash -c "mkfs -t ext4 /dev/sdb"`, `mke2fs /dev/sdc`, `D=/dev/sdb; mkfs.vfat -n DATA $D`},
+			[]string{`mkfs.ext4 -n /dev/sda1`, `mkfs.ext4 --help`, `man mkfs`, `grep mkfs x`, `echo mkfs.ext4 /dev/sda`, `which mkfs`, `/sbin/mkfs.btrfs x.img`, `mkfs.ext4 -F ./test.img`},
 		},
 		"overwrite a device": {
 			touch.DeviceWrite,

@@ -231,7 +231,7 @@ func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings
 // doubtCode is the guard's code for one of touch's doubts.
 func doubtCode(doubt string) string {
 	switch doubt {
-	case touch.OpaqueCommand, touch.UnsetTree, touch.VolumeRemoval:
+	case touch.OpaqueCommand, touch.UnsetTree, touch.UnknownTarget, touch.VolumeRemoval:
 		return CodeDynamic
 	case touch.Persistence:
 		return CodeSensitive

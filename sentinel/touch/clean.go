@@ -77,7 +77,7 @@ func lexical(p string, env Env, lax bool) string {
 	prefix := ""
 	p = expandHome(p, env)
 	switch {
-	case len(p) > 1 && p[1] == ':' && letter(p[0]):
+	case drive(p):
 		prefix, p = strings.ToUpper(p[:1])+":", p[2:]
 	case network(p):
 		prefix = "/"
@@ -89,6 +89,15 @@ func lexical(p string, env Env, lax bool) string {
 		p = root + "/" + p
 	}
 	return prefix + resolveDots(p, lax)
+}
+
+// drive reports whether p starts at a drive of Windows: "C:", "C:x", "c:/x". In
+// small letters and without a slash, "x:y.txt" is a file's name here.
+func drive(p string) bool {
+	if len(p) < 2 || p[1] != ':' || !letter(p[0]) {
+		return false
+	}
+	return len(p) == 2 || p[0] < 'a' || p[0] == 'c' || p[0] == 'd' || strings.ContainsAny(p[2:], `/\`)
 }
 
 // network reports whether p is //host/share: two slashes, then a name that is

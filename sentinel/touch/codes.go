@@ -19,6 +19,7 @@ const (
 const (
 	OpaqueCommand = "opaque_command" // what runs can't be known
 	UnsetTree     = "unset_tree"     // a removal that is of root if a variable is empty
+	UnknownTarget = "unknown_target" // a tree is removed, or a device written, that can't be known
 	VolumeRemoval = "volume_removal" // a volume is removed, the tool will ask
 
 	ProjectWipe  = "project_wipe"     // the working tree, or its history, is removed as a whole
@@ -27,7 +28,6 @@ const (
 	VolumeLoss   = "volume_destroy"   // a container's volumes or a virtual machine are deleted
 	BackupLoss   = "backup_destroy"   // backups are deleted
 	KeyLoss      = "key_destroy"      // a secret key is deleted
-	SystemDelete = "system_delete"    // a file of the system is removed
 	Persistence  = "persistence"      // something is made to run later, or at every start
 )
 
@@ -38,5 +38,5 @@ func DangerCodes() []string {
 
 // DoubtCodes returns the codes that Touch.Doubts may hold.
 func DoubtCodes() []string {
-	return []string{OpaqueCommand, UnsetTree, VolumeRemoval, ProjectWipe, CloudDestroy, DatabaseLoss, VolumeLoss, BackupLoss, KeyLoss, SystemDelete, Persistence}
+	return []string{OpaqueCommand, UnsetTree, UnknownTarget, VolumeRemoval, ProjectWipe, CloudDestroy, DatabaseLoss, VolumeLoss, BackupLoss, KeyLoss, Persistence}
 }

@@ -17,11 +17,15 @@ func (s *shell) destroys(name string, args []field) {
 		return
 	}
 	switch name {
-	case "rm", "srm", "wipe", "rimraf", "unlink", "shred", "trash", "del", "rd", "rmdir":
+	case "rm", "srm", "wipe", "rimraf", "unlink", "shred", "trash", "del", "rd", "rmdir", "grm", "safe-rm":
 		s.remove(args, name == "rimraf" || name == "wipe")
-	case "dd":
+	case "trash-put", "trash-cli", "rmtrash", "gvfs-trash", "bleachbit", "gio", "cmake":
+		s.trash(name, args)
+	case "tar", "gtar", "bsdtar", "zip", "7z", "7za", "7zz", "rar":
+		s.archive(name, args)
+	case "dd", "gdd":
 		s.dd(args)
-	case "chmod", "chown", "chgrp":
+	case "chmod", "chown", "chgrp", "setfacl", "chattr":
 		s.chmod(name, args)
 	case "mv":
 		s.move(args)
@@ -29,11 +33,12 @@ func (s *shell) destroys(name string, args []field) {
 		s.kill(name, args)
 	case "rsync":
 		s.rsync(args)
+	case "git":
+		s.gitCleans(args)
 	case "lvremove", "vgremove", "pvremove", "zpool", "zfs":
 		s.volume(name, args)
-	default:
-		s.disk(name, args)
 	}
+	s.disk(name, args)
 }
 
 // helps reports whether a program only says how it is used. Behind an operand
@@ -78,44 +83,6 @@ func flag(args []field, short string, long ...string) bool {
 
 func recursive(args []field) bool { return flag(args, "rR", "recursive") }
 
-func (s *shell) remove(args []field, always bool) {
-	all := always || recursive(args)
-	for _, f := range operands(args, "") {
-		s.removeOne(f, all)
-		// Without -f it stops to ask, or at the first folder.
-		if all && (always || flag(args, "f", "force")) && s.wipes(f) {
-			s.doubt(ProjectWipe)
-		}
-	}
-}
-
-// removeOne looks at one thing that is removed, with all below it or not.
-func (s *shell) removeOne(f field, all bool) {
-	k, entries := s.tree(f.text)
-	if all && len(f.text) > 1 && f.text[1] == ':' && wholeDrive.MatchString(f.text) {
-		k = rootTree
-	}
-	if k != noTree && (all || f.tree || entries && k != rootTree) {
-		s.danger(k.rm())
-		return
-	}
-	if !f.unknown || f.blank || !all {
-		return
-	}
-	// "$X/*" and "/$X" are the root where X is empty.
-	if k, _ := s.tree(f.bare); k == rootTree && strings.HasPrefix(f.bare, "/") {
-		s.doubt(UnsetTree)
-	}
-}
-
-func (s *shell) dd(args []field) {
-	for _, a := range args {
-		if out, ok := strings.CutPrefix(a.text, "of="); ok && slices.ContainsFunc(s.resolve(out), device) {
-			s.danger(DeviceWrite)
-		}
-	}
-}
-
 var octal = regexp.MustCompile(`^[0-7]{1,5}$`)
 
 // opens reports whether a mode lets everybody write, or the group do as the
@@ -143,27 +110,6 @@ func cutAny(s, chars string) (string, string, bool) {
 	return s[:i], s[i+1:], true
 }
 
-func (s *shell) chmod(name string, args []field) {
-	all := flag(args, "R", "recursive")
-	ops := operands(args, "")
-	if len(ops) < 2 {
-		return
-	}
-	mode, ops := ops[0].text, ops[1:]
-	for _, f := range ops {
-		k, entries := s.tree(f.text)
-		switch {
-		case k == noTree:
-		case name == "chmod" && opens(mode) && (all || entries || k != homeTree):
-			s.danger(ChmodTree)
-		case name == "chmod" && all && k != homeTree:
-			s.danger(ChmodTree)
-		case name != "chmod" && (all || f.tree) && !s.owns(mode, f, k):
-			s.danger(ChownTree)
-		}
-	}
-}
-
 // owns reports whether a home folder is only given to the one it is named
 // after, the usual repair.
 func (s *shell) owns(owner string, f field, k treeKind) bool {
@@ -188,7 +134,7 @@ func (s *shell) move(args []field) {
 			s.danger(MoveTree)
 		}
 	}
-	if to.text != "" && slices.ContainsFunc(s.resolve(to.text), device) {
+	if to.text != "" && s.onDevice(to) {
 		s.danger(DeviceWrite)
 	}
 }
@@ -228,17 +174,6 @@ func (s *shell) kill(name string, args []field) {
 	}
 }
 
-// rsync with --delete makes its target a copy: an empty source empties it.
-func (s *shell) rsync(args []field) {
-	_, to := sources(args, "eBfTM")
-	if to.text == "" || !slices.ContainsFunc(args, func(f field) bool { return strings.HasPrefix(f.text, "--del") }) {
-		return
-	}
-	if k, _ := s.tree(to.text); k != noTree {
-		s.danger(k.rm())
-	}
-}
-
 func (s *shell) volume(name string, args []field) {
 	ops := operands(args, "")
 	destroy := strings.HasPrefix(name, "lv") || strings.HasPrefix(name, "vg") || strings.HasPrefix(name, "pv")
@@ -254,44 +189,4 @@ func (s *shell) volume(name string, args []field) {
 		return
 	}
 	s.doubt(VolumeRemoval)
-}
-
-// disk looks at the tools that write file systems, tables and whole devices.
-func (s *shell) disk(name string, args []field) {
-	ops := operands(args, "")
-	onDevice := slices.ContainsFunc(args, func(f field) bool { return slices.ContainsFunc(s.resolve(f.text), device) })
-	switch {
-	case formats(name):
-		ext := name == "mke2fs" || strings.HasPrefix(name, "mkfs.ext")
-		dry := ext && flag(args, "nV") || strings.HasSuffix(name, "xfs") && flag(args, "N") || len(args) == 1 && args[0].text == "-V"
-		if len(ops) > 0 && !dry {
-			s.danger(MakeFS)
-		}
-	case !onDevice && name != "cryptsetup":
-	case name == "mkswap", name == "blkdiscard", name == "pvcreate", name == "tee", name == "sponge", name == "truncate":
-		s.danger(DeviceWrite)
-	case name == "wipefs" && flag(args, "a", "all", "force") && !flag(args, "n", "no-act"),
-		name == "sgdisk" && flag(args, "ZzodG", "zap-all", "zap", "clear", "delete"),
-		name == "sfdisk" && !flag(args, "ldJn", "list", "dump", "json", "verify"),
-		name == "hdparm" && slices.ContainsFunc(args, func(f field) bool {
-			return strings.HasPrefix(f.text, "--security-erase") || strings.HasPrefix(f.text, "--trim")
-		}),
-		name == "badblocks" && flag(args, "w"), name == "nvme" && len(ops) > 0 && (ops[0].text == "format" || ops[0].text == "sanitize"),
-		name == "mdadm" && flag(args, "C", "create", "zero-superblock"),
-		name == "parted" && slices.ContainsFunc(ops, func(f field) bool {
-			return f.text == "mklabel" || f.text == "mktable" || f.text == "rm" || f.text == "mkpart"
-		}), name == "diskutil" && len(ops) > 0 && (strings.HasPrefix(ops[0].text, "erase") || strings.HasPrefix(ops[0].text, "zero") || strings.HasPrefix(ops[0].text, "partition")):
-		s.danger(DeviceWrite)
-	case name == "cryptsetup" && len(ops) > 1 && slices.Contains([]string{"luksFormat", "luksErase", "erase", "reencrypt"}, ops[0].text):
-		s.danger(VolumeDestroy)
-	case name == "cp" || name == "install" || name == "pv" || name == "scp" || name == "ln":
-		if _, to := sources(args, "tSmgo"); to.text != "" && slices.ContainsFunc(s.resolve(to.text), device) && !flag(args, "s", "symbolic") {
-			s.danger(DeviceWrite)
-		}
-	}
-}
-
-func formats(name string) bool {
-	return name == "mkfs" || strings.HasPrefix(name, "mkfs.") || name == "mke2fs" || name == "mkdosfs" || name == "mkntfs" ||
-		name == "newfs" || strings.HasPrefix(name, "newfs_")
 }

@@ -85,7 +85,7 @@ func (s *shell) elsewhere(cmd []field, in stream) {
 		s.doubt(VolumeLoss)
 	}
 	for _, d := range t.Doubts {
-		if d.Code != ProjectWipe && d.Code != OpaqueCommand && d.Code != UnsetTree {
+		if d.Code != ProjectWipe && d.Code != OpaqueCommand && d.Code != UnsetTree && d.Code != UnknownTarget {
 			s.doubt(d.Code)
 		}
 	}

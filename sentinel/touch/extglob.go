@@ -12,7 +12,10 @@ func extglob(p *syntax.ExtGlob) value {
 	text := p.Pattern.Value
 	list := strings.Split(text, "|")
 	op := strings.TrimSuffix(p.Op.String(), "(")
-	if op == "!" || strings.ContainsAny(text, `(\`) || len(list) > maxAlts {
+	if op == "!" {
+		return value{{{s: "!(" + text + ")", kind: litFrag}}} // nearly everything
+	}
+	if strings.ContainsAny(text, `(\`) || len(list) > maxAlts {
 		return value{{{s: "*", kind: litFrag}}}
 	}
 	var out value

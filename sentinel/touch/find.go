@@ -10,14 +10,14 @@ func (s *shell) find(name string, args []field) stream {
 		roots = literals([]string{"."})
 	}
 	narrow := narrowed(rest) || name != "find" && len(operands(args, "")) > 0 && !matchAll(operands(args, "")[0].text)
-	deletes := false
+	deletes, named := false, nameIn(name, rest)
 	for i := 0; i < len(rest); i++ {
 		switch rest[i].text {
 		case "-delete":
 			deletes = true
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			end := execEnd(rest[i+1:])
-			s.each(roots, rest[i+1:i+1+end], narrow)
+			s.each(roots, rest[i+1:i+1+end], narrow, named)
 			i += end
 		case "-fprint", "-fprintf", "-fls", "-fprint0":
 			if i++; i < len(rest) {
@@ -32,7 +32,11 @@ func (s *shell) find(name string, args []field) stream {
 			a = Delete
 		}
 		s.pathAs(r, Path{Access: a, Recursive: true})
-		if !narrow && !r.unknown {
+		switch {
+		case r.unknown:
+		case narrow:
+			out.some = append(out.some, below(r.text, named))
+		default:
 			out.trees = append(out.trees, r.text)
 		}
 		if deletes && !narrow {
@@ -65,6 +69,30 @@ func findRoots(name string, args []field) (roots, rest []field) {
 		}
 	}
 	return roots, nil
+}
+
+// nameIn is the pattern that narrows a search by name, empty where none does.
+func nameIn(name string, expr []field) string {
+	if name != "find" {
+		if ops := operands(expr, "eEtTdgcjoS"); len(ops) > 0 && !strings.ContainsAny(ops[0].text, `^$\()|+`) {
+			return "*" + ops[0].text + "*"
+		}
+		return ""
+	}
+	for i := 0; i+1 < len(expr); i++ {
+		if t := expr[i].text; (t == "-name" || t == "-iname") && (i == 0 || expr[i-1].text != "!" && expr[i-1].text != "-not") {
+			return expr[i+1].text
+		}
+	}
+	return ""
+}
+
+// below is an entry of a folder: by its pattern, or one that nobody knows.
+func below(dir, pattern string) string {
+	if pattern == "" || matchAll(pattern) {
+		pattern = "$entry"
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + pattern
 }
 
 // narrowed reports whether an expression leaves most entries alone.
@@ -125,11 +153,11 @@ func execEnd(words []field) int {
 }
 
 // each runs a command for the entries below the roots.
-func (s *shell) each(roots, words []field, narrow bool) {
+func (s *shell) each(roots, words []field, narrow bool, named string) {
 	for _, r := range roots {
 		r.tree = true
-		if narrow || r.unknown {
-			r = field{text: r.text + "/$entry", bare: r.bare + "/$entry", unknown: true}
+		if narrow {
+			r = field{text: below(r.text, named), bare: below(r.bare, named), unknown: true}
 		}
 		found := substitute(words, "{}", []field{r})
 		if len(found) > len(words) { // no {} in it

@@ -53,7 +53,7 @@ func (s *shell) given(w *syntax.Word, end string) stream {
 func (s *shell) writes(f field) {
 	s.path(f, Write)
 	s.socket(f)
-	if slices.ContainsFunc(s.resolve(f.text), device) {
+	if s.onDevice(f) {
 		s.danger(DeviceWrite)
 	}
 }

@@ -43,7 +43,10 @@ func treeOf(p string, env Env) (k treeKind, entries bool) {
 	p = strings.ToLower(p)
 	for {
 		dir, last := path.Split(p)
-		if last == "" || !allEntries(last) {
+		if i := strings.IndexByte(last, '('); i > 0 && strings.HasSuffix(last, ")") && strings.ContainsAny(last[:i], "*?[") {
+			last = last[:i] // zsh's qualifiers
+		}
+		if last == "" || !allEntries(last) && !strings.HasPrefix(last, "!(") && !(last[0] == '^' && dir == "/") {
 			break
 		}
 		entries = true
@@ -125,6 +128,13 @@ var harmlessDevices = []string{"null", "zero", "full", "random", "urandom", "tty
 // device reports whether a path is a device that holds data.
 func device(p string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(p), "/dev/")
+	if !ok && strings.ContainsAny(p, "*?[") && strings.HasPrefix(p, "/") {
+		var top string
+		if top, rest, ok = strings.Cut(p[1:], "/"); ok {
+			ok, _ = path.Match(top, "dev")
+			ok = ok && strings.Trim(top, "*?") != ""
+		}
+	}
 	if !ok {
 		return strings.Contains(p, "PhysicalDrive")
 	}

@@ -251,14 +251,10 @@ func (s *shell) items(name string, args *[]field, in stream) []field {
 		}
 		return out
 	}
-	var out []field
-	for _, t := range in.trees {
-		out = append(out, field{text: t, bare: t, tree: true})
+	if !in.open {
+		return nil
 	}
-	if len(out) == 0 && in.open {
-		out = append(out, unknownField())
-	}
-	return out
+	return in.entries()
 }
 
 const maxItems = 256
