@@ -209,6 +209,11 @@ func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings
 			asks.add(CodeInjected, d.Code, d.Arg)
 		}
 	}
+	for _, d := range t.Changes {
+		if effect == skills.Read || touch.Removes(d.Code) && limited(effect) {
+			denies.add(CodeExceeded, d.Code, d.Arg)
+		}
+	}
 	for _, h := range t.Hosts {
 		g.host(&denies, &asks, h)
 	}

@@ -92,6 +92,9 @@ func (s *shell) elsewhere(cmd []field, in stream) {
 	if s.quiet {
 		return
 	}
+	for _, d := range t.Changes {
+		s.change(d.Code)
+	}
 	for _, h := range t.Hosts {
 		s.c.host(h)
 	}

@@ -247,7 +247,7 @@ func decode64(args []string, in string) (string, bool) {
 	if !slices.ContainsFunc(args, func(a string) bool {
 		return a == "--decode" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.ContainsAny(a, "dD")
 	}) {
-		return "", false
+		return base64.StdEncoding.EncodeToString([]byte(in)) + "\n", len(args) == 0
 	}
 	text := strings.TrimRight(strings.Join(strings.Fields(in), ""), "=")
 	b, err := base64.RawStdEncoding.DecodeString(text)

@@ -66,6 +66,7 @@ func (s *shell) run(argv []field, in stream) stream {
 	}
 	s.effects(name, args)
 	s.loses(name, args, in)
+	s.changes(name, args, in)
 	return s.prints(name, args, in)
 }
 

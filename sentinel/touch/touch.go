@@ -137,6 +137,10 @@ type Touch struct {
 	// something unknown turns out badly, such as "rm -r $X/*" where X may be
 	// empty, and the loss of data that may be meant, such as a database.
 	Doubts []Danger
+	// Changes are what command lines change that is no file of this machine:
+	// a service, an account, something on another machine. They are no
+	// dangers: they say what a skill must have declared.
+	Changes []Danger
 	// Injected are arguments that are no command line and hold a piece of
 	// one, such as "example.com; id".
 	Injected []Danger
