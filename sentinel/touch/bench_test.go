@@ -38,6 +38,8 @@ func BenchmarkLarge(b *testing.B) {
 			"path":    {"path": fill("a/../%2e%2e/b/")},
 			"mention": {"note": "/" + fill("a@b.example /x ")},
 			"prose":   {"note": fill("some words and a@b.example ")},
+			"stages":  {"command": fill("cat src/a.txt | grep -v x | sort | uniq -c | head -n 5 > out.txt\n")},
+			"scopes":  {"command": fill("x=1; (y=$x; echo $y | tr a b)\n")},
 			"pipes":   {"command": "f() { " + fill("a|") + "f; }"},
 			"heredoc": {"command": "cat <<'E' > x\n" + fill("rm -rf / and (more)\n") + "E\n"},
 		} {

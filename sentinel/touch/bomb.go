@@ -16,7 +16,7 @@ func (s *shell) breeds(f *syntax.FuncDecl) bool {
 	b.calls(f.Body)
 	def := s.own()
 	if len(def.calls) < maxFuncs {
-		def.calls[f.Name.Value] = b.called
+		put(&def.calls, f.Name.Value, b.called)
 	}
 	for range maxCircle {
 		was := len(b.names)

@@ -33,13 +33,13 @@ func (s *shell) builtin(first field, name string, args []field, in stream) (stre
 	case "alias":
 		for _, a := range args {
 			if n, line, ok := strings.Cut(a.text, "="); ok && !a.unknown {
-				s.own().aliases[n] = line
+				put(&s.own().aliases, n, line)
 			}
 		}
 		return done, false
 	case "hash":
 		if len(args) == 3 && args[0].text == "-p" {
-			s.own().aliases[args[2].text] = args[1].text
+			put(&s.own().aliases, args[2].text, args[1].text)
 		}
 		return done, false
 	case "unset", "let", "test", "[":

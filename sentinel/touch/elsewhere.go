@@ -102,7 +102,7 @@ func (s *shell) elsewhere(cmd []field, in stream) {
 }
 
 var (
-	drives = set("del erase rd format remove-item ri diskpart cipher")
+	drives = set("del erase rd rmdir format remove-item ri diskpart cipher icacls takeown clear-disk format-volume")
 	// wholeDrive is a drive, or what Windows can't be without on it. A POSIX
 	// shell eats the backslashes.
 	wholeDrive = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?|windows.*|users|program ?files.*|programdata)?$`)
@@ -115,12 +115,45 @@ func (s *shell) drive(name string, args []field) {
 			return slices.ContainsFunc(list, func(o string) bool { return strings.EqualFold(f.text, o) })
 		})
 	}
-	whole := slices.ContainsFunc(args, func(f field) bool { return wholeDrive.MatchString(f.text) })
+	args = apart(args)
+	if name == "clear-disk" || name == "format-volume" {
+		if len(args) > 0 && !has("-whatif") {
+			s.danger(MakeFS)
+		}
+		return
+	}
+	whole := slices.ContainsFunc(args, func(f field) bool { return wholeDrive.MatchString(f.text) || wholeByName.MatchString(f.text) })
 	switch {
 	case !whole || has("/?"):
 	case name == "format":
 		s.danger(MakeFS)
-	case (name == "del" || name == "erase" || name == "rd") && has("/s", "/q"), has("-recurse", "-r", "-rec"):
+	case name == "icacls":
+		if has("/t") && has("/reset", "/grant", "/grant:r", "/deny", "/remove", "/setowner", "/inheritance:r", "/inheritance:d") {
+			s.danger(ChmodTree)
+		}
+	case name == "takeown":
+		if has("/r") {
+			s.danger(ChownTree)
+		}
+	case (name == "del" || name == "erase" || name == "rd" || name == "rmdir") && has("/s", "/q"), has("-recurse", "-r", "-rec"):
 		s.danger(RmSystem)
 	}
+}
+
+// wholeByName are the variables that hold a drive, or what Windows needs.
+var wholeByName = regexp.MustCompile(`(?i)^%(systemroot|systemdrive|windir|userprofile|homedrive|programfiles|programdata|allusersprofile)%[\\/]*(\*(\.\*)?)?$`)
+
+// apart takes the words of Windows' commands apart where a backslash before a
+// blank has joined them.
+func apart(args []field) []field {
+	out := make([]field, 0, len(args))
+	for _, a := range args {
+		drive, rest, ok := strings.Cut(a.text, ": ")
+		if !ok || len(drive) != 1 {
+			out = append(out, a)
+			continue
+		}
+		out = append(append(out, literals([]string{drive + ":"})...), literals(strings.Fields(rest))...)
+	}
+	return out
 }

@@ -198,9 +198,13 @@ func translate(args []string, in string) (string, bool) {
 	}, in), true
 }
 
+var classes = strings.NewReplacer("[:space:]", " \t\n\r", "[:upper:]", "A-Z", "[:lower:]", "a-z", "[:digit:]", "0-9", "[:alpha:]", "A-Za-z")
+
 // members writes out a set of tr: "a-z", "\n", "[:space:]".
 func members(set string) string {
-	set = strings.NewReplacer("[:space:]", " \t\n\r", "[:upper:]", "A-Z", "[:lower:]", "a-z", "[:digit:]", "0-9", "[:alpha:]", "A-Za-z").Replace(set)
+	if strings.Contains(set, "[:") {
+		set = classes.Replace(set)
+	}
 	set = escapes(set)
 	var out []rune
 	r := []rune(set)
@@ -268,7 +272,7 @@ func replace(args []string, in string) (string, bool) {
 	if len(args) == 2 && (args[0] == "-e" || args[0] == "-E" || args[0] == "-r") {
 		args = args[1:]
 	}
-	if len(args) != 1 {
+	if len(args) != 1 || len(args[0]) > 256 {
 		return "", false
 	}
 	for _, c := range strings.Split(args[0], ";") {

@@ -83,6 +83,9 @@ func (s *shell) effects(name string, args []field) {
 		if name == "sed" && flag(args, "i", "in-place") {
 			a |= Write
 		}
+		if len(ops) == 0 && listers[name] {
+			s.path(field{text: ".", bare: "."}, Read) // where it was changed to
+		}
 		for _, f := range ops[min(skip, len(ops)):] {
 			s.pathAs(f, Path{Access: a, Recursive: deep})
 		}

@@ -67,7 +67,7 @@ func (s *shell) declare(f *syntax.FuncDecl) {
 	if s.breeds(f) {
 		s.danger(ForkBomb)
 	}
-	s.own().funcs[f.Name.Value] = f.Body
+	put(&s.own().funcs, f.Name.Value, f.Body)
 	s.invoke(f.Name.Value, nil, stream{})
 }
 

@@ -67,6 +67,7 @@ func (s *shell) run(argv []field, in stream) stream {
 	s.effects(name, args)
 	s.loses(name, args, in)
 	s.changes(name, args, in)
+	s.unnamed(name, args)
 	return s.prints(name, args, in)
 }
 

@@ -82,7 +82,7 @@ func readList(c *collector, arg string, list []string) {
 
 func newShell(c *collector, arg string) *shell {
 	s := &shell{
-		c: c, arg: arg, def: &defined{vars: map[string]value{}, funcs: map[string]*syntax.Stmt{}, aliases: map[string]string{}, calls: map[string][]string{}},
+		c: c, arg: arg, def: &defined{vars: map[string]value{}},
 		running: map[*syntax.Stmt]bool{}, spent: &budget{},
 	}
 	cwd := c.env.Root
@@ -107,6 +107,15 @@ func (s *shell) fork() *shell {
 	return &f
 }
 
+// put makes a map on first use: most command lines define neither functions
+// nor aliases.
+func put[V any](m *map[string]V, name string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[name] = v
+}
+
 // own returns the names of this shell alone, to be changed.
 func (s *shell) own() *defined {
 	if s.shared {
@@ -118,16 +127,23 @@ func (s *shell) own() *defined {
 }
 
 func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
+	if len(list) == 1 {
+		return s.stmt(list[0], in)
+	}
 	out := stream{open: true, known: true}
+	var text strings.Builder
 	for _, st := range list {
 		o := s.stmt(st, in)
-		out.known = out.known && o.known && len(out.text)+len(o.text) <= MaxShell
+		out.known = out.known && o.known && text.Len()+len(o.text) <= MaxShell
 		out.trees = append(out.trees, o.trees...)
 		out.some = append(out.some, o.some...)
 		out.endless = out.endless || o.endless
 		if out.known {
-			out.text += o.text
+			text.WriteString(o.text)
 		}
+	}
+	if out.known {
+		out.text = text.String()
 	}
 	return out
 }
