@@ -136,17 +136,17 @@ func TestEffectExceeded(t *testing.T) {
 	exceeded := func(skill, line string) bool {
 		return b.check(t, skill, map[string]any{"command": line}).Code == guard.CodeExceeded
 	}
-	for _, line := range []string{"rm x", "find . -name x -delete", `python3 -c "import os; os.remove('x')"`, "psql -c 'drop table t'", "shred -u x", "terraform destroy"} {
+	for _, line := range []string{"rm x", "find . -name x -delete", `python3 -c "import os; os.remove('x')"`, "psql -c 'drop table t'", "shred -u x", "terraform destroy", "apt purge x", "userdel -r x", "docker rm c", "curl -X DELETE https://a.example/1", "kubectl delete pod x", "git push --force", "aws s3 rm s3://b/k", "rsync -a --delete x/ a.example:/x", "rclone sync x r:y"} {
 		require.True(t, exceeded("test.read", line), line)
 		require.True(t, exceeded("test.write", line), line)
 		require.False(t, exceeded("test.run", line), line)
 	}
-	for _, line := range []string{"echo x > y", "tee y", "sed -i s/a/b/ y", "cp a b", "mv a b", "mkdir y", "touch y", "curl -o y https://a.example", `node -e "fs.writeFileSync('y','x')"`} {
+	for _, line := range []string{"echo x > y", "tee y", "sed -i s/a/b/ y", "cp a b", "mv a b", "mkdir y", "touch y", "curl -o y https://a.example", `node -e "fs.writeFileSync('y','x')"`, "systemctl stop x", "kill 12", "curl -d x=1 https://a.example", "git push", "git commit -m x", "docker stop c", "apt install x", "psql -c 'insert into t values (1)'"} {
 		require.True(t, exceeded("test.read", line), line)
 		require.False(t, exceeded("test.write", line), line)
 		require.False(t, exceeded("test.run", line), line)
 	}
-	for _, line := range []string{"cat x", "ls -la 2>/dev/null", "grep -r x .", "git log", "echo x >&2", "ls > /dev/stdout", "[ -f x ] && cat x"} {
+	for _, line := range []string{"cat x", "ls -la 2>/dev/null", "grep -r x .", "git log", "echo x >&2", "ls > /dev/stdout", "[ -f x ] && cat x", "curl https://a.example", "git status", "docker ps", "kubectl get pods", "systemctl status x", "psql -c 'select 1'"} {
 		require.Equal(t, sentinel.Allow, b.check(t, "test.read", map[string]any{"command": line}).Outcome, line)
 	}
 }

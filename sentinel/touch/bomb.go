@@ -1,6 +1,7 @@
 package touch
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,28 +13,46 @@ import (
 // name. Functions are looked at as they are declared, the last of a circle with
 // the others.
 func (s *shell) breeds(f *syntax.FuncDecl) bool {
-	b := bomb{names: map[string]bool{f.Name.Value: true}, memo: map[*syntax.Stmt]bool{}, called: []string{}}
+	name := f.Name.Value
+	b := bomb{names: map[string]bool{name: true}, memo: map[*syntax.Stmt]bool{}, called: []string{}}
 	b.calls(f.Body)
 	def := s.own()
 	if len(def.calls) < maxFuncs {
-		put(&def.calls, f.Name.Value, b.called)
-	}
-	for range maxCircle {
-		was := len(b.names)
-		for name, list := range def.calls {
-			if slices.ContainsFunc(list, func(n string) bool { return b.names[n] }) {
-				b.names[name] = true
-			}
-		}
-		if len(b.names) == was {
-			break
-		}
-	}
-	if len(b.names) > 1 {
-		clear(b.memo)
+		put(&def.calls, name, b.called)
 	}
 	b.called = nil
-	return b.in(f.Body)
+	others := s.circle(name)
+	for _, o := range others {
+		b.names[o] = true
+	}
+	if len(others) > 0 {
+		clear(b.memo)
+	}
+	return b.in(f.Body) || slices.ContainsFunc(others, func(o string) bool { return def.funcs[o] != nil && b.in(def.funcs[o]) })
+}
+
+// circle returns the other functions that name calls, by way of others or not,
+// and that call it back.
+func (s *shell) circle(name string) []string {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(s.def.calls)), func(list []string) bool { return slices.Contains(list, name) }) || s.def.calls[name] == nil {
+		return nil
+	}
+	called, back := map[string]bool{name: true}, map[string]bool{name: true}
+	for range maxCircle {
+		for n, list := range s.def.calls {
+			for _, to := range list {
+				called[to] = called[to] || called[n]
+				back[n] = back[n] || back[to]
+			}
+		}
+	}
+	var out []string
+	for n := range s.def.calls {
+		if n != name && called[n] && back[n] {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 const (
@@ -216,6 +235,10 @@ func floods(body []*syntax.Stmt) bool {
 	starts := false
 	for _, st := range body {
 		if st.Background {
+			starts = true
+			continue
+		}
+		if sub, ok := st.Cmd.(*syntax.Subshell); ok && floods(sub.Stmts) {
 			starts = true
 			continue
 		}

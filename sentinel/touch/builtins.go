@@ -47,6 +47,10 @@ func (s *shell) builtin(first field, name string, args []field, in stream) (stre
 			s.subscript(a.text)
 		}
 		return done, false
+	case "awk", "gawk", "mawk":
+		// A program that prints a column does nothing else.
+		out := s.prints(name, args, in)
+		return out, out.known
 	case "xargs", "parallel":
 		return s.fromFile(name, args, in)
 	default:
@@ -76,6 +80,14 @@ func (s *shell) aliased(name, line string, args []field, in stream) stream {
 func (s *shell) subscript(text string) {
 	if i := strings.IndexByte(text, '['); i > 0 && strings.ContainsAny(text[i:], "$`") {
 		s.guesswork(text[i+1:])
+	}
+}
+
+func (s *shell) subscriptOf(w *syntax.Word) {
+	if len(w.Parts) == 1 {
+		if q, ok := w.Parts[0].(*syntax.SglQuoted); ok {
+			s.subscript(q.Value)
+		}
 	}
 }
 
@@ -193,10 +205,13 @@ func (s *shell) decl(cmd *syntax.DeclClause) {
 		if a.Name == nil && a.Value != nil {
 			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
 		}
+		if a.Name == nil && a.Value != nil {
+			s.subscriptOf(a.Value)
+		}
 		s.assign(a)
 		if byName && a.Name != nil && a.Value != nil {
 			if to := a.Value.Lit(); syntax.ValidName(to) {
-				s.own().vars[a.Name.Value] = s.lookup(to)
+				put(&s.own().refs, a.Name.Value, to)
 			}
 		}
 	}

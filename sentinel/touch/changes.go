@@ -53,7 +53,7 @@ var (
 	cloudChange = changer{
 		change: RemoteChange, removal: RemoteRemoval, first: 5,
 		writes: "create update deploy start stop restart set add import patch apply reset resize scale enable disable invoke call publish send run submit promote rollback rename attach detach move mb up create- put- update- modify- start- stop- run- attach- detach- associate- disassociate- reboot- send- tag- untag- enable- disable- register- import- restore- copy- set- add- authorize- allocate- cancel- reset-",
-		drops:  "delete destroy purge remove terminate rb delete- remove- terminate- deregister- purge- revoke- release- destroy-",
+		drops:  "delete destroy purge remove terminate rb rm delete- remove- terminate- deregister- purge- revoke- release- destroy-",
 	}
 	forges   = changer{change: RemoteChange, removal: RemoteRemoval, writes: "create edit close reopen merge comment review archive rename transfer lock unlock upload set run rerun cancel enable disable sync fork ready pin unpin develop update note approve", drops: "delete remove unarchive", first: 2}
 	accounts = changer{change: SystemChange, always: true, unless: "-S --status -D --defaults"}
@@ -100,6 +100,10 @@ func (s *shell) changes(name string, args []field, in stream) {
 		s.change(gitChange(args))
 	case "curl", "wget", "http", "https", "xh":
 		s.change(requestChange(name, args))
+	case "aws":
+		if _, to := sources(args, ""); given(args, "cp mv sync") && strings.HasPrefix(to.text, "s3://") {
+			s.change(pick(given(args, "--delete"), RemoteRemoval, RemoteChange))
+		}
 	case "rsync", "scp", "sftp":
 		if _, to := sources(args, uses[name].values); remote(to.text) {
 			s.change(pick(slices.ContainsFunc(args, func(f field) bool { return strings.HasPrefix(f.text, "--del") }), RemoteRemoval, RemoteChange))

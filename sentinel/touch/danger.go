@@ -125,11 +125,15 @@ func (s *shell) owns(owner string, f field, k treeKind) bool {
 
 func (s *shell) move(args []field) {
 	from, to := sources(args, "tS")
+	gone := slices.Contains(s.resolve(to.text), "/dev/null")
 	for _, f := range from {
 		k, entries := s.tree(f.text)
+		if gone && s.wipes(f) {
+			s.doubt(ProjectWipe)
+		}
 		switch {
 		case k == noTree:
-		case k == homeTree && entries && !slices.Contains(s.resolve(to.text), "/dev/null"):
+		case k == homeTree && entries && !gone:
 		default:
 			s.danger(MoveTree)
 		}

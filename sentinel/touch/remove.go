@@ -35,7 +35,7 @@ func (s *shell) removeOne(f field, all bool) {
 	case strings.HasPrefix(f.bare, "/") && !scratchName(f.text):
 		// "$X/*" and "/$X" are the root where X is empty, "$X/usr" is a
 		// system's.
-		if k, _ := s.tree(f.bare); k == rootTree || k == systemTree {
+		if k, _ := s.tree(strings.ReplaceAll(f.bare, "$entry", "")); k == rootTree || k == systemTree {
 			s.doubt(UnsetTree)
 		}
 	}

@@ -41,6 +41,7 @@ type defined struct {
 	vars    map[string]value
 	funcs   map[string]*syntax.Stmt
 	aliases map[string]string
+	refs    map[string]string   // declare -n: another name for a variable
 	calls   map[string][]string // by function: what it calls whatever happens
 }
 
@@ -121,7 +122,7 @@ func (s *shell) own() *defined {
 	if s.shared {
 		n := s.def
 		s.charge(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
-		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases), calls: maps.Clone(n.calls)}, false
+		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases), refs: maps.Clone(n.refs), calls: maps.Clone(n.calls)}, false
 	}
 	return s.def
 }
@@ -252,6 +253,10 @@ func (s *shell) inner(n syntax.Node) {
 		case *syntax.ProcSubst:
 			s.fork().stmts(n.Stmts, stream{})
 			return false
+		case *syntax.UnaryTest: // [[ -v 'x[$(cmd)]' ]]
+			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet {
+				s.subscriptOf(w)
+			}
 		}
 		return true
 	})

@@ -3,6 +3,7 @@ package touch
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -65,6 +66,9 @@ func (s *shell) set(name string, v value) {
 
 // lookup returns what a variable may hold.
 func (s *shell) lookup(name string) value {
+	if to, ok := s.def.refs[name]; ok {
+		name = to
+	}
 	if v, ok := s.def.vars[name]; ok {
 		return v
 	}
@@ -244,6 +248,9 @@ func (s *shell) compute(p *syntax.ParamExp, v value) value {
 		t, err := expand.Literal(&expand.Config{Env: env}, word)
 		if err != nil || !s.charge(len(t)+len(f.text())) {
 			return value{{{s: "$" + p.Param.Value, kind: unknownFrag}}}
+		}
+		if p.Repl != nil {
+			t = strings.ReplaceAll(t, `\/`, "/") // the replacement's own escapes
 		}
 		out = append(out, frags{{s: t, kind: quotedFrag}})
 	}
