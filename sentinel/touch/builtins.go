@@ -31,11 +31,7 @@ func (s *shell) builtin(first field, name string, args []field, in stream) (stre
 	case "shift":
 		s.params = s.params[min(1, len(s.params)):]
 	case "alias":
-		for _, a := range args {
-			if n, line, ok := strings.Cut(a.text, "="); ok && !a.unknown {
-				put(&s.own().aliases, n, line)
-			}
-		}
+		s.alias(args)
 		return done, false
 	case "hash":
 		if len(args) == 3 && args[0].text == "-p" {
@@ -43,9 +39,7 @@ func (s *shell) builtin(first field, name string, args []field, in stream) (stre
 		}
 		return done, false
 	case "unset", "let", "test", "[":
-		for _, a := range args {
-			s.subscript(a.text)
-		}
+		s.subscripts(args)
 		return done, false
 	case "awk", "gawk", "mawk":
 		// A program that prints a column does nothing else.
@@ -57,6 +51,20 @@ func (s *shell) builtin(first field, name string, args []field, in stream) (stre
 		return done, false
 	}
 	return done, true
+}
+
+func (s *shell) alias(args []field) {
+	for _, a := range args {
+		if n, line, ok := strings.Cut(a.text, "="); ok && !a.unknown {
+			put(&s.own().aliases, n, line)
+		}
+	}
+}
+
+func (s *shell) subscripts(args []field) {
+	for _, a := range args {
+		s.subscript(a.text)
+	}
 }
 
 // aliased runs a line with the words that follow its alias. An alias does not

@@ -41,7 +41,7 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 	case "dirname", "basename", "realpath", "readlink":
 		return s.named(name, args)
 	}
-	if filters[name] != nil && s.charge(len(in.text)) {
+	if filters[name] != nil && s.charge(4*len(in.text)) {
 		return filtered(name, texts, in)
 	}
 	return none

@@ -66,9 +66,7 @@ func (s *shell) set(name string, v value) {
 
 // lookup returns what a variable may hold.
 func (s *shell) lookup(name string) value {
-	if to, ok := s.def.refs[name]; ok {
-		name = to
-	}
+	name = cmpCode(s.def.refs[name], name)
 	if v, ok := s.def.vars[name]; ok {
 		return v
 	}

@@ -250,6 +250,9 @@ func (s *shell) quotedParts(p *syntax.DblQuoted) value {
 func (s *shell) use(v value, quoted bool) value {
 	out := make(value, len(v))
 	for i, f := range v {
+		if !s.charge(64 * len(f)) { // "$@" may have thousands
+			return value{{{s: "$", kind: unknownFrag}}}
+		}
 		out[i] = make(frags, len(f))
 		copy(out[i], f)
 		for j := range f {
