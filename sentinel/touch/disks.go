@@ -31,9 +31,9 @@ var wipers = map[string]wiper{
 	"badblocks": {words: "-w"}, "nvme": {words: "format sanitize write-zeroes write write-uncor dsm delete-ns"}, "mdadm": {words: "-C --create --zero-superblock"},
 	"sg_format": {}, "sg_sanitize": {}, "sg_unmap": {}, "sg_write_same": {}, "sg_write_buffer": {}, "flashrom": {words: "-E --erase", any: true}, "mtd": {words: "erase", any: true}, "mtd_debug": {words: "erase write"},
 	"parted": {words: "mklabel mktable rm mkpart mkpartfs resizepart resize", unless: "-l --list"}, "debugfs": {words: "-w"}, "asr": {words: "--erase -erase"},
-	"partclone.restore": {out: "-o -O"}, "dmsetup": {words: "wipe_table remove_all", any: true, doubt: true},
-	"diskutil": {any: true, words: "eraseDisk eraseVolume secureErase zeroDisk randomDisk partitionDisk reformat deleteContainer deleteVolume eraseOptical mergePartitions splitPartition"},
-	"cp":       {last: true}, "install": {last: true}, "scp": {last: true}, "ln": {last: true, unless: "-s --symbolic"}, "make-bcache": {},
+	"partclone.restore": {out: "-o -O"},
+	"diskutil":          {any: true, words: "eraseDisk eraseVolume secureErase zeroDisk randomDisk partitionDisk reformat deleteContainer deleteVolume eraseOptical mergePartitions splitPartition"},
+	"cp":                {last: true}, "install": {last: true}, "scp": {last: true}, "ln": {last: true, unless: "-s --symbolic"}, "make-bcache": {},
 	"zpool":      {words: "create", unless: "-n --dry-run", code: VolumeDestroy},
 	"cryptsetup": {words: "luksFormat luksErase erase reencrypt luksKillSlot", any: true, code: VolumeDestroy}, "btrfs": {words: "delete remove", doubt: true},
 }
@@ -59,7 +59,7 @@ func (s *shell) disk(name string, args []field) {
 	}
 	ops := operands(args, "")
 	switch {
-	case name == "cryptsetup" && len(ops) < 2:
+	case name == "cryptsetup" && len(ops) < 2, name == "debugfs" && !given(args, "-R -f"):
 	case w.doubt:
 		s.doubt(VolumeRemoval)
 	case w.code != "":
