@@ -98,8 +98,9 @@ func (b *bomb) walk(n syntax.Node) {
 				b.walk(st)
 			}
 		case *syntax.BinaryCmd:
-			if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && b.calls(n.X) && b.calls(n.Y) {
-				b.found = true
+			if piped(n) {
+				b.pipe(n)
+				return false
 			}
 			if n.Op == syntax.AndStmt || n.Op == syntax.OrStmt {
 				b.walk(n.X)
@@ -114,10 +115,35 @@ func (b *bomb) walk(n syntax.Node) {
 	})
 }
 
+func piped(n *syntax.BinaryCmd) bool { return n.Op == syntax.Pipe || n.Op == syntax.PipeAll }
+
+// pipe walks the stages of a pipeline, two of which are enough.
+func (b *bomb) pipe(n *syntax.BinaryCmd) {
+	hits := 0
+	for n != nil && !b.found {
+		next, _ := n.X.Cmd.(*syntax.BinaryCmd)
+		stages := []*syntax.Stmt{n.Y}
+		if next == nil || !piped(next) || n.X.Background {
+			next, stages = nil, append(stages, n.X)
+		}
+		for _, st := range stages {
+			if b.calls(st) {
+				hits++
+			}
+			b.walk(st)
+		}
+		b.found = b.found || hits > 1
+		n = next
+	}
+}
+
 // calls reports whether a statement calls one of the names, or the script.
 func (b *bomb) calls(st *syntax.Stmt) bool {
 	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
 		return b.call(call)
+	}
+	if n, ok := st.Cmd.(*syntax.BinaryCmd); ok && piped(n) {
+		return b.look(st)
 	}
 	hit, ok := b.memo[st]
 	if !ok {

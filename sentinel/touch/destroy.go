@@ -61,6 +61,9 @@ var (
 // cloud, databases, volumes, backups.
 func (s *shell) loses(name string, args []field, in stream) {
 	name = strings.TrimSuffix(name, ".sh")
+	if _, ok := destructive[name]; !ok && !lossy[name] && !drives[name] && !containers[name] && queries[name] == "" && !strings.HasPrefix(name, "kafka-") {
+		return
+	}
 	ops := operands(args, "")
 	words := make([]string, len(ops))
 	for i, o := range ops {
@@ -90,6 +93,9 @@ func (s *shell) loses(name string, args []field, in stream) {
 	}
 	s.query(name, args, in)
 }
+
+// lossy are the other programs that loses looks at.
+var lossy = set("fdisk gdisk cfdisk pkill killall kubectl oc crontab git npx bunx pnpm yarn php bundle gpg gpg2 etcdctl consul tarsnap gh glab")
 
 // rehearsed reports whether a command only shows what it would do, or how it is
 // used. "--dry-run=none" is no rehearsal.
