@@ -57,12 +57,15 @@ func useOf(name string) (use, bool) {
 func (s *shell) effects(name string, args []field) {
 	s.destroys(name, args)
 	u, known := useOf(name)
-	deep := recursive(args) || name == "tar" || flag(args, "a") && (name == "cp" || name == "rsync")
+	deep := recursive(args) || digs[name] || flag(args, "a") && (name == "cp" || name == "rsync")
 	switch {
+	case containers[name] && s.mounts(args):
 	case !known:
 		s.mentions(args)
 	case name == "dd":
 		s.ddPaths(args)
+	case name == "tar" || name == "bsdtar" || name == "gtar":
+		s.tar(args)
 	case u.copies:
 		from, to := sources(args, u.values)
 		away := (name == "scp" || name == "rsync") && remote(to.text)
@@ -84,7 +87,7 @@ func (s *shell) effects(name string, args []field) {
 			a |= Write
 		}
 		for _, f := range ops[min(skip, len(ops)):] {
-			s.pathAs(f, Path{Access: a, Recursive: deep})
+			s.pathAs(f, Path{Access: a, Recursive: deep, Names: lists[name]})
 		}
 		s.options(args)
 	}
@@ -124,7 +127,7 @@ func (s *shell) mentions(args []field) {
 			}
 			continue
 		}
-		if s.mention(a) {
+		if !strings.HasPrefix(a.text, "-") && s.mention(a) {
 			continue
 		}
 		if t := a.text; len(t) > 2 && t[0] == '-' && t[1] != '-' {
@@ -168,7 +171,7 @@ func (s *shell) pathAs(f field, p Path) {
 		s.path(field{text: f.text[i+1:], bare: f.text[i+1:]}, Mention) // host:path is elsewhere
 	}
 	p.Raw, p.Arg, p.Shell, p.Glob, p.Home = f.text, s.arg, true, f.glob, f.home || ownHome(f.text) || !strings.HasPrefix(f.text, "/") && s.inHome()
-	p.Sent = p.Sent || f.sent
+	p.Sent, p.Recursive = p.Sent || f.sent, p.Recursive || f.tree
 	clean := s.resolve(f.text)
 	if f.unknown && f.bare != "" {
 		for _, b := range s.resolve(f.bare) {

@@ -62,6 +62,7 @@ func (s *shell) run(argv []field, in stream) stream {
 		return s.wrapped(w, args, in)
 	}
 	s.effects(name, args)
+	s.gathers(name, args)
 	s.loses(name, args, in)
 	return s.prints(name, args, in)
 }
@@ -191,6 +192,7 @@ func (s *shell) chdir(args []field) {
 	}
 	var v value
 	own := ops[0].home || ownHome(ops[0].text)
+	s.pathAs(ops[0], Path{Access: Read, Names: true})
 	for _, p := range s.resolve(ops[0].text) {
 		v = append(v, frags{{s: p, kind: quotedFrag, home: own}})
 	}
