@@ -30,7 +30,7 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	out := map[string]skills.Executor{}
 	var errs []error
 	for _, l := range cfg.Skills {
-		e, err := executor(cfg, l.Skill, r, tokens)
+		e, err := executor(cfg, o, l.Skill, r, tokens)
 		if err != nil {
 			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))
 			continue
@@ -52,7 +52,7 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	return out, errors.Join(errs...)
 }
 
-func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens tokenFunc) (skills.Executor, error) {
+func executor(cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc) (skills.Executor, error) {
 	dir := filepath.Dir(cfg.Ledger.Path)
 	if cfg.File != "" {
 		if abs, err := filepath.Abs(cfg.File); err == nil {
@@ -67,7 +67,7 @@ func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens tok
 	case "exec":
 		return exec.New(s, r, exec.Options{Dir: dir})
 	case "http":
-		return http.New(s, r, http.Options{Token: tokens, AllowHosts: allowedHosts(cfg)})
+		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg)})
 	case "builtin":
 		return builtin(s, r, dir)
 	default:
