@@ -31,8 +31,9 @@ func outsideRoots(roots []string, env touch.Env) deepSignal {
 		if len(all) == 0 {
 			return f
 		}
+		climbs := traversal(v.c).args // the same sign, and it costs more
 		for _, p := range v.c.Touch().Paths {
-			if p.Access&(touch.Write|touch.Delete) == 0 || p.Declared || inAny(p.Clean, scratch) {
+			if slices.Contains(climbs, p.Arg) || p.Access&(touch.Write|touch.Delete) == 0 || p.Declared || inAny(p.Clean, scratch) {
 				continue
 			}
 			if !inAny(p.Clean, all) || !inAny(p.Real, all) {
