@@ -11,6 +11,10 @@ import (
 // a home folder, /etc, .aws.
 const PlaceHolds = "holds_secrets"
 
+// workshops are the folders of programs that keep more than a credential in
+// them, mostly what was downloaded: builds hand them round as a whole.
+var workshops = []string{".m2", ".cargo", ".gem", ".composer", ".terraform.d", ".cache", ".huggingface", ".circleci", ".fly"}
+
 // below looks at a read of everything in a folder, whose files are not named:
 // an archive, a copy, a search through contents, "cat ~/.aws/*", a mount, a
 // link. It returns the place of the core that lies in there, and whether a
@@ -30,6 +34,9 @@ func (g *Guard) below(n string, p touch.Path) (signal string, ask bool) {
 	s, near := "", false
 	for _, list := range [][]place{core, stores} {
 		for i := range list {
+			if slices.Contains(workshops, list[i].at[0]) {
+				continue
+			}
 			if k := list[i].above(parts, flat, dots); k > 0 {
 				s = list[i].signal
 				if near = near || i < len(core) && k == 1 && s == PlaceCloud; near {

@@ -93,17 +93,72 @@ func (s *shell) gathers(name string, args []field) {
 	case locates[name]:
 		for _, o := range operands(args, "dln") {
 			p := o.text
-			if !strings.ContainsAny(p, "*?[") {
+			if flag(args, "r", "regex", "regexp") {
+				p = globOf(p)
+			} else if !strings.ContainsAny(p, "*?[") {
 				p = "*" + p + "*"
 			}
 			s.named(field{text: "/"}, p, true)
 		}
 	case greps[name]:
 		s.included(name, args)
+	case uploads[name] != "":
+		s.uploaded(name, args)
 	}
 	if p := handsOut(name, args); p != "" {
 		s.path(field{text: p, bare: p}, Read)
 	}
+}
+
+// uploads are the programs that copy whole folders to a store elsewhere, and
+// their words for it.
+var uploads = map[string]string{
+	"aws": "sync cp mv", "gsutil": "cp rsync mv", "gcloud": "cp rsync mv", "rclone": "copy sync move copyto moveto", "s3cmd": "put sync", "mc": "cp mirror mv", "azcopy": "copy cp sync", "s5cmd": "cp sync",
+}
+
+// uploaded records the folders that leave for such a store.
+func (s *shell) uploaded(name string, args []field) {
+	ops := operands(args, "")
+	at := slices.IndexFunc(ops, func(f field) bool { return slices.Contains(strings.Fields(uploads[name]), f.text) })
+	if at < 0 || len(ops) < at+3 {
+		return
+	}
+	for _, f := range ops[at+1 : len(ops)-1] {
+		if !strings.Contains(f.text, ":") {
+			s.pathAs(f, Path{Access: Read, Recursive: true})
+		}
+	}
+}
+
+// movers are the wrappers that start a command in another folder, and the
+// short option for it.
+var movers = map[string]string{"env": "-C", "sudo": "-D", "systemd-run": "", "firejail": "", "nsenter": ""}
+
+// movedBy is the shell in the folder that a wrapper starts its command in.
+func (s *shell) movedBy(name string, args []field) *shell {
+	short, ok := movers[name]
+	if !ok {
+		return s
+	}
+	for i, a := range args {
+		opt, val, joined := strings.Cut(a.text, "=")
+		switch {
+		case opt == "--chdir" || opt == "--working-directory" || opt == "--wd" || opt == "--wdns":
+			if joined {
+				return s.inFolder(field{text: val, bare: val, unknown: a.unknown})
+			}
+			fallthrough
+		case short != "" && a.text == short:
+			if i+1 < len(args) {
+				return s.inFolder(args[i+1])
+			}
+		case short != "" && strings.HasPrefix(a.text, short):
+			return s.inFolder(a.cut(2))
+		case len(a.text) == 0 || a.text[0] != '-' && (i == 0 || !strings.HasPrefix(args[i-1].text, "-")):
+			return s // the command begins
+		}
+	}
+	return s
 }
 
 // included records the names that a search through a folder is narrowed to.

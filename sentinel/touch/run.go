@@ -59,7 +59,7 @@ func (s *shell) run(argv []field, in stream) stream {
 		return out
 	}
 	if w, ok := wrappers[name]; ok {
-		return s.wrapped(w, args, in)
+		return s.movedBy(name, args).wrapped(w, args, in)
 	}
 	s.effects(name, args)
 	s.gathers(name, args)
