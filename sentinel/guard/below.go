@@ -45,7 +45,8 @@ func (g *Guard) below(n string, p touch.Path) (signal string, ask bool) {
 			}
 		}
 	}
-	if s == "" && !flat && dots && (len(parts) == 0 || g.isHome(n, parts)) {
+	many := len(parts) == 0 || len(parts) == 1 && (parts[0] == "home" || parts[0] == "users")
+	if s == "" && !flat && (many || dots && g.isHome(n, parts)) {
 		s = PlaceHolds
 	}
 	switch {

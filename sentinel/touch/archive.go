@@ -2,6 +2,9 @@ package touch
 
 import "strings"
 
+// tars are the programs with tar's command line.
+var tars = set("tar bsdtar gtar star jar")
+
 // tarJob is what a tar command line says.
 type tarJob struct {
 	mode    byte // c, r, u: from files; x: to files; t, d: look

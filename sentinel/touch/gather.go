@@ -226,7 +226,11 @@ func (s *shell) listed(list []*syntax.Stmt) stream {
 // handsOut returns the store whose secrets a program prints; its own files
 // need not be named for that.
 func handsOut(name string, args []field) string {
-	ops := operands(args, "")
+	values := ""
+	if name == "getent" {
+		values = "s"
+	}
+	ops := operands(args, values)
 	at := func(i int, list ...string) bool { return i < len(ops) && slices.Contains(list, ops[i].text) }
 	starts := func(p string) bool {
 		return slices.ContainsFunc(args, func(f field) bool { return strings.HasPrefix(f.text, p) })

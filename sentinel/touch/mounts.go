@@ -10,13 +10,14 @@ import (
 // inside the container is no path of this machine. It reports whether the
 // command is one that it knows.
 func (s *shell) mounts(args []field) bool {
-	at := slices.IndexFunc(args, func(f field) bool { return !strings.HasPrefix(f.text, "-") })
-	for at >= 0 && at < len(args) && slices.Contains([]string{"container", "compose"}, args[at].text) {
-		at++
+	sub := skipOptions(args, "Hcl", []string{"context", "host", "config", "log-level", "tlscacert", "tlscert", "tlskey"})
+	for len(sub) > 0 && (sub[0].text == "container" || sub[0].text == "compose") {
+		sub = skipOptions(sub[1:], "fp", []string{"file", "project-name", "project-directory", "profile", "env-file"})
 	}
-	if at < 0 || at >= len(args) {
+	if len(sub) == 0 {
 		return false
 	}
+	at := len(args) - len(sub)
 	switch args[at].text {
 	case "cp":
 		s.copiesIn(operands(args[at+1:], ""))

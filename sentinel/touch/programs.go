@@ -20,7 +20,7 @@ var uses = map[string]use{
 	"cp": {access: Read, copies: true, values: "tS"}, "ln": {access: Read, copies: true, values: "tS"}, "install": {access: Read, copies: true, values: "tSmgo"},
 	"mv": {access: Read | Delete, copies: true, values: "tS"}, "scp": {access: Read, copies: true, values: "cFiJloPSX"}, "rsync": {access: Read, copies: true, values: "eBfTM"},
 	"chmod": {access: Write, skip: 1}, "chown": {access: Write, skip: 1}, "chgrp": {access: Write, skip: 1}, "chattr": {access: Write, skip: 1},
-	"tar": {access: Read}, "zip": {access: Read}, "7z": {access: Read, skip: 1}, "vi": {access: Read | Write}, "vim": {access: Read | Write},
+	"tar": {access: Read}, "zip": {access: Read}, "7z": {access: Read, skip: 1}, "7za": {access: Read, skip: 1}, "rar": {access: Read, skip: 1}, "vi": {access: Read | Write}, "vim": {access: Read | Write},
 	"nano": {access: Read | Write}, "emacs": {access: Read | Write}, "ed": {access: Read | Write}, "ex": {access: Read | Write},
 }
 
@@ -60,12 +60,12 @@ func (s *shell) effects(name string, args []field) {
 	deep := recursive(args) || digs[name] || flag(args, "a") && (name == "cp" || name == "rsync")
 	switch {
 	case containers[name] && s.mounts(args):
+	case tars[name]:
+		s.tar(args)
 	case !known:
 		s.mentions(args)
 	case name == "dd":
 		s.ddPaths(args)
-	case name == "tar" || name == "bsdtar" || name == "gtar":
-		s.tar(args)
 	case u.copies:
 		from, to := sources(args, u.values)
 		away := (name == "scp" || name == "rsync") && remote(to.text)
@@ -126,6 +126,9 @@ func (s *shell) mentions(args []field) {
 				s.path(a, Read)
 			}
 			continue
+		}
+		if i := strings.IndexByte(a.text, ':'); i > 1 && strings.IndexByte("/~.", a.text[0]) >= 0 {
+			s.mention(field{text: a.text[:i], bare: a.text[:i], unknown: a.unknown, home: a.home}) // HERE:THERE
 		}
 		if !strings.HasPrefix(a.text, "-") && s.mention(a) {
 			continue
