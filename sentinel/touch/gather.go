@@ -226,11 +226,7 @@ func (s *shell) listed(list []*syntax.Stmt) stream {
 // handsOut returns the store whose secrets a program prints; its own files
 // need not be named for that.
 func handsOut(name string, args []field) string {
-	values := ""
-	if name == "getent" {
-		values = "s"
-	}
-	ops := operands(args, values)
+	ops := operands(args, map[string]string{"getent": "s"}[name])
 	at := func(i int, list ...string) bool { return i < len(ops) && slices.Contains(list, ops[i].text) }
 	starts := func(p string) bool {
 		return slices.ContainsFunc(args, func(f field) bool { return strings.HasPrefix(f.text, p) })
@@ -245,7 +241,7 @@ func handsOut(name string, args []field) string {
 			return "~/.gnupg"
 		}
 	case "git":
-		if i := slices.IndexFunc(ops, func(f field) bool { return strings.HasPrefix(f.text, "credential") }); i >= 0 && (at(i+1, "fill", "get") || i+2 < len(ops) && at(i+2, "get")) {
+		if i := slices.IndexFunc(ops, func(f field) bool { return strings.HasPrefix(f.text, "credential") }); i >= 0 && (at(i+1, "fill", "get") || at(i+2, "get")) {
 			return "~/.git-credentials"
 		}
 	case "kubectl", "oc":
@@ -253,7 +249,7 @@ func handsOut(name string, args []field) string {
 			return "~/.kube/config"
 		}
 	case "aws":
-		if at(0, "configure") && (at(1, "export-credentials") || at(1, "get") && len(ops) > 2 && (strings.Contains(ops[2].text, "secret") || strings.Contains(ops[2].text, "token"))) {
+		if at(0, "configure") && (at(1, "export-credentials") || at(1, "get") && at(2, "aws_secret_access_key", "aws_session_token")) {
 			return "~/.aws/credentials"
 		}
 	case "security":
