@@ -158,6 +158,10 @@ type Guard struct {
 	// ForbidPaths are glob patterns of paths that no call may touch, with "/"
 	// as separator: absolute, or starting with ** or ~.
 	ForbidPaths []string `yaml:"forbid_paths" jsonschema_description:"Glob patterns of paths that no call may touch; one without / matches in every folder."`
+	// AllowHosts are private hosts, by name or address and without port, that
+	// calls may reach. A metadata service can't be among them. The guard
+	// checks what they look like.
+	AllowHosts []string `yaml:"allow_hosts" jsonschema_description:"Private hosts that calls may reach, by name or address, without port; never a metadata service."`
 }
 
 // Hundredths is a number from 0 to 1, kept exactly: 0.30 is 30.

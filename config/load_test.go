@@ -59,6 +59,7 @@ func TestLoadValues(t *testing.T) {
 
 	require.Equal(t, []string{filepath.Join(dir, "workspace")}, c.Guard.Roots)
 	require.Equal(t, []string{"**/*.pem", "**/id_*", filepath.ToSlash(dir) + "/drafts/*.txt", "/etc/passwd"}, c.Guard.ForbidPaths)
+	require.Equal(t, []string{"wiki.internal", "10.0.0.7"}, c.Guard.AllowHosts)
 	require.Equal(t, config.Judge{Threshold: 30, AskBelow: 50}, c.Judge)
 	require.Equal(t, config.Sentinel{Mode: config.Off, Timeout: 45 * time.Second,
 		Breaker:     config.Breaker{Failures: 4, Window: 90 * time.Second, OpenFor: time.Minute},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -43,6 +44,9 @@ type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	Log *slog.Logger
+	// Lookup resolves the hosts that skills go to; nil means the system's
+	// resolver. What it answers is judged like the system's answers.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Maintain says when values whose retention is over are erased, after the
 	// time at start; nil means every ten minutes.
 	Maintain <-chan time.Time

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/builtin/email"
 	"github.com/vedette-dev/vedette/skills/builtin/files"
@@ -29,7 +30,7 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	out := map[string]skills.Executor{}
 	var errs []error
 	for _, l := range cfg.Skills {
-		e, err := executor(cfg, l.Skill, r, tokens)
+		e, err := executor(cfg, o, l.Skill, r, tokens)
 		if err != nil {
 			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))
 			continue
@@ -51,7 +52,7 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	return out, errors.Join(errs...)
 }
 
-func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens tokenFunc) (skills.Executor, error) {
+func executor(cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc) (skills.Executor, error) {
 	dir := filepath.Dir(cfg.Ledger.Path)
 	if cfg.File != "" {
 		if abs, err := filepath.Abs(cfg.File); err == nil {
@@ -66,12 +67,22 @@ func executor(cfg *config.Config, s *skills.Skill, r skills.Redeemer, tokens tok
 	case "exec":
 		return exec.New(s, r, exec.Options{Dir: dir})
 	case "http":
-		return http.New(s, r, http.Options{Token: tokens})
+		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg)})
 	case "builtin":
 		return builtin(s, r, dir)
 	default:
 		return nil, &skills.PathError{Path: "run." + kind, Msg: "this version can't run skills that way; say template, exec, http or builtin"}
 	}
+}
+
+// allowedHosts are guard.allow_hosts in the spelling that addresses have: what
+// the guard lets through is what the runner may connect to.
+func allowedHosts(cfg *config.Config) []string {
+	out := make([]string, len(cfg.Guard.AllowHosts))
+	for i, h := range cfg.Guard.AllowHosts {
+		out[i], _ = touch.ParseHost(h)
+	}
+	return out
 }
 
 // builtin finds the built-in domain by what its options name: a folder of

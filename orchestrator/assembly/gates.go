@@ -48,9 +48,9 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
-		Keys: []string{cfg.Keys.Dir}, Env: o.env,
+		Keys: []string{cfg.Keys.Dir}, AllowHosts: cfg.Guard.AllowHosts, Env: o.env,
 	})
-	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow)})
+	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow), Roots: cfg.Guard.Roots, Env: o.env})
 	rev, err5 := reviewGate(cfg, roster, o)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, err

@@ -84,6 +84,11 @@ var core = []place{
 // so: then it is no stranger's for being root's.
 func forbidden(n string, p touch.Path, own bool) string {
 	parts := components(n)
+	if p.Shell && slices.Contains(parts, "**") {
+		if s := somewhere(parts, p); s != "" || p.Names {
+			return s
+		}
+	}
 	for i := range core {
 		if core[i].holds(parts) && !(core[i].signal == PlaceRootHome && own) {
 			return core[i].signal

@@ -22,7 +22,8 @@
 //
 //	guard.destructive     the loss of what somebody keeps: a database, cloud
 //	                      resources, volumes, backups, the working tree
-//	guard.sensitive_path  histories, mail, account policy; system files that
+//	guard.sensitive_path  a folder read as a whole with a part of the core in it
+//	                      (a copy of a home folder, an archive of /etc); histories, mail, account policy; system files that
 //	                      are removed or sent away; what runs by itself later
 //	guard.shell_in_argument  a separator that may be one
 //	guard.private_host    a private address that a command line goes to. The
@@ -33,6 +34,8 @@
 // It is the first layer and not the last: a path can be swapped between this
 // check and the open, and a program can do what its name does not say.
 // Executors open files below their roots (os.Root) and run commands confined.
+// AllowHosts takes nothing from the core: private hosts are no part of it, they
+// wait for a name. The metadata services are part of it.
 // What not to do: don't add a knob that takes from the core, and don't put a
 // path or a command into a Reason.
 package guard

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -13,12 +14,19 @@ import (
 func allowed(h, at string) (string, error) {
 	name, zone := touch.ParseHost(h)
 	switch {
-	case name == "" || strings.ContainsAny(name, " /@*"):
-		return "", &skills.PathError{Path: at, Msg: `must be the name or address of a host, such as "wiki.internal"`}
+	case name == "" || strings.ContainsAny(name, " /@*?\\,"):
+		return "", &skills.PathError{Path: at, Msg: `must be the name or address of one host, such as "wiki.internal" or "10.0.0.7"`}
+	case strings.Contains(name, ":") && !isAddress(name):
+		return "", &skills.PathError{Path: at, Msg: "must be a host without a port: all its ports are allowed"}
 	case zone == touch.Metadata:
 		return "", &skills.PathError{Path: at, Msg: "hands out this machine's credentials; it is never allowed"}
 	}
 	return name, nil
+}
+
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
 }
 
 // host looks at one host that the call would reach. A name that resolves to a

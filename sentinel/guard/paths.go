@@ -29,6 +29,11 @@ func (g *Guard) path(found, asks *findings, p touch.Path, effect skills.Effect) 
 		} else if g.underRootIs(n) {
 			found.add(CodeForbidden, PlaceAccounts, p.Arg)
 		}
+		if place, ask := g.below(n, p); place != "" && ask {
+			asks.add(CodeSensitive, place, p.Arg)
+		} else if place != "" {
+			found.add(CodeForbidden, place, p.Arg)
+		}
 		if g.matches(n) {
 			found.add(CodeForbidden, PlaceConfigured, p.Arg)
 		}
@@ -78,7 +83,7 @@ func (g *Guard) shields(n string, p touch.Path, effect skills.Effect) bool {
 	n = fold(n)
 	for _, k := range g.keys {
 		k = fold(k)
-		if m := meant(n, k); within(m, k) || (above || p.Recursive) && within(k, m) {
+		if m := meant(n, k); within(m, k) || (above || p.Recursive && !p.Names) && within(k, m) {
 			return true
 		}
 	}

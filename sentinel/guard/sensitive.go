@@ -33,7 +33,9 @@ var (
 	later = concat(
 		tops(PlaceLater, "etc/cron…", "etc/anacrontab", "var/spool/cron", "var/spool/at", "etc/systemd", "usr/lib/systemd", "lib/systemd", "run/systemd", "etc/init.d", "etc/rc.d", "etc/rc0.d", "etc/rc1.d", "etc/rc2.d",
 			"etc/rc3.d", "etc/rc4.d", "etc/rc5.d", "etc/rc6.d", "etc/rcs.d", "etc/rc.local", "etc/inittab", "etc/pam.d", "etc/pam.conf", "etc/udev", "etc/xdg/autostart", "etc/apt/apt.conf.d", "etc/ld.so.conf…", "etc/modules…", "etc/update-motd.d", "etc/nsswitch.conf", "etc/login.defs"),
-		places(PlaceLater, ".config/systemd", ".config/autostart", "library/launchagents", "library/launchdaemons", ".git/hooks", "start menu/programs/startup"),
+		places(PlaceLater, ".config/systemd", ".config/autostart", "library/launchagents", "library/launchdaemons", ".git/hooks", "start menu/programs/startup",
+			".git/config", ".envrc", ".vscode/tasks.json", ".mcp.json", ".config/pip", ".pip/pip.conf", ".local/share/systemd", ".local/share/autostart", ".config/git/config", ".config/git/hooks"),
+		tops(PlaceLater, "etc/pip.conf", "etc/npmrc", "etc/gitconfig", "etc/crontab"),
 		tops(PlacePrograms, "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr/bin", "usr/sbin", "usr/lib", "usr/lib32", "usr/lib64", "usr/libexec", "windows/system32"),
 	)
 	// startup are the files that every shell runs first, in a home folder and

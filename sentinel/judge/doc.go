@@ -67,6 +67,7 @@
 //	secret_in_content  -20  what looks like a key, a password or an identity number in what goes out to others
 //	instruction_text   -20  text that addresses a model
 //	encoded_blob       -10  a long run of base64 or hex
+//	outside_roots      -15  a command writes or removes a named file outside of Options.Roots; not beside traversal, which is the same sign
 //
 // What came before:
 //

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -43,6 +44,11 @@ type Options struct {
 	// AskBelow in hundredths: a lower score that is not denied asks. Zero
 	// means DefaultAskBelow, Off none.
 	AskBelow int
+	// Roots are where agents are meant to work, as absolute folders. Empty
+	// turns SignalOutsideRoots off.
+	Roots []string
+	// Env is what paths are resolved against, the same as the calls'.
+	Env touch.Env
 	// SeedOnly keeps to the first four signals, which know nothing of
 	// requests beyond a skill's name, and nothing of history.
 	SeedOnly bool
@@ -72,7 +78,7 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow), seed: table()}
 	if !o.SeedOnly {
-		g.more = deepTable()
+		g.more = append(deepTable(), outsideRoots(o.Roots, o.Env))
 	}
 	return g, nil
 }

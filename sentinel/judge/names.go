@@ -1,6 +1,10 @@
 package judge
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch"
+)
 
 // namesOwner reports whether the words of the user (or a clean mission) name
 // the owner of an address: 2 for all of the local part, 1 for its first name.
@@ -71,7 +75,7 @@ func (v *view) nearMiss(val value) bool {
 	if v.request == nil || val.kind < recipient || holds(v.request.fold, val) {
 		return false
 	}
-	if len(val.fold) > maxNear {
+	if val.fold = touch.UnicodeHost(val.fold); len(val.fold) > maxNear {
 		return false
 	}
 	if s := skeleton(val.fold); s != val.fold && !foreign(v.request.fold) {

@@ -73,7 +73,13 @@ func ParseHost(h string) (name string, z Zone) {
 	if a, alt, ok := looseIPv4(bare); ok {
 		return a.String(), max(zoneOf(a), zoneOf(alt))
 	}
-	return h, zoneOfName(h)
+	z = zoneOfName(h)
+	if shown := UnicodeHost(h); shown != h {
+		// A reader that folds what it decodes ends up elsewhere.
+		_, folded := ParseHost(foldHost(shown))
+		z = max(z, folded)
+	}
+	return h, z
 }
 
 // foldHost undoes escapes, full-width characters and look-alike dots.

@@ -9,6 +9,7 @@ func (s *shell) find(name string, args []field) stream {
 	if len(roots) == 0 {
 		roots = literals([]string{"."})
 	}
+	s.searches(name, roots, args, rest)
 	narrow := narrowed(rest) || name != "find" && len(operands(args, "")) > 0 && !matchAll(operands(args, "")[0].text)
 	deletes, named := false, nameIn(name, rest)
 	for i := 0; i < len(rest); i++ {
@@ -31,7 +32,7 @@ func (s *shell) find(name string, args []field) stream {
 		if deletes {
 			a = Delete
 		}
-		s.pathAs(r, Path{Access: a, Recursive: true})
+		s.pathAs(r, Path{Access: a, Recursive: deletes || !narrow, Names: !deletes})
 		switch {
 		case r.unknown:
 		case narrow:

@@ -37,8 +37,8 @@ func counted(args []string) stream {
 	return known(out.String())
 }
 
-// named is dirname, basename, realpath and readlink, which print a path.
-func (s *shell) named(name string, args []field) stream {
+// renames is dirname, basename, realpath and readlink, which print a path.
+func (s *shell) renames(name string, args []field) stream {
 	ops := operands(args, "s")
 	if len(ops) == 0 || len(ops) > 8 {
 		return stream{open: true}

@@ -107,6 +107,7 @@ func (c *collector) text(a skills.Arg, text string) {
 	case a.Marks.Has(skills.Path):
 		c.inject(text, a)
 		c.paths(text, Path{Access: c.effect, Arg: a.Name, Declared: true})
+		c.gluedPaths(text, a.Name)
 		return
 	case a.Marks&(skills.Content|skills.Secret) != 0:
 		return
@@ -151,6 +152,7 @@ func (c *collector) mention(text, arg string) {
 	if strings.Contains(text, "://") && !hasFold(strings.TrimSpace(text), "file:") {
 		return
 	}
+	c.gluedPaths(text, arg)
 	if prose(text) {
 		return
 	}

@@ -39,7 +39,7 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 	case "ls", "compgen", "locate", "plocate", "mlocate":
 		return s.lists(name, args)
 	case "dirname", "basename", "realpath", "readlink":
-		return s.named(name, args)
+		return s.renames(name, args)
 	}
 	if filters[name] != nil && s.charge(4*len(in.text)) {
 		return filtered(name, texts, in)

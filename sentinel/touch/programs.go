@@ -20,7 +20,7 @@ var uses = map[string]use{
 	"cp": {access: Read, copies: true, values: "tS"}, "ln": {access: Read, copies: true, values: "tS"}, "install": {access: Read, copies: true, values: "tSmgo"},
 	"mv": {access: Read | Delete, copies: true, values: "tS"}, "scp": {access: Read, copies: true, values: "cFiJloPSX"}, "rsync": {access: Read, copies: true, values: "eBfTM"},
 	"chmod": {access: Write, skip: 1}, "chown": {access: Write, skip: 1}, "chgrp": {access: Write, skip: 1}, "chattr": {access: Write, skip: 1},
-	"tar": {access: Read}, "zip": {access: Read}, "7z": {access: Read, skip: 1}, "vi": {access: Read | Write}, "vim": {access: Read | Write},
+	"tar": {access: Read}, "zip": {access: Read}, "7z": {access: Read, skip: 1}, "7za": {access: Read, skip: 1}, "rar": {access: Read, skip: 1}, "vi": {access: Read | Write}, "vim": {access: Read | Write},
 	"nano": {access: Read | Write}, "emacs": {access: Read | Write}, "ed": {access: Read | Write}, "ex": {access: Read | Write},
 }
 
@@ -57,8 +57,11 @@ func useOf(name string) (use, bool) {
 func (s *shell) effects(name string, args []field) {
 	s.destroys(name, args)
 	u, known := useOf(name)
-	deep := recursive(args) || name == "tar" || flag(args, "a") && (name == "cp" || name == "rsync")
+	deep := recursive(args) || digs[name] || flag(args, "a") && (name == "cp" || name == "rsync")
 	switch {
+	case containers[name] && s.mounts(args):
+	case tars[name]:
+		s.tar(args)
 	case !known:
 		s.mentions(args)
 	case name == "dd":
@@ -87,7 +90,7 @@ func (s *shell) effects(name string, args []field) {
 			s.path(field{text: ".", bare: "."}, Read) // where it was changed to
 		}
 		for _, f := range ops[min(skip, len(ops)):] {
-			s.pathAs(f, Path{Access: a, Recursive: deep})
+			s.pathAs(f, Path{Access: a, Recursive: deep, Names: lists[name]})
 		}
 		s.options(args)
 	}
@@ -127,7 +130,10 @@ func (s *shell) mentions(args []field) {
 			}
 			continue
 		}
-		if s.mention(a) {
+		if i := strings.IndexByte(a.text, ':'); i > 1 && strings.IndexByte("/~.", a.text[0]) >= 0 {
+			s.mention(field{text: a.text[:i], bare: a.text[:i], unknown: a.unknown, home: a.home}) // HERE:THERE
+		}
+		if !strings.HasPrefix(a.text, "-") && s.mention(a) {
 			continue
 		}
 		if t := a.text; len(t) > 2 && t[0] == '-' && t[1] != '-' {
@@ -171,7 +177,7 @@ func (s *shell) pathAs(f field, p Path) {
 		s.path(field{text: f.text[i+1:], bare: f.text[i+1:]}, Mention) // host:path is elsewhere
 	}
 	p.Raw, p.Arg, p.Shell, p.Glob, p.Home = f.text, s.arg, true, f.glob, f.home || ownHome(f.text) || !strings.HasPrefix(f.text, "/") && s.inHome()
-	p.Sent = p.Sent || f.sent
+	p.Sent, p.Recursive = p.Sent || f.sent, p.Recursive || f.tree
 	clean := s.resolve(f.text)
 	if f.unknown && f.bare != "" {
 		for _, b := range s.resolve(f.bare) {

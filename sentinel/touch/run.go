@@ -62,9 +62,10 @@ func (s *shell) run(argv []field, in stream) stream {
 		return out
 	}
 	if w, ok := wrappers[name]; ok {
-		return s.wrapped(w, args, in)
+		return s.movedBy(name, args).wrapped(w, args, in)
 	}
 	s.effects(name, args)
+	s.gathers(name, args)
 	s.loses(name, args, in)
 	s.changes(name, args, in)
 	s.unnamed(name, args)
@@ -196,6 +197,7 @@ func (s *shell) chdir(args []field) {
 	}
 	var v value
 	own := ops[0].home || ownHome(ops[0].text)
+	s.pathAs(ops[0], Path{Access: Read, Names: true})
 	for _, p := range s.resolve(ops[0].text) {
 		v = append(v, frags{{s: p, kind: quotedFrag, home: own}})
 	}

@@ -220,6 +220,7 @@ func (s *shell) binary(b *syntax.BinaryCmd, in stream) stream {
 		to, cmds := len(s.c.touch.Paths), len(s.c.touch.Commands)
 		out := s.side(b.Y, left)
 		s.sent(from, to, cmds)
+		s.opened(from, to, cmds)
 		return out
 	case syntax.AndStmt:
 		x := s.stmt(b.X, in)

@@ -65,6 +65,9 @@ type Path struct {
 	Home bool
 	// Sent is set where the file's content goes to another machine.
 	Sent bool
+	// Names is set where only names below the path are read, or what kind of
+	// files they are: not what is in them.
+	Names bool
 	// Glob is set where Raw has a pattern that the shell expands: then
 	// Clean is the folder that holds the matches, and Recursive or Access
 	// apply to its entries.

@@ -220,7 +220,7 @@ func (s *shell) part(p syntax.WordPart, quoted bool) value {
 	case *syntax.ParamExp:
 		return s.use(s.param(p), quoted)
 	case *syntax.CmdSubst:
-		return s.use(substituted(s.fork().stmts(p.Stmts, stream{})), quoted)
+		return s.use(substituted(s.listed(p.Stmts)), quoted)
 	case *syntax.ProcSubst:
 		out := s.fork().stmts(p.Stmts, stream{})
 		return value{{{s: "/dev/fd/63", kind: quotedFrag, proc: &out}}}

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrPrivate means that the host has an address that is refused.
-var ErrPrivate = errors.New("the host has a private, local or reserved address; list it in allow_private if that is meant")
+var ErrPrivate = errors.New("the host has a private, local or reserved address; list it in guard.allow_hosts or in the skill's allow_private if that is meant")
 
 // reserved are ranges that are no public address, beyond those that netip
 // knows, and ranges that carry an IPv4 address inside.
@@ -44,14 +44,14 @@ func public(a netip.Addr) bool {
 }
 
 // newClient returns a client that connects to host alone.
-func newClient(o Options, host string, private bool) *http.Client {
+func newClient(o Options, host string, may reach) *http.Client {
 	lookup := o.Lookup
 	if lookup == nil {
 		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		}
 	}
-	d := &dialer{lookup: lookup, host: host, private: private}
+	d := &dialer{lookup: lookup, host: host, may: may}
 	d.net = net.Dialer{Timeout: 30 * time.Second, Control: d.control}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -67,10 +67,10 @@ func newClient(o Options, host string, private bool) *http.Client {
 }
 
 type dialer struct {
-	net     net.Dialer
-	lookup  func(ctx context.Context, host string) ([]netip.Addr, error)
-	host    string
-	private bool
+	net    net.Dialer
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	host   string
+	may    reach
 }
 
 func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -86,7 +86,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 	// One bad address refuses the host: a mixed answer is an attempt.
 	for _, a := range addrs {
-		if !d.private && !public(a) {
+		if !d.may.connect(a) {
 			return nil, fmt.Errorf("%w: %w", skills.ErrNoEffect, ErrPrivate)
 		}
 	}
@@ -102,7 +102,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 // control sees the address that the socket really goes to.
 func (d *dialer) control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
-	if err != nil || !d.private && !public(a.Addr()) {
+	if err != nil || !d.may.connect(a.Addr()) {
 		return ErrPrivate
 	}
 	return nil

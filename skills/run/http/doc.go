@@ -12,7 +12,12 @@
 // every address is judged, and the connection is made to a judged address; a
 // hook looks at the address again as the socket is opened. Loopback, private,
 // link-local (with them the metadata services of clouds), shared and reserved
-// addresses are refused, unless allow_private lists the host by name. Proxies
+// addresses are refused, unless the host was allowed by name: in the skill's
+// allow_private, in guard.allow_hosts, or by the url itself where its host is a
+// private address or a name that only this network knows ("mail.internal"). An
+// address in guard.allow_hosts may be what any name resolves to. With
+// "allow_private: false" none of that holds, and a metadata service is refused
+// whatever any list says. Arguments can't change the host. Proxies
 // of the environment are not used: they would move that judgement elsewhere.
 // Redirects are not followed; a 3xx is a failure. TLS is 1.2 or newer.
 //

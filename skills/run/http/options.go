@@ -25,6 +25,11 @@ type Options struct {
 	Token func(o skills.Order, r Request) (string, error)
 	// Lookup resolves a host's name. If nil, the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// AllowHosts are names and addresses of private hosts that every skill may
+	// connect to (guard.allow_hosts), beside those of its own allow_private.
+	// A skill that says "allow_private: false" gets none of them, and a
+	// metadata service is nobody's to allow.
+	AllowHosts []string
 	// RootCAs verify servers. If nil, the system's.
 	RootCAs *x509.CertPool
 }
@@ -55,7 +60,10 @@ type config struct {
 }
 
 // hosts is a list of names, or false for none.
-type hosts []string
+type hosts struct {
+	list []string
+	none bool
+}
 
 type hint string
 
@@ -65,14 +73,14 @@ func (h hint) Hint() string  { return string(h) }
 // UnmarshalJSON takes a list of host names, or false.
 func (h *hosts) UnmarshalJSON(b []byte) error {
 	if string(b) == "false" {
-		*h = nil
+		h.none = true
 		return nil
 	}
 	var l []string
 	if json.Unmarshal(b, &l) != nil {
 		return hint("must be false, or the list of the hosts that may have a private address")
 	}
-	*h = l
+	h.list = l
 	return nil
 }
 
@@ -88,10 +96,10 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 		return nil, err
 	}
 	e := &endpoint{config: c, token: o.Token, readsOnly: s.Effect() == skills.Read}
-	if err := errors.Join(e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s)); err != nil {
+	if err := errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s)); err != nil {
 		return nil, err
 	}
-	e.client = newClient(o, e.host, slices.ContainsFunc(c.AllowPrivate, func(h string) bool { return strings.EqualFold(h, e.host) }))
+	e.client = newClient(o, e.host, newReach(e.host, c.AllowPrivate, o.AllowHosts))
 	return skills.NewExecutor(r, s, e.run), nil
 }
 
@@ -139,6 +147,8 @@ func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 		return &skills.PathError{Path: at, Msg: "may have {places} in its path alone, and no fragment; for the query use query"}
 	case u.Scheme == "http" && !slices.ContainsFunc(e.AllowHosts, func(h string) bool { return strings.EqualFold(h, u.Hostname()) }):
 		return &skills.PathError{Path: at, Msg: "must be https, or its host must stand in allow_hosts"}
+	case isMetadataName(u.Hostname()):
+		return &skills.PathError{Path: at, Msg: "hands out this machine's credentials; it is never allowed"}
 	case u.Scheme != "http" && u.Scheme != "https":
 		return &skills.PathError{Path: at, Msg: "must be https"}
 	}
@@ -151,6 +161,16 @@ func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 	for _, n := range names {
 		if !s.Declares(n) {
 			errs = append(errs, decode.Unknown(at, "argument", n, s.DeclaredArgs()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (e *endpoint) checkPrivate(at string) error {
+	var errs []error
+	for i, h := range e.AllowPrivate.list {
+		if isMetadataName(h) {
+			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.allow_private[%d]", at, i), Msg: "hands out this machine's credentials; it is never allowed"})
 		}
 	}
 	return errors.Join(errs...)
