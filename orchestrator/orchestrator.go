@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -74,13 +75,15 @@ type Orchestrator struct {
 	parts *assembly.Parts
 	opts  Options
 	sys   *otp.System
+	door  *control.Server // of the process's owner; nil where it can't be made
 	// model is the orchestrator's own, agents that of agents whose dispatch
 	// names no other.
 	model, agents agents.Model
 	log           *slog.Logger
 	links         []string // hosts that links in tainted answers may lead to
 
-	tune tuning
+	tune    tuning
+	started time.Time
 
 	closing sync.Once
 	closed  atomic.Bool
@@ -100,7 +103,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	tune.wait, tune.idle = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle)
-	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, links: cfg.Answers.Links.Allow}
+	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
 		NoReview: opts.NoReview, Log: opts.Log,
@@ -118,6 +121,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	if err := o.start(ctx); err != nil {
 		return nil, errors.Join(err, o.Close(ctx))
 	}
+	o.listen(ctx)
 	return o, nil
 }
 
@@ -152,6 +156,9 @@ func (o *Orchestrator) Close(ctx context.Context) (err error) {
 		defer cancel()
 		if o.sys != nil {
 			err = o.sys.Stop(ctx)
+		}
+		if o.door != nil { // to the last moment somebody can look in
+			err = errors.Join(err, o.door.Close(ctx))
 		}
 		err = errors.Join(err, o.parts.Close())
 	})

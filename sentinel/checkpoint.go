@@ -53,8 +53,10 @@ type Options struct {
 	Env      touch.Env
 	// Limiter, Recorder, Issuer and Executors are needed by a Desk, not by
 	// Decide. Without an Approver Ask is Deny.
-	Limiter   Limiter
-	Approver  Approver
+	Limiter  Limiter
+	Approver Approver
+	// Pauser is the kill switch; without one nothing can be paused.
+	Pauser    Pauser
 	Recorder  Recorder
 	Issuer    Issuer
 	Executors map[string]skills.Executor
@@ -89,6 +91,7 @@ type Checkpoint struct {
 	o       Options
 	gates   map[string]Gate
 	refused refusedLimit
+	flight  flight
 }
 
 // mandatory gates can't be switched off.

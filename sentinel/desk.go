@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,6 +133,9 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string) (v Verdict) {
 	start := p.now()
 	defer func() { v.Gate, v.Elapsed = GateLimits, p.now().Sub(start) }()
+	if v, ok := p.paused(g.User(), skill); ok { // before the count: a pause costs nobody a slot
+		return v
+	}
 	s := Slot{
 		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
 	}
@@ -164,7 +168,10 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 	r.Kind = skills.KindInvalid
 	if limits.Counts() && limits.Outcome < Allow {
 		r.Kind, r.Gate, r.Code, r.Reason = skills.KindBudget, GateLimits, limits.Code, limits.Reason
-		r.RetryAfter, r.WhatYouCanDo = limits.RetryAfter, advice[GateLimits]
+		r.RetryAfter, r.WhatYouCanDo = limits.RetryAfter, cmp.Or(limits.WhatYouCanDo, advice[GateLimits])
+		if limits.Code == CodePaused {
+			r.Kind = skills.KindPaused
+		}
 	}
 	key := g.User() + "\x00" + g.Conversation()
 	if ok, omitted := p.refused.take(key, d.At); ok {

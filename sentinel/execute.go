@@ -31,6 +31,9 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 	}
 	g := granted{c: c, d: d}
 	if d.Outcome == Allow {
+		p.halt(c, &g.d)
+	}
+	if g.d.Outcome == Allow {
 		if ctx.Err() != nil {
 			g.d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
 		} else if p.o.Executors[c.Name()] == nil {
@@ -115,6 +118,7 @@ func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) De
 
 func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict) {
 	start := p.now()
+	defer p.flight.enter(c, PhaseApproval, start)()
 	defer func() {
 		if recover() != nil {
 			v = Verdict{State: Failed, Code: "approval.panic", Reason: "the approver broke"}
@@ -138,7 +142,9 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	p, c := d.p, g.c
 	start := p.now()
+	leave := p.flight.enter(c, PhaseRunning, start)
 	res, err := p.run(ctx, c, g)
+	leave()
 	b := outcomeBody{Status: StatusOK, ElapsedUS: p.now().Sub(start).Microseconds()}
 	var values []Value
 	if err != nil {

@@ -20,6 +20,8 @@ func refusal(d Decision) *skills.Refusal {
 		r.RetryAfter, r.WhatYouCanDo = v.RetryAfter, v.WhatYouCanDo
 	}
 	switch {
+	case d.Code == CodePaused:
+		r.Kind = skills.KindPaused
 	case d.BlockedBy == GateApproval && d.Code == "approval.expired":
 		r.Kind = skills.KindAskExpired
 	case d.BlockedBy == GateApproval:

@@ -56,7 +56,7 @@ func (t *core) emit(typ EventType, k *child, p *proc, r Reason) {
 // launch spawns a new incarnation; childReady or childGone tells the outcome.
 func (t *core) launch(k *child) {
 	p := newProc(t.p.sys, t.p, &k.spec)
-	p.slot = k
+	p.slot, p.restarts = k, k.starts
 	k.proc, k.last, k.state = p, p, starting
 	k.try++
 	if !t.p.addKid(p) {

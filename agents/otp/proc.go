@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -44,10 +45,15 @@ type proc struct {
 	spec   *ChildSpec
 	slot   *child // the supervisor's record; touched by the supervisor alone
 	epoch  uint64
+	made   time.Time
+	// restarts is how many incarnations of the child ran before this one.
+	restarts int
 
 	run  atomic.Uint32
 	init atomic.Bool // Init succeeded
-	apid atomic.Pointer[actor.PID]
+	// queued counts messages that were posted and not yet received.
+	queued atomic.Int32
+	apid   atomic.Pointer[actor.PID]
 
 	// Touched by the actor's goroutine alone.
 	ac      actor.Context
@@ -74,7 +80,7 @@ type proc struct {
 type holder interface{ release() }
 
 func newProc(sys *System, parent *proc, spec *ChildSpec) *proc {
-	p := &proc{sys: sys, parent: parent, spec: spec, epoch: sys.epoch.Add(1)}
+	p := &proc{sys: sys, parent: parent, spec: spec, epoch: sys.epoch.Add(1), made: sys.now()}
 	p.self.p = p
 	return p
 }
@@ -108,6 +114,7 @@ func (p *proc) spawn(at actor.SpawnerContext) error {
 // post puts an internal message into the mailbox; messages to the dead vanish.
 func (p *proc) post(msg any) {
 	if apid := p.apid.Load(); apid != nil && p.run.Load() != dead {
+		p.queued.Add(1)
 		p.sys.as.Root.Send(apid, msg)
 	}
 }
@@ -124,6 +131,7 @@ func (p *proc) Receive(ac actor.Context) {
 	case *actor.Terminated, *actor.Restarting:
 		// Children announce their end by childGone; we never restart in place.
 	default:
+		p.queued.Add(-1)
 		p.onMessage(msg)
 	}
 }

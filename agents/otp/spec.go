@@ -21,6 +21,11 @@ const (
 	Temporary
 )
 
+// String is permanent, transient or temporary.
+func (r Restart) String() string {
+	return [...]string{"permanent", "transient", "temporary"}[min(r, Temporary)]
+}
+
 // Type says whether a child is a worker or a supervisor.
 type Type uint8
 
@@ -30,6 +35,9 @@ const (
 	// Supervisor is a process made by SupervisorSpec or DynamicSupervisorSpec.
 	Supervisor
 )
+
+// String is worker or supervisor.
+func (t Type) String() string { return [...]string{"worker", "supervisor"}[min(t, Supervisor)] }
 
 // Values of ChildSpec.Shutdown and StartTimeout beside plain durations.
 const (

@@ -13,7 +13,7 @@ import (
 // newDemo returns `vedette demo`.
 func newDemo(a *app) *cobra.Command {
 	var dir string
-	var live bool
+	var live, hold bool
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Play three requests through a real Vedette, without a key or a server",
@@ -27,7 +27,7 @@ VEDETTE_DEMO_MODEL and VEDETTE_DEMO_FAST to choose models.`,
 		Example: "  vedette demo\n  vedette demo --dir ./demo\n  OPENAI_API_KEY=… vedette demo --live",
 		Args:    cobra.NoArgs,
 		RunE: running(func(cmd *cobra.Command, _ []string) error {
-			o := demo.Options{Dir: dir, Out: a.out, In: a.person(), Colour: a.color}
+			o := demo.Options{Dir: dir, Hold: hold, Out: a.out, In: a.person(), Colour: a.color}
 			if live {
 				l, err := liveModel()
 				if err != nil {
@@ -39,6 +39,7 @@ VEDETTE_DEMO_MODEL and VEDETTE_DEMO_FAST to choose models.`,
 		}),
 	}
 	c.Flags().StringVar(&dir, "dir", "", "empty folder to play in (default: a new temporary one)")
+	c.Flags().BoolVar(&hold, "hold", false, "keep running after the last request, for vedette top and vedette pause")
 	c.Flags().BoolVar(&live, "live", false, "ask a real model in place of the script")
 	return c
 }

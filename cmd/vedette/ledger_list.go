@@ -12,13 +12,14 @@ import (
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/pause"
 )
 
 // page is how many records are read at a time.
 const page = 1000
 
 var (
-	kinds    = []string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome}
+	kinds    = []string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome, pause.RecordPaused, pause.RecordLifted}
 	outcomes = []string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown}
 )
 

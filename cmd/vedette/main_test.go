@@ -14,12 +14,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
@@ -40,6 +43,7 @@ func TestScript(t *testing.T) {
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper,
+			"listening": listening,
 		},
 	})
 }
@@ -100,6 +104,28 @@ var (
 	varying = regexp.MustCompile(`"(elapsed_us|score|p50|p99)":[0-9.]+`)
 	digest  = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 )
+
+// listening waits until a process answers for the database.
+func listening(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: listening DATABASE")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := control.Dial(assembly.SocketPath(ts.MkAbs(args[0])))
+	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
+		var top orchestrator.Top
+		err := c.Top(ctx, &top)
+		// The demo is through when its last conversation is idle.
+		if err == nil && strings.Contains(fmt.Sprint(top.Tree), "conversation-demo-3") && top.Tasks == 0 {
+			tick.Stop()
+			return
+		}
+		if ctx.Err() != nil {
+			ts.Fatalf("no process answers: %v", err)
+		}
+	}
+}
 
 // golden compares a file with another, times, scores and digests aside.
 func golden(ts *testscript.TestScript, neg bool, args []string) {

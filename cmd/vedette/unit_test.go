@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -60,16 +62,25 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-const checkArgs = "testdata/common/vedette.yaml"
+// common copies the common configuration to where a workspace may be: the
+// module's own folder may lie in one that the guard refuses, such as /root.
+func common(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/common")))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "workspace"), 0o700))
+	return filepath.Join(dir, "vedette.yaml")
+}
 
 // An interrupted command ends with 130, also one whose input never ends.
 func TestRunInterrupted(t *testing.T) {
+	cfg := common(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, feed := io.Pipe()
 		code := make(chan int, 1)
 		go func() {
-			code <- run(ctx, []string{"check", "--config", checkArgs}, &app{in: in, out: io.Discard, err: io.Discard})
+			code <- run(ctx, []string{"check", "--config", cfg}, &app{in: in, out: io.Discard, err: io.Discard})
 		}()
 		synctest.Wait()
 		start := time.Now()
@@ -82,11 +93,13 @@ func TestRunInterrupted(t *testing.T) {
 
 // A decision is there before the next line is asked for.
 func TestCheckAnswersAtOnce(t *testing.T) {
+	cfg := common(t)
 	in, feed := io.Pipe()
 	answers, out := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(t.Context(), []string{"check", "--config", checkArgs}, &app{in: in, out: out, err: io.Discard})
+		defer func() { _ = errors.Join(in.Close(), out.Close()) }() // a run that fails must not keep the test waiting
+		code <- run(t.Context(), []string{"check", "--config", cfg}, &app{in: in, out: out, err: io.Discard})
 	}()
 	r := bufio.NewReader(answers)
 	for i := range 3 {

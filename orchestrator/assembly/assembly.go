@@ -17,6 +17,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/skills"
@@ -62,6 +63,7 @@ type Parts struct {
 	Ledger     *ledger.Ledger
 	Journal    *journal.Journal
 	Keys       *keys.Keys
+	Pauses     *pause.Switch
 
 	limits   *limits.Limiter
 	recorder recorder
@@ -115,7 +117,11 @@ func (p *Parts) open(ctx context.Context, o Options) (err error) {
 	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{
 		Retention: cfg.Journal.Retention, MaxData: maxValue, Now: o.Now,
 	})
+	if err != nil {
+		return err
+	}
 	p.recorder = recorder{p.Store, p.Ledger, p.Journal}
+	p.Pauses, err = pause.Open(ctx, p.Store, p.Ledger, pause.Options{Now: o.Now})
 	return err
 }
 
@@ -148,7 +154,7 @@ func (p *Parts) assemble(cfg *config.Config, o Options) error {
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, Approver: o.Approver,
-		Recorder: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
+		Pauser: p.Pauses, Recorder: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
 		Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err

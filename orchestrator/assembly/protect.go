@@ -16,7 +16,7 @@ func protected(cfg *config.Config) []string {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		out = append(out, cfg.Ledger.Path+suffix)
 	}
-	return out
+	return append(out, SocketPath(cfg.Ledger.Path))
 }
 
 // binary is the running program's own path, which no call may write.

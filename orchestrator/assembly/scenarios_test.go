@@ -3,6 +3,7 @@ package assembly_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,9 @@ func TestScenariosThroughTheCheckpoint(t *testing.T) {
 	srv, err := scripted.Serve(t.Context(), sc, scripted.Options{})
 	require.NoError(t, err)
 	defer srv.Close()
-	cfg, err := config.Load("../../examples/assistant/vedette.yaml", config.Options{Env: func(k string) (string, bool) {
+	dir := t.TempDir() // the module may lie where no workspace may be, such as below /root
+	require.NoError(t, os.CopyFS(dir, os.DirFS("../../examples/assistant")))
+	cfg, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{Env: func(k string) (string, bool) {
 		return srv.BaseURL(), k == "OPENAI_BASE_URL"
 	}})
 	require.NoError(t, err)

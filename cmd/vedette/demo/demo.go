@@ -28,6 +28,8 @@ type Options struct {
 	// In is a terminal that a person can approve at; nil lets a script answer.
 	In  io.Reader
 	Out io.Writer
+	// Hold keeps everything running after the last request, until ctx ends.
+	Hold bool
 	// Colour draws outcomes in colour.
 	Colour bool
 }
@@ -78,7 +80,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := play(ctx, cfg, o, s); err != nil {
 		return err
 	}
-	return finish(ctx, cfg, s, dir)
+	return finish(context.WithoutCancel(ctx), cfg, s, dir) // what was held ends by an interrupt
 }
 
 // model starts the scripted server, or names the live one.
@@ -127,7 +129,19 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 		}
 		s.printf("   vedette: %s\n   (%s)\n", wrap(reply.Text, "            "), reply.Took.Round(time.Millisecond))
 	}
+	if o.Hold {
+		hold(ctx, s, cfg.Ledger.Path)
+	}
 	return nil
+}
+
+// hold says how to look in from another terminal and waits for an interrupt.
+func hold(ctx context.Context, s *screen, db string) {
+	s.printf("\nholding until you interrupt it; from another terminal\n")
+	for _, line := range []string{"top", "pause --all", "pause --lift --all"} {
+		s.printf("  vedette %s --db %s\n", line, db)
+	}
+	<-ctx.Done()
 }
 
 // finish verifies the ledger and says what to try next.

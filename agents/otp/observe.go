@@ -1,0 +1,73 @@
+package otp
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// ProcessInfo is one process of a Snapshot.
+type ProcessInfo struct {
+	ID      string
+	Name    string // as registered, empty for most
+	Type    Type
+	Restart Restart
+	// State is starting, idle, busy or stopping. A child that waits for its
+	// restart has no process and is not shown.
+	State string
+	// Since is when this incarnation was made; Restarts counts those before it.
+	Since    time.Time
+	Restarts int
+	// Mailbox is how many messages wait, Tasks how many Async functions and
+	// supervised calls are under way.
+	Mailbox, Tasks int
+	// Children are in the order of their starts.
+	Children []ProcessInfo
+}
+
+// Snapshot returns the trees as they are now, roots in the order of their
+// starts. It sends no message and waits for no process, so it shows a tree that
+// is stuck as well; processes that come and go meanwhile may be there or not.
+func (s *System) Snapshot() []ProcessInfo { return s.root.childInfo() }
+
+func (p *proc) childInfo() []ProcessInfo {
+	p.mu.Lock()
+	kids := make([]*proc, 0, len(p.kids))
+	for k := range p.kids {
+		kids = append(kids, k)
+	}
+	p.mu.Unlock()
+	slices.SortFunc(kids, func(a, b *proc) int { return cmp.Compare(a.epoch, b.epoch) })
+	out := make([]ProcessInfo, len(kids))
+	for i, k := range kids {
+		out[i] = k.info()
+	}
+	return out
+}
+
+func (p *proc) info() ProcessInfo {
+	i := ProcessInfo{
+		ID: p.spec.ID, Name: p.spec.Name, Type: p.spec.Type, Restart: p.spec.Restart,
+		Since: p.made, Restarts: p.restarts, Mailbox: max(0, int(p.queued.Load())), State: "idle",
+	}
+	p.mu.Lock()
+	for _, h := range p.refs {
+		if _, ok := h.(*task); ok {
+			i.Tasks++
+		}
+	}
+	asked := p.asked
+	p.mu.Unlock()
+	switch {
+	case asked || p.run.Load() == dead:
+		i.State = "stopping"
+	case !p.init.Load() && p.spec.Type == Worker:
+		i.State = "starting"
+	case p.run.Load() == busy:
+		i.State = "busy"
+	}
+	if p.spec.Type == Supervisor {
+		i.Children = p.childInfo()
+	}
+	return i
+}

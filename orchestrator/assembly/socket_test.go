@@ -1,0 +1,29 @@
+package assembly
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The socket stands beside the database, by whatever way the database is
+// named, and always fits into an address.
+func TestSocketPath(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	db := filepath.Join(dir, "v.db")
+	require.NoError(t, os.WriteFile(db, nil, 0o600))
+	link := filepath.Join(dir, "link.db")
+	require.NoError(t, os.Symlink(db, link))
+	require.Equal(t, db+".sock", SocketPath(db))
+	require.Equal(t, SocketPath(db), SocketPath(link))
+
+	long := filepath.Join(dir, strings.Repeat("d", 120), "v.db")
+	other := filepath.Join(dir, strings.Repeat("d", 121), "v.db")
+	require.LessOrEqual(t, len(SocketPath(long)), maxSocketPath)
+	require.NotEqual(t, SocketPath(long), SocketPath(other))
+	require.Equal(t, SocketPath(long), SocketPath(long))
+}

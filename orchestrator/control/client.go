@@ -1,0 +1,108 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/pause"
+)
+
+// ErrNotRunning is returned where nothing listens on the socket.
+var ErrNotRunning = errors.New("no process of Vedette's listens there")
+
+// maxAnswer bounds an answer in bytes: a tree of 100,000 processes fits.
+const maxAnswer = 256 << 20
+
+// Client talks to one process. It is safe for concurrent use.
+type Client struct {
+	path string
+	http *http.Client
+}
+
+// Dial returns a client of the process that listens on the socket at path. It
+// connects with the first call.
+func Dial(path string) *Client {
+	t := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", path)
+		},
+	}
+	return &Client{path: path, http: &http.Client{Transport: t, Timeout: callTimeout}}
+}
+
+// Pauses returns the pauses in force.
+func (c *Client) Pauses(ctx context.Context) (out []pause.Pause, err error) {
+	return out, c.do(ctx, http.MethodGet, "/v1/pauses", nil, &out)
+}
+
+// Pause begins a pause.
+func (c *Client) Pause(ctx context.Context, t pause.Target) (out Paused, err error) {
+	return out, c.do(ctx, http.MethodPost, "/v1/pauses", t, &out)
+}
+
+// Lift ends a pause.
+func (c *Client) Lift(ctx context.Context, t pause.Target) (out Lifted, err error) {
+	return out, c.do(ctx, http.MethodDelete, "/v1/pauses", t, &out)
+}
+
+// InFlight returns the calls that wait for a person or run.
+func (c *Client) InFlight(ctx context.Context) (out []sentinel.InFlight, err error) {
+	return out, c.do(ctx, http.MethodGet, "/v1/in-flight", nil, &out)
+}
+
+// Top reads what the process is doing into out.
+func (c *Client) Top(ctx context.Context, out any) error {
+	return c.do(ctx, http.MethodGet, "/v1/top", nil, out)
+}
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	var b bytes.Buffer
+	if in != nil {
+		if err := json.NewEncoder(&b).Encode(in); err != nil {
+			return err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://vedette"+path, &b)
+	if err != nil {
+		return err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return c.failure(err)
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	d := json.NewDecoder(io.LimitReader(res.Body, maxAnswer))
+	if res.StatusCode != http.StatusOK {
+		var f failed
+		if err := d.Decode(&f); err != nil || f.Error == "" {
+			return fmt.Errorf("the process answered with status %d", res.StatusCode)
+		}
+		return errors.New(f.Error)
+	}
+	return d.Decode(out)
+}
+
+// failure tells what to do where nobody answers.
+func (c *Client) failure(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w: %s", ErrNotRunning, c.path)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%s belongs to another user: only that user and root may", c.path)
+	case errors.Is(err, context.DeadlineExceeded), os.IsTimeout(err):
+		return fmt.Errorf("the process behind %s does not answer", c.path)
+	}
+	return err
+}

@@ -1,0 +1,25 @@
+// Package control lets the owner of a running process look into it and stop
+// it, from another process on the same machine, over a Unix socket.
+//
+//	srv, err := control.Listen(ctx, path, backend, control.Options{})
+//	defer srv.Close(ctx)
+//
+//	c := control.Dial(path)
+//	res, err := c.Pause(ctx, pause.Target{All: true})
+//
+// Who may: the user whose process it is, and root. The socket's mode says so
+// (0600), and where the system tells who is at the other end, as Linux does,
+// each connection is asked as well. There is no other password: whoever is that
+// user could end the process, or read its keys, anyway.
+//
+// On the wire it is HTTP with JSON bodies of at most 64 KiB:
+//
+//	GET    /v1/pauses     the pauses in force
+//	POST   /v1/pauses     begin one; the answer lists the calls in flight
+//	DELETE /v1/pauses     lift one
+//	GET    /v1/in-flight  the calls that wait for a person or run
+//	GET    /v1/top        what the process is doing
+//
+// What not to do: don't forward the socket to another machine, and don't mount
+// it into a container that runs skills: it is the one thing that lifts a pause.
+package control

@@ -1,0 +1,214 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/pause"
+)
+
+// The bounds of the server.
+const (
+	maxBody       = 64 << 10
+	headerTimeout = 5 * time.Second
+	callTimeout   = 10 * time.Second
+)
+
+// Backend is the process as the socket shows it.
+type Backend interface {
+	Pauses() []pause.Pause
+	Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error)
+	Lift(ctx context.Context, t pause.Target, by string) (bool, error)
+	InFlight() []sentinel.InFlight
+	// Top is anything that JSON can hold. It must not wait for an actor.
+	Top() any
+}
+
+// Paused is the answer to a pause that began.
+type Paused struct {
+	Pause pause.Pause `json:"pause"`
+	// InFlight are the calls that were under way: what runs runs on, what waits
+	// for a person will not start.
+	InFlight []sentinel.InFlight `json:"in_flight"`
+	// Warning is set where the pause holds and something else went wrong.
+	Warning string `json:"warning,omitempty"`
+}
+
+// Lifted is the answer to a pause's end.
+type Lifted struct {
+	// Lifted is false where there was no such pause.
+	Lifted bool `json:"lifted"`
+	// Left are the pauses that are still in force.
+	Left []pause.Pause `json:"left"`
+}
+
+// Options of a Server.
+type Options struct {
+	Log *slog.Logger
+}
+
+// Server listens on one socket.
+type Server struct {
+	b    Backend
+	log  *slog.Logger
+	path string
+	http *http.Server
+	done chan struct{}
+	made os.FileInfo
+	peer func(net.Conn) (uid int, err error)
+}
+
+type userKey struct{}
+
+// Listen makes the socket and serves it until Close. One that a dead process
+// left is replaced; so is that of a living one: hold the database's lock first.
+func Listen(ctx context.Context, path string, b Backend, o Options) (*Server, error) {
+	return serveAt(ctx, path, b, o, peer)
+}
+
+func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(net.Conn) (int, error)) (*Server, error) {
+	s := &Server{b: b, peer: peer, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), path: path, done: make(chan struct{})}
+	l, err := listen(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("the control socket can't be made: %w", err)
+	}
+	if s.made, err = os.Lstat(path); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/pauses", s.serve(func(*http.Request) (any, error) { return s.b.Pauses(), nil }))
+	mux.HandleFunc("POST /v1/pauses", s.serve(s.pause))
+	mux.HandleFunc("DELETE /v1/pauses", s.serve(s.lift))
+	mux.HandleFunc("GET /v1/in-flight", s.serve(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
+	mux.HandleFunc("GET /v1/top", s.serve(func(*http.Request) (any, error) { return s.b.Top(), nil }))
+	s.http = &http.Server{
+		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout,
+		MaxHeaderBytes: maxBody, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			uid, err := s.peer(c)
+			if err != nil {
+				uid = -1
+			}
+			return context.WithValue(ctx, userKey{}, uid)
+		},
+	}
+	go func() {
+		defer close(s.done)
+		defer func() {
+			if r := recover(); r != nil {
+				s.log.Error("the control socket broke", "stack", string(debug.Stack()))
+			}
+		}()
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("the control socket is closed", "error", err)
+		}
+	}()
+	return s, nil
+}
+
+// Path is where the socket is.
+func (s *Server) Path() string { return s.path }
+
+// Close ends the server, waiting for answers under way until ctx ends, and
+// removes the socket if it is still its own.
+func (s *Server) Close(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	<-s.done
+	if now, serr := os.Lstat(s.path); serr == nil && os.SameFile(now, s.made) {
+		err = errors.Join(err, os.Remove(s.path))
+	}
+	return err
+}
+
+// failed is an error as it goes over the wire.
+type failed struct {
+	Error string `json:"error"`
+}
+
+// errBody refuses a body that is no Target.
+var errBody = errors.New(`the body must be one JSON object: {"all":true}, {"user":"…"} or {"skill":"…"}`)
+
+// serve is a handler for the owner and root alone.
+func (s *Server) serve(h func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if uid, ok := r.Context().Value(userKey{}).(int); !ok || uid != os.Getuid() && uid != 0 {
+			s.log.Warn("another user was turned away at the control socket")
+			s.answer(w, http.StatusForbidden, failed{"only the user whose process this is, and root, may"})
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		v, err := h(r)
+		switch {
+		case err == nil:
+			s.answer(w, http.StatusOK, v)
+		case errors.Is(err, pause.ErrTarget), errors.Is(err, pause.ErrUnknown), errors.Is(err, errBody), errors.Is(err, pause.ErrFull):
+			s.answer(w, http.StatusBadRequest, failed{err.Error()})
+		default:
+			s.answer(w, http.StatusInternalServerError, failed{err.Error()})
+		}
+	}
+}
+
+func (s *Server) answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		s.log.Debug("an answer did not get through the control socket", "error", err)
+	}
+}
+
+func body(r *http.Request) (t pause.Target, err error) {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil || d.More() {
+		return t, errBody
+	}
+	return t, nil
+}
+
+func by(r *http.Request) string {
+	uid, _ := r.Context().Value(userKey{}).(int)
+	return fmt.Sprintf("uid:%d", uid)
+}
+
+func (s *Server) pause(r *http.Request) (any, error) {
+	t, err := body(r)
+	if err != nil {
+		return nil, err
+	}
+	// The pause is not to be lost with the caller.
+	p, err := s.b.Pause(context.WithoutCancel(r.Context()), t, by(r))
+	if err != nil && !errors.Is(err, pause.ErrNotWritten) {
+		return nil, err
+	}
+	out := Paused{Pause: p, InFlight: s.b.InFlight()}
+	if err != nil {
+		out.Warning = err.Error()
+	}
+	return out, nil
+}
+
+func (s *Server) lift(r *http.Request) (any, error) {
+	t, err := body(r)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := s.b.Lift(context.WithoutCancel(r.Context()), t, by(r))
+	if err != nil {
+		return nil, err
+	}
+	return Lifted{Lifted: ok, Left: s.b.Pauses()}, nil
+}

@@ -1,0 +1,14 @@
+//go:build !unix
+
+package control
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+// listen refuses: here nothing keeps other users from a socket.
+func listen(context.Context, string) (net.Listener, error) {
+	return nil, errors.New("this system has no sockets that other users are kept from")
+}

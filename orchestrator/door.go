@@ -1,0 +1,61 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/pause"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// listen opens the socket that the process's owner pauses it by. Without it
+// work goes on, so it is loud: the kill switch is then Pauses in Parts alone.
+func (o *Orchestrator) listen(ctx context.Context) {
+	path := assembly.SocketPath(o.parts.Config.Ledger.Path)
+	door, err := control.Listen(context.WithoutCancel(ctx), path, door{o}, control.Options{Log: o.log})
+	if err != nil {
+		o.log.Error("vedette pause and vedette top can't reach this process", "error", err)
+		return
+	}
+	o.door = door
+}
+
+// door shows the Orchestrator to its owner.
+type door struct{ o *Orchestrator }
+
+func (d door) Pauses() []pause.Pause { return d.o.parts.Pauses.List() }
+
+// Top returns what the process is doing.
+func (d door) Top() any { return d.o.Top() }
+
+func (d door) InFlight() []sentinel.InFlight { return d.o.parts.Checkpoint.InFlight() }
+
+func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error) {
+	if t.Skill != "" && !d.known(t.Skill) {
+		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
+	}
+	p, err := d.o.parts.Pauses.Pause(ctx, t, by)
+	if p.Scope() != "" {
+		d.o.log.Warn("work was paused", "scope", p.Scope(), "by", by)
+	}
+	return p, err
+}
+
+// known reports whether a skill, or a domain, is one of this process. A typo
+// must not look like a pause.
+func (d door) known(skill string) bool {
+	s, err := skills.NewScope(skill)
+	return err != nil || slices.ContainsFunc(d.o.parts.Registry.Names(), s.Allows) // what is no name is told as such
+}
+
+func (d door) Lift(ctx context.Context, t pause.Target, by string) (bool, error) {
+	ok, err := d.o.parts.Pauses.Lift(ctx, t, by)
+	if ok {
+		d.o.log.Warn("a pause was lifted", "scope", t.Scope(), "by", by)
+	}
+	return ok, err
+}

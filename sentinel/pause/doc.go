@@ -1,0 +1,19 @@
+// Package pause is the kill switch: an operator stops the work of a user, of a
+// skill, or all of it, at once, and lifts the pause later.
+//
+//	sw, err := pause.Open(ctx, st, lg, pause.Options{})
+//	p, err := sw.Pause(ctx, pause.Target{User: "ann"}, "uid:1000")
+//	lifted, err := sw.Lift(ctx, pause.Target{User: "ann"}, "uid:1000")
+//
+// A pause is in force in this process before Pause begins to write it down, so
+// that a full disk stops nothing from being stopped; it is on disk, with its
+// record in the ledger, when Pause returns nil, and survives a restart. Lift is
+// the other way round: what can't be written down stays paused.
+//
+// The checkpoint asks the Switch when a call is proposed and again right before
+// it would start, so a call that a person has approved is refused as well. What
+// runs already runs on: see sentinel.Checkpoint.InFlight.
+//
+// What not to do: don't take a pause for a limit (it has no end of its own), and
+// don't hand Lift to anything that an agent can reach.
+package pause
