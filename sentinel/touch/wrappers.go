@@ -30,7 +30,7 @@ var wrappers = map[string]wrapper{
 	"watch": {values: "nq", long: []string{"interval", "equexit"}, joined: true}, "flock": {values: "wE", long: []string{"timeout", "wait", "conflict-exit-code"}, skip: 1, lines: "c"},
 	"su": {values: "gGsw", long: []string{"shell", "group"}, skip: 99, lines: "c"}, "runuser": {values: "gGsu", long: []string{"user", "group"}, lines: "c"},
 	"script": {values: "EoTImBO", skip: 99, lines: "c"}, "systemd-run": {values: "pPuEtMH", long: []string{"unit", "property", "uid", "gid", "setenv", "machine"}},
-	"xvfb-run": {values: "nesfp"}, "dbus-run-session": {}, "numactl": {values: "CNmipP"}, "cpulimit": {values: "lpe"}, "setpriv": {},
+	"xvfb-run": {values: "nesfp"}, "dbus-run-session": {}, "numactl": {values: "CNmipP"}, "cpulimit": {values: "lpe"}, "setpriv": {long: []string{"reuid", "regid", "groups", "ruid", "rgid", "euid", "egid", "bounding-set", "inh-caps", "ambient-caps", "securebits", "pdeathsig", "selinux-label", "apparmor-profile"}},
 	"coproc": {}, "noglob": {}, "nocorrect": {}, "setarch": {}, "linux64": {}, "ts-node": {skip: 99}, "entr": {}, "unbuffer": {}, "valgrind": {},
 	"then": {}, "sshpass": {values: "pPfd"}, "chronic": {}, "softlimit": {}, "eatmydata": {}, "gtime": {values: "fo"},
 }
@@ -115,6 +115,7 @@ func (s *shell) inside(w wrapper, args []field, in stream) stream {
 		for len(args) > 0 && assignment(args[0].text) {
 			name, val, _ := strings.Cut(args[0].text, "=")
 			s.set(name, literal(val))
+			s.binds(name, literal(val))
 			args = args[1:]
 		}
 	}

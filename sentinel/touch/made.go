@@ -1,0 +1,394 @@
+package touch
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// made is what a command line itself has put where a later part of it may
+// find it: files, programs under another name, links and mounts. Forks share
+// it: a subshell's files stay.
+type made struct {
+	files   map[string]madeFile
+	links   map[string]madeLink
+	names   map[string]string // programs by another name
+	aliases map[string]string
+	fds     map[string]stream
+	running map[string]bool
+	pending []written
+	next    int // descriptor that a shell would choose
+}
+
+// madeFile is what is known of a file that was written.
+type madeFile struct {
+	known   bool
+	text    string
+	program string // it is a copy of
+	foreign bool   // from another machine, or decoded: nobody can look
+}
+
+// madeLink is where a path leads: a mount is part of the tree around it.
+type madeLink struct {
+	target string
+	mount  bool
+}
+
+// written is a redirect to a file while its command is being read.
+type written struct {
+	to  field
+	add bool
+	all bool // of the command's output, not of its errors
+}
+
+// maxMade bounds how many files, names and links one line may make.
+const maxMade = 512
+
+func put[T any](m *map[string]T, key string, v T) {
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	if len(*m) < maxMade {
+		(*m)[key] = v
+	}
+}
+
+// keep remembers what a file holds from now on.
+func (s *shell) keep(f field, out stream, add, foreign bool) {
+	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
+		return
+	}
+	for _, p := range s.places(f.text) {
+		m := madeFile{known: out.known, text: out.text, foreign: foreign && !out.known}
+		if old, ok := s.made.files[p]; ok && (add || s.cond > 0) {
+			m.foreign = m.foreign || old.foreign
+			m.known = m.known && old.known || s.cond > 0 && (m.known || old.known)
+			m.text = old.text + m.text
+		}
+		if len(m.text) > MaxShell || !s.charge(len(m.text)) {
+			m.text, m.known = "", false
+		}
+		put(&s.made.files, p, m)
+	}
+}
+
+func (s *shell) madeFile(text string) (madeFile, bool) {
+	if len(s.made.files) == 0 {
+		return madeFile{}, false
+	}
+	for _, p := range s.resolve(text) {
+		if m, ok := s.made.files[p]; ok {
+			return m, true
+		}
+	}
+	return madeFile{}, false
+}
+
+// decoders print what nobody can look at beforehand.
+var decoders = set("curl wget http https xh aria2c nc ncat netcat base64 base32 xxd openssl uudecode")
+
+// settle gives the files that a command's redirects name what it printed.
+func (s *shell) settle(list []written, out stream, commands int) {
+	foreign := false
+	if cmds := s.c.touch.Commands; commands < len(cmds) {
+		foreign = slices.ContainsFunc(cmds[commands:], func(c Command) bool { return decoders[c.Name] })
+	}
+	for _, w := range list {
+		if w.all {
+			s.keep(w.to, out, w.add, foreign)
+		} else {
+			s.keep(w.to, stream{}, w.add, false)
+		}
+	}
+}
+
+// replay runs a file that was just written: by an interpreter, or by its path.
+func (s *shell) replay(name string, f field, args []field) bool {
+	m, ok := s.madeFile(f.text)
+	switch {
+	case !ok:
+		return false
+	case m.foreign:
+		s.opaque(name)
+		return true
+	case !m.known || s.made.running[f.text]:
+		return false
+	}
+	put(&s.made.running, f.text, true)
+	defer delete(s.made.running, f.text)
+	if by, rest, ok := shebang(m.text); ok && !shells[name] && name != "source" && name != "." {
+		if _, lang := interpreter(name); !lang {
+			name = by
+			if rest != "" {
+				s.tryText(rest+" "+f.text, true)
+			}
+		}
+	}
+	if _, ok := interpreter(name); ok {
+		s.code(field{text: m.text, bare: m.text})
+		return true
+	}
+	if list, how := parseShell(m.text); how == whole && breedsFile(list, f.text) {
+		s.danger(ForkBomb)
+	}
+	if name == "source" || name == "." {
+		s.parse(m.text)
+		return true
+	}
+	g := s.fork()
+	g.inFunc, g.params = false, []string{f.text}
+	for _, a := range args {
+		g.params = append(g.params, a.text)
+	}
+	g.parse(m.text)
+	return true
+}
+
+// shebang reads the first line of a script: what runs it, and with what.
+func shebang(text string) (by, rest string, ok bool) {
+	line, ok := strings.CutPrefix(text, "#!")
+	if !ok {
+		return "sh", "", false
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	words := strings.Fields(line)
+	if len(words) > 1 && path.Base(words[0]) == "env" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return "sh", "", true
+	}
+	if len(words) > 1 {
+		rest = strings.Join(words, " ")
+	}
+	return programName(words[0]), rest, true
+}
+
+// renamed returns the program that a word runs after it was copied, linked or
+// hashed under another name; those that are feared by their own name keep it.
+func (s *shell) renamed(f field, name string) string {
+	if scary[name] || f.unknown || len(s.made.files) == 0 && len(s.made.names) == 0 {
+		return name
+	}
+	if strings.Contains(f.text, "/") {
+		if m, ok := s.madeFile(f.text); ok && m.program != "" {
+			return m.program
+		}
+		return name
+	}
+	if p, ok := s.made.names[name]; ok {
+		return p
+	}
+	return name
+}
+
+// aliased tries what an alias stands for: only some shells expand it.
+func (s *shell) aliased(name string, args []field) {
+	text, ok := s.made.aliases[name]
+	if !ok || s.made.running[name] {
+		return
+	}
+	put(&s.made.running, name, true)
+	defer delete(s.made.running, name)
+	s.try(func(f *shell) { f.run(append(literals(strings.Fields(text)), args...), stream{}) })
+}
+
+// binFolders hold programs and nothing else.
+var binFolders = set("/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /opt/local/bin")
+
+// makes remembers the files, names, links and mounts that a command makes.
+func (s *shell) makes(name string, args []field, in stream) {
+	switch name {
+	case "tee", "sponge":
+		for _, f := range operands(args, "") {
+			s.keep(f, in, flag(args, "a", "append"), false)
+		}
+	case "dd":
+		for _, a := range args {
+			if to, ok := strings.CutPrefix(a.text, "of="); ok {
+				s.keep(a.after(to), in, false, false)
+			}
+		}
+	case "curl", "wget":
+		s.fetches(name, args)
+	case "cp", "mv", "ln", "install", "link":
+		s.copies(name, args)
+	case "mount", "bindfs":
+		s.mounts(name, args)
+	case "umount", "unmount", "fusermount":
+		for _, f := range operands(args, "") {
+			for _, p := range s.places(f.text) {
+				delete(s.made.links, p)
+			}
+		}
+	case "mklink":
+		if ops := slices.DeleteFunc(operands(args, ""), func(f field) bool { return len(f.text) == 2 && f.text[0] == '/' }); len(ops) == 2 {
+			s.link(ops[1], ops[0].text, false)
+		}
+	case "hash":
+		if len(args) > 2 && args[0].text == "-p" {
+			put(&s.made.names, args[2].text, programName(args[1].text))
+		}
+	case "alias":
+		for _, a := range args {
+			if k, v, ok := strings.Cut(a.text, "="); ok && !a.unknown {
+				put(&s.made.aliases, k, v)
+			}
+		}
+	}
+}
+
+// fetches remembers the files that come from another machine.
+func (s *shell) fetches(name string, args []field) {
+	for i, a := range args {
+		opt, val, joined := optionOf(a, "oO")
+		if !joined && i+1 < len(args) {
+			val = args[i+1]
+		}
+		switch {
+		case opt == "-o" && name == "curl", opt == "--output", opt == "-O" && name == "wget", opt == "--output-document":
+			s.keep(val, stream{}, false, true)
+		case strings.Contains(a.text, "://") && (name == "wget" || has(args, "-O") || flag(args, "O", "remote-name")):
+			base, _, _ := strings.Cut(a.text, "?")
+			s.keep(field{text: path.Base(base), bare: path.Base(base)}, stream{}, false, true)
+		}
+	}
+}
+
+// copies follows files under their new names.
+func (s *shell) copies(name string, args []field) {
+	from, to := sources(args, "tSmgo")
+	if to.text == "" && len(from) == 1 && name == "ln" {
+		to = from[0].after(path.Base(from[0].text))
+	}
+	if to.text == "" || to.unknown {
+		return
+	}
+	for _, f := range from {
+		at := []string{to.text}
+		if inside := strings.TrimSuffix(to.text, "/") + "/" + path.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") || to.text == "." {
+			at = []string{inside}
+		} else if name != "ln" {
+			at = append(at, inside)
+		}
+		for _, p := range at {
+			s.copyTo(name, f, p, name == "ln" && flag(args, "s", "symbolic") || name == "cp" && flag(args, "s", "symbolic-link"))
+		}
+	}
+}
+
+func (s *shell) copyTo(name string, f field, to string, symbolic bool) {
+	var m madeFile
+	if old, ok := s.madeFile(f.text); ok {
+		m = old
+	} else if dir, base := path.Split(f.text); binFolders[strings.TrimSuffix(dir, "/")] {
+		m.program = programName(base)
+	}
+	if m.program != "" || m.known || m.foreign {
+		for _, p := range s.places(to) {
+			put(&s.made.files, p, m)
+		}
+		if m.program != "" {
+			put(&s.made.names, path.Base(to), m.program)
+		}
+	}
+	if symbolic {
+		s.link(f, to, false)
+	}
+	if name == "mv" {
+		for _, p := range s.places(f.text) {
+			if l, ok := s.made.links[p]; ok {
+				s.link(field{text: l.target}, to, l.mount)
+			}
+		}
+	}
+}
+
+// link makes a path lead to a target.
+func (s *shell) link(target field, at string, mount bool) {
+	if target.unknown || target.text == "" || at == "" {
+		return
+	}
+	for _, p := range s.places(at) {
+		t := target.text
+		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") && !mount {
+			t = path.Dir(p) + "/" + t // as the link will be read
+		}
+		for _, to := range s.places(t) {
+			if l, ok := s.made.links[to]; ok {
+				to = l.target
+			}
+			if to != p {
+				put(&s.made.links, p, madeLink{target: to, mount: mount})
+			}
+		}
+	}
+}
+
+// mounts follows the mounts that show one folder at another place.
+func (s *shell) mounts(name string, args []field) {
+	ops := operands(args, "otTLU")
+	bind, upper := name == "bindfs" || flag(args, "BRM", "bind", "rbind", "move"), ""
+	for i, a := range args {
+		if a.text == "-o" && i+1 < len(args) {
+			for opt := range strings.SplitSeq(args[i+1].text, ",") {
+				bind = bind || opt == "bind" || opt == "rbind"
+				if dir, ok := strings.CutPrefix(opt, "upperdir="); ok {
+					upper = dir
+				}
+			}
+		}
+	}
+	switch {
+	case bind && len(ops) == 2:
+		s.link(ops[0], ops[1].text, true)
+	case upper != "" && len(ops) > 0:
+		s.link(field{text: upper}, ops[len(ops)-1].text, true)
+	}
+}
+
+// resolve returns what a word of a command names, for each folder that the
+// command may run in, and where links that were just made lead it.
+func (s *shell) resolve(text string) []string {
+	out := s.places(text)
+	if len(s.made.links) == 0 {
+		return out
+	}
+	for i, n := 0, len(out); i < n; i++ {
+		for at, l := range s.made.links {
+			p := out[i]
+			switch {
+			case strings.HasPrefix(p, at+"/"):
+				out = appendNew(out, resolveDots(l.target+p[len(at):], false))
+			case p == at && (l.mount || strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
+				out = appendNew(out, l.target)
+			case l.mount && strings.HasPrefix(at, p+"/"):
+				out = appendNew(out, l.target) // it lies in what is named
+			}
+		}
+	}
+	return out
+}
+
+// located is what "which rm" prints: only for programs that matter under
+// another name.
+func (s *shell) located(name string, args []field) (stream, bool) {
+	switch {
+	case name == "which", name == "command" && flag(args, "v"), name == "type" && flag(args, "pP"), name == "whereis" && flag(args, "b"):
+	default:
+		return stream{}, false
+	}
+	ops := operands(args, "")
+	if len(ops) != 1 || !scary[programWord(ops[0].text)] {
+		return stream{}, false
+	}
+	return known("/usr/bin/" + programWord(ops[0].text) + "\n"), true
+}
+
+// breedsFile reports whether a script starts itself twice at once, by its path
+// or as $0.
+func breedsFile(list []*syntax.Stmt, path string) bool {
+	return breeds(&syntax.FuncDecl{Name: &syntax.Lit{Value: path}, Body: &syntax.Stmt{Cmd: &syntax.Block{Stmts: list}}})
+}
