@@ -77,6 +77,12 @@ func (s *shell) optionValues(name string, args []field, in stream) {
 		}
 	case "socat":
 		s.socat(args)
+	case "cmd":
+		if i := slices.IndexFunc(args, func(f field) bool { return strings.EqualFold(f.text, "/c") || strings.EqualFold(f.text, "/k") }); i >= 0 && i+1 < len(args) {
+			s.starts(launcher{}, args[i+1:], in)
+		}
+	case "kubectl", "oc":
+		s.onNode(args, in)
 	case "tmux", "screen", "byobu":
 		s.typed(args)
 	case "salt", "salt-ssh", "salt-call":
@@ -235,4 +241,24 @@ func (s *shell) cmake(args []field, in stream) {
 		words = append(literals(to), words[1:]...)
 	}
 	s.run(words, in)
+}
+
+// onNode reads a command in the file system of a cluster's node, which a
+// debugging pod sees below a folder of its own, and one given without "--".
+func (s *shell) onNode(args []field, in stream) {
+	ops := operands(args, "nclfs")
+	switch {
+	case len(ops) > 2 && (ops[0].text == "exec" || ops[0].text == "rsh") && !has(args, "--"):
+		s.elsewhere(ops[2:], in)
+	case len(ops) > 0 && ops[0].text == "debug":
+		i := slices.IndexFunc(args, func(f field) bool { return f.text == "--" })
+		if i < 0 || i+1 >= len(args) {
+			return
+		}
+		if args[i+1].text == "chroot" || args[i+1].text == "nsenter" {
+			s.run(args[i+1:], in)
+			return
+		}
+		s.elsewhere(args[i+1:], in)
+	}
 }

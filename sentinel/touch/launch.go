@@ -2,6 +2,7 @@ package touch
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -176,4 +177,69 @@ func launcherOf(name string) (launcher, bool) {
 		return launcher{values: []string{"--library-path", "--preload", "--argv0", "--inhibit-rpath", "--audit", "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"}}, true
 	}
 	return launcher{}, false
+}
+
+// argFile is what xargs and parallel read in place of their input.
+func (s *shell) argFile(args []field, in stream) stream {
+	for i, a := range args {
+		opt, val, joined := optionOf(a, "a")
+		if opt != "-a" && opt != "--arg-file" {
+			if !strings.HasPrefix(a.text, "-") {
+				return in
+			}
+			continue
+		}
+		if !joined && i+1 < len(args) {
+			val = args[i+1]
+		}
+		if text, ok := s.content(val, in); ok {
+			return known(text)
+		}
+		return stream{open: true}
+	}
+	return in
+}
+
+func joined(words []field) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
+	}
+	return strings.Join(texts, " ")
+}
+
+// combined reads what parallel makes of several lists: each word of one with
+// each of the others.
+func (s *shell) combined(words, given []field) {
+	lists := [][]field{nil}
+	for _, g := range given {
+		if strings.HasPrefix(g.text, ":::") {
+			lists = append(lists, nil)
+			continue
+		}
+		lists[len(lists)-1] = append(lists[len(lists)-1], g)
+	}
+	if len(lists) < 2 {
+		return
+	}
+	rows := [][]field{nil}
+	for _, l := range lists {
+		var next [][]field
+		for _, r := range rows {
+			for _, f := range l {
+				next = append(next, append(slices.Clone(r), f))
+			}
+		}
+		if rows = next; len(rows) > maxItems {
+			s.spent.over = true
+			return
+		}
+	}
+	for _, r := range rows {
+		line := slices.Clone(words)
+		for i, f := range r {
+			line = substitute(line, "{"+strconv.Itoa(i+1)+"}", []field{f})
+		}
+		s.guesswork(joined(line))
+	}
 }

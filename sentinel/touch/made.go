@@ -13,7 +13,7 @@ import (
 // it: a subshell's files stay.
 type made struct {
 	files   map[string]madeFile
-	links   map[string]madeLink
+	links   []madeLink
 	names   map[string]string // programs by another name
 	aliases map[string]string
 	fds     map[string]stream
@@ -32,8 +32,8 @@ type madeFile struct {
 
 // madeLink is where a path leads: a mount is part of the tree around it.
 type madeLink struct {
-	target string
-	mount  bool
+	at, target string
+	mount      bool
 }
 
 // written is a redirect to a file while its command is being read.
@@ -43,16 +43,34 @@ type written struct {
 	all bool // of the command's output, not of its errors
 }
 
-// maxMade bounds how many files, names and links one line may make.
-const maxMade = 512
+// The bounds of what one line may make: every path is held against the links.
+const (
+	maxMade      = 4096
+	maxMadeLinks = 64
+)
 
-func put[T any](m *map[string]T, key string, v T) {
+func put[T any](s *shell, m *map[string]T, key string, v T) {
 	if *m == nil {
 		*m = map[string]T{}
 	}
-	if len(*m) < maxMade {
-		(*m)[key] = v
+	if len(*m) >= maxMade {
+		s.spent.over = true
+		return
 	}
+	(*m)[key] = v
+}
+
+// linkAt returns the link at a path.
+func (m *made) linkAt(p string) (madeLink, bool) {
+	i := slices.IndexFunc(m.links, func(l madeLink) bool { return l.at == p })
+	if i < 0 {
+		return madeLink{}, false
+	}
+	return m.links[i], true
+}
+
+func (m *made) unlink(p string) {
+	m.links = slices.DeleteFunc(m.links, func(l madeLink) bool { return l.at == p })
 }
 
 // keep remembers what a file holds from now on.
@@ -70,7 +88,7 @@ func (s *shell) keep(f field, out stream, add, foreign bool) {
 		if len(m.text) > MaxShell || !s.charge(len(m.text)) {
 			m.text, m.known = "", false
 		}
-		put(&s.made.files, p, m)
+		put(s, &s.made.files, p, m)
 	}
 }
 
@@ -116,7 +134,7 @@ func (s *shell) replay(name string, f field, args []field) bool {
 	case !m.known || s.made.running[f.text]:
 		return false
 	}
-	put(&s.made.running, f.text, true)
+	put(s, &s.made.running, f.text, true)
 	defer delete(s.made.running, f.text)
 	if by, rest, ok := shebang(m.text); ok && !shells[name] && name != "source" && name != "." {
 		if _, lang := interpreter(name); !lang {
@@ -190,7 +208,7 @@ func (s *shell) aliased(name string, args []field) {
 	if !ok || s.made.running[name] {
 		return
 	}
-	put(&s.made.running, name, true)
+	put(s, &s.made.running, name, true)
 	defer delete(s.made.running, name)
 	s.try(func(f *shell) { f.run(append(literals(strings.Fields(text)), args...), stream{}) })
 }
@@ -220,7 +238,7 @@ func (s *shell) makes(name string, args []field, in stream) {
 	case "umount", "unmount", "fusermount":
 		for _, f := range operands(args, "") {
 			for _, p := range s.places(f.text) {
-				delete(s.made.links, p)
+				s.made.unlink(p)
 			}
 		}
 	case "mklink":
@@ -229,12 +247,12 @@ func (s *shell) makes(name string, args []field, in stream) {
 		}
 	case "hash":
 		if len(args) > 2 && args[0].text == "-p" {
-			put(&s.made.names, args[2].text, programName(args[1].text))
+			put(s, &s.made.names, args[2].text, programName(args[1].text))
 		}
 	case "alias":
 		for _, a := range args {
 			if k, v, ok := strings.Cut(a.text, "="); ok && !a.unknown {
-				put(&s.made.aliases, k, v)
+				put(s, &s.made.aliases, k, v)
 			}
 		}
 	}
@@ -288,10 +306,10 @@ func (s *shell) copyTo(name string, f field, to string, symbolic bool) {
 	}
 	if m.program != "" || m.known || m.foreign {
 		for _, p := range s.places(to) {
-			put(&s.made.files, p, m)
+			put(s, &s.made.files, p, m)
 		}
 		if m.program != "" {
-			put(&s.made.names, path.Base(to), m.program)
+			put(s, &s.made.names, path.Base(to), m.program)
 		}
 	}
 	if symbolic {
@@ -299,7 +317,7 @@ func (s *shell) copyTo(name string, f field, to string, symbolic bool) {
 	}
 	if name == "mv" {
 		for _, p := range s.places(f.text) {
-			if l, ok := s.made.links[p]; ok {
+			if l, ok := s.made.linkAt(p); ok {
 				s.link(field{text: l.target}, to, l.mount)
 			}
 		}
@@ -317,12 +335,17 @@ func (s *shell) link(target field, at string, mount bool) {
 			t = path.Dir(p) + "/" + t // as the link will be read
 		}
 		for _, to := range s.places(t) {
-			if l, ok := s.made.links[to]; ok {
+			if l, ok := s.made.linkAt(to); ok {
 				to = l.target
 			}
-			if to != p {
-				put(&s.made.links, p, madeLink{target: to, mount: mount})
+			if to == p {
+				continue
 			}
+			if s.made.unlink(p); len(s.made.links) >= maxMadeLinks {
+				s.spent.over = true
+				return
+			}
+			s.made.links = append(s.made.links, madeLink{at: p, target: to, mount: mount})
 		}
 	}
 }
@@ -357,8 +380,8 @@ func (s *shell) resolve(text string) []string {
 		return out
 	}
 	for i, n := 0, len(out); i < n; i++ {
-		for at, l := range s.made.links {
-			p := out[i]
+		for _, l := range s.made.links {
+			p, at := out[i], l.at
 			switch {
 			case strings.HasPrefix(p, at+"/"):
 				out = appendNew(out, resolveDots(l.target+p[len(at):], false))
@@ -391,4 +414,27 @@ func (s *shell) located(name string, args []field) (stream, bool) {
 // or as $0.
 func breedsFile(list []*syntax.Stmt, path string) bool {
 	return breeds(&syntax.FuncDecl{Name: &syntax.Lit{Value: path}, Body: &syntax.Stmt{Cmd: &syntax.Block{Stmts: list}}})
+}
+
+// filters print what they read, one way or another.
+var filters = set("cat tac sort uniq head tail rev base64 xxd tr")
+
+// fed puts the files among a filter's operands that are known on its input.
+func (s *shell) fed(name string, args []field, in stream) ([]field, stream) {
+	if len(s.made.files) == 0 || !filters[name] {
+		return args, in
+	}
+	var text strings.Builder
+	var left []field
+	for _, a := range args {
+		if m, ok := s.madeFile(a.text); ok && m.known {
+			text.WriteString(m.text)
+			continue
+		}
+		left = append(left, a)
+	}
+	if len(left) == len(args) || !s.charge(text.Len()) {
+		return args, in
+	}
+	return left, known(text.String())
 }

@@ -56,7 +56,7 @@ func (s *shell) opens(r *syntax.Redirect, from, in stream) stream {
 		fd = strconv.Itoa(9 + s.made.next)
 		s.set(name, literal(fd))
 	}
-	put(&s.made.fds, fd, from)
+	put(s, &s.made.fds, fd, from)
 	return in
 }
 

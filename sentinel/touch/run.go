@@ -80,6 +80,7 @@ func (s *shell) run(argv []field, in stream) stream {
 	if _, known := useOf(name); !known && !s.replay(name, argv[0], args) {
 		s.attempt(name, args)
 	}
+	args, in = s.fed(name, args, in)
 	return s.prints(name, args, in)
 }
 

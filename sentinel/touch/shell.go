@@ -142,6 +142,7 @@ func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 	s.made.pending = s.made.pending[:mark]
 	out := s.command(st.Cmd, in)
 	s.settle(files, out, cmds)
+	s.consumers(st, in, out)
 	if to > from {
 		s.sent(from, to, cmds)
 	}

@@ -1,8 +1,11 @@
 package touch
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // readsInput runs what a program reads on its input where that is a command
@@ -23,8 +26,13 @@ func (s *shell) readsInput(name string, args []field, in stream) {
 		if flag(args, "se") || name == "ex" || has(args, "-") {
 			s.edits(in)
 		}
-	case "ftp", "sftp", "lftp", "gdb", "lldb", "sqlite3", "mysql", "psql", "mariadb", "telnet", "smbclient":
+	case "ftp", "sftp", "lftp", "gdb", "lldb", "sqlite3", "mysql", "psql", "mariadb", "duckdb", "telnet", "smbclient":
 		s.edits(in)
+		for _, a := range args {
+			if strings.ContainsAny(a.text, " \t") {
+				s.edits(known(a.text))
+			}
+		}
 	case "ssh", "autossh", "mosh", "plink", "rsh", "adb", "su", "sg", "newgrp":
 		s.login(name, args, in)
 	case "sudo", "doas", "please":
@@ -87,6 +95,9 @@ func (s *shell) edits(in stream) {
 			return
 		}
 		line = strings.TrimLeft(line, " \t:")
+		if m := copyProgram.FindStringSubmatch(line); m != nil {
+			s.hooked(field{text: m[1], bare: m[1]})
+		}
 		for _, mark := range []string{"!", "shell ", ".shell ", ".system ", `\!`, "platform shell ", "system ", "r !", "w !", "e !"} {
 			if cmd, ok := strings.CutPrefix(line, mark); ok {
 				s.hooked(field{text: cmd, bare: cmd})
@@ -118,6 +129,9 @@ func (s *shell) login(name string, args []field, in stream) {
 	}
 }
 
+// copyProgram is how PostgreSQL runs a command.
+var copyProgram = regexp.MustCompile(`(?i)\bprogram\s+'([^']*)'`)
+
 // diskpart is told by its input which disk to empty.
 func (s *shell) diskpart(in stream) {
 	for line := range strings.Lines(in.text) {
@@ -141,4 +155,29 @@ func (s *shell) content(f field, in stream) (string, bool) {
 		return p.text, p.known
 	}
 	return "", false
+}
+
+// consumers lets the commands of >( … ) read what is written to them.
+func (s *shell) consumers(st *syntax.Stmt, in, out stream) {
+	for _, r := range st.Redirs {
+		s.consume(r.Word, out)
+	}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+		if call.Args[0].Lit() != "tee" {
+			in = stream{}
+		}
+		for _, w := range call.Args {
+			s.consume(w, in)
+		}
+	}
+}
+
+func (s *shell) consume(w *syntax.Word, from stream) {
+	if w == nil || len(w.Parts) != 1 {
+		return
+	}
+	if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
+		from.open = true
+		s.fork().stmts(p.Stmts, from)
+	}
 }

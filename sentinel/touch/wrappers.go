@@ -202,6 +202,7 @@ func operands(args []field, values string) []field {
 // follows ":::".
 func (s *shell) xargs(name string, args []field, in stream) {
 	replace, arg0 := "", args
+	in = s.argFile(args, in)
 	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' && args[0].text != "--" {
 		a := args[0].text
 		args = args[1:]
@@ -240,7 +241,8 @@ func (s *shell) items(name string, args *[]field, in stream) []field {
 			if a.text == ":::" || a.text == ":::+" {
 				given := (*args)[i+1:]
 				*args = (*args)[:i]
-				return given
+				s.combined(*args, given)
+				return slices.DeleteFunc(slices.Clone(given), func(f field) bool { return strings.HasPrefix(f.text, ":::") })
 			}
 		}
 	}
@@ -280,6 +282,10 @@ func (s *shell) eachItem(words []field, replace string, items []field, lines boo
 		return
 	}
 	for _, it := range items {
+		if lines && strings.ContainsAny(words[0].text, " \t;|&") {
+			s.guesswork(joined(substitute(words, replace, []field{it})))
+			continue
+		}
 		s.run(substitute(words, replace, []field{it}), stream{})
 		if parts := strings.Fields(it.text); len(parts) > 1 && !it.unknown {
 			s.run(substitute(words, replace, literals(parts)), stream{})
