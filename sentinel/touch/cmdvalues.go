@@ -50,18 +50,20 @@ func (s *shell) optionValues(name string, args []field, in stream) {
 				break
 			}
 			opt, val, joined := l.option(a)
-			if opt == "" || !slices.Contains(l.lines, opt) {
+			if opt == "" || !slices.Contains(l.lines, opt) || !joined && i+1 == len(args) {
 				continue
 			}
 			if !joined {
-				if i+1 == len(args) {
-					break
-				}
 				val = args[i+1]
 			}
 			s.optionValue(name, opt, val)
 		}
 	}
+	s.ownWords(name, args, in)
+}
+
+// ownWords reads what programs run that have a way of their own to say it.
+func (s *shell) ownWords(name string, args []field, in stream) {
 	switch name {
 	case "git":
 		s.git(args, in)

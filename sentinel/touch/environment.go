@@ -38,9 +38,10 @@ func (s *shell) bound(name string, f field, lib bool) {
 		s.startFile(startFiles[name], f)
 		return
 	case strings.HasPrefix(name, "PS") && len(name) == 3:
-		if !strings.ContainsAny(f.text, "$`") {
+		if !strings.Contains(f.text, "$(") && !strings.Contains(f.text, "`") {
 			return // a prompt without a command in it
 		}
+		f = f.after(`true "` + strings.NewReplacer(`"`, `\"`, `\$(`, "$(").Replace(f.text) + `"`)
 	case name == "TAR_OPTIONS":
 		from = "exec="
 	case name == "LESS":

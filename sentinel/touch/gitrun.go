@@ -68,8 +68,11 @@ func (s *shell) gitOptions(sub string, args []field) {
 		opt, val, joined := l.option(a)
 		switch {
 		case opt == "" && strings.HasPrefix(a.text, "ext::"):
-			s.hooked(a.after(strings.ReplaceAll(a.text[len("ext::"):], "% ", " ")))
-			s.tryText(strings.ReplaceAll(a.text[len("ext::"):], "%", ""), true)
+			words := strings.Fields(strings.ReplaceAll(a.text[len("ext::"):], "% ", "\x00"))
+			for i, w := range words {
+				words[i] = strings.ReplaceAll(w, "\x00", " ")
+			}
+			s.fork().run(literals(words), stream{})
 		case opt == "" || !slices.Contains(l.lines, opt) || !joined && i+1 == len(args):
 		case opt == "-c" || opt == "--config":
 			if !joined {

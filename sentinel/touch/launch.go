@@ -55,12 +55,10 @@ func (s *shell) launch(l launcher, args []field, in stream) (out stream, ok bool
 			s.commandLine(val)
 			ok = true
 		case slices.Contains(l.rest, opt):
-			s.mentions(args[:i])
 			rest := args[i+1:]
 			if joined {
 				rest = append([]field{val}, rest...)
-			}
-			if len(rest) > 0 && rest[0].text == "--" {
+			} else if len(rest) > 0 && rest[0].text == "--" {
 				rest = rest[1:]
 			}
 			return s.starts(l, rest, in), true
@@ -115,12 +113,15 @@ func (s *shell) starts(l launcher, args []field, in stream) stream {
 		return stream{open: true}
 	case l.all:
 		for _, a := range args {
+			if by, _, ok := strings.Cut(a.text, ":"); ok && (by == "npm" || by == "pnpm" || by == "yarn" || by == "bun" || by == "deno") {
+				continue // a script of the project, or a pattern of several
+			}
 			if !strings.HasPrefix(a.text, "-") {
 				s.commandLine(a)
 			}
 		}
 		return stream{open: true}
-	case len(args) == 1 && (strings.ContainsAny(args[0].text, " \t\n;|&") || args[0].blank):
+	case strings.ContainsAny(args[0].text, " \t\n;|&") || len(args) == 1 && args[0].blank:
 		return s.commandLine(args[0])
 	}
 	return s.inside(wrapper{assigns: l.sets, joined: l.joined}, args, in)
@@ -162,7 +163,11 @@ func (s *shell) hooked(f field) {
 			s.doubt(d.Code)
 		}
 	}
-	s.c.touch.Paths = append(s.c.touch.Paths, t.Paths...)
+	for _, p := range t.Paths {
+		if p.Access != Mention { // the key that "ssh -i" names is no file of this command
+			s.c.touch.Paths = append(s.c.touch.Paths, p)
+		}
+	}
 	for _, h := range t.Hosts {
 		s.c.host(h)
 	}

@@ -19,7 +19,8 @@ type made struct {
 	fds     map[string]stream
 	running map[string]bool
 	pending []written
-	next    int // descriptor that a shell would choose
+	into    []written // of the statement at hand
+	next    int       // descriptor that a shell would choose
 }
 
 // madeFile is what is known of a file that was written.
@@ -38,14 +39,16 @@ type madeLink struct {
 
 // written is a redirect to a file while its command is being read.
 type written struct {
-	to  field
-	add bool
-	all bool // of the command's output, not of its errors
+	to   field
+	add  bool
+	all  bool // of the command's output, not of its errors
+	done bool // it is known already what it holds
 }
 
 // The bounds of what one line may make: every path is held against the links.
 const (
 	maxMade      = 4096
+	maxKept      = 32 << 10 // bytes of a file that is added to; a longer one is not looked at
 	maxMadeLinks = 64
 )
 
@@ -60,19 +63,6 @@ func put[T any](s *shell, m *map[string]T, key string, v T) {
 	(*m)[key] = v
 }
 
-// linkAt returns the link at a path.
-func (m *made) linkAt(p string) (madeLink, bool) {
-	i := slices.IndexFunc(m.links, func(l madeLink) bool { return l.at == p })
-	if i < 0 {
-		return madeLink{}, false
-	}
-	return m.links[i], true
-}
-
-func (m *made) unlink(p string) {
-	m.links = slices.DeleteFunc(m.links, func(l madeLink) bool { return l.at == p })
-}
-
 // keep remembers what a file holds from now on.
 func (s *shell) keep(f field, out stream, add, foreign bool) {
 	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
@@ -85,8 +75,8 @@ func (s *shell) keep(f field, out stream, add, foreign bool) {
 			m.known = m.known && old.known || s.cond > 0 && (m.known || old.known)
 			m.text = old.text + m.text
 		}
-		if len(m.text) > MaxShell || !s.charge(len(m.text)) {
-			m.text, m.known = "", false
+		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !s.charge(len(out.text)) {
+			m = madeFile{foreign: true}
 		}
 		put(s, &s.made.files, p, m)
 	}
@@ -114,9 +104,11 @@ func (s *shell) settle(list []written, out stream, commands int) {
 		foreign = slices.ContainsFunc(cmds[commands:], func(c Command) bool { return decoders[c.Name] })
 	}
 	for _, w := range list {
-		if w.all {
+		switch {
+		case w.done:
+		case w.all:
 			s.keep(w.to, out, w.add, foreign)
-		} else {
+		default:
 			s.keep(w.to, stream{}, w.add, false)
 		}
 	}
@@ -125,6 +117,13 @@ func (s *shell) settle(list []written, out stream, commands int) {
 // replay runs a file that was just written: by an interpreter, or by its path.
 func (s *shell) replay(name string, f field, args []field) bool {
 	m, ok := s.madeFile(f.text)
+	if !ok && !strings.Contains(f.text, "/") && len(s.made.files) > 0 {
+		for dir := range binFolders {
+			if found, here := s.made.files[dir+"/"+f.text]; here {
+				m, ok = found, true
+			}
+		}
+	}
 	switch {
 	case !ok:
 		return false
@@ -134,6 +133,12 @@ func (s *shell) replay(name string, f field, args []field) bool {
 	case !m.known || s.made.running[f.text]:
 		return false
 	}
+	s.rerun(name, f, m, args)
+	return true
+}
+
+// rerun runs what was written to a file.
+func (s *shell) rerun(name string, f field, m madeFile, args []field) {
 	put(s, &s.made.running, f.text, true)
 	defer delete(s.made.running, f.text)
 	if by, rest, ok := shebang(m.text); ok && !shells[name] && name != "source" && name != "." {
@@ -146,14 +151,14 @@ func (s *shell) replay(name string, f field, args []field) bool {
 	}
 	if _, ok := interpreter(name); ok {
 		s.code(field{text: m.text, bare: m.text})
-		return true
+		return
 	}
 	if list, how := parseShell(m.text); how == whole && breedsFile(list, f.text) {
 		s.danger(ForkBomb)
 	}
 	if name == "source" || name == "." {
 		s.parse(m.text)
-		return true
+		return
 	}
 	g := s.fork()
 	g.inFunc, g.params = false, []string{f.text}
@@ -161,7 +166,6 @@ func (s *shell) replay(name string, f field, args []field) bool {
 		g.params = append(g.params, a.text)
 	}
 	g.parse(m.text)
-	return true
 }
 
 // shebang reads the first line of a script: what runs it, and with what.
@@ -224,9 +228,12 @@ func (s *shell) makes(name string, args []field, in stream) {
 			s.keep(f, in, flag(args, "a", "append"), false)
 		}
 	case "dd":
-		for _, a := range args {
-			if to, ok := strings.CutPrefix(a.text, "of="); ok {
-				s.keep(a.after(to), in, false, false)
+		s.makesByDD(args, in)
+	case "cat":
+		for i, w := range s.made.into {
+			if len(args) == 1 && binFolders[path.Dir(args[0].text)] {
+				s.copyTo(name, args[0], w.to.text, false)
+				s.made.into[i].done = true
 			}
 		}
 	case "curl", "wget":
@@ -258,10 +265,28 @@ func (s *shell) makes(name string, args []field, in stream) {
 	}
 }
 
+func (s *shell) makesByDD(args []field, in stream) {
+	from, to := field{}, field{}
+	for _, a := range args {
+		if t, ok := strings.CutPrefix(a.text, "of="); ok {
+			to = a.after(t)
+		} else if t, ok := strings.CutPrefix(a.text, "if="); ok {
+			from, in = a.after(t), s.fileStream(a.after(t))
+		}
+	}
+	s.keep(to, in, false, false)
+	if from.text != "" && to.text != "" {
+		s.copyTo("cp", from, to.text, false)
+	}
+}
+
 // fetches remembers the files that come from another machine.
 func (s *shell) fetches(name string, args []field) {
 	for i, a := range args {
 		opt, val, joined := optionOf(a, "oO")
+		if n := len(a.text); n > 2 && a.text[0] == '-' && a.text[1] != '-' && strings.IndexByte("oO", a.text[n-1]) >= 0 {
+			opt, joined = "-"+a.text[n-1:], false // "-qO file"
+		}
 		if !joined && i+1 < len(args) {
 			val = args[i+1]
 		}
@@ -273,126 +298,6 @@ func (s *shell) fetches(name string, args []field) {
 			s.keep(field{text: path.Base(base), bare: path.Base(base)}, stream{}, false, true)
 		}
 	}
-}
-
-// copies follows files under their new names.
-func (s *shell) copies(name string, args []field) {
-	from, to := sources(args, "tSmgo")
-	if to.text == "" && len(from) == 1 && name == "ln" {
-		to = from[0].after(path.Base(from[0].text))
-	}
-	if to.text == "" || to.unknown {
-		return
-	}
-	for _, f := range from {
-		at := []string{to.text}
-		if inside := strings.TrimSuffix(to.text, "/") + "/" + path.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") || to.text == "." {
-			at = []string{inside}
-		} else if name != "ln" {
-			at = append(at, inside)
-		}
-		for _, p := range at {
-			s.copyTo(name, f, p, name == "ln" && flag(args, "s", "symbolic") || name == "cp" && flag(args, "s", "symbolic-link"))
-		}
-	}
-}
-
-func (s *shell) copyTo(name string, f field, to string, symbolic bool) {
-	var m madeFile
-	if old, ok := s.madeFile(f.text); ok {
-		m = old
-	} else if dir, base := path.Split(f.text); binFolders[strings.TrimSuffix(dir, "/")] {
-		m.program = programName(base)
-	}
-	if m.program != "" || m.known || m.foreign {
-		for _, p := range s.places(to) {
-			put(s, &s.made.files, p, m)
-		}
-		if m.program != "" {
-			put(s, &s.made.names, path.Base(to), m.program)
-		}
-	}
-	if symbolic {
-		s.link(f, to, false)
-	}
-	if name == "mv" {
-		for _, p := range s.places(f.text) {
-			if l, ok := s.made.linkAt(p); ok {
-				s.link(field{text: l.target}, to, l.mount)
-			}
-		}
-	}
-}
-
-// link makes a path lead to a target.
-func (s *shell) link(target field, at string, mount bool) {
-	if target.unknown || target.text == "" || at == "" {
-		return
-	}
-	for _, p := range s.places(at) {
-		t := target.text
-		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") && !mount {
-			t = path.Dir(p) + "/" + t // as the link will be read
-		}
-		for _, to := range s.places(t) {
-			if l, ok := s.made.linkAt(to); ok {
-				to = l.target
-			}
-			if to == p {
-				continue
-			}
-			if s.made.unlink(p); len(s.made.links) >= maxMadeLinks {
-				s.spent.over = true
-				return
-			}
-			s.made.links = append(s.made.links, madeLink{at: p, target: to, mount: mount})
-		}
-	}
-}
-
-// mounts follows the mounts that show one folder at another place.
-func (s *shell) mounts(name string, args []field) {
-	ops := operands(args, "otTLU")
-	bind, upper := name == "bindfs" || flag(args, "BRM", "bind", "rbind", "move"), ""
-	for i, a := range args {
-		if a.text == "-o" && i+1 < len(args) {
-			for opt := range strings.SplitSeq(args[i+1].text, ",") {
-				bind = bind || opt == "bind" || opt == "rbind"
-				if dir, ok := strings.CutPrefix(opt, "upperdir="); ok {
-					upper = dir
-				}
-			}
-		}
-	}
-	switch {
-	case bind && len(ops) == 2:
-		s.link(ops[0], ops[1].text, true)
-	case upper != "" && len(ops) > 0:
-		s.link(field{text: upper}, ops[len(ops)-1].text, true)
-	}
-}
-
-// resolve returns what a word of a command names, for each folder that the
-// command may run in, and where links that were just made lead it.
-func (s *shell) resolve(text string) []string {
-	out := s.places(text)
-	if len(s.made.links) == 0 {
-		return out
-	}
-	for i, n := 0, len(out); i < n; i++ {
-		for _, l := range s.made.links {
-			p, at := out[i], l.at
-			switch {
-			case strings.HasPrefix(p, at+"/"):
-				out = appendNew(out, resolveDots(l.target+p[len(at):], false))
-			case p == at && (l.mount || strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
-				out = appendNew(out, l.target)
-			case l.mount && strings.HasPrefix(at, p+"/"):
-				out = appendNew(out, l.target) // it lies in what is named
-			}
-		}
-	}
-	return out
 }
 
 // located is what "which rm" prints: only for programs that matter under

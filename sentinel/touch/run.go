@@ -62,6 +62,11 @@ func (s *shell) run(argv []field, in stream) stream {
 	if out, ok := s.located(name, args); ok {
 		return out
 	}
+	if l, ok := launcherOf(name); ok {
+		if out, ok := s.launch(l, args, in); ok {
+			return out
+		}
+	}
 	if out, ok := s.special(name, args, in); ok {
 		s.makes(name, args, in)
 		return out
@@ -69,11 +74,12 @@ func (s *shell) run(argv []field, in stream) stream {
 	if w, ok := wrappers[name]; ok {
 		return s.wrapped(w, args, in)
 	}
-	if l, ok := launcherOf(name); ok {
-		if out, ok := s.launch(l, args, in); ok {
-			return out
-		}
-	}
+	return s.simple(name, argv, in)
+}
+
+// simple reads a command that runs none other, as far as anybody knows.
+func (s *shell) simple(name string, argv []field, in stream) stream {
+	args := argv[1:]
 	s.effects(name, args)
 	s.loses(name, args, in)
 	s.makes(name, args, in)

@@ -140,7 +140,9 @@ func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 	to := len(s.c.touch.Paths)
 	files := slices.Clone(s.made.pending[mark:])
 	s.made.pending = s.made.pending[:mark]
+	s.made.into = files
 	out := s.command(st.Cmd, in)
+	s.made.into = nil
 	s.settle(files, out, cmds)
 	s.consumers(st, in, out)
 	if to > from {

@@ -68,21 +68,18 @@ func (s *shell) later(name string, args []field, in stream) {
 
 // crontab reads the commands of a table.
 func (s *shell) crontab(text string) {
-	for i, line := range strings.Split(text, "\n") {
-		if i == maxItems {
-			s.spent.over = true
-			return
-		}
+	var script strings.Builder
+	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		n := 5
 		if len(fields) > 0 && strings.HasPrefix(fields[0], "@") {
 			n = 1
 		}
 		if len(fields) > n && !strings.HasPrefix(fields[0], "#") {
-			line = strings.Join(fields[n:], " ")
-			s.hooked(field{text: line, bare: line})
+			script.WriteString(strings.Join(fields[n:], " ") + "\n")
 		}
 	}
+	s.hooked(field{text: script.String(), bare: script.String()})
 }
 
 // edits reads an editor's or a client's commands: "!" runs a shell in most.
