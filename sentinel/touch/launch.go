@@ -200,7 +200,7 @@ func (s *shell) argFile(args []field, in stream) stream {
 		if text, ok := s.content(val, in); ok {
 			return known(text)
 		}
-		return stream{open: true}
+		return stream{} // a file's lines are arguments, which nobody can know
 	}
 	return in
 }

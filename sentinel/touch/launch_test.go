@@ -71,6 +71,8 @@ func TestLines(t *testing.T) {
 	harmless(t, []string{
 		"ansible web -m file -a 'path=/tmp/x state=absent'", "parallel gzip ::: a.log b.log", "parallel echo {1} {2} ::: a b ::: c d", "xargs -a files.txt wc -l", "concurrently 'npm:watch-*' 'npm:serve'", "kubectl debug node/n -it --image=x",
 	})
+	dangerous(t, []string{`someprogram -e 'system("rm -rf /")'`, `someprogram --eval 'os.execute("sudo rm -rf /etc")'`})
+	harmless(t, []string{`someprogram -e 'print("rm -rf /")'`, `someprogram -e 'system("rm -rf build")'`})
 	require.Contains(t, codes(shell(t, `npm exec -c "$LINE"`).Doubts), touch.OpaqueCommand, "what is started can't be known")
 }
 

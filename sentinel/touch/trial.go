@@ -100,6 +100,10 @@ func (s *shell) tryText(text string, runs bool) bool {
 	}
 	s.try(func(f *shell) {
 		f.tried = !runs
+		if runs && len(text) <= maxCode {
+			f.code(field{text: text, bare: text}) // of whatever language
+			return
+		}
 		f.parse(text)
 	})
 	return true
