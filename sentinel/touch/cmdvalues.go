@@ -35,11 +35,9 @@ var commandOptions = merged(map[string]launcher{
 	"schtasks":                              of("", "", lines("/tr")),
 	"vim vi nvim view ex gvim vimdiff rvim": of("", "", lines("-c --cmd")),
 	"emacs emacsclient":                     of("", "", lines("--eval -eval --execute -e")),
-	"kubectl oc":                            of("", "", lines("--command-line")),
 	"pg_ctl":                                of("", "", lines("-o -p")),
 	"restic borg":                           of("", "", lines("--password-command --stdin-from-command")),
 	"sendmail exim":                         of("", "", lines("-be -X")),
-	"latex pdflatex xelatex lualatex":       of("", "", lines("")),
 })
 
 // optionValues reads what a program was given to run by way of an option.
@@ -150,7 +148,7 @@ func (s *shell) embedded(text string) {
 	if !namesScary(text) {
 		return
 	}
-	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("()[]{}=\"'", r) })[:] {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("()[]{}=\"'", r) }) {
 		s.tryText(part, true)
 	}
 }

@@ -55,8 +55,7 @@ var gitLines = merged(map[string]launcher{
 	"grep":          of("", "", lines("-O --open-files-in-pager")),
 	"clone":         of("", "", lines("-u --upload-pack -c --config")),
 	"fetch pull ls-remote fetch-pack archive push send-pack remote": of("", "", lines("--upload-pack --receive-pack --exec")),
-	"send-email":    of("", "", lines("--to-cmd --cc-cmd --sendmail-cmd --smtp-server --header-cmd")),
-	"for-each-repo": of("", ""),
+	"send-email": of("", "", lines("--to-cmd --cc-cmd --sendmail-cmd --smtp-server --header-cmd")),
 })
 
 func (s *shell) gitOptions(sub string, args []field) {
