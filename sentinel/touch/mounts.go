@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// mounts records the files of this machine that a container is given: what is
+// containerMounts records the files of this machine that a container is given: what is
 // mounted into it, its files of variables, what is copied in or out. A path
 // inside the container is no path of this machine. It reports whether the
 // command is one that it knows.
-func (s *shell) mounts(args []field) bool {
+func (s *shell) containerMounts(args []field) bool {
 	sub := skipOptions(args, "Hcl", []string{"context", "host", "config", "log-level", "tlscacert", "tlscert", "tlskey"})
 	for len(sub) > 0 && (sub[0].text == "container" || sub[0].text == "compose") {
 		sub = skipOptions(sub[1:], "fp", []string{"file", "project-name", "project-directory", "profile", "env-file"})

@@ -59,7 +59,7 @@ func (s *shell) effects(name string, args []field) {
 	u, known := useOf(name)
 	deep := recursive(args) || digs[name] || flag(args, "a") && (name == "cp" || name == "rsync")
 	switch {
-	case containers[name] && s.mounts(args):
+	case containers[name] && s.containerMounts(args):
 	case tars[name]:
 		s.tar(args)
 	case !known:

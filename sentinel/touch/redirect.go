@@ -2,6 +2,7 @@ package touch
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,31 +14,61 @@ func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
 		if r.Hdoc == nil {
 			return stream{open: true, known: true}
 		}
-		return s.given(r.Hdoc, "")
+		return s.opens(r, s.given(r.Hdoc, ""), in)
 	case syntax.WordHdoc:
-		return s.given(r.Word, "\n")
+		return s.opens(r, s.given(r.Word, "\n"), in)
 	}
 	for _, f := range flatten(s.expand(r.Word)) {
 		switch r.Op {
 		case syntax.RdrIn:
 			s.path(f, Read)
 			s.socket(f)
-			in = stream{open: true}
-			if f.proc != nil {
-				in = *f.proc
-			}
+			in = s.opens(r, s.fileStream(f), in)
 		case syntax.RdrInOut:
 			s.path(f, Read|Write)
 			s.socket(f)
 		case syntax.DplIn, syntax.DplOut:
+			if from, ok := s.made.fds[f.text]; ok && r.Op == syntax.DplIn {
+				in = from
+			}
 			if !digits(f.text) && f.text != "-" {
 				s.writes(f)
 			}
 		default:
 			s.writes(f)
+			s.made.pending = append(s.made.pending, written{
+				to: f, add: r.Op == syntax.AppOut || r.Op == syntax.AppAll, all: r.N == nil || r.N.Value == "1",
+			})
 		}
 	}
 	return in
+}
+
+// opens gives a descriptor what is read from it; the standard input is given
+// to the command.
+func (s *shell) opens(r *syntax.Redirect, from, in stream) stream {
+	if r.N == nil || r.N.Value == "0" {
+		return from
+	}
+	fd := r.N.Value
+	if name := strings.Trim(fd, "{}"); name != fd {
+		s.made.next++
+		fd = strconv.Itoa(9 + s.made.next)
+		s.set(name, literal(fd))
+	}
+	remember(s, &s.made.fds, fd, from)
+	return in
+}
+
+// fileStream is what a file holds, where it was written just before.
+func (s *shell) fileStream(f field) stream {
+	if f.proc != nil {
+		return *f.proc
+	}
+	if m, ok := s.madeFile(f.text); ok && m.known {
+		return stream{open: true, known: true, text: m.text}
+	}
+	return stream{open: true}
 }
 
 // given is the stream of a here-document or a here-string.

@@ -44,6 +44,7 @@ func (s *shell) run(argv []field, in stream) stream {
 	s.level++
 	defer func() { s.level-- }()
 	name, sure := s.program(argv[0])
+	name = s.renamed(argv[0], name)
 	args := argv[1:]
 	s.record(name, args, !sure)
 	if !sure {
@@ -58,17 +59,39 @@ func (s *shell) run(argv []field, in stream) stream {
 	if out, ok := s.builtin(argv[0], name, args, in); ok {
 		return out
 	}
+	s.optionValues(name, args, in)
+	s.readsInput(name, args, in)
+	if out, ok := s.located(name, args); ok {
+		return out
+	}
+	if l, ok := launcherOf(name); ok {
+		if out, ok := s.launch(l, args, in); ok {
+			return out
+		}
+	}
 	if out, ok := s.special(name, args, in); ok {
+		s.makes(name, args, in)
 		return out
 	}
 	if w, ok := wrappers[name]; ok {
 		return s.movedBy(name, args).wrapped(w, args, in)
 	}
+	return s.simple(name, argv, in)
+}
+
+// simple reads a command that runs none other, as far as anybody knows.
+func (s *shell) simple(name string, argv []field, in stream) stream {
+	args := argv[1:]
 	s.effects(name, args)
 	s.gathers(name, args)
 	s.loses(name, args, in)
 	s.changes(name, args, in)
 	s.unnamed(name, args)
+	s.makes(name, args, in)
+	if _, known := useOf(name); !known && !s.replay(name, argv[0], args) {
+		s.attempt(name, args)
+	}
+	args, in = s.fed(name, args, in)
 	return s.prints(name, args, in)
 }
 
@@ -234,20 +257,28 @@ func (s *shell) source(args []field, in stream) {
 	if len(ops) == 0 {
 		return
 	}
-	s.feed("source", ops[0], in)
+	s.feed("source", ops[0], in, ops[1:]...)
 }
 
 // feed runs the file f as a script.
-func (s *shell) feed(name string, f field, in stream) {
+func (s *shell) feed(name string, f field, in stream, args ...field) {
 	switch {
 	case f.proc != nil:
 		s.execute(name, *f.proc)
 	case f.text == "-" || f.text == "/dev/stdin" || f.text == "/dev/fd/0" || f.text == "/proc/self/fd/0":
 		in.open = true
 		s.execute(name, in)
+	case s.made.fds[fdOf(f.text)].open:
+		s.execute(name, s.made.fds[fdOf(f.text)])
 	default:
 		s.path(f, Read|Execute)
+		s.replay(name, f, args)
 	}
+}
+
+// fdOf is the number in /dev/fd/3.
+func fdOf(text string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(text, "/dev/fd/"), "/proc/self/fd/")
 }
 
 // execute runs what a stream says.
@@ -279,7 +310,7 @@ func (s *shell) subShell(name string, args []field, in stream) stream {
 		case a == "-s" || a == "-":
 		case len(a) > 0 && (a[0] == '-' || a[0] == '+'):
 		default:
-			s.feed(name, args[i], in)
+			s.feed(name, args[i], in, args[i+1:]...)
 			return stream{open: true}
 		}
 	}

@@ -2,6 +2,7 @@ package touch
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -33,6 +34,9 @@ type shell struct {
 	depth   int  // of statements
 	level   int  // of command lines inside command lines
 	quiet   bool // guesswork: text that may be no shell at all
+	trial   int  // guesses inside guesses
+	tried   bool // the words at hand are such a guess already
+	made    *made
 	spent   *budget
 }
 
@@ -74,7 +78,7 @@ func readList(c *collector, arg string, list []string) {
 func newShell(c *collector, arg string) *shell {
 	s := &shell{
 		c: c, arg: arg, def: &defined{vars: map[string]value{}},
-		running: map[*syntax.Stmt]bool{}, spent: &budget{},
+		running: map[*syntax.Stmt]bool{}, spent: &budget{}, made: &made{},
 	}
 	cwd := c.env.Root
 	if cwd == "" {
@@ -155,7 +159,7 @@ func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 	}
 	s.depth++
 	defer func() { s.depth-- }()
-	from, cmds := len(s.c.touch.Paths), len(s.c.touch.Commands)
+	from, cmds, mark := len(s.c.touch.Paths), len(s.c.touch.Commands), len(s.made.pending)
 	for _, r := range st.Redirs {
 		in = s.redirect(r, in)
 	}
@@ -163,7 +167,13 @@ func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 		return in // $(<file)
 	}
 	to := len(s.c.touch.Paths)
+	files := slices.Clone(s.made.pending[mark:])
+	s.made.pending = s.made.pending[:mark]
+	s.made.into = files
 	out := s.command(st.Cmd, in)
+	s.made.into = nil
+	s.settle(files, out, cmds)
+	s.consumers(st, in, out)
 	if to > from {
 		s.sent(from, to, cmds)
 	}

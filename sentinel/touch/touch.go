@@ -8,7 +8,12 @@
 //	for _, p := range t.Paths { … p.Clean, p.Real, p.Access … }
 //
 // Command lines are parsed as bash and followed as far as they can be known
-// without running them: quotes, variables, functions, pipes from echo, sh -c.
+// without running them: quotes, variables, functions, pipes from echo, sh -c,
+// programs that start others (launchers.go), options, variables and input that
+// hold commands (cmdvalues.go, environment.go, stdin.go), files, links and
+// copies that the line itself makes (made.go). The words of a program that
+// nobody knows are tried as a command for dangers alone (trial.go): a program
+// that only talks about commands belongs in the list of those.
 // What can't be known is marked (Dynamic, Opaque, Doubts), and what can't be
 // read is named (Unparsed, Incomplete): never take an empty Touch for a
 // harmless call without looking at those. Never match on Raw, and don't open

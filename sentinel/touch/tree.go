@@ -103,10 +103,10 @@ func allEntries(c string) bool {
 	return strings.Contains(c, "*") || strings.Trim(c, "?") != ""
 }
 
-// resolve returns what a word of a command names, for each folder that the
+// places returns what a word of a command names, for each folder that the
 // command may run in. A shell hands paths over as they are: nothing is
 // decoded.
-func (s *shell) resolve(text string) []string {
+func (s *shell) places(text string) []string {
 	if strings.HasPrefix(text, "/") {
 		return []string{lexical(text, s.c.env, false)}
 	}

@@ -37,6 +37,7 @@ func (s *shell) assign(a *syntax.Assign) {
 		}
 	}
 	s.set(name, v)
+	s.binds(name, v)
 }
 
 func (s *shell) assigned(a *syntax.Assign) value {

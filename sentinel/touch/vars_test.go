@@ -10,7 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-func dangerous(t testing.TB, line string) bool { return len(shell(t, line).Dangers) > 0 }
+func isDangerous(t testing.TB, line string) bool { return len(shell(t, line).Dangers) > 0 }
 
 func doubts(t testing.TB, line, code string) bool {
 	return slices.ContainsFunc(shell(t, line).Doubts, func(d touch.Danger) bool { return d.Code == code })
@@ -34,7 +34,7 @@ func TestValues(t *testing.T) {
 		"listing":          {[]string{`ls -d /* | xargs rm -rf`, `ls -d /* | while read d; do rm -rf "$d"; done`, `compgen -G '/*' | xargs rm -rf`, `xargs -a <(echo /) rm -rf`, `cd / && ls | xargs rm -rf`}, []string{`ls -t old | tail -n +6 | xargs rm -rf`, `ls -d release-* | head -n 3 | xargs rm -rf`, `find . -name node_modules | xargs rm -rf`}},
 	} {
 		for _, line := range tc.does {
-			require.True(t, dangerous(t, line), "%s: %s", name, line)
+			require.True(t, isDangerous(t, line), "%s: %s", name, line)
 		}
 		for _, line := range tc.near {
 			require.Empty(t, shell(t, line).Dangers, "%s: %s", name, line)

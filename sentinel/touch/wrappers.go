@@ -30,7 +30,7 @@ var wrappers = map[string]wrapper{
 	"watch": {values: "nq", long: []string{"interval", "equexit"}, joined: true}, "flock": {values: "wE", long: []string{"timeout", "wait", "conflict-exit-code"}, skip: 1, lines: "c"},
 	"su": {values: "gGsw", long: []string{"shell", "group"}, skip: 99, lines: "c"}, "runuser": {values: "gGsu", long: []string{"user", "group"}, lines: "c"},
 	"script": {values: "EoTImBO", skip: 99, lines: "c"}, "systemd-run": {values: "pPuEtMH", long: []string{"unit", "property", "uid", "gid", "setenv", "machine"}},
-	"xvfb-run": {values: "nesfp"}, "dbus-run-session": {}, "numactl": {values: "CNmipP"}, "cpulimit": {values: "lpe"}, "setpriv": {},
+	"xvfb-run": {values: "nesfp"}, "dbus-run-session": {}, "numactl": {values: "CNmipP"}, "cpulimit": {values: "lpe"}, "setpriv": {long: []string{"reuid", "regid", "groups", "ruid", "rgid", "euid", "egid", "bounding-set", "inh-caps", "ambient-caps", "securebits", "pdeathsig", "selinux-label", "apparmor-profile"}},
 	"coproc": {}, "noglob": {}, "nocorrect": {}, "setarch": {}, "linux64": {}, "ts-node": {skip: 99}, "entr": {}, "unbuffer": {}, "valgrind": {},
 	"then": {}, "sshpass": {values: "pPfd"}, "chronic": {}, "softlimit": {}, "eatmydata": {}, "gtime": {values: "fo"},
 }
@@ -115,6 +115,7 @@ func (s *shell) inside(w wrapper, args []field, in stream) stream {
 		for len(args) > 0 && assignment(args[0].text) {
 			name, val, _ := strings.Cut(args[0].text, "=")
 			s.set(name, literal(val))
+			s.binds(name, literal(val))
 			args = args[1:]
 		}
 	}
@@ -201,6 +202,7 @@ func operands(args []field, values string) []field {
 // follows ":::".
 func (s *shell) xargs(name string, args []field, in stream) {
 	replace, arg0 := "", args
+	in = s.argFile(args, in)
 	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' && args[0].text != "--" {
 		a := args[0].text
 		args = args[1:]
@@ -239,7 +241,8 @@ func (s *shell) items(name string, args *[]field, in stream) []field {
 			if a.text == ":::" || a.text == ":::+" {
 				given := (*args)[i+1:]
 				*args = (*args)[:i]
-				return given
+				s.combined(*args, given)
+				return slices.DeleteFunc(slices.Clone(given), func(f field) bool { return strings.HasPrefix(f.text, ":::") })
 			}
 		}
 	}
@@ -275,6 +278,10 @@ func (s *shell) eachItem(words []field, replace string, items []field, lines boo
 		return
 	}
 	for _, it := range items {
+		if lines && strings.ContainsAny(words[0].text, " \t;|&") {
+			s.guesswork(joined(substitute(words, replace, []field{it})))
+			continue
+		}
 		s.run(substitute(words, replace, []field{it}), stream{})
 		if parts := strings.Fields(it.text); len(parts) > 1 && !it.unknown {
 			s.run(substitute(words, replace, literals(parts)), stream{})
