@@ -18,6 +18,7 @@ const maxQuery = 64 << 10
 
 // query looks for statements that empty or drop a table or more.
 func (s *shell) query(name string, args []field, in stream) {
+	s.scripted(name, args, in)
 	lang := queries[name]
 	if lang == "" {
 		return

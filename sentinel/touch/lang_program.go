@@ -1,0 +1,393 @@
+package touch
+
+import (
+	"slices"
+	"strings"
+)
+
+// span is an expression of a program whose text is known: a literal, or what
+// is put together from literals.
+type span struct {
+	at, end int
+	text    string
+	runs    bool // a command by its quotes
+	folded  bool // no literal
+	part    bool // belongs to a larger one
+}
+
+// call is one call of a function by a program.
+type call struct {
+	name string // in lower case, the last of its names
+	on   string // the names before it, in lower case
+	args []val
+	self val // what the method belongs to
+	loop bool
+}
+
+// program reads a program's expressions without running it: literals, what is
+// joined of them, the variables that hold them. Statements are taken in the
+// order in which they stand, twice, so that a name may be used before it is
+// given. What it doesn't understand is unknown, and stops nothing.
+type program struct {
+	d     dialect
+	src   string
+	toks  []token
+	p     int
+	depth int
+	vars  map[string]val
+	owner map[string]string // of a parameter: its function
+	spans []span
+	calls []call
+	last  bool // the second reading
+	fun   string
+	inner int // strings inside strings
+	undos int
+}
+
+const (
+	maxExpr  = 64 // levels of brackets
+	maxSpans = 512
+	maxCalls = 1024
+)
+
+func readProgram(src string, d dialect) *program {
+	g := &program{d: d, src: src, toks: tokens(src, d), vars: map[string]val{}, owner: map[string]string{}}
+	g.pass()
+	g.last, g.spans, g.calls = true, nil, nil
+	g.pass()
+	return g
+}
+
+func (g *program) pass() {
+	g.p, g.fun, g.undos = 0, "", 0
+	for g.p < len(g.toks) {
+		at := g.p
+		g.statement()
+		if g.p == at {
+			g.p++
+		}
+	}
+}
+
+func (g *program) peek(n int) string {
+	if g.p+n >= len(g.toks) || g.p+n < 0 {
+		return ""
+	}
+	t := g.toks[g.p+n]
+	if t.kind == textToken || t.kind == numberToken {
+		return ""
+	}
+	return g.src[t.at:t.end]
+}
+
+func (g *program) kind(n int) tokenKind {
+	if g.p+n >= len(g.toks) {
+		return lineToken
+	}
+	return g.toks[g.p+n].kind
+}
+
+func (g *program) word(t token) string { return g.src[t.at:t.end] }
+
+// statement reads one, or a piece of one.
+func (g *program) statement() {
+	switch w := g.peek(0); {
+	case g.kind(0) == lineToken, w == ";", w == "}", w == ")", w == "]", w == ",", w == ":":
+		g.p++
+		return
+	case w == "{" && g.depth > maxExpr:
+		g.p++
+		return
+	}
+	if g.several() {
+		return
+	}
+	v := g.expr()
+	for g.peek(0) == "," { // bare lists
+		g.p++
+		g.expr()
+	}
+	if g.peek(0) == "as" && g.kind(1) == wordToken {
+		g.p++
+		g.bindNames(v)
+	}
+}
+
+// several is a, b = x, y.
+func (g *program) several() bool {
+	n := 0
+	var names []string
+	for g.kind(n) == wordToken && len(names) < 8 {
+		names = append(names, g.peek(n))
+		if g.peek(n+1) != "," {
+			break
+		}
+		n += 2
+	}
+	if len(names) < 2 || g.peek(n+1) != "=" {
+		return false
+	}
+	g.p += n + 2
+	var list []val
+	for {
+		list = append(list, g.expr())
+		if g.peek(0) != "," {
+			break
+		}
+		g.p++
+	}
+	if len(list) == 1 && list[0].many {
+		list = list[0].list
+	}
+	for i, name := range names {
+		v := unknownVal()
+		if len(list) == len(names) {
+			v = list[i]
+		} else if len(list) == 1 && list[0].each {
+			v = list[0]
+		}
+		g.bind(name, v)
+	}
+	return true
+}
+
+func (g *program) bind(name string, v val) {
+	name = bare(name)
+	if old, ok := g.vars[name]; ok && g.last && !v.known && old.param != "" {
+		return
+	}
+	g.vars[name] = v
+}
+
+// bare is a name without what marks it as a variable.
+func bare(name string) string { return strings.TrimLeft(name, "$@%&*") }
+
+// bindNames gives v to the names that follow, up to what ends them.
+func (g *program) bindNames(v val) {
+	for range 12 {
+		switch w := g.peek(0); {
+		case g.kind(0) == wordToken && w != "in" && w != "of":
+			g.bind(w, v)
+		case w == "," || w == "(" || w == "=>" || w == "|" || w == "[":
+		default:
+			return
+		}
+		g.p++
+	}
+}
+
+// expr reads operands and what joins them, and notes what the whole is.
+func (g *program) expr() val {
+	if g.p >= len(g.toks) {
+		return unknownVal()
+	}
+	if g.depth++; g.depth > maxExpr {
+		g.depth--
+		g.p++
+		return unknownVal()
+	}
+	defer func() { g.depth-- }()
+	from, first := g.p, len(g.spans)
+	v := g.operand()
+	folded := false
+	for g.p < len(g.toks) {
+		next, more := g.join(v)
+		if !more {
+			break
+		}
+		v, folded = next, true
+	}
+	g.note(from, first, v, folded)
+	return v
+}
+
+// note keeps the text of the tokens from one on as a span.
+func (g *program) note(from, first int, v val, folded bool) {
+	if g.inner > 0 || from >= len(g.toks) || len(g.spans) >= maxSpans {
+		return
+	}
+	one := g.p == from+1 && g.toks[from].kind == textToken
+	switch {
+	case one && v.many:
+		for _, w := range v.list {
+			g.spans = append(g.spans, span{at: g.toks[from].at, end: g.toks[from].end, text: w.s})
+		}
+		return
+	case one:
+	case folded && v.s != "", v.text() && g.kind(0) != wordToken || v.text() && g.p > from+1:
+		for i := first; i < len(g.spans); i++ {
+			g.spans[i].part = true
+		}
+	}
+	if v.text() && v.s != "" && g.p > from {
+		t := g.toks[from]
+		g.spans = append(g.spans, span{at: t.at, end: g.toks[g.p-1].end, text: v.s, runs: one && t.runs, folded: !one})
+	}
+}
+
+// join reads an operator and its right side.
+func (g *program) join(v val) (val, bool) {
+	t := g.toks[g.p]
+	switch t.kind {
+	case textToken:
+		prev := g.toks[g.p-1]
+		if prev.kind == textToken || g.d.adjoin && prev.kind == wordToken {
+			return concat(v, g.operand()), true
+		}
+		return v, false
+	case wordToken:
+		switch w := g.word(t); {
+		case w == "or":
+			g.p++
+			return either(v, g.operand()), true
+		case g.d.adjoin && g.toks[g.p-1].kind == textToken && g.vars[w].known:
+			return concat(v, g.operand()), true
+		}
+		return v, false
+	case markToken:
+		return g.operator(v, g.word(t))
+	}
+	return v, false
+}
+
+func either(a, b val) val {
+	if a.known || a.s != "" {
+		return a
+	}
+	return b
+}
+
+func (g *program) operator(v val, op string) (val, bool) {
+	switch op {
+	case "+", "..", "~", "<>", "++", "<<":
+		g.p++
+		return concat(v, g.operand()), true
+	case ".":
+		if !g.d.dot {
+			return v, false
+		}
+		g.p++
+		return concat(v, g.operand()), true
+	case "/":
+		g.p++
+		w := g.operand()
+		if v.num || w.num || v.blank() && w.blank() {
+			return unknownVal(), true
+		}
+		return joinPath([]val{v, w}, true), true
+	case "%":
+		if !v.text() {
+			return v, false
+		}
+		g.p++
+		return format(v.s, args(g.operand()), false), true
+	case "||", "??":
+		g.p++
+		return either(v, g.operand()), true
+	case "=", ":=", "<-", "||=", "+=", ".=":
+		return v, false
+	}
+	return v, false
+}
+
+func args(v val) []val {
+	if v.many {
+		return v.list
+	}
+	return []val{v}
+}
+
+// format fills the places of a format: %s, or {} and {0}.
+func format(s string, list []val, curly bool) val {
+	out := textOf("")
+	for n := 0; s != ""; n++ {
+		i, j := strings.IndexByte(s, '%'), 0
+		if curly {
+			i = strings.IndexByte(s, '{')
+		}
+		if i < 0 || n > 64 {
+			break
+		}
+		out = concat(out, textOf(s[:i]))
+		at := n
+		if curly {
+			if j = strings.IndexByte(s[i:], '}'); j < 0 {
+				return unknownVal()
+			}
+			if k := s[i+1 : i+j]; len(k) == 1 && digit(k[0]) {
+				at = int(k[0] - '0')
+			} else if k != "" {
+				at = len(list)
+			}
+		} else {
+			for j = 1; i+j < len(s) && strings.IndexByte("0123456789.-+ ", s[i+j]) >= 0; j++ {
+			}
+		}
+		if at < len(list) && !list[at].num {
+			out = concat(out, list[at])
+		} else if at < len(list) {
+			if c, ok := list[at].number(); ok && i+j < len(s) && s[i+j] == 'c' && c < 128 {
+				out = concat(out, textOf(string(rune(c))))
+			} else {
+				out = concat(out, textOf(list[at].s))
+			}
+		} else {
+			out = concat(out, unknownVal())
+		}
+		s = s[min(i+j+1, len(s)):]
+	}
+	return concat(out, textOf(s))
+}
+
+// literal is the value of a text token.
+func (g *program) literal(t token) val {
+	body := g.src[t.body:t.stop]
+	if t.list {
+		v := val{many: true, known: true}
+		for w := range strings.FieldsSeq(body) {
+			if len(v.list) < 256 {
+				v.list = append(v.list, textOf(w))
+			}
+		}
+		return v
+	}
+	if t.holes && g.inner < 3 {
+		if list := pieces(body, g.d.holes); slices.ContainsFunc(list, func(h hole) bool { return h.expr }) {
+			return g.fill(list, t.raw)
+		}
+	}
+	if !t.raw {
+		body = decodeText(body, g.d.decimal)
+	}
+	return textOf(body)
+}
+
+// fill evaluates the expressions in a string.
+func (g *program) fill(list []hole, raw bool) val {
+	out := textOf("")
+	for _, h := range list {
+		switch {
+		case !h.expr && raw:
+			out = concat(out, textOf(h.text))
+		case !h.expr:
+			out = concat(out, textOf(decodeText(h.text, g.d.decimal)))
+		default:
+			v := g.sub(h.text)
+			v.num = false
+			out = concat(out, v)
+		}
+	}
+	return out
+}
+
+// sub evaluates an expression that stands inside a string.
+func (g *program) sub(text string) val {
+	toks, p, src := g.toks, g.p, g.src
+	g.src, g.toks, g.p = text, tokens(text, g.d), 0
+	g.inner++
+	defer func() {
+		g.toks, g.p, g.src = toks, p, src
+		g.inner--
+	}()
+	return g.expr()
+}

@@ -1,0 +1,361 @@
+package touch
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// dialect is what a tokenizer must know of a language. The zero value reads
+// what most have in common.
+type dialect struct {
+	comment string // starts a comment that ends with its line
+	block   bool   // has /* … */
+	holes   string // what starts an expression inside a string: "$", "#", "{" behind f, "\\("
+	dot     bool   // "." joins strings
+	bare    bool   // calls need no brackets: puts "x"
+	quotes  byte   // 'p' has q(), qw(), s///; 'r' has %q(), %w()
+	decimal bool   // "\047" is a decimal number
+	single  bool   // ' quotes no string: Lisp, Rust's lifetimes
+	adjoin  bool   // words that stand side by side are joined: awk
+	mirrors bool   // ` escapes: PowerShell
+}
+
+var dialects = map[string]dialect{
+	"python": {comment: "#", holes: "f"},
+	"js":     {comment: "//", block: true, holes: "`"},
+	"perl":   {comment: "#", holes: "$", dot: true, bare: true, quotes: 'p'},
+	"ruby":   {comment: "#", holes: "#", bare: true, quotes: 'r'},
+	"php":    {comment: "//", block: true, holes: "$", dot: true, bare: true},
+	"lua":    {comment: "--", bare: true, decimal: true},
+	"awk":    {comment: "#", adjoin: true, bare: true},
+	"r":      {comment: "#"},
+	"julia":  {comment: "#", holes: "$"},
+	"elixir": {comment: "#", holes: "#", bare: true},
+	"jvm":    {comment: "//", block: true, holes: "$", bare: true},
+	"swift":  {comment: "//", block: true, holes: `\(`},
+	"lisp":   {comment: ";", single: true},
+	"ml":     {bare: true, single: true},
+	"erlang": {comment: "%"},
+	"vim":    {bare: true, dot: true},
+	"power":  {comment: "#", holes: "$", bare: true, mirrors: true},
+}
+
+type tokenKind uint8
+
+const (
+	markToken tokenKind = iota // an operator or a bracket
+	wordToken
+	numberToken
+	textToken
+	lineToken // the end of a line outside of brackets
+)
+
+// token is a piece of a program in any language. Text tokens keep where their
+// body is: it is decoded when somebody asks.
+type token struct {
+	kind     tokenKind
+	at, end  int
+	body     int // text: the body is src[body:stop]
+	stop     int
+	raw      bool // text: backslashes stay
+	holes    bool // text: may hold expressions
+	runs     bool // text: is a command
+	list     bool // text: is a list of words
+	triple   bool
+	brackets int // depth
+}
+
+const maxTokens = 16 << 10
+
+// tokens splits src. It never fails: what fits nowhere is a mark.
+func tokens(src string, d dialect) []token {
+	t := tokenizer{src: src, d: d}
+	for t.at < len(src) && len(t.out) < maxTokens {
+		t.next()
+	}
+	return t.out
+}
+
+type tokenizer struct {
+	src   string
+	d     dialect
+	at    int
+	depth int
+	out   []token
+	gone  [128]bool // quotes of which no closing one follows
+}
+
+func (t *tokenizer) add(k tokenKind, end int) {
+	t.out = append(t.out, token{kind: k, at: t.at, end: end, brackets: t.depth})
+	t.at = end
+}
+
+func (t *tokenizer) next() {
+	src, c := t.src, t.src[t.at]
+	switch {
+	case c == '\n':
+		if t.depth > 0 {
+			t.at++
+			return
+		}
+		t.add(lineToken, t.at+1)
+	case c <= ' ':
+		t.at++
+	case t.comment():
+	case c == '"', c == '\'' && !t.d.single, c == '`' && !t.d.mirrors:
+		t.quoted(t.at)
+	case digit(c):
+		t.number()
+	case nameByte(c) || (c == '$' || c == '@') && t.at+1 < len(src) && nameByte(src[t.at+1]) || c == '$' && t.at+1 < len(src) && src[t.at+1] == '_':
+		t.word()
+	case c == '%' && t.d.quotes == 'r' && t.percent():
+	case c == '?' && t.d.quotes == 'r' && t.at+1 < len(src) && src[t.at+1] > ' ' && !t.operand() && (t.at+2 == len(src) || !nameByte(src[t.at+2])):
+		t.out = append(t.out, token{kind: textToken, at: t.at, end: t.at + 2, body: t.at + 1, stop: t.at + 2, raw: true, brackets: t.depth})
+		t.at += 2
+	case c == '/' && !t.operand() && t.pattern():
+	default:
+		t.mark()
+	}
+}
+
+func nameByte(c byte) bool { return letter(c) || digit(c) || c == '_' || c >= 0x80 }
+
+var beforePattern = set("return and or not if unless split match when puts print say grep")
+
+// operand reports whether the last token may be the left side of a division.
+func (t *tokenizer) operand() bool {
+	if len(t.out) == 0 {
+		return false
+	}
+	switch l := t.out[len(t.out)-1]; l.kind {
+	case wordToken:
+		return !beforePattern[t.src[l.at:l.end]]
+	case numberToken, textToken:
+		return true
+	case markToken:
+		return strings.IndexByte(")]}", t.src[l.at]) >= 0
+	}
+	return false
+}
+
+// pattern skips a regular expression.
+func (t *tokenizer) pattern() bool {
+	if t.d.comment == ";" || t.d.single {
+		return false
+	}
+	for i := t.at + 1; i < len(t.src) && i < t.at+512 && t.src[i] != '\n'; i++ {
+		switch t.src[i] {
+		case '\\':
+			i++
+		case '/':
+			t.add(numberToken, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tokenizer) comment() bool {
+	rest := t.src[t.at:]
+	switch {
+	case t.d.block && strings.HasPrefix(rest, "/*"):
+		if i := strings.Index(rest, "*/"); i > 0 {
+			t.at += i + 2
+		} else {
+			t.at = len(t.src)
+		}
+		return true
+	case t.d.comment == "" || !strings.HasPrefix(rest, t.d.comment):
+		return false
+	case t.d.comment == "#" && t.at > 0 && t.src[t.at-1] == '$': // $#array
+		return false
+	}
+	if i := strings.IndexByte(rest, '\n'); i >= 0 {
+		t.at += i
+	} else {
+		t.at = len(t.src)
+	}
+	return true
+}
+
+func (t *tokenizer) number() {
+	end := t.at
+	for end < len(t.src) && (nameByte(t.src[end]) || t.src[end] == '.' && end+1 < len(t.src) && digit(t.src[end+1])) {
+		end++
+	}
+	t.add(numberToken, end)
+}
+
+func (t *tokenizer) word() {
+	end := t.at + 1
+	for end < len(t.src) && (nameByte(t.src[end]) || t.d.comment == ";" && strings.IndexByte("-/*!?<>=+:", t.src[end]) >= 0 ||
+		t.d.mirrors && t.src[end] == '-' && end+1 < len(t.src) && letter(t.src[end+1])) {
+		end++
+	}
+	w := t.src[t.at:end]
+	if end < len(t.src) {
+		switch c := t.src[end]; {
+		case (c == '"' || c == '\'') && len(w) <= 2 && strings.Trim(w, "rbfusRBFU") == "" && !t.d.single:
+			t.quoted(end)
+			return
+		case t.d.quotes == 'p' && t.quoteLike(w, end):
+			return
+		case (c == '!' || c == '?') && end+1 < len(t.src) && t.src[end+1] != '=' && t.d.holes == "#":
+			end++
+		}
+	}
+	t.add(wordToken, end)
+}
+
+// quoted reads a string whose quote is at; a prefix may stand before it.
+func (t *tokenizer) quoted(at int) {
+	q, src := t.src[at], t.src
+	if t.gone[q] {
+		t.add(markToken, at+1)
+		return
+	}
+	prefix := strings.ToLower(src[t.at:at])
+	tok := token{kind: textToken, at: t.at, body: at + 1, brackets: t.depth, raw: strings.Contains(prefix, "r")}
+	switch t.d.holes {
+	case "f":
+		tok.holes = strings.Contains(prefix, "f")
+	case "`":
+		tok.holes = q == '`'
+	case "":
+	default:
+		tok.holes = q != '\''
+	}
+	tok.runs = q == '`' && t.d.holes != "`"
+	if q != '`' && strings.HasPrefix(src[at:], strings.Repeat(string(q), 3)) && t.d.quotes == 0 && !t.d.dot {
+		tok.body, tok.triple = at+3, true
+		tok.stop = len(src)
+		if i := strings.Index(src[at+3:], src[at:at+3]); i >= 0 {
+			tok.stop = at + 3 + i
+		}
+		tok.end = min(tok.stop+3, len(src))
+	} else {
+		tok.stop = t.closing(at+1, q)
+		tok.end = min(tok.stop+1, len(src))
+		if tok.stop == len(src) {
+			// an apostrophe, or a quote in what was taken for something else
+			t.gone[q] = true
+			t.add(markToken, at+1)
+			return
+		}
+	}
+	t.out = append(t.out, tok)
+	t.at = tok.end
+}
+
+// closing returns where an unescaped q is.
+func (t *tokenizer) closing(at int, q byte) int {
+	for i := at; i < len(t.src); i++ {
+		switch t.src[i] {
+		case '\\':
+			if !t.d.mirrors {
+				i++
+			}
+		case q:
+			return i
+		}
+	}
+	return len(t.src)
+}
+
+var closes = map[byte]byte{'(': ')', '[': ']', '{': '}', '<': '>'}
+
+// delimited reads what stands between a delimiter at and its partner.
+func (t *tokenizer) delimited(at int) (stop int) {
+	open := t.src[at]
+	end, nests := closes[open]
+	if !nests {
+		return t.closing(at+1, open)
+	}
+	depth := 0
+	for i := at; i < len(t.src); i++ {
+		switch t.src[i] {
+		case '\\':
+			i++
+		case open:
+			depth++
+		case end:
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(t.src)
+}
+
+// quoteLike reads Perl's q(), qw(), qx(), s/// and their kin.
+func (t *tokenizer) quoteLike(w string, at int) bool {
+	switch w {
+	case "q", "qq", "qw", "qx", "m", "qr", "s", "tr", "y":
+	default:
+		return false
+	}
+	for at < len(t.src) && t.src[at] == ' ' && w[0] == 'q' {
+		at++
+	}
+	if at >= len(t.src) || nameByte(t.src[at]) || strings.IndexByte(" \t\n,;=)", t.src[at]) >= 0 || strings.HasPrefix(t.src[at:], "->") {
+		return false
+	}
+	stop := t.delimited(at)
+	tok := token{kind: textToken, at: t.at, body: at + 1, stop: stop, end: min(stop+1, len(t.src)), brackets: t.depth, holes: w == "qq" || w == "qx", runs: w == "qx", list: w == "qw", raw: w == "q"}
+	switch w {
+	case "s", "tr", "y":
+		tok.kind = numberToken
+		if _, nests := closes[t.src[at]]; !nests && stop < len(t.src) {
+			tok.end = min(t.closing(stop+1, t.src[at])+1, len(t.src))
+		}
+		for tok.end < len(t.src) && letter(t.src[tok.end]) {
+			tok.end++
+		}
+	case "m", "qr":
+		tok.kind = numberToken
+	}
+	t.out = append(t.out, tok)
+	t.at = tok.end
+	return true
+}
+
+// percent reads Ruby's %q(), %w() and %x().
+func (t *tokenizer) percent() bool {
+	at, kind := t.at+1, byte('Q')
+	if at < len(t.src) && strings.IndexByte("qQwWxiI", t.src[at]) >= 0 {
+		kind = t.src[at]
+		at++
+	} else if t.operand() {
+		return false
+	}
+	if at >= len(t.src) || nameByte(t.src[at]) || t.src[at] <= ' ' || t.src[at] == '=' {
+		return false
+	}
+	stop := t.delimited(at)
+	t.out = append(t.out, token{
+		kind: textToken, at: t.at, body: at + 1, stop: stop, end: min(stop+1, len(t.src)), brackets: t.depth,
+		holes: kind == 'Q' || kind == 'x', runs: kind == 'x', list: kind == 'w' || kind == 'W', raw: kind == 'q',
+	})
+	t.at = min(stop+1, len(t.src))
+	return true
+}
+
+func (t *tokenizer) mark() {
+	rest := t.src[t.at:]
+	for _, m := range []string{"...", "===", "!==", "||=", "->", "=>", "::", "..", "==", "!=", "<=", ">=", "+=", ".=", ":=", "<-", "&&", "||", "??", "?.", "&.", "++", "<>", "**", "<<", ">>"} {
+		if strings.HasPrefix(rest, m) {
+			t.add(markToken, t.at+len(m))
+			return
+		}
+	}
+	switch rest[0] {
+	case '(', '[':
+		t.depth++
+	case ')', ']':
+		t.depth = max(t.depth-1, 0)
+	case '{', '}':
+		t.depth = 0 // statements follow
+	}
+	_, n := utf8.DecodeRuneInString(rest)
+	t.add(markToken, t.at+max(n, 1))
+}
