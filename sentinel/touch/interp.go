@@ -6,12 +6,32 @@ import (
 )
 
 var (
-	// runsText are the ways in which programs run command lines.
-	runsText = regexp.MustCompile("(?i)\\b(system|exec\\w*|popen\\w*|spawn\\w*|subprocess|shell_exec|passthru|proc_open|check_call|check_output|do shell script|fork)\\b|%x|`|\\bqx\\b|\\|\\s*getline|print\\s*\\|")
+	// runsText are the words with which programs run command lines.
+	runsText = set("system popen popen2 popen3 subprocess shell_exec passthru proc_open check_call check_output fork shell exec execl execv execlp execvp execve execsync execfile execfilesync spawn spawnsync spawnl spawnv spawnlp spawnvp " +
+		"qx child_process pcntl_exec getoutput getstatusoutput open3 capture2 capture3 command cmd shellout termopen jobstart systemlist process processbuilder shell-command call-process start-process run-program run-command os_execute execute " +
+		"createprocess callcommand runcommand readprocess rawsystem executefile execstring getruntime sh syscmd esyscmd")
 	// removesTrees are the functions that remove a folder with all in it.
-	removesTrees = regexp.MustCompile(`(?i)\b(rmtree|rm_rf|rm_r|rmsync|rm|rimraf|remove_tree|removesync|rmdirsync|remove_entry\w*|deltree|remove-item|rmdir|removeall|unlink\w*)\b`)
-	breedsText   = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
+	removesTrees = set("rmtree rm_rf rm_r rmsync rm rimraf remove_tree removesync rmdirsync remove_entry remove_entry_secure deltree remove-item rmdir removeall unlink unlinksync delete-directory delete-directory-tree delete_directory removedir " +
+		"remove-directory deletedir deleterecursively removedirectoryrecursive removepathforcibly removeitem removeitematpath emptydirsync emptydir rm_rf! remove_dir delete-directory/files delete-file rm! rm_r! removedirectory cleandirectory deletedirectory")
+	breedsText = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
 )
+
+// uses reports whether a program has a word of list, or the last part of one.
+func (g *program) uses(list map[string]bool) bool {
+	for _, k := range g.toks {
+		if k.kind != wordToken || k.end-k.at > 64 {
+			continue
+		}
+		w := strings.ToLower(bare(g.word(k)))
+		if list[w] {
+			return true
+		}
+		if i := strings.LastIndexAny(w, "/:."); i >= 0 && list[w[i+1:]] {
+			return true
+		}
+	}
+	return false
+}
 
 const maxCode = 64 << 10
 
@@ -32,22 +52,22 @@ func (s *shell) code(f field, lang string) {
 
 // reads reads the strings and calls of a program.
 func (s *shell) reads(text string, d dialect, name string) {
-	if breedsText.MatchString(text) || breedsIn(text) {
-		s.danger(ForkBomb)
-	}
 	if name == "tcl" {
 		s.tcl(text)
 	}
 	g := readProgram(text, d)
+	if g.uses(starting) && (breedsText.MatchString(text) || breedsIn(text)) {
+		s.danger(ForkBomb)
+	}
 	if name == "awk" {
 		s.awk(text, g)
 	}
-	runs, removes := runsText.MatchString(text), removesTrees.MatchString(text)
+	runs, removes := g.uses(runsText), g.uses(removesTrees)
 	for _, c := range g.calls {
 		runs, removes = runs || c.runs() || c.evals(d), removes || c.removesTree() || oneGone[c.name]
 	}
 	var all []string
-	loose := looseAccess(text)
+	loose := looseAccess(g)
 	for _, p := range g.spans {
 		if !p.part {
 			all = append(all, p.text)

@@ -101,9 +101,6 @@ func (s *shell) power(name, text string) {
 	s.level += 8
 	defer func() { s.level -= 8 }()
 	s.c.urls(text, Host{Arg: s.arg, Shell: true})
-	if breedsIn(text) {
-		s.danger(ForkBomb)
-	}
 	if hasWord(text, "win32_shadowcopy") && powerNet.MatchString(text) || hasWord(text, "win32_shadowcopy") && hasWord(text, "remove-") {
 		s.doubt(BackupLoss)
 	}

@@ -163,13 +163,13 @@ var (
 	endless  = regexp.MustCompile(`(?i)\bwhile\s*\(?\s*(?:1|true|not\s+false|fork|!0|f\(\))|\bfor\s*\(\s*;\s*;|\bloop\s*(?:\{|do\b)|\bforever\b|iter\s*\(\s*int\s*,|\bredo\b|\bgoto\b|\bsetInterval\s*\(|itertools\.(?:count|repeat)|\bwhile\s+\w+\(\)|\bfor\s*/l\b.*\(0,0,|\buntil\s+false`)
 	forking  = regexp.MustCompile(`(?i)\bfork\b|pcntl_fork`)
 	itself   = regexp.MustCompile(`process\.execPath|__filename|__FILE__|sys\.executable|sys\.argv\[0\]|\$0\b|process\.argv|\$PROGRAM_NAME|PHP_BINARY|\^X\b`)
-	starting = regexp.MustCompile(`(?i)\b(?:fork|spawn\w*|popen|exec\w*|system|start-process|start)\b`)
+	starting = set("fork pcntl_fork forkpty vfork spawn spawnsync popen execute exec execsync execfile execfilesync system start-process start redo goto")
 	patient  = regexp.MustCompile(`(?i)\b(?:accept|wait\w*|break|exit|input|readline|join|recv\w*|last|select|poll|communicate|time\.sleep|communicate)\b`)
 )
 
 // breedsIn reports whether a program starts itself without end.
 func breedsIn(text string) bool {
-	if !starting.MatchString(text) || !endless.MatchString(text) || patient.MatchString(text) {
+	if !endless.MatchString(text) || patient.MatchString(text) {
 		return false
 	}
 	return forking.MatchString(text) || itself.MatchString(text) || backgrounds.MatchString(text)
