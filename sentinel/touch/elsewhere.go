@@ -99,7 +99,7 @@ func (s *shell) elsewhere(cmd []field, in stream) {
 }
 
 var (
-	drives = set("del erase rd format remove-item ri diskpart cipher")
+	drives = set("del erase rd rmdir format remove-item ri diskpart cipher")
 	// wholeDrive is a drive, or what Windows can't be without on it. A POSIX
 	// shell eats the backslashes.
 	wholeDrive = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?|windows.*|users|program ?files.*|programdata)?$`)
@@ -112,12 +112,14 @@ func (s *shell) drive(name string, args []field) {
 			return slices.ContainsFunc(list, func(o string) bool { return strings.EqualFold(f.text, o) })
 		})
 	}
-	whole := slices.ContainsFunc(args, func(f field) bool { return wholeDrive.MatchString(f.text) })
+	whole := slices.ContainsFunc(args, func(f field) bool {
+		return wholeDrive.MatchString(f.text) || len(f.text) > 2 && f.text[0] == '%' && wholeWindows.MatchString(f.text)
+	})
 	switch {
 	case !whole || has("/?"):
 	case name == "format":
 		s.danger(MakeFS)
-	case (name == "del" || name == "erase" || name == "rd") && has("/s", "/q"), has("-recurse", "-r", "-rec"):
+	case (name == "del" || name == "erase" || name == "rd" || name == "rmdir") && has("/s", "/q"), has("-recurse", "-r", "-rec"):
 		s.danger(RmSystem)
 	}
 }

@@ -55,6 +55,9 @@ func (s *shell) reads(text string, d dialect, name string) {
 	if name == "tcl" {
 		s.tcl(text)
 	}
+	if d.holes == "f" {
+		s.magic(text)
+	}
 	g := readProgram(text, d)
 	if g.uses(starting) && (breedsText.MatchString(text) || breedsIn(text)) {
 		s.danger(ForkBomb)
@@ -67,13 +70,15 @@ func (s *shell) reads(text string, d dialect, name string) {
 		runs, removes = runs || c.runs() || c.evals(d), removes || c.removesTree() || oneGone[c.name]
 	}
 	var all []string
+	said := map[string]bool{}
 	loose := looseAccess(g)
 	for _, p := range g.spans {
 		if !p.part {
 			all = append(all, p.text)
 		}
-		s.codePath(text, p.text, []int{p.at, p.end}, loose)
-		if (runs || p.runs) && strings.ContainsAny(p.text, " \t\n;|&$`<>(){}") {
+		s.codePath(text, p, loose)
+		if (runs || p.runs) && !said[p.text] && strings.ContainsAny(p.text, " \t\n;|&$`<>(){}") {
+			said[p.text] = true
 			s.guesswork(p.text)
 		}
 		if removes && !p.part && rooted(p.text) && (!p.folded || len(p.text) > 1 && p.text != "~") {
@@ -83,14 +88,33 @@ func (s *shell) reads(text string, d dialect, name string) {
 	if runs && len(all) > 1 {
 		s.guesswork(strings.Join(all, " "))
 	}
-	s.report(g, name)
+	s.report(g, name, said)
+}
+
+// magic reads IPython's lines for the shell.
+func (s *shell) magic(text string) {
+	if strings.IndexByte(text, '!') < 0 && strings.IndexByte(text, '%') < 0 {
+		return
+	}
+	for line := range strings.Lines(text) {
+		t := strings.TrimSpace(line)
+		for _, p := range []string{"!!", "!", "%sx ", "%system ", "%%bash", "%%sh", "%%!"} {
+			if rest, ok := strings.CutPrefix(t, p); ok && p[0] == t[0] {
+				if strings.HasPrefix(p, "%%") { // the whole cell
+					rest = text[strings.Index(text, p)+len(p):]
+				}
+				s.guesswork(rest)
+				break
+			}
+		}
+	}
 }
 
 // codePath records the file that a string of a program names.
-func (s *shell) codePath(text, q string, at []int, loose Access) {
-	file, a := fileOf(text, q, at[0])
-	if a == 0 {
-		a = codeAccess(text, at[0], at[1], loose)
+func (s *shell) codePath(text string, p span, loose Access) {
+	file, a := fileOf(text, p.text, p.at)
+	if a |= p.access; a == 0 {
+		a = codeAccess(text, p.at, p.end, loose)
 	}
 	absolute := strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~")
 	switch {

@@ -146,8 +146,15 @@ func (g *program) strings(self, first val, on, last string, list []val) val {
 	case "replace", "gsub", "sub", "replaceall", "str_replace":
 		return replaced(self, list)
 	case "split":
-		if first.text() && self.text() {
+		switch {
+		case first.text() && self.text():
 			return splitText(self.s, first.s)
+		case len(list) == 0 && self.text():
+			v := val{many: true, known: true}
+			for w := range strings.FieldsSeq(self.s) {
+				v.list = append(v.list, textOf(w))
+			}
+			return v
 		}
 	case "format", "sprintf", "string.format":
 		if self.text() && last == "format" && on != "string" {

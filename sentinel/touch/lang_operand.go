@@ -14,6 +14,9 @@ var (
 
 // operand reads a value with all that hangs on it: members, calls, indexes.
 func (g *program) operand() val {
+	was := g.start
+	g.start = g.p
+	defer func() { g.start = was }()
 	for range 16 {
 		if g.p >= len(g.toks) {
 			return unknownVal()
@@ -23,6 +26,7 @@ func (g *program) operand() val {
 		case textToken:
 			g.p++
 			v := g.literal(t)
+			g.quoted(t, v)
 			if t.runs {
 				g.called(call{name: "system", args: []val{v}})
 			}
@@ -34,7 +38,7 @@ func (g *program) operand() val {
 			return unknownVal()
 		case wordToken:
 			w := g.word(t)
-			if skipped[w] && g.peek(1) != "=" && g.peek(1) != "." && g.peek(1) != "(" || skipped[w] && (w == "return" || w == "await" || w == "not" || w == "if" || w == "while") {
+			if next := g.kind(1); skipped[w] && (next == textToken || next == wordToken || next == numberToken || g.peek(1) == "[" || g.peek(1) == "{") || skipped[w] && (w == "return" || w == "await" || w == "not" || w == "if" || w == "while") {
 				g.p++
 				continue
 			}
@@ -294,6 +298,7 @@ func (g *program) postfix(v val, on, last string) val {
 // postfixOf reads what follows a value: calls, indexes, members. last is the
 // name that a call would use, on the names before it.
 func (g *program) postfixOf(v, self val, on, last string) val {
+	from := g.start
 	for g.p < len(g.toks) {
 		t := g.toks[g.p]
 		switch w := g.peek(0); {
@@ -302,7 +307,13 @@ func (g *program) postfixOf(v, self val, on, last string) val {
 				last = v.fn
 			}
 			g.p++
+			at, was := g.p, self
 			v = g.callOf(self, on, last, g.group(")"))
+			if now := g.p; was.text() && !v.text() {
+				g.p = at - 3
+				g.middle(from, was, last)
+				g.p = now
+			}
 			on, last, self = last, "", v
 		case w == "[" || w == "{" && (last == "env" || last == "environ"):
 			g.p++

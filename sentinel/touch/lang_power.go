@@ -225,7 +225,7 @@ func (s *shell) powerPaths(paths []string, a Access) {
 }
 
 // wholeWindows is a drive as a whole, or what no Windows can be without.
-var wholeWindows = regexp.MustCompile(`(?i)^(?:[a-z]:|%systemdrive%|\$env:systemdrive)?[\\/]*(?:\*(?:\.\*)?|windows(?:[\\/]system32)?|users|program ?files[^\\/]*|programdata)?[\\/]*\*?$|^(?:%|\$env:)(?:systemroot|windir|programfiles|userprofile|systemdrive|homepath)%?[\\/]*\*?$`)
+var wholeWindows = regexp.MustCompile(`(?i)^(?:(?:[a-z]:|%systemdrive%|\$env:systemdrive)[\\/]*|[\\/]+)(?:\*(?:\.\*)?|windows(?:[\\/]system32)?|users|program ?files[^\\/]*|programdata)?[\\/]*\*?$|^(?:%|\$env:)(?:systemroot|windir|programfiles|userprofile|systemdrive|homepath)%?[\\/]*\*?$`)
 
 // powerOperands returns a command's paths, and whether it goes below them.
 func powerOperands(words []string) (paths []string, deep bool) {

@@ -12,6 +12,7 @@ type span struct {
 	text    string
 	runs    bool // a command by its quotes
 	folded  bool // no literal
+	access  Access
 	part    bool // belongs to a larger one
 }
 
@@ -42,10 +43,12 @@ type program struct {
 	fun   string
 	inner int // strings inside strings
 	undos int
+	start int // of the operand
 }
 
 const (
 	maxExpr  = 64 // levels of brackets
+	maxJoins = 512
 	maxSpans = 512
 	maxCalls = 1024
 )
@@ -190,7 +193,10 @@ func (g *program) expr() val {
 	from, first := g.p, len(g.spans)
 	v := g.operand()
 	folded := false
-	for g.p < len(g.toks) {
+	for n := 0; g.p < len(g.toks); n++ {
+		if n > maxJoins {
+			v = unknownVal()
+		}
 		next, more := g.join(v)
 		if !more {
 			break
@@ -208,12 +214,8 @@ func (g *program) note(from, first int, v val, folded bool) {
 	}
 	one := g.p == from+1 && g.toks[from].kind == textToken
 	switch {
-	case one && v.many:
-		for _, w := range v.list {
-			g.spans = append(g.spans, span{at: g.toks[from].at, end: g.toks[from].end, text: w.s})
-		}
-		return
 	case one:
+		return
 	case folded && v.s != "", v.text() && g.kind(0) != wordToken || v.text() && g.p > from+1:
 		for i := first; i < len(g.spans); i++ {
 			g.spans[i].part = true
@@ -221,8 +223,32 @@ func (g *program) note(from, first int, v val, folded bool) {
 	}
 	if v.text() && v.s != "" && g.p > from {
 		t := g.toks[from]
-		g.spans = append(g.spans, span{at: t.at, end: g.toks[g.p-1].end, text: v.s, runs: one && t.runs, folded: !one})
+		g.spans = append(g.spans, span{at: t.at, end: g.toks[g.p-1].end, text: v.s, folded: true})
 	}
+}
+
+// quoted keeps a literal as a span.
+func (g *program) quoted(t token, v val) {
+	if g.inner > 0 {
+		return
+	}
+	list := []val{v}
+	if v.many {
+		list = v.list
+	}
+	for _, w := range list {
+		if w.text() && len(g.spans) < maxSpans {
+			g.spans = append(g.spans, span{at: t.at, end: t.end, text: w.s, runs: t.runs})
+		}
+	}
+}
+
+// middle keeps a path whose method is called, such as Path(…).read_text().
+func (g *program) middle(from int, v val, method string) {
+	if g.inner > 0 || !v.text() || !rooted(v.s) || g.p < 2 || from+1 >= g.p || len(g.spans) >= maxSpans {
+		return
+	}
+	g.spans = append(g.spans, span{at: g.toks[from].at, end: g.toks[g.p-1].end, text: v.s, folded: true, access: byName(method)})
 }
 
 // join reads an operator and its right side.

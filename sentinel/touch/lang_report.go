@@ -7,14 +7,14 @@ import (
 
 // report records what a program's calls do whose arguments are no plain
 // literals: those the strings alone don't tell.
-func (s *shell) report(g *program, name string) {
+func (s *shell) report(g *program, name string, said map[string]bool) {
 	for i := range g.calls {
 		c := &g.calls[i]
 		switch {
 		case c.evals(g.d):
 			s.evaluates(g, c, name)
 		case c.runs():
-			s.started(c, name)
+			s.started(c, name, said)
 		case c.removesTree() || oneGone[c.name]:
 			s.goes(c, name)
 		case strings.HasPrefix(c.name, "chmod") || strings.HasPrefix(c.name, "chown") || c.name == "lchown":
@@ -61,7 +61,7 @@ func (s *shell) nested(g *program, text string) {
 }
 
 // started reads the command that a program starts.
-func (s *shell) started(c *call, name string) {
+func (s *shell) started(c *call, name string, said map[string]bool) {
 	var words []val
 	for _, a := range c.args {
 		switch {
@@ -89,14 +89,21 @@ func (s *shell) started(c *call, name string) {
 		}
 		texts = append(texts, t)
 	}
-	s.guesswork(texts[0])
-	if len(texts) > 1 {
-		s.guesswork(strings.Join(texts, " "))
-		if sure {
-			f := s.fork()
-			f.quiet = true
-			f.run(literals(texts), stream{})
-		}
+	joined := strings.Join(texts, " ")
+	if !said[texts[0]] && strings.ContainsAny(texts[0], " \t\n;|&$`<>(){}") {
+		said[texts[0]] = true
+		s.guesswork(texts[0])
+	}
+	switch {
+	case len(texts) == 1 || said[joined]:
+	case sure:
+		said[joined] = true
+		f := s.fork()
+		f.quiet = true
+		f.run(literals(texts), stream{})
+	default:
+		said[joined] = true
+		s.guesswork(joined)
 	}
 }
 

@@ -109,7 +109,7 @@ func (t *tokenizer) next() {
 	case nameByte(c) || (c == '$' || c == '@') && t.at+1 < len(src) && nameByte(src[t.at+1]) || c == '$' && t.at+1 < len(src) && src[t.at+1] == '_':
 		t.word()
 	case c == '%' && t.d.quotes == 'r' && t.percent():
-	case c == '?' && t.d.quotes == 'r' && t.at+1 < len(src) && src[t.at+1] > ' ' && !t.operand() && (t.at+2 == len(src) || !nameByte(src[t.at+2])):
+	case c == '?' && t.d.quotes == 'r' && t.at+1 < len(src) && src[t.at+1] > ' ' && (!t.operand() || src[t.at-1] == ' ') && (t.at+2 == len(src) || !nameByte(src[t.at+2])):
 		t.out = append(t.out, token{kind: textToken, at: t.at, end: t.at + 2, body: t.at + 1, stop: t.at + 2, raw: true, brackets: t.depth})
 		t.at += 2
 	case c == '/' && !t.operand() && t.pattern():
@@ -340,9 +340,20 @@ func (t *tokenizer) percent() bool {
 	return true
 }
 
+var marks = []string{"...", "===", "!==", "||=", "->", "=>", "::", "..", "==", "!=", "<=", ">=", "+=", ".=", ":=", "<-", "&&", "||", "??", "?.", "&.", "++", "<>", "**", "<<", ">>"}
+
+// longMarks are the operators of more than one character that rest may start
+// with.
+func longMarks(rest string) []string {
+	if len(rest) < 2 || strings.IndexByte("=.|>:<&?*+-", rest[1]) < 0 {
+		return nil
+	}
+	return marks
+}
+
 func (t *tokenizer) mark() {
 	rest := t.src[t.at:]
-	for _, m := range []string{"...", "===", "!==", "||=", "->", "=>", "::", "..", "==", "!=", "<=", ">=", "+=", ".=", ":=", "<-", "&&", "||", "??", "?.", "&.", "++", "<>", "**", "<<", ">>"} {
+	for _, m := range longMarks(rest) {
 		if strings.HasPrefix(rest, m) {
 			t.add(markToken, t.at+len(m))
 			return

@@ -42,7 +42,7 @@ func (v val) field() field {
 	return field{text: v.shown, bare: v.s, unknown: !v.known, blank: v.blank(), tree: v.each, glob: v.each}
 }
 
-const maxFold = 16 << 10
+const maxFold = 8 << 10
 
 func concat(a, b val) val {
 	if a.many && b.many {
