@@ -20,6 +20,7 @@ var (
 	codeEvals    = set("eval exec loadstring instance_eval class_eval module_eval eval_string runinthiscontext runinnewcontext runincontext invoke-expression iex eval-string execscript assert create_function fromstring! compile")
 	joins        = set("join joinpath resolve path purepath posixpath pureposixpath paths.get file catfile catdir joinpath! path_join file.join pathname filename fullpath fspath expanduser expand_path abspath realpath normalize normpath get absolute joinedpath with_segments realpathsync toabsolutepath")
 	same         = set("str decode encode tostring string bytes bytearray strip trim chomp lstrip rstrip lower upper downcase tolowercase touppercase expanduser resolve absolute as_posix to_s to_str freeze list tuple iter sorted set text repr sync toarray vec from text_type as_string absolutepath tobytes intern values getpath to_path topath utf8 map filter flat shuffle sort unique uniq")
+	hands        = set("map array_map array_walk foreach each filter apply lapply sapply walk call_user_func call_user_func_array pmap starmap submit partial flatmap some every do_each mapc mapcar for-each")
 	homes        = set("home homedir")
 	temps        = set("mkdtemp gettempdir tmpdir mktmpdir temporarydirectory mkdtempsync mktemp namedtemporaryfile sys_get_temp_dir tempdir tmpname mkstemp tempnam createtempdirectory tempname")
 	heres        = set("getcwd cwd pwd getwd")
@@ -35,6 +36,9 @@ func (g *program) callOf(self val, on, last string, list []val) val {
 	first := unknownVal()
 	if len(list) > 0 {
 		first = list[0]
+	}
+	if hands[last] {
+		g.handed(self, list)
 	}
 	if v, ok := g.decoded(self, first, last, list); ok {
 		return v
@@ -127,6 +131,12 @@ func (g *program) strings(self, first val, on, last string, list []val) val {
 	switch last {
 	case "chr", "fromcharcode", "char", "fromcodepoint", "codepoint":
 		return runes(list)
+	case "map":
+		if len(list) == 2 && list[1].many {
+			if v := runes(list[1].list); v.known && v.s != "" {
+				return val{many: true, known: true, list: []val{v}}
+			}
+		}
 	case "bytes", "bytearray", "uint8array", "from":
 		if first.many {
 			return runes(first.list)
@@ -238,6 +248,27 @@ func (g *program) named(list []val, last string) val {
 		}
 	}
 	return unknownVal()
+}
+
+// handed is a function that is given to another one, which calls it with each
+// of what it is given as well: map(os.remove, list).
+func (g *program) handed(self val, list []val) {
+	for i, f := range list {
+		name := f.fn
+		if t := strings.ToLower(f.s); name == "" && f.text() && (codeRuns[t] || treeRemovers[t] || oneGone[t] || forks[t]) {
+			name = t
+		}
+		if name == "" {
+			continue
+		}
+		given := append(append([]val{}, list[:i]...), list[i+1:]...)
+		if len(given) == 0 {
+			given = []val{self}
+		}
+		for _, v := range given {
+			g.called(call{name: name, on: "os", args: []val{v}})
+		}
+	}
 }
 
 func (g *program) called(c call) {

@@ -157,12 +157,10 @@ func (g *program) name() val {
 		return g.postfix(textOf(p), "", "")
 	}
 	on, last := "", lower
-	if i := strings.LastIndexByte(lower, '.'); i >= 0 {
-		on, last = lower[:i], lower[i+1:]
-	}
 	self := unknownVal()
-	if on != "" {
-		self = g.lookup(full[:len(on)], on)
+	if i := strings.LastIndexByte(full, '.'); i >= 0 {
+		on, last = strings.ToLower(full[:i]), strings.ToLower(full[i+1:])
+		self = g.lookup(full[:i], on)
 	}
 	v := g.lookup(full, lower)
 	if self.known && !v.known { // x.read_text
@@ -188,7 +186,7 @@ func (g *program) lookup(full, lower string) val {
 	}
 	v := unknownVal()
 	last := lower[strings.LastIndexByte(lower, '.')+1:]
-	if forks[last] || codeRuns[last] || codeEvals[last] || treeRemovers[last] {
+	if forks[last] || codeRuns[last] || codeEvals[last] || treeRemovers[last] || oneGone[last] {
 		v.fn = last
 	}
 	return v
@@ -213,7 +211,7 @@ func (g *program) loop() val {
 				g.p++
 			}
 			for g.p < start+n {
-				if g.kind(0) == wordToken && !skipped[g.peek(0)] {
+				if w := g.peek(0); g.kind(0) == wordToken && w != "const" && w != "let" && w != "var" && w != "my" {
 					g.bind(g.peek(0), v)
 				}
 				g.p++
@@ -317,7 +315,14 @@ func (g *program) postfixOf(v, self val, on, last string) val {
 			on, last, self = last, "", v
 		case w == "[" || w == "{" && (last == "env" || last == "environ"):
 			g.p++
-			v, on, last = g.index(v, on, last, g.group(closing[w]))
+			var list []val
+			if w == "{" && g.kind(0) == wordToken && g.peek(1) == "}" {
+				list = []val{textOf(g.peek(0))} // Perl's words are keys
+				g.p += 2
+			} else {
+				list = g.group(closing[w])
+			}
+			v, on, last = g.index(v, on, last, list)
 			self = unknownVal()
 		case (w == "." && !g.d.dot || w == "->" || w == "?." || w == "&." || w == "::" || w == ":" && g.tightSafe()) && g.kind(1) == wordToken:
 			if last != "" {
@@ -471,7 +476,7 @@ func (g *program) member(v val, last string) val {
 		return v
 	}
 	out := unknownVal()
-	if forks[last] || codeRuns[last] || codeEvals[last] || treeRemovers[last] {
+	if forks[last] || codeRuns[last] || codeEvals[last] || treeRemovers[last] || oneGone[last] {
 		out.fn = last
 	}
 	return out

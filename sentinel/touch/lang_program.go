@@ -44,6 +44,7 @@ type program struct {
 	inner int // strings inside strings
 	undos int
 	start int // of the operand
+	steps int // expressions read, for measuring
 }
 
 const (
@@ -190,6 +191,7 @@ func (g *program) expr() val {
 		return unknownVal()
 	}
 	defer func() { g.depth-- }()
+	g.steps++
 	from, first := g.p, len(g.spans)
 	v := g.operand()
 	folded := false
@@ -214,7 +216,7 @@ func (g *program) note(from, first int, v val, folded bool) {
 	}
 	one := g.p == from+1 && g.toks[from].kind == textToken
 	switch {
-	case one:
+	case one, !folded && len(g.spans) == first+1 && g.spans[first].text == v.s:
 		return
 	case folded && v.s != "", v.text() && g.kind(0) != wordToken || v.text() && g.p > from+1:
 		for i := first; i < len(g.spans); i++ {
@@ -257,7 +259,7 @@ func (g *program) join(v val) (val, bool) {
 	switch t.kind {
 	case textToken:
 		prev := g.toks[g.p-1]
-		if prev.kind == textToken || g.d.adjoin && prev.kind == wordToken {
+		if prev.kind == textToken && g.d.beside || g.d.adjoin && prev.kind == wordToken {
 			return concat(v, g.operand()), true
 		}
 		return v, false

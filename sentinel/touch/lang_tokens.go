@@ -18,16 +18,17 @@ type dialect struct {
 	single  bool   // ' quotes no string: Lisp, Rust's lifetimes
 	adjoin  bool   // words that stand side by side are joined: awk
 	mirrors bool   // ` escapes: PowerShell
+	beside  bool   // strings side by side are one
 }
 
 var dialects = map[string]dialect{
-	"python": {comment: "#", holes: "f"},
+	"python": {comment: "#", holes: "f", beside: true},
 	"js":     {comment: "//", block: true, holes: "`"},
 	"perl":   {comment: "#", holes: "$", dot: true, bare: true, quotes: 'p'},
-	"ruby":   {comment: "#", holes: "#", bare: true, quotes: 'r'},
+	"ruby":   {comment: "#", holes: "#", bare: true, quotes: 'r', beside: true},
 	"php":    {comment: "//", block: true, holes: "$", dot: true, bare: true},
 	"lua":    {comment: "--", bare: true, decimal: true},
-	"awk":    {comment: "#", adjoin: true, bare: true},
+	"awk":    {comment: "#", adjoin: true, bare: true, beside: true},
 	"r":      {comment: "#"},
 	"julia":  {comment: "#", holes: "$"},
 	"elixir": {comment: "#", holes: "#", bare: true},
