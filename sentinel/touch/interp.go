@@ -9,10 +9,10 @@ var (
 	// runsText are the words with which programs run command lines.
 	runsText = set("system popen popen2 popen3 subprocess shell_exec passthru proc_open check_call check_output fork shell exec execl execv execlp execvp execve execsync execfile execfilesync spawn spawnsync spawnl spawnv spawnlp spawnvp " +
 		"qx child_process pcntl_exec getoutput getstatusoutput open3 capture2 capture3 command cmd shellout termopen jobstart systemlist process processbuilder shell-command call-process start-process run-program run-command os_execute execute " +
-		"createprocess callcommand runcommand readprocess rawsystem executefile execstring getruntime sh syscmd esyscmd")
+		"createprocess callcommand runcommand readprocess rawsystem executefile execstring getruntime sh syscmd esyscmd async-shell-command shell-command-to-string doshellscript process-lines")
 	// removesTrees are the functions that remove a folder with all in it.
 	removesTrees = set("rmtree rm_rf rm_r rmsync rm rimraf remove_tree removesync rmdirsync remove_entry remove_entry_secure deltree remove-item rmdir removeall unlink unlinksync delete-directory delete-directory-tree delete_directory removedir " +
-		"remove-directory deletedir deleterecursively removedirectoryrecursive removepathforcibly removeitem removeitematpath emptydirsync emptydir rm_rf! remove_dir delete-directory/files delete-file rm! rm_r! removedirectory cleandirectory deletedirectory")
+		"remove-directory deletedir deleterecursively removedirectoryrecursive removepathforcibly removeitem removeitematpath emptydirsync emptydir rm_rf! remove_dir delete-directory/files delete-file rm! rm_r! removedirectory cleandirectory deletedirectory del_dir_r")
 	breedsText = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
 )
 
@@ -80,6 +80,9 @@ func (s *shell) reads(text string, d dialect, name string) {
 		if (runs || p.runs) && !said[p.text] && strings.ContainsAny(p.text, " \t\n;|&$`<>(){}") {
 			said[p.text] = true
 			s.guesswork(p.text)
+		}
+		if cmd := strings.Trim(p.text, "| "); len(cmd)+1 <= len(strings.TrimSpace(p.text)) && strings.ContainsAny(cmd, " \t/") {
+			s.guesswork(cmd) // open("|x"): a program's input or output
 		}
 		if removes && !p.part && rooted(p.text) && (!p.folded || len(p.text) > 1 && p.text != "~") {
 			s.removeOne(field{text: p.text, bare: p.text}, true)

@@ -8,13 +8,13 @@ import (
 var (
 	forks    = set("fork forkpty pcntl_fork vfork")
 	codeRuns = set("system exec execsync execfile execfilesync spawn spawnsync popen popen2 popen3 check_call check_output getoutput getstatusoutput shell_exec passthru proc_open pcntl_exec execl execle execlp execlpe execv execve execvp " +
-		"execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp posix_spawn capture2 capture2e capture3 open3 os_execute create_subprocess_shell create_subprocess_exec shellout system2 shell-command call-process call-process-shell-command termopen jobstart systemlist")
+		"execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp posix_spawn capture2 capture2e capture3 open3 os_execute create_subprocess_shell create_subprocess_exec shellout system2 shell-command call-process call-process-shell-command termopen jobstart systemlist async-shell-command shell-command-to-string doshellscript run-program run-shell-command start-process process-lines callcommand readprocess")
 	// runsOf are names that run a command where they belong to one of runners.
 	runsOf   = set("run call cmd command execute sh shell process start exec spawn system popen")
 	runners  = set("subprocess sp os child_process cp kernel process runtime getruntime sys io util vm.command deno bun proc commands platform shell")
 	evalOf   = set("builtins __builtins__ window globalthis global vm kernel self module codeop")
 	manyGone = set("rmtree rm_rf rm_r rm_rf! rm_r! remove_tree rimraf remove_entry remove_entry_secure remove_dir deltree removesync rmsync emptydirsync emptydir removeall removedir deletedir deleterecursively removedirectoryrecursive rmdirsync " +
-		"deletedirectory delete-directory delete_directory removeitem rm_tree rmrf deleteall delete_tree removepathforcibly deletetree")
+		"deletedirectory delete-directory delete_directory removeitem rm_tree rmrf deleteall delete_tree removepathforcibly deletetree del_dir_r delete-directory-tree delete-directory/files")
 	treeRemovers = manyGone
 	oneGone      = set("remove unlink unlinksync rm rmdir removedirs delete rm_f safe_unlink unlinkf del erase delete-file deletefile file.delete rm! rmdir! removefile delete_file removeitematpath")
 	codeEvals    = set("eval exec loadstring instance_eval class_eval module_eval eval_string runinthiscontext runinnewcontext runincontext invoke-expression iex eval-string execscript assert create_function fromstring! compile")
@@ -142,7 +142,15 @@ func (g *program) strings(self, first val, on, last string, list []val) val {
 			return runes(first.list)
 		}
 		return first
-	case "join", "implode", "paste0", "paste", "join_paths":
+	case "list":
+		if g.d.comment == ";" {
+			return val{many: true, list: list, known: allKnown(list)}
+		}
+	case "paste0", "string-append", "strcat", "str_c":
+		return joinList(textOf(""), list)
+	case "paste":
+		return joinList(textOf(" "), list)
+	case "join", "implode", "join_paths", "string-join":
 		if v, ok := joined(self, on, list); ok {
 			return v
 		}
@@ -304,7 +312,7 @@ func (c call) evals(d dialect) bool {
 	case "eval":
 		return c.on == "" || evalOf[c.on]
 	}
-	return codeEvals[c.name]
+	return codeEvals[c.name] || c.name == "load" && d.decimal
 }
 
 func (c call) removesTree() bool { return treeRemovers[c.name] }

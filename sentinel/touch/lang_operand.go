@@ -47,6 +47,12 @@ func (g *program) operand() val {
 		switch w := g.word(t); w {
 		case "(":
 			g.p++
+			if g.d.comment == ";" && g.kind(0) == wordToken { // Lisp's calls
+				name := strings.ToLower(g.peek(0))
+				name = name[strings.LastIndexAny(strings.TrimSuffix(name, "/files"), "/:")+1:]
+				g.p++
+				return g.callOf(textOf(""), "", name, g.group(")"))
+			}
 			list := g.group(")")
 			v := val{many: true, list: list, known: allKnown(list)}
 			if len(list) == 1 {

@@ -89,7 +89,9 @@ var (
 	powerDisks  = map[string]string{
 		"format-volume": MakeFS, "clear-disk": DeviceWrite, "initialize-disk": DeviceWrite, "remove-partition": DeviceWrite, "reset-physicaldisk": DeviceWrite, "remove-virtualdisk": VolumeDestroy, "remove-storagepool": VolumeDestroy, "clear-storagediagnosticinfo": "", "remove-volume": VolumeDestroy,
 	}
-	powerNet = regexp.MustCompile(`(?i)\bdelete\(\s*\)|shadowcopy`)
+	// powerCalls is "&" with a name that is made up on the way.
+	powerCalls = regexp.MustCompile(`(?:^|[\s;{(])&\s*[($]`)
+	powerNet   = regexp.MustCompile(`(?i)\bdelete\(\s*\)|shadowcopy`)
 )
 
 // power reads a PowerShell program: each command's words, and the strings.
@@ -105,7 +107,10 @@ func (s *shell) power(name, text string) {
 		s.doubt(BackupLoss)
 	}
 	s.reads(text, dialects["power"], "")
-	piped := []string(nil)
+	if powerCalls.MatchString(text) {
+		s.opaque(name)
+	}
+	var piped, last []string
 	for _, words := range powerCommands(text) {
 		pipe := len(words) > 0 && words[0] == "|"
 		if pipe {
@@ -116,7 +121,11 @@ func (s *shell) power(name, text string) {
 		if len(words) == 0 {
 			continue
 		}
+		if strings.EqualFold(words[0], ".delete") {
+			words, piped, pipe = []string{"remove-item", "-recurse"}, last, true
+		}
 		piped = s.powerCommand(name, words, piped, pipe)
+		last = piped
 	}
 }
 

@@ -218,7 +218,7 @@ func (g *program) note(from, first int, v val, folded bool) {
 	switch {
 	case one, !folded && len(g.spans) == first+1 && g.spans[first].text == v.s:
 		return
-	case folded && v.s != "", v.text() && g.kind(0) != wordToken || v.text() && g.p > from+1:
+	case folded && v.s != "", v.text() && v.s != "" && (g.kind(0) != wordToken || g.p > from+1):
 		for i := first; i < len(g.spans); i++ {
 			g.spans[i].part = true
 		}

@@ -19,6 +19,12 @@ func (s *shell) report(g *program, name string, said map[string]bool) {
 			s.goes(c, name)
 		case strings.HasPrefix(c.name, "chmod") || strings.HasPrefix(c.name, "chown") || c.name == "lchown":
 			s.regrants(c)
+		case byName(c.name).Has(Write):
+			for _, a := range c.args {
+				if a.text() && strings.HasPrefix(a.s, "/") && device(a.s) {
+					s.danger(DeviceWrite)
+				}
+			}
 		case c.name == "rename" || c.name == "move" || c.name == "renamesync" || c.name == "mv" || c.name == "rename!":
 			if len(c.args) > 0 && c.args[0].text() {
 				if k, entries := s.tree(c.args[0].s); k != noTree && (k != homeTree || !entries) {

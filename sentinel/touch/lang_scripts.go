@@ -2,15 +2,24 @@ package touch
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // scripted looks at programs that aren't there to run others, and do so when
 // their own little languages tell them: editors, debuggers, databases.
 func (s *shell) scripted(name string, args []field, in stream) {
+	for _, a := range args {
+		if a.proc != nil && a.proc.known && !in.known {
+			in = *a.proc // -f <( … )
+		}
+	}
 	switch name {
 	case "sed", "gsed", "ssed":
 		s.sed(args)
+		if in.known && slices.ContainsFunc(args, func(f field) bool { return f.proc != nil }) {
+			s.sedScript(in.text)
+		}
 	case "vi", "vim", "nvim", "ex", "view", "vimdiff", "gvim", "rvim", "nvi", "vim.basic", "vim.tiny":
 		s.vim(name, args, in)
 	case "emacs", "emacsclient", "xemacs", "emacs-nox":
@@ -117,6 +126,9 @@ func (s *shell) sedScript(text string) {
 			i = s.substitution(text, i)
 			continue
 		case 'e':
+			if rest == "" || rest[0] == ';' || rest[0] == '}' {
+				s.opaque("sed") // what stands in the input is run
+			}
 			s.guesswork(rest)
 			i = end
 		case 'r', 'R':
@@ -126,7 +138,7 @@ func (s *shell) sedScript(text string) {
 			s.writes(field{text: rest, bare: rest})
 			i = end
 		case 'a', 'i', 'c', ':', 'b', 't', 'T', '#':
-			if k := strings.IndexByte(rest, ';'); strings.IndexByte("btT", c) >= 0 && k >= 0 {
+			if k := strings.IndexByte(rest, ';'); strings.IndexByte("btT:", c) >= 0 && k >= 0 {
 				end = i + 1 + k
 			}
 			i = max(end, i+1)
@@ -183,7 +195,7 @@ func (s *shell) substitution(text string, i int) int {
 		case text[i] != 's':
 		case text[j] == 'e' || text[j] == 'E':
 			s.guesswork(into)
-			if k := strings.IndexAny(into, `&\`); k == 0 {
+			if k := strings.IndexAny(into, `&\`); k == 0 || into == "" {
 				s.opaque("sed")
 			}
 		case text[j] == 'w':
@@ -205,7 +217,7 @@ func (s *shell) vim(name string, args []field, in stream) {
 			s.exLines(a.text[1:])
 		}
 	}
-	if in.known && (name == "ex" || flag(args, "es")) {
+	if in.known && (name == "ex" || flag(args, "esS")) {
 		s.exLines(in.text)
 	}
 }
@@ -215,6 +227,7 @@ var (
 	exTerm   = regexp.MustCompile(`^[\s:]*(?:sil(?:ent)?!?\s+)?(?:term(?:inal)?!?|sh)\s+(.+)$`)
 	exWrite  = regexp.MustCompile(`^[\s:%.,$\d]*(?:w(?:rite)?|sav(?:eas)?|wq|x)!?\s+(?:>>\s*)?([^!\s].*)$`)
 	exRead   = regexp.MustCompile(`^[\s:%.,$\d]*(?:r(?:ead)?|e(?:dit)?|so(?:urce)?|split|sp|vs|tabe)!?\s+([^!\s].*)$`)
+	exLater  = regexp.MustCompile(`^[\s:]*(?:sil(?:ent)?!?\s+)?(?:au(?:tocmd)?|exe(?:cute)?|norm?(?:al)?|[nvic]?(?:nore)?map|bufdo|windo|argdo|g(?:lobal)?\W|com(?:mand)?)\b`)
 	exInner  = regexp.MustCompile(`^[\s:]*(?:lua|py3?|python3?|pyx|ruby|perl|tcl)(?:do)?\s+(.+)$`)
 	exInnerL = map[byte]string{'l': "lua", 'p': "python", 'r': "ruby", 't': "tcl"}
 )
@@ -244,6 +257,9 @@ func (s *shell) exLines(text string) {
 			f := exRead.FindStringSubmatch(line)[1]
 			s.path(field{text: f, bare: f}, Read)
 		default:
+			if i := strings.IndexByte(line, '!'); i >= 0 && exLater.MatchString(line) {
+				s.guesswork(strings.TrimRight(line[i+1:], `"'`))
+			}
 			s.reads(line, dialects["vim"], "")
 			for part := range strings.SplitSeq(line, "|") {
 				if p := strings.TrimSpace(part); len(p) > 1 && p != line && exBang.MatchString(p) {
@@ -307,6 +323,7 @@ var (
 	bangShell  = regexp.MustCompile(`(?im)^\s*(?:!!|!|host\s|:!!)\s*(.+)$`)
 	sqlProgram = regexp.MustCompile(`(?i)\b(?:to|from)\s+program\s+(?:e|\$\$)?'((?:[^']|'')*)'`)
 	sqlFiles   = regexp.MustCompile(`(?i)\b(copy\b[^;']*\bto|copy\b[^;']*\bfrom|into\s+(?:outfile|dumpfile)|load\s+data(?:\s+local)?\s+infile|attach(?:\s+database)?|vacuum\b[^;']*\binto|\\copy\b[^;']*\bto|\\copy\b[^;']*\bfrom)\s*'([^']+)'`)
+	sqlEdit    = regexp.MustCompile(`(?i)\bedit\s*\([^,']*(?:'[^']*'[^,']*)?,\s*'([^']+)'`)
 	sqlCalls   = regexp.MustCompile(`(?i)\b(writefile|readfile|load_file|pg_read_file|pg_read_binary_file|lo_import|lo_export|edit|fsdir|pg_ls_dir|read_csv|read_csv_auto|read_text|read_blob|read_json|load_extension|sys_exec|sys_eval|xp_cmdshell)\s*\(?\s*'([^']+)'`)
 )
 
@@ -406,6 +423,9 @@ func (s *shell) sqlText(text string) {
 			s.path(f, Write)
 		}
 	}
+	for _, m := range sqlEdit.FindAllStringSubmatch(text, 64) {
+		s.guesswork(m[1])
+	}
 	for _, m := range sqlCalls.FindAllStringSubmatch(text, 64) {
 		f := field{text: m[2], bare: m[2]}
 		switch strings.ToLower(m[1]) {
@@ -420,14 +440,12 @@ func (s *shell) sqlText(text string) {
 	}
 }
 
-// calculator reads dc's "!" lines; bc has none.
+// calculator reads the "!" lines of dc, and of old bc.
 func (s *shell) calculator(name string, args []field, in stream) {
-	if name != "dc" {
-		return
-	}
 	line := func(f field) {
 		for l := range strings.Lines(f.text) {
-			if _, cmd, ok := strings.Cut(l, "!"); ok && cmd != "" && strings.IndexByte("<>=", cmd[0]) < 0 {
+			before, cmd, ok := strings.Cut(l, "!")
+			if ok && (name == "dc" || strings.TrimSpace(before) == "") && cmd != "" && strings.IndexByte("<>=", cmd[0]) < 0 {
 				s.guesswork(cmd)
 			}
 		}
@@ -447,7 +465,7 @@ func (s *shell) macros(args []field, in stream) {
 		texts = append(texts, in.text)
 	}
 	for _, a := range args {
-		if a.proc != nil && a.proc.known {
+		if a.proc != nil && a.proc.known && a.proc.text != in.text {
 			texts = append(texts, a.proc.text)
 		}
 		if strings.HasPrefix(a.text, "-D") {

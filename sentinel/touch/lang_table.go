@@ -92,7 +92,7 @@ func (s *shell) interpret(name string, l language, args []field, in stream) {
 	case script || flag(args, "Vvh", "version", "help"):
 	case in.known:
 		s.code(field{text: in.text, bare: in.text}, l.name)
-	case in.open && !l.mild:
+	case in.open && !l.mild && !in.file: // a file's program is the file's, as an operand's is
 		s.opaque(name)
 	}
 }
@@ -122,6 +122,9 @@ func (s *shell) shortOption(l language, args []field, script *bool) int {
 	case l.first && strings.HasPrefix(a, "-f"):
 		*script = true
 		if len(a) == 2 && len(args) > 1 {
+			if args[1].proc != nil {
+				s.piece("awk", l, args[1])
+			}
 			s.path(args[1], Read|Execute)
 			return 1
 		}
@@ -151,6 +154,8 @@ func (s *shell) operand(name string, l language, args []field, script *bool) int
 		}
 	}
 	switch {
+	case !*script && a.proc != nil && !l.first:
+		s.piece(name, l, a)
 	case !*script && l.first:
 		s.code(a, l.name)
 	case !*script && !l.plain:
@@ -165,6 +170,15 @@ func (s *shell) operand(name string, l language, args []field, script *bool) int
 	}
 	*script = true
 	return 0
+}
+
+// piece reads the program that <( … ) prints.
+func (s *shell) piece(name string, l language, f field) {
+	if f.proc.known {
+		s.code(field{text: f.proc.text, bare: f.proc.text}, l.name)
+		return
+	}
+	s.opaque(name)
 }
 
 // inline reports whether a cluster of short options holds the one for code.

@@ -22,7 +22,7 @@ func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
 		case syntax.RdrIn:
 			s.path(f, Read)
 			s.socket(f)
-			in = stream{open: true}
+			in = stream{open: true, file: !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")}
 			if f.proc != nil {
 				in = *f.proc
 			}

@@ -47,6 +47,7 @@ type stream struct {
 	open, known bool
 	text        string
 	trees       []string
+	file        bool // comes from a file that the line names
 }
 
 func readLine(c *collector, arg, line string) {
