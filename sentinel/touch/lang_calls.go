@@ -159,6 +159,15 @@ func (g *program) strings(self, first val, on, last string, list []val) val {
 			return reverseVal(self)
 		}
 		return reverseVal(first)
+	default:
+		return g.changed(self, first, on, last, list)
+	}
+	return g.paths(self, first, on, last, list)
+}
+
+// changed are the calls that change a text, cut it or fill it in.
+func (g *program) changed(self, first val, on, last string, list []val) val {
+	switch last {
 	case "concat", "append", "plus":
 		return joinList(textOf(""), append([]val{self}, list...))
 	case "replace", "gsub", "sub", "replaceall", "str_replace":
@@ -181,6 +190,15 @@ func (g *program) strings(self, first val, on, last string, list []val) val {
 		if len(list) > 0 && first.text() {
 			return format(first.s, list[1:], false)
 		}
+	default:
+		return g.looked(self, first, on, last, list)
+	}
+	return g.paths(self, first, on, last, list)
+}
+
+// looked are the calls that look something up: a function by its name, a file.
+func (g *program) looked(self, first val, on, last string, list []val) val {
+	switch last {
 	case "getattr", "getfield", "getmethod", "attrgetter", "methodcaller", "method", "send", "__send__", "public_send":
 		return g.named(list, last)
 	case "read", "readfile", "readfilesync", "read_text", "read_bytes", "file_get_contents", "slurp", "readtextfilesync":
@@ -188,6 +206,11 @@ func (g *program) strings(self, first val, on, last string, list []val) val {
 	case "open", "fopen":
 		return val{shown: "$", file: first.known && !strings.Contains(first.s, "://")}
 	}
+	return g.paths(self, first, on, last, list)
+}
+
+// paths are the calls that join paths, and those that change nothing here.
+func (g *program) paths(self, first val, on, last string, list []val) val {
 	switch {
 	case joins[last] && len(list) > 0 && !first.num:
 		if (last == "joinpath" || last == "resolve") && (self.text() || self.s != "") {

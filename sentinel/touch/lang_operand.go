@@ -44,35 +44,46 @@ func (g *program) operand() val {
 			}
 			return g.name()
 		}
-		switch w := g.word(t); w {
-		case "(":
-			g.p++
-			if g.d.comment == ";" && g.kind(0) == wordToken { // Lisp's calls
-				name := strings.ToLower(g.peek(0))
-				name = name[strings.LastIndexAny(strings.TrimSuffix(name, "/files"), "/:")+1:]
-				g.p++
-				return g.callOf(textOf(""), "", name, g.group(")"))
-			}
-			list := g.group(")")
-			v := val{many: true, list: list, known: allKnown(list)}
-			if len(list) == 1 {
-				v = list[0]
-			}
-			return g.postfix(v, "", "")
-		case "[":
-			g.p++
-			list := g.group("]")
-			return g.postfix(val{many: true, list: list, known: allKnown(list)}, "", "")
-		case "{":
-			g.p++
-			return g.postfix(val{many: true, list: g.group("}")}, "", "")
-		case "-", "!", "&", "*", "\\", "@", "+", "#", "~", "::", "->", "...", "^", ".", "<", "**", ":":
-			g.p++
-		default:
+		if v, ok := g.bracketed(g.word(t)); ok {
+			return v
+		}
+		if !unaries[g.word(t)] {
 			return unknownVal()
 		}
+		g.p++
 	}
 	return unknownVal()
+}
+
+// unaries are marks that may stand before an operand.
+var unaries = set("- ! & * \\ @ + # ~ :: -> ... ^ . < ** :")
+
+// bracketed reads what an opening bracket starts.
+func (g *program) bracketed(w string) (val, bool) {
+	switch w {
+	case "(":
+		g.p++
+		if g.d.comment == ";" && g.kind(0) == wordToken { // Lisp's calls
+			name := strings.ToLower(g.peek(0))
+			name = name[strings.LastIndexAny(strings.TrimSuffix(name, "/files"), "/:")+1:]
+			g.p++
+			return g.callOf(textOf(""), "", name, g.group(")")), true
+		}
+		list := g.group(")")
+		v := val{many: true, list: list, known: allKnown(list)}
+		if len(list) == 1 {
+			v = list[0]
+		}
+		return g.postfix(v, "", ""), true
+	case "[":
+		g.p++
+		list := g.group("]")
+		return g.postfix(val{many: true, list: list, known: allKnown(list)}, "", ""), true
+	case "{":
+		g.p++
+		return g.postfix(val{many: true, list: g.group("}")}, "", ""), true
+	}
+	return val{}, false
 }
 
 func allKnown(list []val) bool {
@@ -130,19 +141,7 @@ func (g *program) name() val {
 		}
 		return g.expr()
 	}
-	g.p++
-	full := bare(w)
-	for g.p+1 < len(g.toks) && g.toks[g.p+1].kind == wordToken {
-		sep := g.peek(0)
-		if sep != "." && sep != "::" && sep != "->" && sep != "?." && sep != "&." && (sep != ":" || !g.tight()) || sep == "." && g.d.dot {
-			break
-		}
-		full += "." + bare(g.peek(1))
-		g.p += 2
-		if len(full) > 256 {
-			break
-		}
-	}
+	full := g.members(w)
 	lower := strings.ToLower(full)
 	switch op := g.peek(0); op {
 	case "=", ":=", "<-", "||=", "??=":
@@ -156,6 +155,12 @@ func (g *program) name() val {
 		g.bind(full, v)
 		return v
 	}
+	return g.reached(w, full, lower)
+}
+
+// reached is the value of a name that is used, with what hangs on it. w is how
+// the name starts where it is written.
+func (g *program) reached(w, full, lower string) val {
 	if p, ok := places[lower]; ok || places["$"+lower] != "" && w[0] == '$' {
 		if !ok {
 			p = places["$"+lower]
@@ -178,6 +183,21 @@ func (g *program) name() val {
 		last, on = strings.ToLower(v.s), "" // PHP calls what a string names
 	}
 	return g.postfixOf(v, self, on, last)
+}
+
+// members reads a name and those that hang on it: a.b.c.
+func (g *program) members(w string) string {
+	g.p++
+	full := bare(w)
+	for g.p+1 < len(g.toks) && g.toks[g.p+1].kind == wordToken && len(full) <= 256 {
+		sep := g.peek(0)
+		if sep != "." && sep != "::" && sep != "->" && sep != "?." && sep != "&." && (sep != ":" || !g.tight()) || sep == "." && g.d.dot {
+			break
+		}
+		full += "." + bare(g.peek(1))
+		g.p += 2
+	}
+	return full
 }
 
 // tight reports whether nothing stands around the mark: os:cmd, not a ? b : c.
@@ -211,34 +231,17 @@ func (g *program) loop() val {
 		case w == "in" || w == "of":
 			g.p += n + 1
 			v := g.element(g.expr())
-			stop := g.p
-			g.p = start
-			if g.peek(0) == "(" {
-				g.p++
-			}
-			for g.p < start+n {
-				if w := g.peek(0); g.kind(0) == wordToken && w != "const" && w != "let" && w != "var" && w != "my" {
-					g.bind(g.peek(0), v)
-				}
-				g.p++
-			}
-			g.p = stop
+			g.bindTokens(start, start+n, v)
 			return unknownVal()
 		case g.kind(n) == lineToken || w == "{" || w == ";":
 			n = 16
 		case w == "(" && n > 0: // Perl: for my $f (LIST)
 			g.p += n + 1
-			list := g.group(")")
 			v := unknownVal()
-			if len(list) > 0 {
+			if list := g.group(")"); len(list) > 0 {
 				v = g.element(list[0])
 			}
-			g.bind(g.peek(0), v)
-			for i := start; i < start+n; i++ {
-				if g.toks[i].kind == wordToken {
-					g.bind(g.word(g.toks[i]), v)
-				}
-			}
+			g.bindTokens(start, start+n, v)
 			g.bind("_", v)
 			return unknownVal()
 		}
@@ -253,6 +256,15 @@ func (g *program) loop() val {
 		g.bindNames(v)
 	}
 	return unknownVal()
+}
+
+// bindTokens gives v to the names among some tokens.
+func (g *program) bindTokens(from, to int, v val) {
+	for i := from; i < to; i++ {
+		if w := g.word(g.toks[i]); g.toks[i].kind == wordToken && w != "const" && w != "let" && w != "var" && w != "my" {
+			g.bind(w, v)
+		}
+	}
 }
 
 // element is what each of v's elements is.
@@ -293,197 +305,4 @@ func (g *program) define() val {
 		g.p++
 	}
 	return unknownVal()
-}
-
-func (g *program) postfix(v val, on, last string) val {
-	return g.postfixOf(v, unknownVal(), on, last)
-}
-
-// postfixOf reads what follows a value: calls, indexes, members. last is the
-// name that a call would use, on the names before it.
-func (g *program) postfixOf(v, self val, on, last string) val {
-	from := g.start
-	for g.p < len(g.toks) {
-		t := g.toks[g.p]
-		switch w := g.peek(0); {
-		case w == "(" && (last != "" || v.fn != ""):
-			if last == "" {
-				last = v.fn
-			}
-			g.p++
-			at, was := g.p, self
-			v = g.callOf(self, on, last, g.group(")"))
-			if now := g.p; was.text() && !v.text() {
-				g.p = at - 3
-				g.middle(from, was, last)
-				g.p = now
-			}
-			on, last, self = last, "", v
-		case w == "[" || w == "{" && (last == "env" || last == "environ"):
-			g.p++
-			var list []val
-			if w == "{" && g.kind(0) == wordToken && g.peek(1) == "}" {
-				list = []val{textOf(g.peek(0))} // Perl's words are keys
-				g.p += 2
-			} else {
-				list = g.group(closing[w])
-			}
-			v, on, last = g.index(v, on, last, list)
-			self = unknownVal()
-		case (w == "." && !g.d.dot || w == "->" || w == "?." || w == "&." || w == "::" || w == ":" && g.tightSafe()) && g.kind(1) == wordToken:
-			if last != "" {
-				on = last
-			}
-			self = v
-			last = strings.ToLower(bare(g.peek(1)))
-			g.p += 2
-			v = g.member(self, last)
-			if g.peek(0) != "(" && g.noArgs(self, last) {
-				v = g.callOf(self, on, last, nil)
-				on, last, self = last, "", v
-			}
-			if g.peek(0) == "=" {
-				g.p++
-				g.expr()
-			}
-		case g.d.bare && last != "" && g.bareArgs(t):
-			v = g.callOf(self, on, last, g.bareList())
-			return v
-		case (w == "{" || w == "do") && g.peek(1) == "|", w == "do" && g.peek(2) == "|":
-			g.p++
-			if w == "do" && g.peek(0) != "|" {
-				g.p++
-			}
-			g.bindNames(g.element(either(self, v)))
-			return v
-		default:
-			if last != "" && g.noArgs(self, last) {
-				return g.callOf(self, on, last, nil)
-			}
-			return v
-		}
-	}
-	if last != "" && g.noArgs(self, last) {
-		return g.callOf(self, on, last, nil)
-	}
-	return v
-}
-
-var closing = map[string]string{"[": "]", "{": "}"}
-
-func (g *program) tightSafe() bool { return g.p > 0 && g.p+1 < len(g.toks) && g.tight() }
-
-// noArgs are names that work without brackets where nothing follows.
-func (g *program) noArgs(self val, last string) bool {
-	switch last {
-	case "fork", "home", "homedir", "reverse", "pwd", "tmpdir", "unlink", "rmtree", "delete", "deletedir", "deleterecursively", "downcase", "strip", "chomp", "execute", "!":
-		return g.d.bare || self.known
-	}
-	return false
-}
-
-// bareArgs reports whether a call's arguments follow without brackets.
-func (g *program) bareArgs(t token) bool {
-	prev := g.toks[g.p-1]
-	if prev.end == t.at || t.kind == lineToken || prev.kind != wordToken {
-		return false
-	}
-	switch t.kind {
-	case textToken:
-		return true
-	case numberToken:
-		return g.src[prev.at] != '$' && digit(g.src[t.at])
-	case wordToken:
-		w := g.word(t)
-		return !strings.HasPrefix(g.src[prev.at:], "$") && !skipped[w] && !bareStops[w]
-	}
-	switch w := g.word(t); w {
-	case "[", "(", "\\":
-		return g.src[prev.at] != '$'
-	case ":": // a symbol
-		return g.d.quotes == 'r' && g.kind(1) == wordToken
-	}
-	return false
-}
-
-var bareStops = set("for foreach in of is or and do then end x eq ne lt gt if unless while until as else")
-
-// bareList reads arguments that no bracket ends.
-func (g *program) bareList() []val {
-	var out []val
-	for g.p < len(g.toks) && len(out) < 64 {
-		at := g.p
-		out = append(out, g.expr())
-		if g.p == at {
-			break
-		}
-		if w := g.peek(0); w != "," && w != "=>" {
-			if g.peek(0) == "for" || g.peek(0) == "foreach" {
-				g.loop()
-			}
-			break
-		}
-		g.p++
-	}
-	return out
-}
-
-// index is v[list].
-func (g *program) index(v val, on, last string, list []val) (val, string, string) {
-	if len(list) == 0 {
-		if v.many {
-			return g.element(v), on, ""
-		}
-		return unknownVal(), on, ""
-	}
-	key := list[0]
-	name := strings.ToLower(key.s)
-	switch {
-	case (last == "env" || last == "environ" || last == "_server" || last == "_env" || last == "getenv") && (name == "home" || name == "userprofile"):
-		return textOf("~"), "", ""
-	case last == "dir" && key.text(): // Ruby's Dir["/*"]
-		return val{s: key.s, shown: key.s, known: true, each: true}, "", ""
-	case key.text() && name != "" && !v.many: // os["system"]
-		return g.member(v, name), last, name
-	case key.num && v.many:
-		if n, ok := key.number(); ok && n >= 0 && n < len(v.list) {
-			return v.list[n], on, ""
-		}
-	case v.text() && len(list) == 1 && key.s == "1" && g.backwards():
-		return reverseVal(v), "", ""
-	}
-	return val{shown: "$", each: v.each && v.many}, on, ""
-}
-
-// backwards reports whether the index that was just read is [::-1].
-func (g *program) backwards() bool {
-	if g.p < 1 {
-		return false
-	}
-	end := g.toks[g.p-1].end
-	return strings.HasSuffix(strings.Join(strings.Fields(g.src[max(0, end-12):end]), ""), "[::-1]")
-}
-
-// member is a part of v that has a name of its own.
-func (g *program) member(v val, last string) val {
-	switch {
-	case last == "sep" || last == "separator":
-		return textOf("/")
-	case last == "parent" && v.text():
-		i := strings.LastIndexByte(strings.TrimRight(v.s, "/"), '/')
-		if i <= 0 && strings.HasPrefix(v.s, "/") {
-			return textOf("/")
-		}
-		if i > 0 {
-			return textOf(v.s[:i])
-		}
-		return textOf(".")
-	case last == "home" && v.known:
-		return v
-	}
-	out := unknownVal()
-	if forks[last] || codeRuns[last] || codeEvals[last] || treeRemovers[last] || oneGone[last] {
-		out.fn = last
-	}
-	return out
 }

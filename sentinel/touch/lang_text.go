@@ -106,51 +106,53 @@ func pieces(body string, kind string) []hole {
 	for i := 0; i < len(body) && len(out) < 64; i++ {
 		c := body[i]
 		rest := body[i:]
-		switch {
-		case kind == `\(` && strings.HasPrefix(rest, `\(`):
-			if j := balanced(rest[1:], '(', ')'); j > 0 {
-				cut(i, i+2, i+1+j, i+2+j)
-				i = from - 1
-			}
-		case c == '\\':
-			i++
-		case kind == "f" && c == '{':
-			if strings.HasPrefix(rest, "{{") {
-				i++
-				continue
-			}
-			if j := balanced(rest, '{', '}'); j > 0 {
-				cut(i, i+1, i+j, i+j+1)
-				i = from - 1
-			}
-		case kind == "#" && strings.HasPrefix(rest, "#{"), (kind == "`" || kind == "$") && strings.HasPrefix(rest, "${"), kind == "$" && strings.HasPrefix(rest, "$("):
-			if j := balanced(rest[1:], rest[1], map[byte]byte{'{': '}', '(': ')'}[rest[1]]); j > 0 {
-				cut(i, i+2, i+1+j, i+2+j)
-				i = from - 1
-			}
-		case kind == "$" && strings.HasPrefix(rest, "{$"):
-			if j := balanced(rest, '{', '}'); j > 0 {
-				cut(i, i+1, i+j, i+j+1)
-				i = from - 1
-			}
-		case kind == "$" && c == '$' && len(rest) > 1 && (letter(rest[1]) || rest[1] == '_'):
-			j := 1
-			for j < len(rest) && nameByte(rest[j]) {
-				j++
-			}
-			if strings.HasPrefix(rest[j:], "{") && rest[:j] == "$ENV" {
-				if k := balanced(rest[j:], '{', '}'); k > 0 {
-					j += k + 1
-				}
-			}
-			cut(i, i, i+j, i+j)
+		if start, stop, end := interpolation(rest, kind); end > 0 {
+			cut(i, i+start, i+stop, i+end)
 			i = from - 1
+			continue
+		}
+		if c == '\\' || kind == "f" && strings.HasPrefix(rest, "{{") {
+			i++
 		}
 	}
 	if from < len(body) {
 		out = append(out, hole{text: body[from:]})
 	}
 	return out
+}
+
+// interpolation says where the expression that rest starts with begins and
+// stops, and where the text goes on; end is 0 where it starts with none.
+func interpolation(rest, kind string) (start, stop, end int) {
+	at := -1
+	switch c := rest[0]; {
+	case kind == `\(` && strings.HasPrefix(rest, `\(`),
+		kind == "#" && strings.HasPrefix(rest, "#{"),
+		(kind == "`" || kind == "$") && strings.HasPrefix(rest, "${"),
+		kind == "$" && strings.HasPrefix(rest, "$("):
+		at = 1
+	case kind == "f" && c == '{' && !strings.HasPrefix(rest, "{{"), kind == "$" && strings.HasPrefix(rest, "{$"):
+		at = 0
+	case kind == "$" && c == '$' && len(rest) > 1 && (letter(rest[1]) || rest[1] == '_'):
+		j := 1
+		for j < len(rest) && nameByte(rest[j]) {
+			j++
+		}
+		if rest[:j] == "$ENV" && strings.HasPrefix(rest[j:], "{") {
+			if k := balanced(rest[j:], '{', '}'); k > 0 {
+				j += k + 1
+			}
+		}
+		return 0, j, j
+	}
+	if at < 0 {
+		return 0, 0, 0
+	}
+	j := balanced(rest[at:], rest[at], closes[rest[at]])
+	if j == 0 {
+		return 0, 0, 0
+	}
+	return at + 1, at + j, at + j + 1
 }
 
 // balanced returns where the bracket that s starts with is closed; 0 if it
