@@ -42,7 +42,7 @@ var commandOptions = merged(map[string]launcher{
 
 // optionValues reads what a program was given to run by way of an option.
 func (s *shell) optionValues(name string, args []field, in stream) {
-	if l, ok := commandOptions[name]; ok {
+	if l, ok := commandOptions[name]; ok && !readAsCode(name) {
 		for i, a := range args {
 			if a.text == "--" {
 				break
@@ -60,6 +60,13 @@ func (s *shell) optionValues(name string, args []field, in stream) {
 	s.ownWords(name, args, in)
 }
 
+// readAsCode reports whether a program's options hold code that is read in its
+// own language.
+func readAsCode(name string) bool {
+	_, lang := interpreter(name)
+	return lang || editors[name]
+}
+
 // ownWords reads what programs run that have a way of their own to say it.
 func (s *shell) ownWords(name string, args []field, in stream) {
 	switch name {
@@ -69,7 +76,7 @@ func (s *shell) ownWords(name string, args []field, in stream) {
 		s.make(args, in)
 	case "cmake":
 		s.cmake(args, in)
-	case "less", "vim", "vi", "nvim", "ex", "view":
+	case "less":
 		for _, a := range args {
 			if t := strings.TrimLeft(a.text, "+:"); t != a.text {
 				s.editorCommand(a.after(t))
@@ -77,10 +84,6 @@ func (s *shell) ownWords(name string, args []field, in stream) {
 		}
 	case "socat":
 		s.socat(args)
-	case "cmd":
-		if i := slices.IndexFunc(args, func(f field) bool { return strings.EqualFold(f.text, "/c") || strings.EqualFold(f.text, "/k") }); i >= 0 && i+1 < len(args) {
-			s.starts(launcher{}, args[i+1:], in)
-		}
 	case "kubectl", "oc":
 		s.onNode(args, in)
 	case "tmux", "screen", "byobu":
@@ -129,7 +132,7 @@ func (s *shell) optionValue(name, opt string, val field) {
 		s.editorCommand(val)
 		return
 	case strings.HasPrefix(name, "emacs"):
-		s.code(val)
+		s.code(val, "lisp")
 		s.tryText(t, true)
 		return
 	case opt == "-o" || opt == "--option" || opt == "--config" || opt == "--config-option" || opt == "--define" || opt == "-D":
@@ -164,7 +167,7 @@ func (s *shell) editorCommand(f field) {
 		s.tryText(t[i+1:], true) // "%!", "r !", "w !", "silent !"
 	}
 	if strings.ContainsAny(t, "(") {
-		s.code(f)
+		s.code(f, "vim")
 	}
 }
 

@@ -15,35 +15,31 @@ var (
 	codeMoves = set("rename renamesync move replace renames mv")
 	codeReads = set("open fopen file sysopen readfile readfilesync createreadstream read_text read_bytes file_get_contents readlines slurp get-content read path listdir scandir glob loadtxt read_csv load")
 
-	callBefore = regexp.MustCompile(`([\w:>.-]*[\w])\s*[( ]\s*(?:[rbfuRBFU]{0,2})$`)
 	modeAfter  = regexp.MustCompile(`^\s*,\s*(?:mode\s*=\s*|encoding\s*=\s*['"][^'"]*['"]\s*,\s*)?['"]?(\+?[rwaxc<>+]{1,3}[bt+]{0,2})['"]?`)
 	flagAfter  = regexp.MustCompile(`^\s*,\s*(?:\w+\.)*O_\w+`)
 	writeFlag  = regexp.MustCompile(`^[^)]{0,64}\bO_(WRONLY|RDWR|CREAT|TRUNC|APPEND)`)
 	chainAfter = regexp.MustCompile(`^\s*\)\s*(?:\.\s*(?:expanduser|resolve|absolute)\s*\(\s*\)\s*)*\.\s*(\w+)\s*\(\s*(?:['"]([rwax+bt]{1,3})['"])?`)
 	perlMode   = regexp.MustCompile(`['"]\s*(\+?[<>]{1,2})\s*['"]\s*,\s*$`)
 	assignTo   = regexp.MustCompile(`[\w\]]\s*:?=\s*(?:[rbfuRBFU]{0,2}|(?:[\w.]+)?Path\()$`)
-	anyCall    = regexp.MustCompile(`[\w-]+\s*\(|\.[\w-]+\b|\b(?:unlink|rm|del|Remove-Item)\b`)
 )
 
 // codeAccess says what a program does to the file that the string at
 // text[start:end] names; 0 where it names none that is used.
 func codeAccess(text string, start, end int, loose Access) Access {
-	before, after := text[max(0, start-80):start], text[end:min(len(text), end+120)]
-	if m := chainAfter.FindStringSubmatch(after); m != nil {
-		switch a := byName(m[1]); {
-		case m[1] == "open" && strings.ContainsAny(m[2], "wax+"):
-			return Write
-		case a != 0:
-			return a
+	before, after := strings.TrimRight(text[max(0, start-80):start], " \t\n"), text[end:min(len(text), end+120)]
+	if chained(after) {
+		if m := chainAfter.FindStringSubmatch(after); m != nil {
+			switch a := byName(m[1]); {
+			case m[1] == "open" && strings.ContainsAny(m[2], "wax+"):
+				return Write
+			case a != 0:
+				return a
+			}
 		}
 	}
-	if m := callBefore.FindStringSubmatch(before); m != nil {
-		name := m[1]
-		if i := strings.LastIndexAny(name, ".>:"); i >= 0 {
-			name = name[i+1:]
-		}
+	if name := calledBefore(before, text[max(0, start-1):start]); name != "" {
 		a := byName(name)
-		if strings.EqualFold(name, "open") || strings.EqualFold(name, "fopen") || strings.EqualFold(name, "opensync") || strings.EqualFold(name, "sysopen") {
+		if opens := strings.ToLower(name); opens == "open" || opens == "fopen" || opens == "opensync" || opens == "sysopen" {
 			a = Read
 			if m := modeAfter.FindStringSubmatch(after); m != nil && strings.ContainsAny(m[1], "wax+>c") || flagAfter.MatchString(after) && writeFlag.MatchString(after) {
 				a = Write
@@ -53,16 +49,41 @@ func codeAccess(text string, start, end int, loose Access) Access {
 			return a
 		}
 	}
-	if m := perlMode.FindStringSubmatch(before); m != nil {
-		if strings.Contains(m[1], ">") || strings.HasPrefix(m[1], "+") {
-			return Write
+	switch {
+	case before == "":
+	case before[len(before)-1] == ',' && strings.ContainsAny(before, "<>"):
+		if m := perlMode.FindStringSubmatch(before); m != nil {
+			if strings.Contains(m[1], ">") || strings.HasPrefix(m[1], "+") {
+				return Write
+			}
+			return Read
 		}
-		return Read
-	}
-	if assignTo.MatchString(before) {
-		return loose
+	case before[len(before)-1] == '=' || strings.HasSuffix(before, "Path("):
+		if assignTo.MatchString(before) {
+			return loose
+		}
 	}
 	return 0
+}
+
+// chained reports whether a method is called on what a bracket closes.
+func chained(after string) bool {
+	t := strings.TrimLeft(after, " \t\n")
+	return strings.HasPrefix(t, ")") && strings.HasPrefix(strings.TrimLeft(t[1:], " \t\n"), ".")
+}
+
+// calledBefore is the name of the function whose first argument follows; near
+// is the byte right before that argument.
+func calledBefore(before, near string) string {
+	t, open := strings.CutSuffix(before, "(")
+	if t = strings.TrimRight(t, " \t\n"); !open && near != " " {
+		return ""
+	}
+	i := len(t)
+	for i > 0 && (nameByte(t[i-1]) || t[i-1] == '-') {
+		i--
+	}
+	return strings.TrimLeft(t[i:], "-")
 }
 
 func byName(name string) Access {
@@ -82,18 +103,24 @@ func byName(name string) Access {
 
 // looseAccess is what a program does to files that it names by a variable: the
 // union of all it does.
-func looseAccess(text string) Access {
+func looseAccess(g *program) Access {
 	var a Access
-	for _, m := range anyCall.FindAllString(text, 256) {
-		name := strings.TrimRight(strings.TrimLeft(m, "."), "( \t\n")
-		switch x := byName(name); {
-		case strings.EqualFold(name, "open") || strings.EqualFold(name, "fopen"):
+	for i, k := range g.toks {
+		if k.kind != wordToken {
+			continue
+		}
+		name := g.word(k)
+		called := i+1 < len(g.toks) && g.src[g.toks[i+1].at] == '('
+		if !called && (i == 0 || g.src[g.toks[i-1].at] != '.') && name != "unlink" && name != "rm" && name != "del" && !strings.EqualFold(name, "remove-item") {
+			continue
+		}
+		if x := byName(name); strings.EqualFold(name, "open") || strings.EqualFold(name, "fopen") {
 			a |= Read
-		default:
+		} else {
 			a |= x &^ Read
 		}
 	}
-	if a.Has(Read) && wideMode.MatchString(text) {
+	if a.Has(Read) && wideMode.MatchString(g.src) {
 		a |= Write
 	}
 	return a

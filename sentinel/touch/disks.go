@@ -146,6 +146,8 @@ func (s *shell) dd(args []field) {
 			s.doubt(UnknownTarget)
 		case s.onDevice(field{text: out}):
 			s.danger(DeviceWrite)
+		case out == "/": // of find's {}: each file below
+			s.removeOne(field{text: out, bare: out, tree: true}, true)
 		}
 	}
 }

@@ -122,7 +122,10 @@ func (s *shell) drive(name string, args []field) {
 		}
 		return
 	}
-	whole := slices.ContainsFunc(args, func(f field) bool { return wholeDrive.MatchString(f.text) || wholeByName.MatchString(f.text) })
+	whole := slices.ContainsFunc(args, func(f field) bool {
+		return wholeDrive.MatchString(f.text) || wholeByName.MatchString(f.text) ||
+			len(f.text) > 2 && f.text[0] == '%' && wholeWindows.MatchString(f.text)
+	})
 	switch {
 	case !whole || has("/?"):
 	case name == "format":

@@ -77,7 +77,7 @@ func (s *shell) startFile(by string, f field) {
 		s.feed(by, f, stream{})
 	case by != "bash" && by != "sh" && strings.ContainsAny(f.text, "-("):
 		s.mentions(literals(strings.Fields(f.text)))
-		s.code(f)
+		s.code(f, "")
 		if _, cmd, ok := strings.Cut(f.text, "OnError="); ok {
 			s.hooked(f.after(strings.Trim(cmd, `"'`)))
 		}

@@ -10,7 +10,7 @@ func (s *shell) find(name string, args []field) stream {
 		roots = literals([]string{"."})
 	}
 	s.searches(name, roots, args, rest)
-	narrow := narrowed(rest) || name != "find" && len(operands(args, "")) > 0 && !matchAll(operands(args, "")[0].text)
+	narrow := narrowed(rest) || name != "find" && byPattern(args)
 	deletes, named := false, nameIn(name, rest)
 	for i := 0; i < len(rest); i++ {
 		switch rest[i].text {
@@ -18,7 +18,7 @@ func (s *shell) find(name string, args []field) stream {
 			deletes = true
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			end := execEnd(rest[i+1:])
-			s.each(roots, rest[i+1:i+1+end], narrow, named)
+			s.each(name, roots, rest[i+1:i+1+end], narrow, named)
 			i += end
 		case "-fprint", "-fprintf", "-fls", "-fprint0":
 			if i++; i < len(rest) {
@@ -51,9 +51,31 @@ func (s *shell) find(name string, args []field) stream {
 	return out
 }
 
+// fdValues are the short options of fd that take a value.
+const fdValues = "eEtTdgcjoS"
+
+// fdOperands are fd's pattern and the folders that it looks in.
+func fdOperands(args []field) []field {
+	var ops []field
+	for i := 0; i < len(args); i++ {
+		if args[i].text == "--type" || args[i].text == "--max-depth" || args[i].text == "--min-depth" || args[i].text == "--color" || args[i].text == "--threads" {
+			i++
+			continue
+		}
+		ops = append(ops, args[i])
+	}
+	return operands(ops, fdValues)
+}
+
+// byPattern reports whether fd is given a pattern that not every name matches.
+func byPattern(args []field) bool {
+	ops := fdOperands(args)
+	return len(ops) > 0 && !matchAll(ops[0].text)
+}
+
 func findRoots(name string, args []field) (roots, rest []field) {
 	if name != "find" {
-		for i, a := range operands(args, "eEtTdgcjoS") {
+		for i, a := range fdOperands(args) {
 			if i > 0 {
 				roots = append(roots, a)
 			}
@@ -118,7 +140,7 @@ func narrowed(expr []field) bool {
 		case "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-size", "-user", "-group", "-uid",
 			"-gid", "-perm", "-inum", "-links", "-samefile", "-newermt", "-used", "-fstype":
 			i++
-			if !not {
+			if !not && !(expr[i-1].text == "-size" && strings.HasPrefix(val, "+0")) {
 				return true
 			}
 		case "-empty", "-nouser", "-nogroup", "-xtype", "-e":
@@ -154,14 +176,14 @@ func execEnd(words []field) int {
 }
 
 // each runs a command for the entries below the roots.
-func (s *shell) each(roots, words []field, narrow bool, named string) {
+func (s *shell) each(name string, roots, words []field, narrow bool, named string) {
 	for _, r := range roots {
 		r.tree = true
 		if narrow {
 			r = field{text: below(r.text, named), bare: below(r.bare, named), unknown: true}
 		}
 		found := substitute(words, "{}", []field{r})
-		if len(found) > len(words) { // no {} in it
+		if name == "find" && len(found) > len(words) { // no {} in it; fd puts the entry at the end
 			found = words
 		}
 		s.run(found, stream{})

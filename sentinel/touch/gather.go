@@ -46,7 +46,7 @@ func (s *shell) searches(name string, roots, args, expr []field) {
 		return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}, f.text)
 	})
 	if name != "find" {
-		if ops := operands(args, "eEtTdgcjoS"); len(ops) > 0 {
+		if ops := fdOperands(args); len(ops) > 0 && len(strings.Trim(ops[0].text, "^$.*?")) > 3 { // shorter ones are part of any name
 			for _, r := range roots {
 				s.named(r, globOf(ops[0].text), !runs)
 			}

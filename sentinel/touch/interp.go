@@ -2,155 +2,130 @@ package touch
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
-// language says how an interpreter takes its program.
-type language struct {
-	code  string // short options whose value is the program
-	stops string // short options that take the rest of their word
-	long  []string
-	first bool // the first operand is the program: awk
-}
+var (
+	// runsText are the words with which programs run command lines.
+	runsText = set("system popen popen2 popen3 subprocess shell_exec passthru proc_open check_call check_output fork shell exec execl execv execlp execvp execve execsync execfile execfilesync spawn spawnsync spawnl spawnv spawnlp spawnvp " +
+		"qx child_process pcntl_exec getoutput getstatusoutput open3 capture2 capture3 command cmd shellout termopen jobstart systemlist process processbuilder shell-command call-process start-process run-program run-command os_execute execute " +
+		"createprocess callcommand runcommand readprocess rawsystem executefile execstring getruntime sh syscmd esyscmd async-shell-command shell-command-to-string doshellscript process-lines")
+	// removesTrees are the functions that remove a folder with all in it.
+	removesTrees = set("rmtree rm_rf rm_r rmsync rm rimraf remove_tree removesync rmdirsync remove_entry remove_entry_secure deltree remove-item rmdir removeall unlink unlinksync delete-directory delete-directory-tree delete_directory removedir " +
+		"remove-directory deletedir deleterecursively removedirectoryrecursive removepathforcibly removeitem removeitematpath emptydirsync emptydir rm_rf! remove_dir delete-directory/files delete-file rm! rm_r! removedirectory cleandirectory deletedirectory del_dir_r")
+	breedsText = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
+)
 
-var languages = map[string]language{
-	"python": {code: "c", stops: "mWX"}, "pypy": {code: "c", stops: "mWX"}, "perl": {code: "eE", stops: "MmIDV"}, "ruby": {code: "e", stops: "rIECKWT"}, "node": {code: "ep", stops: "rC", long: []string{"--eval", "--print"}},
-	"nodejs": {code: "ep", long: []string{"--eval", "--print"}}, "bun": {code: "e", long: []string{"--eval"}}, "deno": {code: ""},
-	"php": {code: "rBRE"}, "lua": {code: "e", stops: "l"}, "tclsh": {}, "osascript": {code: "e"}, "pwsh": {code: "c", long: []string{"-Command", "-command"}},
-	"powershell": {code: "c", long: []string{"-Command", "-command"}}, "awk": {first: true}, "gawk": {first: true}, "mawk": {first: true}, "nawk": {first: true},
-	"rscript": {code: "e"}, "julia": {code: "eE"}, "groovy": {code: "e"},
-}
-
-// interpreter returns how name takes programs: "python3.12" is python.
-func interpreter(name string) (language, bool) {
-	l, ok := languages[strings.TrimRight(name, "0123456789.")]
-	return l, ok
-}
-
-// interpret looks for a program among an interpreter's arguments, or on its
-// input.
-func (s *shell) interpret(name string, l language, args []field, in stream) {
-	script := false
-	for i := 0; i < len(args); i++ {
-		a := args[i].text
-		switch {
-		case slices.Contains(l.long, a) && i+1 < len(args):
-			s.code(args[i+1])
-			return
-		case len(a) > 1 && a[0] == '-' && a[1] != '-':
-			if l.code != "" && l.inline(a[1:]) {
-				s.inlineCode(l, args[i:])
-				script = true
-				i++
-				continue
-			}
-			s.mentions(args[i : i+1])
-		case a == "-" || strings.HasPrefix(a, "--"):
-		case !script && l.first:
-			s.code(args[i])
-			script = true
-		case !script:
-			script = true
-			s.feed(name, args[i], stream{})
-		case l.first:
-			s.path(args[i], Read)
-		default:
-			s.mentions(args[i : i+1])
+// uses reports whether a program has a word of list, or the last part of one.
+func (g *program) uses(list map[string]bool) bool {
+	for _, k := range g.toks {
+		if k.kind != wordToken || k.end-k.at > 64 {
+			continue
 		}
-	}
-	switch {
-	case script || flag(args, "Vvh", "version", "help"):
-	case in.known:
-		s.code(field{text: in.text, bare: in.text})
-	case in.open:
-		s.opaque(name)
-	}
-}
-
-// inline reports whether a cluster of short options holds the one for code.
-func (l language) inline(cluster string) bool {
-	for i := range len(cluster) {
-		if strings.IndexByte(l.code, cluster[i]) >= 0 {
+		w := strings.ToLower(bare(g.word(k)))
+		if list[w] {
 			return true
 		}
-		if strings.IndexByte(l.stops, cluster[i]) >= 0 {
-			return false
+		if i := strings.LastIndexAny(w, "/:."); i >= 0 && list[w[i+1:]] {
+			return true
 		}
 	}
 	return false
 }
 
-// inlineCode reads what follows -e: the rest of the word, or the next one.
-func (s *shell) inlineCode(l language, args []field) {
-	at := strings.IndexAny(args[0].text[1:], l.code)
-	if rest := args[0].text[at+2:]; len(rest) > 1 {
-		s.code(field{text: rest, bare: rest, unknown: args[0].unknown})
-	}
-	if len(args) > 1 {
-		s.code(args[1])
-	}
-}
-
-var (
-	// runsText are the ways in which programs run command lines.
-	runsText = regexp.MustCompile("(?i)\\b(system|exec\\w*|popen\\w*|spawn\\w*|subprocess|shell_exec|passthru|proc_open|check_call|check_output|do shell script|fork)\\b|%x|`|\\bqx\\b|\\|\\s*getline|print\\s*\\|")
-	// removesTrees are the functions that remove a folder with all in it.
-	removesTrees = regexp.MustCompile(`(?i)\b(rmtree|rm_rf|rm_r|rmsync|rm|rimraf|remove_tree|removesync|rmdirsync|remove_entry\w*|deltree|remove-item|rmdir|removeall|unlink\w*)\b`)
-	breedsText   = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
-	stringText   = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'|`[^`]*`|\\b(?:%x|qx|qw|q)\\s*[{(/\\[][^})/\\]]*")
-)
-
 const maxCode = 64 << 10
 
 // code reads a program in another language: not for what it does, but for the
-// command lines and paths in its strings.
-func (s *shell) code(f field) {
-	text := f.text
+// command lines and paths in its strings, and for what it calls with them.
+func (s *shell) code(f field, lang string) {
 	if f.unknown {
 		s.opaque("")
 	}
-	if len(text) > maxCode {
+	if len(f.text) > maxCode {
 		s.spent.over = true
 		return
 	}
-	s.guesswork(text)
-	s.c.urls(text, Host{Arg: s.arg, Shell: true})
-	if breedsText.MatchString(text) {
+	s.guesswork(f.text)
+	s.c.urls(f.text, Host{Arg: s.arg, Shell: true})
+	s.readsCode(f.text, dialects[lang], lang)
+}
+
+// readsCode reads the strings and calls of a program.
+func (s *shell) readsCode(text string, d dialect, name string) {
+	if name == "tcl" {
+		s.tcl(text)
+	}
+	if d.holes == "f" {
+		s.magic(text)
+	}
+	g := readProgram(text, d)
+	if g.uses(starting) && (breedsText.MatchString(text) || breedsIn(text)) {
 		s.danger(ForkBomb)
 	}
-	runs, removes := runsText.MatchString(text), removesTrees.MatchString(text)
+	if name == "awk" {
+		s.awk(text, g)
+	}
+	runs, removes := g.uses(runsText), g.uses(removesTrees)
+	for _, c := range g.calls {
+		runs, removes = runs || c.runs() || c.evals(d), removes || c.removesTree() || oneGone[c.name]
+	}
 	var all []string
-	loose := looseAccess(text)
-	for _, at := range stringText.FindAllStringIndex(text, 256) {
-		q := unquote(text[at[0]:at[1]])
-		all = append(all, q)
-		s.codePath(text, q, at, loose)
-		if runs {
-			s.guesswork(q)
+	said := map[string]bool{}
+	loose := looseAccess(g)
+	for _, p := range g.spans {
+		if !p.part {
+			all = append(all, p.text)
 		}
-		if removes && q != "" && (q[0] == '/' || q[0] == '~') {
-			s.removeOne(field{text: q, bare: q}, true)
+		s.codePath(text, p, loose)
+		if (runs || p.runs) && !said[p.text] && strings.ContainsAny(p.text, " \t\n;|&$`<>(){}") {
+			said[p.text] = true
+			s.guesswork(p.text)
+		}
+		if cmd := strings.Trim(p.text, "| "); len(cmd)+1 <= len(strings.TrimSpace(p.text)) && strings.ContainsAny(cmd, " \t/") {
+			s.guesswork(cmd) // open("|x"): a program's input or output
+		}
+		if removes && !p.part && rooted(p.text) && (!p.folded || len(p.text) > 1 && p.text != "~") {
+			s.removeOne(field{text: p.text, bare: p.text}, true)
 		}
 	}
 	if runs && len(all) > 1 {
 		s.guesswork(strings.Join(all, " "))
 	}
+	s.report(g, name, said)
+}
+
+// magic reads IPython's lines for the shell.
+func (s *shell) magic(text string) {
+	if strings.IndexByte(text, '!') < 0 && strings.IndexByte(text, '%') < 0 {
+		return
+	}
+	for line := range strings.Lines(text) {
+		t := strings.TrimSpace(line)
+		for _, p := range []string{"!!", "!", "%sx ", "%system ", "%%bash", "%%sh", "%%!"} {
+			if rest, ok := strings.CutPrefix(t, p); ok && p[0] == t[0] {
+				if strings.HasPrefix(p, "%%") { // the whole cell
+					rest = text[strings.Index(text, p)+len(p):]
+				}
+				s.guesswork(rest)
+				break
+			}
+		}
+	}
 }
 
 // codePath records the file that a string of a program names.
-func (s *shell) codePath(text, q string, at []int, loose Access) {
-	file, a := fileOf(text, q, at[0])
-	if a == 0 {
-		a = codeAccess(text, at[0], at[1], loose)
+func (s *shell) codePath(text string, p span, loose Access) {
+	file, a := fileOf(text, p.text, p.at)
+	if a |= p.access; a == 0 {
+		a = codeAccess(text, p.at, p.end, loose)
 	}
-	rooted := strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~")
+	absolute := strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~")
 	switch {
 	case strings.ContainsAny(file, "\n\x00") || file == "" || len(file) > maxPath:
 		return
-	case a == 0 && rooted:
+	case a == 0 && absolute:
 		a = Read
-	case a == 0 || !rooted && strings.ContainsAny(file, "*(){};$<>|"):
+	case a == 0 || !absolute && strings.ContainsAny(file, "*(){};$<>|"):
 		return
 	}
 	f := field{text: file, bare: file}
@@ -161,15 +136,4 @@ func (s *shell) codePath(text, q string, at []int, loose Access) {
 	if a != 0 {
 		s.path(f, a)
 	}
-}
-
-func unquote(q string) string {
-	if i := strings.IndexAny(q, "\"'`{(/["); i >= 0 {
-		end := len(q)
-		if strings.IndexByte("\"'`", q[i]) >= 0 && end > i+1 {
-			end--
-		}
-		q = q[i+1 : end]
-	}
-	return strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\/`, `/`).Replace(q)
 }

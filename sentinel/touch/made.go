@@ -149,8 +149,8 @@ func (s *shell) rerun(name string, f field, m madeFile, args []field) {
 			}
 		}
 	}
-	if _, ok := interpreter(name); ok {
-		s.code(field{text: m.text, bare: m.text})
+	if l, ok := interpreter(name); ok {
+		s.code(field{text: m.text, bare: m.text}, l.name)
 		return
 	}
 	if list, how := parseShell(m.text); how == whole && breedsFile(list, f.text) {

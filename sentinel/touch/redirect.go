@@ -65,10 +65,12 @@ func (s *shell) fileStream(f field) stream {
 	if f.proc != nil {
 		return *f.proc
 	}
-	if m, ok := s.madeFile(f.text); ok && m.known {
+	m, made := s.madeFile(f.text)
+	if made && m.known {
 		return stream{open: true, known: true, text: m.text}
 	}
-	return stream{open: true}
+	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
+	return stream{open: true, file: named && !m.foreign}
 }
 
 // given is the stream of a here-document or a here-string.
@@ -86,6 +88,10 @@ func (s *shell) writes(f field) {
 	s.socket(f)
 	if s.onDevice(f) {
 		s.danger(DeviceWrite)
+	}
+	if f.tree || f.text == "/" { // each file below: nobody writes to a folder itself
+		f.tree = true
+		s.removeOne(f, true)
 	}
 }
 

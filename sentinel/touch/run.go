@@ -84,6 +84,7 @@ func (s *shell) simple(name string, argv []field, in stream) stream {
 	args := argv[1:]
 	s.effects(name, args)
 	s.gathers(name, args)
+	s.scripted(name, args, in)
 	s.loses(name, args, in)
 	s.changes(name, args, in)
 	s.unnamed(name, args)

@@ -14,6 +14,7 @@ type stream struct {
 	text        string
 	trees       []string
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
+	file        bool     // comes from a file that the line names
 }
 
 // read gives the variables of "while read x" what the loop is fed.

@@ -39,8 +39,8 @@ var programOptions = set("-c -e -x -E -X -ex -o --exec --execute --cmd --command
 // them: from each word that names a program on, and each that may be a command
 // line. Only what can't be undone counts; most programs run nothing.
 func (s *shell) attempt(name string, args []field) {
-	if s.trial >= maxTrial || textual[name] || shells[name] {
-		return
+	if s.trial >= maxTrial || textual[name] || shells[name] || s.quiet && s.trial == 0 {
+		return // the last: text that may be another language's, whose words are no programs
 	}
 	left := maxTries
 	for i := 0; i < len(args) && left > 0; i++ {
@@ -101,7 +101,7 @@ func (s *shell) tryText(text string, runs bool) bool {
 	s.try(func(f *shell) {
 		f.tried = !runs
 		if runs && len(text) <= maxCode {
-			f.code(field{text: text, bare: text}) // of whatever language
+			f.code(field{text: text, bare: text}, "") // of whatever language
 			return
 		}
 		f.parse(text)
