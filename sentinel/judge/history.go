@@ -16,7 +16,7 @@ func firstUse(v *view) finding {
 		return f
 	}
 	for i, val := range v.values {
-		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.namesOwner(val) > 0 && !v.usedBefore(val)) {
+		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.namesOwner(val) > 0 && unvouched[v.origin(val, false)] != v.cost(val, v.origin(val, false)) && !v.usedBefore(val)) {
 			f.add(val.arg)
 		}
 	}

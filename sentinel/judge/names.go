@@ -27,7 +27,7 @@ func (t *text) names(parts []string) int {
 		if hasDigit(p) && !seen {
 			return 0
 		}
-		seen = seen && len(p) > 2 && !impersonal[p] && saying[stem(p)] == 0 && concepts[stem(p)] == 0 && !functionWords[p]
+		seen = seen && len(p) > 2 && !impersonal[p] && (t.proper[p] || saying[stem(p)] == 0 && concepts[stem(p)] == 0) && !functionWords[p]
 		first = first || i == 0 && seen
 		all = all && seen
 	}

@@ -18,8 +18,10 @@ type text struct {
 	words    map[string]bool // stems
 	raw      map[string]bool // words as folded, not stemmed
 	people   map[string]bool // those that are no part of an address
+	proper   map[string]bool // those with a capital where no sentence begins
 	says     verb            // what the words ask for
 	concepts concept
+	chosen   map[string]bool // stems of nouns that are to be chosen by a rule
 	numbers  []float64
 	dates    map[date]bool
 	// known: some of the words are ones that this package knows. Of a text
@@ -56,7 +58,7 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // read takes a text apart. It looks at each word a bounded number of times.
 func read(s string) *text {
-	t := &text{fold: fold(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}}
+	t := &text{fold: fold(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}, proper: properIn(s)}
 	var list []token
 	for f := range strings.FieldsSeq(t.fold) {
 		if !strings.Contains(f, "@") && !strings.Contains(f, "://") {
@@ -92,6 +94,7 @@ func read(s string) *text {
 		t.concepts |= concepts[w.stem]
 	}
 	t.speak(list)
+	t.chosen = chosenIn(list)
 	t.known = function >= 2 || t.says != 0
 	t.numbers = numbersIn(t.fold)
 	t.dates = datesIn(list)

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -17,6 +18,8 @@ type view struct {
 	mission *text // nil: there is none, or it was written after the taint
 	// Folded results of the trace.
 	trusted, untrusted []string
+	// orders are those of the untrusted that speak to a model.
+	orders []string
 	values             []value
 	contents           []value
 }
@@ -56,7 +59,11 @@ func (g *Gate) look(c sentinel.Call) *view {
 		if st.Trust == skills.Trusted {
 			v.trusted = append(v.trusted, g.folded(st.Result))
 		} else {
-			v.untrusted = append(v.untrusted, g.folded(st.Result))
+			r := g.folded(st.Result)
+			v.untrusted = append(v.untrusted, r)
+			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
+				v.orders = append(v.orders, r)
+			}
 		}
 	}
 	v.s.Walk(c.Parsed(), v.take)
