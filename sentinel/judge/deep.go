@@ -67,7 +67,7 @@ func (g *Gate) deep(v *view) []sentinel.Evidence {
 	}
 	for _, s := range g.more {
 		if f := s.look(v); f.found {
-			out = append(out, sentinel.Evidence{Signal: s.name, Amount: s.amount, Args: f.args})
+			out = append(out, sentinel.Evidence{Signal: s.name, Amount: s.amount + f.more, Args: f.args})
 		}
 	}
 	return out

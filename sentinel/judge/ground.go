@@ -13,20 +13,20 @@ import (
 type origin uint8
 
 const (
-	grounded   origin = iota // the user's words, a clean mission, trusted output
-	named                    // an address whose owner's name the user wrote
-	halfNamed                // one that has a name of the user's words, and more
-	unknown                  // nowhere, and there is no history to look in
-	nowhere                  // nowhere, though there is a history
-	outside                  // only in untrusted output
-	namedNo                  // named, nowhere in the history
-	namedOut                 // named, seen in untrusted output alone
-	halfNo                   // halfNamed, nowhere in the history
-	halfOut                  // halfNamed, seen in untrusted output alone
-	described                // nowhere quoted; the user said how to choose it
-	describedNo              // described, nowhere in the history
-	describedOut             // described, seen in untrusted output alone
-	numOrigins = iota
+	grounded     origin = iota // the user's words, a clean mission, trusted output
+	named                      // an address whose owner's name the user wrote
+	halfNamed                  // one that has a name of the user's words, and more
+	unknown                    // nowhere, and there is no history to look in
+	nowhere                    // nowhere, though there is a history
+	outside                    // only in untrusted output
+	namedNo                    // named, nowhere in the history
+	namedOut                   // named, seen in untrusted output alone
+	halfNo                     // halfNamed, nowhere in the history
+	halfOut                    // halfNamed, seen in untrusted output alone
+	described                  // nowhere quoted; the user said how to choose it
+	describedNo                // described, nowhere in the history
+	describedOut               // described, seen in untrusted output alone
+	numOrigins   = iota
 )
 
 // cost is what an origin costs a value of a kind, in hundredths. In no row may
@@ -47,7 +47,11 @@ var cost = [...][numOrigins]int{
 // unvouched is what a recipient costs in a call that reaches others where the user
 // wrote the owner's name, and nobody who may be believed the address or its
 // domain: each asks, for anybody can have an address that begins with a name.
+// Where nothing is known of what came before, a change that can be undone costs
+// less by undoable.
 var unvouched = [numOrigins]int{named: 31, halfNamed: 32, namedNo: 32, halfNo: 33, namedOut: 33, halfOut: 34}
+
+const undoable = 10
 
 // family is the signal under which a kind of value is shown.
 var family = [...]string{
@@ -142,6 +146,9 @@ func (v *view) origin(val value, tooMany bool) origin {
 // cost is what the value's origin costs it in this call.
 func (v *view) cost(val value, o origin) int {
 	if n := unvouched[o]; n > 0 && val.kind == recipient && v.s.Reaches() == skills.Others && !v.vouched(val) {
+		if (o == named || o == halfNamed) && (v.s.Effect() == skills.Create || v.s.Effect() == skills.Modify) {
+			return n - undoable
+		}
 		return n
 	}
 	return cost[val.kind][o]
@@ -164,8 +171,7 @@ func (v *view) strange(val value) bool {
 func (t *text) grounds(val value) bool {
 	switch val.kind {
 	case amount:
-		n, ok := number(val.fold)
-		return ok && slices.Contains(t.numbers, n)
+		return slices.Contains(t.sums.all, val.amount)
 	case reference:
 		if t.hasDate(val.fold) || t.namesFile(val.fold) {
 			return true

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"math"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -22,7 +20,7 @@ type text struct {
 	says     verb            // what the words ask for
 	concepts concept
 	chosen   map[string]bool // stems of nouns that are to be chosen by a rule
-	numbers  []float64
+	sums     sums
 	dates    map[date]bool
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
@@ -96,7 +94,7 @@ func read(s string) *text {
 	t.speak(list)
 	t.chosen = chosenIn(list)
 	t.known = function >= 2 || t.says != 0
-	t.numbers = numbersIn(t.fold)
+	t.sums = sumsIn(t.fold, list)
 	t.dates = datesIn(list)
 	return t
 }
@@ -189,39 +187,6 @@ func bare(w string) string {
 		return w[:n-1]
 	}
 	return w
-}
-
-// numbersIn returns the numbers that stand alone in a text, with currency
-// signs and thousands separators: "$1,200.50" is 1200.5. Digits that are part
-// of an account or an id are no number.
-func numbersIn(s string) []float64 {
-	var out []float64
-	for f := range strings.FieldsSeq(s) {
-		if n, ok := number(f); ok && len(out) < maxNumbers {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-const maxNumbers = 256
-
-func number(f string) (float64, bool) {
-	f = strings.Trim(f, "$€£¥.,;:!?()'\"")
-	for _, unit := range []string{"usd", "eur", "gbp", "chf", "%", "€", "k"} {
-		f = strings.TrimSuffix(f, unit)
-	}
-	for _, unit := range []string{"usd", "eur", "gbp", "chf"} {
-		f = strings.TrimPrefix(f, unit)
-	}
-	if f == "" || len(f) > 20 || f[0] < '0' || f[0] > '9' {
-		return 0, false
-	}
-	if i := strings.LastIndexByte(f, ','); i >= 0 && len(f)-i == 3 && !strings.Contains(f, ".") {
-		f = f[:i] + "." + f[i+1:] // 12,50
-	}
-	n, err := strconv.ParseFloat(strings.ReplaceAll(f, ",", ""), 64)
-	return n, err == nil && !math.IsInf(n, 0)
 }
 
 // cache keeps what was read of the texts that come with every call of a

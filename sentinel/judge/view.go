@@ -19,9 +19,9 @@ type view struct {
 	// Folded results of the trace.
 	trusted, untrusted []string
 	// orders are those of the untrusted that speak to a model.
-	orders []string
-	values             []value
-	contents           []value
+	orders   []string
+	values   []value
+	contents []value
 }
 
 // kind is what a value stands for; it decides what an unknown origin costs.
@@ -43,6 +43,8 @@ type value struct {
 	kind kind
 	raw  string
 	fold string
+	// amount is the number that a value of that kind stands for.
+	amount float64
 }
 
 func (g *Gate) look(c sentinel.Call) *view {
@@ -96,7 +98,11 @@ func (v *view) take(a skills.Arg) {
 		val := value{arg: arg, raw: n.String(), fold: n.String()}
 		switch words := nameWords(a.Name); {
 		case isAny(words, amountNames):
-			val.kind = amount
+			f, err := n.Float64()
+			if err != nil {
+				return
+			}
+			val.kind, val.amount = amount, minor(words, f)
 		case isAny(last(words), idNames):
 			val.kind = reference
 		default:
@@ -110,7 +116,13 @@ func (v *view) take(a skills.Arg) {
 		return
 	}
 	val := value{arg: arg, raw: s, fold: fold(s)}
-	if val.kind = v.kindOf(a, s); val.kind != noTarget {
+	val.kind = v.kindOf(a, s)
+	if words := nameWords(a.Name); val.kind == noTarget && v.p.changes && isAny(words, amountNames) {
+		if n, ok := number(val.fold); ok {
+			val.kind, val.amount = amount, minor(words, n)
+		}
+	}
+	if val.kind != noTarget {
 		v.values = append(v.values, val)
 	}
 	if val.kind < recipient && !a.Marks.Has(skills.Path) {
@@ -138,8 +150,17 @@ var (
 	// accountNames are of ids that money comes from or goes to.
 	accountNames = set("account payment card iban wallet method")
 	amountNames  = set("amount price total sum cost value fee payment limit budget")
+	minorNames   = set("cent cents pence minor")
 	sourceNames  = set("from source sender author old current")
 )
+
+// minor turns cents into what people speak of.
+func minor(words []string, n float64) float64 {
+	if isAny(words, minorNames) {
+		return n / 100
+	}
+	return n
+}
 
 func last(words []string) []string {
 	if len(words) == 0 {

@@ -67,12 +67,20 @@ func (v *view) described(val value) bool {
 	}
 	for _, w := range nameWords(val.arg) {
 		st := stem(w)
-		if v.request.chosen[st] || groups[st] && slices.ContainsFunc(personWords, func(g string) bool { return v.request.chosen[g] }) {
+		people := groups[st]
+		if people && v.p.needs&letsIn != 0 {
+			return false
+		}
+		if v.request.chosen[st] || people && slices.ContainsFunc(personWords, func(g string) bool { return v.request.chosen[g] }) {
 			return true
 		}
 	}
 	return false
 }
+
+// letsIn are the changes that give somebody a right: whom they are for must
+// have been said.
+const letsIn = invites | shares | controls
 
 // groups are the names of arguments that hold people, and personWords what a
 // request calls those.
@@ -108,10 +116,14 @@ func chosenIn(list []token) map[string]bool {
 				add(n)
 			}
 		case leastOf[w.word]:
-			for _, n := range list[max(0, i-4):i] {
-				add(n)
+			before := list[max(0, i-4):i]
+			with := slices.IndexFunc(before, func(n token) bool { return n.word == "with" || n.word == "has" || n.word == "have" })
+			if with < 0 {
+				before = rest[:min(len(rest), 2)]
+			} else {
+				before = before[:with] // "a channel with the most users" chooses no users
 			}
-			for _, n := range rest[:min(len(rest), 2)] {
+			for _, n := range before {
 				add(n)
 			}
 		}
