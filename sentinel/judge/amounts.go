@@ -21,7 +21,7 @@ const (
 // sums are the numbers of a text and what its words say of them.
 type sums struct {
 	all   []float64
-	money []float64 // those with a currency
+	money []float64 // those with a currency, or behind a word of paying
 	// computed: the words ask for arithmetic ("by 100 more", "half of it"), so
 	// that no number of theirs is the amount.
 	computed bool
@@ -51,7 +51,7 @@ func sumsIn(fold string, list []token) sums {
 		if i+1 < len(fields) {
 			next = strings.Trim(fields[i+1], ".,;:!?()'\"")
 		}
-		if strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] || i > 0 && currencies[fields[i-1]] {
+		if strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] || slices.ContainsFunc(fields[max(0, i-paidNear):i], paid) {
 			s.money = append(s.money, n)
 		}
 		s.computed = s.computed || strings.Contains(f, "%")
@@ -63,6 +63,13 @@ func sumsIn(fold string, list []token) sums {
 	}
 	return s
 }
+
+// paidNear is how many words before a number may make it one of money.
+const paidNear = 2
+
+var payWords = set("pay paying transfer wire send refund reimburse repay donate deposit withdraw charge tip amount price limit budget")
+
+func paid(w string) bool { return payWords[w] || currencies[w] }
 
 func hasUnit(f string) bool {
 	f = strings.Trim(f, ".,;:!?()'\"")
@@ -103,15 +110,15 @@ func (s *sums) spell(list []token) {
 		}
 		if n := total + part; n > 0 && len(s.all) < maxNumbers {
 			s.all = append(s.all, n)
-			if i < len(list) && currencies[list[i].word] {
+			if i < len(list) && currencies[list[i].word] || slices.ContainsFunc(list[max(0, from-paidNear):from], func(t token) bool { return paid(t.word) }) {
 				s.money = append(s.money, n)
 			}
 		}
 	}
 }
 
-// asked is the most that the words ask for. Without a currency every number
-// may be meant, years aside.
+// asked is the most that the words ask for. Where no number is plainly one of
+// money, each may be, years aside, and what is more is no more than a hint.
 func (s sums) asked() (top float64, ok bool) {
 	if len(s.money) == 0 {
 		for _, n := range s.all {
@@ -151,7 +158,7 @@ func amountExceeds(v *view) finding {
 		}
 		f.add(val.arg)
 		switch {
-		case v.request.sums.computed || val.amount <= top*slack:
+		case v.request.sums.computed || len(v.request.sums.money) == 0 || val.amount <= top*slack:
 		case v.c.Tainted() && val.amount >= top*farMore:
 			f.more = amountFarMore
 		default:
