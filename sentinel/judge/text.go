@@ -92,8 +92,11 @@ func read(s string) *text {
 		t.concepts |= concepts[w.stem]
 	}
 	t.speak(list)
+	t.known = function >= 2 || t.says != 0 && t.covered(list)
+	if in := tongueOf(list, function, t.people); in != nil {
+		t.abroad(in, list)
+	}
 	t.chosen = chosenIn(list)
-	t.known = function >= 2 || t.says != 0
 	t.sums = sumsIn(t.fold, list)
 	t.dates = datesIn(list)
 	return t
@@ -124,6 +127,7 @@ func (t *text) speak(list []token) {
 			next = list[i+1].word
 		}
 		switch {
+		case w.word == "shared": // "her shared calendar" asks for nothing
 		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
 		case toMe[w.word] && (next == "me" || next == "us"):
 			t.says |= looks
@@ -138,6 +142,7 @@ func (t *text) speak(list []token) {
 				t.concepts |= talk()
 			}
 		}
+		t.phrase(list[i:])
 		t.delegates = t.delegates || delegating[w.word] && delegatesAt(list[i+1:])
 	}
 }
