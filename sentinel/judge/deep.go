@@ -19,6 +19,9 @@ const (
 	SignalFirstUse         = "first_use"
 	SignalAfterRefusal     = "after_refusal"
 	SignalDrift            = "drift"
+	SignalContradicts      = "contradicts"
+	SignalOtherDate        = "other_date"
+	SignalPrivateRead      = "private_read"
 )
 
 const (
@@ -50,6 +53,9 @@ func deepTable() []deepSignal {
 		{SignalFirstUse, -5, firstUse},
 		{SignalAfterRefusal, -10, afterRefusal},
 		{SignalDrift, -10, drift},
+		{SignalContradicts, -35, contradicts},
+		{SignalOtherDate, -31, otherDate},
+		{SignalPrivateRead, -30, privateRead},
 	}
 }
 

@@ -15,7 +15,11 @@ func (t *text) phrase(list []token) {
 		if near(rest, 5, wordsOf.know) {
 			t.talks()
 		}
-	case "drop", "shoot", "give", "leave":
+	case "leave":
+		if near(rest, 4, wordsOf.groups) {
+			t.says |= removes
+		}
+	case "drop", "shoot", "give":
 		if near(rest, 4, wordsOf.lines) && !near(rest, 1, wordsOf.me) {
 			t.talks()
 		}
@@ -57,13 +61,13 @@ func (t *text) talks() {
 }
 
 // wordsOf are the second halves of phrases.
-var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one map[string]bool }{
+var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups map[string]bool }{
 	set("know"), set("line note message email mail text call ring word"), set("me us"), set("back"), set("to"), set("touch"), set("up"), set("with"),
 	set(strings.Join([]string{
 		"monday tuesday wednesday thursday friday saturday sunday morning afternoon evening noon hour hours slot time",
 		"call meeting lunch coffee breakfast standup sync interview appointment",
 	}, " ")),
-	set("time slot hour"), set("1"),
+	set("time slot hour"), set("1"), set("channel group team workspace server chat"),
 }
 
 // near reports whether one of the words is among the first n of a sentence's

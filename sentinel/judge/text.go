@@ -22,6 +22,8 @@ type text struct {
 	chosen   map[string]bool // stems of nouns that are to be chosen by a rule
 	sums     sums
 	dates    map[date]bool
+	relative bool // a word of it counts days
+	assigned []assigned
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
 	known     bool
@@ -90,6 +92,7 @@ func read(s string) *text {
 		}
 		t.words[w.stem], t.raw[w.word] = true, true
 		t.concepts |= concepts[w.stem]
+		t.relative = t.relative || dayWords[w.word]
 	}
 	t.speak(list)
 	t.known = function >= 2 || t.says != 0 && t.covered(list)
@@ -99,6 +102,7 @@ func read(s string) *text {
 	t.chosen = chosenIn(list)
 	t.sums = sumsIn(t.fold, list)
 	t.dates = datesIn(list)
+	t.assigned = assignedIn(t.fold)
 	return t
 }
 

@@ -19,9 +19,10 @@ type view struct {
 	// Folded results of the trace.
 	trusted, untrusted []string
 	// orders are those of the untrusted that speak to a model.
-	orders   []string
-	values   []value
-	contents []value
+	orders       []string
+	contradicted finding // see assign
+	values       []value
+	contents     []value
 }
 
 // kind is what a value stands for; it decides what an unknown origin costs.
@@ -87,12 +88,13 @@ func (g *Gate) folded(s string) string {
 }
 
 func (v *view) take(a skills.Arg) {
-	if a.Marks.Has(skills.Secret) || a.Marks.Has(skills.Shell) {
-		return
-	}
 	arg := topLevel(a.Pointer)
 	if !v.s.Declares(arg) {
 		arg = ""
+	}
+	v.assign(a, arg)
+	if a.Marks.Has(skills.Secret) || a.Marks.Has(skills.Shell) {
+		return
 	}
 	if n, ok := a.Value.(json.Number); ok {
 		val := value{arg: arg, raw: n.String(), fold: n.String()}

@@ -88,7 +88,7 @@ var (
 			append convert amend revise rewrite complete instead alter include
 			note put write record save log`,
 		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
-			end stop terminate return undo throw block leave quit`,
+			end stop terminate return undo throw block quit`,
 		books:     "book reserve reservation booking rebook order buy arrange schedule",
 		invites:   "invite add join include onboard bring",
 		shares:    "share send give grant forward provide invite",
