@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -8,8 +9,12 @@ import (
 )
 
 // assigned is what a request says that an argument shall be, in quotation
-// marks: "set the password to 'x'", "an event called 'y'".
-type assigned struct{ name, value string }
+// marks: "set the password to 'x'", "an event called 'y'". name are the words
+// before it; called that the last of them is a kind of thing, not an argument.
+type assigned struct {
+	name, value string
+	called      bool
+}
 
 const (
 	maxAssigned = 16
@@ -18,8 +23,10 @@ const (
 )
 
 var (
-	assigns = set("to is be as = :")
-	calls   = set("called named titled entitled")
+	assigns = set("be = :")
+	// sets make "to" assign: otherwise it is where something goes.
+	sets  = set("set change changed update updated rename make edit reset modify replace adjust switch")
+	calls = set("called named titled entitled")
 	// titles are the names of arguments for what something is called.
 	titles = set("title name")
 	quotes = map[rune]rune{'\'': '\'', '"': '"', '“': '”', '‘': '’', '„': '“', '«': '»', '`': '`'}
@@ -28,25 +35,29 @@ var (
 // assignedIn reads them off a folded text.
 func assignedIn(fold string) []assigned {
 	var out []assigned
-	before := byte(' ')
+	before, end := byte(' '), 0
 	for i := 0; i < len(fold) && len(out) < maxAssigned; {
 		r, n := utf8.DecodeRuneInString(fold[i:])
-		end, opens := quotes[r]
+		mark, opens := quotes[r]
 		if !opens || !strings.ContainsRune(" \n\t(:=", rune(before)) {
 			before = fold[i+n-1]
 			i += n
 			continue
 		}
-		value := quoted(fold[i+n:], end)
+		value := quoted(fold[i+n:], mark)
 		if value == "" {
 			i += n
 			continue
 		}
-		if name := nameBefore(fold[:i]); name != "" {
-			out = append(out, assigned{name, value})
+		a := nameBefore(fold[:i])
+		if end > 0 && len(out) > 0 && ors[strings.TrimSpace(fold[min(end, i):i])] {
+			a = out[len(out)-1] // "to 'x' or 'y'"
 		}
-		i += n + len(value)
-		before = fold[i-1]
+		if a.value = value; a.name != "" {
+			out = append(out, a)
+		}
+		i += n + len(value) + utf8.RuneLen(mark)
+		before, end = fold[i-1], i
 	}
 	return out
 }
@@ -67,33 +78,37 @@ func quoted(s string, end rune) string {
 	}
 }
 
+var ors = set("or and , /")
+
 // nameBefore returns the words, blank-separated, that may name what the value
-// behind them is for, or "".
-func nameBefore(s string) string {
+// behind them is for.
+func nameBefore(s string) (a assigned) {
 	if i := strings.LastIndexAny(s, ".!?;\n"); i >= 0 {
 		s = s[i+1:]
 	}
 	words := strings.FieldsFunc(strings.ReplaceAll(strings.ReplaceAll(s, ":", " : "), "=", " = "), func(r rune) bool { return r == ' ' || r == ',' || r == '(' })
-	if len(words) == 0 {
-		return ""
+	if len(words) < 2 {
+		return a
 	}
 	last := words[len(words)-1]
-	if calls[last] {
-		return last
+	words = words[max(0, len(words)-assignNear) : len(words)-1]
+	switch {
+	case calls[last]:
+		return assigned{name: words[len(words)-1], called: true}
+	case assigns[last], last == "to" && isAny(words, sets):
+		return assigned{name: strings.Join(words, " ")}
 	}
-	if !assigns[last] {
-		return ""
-	}
-	return strings.Join(words[max(0, len(words)-assignNear):len(words)-1], " ")
+	return a
 }
 
 // says reports whether the words before an assigned value name the argument.
-func (a assigned) says(arg []string) bool {
+func (a assigned) says(arg []string, p *profile) bool {
 	if len(arg) == 0 || isAny(arg, sourceNames) {
 		return false
 	}
-	if calls[a.name] {
-		return titles[arg[len(arg)-1]]
+	if a.called {
+		st := stem(a.name)
+		return titles[arg[len(arg)-1]] && (p.topic[st] || p.concepts&concepts[st] != 0)
 	}
 	for w := range strings.FieldsSeq(a.name) {
 		if stem(w) == stem(arg[len(arg)-1]) {
@@ -129,7 +144,7 @@ func (v *view) assign(a skills.Arg, arg string) {
 	named, fits := false, false
 	s = fold(s[:min(len(s), maxContradicted)])
 	for _, as := range v.request.assigned {
-		if as.says(nameWords(a.Name)) {
+		if as.says(nameWords(a.Name), v.p) {
 			named = true
 			fits = fits || as.fits(s)
 		}
@@ -144,36 +159,31 @@ const maxContradicted = 4 << 10
 
 func contradicts(v *view) finding { return v.contradicted }
 
-// otherDate looks for a call whose dates are none of those in the request.
-// Where a word of it counts days ("tomorrow", "the day before"), nothing can be
-// said.
+// otherDate looks for a call that begins on a day which is none of those in the
+// request. Where a word of it counts days ("tomorrow", "the day before"),
+// nothing can be said; when something ends is computed as often as quoted.
 func otherDate(v *view) finding {
 	var f finding
-	spoken := false
 	if v.request == nil || len(v.request.dates) == 0 || v.request.relative || v.request.delegates || !v.p.changes {
 		return f
 	}
-	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
-		s, ok := a.Text()
-		if !ok || a.Marks.Has(skills.Content) || a.Marks.Has(skills.Secret) {
-			return
+	for name, val := range v.c.Parsed() {
+		s, ok := val.(string)
+		if !ok || !v.s.Declares(name) || !isAny(nameWords(name), beginNames) || isAny(nameWords(name), endNames) {
+			continue
 		}
-		s = fold(strings.TrimSpace(s))
-		if _, isDate := isoDate(s); !isDate {
-			return
+		if s = fold(strings.TrimSpace(s)); !v.request.hasDay(s) {
+			f.add(name)
 		}
-		spoken = spoken || v.request.hasDate(s)
-		if arg := topLevel(a.Pointer); v.s.Declares(arg) {
-			f.add(arg)
-		} else {
-			f.add("")
-		}
-	})
-	if spoken {
-		return finding{}
 	}
+	slices.Sort(f.args)
 	return f
 }
+
+var (
+	beginNames = set("start begin date day when from due departure checkin")
+	endNames   = set("end until return checkout birth created updated")
+)
 
 var dayWords = set(`today tomorrow yesterday tonight next last this week weeks weekend month months year day days daily weekly before
 	after later earlier ago until within following monday tuesday wednesday thursday friday saturday sunday same birthday`)

@@ -8,15 +8,16 @@ import (
 )
 
 // firstUse looks for an address of somebody whom the user named and that no
-// earlier step had, of those steps that returned trusted results: a step that a stranger could bring about
-// must not make a destination an old acquaintance.
+// earlier step had, of those steps that returned trusted results: a step that a
+// stranger could bring about must not make a destination an old acquaintance.
+// Calls that reach others are held to more than that: see unvouched.
 func firstUse(v *view) finding {
 	var f finding
-	if v.request == nil || v.c.Trace().Len() == 0 {
+	if v.request == nil || v.c.Trace().Len() == 0 || v.s.Reaches() == skills.Others {
 		return f
 	}
 	for i, val := range v.values {
-		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.namesOwner(val) > 0 && unvouched[v.origin(val, false)] != v.cost(val, v.origin(val, false)) && !v.usedBefore(val)) {
+		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.request.namesOwner(val) > 0 && !v.usedBefore(val)) {
 			f.add(val.arg)
 		}
 	}

@@ -20,7 +20,7 @@ func (t *text) phrase(list []token) {
 			t.says |= removes
 		}
 	case "drop", "shoot", "give":
-		if near(rest, 4, wordsOf.lines) && !near(rest, 1, wordsOf.me) {
+		if near(rest, 6, wordsOf.lines) && !near(rest, 1, wordsOf.me) {
 			t.talks()
 		}
 	case "get":

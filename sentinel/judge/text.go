@@ -91,7 +91,9 @@ func read(s string) *text {
 			function++
 		}
 		t.words[w.stem], t.raw[w.word] = true, true
-		t.concepts |= concepts[w.stem]
+		if t.people[w.word] { // a part of an address is about nothing
+			t.concepts |= concepts[w.stem]
+		}
 		t.relative = t.relative || dayWords[w.word]
 	}
 	t.speak(list)
@@ -131,6 +133,7 @@ func (t *text) speak(list []token) {
 			next = list[i+1].word
 		}
 		switch {
+		case !t.people[w.word]: // a part of an address asks for nothing
 		case w.word == "shared": // "her shared calendar" asks for nothing
 		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
 		case toMe[w.word] && (next == "me" || next == "us"):

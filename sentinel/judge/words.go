@@ -78,7 +78,7 @@ var (
 	})
 	saying = words(map[verb]string{
 		sends: `send resend email mail message tell notify inform reply respond answer forward write contact text dm ping ask
-			remind thank share say deliver pass announce invite congratulate alert communicate draft compose`,
+			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post`,
 		pays: `pay repay transfer wire send refund reimburse settle buy purchase order donate tip return subscribe charge
 			upgrade checkout exchange compensate replace modify change book cancel add top`,
 		creates: `create add make new set setup schedule book write draft save generate put plan prepare record remember note
