@@ -21,10 +21,11 @@ const (
 // sums are the numbers of a text and what its words say of them.
 type sums struct {
 	all   []float64
-	money []float64 // those with a currency, or behind a word of paying
+	money []float64 // those with a currency; where none has, those behind a word of paying
 	// computed: the words ask for arithmetic ("by 100 more", "half of it"), so
 	// that no number of theirs is the amount.
 	computed bool
+	currency bool // one of them at least has one
 	counted  bool // "20 each", "50 a month"
 }
 
@@ -51,7 +52,11 @@ func sumsIn(fold string, list []token) sums {
 		if i+1 < len(fields) {
 			next = strings.Trim(fields[i+1], ".,;:!?()'\"")
 		}
-		if strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] || slices.ContainsFunc(fields[max(0, i-paidNear):i], paid) {
+		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] || i > 0 && currencies[fields[i-1]]
+		switch {
+		case unit:
+			s.add(n)
+		case !s.currency && slices.ContainsFunc(fields[max(0, i-paidNear):i], paid):
 			s.money = append(s.money, n)
 		}
 		s.computed = s.computed || strings.Contains(f, "%")
@@ -62,6 +67,14 @@ func sumsIn(fold string, list []token) sums {
 		s.counted = s.counted || countWords[w.word]
 	}
 	return s
+}
+
+// add takes a number with a currency; those without are no money then.
+func (s *sums) add(n float64) {
+	if !s.currency {
+		s.money, s.currency = nil, true
+	}
+	s.money = append(s.money, n)
 }
 
 // paidNear is how many words before a number may make it one of money.
@@ -110,8 +123,8 @@ func (s *sums) spell(list []token) {
 		}
 		if n := total + part; n > 0 && len(s.all) < maxNumbers {
 			s.all = append(s.all, n)
-			if i < len(list) && currencies[list[i].word] || slices.ContainsFunc(list[max(0, from-paidNear):from], func(t token) bool { return paid(t.word) }) {
-				s.money = append(s.money, n)
+			if i < len(list) && currencies[list[i].word] {
+				s.add(n)
 			}
 		}
 	}
@@ -142,6 +155,12 @@ func (s sums) asked() (top float64, ok bool) {
 	return top * count, true
 }
 
+// vague reports whether what the words ask for may be as much as n: they ask
+// for arithmetic, or another number of theirs may be the one that is meant.
+func (s sums) vague(n float64) bool {
+	return s.computed || len(s.money) == 0 || !s.currency && n <= slices.Max(s.all)
+}
+
 // amountExceeds looks for more money than the request asks for.
 func amountExceeds(v *view) finding {
 	var f finding
@@ -158,7 +177,7 @@ func amountExceeds(v *view) finding {
 		}
 		f.add(val.arg)
 		switch {
-		case v.request.sums.computed || len(v.request.sums.money) == 0 || val.amount <= top*slack:
+		case v.request.sums.vague(val.amount) || val.amount <= top*slack:
 		case v.c.Tainted() && val.amount >= top*farMore:
 			f.more = amountFarMore
 		default:

@@ -1,6 +1,9 @@
 package judge
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // phrase reads what only several words say together, from the first of them
 // on: "let Kim know", "drop her a line", "block Friday afternoon".
@@ -43,7 +46,7 @@ func (t *text) phrase(list []token) {
 		if near(rest, 4, wordsOf.free) {
 			t.concepts |= concepts[stem("calendar")]
 		}
-	case "block", "hold", "keep", "reserve", "free", "set", "put", "pencil", "make", "schedule", "reschedule", "move", "push":
+	case "block", "hold", "keep", "reserve", "free", "set", "put", "pencil", "make", "schedule", "reschedule", "move", "push", "plan", "organize", "organise", "arrange":
 		if near(rest, 5, wordsOf.times) {
 			t.concepts |= concepts[stem("calendar")]
 			t.says |= creates | books
@@ -55,19 +58,45 @@ func (t *text) phrase(list []token) {
 	}
 }
 
+// reminder reads what follows "remind me": "to call mum" asks for one, "what he
+// said" only for an answer.
+func (t *text) reminder(rest []token) {
+	if near(rest, 1, wordsOf.questions) {
+		t.says |= looks
+		return
+	}
+	t.says |= saying[stem("remind")]
+	t.concepts |= concepts[stem("remind")]
+}
+
+// addressed reports whether an address of mail follows a word within a few.
+func (t *text) addressed(rest []token) bool {
+	return slices.ContainsFunc(rest[:min(len(rest), 6)], func(w token) bool { return !t.people[w.word] })
+}
+
+// namesAccount reports whether a text has the number of an account.
+func (t *text) namesAccount() bool {
+	for w := range strings.FieldsSeq(t.fold) {
+		if isAccount(strings.Trim(w, ".,:;!?()'\"")) {
+			return true
+		}
+	}
+	return false
+}
+
 func (t *text) talks() {
 	t.says |= sends
 	t.concepts |= talk()
 }
 
 // wordsOf are the second halves of phrases.
-var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups map[string]bool }{
+var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups, questions map[string]bool }{
 	set("know"), set("line note message email mail text call ring word"), set("me us"), set("back"), set("to"), set("touch"), set("up"), set("with"),
 	set(strings.Join([]string{
 		"monday tuesday wednesday thursday friday saturday sunday morning afternoon evening noon hour hours slot time",
 		"call meeting lunch coffee breakfast standup sync interview appointment",
 	}, " ")),
-	set("time slot hour"), set("1"), set("channel group team workspace server chat"),
+	set("time slot hour"), set("1"), set("channel group team workspace server chat"), set("what how who which where when why whether if of about"),
 }
 
 // near reports whether one of the words is among the first n of a sentence's

@@ -105,6 +105,9 @@ func read(s string) *text {
 	t.sums = sumsIn(t.fold, list)
 	t.dates = datesIn(list)
 	t.assigned = assignedIn(t.fold)
+	if t.says&pays != 0 && t.sums.currency || t.namesAccount() {
+		t.concepts |= concepts[stem("bank")]
+	}
 	return t
 }
 
@@ -136,6 +139,8 @@ func (t *text) speak(list []token) {
 		case !t.people[w.word]: // a part of an address asks for nothing
 		case w.word == "shared": // "her shared calendar" asks for nothing
 		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
+		case w.word == "remind" && (next == "me" || next == "us"):
+			t.reminder(list[i+2:])
 		case toMe[w.word] && (next == "me" || next == "us"):
 			t.says |= looks
 		case nounToo[w.word]:
@@ -145,7 +150,7 @@ func (t *text) speak(list []token) {
 		case nounToo[strings.TrimSuffix(w.word, "s")]: // "my emails" asks for no email
 		default:
 			t.says |= saying[w.stem]
-			if talking[w.word] {
+			if talking[w.stem] || saying[w.stem]&sends != 0 && t.addressed(list[i+1:]) {
 				t.concepts |= talk()
 			}
 		}

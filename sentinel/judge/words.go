@@ -78,7 +78,7 @@ var (
 	})
 	saying = words(map[verb]string{
 		sends: `send resend email mail message tell notify inform reply respond answer forward write contact text dm ping ask
-			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post`,
+			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post apologize apologise confirm wish introduce`,
 		pays: `pay repay transfer wire send refund reimburse settle buy purchase order donate tip return subscribe charge
 			upgrade checkout exchange compensate replace modify change book cancel add top`,
 		creates: `create add make new set setup schedule book write draft save generate put plan prepare record remember note
@@ -107,11 +107,11 @@ var (
 	beforeVerb = set(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
 	// toMe with "me" asks for an answer, not for a message to somebody.
-	toMe    = set("tell give show send write let get ask remind find")
+	toMe    = set("tell give show send write let get ask find")
 	asked   = set("did do does have had has when")
 	persons = set("i we they he she you")
 	// talking to somebody needs a way to do it, which people don't name.
-	talking = set("tell notify inform remind ask thank congratulate invite send forward reply respond ping")
+	talking = stems("tell notify inform remind ask thank congratulate invite send forward reply respond ping")
 	// everyday verbs say what is done and nothing about the field.
 	everyday   = set("add create make set update change modify delete remove edit send post write get put open close insert append")
 	delegating = set("do follow perform carry complete execute finish handle")
