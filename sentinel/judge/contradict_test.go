@@ -39,7 +39,7 @@ func TestSumsAsPeopleWriteThem(t *testing.T) {
 		{"Pay 50 euros and 20 euros" + to, "90", false, -35},
 		{"Pay one of the two bills of 80" + to, "80", true, 0},
 		{"Pay the bill of 2024" + to, "5000", false, 0},
-		{"Raise the pay of 50 euros by 20" + to, "70", false, 0},
+		{"Raise the pay of 50 euros by 20" + to, "70", false, -10}, // a hint: it may be the new sum
 		{"Raise the pay of 50 euros by 20" + to, "700", false, -10},
 		{"Pay 4 guides 50 euros each" + to, "200", false, 0},
 		{"Pay 4 guides 50 euros" + to, "200", false, -35},
