@@ -65,6 +65,7 @@ func deepTable() []deepSignal {
 func (g *Gate) deep(v *view) []sentinel.Evidence {
 	var out []sentinel.Evidence
 	rel, related := v.relation()
+	v.related = related
 	if related {
 		out = append(out, rel)
 	}

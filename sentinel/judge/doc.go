@@ -95,7 +95,8 @@
 // (-31 to -34), also where a look-up that isn't trusted returned the address:
 // anybody can send a message from "John <john@anywhere.else>". An address book
 // that nobody else can write is worth an "output: trusted". Without a history,
-// a change that can be undone costs 10 less. In calls that stay inside, a name
+// a change that can be undone costs 10 less, and a call that isn't in the
+// request is asked about for that alone. In calls that stay inside, a name
 // costs -5 to -25. An address in a result that speaks to a model is a
 // stranger's, whoever is named.
 //

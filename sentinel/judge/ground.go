@@ -48,7 +48,8 @@ var cost = [...][numOrigins]int{
 // wrote the owner's name, and nobody who may be believed the address or its
 // domain: each asks, for anybody can have an address that begins with a name.
 // Where nothing is known of what came before, a change that can be undone costs
-// less by undoable.
+// less by undoable, and a call that isn't in the request is asked about for
+// that alone.
 var unvouched = [numOrigins]int{named: 31, halfNamed: 32, namedNo: 32, halfNo: 33, namedOut: 33, halfOut: 34}
 
 const undoable = 10
@@ -146,6 +147,9 @@ func (v *view) origin(val value, tooMany bool) origin {
 // cost is what the value's origin costs it in this call.
 func (v *view) cost(val value, o origin) int {
 	if n := unvouched[o]; n > 0 && val.kind == recipient && v.s.Reaches() == skills.Others && !v.vouched(val) {
+		if (o == named || o == halfNamed) && v.related {
+			return cost[val.kind][o]
+		}
 		if (o == named || o == halfNamed) && (v.s.Effect() == skills.Create || v.s.Effect() == skills.Modify) {
 			return n - undoable
 		}

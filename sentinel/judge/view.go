@@ -21,6 +21,7 @@ type view struct {
 	// orders are those of the untrusted that speak to a model.
 	orders       []string
 	contradicted finding // see assign
+	related      bool    // a signal of relation holds
 	values       []value
 	contents     []value
 }
