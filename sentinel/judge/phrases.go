@@ -38,6 +38,14 @@ func (t *text) phrase(list []token) {
 		if near(rest, 1, wordsOf.up) && near(rest, 2, wordsOf.with) {
 			t.talks()
 		}
+	default:
+		t.scheduling(list[0].word, rest)
+	}
+}
+
+// scheduling reads phrases of calendars alone.
+func (t *text) scheduling(word string, rest []token) {
+	switch word {
 	case "lunch", "dinner", "breakfast", "coffee", "drinks", "call", "session":
 		if near(rest, 1, wordsOf.with) {
 			t.concepts |= concepts[stem("calendar")]

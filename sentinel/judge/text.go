@@ -59,7 +59,6 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 // read takes a text apart. It looks at each word a bounded number of times.
 func read(s string) *text {
 	t := &text{fold: fold(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}, proper: properIn(s)}
-	var list []token
 	for f := range strings.FieldsSeq(t.fold) {
 		if !strings.Contains(f, "@") && !strings.Contains(f, "://") {
 			for w := range strings.FieldsFuncSeq(f, func(r rune) bool { return !wordRune(r) }) {
@@ -70,21 +69,7 @@ func read(s string) *text {
 			}
 		}
 	}
-	start, stop := -1, true
-	for i, r := range t.fold + " " {
-		if wordRune(r) {
-			if start < 0 {
-				start = i
-			}
-			continue
-		}
-		if start >= 0 {
-			w := t.fold[start:i]
-			list = append(list, token{word: w, stem: stem(w), first: stop})
-			start, stop = -1, false
-		}
-		stop = stop || strings.ContainsRune(".,:;!?()\n-\"'", r)
-	}
+	list := tokensOf(t.fold)
 	function := 0
 	for _, w := range list {
 		if functionWords[w.word] && !t.raw[w.word] {
@@ -109,6 +94,27 @@ func read(s string) *text {
 		t.concepts |= concepts[stem("bank")]
 	}
 	return t
+}
+
+// tokensOf splits a folded text into its words.
+func tokensOf(fold string) []token {
+	var list []token
+	start, stop := -1, true
+	for i, r := range fold + " " {
+		if wordRune(r) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			w := fold[start:i]
+			list = append(list, token{word: w, stem: stem(w), first: stop})
+			start, stop = -1, false
+		}
+		stop = stop || strings.ContainsRune(".,:;!?()\n-\"'", r)
+	}
+	return list
 }
 
 // isFile reports whether a word of prose is a path or the name of a file.
