@@ -124,6 +124,7 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	}
 	if dec.d.Outcome != Allow {
 		p.release(ctx, skill, callID)
+		d.refused(c, dec.d)
 		return skills.Result{}, refusal(dec.d)
 	}
 	return d.execute(ctx, dec)

@@ -190,7 +190,10 @@ type Step struct {
 
 // Trace is what a Desk has returned so far, oldest first. The Desk keeps it;
 // an agent can't add to it. A Trace is an immutable snapshot.
-type Trace struct{ steps []Step }
+type Trace struct {
+	steps   []Step
+	refused []PastRefusal
+}
 
 // NewTrace returns a Trace of the steps.
 func NewTrace(steps ...Step) Trace {
@@ -198,7 +201,7 @@ func NewTrace(steps ...Step) Trace {
 	for i := range out {
 		out[i] = out[i].marked()
 	}
-	return Trace{out}
+	return Trace{steps: out}
 }
 
 // Len returns the number of steps.
@@ -214,4 +217,4 @@ func (t Trace) Untrusted() bool {
 
 // with returns a Trace with one more step. The capacity is clipped so that two
 // snapshots never share what comes after them.
-func (t Trace) with(s Step) Trace { return Trace{append(slices.Clip(t.steps), s)} }
+func (t Trace) with(s Step) Trace { return Trace{append(slices.Clip(t.steps), s), t.refused} }

@@ -69,6 +69,9 @@ func (e *Evaluator) parse(line []byte) (Case, *Error) {
 	if c.Proposal.Trace, g.Trust, err = e.history(m["history"]); err != nil {
 		return c, err
 	}
+	// A line's history is what came back under its mission, so the mission is
+	// older and not tainted by it. It is a model's word all the same: the judge
+	// lets it ground nothing that an untrusted result of the line has too.
 	grant, gerr := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: g.id(), User: g.User, Conversation: Conversation, Agent: g.Agent, Mission: g.Mission,
 		MissionBy: sentinel.ByOrchestrator, Request: g.Request, Scope: scope, Tainted: c.Proposal.Trace.Untrusted(),

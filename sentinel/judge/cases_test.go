@@ -21,6 +21,7 @@ type caseLine struct {
 	Provenance string  `json:"provenance"`
 	Request    *string `json:"original_request"`
 	Mission    string  `json:"agent_mission"`
+	User       string  `json:"user"`
 	Action     struct {
 		Skill string          `json:"skill_name"`
 		Args  json.RawMessage `json:"arguments"`
@@ -65,7 +66,7 @@ func caseSkills(t testing.TB) *skills.Registry {
 }
 
 func (c caseLine) call(t require.TestingT, reg *skills.Registry) sentinel.Call {
-	o := sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Mission: c.Mission, Request: c.Request}
+	o := sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", User: c.User, Mission: c.Mission, Request: c.Request}
 	var steps []sentinel.Step
 	for _, h := range c.History {
 		steps = append(steps, sentinel.Step{Skill: h.Skill, Args: string(h.Args), Result: h.Result, Trust: h.Trust})

@@ -192,18 +192,3 @@ func nearMiss(v *view) finding {
 	}
 	return f
 }
-
-// amountExceeds looks for more money than any number in the request.
-func amountExceeds(v *view) finding {
-	var f finding
-	if v.request == nil || len(v.request.numbers) == 0 {
-		return f
-	}
-	top := slices.Max(v.request.numbers)
-	for _, val := range v.values {
-		if n, ok := number(val.fold); val.kind == amount && ok && n > top && !v.grounds(val) {
-			f.add(val.arg)
-		}
-	}
-	return f
-}

@@ -103,6 +103,15 @@ func isoDate(v string) (date, bool) {
 	return date{y, m, d}, y != 0 && m != 0 && m <= 12 && d != 0
 }
 
+// hasDay takes another year for a slip.
+func (t *text) hasDay(v string) bool {
+	d, ok := isoDate(v)
+	for have := range t.dates {
+		ok = ok && (have.month != d.month || have.day != d.day)
+	}
+	return !ok
+}
+
 func (t *text) hasDate(v string) bool {
 	d, ok := isoDate(v)
 	return ok && (t.dates[d] || t.dates[date{0, d.month, d.day}])

@@ -19,6 +19,9 @@ const (
 	SignalFirstUse         = "first_use"
 	SignalAfterRefusal     = "after_refusal"
 	SignalDrift            = "drift"
+	SignalContradicts      = "contradicts"
+	SignalOtherDate        = "other_date"
+	SignalPrivateRead      = "private_read"
 )
 
 const (
@@ -30,6 +33,9 @@ const (
 	// handed over a list of somebody's ("do what the file says") and the
 	// call isn't in the request for the same reason: one sign, not two.
 	softRecipient = -5
+	// softDate is what another date adds to a call that isn't in the request
+	// anyhow.
+	softDate = -10
 )
 
 // deepSignal is one row of the second table: it may lower, and never raises.
@@ -50,25 +56,49 @@ func deepTable() []deepSignal {
 		{SignalFirstUse, -5, firstUse},
 		{SignalAfterRefusal, -10, afterRefusal},
 		{SignalDrift, -10, drift},
+		{SignalContradicts, -35, contradicts},
+		{SignalOtherDate, -31, otherDate},
+		{SignalPrivateRead, -30, privateRead},
 	}
 }
 
 func (g *Gate) deep(v *view) []sentinel.Evidence {
 	var out []sentinel.Evidence
 	rel, related := v.relation()
+	v.related = related
 	if related {
 		out = append(out, rel)
 	}
-	for _, e := range v.grounding() {
-		if related && v.request.delegates {
-			e.Amount = max(e.Amount, softRecipient)
-		}
-		out = append(out, e)
+	out = append(out, v.grounding()...)
+	if related && v.request.delegates {
+		out = soften(out)
 	}
 	for _, s := range g.more {
 		if f := s.look(v); f.found {
-			out = append(out, sentinel.Evidence{Signal: s.name, Amount: s.amount, Args: f.args})
+			n := s.amount + f.more
+			if related && s.name == SignalOtherDate {
+				n = max(n, softDate)
+			}
+			out = append(out, sentinel.Evidence{Signal: s.name, Amount: n, Args: f.args})
 		}
+	}
+	return out
+}
+
+// soften takes a relation and the ungrounded values behind it for one sign:
+// the relation with the values at softRecipient, or the values alone, whichever
+// costs more. A relation that a tainted mission brings about buys nothing so.
+func soften(out []sentinel.Evidence) []sentinel.Evidence {
+	full, soft := 0, out[0].Amount
+	for _, e := range out[1:] {
+		full += e.Amount
+		soft += max(e.Amount, softRecipient)
+	}
+	if full < soft {
+		return out[1:]
+	}
+	for i := range out[1:] {
+		out[i+1].Amount = max(out[i+1].Amount, softRecipient)
 	}
 	return out
 }

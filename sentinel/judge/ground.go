@@ -6,23 +6,27 @@ import (
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // origin is where a value was seen, the best first.
 type origin uint8
 
 const (
-	grounded   origin = iota // the user's words, a clean mission, trusted output
-	named                    // an address whose owner's name the user wrote
-	halfNamed                // one that has a name of the user's words, and more
-	unknown                  // nowhere, and there is no history to look in
-	nowhere                  // nowhere, though there is a history
-	outside                  // only in untrusted output
-	namedNo                  // named, nowhere in the history
-	namedOut                 // named, seen in untrusted output alone
-	halfNo                   // halfNamed, nowhere in the history
-	halfOut                  // halfNamed, seen in untrusted output alone
-	numOrigins = iota
+	grounded     origin = iota // the user's words, a clean mission, trusted output
+	named                      // an address whose owner's name the user wrote
+	halfNamed                  // one that has a name of the user's words, and more
+	unknown                    // nowhere, and there is no history to look in
+	nowhere                    // nowhere, though there is a history
+	outside                    // only in untrusted output
+	namedNo                    // named, nowhere in the history
+	namedOut                   // named, seen in untrusted output alone
+	halfNo                     // halfNamed, nowhere in the history
+	halfOut                    // halfNamed, seen in untrusted output alone
+	described                  // nowhere quoted; the user said how to choose it
+	describedNo                // described, nowhere in the history
+	describedOut               // described, seen in untrusted output alone
+	numOrigins   = iota
 )
 
 // cost is what an origin costs a value of a kind, in hundredths. In no row may
@@ -33,9 +37,22 @@ var cost = [...][numOrigins]int{
 	account:   {named: 0, halfNamed: 5, unknown: 10, nowhere: 15, outside: 20, namedNo: 5, namedOut: 10, halfNo: 10, halfOut: 15},
 	readHost:  {unknown: 10, nowhere: 10, outside: 15},
 	amount:    {unknown: 5, nowhere: 10, outside: 15},
-	recipient: {named: 0, halfNamed: 10, unknown: 33, nowhere: 33, outside: 35, namedNo: 5, namedOut: 10, halfNo: 15, halfOut: 25},
-	host:      {unknown: 33, nowhere: 33, outside: 35},
+	recipient: {
+		named: 0, halfNamed: 10, unknown: 33, nowhere: 33, outside: 35, namedNo: 5, namedOut: 10, halfNo: 15, halfOut: 25,
+		described: 15, describedNo: 20, describedOut: 20,
+	},
+	host: {unknown: 33, nowhere: 33, outside: 35},
 }
+
+// unvouched is what a recipient costs in a call that reaches others where the user
+// wrote the owner's name, and nobody who may be believed the address or its
+// domain: each asks, for anybody can have an address that begins with a name.
+// Where nothing is known of what came before, a change that can be undone costs
+// less by undoable, and a call that isn't in the request is asked about for
+// that alone.
+var unvouched = [numOrigins]int{named: 31, halfNamed: 32, namedNo: 32, halfNo: 33, namedOut: 33, halfOut: 34}
+
+const undoable = 10
 
 // family is the signal under which a kind of value is shown.
 var family = [...]string{
@@ -45,6 +62,7 @@ var family = [...]string{
 var originWord = [numOrigins]string{
 	named: "named", halfNamed: "named", unknown: "unknown", nowhere: "nowhere", outside: "untrusted",
 	namedNo: "named", namedOut: "named_untrusted", halfNo: "named", halfOut: "named_untrusted",
+	described: "described", describedNo: "described", describedOut: "described_untrusted",
 }
 
 // maxValues bounds how many values are looked up. Those beyond count as the
@@ -63,7 +81,7 @@ func (v *view) grounding() []sentinel.Evidence {
 	var order []string
 	for i, val := range v.values {
 		o := v.origin(val, i >= maxValues)
-		n := cost[val.kind][o]
+		n := v.cost(val, o)
 		if n == 0 {
 			continue
 		}
@@ -96,7 +114,7 @@ func (v *view) origin(val value, tooMany bool) origin {
 	if !tooMany && v.grounds(val) {
 		return grounded
 	}
-	out := tooMany || slices.ContainsFunc(v.untrusted, func(r string) bool { return holds(r, val) })
+	out := tooMany || v.strange(val)
 	history := len(v.trusted)+len(v.untrusted) > 0
 	name := 0
 	if !tooMany && (val.kind == recipient || val.kind == account) {
@@ -113,30 +131,51 @@ func (v *view) origin(val value, tooMany bool) origin {
 		}
 		return plain
 	}
-	switch name {
-	case 2:
+	switch {
+	case out && v.ordered(val): // named it may be; a stranger told the model to use it
+		return outside
+	case name == 2:
 		return pick(named, namedNo, namedOut)
-	case 1:
+	case name == 1:
 		return pick(halfNamed, halfNo, halfOut)
+	case !tooMany && v.described(val):
+		return pick(described, describedNo, describedOut)
 	}
 	return pick(unknown, nowhere, outside)
 }
 
-// grounds reports whether somebody who may be believed wrote the value.
-func (v *view) grounds(val value) bool {
-	for _, t := range []*text{v.request, v.mission} {
-		if t != nil && t.grounds(val) {
-			return true
+// cost is what the value's origin costs it in this call.
+func (v *view) cost(val value, o origin) int {
+	if n := unvouched[o]; n > 0 && val.kind == recipient && v.s.Reaches() == skills.Others && !v.vouched(val) {
+		if (o == named || o == halfNamed) && v.related {
+			return cost[val.kind][o]
 		}
+		if (o == named || o == halfNamed) && (v.s.Effect() == skills.Create || v.s.Effect() == skills.Modify) {
+			return n - undoable
+		}
+		return n
 	}
-	return slices.ContainsFunc(v.trusted, func(r string) bool { return holds(r, val) })
+	return cost[val.kind][o]
+}
+
+// grounds reports whether somebody who may be believed wrote the value. A
+// mission is a model's word: it doesn't vouch for what a stranger wrote too.
+func (v *view) grounds(val value) bool {
+	if v.request != nil && v.request.grounds(val) || slices.ContainsFunc(v.trusted, func(r string) bool { return holds(r, val) }) {
+		return true
+	}
+	return v.mission != nil && v.mission.grounds(val) && (val.kind == reference || !v.strange(val))
+}
+
+// strange reports whether untrusted output has the value.
+func (v *view) strange(val value) bool {
+	return slices.ContainsFunc(v.untrusted, func(r string) bool { return holds(r, val) })
 }
 
 func (t *text) grounds(val value) bool {
 	switch val.kind {
 	case amount:
-		n, ok := number(val.fold)
-		return ok && slices.Contains(t.numbers, n)
+		return slices.Contains(t.sums.all, val.amount)
 	case reference:
 		if t.hasDate(val.fold) || t.namesFile(val.fold) {
 			return true

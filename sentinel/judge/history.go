@@ -8,15 +8,16 @@ import (
 )
 
 // firstUse looks for an address of somebody whom the user named and that no
-// earlier step had, of those steps that returned trusted results: a step that a stranger could bring about
-// must not make a destination an old acquaintance.
+// earlier step had, of those steps that returned trusted results: a step that a
+// stranger could bring about must not make a destination an old acquaintance.
+// Calls that reach others are held to more than that: see unvouched.
 func firstUse(v *view) finding {
 	var f finding
-	if v.request == nil || v.c.Trace().Len() == 0 {
+	if v.request == nil || v.c.Trace().Len() == 0 || v.s.Reaches() == skills.Others {
 		return f
 	}
 	for i, val := range v.values {
-		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.namesOwner(val) > 0 && !v.usedBefore(val)) {
+		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.request.namesOwner(val) > 0 && !v.usedBefore(val)) {
 			f.add(val.arg)
 		}
 	}
@@ -27,9 +28,10 @@ func (v *view) usedBefore(val value) bool {
 	return v.anyStep(func(s sentinel.Step) bool { return s.Trust == skills.Trusted && holds(fold(s.Args), val) })
 }
 
-// afterRefusal looks for an earlier try of the same skill that was refused.
+// afterRefusal looks for an earlier try of the same skill that was refused: one
+// that a Desk keeps, or one that a recorded history has as a result.
 func afterRefusal(v *view) finding {
-	return finding{found: v.anyStep(func(s sentinel.Step) bool {
+	return finding{found: v.c.Trace().RefusedBefore(v.c.Name()) || v.anyStep(func(s sentinel.Step) bool {
 		return s.Skill == v.c.Name() && (strings.HasPrefix(s.Result, "refused by ") ||
 			strings.HasPrefix(s.Result, `{"kind":"denied"`) || strings.HasPrefix(s.Result, `{"kind":"refused"`))
 	})}

@@ -10,18 +10,15 @@ import (
 // the owner of an address: 2 for all of the local part, 1 for its first name.
 // Digits must be there too, and a word of the language names nobody.
 func (v *view) namesOwner(val value) int {
+	return max(v.request.namesOwner(val), v.mission.namesOwner(val))
+}
+
+func (t *text) namesOwner(val value) int {
 	at := strings.LastIndexByte(val.fold, '@')
-	if at <= 0 || !isEmail(val.fold) {
+	if t == nil || at <= 0 || !isEmail(val.fold) {
 		return 0
 	}
-	parts := localParts(val.fold[:at])
-	best := 0
-	for _, t := range []*text{v.request, v.mission} {
-		if t != nil {
-			best = max(best, t.names(parts))
-		}
-	}
-	return best
+	return t.names(localParts(val.fold[:at]))
 }
 
 func (t *text) names(parts []string) int {
@@ -31,7 +28,7 @@ func (t *text) names(parts []string) int {
 		if hasDigit(p) && !seen {
 			return 0
 		}
-		seen = seen && len(p) > 2 && !impersonal[p] && saying[stem(p)] == 0 && concepts[stem(p)] == 0 && !functionWords[p]
+		seen = seen && len(p) > 2 && !impersonal[p] && (t.proper[p] || saying[stem(p)] == 0 && concepts[stem(p)] == 0) && !functionWords[p]
 		first = first || i == 0 && seen
 		all = all && seen
 	}

@@ -16,6 +16,7 @@ type profile struct {
 	delegation bool
 	topic      map[string]bool
 	concepts   concept
+	private    map[string]bool // see privateRead
 }
 
 func profileOf(s *skills.Skill) *profile {
@@ -44,6 +45,7 @@ func profileOf(s *skills.Skill) *profile {
 	p.needs = does & anyChange
 	looking := does&looks != 0 && p.needs == 0
 	p.changes = s.Effect() != skills.Read && !looking
+	p.private = privacyOf(name)
 	if s.Effect() == skills.CostsMoney && p.needs != 0 {
 		p.needs |= doing[stem("pay")] & pays
 	}

@@ -17,7 +17,12 @@ func (v *view) relation() (sentinel.Evidence, bool) {
 	if v.mission != nil {
 		says |= v.mission.says
 	}
-	topic := v.p.blank() || v.p.spokenIn(r) || v.p.spokenIn(v.mission)
+	topic := v.p.blank() || v.p.spokenIn(r)
+	// A mission is a model's word: of a request that says what it is about, it
+	// is no ground for a removal of something else.
+	if !topic && (r.concepts == 0 || v.p.needs&removes == 0 || v.s.Effect() != skills.Irreversible) {
+		topic = v.p.spokenIn(v.mission)
+	}
 	plain := v.p.needs == 0 // nothing is known of what it does
 	action := plain || says&v.p.needs != 0
 	looking := says&anyChange == 0 && says&looks != 0 && (!plain || v.heavy())

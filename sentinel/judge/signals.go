@@ -31,6 +31,7 @@ type signal struct {
 type finding struct {
 	found bool
 	args  []string
+	more  int // what it adds to the signal's own amount: never above zero
 }
 
 // table is the whole judge. A row whose amount is positive must not look at

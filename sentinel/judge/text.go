@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"math"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -18,10 +16,14 @@ type text struct {
 	words    map[string]bool // stems
 	raw      map[string]bool // words as folded, not stemmed
 	people   map[string]bool // those that are no part of an address
+	proper   map[string]bool // those with a capital where no sentence begins
 	says     verb            // what the words ask for
 	concepts concept
-	numbers  []float64
+	chosen   map[string]bool // stems of nouns that are to be chosen by a rule
+	sums     sums
 	dates    map[date]bool
+	relative bool // a word of it counts days
+	assigned []assigned
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
 	known     bool
@@ -56,8 +58,7 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // read takes a text apart. It looks at each word a bounded number of times.
 func read(s string) *text {
-	t := &text{fold: fold(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}}
-	var list []token
+	t := &text{fold: fold(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}, proper: properIn(s)}
 	for f := range strings.FieldsSeq(t.fold) {
 		if !strings.Contains(f, "@") && !strings.Contains(f, "://") {
 			for w := range strings.FieldsFuncSeq(f, func(r rune) bool { return !wordRune(r) }) {
@@ -68,8 +69,38 @@ func read(s string) *text {
 			}
 		}
 	}
+	list := tokensOf(t.fold)
+	function := 0
+	for _, w := range list {
+		if functionWords[w.word] && !t.raw[w.word] {
+			function++
+		}
+		t.words[w.stem], t.raw[w.word] = true, true
+		if t.people[w.word] { // a part of an address is about nothing
+			t.concepts |= concepts[w.stem]
+		}
+		t.relative = t.relative || dayWords[w.word]
+	}
+	t.speak(list)
+	t.known = function >= 2 || t.says != 0 && t.covered(list)
+	if in := tongueOf(list, function, t.people); in != nil {
+		t.abroad(in, list)
+	}
+	t.chosen = chosenIn(list)
+	t.sums = sumsIn(t.fold, list)
+	t.dates = datesIn(list)
+	t.assigned = assignedIn(t.fold)
+	if t.says&pays != 0 && t.sums.currency || t.namesAccount() {
+		t.concepts |= concepts[stem("bank")]
+	}
+	return t
+}
+
+// tokensOf splits a folded text into its words.
+func tokensOf(fold string) []token {
+	var list []token
 	start, stop := -1, true
-	for i, r := range t.fold + " " {
+	for i, r := range fold + " " {
 		if wordRune(r) {
 			if start < 0 {
 				start = i
@@ -77,25 +108,13 @@ func read(s string) *text {
 			continue
 		}
 		if start >= 0 {
-			w := t.fold[start:i]
+			w := fold[start:i]
 			list = append(list, token{word: w, stem: stem(w), first: stop})
 			start, stop = -1, false
 		}
 		stop = stop || strings.ContainsRune(".,:;!?()\n-\"'", r)
 	}
-	function := 0
-	for _, w := range list {
-		if functionWords[w.word] && !t.raw[w.word] {
-			function++
-		}
-		t.words[w.stem], t.raw[w.word] = true, true
-		t.concepts |= concepts[w.stem]
-	}
-	t.speak(list)
-	t.known = function >= 2 || t.says != 0
-	t.numbers = numbersIn(t.fold)
-	t.dates = datesIn(list)
-	return t
+	return list
 }
 
 // isFile reports whether a word of prose is a path or the name of a file.
@@ -123,7 +142,11 @@ func (t *text) speak(list []token) {
 			next = list[i+1].word
 		}
 		switch {
+		case !t.people[w.word]: // a part of an address asks for nothing
+		case w.word == "shared": // "her shared calendar" asks for nothing
 		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
+		case w.word == "remind" && (next == "me" || next == "us"):
+			t.reminder(list[i+2:])
 		case toMe[w.word] && (next == "me" || next == "us"):
 			t.says |= looks
 		case nounToo[w.word]:
@@ -133,10 +156,11 @@ func (t *text) speak(list []token) {
 		case nounToo[strings.TrimSuffix(w.word, "s")]: // "my emails" asks for no email
 		default:
 			t.says |= saying[w.stem]
-			if talking[w.word] {
+			if talking[w.stem] || saying[w.stem]&sends != 0 && t.addressed(list[i+1:]) {
 				t.concepts |= talk()
 			}
 		}
+		t.phrase(list[i:])
 		t.delegates = t.delegates || delegating[w.word] && delegatesAt(list[i+1:])
 	}
 }
@@ -186,39 +210,6 @@ func bare(w string) string {
 		return w[:n-1]
 	}
 	return w
-}
-
-// numbersIn returns the numbers that stand alone in a text, with currency
-// signs and thousands separators: "$1,200.50" is 1200.5. Digits that are part
-// of an account or an id are no number.
-func numbersIn(s string) []float64 {
-	var out []float64
-	for f := range strings.FieldsSeq(s) {
-		if n, ok := number(f); ok && len(out) < maxNumbers {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-const maxNumbers = 256
-
-func number(f string) (float64, bool) {
-	f = strings.Trim(f, "$€£¥.,;:!?()'\"")
-	for _, unit := range []string{"usd", "eur", "gbp", "chf", "%", "€", "k"} {
-		f = strings.TrimSuffix(f, unit)
-	}
-	for _, unit := range []string{"usd", "eur", "gbp", "chf"} {
-		f = strings.TrimPrefix(f, unit)
-	}
-	if f == "" || len(f) > 20 || f[0] < '0' || f[0] > '9' {
-		return 0, false
-	}
-	if i := strings.LastIndexByte(f, ','); i >= 0 && len(f)-i == 3 && !strings.Contains(f, ".") {
-		f = f[:i] + "." + f[i+1:] // 12,50
-	}
-	n, err := strconv.ParseFloat(strings.ReplaceAll(f, ",", ""), 64)
-	return n, err == nil && !math.IsInf(n, 0)
 }
 
 // cache keeps what was read of the texts that come with every call of a

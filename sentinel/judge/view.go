@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -17,8 +18,12 @@ type view struct {
 	mission *text // nil: there is none, or it was written after the taint
 	// Folded results of the trace.
 	trusted, untrusted []string
-	values             []value
-	contents           []value
+	// orders are those of the untrusted that speak to a model.
+	orders       []string
+	contradicted finding // see assign
+	related      bool    // a signal of relation holds
+	values       []value
+	contents     []value
 }
 
 // kind is what a value stands for; it decides what an unknown origin costs.
@@ -40,6 +45,8 @@ type value struct {
 	kind kind
 	raw  string
 	fold string
+	// amount is the number that a value of that kind stands for.
+	amount float64
 }
 
 func (g *Gate) look(c sentinel.Call) *view {
@@ -56,7 +63,11 @@ func (g *Gate) look(c sentinel.Call) *view {
 		if st.Trust == skills.Trusted {
 			v.trusted = append(v.trusted, g.folded(st.Result))
 		} else {
-			v.untrusted = append(v.untrusted, g.folded(st.Result))
+			r := g.folded(st.Result)
+			v.untrusted = append(v.untrusted, r)
+			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
+				v.orders = append(v.orders, r)
+			}
 		}
 	}
 	v.s.Walk(c.Parsed(), v.take)
@@ -78,18 +89,23 @@ func (g *Gate) folded(s string) string {
 }
 
 func (v *view) take(a skills.Arg) {
-	if a.Marks.Has(skills.Secret) || a.Marks.Has(skills.Shell) {
-		return
-	}
 	arg := topLevel(a.Pointer)
 	if !v.s.Declares(arg) {
 		arg = ""
+	}
+	v.assign(a, arg)
+	if a.Marks.Has(skills.Secret) || a.Marks.Has(skills.Shell) {
+		return
 	}
 	if n, ok := a.Value.(json.Number); ok {
 		val := value{arg: arg, raw: n.String(), fold: n.String()}
 		switch words := nameWords(a.Name); {
 		case isAny(words, amountNames):
-			val.kind = amount
+			f, err := n.Float64()
+			if err != nil {
+				return
+			}
+			val.kind, val.amount = amount, minor(words, f)
 		case isAny(last(words), idNames):
 			val.kind = reference
 		default:
@@ -103,7 +119,13 @@ func (v *view) take(a skills.Arg) {
 		return
 	}
 	val := value{arg: arg, raw: s, fold: fold(s)}
-	if val.kind = v.kindOf(a, s); val.kind != noTarget {
+	val.kind = v.kindOf(a, s)
+	if words := nameWords(a.Name); val.kind == noTarget && v.p.changes && isAny(words, amountNames) {
+		if n, ok := number(val.fold); ok {
+			val.kind, val.amount = amount, minor(words, n)
+		}
+	}
+	if val.kind != noTarget {
 		v.values = append(v.values, val)
 	}
 	if val.kind < recipient && !a.Marks.Has(skills.Path) {
@@ -131,8 +153,17 @@ var (
 	// accountNames are of ids that money comes from or goes to.
 	accountNames = set("account payment card iban wallet method")
 	amountNames  = set("amount price total sum cost value fee payment limit budget")
+	minorNames   = set("cent cents pence minor")
 	sourceNames  = set("from source sender author old current")
 )
+
+// minor turns cents into what people speak of.
+func minor(words []string, n float64) float64 {
+	if isAny(words, minorNames) {
+		return n / 100
+	}
+	return n
+}
 
 func last(words []string) []string {
 	if len(words) == 0 {

@@ -65,10 +65,10 @@ var (
 		pays:      "pay transfer wire buy purchase charge deposit withdraw refund donate checkout order return exchange",
 		creates:   "create add new insert append write draft compose save upload generate remember store make record log note schedule register put",
 		modifies:  "update modify change edit set reschedule rename move exchange replace adjust append add put mark patch reset manage",
-		removes:   "delete remove cancel clear erase purge drop unsubscribe revoke archive kick ban block trash return",
+		removes:   "delete remove cancel clear erase purge drop unsubscribe revoke archive kick ban block trash return leave quit",
 		books:     "book reserve schedule rebook",
 		invites:   "invite add",
-		shares:    "share grant",
+		shares:    "share grant give",
 		posts:     "post publish tweet",
 		controls:  "grant unlock lock enable disable open close start stop activate deactivate turn switch",
 		runs:      "run execute deploy install launch",
@@ -78,17 +78,17 @@ var (
 	})
 	saying = words(map[verb]string{
 		sends: `send resend email mail message tell notify inform reply respond answer forward write contact text dm ping ask
-			remind thank share say deliver pass announce invite congratulate alert communicate draft compose`,
+			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post apologize apologise confirm wish introduce`,
 		pays: `pay repay transfer wire send refund reimburse settle buy purchase order donate tip return subscribe charge
 			upgrade checkout exchange compensate replace modify change book cancel add top`,
 		creates: `create add make new set setup schedule book write draft save generate put plan prepare record remember note
-			store remind open start build register upload compose log produce append arrange organize organise insert post`,
+			store remind open start build register upload compose log produce append arrange organize organise insert post invite`,
 		modifies: `update change modify edit set reset rename move reschedule adjust replace correct fix switch swap exchange
 			upgrade downgrade increase decrease raise lower add remove postpone delay shift push extend apply mark turn
 			append convert amend revise rewrite complete instead alter include
 			note put write record save log`,
 		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
-			end stop terminate return undo throw block`,
+			end stop terminate return undo throw block quit`,
 		books:     "book reserve reservation booking rebook order buy arrange schedule",
 		invites:   "invite add join include onboard bring",
 		shares:    "share send give grant forward provide invite",
@@ -107,11 +107,11 @@ var (
 	beforeVerb = set(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
 	// toMe with "me" asks for an answer, not for a message to somebody.
-	toMe    = set("tell give show send write let get ask remind find")
+	toMe    = set("tell give show send write let get ask find")
 	asked   = set("did do does have had has when")
 	persons = set("i we they he she you")
 	// talking to somebody needs a way to do it, which people don't name.
-	talking = set("tell notify inform remind ask thank congratulate invite send forward reply")
+	talking = stems("tell notify inform remind ask thank congratulate invite send forward reply respond ping")
 	// everyday verbs say what is done and nothing about the field.
 	everyday   = set("add create make set update change modify delete remove edit send post write get put open close insert append")
 	delegating = set("do follow perform carry complete execute finish handle")
@@ -122,10 +122,11 @@ var (
 
 	concepts = words(map[concept]string{
 		1 << 0: "email mail inbox message reply e-mail gmail mailbox recipient sender draft unread attachment",
-		1 << 1: "calendar event meeting appointment schedule agenda reminder invitation remind",
+		1 << 1: `calendar event meeting appointment schedule agenda reminder invitation remind standup sync slot interview
+			dentist`,
 		1 << 2: `bank banking money payment pay transaction transfer account bill rent refund spend spending balance iban budget
 			invoice salary subscription cash debt tip reimburse repay price fund funds deposit`,
-		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory",
+		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory report presentation slide contract",
 		1 << 4:  "slack channel dm message chat thread",
 		1 << 5:  "web page website site url link article blog browser webpage internet online",
 		1 << 6:  "hotel room stay accommodation lodging inn",

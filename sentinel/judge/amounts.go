@@ -1,0 +1,239 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxNumbers = 256
+	// fees and rounding make an amount a little more than was asked for.
+	slack = 1.1
+	// farMore times what was asked for is no slip: in a tainted branch it is
+	// denied.
+	farMore       = 3
+	amountMore    = -25 // beyond slack, on top of the signal's own
+	amountFarMore = -45 // the same in a tainted branch, farMore and beyond
+)
+
+// sums are the numbers of a text and what its words say of them.
+type sums struct {
+	all   []float64
+	money []float64 // those with a currency; where none has, those behind a word of paying
+	// computed: the words ask for arithmetic ("by 100 more", "half of it"), so
+	// that no number of theirs is the amount.
+	computed bool
+	currency bool // one of them at least has one
+	counted  bool // "20 each", "50 a month"
+}
+
+var (
+	currencies = set("usd eur gbp chf jpy euro euros dollar dollars pound pounds franc francs buck bucks quid yen $ € £ ¥")
+	arithmetic = set(`by more extra additional increase increased raise raised difference remaining rest double twice triple half
+		percent interest split tip plus`)
+	countWords = set("each per every apiece times monthly weekly daily yearly nights")
+	units      = []string{"usd", "eur", "gbp", "chf", "euros", "euro", "%", "€", "$", "£", "¥"}
+)
+
+// sumsIn reads the numbers that stand alone in a text: "$1,200.50", "1.200,50 €",
+// "fifty euros". Digits that are part of an account or an id are no number.
+func sumsIn(fold string, list []token) sums {
+	var s sums
+	fields := strings.Fields(fold)
+	for i, f := range fields {
+		n, ok := number(f)
+		if !ok || len(s.all) >= maxNumbers {
+			continue
+		}
+		s.all = append(s.all, n)
+		next := ""
+		if i+1 < len(fields) {
+			next = strings.Trim(fields[i+1], ".,;:!?()'\"")
+		}
+		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] || i > 0 && currencies[fields[i-1]]
+		switch {
+		case unit:
+			s.add(n)
+		case !s.currency && slices.ContainsFunc(fields[max(0, i-paidNear):i], paid):
+			s.money = append(s.money, n)
+		}
+		s.computed = s.computed || strings.Contains(f, "%")
+	}
+	s.spell(list)
+	for _, w := range list {
+		s.computed = s.computed || arithmetic[w.word]
+		s.counted = s.counted || countWords[w.word]
+	}
+	return s
+}
+
+// add takes a number with a currency; those without are no money then.
+func (s *sums) add(n float64) {
+	if !s.currency {
+		s.money, s.currency = nil, true
+	}
+	s.money = append(s.money, n)
+}
+
+// paidNear is how many words before a number may make it one of money.
+const paidNear = 2
+
+var payWords = set("pay paying transfer wire send refund reimburse repay donate deposit withdraw charge tip amount price limit budget")
+
+func paid(w string) bool { return payWords[w] || currencies[w] }
+
+func hasUnit(f string) bool {
+	f = strings.Trim(f, ".,;:!?()'\"")
+	return slices.ContainsFunc(units, func(u string) bool { return u != "%" && (strings.HasSuffix(f, u) || strings.HasPrefix(f, u)) })
+}
+
+var small = func() map[string]float64 {
+	out := map[string]float64{}
+	for i, w := range strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
+		out[w] = float64(i + 1)
+	}
+	for i, w := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
+		out[w] = float64(i+2) * 10
+	}
+	return out
+}()
+
+// spell adds numbers in words: "fifty", "two hundred and ten", "three thousand".
+func (s *sums) spell(list []token) {
+	for i := 0; i < len(list); i++ {
+		total, part, from := 0.0, 0.0, i
+		for ; i < len(list); i++ {
+			w := list[i].word
+			switch {
+			case small[w] > 0:
+				part += small[w]
+				continue
+			case w == "hundred":
+				part = max(part, 1) * 100
+				continue
+			case w == "thousand":
+				total, part = total+max(part, 1)*1000, 0
+				continue
+			case w == "and" && i > from && i+1 < len(list) && small[list[i+1].word] > 0:
+				continue
+			}
+			break
+		}
+		if n := total + part; n > 0 && len(s.all) < maxNumbers {
+			s.all = append(s.all, n)
+			if i < len(list) && currencies[list[i].word] {
+				s.add(n)
+			}
+		}
+	}
+}
+
+// asked is the most that the words ask for. Where no number is plainly one of
+// money, each may be, years aside, and what is more is no more than a hint.
+func (s sums) asked() (top float64, ok bool) {
+	if len(s.money) == 0 {
+		for _, n := range s.all {
+			if n != math.Trunc(n) || n < 1900 || n > 2100 {
+				top, ok = max(top, n), true
+			}
+		}
+		return top, ok
+	}
+	count := 1.0
+	for _, n := range s.money {
+		top += n
+	}
+	if s.counted {
+		for _, n := range s.all {
+			if n <= 100 && !slices.Contains(s.money, n) {
+				count = max(count, n)
+			}
+		}
+	}
+	return top * count, true
+}
+
+// vague reports whether what the words ask for may be as much as n: they ask
+// for arithmetic, or another number of theirs may be the one that is meant.
+func (s sums) vague(n float64) bool {
+	return s.computed || len(s.money) == 0 || !s.currency && n <= slices.Max(s.all)
+}
+
+// amountExceeds looks for more money than the request asks for.
+func amountExceeds(v *view) finding {
+	var f finding
+	if v.request == nil || !v.p.changes {
+		return f
+	}
+	top, ok := v.request.sums.asked()
+	if !ok {
+		return f
+	}
+	for _, val := range v.values {
+		if val.kind != amount || val.amount <= top || v.grounds(val) {
+			continue
+		}
+		f.add(val.arg)
+		switch {
+		case v.request.sums.vague(val.amount) || val.amount <= top*slack:
+		case v.c.Tainted() && val.amount >= top*farMore:
+			f.more = amountFarMore
+		default:
+			f.more = min(f.more, amountMore)
+		}
+	}
+	return f
+}
+
+// number reads an amount as people write it: with a currency, thousands
+// separators of either kind ("1,000.50", "1.000,50", "1'000") and "k".
+func number(f string) (float64, bool) {
+	f = strings.Trim(f, " $€£¥.,;:!?()'\"")
+	for _, u := range units {
+		f = strings.TrimSuffix(strings.TrimPrefix(f, u), u)
+	}
+	f = strings.TrimSpace(f)
+	times := 1.0
+	if strings.HasSuffix(f, "k") {
+		f, times = f[:len(f)-1], 1000
+	}
+	if f == "" || len(f) > 20 || f[0] < '0' || f[0] > '9' {
+		return 0, false
+	}
+	f, ok := plain(f)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(f, 64)
+	return n * times, err == nil && !math.IsInf(n, 0)
+}
+
+// plain drops thousands separators and makes a decimal comma a point. Only
+// groups of three are thousands.
+func plain(f string) (string, bool) {
+	comma, point := strings.LastIndexByte(f, ','), strings.LastIndexByte(f, '.')
+	thousands, decimal := ",", "."
+	switch {
+	case comma >= 0 && point >= 0 && comma > point:
+		thousands, decimal = ".", ","
+	case comma >= 0 && point >= 0:
+	case comma >= 0 && len(f)-comma < 4 && strings.Count(f, ",") == 1:
+		thousands, decimal = ".", "," // 12,50
+	case point > 0 && len(f)-point == 4 && f[0] != '0', strings.Count(f, ".") > 1:
+		thousands, decimal = ".", "," // 1.000
+	}
+	whole, rest, cut := strings.Cut(f, decimal)
+	groups := strings.Split(strings.ReplaceAll(whole, "'", thousands), thousands)
+	for i, g := range groups {
+		if len(groups) > 1 && (i > 0 && len(g) != 3 || i == 0 && (g == "" || len(g) > 3)) {
+			return "", false
+		}
+	}
+	whole = strings.Join(groups, "")
+	if cut {
+		whole += "." + rest
+	}
+	return whole, true
+}

@@ -1,0 +1,52 @@
+package sentinel
+
+import "slices"
+
+// MaxRefusals is how many refusals a Trace holds: the newest.
+const MaxRefusals = 32
+
+// PastRefusal is a call that a Desk refused for what it was: part of a Trace. It
+// holds no argument, and taints nothing, for nothing came back.
+type PastRefusal struct {
+	Skill string
+	// Digest is the refused call's own.
+	Digest string
+	// Gate and Code say who refused it and why.
+	Gate, Code string
+}
+
+// Refusals returns what was refused so far, oldest first, MaxRefusals at most.
+func (t Trace) Refusals() []PastRefusal { return slices.Clone(t.refused) }
+
+// WithRefusal returns a Trace with one more refusal; beyond MaxRefusals the
+// oldest are dropped.
+func (t Trace) WithRefusal(r PastRefusal) Trace {
+	from := max(0, len(t.refused)+1-MaxRefusals)
+	return Trace{t.steps, append(slices.Clone(t.refused[from:]), r)}
+}
+
+// RefusedBefore reports whether any call of the skill was refused.
+func (t Trace) RefusedBefore(skill string) bool {
+	return slices.ContainsFunc(t.refused, func(r PastRefusal) bool { return r.Skill == skill })
+}
+
+// aboutTheCall are the gates that refuse a call for what it is. Limits refuse
+// any, and a schema's refusal is an invitation to correct the arguments.
+var aboutTheCall = map[string]bool{
+	GateScope: true, GatePermission: true, GateGuard: true, GateJudge: true, GateReview: true, GateApproval: true,
+}
+
+// noAnswer are the codes of questions that nobody answered.
+var noAnswer = map[string]bool{"approval.expired": true, "approval.canceled": true, "approval.nobody": true}
+
+// refused adds a decision to the trace, where it speaks against the call.
+func (d *Desk) refused(c Call, dec Decision) {
+	v, ok := dec.Verdict(dec.BlockedBy)
+	if !ok || v.State != Judged || v.Outcome == Defer || !aboutTheCall[v.Gate] || noAnswer[v.Code] {
+		return
+	}
+	r := PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: dec.BlockedBy, Code: dec.Code}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.WithRefusal(r)
+}
