@@ -137,8 +137,7 @@ func New(o Options) (*Checkpoint, error) {
 
 // inner are the gates that are Gates: limits and approval are asked otherwise.
 func inner() []string {
-	n := GateNames()
-	return n[1 : len(n)-1]
+	return gateOrder[1 : len(gateOrder)-1]
 }
 
 // Registry returns the skills the checkpoint knows.

@@ -3,7 +3,6 @@ package judge
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -142,20 +141,23 @@ func (g *Gate) weigh(score int, sum string) sentinel.Verdict {
 
 // sum spells out how the score came about: "(base 0.70, traversal -0.20)".
 func sum(evidence []sentinel.Evidence) string {
-	var b strings.Builder
-	b.WriteString("(base " + fraction(Base))
+	b := make([]byte, 0, 96)
+	b = appendFraction(append(b, "(base "...), Base)
 	for _, e := range evidence {
 		sign, n := " +", e.Amount
 		if n < 0 {
 			sign, n = " -", -n
 		}
-		b.WriteString(", " + e.Signal + sign + fraction(n))
+		b = appendFraction(append(append(append(b, ", "...), e.Signal...), sign...), n)
 	}
-	b.WriteByte(')')
-	return b.String()
+	return string(append(b, ')'))
 }
 
 // fraction writes hundredths as people write scores.
 func fraction(n int) string {
-	return string([]byte{byte('0' + n/100), '.', byte('0' + n/10%10), byte('0' + n%10)})
+	return string(appendFraction(nil, n))
+}
+
+func appendFraction(b []byte, n int) []byte {
+	return append(b, byte('0'+n/100), '.', byte('0'+n/10%10), byte('0'+n%10))
 }
