@@ -99,14 +99,16 @@ func (s *shell) fork() *shell {
 
 func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
 	out := stream{open: true, known: true}
+	var text strings.Builder // of many statements: adding strings would copy each as often as there are more
 	for _, st := range list {
 		o := s.stmt(st, in)
-		out.known = out.known && o.known && len(out.text)+len(o.text) <= MaxShell
+		out.known = out.known && o.known && text.Len()+len(o.text) <= MaxShell
 		out.trees = append(out.trees, o.trees...)
 		if out.known {
-			out.text += o.text
+			text.WriteString(o.text)
 		}
 	}
+	out.text = text.String()
 	return out
 }
 
