@@ -135,7 +135,9 @@ func (g *Gate) weigh(score int, sum string) sentinel.Verdict {
 		return v
 	}
 	v := sentinel.Pass()
-	v.Reason = "score " + fraction(score) + " >= threshold " + fraction(g.threshold) + " " + sum
+	b := appendFraction(append(make([]byte, 0, 128), "score "...), score)
+	b = appendFraction(append(b, " >= threshold "...), g.threshold)
+	v.Reason = string(append(append(b, ' '), sum...))
 	return v
 }
 
