@@ -2,7 +2,6 @@ package judge
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -126,19 +125,24 @@ func (g *Gate) weigh(score int, sum string) sentinel.Verdict {
 	case g.seed == nil:
 		return sentinel.Refuse(CodeBelowThreshold, "the judge was not set up")
 	case score < g.threshold:
-		v := sentinel.Refuse(CodeBelowThreshold, fmt.Sprintf("score %s < threshold %s %s", fraction(score), fraction(g.threshold), sum))
+		v := sentinel.Refuse(CodeBelowThreshold, reasoned(score, " < threshold ", g.threshold, sum))
 		v.WhatYouCanDo = "propose a call that follows more plainly from the user's request, with plain paths and argument names"
 		return v
 	case score < g.askBelow:
-		v := sentinel.Hold(CodeAskBelow, fmt.Sprintf("score %s < ask_below %s %s", fraction(score), fraction(g.askBelow), sum))
+		v := sentinel.Hold(CodeAskBelow, reasoned(score, " < ask_below ", g.askBelow, sum))
 		v.WhatYouCanDo = "wait for a person, or propose a call with plain paths and argument names"
 		return v
 	}
 	v := sentinel.Pass()
-	b := appendFraction(append(make([]byte, 0, 128), "score "...), score)
-	b = appendFraction(append(b, " >= threshold "...), g.threshold)
-	v.Reason = string(append(append(b, ' '), sum...))
+	v.Reason = reasoned(score, " >= threshold ", g.threshold, sum)
 	return v
+}
+
+// reasoned is the line of a verdict: how the score stands to a bound, and why.
+func reasoned(score int, stands string, bound int, sum string) string {
+	b := appendFraction(append(make([]byte, 0, 128), "score "...), score)
+	b = appendFraction(append(b, stands...), bound)
+	return string(append(append(b, ' '), sum...))
 }
 
 // sum spells out how the score came about: "(base 0.70, traversal -0.20)".
@@ -155,11 +159,7 @@ func sum(evidence []sentinel.Evidence) string {
 	return string(append(b, ')'))
 }
 
-// fraction writes hundredths as people write scores.
-func fraction(n int) string {
-	return string(appendFraction(nil, n))
-}
-
+// appendFraction writes hundredths as people write scores.
 func appendFraction(b []byte, n int) []byte {
 	return append(b, byte('0'+n/100), '.', byte('0'+n/10%10), byte('0'+n%10))
 }
