@@ -14,6 +14,8 @@
 // differ by design (the permission gate denies what it can't evaluate, the other
 // two pass over it), and Vedette's schema gate refuses such a call anyway.
 //
+// After a change to the product's go.mod run go mod tidy here as well.
+//
 // What not to do: don't read these figures as Vedette's speed. The rows that
 // say gates do much more than the two libraries do: canonical form, schema,
 // scope, what the call touches, the guard and the judge.
