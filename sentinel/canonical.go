@@ -2,7 +2,6 @@ package sentinel
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -70,16 +69,15 @@ func canonical(raw []byte) (string, map[string]any, error) {
 	if v.Kind() != '{' {
 		return "", nil, &CallError{CodeNotObject, "the arguments are not a JSON object"}
 	}
-	var m map[string]any
-	d := json.NewDecoder(bytes.NewReader(v))
-	d.UseNumber()
-	if err := d.Decode(&m); err != nil {
+	text := string(v)
+	m, err := readCanonical(text)
+	if err != nil {
 		return "", nil, &CallError{CodeSyntax, "the arguments are not valid JSON"}
 	}
 	if err := checkKeys(m, new(int)); err != nil {
 		return "", nil, err
 	}
-	return string(v), m, nil
+	return text, m, nil
 }
 
 // scan walks the raw tokens: nesting before a parser recurses on it, and
@@ -111,6 +109,9 @@ func scan(raw []byte) error {
 }
 
 func skipString(raw []byte, i int) int {
+	if end := bytes.IndexByte(raw[i+1:], '"'); end >= 0 && bytes.IndexByte(raw[i+1:i+1+end], '\\') < 0 {
+		return i + 1 + end // most have no escape
+	}
 	for i++; i < len(raw) && raw[i] != '"'; i++ {
 		if raw[i] == '\\' {
 			i++
@@ -144,16 +145,22 @@ func checkKeys(v any, count *int) error {
 		if *count += len(v); *count > MaxKeys {
 			return &CallError{CodeTooMany, fmt.Sprintf("the arguments have more than %d keys", MaxKeys)}
 		}
-		folded := make(map[string]bool, len(v))
+		var folded map[string]bool
+		if !lowerKeys(v) {
+			folded = make(map[string]bool, len(v))
+		}
 		for k, e := range v {
+			if err := checkKeys(e, count); err != nil {
+				return err
+			}
+			if folded == nil {
+				continue
+			}
 			f := strings.ToLower(strings.ToUpper(k))
 			if folded[f] {
 				return &CallError{CodeFolded, "an object in the arguments has two keys that differ in letter case alone"}
 			}
 			folded[f] = true
-			if err := checkKeys(e, count); err != nil {
-				return err
-			}
 		}
 	case []any:
 		for _, e := range v {
@@ -163,4 +170,17 @@ func checkKeys(v any, count *int) error {
 		}
 	}
 	return nil
+}
+
+// lowerKeys reports whether all keys are of lower case ASCII: then no two of
+// them can be one key in another case.
+func lowerKeys(m map[string]any) bool {
+	for k := range m {
+		for i := range len(k) {
+			if c := k[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+				return false
+			}
+		}
+	}
+	return true
 }

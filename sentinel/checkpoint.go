@@ -140,8 +140,7 @@ func New(o Options) (*Checkpoint, error) {
 
 // inner are the gates that are Gates: limits and approval are asked otherwise.
 func inner() []string {
-	n := GateNames()
-	return n[1 : len(n)-1]
+	return gateOrder[1 : len(gateOrder)-1]
 }
 
 // Registry returns the skills the checkpoint knows.
@@ -172,6 +171,7 @@ func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) (Call, D
 		d.Modified = &m
 	}
 	d.Verdicts = append(d.Verdicts, limits)
+	at := p.now() // and from here on, where one gate ends the next one starts
 	for _, n := range inner() {
 		if n == GateReview {
 			if d.settle(); d.Outcome <= Defer {
@@ -179,7 +179,8 @@ func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) (Call, D
 				continue
 			}
 		}
-		v := p.check(ctx, n, c)
+		v := p.check(ctx, n, c, at)
+		at = at.Add(v.Elapsed)
 		if n == GatePermission && failed != nil {
 			v = withheld(v, *failed)
 		}
@@ -187,14 +188,13 @@ func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) (Call, D
 	}
 	d.Verdicts = append(d.Verdicts, Verdict{Gate: GateApproval, State: NotReached})
 	d.settle()
-	d.Elapsed = p.now().Sub(start)
+	d.Elapsed = at.Sub(start)
 	return c, d
 }
 
 // check asks one gate. What can't judge denies: a gate that isn't there, one
-// that panics, one that returns an error.
-func (p *Checkpoint) check(ctx context.Context, name string, c Call) (v Verdict) {
-	start := p.now()
+// that panics, one that returns an error. start is when it is asked.
+func (p *Checkpoint) check(ctx context.Context, name string, c Call, start time.Time) (v Verdict) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.logger().Error("a gate panicked", "gate", name, "stack", string(debug.Stack()))

@@ -109,7 +109,7 @@ func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) De
 	d.Verdicts = slices.Clone(before.Verdicts)
 	for _, n := range inner() {
 		if n != GateReview {
-			d.put(p.check(ctx, n, c))
+			d.put(p.check(ctx, n, c, p.now()))
 		}
 	}
 	d.settle()

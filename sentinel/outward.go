@@ -20,12 +20,12 @@ func outward(c Call) bool {
 		return true
 	}
 	request, _ := c.grant.Request()
-	known := []string{strings.ToLower(request)}
 	if c.skill.Effect() == skills.Read {
 		dest := destinations(c.touch)
 		if len(dest) == 0 {
 			return false
 		}
+		known := []string{strings.ToLower(request)}
 		for _, s := range c.trace.steps {
 			if s.Trust == skills.Trusted { // what others could write vouches for nothing
 				known = append(known, strings.ToLower(s.Result))
@@ -33,7 +33,7 @@ func outward(c Call) bool {
 		}
 		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !named(known, d) })
 	}
-	return c.skill.Reaches() == skills.Others || ungroundedTarget(c, known)
+	return c.skill.Reaches() == skills.Others || ungroundedTarget(c, request)
 }
 
 // destinations are the hosts and addresses that a call would reach.
@@ -51,9 +51,10 @@ func destinations(t touch.Touch) []string {
 	return slices.Compact(out)
 }
 
-// ungroundedTarget reports whether any target or URL is not in the words.
-func ungroundedTarget(c Call, words []string) bool {
+// ungroundedTarget reports whether any target or URL is not in the request.
+func ungroundedTarget(c Call, request string) bool {
 	found, n := false, 0
+	var words []string // the request in lower case, once a target is seen
 	c.skill.Walk(c.parsed, func(a skills.Arg) {
 		if found || a.Marks&(skills.Target|skills.URL) == 0 {
 			return
@@ -68,7 +69,9 @@ func ungroundedTarget(c Call, words []string) bool {
 		if v == "" {
 			return
 		}
-		n++
+		if n++; words == nil {
+			words = []string{strings.ToLower(request)}
+		}
 		found = n > maxDestinations || !named(words, v)
 	})
 	return found

@@ -25,10 +25,11 @@ const (
 // is not a gate.
 const GateParse = "parse"
 
+// gateOrder is the gates in order, the inner ones between limits and approval.
+var gateOrder = [...]string{GateLimits, GateSchema, GateScope, GatePermission, GateGuard, GateJudge, GateReview, GateApproval}
+
 // GateNames returns the gates in order.
-func GateNames() []string {
-	return []string{GateLimits, GateSchema, GateScope, GatePermission, GateGuard, GateJudge, GateReview, GateApproval}
-}
+func GateNames() []string { return slices.Clone(gateOrder[:]) }
 
 // Gate is one check. Check answers with a Verdict, or with an error when it
 // could not judge; an error denies. A Gate must not keep or change the Call,

@@ -87,7 +87,13 @@ func (w walker) walk(at view, v any, arg Arg) {
 	arg.Marks |= at.marks()
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		var few [8]string // most objects have no more keys
+		keys := few[:0]
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
 			sub, declared := at.step(k)
 			w.walk(sub, v[k], Arg{
 				Pointer: arg.Pointer + "/" + escapePointer(k), Name: k,

@@ -89,15 +89,15 @@ func forbidden(n string, p touch.Path, own bool) string {
 			return s
 		}
 	}
-	for i := range core {
-		if core[i].holds(parts) && !(core[i].signal == PlaceRootHome && own) {
-			return core[i].signal
-		}
+	without := ""
+	if own {
+		without = PlaceRootHome
 	}
-	for i := range stores {
-		if stores[i].holds(parts) {
-			return stores[i].signal
-		}
+	if signal := coreIndex.holds(parts, without); signal != "" {
+		return signal
+	}
+	if signal := storesIndex.holds(parts, ""); signal != "" {
+		return signal
 	}
 	if last := len(parts) - 1; last >= 0 && (strings.HasSuffix(parts[last], ".kdbx") || strings.HasSuffix(parts[last], ".kdb")) {
 		return PlaceStored
@@ -121,7 +121,12 @@ func components(n string) []string {
 	if len(n) > 1 && n[1] == ':' {
 		n = n[2:]
 	}
-	parts := strings.FieldsFunc(n, func(r rune) bool { return r == '/' })
+	parts := make([]string, 0, 8)
+	for c := range strings.SplitSeq(n, "/") {
+		if c != "" {
+			parts = append(parts, c)
+		}
+	}
 	if len(parts) > 1 && parts[0] == "private" && (parts[1] == "etc" || parts[1] == "var") {
 		parts = parts[1:]
 	}
@@ -183,7 +188,7 @@ func component(got, want string) (ok, literal bool) {
 		return true, true
 	}
 	stem, prefix := strings.CutSuffix(want, "…")
-	if !strings.ContainsAny(got, "*?[{") {
+	if !patterned(got) {
 		return got == stem || prefix && strings.HasPrefix(got, stem), true
 	}
 	if len(got) > 256 {
@@ -197,7 +202,7 @@ func component(got, want string) (ok, literal bool) {
 		got = strings.NewReplacer("{", "", "}", "").Replace(alternatives.ReplaceAllString(got, "*"))
 	}
 	ok, err := doublestar.Match(got, stem)
-	if err != nil || strings.HasPrefix(stem, ".") && got[0] != '.' && got[0] != '[' && got[0] != '{' {
+	if err != nil || got == "" || strings.HasPrefix(stem, ".") && got[0] != '.' && got[0] != '[' && got[0] != '{' {
 		return false, false
 	}
 	return ok, literal

@@ -102,6 +102,8 @@ type Guard struct {
 	keys    []string
 	hosts   []string
 	home    string
+	// The same in lower case, as paths are compared.
+	foldedProtect, foldedKeys []string
 }
 
 var _ sentinel.Gate = (*Guard)(nil)
@@ -137,7 +139,16 @@ func New(o Options) (*Guard, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	g.foldedProtect, g.foldedKeys = foldAll(g.protect), foldAll(g.keys)
 	return g, nil
+}
+
+func foldAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = fold(p)
+	}
+	return out
 }
 
 // addPlace adds an absolute path and where it really leads.

@@ -81,8 +81,7 @@ func (g *Guard) shields(n string, p touch.Path, effect skills.Effect) bool {
 	writes := p.Access&(touch.Write|touch.Delete) != 0 || p.Access.Has(touch.Mention) && effect != skills.Read
 	above := p.Access.Has(touch.Delete) || p.Recursive && writes
 	n = fold(n)
-	for _, k := range g.keys {
-		k = fold(k)
+	for _, k := range g.foldedKeys {
 		if m := meant(n, k); within(m, k) || (above || p.Recursive && !p.Names) && within(k, m) {
 			return true
 		}
@@ -90,8 +89,7 @@ func (g *Guard) shields(n string, p touch.Path, effect skills.Effect) bool {
 	if !writes {
 		return false
 	}
-	for _, k := range g.protect {
-		k = fold(k)
+	for _, k := range g.foldedProtect {
 		if m := meant(n, k); within(m, k) || above && within(k, m) {
 			return true
 		}

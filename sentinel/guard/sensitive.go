@@ -54,15 +54,6 @@ var (
 	leaving = tops(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
 )
 
-func anyHolds(list []place, parts []string) string {
-	for i := range list {
-		if list[i].holds(parts) {
-			return list[i].signal
-		}
-	}
-	return ""
-}
-
 // homeOf is the home folder of whoever runs the calls, as touch resolves it.
 func homeOf(env touch.Env) string { return touch.Lexical("~", env) }
 
@@ -109,14 +100,14 @@ func (g *Guard) guarded(n string, p touch.Path, effect skills.Effect) (signal st
 		if s := starts(startupHome); s != "" {
 			return s, false
 		}
-		if s := anyHolds(startupAll, parts); s != "" {
+		if s := startupIndex.holds(parts, ""); s != "" {
 			return s, false
 		}
-		if s := anyHolds(later, parts); s != "" {
+		if s := laterIndex.holds(parts, ""); s != "" {
 			return s, true
 		}
 	}
-	if s := anyHolds(watched, parts); s != "" && !(p.Shell && p.Access == touch.Mention) {
+	if s := watchedIndex.holds(parts, ""); s != "" && !(p.Shell && p.Access == touch.Mention) {
 		return s, true
 	}
 	return g.outgoing(parts, home, p), true
@@ -128,7 +119,7 @@ func (g *Guard) outgoing(parts, home []string, p touch.Path) string {
 	if !p.Shell {
 		return ""
 	}
-	if p.Access.Has(touch.Delete) && anyHolds(system, parts) != "" && anyHolds(users, parts) == "" {
+	if p.Access.Has(touch.Delete) && systemIndex.holds(parts, "") != "" && usersIndex.holds(parts, "") == "" {
 		return PlaceSystem
 	}
 	if p.Access.Has(touch.Write) && len(parts) == 2 && parts[0] == "usr" && !slices.Contains([]string{"local", "src"}, parts[1]) {
@@ -138,7 +129,7 @@ func (g *Guard) outgoing(parts, home []string, p touch.Path) string {
 		return ""
 	}
 	last := parts[len(parts)-1]
-	if s := anyHolds(leaving, parts); s != "" || len(home) > 0 && strings.HasPrefix(home[0], ".") || last == ".env" || strings.HasPrefix(last, ".env.") {
+	if s := leavingIndex.holds(parts, ""); s != "" || len(home) > 0 && strings.HasPrefix(home[0], ".") || last == ".env" || strings.HasPrefix(last, ".env.") {
 		return PlaceSent
 	}
 	return ""

@@ -80,12 +80,8 @@ func secretInContent(v *view) finding {
 				return true
 			}
 		}
-		return slices.ContainsFunc(secretWords, func(w string) bool {
-			i := strings.Index(val.fold, w)
-			if i < 0 {
-				return false
-			}
-			rest := val.fold[i+len(w):]
+		return secretPhrases.find(val.fold, func(_, at int) bool {
+			rest := val.fold[at:]
 			return hasDigit(rest[:min(len(rest), 48)])
 		})
 	})
@@ -108,8 +104,8 @@ func isToken(w string) bool {
 // wrote it.
 func instructionText(v *view) finding {
 	return v.inContents(func(val value) bool {
-		return slices.ContainsFunc(instructions, func(s string) bool {
-			return strings.Contains(val.fold, s) && (v.request == nil || !strings.Contains(v.request.fold, s))
+		return instructionPhrases.find(val.fold, func(i, _ int) bool {
+			return v.request == nil || !strings.Contains(v.request.fold, instructions[i])
 		})
 	})
 }
@@ -120,6 +116,11 @@ var instructions = []string{
 	"<system>", "</system>", "[system]", "<|im_start|>", "### instruction", "you are now", "new instructions:", "override your",
 	"do not tell the user", "don't tell the user", "without telling the user", "without the user's knowledge",
 }
+
+var (
+	secretPhrases      = phrasesOf(secretWords)
+	instructionPhrases = phrasesOf(instructions)
+)
 
 // minBlob is the shortest run of letters and digits that counts as encoded: a
 // SHA-256 in hex is 64.

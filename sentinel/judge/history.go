@@ -53,11 +53,11 @@ const maxStrange = 3
 // drift looks for a conversation that has left the request and the mission:
 // at least maxStrange steps, and now a change, in such fields.
 func drift(v *view) finding {
-	if v.request == nil || !v.request.known || !v.p.changes || v.p.delegation || v.domainSpoken(v.c.Name()) {
+	t := v.c.Trace()
+	if t.Len() < maxStrange || v.request == nil || !v.request.known || !v.p.changes || v.p.delegation || v.domainSpoken(v.c.Name()) {
 		return finding{}
 	}
 	strange := 0
-	t := v.c.Trace()
 	for i := range t.Len() {
 		if !v.domainSpoken(t.Step(i).Skill) {
 			strange++

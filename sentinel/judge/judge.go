@@ -2,8 +2,6 @@ package judge
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -133,35 +131,41 @@ func (g *Gate) weigh(score int, sum string) sentinel.Verdict {
 	case g.seed == nil:
 		return sentinel.Refuse(CodeBelowThreshold, "the judge was not set up")
 	case score < g.threshold:
-		v := sentinel.Refuse(CodeBelowThreshold, fmt.Sprintf("score %s < threshold %s %s", fraction(score), fraction(g.threshold), sum))
+		v := sentinel.Refuse(CodeBelowThreshold, reasoned(score, " < threshold ", g.threshold, sum))
 		v.WhatYouCanDo = "propose a call that follows more plainly from the user's request, with plain paths and argument names"
 		return v
 	case score < g.askBelow:
-		v := sentinel.Hold(CodeAskBelow, fmt.Sprintf("score %s < ask_below %s %s", fraction(score), fraction(g.askBelow), sum))
+		v := sentinel.Hold(CodeAskBelow, reasoned(score, " < ask_below ", g.askBelow, sum))
 		v.WhatYouCanDo = "wait for a person, or propose a call with plain paths and argument names"
 		return v
 	}
 	v := sentinel.Pass()
-	v.Reason = "score " + fraction(score) + " >= threshold " + fraction(g.threshold) + " " + sum
+	v.Reason = reasoned(score, " >= threshold ", g.threshold, sum)
 	return v
+}
+
+// reasoned is the line of a verdict: how the score stands to a bound, and why.
+func reasoned(score int, stands string, bound int, sum string) string {
+	b := appendFraction(append(make([]byte, 0, 128), "score "...), score)
+	b = appendFraction(append(b, stands...), bound)
+	return string(append(append(b, ' '), sum...))
 }
 
 // sum spells out how the score came about: "(base 0.70, traversal -0.20)".
 func sum(evidence []sentinel.Evidence) string {
-	var b strings.Builder
-	b.WriteString("(base " + fraction(Base))
+	b := make([]byte, 0, 96)
+	b = appendFraction(append(b, "(base "...), Base)
 	for _, e := range evidence {
 		sign, n := " +", e.Amount
 		if n < 0 {
 			sign, n = " -", -n
 		}
-		b.WriteString(", " + e.Signal + sign + fraction(n))
+		b = appendFraction(append(append(append(b, ", "...), e.Signal...), sign...), n)
 	}
-	b.WriteByte(')')
-	return b.String()
+	return string(append(b, ')'))
 }
 
-// fraction writes hundredths as people write scores.
-func fraction(n int) string {
-	return string([]byte{byte('0' + n/100), '.', byte('0' + n/10%10), byte('0' + n%10)})
+// appendFraction writes hundredths as people write scores.
+func appendFraction(b []byte, n int) []byte {
+	return append(b, byte('0'+n/100), '.', byte('0'+n/10%10), byte('0'+n%10))
 }

@@ -160,6 +160,9 @@ func expandHome(p string, env Env) string {
 
 // resolveDots resolves ".", ".." and repeated slashes of an absolute path.
 func resolveDots(p string, lax bool) string {
+	if resolved(p) {
+		return p
+	}
 	out := make([]byte, 0, len(p)+1)
 	for p != "" {
 		var c string

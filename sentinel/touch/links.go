@@ -23,7 +23,7 @@ type entry struct {
 	target  string // of a link
 }
 
-func newLinks(env Env) *links { return &links{off: env.NoFS, seen: map[string]entry{}} }
+func newLinks(env Env) *links { return &links{off: env.NoFS} }
 
 // follow returns where clean leads: every existing component resolved, what
 // does not exist yet appended as it is. What can't be followed (a loop, a
@@ -79,6 +79,9 @@ func (l *links) look(p string) entry {
 		if e.target, err = os.Readlink(p); err != nil {
 			e.missing = true
 		}
+	}
+	if l.seen == nil {
+		l.seen = map[string]entry{}
 	}
 	l.seen[p] = e
 	return e

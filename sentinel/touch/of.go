@@ -15,7 +15,7 @@ import (
 // command line beyond MaxShell, nested too deeply, or no shell) it names in
 // Unparsed, so that a reader can refuse it.
 func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
-	c := &collector{env: env, links: newLinks(env), effect: access(s.Effect()), hosts: map[Host]bool{}}
+	c := &collector{env: env, links: newLinks(env), effect: access(s.Effect())}
 	defer func() {
 		// A parser that breaks on hostile text must not break its caller,
 		// and what it did not read counts as unreadable.
@@ -129,6 +129,9 @@ func (c *collector) host(h Host) {
 	whole := h
 	whole.Inside = false
 	if !c.hosts[h] && !c.hosts[whole] {
+		if c.hosts == nil {
+			c.hosts = map[Host]bool{}
+		}
 		c.hosts[h] = true
 		c.touch.Hosts = append(c.touch.Hosts, h)
 	}

@@ -15,9 +15,13 @@ func (s *shell) call(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) == 0 {
 		return stream{open: true, known: true}
 	}
-	var rest []field
+	rest := make([]field, 0, len(ce.Args))
 	first := s.expand(ce.Args[0])
 	for _, w := range ce.Args[1:] {
+		if lit, ok := simple(w); ok {
+			rest = append(rest, field{text: lit, bare: lit})
+			continue
+		}
 		rest = append(rest, flatten(s.expand(w))...)
 	}
 	out := stream{open: true}

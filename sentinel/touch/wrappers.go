@@ -181,6 +181,9 @@ func skipOptions(args []field, values string, long []string) []field {
 // operands returns the arguments that are no options; values are the short
 // options that take the next word.
 func operands(args []field, values string) []field {
+	if !slices.ContainsFunc(args, func(f field) bool { return len(f.text) > 1 && f.text[0] == '-' }) {
+		return slices.Clip(args) // no options: the common case, asked several times of each command
+	}
 	var out []field
 	for i := 0; i < len(args); i++ {
 		a := args[i].text

@@ -1,0 +1,180 @@
+package sentinel
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// errNotCanonical is what readCanonical says of text that no canonicaliser
+// wrote. Its callers have a message of their own.
+var errNotCanonical = errors.New("not canonical JSON")
+
+// readCanonical returns the Go values of an object in RFC 8785 form, as
+// json.Decoder with UseNumber returns them. It is for what jsontext has just
+// written and nothing else: there are no blanks, few escapes, and the nesting
+// is bounded. Texts without an escape are parts of s and not copies, so that a
+// large argument is read without being moved.
+func readCanonical(s string) (map[string]any, error) {
+	r := canonicalReader{s: s}
+	v, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok || r.at != len(s) {
+		return nil, errNotCanonical
+	}
+	return m, nil
+}
+
+type canonicalReader struct {
+	s  string
+	at int
+}
+
+// next takes one byte if it is c.
+func (r *canonicalReader) next(c byte) bool {
+	if r.at < len(r.s) && r.s[r.at] == c {
+		r.at++
+		return true
+	}
+	return false
+}
+
+func (r *canonicalReader) word(w string, v any) (any, error) {
+	if !strings.HasPrefix(r.s[r.at:], w) {
+		return nil, errNotCanonical
+	}
+	r.at += len(w)
+	return v, nil
+}
+
+func (r *canonicalReader) value() (any, error) {
+	if r.at >= len(r.s) {
+		return nil, errNotCanonical
+	}
+	switch r.s[r.at] {
+	case '{':
+		return r.object()
+	case '[':
+		return r.list()
+	case '"':
+		return r.text()
+	case 't':
+		return r.word("true", true)
+	case 'f':
+		return r.word("false", false)
+	case 'n':
+		return r.word("null", nil)
+	}
+	start := r.at
+	for r.at < len(r.s) && strings.IndexByte("+-.eE0123456789", r.s[r.at]) >= 0 {
+		r.at++
+	}
+	if r.at == start {
+		return nil, errNotCanonical
+	}
+	return json.Number(r.s[start:r.at]), nil
+}
+
+func (r *canonicalReader) object() (any, error) {
+	r.at++
+	m := map[string]any{}
+	if r.next('}') {
+		return m, nil
+	}
+	for {
+		k, err := r.text()
+		if err != nil {
+			return nil, err
+		}
+		if !r.next(':') {
+			return nil, errNotCanonical
+		}
+		if m[k], err = r.value(); err != nil {
+			return nil, err
+		}
+		if r.next('}') {
+			return m, nil
+		}
+		if !r.next(',') {
+			return nil, errNotCanonical
+		}
+	}
+}
+
+func (r *canonicalReader) list() (any, error) {
+	r.at++
+	l := []any{}
+	if r.next(']') {
+		return l, nil
+	}
+	for {
+		v, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, v)
+		if r.next(']') {
+			return l, nil
+		}
+		if !r.next(',') {
+			return nil, errNotCanonical
+		}
+	}
+}
+
+func (r *canonicalReader) text() (string, error) {
+	if !r.next('"') {
+		return "", errNotCanonical
+	}
+	end := strings.IndexByte(r.s[r.at:], '"')
+	if end < 0 {
+		return "", errNotCanonical
+	}
+	if t := r.s[r.at : r.at+end]; strings.IndexByte(t, '\\') < 0 {
+		r.at += end + 1
+		return t, nil
+	}
+	return r.escaped()
+}
+
+// escapes are the short forms; every other control character is \u00xx.
+const (
+	escapeLetters = `"\bfnrt`
+	escapeBytes   = "\"\\\b\f\n\r\t"
+)
+
+// escaped reads a text that holds an escape, from behind its opening quote.
+func (r *canonicalReader) escaped() (string, error) {
+	var b strings.Builder
+	for {
+		run := strings.IndexAny(r.s[r.at:], `"\`)
+		if run < 0 || r.at+run+1 >= len(r.s) && r.s[r.at+run] == '\\' {
+			return "", errNotCanonical
+		}
+		b.WriteString(r.s[r.at : r.at+run])
+		r.at += run + 1
+		if r.s[r.at-1] == '"' {
+			return b.String(), nil
+		}
+		c := r.s[r.at]
+		r.at++
+		if i := strings.IndexByte(escapeLetters, c); i >= 0 {
+			b.WriteByte(escapeBytes[i])
+			continue
+		}
+		if c != 'u' || r.at+4 > len(r.s) {
+			return "", errNotCanonical
+		}
+		n, err := strconv.ParseUint(r.s[r.at:r.at+4], 16, 16)
+		if err != nil || n >= utf8.RuneSelf {
+			return "", errNotCanonical
+		}
+		b.WriteByte(byte(n))
+		r.at += 4
+	}
+}
