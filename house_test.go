@@ -37,6 +37,8 @@ var judged = []string{"sentinel", "sentinel/touch", "skills"}
 var rooms = map[string]room{
 	"": {nil, "it holds this test alone"},
 
+	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
+
 	"skills":                  {[]string{"skills/warrant"}, leaf},
 	"skills/warrant":          {nil, "receivers of outgoing calls import it, so it needs the standard library alone"},
 	"skills/internal/decode":  {[]string{"skills"}, executor},
@@ -48,6 +50,7 @@ var rooms = map[string]room{
 	"skills/builtin/email":    {[]string{"skills", "skills/internal/decode"}, executor},
 	"limits":                  {nil, leaf},
 	"limits/storetest":        {[]string{"limits"}, leaf},
+	"limits/redisstore":       {[]string{"limits"}, "it counts and knows nobody who is counted"},
 	"config":                  {[]string{"skills"}, "packages check their own options; config knows positions, not meanings"},
 	"sentinel":                {[]string{"sentinel/touch", "skills", "skills/warrant"}, "it takes ledger, limits and approver as interfaces that it declares"},
 	"sentinel/touch":          {[]string{"skills"}, "it describes a call before there is one"},
@@ -71,7 +74,7 @@ var rooms = map[string]room{
 	"orchestrator/control":    {[]string{"sentinel", "sentinel/pause"}, "it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/answers":    {nil, "it reads the text of an answer and needs to know nothing else"},
 	"orchestrator/cases":      {[]string{"sentinel", "skills"}, "it decides with whatever checkpoint it is handed"},
-	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
+	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "limits/redisstore", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
 	"orchestrator/policy":     {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
 	"cmd/vedette":             {[]string{"cmd/vedette/*", "config", "orchestrator", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
 	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
@@ -86,6 +89,7 @@ var only = map[string][]string{
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
 	"cel.dev/cel-go":                    {"sentinel/permission"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch"},
+	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
 	"github.com/goccy/go-yaml":          {"config", "agents/llm/scripted"},
 	"github.com/stretchr/testify":       {"limits/storetest", "skills/internal/runtest"},
 }

@@ -29,6 +29,7 @@ func (l *loader) check() {
 	l.checkRules()
 	l.checkTests()
 	l.checkListen()
+	l.checkLimitStore()
 	l.resolvePaths()
 	l.checkRoots()
 }

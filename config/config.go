@@ -227,6 +227,8 @@ type Limits struct {
 	Turn         TurnLimits         `yaml:"turn" jsonschema_description:"One turn of the conversation, all its agents together."`
 	Conversation ConversationLimits `yaml:"conversation" jsonschema_description:"A conversation over a sliding window."`
 	Skill        Breaker            `yaml:"skill" jsonschema_description:"The breaker that every skill has."`
+	// Store is where all of these are counted.
+	Store LimitStore `yaml:"store" jsonschema_description:"Where all of these are counted."`
 }
 
 // AgentLimits bound one agent over its life.

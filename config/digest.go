@@ -29,6 +29,7 @@ func (c Config) Digest() string {
 		m.APIKey = Secret{}
 		models[name] = m
 	}
+	c.Limits.Store.URL = Secret{}
 	b, err := json.Marshal(struct {
 		Version            int
 		Models             map[string]Model

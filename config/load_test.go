@@ -68,7 +68,10 @@ func TestLoadValues(t *testing.T) {
 	}, c.Sentinel)
 	require.Equal(t, config.Limits{Agent: config.AgentLimits{Calls: 6}, Turn: config.TurnLimits{Agents: 9, Calls: 31},
 		Conversation: config.ConversationLimits{Calls: 51, Window: 6 * time.Minute},
-		Skill:        config.Breaker{Failures: 4, Window: 61 * time.Second, OpenFor: 31 * time.Second}}, c.Limits)
+		Skill:        config.Breaker{Failures: 4, Window: 61 * time.Second, OpenFor: 31 * time.Second},
+		Store: config.LimitStore{Driver: config.LimitsOnRedis, URL: config.NewSecret("rediss://:none@redis.internal:6380/2"), Timeout: 150 * time.Millisecond, Prefix: "staging",
+			WhenAway: config.Fallback{Read: config.Allow, Create: config.Ask, Modify: config.Deny, Irreversible: config.Deny, CostsMoney: config.Deny, Outward: config.Allow}},
+	}, c.Limits)
 	require.Equal(t, 10*time.Minute, c.Approvals.Timeout)
 	require.Equal(t, config.Ledger{Driver: "sqlite", Path: filepath.Join(dir, "state", "vedette.db"), Values: config.ValuesHMAC}, c.Ledger)
 	require.Equal(t, filepath.Join(dir, "state", "vedette-keys"), c.Keys.Dir)

@@ -117,13 +117,14 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	vars := map[string]string{"KEY": canary, "URL": "https://h/v1"}
 	src := `version: 1
 models: {m: {model: m, base_url: "${URL}", api_key: "${KEY}"}}
+limits: {store: {driver: redis, url: "redis://:${KEY}@h"}}
 `
 	c, err := config.Parse("x.yaml", []byte(src), config.Options{Env: env(vars)})
 	require.NoError(t, err)
 	m := c.Models["m"]
 	require.Equal(t, canary, m.APIKey.Reveal())
 	var out bytes.Buffer
-	for _, v := range []any{c, *c, m, &m, m.APIKey, c.Models, []any{m}, struct{ m config.Model }{m}, struct{ s config.Secret }{m.APIKey}} {
+	for _, v := range []any{c, *c, m, &m, m.APIKey, c.Models, []any{m}, c.Limits, &c.Limits.Store, struct{ m config.Model }{m}, struct{ s config.Secret }{m.APIKey}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&out, verb, v)
 		}

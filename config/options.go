@@ -73,6 +73,7 @@ func defaults() *Config {
 			Turn:         TurnLimits{Agents: 8, Calls: 30},
 			Conversation: ConversationLimits{Calls: 50, Window: 5 * time.Minute},
 			Skill:        Breaker{Failures: 3, Window: time.Minute, OpenFor: 30 * time.Second},
+			Store:        limitStoreDefaults(),
 		},
 		Approvals: Approvals{Timeout: 5 * time.Minute},
 		Ledger:    Ledger{Driver: "sqlite", Path: "vedette.db", Values: ValuesKeys},

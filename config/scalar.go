@@ -16,7 +16,8 @@ const label = `[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 
 // patterns of texts, and how they are put into words. The schema has them too.
 var patterns = map[string]struct{ re, words string }{
-	"id": {`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`, "a letter, then up to 63 letters, digits, _, . and -"},
+	"id":     {`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`, "a letter, then up to 63 letters, digits, _, . and -"},
+	"prefix": {`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$`, "a letter or digit, then up to 63 letters, digits, _, ., : and -"},
 	"host": {`^(?:\*\.(?:` + label + `\.)+|(?:` + label + `\.)*)` + label + `$`,
 		"a host such as example.com, or *.example.com for those below it, without scheme, port and path (international names as xn--…)"},
 }

@@ -59,8 +59,8 @@ func (m *Memory) Settle(ctx context.Context, key, callID string, outcome Outcome
 	if err := checkBreaker(ctx, key, callID, rule); err != nil {
 		return err
 	}
-	if outcome < Succeeded || outcome > Abandoned {
-		return fmt.Errorf("%w: unknown outcome %d", ErrRequest, outcome)
+	if err := CheckOutcome(outcome); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,11 +132,5 @@ func checkBreaker(ctx context.Context, key, callID string, rule Rule) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if key == "" || callID == "" {
-		return fmt.Errorf("%w: no key or no call id", ErrRequest)
-	}
-	if rule.Failures <= 0 || rule.Window <= 0 || rule.OpenFor <= 0 {
-		return fmt.Errorf("%w: a rule's numbers must be positive", ErrRequest)
-	}
-	return nil
+	return CheckBreaker(key, callID, rule)
 }

@@ -19,12 +19,16 @@
 //	default:                  // run, then l.Report(ctx, p.Skill, p.ID, worked)
 //	}
 //
+// NewMemory counts for one process; package limits/redisstore counts for all
+// that share a Redis server.
+//
 // A proposal uses its slot whether or not it is allowed later, so a model that
 // keeps trying refused calls runs out as fast as one whose calls succeed. All
 // buckets of a proposal are taken together or not at all, and a proposal that
 // comes again with the same id takes nothing twice.
 //
 // What NOT to do. Don't treat an error as room: an error means nobody counted.
+// Where an error is ErrAway, the caller may decide by what a call does.
 // Don't report refusals, timeouts of a person or bad arguments as failures of a
 // skill: whoever can cause a failure can open the breaker for everybody, so
 // report only that the executor itself broke. Don't forget Abandon: a half-open

@@ -130,8 +130,8 @@ func (m *Memory) Forget(ctx context.Context, prefix string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if prefix == "" {
-		return fmt.Errorf("%w: forget needs an owner", ErrRequest)
+	if err := CheckForget(prefix); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

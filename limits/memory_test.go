@@ -41,6 +41,15 @@ func TestMemoryContract(t *testing.T) {
 	})
 }
 
+// Two users of one Memory are what two processes on one server are.
+func TestMemorySharedContract(t *testing.T) {
+	storetest.RunShared(t, func(*testing.T) (a, b storetest.Harness) {
+		c := newClock()
+		h := storetest.Harness{Store: limits.NewMemory(limits.MemoryOptions{Now: c.Now}), Shift: c.Shift}
+		return h, h
+	})
+}
+
 // With no clock given, a Memory goes by the process's own.
 func TestMemoryDefaultClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

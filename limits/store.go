@@ -12,6 +12,10 @@ var (
 	// evicted without lifting somebody's limit; raise MemoryOptions.MaxKeys or
 	// end turns sooner.
 	ErrFull = errors.New("limits: the store is full")
+	// ErrAway means that nobody could be asked: the server that counts is not
+	// reached, silent, or not ready. Whether a call may go on all the same is
+	// for its caller to say, by what the call does; who says nothing refuses.
+	ErrAway = errors.New("limits: the store is away")
 	// ErrRequest means that a Store was asked something that has no answer: no
 	// id, no bucket, the same key twice, a rule without numbers. It is a bug in
 	// the caller.

@@ -26,8 +26,8 @@ type Slot struct {
 }
 
 // Limiter counts proposals. Reserve uses a slot and answers with a verdict; an
-// error denies. Of a reserved call exactly one of Report (it ran) and Release
-// (it did not) is told.
+// error denies, unless it wraps ErrLimitsAway. Of a reserved call exactly one
+// of Report (it ran) and Release (it did not) is told.
 type Limiter interface {
 	Reserve(ctx context.Context, s Slot) (Verdict, error)
 	Report(ctx context.Context, skill, callID string, ok bool)
@@ -53,8 +53,11 @@ type Options struct {
 	Env      touch.Env
 	// Limiter, Recorder, Issuer and Executors are needed by a Desk, not by
 	// Decide. Without an Approver Ask is Deny.
-	Limiter  Limiter
-	Approver Approver
+	Limiter Limiter
+	// LimitsAway says what follows where Limiter's error wraps ErrLimitsAway;
+	// nil denies.
+	LimitsAway AwayTable
+	Approver   Approver
 	// Pauser is the kill switch; without one nothing can be paused.
 	Pauser    Pauser
 	Recorder  Recorder
@@ -170,7 +173,7 @@ func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) (Call, D
 	if m, ok := c.Modified(); ok {
 		d.Modified = &m
 	}
-	d.Verdicts = append(d.Verdicts, limits)
+	d.Verdicts = append(d.Verdicts, p.settleAway(ctx, c, limits))
 	at := p.now() // and from here on, where one gate ends the next one starts
 	for _, n := range inner() {
 		if n == GateReview {

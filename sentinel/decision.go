@@ -15,7 +15,8 @@ type Decision struct {
 	BlockedBy string
 	Code      string
 	Reason    string
-	// Degraded is set where a gate allowed because its model was down.
+	// Degraded is set where a gate allowed because its model, or the store of
+	// the limits, was down.
 	Degraded bool
 	// Modified is set where rules rewrote the call; CallID and Digest are
 	// then those of the rewritten call, the one that was judged.

@@ -147,6 +147,9 @@ func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string)
 		s.Skill = skill
 	}
 	v, err := p.o.Limiter.Reserve(ctx, s)
+	if errors.Is(err, ErrLimitsAway) {
+		return uncounted()
+	}
 	if err != nil {
 		return Verdict{State: Failed, Code: "limits.error", Reason: "the limits could not be read", Detail: err.Error()}
 	}
@@ -167,7 +170,7 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 	d.put(limits)
 	r := refusal(d)
 	r.Kind = skills.KindInvalid
-	if limits.Counts() && limits.Outcome < Allow {
+	if limits.Counts() && limits.Outcome < Allow && limits.Code != CodeLimitsAway {
 		r.Kind, r.Gate, r.Code, r.Reason = skills.KindBudget, GateLimits, limits.Code, limits.Reason
 		r.RetryAfter, r.WhatYouCanDo = limits.RetryAfter, cmp.Or(limits.WhatYouCanDo, advice[GateLimits])
 		if limits.Code == CodePaused {

@@ -28,7 +28,7 @@ func refusal(d Decision) *skills.Refusal {
 		r.Kind = skills.KindAskDenied
 	case d.Outcome == Defer:
 		r.Kind = skills.KindDefer
-	case d.BlockedBy == GateLimits && d.Code != codeCanceled:
+	case d.BlockedBy == GateLimits && d.Code != codeCanceled && d.Code != CodeLimitsAway:
 		r.Kind = skills.KindBudget
 	}
 	if r.WhatYouCanDo == "" {

@@ -90,7 +90,8 @@ type Verdict struct {
 	Evidence []Evidence
 	// WhatYouCanDo tells the agent what would help; empty takes a default.
 	WhatYouCanDo string
-	// Degraded marks an outcome given because the gate's model was down.
+	// Degraded marks an outcome given because the gate's model, or the store
+	// of the limits, was down.
 	Degraded bool
 	// RetryAfter goes with Defer and with limits.
 	RetryAfter time.Duration

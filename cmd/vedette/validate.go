@@ -22,7 +22,7 @@ func newValidate(a *app) *cobra.Command {
 		Short: "Find every mistake of a configuration",
 		Long: `Validate reads a configuration with its skill files, builds the gates and the ways
 to run its skills, and tells every mistake at once as file:line:column: message.
-It opens no database and reaches no model. The exit status is 3 where there are mistakes. Warnings are
+It opens no database and reaches no model and no Redis server. The exit status is 3 where there are mistakes. Warnings are
 for what is allowed and may surprise; they don't change the status.`,
 		Example: `  vedette validate
   vedette validate deploy/vedette.yaml --json`,
@@ -60,6 +60,7 @@ type validation struct {
 	Rules    int                 `json:"rules"`
 	Roles    map[string][]string `json:"roles"`
 	Review   string              `json:"review"`
+	Limits   string              `json:"limits"` // where they are counted
 	Mistakes []mistake           `json:"mistakes"`
 	Warnings []warning           `json:"warnings"`
 }
@@ -121,7 +122,7 @@ func (v *validation) describe(cfg *config.Config) {
 		effects[s.Skill.Effect()]++
 		v.Skills[string(s.Skill.Effect())]++
 	}
-	v.Rules, v.Review = len(cfg.Permissions), string(cfg.Sentinel.Mode)
+	v.Rules, v.Review, v.Limits = len(cfg.Permissions), string(cfg.Sentinel.Mode), cfg.Limits.Store.Driver
 	for role, models := range cfg.Roles {
 		v.Roles[role] = models
 	}
@@ -143,6 +144,10 @@ func (v *validation) describe(cfg *config.Config) {
 	}
 	if cfg.Ledger.Values != config.ValuesKeys {
 		warn("ledger_values", "ledger.values is "+string(cfg.Ledger.Values)+": what the ledger holds of values can't be erased")
+	}
+	if away := cfg.Limits.Store.WhenAway; cfg.Limits.Store.Driver == config.LimitsOnRedis &&
+		slices.Contains([]config.Action{away.Modify, away.Irreversible, away.CostsMoney, away.Outward}, config.Allow) {
+		warn("limits_away", "limits.store.when_away lets more than reads and creations go on while the server that counts is away")
 	}
 	for _, role := range []string{"orchestrator", "agent"} {
 		if len(cfg.Roles[role]) == 0 {
@@ -180,6 +185,7 @@ func (a *app) tellValid(v validation) error {
 	t.add("rules", fmt.Sprint(v.Rules))
 	t.add("roles", cmp.Or(strings.Join(roles, "; "), "none"))
 	t.add("review", v.Review)
+	t.add("limits", v.Limits)
 	if err := t.write(a.out); err != nil {
 		return err
 	}

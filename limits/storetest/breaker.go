@@ -69,6 +69,7 @@ func failuresSlide(t *testing.T, h Harness) {
 	settle(t, h, "1", limits.Failed)
 	requireState(t, h, limits.Closed)
 	h.Shift(time.Second)
+	settle(t, h, "1", limits.Failed) // Told again, it counts from when it was told first.
 	settle(t, h, "2", limits.Failed)
 	settle(t, h, "ok", limits.Succeeded) // A success between failures excuses none.
 	settle(t, h, "gone", limits.Abandoned)

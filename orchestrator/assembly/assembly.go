@@ -14,6 +14,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/limits"
+	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -48,6 +49,9 @@ type Options struct {
 	// Lookup resolves the hosts that skills go to; nil means the system's
 	// resolver. What it answers is judged like the system's answers.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// ObserveLimits is told when the server of limits.store goes away and comes
+	// back, for metrics. It must not block.
+	ObserveLimits func(redisstore.Event)
 	// Maintain says when values whose retention is over are erased, after the
 	// time at start; nil means every ten minutes.
 	Maintain <-chan time.Time
@@ -65,7 +69,7 @@ type Parts struct {
 	Keys       *keys.Keys
 	Pauses     *pause.Switch
 
-	limits   *limits.Limiter
+	limits   *counters
 	recorder recorder
 	upkeep   *maintenance
 	now      func() time.Time
@@ -94,6 +98,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := p.settleInterrupted(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	p.limits.greet(ctx, o.Log)
 	p.maintain(ctx, o.Maintain)
 	return p, nil
 }
@@ -149,11 +154,15 @@ func (p *Parts) assemble(cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if p.limits, err = newLimits(cfg, o.Now); err != nil {
+	if p.limits, err = newCounters(cfg, o); err != nil {
+		return err
+	}
+	away, err := awayTable(cfg)
+	if err != nil {
 		return err
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
-		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, Approver: o.Approver,
+		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away, Approver: o.Approver,
 		Pauser: p.Pauses, Recorder: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
 		Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
@@ -190,16 +199,17 @@ func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skill
 }
 
 // Close ends the maintenance and closes the store, once what was submitted is
-// durable, and the connections to models.
+// durable, and the connections to models and to the server of the limits.
 func (p *Parts) Close() error {
 	p.upkeep.stop()
 	if p.Roster != nil {
 		p.Roster.Close()
 	}
+	err := p.limits.close()
 	if p.Store == nil {
-		return nil
+		return err
 	}
-	return p.Store.Close()
+	return errors.Join(err, p.Store.Close())
 }
 
 // Model returns the model of a role: its chain, in order.
@@ -224,9 +234,18 @@ func (p *Parts) NamedModel(name string) (agents.Model, bool) {
 	return m, true
 }
 
+// Limits returns how the server of limits.store was reached so far, for
+// metrics; ok is false where limits are counted in memory.
+func (p *Parts) Limits() (s redisstore.Stats, ok bool) {
+	if p.limits == nil || p.limits.redis == nil {
+		return redisstore.Stats{}, false
+	}
+	return p.limits.redis.Stats(), true
+}
+
 // EndTurn forgets what was counted for a turn that is over.
 func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
-	err := p.limits.EndTurn(ctx, limits.Proposal{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID()})
+	err := p.limits.endTurn(ctx, limits.Proposal{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID()})
 	if err != nil {
 		p.log.Warn("the counts of a turn could not be dropped", "error", err)
 	}

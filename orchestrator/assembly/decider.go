@@ -100,5 +100,5 @@ func Check(cfg *config.Config) error {
 	if d != nil {
 		d.Close()
 	}
-	return errors.Join(err, cfg.Locate(execErr))
+	return errors.Join(err, cfg.Locate(execErr), cfg.Locate(checkLimitStore(cfg)))
 }

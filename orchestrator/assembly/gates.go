@@ -9,7 +9,6 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
-	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/guard"
 	"github.com/vedette-dev/vedette/sentinel/judge"
@@ -146,14 +145,4 @@ func newRoster(cfg *config.Config) (*llm.Roster, error) {
 		}
 	}
 	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles})
-}
-
-func newLimits(cfg *config.Config, now func() time.Time) (*limits.Limiter, error) {
-	l := cfg.Limits
-	return limits.New(limits.Config{
-		Agent:        limits.AgentConfig{Calls: l.Agent.Calls},
-		Turn:         limits.TurnConfig{Agents: l.Turn.Agents, Calls: l.Turn.Calls},
-		Conversation: limits.ConversationConfig{Calls: l.Conversation.Calls, Window: l.Conversation.Window},
-		Skill:        limits.SkillConfig{Failures: l.Skill.Failures, Window: l.Skill.Window, OpenFor: l.Skill.OpenFor},
-	}, limits.NewMemory(limits.MemoryOptions{Now: now}))
 }

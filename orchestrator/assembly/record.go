@@ -47,7 +47,7 @@ func (r recorder) Record(ctx context.Context, rec sentinel.Record) error {
 
 // limiter puts package limits into the checkpoint's words.
 type limiter struct {
-	l   *limits.Limiter
+	c   *counters
 	log *slog.Logger
 }
 
@@ -67,11 +67,12 @@ func (a limiter) Reserve(ctx context.Context, s sentinel.Slot) (sentinel.Verdict
 	p := limits.Proposal{
 		ID: s.CallID, User: s.User, Conversation: s.Conversation, Turn: s.Turn, Agent: s.Agent, Skill: s.Skill, AgentCalls: s.AgentCalls,
 	}
-	reserve := a.l.Reserve
-	if ownCall(s.Skill) {
-		reserve = a.l.ReserveAgent
-	}
-	v, err := reserve(ctx, p)
+	v, err := a.c.reserve(ctx, func(l *limits.Limiter) (limits.Verdict, error) {
+		if ownCall(s.Skill) {
+			return l.ReserveAgent(ctx, p)
+		}
+		return l.Reserve(ctx, p)
+	})
 	if err != nil {
 		return sentinel.Verdict{}, err
 	}
@@ -102,12 +103,12 @@ var advice = map[string]string{
 
 // Report tells the skill's breaker how a run ended.
 func (a limiter) Report(ctx context.Context, skill, callID string, ok bool) {
-	a.told(a.l.Report(ctx, skill, callID, ok))
+	a.told(a.c.tell(func(l *limits.Limiter) error { return l.Report(ctx, skill, callID, ok) }))
 }
 
 // Release frees the breaker's probe of a call that did not run.
 func (a limiter) Release(ctx context.Context, skill, callID string) {
-	a.told(a.l.Abandon(ctx, skill, callID))
+	a.told(a.c.tell(func(l *limits.Limiter) error { return l.Abandon(ctx, skill, callID) }))
 }
 
 func (a limiter) told(err error) {

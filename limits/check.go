@@ -1,0 +1,36 @@
+package limits
+
+import "fmt"
+
+// CheckTake returns what is wrong with the questions of a Take, an ErrRequest,
+// or nil. Every Store asks it first, so that all refuse alike.
+func CheckTake(id string, buckets []Bucket) error { return checkTake(id, buckets) }
+
+// CheckForget returns what is wrong with the prefix of a Forget, an ErrRequest,
+// or nil.
+func CheckForget(prefix string) error {
+	if ownerOf(prefix) == "" {
+		return fmt.Errorf("%w: forget needs an owner", ErrRequest)
+	}
+	return nil
+}
+
+// CheckBreaker returns what is wrong with a question about a breaker, an
+// ErrRequest, or nil.
+func CheckBreaker(key, callID string, rule Rule) error {
+	if key == "" || callID == "" {
+		return fmt.Errorf("%w: no key or no call id", ErrRequest)
+	}
+	if rule.Failures <= 0 || rule.Window <= 0 || rule.OpenFor <= 0 {
+		return fmt.Errorf("%w: a rule's numbers must be positive", ErrRequest)
+	}
+	return nil
+}
+
+// CheckOutcome returns an ErrRequest for an outcome that is none.
+func CheckOutcome(o Outcome) error {
+	if o < Succeeded || o > Abandoned {
+		return fmt.Errorf("%w: unknown outcome %d", ErrRequest, o)
+	}
+	return nil
+}

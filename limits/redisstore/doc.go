@@ -1,0 +1,37 @@
+// Package redisstore keeps the counts of package limits on a Redis server, so
+// that several processes share one budget and one breaker for each skill.
+//
+//	s, err := redisstore.Open(redisstore.Options{URL: "rediss://user:secret@redis.internal/0"})
+//	defer s.Close()
+//	l, err := limits.New(limits.Config{}, s)
+//
+// Each question is one script, run by the server in one atomic step under the
+// server's clock: clocks of clients don't matter. Repeating a question with the
+// id of its call changes nothing, so a question whose answer was lost is asked
+// again. All keys have a time to live.
+//
+//	{prefix}:b:{owner}/…   a sorted set for each bucket: call ids by time
+//	{prefix}:i:{owner}     which lifetime buckets an owner has, for Forget
+//	{prefix}:f:{key}       a breaker's failures
+//	{prefix}:s:{key}       a breaker that is open or half-open
+//
+// The braces make that all keys of one question lie in one slot of a cluster,
+// as long as the buckets of one Take have one owner. The client talks to one
+// address: a server, or a proxy before a cluster.
+//
+// A server that is away. Every call is bounded by Options.Timeout, connecting
+// and one repetition included. What fails then wraps limits.ErrAway: no
+// connection, silence, a server that is loading, failing over or read-only.
+// After three of those in a row a call each Options.Retry tries and the others
+// fail at once, so that a silent server costs nobody but that one call its
+// time-out; the first that is answered ends it. Going away and coming back are
+// logged, counted ([Store.Stats]) and told to Options.Observe. A server that
+// answers with a refusal (password, rights, memory) isn't away: that is an
+// error of another kind, limits.ErrFull where its memory is full.
+//
+// What NOT to do. Don't use a server that evicts keys (maxmemory-policy other
+// than noeviction or volatile-ttl): an evicted key is a lifted limit. Don't
+// expect counts to outlive a server without persistence: use appendonly. Don't
+// share a prefix and a database between deployments that must not share
+// budgets. Server 6.2 or newer.
+package redisstore

@@ -1,0 +1,227 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/vedette-dev/vedette/limits"
+)
+
+// Defaults for fields of Options that are zero.
+const (
+	DefaultTimeout = 200 * time.Millisecond
+	DefaultRetry   = 500 * time.Millisecond
+	DefaultPrefix  = "vedette"
+	DefaultIdleTTL = 24 * time.Hour
+)
+
+const (
+	// poolSize is how many connections there are at most. The server answers
+	// one at a time, so more would only wait there.
+	poolSize = 32
+	// slack is how much longer than its window a key lives: scores say what
+	// counts, and a clock set back a little must not find the key gone.
+	slack = time.Minute
+)
+
+// Options say which server, and how long to wait for it.
+type Options struct {
+	// URL is redis://user:password@host:port/db, rediss:// for TLS, or
+	// unix://path. Port, db, user and password may be left out; there are no
+	// parameters. It is never logged nor part of an error.
+	URL string
+	// Timeout bounds a call, connecting included. If zero, 200 ms.
+	Timeout time.Duration
+	// Retry is how often a call tries a server that is away, while the others
+	// fail at once. If zero, 500 ms; never less than Timeout.
+	Retry time.Duration
+	// Prefix begins all keys. If empty, "vedette".
+	Prefix string
+	// IdleTTL is how long a lifetime bucket stays that nobody asks for and
+	// nobody forgets; longer than anything that may be held for a person's
+	// answer, since the count starts again after it. If zero, 24 hours.
+	IdleTTL time.Duration
+	// TLS is used with rediss://, for a private authority or a client's
+	// certificate. If nil, the system's authorities and TLS 1.2 or newer.
+	TLS *tls.Config
+	// Log is told when the server goes away and comes back; nil discards.
+	Log *slog.Logger
+	// Observe is told the same, for metrics. It must not block.
+	Observe func(Event)
+}
+
+// Store is a limits.Store on a Redis server. It is safe for concurrent use and
+// starts no goroutine that outlives Close.
+type Store struct {
+	client  *redis.Client
+	timeout time.Duration
+	prefix  string
+	idle    time.Duration
+	health  *health
+	clock   func() time.Time // nil: the server's. Tests of the contract alone set it.
+}
+
+var _ limits.Store = (*Store)(nil)
+
+// ErrURL means that Options.URL is no address of a Redis server. Its text
+// doesn't hold the address, which may hold a password.
+var ErrURL = errors.New("is no address of a Redis server; write redis://host:port/db, rediss://… for TLS, or unix:///path, without parameters")
+
+// Open returns a Store for the server at o.URL. It doesn't connect: a server
+// that is away is a matter of each call. ErrURL is the only error.
+//
+// The Redis client library has one logger for all its clients in a process;
+// Open silences it, because it would write addresses to standard error.
+func Open(o Options) (*Store, error) {
+	opt, err := parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	o = o.complete()
+	opt.Protocol, opt.DisableIdentity = 2, true
+	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout, opt.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
+	opt.ContextTimeoutEnabled, opt.DialerRetries = true, 1
+	// One repetition finds a new connection where the server closed the old one.
+	opt.MaxRetries, opt.MinRetryBackoff, opt.MaxRetryBackoff = 1, -1, -1
+	opt.PoolSize, opt.PipelinePoolSize = poolSize, -1
+	if opt.TLSConfig != nil && o.TLS != nil {
+		name := opt.TLSConfig.ServerName
+		if opt.TLSConfig = o.TLS.Clone(); opt.TLSConfig.ServerName == "" {
+			opt.TLSConfig.ServerName = name
+		}
+	}
+	silence()
+	return &Store{
+		client: redis.NewClient(opt), timeout: o.Timeout, prefix: o.Prefix, idle: o.IdleTTL,
+		health: &health{retry: max(o.Retry, o.Timeout), address: opt.Addr, log: o.Log, observe: o.Observe},
+	}, nil
+}
+
+func (o Options) complete() Options {
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Retry <= 0 {
+		o.Retry = DefaultRetry
+	}
+	if o.Prefix == "" {
+		o.Prefix = DefaultPrefix
+	}
+	if o.IdleTTL <= 0 {
+		o.IdleTTL = DefaultIdleTTL
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// parse reads an address. The library's errors hold the address with its
+// password, and its parameters can switch the checks of TLS off.
+func parse(raw string) (*redis.Options, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
+		return nil, ErrURL
+	}
+	if port := u.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return nil, ErrURL
+		}
+	}
+	if u.Scheme != "unix" && (u.Hostname() == "" || strings.HasPrefix(strings.TrimPrefix(u.Path, "/"), "-")) {
+		return nil, ErrURL
+	}
+	opt, err := redis.ParseURL(raw)
+	if err != nil {
+		return nil, ErrURL
+	}
+	return opt, nil
+}
+
+// CheckURL returns ErrURL for what is no address of a Redis server, else nil.
+func CheckURL(raw string) error {
+	_, err := parse(raw)
+	return err
+}
+
+type noLog struct{}
+
+func (noLog) Printf(context.Context, string, ...any) {}
+
+var silence = sync.OnceFunc(func() { redis.SetLogger(noLog{}) })
+
+// Ping asks the server whether it is there. Its errors are those of all calls.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
+}
+
+// Close closes the connections. Calls in flight fail.
+func (s *Store) Close() error {
+	err := s.client.Close()
+	if errors.Is(err, redis.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Stats returns how the server has been reached so far.
+func (s *Store) Stats() Stats { return s.health.read() }
+
+// do asks the server within the time-out, or says at once that it is away.
+func (s *Store) do(ctx context.Context, ask func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.health.enter(time.Now()); err != nil {
+		return err
+	}
+	bound, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	err := fault(ctx, bound, ask(bound))
+	s.health.leave(time.Now(), err)
+	return err
+}
+
+// run asks by a script and returns its answer, n numbers.
+func (s *Store) run(ctx context.Context, script *redis.Script, n int, keys []string, args ...any) (answer []int64, err error) {
+	err = s.do(ctx, func(ctx context.Context) error {
+		answer, err = script.Run(ctx, s.client, keys, append([]any{s.now()}, args...)...).Int64Slice()
+		return err
+	})
+	if err == nil && len(answer) != n {
+		err = errAnswer
+	}
+	return answer, err
+}
+
+var errAnswer = errors.New("limits: the Redis server gave an answer of another form; is it a Redis server?")
+
+// now is the clock that a test gave, or nothing: the server's.
+func (s *Store) now() string {
+	if s.clock == nil {
+		return ""
+	}
+	return strconv.FormatInt(s.clock().UnixMicro(), 10)
+}
+
+// micros rounds up: no window is shorter than was asked for.
+func micros(d time.Duration) int64 {
+	n := d / time.Microsecond
+	if d%time.Microsecond > 0 {
+		n++
+	}
+	return int64(n)
+}
+
+func span(micros int64) time.Duration { return time.Duration(micros) * time.Microsecond }
