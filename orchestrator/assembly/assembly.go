@@ -92,7 +92,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := p.open(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	if err := p.assemble(cfg, o); err != nil {
+	if err := p.assemble(ctx, cfg, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
 	if err := p.settleInterrupted(ctx); err != nil {
@@ -126,11 +126,21 @@ func (p *Parts) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	p.recorder = recorder{p.Store, p.Ledger, p.Journal}
-	p.Pauses, err = pause.Open(ctx, p.Store, p.Ledger, pause.Options{Now: o.Now})
+	return nil
+}
+
+// openPauses brings up the kill switch: of all processes where they share a
+// server, of this one otherwise.
+func (p *Parts) openPauses(ctx context.Context, o Options) (err error) {
+	po := pause.Options{Now: o.Now, Log: o.Log}
+	if p.limits.redis != nil {
+		po.Shared = p.limits.redis.Hash("pauses")
+	}
+	p.Pauses, err = pause.Open(ctx, p.Store, p.Ledger, po)
 	return err
 }
 
-func (p *Parts) assemble(cfg *config.Config, o Options) error {
+func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) error {
 	sign, verify, err := warrant.NewPair(warrant.Options{Now: o.Now})
 	if err != nil {
 		return err
@@ -159,6 +169,9 @@ func (p *Parts) assemble(cfg *config.Config, o Options) error {
 	}
 	away, err := awayTable(cfg)
 	if err != nil {
+		return err
+	}
+	if err := p.openPauses(ctx, o); err != nil {
 		return err
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
@@ -202,6 +215,9 @@ func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skill
 // durable, and the connections to models and to the server of the limits.
 func (p *Parts) Close() error {
 	p.upkeep.stop()
+	if p.Pauses != nil {
+		p.Pauses.Close()
+	}
 	if p.Roster != nil {
 		p.Roster.Close()
 	}

@@ -10,6 +10,11 @@
 // record in the ledger, when Pause returns nil, and survives a restart. Lift is
 // the other way round: what can't be written down stays paused.
 //
+// With Options.Shared, several processes tell each other: a pause that one
+// makes is in force in all within Options.Every, and each records it. Where the
+// table can't be reached, pauses hold where they were made and Lift fails; a
+// table that loses what it held lifts nothing.
+//
 // The checkpoint asks the Switch when a call is proposed and again right before
 // it would start, so a call that a person has approved is refused as well. What
 // runs already runs on: see sentinel.Checkpoint.InFlight.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,10 @@ var (
 	// ErrNotWritten is returned by Pause where the pause is in force in this
 	// process and could not be written down: it ends with the process.
 	ErrNotWritten = errors.New("paused in this process, but the pause could not be written down and ends with it")
+	// ErrNotShared is returned by Pause where the pause is in force and written
+	// down here, and other processes could not be told. They are as soon as they
+	// can be reached.
+	ErrNotShared = errors.New("paused in this process; other processes could not be told yet")
 	// ErrFull is returned by Pause at 1,000 pauses. Pause all instead.
 	ErrFull = errors.New("there are too many pauses already; pause all instead")
 )
@@ -126,6 +131,13 @@ func (p Pause) stops(user, skill string) bool {
 type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Shared is where processes tell each other; nil for one that is alone.
+	Shared Shared
+	// Every is how often Shared is read. If zero, 300 ms.
+	Every time.Duration
+	// Log is told of pauses that come from other processes, and where Shared
+	// can't be reached; nil discards.
+	Log *slog.Logger
 }
 
 // Switch holds the pauses of one store. It is safe for concurrent use.
@@ -133,9 +145,12 @@ type Switch struct {
 	st  *store.Store
 	lg  *ledger.Ledger
 	now func() time.Time
+	log *slog.Logger
 
-	mu    sync.Mutex // held while the list changes, also while that is written
-	inUse atomic.Pointer[[]Pause]
+	mu      sync.Mutex // held while the list changes, also while that is written
+	changes int        // how often it did
+	inUse   atomic.Pointer[[]Pause]
+	shared  *follower // nil without Options.Shared
 }
 
 var schema = []string{`CREATE TABLE pause_targets (
@@ -152,12 +167,13 @@ const (
 	sqlDelete = `DELETE FROM pause_targets WHERE scope = ? AND name = ?`
 )
 
-// Open reads the pauses that are in force.
+// Open reads the pauses that are in force, and with Options.Shared follows
+// those of other processes until Close.
 func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*Switch, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Switch{st: st, lg: lg, now: o.Now}
+	s := &Switch{st: st, lg: lg, now: o.Now, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	if err := st.Migrate(ctx, "pause", schema); err != nil {
 		return nil, err
 	}
@@ -166,7 +182,17 @@ func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*
 		return nil, fmt.Errorf("read the pauses: %w", err)
 	}
 	s.inUse.Store(&list)
+	if o.Shared != nil {
+		s.follow(ctx, o.Shared, cmp.Or(o.Every, defaultEvery))
+	}
 	return s, nil
+}
+
+// Close stops following other processes. Pauses stay in force.
+func (s *Switch) Close() {
+	if s.shared != nil {
+		s.shared.stop()
+	}
 }
 
 func (s *Switch) load(ctx context.Context) (list []Pause, err error) {
@@ -218,7 +244,8 @@ func (s *Switch) List() []Pause { return slices.Clone(*s.inUse.Load()) }
 
 // Pause stops the target from now on and writes it down. One that is paused
 // already is left as it is, and returned. It fails with ErrTarget, ErrFull, or
-// ErrNotWritten; by is recorded and has at most 128 bytes.
+// ErrNotWritten or ErrNotShared, with both of which the pause holds here; by is
+// recorded and has at most 128 bytes.
 func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) {
 	covers, err := t.check()
 	if err != nil {
@@ -229,8 +256,20 @@ func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := *s.inUse.Load()
 	p := Pause{Target: t, By: by, Since: s.now(), covers: covers}
+	if s.shared != nil { // later than any end of the same pause, whoever's clock that was
+		p.Since = s.shared.after(t, p.Since)
+	}
+	if p, err = s.begin(ctx, p); err != nil || s.shared == nil {
+		return p, err
+	}
+	return p, s.shared.tell(ctx, p)
+}
+
+// begin puts a pause in force and writes it down. s.mu is held.
+func (s *Switch) begin(ctx context.Context, p Pause) (Pause, error) {
+	list := *s.inUse.Load()
+	t := p.Target
 	if i := slices.IndexFunc(list, func(q Pause) bool { return q.Target == t }); i >= 0 {
 		p = list[i] // written again, since that may be what failed
 	} else {
@@ -239,8 +278,9 @@ func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) 
 		}
 		list = append(slices.Clone(list), p)
 		s.inUse.Store(&list)
+		s.changes++
 	}
-	err = s.st.Submit(ctx, func(tx *store.Tx) error {
+	err := s.st.Submit(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(sqlPut, t.Scope(), t.name(), p.By, p.Since.UnixMilli())
 		if err != nil || n == 0 {
 			return err
@@ -264,11 +304,22 @@ func (s *Switch) Lift(ctx context.Context, t Target, by string) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := slices.Clone(*s.inUse.Load())
-	i := slices.IndexFunc(list, func(q Pause) bool { return q.Target == t })
-	if i < 0 {
+	if !slices.ContainsFunc(*s.inUse.Load(), func(q Pause) bool { return q.Target == t }) {
 		return false, nil
 	}
+	if s.shared != nil {
+		if err := s.shared.over(ctx, t, by, s.now()); err != nil {
+			return false, fmt.Errorf("the pause stays, since other processes can't be told of its end: %w", err)
+		}
+	}
+	if err := s.end(ctx, t, by); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// end lifts a pause once that is written down. s.mu is held.
+func (s *Switch) end(ctx context.Context, t Target, by string) error {
 	err := s.st.Submit(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(sqlDelete, t.Scope(), t.name()); err != nil {
 			return err
@@ -276,11 +327,12 @@ func (s *Switch) Lift(ctx context.Context, t Target, by string) (bool, error) {
 		return s.record(tx, RecordLifted, t, by, s.now())
 	})
 	if err != nil {
-		return false, fmt.Errorf("the pause stays, since its end could not be written down: %w", err)
+		return fmt.Errorf("the pause stays, since its end could not be written down: %w", err)
 	}
-	list = slices.Delete(list, i, i+1)
+	list := slices.DeleteFunc(slices.Clone(*s.inUse.Load()), func(q Pause) bool { return q.Target == t })
 	s.inUse.Store(&list)
-	return true, nil
+	s.changes++
+	return nil
 }
 
 // record leaves in the ledger who paused or lifted what.
