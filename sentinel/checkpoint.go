@@ -53,9 +53,11 @@ type Options struct {
 	Env      touch.Env
 	// Limiter, Recorder, Issuer and Executors are needed by a Desk, not by
 	// Decide. Without an Approver Ask is Deny.
-	Limiter   Limiter
-	Approver  Approver
-	Recorder  Recorder
+	Limiter  Limiter
+	Approver Approver
+	Recorder Recorder
+	// History is needed by desks that are resumed.
+	History   History
 	Issuer    Issuer
 	Executors map[string]skills.Executor
 	// DigestKey salts the digests in the ledger.
@@ -89,6 +91,7 @@ type Checkpoint struct {
 	o       Options
 	gates   map[string]Gate
 	refused refusedLimit
+	lanes   lanes
 }
 
 // mandatory gates can't be switched off.

@@ -111,7 +111,7 @@ func (p *Parts) open(ctx context.Context, o Options) (err error) {
 	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{
 		Retention: cfg.Journal.Retention, MaxData: maxValue, Now: o.Now,
 	})
-	p.recorder = recorder{p.Store, p.Ledger, p.Journal}
+	p.recorder = recorder{p.Store, p.Ledger, p.Journal, cfg.Journal.Retention, o.Now}
 	return err
 }
 
@@ -144,7 +144,7 @@ func (p *Parts) assemble(cfg *config.Config, o Options) error {
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, Approver: o.Approver,
-		Recorder: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
+		Recorder: p.recorder, History: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
 		Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err
