@@ -39,8 +39,10 @@ type Past struct {
 	Result skills.Result
 	// Tainted is what the grant was when the call was proposed.
 	Tainted bool
+	// JudgedID is the id of the call as it was judged: another than CallID where
+	// rules rewrote it.
+	JudgedID string
 
-	judgedID string
 	digest   string // keyed, of the call as it was proposed
 	proposed string // its arguments, where they are still kept
 	failure  string // the skill's own words
@@ -146,7 +148,7 @@ func (p *Past) allowed(r Record) {
 	args, _ := r.value("args")
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
-		Tainted: b.Tainted, judgedID: b.CallID, digest: b.Digest, proposed: string(args),
+		Tainted: b.Tainted, JudgedID: b.CallID, digest: b.Digest, proposed: string(args),
 	}
 	if m := b.Modified; m != nil {
 		raw, _ := r.value("proposed")
@@ -214,7 +216,7 @@ func (p Past) step() (Step, bool) {
 	if !p.Allowed || p.interrupted() && p.Result.Trust == "" {
 		return Step{}, false
 	}
-	st := Step{Skill: p.Skill, CallID: p.judgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust, Marks: p.marks}
+	st := Step{Skill: p.Skill, CallID: p.JudgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust, Marks: p.marks}
 	if p.Status != StatusOK {
 		st.Result, st.Marks = p.failure, nil
 		st = st.marked()

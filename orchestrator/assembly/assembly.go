@@ -222,10 +222,10 @@ func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
 	}
 }
 
-// Keep puts a text of the conversation into the journal, sealed.
-func (p *Parts) Keep(ctx context.Context, g sentinel.Grant, kind, text string) error {
-	return p.Store.Submit(ctx, func(tx *store.Tx) error {
-		_, err := p.Journal.PutTx(tx, journal.Item{Call: g.Turn(), Conversation: g.Conversation(), User: g.User(), Kind: kind, Data: []byte(text)})
-		return err
-	})
+// EndConversation forgets what was counted for the turns of a conversation that
+// is at rest. Its calls of the last minutes stay counted.
+func (p *Parts) EndConversation(ctx context.Context, user, conversation string) {
+	if err := p.limits.EndConversation(ctx, limits.Proposal{User: user, Conversation: conversation}); err != nil {
+		p.log.Warn("the counts of a conversation could not be dropped", "error", err)
+	}
 }
