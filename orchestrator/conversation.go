@@ -135,6 +135,7 @@ func (v *conversation) wait(c *otp.Context, msg any) {
 // recalled takes what is kept and does what was asked meanwhile. Without it
 // nothing is done: the process ends, and the next request tries again.
 func (v *conversation) recalled(c *otp.Context, m otp.TaskResult) {
+	v.o.at("recalled")
 	early := v.early
 	v.early = nil
 	kept, ok := m.Value.(memory)

@@ -55,7 +55,11 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
 	c := &Conversation{o, co}
-	if _, err := c.call(ctx, claim{co.User}); err != nil {
+	err := ErrInterrupted
+	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
+		_, err = c.call(ctx, claim{co.User})
+	}
+	if err != nil {
 		return nil, err
 	}
 	return c, nil

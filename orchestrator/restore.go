@@ -29,7 +29,6 @@ type memory struct {
 // recall reads a conversation. user is whose it is if it is new. It runs in a
 // task: nothing here touches a process.
 func (o *Orchestrator) recall(ctx context.Context, id, user string) (memory, error) {
-	o.at("recall")
 	row, known, err := o.kept.Get(ctx, id)
 	if err != nil || !known {
 		return memory{user: user}, err

@@ -202,6 +202,9 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted) (res skills.Res
 			res, err = skills.Result{}, &skills.Failure{Code: skills.FailPanic, Unknown: true, Err: errors.New("the executor broke")}
 		}
 	}()
+	if ctx.Err() != nil { // while the decision was written down: nothing was done, and that is known
+		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: errors.New("the caller left before it could start")}
+	}
 	return p.o.Executors[c.Name()].Execute(ctx, g.w, c.Order())
 }
 

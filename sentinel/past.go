@@ -52,7 +52,14 @@ type Past struct {
 // interrupted reports whether the end of the caller, or of its process, broke
 // the run off, rather than the skill or its time.
 func (p Past) interrupted() bool {
-	return p.Status != StatusOK && (p.Code == "" || p.Code == FailInterrupted || p.Code == skills.FailCanceled)
+	if p.Status == StatusOK {
+		return false
+	}
+	switch p.Code {
+	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted:
+		return true
+	}
+	return false
 }
 
 // repeatable reports whether the call may run again under the same id: its
