@@ -19,6 +19,7 @@ const (
 	RecordHeld     = "held"     // a person is being asked
 	RecordRefused  = "refused"  // a proposal that became no Call
 	RecordOutcome  = "outcome"  // what became of an allowed call
+	RecordPurge    = "purge"    // values of a user or a conversation were erased
 )
 
 // Record is one entry for the ledger, with the values that go to the journal

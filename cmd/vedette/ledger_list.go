@@ -18,7 +18,7 @@ import (
 const page = 1000
 
 var (
-	kinds    = []string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome}
+	kinds    = []string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome, sentinel.RecordPurge}
 	outcomes = []string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown}
 )
 
