@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -10,10 +11,11 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// What the model is shown of earlier turns, at most.
+// How long a conversation may take to read what is kept of it, what its crashed
+// forerunner left running included, and how many may wait for that.
 const (
-	maxHistory      = 200
-	maxHistoryBytes = 256 << 10
+	recallTime = 2 * time.Minute
+	maxEarly   = 256
 )
 
 type (
@@ -75,7 +77,7 @@ type queued struct {
 func (v *conversation) Init(c *otp.Context) error {
 	v.starting = map[otp.Ref]*member{}
 	o, id, user := v.o, v.id, v.user
-	v.loading = c.Async(0, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user) })
+	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user) })
 	return nil
 }
 
@@ -122,6 +124,10 @@ func (v *conversation) asked(c *otp.Context, q question) {
 func (v *conversation) wait(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case claim, sendRequest, attach, cancelTurn:
+		if len(v.early) >= maxEarly {
+			c.Reply(nil, ErrOverloaded)
+			return
+		}
 		v.early = append(v.early, question{m, c.From()})
 	case nativeCall: // of a turn that this process doesn't know yet
 		c.Reply(nil, errGone)
@@ -282,38 +288,6 @@ func (v *conversation) over(c *otp.Context, t *turn) {
 		w.from.Reply(outcome{t.answer, t.err}, nil)
 	}
 	v.next(c)
-}
-
-// trimmed drops the oldest turns whole: half a turn would leave answers to
-// calls that nobody sees.
-func trimmed(h []llm.Message) []llm.Message {
-	n, size := len(h), 0
-	for n > 0 && len(h)-n < maxHistory && size <= maxHistoryBytes {
-		n--
-		size += length(h[n])
-	}
-	if size > maxHistoryBytes {
-		n++
-	}
-	for n < len(h) && n > 0 && h[n].Role != llm.RoleUser {
-		n++
-	}
-	return slices.Clone(h[n:])
-}
-
-func size(list []llm.Message) (n int) {
-	for _, m := range list {
-		n += length(m)
-	}
-	return n
-}
-
-func length(m llm.Message) int {
-	n := len(m.Content)
-	for _, k := range m.ToolCalls {
-		n += len(k.Name) + len(k.Arguments)
-	}
-	return n
 }
 
 // cancelled takes a caller off. A request that nobody waits for any more is

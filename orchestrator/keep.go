@@ -3,10 +3,12 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
@@ -90,13 +92,13 @@ func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
 }
 
 // watch ends a turn that nobody waits for when its time is over. A caller that
-// waits has a deadline of its own.
+// waits has a deadline of its own, and a person who is asked has theirs.
 func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t}) }
 
 func (t *turn) attended(c *otp.Context, m unattended) {
 	switch {
 	case m.t != t || t.phase != working:
-	case len(t.waiters) > 0:
+	case len(t.waiters) > 0 || t.holds || slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
 		t.watch(c)
 	default:
 		t.end(c, "", ErrInterrupted)

@@ -127,6 +127,9 @@ func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
 
 // held stops and starts an agent's clock around a wait for a person.
 func (t *turn) held(m heldCall) {
+	if m.Grant == t.desk.Grant().ID() {
+		t.holds = m.Held
+	}
 	for _, k := range t.members {
 		switch {
 		case k.desk.Grant().ID() != m.Grant || k.agent == nil:

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -262,4 +263,53 @@ func TestRestoredGrants(t *testing.T) {
 	for _, a := range reply.Agents {
 		require.Equal(t, agents.Completed, a.State, a.Agent)
 	}
+}
+
+// A request that nobody waits for is given up when its time is over, but not
+// while a person is being asked.
+func TestUnattended(t *testing.T) {
+	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	o := with(echo(t))
+	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
+	o.tune.turn = 50 * time.Millisecond
+	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
+		asked <- struct{}{}
+		select {
+		case <-answer:
+			return sentinel.Pass(), nil
+		case <-ctx.Done():
+			return sentinel.Verdict{}, ctx.Err()
+		}
+	})
+	r := start(t, o,
+		orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "ok"),
+		orch("hang", rule{"hang": true}))
+	c := r.open("c1", "ann")
+	leave := func(id, text string, when func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan struct{})
+		go func() {
+			_, _ = c.SendRequest(ctx, Request{ID: id, Text: text})
+			close(gone)
+		}()
+		when()
+		cancel()
+		<-gone
+	}
+	leave("r1", "go", func() { <-asked })
+	<-time.After(4 * o.tune.turn)
+	close(answer)
+	reply, err := c.Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Equal(t, "done", reply.Text)
+
+	leave("r2", "hang", func() {
+		require.Eventually(t, func() bool { return len(r.asked(toolDispatch)) == 4 }, eventually, tick)
+	})
+	require.Eventually(t, func() bool {
+		row, _, err := r.Orchestrator.kept.Get(context.Background(), "c1")
+		return err == nil && row.Turn == ""
+	}, eventually, tick)
+	_, err = c.Reply(t.Context(), "r2")
+	require.ErrorIs(t, err, ErrInterrupted)
 }

@@ -58,6 +58,7 @@ type turn struct {
 
 	members []*member
 	wait    *waiting
+	holds   bool // a person is asked about a call of the turn's own
 	// proposed are the skills that calls were proposed under before a restart,
 	// by number: they go the same way again.
 	proposed map[int]string
