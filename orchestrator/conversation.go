@@ -48,6 +48,7 @@ type outcome struct {
 type conversation struct {
 	o        *Orchestrator
 	id, user string
+	crashed  bool // the one before it did, in this process
 
 	loading otp.Ref
 	loaded  bool
@@ -76,8 +77,11 @@ type queued struct {
 // Init begins to read what is kept of the conversation. Requests wait for it.
 func (v *conversation) Init(c *otp.Context) error {
 	v.starting = map[otp.Ref]*member{}
-	o, id, user := v.o, v.id, v.user
-	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user) })
+	o, id, user, most := v.o, v.id, v.user, maxLives
+	if v.crashed {
+		most = maxAttempts
+	}
+	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, most) })
 	return nil
 }
 

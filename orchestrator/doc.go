@@ -35,7 +35,8 @@
 // had ended is not made again, its recorded result is what the agent reads. One
 // that was interrupted is unknown, and is made again only where its skill is
 // idempotent, through all gates and with the same Idempotency-Key. A request
-// that was resumed three times without getting any further is given up:
+// that was resumed without getting any further, three times after crashes of
+// its process or ten times by programs that started, is given up:
 // ErrInterrupted. So is one of which the journal's values are gone.
 //
 // Once the orchestrator's model has read what others could have written, the

@@ -251,7 +251,7 @@ func killHouseful(t *testing.T, kills, requests int) (killed int) {
 		}
 	}
 	jobs := killConversations * requests
-	require.LessOrEqual(t, interrupted, killed/(maxAttempts+1)*killConversations)
+	require.LessOrEqual(t, interrupted, killed/(maxLives+1)*killConversations)
 	repeats := killRuns(t, w, dir, jobs, interrupted)
 	asked := int(requested.Load())
 	once, inFlight := jobs*8, killConversations*3

@@ -14,9 +14,14 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// maxAttempts is how often a turn is resumed without getting any further: what
-// breaks its process each time must not do so for ever.
-const maxAttempts = 3
+// How often a turn is resumed without getting any further: what breaks its
+// process each time must not do so for ever. A crash of its own process is
+// likely to be its own doing; when the whole program ended, it may have been
+// anything, and every turn that was under way would pay for it.
+const (
+	maxAttempts = 3  // after a crash of the conversation's process
+	maxLives    = 10 // after a start of the program
+)
 
 // memory is a conversation as it was kept.
 type memory struct {
@@ -26,9 +31,10 @@ type memory struct {
 	turn    *turn // under way when the process ended
 }
 
-// recall reads a conversation. user is whose it is if it is new. It runs in a
-// task: nothing here touches a process.
-func (o *Orchestrator) recall(ctx context.Context, id, user string) (memory, error) {
+// recall reads a conversation. user is whose it is if it is new, and most how
+// many attempts at a request may have been made. It runs in a task: nothing here
+// touches a process.
+func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (memory, error) {
 	row, known, err := o.kept.Get(ctx, id)
 	if err != nil || !known {
 		return memory{user: user}, err
@@ -43,7 +49,7 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string) (memory, err
 		return m, err
 	}
 	err = errLost
-	if tries <= maxAttempts {
+	if tries <= most {
 		m.turn, err = o.restore(ctx, row, m.said)
 	}
 	if errors.Is(err, errLost) {

@@ -139,7 +139,9 @@ func TestPoisonedRequest(t *testing.T) {
 	c := r.open("c1", "ann")
 	_, err := c.Send(t.Context(), "go")
 	require.ErrorIs(t, err, ErrInterrupted)
-	require.Equal(t, maxAttempts+1, b.broke)
+	// The fourth crash in a row ends the conversation's supervisor as well; the
+	// caller opens it anew, and the fifth attempt is one too many.
+	require.Equal(t, maxAttempts+2, b.broke)
 	b.mu.Lock()
 	b.n = 1000
 	b.mu.Unlock()
@@ -148,6 +150,24 @@ func TestPoisonedRequest(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Empty(t, row.Turn)
+}
+
+// A program that is started again and again without the request getting any
+// further gives it up as well, but later.
+func TestManyStarts(t *testing.T) {
+	r := start(t, with(), []rule{{"reply": rule{"hang": true}}})
+	c := r.open("c1", "ann")
+	ctx, leave := context.WithCancel(t.Context())
+	go func() { _, _ = c.SendRequest(ctx, Request{ID: "r1", Text: "go"}) }()
+	require.Eventually(t, func() bool { return len(r.server.Requests()) == 1 }, eventually, tick)
+	leave()
+	for n := range maxLives {
+		r.restart(with())
+		require.Eventually(t, func() bool { return len(r.server.Requests()) == n+2 }, eventually, tick)
+	}
+	r.restart(with())
+	_, err := r.open("c1", "ann").Reply(t.Context(), "r1")
+	require.ErrorIs(t, err, ErrInterrupted)
 }
 
 // A request of which the journal's values are gone can't be gone on with: it
