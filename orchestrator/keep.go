@@ -55,9 +55,17 @@ func (o *Orchestrator) endOf(ctx context.Context, turn, text string) (*endRecord
 	if err != nil {
 		return nil, err
 	}
-	s, err := read(items)
-	if err != nil || s.end == nil {
-		return nil, err
+	var s saved // the end alone: of the rest some may be gone
+	for _, it := range items {
+		if it.Kind != keptRequest && it.Kind != recordEnd {
+			continue
+		}
+		if err := s.take(it); err != nil {
+			return nil, err
+		}
+	}
+	if s.end == nil {
+		return nil, nil
 	}
 	if text != "" && s.text != "" && s.text != text {
 		return nil, errOtherText

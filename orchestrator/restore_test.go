@@ -182,6 +182,10 @@ func TestErasedRequest(t *testing.T) {
 	<-entered
 	_, err := r.Parts().Journal.EraseUser(t.Context(), "ann")
 	require.NoError(t, err)
+	row, _, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	require.NoError(t, err)
+	require.NoError(t, r.Orchestrator.kept.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
+		item(recordRound, roundRecord{V: 1, Number: 7})))
 	r.restart(o)
 	_, err = r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
