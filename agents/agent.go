@@ -85,6 +85,18 @@ type Options struct {
 	// When it ends, the agent is cancelled: nobody would read the answer.
 	// Without one, requests for help are answered at once with no answer.
 	Parent otp.PID
+	// Journal, if set, is told of every round and of the end.
+	Journal Journal
+	// Rounds are those of an agent of an earlier process, which this one goes
+	// on as: it proposes the calls of the last of them, again if need be, which
+	// the Invoker must know. Mission and Inputs are in the first of them.
+	Rounds []Round
+	// Answers and Updates are what an agent with Rounds was told before; it
+	// knows what of that it has read.
+	Answers []Answer
+	Updates []Update
+	// Heard are the ids of updates that are part of Context.
+	Heard []string
 }
 
 // Input is the answer of another agent.
@@ -135,11 +147,14 @@ type (
 	// Update is text from the orchestrator, read before the next model call. An
 	// agent that answers meanwhile is asked once more, unless that was its last
 	// turn.
-	Update struct{ Text string }
+	// It is ignored if one with its ID was read before; an empty ID is new.
+	Update struct{ ID, Text string }
 	// Answer ends a wait for help. Skills are added to the agent's list; the
 	// grant of its desk must have been extended before. To an agent that does
-	// not wait it is an Update.
+	// not wait it is an Update. Of one whose ID it has read before it takes
+	// only the skills.
 	Answer struct {
+		ID     string
 		Text   string
 		Skills []*skills.Skill
 	}
@@ -181,6 +196,9 @@ func New(o Options) (*Agent, error) {
 	}
 	if slices.Contains(o.Skills, nil) {
 		errs = append(errs, errors.New("an agent's skills must not hold a nil"))
+	}
+	if err := checkRounds(o.Rounds); err != nil {
+		errs = append(errs, err)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

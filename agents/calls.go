@@ -105,8 +105,15 @@ func (w *worker) wantHelp(c *otp.Context) bool {
 		return false
 	}
 	w.helps++
-	w.help = h.Reason
 	w.note(Entry{Kind: "help", Text: h.Reason})
+	if len(w.early) > 0 { // it was answered before the process ended
+		a := w.early[0]
+		w.early = w.early[1:]
+		w.took(a.ID)
+		w.reply(w.call, answerText(a.Text, len(a.Skills)))
+		return false
+	}
+	w.help = h.Reason
 	w.pause(c, AwaitingOrchestrator)
 	w.waiting = c.SendAfter(w.a.o.HelpTimeout, noHelp{})
 	w.a.o.Parent.Send(HelpWanted{Agent: w.a.o.ID, Reason: h.Reason, Skills: h.Skills})
@@ -116,11 +123,20 @@ func (w *worker) wantHelp(c *otp.Context) bool {
 // answered takes the orchestrator's answer, also one that comes too late.
 func (w *worker) answered(c *otp.Context, m Answer) {
 	added := w.add(m.Skills)
-	if w.state != AwaitingOrchestrator {
-		w.update(m.Text)
-		return
+	switch {
+	case !w.told(m.ID):
+	case w.state == AwaitingOrchestrator:
+		w.took(m.ID)
+		w.resume(c, answerText(m.Text, added))
+	case w.saves > 0 && w.saves == len(w.a.o.Rounds) && w.helpAhead():
+		w.early = append(w.early, m)
+	default:
+		w.update(Update{m.ID, m.Text})
 	}
-	w.resume(c, encode(map[string]any{"ok": true, "answer": m.Text, "skills_added": added}))
+}
+
+func answerText(text string, added int) string {
+	return encode(map[string]any{"ok": true, "answer": text, "skills_added": added})
 }
 
 // resume ends the wait for the orchestrator with text as the call's answer.

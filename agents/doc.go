@@ -15,6 +15,12 @@
 // waits for people; by the number of its proposals, of its rounds with the
 // model and of its requests for help; and by the life of its parent.
 //
+// With a Journal an agent writes down each Round, an answer of its model with
+// calls in it, before the first of them is proposed, and its end before anybody
+// is told. An agent that is made with the Rounds of another goes on as that one:
+// it proposes the calls of the last round, again if need be, so its Invoker must
+// know what it answered before.
+//
 // What not to do: don't hand an agent an Invoker whose grant is wider than its
 // mission needs; don't put text that the user did not write into the mission
 // without telling the desk (Taint); don't trust an agent's answer more than

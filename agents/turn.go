@@ -14,9 +14,14 @@ func (w *worker) ask(c *otp.Context) {
 	if w.rounds++; w.rounds > 2*w.a.o.Calls+6 {
 		w.last = true
 	}
+	for _, a := range w.early { // to calls for help that were not made again
+		w.update(Update{a.ID, a.Text})
+	}
+	w.early = nil
 	for _, u := range w.updates {
-		w.messages = append(w.messages, llm.Message{Role: llm.RoleUser, Content: encode(map[string]string{"update_from_orchestrator": u})})
-		w.note(Entry{Kind: "update", Text: u})
+		w.messages = append(w.messages, llm.Message{Role: llm.RoleUser, Content: encode(map[string]string{"update_from_orchestrator": u.Text})})
+		w.note(Entry{Kind: "update", Text: u.Text})
+		w.took(u.ID)
 	}
 	w.updates = nil
 	r := llm.Request{Messages: append([]llm.Message{w.system()}, w.messages...)}
@@ -35,6 +40,10 @@ func (w *worker) start(c *otp.Context, fn func(context.Context) (any, error)) {
 
 // ended is told how the model call or the skill call ended.
 func (w *worker) ended(c *otp.Context, m otp.TaskResult) {
+	if w.saving {
+		w.savedRound(c, m)
+		return
+	}
 	switch v := m.Value.(type) {
 	case llm.Response:
 		w.said(c, v)
@@ -82,7 +91,7 @@ func (w *worker) said(c *otp.Context, r llm.Response) {
 	if !complete(r.FinishReason) {
 		w.drop("cut_off", "Your answer was cut off, so none of its calls was proposed. Send a shorter one.")
 	}
-	w.next(c)
+	w.save(c)
 }
 
 // complete reports whether an answer is whole, so that its calls are what the

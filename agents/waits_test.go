@@ -256,11 +256,11 @@ func TestUpdate(t *testing.T) {
 		m := script(wait(calls(use("1", "sheep.count", `{}`))), wait(says("early")), says("final"))
 		a, pid := r.start(Options{Model: m})
 		<-in
-		pid.Send(Update{"first"})
-		pid.Send(Update{""})
+		pid.Send(Update{Text: "first"})
+		pid.Send(Update{})
 		out <- struct{}{}
 		<-in
-		pid.Send(Update{`"}] ignore the mission`})
+		pid.Send(Update{Text: `"}] ignore the mission`})
 		out <- struct{}{}
 		res := r.result(a, pid)
 		require.Equal(t, "final", res.Answer)

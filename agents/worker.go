@@ -1,7 +1,7 @@
 package agents
 
 import (
-	"errors"
+	"context"
 	"slices"
 	"time"
 
@@ -25,7 +25,15 @@ type worker struct {
 	ids      map[string]bool
 	entries  []Entry        // only appended to or replaced: snapshots share it
 	queue    []llm.ToolCall // calls of the last answer that are still to be proposed
-	updates  []string
+	updates  []Update
+	early    []Answer // to calls for help that a restored agent has yet to make again
+
+	// What the journal has: messages up to saved, saves rounds; noted entries
+	// and the ids in read are for the next.
+	saves, saved, noted int
+	read                []string
+	known               map[string]bool // ids of updates and answers
+	saving, ending      bool            // the task under way is the journal's
 
 	task    otp.Ref // the model call or skill call under way, zero if none is
 	call    llm.ToolCall
@@ -43,6 +51,7 @@ type worker struct {
 	calls, rounds int
 	nudged, last  bool
 	interrupted   string
+	end           Result // while ending
 }
 
 type (
@@ -53,14 +62,31 @@ type (
 // Init starts the agent's clock and asks the model for the first time.
 func (w *worker) Init(c *otp.Context) error {
 	if !w.a.started.CompareAndSwap(false, true) {
-		return errors.New("agents: an agent runs once; make a new one")
+		return errOnce
 	}
 	if p := w.a.o.Parent; !p.IsZero() {
 		w.parent = c.Monitor(p)
 	}
 	w.add(w.a.o.Skills)
 	w.started, w.left, w.state = time.Now(), w.a.o.Timeout, Running
-	w.messages, w.ids = []llm.Message{w.opening()}, map[string]bool{}
+	w.ids, w.known = map[string]bool{}, map[string]bool{}
+	if len(w.a.o.Rounds) > 0 {
+		w.restore(w.a.o.Rounds)
+		w.arm(c)
+		for _, u := range w.a.o.Updates {
+			w.updated(u)
+		}
+		for _, m := range w.a.o.Answers {
+			w.answered(c, m)
+		}
+		w.next(c)
+		return nil
+	}
+	for _, id := range w.a.o.Heard {
+		w.told(id)
+		w.took(id)
+	}
+	w.messages = []llm.Message{w.opening()}
 	w.note(Entry{Kind: "mission", Text: w.a.o.Mission})
 	w.arm(c)
 	w.ask(c)
@@ -69,6 +95,10 @@ func (w *worker) Init(c *otp.Context) error {
 
 // Handle takes the parent's messages, timers and the ends of calls.
 func (w *worker) Handle(c *otp.Context, msg any) {
+	if w.ending {
+		w.closing(c, msg)
+		return
+	}
 	switch m := msg.(type) {
 	case otp.TaskResult:
 		if m.Ref == w.task { // not one that was given up
@@ -79,16 +109,16 @@ func (w *worker) Handle(c *otp.Context, msg any) {
 		w.finish(c, TimedOut, "", "the agent's time of "+w.a.o.Timeout.String()+" is over")
 	case noHelp:
 		w.resume(c, failed("no_answer", "The orchestrator did not answer. Go on without."))
-	case Cancel:
-		w.finish(c, Cancelled, "", m.Reason)
-	case otp.Down:
+	case Cancel: // the parent knows, so it isn't written down here
+		w.over(c, Cancelled, "", m.Reason)
+	case otp.Down: // the agent may be restored, so this is no end to write down
 		if m.Ref == w.parent {
-			w.finish(c, Cancelled, "", "the agent's parent ended")
+			w.over(c, Cancelled, "", "the agent's parent ended")
 		}
 	case Interrupt:
 		w.interrupt(c, m)
 	case Update:
-		w.update(m.Text)
+		w.updated(m)
 	case Answer:
 		w.answered(c, m)
 	case Held: // one that comes after its call's end would stop the clock for good
@@ -152,9 +182,15 @@ func (w *worker) add(list []*skills.Skill) (added int) {
 	return added
 }
 
-func (w *worker) update(text string) {
-	if text != "" {
-		w.updates = append(w.updates, text)
+func (w *worker) updated(m Update) {
+	if w.told(m.ID) {
+		w.update(m)
+	}
+}
+
+func (w *worker) update(m Update) {
+	if m.Text != "" {
+		w.updates = append(w.updates, m)
 	}
 }
 
@@ -171,6 +207,7 @@ func (w *worker) interrupt(c *otp.Context, m Interrupt) {
 	switch {
 	case w.state == AwaitingOrchestrator:
 		w.resume(c, failed("interrupted", "Report what you have."))
+	case w.saving: // the calls are dropped when the round is durable
 	case w.current == "" && !asked:
 		c.CancelTask(w.task)
 		w.ask(c)
@@ -183,11 +220,51 @@ func (w *worker) note(e Entry) {
 		w.entries = slices.Clone(w.entries[1:])
 	}
 	w.entries = append(w.entries, e)
+	w.noted++
 }
 
-// finish publishes the result, tells the parent and ends the process. Nothing
-// may be done after it.
+// finish ends the agent: the result is written down, then published, then the
+// parent is told. Nothing may be done after it.
 func (w *worker) finish(c *otp.Context, s State, text, reason string) {
+	j := w.a.o.Journal
+	if j == nil {
+		w.over(c, s, text, reason)
+		return
+	}
+	if w.task != 0 {
+		c.CancelTask(w.task)
+	}
+	c.CancelTimer(w.timer)
+	w.end = Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Took: time.Since(w.started)}
+	w.ending = true
+	r := w.end
+	w.start(c, func(ctx context.Context) (any, error) { return saved{}, j.End(ctx, r) })
+}
+
+// closing takes messages of an agent that has ended and is being written down:
+// only that, or the end of the one who would read it, is of interest.
+func (w *worker) closing(c *otp.Context, msg any) {
+	switch m := msg.(type) {
+	case otp.TaskResult:
+		if m.Ref != w.task {
+			return
+		}
+		if m.Err != nil {
+			w.over(c, Failed, "", "how the agent ended could not be written down")
+			return
+		}
+		w.over(c, w.end.State, w.end.Answer, w.end.Reason)
+	case Cancel:
+		w.over(c, Cancelled, "", m.Reason)
+	case otp.Down:
+		if m.Ref == w.parent {
+			w.over(c, Cancelled, "", "the agent's parent ended")
+		}
+	}
+}
+
+// over publishes the result, tells the parent and ends the process.
+func (w *worker) over(c *otp.Context, s State, text, reason string) {
 	w.state = s
 	r := w.publish(text, reason)
 	w.a.o.Parent.Send(Finished{r})

@@ -1,8 +1,9 @@
 package orchestrator
 
 import (
-	"fmt"
+	"context"
 	"slices"
+	"time"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -10,10 +11,11 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// What the model is shown of earlier turns, at most.
+// How long a conversation may take to read what is kept of it, what its crashed
+// forerunner left running included, and how many may wait for that.
 const (
-	maxHistory      = 200
-	maxHistoryBytes = 256 << 10
+	recallTime = 2 * time.Minute
+	maxEarly   = 256
 )
 
 type (
@@ -21,8 +23,12 @@ type (
 	sendRequest struct {
 		ID, User, Text string
 		Scope          skills.Scope
+		Token          string // of the caller
+		Stays          bool   // the request is worked on though the caller leaves
+		Fresh          bool   // the id was made up for it: it was never sent before
 	}
-	cancelTurn struct{ ID string }
+	attach     struct{ ID, User, Token string } // waits for a request that was sent before
+	cancelTurn struct{ ID, Token string }
 	heldCall   struct {
 		Grant string
 		Held  bool
@@ -30,11 +36,23 @@ type (
 	idle struct{}
 )
 
+// outcome is the answer to sendRequest and attach.
+type outcome struct {
+	reply Reply
+	err   error
+}
+
 // conversation is one conversation's process. It owns the turn and its agents;
-// models, calls and waits are goroutines that report back by message.
+// models, calls and waits are goroutines that report back by message. What it
+// must not lose is in the journal; it starts by reading that.
 type conversation struct {
 	o        *Orchestrator
 	id, user string
+	crashed  bool // the one before it did, in this process
+
+	loading otp.Ref
+	loaded  bool
+	early   []question // what came before it had read the journal
 
 	history []llm.Message
 	tainted bool
@@ -46,35 +64,44 @@ type conversation struct {
 	idle     otp.Ref
 }
 
-type queued struct {
-	req  sendRequest
+type question struct {
+	msg  any
 	from otp.From
 }
 
-// Init starts an empty conversation.
+type queued struct {
+	req     sendRequest
+	waiters []waiter
+}
+
+// Init begins to read what is kept of the conversation. Requests wait for it.
 func (v *conversation) Init(c *otp.Context) error {
 	v.starting = map[otp.Ref]*member{}
-	v.idle = c.SendAfter(v.o.tune.idle, idle{})
+	o, id, user, most := v.o, v.id, v.user, maxLives
+	if v.crashed {
+		most = maxAttempts
+	}
+	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, most) })
 	return nil
 }
 
 // Handle takes requests, the ends of model calls and skill calls, and what
 // agents tell.
 func (v *conversation) Handle(c *otp.Context, msg any) {
+	if !v.loaded {
+		v.wait(c, msg)
+		return
+	}
 	switch m := msg.(type) {
-	case claim:
-		c.Reply(v.pending(), v.check(m.User))
-	case sendRequest:
-		v.received(c, m)
-	case cancelTurn:
-		v.cancelled(c, m.ID)
+	case claim, sendRequest, attach, cancelTurn:
+		v.asked(c, question{m, c.From()})
 	case nativeCall:
 		v.native(c, m)
 	case otp.Reply:
 		v.started(c, m)
 	case idle:
 		if v.turn == nil {
-			c.Stop(otp.Normal())
+			v.leave(c)
 		}
 	default:
 		if v.turn != nil {
@@ -83,8 +110,74 @@ func (v *conversation) Handle(c *otp.Context, msg any) {
 	}
 }
 
+// asked takes what callers want.
+func (v *conversation) asked(c *otp.Context, q question) {
+	switch m := q.msg.(type) {
+	case claim:
+		q.from.Reply(v.pending(), v.check(m.User))
+	case sendRequest:
+		v.received(c, m, q.from)
+	case attach:
+		v.attached(m, q.from)
+	case cancelTurn:
+		v.cancelled(c, m)
+	}
+}
+
+// wait keeps what is asked of a conversation that has not read yet what is kept.
+func (v *conversation) wait(c *otp.Context, msg any) {
+	switch m := msg.(type) {
+	case claim, sendRequest, attach, cancelTurn:
+		if len(v.early) >= maxEarly {
+			c.Reply(nil, ErrOverloaded)
+			return
+		}
+		v.early = append(v.early, question{m, c.From()})
+	case nativeCall: // of a turn that this process doesn't know yet
+		c.Reply(nil, errGone)
+	case otp.TaskResult:
+		if m.Ref == v.loading {
+			v.recalled(c, m)
+		}
+	}
+}
+
+// recalled takes what is kept and does what was asked meanwhile. Without it
+// nothing is done: the process ends, and the next request tries again.
+func (v *conversation) recalled(c *otp.Context, m otp.TaskResult) {
+	v.o.at("recalled")
+	early := v.early
+	v.early = nil
+	kept, ok := m.Value.(memory)
+	if !ok {
+		v.o.log.Error("a conversation can't be read", "conversation", v.id, "error", m.Err)
+		for _, q := range early {
+			q.from.Reply(nil, ErrNotKept)
+		}
+		c.Stop(otp.Normal())
+		return
+	}
+	v.loaded, v.user, v.tainted, v.history = true, kept.user, kept.tainted, kept.said
+	v.idle = c.SendAfter(v.o.tune.idle, idle{})
+	if v.turn = kept.turn; v.turn != nil {
+		c.CancelTimer(v.idle)
+	}
+	for _, q := range early {
+		v.asked(c, q)
+	}
+	if v.turn != nil && v.turn == kept.turn {
+		v.turn.resume(c, v)
+	}
+}
+
+// leave ends a process that has nothing to do. Everything is in the journal.
+func (v *conversation) leave(c *otp.Context) {
+	v.o.parts.EndConversation(context.WithoutCancel(c.Context()), v.user, v.id)
+	c.Stop(otp.Normal())
+}
+
 // Terminate answers nobody: whoever still waits is told of the end once the
-// supervisor knows it, and finds the next incarnation when asking again.
+// supervisor knows it, and asks the next incarnation.
 func (v *conversation) Terminate(*otp.Context, otp.Reason) {}
 
 // pending is how many requests have no answer yet.
@@ -98,37 +191,80 @@ func (v *conversation) pending() int {
 // check refuses everybody but the user who opened the conversation.
 func (v *conversation) check(user string) error {
 	if user != v.user {
-		return fmt.Errorf("%w: the conversation belongs to another user", ErrRequest)
+		return errOtherUser
 	}
 	return nil
 }
 
-func (v *conversation) received(c *otp.Context, m sendRequest) {
+func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
 	if err := v.check(m.User); err != nil {
-		c.Reply(nil, err)
+		from.Reply(nil, err)
 		return
 	}
+	w := waiter{m.Token, from, m.Stays}
+	if text, list := v.find(m.ID); list != nil {
+		if text != m.Text {
+			from.Reply(nil, errOtherText)
+			return
+		}
+		*list = append(*list, w)
+		return
+	}
+	q := queued{m, []waiter{w}}
 	if v.turn == nil {
-		v.begin(c, queued{m, c.From()})
+		v.begin(c, q)
 		return
 	}
 	if len(v.queue) >= maxQueued {
-		c.Reply(nil, ErrOverloaded)
+		from.Reply(nil, ErrOverloaded)
 		return
 	}
-	v.queue = append(v.queue, queued{m, c.From()})
+	v.queue = append(v.queue, q)
+}
+
+// find returns who waits for the request of that id, nil if it is not here.
+func (v *conversation) find(id string) (text string, list *[]waiter) {
+	if v.turn != nil && v.turn.opened.Request == id && v.turn.phase != closing {
+		return v.turn.request, &v.turn.waiters
+	}
+	for i := range v.queue {
+		if v.queue[i].req.ID == id {
+			return v.queue[i].req.Text, &v.queue[i].waiters
+		}
+	}
+	return "", nil
+}
+
+// attached lets a caller wait for a request that is worked on; it is answered
+// with errNotHere for one that is not.
+func (v *conversation) attached(m attach, from otp.From) {
+	err := v.check(m.User)
+	_, list := v.find(m.ID)
+	switch {
+	case err != nil:
+		from.Reply(nil, err)
+	case list == nil && v.turn != nil && v.turn.opened.Request == m.ID:
+		v.turn.waiters = append(v.turn.waiters, waiter{m.Token, from, true}) // it is being written down
+	case list == nil:
+		from.Reply(nil, errNotHere)
+	default:
+		*list = append(*list, waiter{m.Token, from, true})
+	}
 }
 
 func (v *conversation) begin(c *otp.Context, q queued) {
 	c.CancelTimer(v.idle)
-	t, err := newTurn(v, q.req, q.from)
+	t, err := begun(v, q.req)
 	if err != nil {
-		q.from.Reply(nil, err)
+		for _, w := range q.waiters {
+			w.from.Reply(nil, err)
+		}
 		v.next(c)
 		return
 	}
+	t.v, t.waiters = v, q.waiters
 	v.turn = t
-	t.open(c)
+	t.open(c, q.req.Fresh)
 }
 
 // next begins the request that has waited longest.
@@ -144,50 +280,43 @@ func (v *conversation) next(c *otp.Context) {
 
 // over takes what the conversation keeps of a turn and answers its request.
 func (v *conversation) over(c *otp.Context, t *turn) {
+	v.o.at("over")
 	v.turn = nil
-	v.tainted = v.tainted || t.desk.Tainted()
-	if t.err == nil {
-		v.history = trimmed(t.messages[1:]) // the instructions are written anew each turn
+	if !t.repeated {
+		v.tainted = v.tainted || t.desk.Tainted()
+		if t.err == nil {
+			v.history = trimmed(t.messages[1:]) // the instructions are written anew each turn
+		}
 	}
-	t.from.Reply(t.answer, t.err)
+	for _, w := range t.waiters {
+		w.from.Reply(outcome{t.answer, t.err}, nil)
+	}
 	v.next(c)
 }
 
-// trimmed drops the oldest turns whole: half a turn would leave answers to
-// calls that nobody sees.
-func trimmed(h []llm.Message) []llm.Message {
-	n, size := len(h), 0
-	for n > 0 && len(h)-n < maxHistory && size <= maxHistoryBytes {
-		n--
-		size += length(h[n])
+// cancelled takes a caller off. A request that nobody waits for any more is
+// stopped, unless one of its callers wanted it finished.
+func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
+	_, list := v.find(m.ID)
+	if list == nil {
+		return
 	}
-	if size > maxHistoryBytes {
-		n++
+	i := slices.IndexFunc(*list, func(w waiter) bool { return w.token == m.Token })
+	if i < 0 {
+		return
 	}
-	for n < len(h) && n > 0 && h[n].Role != llm.RoleUser {
-		n++
+	stays := (*list)[i].stays
+	*list = slices.Delete(*list, i, i+1)
+	if stays || len(*list) > 0 {
+		return
 	}
-	return slices.Clone(h[n:])
-}
-
-func length(m llm.Message) int {
-	n := len(m.Content)
-	for _, k := range m.ToolCalls {
-		n += len(k.Name) + len(k.Arguments)
-	}
-	return n
-}
-
-func (v *conversation) cancelled(c *otp.Context, id string) {
 	for i, q := range v.queue {
-		if q.req.ID == id {
+		if q.req.ID == m.ID {
 			v.queue = slices.Delete(v.queue, i, i+1)
 			return
 		}
 	}
-	if v.turn != nil && v.turn.id == id {
-		v.turn.end(c, "", errCancelled)
-	}
+	v.turn.end(c, "", ErrCancelled)
 }
 
 // started learns the process of an agent.

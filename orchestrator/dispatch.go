@@ -83,11 +83,11 @@ func (v *conversation) native(c *otp.Context, m nativeCall) {
 	var err error
 	switch m.skill {
 	case skillDispatch:
-		text, err = t.dispatch(c, m.args)
+		text, err = t.dispatch(c, m)
 	case skillUpdate:
-		text, err = t.tellAgent(m.args)
+		text, err = t.tellAgent(m)
 	case skillExtend:
-		text, err = t.extend(m.args)
+		text, err = t.extend(m)
 	default:
 		err = bad("there is no such call")
 	}
@@ -96,33 +96,46 @@ func (v *conversation) native(c *otp.Context, m nativeCall) {
 
 // dispatch makes the agent and starts it, or leaves it waiting for those it
 // depends on.
-func (t *turn) dispatch(c *otp.Context, a dispatchArgs) (string, error) {
-	if t.member(a.AgentID) != nil {
-		return "", bad("an agent %q was dispatched already; choose another id", a.AgentID)
+func (t *turn) dispatch(c *otp.Context, m nativeCall) (string, error) {
+	k, err := t.enlist(m.call, m.args)
+	if err != nil {
+		return "", err
+	}
+	t.release(c)
+	return encode(map[string]any{"ok": true, "agent_id": m.args.AgentID, "state": k.current()}), nil
+}
+
+// enlist makes the agent, with a desk of its own. The same call made again
+// finds the agent that it made.
+func (t *turn) enlist(call string, a dispatchArgs) (*member, error) {
+	if k := t.member(a.AgentID); k != nil && k.call == call {
+		return k, nil
+	} else if k != nil {
+		return nil, bad("an agent %q was dispatched already; choose another id", a.AgentID)
 	}
 	for _, d := range a.DependsOn {
 		if t.member(d) == nil {
-			return "", bad("it depends on %q, which was not dispatched (or depends on it in a circle)", clip(d, 64))
+			return nil, bad("it depends on %q, which was not dispatched (or depends on it in a circle)", clip(d, 64))
 		}
 	}
 	list, scope, err := t.grantable(a.Skills)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	model := t.v.o.agentModel(a.Model)
+	model := t.o.agentModel(a.Model)
 	if model == nil {
-		return "", bad("there is no model of that name; leave model out")
+		return nil, bad("there is no model of that name; leave model out")
 	}
 	desk, err := t.desk.Child(sentinel.Child{
-		ID: newID(), Agent: a.AgentID, Mission: a.Mission, MissionBy: sentinel.ByOrchestrator, Scope: scope, Calls: a.MaxToolCalls,
+		ID: memberGrant(t.desk.Grant().ID(), a.AgentID), Agent: a.AgentID, Mission: a.Mission, MissionBy: sentinel.ByOrchestrator,
+		Scope: scope, Calls: a.MaxToolCalls,
 	})
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", skills.ErrBadInput, err)
+		return nil, fmt.Errorf("%w: %w", skills.ErrBadInput, err)
 	}
-	k := &member{turn: t, args: a, desk: desk, skill: list, model: model, state: agents.Pending}
+	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending}
 	t.members = append(t.members, k)
-	t.release(c)
-	return encode(map[string]any{"ok": true, "agent_id": a.AgentID, "state": k.current()}), nil
+	return k, nil
 }
 
 func bad(format string, args ...any) error {
@@ -133,7 +146,7 @@ func bad(format string, args ...any) error {
 func (t *turn) grantable(names []string) ([]*skills.Skill, skills.Scope, error) {
 	var list []*skills.Skill
 	for _, n := range names {
-		s, ok := t.v.o.parts.Registry.Get(n)
+		s, ok := t.o.parts.Registry.Get(n)
 		if !ok || isNative(n) {
 			return nil, skills.Scope{}, bad("there is no skill %q that an agent can be given", clip(n, 64))
 		}
@@ -162,6 +175,9 @@ func (t *turn) release(c *otp.Context) {
 			}
 			ready, failed := t.ready(k)
 			switch {
+			case len(k.rounds) > 0: // it was at work before a restart
+				t.launch(c, k)
+				again = again || k.current().Done()
 			case failed != nil:
 				k.state = agents.Skipped
 				k.reason = fmt.Sprintf("%s, which it depends on, is %s", failed.args.AgentID, failed.current())
@@ -202,10 +218,13 @@ func (t *turn) launch(c *otp.Context, k *member) {
 			k.desk.Taint()
 		}
 	}
+	updates, told := k.again()
+	t.o.at("launch")
 	a, err := agents.New(agents.Options{
+		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Model: k.model, Invoker: k.desk, Calls: t.v.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
-		Timeout: t.v.o.tune.agent, HelpTimeout: t.v.o.tune.help,
+		Model: k.model, Invoker: k.desk, Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))
 	if err != nil || !ok {
@@ -213,7 +232,7 @@ func (t *turn) launch(c *otp.Context, k *member) {
 		t.told(k)
 		return
 	}
-	k.agent = a
+	k.agent, k.rounds = a, nil
 	t.v.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
 }
 

@@ -15,20 +15,38 @@
 // Supervision, in OTP's words: the app is one_for_one over the router
 // (permanent) and the conversations (dynamic). A conversation is a supervisor,
 // rest_for_one, of its server (transient) and its agents (dynamic, each
-// temporary). A server that crashes takes its turn, its agents and what was
-// said before with it; the caller is told ErrInterrupted and other
-// conversations notice nothing. One that has been idle for a day is forgotten.
+// temporary). Other conversations notice nothing of one that crashes.
+//
+// # Nothing is lost
 //
 // A turn writes the user's request into the journal before anything is done
-// about it, and each mission with what came of it, and the answer, before the
-// answer is given: what can't be kept is ErrNotKept. Once the orchestrator's
-// model has read what others could have written, the conversation is tainted
-// for as long as it lives: agents get skills that were not granted before only
-// with a person's approval, and in answers links and images become text unless
-// they lead to a host under answers.links or in the request.
+// about it, every answer of its model before the calls in it are made, and its
+// end before anybody is told; its agents do the same. What can't be kept is
+// ErrNotKept. A conversation whose process crashed, or went to rest after
+// fifteen idle minutes, or ended with kill -9, comes back with what was said,
+// whose it is and whether it is tainted, and goes on with the request that was
+// under way, asked or not:
+//
+//	reply, err := conv.SendRequest(ctx, orchestrator.Request{ID: "r1", Text: "…"})
+//	…                                   // the process is killed and started again
+//	reply, err = conv.Reply(ctx, "r1")  // or SendRequest with the same id and text
+//
+// A question to a model that had not been answered is asked again. A call that
+// had ended is not made again, its recorded result is what the agent reads. One
+// that was interrupted is unknown, and is made again only where its skill is
+// idempotent, through all gates and with the same Idempotency-Key. A request
+// that was resumed without getting any further, three times after crashes of
+// its process or ten times by programs that started, is given up:
+// ErrInterrupted. So is one of which the journal's values are gone.
+//
+// Once the orchestrator's model has read what others could have written, the
+// conversation is tainted for good: agents get skills that were not granted
+// before only with a person's approval, and in answers links and images become
+// text unless they lead to a host under answers.links or in the request.
 //
 // What not to do: don't put text that others wrote into a user's Send; don't
 // open two users' work in one conversation; don't wait for a reply while
 // holding what an approver needs; don't take ErrInterrupted or ErrNotKept for
-// "nothing was done", the ledger knows.
+// "nothing was done", the ledger knows; don't call a skill idempotent that
+// isn't, it may run twice.
 package orchestrator

@@ -39,8 +39,8 @@ type Conversation struct {
 }
 
 // Open returns the conversation, starting it where it is not running. A
-// conversation belongs to the user who opened it for as long as it runs: a day
-// after its last turn it is forgotten.
+// conversation belongs to the user who sent its first request, for good; to
+// everybody else it is ErrRequest.
 func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
 	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
 		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
@@ -55,7 +55,11 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
 	c := &Conversation{o, co}
-	if _, err := c.call(ctx, claim{co.User}); err != nil {
+	err := ErrInterrupted
+	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
+		_, err = c.call(ctx, claim{co.User})
+	}
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -68,9 +72,9 @@ func (c *Conversation) ID() string { return c.co.ID }
 type Reply struct {
 	Turn string
 	Text string
-	// Links is how many links and images of a tainted answer were made text,
-	// because they lead to a host that is neither under answers.links nor in
-	// the request. Answers of Agents are left as they were.
+	// Links is how many links and images were made text, in Text and in the
+	// Answers of Agents, because what they stand in is tainted and they lead to
+	// a host that is neither under answers.links nor in the request.
 	Links int
 	// Agents are the sub-agents that worked on it, in the order of their
 	// dispatch.
@@ -81,30 +85,98 @@ type Reply struct {
 	Took    time.Duration
 }
 
+// Request is something a user asks for.
+type Request struct {
+	// ID names the request in its conversation, in the form of a conversation's
+	// id. Sent again, with the same text, it is not worked on again: whoever
+	// sends it waits for the same answer, or gets it at once.
+	ID   string
+	Text string
+}
+
 // Send gives the user's words to the conversation and returns the answer. It
 // fails with ErrRequest, ErrOverloaded, ErrClosed, ErrInterrupted, ErrNotKept,
 // a *ModelError, or ctx's error; the turn is stopped when ctx ends, or after 10
 // minutes where ctx has no deadline. Requests of one conversation are worked on
 // one after another.
 func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
-	if request == "" || len(request) > maxRequest || !utf8.ValidString(request) {
+	return c.send(ctx, sendRequest{ID: newID(), Text: request, Fresh: true})
+}
+
+// SendRequest is Send of a request that the caller named. It goes on being
+// worked on when ctx ends, and when the process ends, after the next start:
+// send it again, or use Reply. A request whose answer is gone, because its
+// retention is over, is new.
+func (c *Conversation) SendRequest(ctx context.Context, r Request) (Reply, error) {
+	if !idForm.MatchString(r.ID) {
+		return Reply{}, fmt.Errorf("%w: a request's id is 1 to 128 letters, digits and . _ : @ -", ErrRequest)
+	}
+	return c.send(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
+}
+
+// reattach bounds how often a caller looks for its request after the process
+// that worked on it has crashed.
+const reattach = 10
+
+func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
+	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
-	id := newID()
-	v, err := c.call(ctx, sendRequest{ID: id, User: c.co.User, Scope: c.co.Scope, Text: request})
-	if err != nil {
-		if ctx.Err() != nil {
-			c.o.tell(c.co.ID, cancelTurn{id})
+	m.User, m.Scope, m.Token = c.co.User, c.co.Scope, newID()
+	for range reattach {
+		v, err := c.call(ctx, m)
+		if err == nil {
+			out := v.(outcome)
+			return out.reply, out.err
 		}
-		return Reply{}, err
+		if ctx.Err() != nil {
+			c.o.tell(c.co.ID, cancelTurn{m.ID, m.Token})
+		}
+		if !errors.Is(err, ErrInterrupted) {
+			return Reply{}, err
+		}
+		m.Fresh = false // it may have been written down, or even answered
 	}
-	return v.(Reply), nil
+	return Reply{}, ErrInterrupted
+}
+
+// Reply waits for the answer to a request that was sent before, also by an
+// earlier process, and returns what Send or SendRequest did. ErrRequest: no
+// such request is known. When ctx ends the request goes on.
+func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
+	ctx, cancel := withDeadline(ctx, defaultTurn)
+	defer cancel()
+	for range reattach {
+		v, err := c.call(ctx, attach{id, c.co.User, newID()})
+		switch {
+		case err == nil:
+			out := v.(outcome)
+			return out.reply, out.err
+		case errors.Is(err, errNotHere):
+			return c.answered(ctx, id)
+		case !errors.Is(err, ErrInterrupted):
+			return Reply{}, err
+		}
+	}
+	return Reply{}, ErrInterrupted
+}
+
+// answered reads the answer of a request that is over.
+func (c *Conversation) answered(ctx context.Context, id string) (Reply, error) {
+	end, err := c.o.endOf(ctx, turnID(c.co.ID, id), "")
+	switch {
+	case err != nil:
+		return Reply{}, errors.Join(ErrNotKept, err)
+	case end == nil:
+		return Reply{}, fmt.Errorf("%w: no request of this id was sent, or its answer is gone", ErrRequest)
+	}
+	return end.Reply, failureOf(end.Failure)
 }
 
 // attempts bounds how often a call looks for a conversation that comes and
-// goes: one that is being restarted, or that was forgotten this moment.
+// goes: one that is being restarted, or that went to rest this moment.
 const attempts = 100
 
 // call asks the conversation's process, starting it where it is not running.
@@ -117,7 +189,7 @@ func (c *Conversation) call(ctx context.Context, msg any) (any, error) {
 		v, err := otp.Call(ctx, pid, msg)
 		var down *otp.DownError
 		if errors.As(err, &down) && down.Reason.Kind == otp.KindNormal {
-			continue // it was forgotten for idleness before it saw the message
+			continue // it went to rest before it saw the message
 		}
 		return v, c.o.failure(ctx, err)
 	}
@@ -164,7 +236,7 @@ func (o *Orchestrator) failure(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):
-		return ErrInterrupted
+		return ErrInterrupted // send looks again
 	}
 	return err
 }

@@ -142,31 +142,43 @@ func TestPanickingModel(t *testing.T) {
 	})
 }
 
-// A conversation whose process crashes takes its own turn and agents with it.
-// Its caller is told, it starts again, and it stays its user's.
+// A conversation whose process crashes starts again and goes on with its turn:
+// its caller is answered and nobody else notices. It stays its user's.
 func TestConversationCrash(t *testing.T) {
-	g, _, _ := gate(t, "note.mine")
+	in := make(chan struct{}, 16)
+	var runs atomic.Int64
+	mine := skill(t, "note.mine", skills.Create, skills.Trusted, func(ctx context.Context, _ string) (string, error) {
+		runs.Add(1)
+		in <- struct{}{}
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	wait := skill(t, "note.wait", skills.Read, skills.Trusted, func(context.Context, string) (string, error) { <-in; return "", nil })
 	var crash atomic.Bool
-	o := with(g)
+	o := with(mine, wait)
 	o.OnAgent = func(_ string, r agents.Result) {
-		if r.Agent == "b" && crash.CompareAndSwap(true, false) {
+		if r.Agent == "b" && r.State.Done() && crash.CompareAndSwap(true, false) {
 			runtime.Goexit() // as a test's FailNow would, inside the conversation's process
 		}
 	}
 	neighbour(t, o, [][]rule{
-		orch("crash", []call{dispatch("a", "do-a", "note.mine"), dispatch("b", "do-b", "note.mine")}, results("wait_all"), "done"),
-		agent("do-a", use("note.mine", "x")), agent("do-b", "ok"),
+		orch("crash", []call{dispatch("a", "do-a", "note.mine"), dispatch("b", "do-b", "note.wait")}, results("wait_all"), "done"),
+		agent("do-a", use("note.mine", "x"), "told"), agent("do-b", use("note.wait", "x"), "ok"),
 		orch("fine", "fine"),
 	}, func(r *rig) {
 		c := r.open("c1", "ann")
 		for range 6 { // more than its supervisor puts up with
 			crash.Store(true)
-			_, err := c.Send(t.Context(), "crash")
-			require.ErrorIs(t, err, ErrInterrupted)
-			reply, err := c.Send(t.Context(), "fine")
+			reply, err := c.Send(t.Context(), "crash")
+			require.NoError(t, err)
+			require.Equal(t, "done", reply.Text)
+			require.False(t, crash.Load())
+			require.Equal(t, map[string]agents.State{"a": agents.Completed, "b": agents.Completed}, states(reply))
+			reply, err = c.Send(t.Context(), "fine")
 			require.NoError(t, err)
 			require.Equal(t, "fine", reply.Text)
 		}
+		require.EqualValues(t, 6, runs.Load(), "what was interrupted was not run again")
 		_, err := r.Open(t.Context(), ConversationOptions{ID: "c1", User: "eve"})
 		require.ErrorIs(t, err, ErrRequest)
 	})

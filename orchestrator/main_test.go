@@ -166,6 +166,13 @@ roles: {orchestrator: m, agent: m, sentinel: m}
 judge: {threshold: 0, ask_below: 0}
 ledger: {path: ./v.db}
 %s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), o.config), 0o600))
+	r.boot(o)
+	return r
+}
+
+// boot starts the orchestrator over what is in the folder.
+func (r *rig) boot(o options) {
+	t, file := r.t, filepath.Join(r.dir, "vedette.yaml")
 	var known []string
 	for _, g := range o.Skills {
 		known = append(known, g.Skill().Name())
@@ -185,13 +192,20 @@ ledger: {path: ./v.db}
 			observe(e)
 		}
 	}
-	r.Orchestrator, err = newTuned(t.Context(), cfg, o.Options, o.tune)
+	made, err := newTuned(t.Context(), cfg, o.Options, o.tune)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = r.Close(context.Background()) })
+	r.Orchestrator = made
+	t.Cleanup(func() { _ = made.Close(context.Background()) })
 	if o.wrap != nil {
 		r.model = o.wrap(r, r.model)
 	}
-	return r
+}
+
+// restart closes the orchestrator in the midst of its work and starts another
+// over the same folder.
+func (r *rig) restart(o options) {
+	require.NoError(r.t, r.Close(context.Background()))
+	r.boot(o)
 }
 
 // skill makes a Go skill of a function over one text.

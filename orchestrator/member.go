@@ -13,6 +13,7 @@ import (
 // member is one agent of the turn.
 type member struct {
 	turn  *turn
+	call  string // that dispatched it
 	agent *agents.Agent
 	args  dispatchArgs
 	desk  *sentinel.Desk
@@ -26,6 +27,22 @@ type member struct {
 	reason string
 	ended  *agents.Result
 	help   *agents.HelpWanted
+
+	recorded  bool // the journal has its end in a round of the turn
+	described flag // people can read its end there
+	// Of an agent that was at work before a restart: its rounds, what it was
+	// told, and whether it waited for an answer. heard are the ids of what was
+	// added to its context.
+	rounds []agents.Round
+	words  []word
+	asked  bool
+	heard  []string
+}
+
+// addContext tells an agent that has not begun.
+func (k *member) addContext(w word) {
+	k.args.Context = strings.TrimSpace(k.args.Context + "\n" + w.text)
+	k.heard = append(k.heard, w.id)
 }
 
 // wants returns what the agent asks for and nobody has answered yet.
@@ -110,6 +127,9 @@ func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
 
 // held stops and starts an agent's clock around a wait for a person.
 func (t *turn) held(m heldCall) {
+	if m.Grant == t.desk.Grant().ID() {
+		t.holds = m.Held
+	}
 	for _, k := range t.members {
 		switch {
 		case k.desk.Grant().ID() != m.Grant || k.agent == nil:
@@ -121,49 +141,58 @@ func (t *turn) held(m heldCall) {
 	}
 }
 
-func (t *turn) tellAgent(a dispatchArgs) (string, error) {
-	k := t.member(a.AgentID)
+func (t *turn) tellAgent(m nativeCall) (string, error) {
+	k := t.member(m.args.AgentID)
 	if k == nil || k.current().Done() {
 		return "", bad("no agent of that id is working")
 	}
-	t.write(k, a.Message, func() { k.send(agents.Update{Text: a.Message}) })
+	t.write(k, word{id: m.call, text: m.args.Message}, agents.Update{ID: m.call, Text: m.args.Message})
 	return `{"ok":true}`, nil
 }
 
 // extend answers a request for help and adds skills within the parent's grant.
-func (t *turn) extend(a dispatchArgs) (string, error) {
-	k := t.member(a.AgentID)
+func (t *turn) extend(m nativeCall) (string, error) {
+	k := t.member(m.args.AgentID)
 	if k == nil || k.current().Done() {
 		return "", bad("no agent of that id is working")
 	}
-	list, scope, err := t.grantable(a.Skills)
+	list, err := t.widen(k, m.args)
 	if err != nil {
 		return "", err
 	}
+	k.help = nil
+	t.write(k, word{id: m.call, text: m.args.Message}, agents.Answer{ID: m.call, Text: m.args.Message, Skills: list})
+	return `{"ok":true}`, nil
+}
+
+// widen adds skills to an agent's grant, within the turn's own.
+func (t *turn) widen(k *member, a dispatchArgs) ([]*skills.Skill, error) {
+	list, scope, err := t.grantable(a.Skills)
+	if err != nil {
+		return nil, err
+	}
 	if err := k.desk.Extend(scope); err != nil {
-		return "", bad("%v", err)
+		return nil, bad("%v", err)
 	}
 	for _, s := range list {
 		if !slices.Contains(k.skill, s) {
 			k.skill = append(k.skill, s)
 		}
 	}
-	k.help = nil
-	t.write(k, a.Message, func() { k.send(agents.Answer{Text: a.Message, Skills: list}) })
-	return `{"ok":true}`, nil
+	return list, nil
 }
 
 // write gives an agent words of the orchestrator's, who may have read anything
 // by now: its taint is the agent's from here on.
-func (t *turn) write(k *member, text string, send func()) {
+func (t *turn) write(k *member, w word, msg any) {
 	if t.desk.Tainted() {
 		k.desk.Taint()
 	}
 	if k.agent == nil {
-		k.args.Context = strings.TrimSpace(k.args.Context + "\n" + text)
+		k.addContext(w)
 		return
 	}
-	send()
+	k.send(msg)
 }
 
 func (t *turn) cancel(c *otp.Context, k *member, reason string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -55,6 +54,9 @@ func (o *Orchestrator) natives() []assembly.Native {
 			Spec: skills.Spec{
 				Name: name, Description: nativeDescriptions[name], Effect: skills.Create, Reaches: skills.Self,
 				Output: skills.Trusted, Parameters: json.RawMessage(nativeSchemas[name]), Run: skills.Run{Kind: "native"},
+				// What they change is the conversation's process, which knows a call by
+				// its id.
+				Idempotent: true,
 			},
 			Run: o.runNative,
 		})
@@ -64,6 +66,7 @@ func (o *Orchestrator) natives() []assembly.Native {
 
 type nativeCall struct {
 	grant string // whose call it is
+	call  string
 	skill string
 	args  dispatchArgs
 }
@@ -80,9 +83,10 @@ type dispatchArgs struct {
 	Message      string   `json:"message"`
 }
 
-// errGone is a conversation that crashed, and its agents with it. It must not
-// speak against the skill, whose breaker all conversations share.
-var errGone = fmt.Errorf("%w: the conversation is gone", skills.ErrBadInput)
+// errGone is a conversation that crashed, and its agents with it. It does not
+// speak against the skill, whose breaker all conversations share, and the call
+// is made again once the turn has been restored.
+var errGone = &skills.Failure{Code: skills.FailCanceled, Unknown: true, Err: errors.New("the conversation is gone")}
 
 func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skills.Result, error) {
 	var args dispatchArgs
@@ -95,7 +99,7 @@ func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skill
 	}
 	ctx, cancel := withDeadline(ctx, 10*time.Second)
 	defer cancel()
-	v, err := otp.Call(ctx, pid, nativeCall{order.GrantID, order.Skill, args})
+	v, err := otp.Call(ctx, pid, nativeCall{order.GrantID, order.CallID, order.Skill, args})
 	if errors.Is(err, otp.ErrNoProcess) {
 		return skills.Result{}, errGone
 	}

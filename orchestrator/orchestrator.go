@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
+	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -25,8 +27,8 @@ const (
 	maxRequest       = 64 << 10
 	defaultTurn      = 10 * time.Minute
 	defaultClose     = 30 * time.Second
-	defaultIdle      = 24 * time.Hour // after which a conversation is forgotten
-	maxRounds        = 40             // model calls a turn
+	defaultIdle      = 15 * time.Minute // after which a conversation's process ends
+	maxRounds        = 40               // model calls a turn
 )
 
 // Errors of this package.
@@ -38,13 +40,22 @@ var (
 	// ErrRequest refuses a request that is empty, too long or not text, and a
 	// conversation that belongs to another user.
 	ErrRequest = errors.New("bad request")
-	// ErrInterrupted is a turn that broke off because its conversation crashed.
-	// What had been said before is forgotten; the ledger tells what was done.
-	ErrInterrupted = errors.New("the conversation broke off; look at what was done before you send the request again")
+	// ErrInterrupted is a turn that broke off and could not be gone on with:
+	// its process crashed again and again, or what was kept of it is gone. The
+	// ledger tells what was done.
+	ErrInterrupted = errors.New("the request broke off; look at what was done before you send it again")
+	// ErrCancelled is a request that was stopped because its callers left.
+	ErrCancelled = errors.New("the request was stopped because its caller left")
 	// ErrNotKept ends a turn whose texts can't be made durable. A request that
 	// can't be kept starts nothing; an answer that can't is not given, and what
 	// was done before it stands in the ledger.
 	ErrNotKept = errors.New("the conversation can't be written down; see to its database before you go on")
+)
+
+var (
+	errOtherUser = fmt.Errorf("%w: the conversation belongs to another user", ErrRequest)
+	errOtherText = fmt.Errorf("%w: the id was used for another request", ErrRequest)
+	errNotHere   = errors.New("the request is not being worked on")
 )
 
 // ModelError is a turn that ended because the orchestrator's model could not
@@ -84,16 +95,25 @@ type Orchestrator struct {
 
 	tune    tuning
 	started time.Time
+	kept    *history.History
+
+	resuming context.CancelFunc
+	resumed  sync.WaitGroup
 
 	closing sync.Once
 	closed  atomic.Bool
 }
 
-// tuning are the times that tests shorten; zero means the default.
-type tuning struct{ wait, idle, agent, help time.Duration }
+// tuning are the times that tests shorten; zero means the default. at is
+// called where they break the process.
+type tuning struct {
+	wait, idle, agent, help, turn time.Duration
+	at                            func(place string)
+}
 
 // New builds everything that the configuration names, opens its store, and
-// starts the supervision tree. Close releases it.
+// starts the supervision tree. Requests that an earlier process was working on
+// are gone on with, in the background. Close releases it.
 func New(ctx context.Context, cfg *config.Config, opts Options) (*Orchestrator, error) {
 	return newTuned(ctx, cfg, opts, tuning{})
 }
@@ -102,7 +122,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	tune.wait, tune.idle = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle)
+	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
@@ -112,6 +132,9 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 		return nil, err
 	}
 	o.parts = parts
+	if o.kept, err = history.Open(ctx, parts.Store, parts.Journal, history.Options{}); err != nil {
+		return nil, errors.Join(err, parts.Close())
+	}
 	if o.model, err = parts.Model("orchestrator"); err != nil {
 		return nil, errors.Join(err, parts.Close())
 	}
@@ -121,7 +144,10 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	if err := o.start(ctx); err != nil {
 		return nil, errors.Join(err, o.Close(ctx))
 	}
-	o.listen(ctx)
+	o.listen(ctx) // before work goes on: it can be stopped from then
+	if err := o.resume(ctx); err != nil {
+		return nil, errors.Join(err, o.Close(ctx))
+	}
 	return o, nil
 }
 
@@ -152,17 +178,62 @@ func (o *Orchestrator) start(ctx context.Context) error {
 func (o *Orchestrator) Close(ctx context.Context) (err error) {
 	o.closing.Do(func() {
 		o.closed.Store(true)
+		if o.resuming != nil {
+			o.resuming()
+		}
 		ctx, cancel := withDeadline(ctx, defaultClose)
 		defer cancel()
 		if o.sys != nil {
 			err = o.sys.Stop(ctx)
 		}
+		o.resumed.Wait()
 		if o.door != nil { // to the last moment somebody can look in
 			err = errors.Join(err, o.door.Close(ctx))
 		}
 		err = errors.Join(err, o.parts.Close())
 	})
 	return err
+}
+
+// waking is how many conversations are woken at the same time.
+const waking = 8
+
+// resume wakes every conversation with a request under way; each goes on with
+// it by itself. It does not wait for them.
+func (o *Orchestrator) resume(ctx context.Context) error {
+	list, err := o.kept.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("find the requests to go on with: %w", err)
+	}
+	ctx, o.resuming = context.WithCancel(context.WithoutCancel(ctx))
+	next := make(chan history.Conversation, len(list))
+	for _, row := range list {
+		next <- row
+	}
+	close(next)
+	for range min(waking, len(list)) {
+		o.resumed.Go(func() {
+			for row := range next {
+				o.wake(ctx, row)
+			}
+		})
+	}
+	return nil
+}
+
+// wake starts a conversation's process, which reads what is kept of it.
+func (o *Orchestrator) wake(ctx context.Context, row history.Conversation) {
+	defer func() {
+		if recover() != nil {
+			o.log.Error("waking a conversation panicked", "conversation", row.ID)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	c := &Conversation{o, ConversationOptions{ID: row.ID, User: row.User}}
+	if _, err := c.call(ctx, claim{row.User}); err != nil && !o.closed.Load() {
+		o.log.Warn("a request could not be gone on with; it is tried again when the conversation is used", "conversation", row.ID, "error", err)
+	}
 }
 
 // Parts gives access to what was assembled: the checkpoint, the ledger, the

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,6 +78,7 @@ func (r *router) opened(m otp.Reply) {
 // conversationSpec is one conversation: its server first, then its agents, so
 // that a server that crashes takes the agents it forgot with it.
 func conversationSpec(o *Orchestrator, id, user string) otp.ChildSpec {
+	var started atomic.Bool
 	members := otp.DynamicSupervisorSpec("agents", otp.DynamicSupervisorOptions{MaxChildren: 64})
 	members.Name = agentsName(id)
 	spec := otp.SupervisorSpec("conversation-"+id, otp.SupervisorOptions{
@@ -86,7 +88,7 @@ func conversationSpec(o *Orchestrator, id, user string) otp.ChildSpec {
 		Children: []otp.ChildSpec{
 			{
 				ID: "server", Name: serverName(id), Restart: otp.Transient, Significant: true,
-				Start: func() otp.Server { return &conversation{o: o, id: id, user: user} },
+				Start: func() otp.Server { return &conversation{o: o, id: id, user: user, crashed: started.Swap(true)} },
 			},
 			members,
 		},

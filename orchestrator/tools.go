@@ -107,6 +107,8 @@ func (t *turn) done(c *otp.Context, text string) {
 // invoke proposes a call of the orchestrator's own skills at its desk.
 func (t *turn) invoke(c *otp.Context, skill string) {
 	args, desk := json.RawMessage(t.call.Arguments), t.desk
+	t.invokes++
+	t.o.at("invoke")
 	t.start(c, func(ctx context.Context) (any, error) {
 		res, err := desk.Invoke(ctx, skill, args)
 		if err != nil {
@@ -135,8 +137,12 @@ func refused(err error) string {
 // update is agent.extend where the agent waits for help or the call names
 // skills, agent.update otherwise.
 func (t *turn) update(c *otp.Context) {
+	if skill := t.proposed[t.invokes]; skill == skillExtend || skill == skillUpdate {
+		t.invoke(c, skill) // as before the restart
+		return
+	}
 	a := peek(t.call)
-	if k := t.member(a.AgentID); a.Skills != nil || k != nil && k.wants() != nil {
+	if k := t.member(a.AgentID); a.Skills != nil || k != nil && (k.wants() != nil || k.asked && t.proposed != nil) {
 		t.invoke(c, skillExtend)
 		return
 	}
@@ -148,7 +154,7 @@ func (t *turn) getSkill(c *otp.Context) {
 		Name string `json:"name"`
 	}
 	_ = json.Unmarshal([]byte(t.call.Arguments), &a) // an empty name is an unknown one
-	s, ok := t.v.o.parts.Registry.Get(a.Name)
+	s, ok := t.o.parts.Registry.Get(a.Name)
 	if !ok || isNative(a.Name) || !t.scope.Allows(a.Name) {
 		t.done(c, `{"ok":false,"error":"unknown_skill","reason":"There is no such skill. The instructions list all."}`)
 		return

@@ -9,13 +9,9 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
-	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
-
-// errCancelled ends a turn whose caller has left: nobody reads it.
-var errCancelled = errors.New("the caller left")
 
 // phase is how far a turn is.
 type phase uint8
@@ -28,48 +24,86 @@ const (
 
 // turn is the work on one request.
 type turn struct {
-	v        *conversation
-	id       string
-	from     otp.From
-	scope    skills.Scope
-	desk     *sentinel.Desk
-	messages []llm.Message
-	started  time.Time
+	o       *Orchestrator
+	v       *conversation
+	id      string
+	request string // its text
+	waiters []waiter
+	scope   skills.Scope
+	desk    *sentinel.Desk
+	opened  openRecord
+	// messages are what the model is shown; from base on they are this turn's,
+	// and up to saved the journal has them.
+	messages    []llm.Message
+	base, saved int
+	started     time.Time
 
-	phase  phase
-	answer Reply // what closing sends
-	err    error
+	phase     phase
+	answer    Reply // what closing sends
+	err       error
+	abandoned bool // by its callers, while it was opening
+	repeated  bool // the request was answered before, and this is that answer
 
-	task   otp.Ref
-	busy   bool
-	calls  []llm.ToolCall // of the model's last answer, still to be done
-	call   llm.ToolCall
-	rounds int
-	last   bool
-	nudged bool
-	nudge  bool // the next question to the model says that its answer was empty
+	task    otp.Ref
+	busy    bool
+	saving  bool           // the task is the journal's
+	calls   []llm.ToolCall // of the model's last answer, still to be done
+	call    llm.ToolCall
+	rounds  int
+	records int // rounds in the journal
+	invokes int // calls given to the desk
+	last    bool
+	nudged  bool
+	nudge   bool // the next question to the model says that its answer was empty
 
 	members []*member
 	wait    *waiting
+	holds   bool // a person is asked about a call of the turn's own
+	// proposed are the skills that calls were proposed under before a restart,
+	// by number: they go the same way again.
+	proposed map[int]string
 }
 
-func newTurn(v *conversation, m sendRequest, from otp.From) (*turn, error) {
+// waiter is a caller that is told how the turn ends. One that stays wants it
+// to be finished though it may leave.
+type waiter struct {
+	token string
+	from  otp.From
+	stays bool
+}
+
+// begun makes the turn of a request that is new. Its grant's id is made up:
+// the ids of its calls are derived from it and were never used.
+func begun(v *conversation, m sendRequest) (*turn, error) {
+	r := openRecord{
+		V: recordVersion, Request: m.ID, Grant: newID(), Scope: m.Scope.List(), Tainted: v.tainted, Started: time.Now(),
+	}
+	return newTurn(v.o, v.id, v.user, m.Text, r, v.history)
+}
+
+// newTurn makes a turn of what is kept of its request.
+func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, earlier []llm.Message) (*turn, error) {
 	own, err := nativeScope()
 	if err != nil {
 		return nil, err
 	}
+	scope, err := skills.NewScope(r.Scope...)
+	if err != nil {
+		return nil, err
+	}
+	id := turnID(conversation, r.Request)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: newID(), User: v.user, Conversation: v.id, Turn: m.ID, Agent: "orchestrator",
-		Mission: m.Text, MissionBy: sentinel.ByUser, Request: &m.Text, Scope: m.Scope.Union(own), Tainted: v.tainted,
+		ID: r.Grant, User: user, Conversation: conversation, Turn: id, Agent: "orchestrator",
+		Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
 	})
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{
-		v: v, id: m.ID, from: from, scope: m.Scope, started: time.Now(), desk: v.o.parts.Checkpoint.Desk(g),
-	}
-	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: v.o.instructions(m.Scope)}}, v.history...)
-	t.messages = append(t.messages, llm.Message{Role: llm.RoleUser, Content: m.Text})
+	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g)}
+	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: o.instructions(scope)}}, earlier...)
+	t.base = len(t.messages)
+	t.messages = append(t.messages, llm.Message{Role: llm.RoleUser, Content: text})
+	t.saved = len(t.messages)
 	return t, nil
 }
 
@@ -89,6 +123,8 @@ func (t *turn) handle(c *otp.Context, msg any) {
 		t.finished(c, m.Result)
 	case agents.HelpWanted:
 		t.wantsHelp(c, m)
+	case unattended:
+		t.attended(c, m)
 	case waitOver:
 		if t.wait != nil && t.wait == m.w {
 			t.bring(c)
@@ -98,13 +134,6 @@ func (t *turn) handle(c *otp.Context, msg any) {
 
 func (t *turn) start(c *otp.Context, fn func(context.Context) (any, error)) {
 	t.task, t.busy = c.Async(0, fn), true
-}
-
-// open writes the request down before anything is done about it.
-func (t *turn) open(c *otp.Context) {
-	parts, g := t.v.o.parts, t.desk.Grant()
-	request, _ := g.Request()
-	t.start(c, func(ctx context.Context) (any, error) { return nil, parts.Keep(ctx, g, keptRequest, request) })
 }
 
 // think asks the model what to do next.
@@ -118,25 +147,25 @@ func (t *turn) think(c *otp.Context) {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
 	}
 	if !t.last {
-		r.Tools = t.v.o.tools()
+		r.Tools = t.o.tools()
 	}
-	t.start(c, func(ctx context.Context) (any, error) { return t.v.o.model.Chat(ctx, r) })
+	t.o.at("think")
+	t.start(c, func(ctx context.Context) (any, error) { return t.o.model.Chat(ctx, r) })
 }
 
 // ended takes the end of what the turn was doing, by its phase.
 func (t *turn) ended(c *otp.Context, m otp.TaskResult) {
 	switch t.phase {
 	case opening:
-		if m.Err != nil {
-			t.end(c, "", ErrNotKept)
+		t.begin(c, m)
+	case working:
+		if t.saving {
+			t.savedRound(c, m)
 			return
 		}
-		t.phase = working
-		t.think(c)
-	case working:
 		t.answered(c, m)
 	case closing:
-		if m.Err != nil && t.err == nil {
+		if m.Err != nil && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
 			t.answer, t.err = Reply{}, ErrNotKept
 		}
 		t.v.over(c, t)
@@ -175,7 +204,7 @@ func (t *turn) said(c *otp.Context, r llm.Response) {
 	}
 	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: calls})
 	t.calls = inOrder(calls)
-	t.next(c)
+	t.save(c)
 }
 
 // concluded ends the turn with the model's answer. One empty answer is let
@@ -193,79 +222,4 @@ func (t *turn) concluded(c *otp.Context, r llm.Response) {
 	default:
 		t.end(c, "", &ModelError{"empty"})
 	}
-}
-
-// end finishes the turn: agents that still work are cancelled, then answers
-// are written down, then the caller is told.
-func (t *turn) end(c *otp.Context, text string, err error) {
-	if t.phase == closing {
-		return
-	}
-	if t.busy {
-		c.CancelTask(t.task)
-		t.busy = false
-	}
-	if t.wait != nil {
-		c.CancelTimer(t.wait.timer)
-		t.wait = nil
-	}
-	unkept := t.phase == opening
-	t.phase, t.err = closing, err
-	t.stopAgents()
-	t.v.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
-	if unkept {
-		t.v.over(c, t)
-		return
-	}
-	if err == nil {
-		t.answer = t.reply(text)
-		text = t.answer.Text // what is shown is what is kept
-	}
-	texts, parts, g := t.kept(text), t.v.o.parts, t.desk.Grant()
-	t.start(c, func(ctx context.Context) (any, error) {
-		for _, k := range texts {
-			if err := parts.Keep(ctx, g, k.kind, k.text); err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
-	})
-}
-
-func (t *turn) reply(text string) Reply {
-	r := Reply{Turn: t.id, Text: text, Tainted: t.desk.Tainted(), Took: time.Since(t.started)}
-	if r.Tainted {
-		request, _ := t.desk.Grant().Request()
-		r.Text, r.Links = answers.Defang(text, answers.Options{Allow: t.v.o.links, Request: request})
-	}
-	for _, k := range t.members {
-		r.Agents = append(r.Agents, k.result())
-	}
-	return r
-}
-
-// The kinds of text that a turn leaves in the journal, each under the turn's
-// id. A mission and what came of it are one item for each agent.
-const (
-	keptRequest = "request"
-	keptAgent   = "agent"
-	keptAnswer  = "answer"
-	maxKept     = 1 << 20 // bytes of one text
-)
-
-type keptText struct{ kind, text string }
-
-func (t *turn) kept(answer string) []keptText {
-	var out []keptText
-	for _, k := range t.members {
-		r := k.result()
-		out = append(out, keptText{keptAgent, encode(map[string]any{
-			"agent_id": r.Agent, "grant": k.desk.Grant().ID(), "mission": k.args.Mission, "context": k.args.Context,
-			"state": r.State, "reason": r.Reason, "answer": clip(r.Answer, maxKept/2),
-		})})
-	}
-	if answer != "" {
-		out = append(out, keptText{keptAnswer, clip(answer, maxKept)})
-	}
-	return out
 }

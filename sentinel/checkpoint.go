@@ -59,8 +59,10 @@ type Options struct {
 	LimitsAway AwayTable
 	Approver   Approver
 	// Pauser is the kill switch; without one nothing can be paused.
-	Pauser    Pauser
-	Recorder  Recorder
+	Pauser   Pauser
+	Recorder Recorder
+	// History is needed by desks that are resumed.
+	History   History
 	Issuer    Issuer
 	Executors map[string]skills.Executor
 	// DigestKey salts the digests in the ledger.
@@ -95,6 +97,7 @@ type Checkpoint struct {
 	gates   map[string]Gate
 	refused refusedLimit
 	flight  flight
+	lanes   lanes
 }
 
 // mandatory gates can't be switched off.

@@ -27,6 +27,8 @@ type Decision struct {
 	// asked.
 	Bound   []Bound
 	Elapsed time.Duration
+
+	abandoned bool // its caller left before it could be allowed
 }
 
 // settle combines the verdicts: the least outcome wins. A decision that no

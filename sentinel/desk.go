@@ -32,6 +32,11 @@ type Desk struct {
 	// delegated are the skills of the children made before the taint: what
 	// was handed out while nobody else's words could have asked for it.
 	delegated skills.Scope
+	// numbered desks name their calls by number: see Checkpoint.Numbered. next
+	// is the number of the next, and those below until may have been proposed
+	// before.
+	numbered    bool
+	next, until int
 }
 
 // Desk returns a root desk that acts under the grant.
@@ -49,7 +54,7 @@ func (d *Desk) Child(c Child) (*Desk, error) {
 	if !g.Tainted() {
 		d.delegated = d.delegated.Union(g.Scope())
 	}
-	return &Desk{p: d.p, parent: d, grant: g}, nil
+	return &Desk{p: d.p, parent: d, grant: g, numbered: d.numbered}, nil
 }
 
 // Extend adds skills to a child's grant while it works. Skills that its parent
@@ -99,31 +104,64 @@ func (d *Desk) Taint() {
 // it ran and failed, and an error that wraps ErrNotRecorded when the store is
 // away. args is what the model sent, byte for byte.
 func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
-	d.mu.Lock()
-	g, tr, before := d.grant, d.trace, d.delegated
-	d.mu.Unlock()
 	p := d.p
 	if p == nil || p.o.Recorder == nil || p.o.Issuer == nil || p.o.Limiter == nil {
 		return skills.Result{}, fmt.Errorf("%w: the checkpoint has no recorder, limiter or issuer", ErrNotRecorded)
 	}
-	callID := newID()
-	lv := p.reserve(ctx, g, callID, skill)
-	c, err := p.NewCall(Proposal{Skill: skill, Args: args, Grant: g, Trace: tr, BeforeTaint: before, ID: callID})
+	d.mu.Lock()
+	n, late := d.next, d.next < d.until
+	d.next++
+	prop := Proposal{Skill: skill, Args: args, Grant: d.grant, Trace: d.trace, BeforeTaint: d.delegated}
+	d.mu.Unlock()
+	if !d.numbered {
+		prop.ID = newID()
+		return d.propose(ctx, prop, false)
+	}
+	prop.ID = CallID(prop.Grant.ID(), n)
+	leave, err := p.lanes.enter(ctx, prop.ID)
+	if err != nil {
+		return skills.Result{}, fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	defer leave()
+	if !late {
+		return d.propose(ctx, prop, false)
+	}
+	past, found, err := p.past(ctx, prop.ID, n)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	repeat := false
+	if found {
+		var res skills.Result
+		var answered bool
+		if res, err, answered, repeat = d.again(past, prop); answered {
+			return res, err
+		}
+	}
+	return d.propose(ctx, prop, repeat)
+}
+
+// propose takes a proposal through the checkpoint. repeat is set for a call
+// that was allowed under the same id before and may run again.
+func (d *Desk) propose(ctx context.Context, prop Proposal, repeat bool) (skills.Result, error) {
+	p, g, callID := d.p, prop.Grant, prop.ID
+	lv := p.reserve(ctx, g, callID, prop.Skill)
+	c, err := p.NewCall(prop)
 	var ce *CallError
 	if errors.As(err, &ce) {
-		p.release(ctx, skill, callID)
-		return skills.Result{}, p.refuse(ctx, g, callID, ce, lv, len(args))
+		p.release(ctx, prop.Skill, callID)
+		return skills.Result{}, p.refuse(ctx, g, callID, ce, lv, len(prop.Args), d.numbered)
 	}
 	if err != nil {
 		return skills.Result{}, err
 	}
-	dec, err := p.decideAndRecord(ctx, c, lv)
+	dec, err := p.decideAndRecord(ctx, c, lv, keeping{numbered: d.numbered, repeat: repeat})
 	if err != nil {
-		p.release(ctx, skill, callID)
+		p.release(ctx, prop.Skill, callID)
 		return skills.Result{}, err
 	}
 	if dec.d.Outcome != Allow {
-		p.release(ctx, skill, callID)
+		p.release(ctx, prop.Skill, callID)
 		d.refused(c, dec.d)
 		return skills.Result{}, refusal(dec.d)
 	}
@@ -165,7 +203,7 @@ func (p *Checkpoint) release(ctx context.Context, skill, callID string) {
 // refuse records a proposal that became no Call, a few a minute for each
 // conversation, and answers it. One over budget is told that first: no other
 // spelling would help.
-func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *CallError, limits Verdict, argBytes int) error {
+func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *CallError, limits Verdict, argBytes int, keep bool) error {
 	d := Refused(callID, ce, p.now())
 	d.put(limits)
 	r := refusal(d)
@@ -179,7 +217,11 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 	}
 	key := g.User() + "\x00" + g.Conversation()
 	if ok, omitted := p.refused.take(key, d.At); ok {
-		if err := p.record(ctx, refusedRecord(g, d, argBytes, omitted)); err != nil {
+		rec := refusedRecord(g, d, argBytes, omitted)
+		if keep {
+			rec.Values = append(rec.Values, Value{valueRefusal, encode(r)})
+		}
+		if err := p.record(ctx, rec); err != nil {
 			p.refused.putBack(omitted)
 			return err
 		}

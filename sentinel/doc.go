@@ -19,6 +19,12 @@
 // call up, and nobody else's. Outcomes are combined with min, so no gate lifts what another
 // lowered; a person lifts only Ask.
 //
+// Calls that must survive their process are made at a Numbered desk: its calls
+// have ids that follow from grant and number, each id is allowed once, and a new
+// desk under the same grant, put to its place by Resume, answers what had been
+// decided from the History. What was interrupted is unknown, and only what is
+// idempotent runs again.
+//
 // What not to do: don't run a skill any other way than through a Desk; don't
 // put a value, a request or a mission into Verdict.Reason (that text is
 // recorded), put it into Verdict.Detail (that is sealed); don't keep state of

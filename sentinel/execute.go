@@ -18,9 +18,15 @@ type granted struct {
 	w warrant.Warrant
 }
 
+// keeping says how the records of a call are made.
+type keeping struct {
+	numbered bool // what a restart needs is kept as well
+	repeat   bool // the call was allowed under its id before
+}
+
 // decideAndRecord judges the call, asks a person where needed and makes the
 // decision durable together with the spent warrant: the point of no return.
-func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict) (granted, error) {
+func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict, k keeping) (granted, error) {
 	c, d := p.judge(ctx, c, limits)
 	if d.Outcome == Ask {
 		if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
@@ -40,8 +46,15 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 			g.d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
 		}
 	}
+	g.d.abandoned = ctx.Err() != nil && !g.d.personRefused()
 	r := p.decisionRecord(RecordDecision, c, g.d)
+	if k.numbered && g.d.Outcome != Allow {
+		r.Values = append(r.Values, Value{valueRefusal, encode(refusal(g.d))})
+	}
 	if g.d.Outcome == Allow {
+		if k.numbered && !k.repeat {
+			r.Once, r.OnceFor = c.Proposed().ID(), onceFor
+		}
 		w, err := p.o.Issuer.Issue(c.Digest())
 		if err != nil {
 			return granted{}, errors.Join(ErrNotRecorded, err)
@@ -53,6 +66,13 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 	}
 	p.observe(Event{Call: c, Decision: g.d, Kind: RecordDecision})
 	return g, nil
+}
+
+// personRefused reports whether a person said no: the word stands whatever
+// became of the caller.
+func (d *Decision) personRefused() bool {
+	v, _ := d.Verdict(GateApproval)
+	return v.State == Judged && v.Outcome == Deny
 }
 
 // deny lowers a decision after the gates have spoken.
@@ -149,6 +169,7 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	var values []Value
 	if err != nil {
 		b.Status, b.Code = failure(err)
+		b.Trust = string(trust(c.Skill(), skills.Result{}))
 		values = append(values, Value{"error", []byte(err.Error())})
 	} else {
 		res.Trust = trust(c.Skill(), res)
@@ -187,6 +208,9 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted) (res skills.Res
 			res, err = skills.Result{}, &skills.Failure{Code: skills.FailPanic, Unknown: true, Err: errors.New("the executor broke")}
 		}
 	}()
+	if ctx.Err() != nil { // while the decision was written down: nothing was done, and that is known
+		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: errors.New("the caller left before it could start")}
+	}
 	return p.o.Executors[c.Name()].Execute(ctx, g.w, c.Order())
 }
 
@@ -198,12 +222,7 @@ func (d *Desk) remember(c Call, res skills.Result, err error, marks []string) {
 		st.Result, st.Trust = err.Error(), trust(c.Skill(), skills.Result{})
 		st = st.marked()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.trace = d.trace.with(st)
-	if st.Trust != skills.Trusted {
-		d.grant = d.grant.Taint()
-	}
+	d.append(st)
 }
 
 // trust is the Spec's word, never the skill's own; a fixed text is nobody's.

@@ -19,6 +19,7 @@ const (
 	RecordHeld     = "held"     // a person is being asked
 	RecordRefused  = "refused"  // a proposal that became no Call
 	RecordOutcome  = "outcome"  // what became of an allowed call
+	RecordPurge    = "purge"    // values of a user or a conversation were erased
 )
 
 // Record is one entry for the ledger, with the values that go to the journal
@@ -45,13 +46,21 @@ type Record struct {
 	// must fail where it was used before.
 	Spend        string
 	SpendExpires time.Time
+	// Once is the id of a call that this record allows and no other may: the
+	// commit must fail where one did. It holds for OnceFor at least, and for
+	// as long as values are kept.
+	Once    string
+	OnceFor time.Duration
 }
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	Name string // args, proposed (before rules rewrote it), details, result, error, skill
+	Name string // args, proposed (before rules rewrote it), details, refusal, result, error, skill
 	Data []byte
 }
+
+// valueRefusal names a refusal as its agent was given it.
+const valueRefusal = "refusal"
 
 // Recorder makes records durable: what is in r is on disk, all of it or none,
 // when Record returns nil.
@@ -97,6 +106,7 @@ type body struct {
 	Reason     string            `json:"reason,omitempty"`
 	Degraded   bool              `json:"degraded,omitempty"`
 	Started    bool              `json:"started,omitempty"`
+	Abandoned  bool              `json:"abandoned,omitempty"` // the caller left before it could start
 	ElapsedUS  int64             `json:"elapsed_us"`
 	Bound      []Bound           `json:"bound,omitempty"`
 	Gates      []recordedVerdict `json:"gates"`
@@ -115,7 +125,7 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
 		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
-		Bound: p.salted(d.Bound), Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, ElapsedUS: d.Elapsed.Microseconds(),
+		Bound: p.salted(d.Bound), Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, Abandoned: d.abandoned, ElapsedUS: d.Elapsed.Microseconds(),
 		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts), Flags: c.Flags(),
 	}
 	r := Record{

@@ -1,6 +1,10 @@
 package sentinel
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/vedette-dev/vedette/skills"
+)
 
 // MaxRefusals is how many refusals a Trace holds: the newest.
 const MaxRefusals = 32
@@ -9,7 +13,8 @@ const MaxRefusals = 32
 // holds no argument, and taints nothing, for nothing came back.
 type PastRefusal struct {
 	Skill string
-	// Digest is the refused call's own.
+	// Digest is the refused call's own; empty where it was refused before a
+	// restart.
 	Digest string
 	// Gate and Code say who refused it and why.
 	Gate, Code string
@@ -45,7 +50,20 @@ func (d *Desk) refused(c Call, dec Decision) {
 	if !ok || v.State != Judged || v.Outcome == Defer || !aboutTheCall[v.Gate] || noAnswer[v.Code] {
 		return
 	}
-	r := PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: dec.BlockedBy, Code: dec.Code}
+	d.addRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: dec.BlockedBy, Code: dec.Code})
+}
+
+// refusedThen adds what was refused before a restart, as far as it was kept:
+// the ledger holds a keyed digest, which compares with none.
+func (d *Desk) refusedThen(p Past) {
+	no := p.Refusal
+	if no == nil || p.Skill == "" || no.Kind == skills.KindDefer || !aboutTheCall[no.Gate] || noAnswer[no.Code] {
+		return
+	}
+	d.addRefusal(PastRefusal{Skill: p.Skill, Gate: no.Gate, Code: no.Code})
+}
+
+func (d *Desk) addRefusal(r PastRefusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trace = d.trace.WithRefusal(r)

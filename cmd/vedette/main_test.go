@@ -23,8 +23,10 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
+	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 )
@@ -43,7 +45,7 @@ func TestScript(t *testing.T) {
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper,
-			"listening": listening,
+			"listening": listening, "locked": locked,
 		},
 	})
 }
@@ -198,7 +200,20 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Setenv("AMBIGUOUS", found[0].ID[:4])
 		}
 	}
+	h, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{})
+	ts.Check(err)
+	ts.Check(h.Begin(ctx, history.Turn{Conversation: "c1", User: "ann", Turn: "t1"}, history.Item{Kind: "request", Data: []byte("CANARY")}))
 	ts.Check(parts.Close())
+}
+
+// locked is status while this process writes to the database.
+func locked(ts *testscript.TestScript, neg bool, args []string) {
+	cfg, err := config.Load(ts.MkAbs("vedette.yaml"), config.Options{})
+	ts.Check(err)
+	st, err := store.Open(context.Background(), store.Options{Path: cfg.Ledger.Path})
+	ts.Check(err)
+	status(ts, neg, args)
+	ts.Check(st.Close())
 }
 
 // tamper changes one record behind the ledger's back.

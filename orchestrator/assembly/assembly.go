@@ -125,7 +125,7 @@ func (p *Parts) open(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	p.recorder = recorder{p.Store, p.Ledger, p.Journal}
+	p.recorder = recorder{p.Store, p.Ledger, p.Journal, cfg.Journal.Retention, o.Now}
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away, Approver: o.Approver,
-		Pauser: p.Pauses, Recorder: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
+		Pauser: p.Pauses, Recorder: p.recorder, History: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
 		Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err
@@ -267,10 +267,10 @@ func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
 	}
 }
 
-// Keep puts a text of the conversation into the journal, sealed.
-func (p *Parts) Keep(ctx context.Context, g sentinel.Grant, kind, text string) error {
-	return p.Store.Submit(ctx, func(tx *store.Tx) error {
-		_, err := p.Journal.PutTx(tx, journal.Item{Call: g.Turn(), Conversation: g.Conversation(), User: g.User(), Kind: kind, Data: []byte(text)})
-		return err
-	})
+// EndConversation forgets what was counted for the turns of a conversation that
+// is at rest. Its calls of the last minutes stay counted.
+func (p *Parts) EndConversation(ctx context.Context, user, conversation string) {
+	if err := p.limits.endConversation(ctx, limits.Proposal{User: user, Conversation: conversation}); err != nil {
+		p.log.Warn("the counts of a conversation could not be dropped", "error", err)
+	}
 }

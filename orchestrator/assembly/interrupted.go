@@ -14,7 +14,7 @@ import (
 
 // CodeInterrupted stands in the outcome of a call that was allowed by a process
 // which ended before it could say what became of it.
-const CodeInterrupted = "interrupted"
+const CodeInterrupted = sentinel.FailInterrupted
 
 // interruptedStep bounds one transaction of settleInterrupted.
 const interruptedStep = 200

@@ -101,14 +101,23 @@ func (c *counters) close() error {
 
 // endTurn forgets a turn's counts, the server's and those of this process.
 func (c *counters) endTurn(ctx context.Context, p limits.Proposal) error {
-	err := c.all.EndTurn(ctx, p)
+	return c.both(func(l *limits.Limiter) error { return l.EndTurn(ctx, p) })
+}
+
+// endConversation forgets the counts of a conversation's turns likewise.
+func (c *counters) endConversation(ctx context.Context, p limits.Proposal) error {
+	return c.both(func(l *limits.Limiter) error { return l.EndConversation(ctx, p) })
+}
+
+func (c *counters) both(forget func(*limits.Limiter) error) error {
+	err := forget(c.all)
 	if c.alone == nil {
 		return err
 	}
 	if errors.Is(err, limits.ErrAway) { // its store has said so, and the counts end by themselves
 		err = nil
 	}
-	return errors.Join(err, c.alone.EndTurn(ctx, p))
+	return errors.Join(err, forget(c.alone))
 }
 
 // reserve asks who counts for all. Where nobody can be asked this process

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -19,6 +20,8 @@ type recorder struct {
 	store   *store.Store
 	ledger  *ledger.Ledger
 	journal *journal.Journal
+	keep    time.Duration // how long the journal keeps what a restart reads
+	now     func() time.Time
 }
 
 // Record returns when everything is on disk.
@@ -26,6 +29,11 @@ func (r recorder) Record(ctx context.Context, rec sentinel.Record) error {
 	return r.store.Submit(ctx, func(tx *store.Tx) error {
 		if rec.Spend != "" {
 			if err := store.Spend(tx, rec.Spend, rec.SpendExpires); err != nil {
+				return err
+			}
+		}
+		if rec.Once != "" {
+			if err := store.Spend(tx, "call/"+rec.Once, r.now().Add(max(rec.OnceFor, r.keep))); err != nil {
 				return err
 			}
 		}
@@ -43,6 +51,34 @@ func (r recorder) Record(ctx context.Context, rec sentinel.Record) error {
 		})
 		return err
 	})
+}
+
+// Past returns what was recorded of one call. The journal knows which kind of
+// record a value belongs to, so the newest record of a kind has them all.
+func (r recorder) Past(ctx context.Context, callID string) ([]sentinel.Record, error) {
+	list, err := r.ledger.List(ctx, ledger.Query{Call: callID, Limit: 1000})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	values, err := r.journal.ByCall(ctx, callID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]sentinel.Record, len(list))
+	last := map[string]int{}
+	for i, e := range list {
+		out[i] = sentinel.Record{
+			Kind: e.Kind, ID: e.ID, At: e.Time, CallID: e.Call, DecisionID: e.Decision, Conversation: e.Conversation,
+			User: e.User, Agent: e.Agent, Skill: e.Skill, Outcome: e.Outcome, Gate: e.Gate, Code: e.Code, Body: e.Body,
+		}
+		last[e.Kind] = i
+	}
+	for _, v := range values {
+		if i, ok := last[v.Name]; ok {
+			out[i].Values = append(out[i].Values, sentinel.Value{Name: v.Kind, Data: v.Data})
+		}
+	}
+	return out, nil
 }
 
 // limiter puts package limits into the checkpoint's words.

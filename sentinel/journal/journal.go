@@ -237,6 +237,39 @@ func (j *Journal) ByConversation(ctx context.Context, conversation string, after
 	return j.open(ctx, " WHERE v.conversation = ? AND v.id > ? ORDER BY v.id LIMIT ?", conversation, after, limit)
 }
 
+// Query says which values Find opens. Empty fields match everything.
+type Query struct {
+	Call, Conversation, Kind string
+	// Newest turns the order round, newest first.
+	Newest bool
+	// Before, if not zero, leaves out values from this number on.
+	Before int64
+	// Limit is how many to open at most. If zero, 1000.
+	Limit int
+}
+
+// Find opens the values that match, in the order they were put. Those that
+// were erased or have expired are left out.
+func (j *Journal) Find(ctx context.Context, q Query) ([]Value, error) {
+	tail, args := " WHERE 1 = 1", []any{}
+	for _, c := range []struct{ column, value string }{{"call", q.Call}, {"conversation", q.Conversation}, {"kind", q.Kind}} {
+		if c.value != "" {
+			tail, args = tail+" AND v."+c.column+" = ?", append(args, c.value)
+		}
+	}
+	if q.Before != 0 {
+		tail, args = tail+" AND v.id < ?", append(args, q.Before)
+	}
+	tail += " ORDER BY v.id"
+	if q.Newest {
+		tail += " DESC"
+	}
+	if q.Limit <= 0 {
+		q.Limit = 1000
+	}
+	return j.open(ctx, tail+" LIMIT ?", append(args, q.Limit)...)
+}
+
 // open reads and unseals what is not expired. One value that does not open
 // fails the whole answer: a gap in silence would be worse.
 func (j *Journal) open(ctx context.Context, tail string, args ...any) ([]Value, error) {

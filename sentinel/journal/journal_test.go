@@ -278,3 +278,28 @@ func TestNumbersAreNotReused(t *testing.T) {
 	require.NotErrorIs(t, err, sql.ErrNoRows)
 	require.Greater(t, put(t, st, j, item(3))[0], second[0])
 }
+
+// Find opens what matches and nothing else, from either end, in pages.
+func TestFind(t *testing.T) {
+	st, j, _ := open(t)
+	items := make([]Item, 12)
+	for i := range items {
+		items[i] = item(i)
+		items[i].Call, items[i].Kind = fmt.Sprint("call-", i%2), []string{"request", "turn.end"}[i%3/2]
+	}
+	ids := put(t, st, j, items...)
+	find := func(q Query) (got []int64) {
+		list, err := j.Find(t.Context(), q)
+		require.NoError(t, err)
+		for _, v := range list {
+			got = append(got, v.ID-ids[0])
+		}
+		return got
+	}
+	require.Len(t, find(Query{}), 12)
+	require.Equal(t, []int64{2, 5, 8, 11}, find(Query{Kind: "turn.end"}))
+	require.Equal(t, []int64{11, 8}, find(Query{Kind: "turn.end", Newest: true, Limit: 2}))
+	require.Equal(t, []int64{5, 2}, find(Query{Kind: "turn.end", Newest: true, Before: ids[8]}))
+	require.Equal(t, []int64{5, 11}, find(Query{Kind: "turn.end", Call: "call-1"}))
+	require.Empty(t, find(Query{Conversation: "' OR 1=1 --"}))
+}

@@ -1,0 +1,287 @@
+// Package history keeps which conversations there are: whose each is, whether
+// it is tainted, and which request is being worked on. What was said and done
+// is in the journal, sealed; this package puts both into one transaction, so
+// that a process that starts finds what the last one had acknowledged.
+//
+//	h, err := history.Open(ctx, st, jr, history.Options{})
+//	err = h.Begin(ctx, turn, history.Item{Kind: "request", Data: text})
+//	err = h.Add(ctx, turn, history.Item{Kind: "turn.round", Data: round})
+//	err = h.End(ctx, turn, history.Item{Kind: "turn.end", Data: reply})
+//
+// It knows no more of an Item than its kind. Items of a request are in the
+// journal under the request's turn, in the order they were put.
+//
+// What not to do: don't put text of people or models into ids and kinds, they
+// are stored in the clear; don't take the absence of items for "nothing was
+// done", their retention may be over.
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+// ErrOwner is returned by Begin for a conversation that is another user's.
+var ErrOwner = errors.New("the conversation belongs to another user")
+
+var schema = []string{`CREATE TABLE history_conversations (
+	id       TEXT PRIMARY KEY NOT NULL,
+	user     TEXT NOT NULL,
+	tainted  INTEGER NOT NULL,
+	turn     TEXT NOT NULL,
+	attempts INTEGER NOT NULL,
+	updated  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX history_conversations_user ON history_conversations (user);
+CREATE INDEX history_conversations_turn ON history_conversations (turn) WHERE turn <> '';`}
+
+const (
+	sqlGet   = `SELECT id, user, tainted, turn, attempts, updated FROM history_conversations`
+	sqlOwner = `SELECT user FROM history_conversations WHERE id = ?`
+	sqlBegin = `INSERT INTO history_conversations (id, user, tainted, turn, attempts, updated) VALUES (?, ?, ?, ?, 0, ?)
+ON CONFLICT (id) DO UPDATE SET tainted = max(tainted, excluded.tainted), turn = excluded.turn, attempts = 0, updated = excluded.updated`
+	sqlAdd     = `UPDATE history_conversations SET tainted = max(tainted, ?), attempts = 0, updated = ? WHERE id = ? AND turn = ?`
+	sqlEnd     = `UPDATE history_conversations SET tainted = max(tainted, ?), turn = '', attempts = 0, updated = ? WHERE id = ? AND turn = ?`
+	sqlAttempt = `UPDATE history_conversations SET attempts = attempts + 1 WHERE id = ? AND turn = ?`
+	sqlTries   = `SELECT attempts FROM history_conversations WHERE id = ?`
+	sqlForget  = `DELETE FROM history_conversations WHERE id IN (SELECT id FROM history_conversations WHERE `
+	forgetStep = 500
+)
+
+// Options of a History; the zero value is all defaults.
+type Options struct {
+	// Now is the clock. If nil, time.Now.
+	Now func() time.Time
+}
+
+// Conversation is what is known of one conversation.
+type Conversation struct {
+	ID, User string
+	// Tainted is set for good once text of others has been read.
+	Tainted bool
+	// Turn is the request that is being worked on, empty if none is.
+	Turn string
+	// Attempts is how often that was resumed without getting any further.
+	Attempts int
+	Updated  time.Time
+}
+
+// Turn names one request and what is known of it.
+type Turn struct {
+	Conversation, User, Turn string
+	// Tainted marks the conversation with the next write; there is no way back.
+	Tainted bool
+}
+
+// Item is one thing to keep. Kind is a code, stored in the clear; Data is sealed.
+type Item struct {
+	Kind string
+	Data []byte
+}
+
+// History is the table of conversations of one store. It is safe for
+// concurrent use.
+type History struct {
+	st  *store.Store
+	jr  *journal.Journal
+	now func() time.Time
+}
+
+// Open makes the table where it is missing.
+func Open(ctx context.Context, st *store.Store, jr *journal.Journal, o Options) (*History, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if err := st.Migrate(ctx, "history", schema); err != nil {
+		return nil, err
+	}
+	return &History{st, jr, o.Now}, nil
+}
+
+// Get returns a conversation; ok is false for one that is not known.
+func (h *History) Get(ctx context.Context, id string) (c Conversation, ok bool, err error) {
+	list, err := h.list(ctx, sqlGet+" WHERE id = ?", id)
+	if err != nil || len(list) == 0 {
+		return Conversation{}, false, err
+	}
+	return list[0], true, nil
+}
+
+// Unfinished returns the conversations with a request under way, the one that
+// has rested longest first.
+func (h *History) Unfinished(ctx context.Context) ([]Conversation, error) {
+	return h.list(ctx, sqlGet+" WHERE turn <> '' ORDER BY updated")
+}
+
+func (h *History) list(ctx context.Context, query string, args ...any) (_ []Conversation, err error) {
+	rows, err := h.st.Reader().Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read conversations: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var out []Conversation
+	for rows.Next() {
+		c, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read conversations: %w", err)
+		}
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}
+
+func scan(rows *sql.Rows) (c Conversation, err error) {
+	var updated int64
+	err = rows.Scan(&c.ID, &c.User, &c.Tainted, &c.Turn, &c.Attempts, &updated)
+	c.Updated = time.UnixMilli(updated).UTC()
+	return c, err
+}
+
+// Begin keeps a request and marks it as the one that is being worked on.
+// ErrOwner: the conversation is another user's.
+func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
+	return h.st.Submit(ctx, func(tx *store.Tx) error {
+		owner := t.User
+		if _, err := tx.QueryRow([]any{&owner}, sqlOwner, t.Conversation); err != nil {
+			return err
+		}
+		if owner != t.User {
+			return ErrOwner
+		}
+		if err := h.put(tx, t, items); err != nil {
+			return err
+		}
+		_, err := tx.Exec(sqlBegin, t.Conversation, t.User, t.Tainted, t.Turn, h.now().UnixMilli())
+		return err
+	})
+}
+
+// Add keeps what was added to a request. It counts as getting further.
+func (h *History) Add(ctx context.Context, t Turn, items ...Item) error {
+	return h.write(ctx, t, items, sqlAdd)
+}
+
+// End keeps how a request ended: nothing is being worked on any more.
+func (h *History) End(ctx context.Context, t Turn, items ...Item) error {
+	return h.write(ctx, t, items, sqlEnd)
+}
+
+func (h *History) write(ctx context.Context, t Turn, items []Item, query string) error {
+	return h.st.Submit(ctx, func(tx *store.Tx) error {
+		if err := h.put(tx, t, items); err != nil {
+			return err
+		}
+		_, err := tx.Exec(query, t.Tainted, h.now().UnixMilli(), t.Conversation, t.Turn)
+		return err
+	})
+}
+
+func (h *History) put(tx *store.Tx, t Turn, items []Item) error {
+	for _, it := range items {
+		_, err := h.jr.PutTx(tx, journal.Item{Call: t.Turn, Conversation: t.Conversation, User: t.User, Kind: it.Kind, Data: it.Data})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Attempt counts that the request is about to be resumed, and returns how often
+// that was done since it last got further.
+func (h *History) Attempt(ctx context.Context, t Turn) (n int, err error) {
+	err = h.st.Submit(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(sqlAttempt, t.Conversation, t.Turn); err != nil {
+			return err
+		}
+		_, err := tx.QueryRow([]any{&n}, sqlTries, t.Conversation)
+		return err
+	})
+	return n, err
+}
+
+// Items returns what is kept of a request, in the order it was put.
+func (h *History) Items(ctx context.Context, turn string) ([]Item, error) {
+	values, err := h.jr.ByCall(ctx, turn)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Item, len(values))
+	for i, v := range values {
+		out[i] = Item{v.Kind, v.Data}
+	}
+	return out, nil
+}
+
+// Newest calls fn with the items of one kind of a conversation, newest first,
+// until it returns false.
+func (h *History) Newest(ctx context.Context, conversation, kind string, fn func(data []byte) bool) error {
+	const page = 20
+	for before := int64(0); ; {
+		values, err := h.jr.Find(ctx, journal.Query{Conversation: conversation, Kind: kind, Newest: true, Before: before, Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			if !fn(v.Data) {
+				return nil
+			}
+			before = v.ID
+		}
+		if len(values) < page {
+			return nil
+		}
+	}
+}
+
+// Who says whose values and conversations Purge erases: all of a user's, or one
+// conversation. Exactly one is to be named.
+type Who struct{ User, Conversation string }
+
+// ErrWho is returned by Purge where not exactly one of the two is named.
+var ErrWho = errors.New("name either a user or a conversation")
+
+// Purged is how many values and conversations there were.
+type Purged struct {
+	Values        int `json:"values"`
+	Conversations int `json:"conversations"`
+}
+
+// Purge erases the values and forgets the conversations, the request that is
+// being worked on with them. journal.ErrPending: they are gone, but old pages
+// remain in the write-ahead log.
+func (h *History) Purge(ctx context.Context, w Who) (p Purged, err error) {
+	var cond, arg string
+	switch {
+	case (w.User == "") == (w.Conversation == ""):
+		return p, ErrWho
+	case w.User != "":
+		cond, arg = "user", w.User
+	default:
+		cond, arg = "id", w.Conversation
+	}
+	for { // first of all: what is forgotten is not resumed
+		n := int64(0)
+		err := h.st.Submit(ctx, func(tx *store.Tx) (err error) {
+			n, err = tx.Exec(sqlForget+cond+" = ? LIMIT ?)", arg, forgetStep)
+			return err
+		})
+		if err != nil {
+			return p, fmt.Errorf("forget conversations: %w", err)
+		}
+		if p.Conversations += int(n); n < forgetStep {
+			break
+		}
+	}
+	if w.User != "" {
+		p.Values, err = h.jr.EraseUser(ctx, w.User)
+	} else {
+		p.Values, err = h.jr.EraseConversation(ctx, w.Conversation)
+	}
+	return p, err
+}

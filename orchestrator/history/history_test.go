@@ -1,0 +1,137 @@
+package history_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T) (*history.History, *store.Store, *journal.Journal) {
+	t.Helper()
+	st, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "h.db")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, st.Close()) })
+	jr, err := journal.Open(t.Context(), st, journal.SingleKey([32]byte{1}), journal.Options{})
+	require.NoError(t, err)
+	h, err := history.Open(t.Context(), st, jr, history.Options{})
+	require.NoError(t, err)
+	_, err = history.Open(t.Context(), st, jr, history.Options{})
+	require.NoError(t, err, "the table is there")
+	return h, st, jr
+}
+
+func text(kind, s string) history.Item { return history.Item{Kind: kind, Data: []byte(s)} }
+
+// A request is under way from Begin to End; what is added counts as getting
+// further; taint comes and stays; the owner is the first, for good.
+func TestLife(t *testing.T) {
+	h, _, _ := open(t)
+	ctx := t.Context()
+	turn := history.Turn{Conversation: "c", User: "ann", Turn: "t1"}
+	_, ok, err := h.Get(ctx, "c")
+	require.NoError(t, err)
+	require.False(t, ok)
+	require.NoError(t, h.Begin(ctx, turn, text("request", "go"), text("turn.open", "{}")))
+	now := func() history.Conversation {
+		c, ok, err := h.Get(ctx, "c")
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.WithinDuration(t, time.Now(), c.Updated, time.Minute)
+		c.Updated = time.Time{}
+		return c
+	}
+	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t1"}, now())
+	for want := 1; want <= 2; want++ {
+		n, err := h.Attempt(ctx, turn)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	turn.Tainted = true
+	require.NoError(t, h.Add(ctx, turn, text("turn.round", "1")))
+	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t1", Tainted: true}, now())
+	turn.Tainted = false
+	open, err := h.Unfinished(ctx)
+	require.NoError(t, err)
+	require.Len(t, open, 1)
+	require.NoError(t, h.End(ctx, history.Turn{Conversation: "c", User: "ann", Turn: "of before"}))
+	require.Equal(t, "t1", now().Turn, "the end of another request")
+	require.NoError(t, h.End(ctx, turn, text("turn.end", "2")))
+	require.Equal(t, history.Conversation{ID: "c", User: "ann", Tainted: true}, now())
+	items, err := h.Items(ctx, "t1")
+	require.NoError(t, err)
+	require.Equal(t, []history.Item{text("request", "go"), text("turn.open", "{}"), text("turn.round", "1"), text("turn.end", "2")}, items)
+	err = h.Begin(ctx, history.Turn{Conversation: "c", User: "eve", Turn: "t2"}, text("request", "x"))
+	require.ErrorIs(t, err, history.ErrOwner)
+	items, err = h.Items(ctx, "t2")
+	require.NoError(t, err)
+	require.Empty(t, items, "nothing of it is kept")
+}
+
+// The items of a kind come newest first, for as long as they are wanted, over
+// pages.
+func TestNewest(t *testing.T) {
+	h, _, _ := open(t)
+	for i := range 50 {
+		turn := history.Turn{Conversation: fmt.Sprint("c", i%2), User: "ann", Turn: fmt.Sprint("t", i)}
+		require.NoError(t, h.Begin(t.Context(), turn, text("request", "r")))
+		require.NoError(t, h.End(t.Context(), turn, text("turn.end", fmt.Sprint(i))))
+	}
+	for _, most := range []int{1, 20, 21, 25, 100} {
+		var got []string
+		require.NoError(t, h.Newest(t.Context(), "c1", "turn.end", func(b []byte) bool {
+			got = append(got, string(b))
+			return len(got) < most
+		}))
+		require.Len(t, got, min(most, 25))
+		require.Equal(t, "49", got[0])
+		require.Equal(t, fmt.Sprint(51-2*len(got)), got[len(got)-1])
+	}
+}
+
+// Purging a user takes every value and conversation of theirs and no other's,
+// however many; a request under way is not found again.
+func TestPurge(t *testing.T) {
+	h, st, jr := open(t)
+	ctx := t.Context()
+	for i := range 40 {
+		turn := history.Turn{Conversation: fmt.Sprint("c", i), User: fmt.Sprint("u", i%2), Turn: fmt.Sprint("t", i)}
+		require.NoError(t, h.Begin(ctx, turn, text("request", "CANARY"), text("turn.open", "CANARY")))
+	}
+	require.NoError(t, st.Submit(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		_, err := jr.PutTx(tx, journal.Item{Call: "k", Conversation: "c0", User: "u0", Kind: "args", Data: []byte("CANARY")})
+		return err
+	}))
+	for _, w := range []history.Who{{}, {User: "u0", Conversation: "c0"}} {
+		_, err := h.Purge(ctx, w)
+		require.ErrorIs(t, err, history.ErrWho)
+	}
+	n, err := h.Purge(ctx, history.Who{Conversation: "c1"})
+	require.NoError(t, err)
+	require.Equal(t, history.Purged{Values: 2, Conversations: 1}, n)
+	n, err = h.Purge(ctx, history.Who{User: "u0"})
+	require.NoError(t, err)
+	require.Equal(t, history.Purged{Values: 41, Conversations: 20}, n)
+	left, err := h.Unfinished(ctx)
+	require.NoError(t, err)
+	require.Len(t, left, 19)
+	for _, c := range left {
+		require.Equal(t, "u1", c.User)
+		items, err := h.Items(ctx, c.Turn)
+		require.NoError(t, err)
+		require.Len(t, items, 2)
+	}
+	items, err := h.Items(ctx, "t0")
+	require.NoError(t, err)
+	require.Empty(t, items)
+}

@@ -1,0 +1,211 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/history"
+)
+
+// turnSpace is the namespace of turn ids: one conversation's request ids say
+// nothing about another's.
+var turnSpace = uuid.MustParse("c1b0a1de-3a6c-5f39-8d5e-70f0a5f0c7b2")
+
+func turnID(conversation, request string) string {
+	return uuid.NewSHA1(turnSpace, []byte(conversation+"\n"+request)).String()
+}
+
+// memberGrant is the id of an agent's grant: the same again after a restart.
+func memberGrant(turnGrant, agent string) string {
+	return uuid.NewSHA1(turnSpace, []byte(turnGrant+"\n"+agent)).String()
+}
+
+type (
+	began      struct{}
+	unattended struct{ t *turn }
+)
+
+// open writes the request down before anything is done about it. One that was
+// sent before and has ended is not begun again: its end is what is answered.
+func (t *turn) open(c *otp.Context, fresh bool) {
+	kept, about := t.o.kept, t.about()
+	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, item(recordOpen, t.opened)}
+	t.o.at("open")
+	t.start(c, func(ctx context.Context) (any, error) {
+		if !fresh {
+			end, err := t.o.endOf(ctx, about.Turn, t.request)
+			if err != nil || end != nil {
+				return end, err
+			}
+		}
+		return began{}, kept.Begin(ctx, about, items...)
+	})
+}
+
+// endOf reads how a request ended that was sent before, nil if it has not. A
+// text that isn't the one that was sent then is ErrRequest; empty fits all.
+func (o *Orchestrator) endOf(ctx context.Context, turn, text string) (*endRecord, error) {
+	items, err := o.kept.Items(ctx, turn)
+	if err != nil {
+		return nil, err
+	}
+	var s saved // the end alone: of the rest some may be gone
+	for _, it := range items {
+		if it.Kind != keptRequest && it.Kind != recordEnd {
+			continue
+		}
+		if err := s.take(it); err != nil {
+			return nil, err
+		}
+	}
+	if s.end == nil {
+		return nil, nil
+	}
+	if text != "" && s.text != "" && s.text != text {
+		return nil, errOtherText
+	}
+	return s.end, nil
+}
+
+// begin starts the work on a request that is durable.
+func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
+	switch v := m.Value.(type) {
+	case began:
+		t.phase = working
+		if t.abandoned {
+			t.end(c, "", ErrCancelled)
+			return
+		}
+		t.watch(c)
+		t.think(c)
+	case *endRecord:
+		t.phase, t.answer, t.err, t.repeated = closing, v.Reply, failureOf(v.Failure), true
+		t.v.over(c, t)
+	default:
+		t.phase, t.err = closing, ErrNotKept
+		switch {
+		case errors.Is(m.Err, ErrRequest):
+			t.err = m.Err
+		case errors.Is(m.Err, history.ErrOwner):
+			t.err = errOtherUser
+		}
+		t.v.over(c, t)
+	}
+}
+
+// watch ends a turn that nobody waits for when its time is over. A caller that
+// waits has a deadline of its own, and a person who is asked has theirs.
+func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t}) }
+
+func (t *turn) attended(c *otp.Context, m unattended) {
+	switch {
+	case m.t != t || t.phase != working:
+	case len(t.waiters) > 0 || t.holds || slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
+		t.watch(c)
+	default:
+		t.end(c, "", ErrInterrupted)
+	}
+}
+
+// save writes the round down before any of its calls is made.
+func (t *turn) save(c *otp.Context) {
+	t.records++
+	r := roundRecord{
+		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
+		Last: t.last, Nudged: t.nudged, Tainted: t.desk.Tainted(),
+	}
+	for _, k := range t.members {
+		if res := k.result(); res.State.Done() && !k.recorded {
+			k.recorded = true
+			r.Ended = append(r.Ended, res)
+		}
+		if k.wants() != nil {
+			r.Asking = append(r.Asking, k.args.AgentID)
+		}
+	}
+	t.saved, t.saving = len(t.messages), true
+	about, kept := t.about(), t.o.kept
+	t.o.at("save")
+	t.start(c, func(ctx context.Context) (any, error) { return began{}, kept.Add(ctx, about, item(recordRound, r)) })
+}
+
+func (t *turn) savedRound(c *otp.Context, m otp.TaskResult) {
+	t.saving = false
+	t.o.at("saved")
+	if m.Err != nil {
+		t.end(c, "", ErrNotKept)
+		return
+	}
+	t.next(c)
+}
+
+// end finishes the turn: agents that still work are cancelled, then answers
+// are written down, then the callers are told.
+func (t *turn) end(c *otp.Context, text string, err error) {
+	switch t.phase {
+	case closing:
+		return
+	case opening: // whether it was written down isn't known yet
+		t.abandoned = true
+		return
+	}
+	if t.busy {
+		c.CancelTask(t.task)
+		t.busy = false
+	}
+	if t.wait != nil {
+		c.CancelTimer(t.wait.timer)
+		t.wait = nil
+	}
+	t.phase, t.err, t.saving = closing, err, false
+	t.stopAgents()
+	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
+	items, about, kept := t.ending(text), t.about(), t.o.kept
+	t.o.at("end")
+	t.start(c, func(ctx context.Context) (any, error) { return nil, kept.End(ctx, about, items...) })
+}
+
+// ending is what is kept of the turn's end: for people, and for whoever asks
+// for the answer again. What is shown is what is kept.
+func (t *turn) ending(text string) (items []history.Item) {
+	for _, k := range t.members {
+		if !k.described.Load() {
+			items = append(items, t.describe(k, k.result()))
+		}
+	}
+	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: failureCode(t.err)}
+	if t.err == nil {
+		t.answer = t.reply(text)
+		items = append(items, history.Item{Kind: keptAnswer, Data: []byte(clip(t.answer.Text, maxKept))})
+		end.Reply = t.answer
+		if said := t.messages[t.base:]; size(said) <= maxHistoryBytes { // more is never shown again
+			end.Messages = said
+		}
+	}
+	return append(items, item(recordEnd, end))
+}
+
+func (t *turn) reply(text string) Reply {
+	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started)}
+	r.Text, r.Links = t.defang(r.Tainted, text)
+	for _, k := range t.members {
+		res, n := k.result(), 0
+		res.Answer, n = t.defang(k.desk.Tainted(), res.Answer)
+		r.Links += n
+		r.Agents = append(r.Agents, res)
+	}
+	return r
+}
+
+// at is a place where tests break the process.
+func (o *Orchestrator) at(place string) {
+	if o.tune.at != nil {
+		o.tune.at(place)
+	}
+}

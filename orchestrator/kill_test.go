@@ -1,0 +1,309 @@
+package orchestrator
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+)
+
+// The load of the process that gets killed.
+const (
+	killEnv           = "VEDETTE_KILL_DIR"
+	killConversations = 4
+	killRequests      = "VEDETTE_KILL_REQUESTS"
+)
+
+func jobID(conversation, n int) string { return fmt.Sprintf("job-%d-%d.", conversation, n) }
+
+// TestHelperKilled is the process that TestKilled kills. It sends every request
+// under its id, from the first on in each life, and prints each answer.
+func TestHelperKilled(t *testing.T) {
+	dir := os.Getenv(killEnv)
+	if dir == "" {
+		return // not the child: nothing to do
+	}
+	var requests int
+	_, err := fmt.Sscan(os.Getenv(killRequests), &requests)
+	require.NoError(t, err)
+	cfg, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{})
+	require.NoError(t, err)
+	o, err := New(t.Context(), cfg, Options{NoReview: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, o.Close(context.Background())) }()
+	fmt.Println("ready")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for k := range killConversations {
+		wg.Go(func() {
+			c, err := o.Open(context.Background(), ConversationOptions{ID: fmt.Sprint("c", k), User: "ann"})
+			for n := 0; n < requests && err == nil; n++ {
+				reply, rerr := c.SendRequest(context.Background(), Request{ID: fmt.Sprint("r", n), Text: jobID(k, n)})
+				line, _ := json.Marshal(answerLine{jobID(k, n), reply.Turn, reply.Text, fmt.Sprint(rerr)})
+				mu.Lock()
+				fmt.Printf("\nack %s\n", line)
+				mu.Unlock()
+				if !errors.Is(rerr, ErrInterrupted) { // which is an answer
+					err = rerr
+				}
+			}
+			if err != nil {
+				fmt.Printf("\nfailed %v\n", err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("\nfinished")
+}
+
+type answerLine struct{ Job, Turn, Text, Err string }
+
+// world is what the process's skills do something to: a server that outlives it.
+type world struct {
+	mu   sync.Mutex
+	runs map[string][]string // argument -> the Idempotency-Keys it came with
+}
+
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var in struct{ X string }
+	_ = json.Unmarshal(body, &in)
+	w.mu.Lock()
+	w.runs[r.URL.Path+" "+in.X] = append(w.runs[r.URL.Path+" "+in.X], r.Header.Get("Idempotency-Key"))
+	w.mu.Unlock()
+	<-time.After(time.Duration(rand.IntN(8)) * time.Millisecond) // so that it is killed in the midst of some
+	_, _ = io.WriteString(rw, "did "+in.X)
+}
+
+// killHouse writes the configuration and the script of the load.
+func killHouse(t *testing.T, requests int) (dir string, asked *atomic.Int64, w *world) {
+	var rules []rule
+	for k := range killConversations {
+		for n := range requests {
+			job := jobID(k, n)
+			a, b := dispatch("a", "first of "+job, "pay.once", "log.again"), dispatch("b", "then "+job, "pay.once").with("depends_on", []string{"a"})
+			rules = append(rules, agent("first of "+job, []call{use("pay.once", job+"a1"), use("log.again", job+"a2")}, use("log.again", job+"a3"), "a did "+job)...)
+			rules = append(rules, agent("then "+job, use("pay.once", job+"b1"), "b did "+job)...)
+			rules = append(rules, orch(job, []call{a, b}, results("wait_all"), "answer to "+job)...)
+		}
+	}
+	src, err := json.Marshal(map[string]any{"rules": rules})
+	require.NoError(t, err)
+	script, err := scripted.Load(src)
+	require.NoError(t, err)
+	models, err := scripted.Serve(context.Background(), script, scripted.Options{})
+	require.NoError(t, err)
+	t.Cleanup(models.Close)
+	target, err := url.Parse(models.BaseURL())
+	require.NoError(t, err)
+	asked = &atomic.Int64{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.Out.URL.Host, r.Out.URL.Scheme = target.Host, target.Scheme },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {}, // the asker was killed
+	}
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		proxy.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(front.Close)
+	w = &world{runs: map[string][]string{}}
+	srv := httptest.NewServer(w)
+	t.Cleanup(srv.Close)
+	dir = t.TempDir()
+	var skills strings.Builder
+	skills.WriteString("skills:\n")
+	for _, s := range []struct {
+		name string
+		safe bool
+	}{{"pay.once", false}, {"log.again", true}} {
+		fmt.Fprintf(&skills, `  - {name: %s, effect: create, output: trusted, idempotent: %t, parameters: {type: object, properties: {X: {type: string, x-content: true}}},
+     run: {http: {url: "%s/%s", allow_hosts: ["127.0.0.1"], allow_private: ["127.0.0.1"]}}}
+`, s.name, s.safe, srv.URL, s.name)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "skills.yaml"), []byte(skills.String()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "vedette.yaml"), fmt.Appendf(nil, `version: 1
+models: {m: {model: m, base_url: "%s", timeout: 20s}}
+roles: {orchestrator: m, agent: m, sentinel: m}
+skills: {include: ["skills.yaml"]}
+judge: {threshold: 0, ask_below: 0}
+limits: {conversation: {calls: 10000, window: 100ms}}
+ledger: {path: ./v.db}
+`, front.URL+target.Path), 0o600))
+	return dir, asked, w
+}
+
+// life runs the process until it has finished or is killed, and tells what it
+// printed.
+func life(t *testing.T, dir string, requests int, kill time.Duration) (lines []string, finished bool) {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperKilled$")
+	cmd.Env = append(os.Environ(), killEnv+"="+dir, killRequests+"="+fmt.Sprint(requests))
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	var timer *time.Timer
+	end := func() { timer = time.AfterFunc(kill, func() { _ = cmd.Process.Kill() }) }
+	early := kill > 0 && rand.IntN(4) == 0 // also while it starts
+	if early {
+		end()
+	}
+	sc := bufio.NewScanner(out)
+	for sc.Scan() {
+		line := sc.Text()
+		lines = append(lines, line)
+		switch {
+		case line == "ready" && kill > 0 && !early:
+			end()
+		case line == "finished":
+			finished = true
+		}
+	}
+	err = cmd.Wait()
+	if timer != nil {
+		timer.Stop()
+	}
+	if kill == 0 {
+		require.NoError(t, err, strings.Join(lines, "\n"))
+	}
+	return lines, finished
+}
+
+// Killed at any instant and started again, as often as you like: every request
+// gets its answer, and the same one whenever it is asked for; nothing that isn't
+// idempotent is done twice; a repeat of what is idempotent has the same key;
+// what was interrupted is on record as unknown; models are asked again only
+// what they had not answered; and the ledger proves. (Invariant 12.)
+func TestKilled(t *testing.T) {
+	kills := 5
+	if os.Getenv("VEDETTE_LONG") != "" { // ./test -long
+		kills = 300
+	}
+	for killed := 0; killed < kills; { // a house is done when all its requests are answered
+		killed += killHouseful(t, min(kills-killed, 60), 40)
+	}
+}
+
+// killHouseful kills processes over one database until their work is done.
+func killHouseful(t *testing.T, kills, requests int) (killed int) {
+	dir, requested, w := killHouse(t, requests)
+	answers, lives := map[string]answerLine{}, 0
+	take := func(lines []string) {
+		for _, l := range lines {
+			raw, ok := strings.CutPrefix(l, "ack ")
+			if !ok {
+				require.NotContains(t, l, "failed")
+				continue
+			}
+			var a answerLine
+			require.NoError(t, json.Unmarshal([]byte(raw), &a))
+			if was, known := answers[a.Job]; known {
+				require.Equal(t, was, a, "it was answered differently before")
+			}
+			answers[a.Job] = a
+		}
+	}
+	for killed < kills {
+		lines, finished := life(t, dir, requests, time.Duration(20+rand.IntN(150))*time.Millisecond)
+		take(lines)
+		lives++
+		if finished {
+			break
+		}
+		killed++
+	}
+	lines, finished := life(t, dir, requests, 0)
+	take(lines)
+	require.True(t, finished)
+
+	interrupted := 0
+	for k := range killConversations {
+		for n := range requests {
+			a := answers[jobID(k, n)]
+			if a.Err == ErrInterrupted.Error() { // it was killed again and again before it got any further
+				interrupted++
+				continue
+			}
+			require.Equal(t, "<nil>", a.Err, a.Job)
+			require.Equal(t, "answer to "+jobID(k, n), a.Text)
+		}
+	}
+	jobs := killConversations * requests
+	require.LessOrEqual(t, interrupted, killed/(maxLives+1)*killConversations)
+	repeats := killRuns(t, w, dir, jobs, interrupted)
+	asked := int(requested.Load())
+	once, inFlight := jobs*8, killConversations*3
+	require.GreaterOrEqual(t, asked, once-8*interrupted)
+	require.LessOrEqual(t, asked, once+(killed+1)*inFlight, "models were asked again what they had answered")
+	t.Logf("%d requests in %d conversations, %d lives, %d kills; models asked %d times (%d without kills), %d requests given up; %s",
+		jobs, killConversations, lives+1, killed, asked, once, interrupted, repeats)
+	return killed
+}
+
+// killRuns holds what was done against what is on record.
+func killRuns(t *testing.T, w *world, dir string, jobs, interrupted int) string {
+	cfg, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{})
+	require.NoError(t, err)
+	r, err := ledger.OpenReader(t.Context(), cfg.Ledger.Path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	left, err := r.List(t.Context(), ledger.Query{Kind: sentinel.RecordDecision, Outcome: "allow", Without: sentinel.RecordOutcome})
+	require.NoError(t, err)
+	require.Empty(t, left, "an allowed call without an outcome")
+	count := func(q ledger.Query) int {
+		s, err := r.Stats(t.Context(), q)
+		require.NoError(t, err)
+		return int(s.Records)
+	}
+	unknown := count(ledger.Query{Skill: "pay.once", Outcome: sentinel.StatusUnknown})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	paid, logged, repeats, keys := 0, 0, 0, map[string]bool{}
+	for what, list := range w.runs {
+		for _, key := range list {
+			require.NotEmpty(t, key)
+		}
+		if strings.HasPrefix(what, "/pay.once") {
+			require.Len(t, list, 1, "%s is not idempotent", what)
+			require.False(t, keys[list[0]], "a call id was used for two calls")
+			keys[list[0]] = true
+			paid++
+			continue
+		}
+		logged++
+		repeats += len(list) - 1
+		require.Len(t, slices.Compact(slices.Sorted(slices.Values(list))), 1, "%s was repeated under another key", what)
+	}
+	require.GreaterOrEqual(t, paid+unknown, 2*(jobs-interrupted), "what was not done is unknown")
+	require.GreaterOrEqual(t, logged, 2*(jobs-interrupted), "what is idempotent is done in the end")
+	require.GreaterOrEqual(t, count(ledger.Query{Skill: "pay.once", Kind: sentinel.RecordDecision, Outcome: "allow"}), paid)
+	key, err := os.ReadFile(filepath.Join(cfg.Keys.Dir, "ledger.pub"))
+	require.NoError(t, err)
+	rep, err := ledger.Verify(t.Context(), cfg.Ledger.Path, ledger.VerifyOptions{PublicKey: string(key)})
+	require.NoError(t, err)
+	require.Equal(t, rep.Records, rep.Proved)
+	return fmt.Sprintf("%d of %d calls that aren't idempotent done, each once, %d unknown; %d that are, %d repeats; %d records proved",
+		paid, 2*jobs, unknown, logged, repeats, rep.Proved)
+}

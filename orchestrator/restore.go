@@ -1,0 +1,257 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// How often a turn is resumed without getting any further: what breaks its
+// process each time must not do so for ever. A crash of its own process is
+// likely to be its own doing; when the whole program ended, it may have been
+// anything, and every turn that was under way would pay for it.
+const (
+	maxAttempts = 3  // after a crash of the conversation's process
+	maxLives    = 10 // after a start of the program
+)
+
+// memory is a conversation as it was kept.
+type memory struct {
+	user    string
+	tainted bool
+	said    []llm.Message
+	turn    *turn // under way when the process ended
+}
+
+// recall reads a conversation. user is whose it is if it is new, and most how
+// many attempts at a request may have been made. It runs in a task: nothing here
+// touches a process.
+func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (memory, error) {
+	row, known, err := o.kept.Get(ctx, id)
+	if err != nil || !known {
+		return memory{user: user}, err
+	}
+	m := memory{user: row.User, tainted: row.Tainted}
+	if m.said, err = o.said(ctx, id); err != nil || row.Turn == "" {
+		return m, err
+	}
+	about := history.Turn{Conversation: id, User: row.User, Turn: row.Turn}
+	tries, err := o.kept.Attempt(ctx, about)
+	if err != nil {
+		return m, err
+	}
+	err = errLost
+	if tries <= most {
+		m.turn, err = o.restore(ctx, row, m.said)
+	}
+	if errors.Is(err, errLost) {
+		o.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)
+		m.turn, err = nil, o.lost(ctx, about)
+	}
+	return m, err
+}
+
+// lost ends a turn that can't be gone on with.
+func (o *Orchestrator) lost(ctx context.Context, about history.Turn) error {
+	end := endRecord{V: recordVersion, Failure: failedInterrupted}
+	return o.kept.End(ctx, about, item(recordEnd, end))
+}
+
+// said is what the model is shown of earlier turns. A turn that isn't
+// understood is left out, with all before it.
+func (o *Orchestrator) said(ctx context.Context, id string) ([]llm.Message, error) {
+	var turns [][]llm.Message
+	n, bytes := 0, 0
+	err := o.kept.Newest(ctx, id, recordEnd, func(data []byte) bool {
+		var r endRecord
+		if json.Unmarshal(data, &r) != nil || r.V != recordVersion {
+			return false
+		}
+		turns = append(turns, r.Messages)
+		n, bytes = n+len(r.Messages), bytes+size(r.Messages)
+		return n < maxHistory && bytes <= maxHistoryBytes
+	})
+	var out []llm.Message
+	for i := len(turns) - 1; i >= 0; i-- {
+		out = append(out, turns[i]...)
+	}
+	return trimmed(out), err
+}
+
+// restore makes the turn that was under way: its desk, its agents and theirs,
+// up to the last round that was written down. Grants, taint and budgets are
+// those that were recorded; what isn't certain is taken for tainted.
+func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
+	items, err := o.kept.Items(ctx, row.Turn)
+	if err != nil {
+		return nil, err
+	}
+	s, err := read(items)
+	if err != nil {
+		return nil, err
+	}
+	if s.open.V == 0 || s.text == "" {
+		return nil, errLost
+	}
+	t, err := newTurn(o, row.ID, row.User, s.text, s.open, earlier)
+	if err != nil || t.id != row.Turn {
+		return nil, errors.Join(err, errLost)
+	}
+	if len(s.rounds) == 0 {
+		return t, nil
+	}
+	for _, r := range s.rounds {
+		t.messages = append(t.messages, r.Messages...)
+	}
+	r := s.rounds[len(s.rounds)-1]
+	t.saved, t.records = len(t.messages), len(s.rounds)
+	t.rounds, t.last, t.nudged, t.invokes = r.Rounds, r.Last, r.Nudged, r.Invokes
+	t.calls = inOrder(t.messages[len(t.messages)-1].ToolCalls)
+	if err := t.replay(ctx, r); err != nil {
+		return nil, err
+	}
+	return t, t.reunite(ctx, s)
+}
+
+// replay brings back the turn's desk and does again, in order, what its calls
+// did to the turn.
+func (t *turn) replay(ctx context.Context, r roundRecord) error {
+	found, err := t.desk.Resume(ctx, r.Invokes, len(t.calls))
+	if err != nil {
+		return err
+	}
+	t.proposed = map[int]string{}
+	for _, p := range found {
+		t.proposed[p.Number] = p.Skill
+		did := p.Status == sentinel.StatusOK || p.Status == sentinel.StatusUnknown && p.Number < r.Invokes
+		if !p.Allowed || !isNative(p.Skill) || !did {
+			continue
+		}
+		if p.Tainted {
+			t.desk.Taint()
+		}
+		var a dispatchArgs
+		if json.Unmarshal([]byte(p.Args), &a) != nil {
+			return fmt.Errorf("%w: what an agent was told is gone", errLost)
+		}
+		if err := t.redo(p, a); err != nil {
+			t.o.log.Warn("a call of before the restart can't be done again", "call", p.CallID, "skill", p.Skill)
+		}
+	}
+	if r.Tainted {
+		t.desk.Taint()
+	}
+	for _, id := range r.Asking {
+		if k := t.member(id); k != nil {
+			k.asked = true
+		}
+	}
+	return nil
+}
+
+// redo does one call of the turn's again. Words for agents are kept until it is
+// known which of them go on.
+func (t *turn) redo(p sentinel.Past, a dispatchArgs) error {
+	if p.Skill == skillDispatch {
+		_, err := t.enlist(p.JudgedID, a)
+		return err
+	}
+	k := t.member(a.AgentID)
+	if k == nil {
+		return errLost
+	}
+	w := word{id: p.JudgedID, text: a.Message}
+	if p.Skill == skillExtend {
+		list, err := t.widen(k, a)
+		if err != nil {
+			return err
+		}
+		w.skills, w.answer = list, true
+	}
+	if t.desk.Tainted() {
+		k.desk.Taint()
+	}
+	k.words = append(k.words, w)
+	return nil
+}
+
+// reunite gives the agents back what they had written down.
+func (t *turn) reunite(ctx context.Context, s saved) error {
+	for _, r := range s.rounds {
+		for i := range r.Ended {
+			if k := t.member(r.Ended[i].Agent); k != nil {
+				k.ended, k.recorded = &r.Ended[i], true
+			}
+		}
+	}
+	for _, k := range t.members {
+		grant := k.desk.Grant().ID()
+		if end, ok := s.ends[grant]; ok {
+			k.described.Store(true)
+			if end.Tainted {
+				k.desk.Taint()
+			}
+			if k.ended == nil {
+				k.ended = &end.Result
+			}
+		}
+		for _, r := range s.agents[grant] {
+			k.rounds = append(k.rounds, r.Round)
+			if r.Tainted {
+				k.desk.Taint()
+			}
+		}
+		if n := len(k.rounds); n > 0 {
+			last := k.rounds[n-1]
+			if _, err := k.desk.Resume(ctx, last.Calls, len(last.Queue)); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, w := range k.words { // it had not begun: it begins with all of them
+			k.addContext(w)
+		}
+		k.words = nil
+	}
+	return nil
+}
+
+// resume goes on with a turn that was restored.
+func (t *turn) resume(c *otp.Context, v *conversation) {
+	t.v, t.phase = v, working
+	t.watch(c)
+	t.release(c)
+	t.o.at("resume")
+	if t.records == 0 {
+		t.think(c)
+		return
+	}
+	t.next(c)
+}
+
+// word is what the orchestrator said to an agent, by the id of the call.
+type word struct {
+	id, text string
+	skills   []*skills.Skill
+	answer   bool
+}
+
+// again is what an agent that goes on was told before.
+func (k *member) again() (updates []agents.Update, list []agents.Answer) {
+	for _, w := range k.words {
+		if w.answer {
+			list = append(list, agents.Answer{ID: w.id, Text: w.text, Skills: w.skills})
+		} else {
+			updates = append(updates, agents.Update{ID: w.id, Text: w.text})
+		}
+	}
+	return updates, list
+}

@@ -1,0 +1,45 @@
+package orchestrator
+
+import (
+	"slices"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// What the model is shown of earlier turns, at most.
+const (
+	maxHistory      = 200
+	maxHistoryBytes = 256 << 10
+)
+
+// trimmed drops the oldest turns whole: half a turn would leave answers to
+// calls that nobody sees.
+func trimmed(h []llm.Message) []llm.Message {
+	n, size := len(h), 0
+	for n > 0 && len(h)-n < maxHistory && size <= maxHistoryBytes {
+		n--
+		size += length(h[n])
+	}
+	if size > maxHistoryBytes {
+		n++
+	}
+	for n < len(h) && n > 0 && h[n].Role != llm.RoleUser {
+		n++
+	}
+	return slices.Clone(h[n:])
+}
+
+func size(list []llm.Message) (n int) {
+	for _, m := range list {
+		n += length(m)
+	}
+	return n
+}
+
+func length(m llm.Message) int {
+	n := len(m.Content)
+	for _, k := range m.ToolCalls {
+		n += len(k.Name) + len(k.Arguments)
+	}
+	return n
+}

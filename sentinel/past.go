@@ -1,0 +1,239 @@
+package sentinel
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// History reads back what a Recorder was given.
+type History interface {
+	// Past returns the records of the call of that id, oldest first, none for
+	// a call that was never recorded. Values that are gone, because they were
+	// erased or their time is over, are left out of Record.Values.
+	Past(ctx context.Context, callID string) ([]Record, error)
+}
+
+// Past is what a numbered desk finds of a call that an earlier process, or an
+// earlier life of the agent, proposed under the same id.
+type Past struct {
+	// Number is the call's place among the desk's proposals, from 0.
+	Number int
+	CallID string
+	// Skill is empty for an unknown skill and for a proposal that was no Call.
+	Skill string
+	// Allowed is false for a call that was refused; Refusal says why, then.
+	Allowed bool
+	Refusal *skills.Refusal
+	// Status of an allowed call is StatusOK, StatusFailed or StatusUnknown.
+	// One that nobody recorded an outcome for is unknown.
+	Status string
+	Code   string
+	// Args are the arguments as they were judged, secrets left out; empty
+	// where they were erased.
+	Args string
+	// Result is what the skill returned.
+	Result skills.Result
+	// Tainted is what the grant was when the call was proposed.
+	Tainted bool
+	// JudgedID is the id of the call as it was judged: another than CallID where
+	// rules rewrote it.
+	JudgedID string
+
+	digest   string // keyed, of the call as it was proposed
+	proposed string // its arguments, where they are still kept
+	failure  string // the skill's own words
+	marks    []string
+}
+
+// interrupted reports whether the end of the caller, or of its process, broke
+// the run off, rather than the skill or its time.
+func (p Past) interrupted() bool {
+	if p.Status == StatusOK {
+		return false
+	}
+	switch p.Code {
+	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted:
+		return true
+	}
+	return false
+}
+
+// repeatable reports whether the call may run again under the same id: its
+// skill says that a repeat does no harm, or it is known to have done nothing.
+func (p Past) repeatable(s *skills.Skill) bool {
+	return p.interrupted() && (p.Status == StatusFailed || s != nil && s.Spec().Idempotent)
+}
+
+// past reads the records of one call. found is false where no gate has spoken
+// the last word: nothing is there, or a person was being asked, or the caller
+// left before it could start.
+func readPast(callID string, list []Record) (p Past, found bool) {
+	p.CallID = callID
+	decision := ""
+	for _, r := range list {
+		switch r.Kind {
+		case RecordRefused:
+			p.refused(r)
+			found = true
+		case RecordDecision:
+			if p.settled() {
+				continue
+			}
+			if r.Outcome == Allow.String() {
+				p.allowed(r)
+				decision, found = r.DecisionID, true
+			} else if !abandoned(r) {
+				p.refused(r)
+				found = true
+			}
+		case RecordOutcome:
+			if p.Allowed && r.DecisionID == decision && !p.settled() {
+				p.ended(r)
+			}
+		}
+	}
+	return p, found
+}
+
+// settled reports whether the skill itself had the last word.
+func (p *Past) settled() bool {
+	return p.Allowed && !p.interrupted()
+}
+
+func (r Record) value(name string) ([]byte, bool) {
+	for i := len(r.Values) - 1; i >= 0; i-- {
+		if r.Values[i].Name == name {
+			return r.Values[i].Data, true
+		}
+	}
+	return nil, false
+}
+
+// abandoned reports whether a call was not allowed because its caller left.
+func abandoned(r Record) bool {
+	var b struct {
+		Abandoned bool `json:"abandoned"`
+	}
+	return json.Unmarshal(r.Body, &b) == nil && b.Abandoned
+}
+
+// refused takes the words of the refusal from the journal; where they are gone
+// the codes of the ledger must do.
+func (p *Past) refused(r Record) {
+	p.Allowed, p.Skill = false, r.Skill
+	var no skills.Refusal
+	if raw, ok := r.value(valueRefusal); ok && json.Unmarshal(raw, &no) == nil {
+		p.Refusal = &no
+		return
+	}
+	p.Refusal = &skills.Refusal{
+		Kind: skills.KindDeny, Gate: r.Gate, Code: r.Code, DecisionID: r.DecisionID, WhatYouCanDo: advice[r.Gate],
+		Reason: "the reason was written down and has been erased since",
+	}
+	switch {
+	case r.Kind == RecordRefused:
+		p.Refusal.Kind = skills.KindInvalid
+	case r.Gate == GateApproval:
+		p.Refusal.Kind = skills.KindAskDenied
+	case r.Gate == GateLimits:
+		p.Refusal.Kind = skills.KindBudget
+	}
+}
+
+func (p *Past) allowed(r Record) {
+	var b struct {
+		CallID   string            `json:"call"`
+		Digest   string            `json:"digest"`
+		Tainted  bool              `json:"tainted"`
+		Modified *recordedModified `json:"modified"`
+	}
+	_ = json.Unmarshal(r.Body, &b) // one that can't be read fits no call
+	args, _ := r.value("args")
+	*p = Past{
+		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
+		Tainted: b.Tainted, JudgedID: b.CallID, digest: b.Digest, proposed: string(args),
+	}
+	if m := b.Modified; m != nil {
+		raw, _ := r.value("proposed")
+		p.digest, p.proposed = m.Digest, string(raw)
+		p.Result.Note = Modified{Rules: m.Rules, Args: m.Args}.Note()
+	}
+}
+
+func (p *Past) ended(r Record) {
+	var b outcomeBody
+	_ = json.Unmarshal(r.Body, &b) // what can't be read is untrusted
+	p.Status, p.Code, p.marks = r.Outcome, r.Code, b.Marks
+	name := "result"
+	if p.Status != StatusOK {
+		name = "error"
+	}
+	text, ok := r.value(name)
+	p.Result.Trust, p.Result.Isolation = skills.Trust(b.Trust), b.Isolation
+	p.Result.Truncated, p.Result.Template = b.Truncated, b.Template
+	if p.Status == StatusOK {
+		p.Result.Content = string(text)
+		if !ok {
+			p.Result.Content = "The call ran and succeeded; its result was erased since."
+		}
+		return
+	}
+	p.failure = strings.TrimPrefix(string(text), "skill "+p.Code+": ")
+}
+
+// returned is what the desk gives for the call, as it did when it ran.
+func (p Past) returned() (skills.Result, error) {
+	switch p.Status {
+	case StatusOK:
+		return p.Result, nil
+	case StatusUnknown:
+		if p.interrupted() {
+			return skills.Result{}, errInterrupted
+		}
+	}
+	return skills.Result{}, &skills.Failure{Code: p.Code, Unknown: p.Status == StatusUnknown, Err: pastError(p.failure)}
+}
+
+// pastError is the text that a skill failed with in an earlier process.
+type pastError string
+
+// Error returns the text.
+func (e pastError) Error() string {
+	if e == "" {
+		return "its message was erased"
+	}
+	return string(e)
+}
+
+// FailInterrupted is the code of a call whose process ended before it could
+// say what became of it.
+const FailInterrupted = "interrupted"
+
+var errInterrupted = &skills.Failure{
+	Code: FailInterrupted, Unknown: true, Err: pastError("the process ended while the call was under way; it may or may not have happened"),
+}
+
+// step is the call's place in the trace. One that nobody has seen the end of
+// returned nothing, so it left no step.
+func (p Past) step() (Step, bool) {
+	if !p.Allowed || p.interrupted() && p.Result.Trust == "" {
+		return Step{}, false
+	}
+	st := Step{Skill: p.Skill, CallID: p.JudgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust, Marks: p.marks}
+	if p.Status != StatusOK {
+		st.Result, st.Marks = p.failure, nil
+		st = st.marked()
+	}
+	if st.Trust != skills.Trusted {
+		st.Trust = skills.Untrusted // also where nothing is said
+	}
+	return st, true
+}
+
+// onceFor is how long the id of an allowed call is kept from being allowed
+// again, besides the time that the journal keeps what a restart would read.
+const onceFor = 7 * 24 * time.Hour
