@@ -195,9 +195,9 @@ func (t *turn) reply(text string) Reply {
 	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started)}
 	r.Text, r.Links = t.defang(r.Tainted, text)
 	for _, k := range t.members {
-		res, n := k.result(), 0
-		res.Answer, n = t.defang(k.desk.Tainted(), res.Answer)
-		r.Links += n
+		res := k.result()
+		text, n := t.defang(k.desk.Tainted(), res.Answer)
+		res.Answer, r.Links = text, r.Links+n
 		r.Agents = append(r.Agents, res)
 	}
 	return r

@@ -94,9 +94,8 @@ func TestSameRequest(t *testing.T) {
 		go send(context.Background())
 	}
 	require.Eventually(t, func() bool {
-		n := 0
 		pid, _ := r.sys.Whereis(serverName("c1"))
-		n = queueLength(t, pid)
+		n := queueLength(t, pid)
 		return n == 1
 	}, eventually, tick)
 	through <- struct{}{}

@@ -132,10 +132,9 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	}
 	repeat := false
 	if found {
-		var res skills.Result
-		var answered bool
-		if res, err, answered, repeat = d.again(past, prop); answered {
-			return res, err
+		var a *answer
+		if a, repeat = d.again(past, prop); a != nil {
+			return a.res, a.err
 		}
 	}
 	return d.propose(ctx, prop, repeat)

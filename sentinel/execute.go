@@ -138,7 +138,8 @@ func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) De
 
 func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict) {
 	start := p.now()
-	defer p.flight.enter(c, PhaseApproval, start)()
+	leave := p.flight.enter(c, PhaseApproval, start)
+	defer leave()
 	defer func() {
 		if recover() != nil {
 			v = Verdict{State: Failed, Code: "approval.panic", Reason: "the approver broke"}

@@ -97,23 +97,29 @@ func (p *Checkpoint) past(ctx context.Context, id string, n int) (Past, bool, er
 	return past, ok, nil
 }
 
-// again answers a call that was decided before. It reports false where the
-// call is to be decided now; repeat says that it runs a second time, then.
-func (d *Desk) again(past Past, prop Proposal) (res skills.Result, err error, answered, repeat bool) { //nolint:revive // the error is the desk's answer
+// answer is what a desk returns for a call.
+type answer struct {
+	res skills.Result
+	err error
+}
+
+// again answers a call that was decided before, nil where it is to be decided
+// now; repeat says that it runs a second time, then.
+func (d *Desk) again(past Past, prop Proposal) (a *answer, repeat bool) {
 	if !past.Allowed {
-		return skills.Result{}, past.Refusal, true, false
+		return &answer{err: past.Refusal}, false
 	}
 	c, cerr := d.p.NewCall(prop)
 	if cerr != nil || !past.of(d.p, c) {
 		// Not the call that was allowed under this id: whether that one had
 		// its effect is all that could be said, and it isn't what was asked.
-		return skills.Result{}, errInterrupted, true, false
+		return &answer{err: errInterrupted}, false
 	}
 	if past.repeatable(c.Skill()) {
-		return skills.Result{}, nil, false, true
+		return nil, true
 	}
-	res, err = past.returned()
-	return res, err, true, false
+	res, err := past.returned()
+	return &answer{res, err}, false
 }
 
 // of reports whether the call is the one that was recorded. A skill that was

@@ -109,7 +109,7 @@ func TestRewordedCallsScoreLower(t *testing.T) {
 	require.NoError(t, err)
 	d := b.Desk(g)
 	_, err = d.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"one"}`))
-	refusalOf(t, err)
+	require.NotEmpty(t, refusalOf(t, err).Code)
 	denied = false
 	_, err = d.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"another"}`))
 	require.NoError(t, err)

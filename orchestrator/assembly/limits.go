@@ -122,7 +122,7 @@ func (c *counters) both(forget func(*limits.Limiter) error) error {
 
 // reserve asks who counts for all. Where nobody can be asked this process
 // counts for itself, so that what goes on has an end all the same.
-func (c *counters) reserve(ctx context.Context, ask func(*limits.Limiter) (limits.Verdict, error)) (limits.Verdict, error) {
+func (c *counters) reserve(ask func(*limits.Limiter) (limits.Verdict, error)) (limits.Verdict, error) {
 	v, err := ask(c.all)
 	if c.alone == nil || !errors.Is(err, limits.ErrAway) {
 		return v, err
@@ -130,7 +130,7 @@ func (c *counters) reserve(ctx context.Context, ask func(*limits.Limiter) (limit
 	if own, ownErr := ask(c.alone); ownErr != nil || !own.OK {
 		return own, ownErr
 	}
-	return limits.Verdict{}, fmt.Errorf("%w: %v", sentinel.ErrLimitsAway, err)
+	return limits.Verdict{}, fmt.Errorf("%w: %w", sentinel.ErrLimitsAway, err)
 }
 
 // tell tells how a call ended to who counts for all, or else to this process.

@@ -61,11 +61,12 @@ func TestProcessesShareABudget(t *testing.T) {
 		wg.Go(func() {
 			_, err := parts[i%2].Checkpoint.Desk(g).Invoke(t.Context(), "notes.add", json.RawMessage(`{"text":"x"}`))
 			var r *skills.Refusal
-			if errors.As(err, &r) {
+			switch {
+			case errors.As(err, &r):
 				codes <- r.Code
-			} else if err != nil {
+			case err != nil:
 				codes <- err.Error()
-			} else {
+			default:
 				codes <- ""
 			}
 		})

@@ -103,7 +103,7 @@ func (a limiter) Reserve(ctx context.Context, s sentinel.Slot) (sentinel.Verdict
 	p := limits.Proposal{
 		ID: s.CallID, User: s.User, Conversation: s.Conversation, Turn: s.Turn, Agent: s.Agent, Skill: s.Skill, AgentCalls: s.AgentCalls,
 	}
-	v, err := a.c.reserve(ctx, func(l *limits.Limiter) (limits.Verdict, error) {
+	v, err := a.c.reserve(func(l *limits.Limiter) (limits.Verdict, error) {
 		if ownCall(s.Skill) {
 			return l.ReserveAgent(ctx, p)
 		}

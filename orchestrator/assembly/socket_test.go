@@ -25,5 +25,5 @@ func TestSocketPath(t *testing.T) {
 	other := filepath.Join(dir, strings.Repeat("d", 121), "v.db")
 	require.LessOrEqual(t, len(SocketPath(long)), maxSocketPath)
 	require.NotEqual(t, SocketPath(long), SocketPath(other))
-	require.Equal(t, SocketPath(long), SocketPath(long))
+	require.Equal(t, filepath.Dir(SocketPath(long)), filepath.Dir(SocketPath(other)))
 }

@@ -117,7 +117,7 @@ func (s *Server) Restart() {
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "",
 		"--appendonly", "yes", "--appendfsync", "always", "--logfile", filepath.Join(s.dir, "redis.log"),
 	}, s.args...)
-	cmd := exec.Command(program, args...)
+	cmd := exec.CommandContext(context.Background(), program, args...)
 	dieWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		s.t.Fatalf("start redis-server: %v", err)
@@ -158,7 +158,7 @@ func (s *Server) wait(p *process) {
 // Ask sends one command without arguments of its own and returns the first
 // line of the answer. It is what a test can ask without a client.
 func Ask(address, command string) (string, error) {
-	c, err := net.DialTimeout("tcp", address, time.Second)
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", address)
 	if err != nil {
 		return "", err
 	}
@@ -188,7 +188,7 @@ func Ask(address, command string) (string, error) {
 // freePort returns a port that nobody listens on. Somebody may take it before
 // the server does; the server then ends at once and says so.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}
