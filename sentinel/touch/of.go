@@ -50,6 +50,12 @@ type collector struct {
 	hosts  map[Host]bool
 	arg    string // being read, for a panic's sake
 
+	// The program that was looked up last, and room to hand out: see facts.go.
+	lastName    string
+	lastFacts   tables
+	spareFields []field
+	spareWords  []string
+
 	// A list marked x-shell arrives item by item.
 	list     []string
 	listName string

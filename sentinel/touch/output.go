@@ -15,7 +15,7 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 			return none
 		}
 	}
-	texts := make([]string, len(args))
+	texts := s.c.words(len(args))
 	for i, a := range args {
 		texts[i] = a.text
 	}
@@ -41,7 +41,7 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 	case "dirname", "basename", "realpath", "readlink":
 		return s.renames(name, args)
 	}
-	if filters[name] != nil && s.charge(4*len(in.text)) {
+	if s.about(name)&inFilters != 0 && filters[name] != nil && s.charge(4*len(in.text)) {
 		return filtered(name, texts, in)
 	}
 	return none
@@ -58,13 +58,34 @@ func echo(args []string) string {
 		escapes = escapes || strings.Contains(args[0], "e")
 		args = args[1:]
 	}
+	if !escapes {
+		return spaced(args, end)
+	}
 	text := strings.Join(args, " ")
-	if escapes && strings.Contains(text, `\`) {
+	if strings.Contains(text, `\`) {
 		if t, _, err := expand.Format(&expand.Config{}, strings.ReplaceAll(text, "%", "%%"), nil); err == nil {
 			text = t
 		}
 	}
 	return text + end
+}
+
+// spaced joins words with blanks, and end behind them, in one piece.
+func spaced(words []string, end string) string {
+	n := len(words) + len(end)
+	for _, w := range words {
+		n += len(w)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+	}
+	b.WriteString(end)
+	return b.String()
 }
 
 func printed(args []string) stream {

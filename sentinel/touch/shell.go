@@ -126,6 +126,9 @@ func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
 		return s.stmt(list[0], in)
 	}
 	out := stream{open: true, known: true}
+	if !s.quiet && len(list) > 8 { // a script: one command a statement, as a rule
+		s.c.touch.Commands = slices.Grow(s.c.touch.Commands, len(list))
+	}
 	var text strings.Builder
 	for _, st := range list {
 		o := s.stmt(st, in)

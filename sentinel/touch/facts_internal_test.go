@@ -1,0 +1,37 @@
+package touch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is remembered of a program is what its tables say; a name that nobody
+// listed counts as in all of them.
+func TestAbout(t *testing.T) {
+	s := newShell(&collector{}, "")
+	for name, want := range facts {
+		require.Equal(t, lookUp(name), want, name)
+		require.Equal(t, want, s.about(name), name)
+	}
+	for _, name := range []string{"", "mkfs.ext4", "ld-linux-x86-64.so.2", "python3.11", "kafka-topics.sh", "nobody-knows-it"} {
+		require.Equal(t, ^tables(0), s.about(name), name)
+		require.Equal(t, facts["echo"], s.about("echo"))
+	}
+}
+
+// Room that commands share is theirs alone: appending to one piece never
+// reaches the next.
+func TestSpareRoom(t *testing.T) {
+	c := &collector{}
+	for n := range 40 {
+		a, b := c.fields(n), c.fields(3)
+		a = append(a[:n:n], field{text: "beyond"})
+		require.Empty(t, b[:3][0].text)
+		require.Equal(t, n+1, len(a))
+		w, x := c.words(n), c.words(2)
+		w = append(w, "beyond")
+		require.Equal(t, []string{"", ""}, x)
+		require.Equal(t, n+1, len(w))
+	}
+}
