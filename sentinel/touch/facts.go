@@ -27,15 +27,22 @@ const (
 // facts are the tables that each of the usual programs is in. A name that is
 // none of them may match a rule about the beginning or the end of names, so it
 // counts as in all: see about.
-var facts = factsOf("echo printf cd pwd true false : export test [ ls cat grep egrep fgrep sed awk head tail wc sort uniq cut tr tee xargs find " +
+var facts = factsAbout("echo printf cd pwd true false : export test [ ls cat grep egrep fgrep sed awk head tail wc sort uniq cut tr tee xargs find " +
 	"cp mv rm mkdir rmdir touch ln chmod chown stat file date sleep basename dirname realpath readlink which diff cmp du df ps env set unset source . " +
 	"git go npm npx node yarn pnpm make cmake python python3 pip pip3 cargo rustc ruby perl php java javac gcc g++ clang docker kubectl curl wget ssh scp rsync " +
 	"tar gzip gunzip zip unzip jq yq rg fd less more vi vim nano sh bash sudo id whoami uname hostname kill pkill tsc eslint prettier pytest mvn gradle")
 
-func factsOf(names string) map[string]tables {
-	out := map[string]tables{}
+// fact is what is known of one program.
+type fact struct {
+	in  tables
+	use use // where in has inUses
+}
+
+func factsAbout(names string) map[string]fact {
+	out := map[string]fact{}
 	for name := range strings.FieldsSeq(names) {
-		out[name] = lookUp(name)
+		u, _ := useOf(name)
+		out[name] = fact{lookUp(name), u}
 	}
 	return out
 }
@@ -74,15 +81,28 @@ func lookUp(name string) tables {
 // about returns the tables that name may be in; a table that is not among them
 // says nothing of it.
 func (s *shell) about(name string) tables {
-	c := s.c
-	if c.lastName != name || name == "" {
-		t, ok := facts[name]
-		if !ok {
-			t = ^tables(0)
-		}
-		c.lastName, c.lastFacts = name, t
+	if s.c.lastName != name || name == "" {
+		s.c.remind(name)
 	}
-	return c.lastFacts
+	return s.c.lastFact.in
+}
+
+// remind looks a program up.
+func (c *collector) remind(name string) {
+	f, ok := facts[name]
+	if !ok {
+		f.in = ^tables(0)
+		if f.use, ok = useOf(name); !ok {
+			f.in &^= inUses
+		}
+	}
+	c.lastName, c.lastFact = name, f
+}
+
+// useOf is the function of that name; it remembers the last answer.
+func (s *shell) useOf(name string) (use, bool) {
+	known := s.about(name)&inUses != 0
+	return s.c.lastFact.use, known
 }
 
 // Pieces of arrays that one call's commands share: what they hold lives as

@@ -11,12 +11,16 @@ import (
 func TestAbout(t *testing.T) {
 	s := newShell(&collector{}, "")
 	for name, want := range facts {
-		require.Equal(t, lookUp(name), want, name)
-		require.Equal(t, want, s.about(name), name)
+		require.Equal(t, lookUp(name), want.in, name)
+		require.Equal(t, want.in, s.about(name), name)
+		use, known := useOf(name)
+		gotUse, got := s.useOf(name)
+		require.Equal(t, known, got, name)
+		require.Equal(t, use, gotUse, name)
 	}
 	for _, name := range []string{"", "mkfs.ext4", "ld-linux-x86-64.so.2", "python3.11", "kafka-topics.sh", "nobody-knows-it"} {
-		require.Equal(t, ^tables(0), s.about(name), name)
-		require.Equal(t, facts["echo"], s.about("echo"))
+		require.Equal(t, ^inUses, s.about(name), name)
+		require.Equal(t, facts["echo"].in, s.about("echo"))
 	}
 }
 

@@ -52,7 +52,7 @@ type collector struct {
 
 	// The program that was looked up last, and room to hand out: see facts.go.
 	lastName    string
-	lastFacts   tables
+	lastFact    fact
 	spareFields []field
 	spareWords  []string
 

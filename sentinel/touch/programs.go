@@ -53,14 +53,6 @@ func useOf(name string) (use, bool) {
 	return u, ok
 }
 
-// useOf is the function of that name; it asks no table in vain.
-func (s *shell) useOf(name string) (use, bool) {
-	if s.about(name)&inUses == 0 {
-		return use{}, false
-	}
-	return useOf(name)
-}
-
 // effects records what one simple command touches.
 func (s *shell) effects(name string, args []field) {
 	s.destroys(name, args)
