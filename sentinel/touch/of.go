@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -168,8 +169,8 @@ func (c *collector) mention(text, arg string) {
 	p := Path{Access: Mention, Arg: arg}
 	c.paths(text, p)
 	// "/etc/shadow and more": a receiver that cuts at the blank opens it.
-	if f := strings.Fields(text); len(f) > 1 {
-		c.paths(f[0], p)
+	if strings.ContainsFunc(strings.TrimSpace(text), unicode.IsSpace) {
+		c.paths(strings.Fields(text)[0], p)
 	}
 }
 
