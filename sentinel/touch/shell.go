@@ -76,10 +76,15 @@ func readList(c *collector, arg string, list []string) {
 }
 
 func newShell(c *collector, arg string) *shell {
-	s := &shell{
-		c: c, arg: arg, def: &defined{vars: map[string]value{}},
-		running: map[*syntax.Stmt]bool{}, spent: &budget{}, made: &made{},
-	}
+	room := &struct { // in one piece: most command lines are short
+		shell
+		defined
+		budget
+		made
+	}{}
+	room.defined.vars = map[string]value{}
+	s := &room.shell
+	*s = shell{c: c, arg: arg, def: &room.defined, running: map[*syntax.Stmt]bool{}, spent: &room.budget, made: &room.made}
 	cwd := c.env.Root
 	if cwd == "" {
 		cwd = unknownCwd
