@@ -15,6 +15,9 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 			return none
 		}
 	}
+	if name == "echo" && (len(args) == 0 || !strings.HasPrefix(args[0].text, "-")) {
+		return known(said(args))
+	}
 	texts := s.c.words(len(args))
 	for i, a := range args {
 		texts[i] = a.text
@@ -58,11 +61,8 @@ func echo(args []string) string {
 		escapes = escapes || strings.Contains(args[0], "e")
 		args = args[1:]
 	}
-	if !escapes {
-		return spaced(args, end)
-	}
 	text := strings.Join(args, " ")
-	if strings.Contains(text, `\`) {
+	if escapes && strings.Contains(text, `\`) {
 		if t, _, err := expand.Format(&expand.Config{}, strings.ReplaceAll(text, "%", "%%"), nil); err == nil {
 			text = t
 		}
@@ -70,11 +70,11 @@ func echo(args []string) string {
 	return text + end
 }
 
-// spaced joins words with blanks, and end behind them, in one piece.
-func spaced(words []string, end string) string {
-	n := len(words) + len(end)
+// said is what echo prints of words that begin with no option, in one piece.
+func said(words []field) string {
+	n := len(words) + 1
 	for _, w := range words {
-		n += len(w)
+		n += len(w.text)
 	}
 	var b strings.Builder
 	b.Grow(n)
@@ -82,9 +82,9 @@ func spaced(words []string, end string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(w)
+		b.WriteString(w.text)
 	}
-	b.WriteString(end)
+	b.WriteByte('\n')
 	return b.String()
 }
 

@@ -149,11 +149,22 @@ func (s *shell) program(f field) (name string, sure bool) {
 }
 
 func programName(text string) string {
-	if text == "." { // the other name of source, not a folder
+	if text == "." || plainName(text) { // the first is the other name of source, not a folder
 		return text
 	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
+}
+
+// plainName reports whether text is a name as most programs have: small letters
+// and digits.
+func plainName(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < 'a' || c > 'z') && !digit(c) {
+			return false
+		}
+	}
+	return text != ""
 }
 
 func (s *shell) record(name string, args []field, opaque bool) {
