@@ -70,24 +70,6 @@ func echo(args []string) string {
 	return text + end
 }
 
-// said is what echo prints of words that begin with no option, in one piece.
-func said(words []field) string {
-	n := len(words) + 1
-	for _, w := range words {
-		n += len(w.text)
-	}
-	var b strings.Builder
-	b.Grow(n)
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(w.text)
-	}
-	b.WriteByte('\n')
-	return b.String()
-}
-
 func printed(args []string) stream {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]

@@ -40,22 +40,6 @@ func (s *shell) call(ce *syntax.CallExpr, in stream) stream {
 	return out
 }
 
-// plainWords returns the fields of words that have nothing to expand, nil where
-// one has: most commands.
-func (s *shell) plainWords(list []*syntax.Word) []field {
-	for _, w := range list {
-		if _, ok := simple(w); !ok {
-			return nil
-		}
-	}
-	argv := s.c.fields(len(list))
-	for _, w := range list {
-		lit := w.Parts[0].(*syntax.Lit).Value
-		argv = append(argv, field{text: lit, bare: lit})
-	}
-	return argv
-}
-
 // run reads one command, peeling wrappers until the program is found.
 func (s *shell) run(argv []field, in stream) stream {
 	if s.spent.commands++; s.spent.commands > maxCommands || s.level > maxReparse {
@@ -154,17 +138,6 @@ func programName(text string) string {
 	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
-}
-
-// plainName reports whether text is a name as most programs have: small letters
-// and digits.
-func plainName(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; (c < 'a' || c > 'z') && !digit(c) {
-			return false
-		}
-	}
-	return text != ""
 }
 
 func (s *shell) record(name string, args []field, opaque bool) {
