@@ -77,7 +77,7 @@ func (v *view) grounding() []sentinel.Evidence {
 		word string
 		args []string
 	}
-	found := map[string]*worst{}
+	var found map[string]*worst
 	var order []string
 	for i, val := range v.values {
 		o := v.origin(val, i >= maxValues)
@@ -88,7 +88,9 @@ func (v *view) grounding() []sentinel.Evidence {
 		f := family[val.kind]
 		w := found[f]
 		if w == nil {
-			w = &worst{}
+			if w = (&worst{}); found == nil {
+				found = map[string]*worst{}
+			}
 			found[f] = w
 			order = append(order, f)
 		}
@@ -203,6 +205,8 @@ func (t *text) hasWords(val value) bool {
 	return n > 0 && n <= maxTargetWords
 }
 
+var fileSigns = strings.NewReplacer("-", " ", "_", " ")
+
 // namesFile finds a file by what people call it: without folder and extension,
 // and with blanks for the signs that stand for them.
 func (t *text) namesFile(s string) bool {
@@ -210,7 +214,7 @@ func (t *text) namesFile(s string) bool {
 	if i := strings.LastIndexByte(s, '.'); i > 2 && len(s)-i <= 6 {
 		s = s[:i]
 	}
-	return len(s) >= 4 && (whole(t.fold, s) || whole(t.fold, strings.NewReplacer("-", " ", "_", " ").Replace(s)))
+	return len(s) >= 4 && (whole(t.fold, s) || whole(t.fold, fileSigns.Replace(s)))
 }
 
 // holds reports whether a folded text has the value as a whole: "ann@x.org" is

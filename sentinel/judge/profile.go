@@ -92,6 +92,9 @@ func (p *profile) spokenIn(t *text) bool {
 
 // nameWords splits "modify_pendingItems" and "modify pending items" alike.
 func nameWords(s string) []string {
+	if lowerName(s) {
+		return []string{s}
+	}
 	var out []string
 	start := 0
 	for i, r := range s {
@@ -111,6 +114,16 @@ func nameWords(s string) []string {
 		out = append(out, strings.ToLower(s[start:]))
 	}
 	return out
+}
+
+// lowerName reports whether a name is one word of small letters, as most are.
+func lowerName(s string) bool {
+	for i := range len(s) {
+		if s[i] < 'a' || s[i] > 'z' {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // talk are the fields of writing to somebody.

@@ -56,7 +56,8 @@ func intentMention(c sentinel.Call) finding {
 	if !ok || c.Skill() == nil {
 		return finding{}
 	}
-	tokens := nameTokens(c.Skill().Name())
+	var few [4]string
+	tokens := nameTokens(few[:0], c.Skill().Name())
 	for word := range strings.FieldsFuncSeq(request, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		for _, t := range tokens {
 			if strings.EqualFold(word, t) {
@@ -67,9 +68,14 @@ func intentMention(c sentinel.Call) finding {
 	return finding{}
 }
 
-func nameTokens(name string) []string {
-	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("._- ", r) })
-	return slices.DeleteFunc(parts, func(p string) bool { return utf8.RuneCountInString(p) < minToken })
+// nameTokens adds the parts of a skill's name to a list.
+func nameTokens(list []string, name string) []string {
+	for p := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("._- ", r) }) {
+		if utf8.RuneCountInString(p) >= minToken {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // traversal looks for a path that climbs: ".." in a string that has a path

@@ -1,6 +1,7 @@
 package touch
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -66,7 +67,7 @@ func ParseHost(h string) (name string, z Zone) {
 	if i := strings.IndexByte(bare, '%'); i >= 0 && strings.Contains(bare, ":") {
 		bare = bare[:i] // the interface of a link-local address
 	}
-	if a, err := netip.ParseAddr(bare); err == nil {
+	if a, err := parseAddr(bare); err == nil {
 		a = a.WithZone("")
 		return a.Unmap().String(), zoneOf(a)
 	}
@@ -80,6 +81,17 @@ func ParseHost(h string) (name string, z Zone) {
 		z = max(z, folded)
 	}
 	return h, z
+}
+
+var errNoAddr = errors.New("no address")
+
+// parseAddr is netip.ParseAddr without an error made for each name: an address
+// begins with a digit or has a colon.
+func parseAddr(s string) (netip.Addr, error) {
+	if s == "" || !digit(s[0]) && strings.IndexByte(s, ':') < 0 {
+		return netip.Addr{}, errNoAddr
+	}
+	return netip.ParseAddr(s)
 }
 
 // foldHost undoes escapes, full-width characters and look-alike dots.

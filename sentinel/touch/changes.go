@@ -87,7 +87,7 @@ var (
 // changes records what a program changes that is no file of this machine.
 func (s *shell) changes(name string, args []field, in stream) {
 	list := changers[name]
-	if s.quiet || list == nil && !clients[name] && queries[name] == "" || rehearsed(args, false) {
+	if s.quiet || !changesMore(name) || rehearsed(args, false) {
 		return
 	}
 	for i := range list {
@@ -117,6 +117,11 @@ func (s *shell) changes(name string, args []field, in stream) {
 			s.change(queryChange(queries[name], args, in))
 		}
 	}
+}
+
+// changesMore reports whether changes knows a program.
+func changesMore(name string) bool {
+	return changers[name] != nil || clients[name] || queries[name] != ""
 }
 
 // clients are the programs beside those in changers.

@@ -83,10 +83,10 @@ func lexical(p string, env Env, lax bool) string {
 		prefix = "/"
 	case !strings.HasPrefix(p, "/"):
 		root := env.Root
-		if root == "" {
-			root = "/"
+		if !strings.HasSuffix(root, "/") {
+			root += "/"
 		}
-		p = root + "/" + p
+		p = root + p
 	}
 	return prefix + resolveDots(p, lax)
 }
@@ -136,6 +136,9 @@ func home(env Env) string {
 }
 
 func expandHome(p string, env Env) string {
+	if p == "" || strings.IndexByte("$%~", p[0]) < 0 {
+		return p // most
+	}
 	for _, v := range []string{"$HOME", "${HOME}", "%HOME%", "%USERPROFILE%", "$env:HOME", "$env:USERPROFILE"} {
 		if hasFold(p, v) && (len(p) == len(v) || p[len(v)] == '/' || p[len(v)] == '\\') {
 			return home(env) + p[len(v):]

@@ -41,7 +41,7 @@ var commandOptions = merged(map[string]launcher{
 })
 
 // optionValues reads what a program was given to run by way of an option.
-func (s *shell) optionValues(name string, args []field, in stream) {
+func (s *shell) optionValues(name string, args []field) {
 	if l, ok := commandOptions[name]; ok && !readAsCode(name) {
 		for i, a := range args {
 			if a.text == "--" {
@@ -57,7 +57,6 @@ func (s *shell) optionValues(name string, args []field, in stream) {
 			s.optionValue(name, opt, val)
 		}
 	}
-	s.ownWords(name, args, in)
 }
 
 // readAsCode reports whether a program's options hold code that is read in its

@@ -60,10 +60,10 @@ var (
 // loses looks for the loss of what somebody keeps elsewhere: resources of a
 // cloud, databases, volumes, backups.
 func (s *shell) loses(name string, args []field, in stream) {
-	name = strings.TrimSuffix(name, ".sh")
-	if _, ok := destructive[name]; !ok && !lossy[name] && !drives[name] && !containers[name] && queries[name] == "" && !strings.HasPrefix(name, "kafka-") {
+	if !keepsElsewhere(name) {
 		return
 	}
+	name = strings.TrimSuffix(name, ".sh")
 	ops := operands(args, "")
 	words := make([]string, len(ops))
 	for i, o := range ops {
@@ -92,6 +92,13 @@ func (s *shell) loses(name string, args []field, in stream) {
 		s.through(args, in)
 	}
 	s.query(name, args, in)
+}
+
+// keepsElsewhere reports whether loses knows a program.
+func keepsElsewhere(name string) bool {
+	name = strings.TrimSuffix(name, ".sh")
+	_, ok := destructive[name]
+	return ok || lossy[name] || drives[name] || containers[name] || queries[name] != "" || strings.HasPrefix(name, "kafka-")
 }
 
 // lossy are the other programs that loses looks at.

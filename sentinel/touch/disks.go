@@ -40,7 +40,8 @@ var wipers = map[string]wiper{
 
 // disk looks at the tools that write file systems, tables and whole devices.
 func (s *shell) disk(name string, args []field) {
-	if formats(name) {
+	writes := s.about(name)&inDisks != 0
+	if writes && formats(name) {
 		s.mkfs(name, args)
 		return
 	}
@@ -49,6 +50,9 @@ func (s *shell) disk(name string, args []field) {
 		s.socats(args)
 	case "btrfs":
 		s.subvolume(args)
+	}
+	if !writes {
+		return
 	}
 	w, ok := wipers[name]
 	if !ok || !given(args, w.words) || w.unless != "" && given(args, w.unless) {

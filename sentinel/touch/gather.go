@@ -89,7 +89,8 @@ func globOf(expr string) string {
 // gathers records what a program finds, mounts or hands out beyond the files
 // that its operands name.
 func (s *shell) gathers(name string, args []field) {
-	switch {
+	switch finds := s.about(name)&inFinders != 0; {
+	case !finds:
 	case locates[name]:
 		for _, o := range operands(args, "dln") {
 			p := o.text
@@ -226,7 +227,11 @@ func (s *shell) listed(list []*syntax.Stmt) stream {
 // handsOut returns the store whose secrets a program prints; its own files
 // need not be named for that.
 func handsOut(name string, args []field) string {
-	ops := operands(args, map[string]string{"getent": "s"}[name])
+	values := ""
+	if name == "getent" {
+		values = "s"
+	}
+	ops := operands(args, values)
 	at := func(i int, list ...string) bool { return i < len(ops) && slices.Contains(list, ops[i].text) }
 	starts := func(p string) bool {
 		return slices.ContainsFunc(args, func(f field) bool { return strings.HasPrefix(f.text, p) })

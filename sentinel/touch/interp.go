@@ -16,23 +16,6 @@ var (
 	breedsText = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
 )
 
-// uses reports whether a program has a word of list, or the last part of one.
-func (g *program) uses(list map[string]bool) bool {
-	for _, k := range g.toks {
-		if k.kind != wordToken || k.end-k.at > 64 {
-			continue
-		}
-		w := strings.ToLower(bare(g.word(k)))
-		if list[w] {
-			return true
-		}
-		if i := strings.LastIndexAny(w, "/:."); i >= 0 && list[w[i+1:]] {
-			return true
-		}
-	}
-	return false
-}
-
 const maxCode = 64 << 10
 
 // code reads a program in another language: not for what it does, but for the
@@ -59,13 +42,14 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 		s.magic(text)
 	}
 	g := readProgram(text, d)
-	if g.uses(starting) && (breedsText.MatchString(text) || breedsIn(text)) {
+	words := g.told()
+	if words&startingWord != 0 && (breedsText.MatchString(text) || breedsIn(text)) {
 		s.danger(ForkBomb)
 	}
 	if name == "awk" {
 		s.awk(text, g)
 	}
-	runs, removes := g.uses(runsText), g.uses(removesTrees)
+	runs, removes := words&runningWord != 0, words&removingWord != 0
 	for _, c := range g.calls {
 		runs, removes = runs || c.runs() || c.evals(d), removes || c.removesTree() || oneGone[c.name]
 	}

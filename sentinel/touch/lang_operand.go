@@ -161,7 +161,7 @@ func (g *program) name() val {
 // reached is the value of a name that is used, with what hangs on it. w is how
 // the name starts where it is written.
 func (g *program) reached(w, full, lower string) val {
-	if p, ok := places[lower]; ok || places["$"+lower] != "" && w[0] == '$' {
+	if p, ok := places[lower]; ok || w[0] == '$' && places["$"+lower] != "" {
 		if !ok {
 			p = places["$"+lower]
 		}
@@ -212,7 +212,7 @@ func (g *program) lookup(full, lower string) val {
 	}
 	v := unknownVal()
 	last := lower[strings.LastIndexByte(lower, '.')+1:]
-	if forks[last] || codeRuns[last] || codeEvals[last] || treeRemovers[last] || oneGone[last] {
+	if functionNames[last] {
 		v.fn = last
 	}
 	return v

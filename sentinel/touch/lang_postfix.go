@@ -211,7 +211,7 @@ func (g *program) member(v val, last string) val {
 		return v
 	}
 	out := unknownVal()
-	if forks[last] || codeRuns[last] || codeEvals[last] || treeRemovers[last] || oneGone[last] {
+	if functionNames[last] {
 		out.fn = last
 	}
 	return out

@@ -56,7 +56,7 @@ const (
 func readProgram(src string, d dialect) *program {
 	g := &program{d: d, src: src, toks: tokens(src, d), vars: map[string]val{}, owner: map[string]string{}}
 	g.pass()
-	g.last, g.spans, g.calls = true, nil, nil
+	g.last, g.spans, g.calls = true, g.spans[:0], g.calls[:0]
 	g.pass()
 	return g
 }

@@ -70,7 +70,7 @@ const maxTokens = 16 << 10
 
 // tokens splits src. It never fails: what fits nowhere is a mark.
 func tokens(src string, d dialect) []token {
-	t := tokenizer{src: src, d: d}
+	t := tokenizer{src: src, d: d, out: make([]token, 0, min(len(src)/3+4, maxTokens))}
 	for t.at < len(src) && len(t.out) < maxTokens {
 		t.next()
 	}

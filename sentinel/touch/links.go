@@ -1,10 +1,6 @@
 package touch
 
-import (
-	"io/fs"
-	"os"
-	"strings"
-)
+import "strings"
 
 const (
 	maxLinks = 40 // symbolic links followed in one path, as Linux does
@@ -14,8 +10,15 @@ const (
 // links follows symbolic links, remembering what it has looked at during one
 // call.
 type links struct {
-	off  bool
-	seen map[string]entry
+	off   bool
+	first [4]seenPath // most calls look at no more
+	n     int
+	seen  map[string]entry
+}
+
+type seenPath struct {
+	path string
+	entry
 }
 
 type entry struct {
@@ -67,18 +70,22 @@ func (l *links) follow(clean string) string {
 }
 
 func (l *links) look(p string) entry {
+	for i := range l.n {
+		if l.first[i].path == p {
+			return l.first[i].entry
+		}
+	}
 	if e, ok := l.seen[p]; ok {
 		return e
 	}
-	var e entry
-	info, err := os.Lstat(p)
-	switch {
-	case err != nil:
-		e.missing = true
-	case info.Mode()&fs.ModeSymlink != 0:
-		if e.target, err = os.Readlink(p); err != nil {
-			e.missing = true
-		}
+	e := entry{missing: true} // of a name that no file can have
+	if strings.IndexByte(p, 0) < 0 {
+		e = lookAt(p)
+	}
+	if l.n < len(l.first) {
+		l.first[l.n] = seenPath{p, e}
+		l.n++
+		return e
 	}
 	if l.seen == nil {
 		l.seen = map[string]entry{}

@@ -99,6 +99,9 @@ var decoders = set("curl wget http https xh aria2c nc ncat netcat base64 base32 
 
 // settle gives the files that a command's redirects name what it printed.
 func (s *shell) settle(list []written, out stream, commands int) {
+	if len(list) == 0 {
+		return
+	}
 	foreign := false
 	if cmds := s.c.touch.Commands; commands < len(cmds) {
 		foreign = slices.ContainsFunc(cmds[commands:], func(c Command) bool { return decoders[c.Name] })

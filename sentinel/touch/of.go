@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -49,6 +50,12 @@ type collector struct {
 	touch  Touch
 	hosts  map[Host]bool
 	arg    string // being read, for a panic's sake
+
+	// The program that was looked up last, and room to hand out: see facts.go.
+	lastName    string
+	lastFact    fact
+	spareFields []field
+	spareWords  []string
 
 	// A list marked x-shell arrives item by item.
 	list     []string
@@ -162,8 +169,8 @@ func (c *collector) mention(text, arg string) {
 	p := Path{Access: Mention, Arg: arg}
 	c.paths(text, p)
 	// "/etc/shadow and more": a receiver that cuts at the blank opens it.
-	if f := strings.Fields(text); len(f) > 1 {
-		c.paths(f[0], p)
+	if strings.ContainsFunc(strings.TrimSpace(text), unicode.IsSpace) {
+		c.paths(strings.Fields(text)[0], p)
 	}
 }
 

@@ -15,7 +15,10 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 			return none
 		}
 	}
-	texts := make([]string, len(args))
+	if name == "echo" && (len(args) == 0 || !strings.HasPrefix(args[0].text, "-")) {
+		return known(said(args))
+	}
+	texts := s.c.words(len(args))
 	for i, a := range args {
 		texts[i] = a.text
 	}
@@ -41,7 +44,7 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 	case "dirname", "basename", "realpath", "readlink":
 		return s.renames(name, args)
 	}
-	if filters[name] != nil && s.charge(4*len(in.text)) {
+	if s.about(name)&inFilters != 0 && filters[name] != nil && s.charge(4*len(in.text)) {
 		return filtered(name, texts, in)
 	}
 	return none

@@ -56,11 +56,12 @@ func useOf(name string) (use, bool) {
 // effects records what one simple command touches.
 func (s *shell) effects(name string, args []field) {
 	s.destroys(name, args)
-	u, known := useOf(name)
-	deep := recursive(args) || digs[name] || flag(args, "a") && (name == "cp" || name == "rsync")
+	u, known := s.useOf(name)
+	trees, lister := s.about(name)&inTrees != 0, s.about(name)&inLists != 0
+	deep := recursive(args) || trees && digs[name] || flag(args, "a") && (name == "cp" || name == "rsync")
 	switch {
-	case containers[name] && s.containerMounts(args):
-	case tars[name]:
+	case trees && containers[name] && s.containerMounts(args):
+	case trees && tars[name]:
 		s.tar(args)
 	case !known:
 		s.mentions(args)
@@ -86,11 +87,11 @@ func (s *shell) effects(name string, args []field) {
 		if name == "sed" && flag(args, "i", "in-place") {
 			a |= Write
 		}
-		if len(ops) == 0 && listers[name] {
+		if len(ops) == 0 && lister && listers[name] {
 			s.path(field{text: ".", bare: "."}, Read) // where it was changed to
 		}
 		for _, f := range ops[min(skip, len(ops)):] {
-			s.pathAs(f, Path{Access: a, Recursive: deep, Names: lists[name]})
+			s.pathAs(f, Path{Access: a, Recursive: deep, Names: lister && lists[name]})
 		}
 		s.options(args)
 	}

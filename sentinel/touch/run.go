@@ -15,6 +15,9 @@ func (s *shell) call(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) == 0 {
 		return stream{open: true, known: true}
 	}
+	if argv := s.plainWords(ce.Args); argv != nil {
+		return s.run(argv, in)
+	}
 	rest := make([]field, 0, len(ce.Args))
 	first := s.expand(ce.Args[0])
 	for _, w := range ce.Args[1:] {
@@ -63,22 +66,29 @@ func (s *shell) run(argv []field, in stream) stream {
 	if out, ok := s.builtin(argv[0], name, args, in); ok {
 		return out
 	}
-	s.optionValues(name, args, in)
+	if s.about(name)&inOptions != 0 {
+		s.optionValues(name, args)
+	}
+	s.ownWords(name, args, in)
 	s.readsInput(name, args, in)
 	if out, ok := s.located(name, args); ok {
 		return out
 	}
-	if l, ok := launcherOf(name); ok {
-		if out, ok := s.launch(l, args, in); ok {
-			return out
+	if s.about(name)&inLaunchers != 0 {
+		if l, ok := launcherOf(name); ok {
+			if out, ok := s.launch(l, args, in); ok {
+				return out
+			}
 		}
 	}
 	if out, ok := s.special(name, args, in); ok {
 		s.makes(name, args, in)
 		return out
 	}
-	if w, ok := wrappers[name]; ok {
-		return s.movedBy(name, args).wrapped(w, args, in)
+	if s.about(name)&inWrappers != 0 {
+		if w, ok := wrappers[name]; ok {
+			return s.movedBy(name, args).wrapped(w, args, in)
+		}
 	}
 	return s.simple(name, argv, in)
 }
@@ -89,11 +99,18 @@ func (s *shell) simple(name string, argv []field, in stream) stream {
 	s.effects(name, args)
 	s.gathers(name, args)
 	s.scripted(name, args, in)
-	s.loses(name, args, in)
-	s.changes(name, args, in)
-	s.unnamed(name, args)
+	about := s.about(name)
+	if about&inStores != 0 {
+		s.loses(name, args, in)
+	}
+	if about&inChanges != 0 {
+		s.changes(name, args, in)
+	}
+	if about&inPrinters != 0 {
+		s.unnamed(name, args)
+	}
 	s.makes(name, args, in)
-	if _, known := useOf(name); !known && !s.replay(name, argv[0], args) {
+	if _, known := s.useOf(name); !known && !s.replay(name, argv[0], args) {
 		s.attempt(name, args)
 	}
 	args, in = s.fed(name, args, in)
@@ -116,7 +133,7 @@ func (s *shell) program(f field) (name string, sure bool) {
 }
 
 func programName(text string) string {
-	if text == "." { // the other name of source, not a folder
+	if text == "." || plainName(text) { // the first is the other name of source, not a folder
 		return text
 	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
@@ -128,7 +145,7 @@ func (s *shell) record(name string, args []field, opaque bool) {
 	if opaque {
 		cmd.Name = ""
 	}
-	cmd.Args = make([]string, len(args))
+	cmd.Args = s.c.words(len(args))
 	for i, a := range args {
 		cmd.Args[i] = a.text
 		cmd.Dynamic = cmd.Dynamic || a.unknown
@@ -195,7 +212,7 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 		}
 	case name == "source" || name == ".":
 		s.source(args, in)
-	case shells[name]:
+	case s.about(name)&inShells != 0 && shells[name]:
 		return s.subShell(name, args, in), true
 	case name == "xargs" || name == "parallel":
 		s.xargs(name, args, in)
@@ -203,6 +220,8 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 		return s.find(name, args), true
 	case name == "ssh":
 		s.ssh(args)
+	case s.about(name)&inLanguages == 0:
+		return out, false
 	default:
 		if i, ok := interpreter(name); ok {
 			s.interpret(name, i, args, in)

@@ -76,10 +76,15 @@ func readList(c *collector, arg string, list []string) {
 }
 
 func newShell(c *collector, arg string) *shell {
-	s := &shell{
-		c: c, arg: arg, def: &defined{vars: map[string]value{}},
-		running: map[*syntax.Stmt]bool{}, spent: &budget{}, made: &made{},
-	}
+	room := &struct { // in one piece: most command lines are short
+		shell
+		defined
+		budget
+		made
+	}{}
+	room.defined.vars = map[string]value{}
+	s := &room.shell
+	*s = shell{c: c, arg: arg, def: &room.defined, running: map[*syntax.Stmt]bool{}, spent: &room.budget, made: &room.made}
 	cwd := c.env.Root
 	if cwd == "" {
 		cwd = unknownCwd
@@ -126,6 +131,9 @@ func (s *shell) stmts(list []*syntax.Stmt, in stream) stream {
 		return s.stmt(list[0], in)
 	}
 	out := stream{open: true, known: true}
+	if !s.quiet && len(list) > 8 { // a script: one command a statement, as a rule
+		s.c.touch.Commands = slices.Grow(s.c.touch.Commands, len(list))
+	}
 	var text strings.Builder
 	for _, st := range list {
 		o := s.stmt(st, in)

@@ -101,8 +101,14 @@ func simple(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	l, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || strings.ContainsAny(l.Value, `\*?[{`) {
+	if !ok {
 		return "", false
+	}
+	for i := range len(l.Value) {
+		switch l.Value[i] {
+		case '\\', '*', '?', '[', '{':
+			return "", false
+		}
 	}
 	return l.Value, true
 }
