@@ -31,6 +31,8 @@ type Config struct {
 	Judge Judge `yaml:"judge" jsonschema_description:"Thresholds of the graded judge."`
 	// Sentinel shapes the model review.
 	Sentinel Sentinel `yaml:"sentinel" jsonschema_description:"The model review."`
+	// Agents are the times of agents.
+	Agents Agents `yaml:"agents" jsonschema_description:"The times of agents; waits for people are not counted."`
 	// Limits are the budgets and the breaker of skills.
 	Limits Limits `yaml:"limits" jsonschema_description:"Budgets, and the breaker that every skill has."`
 	// Approvals says how people are asked.
@@ -235,6 +237,17 @@ type Limits struct {
 type AgentLimits struct {
 	// Calls is what an agent may propose when its dispatch names no number.
 	Calls int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls an agent may propose when its dispatch names no number (default 5)."`
+}
+
+// Agents are the times of agents. None of them counts waits for a person.
+type Agents struct {
+	// Timeout is an agent's own time, waits for the orchestrator aside.
+	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=24h" jsonschema_description:"An agent's time, waits for people and the orchestrator aside (default 60s)."`
+	// HelpTimeout bounds one wait for the orchestrator's answer.
+	HelpTimeout time.Duration `yaml:"help_timeout" cfg:"min=1s,max=24h" jsonschema_description:"How long an agent waits when it has asked the orchestrator for help (default 5m)."`
+	// WaveTimeout is the time of agents that are started together: then they
+	// are asked for what they have.
+	WaveTimeout time.Duration `yaml:"wave_timeout" cfg:"min=1s,max=24h" jsonschema_description:"The time of agents that are started together; then they report what they have (default 120s)."`
 }
 
 // TurnLimits bound one turn of the conversation.

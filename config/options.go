@@ -75,6 +75,7 @@ func defaults() *Config {
 			Skill:        Breaker{Failures: 3, Window: time.Minute, OpenFor: 30 * time.Second},
 			Store:        limitStoreDefaults(),
 		},
+		Agents:    Agents{Timeout: time.Minute, HelpTimeout: 5 * time.Minute, WaveTimeout: 2 * time.Minute},
 		Approvals: Approvals{Timeout: 5 * time.Minute},
 		Ledger:    Ledger{Driver: "sqlite", Path: "vedette.db", Values: ValuesKeys},
 		Journal:   Journal{Retention: 7 * 24 * time.Hour},

@@ -233,6 +233,7 @@ func (t *turn) launch(c *otp.Context, k *member) {
 		return
 	}
 	k.agent, k.rounds = a, nil
+	t.joins(c, k)
 	t.v.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
 }
 

@@ -27,6 +27,7 @@ type member struct {
 	reason string
 	ended  *agents.Result
 	help   *agents.HelpWanted
+	clock  clock // of one that was started
 
 	recorded  bool // the journal has its end in a round of the turn
 	described flag // people can read its end there
@@ -134,8 +135,10 @@ func (t *turn) held(m heldCall) {
 		switch {
 		case k.desk.Grant().ID() != m.Grant || k.agent == nil:
 		case m.Held:
+			k.clock.hold()
 			k.send(agents.Held{})
 		default:
+			k.clock.release()
 			k.send(agents.Released{})
 		}
 	}

@@ -107,8 +107,8 @@ type Orchestrator struct {
 // tuning are the times that tests shorten; zero means the default. at is
 // called where they break the process.
 type tuning struct {
-	wait, idle, agent, help, turn time.Duration
-	at                            func(place string)
+	wait, idle, agent, help, wave, turn time.Duration
+	at                                  func(place string)
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -122,6 +122,8 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
+	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{

@@ -125,6 +125,8 @@ func (t *turn) handle(c *otp.Context, msg any) {
 		t.wantsHelp(c, m)
 	case unattended:
 		t.attended(c, m)
+	case waveOver:
+		t.overdue(c, m)
 	case waitOver:
 		if t.wait != nil && t.wait == m.w {
 			t.bring(c)
