@@ -28,6 +28,13 @@ var commandOptions = merged(map[string]launcher{
 	"strace ltrace":                         of("", "", lines("-o --output")),
 	"openvpn":                               of("", "", lines("--up --down --route-up --tls-verify --client-connect --auth-user-pass-verify")),
 	"gcc g++ clang cc c++":                  of("", "", lines("-wrapper")),
+	"go":                                    of("", "", lines("-exec -toolexec -vettool")),
+	"tox":                                   of("", "", lines("-x --override")),
+	"mysql mariadb mycli":                   of("", "", lines("--pager")),
+	"yt-dlp youtube-dl":                     of("", "", lines("--exec --exec-before-download")),
+	"mutt neomutt":                          of("", "", lines("-e")),
+	"gpg gpg2":                              of("", "", lines("--photo-viewer --pinentry-program")),
+	"cvs":                                   of("", "", lines("-e")),
 	"wget":                                  of("", "", lines("--use-askpass")),
 	"ansible":                               of("", "", lines("-a --args")),
 	"az":                                    of("", "", lines("--scripts --command")),
@@ -58,6 +65,14 @@ func (s *shell) optionValues(name string, args []field, in stream) {
 		}
 	}
 	s.ownWords(name, args, in)
+	s.configured(name, args, in)
+	s.typeset(name, args, in)
+	s.serves(name, args)
+	s.keepers(name, args)
+	s.massKill(name, args)
+	s.dials(name, args, in)
+	s.otherWords(name, args)
+	s.shellWords(name, args)
 }
 
 // readAsCode reports whether a program's options hold code that is read in its
@@ -72,6 +87,23 @@ func (s *shell) ownWords(name string, args []field, in stream) {
 	switch name {
 	case "git":
 		s.git(args, in)
+		s.gitElsewhere(args)
+	case "cargo":
+		s.values(args, "", []string{"--config"}, func(f field) { s.toldBy(f.text) })
+	case "npm", "pnpm", "bun":
+		for i, a := range args {
+			if key, v, ok := strings.Cut(a.text, "="); ok && i > 0 && strings.HasPrefix(key, "scripts.") {
+				s.hooked(a.after(v))
+			}
+		}
+	case "mvn", "mvnw", "mvnd":
+		s.mavenRuns(args)
+	case "python", "python3", "python2", "ipython":
+		s.pythonModule(args, in)
+	case "script":
+		if ops := operands(args, "EoTImBOt"); len(ops) > 1 {
+			s.run(ops[1:], in)
+		}
 	case "make", "gmake", "gnumake", "bmake":
 		s.make(args, in)
 	case "cmake":

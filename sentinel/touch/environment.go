@@ -19,8 +19,22 @@ var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTART
 // binds reads the value that a variable is given for the sake of the programs
 // that run it.
 func (s *shell) binds(name string, v value) {
+	if len(v) == 0 {
+		return
+	}
 	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
-	if !lib && !commandVars[name] && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
+	if proxies[name] {
+		s.metadata(literals([]string{v[0].text()}))
+	}
+	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(strings.TrimSpace(v[0].text()), "() {") {
+		_, body, _ := strings.Cut(v[0].text(), "{") // a function, and what Shellshock ran behind it
+		s.guesswork("{" + body)
+		s.guesswork(strings.TrimSuffix(strings.TrimSpace(body), "}"))
+		for part := range strings.SplitSeq(body, "}") {
+			s.guesswork(strings.TrimLeft(part, "; "))
+		}
+	}
+	if !lib && !commandVars[name] && !runnerVar(name) && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
 		return
 	}
 	for _, fr := range v[:min(len(v), 4)] {
@@ -71,8 +85,17 @@ func asField(fr frags) field {
 	return f
 }
 
+// runnerVar reports whether a build tool runs what a variable of this name
+// holds: CARGO_TARGET_…_RUNNER, RUSTC_WORKSPACE_WRAPPER.
+func runnerVar(name string) bool {
+	return strings.HasPrefix(name, "CARGO_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) || strings.HasPrefix(name, "RUSTC_") && strings.HasSuffix(name, "_WRAPPER") ||
+		name == "CMAKE_C_COMPILER_LAUNCHER" || name == "CMAKE_CXX_COMPILER_LAUNCHER"
+}
+
 func (s *shell) startFile(by string, f field) {
 	switch {
+	case (by == "bash" || by == "sh") && (strings.Contains(f.text, "$(") || strings.Contains(f.text, "`")):
+		s.guesswork(`true "` + f.text + `"`) // its name is expanded first
 	case f.proc != nil, strings.Contains(f.text, "/") && !strings.ContainsAny(f.text, " ="):
 		s.feed(by, f, stream{})
 	case by != "bash" && by != "sh" && strings.ContainsAny(f.text, "-("):

@@ -11,9 +11,21 @@ var (
 		"qx child_process pcntl_exec getoutput getstatusoutput open3 capture2 capture3 command cmd shellout termopen jobstart systemlist process processbuilder shell-command call-process start-process run-program run-command os_execute execute " +
 		"createprocess callcommand runcommand readprocess rawsystem executefile execstring getruntime sh syscmd esyscmd async-shell-command shell-command-to-string doshellscript process-lines")
 	// removesTrees are the functions that remove a folder with all in it.
-	removesTrees = set("rmtree rm_rf rm_r rmsync rm rimraf remove_tree removesync rmdirsync remove_entry remove_entry_secure deltree remove-item rmdir removeall unlink unlinksync delete-directory delete-directory-tree delete_directory removedir " +
+	removesTrees = set("rmtree rm_rf rm_r rmsync rm rimraf remove_tree removesync rmdirsync remove_entry remove_entry_secure deltree delete-tree deletesync delete_directory_and_contents remove-item rmdir removeall unlink unlinksync delete-directory delete-directory-tree delete_directory removedir " +
 		"remove-directory deletedir deleterecursively removedirectoryrecursive removepathforcibly removeitem removeitematpath emptydirsync emptydir rm_rf! remove_dir delete-directory/files delete-file rm! rm_r! removedirectory cleandirectory deletedirectory del_dir_r")
 	breedsText = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
+)
+
+var (
+	// pipesToShell is a shell that a program writes to, treeModules a module
+	// that is nothing but a removal.
+	pipesToShell = regexp.MustCompile(`["']\|\s*(?:/bin/)?(?:ba|da|z|k)?sh["' ]`)
+	treeModules  = regexp.MustCompile(`\brequire\(\s*["'](?:rimraf|del|trash|remove)["']`)
+	// credentialModules read a file of secrets that no string names.
+	credentialModules = map[string]string{"netrc.netrc(": "~/.netrc", "spwd.getsp": "/etc/shadow", "getspnam(": "/etc/shadow", "getspent(": "/etc/shadow"}
+	// translates and assembles make a program out of letters.
+	translates = regexp.MustCompile(`\b(?:tr|y)/[^/\n]+/[^/\n]+/[a-z]*\s*;\s*(?:system|exec|eval|qx)\b`)
+	assembles  = regexp.MustCompile(`\b(?:exec|eval)\s*\(\s*(?:""|'')\.join\s*\(`)
 )
 
 // uses reports whether a program has a word of list, or the last part of one.
@@ -58,7 +70,11 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 	if d.holes == "f" {
 		s.magic(text)
 	}
+	if name == "r" {
+		s.bangs(known(text))
+	}
 	g := readProgram(text, d)
+	s.dialled(g)
 	if g.uses(starting) && (breedsText.MatchString(text) || breedsIn(text)) {
 		s.danger(ForkBomb)
 	}
@@ -68,6 +84,16 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 	runs, removes := g.uses(runsText), g.uses(removesTrees)
 	for _, c := range g.calls {
 		runs, removes = runs || c.runs() || c.evals(d), removes || c.removesTree() || oneGone[c.name]
+	}
+	runs = runs || pipesToShell.MatchString(text)
+	for module, file := range credentialModules {
+		if strings.Contains(text, module) {
+			s.path(field{text: file, bare: file}, Read)
+		}
+	}
+	removes = removes || treeModules.MatchString(text)
+	if runs && (translates.MatchString(text) || assembles.MatchString(text)) || assembles.MatchString(text) {
+		s.opaque("")
 	}
 	var all []string
 	said := map[string]bool{}

@@ -226,6 +226,8 @@ func (s *shell) makes(name string, args []field, in stream) {
 		s.fetches(name, args)
 	case "cp", "mv", "ln", "install", "link":
 		s.copies(name, args)
+	case "mknod":
+		s.nodes(args)
 	case "mount", "bindfs":
 		s.mounts(name, args)
 	case "umount", "unmount", "fusermount":

@@ -153,6 +153,9 @@ func (c *collector) reached(text string, a skills.Arg) {
 // mention reads a whole value as a path, unless it is prose.
 func (c *collector) mention(text, arg string) {
 	if strings.Contains(text, "://") && !hasFold(strings.TrimSpace(text), "file:") {
+		if s, ok := unwrapped(text); ok {
+			c.paths(s, Path{Access: Mention, Arg: arg})
+		}
 		return
 	}
 	c.gluedPaths(text, arg)

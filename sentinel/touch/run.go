@@ -120,6 +120,11 @@ func programName(text string) string {
 		return text
 	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
+	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
+		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
+			name = strings.TrimPrefix(name, mark)
+		}
+	}
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
 }
 
@@ -184,6 +189,9 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 	case name == "eval":
 		return s.eval(args), true
 	case name == "trap":
+		if len(args) > 0 && args[0].text == "--" {
+			args = args[1:]
+		}
 		if len(args) > 1 {
 			s.eval(args[:1])
 		}
@@ -202,7 +210,7 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 	case name == "find" || name == "fd" || name == "fdfind":
 		return s.find(name, args), true
 	case name == "ssh":
-		s.ssh(args)
+		s.ssh(args, in)
 	default:
 		if i, ok := interpreter(name); ok {
 			s.interpret(name, i, args, in)
@@ -341,11 +349,17 @@ func (s *shell) script(name string, args []field) stream {
 		f.guesswork(args[0].text)
 		return stream{open: true}
 	}
-	return f.parse(args[0].text)
+	text := args[0].text
+	if name == "fish" {
+		if sh, ok := fish(text); ok {
+			text = sh
+		}
+	}
+	return f.parse(text)
 }
 
 // ssh runs its last words on another machine, which can be lost as well.
-func (s *shell) ssh(args []field) {
+func (s *shell) ssh(args []field, in stream) {
 	rest := skipOptions(args, "bBcDEeFIiJLlmOoPpQRSWw", nil)
 	s.mentions(args[:len(args)-len(rest)])
 	if len(rest) == 0 {
@@ -354,5 +368,8 @@ func (s *shell) ssh(args []field) {
 	s.reach(rest[0].text, true)
 	if len(rest) > 1 {
 		s.fork().eval(rest[1:])
+		if words := strings.Fields(joined(rest[1:])); in.known && len(words) > 0 && shells[programName(words[0])] {
+			s.fork().run(literals(words), in)
+		}
 	}
 }
