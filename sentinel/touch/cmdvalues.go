@@ -71,6 +71,7 @@ func (s *shell) optionValues(name string, args []field, in stream) {
 	s.keepers(name, args)
 	s.massKill(name, args)
 	s.dials(name, args, in)
+	s.managed(name, args, in)
 	s.otherWords(name, args)
 	s.shellWords(name, args)
 }
@@ -246,6 +247,9 @@ func (s *shell) ansible(f field) {
 		if k, v, ok := strings.Cut(w, "="); ok {
 			opts[k] = v
 		}
+	}
+	if src := opts["src"]; src != "" {
+		s.path(field{text: src, bare: src}, Read)
 	}
 	target := cmpCode(opts["path"], cmpCode(opts["dest"], opts["name"]))
 	if opts["state"] == "absent" && target != "" {

@@ -25,6 +25,8 @@ func (s *shell) destroys(name string, args []field) {
 		s.archive(name, args)
 	case "dd", "gdd":
 		s.dd(args)
+	case "del-cli", "trash-cli-all":
+		s.remove(args, true)
 	case "truncate":
 		for _, f := range operands(args, "sor") {
 			if f.tree {

@@ -24,7 +24,9 @@ func (s *shell) dials(name string, args []field, in stream) {
 	case dialers[name]:
 		s.metadata(args)
 	case name == "go" || name == "docker" || name == "podman":
-		if i := slices.IndexFunc(args, func(f field) bool { return f.text == "get" || f.text == "install" || f.text == "pull" || f.text == "push" }); i == 0 {
+		if i := slices.IndexFunc(args, func(f field) bool {
+			return f.text == "get" || f.text == "install" || f.text == "pull" || f.text == "push"
+		}); i == 0 {
 			s.metadata(args[1:])
 		}
 	case name == "wget" || name == "curl" || name == "aria2c":

@@ -33,14 +33,17 @@ var wipers = map[string]wiper{
 	"parted": {words: "mklabel mktable rm mkpart mkpartfs resizepart resize", unless: "-l --list"}, "debugfs": {words: "-w"}, "asr": {words: "--erase -erase"},
 	"partclone.restore": {out: "-o -O"}, "partclone.ext4": {out: "-o -O", words: "-r --restore"}, "partclone.xfs": {out: "-o -O", words: "-r --restore"}, "partclone.btrfs": {out: "-o -O", words: "-r --restore"}, "partclone.ntfs": {out: "-o -O", words: "-r --restore"},
 	"ntfsclone": {out: "-O --overwrite"}, "bcache": {words: "make"}, "dmsetup": {words: "wipe_table", any: true},
-	"diskutil":          {any: true, words: "eraseDisk eraseVolume secureErase zeroDisk randomDisk partitionDisk reformat deleteContainer deleteVolume eraseOptical mergePartitions splitPartition"},
-	"cp":                {last: true}, "install": {last: true}, "scp": {last: true}, "ln": {last: true, unless: "-s --symbolic"}, "make-bcache": {},
+	"diskutil": {any: true, words: "eraseDisk eraseVolume secureErase zeroDisk randomDisk partitionDisk reformat deleteContainer deleteVolume eraseOptical mergePartitions splitPartition"},
+	"cp":       {last: true}, "install": {last: true}, "scp": {last: true}, "ln": {last: true, unless: "-s --symbolic"}, "make-bcache": {},
 	"zpool":      {words: "create", unless: "-n --dry-run", code: VolumeDestroy},
 	"cryptsetup": {words: "luksFormat luksErase erase reencrypt luksKillSlot", any: true, code: VolumeDestroy}, "btrfs": {words: "delete remove", doubt: true},
 }
 
 // disk looks at the tools that write file systems, tables and whole devices.
 func (s *shell) disk(name string, args []field) {
+	if (name == "mkswap" || name == "wipefs" || name == "blkdiscard" || name == "sgdisk") && slices.ContainsFunc(operands(args, "Ltop"), func(f field) bool { return f.blank }) {
+		s.doubt(UnknownTarget)
+	}
 	if formats(name) {
 		s.mkfs(name, args)
 		return

@@ -9,7 +9,7 @@ import (
 var commandVars = set("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS " +
 	"SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER " +
 	"GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND RESTIC_PASSWORD_COMMAND " +
-	"FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER RUSTC CC CXX LD AR MAKE SHELL_COMMAND " +
+	"FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND " +
 	"NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor MANOPT TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
 
 // startFiles are the variables that name a program to run first, and what
@@ -56,6 +56,10 @@ func (s *shell) bound(name string, f field, lib bool) {
 			return // a prompt without a command in it
 		}
 		f = f.after(`true "` + strings.NewReplacer(`"`, `\"`, `\$(`, "$(").Replace(f.text) + `"`)
+	case name == "SHELL":
+		if !strings.Contains(f.text, " ") {
+			return // a shell without words of its own
+		}
 	case name == "TAR_OPTIONS":
 		from = "exec="
 	case name == "LESS":

@@ -143,6 +143,9 @@ func (c *collector) reached(text string, a skills.Arg) {
 	h := Host{Arg: a.Name}
 	whole := c.url(text, a.Marks.Has(skills.URL), h)
 	c.urls(text, h)
+	if strings.Contains(text, "%3") || strings.Contains(text, "%2") {
+		c.urls(unpercent(text), h)
+	}
 	if !whole && len(text) <= 64 {
 		if h.Name, h.Zone = hostName(strings.TrimSpace(text)); h.Zone == Metadata && strings.Contains(h.Name, ".") {
 			c.host(h)

@@ -28,6 +28,9 @@ func (s *shell) removeOne(f field, all bool) {
 		s.danger(k.rm())
 		return
 	}
+	if all && slices.ContainsFunc(s.resolve(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
+		s.doubt(BackupLoss)
+	}
 	switch {
 	case !f.unknown || !all:
 	case unsure(f):

@@ -223,6 +223,10 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 
 func (s *shell) chdir(args []field) {
 	ops := operands(args, "")
+	if v := s.def.vars["CDPATH"]; len(ops) == 1 && len(v) > 0 && !v.unknown() && !strings.HasPrefix(ops[0].text, "/") && !strings.HasPrefix(ops[0].text, ".") {
+		dir, _, _ := strings.Cut(v[0].text(), ":")
+		ops[0] = ops[0].after(strings.TrimSuffix(dir, "/") + "/" + ops[0].text)
+	}
 	if len(ops) == 0 {
 		s.set("PWD", value{{{s: home(s.c.env), kind: quotedFrag, home: true}}})
 		return

@@ -28,7 +28,9 @@ func (s *shell) serves(name string, args []field) {
 	at := -1
 	switch {
 	case strings.HasPrefix(name, "python") || name == "pypy3" || name == "py":
-		if at = slices.IndexFunc(args, func(f field) bool { return f.text == "http.server" || f.text == "SimpleHTTPServer" || f.text == "pyftpdlib" }); at < 0 {
+		if at = slices.IndexFunc(args, func(f field) bool {
+			return f.text == "http.server" || f.text == "SimpleHTTPServer" || f.text == "pyftpdlib"
+		}); at < 0 {
 			return
 		}
 		v = server{options: "-d --directory"}

@@ -258,6 +258,8 @@ func (s *shell) inner(n syntax.Node) {
 			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet {
 				s.subscriptOf(w)
 			}
+		case *syntax.SglQuoted: // let 'x[$(cmd)]=1'
+			s.subscript(n.Value)
 		}
 		return true
 	})

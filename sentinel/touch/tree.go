@@ -40,7 +40,7 @@ func (s *shell) tree(text string) (k treeKind, entries bool) {
 }
 
 func treeOf(p string, env Env) (k treeKind, entries bool) {
-	p = strings.ToLower(p)
+	p = driveOf(strings.ToLower(p))
 	for {
 		dir, last := path.Split(p)
 		if i := strings.IndexByte(last, '('); i > 0 && strings.HasSuffix(last, ")") && strings.ContainsAny(last[:i], "*?[") {
