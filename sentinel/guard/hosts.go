@@ -32,9 +32,6 @@ func isAddress(name string) bool {
 // host looks at one host that the call would reach. A name that resolves to a
 // private address is the dialer's to refuse.
 func (g *Guard) host(denies, asks *findings, h touch.Host) {
-	if h.Zone == touch.Open && !h.Shell && !h.Inside && h.Name != "" && !strings.ContainsAny(h.Name, ".:") && isLabel(h.Name) {
-		h.Zone = touch.Private // no public name has one label
-	}
 	signal := [...]string{"", "loopback", "private", "metadata"}[h.Zone]
 	switch {
 	case h.Zone == touch.Metadata:
@@ -45,10 +42,6 @@ func (g *Guard) host(denies, asks *findings, h touch.Host) {
 	case h.Zone == touch.Private:
 		asks.add(CodePrivateHost, signal, h.Arg)
 	}
-}
-
-func isLabel(name string) bool {
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // limited reports whether a skill declares less than the loss of data.

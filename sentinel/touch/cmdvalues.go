@@ -102,7 +102,7 @@ func (s *shell) ownWords(name string, args []field, in stream) {
 	case "python", "python3", "python2", "ipython":
 		s.pythonModule(args, in)
 	case "script":
-		if ops := operands(args, "EoTImBOt"); len(ops) > 1 {
+		if ops := skipOptions(args, "EoTImBOt", nil); len(ops) > 1 {
 			s.run(ops[1:], in)
 		}
 	case "make", "gmake", "gnumake", "bmake":

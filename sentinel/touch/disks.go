@@ -131,7 +131,7 @@ func (s *shell) written(w wiper, args []field) []field {
 
 // onDevice reports whether f is a device that holds data.
 func (s *shell) onDevice(f field) bool {
-	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.inDev() {
+	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.inDev() && len(s.made.links) == 0 {
 		return false // it can't resolve to one: most arguments
 	}
 	return slices.ContainsFunc(s.resolve(f.text), device)

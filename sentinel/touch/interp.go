@@ -20,12 +20,12 @@ var (
 	// pipesToShell is a shell that a program writes to, treeModules a module
 	// that is nothing but a removal.
 	pipesToShell = regexp.MustCompile(`["']\|\s*(?:/bin/)?(?:ba|da|z|k)?sh["' ]`)
-	treeModules  = regexp.MustCompile(`\brequire\(\s*["'](?:rimraf|del|trash|remove)["']`)
+	treeModules  = regexp.MustCompile(`\brequire\(\s*["'](?:rimraf|del|trash|remove)["']\s*\)[\w.\s]*\(\s*\[?\s*["']([^"']+)["']`)
 	// credentialModules read a file of secrets that no string names.
 	credentialModules = map[string]string{"netrc.netrc(": "~/.netrc", "spwd.getsp": "/etc/shadow", "getspnam(": "/etc/shadow", "getspent(": "/etc/shadow"}
 	// translates and assembles make a program out of letters.
 	translates = regexp.MustCompile(`\b(?:tr|y)/[^/\n]+/[^/\n]+/[a-z]*\s*;\s*(?:system|exec|eval|qx)\b`)
-	assembles  = regexp.MustCompile(`\b(?:exec|eval)\s*\(\s*(?:""|'')\.join\s*\(`)
+	assembles  = regexp.MustCompile(`\b(?:pickle|marshal|dill|cloudpickle|jsonpickle)\.(?:loads|decode)\s*\(\s*(?:b["']|base64|codecs|binascii|bytes|zlib|["'])|\b(?:exec|eval)\s*\(\s*(?:""|'')\.join\s*\(`)
 )
 
 // uses reports whether a program has a word of list, or the last part of one.
@@ -91,7 +91,9 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 			s.path(field{text: file, bare: file}, Read)
 		}
 	}
-	removes = removes || treeModules.MatchString(text)
+	for _, m := range treeModules.FindAllStringSubmatch(text, 8) {
+		s.removeOne(field{text: m[1], bare: m[1]}, true)
+	}
 	if runs && (translates.MatchString(text) || assembles.MatchString(text)) || assembles.MatchString(text) {
 		s.opaque("")
 	}

@@ -20,7 +20,7 @@ var (
 	powerProfile = regexp.MustCompile(`(?i)(?:add-content|set-content|out-file|>>?|copy-item|\bcp\b|\bac\b|\bsc\b)[^|;]*\$profile`)
 	echoed       = regexp.MustCompile(`(?i)\becho\s+([^&|>]*?)\s*>>?\s*\S+`)
 	powerDials   = regexp.MustCompile(`(?i)\b(?:iwr|irm|curl|wget|invoke-webrequest|invoke-restmethod|webclient|httpclient|test-netconnection)\b`)
-	batchAll     = regexp.MustCompile(`(?i)\bfor\b[^\n]*\(\s*[a-z]:\\\*[^)]*\)\s*do\s+(?:del|erase|rd|rmdir)\b`)
+	batchAll     = regexp.MustCompile(`(?i)\bfor\b[^\n]*\(\s*[a-z]:\\?\*[^)]*\)\s*do\s+(?:del|erase|rd|rmdir)\b`)
 )
 
 // managed reads what configuration managers, build runners and services are
@@ -76,6 +76,18 @@ func (s *shell) managed(name string, args []field, in stream) {
 		}
 	case "reg":
 		s.registry(args)
+	case "podman", "buildah":
+		if len(args) > 1 && args[0].text == "unshare" {
+			s.run(args[1:], in)
+		}
+	case "bb":
+		if len(args) > 0 && strings.HasPrefix(args[0].text, "(") {
+			s.code(args[0], "lisp")
+		}
+	case "ssh":
+		s.values(args, "E", []string{"-E"}, func(f field) { s.writes(f) })
+	case "script":
+		s.values(args, "OBI", []string{"-O", "-B", "-I", "--log-out", "--log-io", "--log-in"}, func(f field) { s.writes(f) })
 	case "nc", "ncat", "netcat":
 		if in.known && strings.Contains(in.text, "flush_all") {
 			s.doubt(DatabaseLoss)

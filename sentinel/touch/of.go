@@ -146,11 +146,26 @@ func (c *collector) reached(text string, a skills.Arg) {
 	if strings.Contains(text, "%3") || strings.Contains(text, "%2") {
 		c.urls(unpercent(text), h)
 	}
+	if whole && a.Marks.Has(skills.URL) && webScheme(text) {
+		if h.Name, h.Zone = hostName(authorities(text, true)[0]); h.Zone == Open && oneLabel(h.Name) {
+			h.Zone = Private // no public name has one label
+			c.host(h)
+		}
+	}
 	if !whole && len(text) <= 64 {
 		if h.Name, h.Zone = hostName(strings.TrimSpace(text)); h.Zone == Metadata && strings.Contains(h.Name, ".") {
 			c.host(h)
 		}
 	}
+}
+
+func webScheme(text string) bool {
+	text = strings.TrimSpace(text)
+	return hasFold(text, "http:") || hasFold(text, "https:") || hasFold(text, "ws:") || hasFold(text, "wss:")
+}
+
+func oneLabel(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // mention reads a whole value as a path, unless it is prose.

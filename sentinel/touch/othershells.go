@@ -71,6 +71,9 @@ func fishSubst(t string) string {
 	return b.String()
 }
 
+// zshFor is the short form of zsh's loop: for x (a b) cmd.
+var zshFor = regexp.MustCompile(`\bfor\s+(\w+)\s*\(([^()]*)\)\s*(?:\{\s*)?([^;{}\n]+?)\s*;?\s*\}?\s*$`)
+
 // globCode is the code in a qualifier of zsh: *(e:"rm x":).
 var globCode = regexp.MustCompile(`\([^()]*[eE+](['"{:|<\[])(.+?)['"}:|>\]]*\)`)
 

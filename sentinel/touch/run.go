@@ -358,6 +358,8 @@ func (s *shell) script(name string, args []field) stream {
 		if sh, ok := fish(text); ok {
 			text = sh
 		}
+	} else if name == "zsh" {
+		text = zshFor.ReplaceAllString(text, "for $1 in $2; do $3; done")
 	}
 	return f.parse(text)
 }

@@ -166,6 +166,9 @@ func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 	if st.Cmd == nil {
 		return in // $(<file)
 	}
+	if st.Redirs != nil && dialsBack(st.Redirs) {
+		in = stream{open: true} // what the other side sends
+	}
 	to := len(s.c.touch.Paths)
 	files := slices.Clone(s.made.pending[mark:])
 	s.made.pending = s.made.pending[:mark]

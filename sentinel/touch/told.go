@@ -23,7 +23,7 @@ var projectFiles = map[string]string{
 // line itself makes them: "just -f <(printf …)", "echo … > package.json; npm
 // run x". What they hold is in a language of their own: only a loss counts.
 func (s *shell) configured(name string, args []field, in stream) {
-	if _, known := useOf(name); known || textual[name] && name != "terraform" && name != "tofu" && name != "cargo" && name != "go" {
+	if _, known := useOf(name); known || textual[name] && name != "task" && name != "terraform" && name != "tofu" && name != "cargo" && name != "go" {
 		return
 	}
 	_, lang := interpreter(name)
@@ -50,7 +50,10 @@ func (s *shell) configured(name string, args []field, in stream) {
 	}
 }
 
-var unmarked = strings.NewReplacer(`"`, " ", "'", " ", "`", " ", "{", " ", "}", " ", "[", " ", "]", " ", ",", " ", "<", " ", ">", " ", "(", " ", ")", " ", `\`, " ", "$", " ", "REMOVE_RECURSE", "rm -rf")
+var unmarked = strings.NewReplacer(`"`, " ", "'", " ", "`", " ", "{", " ", "}", " ", "[", " ", "]", " ", ",", " ", "<", " ", ">", " ", "(", " ", ")", " ", `\`, " ", "!", " ", "$", " ", "REMOVE_RECURSE", "rm -rf")
+
+// antDeletes is how Ant removes a folder.
+var antDeletes = regexp.MustCompile(`<delete\s[^>]*\bdir\s*=\s*"([^"]+)"`)
 
 // toldBy reads the text of such a file.
 func (s *shell) toldBy(text string) {
@@ -62,6 +65,9 @@ func (s *shell) toldBy(text string) {
 		return
 	}
 	s.try(func(f *shell) { f.code(field{text: text, bare: text}, "") })
+	for _, m := range antDeletes.FindAllStringSubmatch(text, 16) {
+		s.removeOne(field{text: m[1], bare: m[1]}, true)
+	}
 	n := 0
 	for line := range strings.Lines(unmarked.Replace(text)) {
 		if n++; n > maxItems {
