@@ -86,17 +86,7 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 		runs, removes = runs || c.runs() || c.evals(d), removes || c.removesTree() || oneGone[c.name]
 	}
 	runs = runs || pipesToShell.MatchString(text)
-	for module, file := range credentialModules {
-		if strings.Contains(text, module) {
-			s.path(field{text: file, bare: file}, Read)
-		}
-	}
-	for _, m := range treeModules.FindAllStringSubmatch(text, 8) {
-		s.removeOne(field{text: m[1], bare: m[1]}, true)
-	}
-	if runs && (translates.MatchString(text) || assembles.MatchString(text)) || assembles.MatchString(text) {
-		s.opaque("")
-	}
+	s.traits(text, runs)
 	var all []string
 	said := map[string]bool{}
 	loose := looseAccess(g)
@@ -120,6 +110,22 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 		s.guesswork(strings.Join(all, " "))
 	}
 	s.report(g, name, said)
+}
+
+// traits looks for what gives a program away by its text: one that is put
+// together from letters, a module that reads secrets or only removes.
+func (s *shell) traits(text string, runs bool) {
+	for module, file := range credentialModules {
+		if strings.Contains(text, module) {
+			s.path(field{text: file, bare: file}, Read)
+		}
+	}
+	for _, m := range treeModules.FindAllStringSubmatch(text, 8) {
+		s.removeOne(field{text: m[1], bare: m[1]}, true)
+	}
+	if runs && (translates.MatchString(text) || assembles.MatchString(text)) || assembles.MatchString(text) {
+		s.opaque("")
+	}
 }
 
 // magic reads IPython's lines for the shell.

@@ -58,6 +58,12 @@ func (s *shell) keepers(name string, args []field) {
 	if helps(args) || rehearsed(args, false) || len(args) == 0 && name != "chpasswd" {
 		return
 	}
+	named := slices.ContainsFunc(args[:min(5, len(args))], func(f field) bool {
+		return lostByWord[f.text] || strings.HasSuffix(f.text, "manage.py") || f.text == "knex" || f.text == "sequelize"
+	})
+	if !named && keepersOf[name] == nil && !asks[name] {
+		return
+	}
 	words := make([]string, len(args))
 	for i, a := range args {
 		words[i] = a.text
@@ -102,13 +108,14 @@ var (
 	wholeIndex   = regexp.MustCompile(`(?i)(?::9200/|/_all\b|/_delete_by_query|:8529/_api/(?:database|collection)|:5984/|:8086/.*\bdrop\b|:2375/volumes/|:8500/v1/kv/.*recurse)`)
 )
 
+// asks are the clients whose requests are looked at.
+var asks = set("curl http https xh wget redis-cli valkey-cli")
+
 // requests looks for what an HTTP client asks a database to delete, by its
 // address: an index of a search engine, a database of CouchDB.
 func (s *shell) requests(name string, words []string) {
 	switch name {
 	case "curl", "http", "https", "xh", "wget":
-	case "nc", "ncat", "netcat":
-		return
 	case "redis-cli", "valkey-cli":
 		if i := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, "del") || strings.EqualFold(w, "unlink") }); i >= 0 && (i+1 == len(words) || words[len(words)-1] == "$read") {
 			s.doubt(DatabaseLoss) // whatever it is handed

@@ -56,6 +56,16 @@ func (s *shell) managed(name string, args []field, in stream) {
 		})
 	case "uv":
 		s.uvRuns(args, in)
+	}
+	s.serviced(name, args, in)
+	s.clients(name, args)
+	s.fromLists(name, args, in)
+}
+
+// serviced reads what runs as somebody else, by itself, or in a world of its
+// own.
+func (s *shell) serviced(name string, args []field, in stream) {
+	switch name {
 	case "terraform", "tofu":
 		if in.known && has(args, "console") {
 			s.code(field{text: in.text, bare: in.text}, "ruby")
@@ -97,8 +107,6 @@ func (s *shell) managed(name string, args []field, in stream) {
 	case "perl", "ruby":
 		s.inPlace(args)
 	}
-	s.clients(name, args)
-	s.fromLists(name, args, in)
 }
 
 var grantsAll = regexp.MustCompile(`cap_(?:setuid|setgid|sys_admin|dac_override|dac_read_search|sys_ptrace|sys_module)|^=|^all`)

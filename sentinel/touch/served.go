@@ -106,6 +106,12 @@ func (s *shell) gitElsewhere(args []field) {
 	if dir == "" {
 		return
 	}
+	s.gitDoes(sub, dir, moved, args)
+}
+
+// gitDoes is one of git's commands in the tree dir.
+func (s *shell) gitDoes(sub, dir string, moved bool, args []field) {
+	ops := operands(args, "")
 	within := func(name string) field {
 		name = strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(name, "./")
 		return field{text: name, bare: name}
