@@ -80,3 +80,24 @@ func TestGluedPaths(t *testing.T) {
 		require.Equal(t, sentinel.Allow, b.check(t, "test.read", map[string]any{"note": p}).Outcome, p)
 	}
 }
+
+// What opens a file by way of something else, and files by which tools start
+// something, are told from their neighbours.
+func TestWrappedAndStarted(t *testing.T) {
+	b := core(t)
+	for _, p := range []string{"view-source:file:///etc/shadow", "jar:file:///etc/shadow!/x", "php://filter/convert.base64-encode/resource=/etc/shadow", "phar:///etc/shadow", "glob:///etc/shad*"} {
+		require.Equal(t, guard.CodeForbidden, b.check(t, "test.read", map[string]any{"note": p}).Code, p)
+	}
+	for _, p := range []string{"view-source: how it works", "zip: what to pack", "php://memory", "phar:///srv/a.phar"} {
+		require.Equal(t, sentinel.Allow, b.check(t, "test.read", map[string]any{"note": p}).Outcome, p)
+	}
+	for _, p := range []string{"~/.config/sops/age/keys.txt", "~/.claude/.credentials.json", "~/.gradle/gradle.properties", "~/.m2/settings.xml", "/tmp/krb5cc_0", "/var/lib/jenkins/secrets/master.key"} {
+		require.Equal(t, guard.CodeForbidden, b.shell(t, "cat "+p).Code, p)
+	}
+	for _, line := range []string{"cat gradle.properties", "cat conf/settings.xml", "cat /tmp/krb5.conf", "cat ~/.gitconfig", "cat ~/.cargo/config.toml"} {
+		require.Equal(t, sentinel.Allow, b.shell(t, line).Outcome, line)
+	}
+	for _, p := range []string{"~/.gitconfig", "~/.gdbinit", "~/.cargo/config.toml"} {
+		require.Equal(t, guard.CodeSensitive, b.shell(t, "echo x >> "+p).Code, p)
+	}
+}

@@ -101,13 +101,13 @@ func TestPrivateHosts(t *testing.T) {
 	b := urls(t, guard.Options{Env: home()})
 	for _, u := range []string{
 		"http://127.0.0.1/", "http://localhost:8080", "localhost", "http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/", "http://[::1]/", "http://[::ffff:10.0.0.1]/", "http://10.1.2.3", "http://192.168.1.1/", "http://172.16.0.1/", "http://100.64.0.1/", "http://169.254.9.9/",
-		"http://good.example@10.0.0.1/", "http://10.0.0.1.nip.io/", "http://printer.local/", "https://wiki.internal./", "http://０x7f.1/", "http://127。0。0。1/", "//10.0.0.1/x",
+		"http://good.example@10.0.0.1/", "http://10.0.0.1.nip.io/", "http://printer.local/", "https://wiki.internal./", "http://０x7f.1/", "http://127。0。0。1/", "//10.0.0.1/x", "http://router/", "http://vault.service.consul:8200/",
 	} {
 		v := b.check(t, "test.fetch", map[string]any{"url": u})
 		require.Equal(t, sentinel.Deny, v.Outcome, u)
 		require.Equal(t, guard.CodePrivateHost, v.Code, u)
 	}
-	for _, u := range []string{"https://example.com/", "https://8.8.8.8/", "https://localhost.example.com/", "https://example.com/?q=http://localhost/", "not a url"} {
+	for _, u := range []string{"https://example.com/", "https://8.8.8.8/", "https://localhost.example.com/", "https://example.com/?q=http://localhost/", "s3://bucket/key", "redis://cache:6379/0", "not a url"} {
 		require.Equal(t, sentinel.Allow, b.check(t, "test.fetch", map[string]any{"url": u}).Outcome, u)
 	}
 	for _, args := range []map[string]any{{"note": "http://10.0.0.1/"}, {"note": "read http://169.254.169.254/ now"}, {"note": "metadata.google.internal"}, {"command": "curl http://169.254.169.254/"}, {"url": "https://example.com/?u=http://169.254.169.254/"}} {

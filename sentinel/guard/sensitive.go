@@ -34,10 +34,13 @@ var (
 		tops(PlaceLater, "etc/cron…", "etc/anacrontab", "var/spool/cron", "var/spool/at", "etc/systemd", "usr/lib/systemd", "lib/systemd", "run/systemd", "etc/init.d", "etc/rc.d", "etc/rc0.d", "etc/rc1.d", "etc/rc2.d",
 			"etc/rc3.d", "etc/rc4.d", "etc/rc5.d", "etc/rc6.d", "etc/rcs.d", "etc/rc.local", "etc/inittab", "etc/pam.d", "etc/pam.conf", "etc/udev", "etc/xdg/autostart", "etc/apt/apt.conf.d", "etc/ld.so.conf…", "etc/modules…", "etc/update-motd.d", "etc/nsswitch.conf", "etc/login.defs"),
 		places(PlaceLater, ".config/systemd", ".config/autostart", "library/launchagents", "library/launchdaemons", ".git/hooks", "start menu/programs/startup",
-			".git/config", ".envrc", ".vscode/tasks.json", ".mcp.json", ".config/pip", ".pip/pip.conf", ".local/share/systemd", ".local/share/autostart", ".config/git/config", ".config/git/hooks"),
+			".git/config", ".envrc", ".vscode/tasks.json", ".mcp.json", ".config/pip", ".pip/pip.conf", ".local/share/systemd", ".local/share/autostart", ".config/git/config", ".config/direnv", ".config/git/hooks"),
 		tops(PlaceLater, "etc/pip.conf", "etc/npmrc", "etc/gitconfig", "etc/crontab"),
 		tops(PlacePrograms, "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr/bin", "usr/sbin", "usr/lib", "usr/lib32", "usr/lib64", "usr/libexec", "windows/system32"),
 	)
+	// startupTools are the files in a home folder by which tools run something
+	// at every start.
+	startupTools = places(PlaceLater, ".gitconfig", ".gdbinit", ".direnvrc", ".cargo/config.toml", ".cargo/config", ".pythonrc", ".pythonstartup")
 	// startup are the files that every shell runs first, in a home folder and
 	// for all.
 	startupHome = places(PlaceStartup, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".bashrc.d", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
@@ -45,7 +48,7 @@ var (
 	startupAll = tops(PlaceStartup, "etc/profile", "etc/profile.d", "etc/bash.bashrc", "etc/bashrc", "etc/bash.bash_logout", "etc/zsh", "etc/zshrc", "etc/zshenv", "etc/zprofile", "etc/csh.cshrc", "etc/csh.login", "etc/environment", "etc/environment.d", "etc/fish", "etc/skel")
 	// homeTokens count in a home folder alone: projects keep files of the same
 	// name without a secret in them.
-	homeTokens = places(PlaceToken, ".npmrc", ".yarnrc.yml", ".terraformrc", ".condarc", ".gitlab-token", ".bunfig.toml")
+	homeTokens = places(PlaceToken, ".gradle/gradle.properties", ".m2/settings.xml", ".npmrc", ".yarnrc.yml", ".terraformrc", ".condarc", ".gitlab-token", ".bunfig.toml")
 	// system are the trees whose files are not the working user's to remove.
 	system = tops(PlaceSystem, "etc", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "var/log", "var/lib", "var/db", "var/spool", "library", "system", "windows", "program files", "program files (x86)")
 	// users are parts of those that people fill themselves.
@@ -99,6 +102,9 @@ func (g *Guard) guarded(n string, p touch.Path, effect skills.Effect) (signal st
 	if writes {
 		if s := starts(startupHome); s != "" {
 			return s, false
+		}
+		if s := starts(startupTools); s != "" {
+			return s, true
 		}
 		if s := startupIndex.holds(parts, ""); s != "" {
 			return s, false

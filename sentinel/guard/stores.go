@@ -9,7 +9,7 @@ var stores = concat(
 		".aws/sso/cache", ".aws/cli/cache", ".config/gcloud/access_tokens.db", ".boto", ".s3cfg", ".config/rclone/rclone.conf", ".rclone.conf", ".databrickscfg",
 		".config/doctl/config.yaml", ".config/configstore", ".fly/config.yml", ".config/heroku", ".subversion/auth", ".config/containers/auth.json", ".oci/oci_api_key…",
 		".config/hcloud/cli.toml", ".config/scw/config.yaml", ".pulumi/credentials.json", ".config/ngrok", ".ngrok2", ".config/github-copilot", ".huggingface/token", ".cache/huggingface/token",
-		".kaggle/kaggle.json", ".composer/auth.json", ".snowflake/connections.toml", ".config/op", ".circleci/cli.yml", ".bluemix/config.json"),
+		".kaggle/kaggle.json", ".composer/auth.json", ".snowflake/connections.toml", ".config/op", ".circleci/cli.yml", ".config/sops/age", ".config/age", ".claude/.credentials.json", ".codex/auth.json", ".kube/cache/oidc-login", ".config/openai", ".bluemix/config.json"),
 	places(PlaceStored,
 		".my.cnf", ".mylogin.cnf", ".config/keepassxc", ".config/bitwarden", ".config/bitwarden cli", ".config/1password", ".local/share/kwalletd", ".kde/share/apps/kwallet",
 		".lastpass", ".local/share/pass", ".config/evolution", ".smbcredentials", ".htpasswd", ".config/remmina", ".local/share/remmina", ".config/filezilla", ".filezilla", ".ngrok",
@@ -24,7 +24,7 @@ var stores = concat(
 	tops(PlaceSecrets,
 		"etc/ssl/private", "etc/pki/tls/private", "etc/letsencrypt/archive", "etc/letsencrypt/live", "etc/letsencrypt/accounts", "etc/krb5.keytab", "etc/ipsec.secrets", "etc/ppp/chap-secrets", "etc/ppp/pap-secrets",
 		"etc/wireguard", "etc/openvpn", "etc/kubernetes", "etc/rancher", "var/run/secrets", "run/secrets", "var/lib/kubelet", "var/lib/rancher", "etc/networkmanager/system-connections",
-		"etc/wpa_supplicant", "etc/mysql/debian.cnf", "etc/docker/key.json", "etc/vault.d", "etc/machine-key", "var/lib/private", "run/credentials", "etc/samba/private", "var/lib/samba/private", "etc/shadow-", "var/db/dslocal"),
+		"etc/wpa_supplicant", "etc/mysql/debian.cnf", "etc/docker/key.json", "etc/vault.d", "etc/machine-key", "var/lib/private", "run/credentials", "etc/samba/private", "var/lib/samba/private", "etc/shadow-", "var/db/dslocal", "etc/postfix/sasl_passwd…", "var/lib/jenkins/secrets", "var/lib/tailscale", "tmp/krb5cc…"),
 	tops(PlaceStartup, "etc/ld.so.preload"),
 )
 

@@ -36,9 +36,9 @@ var (
 		netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
 	}
 	// localNames end the names that no public resolver knows.
-	localNames = []string{".local", ".localdomain", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local"}
+	localNames = []string{".local", ".localdomain", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local", ".consul", ".corp"}
 	// mirrors are public names that resolve to the address they spell.
-	mirrors     = []string{".nip.io", ".sslip.io", ".xip.io"}
+	mirrors     = []string{".nip.io", ".sslip.io", ".xip.io", ".traefik.me", ".1u.ms", ".rbndr.us", ".nip.direct"}
 	ownMirrors  = []string{"localtest.me", "lvh.me", "vcap.me", "lacolhost.com"}
 	unrouted    = prefixes("0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32")
 	publicV6    = netip.MustParsePrefix("2000::/3")
@@ -75,6 +75,10 @@ func ParseHost(h string) (name string, z Zone) {
 		return a.String(), max(zoneOf(a), zoneOf(alt))
 	}
 	z = zoneOfName(h)
+	if i := strings.IndexAny(h, "\x00;,!"); i > 0 {
+		_, cut := ParseHost(h[:i]) // of a reader that stops there
+		z = max(z, cut)
+	}
 	if shown := UnicodeHost(h); shown != h {
 		// A reader that folds what it decodes ends up elsewhere.
 		_, folded := ParseHost(foldHost(shown))
@@ -221,9 +225,11 @@ func mirrored(h string) Zone {
 			worst = max(worst, zoneOf(a))
 		}
 	}
-	if len(parts) > 2 && len(parts[0]) == 8 {
-		if v, err := strconv.ParseUint(parts[0], 16, 32); err == nil {
-			worst = max(worst, zoneOf(addr4(v)))
+	for _, p := range parts[:max(0, len(parts)-2)] {
+		if len(p) == 8 {
+			if v, err := strconv.ParseUint(p, 16, 32); err == nil {
+				worst = max(worst, zoneOf(addr4(v)))
+			}
 		}
 	}
 	return worst

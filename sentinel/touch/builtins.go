@@ -168,6 +168,7 @@ func (s *shell) cutIFS(line string) (word, rest string) {
 
 func (s *shell) mapfile(args []field, in stream) {
 	ops := operands(args, "dnOsuCc")
+	s.shellWords("mapfile", args)
 	name := "MAPFILE"
 	if len(ops) > 0 {
 		name = ops[0].text

@@ -43,6 +43,11 @@ func readings(raw string, env Env) []string {
 			add(lexical(strings.ReplaceAll(raw, `\`, ""), env, true))
 		}
 	}
+	if s, ok := unwrapped(raw); ok {
+		for _, r := range readings(s, env) {
+			add(r)
+		}
+	}
 	if s, ok := cutStream(raw); ok {
 		add(lexical(s, env, true))
 	}
@@ -52,6 +57,28 @@ func readings(raw string, env Env) []string {
 		}
 	}
 	return out
+}
+
+// wrapperSchemes are those of URLs that open a file by way of something else.
+var wrapperSchemes = []string{"view-source:", "jar:", "url:", "netdoc:", "local_file:", "phar:", "zip:", "glob:", "compress.zlib:", "compress.bzip2:", "php:", "feed:", "rar:", "ogg:"}
+
+// unwrapped cuts what such a URL puts around a file.
+func unwrapped(raw string) (string, bool) {
+	raw = strings.TrimSpace(raw)
+	if !slices.ContainsFunc(wrapperSchemes, func(s string) bool { return hasFold(raw, s) }) {
+		return "", false
+	}
+	_, rest, _ := strings.Cut(raw, ":")
+	if i := strings.Index(strings.ToLower(rest), "resource="); i >= 0 {
+		rest = rest[i+len("resource="):]
+	}
+	if i := strings.IndexAny(rest, "!#"); i > 0 {
+		rest = rest[:i]
+	}
+	if strings.HasPrefix(rest, "///") {
+		rest = rest[2:]
+	}
+	return rest, rest != "" && !strings.Contains(rest, "://") || hasFold(rest, "file:")
 }
 
 // cutStream cuts an alternate data stream, "name:stream", from a path: to

@@ -28,6 +28,13 @@ var commandOptions = merged(map[string]launcher{
 	"strace ltrace":                         of("", "", lines("-o --output")),
 	"openvpn":                               of("", "", lines("--up --down --route-up --tls-verify --client-connect --auth-user-pass-verify")),
 	"gcc g++ clang cc c++":                  of("", "", lines("-wrapper")),
+	"go":                                    of("", "", lines("-exec -toolexec -vettool")),
+	"tox":                                   of("", "", lines("-x --override")),
+	"mysql mariadb mycli":                   of("", "", lines("--pager")),
+	"yt-dlp youtube-dl":                     of("", "", lines("--exec --exec-before-download")),
+	"mutt neomutt":                          of("", "", lines("-e")),
+	"gpg gpg2":                              of("", "", lines("--photo-viewer --pinentry-program")),
+	"cvs":                                   of("", "", lines("-e")),
 	"wget":                                  of("", "", lines("--use-askpass")),
 	"ansible":                               of("", "", lines("-a --args")),
 	"az":                                    of("", "", lines("--scripts --command")),
@@ -71,6 +78,23 @@ func (s *shell) ownWords(name string, args []field, in stream) {
 	switch name {
 	case "git":
 		s.git(args, in)
+		s.gitElsewhere(args)
+	case "cargo":
+		s.values(args, "", []string{"--config"}, func(f field) { s.toldBy(f.text) })
+	case "npm", "pnpm", "bun":
+		for i, a := range args {
+			if key, v, ok := strings.Cut(a.text, "="); ok && i > 0 && strings.HasPrefix(key, "scripts.") {
+				s.hooked(a.after(v))
+			}
+		}
+	case "mvn", "mvnw", "mvnd":
+		s.mavenRuns(args)
+	case "python", "python3", "python2", "ipython":
+		s.pythonModule(args, in)
+	case "script":
+		if ops := skipOptions(args, "EoTImBOt", nil); len(ops) > 1 {
+			s.run(ops[1:], in)
+		}
 	case "make", "gmake", "gnumake", "bmake":
 		s.make(args, in)
 	case "cmake":
@@ -213,6 +237,9 @@ func (s *shell) ansible(f field) {
 		if k, v, ok := strings.Cut(w, "="); ok {
 			opts[k] = v
 		}
+	}
+	if src := opts["src"]; src != "" {
+		s.path(field{text: src, bare: src}, Read)
 	}
 	target := cmpCode(opts["path"], cmpCode(opts["dest"], opts["name"]))
 	if opts["state"] == "absent" && target != "" {

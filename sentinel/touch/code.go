@@ -15,12 +15,15 @@ var (
 	codeMoves = set("rename renamesync move replace renames mv")
 	codeReads = set("open fopen file sysopen readfile readfilesync createreadstream read_text read_bytes file_get_contents readlines slurp get-content read path listdir scandir glob loadtxt read_csv load")
 
-	modeAfter  = regexp.MustCompile(`^\s*,\s*(?:mode\s*=\s*|encoding\s*=\s*['"][^'"]*['"]\s*,\s*)?['"]?(\+?[rwaxc<>+]{1,3}[bt+]{0,2})['"]?`)
-	flagAfter  = regexp.MustCompile(`^\s*,\s*(?:\w+\.)*O_\w+`)
-	writeFlag  = regexp.MustCompile(`^[^)]{0,64}\bO_(WRONLY|RDWR|CREAT|TRUNC|APPEND)`)
-	chainAfter = regexp.MustCompile(`^\s*\)\s*(?:\.\s*(?:expanduser|resolve|absolute)\s*\(\s*\)\s*)*\.\s*(\w+)\s*\(\s*(?:['"]([rwax+bt]{1,3})['"])?`)
-	perlMode   = regexp.MustCompile(`['"]\s*(\+?[<>]{1,2})\s*['"]\s*,\s*$`)
-	assignTo   = regexp.MustCompile(`[\w\]]\s*:?=\s*(?:[rbfuRBFU]{0,2}|(?:[\w.]+)?Path\()$`)
+	modeAfter = regexp.MustCompile(`^\s*,\s*(?:mode\s*=\s*|encoding\s*=\s*['"][^'"]*['"]\s*,\s*)?['"]?(\+?[rwaxc<>+]{1,3}[bt+]{0,2})['"]?`)
+	flagAfter = regexp.MustCompile(`^\s*,\s*(?:\w+\.)*O_\w+`)
+	writeFlag = regexp.MustCompile(`^[^)]{0,64}\bO_(WRONLY|RDWR|CREAT|TRUNC|APPEND)`)
+	// open(os.path.expanduser("x"), "w")
+	openWrapped = regexp.MustCompile(`\bopen\s*\(\s*[\w.]+\s*\(\s*$`)
+	modeWrapped = regexp.MustCompile(`^\s*\)\s*,\s*(?:mode\s*=\s*)?['"]([rwxabt+]{1,3})['"]`)
+	chainAfter  = regexp.MustCompile(`^\s*\)\s*(?:\.\s*(?:expanduser|resolve|absolute)\s*\(\s*\)\s*)*\.\s*(\w+)\s*\(\s*(?:['"]([rwax+bt]{1,3})['"])?`)
+	perlMode    = regexp.MustCompile(`['"]\s*(\+?[<>]{1,2})\s*['"]\s*,\s*$`)
+	assignTo    = regexp.MustCompile(`[\w\]]\s*:?=\s*(?:[rbfuRBFU]{0,2}|(?:[\w.]+)?Path\()$`)
 )
 
 // codeAccess says what a program does to the file that the string at
@@ -36,6 +39,9 @@ func codeAccess(text string, start, end int, loose Access) Access {
 				return a
 			}
 		}
+	}
+	if m := modeWrapped.FindStringSubmatch(after); m != nil && strings.ContainsAny(m[1], "wax+") && openWrapped.MatchString(before) {
+		return Write
 	}
 	if name := calledBefore(before, text[max(0, start-1):start]); name != "" {
 		a := byName(name)

@@ -25,7 +25,17 @@ func (s *shell) destroys(name string, args []field) {
 		s.archive(name, args)
 	case "dd", "gdd":
 		s.dd(args)
-	case "chmod", "chown", "chgrp", "setfacl", "chattr":
+	case "del-cli", "trash-cli-all":
+		s.remove(args, true)
+	case "truncate":
+		for _, f := range operands(args, "sor") {
+			if f.tree {
+				s.removeOne(f, true)
+			}
+		}
+	case "zf_rm":
+		s.remove(args, false)
+	case "chmod", "chown", "chgrp", "setfacl", "chattr", "chcon":
 		s.chmod(name, args)
 	case "mv":
 		s.move(args)

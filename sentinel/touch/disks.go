@@ -31,15 +31,19 @@ var wipers = map[string]wiper{
 	"badblocks": {words: "-w"}, "nvme": {words: "format sanitize write-zeroes write write-uncor dsm delete-ns"}, "mdadm": {words: "-C --create --zero-superblock"},
 	"sg_format": {}, "sg_sanitize": {}, "sg_unmap": {}, "sg_write_same": {}, "sg_write_buffer": {}, "flashrom": {words: "-E --erase", any: true}, "mtd": {words: "erase", any: true}, "mtd_debug": {words: "erase write"},
 	"parted": {words: "mklabel mktable rm mkpart mkpartfs resizepart resize", unless: "-l --list"}, "debugfs": {words: "-w"}, "asr": {words: "--erase -erase"},
-	"partclone.restore": {out: "-o -O"},
-	"diskutil":          {any: true, words: "eraseDisk eraseVolume secureErase zeroDisk randomDisk partitionDisk reformat deleteContainer deleteVolume eraseOptical mergePartitions splitPartition"},
-	"cp":                {last: true}, "install": {last: true}, "scp": {last: true}, "ln": {last: true, unless: "-s --symbolic"}, "make-bcache": {},
+	"partclone.restore": {out: "-o -O"}, "partclone.ext4": {out: "-o -O", words: "-r --restore"}, "partclone.xfs": {out: "-o -O", words: "-r --restore"}, "partclone.btrfs": {out: "-o -O", words: "-r --restore"}, "partclone.ntfs": {out: "-o -O", words: "-r --restore"},
+	"ntfsclone": {out: "-O --overwrite"}, "bcache": {words: "make"}, "dmsetup": {words: "wipe_table", any: true},
+	"diskutil": {any: true, words: "eraseDisk eraseVolume secureErase zeroDisk randomDisk partitionDisk reformat deleteContainer deleteVolume eraseOptical mergePartitions splitPartition"},
+	"cp":       {last: true}, "install": {last: true}, "scp": {last: true}, "ln": {last: true, unless: "-s --symbolic"}, "make-bcache": {},
 	"zpool":      {words: "create", unless: "-n --dry-run", code: VolumeDestroy},
 	"cryptsetup": {words: "luksFormat luksErase erase reencrypt luksKillSlot", any: true, code: VolumeDestroy}, "btrfs": {words: "delete remove", doubt: true},
 }
 
 // disk looks at the tools that write file systems, tables and whole devices.
 func (s *shell) disk(name string, args []field) {
+	if (name == "mkswap" || name == "wipefs" || name == "blkdiscard" || name == "sgdisk") && slices.ContainsFunc(operands(args, "Ltop"), func(f field) bool { return f.blank }) {
+		s.doubt(UnknownTarget)
+	}
 	writes := s.about(name)&inDisks != 0
 	if writes && formats(name) {
 		s.mkfs(name, args)
@@ -131,7 +135,7 @@ func (s *shell) written(w wiper, args []field) []field {
 
 // onDevice reports whether f is a device that holds data.
 func (s *shell) onDevice(f field) bool {
-	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.inDev() {
+	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.inDev() && len(s.made.links) == 0 {
 		return false // it can't resolve to one: most arguments
 	}
 	return slices.ContainsFunc(s.resolve(f.text), device)

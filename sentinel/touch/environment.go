@@ -9,7 +9,7 @@ import (
 var commandVars = set("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS " +
 	"SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER " +
 	"GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND RESTIC_PASSWORD_COMMAND " +
-	"FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER RUSTC CC CXX LD AR MAKE SHELL_COMMAND " +
+	"FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND " +
 	"NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor MANOPT TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
 
 // startFiles are the variables that name a program to run first, and what
@@ -19,8 +19,22 @@ var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTART
 // binds reads the value that a variable is given for the sake of the programs
 // that run it.
 func (s *shell) binds(name string, v value) {
+	if len(v) == 0 {
+		return
+	}
 	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
-	if !lib && !commandVars[name] && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
+	if proxies[name] {
+		s.metadata(literals([]string{v[0].text()}))
+	}
+	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(strings.TrimSpace(v[0].text()), "() {") {
+		_, body, _ := strings.Cut(v[0].text(), "{") // a function, and what Shellshock ran behind it
+		s.guesswork("{" + body)
+		s.guesswork(strings.TrimSuffix(strings.TrimSpace(body), "}"))
+		for part := range strings.SplitSeq(body, "}") {
+			s.guesswork(strings.TrimLeft(part, "; "))
+		}
+	}
+	if !lib && !commandVars[name] && !runnerVar(name) && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
 		return
 	}
 	for _, fr := range v[:min(len(v), 4)] {
@@ -42,6 +56,10 @@ func (s *shell) bound(name string, f field, lib bool) {
 			return // a prompt without a command in it
 		}
 		f = f.after(`true "` + strings.NewReplacer(`"`, `\"`, `\$(`, "$(").Replace(f.text) + `"`)
+	case name == "SHELL":
+		if !strings.Contains(f.text, " ") {
+			return // a shell without words of its own
+		}
 	case name == "TAR_OPTIONS":
 		from = "exec="
 	case name == "LESS":
@@ -71,8 +89,17 @@ func asField(fr frags) field {
 	return f
 }
 
+// runnerVar reports whether a build tool runs what a variable of this name
+// holds: CARGO_TARGET_…_RUNNER, RUSTC_WORKSPACE_WRAPPER.
+func runnerVar(name string) bool {
+	return strings.HasPrefix(name, "CARGO_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) || strings.HasPrefix(name, "RUSTC_") && strings.HasSuffix(name, "_WRAPPER") ||
+		name == "CMAKE_C_COMPILER_LAUNCHER" || name == "CMAKE_CXX_COMPILER_LAUNCHER"
+}
+
 func (s *shell) startFile(by string, f field) {
 	switch {
+	case (by == "bash" || by == "sh") && (strings.Contains(f.text, "$(") || strings.Contains(f.text, "`")):
+		s.guesswork(`true "` + f.text + `"`) // its name is expanded first
 	case f.proc != nil, strings.Contains(f.text, "/") && !strings.ContainsAny(f.text, " ="):
 		s.feed(by, f, stream{})
 	case by != "bash" && by != "sh" && strings.ContainsAny(f.text, "-("):

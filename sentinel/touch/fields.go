@@ -44,6 +44,28 @@ func flatten(alts [][]field) []field {
 	return out
 }
 
+// separate is split with the separators that IFS holds now.
+func (s *shell) separate(list frags) []field {
+	v, ok := s.def.vars["IFS"]
+	if !ok || len(v) == 0 || v.unknown() || strings.Trim(v[0].text(), " \t\n") == "" {
+		return split(list)
+	}
+	ifs := v[0].text()
+	mapped := make(frags, len(list))
+	for i, p := range list {
+		if p.kind == splitFrag {
+			p.s = strings.Map(func(r rune) rune {
+				if strings.ContainsRune(ifs, r) {
+					return ' '
+				}
+				return r
+			}, p.s)
+		}
+		mapped[i] = p
+	}
+	return split(mapped)
+}
+
 // split makes fields of a word's pieces, as the shell splits values at blanks.
 func split(list frags) []field {
 	var out []field

@@ -11,9 +11,21 @@ var (
 		"qx child_process pcntl_exec getoutput getstatusoutput open3 capture2 capture3 command cmd shellout termopen jobstart systemlist process processbuilder shell-command call-process start-process run-program run-command os_execute execute " +
 		"createprocess callcommand runcommand readprocess rawsystem executefile execstring getruntime sh syscmd esyscmd async-shell-command shell-command-to-string doshellscript process-lines")
 	// removesTrees are the functions that remove a folder with all in it.
-	removesTrees = set("rmtree rm_rf rm_r rmsync rm rimraf remove_tree removesync rmdirsync remove_entry remove_entry_secure deltree remove-item rmdir removeall unlink unlinksync delete-directory delete-directory-tree delete_directory removedir " +
+	removesTrees = set("rmtree rm_rf rm_r rmsync rm rimraf remove_tree removesync rmdirsync remove_entry remove_entry_secure deltree delete-tree deletesync delete_directory_and_contents remove-item rmdir removeall unlink unlinksync delete-directory delete-directory-tree delete_directory removedir " +
 		"remove-directory deletedir deleterecursively removedirectoryrecursive removepathforcibly removeitem removeitematpath emptydirsync emptydir rm_rf! remove_dir delete-directory/files delete-file rm! rm_r! removedirectory cleandirectory deletedirectory del_dir_r")
 	breedsText = regexp.MustCompile(`(?i)\bfork\s*(\(\s*\))?\s*while\s+(fork|1|true)|while\s*\(?\s*(1|true)\s*\)?\s*[:{]?\s*(os\.)?fork\b|loop\s*\{\s*fork`)
+)
+
+var (
+	// pipesToShell is a shell that a program writes to, treeModules a module
+	// that is nothing but a removal.
+	pipesToShell = regexp.MustCompile(`["']\|\s*(?:/bin/)?(?:ba|da|z|k)?sh["' ]`)
+	treeModules  = regexp.MustCompile(`\brequire\(\s*["'](?:rimraf|del|trash|remove)["']\s*\)[\w.\s]*\(\s*\[?\s*["']([^"']+)["']`)
+	// credentialModules read a file of secrets that no string names.
+	credentialModules = map[string]string{"netrc.netrc(": "~/.netrc", "spwd.getsp": "/etc/shadow", "getspnam(": "/etc/shadow", "getspent(": "/etc/shadow"}
+	// translates and assembles make a program out of letters.
+	translates = regexp.MustCompile(`\b(?:tr|y)/[^/\n]+/[^/\n]+/[a-z]*\s*;\s*(?:system|exec|eval|qx)\b`)
+	assembles  = regexp.MustCompile(`\b(?:pickle|marshal|dill|cloudpickle|jsonpickle)\.(?:loads|decode)\s*\(\s*(?:b["']|base64|codecs|binascii|bytes|zlib|["'])|\b(?:exec|eval)\s*\(\s*(?:""|'')\.join\s*\(`)
 )
 
 const maxCode = 64 << 10
@@ -41,8 +53,12 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 	if d.holes == "f" {
 		s.magic(text)
 	}
+	if name == "r" {
+		s.bangs(known(text))
+	}
 	g := readProgram(text, d)
 	words := g.told()
+	s.dialled(g, words)
 	if words&startingWord != 0 && (breedsText.MatchString(text) || breedsIn(text)) {
 		s.danger(ForkBomb)
 	}
@@ -53,6 +69,8 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 	for _, c := range g.calls {
 		runs, removes = runs || c.runs() || c.evals(d), removes || c.removesTree() || oneGone[c.name]
 	}
+	runs = runs || pipesToShell.MatchString(text)
+	s.traits(text, runs)
 	var all []string
 	said := map[string]bool{}
 	loose := looseAccess(g)
@@ -76,6 +94,22 @@ func (s *shell) readsCode(text string, d dialect, name string) {
 		s.guesswork(strings.Join(all, " "))
 	}
 	s.report(g, name, said)
+}
+
+// traits looks for what gives a program away by its text: one that is put
+// together from letters, a module that reads secrets or only removes.
+func (s *shell) traits(text string, runs bool) {
+	for module, file := range credentialModules {
+		if strings.Contains(text, module) {
+			s.path(field{text: file, bare: file}, Read)
+		}
+	}
+	for _, m := range treeModules.FindAllStringSubmatch(text, 8) {
+		s.removeOne(field{text: m[1], bare: m[1]}, true)
+	}
+	if runs && (translates.MatchString(text) || assembles.MatchString(text)) || assembles.MatchString(text) {
+		s.opaque("")
+	}
 }
 
 // magic reads IPython's lines for the shell.

@@ -45,6 +45,12 @@ func (s *shell) batch(text string) {
 	if batchBomb.MatchString(text) {
 		s.danger(ForkBomb)
 	}
+	if batchAll.MatchString(text) {
+		s.danger(RmSystem)
+	}
+	if diskpartLoss.MatchString(echoed.ReplaceAllString(text, "\n$1\n")) && strings.Contains(strings.ToLower(text), "diskpart") {
+		s.danger(DeviceWrite)
+	}
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == '|' || r == '\n' || r == '(' || r == ')' }) {
 		words := batchWords(line)
 		for len(words) > 1 && (strings.EqualFold(words[0], "call") || strings.EqualFold(words[0], "start") || strings.EqualFold(words[0], "do") || words[0] == "@") {

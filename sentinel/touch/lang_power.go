@@ -107,7 +107,19 @@ func (s *shell) power(name, text string) {
 		s.doubt(BackupLoss)
 	}
 	s.readsCode(text, dialects["power"], "")
-	if powerCalls.MatchString(text) {
+	if powerDials.MatchString(text) {
+		s.metadata(literals(strings.Fields(text)))
+	}
+	if powerBomb.MatchString(text) {
+		s.danger(ForkBomb)
+	}
+	if powerHive.MatchString(text) {
+		s.danger(RmSystem)
+	}
+	if strings.Contains(strings.ToLower(text), "$profile") && powerProfile.MatchString(text) {
+		s.writes(field{text: "~/.config/powershell/profile.ps1", bare: "~/.config/powershell/profile.ps1"})
+	}
+	if powerCalls.MatchString(text) || downloads.MatchString(text) {
 		s.opaque(name)
 	}
 	var piped, last []string

@@ -22,7 +22,7 @@ var (
 	nodeLike   = language{name: "js", code: "ep", stops: "rC", long: []string{"--eval", "--print", "-pe"}}
 	jvmLike    = language{name: "jvm", code: "e", long: []string{"--eval", "--execute", "-execute-snippet"}, plain: true}
 	lispLike   = language{name: "lisp", code: "ec", long: []string{"--eval", "-eval", "-x", "-p", "-b"}, plain: true}
-	pythonLike = language{name: "python", code: "c", stops: "mWX"}
+	pythonLike = language{name: "python", code: "c", stops: "m", values: "WX"}
 	shellLike  = language{code: "c", long: []string{"--commands", "--command"}}
 	awkLike    = language{name: "awk", first: true, values: "Fvlih", code: "e"}
 )

@@ -7,11 +7,12 @@ const (
 	startingWord uint8 = 1 << iota // starting
 	runningWord                    // runsText
 	removingWord                   // removesTrees
+	dialingWord                    // netWords
 )
 
-// tellingWords are the words of those three lists, so that a program's words
+// tellingWords are the words of those lists, so that a program's words
 // are looked up once.
-var tellingWords = kinds(starting, runsText, removesTrees)
+var tellingWords = kinds(starting, runsText, removesTrees, netWords)
 
 func kinds(lists ...map[string]bool) map[string]uint8 {
 	out := map[string]uint8{}

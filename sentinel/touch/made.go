@@ -229,6 +229,8 @@ func (s *shell) makes(name string, args []field, in stream) {
 		s.fetches(name, args)
 	case "cp", "mv", "ln", "install", "link":
 		s.copies(name, args)
+	case "mknod":
+		s.nodes(args)
 	case "mount", "bindfs":
 		s.mounts(name, args)
 	case "umount", "unmount", "fusermount":
@@ -273,6 +275,13 @@ func (s *shell) fetches(name string, args []field) {
 		case opt == "-o" && name == "curl", opt == "--output", opt == "-O" && name == "wget", opt == "--output-document":
 			s.keep(val, stream{}, false, true)
 		case strings.Contains(a.text, "://") && (name == "wget" || has(args, "-O") || flag(args, "O", "remote-name")):
+			dir := "."
+			for j, o := range args[:len(args)-1] {
+				if o.text == "-P" && name == "wget" || o.text == "--directory-prefix" || o.text == "--output-dir" {
+					dir = args[j+1].text
+				}
+			}
+			s.fetched(dir, a.text)
 			base, _, _ := strings.Cut(a.text, "?")
 			s.keep(field{text: path.Base(base), bare: path.Base(base)}, stream{}, false, true)
 		}

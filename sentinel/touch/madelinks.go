@@ -94,6 +94,15 @@ func (s *shell) link(target field, at string, mount bool) {
 	}
 }
 
+// nodes follows the devices that mknod makes under other names.
+func (s *shell) nodes(args []field) {
+	if ops := operands(args, "mZ"); len(ops) > 2 && (ops[1].text == "b" || ops[1].text == "c" && ops[2].text == "1") {
+		for _, p := range s.places(ops[0].text) {
+			s.made.links = append(s.made.links, madeLink{at: p, target: "/dev/mapper/made", mount: true})
+		}
+	}
+}
+
 // mounts follows the mounts that show one folder at another place.
 func (s *shell) mounts(name string, args []field) {
 	ops := operands(args, "otTLU")

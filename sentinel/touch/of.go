@@ -150,6 +150,15 @@ func (c *collector) reached(text string, a skills.Arg) {
 	h := Host{Arg: a.Name}
 	whole := c.url(text, a.Marks.Has(skills.URL), h)
 	c.urls(text, h)
+	if strings.Contains(text, "%3") || strings.Contains(text, "%2") {
+		c.urls(unpercent(text), h)
+	}
+	if whole && a.Marks.Has(skills.URL) && webScheme(text) {
+		if h.Name, h.Zone = hostName(authorities(text, true)[0]); h.Zone == Open && oneLabel(h.Name) {
+			h.Zone = Private // no public name has one label
+			c.host(h)
+		}
+	}
 	if !whole && len(text) <= 64 {
 		if h.Name, h.Zone = hostName(strings.TrimSpace(text)); h.Zone == Metadata && strings.Contains(h.Name, ".") {
 			c.host(h)
@@ -157,9 +166,21 @@ func (c *collector) reached(text string, a skills.Arg) {
 	}
 }
 
+func webScheme(text string) bool {
+	text = strings.TrimSpace(text)
+	return hasFold(text, "http:") || hasFold(text, "https:") || hasFold(text, "ws:") || hasFold(text, "wss:")
+}
+
+func oneLabel(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
 // mention reads a whole value as a path, unless it is prose.
 func (c *collector) mention(text, arg string) {
 	if strings.Contains(text, "://") && !hasFold(strings.TrimSpace(text), "file:") {
+		if s, ok := unwrapped(text); ok {
+			c.paths(s, Path{Access: Mention, Arg: arg})
+		}
 		return
 	}
 	c.gluedPaths(text, arg)

@@ -41,6 +41,14 @@ func (s *shell) prints(name string, args []field, in stream) stream {
 		return stream{open: true, known: true, text: "/tmp/tmp.XXXXXXXXXX\n"}
 	case "ls", "compgen", "locate", "plocate", "mlocate":
 		return s.lists(name, args)
+	case "rg":
+		if has(args, "--files") {
+			none.trees = texts[:0:0]
+			for _, o := range operands(args, "gtTjM") {
+				none.trees = append(none.trees, o.text)
+			}
+		}
+		return none
 	case "dirname", "basename", "realpath", "readlink":
 		return s.renames(name, args)
 	}

@@ -180,6 +180,12 @@ func (s *shell) pathAs(f field, p Path) {
 	p.Raw, p.Arg, p.Shell, p.Glob, p.Home = f.text, s.arg, true, f.glob, f.home || ownHome(f.text) || !strings.HasPrefix(f.text, "/") && s.inHome()
 	p.Sent, p.Recursive = p.Sent || f.sent, p.Recursive || f.tree
 	clean := s.resolve(f.text)
+	if len(f.text) > 2 && f.text[1] == ':' && strings.Contains(f.text, `\`) {
+		clean = s.resolve(strings.ReplaceAll(f.text, `\`, "/"))
+	}
+	if hasFold(f.text, "file:") && strings.Contains(f.text, "%") {
+		clean = appendNew(clean, Clean(f.text, s.c.env)) // a client undoes the escapes
+	}
 	if f.unknown && f.bare != "" {
 		for _, b := range s.resolve(f.bare) {
 			clean = appendNew(clean, b)

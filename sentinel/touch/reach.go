@@ -9,10 +9,18 @@ func authorities(text string, bare bool) []string {
 	if text = strings.TrimSpace(text); strings.ContainsAny(text, "\t\r\n") {
 		text = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text) // as browsers do
 	}
+	for _, s := range []string{"blob:", "feed:", "jar:", "url:", "view-source:"} {
+		if bare && hasFold(text, s) {
+			text = text[len(s):]
+		}
+	}
 	rest, found := afterScheme(text)
+	if found && bare {
+		rest = strings.TrimLeft(rest, "/\\") // "http:///host", which browsers forgive
+	}
 	switch {
 	case found:
-	case strings.HasPrefix(text, "//") && bare:
+	case (strings.HasPrefix(text, "//") || strings.HasPrefix(text, `\\`)) && bare:
 		rest = text[2:]
 	case bare && strings.IndexByte(text, ' ') < 0:
 		rest = afterColon(text)

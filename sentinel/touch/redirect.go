@@ -44,6 +44,21 @@ func (s *shell) redirect(r *syntax.Redirect, in stream) stream {
 	return in
 }
 
+// dialsBack reports whether a command's output goes to a host, and its input
+// comes from where its output goes.
+func dialsBack(list []*syntax.Redirect) bool {
+	host, back := false, false
+	for _, r := range list {
+		if r.Word == nil || len(r.Word.Parts) == 0 {
+			continue
+		}
+		l, ok := r.Word.Parts[0].(*syntax.Lit)
+		host = host || ok && (strings.HasPrefix(l.Value, "/dev/tcp/") || strings.HasPrefix(l.Value, "/dev/udp/")) && r.Op != syntax.RdrIn
+		back = back || r.N != nil && r.N.Value == "0" && (r.Op == syntax.DplOut || r.Op == syntax.DplIn) || r.Op == syntax.DplIn && r.N == nil || r.Op == syntax.RdrInOut && (r.N == nil || r.N.Value == "0")
+	}
+	return host && back
+}
+
 // opens gives a descriptor what is read from it; the standard input is given
 // to the command.
 func (s *shell) opens(r *syntax.Redirect, from, in stream) stream {

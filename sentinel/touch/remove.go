@@ -28,6 +28,9 @@ func (s *shell) removeOne(f field, all bool) {
 		s.danger(k.rm())
 		return
 	}
+	if all && slices.ContainsFunc(s.resolve(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
+		s.doubt(BackupLoss)
+	}
 	switch {
 	case !f.unknown || !all:
 	case unsure(f):
@@ -188,10 +191,12 @@ func (s *shell) chmod(name string, args []field) {
 		switch {
 		case k == noTree:
 		case name == "setfacl" || name == "chattr":
-			if all && k != homeTree {
+			if all && (k != homeTree || name == "setfacl" && given(args, "-b --remove-all -k --set")) {
 				s.danger(ChmodTree)
 			}
 		case name == "chmod" && opens(mode) && (all || entries || k != homeTree):
+			s.danger(ChmodTree)
+		case name == "chmod" && strings.Trim(mode, "0") == "" && mode != "" && k != homeTree, name == "chcon" && all:
 			s.danger(ChmodTree)
 		case name == "chmod" && all && k != homeTree:
 			s.danger(ChmodTree)

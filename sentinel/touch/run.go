@@ -70,6 +70,15 @@ func (s *shell) run(argv []field, in stream) stream {
 		s.optionValues(name, args)
 	}
 	s.ownWords(name, args, in)
+	s.configured(name, args, in)
+	s.typeset(name, args, in)
+	s.serves(name, args)
+	s.keepers(name, args)
+	s.massKill(name, args)
+	s.dials(name, args, in)
+	s.managed(name, args, in)
+	s.otherWords(name, args)
+	s.shellWords(name, args)
 	s.readsInput(name, args, in)
 	if out, ok := s.located(name, args); ok {
 		return out
@@ -137,6 +146,11 @@ func programName(text string) string {
 		return text
 	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
+	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
+		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
+			name = strings.TrimPrefix(name, mark)
+		}
+	}
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
 }
 
@@ -201,6 +215,9 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 	case name == "eval":
 		return s.eval(args), true
 	case name == "trap":
+		if len(args) > 0 && args[0].text == "--" {
+			args = args[1:]
+		}
 		if len(args) > 1 {
 			s.eval(args[:1])
 		}
@@ -219,7 +236,7 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 	case name == "find" || name == "fd" || name == "fdfind":
 		return s.find(name, args), true
 	case name == "ssh":
-		s.ssh(args)
+		s.ssh(args, in)
 	case s.about(name)&inLanguages == 0:
 		return out, false
 	default:
@@ -234,6 +251,10 @@ func (s *shell) special(name string, args []field, in stream) (stream, bool) {
 
 func (s *shell) chdir(args []field) {
 	ops := operands(args, "")
+	if v := s.def.vars["CDPATH"]; len(ops) == 1 && len(v) > 0 && !v.unknown() && !strings.HasPrefix(ops[0].text, "/") && !strings.HasPrefix(ops[0].text, ".") {
+		dir, _, _ := strings.Cut(v[0].text(), ":")
+		ops[0] = ops[0].after(strings.TrimSuffix(dir, "/") + "/" + ops[0].text)
+	}
 	if len(ops) == 0 {
 		s.set("PWD", value{{{s: home(s.c.env), kind: quotedFrag, home: true}}})
 		return
@@ -360,11 +381,19 @@ func (s *shell) script(name string, args []field) stream {
 		f.guesswork(args[0].text)
 		return stream{open: true}
 	}
-	return f.parse(args[0].text)
+	text := args[0].text
+	if name == "fish" {
+		if sh, ok := fish(text); ok {
+			text = sh
+		}
+	} else if name == "zsh" {
+		text = zshFor.ReplaceAllString(text, "for $1 in $2; do $3; done")
+	}
+	return f.parse(text)
 }
 
 // ssh runs its last words on another machine, which can be lost as well.
-func (s *shell) ssh(args []field) {
+func (s *shell) ssh(args []field, in stream) {
 	rest := skipOptions(args, "bBcDEeFIiJLlmOoPpQRSWw", nil)
 	s.mentions(args[:len(args)-len(rest)])
 	if len(rest) == 0 {
@@ -373,5 +402,8 @@ func (s *shell) ssh(args []field) {
 	s.reach(rest[0].text, true)
 	if len(rest) > 1 {
 		s.fork().eval(rest[1:])
+		if words := strings.Fields(joined(rest[1:])); in.known && len(words) > 0 && shells[programName(words[0])] {
+			s.fork().run(literals(words), in)
+		}
 	}
 }

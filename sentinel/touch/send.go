@@ -91,7 +91,7 @@ func (s *shell) metadata(args []field) {
 			continue
 		}
 		for _, w := range strings.FieldsFunc(a.text, func(r rune) bool { return strings.ContainsRune(":/,@ =?&[]", r) }) {
-			if strings.Contains(w, ".") {
+			if strings.Contains(w, ".") || len(w) == 10 && digits(w) {
 				if name, z := ParseHost(w); z == Metadata {
 					s.c.host(Host{Name: name, Arg: s.arg, Zone: z, Shell: true})
 				}

@@ -174,6 +174,9 @@ func (s *shell) stmt(st *syntax.Stmt, in stream) stream {
 	if st.Cmd == nil {
 		return in // $(<file)
 	}
+	if st.Redirs != nil && dialsBack(st.Redirs) {
+		in = stream{open: true} // what the other side sends
+	}
 	to := len(s.c.touch.Paths)
 	files := slices.Clone(s.made.pending[mark:])
 	s.made.pending = s.made.pending[:mark]
@@ -266,6 +269,8 @@ func (s *shell) inner(n syntax.Node) {
 			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet {
 				s.subscriptOf(w)
 			}
+		case *syntax.SglQuoted: // let 'x[$(cmd)]=1'
+			s.subscript(n.Value)
 		}
 		return true
 	})

@@ -10,7 +10,7 @@ import (
 var systemTrees = []string{
 	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc", "/sbin", "/srv", "/sys", "/usr", "/var",
 	"/usr/bin", "/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/sbin", "/usr/share",
-	"/usr/local/bin", "/usr/local/lib", "/var/lib", "/private", "/private/etc", "/private/var",
+	"/usr/local/bin", "/usr/local/lib", "/var/lib", "/private", "/nix", "/nix/store", "/snap", "/gnu/store", "/private/etc", "/private/var",
 	"/system", "/library", "/applications", "c:/windows", "c:/windows/system32", "c:/program files", "c:/program files (x86)", "c:/programdata",
 }
 
@@ -40,7 +40,7 @@ func (s *shell) tree(text string) (k treeKind, entries bool) {
 }
 
 func treeOf(p string, env Env) (k treeKind, entries bool) {
-	p = strings.ToLower(p)
+	p = driveOf(strings.ToLower(p))
 	for {
 		dir, last := path.Split(p)
 		if i := strings.IndexByte(last, '('); i > 0 && strings.HasSuffix(last, ")") && strings.ContainsAny(last[:i], "*?[") {

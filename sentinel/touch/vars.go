@@ -36,6 +36,11 @@ func (s *shell) assign(a *syntax.Assign) {
 			v[i] = frags{{s: "$" + name, kind: unknownFrag}}
 		}
 	}
+	for _, f := range v[:min(len(v), 2)] {
+		if t := f.text(); strings.Contains(t, "[$(") {
+			s.subscript(t) // what arithmetic makes of it
+		}
+	}
 	s.set(name, v)
 	s.binds(name, v)
 }
@@ -104,6 +109,9 @@ func (s *shell) lookup(name string) value {
 	case "-":
 		return literal("hB")
 	case "0":
+		if !s.inFunc && len(s.params) > 0 {
+			return s.positional(name)
+		}
 		return literal("sh")
 	}
 	if digits(name) && (!s.inFunc || s.params != nil) {
@@ -158,6 +166,11 @@ func (s *shell) param(p *syntax.ParamExp) value {
 		s.inner(p.Index)
 		if p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && !p.Excl {
 			return element(p, v)
+		}
+	}
+	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps && p.Exp.Word != nil && p.Exp.Word.Lit() == "P" {
+		for _, f := range v[:min(len(v), 4)] {
+			s.guesswork(`true "` + f.text() + `"`)
 		}
 	}
 	if p.Exp != nil {

@@ -90,7 +90,7 @@ func (s *shell) plainWord(w *syntax.Word) [][]field {
 	alts := s.parts(w.Parts, false)
 	out := make([][]field, 0, len(alts))
 	for _, a := range alts {
-		out = append(out, split(a))
+		out = append(out, s.separate(a))
 	}
 	return out
 }

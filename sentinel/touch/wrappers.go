@@ -101,6 +101,7 @@ func (s *shell) line(val string, joined bool, args []field) {
 		}
 		val, args = args[0].text, args[1:]
 	}
+	val = strings.ReplaceAll(val, `\_`, " ") // a blank of env -S
 	s.guesswork(val)
 	words := []string{val}
 	for _, a := range args {
@@ -112,7 +113,7 @@ func (s *shell) line(val string, joined bool, args []field) {
 // inside runs the words after a wrapper's options.
 func (s *shell) inside(w wrapper, args []field, in stream) stream {
 	if w.assigns {
-		for len(args) > 0 && assignment(args[0].text) {
+		for len(args) > 0 && (assignment(args[0].text) || strings.HasPrefix(args[0].text, "BASH_FUNC_")) {
 			name, val, _ := strings.Cut(args[0].text, "=")
 			s.set(name, literal(val))
 			s.binds(name, literal(val))
