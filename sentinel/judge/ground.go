@@ -146,7 +146,7 @@ func (v *view) origin(val value, tooMany bool) origin {
 
 // cost is what the value's origin costs it in this call.
 func (v *view) cost(val value, o origin) int {
-	if n := unvouched[o]; n > 0 && val.kind == recipient && v.s.Reaches() == skills.Others && !v.vouched(val) {
+	if n := unvouched[o]; n > 0 && val.kind == recipient && v.outgoing() && !v.vouched(val) {
 		if (o == named || o == halfNamed) && v.related {
 			return cost[val.kind][o]
 		}
@@ -161,10 +161,24 @@ func (v *view) cost(val value, o origin) int {
 // grounds reports whether somebody who may be believed wrote the value. A
 // mission is a model's word: it doesn't vouch for what a stranger wrote too.
 func (v *view) grounds(val value) bool {
-	if v.request != nil && v.request.grounds(val) || slices.ContainsFunc(v.trusted, func(r string) bool { return holds(r, val) }) {
+	if val.exact != "" {
+		return v.writes(val.exact)
+	}
+	if v.request != nil && v.request.grounds(val) || v.attested(func(r string) bool { return holds(r, val) }) {
 		return true
 	}
 	return v.mission != nil && v.mission.grounds(val) && (val.kind == reference || !v.strange(val))
+}
+
+// attested reports whether a trusted result has what fits looks for, and did
+// not only say again what it was asked: a model could have anything attested.
+func (v *view) attested(fits func(string) bool) bool {
+	for i, r := range v.trusted {
+		if fits(r) && !fits(v.asked[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // strange reports whether untrusted output has the value.
@@ -180,6 +194,9 @@ func (t *text) grounds(val value) bool {
 		if t.hasDate(val.fold) || t.namesFile(val.fold) {
 			return true
 		}
+	}
+	if val.kind >= account {
+		return holds(t.meant, val) || t.hasWords(val)
 	}
 	return holds(t.fold, val) || t.hasWords(val)
 }
@@ -222,6 +239,9 @@ func holds(text string, val value) bool {
 		return holdsHost(text, want)
 	case recipient, account:
 		if c := compact(want); len(c) >= minAccount && hasDigit(c) && holdsCompact(text, c) {
+			return true
+		}
+		if d := phoneDigits(want); d != "" && holdsDigits(text, d) {
 			return true
 		}
 	}

@@ -12,6 +12,8 @@ import (
 // text is a request, a mission or a result, read once.
 type text struct {
 	fold string // lower case, compatibility forms and accents folded
+	// meant is fold without the addresses that are to be left out.
+	meant string
 	// The rest is filled in for requests and missions alone.
 	words    map[string]bool // stems
 	raw      map[string]bool // words as folded, not stemmed
@@ -27,6 +29,7 @@ type text struct {
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
 	known     bool
+	files     bool // it names one at least
 	delegates bool // "do what the list says"
 }
 
@@ -66,9 +69,11 @@ func read(s string) *text {
 			}
 			if isFile(f) {
 				t.concepts |= concepts[stem("file")]
+				t.files = true
 			}
 		}
 	}
+	t.meant = meant(t.fold)
 	list := tokensOf(t.fold)
 	function := 0
 	for _, w := range list {

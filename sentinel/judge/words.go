@@ -126,7 +126,7 @@ var (
 			dentist`,
 		1 << 2: `bank banking money payment pay transaction transfer account bill rent refund spend spending balance iban budget
 			invoice salary subscription cash debt tip reimburse repay price fund funds deposit`,
-		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory report presentation slide contract",
+		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory report presentation slide contract sheet workbook",
 		1 << 4:  "slack channel dm message chat thread",
 		1 << 5:  "web page website site url link article blog browser webpage internet online",
 		1 << 6:  "hotel room stay accommodation lodging inn",
@@ -144,6 +144,7 @@ var (
 		1 << 18: "member people person everyone colleague contact participant guest attendee",
 		1 << 19: "note notebook memo",
 		1 << 20: "post tweet status timeline social",
+		1 << 22: "role permission right privilege admin administrator owner ownership",
 		1 << 21: "certificate voucher compensation gift credit coupon",
 	})
 	// fileEndings are those that a word of a request is a file name by.
