@@ -8,7 +8,7 @@ import "strings"
 var furtherAsks = plainly(map[verb]string{
 	removes: fold(`usun usuncie skasuj anuluj wyczysc удали удалить сотри отмени очисти видали скасуй sil iptal temizle ta radera slet slett smaz zrus
 		احذف امسح ألغ מחק בטל हटा`),
-	pays:              fold(`zaplac przelej kup zamow oplac заплати оплати переведи купи закажи ode satin betala overfor kop kob betal zaplat كوب ادفع حول اشتر שלם העבר קנה`),
+	pays:              fold(`zapłać zapłac zaplac przelej opłać kup zamow oplac заплати оплати переведи купи закажи ode satin betala overfor kop kob betal zaplat كوب ادفع حول اشتر שלם העבר קנה`),
 	sends:             fold(`wyslij napisz odpisz przekaz отправь напиши ответь перешли надішли gonder yaz ilet skicka skriv posli napis أرسل ارسل اكتب שלח כתוב`),
 	modifies:          fold(`zmien ustaw przenies измени смени поменяй перенеси обнови degistir guncelle andra uppdatera endre zmen غير عدل שנה עדכן`),
 	books:             fold(`zarezerwuj забронируй закажи rezerve ayirt boka bestil rezervuj احجز הזמן`),
@@ -71,9 +71,12 @@ func (t *text) rightsPhrase(list []token) {
 			t.concepts |= concepts[stem("task")]
 		}
 	case "change", "update", "set", "correct", "replace":
+		t.paying(rest)
 		if near(rest, 5, detailWords) {
 			t.concepts |= concepts[stem("contact")] | concepts[stem("profile")]
 		}
+	case "create", "schedule", "start":
+		t.paying(rest)
 	case "text", "message", "dm", "sms":
 		if list[0].first && len(rest) > 0 {
 			t.talks()
@@ -81,7 +84,16 @@ func (t *text) rightsPhrase(list []token) {
 	}
 }
 
+// paying reads "set up a standing order": a thing to be made that pays.
+func (t *text) paying(rest []token) {
+	if near(rest, 4, payNouns) && !near(rest, 4, aboutNouns) {
+		t.says |= pays
+	}
+}
+
 var (
+	payNouns    = set("payment transfer order debit donation subscription")
+	aboutNouns  = set("reminder note task event alert meeting rule to in my")
 	wideWords   = set("public private owner admin administrator editor viewer moderator member manager")
 	accessWords = set("access open edit view role rights permission permissions")
 	doneWords   = set("done complete completed finished off")

@@ -110,7 +110,7 @@ func (v *view) shaped(a skills.Arg, s string) (kind, bool) {
 		return recipient, true
 	case outward && (isPhone(s) || isHandle(s)):
 		return recipient, true
-	case strings.HasPrefix(s, "//"), hosts && strings.ContainsAny(s, ".:。") && strings.Count(s, " ") < maxTargetWords,
+	case strings.HasPrefix(s, "//"), isPage(s) && !strings.ContainsAny(s, " \n"), hosts && strings.ContainsAny(s, ".:。") && strings.Count(s, " ") < maxTargetWords,
 		hosts && strings.Contains(s, "://"):
 		return host, true
 	}
@@ -231,6 +231,12 @@ func (v *view) writes(exact string) bool {
 	return false
 }
 
+// ofDomain reports whether a text lets in everybody of a domain.
+func ofDomain(s string) bool {
+	d, ok := strings.CutPrefix(s, "domain:")
+	return ok && strings.Contains(d, ".")
+}
+
 // takeKeys takes the keys of free-form objects that are addresses: "who may do
 // what" is often written so.
 func (v *view) takeKeys(at any, arg string, deep int) {
@@ -242,7 +248,7 @@ func (v *view) takeKeys(at any, arg string, deep int) {
 				if !v.s.Declares(k) {
 					arg = ""
 				}
-			} else if f := fold(k); v.p.changes && (isEmail(f) || strings.Contains(f, "://") || isIBAN(compact(f)) || isHandle(f)) {
+			} else if f := fold(k); v.p.changes && (isEmail(f) || strings.Contains(f, "://") || isIBAN(compact(f)) || isHandle(f) || ofDomain(f)) {
 				kind := recipient
 				if strings.Contains(f, "://") {
 					kind = host

@@ -128,12 +128,21 @@ func widerRights(v *view) finding {
 		switch s, ok := a.Text(); {
 		case a.Marks.Has(skills.Content):
 		case ok && fits && len(s) < 64:
-			see(a, nameWords(fold(s)))
+			see(a, whoAndWhat(a.Name, s))
 		case a.Value == true && v.p.needs&letsIn != 0 && isAny(nameWords(a.Name), openNames):
 			see(a, []string{"public"})
 		}
 	})
 	return f
+}
+
+// whoAndWhat are the words of a right that is written as a key and a value.
+func whoAndWhat(key, value string) []string {
+	words := append(nameWords(fold(key)), nameWords(fold(value))...)
+	if key == "*" || value == "*" {
+		words = append(words, "public")
+	}
+	return words
 }
 
 // moneys are the names of currencies by what people call them; dollars and
@@ -344,6 +353,9 @@ func withoutLinks(s string) string {
 	return b.String()
 }
 
+// standingNames are of skills whose change goes on working by itself.
+var standingNames = set("rule rules filter filters forwarding webhook hook token key keys password")
+
 // unreadable looks for a change that can't be taken back, pays, opens or lets
 // in, in a branch that has read a stranger's text, where of the request nothing
 // can be read: there only a person can tell which of the two asked for it.
@@ -353,8 +365,12 @@ func unreadable(v *view) finding {
 		return finding{}
 	}
 	e := v.s.Effect()
-	if v.p.needs != 0 && r.asks()&v.p.needs != 0 {
+	needs := v.p.needs
+	if e == skills.CostsMoney {
+		needs |= pays
+	}
+	if r.asks()&needs != 0 {
 		return finding{}
 	}
-	return finding{found: e == skills.Irreversible || e == skills.CostsMoney || v.p.needs&(removes|letsIn) != 0 || v.p.private != nil}
+	return finding{found: isAny(nameWords(v.c.Name()), standingNames) || e == skills.Irreversible || e == skills.CostsMoney || v.p.needs&(removes|letsIn) != 0 || v.p.private != nil}
 }
