@@ -59,7 +59,8 @@ func sumsIn(fold string, list []token) sums {
 		if i+1 < len(fields) {
 			next = strings.Trim(fields[i+1], ".,;:!?()'\"")
 		}
-		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] || i > 0 && currencies[fields[i-1]]
+		weight := i+2 < len(fields) && fields[i+2] == "of" // "2 pounds of coffee"
+		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] && !weight || i > 0 && currencies[fields[i-1]]
 		switch {
 		case unit:
 			s.add(n)

@@ -56,15 +56,15 @@ func (t *text) asks() verb {
 func (t *text) rightsPhrase(list []token) {
 	rest := list[1:]
 	switch list[0].word {
-	case "make":
+	case "make", "promote", "appoint", "demote":
 		if near(rest, 8, wideWords) {
 			t.says |= shares | controls | modifies | invites
-			t.concepts |= concepts["role"]
+			t.concepts |= concepts[stem("role")]
 		}
 	case "give", "grant", "let", "allow":
 		if near(rest, 8, accessWords) {
 			t.says |= shares | controls | modifies
-			t.concepts |= concepts["role"]
+			t.concepts |= concepts[stem("role")]
 		}
 	case "mark", "tick", "check", "cross":
 		if near(rest, 8, doneWords) {

@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -269,9 +270,15 @@ func whole(text, want string) bool {
 func joinsBefore(s, want string) bool {
 	r, _ := utf8.DecodeLastRuneInString(s)
 	if wordRune(r) {
-		return s != ""
+		return s != "" && !unspaced(r, want[0])
 	}
 	return s != "" && strings.ContainsAny(want, "@.") && strings.ContainsRune("._+-@", r) && len(s) > 1 && s[len(s)-2] > ' '
+}
+
+// unspaced reports whether a letter beside an address is of a script that puts
+// no blanks between words: "a@b.test에게" is to a@b.test.
+func unspaced(r rune, end byte) bool {
+	return end < utf8.RuneSelf && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
 // joinsAfter looks at what follows: a dot ends a sentence only before a blank.
@@ -281,7 +288,7 @@ func joinsAfter(s, want string) bool {
 	}
 	r, n := utf8.DecodeRuneInString(s)
 	if wordRune(r) {
-		return !strings.HasPrefix(s, "th ")
+		return !strings.HasPrefix(s, "th ") && !unspaced(r, want[len(want)-1])
 	}
 	if !strings.ContainsAny(want, "@.") || !strings.ContainsRune(".-@", r) {
 		return false

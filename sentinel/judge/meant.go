@@ -39,7 +39,7 @@ func meant(text string) string {
 		case left > 0:
 			left--
 		}
-		if k == noTarget && strings.ContainsRune(".,:;!?", rune(f[len(f)-1])) {
+		if end := rune(f[len(f)-1]); strings.ContainsRune(".;!?", end) || k == noTarget && strings.ContainsRune(",:", end) {
 			left = 0
 		}
 		at += len(f)

@@ -16,7 +16,7 @@ func (t *text) phrase(list []token) {
 			t.talks()
 		}
 	case "let":
-		if near(rest, 5, wordsOf.know) {
+		if near(rest, 12, wordsOf.know) {
 			t.talks()
 		}
 	case "leave":

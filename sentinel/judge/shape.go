@@ -73,6 +73,9 @@ func (v *view) takeMailboxes(a skills.Arg, arg, s string) bool {
 		return false
 	}
 	found, only := mailboxes(s)
+	if isAny(last(nameWords(a.Name)), queryNames) {
+		return false
+	}
 	named := v.reachedBy(nameWords(a.Name)) || a.Marks.Has(skills.Target) && v.s.Annotated()
 	if len(found) == 0 || !only && !named && !strings.HasSuffix(s, ">") {
 		return false

@@ -150,6 +150,9 @@ func (t *text) speak(list []token) {
 		case !t.people[w.word]: // a part of an address asks for nothing
 		case w.word == "shared": // "her shared calendar" asks for nothing
 		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
+		case buying[w.word]:
+			t.says |= saying[w.stem]
+			t.concepts |= fields.order
 		case w.word == "remind" && (next == "me" || next == "us"):
 			t.reminder(list[i+2:])
 		case toMe[w.word] && (next == "me" || next == "us"):
@@ -200,6 +203,9 @@ func stem(w string) string {
 	case strings.HasSuffix(w, "es") && n > 4:
 		return bare(w[:n-2])
 	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
+		if strings.HasSuffix(w, "ings") {
+			return stem(w[:n-1]) // "meetings" are of "meeting"
+		}
 		return bare(w[:n-1])
 	}
 	return bare(w)

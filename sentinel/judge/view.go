@@ -196,6 +196,8 @@ func (v *view) kindOf(a skills.Arg, s string) kind {
 		return noTarget
 	case a.Marks.Has(skills.Path):
 		return reference
+	case isAny(last(nameWords(a.Name)), queryNames): // what it looks for is not whom it reaches
+		return noTarget
 	case isEmail(s):
 		return recipient
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && v.s.Reaches() == skills.Others:

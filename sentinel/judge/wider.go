@@ -34,7 +34,9 @@ var (
 		alla allt كل جميع הכל כל`)
 	allParts = []string{"全部", "すべて", "全て", "所有", "모든", "모두", "सभी"}
 	allOf    = set("* ** *.* **/* .* % all everything any / in:anywhere")
-	allNames = set("all everything")
+	// likeWords choose files by another that is named.
+	likeWords = set("copy copies duplicate duplicates version versions similar like except but other others backup backups")
+	allNames  = set("all everything")
 	// queryNames are of what chooses: an empty one chooses all.
 	queryNames = set("query filter pattern match search where")
 )
@@ -60,7 +62,7 @@ func everything(v *view) finding {
 func otherFile(v *view) finding {
 	var f finding
 	r := v.request
-	if r == nil || v.p.needs&removes == 0 || r.delegates || !r.files || r.means(allWords, allParts) {
+	if r == nil || v.p.needs&removes == 0 || r.delegates || !r.files || r.means(allWords, allParts) || r.means(likeWords, nil) {
 		return f
 	}
 	for _, val := range v.values {
@@ -230,29 +232,20 @@ func manyMore(v *view) finding {
 }
 
 // dataInURL looks for a page of a stranger's that is asked for with something
-// in its address that other results hold: whoever owns the host reads it there.
-// A link that stands in a result as it is carries nothing that its writer
-// doesn't have.
+// in its address that results hold which have no such link: whoever owns the
+// host reads it there. A link carries nothing new of the result it stands in.
 func dataInURL(v *view) finding {
 	var f finding
 	if len(v.untrusted) == 0 {
 		return f
 	}
-	var prose []string // results without their links, made once
 	for _, val := range v.values {
-		if val.kind != readHost && val.kind != host || v.grounds(val) {
+		if val.kind != readHost && val.kind != host || v.grounds(val) || !v.strangersHost(val.fold) {
 			continue
 		}
-		if slices.ContainsFunc(v.untrusted, func(r string) bool { return whole(r, val.fold) }) || !v.strangersHost(val.fold) {
-			continue
-		}
-		if prose == nil {
-			for _, r := range slices.Concat(v.untrusted, v.trusted) {
-				prose = append(prose, withoutLinks(r))
-			}
-		}
-		if slices.ContainsFunc(carried(val.raw), func(p string) bool {
-			return slices.ContainsFunc(prose, func(r string) bool { return whole(r, p) })
+		parts := carried(val.raw)
+		if slices.ContainsFunc(slices.Concat(v.untrusted, v.trusted), func(r string) bool {
+			return !whole(r, val.fold) && slices.ContainsFunc(parts, func(p string) bool { return whole(withoutLinks(r), p) })
 		}) {
 			f.add(val.arg)
 		}
@@ -267,8 +260,9 @@ func (v *view) strangersHost(u string) bool {
 	if !ok {
 		rest = u
 	}
-	h := rest[:len(rest)-len(strings.TrimLeft(rest, "/"))+hostLen(strings.TrimLeft(rest, "/"))]
-	h = strings.Trim(h[strings.LastIndexByte(h, '@')+1:], "/")
+	rest = strings.TrimLeft(rest, "/")
+	h := rest[:hostLen(rest)]
+	h = h[strings.LastIndexByte(h, '@')+1:]
 	for strings.Contains(h, ".") {
 		if slices.ContainsFunc(v.untrusted, func(r string) bool { return whole(r, h) || strings.Contains(r, "."+h) }) {
 			return true

@@ -107,7 +107,9 @@ var (
 	beforeVerb = set(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
 	// toMe with "me" asks for an answer, not for a message to somebody.
-	toMe    = set("tell give show send write let get ask find")
+	toMe = set("tell give show send write let get ask find")
+	// buying is asked for without a word for the shop.
+	buying  = set("buy purchase")
 	asked   = set("did do does have had has when")
 	persons = set("i we they he she you")
 	// talking to somebody needs a way to do it, which people don't name.
