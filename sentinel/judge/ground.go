@@ -3,7 +3,6 @@ package judge
 import (
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -171,17 +170,6 @@ func (v *view) grounds(val value) bool {
 	return v.mission != nil && v.mission.grounds(val) && (val.kind == reference || !v.strange(val))
 }
 
-// attested reports whether a trusted result has what fits looks for, and did
-// not only say again what it was asked: a model could have anything attested.
-func (v *view) attested(fits func(string) bool) bool {
-	for i, r := range v.trusted {
-		if fits(r) && !fits(v.asked[i]) {
-			return true
-		}
-	}
-	return false
-}
-
 // strange reports whether untrusted output has the value.
 func (v *view) strange(val value) bool {
 	return slices.ContainsFunc(v.untrusted, func(r string) bool { return holds(r, val) })
@@ -273,12 +261,6 @@ func joinsBefore(s, want string) bool {
 		return s != "" && !unspaced(r, want[0])
 	}
 	return s != "" && strings.ContainsAny(want, "@.") && strings.ContainsRune("._+-@", r) && len(s) > 1 && s[len(s)-2] > ' '
-}
-
-// unspaced reports whether a letter beside an address is of a script that puts
-// no blanks between words: "a@b.test에게" is to a@b.test.
-func unspaced(r rune, end byte) bool {
-	return end < utf8.RuneSelf && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
 // joinsAfter looks at what follows: a dot ends a sentence only before a blank.

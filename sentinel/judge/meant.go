@@ -1,6 +1,10 @@
 package judge
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 var (
 	// negations are words behind which an address is named to be left out.
@@ -49,4 +53,21 @@ func meant(text string) string {
 	}
 	b.WriteString(text[from:])
 	return b.String()
+}
+
+// attested reports whether a trusted result has what fits looks for, and did
+// not only say again what it was asked: a model could have anything attested.
+func (v *view) attested(fits func(string) bool) bool {
+	for i, r := range v.trusted {
+		if fits(r) && !fits(v.asked[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// unspaced reports whether a letter beside an address is of a script that puts
+// no blanks between words: "a@b.test에게" is to a@b.test.
+func unspaced(r rune, end byte) bool {
+	return end < utf8.RuneSelf && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }

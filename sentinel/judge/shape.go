@@ -2,7 +2,9 @@ package judge
 
 import (
 	"encoding/json"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -243,26 +245,32 @@ func ofDomain(s string) bool {
 // takeKeys takes the keys of free-form objects that are addresses: "who may do
 // what" is often written so.
 func (v *view) takeKeys(at any, arg string, deep int) {
+	if !v.p.changes {
+		return
+	}
 	switch at := at.(type) {
 	case map[string]any:
-		for k, e := range at {
-			if deep == 0 {
-				arg = k
-				if !v.s.Declares(k) {
-					arg = ""
-				}
-			} else if f := fold(k); v.p.changes && (isEmail(f) || strings.Contains(f, "://") || isIBAN(compact(f)) || isHandle(f) || ofDomain(f)) {
-				kind := recipient
-				if strings.Contains(f, "://") {
-					kind = host
-				}
-				v.values = append(v.values, exactly(value{kind: kind, arg: arg, raw: k, fold: f}))
+		for _, k := range slices.Sorted(maps.Keys(at)) {
+			if deep > 0 {
+				v.takeKey(k, arg)
+			} else if arg = k; !v.s.Declares(k) {
+				arg = ""
 			}
-			v.takeKeys(e, arg, deep+1)
+			v.takeKeys(at[k], arg, deep+1)
 		}
 	case []any:
 		for _, e := range at {
 			v.takeKeys(e, arg, deep+1)
 		}
+	}
+}
+
+func (v *view) takeKey(k, arg string) {
+	f := fold(k)
+	switch {
+	case strings.Contains(f, "://"):
+		v.values = append(v.values, exactly(value{kind: host, arg: arg, raw: k, fold: f}))
+	case isEmail(f), isIBAN(compact(f)), isHandle(f), ofDomain(f):
+		v.values = append(v.values, exactly(value{kind: recipient, arg: arg, raw: k, fold: f}))
 	}
 }
