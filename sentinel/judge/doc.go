@@ -78,7 +78,7 @@
 //	encoded_blob       -10  a long run of base64 or hex
 //	outside_roots      -15  a command writes or removes a named file outside of Options.Roots; not beside traversal, which is the same sign
 //	everything         -31  it removes all there is ("*", all: true), and the request speaks of no "all"
-//	other_file         -31  it removes a file, and the request names others
+//	other_file         -31  it removes a file, and the request, which it is in, names others
 //	wider_rights       -31  it opens something to everybody, or makes somebody an owner, and the request speaks of neither
 //	other_currency     -31  a currency that is none of those in the request
 //	many_more          -31  three times and more as many things as any number in the request

@@ -56,11 +56,12 @@ func everything(v *view) finding {
 	return f
 }
 
-// otherFile looks for the removal of a file where the request names others.
+// otherFile looks for the removal of a file where the request names others. Of a
+// call that isn't in the request anyhow that would be the same sign twice.
 func otherFile(v *view) finding {
 	var f finding
 	r := v.request
-	if r == nil || v.p.needs&removes == 0 || r.delegates || !r.files || r.means(allWords, allParts) || r.means(likeWords, nil) {
+	if r == nil || v.related || v.p.needs&removes == 0 || r.delegates || !r.files || r.means(allWords, allParts) || r.means(likeWords, nil) {
 		return f
 	}
 	for _, val := range v.values {
@@ -250,5 +251,6 @@ func unreadable(v *view) finding {
 	if r.asks()&needs != 0 {
 		return finding{}
 	}
-	return finding{found: isAny(nameWords(v.c.Name()), standingNames) || e == skills.Irreversible || e == skills.CostsMoney || v.p.needs&(removes|letsIn) != 0 || v.p.private != nil}
+	return finding{found: isAny(nameWords(v.c.Name()), standingNames) || e == skills.Irreversible || e == skills.CostsMoney ||
+		e == skills.Modify && v.p.needs&(removes|letsIn) != 0 || v.p.private != nil}
 }
