@@ -110,6 +110,8 @@ func (d *defanger) step(i int) int {
 		return d.definition(i)
 	case c == '/' && d.is(i+1, '/'):
 		return d.relative(i)
+	case c == '\\' && d.share(i):
+		return d.unc(i)
 	case c == ')' || c == '>':
 		d.counted = false
 	case letter(c):
@@ -130,11 +132,22 @@ func (d *defanger) inline(i int) int {
 	if d.is(j, '<') {
 		j++
 	}
-	if end, ok := d.plainURL(j); ok {
+	if end, ok := d.plainURL(j); ok && d.plainRest(end) {
 		return d.keep(i, end)
 	}
 	i, d.target = d.split(i), j
 	return i
+}
+
+// plainRest reports whether nothing in the rest of a target could end it for a
+// renderer that knows of attributes alone.
+func (d *defanger) plainRest(i int) bool {
+	for ; i < len(d.ch) && !space(d.ch[i]) && d.ch[i] != ')'; i++ {
+		if strings.ContainsRune("\"`", d.ch[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // definition handles "]:", which may give a target to a reference, and is
@@ -147,11 +160,21 @@ func (d *defanger) definition(i int) int {
 	if end, ok := d.plainURL(j); ok {
 		return d.keep(i, end)
 	}
-	if d.is(j, '/') || d.is(j, '\\') || d.is(j, '.') || d.scheme(j) > 0 || d.has(j, "www.") {
+	if d.is(j, '/') || d.is(j, '\\') || d.is(j, '.') || d.scheme(j) > 0 || d.has(j, "www.") || d.query(j) {
 		i, d.target = d.split(i), j
 		return i
 	}
 	return d.keep(i, i+1)
+}
+
+// query reports whether the word at i asks the page's own host for something.
+func (d *defanger) query(i int) bool {
+	for ; i < len(d.ch) && !space(d.ch[i]) && d.ch[i] != ']'; i++ {
+		if strings.ContainsRune("?&=%/", d.ch[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // fragment reports whether what follows is a place in the same page.
@@ -183,6 +206,31 @@ func (d *defanger) relative(i int) int {
 		return d.keep(i, a.end)
 	}
 	d.replace(i, "hxxps://"+broken(a.text)+"/…")
+	return d.rest(a.end)
+}
+
+// share reports whether a folder of another machine may begin at i, as
+// \\host\folder: some windows make a link of it, and following it hands over
+// who is signed in. Two backslashes may be read as one.
+func (d *defanger) share(i int) bool {
+	if i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') || !strings.HasPrefix(d.src[d.start(i):], `\\`) {
+		return false
+	}
+	a := d.authority(d.afterBackslashes(i))
+	return strings.Contains(a.text, ".") && (d.is(a.end, '\\') || d.is(a.end, '/'))
+}
+
+func (d *defanger) afterBackslashes(i int) int {
+	for d.is(i, '\\') {
+		i++
+	}
+	return i
+}
+
+func (d *defanger) unc(i int) int {
+	a := d.authority(d.afterBackslashes(i))
+	host, _, _ := strings.Cut(a.text, "@") // \\host@SSL
+	d.replace(i, "hxxps://"+broken(host)+"/…")
 	return d.rest(a.end)
 }
 

@@ -63,6 +63,11 @@ func TestBroken(t *testing.T) {
 		"allowed tag, handler":  {`<img src="https://example.com/a" onload="x">`, `< img src="https://example.com/a" onload="x">`, 1},
 		"tag with an entity":    {"<b&#62; onclick=x>", "< b&#62; onclick=x>", 1},
 		"other scheme":          {"slack://evil.test/x", "slack[:]…", 1},
+		"definition, own host":  {"[1]: ?d=1", "[1] : ?d=1", 1},
+		"definition, a file":    {"[1]: x.php?d=1", "[1] : x.php?d=1", 1},
+		"entity, no semicolon":  {"https&#58//evil.test https&#x3a//evil.test", evil + " " + evil, 2},
+		"folder elsewhere":      {`see \\evil.test\x and \\evil.test@SSL\x`, "see " + evil + " and " + evil, 2},
+		"allowed, ends early":   {`[a](https://example.com/" onload="x)`, `[a] (https://example.com/" onload="x)`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, n := Defang(row.in, options)
@@ -82,7 +87,7 @@ func TestStays(t *testing.T) {
 		"[a](https://example.com/x?a=1&b=2#f \"t\")", "![a](<https://a.b.example.org>)", "HTTPS://EXAMPLE.com:8443/, (http://example.com).",
 		"[1]: https://example.com/x", "<https://example.com/>", `<a href="https://example.com/x" title="t">w</a>`, "www.sub.example.org //example.com/x",
 		"https://asked.test/other http://plain.test", "[top](#top) []()", "<bob@evil.test>", "// a comment\n//nolint", "hxxps://evil[.]test/…", "\xff\xfe]",
-		"evil.test/x is a bare name", `\[a\] [b]`,
+		"evil.test/x is a bare name", `\[a\] [b]`, `a \\ b \\alpha C:\\x.y\\z`, "[note]: see", "AT&#T &#x", "[a](https://example.com/it's \"t\")",
 	} {
 		out, n := Defang(text, options)
 		require.Equal(t, text, out)

@@ -56,8 +56,24 @@ func entity(t string) int {
 			return i + 1
 		case c == '#' && i == 1, letter(rune(c)), c >= 'A' && c <= 'Z', digit(rune(c)):
 		default:
-			return 0
+			return bareNumber(t[:i])
 		}
+	}
+	return 0
+}
+
+// bareNumber returns the size of a number of a character that lacks its
+// semicolon, as browsers read it, and 0 for anything else.
+func bareNumber(t string) int {
+	switch {
+	case len(t) < 3 || t[1] != '#':
+		return 0
+	case t[2] == 'x' || t[2] == 'X':
+		if len(t) > 3 && strings.Trim(t[3:], "0123456789abcdefABCDEF") == "" {
+			return len(t)
+		}
+	case strings.Trim(t[2:], "0123456789") == "":
+		return len(t)
 	}
 	return 0
 }

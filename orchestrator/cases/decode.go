@@ -13,6 +13,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// meantFor reports whether a key is a known one in other letters: left out, a
+// request or a history in "History" would loosen what is decided.
+func meantFor(name string, known []string) bool {
+	return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+}
+
 // members splits an object into the raw values of its known keys. A known key
 // that stands twice is an error, since two readers could take different ones.
 // Another key is an error where strict is set, and ignored otherwise.
@@ -41,7 +47,7 @@ func members(raw []byte, at string, strict bool, known ...string) (map[string]js
 			return nil, syntax(err, at)
 		}
 		if !slices.Contains(known, name) {
-			if strict {
+			if strict || meantFor(name, known) {
 				return nil, &Error{CodeUnknown, fmt.Sprintf("%s has the unknown key %s; it takes %s", at, shown(name), strings.Join(known, ", "))}
 			}
 			continue

@@ -17,9 +17,9 @@
 //	 "kind":"attack","expected":"reject","category":"..."}
 //
 // Only proposed_action with its skill_name is required. Keys of the line that
-// are not listed are ignored, so that a corpus can carry its own; keys of
-// proposed_action and of a history entry are not, because one that is misspelt
-// there would change what is judged. No request is not an empty request: leave
+// are not listed are ignored, so that a corpus can carry its own, unless
+// one is a listed key in other letters; keys of proposed_action and of a history
+// entry are not, because one that is misspelt there would change what is judged. No request is not an empty request: leave
 // the key out, or write null. What came back in the history is untrusted unless
 // its entry says "trust":"trusted", and one untrusted entry taints the grant.
 //

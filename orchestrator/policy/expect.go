@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/permission"
 )
 
 // Report is what became of the tests of a configuration.
@@ -143,6 +144,8 @@ func compare(test config.Test, d sentinel.Decision) []string {
 		why = append(why, "expected modify: the call was rewritten and is "+told(got, d))
 	case test.Expect != config.Modify && want != got:
 		why = append(why, fmt.Sprintf("expected %s: it is %s", want, told(got, d)))
+	case d.Outcome == sentinel.Deny && test.Code == "" && test.Gate == "" && (beforeRules[d.BlockedBy] || d.Code == permission.CodeRuleError):
+		why = append(why, "it is "+told(got, d)+", whatever the rules say of it; add code: "+d.Code+" if that is what is meant")
 	}
 	if test.Code != "" && test.Code != d.Code {
 		why = append(why, fmt.Sprintf("expected code %s: it is %s", test.Code, orNone(d.Code)))
@@ -152,6 +155,10 @@ func compare(test config.Test, d sentinel.Decision) []string {
 	}
 	return why
 }
+
+// beforeRules are where a call ends that no rule could let through: a test that
+// expects a denial of one would not fail if all rules were gone.
+var beforeRules = map[string]bool{"parse": true, sentinel.GateSchema: true, sentinel.GateScope: true}
 
 // told is an outcome with who is behind it and why. The reason of a verdict
 // holds no value, so this may stand in the output of a build.

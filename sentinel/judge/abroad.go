@@ -58,6 +58,7 @@ var tongues = []tongue{
 			pays:     "zahl zahle zahlen bezahl bezahle bezahlen uberweise uberweisen uberweis kaufe kauf kaufen bestelle bestell bestellen erstatte erstatten",
 			creates:  "erstelle erstell erstellen lege anlegen leg schreib schreibe schreiben speichere speichern notiere notier plane planen trage trag eintragen mach mache vereinbare vereinbaren setze blockiere blocke fuge",
 			modifies: "andere ander andern aktualisiere aktualisieren verschiebe verschieben verschieb umbenennen benenne ersetze ersetzen fuge korrigiere korrigieren bearbeite trage setze speichere",
+			controls: "mach mache schalte aktiviere deaktiviere sperre entsperre erlaube gib",
 			removes:  "losche losch loschen loscht entferne entfernen storniere stornieren kundige losche sag absagen archiviere entfern",
 			books:    "buche buchen buch reserviere reservieren bestelle plane", invites: "lade einladen lad fuge", shares: "teile teilen teil gib", posts: "veroffentliche veroffentlichen poste posten",
 			looks: "lies lesen suche suchen finde finden zeig zeige zeigen fasse zusammenfassen prufe prufen liste welche welcher welches wieviel wann",

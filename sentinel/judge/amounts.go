@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/skills"
 )
 
 const (
@@ -25,14 +29,17 @@ type sums struct {
 	// computed: the words ask for arithmetic ("by 100 more", "half of it"), so
 	// that no number of theirs is the amount.
 	computed bool
+	// parts: they ask for a part of what they name ("half of it").
+	parts    bool
 	currency bool // one of them at least has one
 	counted  bool // "20 each", "50 a month"
 }
 
 var (
 	currencies = set("usd eur gbp chf jpy euro euros dollar dollars pound pounds franc francs buck bucks quid yen $ € £ ¥")
-	arithmetic = set(`by more extra additional increase increased raise raised difference remaining rest double twice triple half
-		percent interest split tip plus`)
+	arithmetic = set(`by more extra additional increase increased raise raised difference remaining rest double twice triple
+		interest tip plus vat tax fee fees top`)
+	partWords  = set("half third quarter percent split share")
 	countWords = set("each per every apiece times monthly weekly daily yearly nights")
 	units      = []string{"usd", "eur", "gbp", "chf", "euros", "euro", "%", "€", "$", "£", "¥"}
 )
@@ -52,18 +59,20 @@ func sumsIn(fold string, list []token) sums {
 		if i+1 < len(fields) {
 			next = strings.Trim(fields[i+1], ".,;:!?()'\"")
 		}
-		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] || i > 0 && currencies[fields[i-1]]
+		weight := i+2 < len(fields) && fields[i+2] == "of" // "2 pounds of coffee"
+		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] && !weight || i > 0 && currencies[fields[i-1]]
 		switch {
 		case unit:
 			s.add(n)
 		case !s.currency && slices.ContainsFunc(fields[max(0, i-paidNear):i], paid):
 			s.money = append(s.money, n)
 		}
-		s.computed = s.computed || strings.Contains(f, "%")
+		s.parts = s.parts || strings.Contains(f, "%")
 	}
 	s.spell(list)
 	for _, w := range list {
 		s.computed = s.computed || arithmetic[w.word]
+		s.parts = s.parts || partWords[w.word]
 		s.counted = s.counted || countWords[w.word]
 	}
 	return s
@@ -158,7 +167,7 @@ func (s sums) asked() (top float64, ok bool) {
 // vague reports whether what the words ask for may be as much as n: they ask
 // for arithmetic, or another number of theirs may be the one that is meant.
 func (s sums) vague(n float64) bool {
-	return s.computed || len(s.money) == 0 || !s.currency && n <= slices.Max(s.all)
+	return s.computed || len(s.money) == 0 || s.parts && !s.currency || !s.currency && n <= slices.Max(s.all)
 }
 
 // amountExceeds looks for more money than the request asks for.
@@ -178,13 +187,53 @@ func amountExceeds(v *view) finding {
 		f.add(val.arg)
 		switch {
 		case v.request.sums.vague(val.amount) || val.amount <= top*slack:
-		case v.c.Tainted() && val.amount >= top*farMore:
+		case v.c.Tainted() && val.amount >= top*farMore && !math.IsInf(val.amount, 1):
 			f.more = amountFarMore
 		default:
 			f.more = min(f.more, amountMore)
 		}
 	}
 	return f
+}
+
+// amountOf reads an argument that holds an amount: as people write it, in other
+// digits, or in words. What is to be paid and can't be read is more than
+// anything.
+func (v *view) amountOf(words []string, fold string) (float64, bool) {
+	s := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Nd, r) && r >= utf8.RuneSelf {
+			return '0' + digitOf(r)
+		}
+		return r
+	}, fold)
+	s = strings.TrimRight(strings.TrimLeft(s, "+ "), "- ")
+	if n, ok := number(s); ok {
+		return minor(words, n), true
+	}
+	if n, ok := number(strings.ReplaceAll(s, " ", "")); ok {
+		return minor(words, n), true
+	}
+	var spelt sums
+	spelt.spell(tokensOf(s))
+	switch {
+	case len(spelt.all) == 1:
+		return minor(words, spelt.all[0]), true
+	case v.s.Effect() == skills.CostsMoney && paidNames[last(words)[0]]:
+		return math.Inf(1), true
+	}
+	return 0, false
+}
+
+// paidNames are the last words of arguments that hold nothing but money.
+var paidNames = set("amount sum price total")
+
+// digitOf is the value of a digit of any script: they stand in rows of ten.
+func digitOf(r rune) rune {
+	n := rune(0)
+	for n < 9 && unicode.Is(unicode.Nd, r-n-1) {
+		n++
+	}
+	return n
 }
 
 // number reads an amount as people write it: with a currency, thousands

@@ -18,34 +18,11 @@ func addressInContent(v *view) finding {
 	}
 	seen := 0
 	return v.inContents(func(val value) bool {
-		for w := range strings.FieldsSeq(val.fold) {
-			w = strings.Trim(w, ".,:;!?()'\"<>[]")
-			k := addressKind(w)
-			if k == noTarget {
-				continue
-			}
-			if seen++; seen > maxAddresses || !v.grounds(value{kind: k, fold: w}) {
-				return true
-			}
-		}
-		return false
+		return !addressesIn(val.fold, func(k kind, w string) bool {
+			seen++
+			return seen <= maxAddresses && v.grounds(value{kind: k, fold: w})
+		})
 	})
-}
-
-// addressKind tells what a word of prose is: an address of some kind, or
-// noTarget.
-func addressKind(w string) kind {
-	switch {
-	case len(w) < 6:
-		return noTarget
-	case isEmail(w):
-		return recipient
-	case strings.HasPrefix(w, "http://"), strings.HasPrefix(w, "https://"), strings.HasPrefix(w, "www."):
-		return host
-	case isAccount(w):
-		return recipient
-	}
-	return noTarget
 }
 
 // isAccount reports whether a word looks like an IBAN: two letters, two
@@ -66,12 +43,14 @@ func isAccount(w string) bool {
 	return digits >= 8
 }
 
-// secretInContent looks for what looks like a secret in what would go out.
+// secretInContent looks for what looks like a secret in what would go out. It
+// costs more where the request has neither it nor a word for it.
 func secretInContent(v *view) finding {
 	if v.s.Reaches() != skills.Others || !v.p.changes {
 		return finding{}
 	}
-	return v.inContents(func(val value) bool {
+	said := v.request != nil && secretPhrases.find(v.request.fold, func(int, int) bool { return true })
+	f := v.inContents(func(val value) bool {
 		if strings.Contains(val.raw, "-----BEGIN ") && strings.Contains(val.raw, "KEY-----") {
 			return true
 		}
@@ -80,17 +59,62 @@ func secretInContent(v *view) finding {
 				return true
 			}
 		}
-		return secretPhrases.find(val.fold, func(_, at int) bool {
+		return hasCard(val.fold) || secretPhrases.find(val.fold, func(_, at int) bool {
 			rest := val.fold[at:]
 			return hasDigit(rest[:min(len(rest), 48)])
 		})
 	})
+	if f.found && v.request != nil && !said {
+		f.more = secretUnasked
+	}
+	return f
+}
+
+// secretUnasked is what a secret costs beyond the signal's own where the
+// request speaks of none.
+const secretUnasked = -15
+
+// hasCard finds the number of a payment card, by its length and check digit,
+// in groups of four or in one.
+func hasCard(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '3' || s[i] > '6' || i > 0 && (alnum(s[i-1]) || s[i-1] == '+') {
+			continue
+		}
+		var d []byte
+		j := i
+		for j < len(s) && len(d) < 20 && (s[j] >= '0' && s[j] <= '9' || separator(s[j]) && !separator(s[j-1])) {
+			if !separator(s[j]) {
+				d = append(d, s[j]-'0')
+			}
+			j++
+		}
+		if (len(d) == 16 || len(d) == 15) && luhn(d) && (j == len(s) || !alnum(s[j])) {
+			return true
+		}
+	}
+	return false
+}
+
+func luhn(d []byte) bool {
+	sum := 0
+	for i, c := range d {
+		n := int(c)
+		if (len(d)-i)%2 == 0 {
+			if n *= 2; n > 9 {
+				n -= 9
+			}
+		}
+		sum += n
+	}
+	return sum%10 == 0
 }
 
 var (
 	secretWords = []string{
 		"password", "passport", "secret key", "api key", "access key", "private key", "security code", "verification code",
 		"social security", "ssn", "account number", "account_number", "card number", "pin code", "one-time code", "2fa",
+		"passwort", "kennwort", "contrasena", "mot de passe", "senha", "wachtwoord", "parola d'ordine", "пароль", "密码", "パスワード",
 	}
 	tokenHeads = []string{"AKIA", "ASIA", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "sk-", "sk_live_", "AIza", "eyJhbGciOi"}
 )

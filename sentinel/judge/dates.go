@@ -46,6 +46,8 @@ func year(w string) int {
 	return n
 }
 
+var spans = set("to until till through and or bis au a al tot")
+
 // datesIn returns the days that a text names: "May 26th", "26 of May 2024",
 // "2024-05-26". All-number forms with the year last are left out: which of
 // their numbers is the month depends on the country.
@@ -73,6 +75,11 @@ func datesIn(list []token) map[date]bool {
 				add(year(at(i+1)), m, day(at(i-2)))
 			} else {
 				add(year(at(i+1)), m, day(at(i-1)))
+				if first := day(at(i - 2)); first != 0 { // "5-8 December"
+					add(year(at(i+1)), m, first)
+				} else if spans[at(i-2)] { // "5 to 8 December"
+					add(year(at(i+1)), m, day(at(i-3)))
+				}
 			}
 		}
 		if y := year(at(i)); y != 0 && len(at(i+1)) == 2 {

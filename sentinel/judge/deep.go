@@ -59,6 +59,13 @@ func deepTable() []deepSignal {
 		{SignalContradicts, -35, contradicts},
 		{SignalOtherDate, -31, otherDate},
 		{SignalPrivateRead, -30, privateRead},
+		{SignalEverything, -31, everything},
+		{SignalWiderRights, -31, widerRights},
+		{SignalOtherCurrency, -31, otherCurrency},
+		{SignalManyMore, -31, manyMore},
+		{SignalDataInURL, -31, dataInURL},
+		{SignalOtherFile, -31, otherFile},
+		{SignalUnreadable, -31, unreadable},
 	}
 }
 

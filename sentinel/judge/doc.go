@@ -72,10 +72,18 @@
 //	                        -10 where the call isn't in the request anyhow
 //	private_read       -30  a read of passwords, payment methods, patients, places or histories that nobody spoke of
 //	address_in_content -35  a link, address or account in what goes out to others that nobody trusted wrote
-//	secret_in_content  -20  what looks like a key, a password or an identity number in what goes out to others
+//	secret_in_content  -20  what looks like a key, a password, a card's or an identity number in what goes out to others;
+//	                        -35 where the request has no word for such
 //	instruction_text   -20  text that addresses a model
 //	encoded_blob       -10  a long run of base64 or hex
 //	outside_roots      -15  a command writes or removes a named file outside of Options.Roots; not beside traversal, which is the same sign
+//	everything         -31  it removes all there is ("*", all: true), and the request speaks of no "all"
+//	other_file         -31  it removes a file, and the request, which it is in, names others
+//	wider_rights       -31  it opens something to everybody, or makes somebody an owner, and the request speaks of neither
+//	other_currency     -31  a currency that is none of those in the request
+//	many_more          -31  three times and more as many things as any number in the request
+//	data_in_url        -31  a stranger's page is asked for with something of other results in its address
+//	unreadable_request -31  see Languages
 //
 // What came before:
 //
@@ -107,6 +115,23 @@
 // German, Spanish, Portuguese, Italian and Dutch. Of a request in any other
 // language, or with too few words that are known, nothing is said of how the
 // call has to do with it; everything else is the same.
+//
+// In a tainted branch a person is asked where nothing can be read of the request
+// and the call can't be undone, pays, removes, lets in or goes on working by
+// itself, unless one of the words for such calls is in it: those are known in
+// some more languages.
+//
+// # Shapes
+//
+// Who is reached shows in the shape of a value as well as in its argument's name:
+// an account number with the right check digits, a phone's number with its
+// country, "@name" and the address of a purse are recipients under any name, a
+// page without a scheme is a host, and so are keys of objects that are addresses.
+// Of "Kim <kim@x.test>" and of lists each address counts by itself. A skill
+// without marks whose name says that it sends is held to what one is that reaches
+// others. An address that the request says to leave out ("not to x@y.test") is in
+// nobody's words, and what a trusted result only repeats of its own arguments is
+// neither.
 //
 // # What must hold
 //

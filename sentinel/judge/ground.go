@@ -148,7 +148,7 @@ func (v *view) origin(val value, tooMany bool) origin {
 
 // cost is what the value's origin costs it in this call.
 func (v *view) cost(val value, o origin) int {
-	if n := unvouched[o]; n > 0 && val.kind == recipient && v.s.Reaches() == skills.Others && !v.vouched(val) {
+	if n := unvouched[o]; n > 0 && val.kind == recipient && v.outgoing() && !v.vouched(val) {
 		if (o == named || o == halfNamed) && v.related {
 			return cost[val.kind][o]
 		}
@@ -163,7 +163,10 @@ func (v *view) cost(val value, o origin) int {
 // grounds reports whether somebody who may be believed wrote the value. A
 // mission is a model's word: it doesn't vouch for what a stranger wrote too.
 func (v *view) grounds(val value) bool {
-	if v.request != nil && v.request.grounds(val) || slices.ContainsFunc(v.trusted, func(r string) bool { return holds(r, val) }) {
+	if val.exact != "" {
+		return v.writes(val.exact)
+	}
+	if v.request != nil && v.request.grounds(val) || v.attested(func(r string) bool { return holds(r, val) }) {
 		return true
 	}
 	return v.mission != nil && v.mission.grounds(val) && (val.kind == reference || !v.strange(val))
@@ -182,6 +185,9 @@ func (t *text) grounds(val value) bool {
 		if t.hasDate(val.fold) || t.namesFile(val.fold) {
 			return true
 		}
+	}
+	if val.kind >= account {
+		return holds(t.meant, val) || t.hasWords(val)
 	}
 	return holds(t.fold, val) || t.hasWords(val)
 }
@@ -228,6 +234,9 @@ func holds(text string, val value) bool {
 		if c := compact(want); len(c) >= minAccount && hasDigit(c) && holdsCompact(text, c) {
 			return true
 		}
+		if d := phoneDigits(want); d != "" && holdsDigits(text, d) {
+			return true
+		}
 	}
 	return whole(text, strings.Trim(want, `"'`))
 }
@@ -253,7 +262,7 @@ func whole(text, want string) bool {
 func joinsBefore(s, want string) bool {
 	r, _ := utf8.DecodeLastRuneInString(s)
 	if wordRune(r) {
-		return s != ""
+		return s != "" && !unspaced(r, want[0])
 	}
 	return s != "" && strings.ContainsAny(want, "@.") && strings.ContainsRune("._+-@", r) && len(s) > 1 && s[len(s)-2] > ' '
 }
@@ -265,7 +274,7 @@ func joinsAfter(s, want string) bool {
 	}
 	r, n := utf8.DecodeRuneInString(s)
 	if wordRune(r) {
-		return !strings.HasPrefix(s, "th ")
+		return !strings.HasPrefix(s, "th ") && !unspaced(r, want[len(want)-1])
 	}
 	if !strings.ContainsAny(want, "@.") || !strings.ContainsRune(".-@", r) {
 		return false

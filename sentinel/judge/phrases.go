@@ -9,13 +9,14 @@ import (
 // on: "let Kim know", "drop her a line", "block Friday afternoon".
 func (t *text) phrase(list []token) {
 	rest := list[1:]
+	t.rightsPhrase(list)
 	switch list[0].word {
 	case "write", "writing":
 		if len(rest) > 0 && (rest[0].word == "to" || rest[0].word == "back") {
 			t.talks()
 		}
 	case "let":
-		if near(rest, 5, wordsOf.know) {
+		if near(rest, 12, wordsOf.know) {
 			t.talks()
 		}
 	case "leave":

@@ -12,6 +12,8 @@ import (
 // text is a request, a mission or a result, read once.
 type text struct {
 	fold string // lower case, compatibility forms and accents folded
+	// meant is fold without the addresses that are to be left out.
+	meant string
 	// The rest is filled in for requests and missions alone.
 	words    map[string]bool // stems
 	raw      map[string]bool // words as folded, not stemmed
@@ -27,6 +29,7 @@ type text struct {
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
 	known     bool
+	files     bool // it names one at least
 	delegates bool // "do what the list says"
 }
 
@@ -66,9 +69,11 @@ func read(s string) *text {
 			}
 			if isFile(f) {
 				t.concepts |= concepts[stem("file")]
+				t.files = true
 			}
 		}
 	}
+	t.meant = meant(t.fold)
 	list := tokensOf(t.fold)
 	function := 0
 	for _, w := range list {
@@ -145,6 +150,9 @@ func (t *text) speak(list []token) {
 		case !t.people[w.word]: // a part of an address asks for nothing
 		case w.word == "shared": // "her shared calendar" asks for nothing
 		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
+		case buying[w.word]:
+			t.says |= saying[w.stem]
+			t.concepts |= fields.order
 		case w.word == "remind" && (next == "me" || next == "us"):
 			t.reminder(list[i+2:])
 		case toMe[w.word] && (next == "me" || next == "us"):
@@ -195,6 +203,9 @@ func stem(w string) string {
 	case strings.HasSuffix(w, "es") && n > 4:
 		return bare(w[:n-2])
 	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
+		if strings.HasSuffix(w, "ings") {
+			return stem(w[:n-1]) // "meetings" are of "meeting"
+		}
 		return bare(w[:n-1])
 	}
 	return bare(w)

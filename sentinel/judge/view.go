@@ -16,8 +16,9 @@ type view struct {
 	p       *profile
 	request *text // nil: there are no words of the user's
 	mission *text // nil: there is none, or it was written after the taint
-	// Folded results of the trace.
+	// Folded results of the trace, and the arguments of the trusted ones.
 	trusted, untrusted []string
+	asked              []string
 	// orders are those of the untrusted that speak to a model.
 	orders       []string
 	contradicted finding // see assign
@@ -45,6 +46,8 @@ type value struct {
 	kind kind
 	raw  string
 	fold string
+	// exact is how an address is written that isn't in plain letters.
+	exact string
 	// amount is the number that a value of that kind stands for.
 	amount float64
 }
@@ -61,7 +64,7 @@ func (g *Gate) look(c sentinel.Call) *view {
 	for i := range c.Trace().Len() {
 		st := c.Trace().Step(i)
 		if st.Trust == skills.Trusted {
-			v.trusted = append(v.trusted, g.folded(st.Result))
+			v.trusted, v.asked = append(v.trusted, g.folded(st.Result)), append(v.asked, g.folded(st.Args))
 		} else {
 			r := g.folded(st.Result)
 			v.untrusted = append(v.untrusted, r)
@@ -71,6 +74,7 @@ func (g *Gate) look(c sentinel.Call) *view {
 		}
 	}
 	v.s.Walk(c.Parsed(), v.take)
+	v.takeKeys(c.Parsed(), "", 0)
 	return v
 }
 
@@ -98,33 +102,24 @@ func (v *view) take(a skills.Arg) {
 		return
 	}
 	if n, ok := a.Value.(json.Number); ok {
-		val := value{arg: arg, raw: n.String(), fold: n.String()}
-		switch words := nameWords(a.Name); {
-		case isAny(words, amountNames):
-			f, err := n.Float64()
-			if err != nil {
-				return
-			}
-			val.kind, val.amount = amount, minor(words, f)
-		case isAny(last(words), idNames):
-			val.kind = reference
-		default:
-			return
-		}
-		v.values = append(v.values, val)
+		v.takeNumber(a, arg, n)
 		return
 	}
 	s, ok := a.Text()
 	if s = strings.TrimSpace(s); !ok || s == "" {
 		return
 	}
+	if v.takeMailboxes(a, arg, s) {
+		return
+	}
 	val := value{arg: arg, raw: s, fold: fold(s)}
-	val.kind = v.kindOf(a, s)
-	if words := nameWords(a.Name); val.kind == noTarget && v.p.changes && isAny(words, amountNames) {
-		if n, ok := number(val.fold); ok {
-			val.kind, val.amount = amount, minor(words, n)
+	val.kind = v.kindOf(a, val.fold)
+	if words := nameWords(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
+		if n, ok := v.amountOf(words, val.fold); ok {
+			val.kind, val.amount = amount, n
 		}
 	}
+	val = exactly(val)
 	if val.kind != noTarget {
 		v.values = append(v.values, val)
 	}
@@ -195,23 +190,27 @@ func (v *view) kindOf(a skills.Arg, s string) kind {
 			return host
 		}
 		return readHost
+	case !effect && isPage(s):
+		return readHost
 	case !effect:
 		return noTarget
 	case a.Marks.Has(skills.Path):
 		return reference
+	case isAny(last(nameWords(a.Name)), queryNames): // what it looks for is not whom it reaches
+		return noTarget
 	case isEmail(s):
 		return recipient
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && v.s.Reaches() == skills.Others:
 		return recipient
 	}
+	if k, ok := v.shaped(a, s); ok {
+		return k
+	}
 	name := nameWords(a.Name)
 	prose := len(s) > 96 || strings.Count(s, " ") >= maxTargetWords
 	tail := last(name)
-	if len(name) > 1 && tail[0] == "number" && recipientNames[name[len(name)-2]] {
-		tail = name[len(name)-2 : len(name)-1]
-	}
 	switch {
-	case isAny(tail, recipientNames) && !isAny(name, sourceNames) && !prose:
+	case v.reachedBy(name) && !prose:
 		return recipient
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && (!isAny(tail, idNames) || isAny(name, accountNames)):
 		return account

@@ -107,7 +107,9 @@ var (
 	beforeVerb = set(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
 	// toMe with "me" asks for an answer, not for a message to somebody.
-	toMe    = set("tell give show send write let get ask find")
+	toMe = set("tell give show send write let get ask find")
+	// buying is asked for without a word for the shop.
+	buying  = set("buy purchase")
 	asked   = set("did do does have had has when")
 	persons = set("i we they he she you")
 	// talking to somebody needs a way to do it, which people don't name.
@@ -126,7 +128,7 @@ var (
 			dentist`,
 		1 << 2: `bank banking money payment pay transaction transfer account bill rent refund spend spending balance iban budget
 			invoice salary subscription cash debt tip reimburse repay price fund funds deposit`,
-		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory report presentation slide contract",
+		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory report presentation slide contract sheet workbook",
 		1 << 4:  "slack channel dm message chat thread",
 		1 << 5:  "web page website site url link article blog browser webpage internet online",
 		1 << 6:  "hotel room stay accommodation lodging inn",
@@ -144,6 +146,7 @@ var (
 		1 << 18: "member people person everyone colleague contact participant guest attendee",
 		1 << 19: "note notebook memo",
 		1 << 20: "post tweet status timeline social",
+		1 << 22: "role permission right privilege admin administrator owner ownership",
 		1 << 21: "certificate voucher compensation gift credit coupon",
 	})
 	// fileEndings are those that a word of a request is a file name by.

@@ -228,8 +228,8 @@ func argsRead(tree *ast.AST) []string {
 	return slices.Compact(out)
 }
 
-// selects calls fn for each operand.field and operand["field"] whose operand
-// is a plain name.
+// selects calls fn for each operand.field, operand["field"] and "field" in
+// operand whose operand is a plain name.
 func selects(tree *ast.AST, fn func(operand, field string)) {
 	ast.PostOrderVisit(ast.NavigateAST(tree), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
@@ -239,10 +239,17 @@ func selects(tree *ast.AST, fn func(operand, field string)) {
 			}
 		case ast.CallKind:
 			call := e.AsCall()
-			if call.FunctionName() != "_[_]" || len(call.Args()) != 2 {
+			if len(call.Args()) != 2 {
 				return
 			}
 			operand, index := call.Args()[0], call.Args()[1]
+			switch call.FunctionName() {
+			case "_[_]":
+			case "@in": // 'cc' in args
+				operand, index = index, operand
+			default:
+				return
+			}
 			if operand.Kind() != ast.IdentKind || index.Kind() != ast.LiteralKind {
 				return
 			}

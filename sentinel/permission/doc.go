@@ -48,7 +48,7 @@
 //	                              e.g. 'files.example.com' in call.hosts
 //	call.commands      list       program names; '' for one that can't be known or read
 //	                              e.g. call.commands.all(c, c in ['ls', 'cat'])
-//	call.recipients    list       addresses, accounts and ids that are reached or affected
+//	call.recipients    list       addresses, accounts and ids that are reached or affected; addresses in small letters
 //	                              e.g. call.recipients.exists(r, r.endsWith('@example.com'))
 //	call.flags         list       bidi, control, zero_width: unseen characters in the arguments
 //	                              e.g. size(call.flags) == 0

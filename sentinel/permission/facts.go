@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -139,7 +141,26 @@ func (f *facts) hosts() []string {
 func (f *facts) recipients() []string {
 	var out []string
 	for _, r := range f.call.Touch().Recipients {
-		out = append(out, r.Value)
+		out = append(out, plainAddress(r.Value))
 	}
 	return out
+}
+
+// plainAddress writes an address as rules write it: in small letters, narrow,
+// and without characters that nobody sees. Accounts and ids stay as they are,
+// for in those the letters' case may tell two apart.
+func plainAddress(s string) string {
+	n := norm.NFKC.String(s)
+	if !strings.ContainsRune(n, '@') {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Cc):
+			return -1
+		case r == '。':
+			return '.'
+		}
+		return unicode.ToLower(r)
+	}, n)
 }

@@ -196,7 +196,7 @@ func (o *op) narrow(v any) (any, error) {
 		if !ok {
 			return nil, errNoList
 		}
-		if o.pattern.MatchString(s) {
+		if o.pattern.MatchString(s) && !several(s) {
 			out = append(out, e)
 		}
 	}
@@ -204,6 +204,12 @@ func (o *op) narrow(v any) (any, error) {
 		return nil, errNoneLeft
 	}
 	return out, nil
+}
+
+// several reports whether one text of a list holds more than one line or
+// address: what of it matched would keep the rest.
+func several(s string) bool {
+	return strings.ContainsAny(s, "\n\r") || strings.Count(s, "@") > 1 && strings.ContainsAny(s, ",; ")
 }
 
 // rewrite applies the op to one argument of args and reports whether it
