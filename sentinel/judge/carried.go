@@ -96,9 +96,9 @@ func carried(raw string) []string {
 // telling reports whether a text says more than a word of the language or a
 // year does.
 func telling(s string) bool {
-	y, isYear := 0, false
+	isYear := false
 	if len(s) == 4 {
-		y = year(s)
+		y := year(s)
 		isYear = y >= 1900 && y <= 2100
 	}
 	return len(s) >= 4 && !isYear && (hasDigit(s) || strings.Count(s, " ") > 1)

@@ -72,7 +72,6 @@ func (s *shell) subscripts(args []field) {
 func (s *shell) aliased(name, line string, args []field, in stream) stream {
 	f := s.fork()
 	delete(f.own().aliases, name)
-	words := make([]field, 0, len(args)+4)
 	if strings.ContainsAny(line, ";|&<>()$`\"'\\") {
 		texts := []string{line}
 		for _, a := range args {
@@ -80,8 +79,7 @@ func (s *shell) aliased(name, line string, args []field, in stream) stream {
 		}
 		return f.parse(strings.Join(texts, " "))
 	}
-	words = append(literals(strings.Fields(line)), args...)
-	return f.run(words, in)
+	return f.run(append(literals(strings.Fields(line)), args...), in)
 }
 
 // subscript runs what the index of an array element substitutes.

@@ -11,7 +11,7 @@ import (
 func TestAbout(t *testing.T) {
 	s := newShell(&collector{}, "")
 	for name, want := range facts {
-		require.Equal(t, lookUp(name), want.in, name)
+		require.Equal(t, want.in, lookUp(name), name)
 		require.Equal(t, want.in, s.about(name), name)
 		use, known := useOf(name)
 		gotUse, got := s.useOf(name)
@@ -32,10 +32,10 @@ func TestSpareRoom(t *testing.T) {
 		a, b := c.fields(n), c.fields(3)
 		a = append(a[:n:n], field{text: "beyond"})
 		require.Empty(t, b[:3][0].text)
-		require.Equal(t, n+1, len(a))
+		require.Len(t, a, n+1)
 		w, x := c.words(n), c.words(2)
 		w = append(w, "beyond")
 		require.Equal(t, []string{"", ""}, x)
-		require.Equal(t, n+1, len(w))
+		require.Len(t, w, n+1)
 	}
 }

@@ -23,8 +23,6 @@ func literals(list []string) []field {
 	return out
 }
 
-func unknownField() field { return field{text: "$", unknown: true, blank: true} }
-
 func (f field) frags() frags {
 	kind := quotedFrag
 	if f.unknown {

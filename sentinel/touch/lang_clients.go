@@ -58,7 +58,7 @@ func (s *shell) dotLines(text string) {
 		if m := dotShell.FindStringSubmatch(line); m != nil {
 			s.guesswork(m[1])
 		} else if m := dotFile.FindStringSubmatch(line); m != nil {
-			s.filePipe(m[2], strings.IndexAny(strings.ToLower(m[1])[:1], "rild") < 0)
+			s.filePipe(m[2], !strings.ContainsAny(strings.ToLower(m[1])[:1], "rild"))
 		}
 	}
 }

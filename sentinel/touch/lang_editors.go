@@ -30,11 +30,9 @@ func (s *shell) sedScript(text string) {
 			return
 		}
 		c := text[i]
-		end := i + 1
+		end := len(text)
 		if j := strings.IndexByte(text[i:], '\n'); j >= 0 {
 			end = i + j
-		} else {
-			end = len(text)
 		}
 		rest := strings.TrimSpace(text[i+1 : end])
 		switch c {

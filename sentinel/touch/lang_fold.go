@@ -81,7 +81,7 @@ func args(v val) []val {
 func format(s string, list []val, curly bool) val {
 	out := textOf("")
 	for n := 0; s != ""; n++ {
-		i, j := strings.IndexByte(s, '%'), 0
+		i := strings.IndexByte(s, '%')
 		if curly {
 			i = strings.IndexByte(s, '{')
 		}
@@ -89,7 +89,7 @@ func format(s string, list []val, curly bool) val {
 			break
 		}
 		out = concat(out, textOf(s[:i]))
-		at := n
+		at, j := n, 1
 		if curly {
 			if j = strings.IndexByte(s[i:], '}'); j < 0 {
 				return unknownVal()
@@ -100,19 +100,20 @@ func format(s string, list []val, curly bool) val {
 				at = len(list)
 			}
 		} else {
-			for j = 1; i+j < len(s) && strings.IndexByte("0123456789.-+ ", s[i+j]) >= 0; j++ {
+			for ; i+j < len(s) && strings.IndexByte("0123456789.-+ ", s[i+j]) >= 0; j++ {
 			}
 		}
-		if at < len(list) && !list[at].num {
+		switch {
+		case at >= len(list):
+			out = concat(out, unknownVal())
+		case !list[at].num:
 			out = concat(out, list[at])
-		} else if at < len(list) {
+		default:
 			if c, ok := list[at].number(); ok && i+j < len(s) && s[i+j] == 'c' && c < 128 {
 				out = concat(out, textOf(string(rune(c))))
 			} else {
 				out = concat(out, textOf(list[at].s))
 			}
-		} else {
-			out = concat(out, unknownVal())
 		}
 		s = s[min(i+j+1, len(s)):]
 	}

@@ -30,10 +30,10 @@ func (g *program) operand() val {
 			if t.runs {
 				g.called(call{name: "system", args: []val{v}})
 			}
-			return g.postfix(v, "", "")
+			return g.postfix(v)
 		case numberToken:
 			g.p++
-			return g.postfix(val{s: g.word(t), shown: g.word(t), known: true, num: true}, "", "")
+			return g.postfix(val{s: g.word(t), shown: g.word(t), known: true, num: true})
 		case lineToken:
 			return unknownVal()
 		case wordToken:
@@ -74,14 +74,14 @@ func (g *program) bracketed(w string) (val, bool) {
 		if len(list) == 1 {
 			v = list[0]
 		}
-		return g.postfix(v, "", ""), true
+		return g.postfix(v), true
 	case "[":
 		g.p++
 		list := g.group("]")
-		return g.postfix(val{many: true, list: list, known: allKnown(list)}, "", ""), true
+		return g.postfix(val{many: true, list: list, known: allKnown(list)}), true
 	case "{":
 		g.p++
-		return g.postfix(val{many: true, list: g.group("}")}, "", ""), true
+		return g.postfix(val{many: true, list: g.group("}")}), true
 	}
 	return val{}, false
 }
@@ -165,7 +165,7 @@ func (g *program) reached(w, full, lower string) val {
 		if !ok {
 			p = places["$"+lower]
 		}
-		return g.postfix(textOf(p), "", "")
+		return g.postfix(textOf(p))
 	}
 	on, last := "", lower
 	self := unknownVal()

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-func (g *program) postfix(v val, on, last string) val {
-	return g.postfixOf(v, unknownVal(), on, last)
+func (g *program) postfix(v val) val {
+	return g.postfixOf(v, unknownVal(), "", "")
 }
 
 // postfixOf reads what follows a value: calls, indexes, members. last is the

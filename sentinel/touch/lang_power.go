@@ -197,7 +197,7 @@ func (s *shell) powerCommand(shell string, words, piped []string, fed bool) []st
 		name = long
 	}
 	paths, deep := powerOperands(words[1:])
-	what := append(paths, piped...)
+	what := slices.Concat(paths, piped)
 	switch {
 	case powerDisks[name] != "" && !slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "-whatif") }):
 		s.danger(powerDisks[name])

@@ -21,7 +21,6 @@ type call struct {
 	on   string // the names before it, in lower case
 	args []val
 	self val // what the method belongs to
-	loop bool
 }
 
 // program reads a program's expressions without running it: literals, what is

@@ -61,7 +61,8 @@ func escape(b []byte, s string, decimal bool) ([]byte, int) {
 }
 
 func hexEscape(b []byte, s string) ([]byte, int) {
-	digits, n := s[1:], 0
+	digits := s[1:]
+	var n int
 	if strings.HasPrefix(digits, "{") {
 		i := strings.IndexByte(digits, '}')
 		if i < 0 || i > 9 {

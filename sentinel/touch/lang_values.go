@@ -8,6 +8,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/url"
 	"slices"
@@ -160,7 +161,7 @@ func inflate(s string) (string, bool) {
 			continue
 		}
 		var b bytes.Buffer
-		if _, err := io.CopyN(&b, r, maxFold); err == io.EOF && b.Len() > 0 {
+		if _, err := io.CopyN(&b, r, maxFold); errors.Is(err, io.EOF) && b.Len() > 0 {
 			return b.String(), true
 		}
 	}

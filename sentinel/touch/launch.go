@@ -25,7 +25,7 @@ type launcher struct {
 // nothing.
 func (s *shell) launch(l launcher, args []field, in stream) (out stream, ok bool) {
 	out = stream{open: true}
-	sub, known, path, skip := len(l.subs) == 0, false, "", l.skip
+	sub, path, skip := len(l.subs) == 0, "", l.skip
 	for i := 0; i < len(args); i++ {
 		opt, val, joined := l.option(args[i])
 		switch {
@@ -36,6 +36,7 @@ func (s *shell) launch(l launcher, args []field, in stream) (out stream, ok bool
 			}
 		case opt == "":
 			if !sub {
+				var known bool
 				if sub, path, known = l.step(path, args[i].text); !known {
 					return out, false
 				}

@@ -12,7 +12,8 @@ func counted(args []string) stream {
 	if slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "inf") || strings.EqualFold(a, "infinity") }) {
 		return stream{open: true, endless: true}
 	}
-	from, to := 1, 0
+	from := 1
+	var to int
 	var err error
 	switch len(args) {
 	case 1:

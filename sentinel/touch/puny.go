@@ -82,7 +82,7 @@ func unpuny(label string) (string, bool) {
 func punyDelta(s string, bias int) (delta, used int, ok bool) {
 	w := 1
 	for k := punyBase; used < len(s); k += punyBase {
-		d := 0
+		var d int
 		switch c := s[used]; {
 		case digit(c):
 			d = int(c-'0') + 26

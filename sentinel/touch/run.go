@@ -373,20 +373,19 @@ func (s *shell) script(name string, args []field) stream {
 	}
 	f := s.fork()
 	f.inFunc, f.params = false, nil
-	for _, a := range args[1:] {
-		f.params = append(f.params, a)
-	}
+	f.params = append(f.params, args[1:]...)
 	if args[0].unknown {
 		s.opaque(name)
 		f.guesswork(args[0].text)
 		return stream{open: true}
 	}
 	text := args[0].text
-	if name == "fish" {
+	switch name {
+	case "fish":
 		if sh, ok := fish(text); ok {
 			text = sh
 		}
-	} else if name == "zsh" {
+	case "zsh":
 		text = zshFor.ReplaceAllString(text, "for $1 in $2; do $3; done")
 	}
 	return f.parse(text)

@@ -82,7 +82,7 @@ func newShell(c *collector, arg string) *shell {
 		budget
 		made
 	}{}
-	room.defined.vars = map[string]value{}
+	room.vars = map[string]value{}
 	s := &room.shell
 	*s = shell{c: c, arg: arg, def: &room.defined, running: map[*syntax.Stmt]bool{}, spent: &room.budget, made: &room.made}
 	cwd := c.env.Root
