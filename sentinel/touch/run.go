@@ -66,20 +66,7 @@ func (s *shell) run(argv []field, in stream) stream {
 	if out, ok := s.builtin(argv[0], name, args, in); ok {
 		return out
 	}
-	if s.about(name)&inOptions != 0 {
-		s.optionValues(name, args)
-	}
-	s.ownWords(name, args, in)
-	s.configured(name, args, in)
-	s.typeset(name, args, in)
-	s.serves(name, args)
-	s.keepers(name, args)
-	s.massKill(name, args)
-	s.dials(name, args, in)
-	s.managed(name, args, in)
-	s.otherWords(name, args)
-	s.shellWords(name, args)
-	s.readsInput(name, args, in)
+	s.said(name, args, in)
 	if out, ok := s.located(name, args); ok {
 		return out
 	}
@@ -100,6 +87,25 @@ func (s *shell) run(argv []field, in stream) stream {
 		}
 	}
 	return s.simple(name, argv, in)
+}
+
+// said reads what a program is told by its options, settings and input,
+// whatever it is that it then runs.
+func (s *shell) said(name string, args []field, in stream) {
+	if s.about(name)&inOptions != 0 {
+		s.optionValues(name, args)
+	}
+	s.ownWords(name, args, in)
+	s.configured(name, args, in)
+	s.typeset(name, args, in)
+	s.serves(name, args)
+	s.keepers(name, args)
+	s.massKill(name, args)
+	s.dials(name, args, in)
+	s.managed(name, args, in)
+	s.otherWords(name, args)
+	s.shellWords(name, args)
+	s.readsInput(name, args, in)
 }
 
 // simple reads a command that runs none other, as far as anybody knows.
