@@ -93,7 +93,7 @@ func (d *dynamic) onStartFailed(k *child, p *proc) {
 		k.answerStart(ErrIgnore)
 		return
 	}
-	d.emit(StartFailed, k, p, Crash(err))
+	d.emit(StartFailed, p, Crash(err))
 	if k.starts == 0 || d.stopping {
 		delete(d.kids, k)
 		k.answerStart(fmt.Errorf("start child %q: %w", k.spec.ID, err))

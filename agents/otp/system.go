@@ -154,12 +154,12 @@ func (s *System) safely(fn func()) {
 func (s *System) abandoned(p *proc) {
 	s.leaks.add()
 	s.total.Add(1)
-	s.emit(Event{Type: Abandoned, Supervisor: p.supervisor(), ChildID: p.spec.ID, PID: PID{p}, Reason: p.exitReason()})
+	s.report(Abandoned, p, p.exitReason())
 }
 
 func (s *System) returned(p *proc) {
 	s.leaks.done()
-	s.emit(Event{Type: LateReturn, Supervisor: p.supervisor(), ChildID: p.spec.ID, PID: PID{p}})
+	s.report(LateReturn, p, Reason{})
 }
 
 // gauge counts running goroutines and can be waited for with a deadline.
