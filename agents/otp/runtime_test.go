@@ -414,3 +414,28 @@ func TestR8_StoppedWhileRestarting(t *testing.T) {
 		require.Zero(t, r.Leaked())
 	}
 }
+
+// A process that is killed from outside ends as killed, without Terminate, and
+// its supervisor does with it as with a crash.
+func TestR9_KillFromOutside(t *testing.T) {
+	for kind, back := range map[Restart]bool{Permanent: true, Transient: true, Temporary: false} {
+		t.Run(kind.String(), func(t *testing.T) {
+			r, l, free := newRig(t), &log{}, make(chan struct{})
+			sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{logged(l, "w", kind)}}))
+			pid := r.children(sup)["w"].PID
+			in := make(chan struct{})
+			pid.Send(func(*Context) { close(in); <-free })
+			<-in
+			Kill(pid)
+			Kill(pid)
+			require.Equal(t, KindKilled, r.ended(pid).Kind)
+			require.Equal(t, 1, r.Leaked())
+			require.Equal(t, KindKilled, r.await(ChildCrashed, "w").Reason.Kind)
+			require.Equal(t, back, settled(r, sup)["w"].PID.Alive())
+			close(free)
+			require.NoError(t, r.leaks.wait(r.ctx))
+			require.NotContains(t, l.take(), "-w")
+		})
+	}
+	Kill(PID{})
+}
