@@ -1,6 +1,7 @@
 package otp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -438,4 +440,28 @@ func TestR9_KillFromOutside(t *testing.T) {
 		})
 	}
 	Kill(PID{})
+}
+
+// A process that is woken, or started, by a goroutine with profiler labels does
+// not take them over, nor do its tasks: what it does is its own.
+func TestProcessesHaveNoForeignLabels(t *testing.T) {
+	r := newRig(t)
+	sup := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{}))
+	free, up := make(chan struct{}), make(chan struct{}, 2)
+	pprof.Do(r.ctx, pprof.Labels("call", "foreign-label"), func(ctx context.Context) {
+		pid, err := StartChild(ctx, sup, worker("w", Temporary))
+		require.NoError(t, err)
+		pid.Send(func(c *Context) {
+			c.Async(0, func(context.Context) (any, error) { up <- struct{}{}; <-free; return nil, nil })
+			up <- struct{}{}
+			<-free
+		})
+	})
+	<-up
+	<-up
+	var profile bytes.Buffer
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
+	require.Contains(t, profile.String(), "TestProcessesHaveNoForeignLabels")
+	require.NotContains(t, profile.String(), "foreign-label")
+	close(free)
 }
