@@ -465,3 +465,46 @@ func TestProcessesHaveNoForeignLabels(t *testing.T) {
 	require.NotContains(t, profile.String(), "foreign-label")
 	close(free)
 }
+
+// However many callbacks block at once, each has a goroutine and holds up no
+// other; afterwards a bounded number waits for more work, and none after Stop.
+func TestMailboxGoroutines(t *testing.T) {
+	r := newRig(t)
+	sup := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{}))
+	const n = 500
+	var in sync.WaitGroup
+	in.Add(n)
+	free := make(chan struct{})
+	var pids []PID
+	for i := range n {
+		pid, err := StartChild(r.ctx, sup, worker("w", Temporary))
+		require.NoError(t, err)
+		pids = append(pids, pid)
+		pid.Send(func(*Context) {
+			in.Done()
+			<-free
+			if i%5 == 0 {
+				runtime.Goexit() // takes its goroutine along
+			}
+		})
+	}
+	in.Wait() // all are in their callbacks
+	close(free)
+	for i, pid := range pids {
+		if i%5 == 0 {
+			require.ErrorIs(t, r.ended(pid).Err(), ErrGoexit)
+		} else {
+			require.Equal(t, i, r.call(pid, func(c *Context) { c.Reply(i, nil) }))
+		}
+	}
+	idle := func() int {
+		r.mailboxes.mu.Lock()
+		defer r.mailboxes.mu.Unlock()
+		return len(r.mailboxes.idle)
+	}
+	require.LessOrEqual(t, idle(), maxIdle)
+	require.NoError(t, r.Stop(r.ctx))
+	require.Zero(t, idle())
+	pids[1].Send(1) // nobody is there, and nobody is started
+	require.Zero(t, idle())
+}
