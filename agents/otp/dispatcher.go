@@ -8,8 +8,8 @@ import (
 
 // maxIdle is how many goroutines wait for work. A new goroutine starts with a
 // small stack, which a callback makes grow two or three times: used ones spare
-// a busy system that, and an idle one holds no more than half a megabyte.
-const maxIdle = 64
+// a busy system that, and an idle one holds a few kilobytes.
+const maxIdle = 16
 
 // dispatcher runs mailboxes on goroutines and goes on with the mailbox when a
 // callback ended its goroutine by Goexit. As many goroutines run as there are
