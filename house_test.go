@@ -39,7 +39,8 @@ var rooms = map[string]room{
 
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
 
-	"skills":                  {[]string{"skills/warrant"}, leaf},
+	"skills":                  {[]string{"skills/leak", "skills/warrant"}, leaf},
+	"skills/leak":             {nil, leaf},
 	"skills/warrant":          {nil, "receivers of outgoing calls import it, so it needs the standard library alone"},
 	"skills/internal/decode":  {[]string{"skills"}, executor},
 	"skills/internal/runtest": {[]string{"skills", "skills/warrant"}, executor},
@@ -75,7 +76,7 @@ var rooms = map[string]room{
 	"orchestrator/answers":    {nil, "it reads the text of an answer and needs to know nothing else"},
 	"orchestrator/history":    {[]string{"sentinel/journal", "sentinel/store"}, "it keeps items under their turn and knows nothing of what is in them"},
 	"orchestrator/cases":      {[]string{"sentinel", "skills"}, "it decides with whatever checkpoint it is handed"},
-	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "limits/redisstore", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
+	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "limits/redisstore", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/leak", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
 	"orchestrator/policy":     {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
 	"cmd/vedette":             {[]string{"cmd/vedette/*", "config", "orchestrator", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
 	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},

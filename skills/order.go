@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vedette-dev/vedette/skills/leak"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -183,7 +184,7 @@ func (e *executor) guarded(ctx context.Context, o Order, done chan<- outcome) {
 		}
 		done <- out
 	}()
-	res, err := e.run(ctx, o)
+	res, err := e.run(leak.Mark(ctx, o.CallID, o.Skill), o)
 	out = outcome{res, e.classify(ctx, err)} // here, where a panic of the error's own methods is caught
 }
 

@@ -2,11 +2,16 @@ package otp
 
 import (
 	"context"
+	"fmt"
 	"runtime"
-	"sync"
+	"slices"
 	"testing"
 	"time"
 )
+
+// Every benchmark runs its twin, the same with bare goroutines and channels, in
+// turns with ours in one loop: compare within a line. Samples are per operation;
+// the ns/op of the whole loop means nothing.
 
 // nop is the cheapest server.
 type nop struct{}
@@ -64,155 +69,222 @@ func startBare() *bare {
 	return w
 }
 
+// beside takes samples of ours and twin in turns, each n operations, and
+// reports medians, 99th percentiles and the ratio of the medians.
+func beside(b *testing.B, n int, ours, twin func()) {
+	var a, t []time.Duration
+	sample := func(fn func()) time.Duration {
+		began := time.Now()
+		fn()
+		return time.Since(began) / time.Duration(n)
+	}
+	for b.Loop() {
+		a, t = append(a, sample(ours)), append(t, sample(twin))
+	}
+	slices.Sort(a)
+	slices.Sort(t)
+	µs := func(d time.Duration) float64 { return float64(d) / 1e3 }
+	b.ReportMetric(µs(a[len(a)/2]), "p50-µs")
+	b.ReportMetric(µs(a[len(a)*99/100]), "p99-µs")
+	b.ReportMetric(µs(t[len(t)/2]), "twin-p50-µs")
+	b.ReportMetric(float64(a[len(a)/2])/float64(max(1, t[len(t)/2])), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+func must[T any](b *testing.B) func(v T, err error) T {
+	return func(v T, err error) T {
+		if err != nil {
+			b.Fatal(err)
+		}
+		return v
+	}
+}
+
+// BenchmarkSpawn is a child from the request to its PID.
 func BenchmarkSpawn(b *testing.B) {
-	b.Run("otp", func(b *testing.B) {
-		ctx, _, sup := benchSystem(b, DynamicSupervisorSpec("d", DynamicSupervisorOptions{}))
-		spec := nopSpec("w", Temporary)
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := StartChild(ctx, sup, spec); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("goroutine", func(b *testing.B) {
-		var all []*bare
-		b.ReportAllocs()
-		for b.Loop() {
-			all = append(all, startBare())
-		}
-		b.StopTimer()
-		for _, w := range all {
-			close(w.stop)
-			<-w.done
-		}
-	})
-}
-
-func BenchmarkRestart(b *testing.B) {
-	b.Run("otp", func(b *testing.B) {
-		up := make(chan PID, 1)
-		spec := ChildSpec{ID: "w", Start: func() Server {
-			return &fake{init: func(c *Context) error { up <- c.Self(); return nil }}
-		}}
-		benchSystem(b, SupervisorSpec("s", SupervisorOptions{MaxRestarts: 1 << 60, Period: 1, Children: []ChildSpec{spec}}))
-		pid := <-up
-		b.ReportAllocs()
-		for b.Loop() {
-			pid.Send(boom)
-			pid = <-up
-		}
-	})
-	b.Run("goroutine", func(b *testing.B) {
-		w := startBare()
-		b.ReportAllocs()
-		for b.Loop() {
-			w.in <- nil
-			<-w.done
-			w = startBare()
-		}
+	ctx, _, sup := benchSystem(b, DynamicSupervisorSpec("d", DynamicSupervisorOptions{}))
+	spec := nopSpec("w", Temporary)
+	var kids []PID
+	var all []*bare
+	beside(b, 1, func() { kids = append(kids, must[PID](b)(StartChild(ctx, sup, spec))) }, func() { all = append(all, startBare()) })
+	for _, w := range all {
 		close(w.stop)
-	})
+		<-w.done
+	}
+	if n := must[Counts](b)(CountChildren(ctx, sup)); n.Active != len(kids) {
+		b.Fatalf("%d of %d children run", n.Active, len(kids))
+	}
 }
 
+// BenchmarkRestart is a child from the message that makes it panic to the
+// start of its next incarnation.
+func BenchmarkRestart(b *testing.B) {
+	up := make(chan PID, 1)
+	spec := ChildSpec{ID: "w", Start: func() Server {
+		return &fake{init: func(c *Context) error { up <- c.Self(); return nil }}
+	}}
+	benchSystem(b, SupervisorSpec("s", SupervisorOptions{MaxRestarts: 1 << 60, Period: 1, Children: []ChildSpec{spec}}))
+	pid, w := <-up, startBare()
+	beside(b, 1, func() { pid.Send(boom); pid = <-up }, func() { w.in <- nil; <-w.done; w = startBare() })
+	close(w.stop)
+}
+
+// BenchmarkStop10k is a supervisor's stop with 10,000 children, each awaited.
 func BenchmarkStop10k(b *testing.B) {
 	const n = 10_000
-	b.Run("otp", func(b *testing.B) {
-		ctx, s, _ := benchSystem(b, nopSpec("root", Temporary))
-		spec := nopSpec("w", Temporary)
-		for b.Loop() {
-			b.StopTimer()
-			sup, err := s.Start(ctx, DynamicSupervisorSpec("d", DynamicSupervisorOptions{}))
-			if err != nil {
-				b.Fatal(err)
-			}
-			for range n {
-				if _, err := StartChild(ctx, sup, spec); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.StartTimer()
-			if err := TerminateChild(ctx, PID{s.root}, sup); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("goroutine", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			var all []*bare
-			for range n {
-				all = append(all, startBare())
-			}
-			b.StartTimer()
-			for _, w := range all {
-				close(w.stop)
-			}
-			for _, w := range all {
-				<-w.done
-			}
-		}
-	})
-}
-
-func BenchmarkCall(b *testing.B) {
-	b.Run("otp", func(b *testing.B) {
-		ctx, _, pid := benchSystem(b, nopSpec("w", Temporary))
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := Call(ctx, pid, 1); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("goroutine", func(b *testing.B) {
-		w := startBare()
-		b.ReportAllocs()
-		for b.Loop() {
-			reply := make(chan any, 1)
-			w.in <- reply
-			<-reply
-		}
-		close(w.stop)
-	})
-}
-
-func BenchmarkAsync(b *testing.B) {
-	b.Run("otp", func(b *testing.B) {
-		done := make(chan any, 1)
-		_, _, pid := benchSystem(b, results(done))
-		run := func(c *Context) { c.Async(0, func(context.Context) (any, error) { return nil, nil }) }
-		b.ReportAllocs()
-		for b.Loop() {
-			pid.Send(run)
-			<-done
-		}
-	})
-	b.Run("goroutine", func(b *testing.B) {
-		var wg sync.WaitGroup
-		b.ReportAllocs()
-		for b.Loop() {
-			wg.Go(func() {})
-			wg.Wait()
-		}
-	})
-}
-
-// BenchmarkIdle reports the heap and stack one idle server costs.
-func BenchmarkIdle(b *testing.B) {
-	const n = 100_000
-	ctx, _, sup := benchSystem(b, DynamicSupervisorSpec("d", DynamicSupervisorOptions{}))
+	ctx, s, _ := benchSystem(b, nopSpec("root", Temporary))
+	spec := nopSpec("w", Temporary)
+	var a, t []time.Duration
 	for b.Loop() {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
+		sup := must[PID](b)(s.Start(ctx, DynamicSupervisorSpec("d", DynamicSupervisorOptions{})))
+		var last PID
 		for range n {
-			if _, err := StartChild(ctx, sup, nopSpec("w", Temporary)); err != nil {
-				b.Fatal(err)
+			last = must[PID](b)(StartChild(ctx, sup, spec))
+		}
+		began := time.Now()
+		if err := TerminateChild(ctx, PID{s.root}, sup); err != nil || last.Alive() {
+			b.Fatal(err)
+		}
+		a = append(a, time.Since(began))
+		var all []*bare
+		for range n {
+			all = append(all, startBare())
+		}
+		began = time.Now()
+		for _, w := range all {
+			close(w.stop)
+		}
+		for _, w := range all {
+			<-w.done
+		}
+		t = append(t, time.Since(began))
+	}
+	slices.Sort(a)
+	slices.Sort(t)
+	b.ReportMetric(float64(a[len(a)/2])/1e6, "p50-ms")
+	b.ReportMetric(float64(a[len(a)-1])/1e6, "max-ms")
+	b.ReportMetric(float64(t[len(t)/2])/1e6, "twin-p50-ms")
+	b.ReportMetric(float64(a[len(a)/2])/float64(t[len(t)/2]), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkSend is a message from one goroutine to the end of its handling, in
+// bursts of 1,000.
+func BenchmarkSend(b *testing.B) {
+	const n = 1000
+	done := make(chan struct{})
+	_, _, pid := benchSystem(b, ChildSpec{ID: "w", Restart: Temporary, Start: func() Server {
+		return &fake{handle: func(_ *Context, msg any) {
+			if msg == n {
+				done <- struct{}{}
+			}
+		}}
+	}})
+	in, end := make(chan any, 16), make(chan struct{})
+	go func() {
+		for msg := range in {
+			if msg == n {
+				end <- struct{}{}
 			}
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(after.HeapInuse+after.StackInuse-before.HeapInuse-before.StackInuse)/n, "B/server")
+	}()
+	beside(b, n, func() {
+		for i := range n {
+			pid.Send(i + 1)
+		}
+		<-done
+	}, func() {
+		for i := range n {
+			in <- i + 1
+		}
+		<-end
+	})
+	close(in)
+}
+
+// BenchmarkCall is a question and its answer.
+func BenchmarkCall(b *testing.B) {
+	ctx, _, pid := benchSystem(b, nopSpec("w", Temporary))
+	w, call := startBare(), must[any](b)
+	beside(b, 1, func() { call(Call(ctx, pid, 1)) }, func() {
+		reply := make(chan any, 1)
+		w.in <- reply
+		<-reply
+	})
+	close(w.stop)
+}
+
+// BenchmarkAsync is a task from its begin to its result.
+func BenchmarkAsync(b *testing.B) {
+	done := make(chan any, 1)
+	_, _, pid := benchSystem(b, results(done))
+	run := func(c *Context) { c.Async(0, func(context.Context) (any, error) { return nil, nil }) }
+	twin := make(chan any, 1)
+	beside(b, 1, func() { pid.Send(run); <-done }, func() {
+		go func() { twin <- nil }()
+		<-twin
+	})
+}
+
+// BenchmarkIdle is the heap and stack that an idle server costs, beside a
+// goroutine with a channel of 16. All are alive at once and a sample of them
+// answers.
+func BenchmarkIdle(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var ours, twin float64
+			for b.Loop() {
+				ours, twin = idleServers(b, n), idleGoroutines(n)
+			}
+			b.ReportMetric(ours, "B/server")
+			b.ReportMetric(twin, "B/goroutine")
+			b.ReportMetric(ours/twin, "ratio")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
+}
+
+func idleServers(b *testing.B, n int) float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	s := NewSystem(SystemOptions{})
+	sup := must[PID](b)(s.Start(ctx, DynamicSupervisorSpec("d", DynamicSupervisorOptions{})))
+	kids := make([]PID, n)
+	before := inUse()
+	for i := range kids {
+		kids[i] = must[PID](b)(StartChild(ctx, sup, nopSpec("w", Temporary)))
+	}
+	used := inUse() - before
+	for i := 0; i < n; i += n / 100 {
+		must[any](b)(Call(ctx, kids[i], i))
+	}
+	if c := must[Counts](b)(CountChildren(ctx, sup)); c.Active != n {
+		b.Fatalf("%d of %d are alive", c.Active, n)
+	}
+	if err := s.Stop(ctx); err != nil {
+		b.Fatal(err)
+	}
+	return used / float64(n)
+}
+
+func idleGoroutines(n int) float64 {
+	all := make([]*bare, n)
+	before := inUse()
+	for i := range all {
+		all[i] = startBare()
+	}
+	used := inUse() - before
+	for _, w := range all {
+		close(w.stop)
+		<-w.done
+	}
+	return used / float64(n)
+}
+
+func inUse() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc + m.StackInuse)
 }

@@ -49,8 +49,8 @@ type core struct {
 	backoff Backoff
 }
 
-func (t *core) emit(typ EventType, k *child, p *proc, r Reason) {
-	t.p.sys.emit(Event{Type: typ, Supervisor: p.supervisor(), ChildID: k.spec.ID, PID: PID{p}, Reason: r})
+func (t *core) emit(typ EventType, p *proc, r Reason) {
+	t.p.sys.report(typ, p, r)
 }
 
 // launch spawns a new incarnation; childReady or childGone tells the outcome.
@@ -85,9 +85,9 @@ func (t *core) onReady(k *child, p *proc) bool {
 	k.state = running
 	k.starts++
 	if k.starts == 1 {
-		t.emit(ChildStarted, k, p, Reason{})
+		t.emit(ChildStarted, p, Reason{})
 	} else {
-		t.emit(ChildRestarted, k, p, Reason{})
+		t.emit(ChildRestarted, p, Reason{})
 	}
 	return true
 }
@@ -157,7 +157,7 @@ func (t *core) gone(k *child) childState {
 func (t *core) reportStop(k *child, p *proc) {
 	r := p.exitReason()
 	if r.Kind == KindCrash {
-		t.emit(ChildCrashed, k, p, r)
+		t.emit(ChildCrashed, p, r)
 	}
 	calls := k.stopped
 	k.stopped = nil
@@ -172,9 +172,9 @@ func (t *core) reportExit(k *child, p *proc) {
 	r := p.exitReason()
 	switch {
 	case r.Failed():
-		t.emit(ChildCrashed, k, p, r)
+		t.emit(ChildCrashed, p, r)
 	case k.spec.Restart == Permanent:
-		t.emit(ChildExited, k, p, r)
+		t.emit(ChildExited, p, r)
 	}
 }
 
@@ -217,12 +217,16 @@ func (k *child) cancelPending() {
 
 func (t *core) giveUp() Reason {
 	r := Shutdown(ErrMaxRestarts)
-	spec := t.p.spec
-	t.p.sys.emit(Event{Type: GaveUp, Supervisor: t.p.supervisor(), ChildID: spec.ID, PID: PID{t.p}, Reason: r})
+	t.p.sys.report(GaveUp, t.p, r)
 	return r
 }
 
-func ignored(err error) bool { return errors.Is(err, ErrIgnore) }
+// ignored must survive the Is and Unwrap methods of a child's own error: it is
+// asked in the supervisor's goroutine.
+func ignored(err error) (yes bool) {
+	defer func() { _ = recover() }()
+	return errors.Is(err, ErrIgnore)
+}
 
 func (k *child) info() ChildInfo {
 	return ChildInfo{ID: k.spec.ID, PID: PID{k.proc}, Type: k.spec.Type, Restart: k.spec.Restart, State: k.state.String()}

@@ -42,7 +42,9 @@
 // cannot end a goroutine. Leaked counts those until they return.
 //
 // A panic or runtime.Goexit in Start, Init, Handle, Terminate, an Async function
-// or a monitor callback is contained and reported. A panic in a goroutine that
+// or a monitor callback is contained and reported: every crash is an Event with
+// its reason, its stack and the child's spec, for the hook and for slog, where
+// the values it may hold are left out. A panic in a goroutine that
 // the code starts itself, a concurrent map write and exhausted memory end the
 // program: run code you do not trust in a subprocess.
 //
@@ -57,6 +59,9 @@
 //   - Do not log Reason.Detail, Exit.Value or Event.Reason.Detail: they may hold
 //     what the process worked on. Their String and LogValue are safe.
 //   - Do not bound a mailbox by hand: send with credits, or Call.
+//
+// Callbacks run on goroutines that are used again, and have no profiler labels of
+// whoever sent the message. An idle process has no goroutine.
 //
 // Differences from OTP: start deadlines, Backoff and the abandoned goroutine are
 // ours; a stop does not wait for queued messages; initial starts of a dynamic

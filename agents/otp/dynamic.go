@@ -3,6 +3,7 @@ package otp
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -93,7 +94,7 @@ func (d *dynamic) onStartFailed(k *child, p *proc) {
 		k.answerStart(ErrIgnore)
 		return
 	}
-	d.emit(StartFailed, k, p, Crash(err))
+	d.emit(StartFailed, p, Crash(err))
 	if k.starts == 0 || d.stopping {
 		delete(d.kids, k)
 		k.answerStart(fmt.Errorf("start child %q: %w", k.spec.ID, err))
@@ -129,7 +130,11 @@ func (d *dynamic) shut(r Reason) {
 	}
 	d.stopping, d.reason = true, r
 	groups := map[time.Duration][]*proc{}
+	asked := 0
 	for k := range d.kids {
+		if asked++; asked%maxIdle == 0 {
+			runtime.Gosched() // so that those asked end on goroutines that can be used again
+		}
 		if k.proc == nil {
 			k.cancelPending()
 			delete(d.kids, k)

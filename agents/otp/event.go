@@ -26,12 +26,15 @@ const (
 	Abandoned
 	// LateReturn says that the goroutine of an abandoned child ended after all.
 	LateReturn
+	// TaskCrashed says that a function of Context.Async panicked or ended its
+	// goroutine; the process that began it lives on and gets the TaskResult.
+	TaskCrashed
 )
 
 // String returns the name that logs use.
 func (t EventType) String() string {
 	names := [...]string{"child started", "child restarted", "child crashed", "child exited",
-		"child start failed", "supervisor gave up", "child abandoned", "abandoned child returned"}
+		"child start failed", "supervisor gave up", "child abandoned", "abandoned child returned", "task crashed"}
 	if int(t) < len(names) {
 		return names[t]
 	}
@@ -58,7 +61,16 @@ type Event struct {
 	Supervisor PID // zero for a root
 	ChildID    string
 	PID        PID
-	Reason     Reason // ChildCrashed, ChildExited, StartFailed, GaveUp, Abandoned
+	Reason     Reason // ChildCrashed, ChildExited, StartFailed, GaveUp, Abandoned, TaskCrashed
+	// Spec is what the process was started from. Restarts is how many
+	// incarnations of the child ran before this one.
+	Spec     ChildSpec
+	Restarts int
+}
+
+// report makes and emits an event about p.
+func (s *System) report(t EventType, p *proc, r Reason) {
+	s.emit(Event{Type: t, Supervisor: p.supervisor(), ChildID: p.spec.ID, PID: PID{p}, Reason: r, Spec: *p.spec, Restarts: p.restarts})
 }
 
 // emit hands the event to the hook and to slog. A panicking hook loses its
@@ -74,13 +86,40 @@ func (s *System) emit(e Event) {
 	}
 	attrs := []slog.Attr{slog.String("child", e.ChildID), slog.String("pid", e.PID.String()),
 		slog.String("supervisor", e.Supervisor.String())}
-	if e.Type != ChildStarted && e.Type != ChildRestarted && e.Type != LateReturn {
-		attrs = append(attrs, slog.String("reason", e.Reason.String()))
+	if e.Type.hasReason() {
+		attrs = append(attrs, slog.String("reason", e.Reason.String()), e.spec())
 	}
 	if stack := e.Reason.Stack(); stack != "" {
 		attrs = append(attrs, slog.String("stack", stack))
 	}
 	s.log.LogAttrs(ctx, level, e.Type.String(), attrs...)
+}
+
+func (t EventType) hasReason() bool {
+	return t != ChildStarted && t != ChildRestarted && t != LateReturn
+}
+
+// spec is the child spec as a log shows it: nothing in it comes from a message.
+func (e *Event) spec() slog.Attr {
+	attrs := []slog.Attr{slog.String("restart", e.Spec.Restart.String()), slog.String("type", e.Spec.Type.String()),
+		slog.String("shutdown", span(e.Spec.shutdown())), slog.Int("restarts", e.Restarts)}
+	if e.Spec.Name != "" {
+		attrs = append(attrs, slog.String("name", e.Spec.Name))
+	}
+	if e.Spec.Significant {
+		attrs = append(attrs, slog.Bool("significant", true))
+	}
+	return slog.Attr{Key: "spec", Value: slog.GroupValue(attrs...)}
+}
+
+func span(d time.Duration) string {
+	switch d {
+	case Infinity:
+		return "infinity"
+	case BrutalKill:
+		return "brutal_kill"
+	}
+	return d.String()
 }
 
 func (s *System) hook(e Event) {

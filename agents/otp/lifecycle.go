@@ -42,8 +42,10 @@ func (p *proc) kill() {
 	if old == busy && p.spec.Type == Worker {
 		p.sys.abandoned(p) // a supervisor runs no foreign code and returns at once
 	}
-	p.detach()
+	// Before the runtime, which stops the children of what it stops: they were
+	// killed, and their Terminate must not run.
 	p.killKids()
+	p.detach()
 	p.die()
 }
 

@@ -44,6 +44,16 @@ func (pid PID) Send(msg any) {
 	}
 }
 
+// Kill ends the process at once, a supervisor with all below it: Terminate is
+// not called, and if a callback runs its goroutine is abandoned. To its
+// supervisor it is a failure of the child, restarted as the spec says. For
+// operators and tests of faults: whoever owns a child uses TerminateChild.
+func Kill(pid PID) {
+	if pid.p != nil {
+		pid.p.kill()
+	}
+}
+
 // Down is the message of a monitor: the process ended, and why.
 type Down struct {
 	Ref    Ref

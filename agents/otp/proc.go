@@ -99,7 +99,7 @@ func (p *proc) name() string { return p.spec.ID + "#" + strconv.FormatUint(p.epo
 // producer runs in the spawner.
 func (p *proc) spawn(at actor.SpawnerContext) error {
 	props := actor.PropsFromProducer(func() actor.Actor { return p },
-		actor.WithMailbox(actor.UnboundedLockfree()), actor.WithDispatcher(dispatcher{}))
+		actor.WithMailbox(actor.UnboundedLockfree()), actor.WithDispatcher(&p.sys.mailboxes))
 	apid, err := at.SpawnNamed(props, p.name())
 	if err != nil {
 		return err

@@ -75,7 +75,8 @@ func (r Reason) Err() error {
 }
 
 // Stack returns where a panic happened, "" when the reason is no panic.
-func (r Reason) Stack() string {
+func (r Reason) Stack() (stack string) {
+	defer func() { _ = recover() }() // the error's own Unwrap or As
 	var e *Exit
 	if err, ok := r.Detail.(error); ok && errors.As(err, &e) {
 		return e.Stack()
@@ -116,7 +117,12 @@ func (e *Exit) Stack() string {
 }
 
 // Error names the runtime error, or the type of the value that was panicked with.
-func (e *Exit) Error() string { return "panic: " + safeText(e.Value) }
+func (e *Exit) Error() string {
+	if _, nested := e.Value.(*Exit); nested { // perhaps itself
+		return "panic: value of type *otp.Exit"
+	}
+	return "panic: " + safeText(e.Value)
+}
 
 // Unwrap returns the panic's value when it is an error, so errors.Is sees it.
 func (e *Exit) Unwrap() error {
@@ -139,17 +145,23 @@ func newExit(value any) *Exit {
 }
 
 // safeText describes a value without what it may carry. Runtime errors hold
-// indexes and type names only; our own errors hold ids only.
-func safeText(v any) string {
+// indexes and type names only; our own errors hold ids only. The value's own
+// methods may panic: this runs in the supervisor.
+func safeText(v any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("value of type %T", v)
+		}
+	}()
 	if err, ok := v.(error); ok {
 		var re runtime.Error
 		var own *plainError
 		var exit *Exit
 		switch {
+		case errors.As(err, &exit):
+			return exit.Error()
 		case errors.As(err, &own):
 			return own.Error()
-		case errors.As(err, &exit) && any(exit) != v:
-			return exit.Error()
 		case errors.As(err, &re):
 			return re.Error()
 		}

@@ -231,6 +231,15 @@ func TestR12_AutoShutdown(t *testing.T) {
 		a.Send(end(Normal()))
 		require.Equal(t, KindShutdown, r.ended(sup).Kind)
 	})
+	t.Run("a temporary one counts however it ended", func(t *testing.T) {
+		for _, reason := range []Reason{Normal(), Crash(errFlaky)} {
+			r, temp := newRig(t), sig("a")
+			temp.Restart = Temporary
+			sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: AutoShutdownAny, Children: []ChildSpec{temp, worker("c", Permanent)}}))
+			r.children(sup)["a"].PID.Send(end(reason))
+			require.Equal(t, Shutdown(ErrAutoShutdown), r.ended(sup))
+		}
+	})
 	t.Run("all", func(t *testing.T) {
 		r, sup, kids := start(t, AutoShutdownAll)
 		kids["a"].PID.Send(end(Normal()))
@@ -251,9 +260,17 @@ func TestR13_Reports(t *testing.T) {
 		silent  bool
 	}{
 		{"temporary normal", Temporary, Normal(), 0, true},
-		{"transient shutdown", Transient, Shutdown("x"), 0, true},
-		{"permanent normal", Permanent, Normal(), ChildExited, false},
+		{"temporary shutdown", Temporary, Shutdown(nil), 0, true},
+		{"temporary shutdown x", Temporary, Shutdown("x"), 0, true},
 		{"temporary crash", Temporary, Crash(errors.New("x")), ChildCrashed, false},
+		{"transient normal", Transient, Normal(), 0, true},
+		{"transient shutdown", Transient, Shutdown(nil), 0, true},
+		{"transient shutdown x", Transient, Shutdown("x"), 0, true},
+		{"transient crash", Transient, Crash(errors.New("x")), ChildCrashed, false},
+		{"permanent normal", Permanent, Normal(), ChildExited, false},
+		{"permanent shutdown", Permanent, Shutdown(nil), ChildExited, false},
+		{"permanent shutdown x", Permanent, Shutdown("x"), ChildExited, false},
+		{"permanent crash", Permanent, Crash(errors.New("x")), ChildCrashed, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t)

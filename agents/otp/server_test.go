@@ -205,7 +205,7 @@ func TestStartChildFromAServer(t *testing.T) {
 	require.Equal(t, r.children(dyn)["w"].PID, rep.Value)
 
 	free := make(chan struct{})
-	slow := ChildSpec{ID: "slow", Start: func() Server { return &fake{init: func(*Context) error { <-free; return nil }} }}
+	slow := ChildSpec{ID: "slow", StartTimeout: Infinity, Start: func() Server { return &fake{init: func(*Context) error { <-free; return nil }} }}
 	pid.Send(func(c *Context) { c.StartChild(dyn, slow, time.Minute) })
 	for r.children(dyn)["slow"].State != "starting" {
 		runtime.Gosched()

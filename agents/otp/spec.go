@@ -249,10 +249,15 @@ func newIntensity(limit int, period time.Duration) intensity {
 	return intensity{limit: limit, period: period}
 }
 
-// add enters one restart and reports whether it is still granted.
+// add enters one restart and reports whether it is still granted. Where the
+// clock was set back, earlier restarts count as of now: they neither vanish nor
+// stay for longer than a period.
 func (in *intensity) add(now time.Time) bool {
 	kept := in.times[:0]
 	for _, t := range in.times {
+		if t.After(now) {
+			t = now
+		}
 		if now.Sub(t) <= in.period {
 			kept = append(kept, t)
 		}

@@ -207,7 +207,7 @@ func (s *static) onStartFailed(k *child, p *proc) {
 		}
 		return
 	}
-	s.emit(StartFailed, k, p, Crash(err))
+	s.emit(StartFailed, p, Crash(err))
 	err = fmt.Errorf("start child %q: %w", k.spec.ID, err)
 	switch {
 	case s.mode == modeStarting:

@@ -30,17 +30,19 @@ type SystemOptions struct {
 // System is the root of a process's supervision trees. Make one per program:
 // an empty one costs about 3 MB and 20 ms.
 type System struct {
-	opts    SystemOptions
-	log     *slog.Logger
-	as      *actor.ActorSystem
-	root    *proc
-	epoch   atomic.Uint64
-	refs    atomic.Uint64
-	leaks   gauge
-	tasks   gauge
-	total   atomic.Int64
-	names   sync.Map // string -> *proc
-	stopped sync.Once
+	opts  SystemOptions
+	log   *slog.Logger
+	as    *actor.ActorSystem
+	root  *proc
+	epoch atomic.Uint64
+	refs  atomic.Uint64
+	leaks gauge
+	tasks gauge
+	total atomic.Int64
+	names sync.Map // string -> *proc
+	// mailboxes has the goroutines that callbacks run in.
+	mailboxes dispatcher
+	stopped   sync.Once
 }
 
 // NewSystem starts an empty system. Stop it.
@@ -93,6 +95,7 @@ func (s *System) Stop(ctx context.Context) error {
 			err = fmt.Errorf("%w: %d tasks, %d abandoned processes", ErrUnstopped, s.tasks.count(), s.leaks.count())
 		}
 		s.as.Shutdown()
+		s.mailboxes.close()
 	})
 	return err
 }
@@ -154,12 +157,12 @@ func (s *System) safely(fn func()) {
 func (s *System) abandoned(p *proc) {
 	s.leaks.add()
 	s.total.Add(1)
-	s.emit(Event{Type: Abandoned, Supervisor: p.supervisor(), ChildID: p.spec.ID, PID: PID{p}, Reason: p.exitReason()})
+	s.report(Abandoned, p, p.exitReason())
 }
 
 func (s *System) returned(p *proc) {
 	s.leaks.done()
-	s.emit(Event{Type: LateReturn, Supervisor: p.supervisor(), ChildID: p.spec.ID, PID: PID{p}})
+	s.report(LateReturn, p, Reason{})
 }
 
 // gauge counts running goroutines and can be waited for with a deadline.

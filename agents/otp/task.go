@@ -75,6 +75,7 @@ func (t *task) end(returned *bool, value *any, err *error) {
 		if r := recover(); r != nil {
 			*err = newExit(r)
 		}
+		t.p.sys.report(TaskCrashed, t.p, Crash(*err))
 	} else if *err != nil {
 		*value = nil
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/leak"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -52,6 +53,9 @@ type Options struct {
 	// ObserveLimits is told when the server of limits.store goes away and comes
 	// back, for metrics. It must not block.
 	ObserveLimits func(redisstore.Event)
+	// ObserveLeak is told of calls that left goroutines running, for metrics.
+	// It must not block.
+	ObserveLeak func(leak.Leak)
 	// Maintain says when values whose retention is over are erased, after the
 	// time at start; nil means every ten minutes.
 	Maintain <-chan time.Time
@@ -72,6 +76,7 @@ type Parts struct {
 	limits   *counters
 	recorder recorder
 	upkeep   *maintenance
+	leaks    *leak.Watch
 	now      func() time.Time
 	log      *slog.Logger
 }
@@ -88,7 +93,8 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Parts{Config: cfg, now: o.Now, log: o.Log}
+	p := &Parts{Config: cfg, now: o.Now, log: o.Log, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
+	o.Observe = p.watched(o.Observe)
 	if err := p.open(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -218,6 +224,7 @@ func (p *Parts) Close() error {
 	if p.Pauses != nil {
 		p.Pauses.Close()
 	}
+	p.leaks.Close()
 	if p.Roster != nil {
 		p.Roster.Close()
 	}

@@ -3,6 +3,7 @@ package assembly
 import (
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/leak"
 	"github.com/vedette-dev/vedette/skills/run/http"
 )
 
@@ -19,4 +20,10 @@ func (p *Parts) Token(o skills.Order, r http.Request) (string, error) {
 		return "", err
 	}
 	return token(signer, p.now)(o, r)
+}
+
+// WatchLeaks puts another watch in the place of the present one.
+func (p *Parts) WatchLeaks(o leak.Options) {
+	p.leaks.Close()
+	p.leaks = leak.New(o)
 }

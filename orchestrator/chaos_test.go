@@ -1,0 +1,244 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// chaosTime is how long faults are made: 10 s, a minute with VEDETTE_LONG.
+func chaosTime() time.Duration {
+	if os.Getenv("VEDETTE_LONG") != "" {
+		return time.Minute
+	}
+	return 10 * time.Second
+}
+
+// chaosSkills are a good skill and every way of being a bad one. What a deaf
+// one does ends by itself some time after everybody stopped listening.
+func chaosSkills(t *testing.T) []*skills.GoSkill {
+	type in struct{ X string }
+	timed := func(name string, fn func(ctx context.Context) (string, error)) *skills.GoSkill {
+		g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: skills.Read, Output: skills.Trusted, Reaches: skills.Self, Timeout: 50 * time.Millisecond},
+			func(ctx context.Context, _ in) (string, error) { return fn(ctx) })
+		require.NoError(t, err)
+		return g
+	}
+	return []*skills.GoSkill{
+		echo(t),
+		timed("note.asked", func(context.Context) (string, error) { return "approved", nil }),
+		timed("note.panics", func(context.Context) (string, error) { panic("chaos") }),
+		timed("note.exits", func(context.Context) (string, error) { runtime.Goexit(); return "", nil }),
+		timed("note.fails", func(context.Context) (string, error) { return "", errors.New("chaos") }),
+		timed("note.hangs", func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }),
+		timed("note.deaf", func(context.Context) (string, error) {
+			<-time.After(500 * time.Millisecond)
+			return "at last", nil
+		}),
+	}
+}
+
+// broken breaks one question in ten before it reaches the model.
+func (x *chaos) broken(main agents.Model) chatFunc {
+	return func(ctx context.Context, q llm.Request) (llm.Response, error) {
+		if x.calm.Load() {
+			return llm.Response{Content: "calm"}, nil
+		}
+		switch rand.IntN(40) {
+		case 0:
+			panic("chaos")
+		case 1:
+			runtime.Goexit()
+		case 2:
+			return llm.Response{}, errors.New("chaos")
+		case 3: // until whoever asked has had enough
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}
+		return main.Chat(ctx, q)
+	}
+}
+
+// chaos is 200 conversations, whoever kills their processes, and the count of
+// what came of it.
+type chaos struct {
+	*rig
+	calm                    atomic.Bool
+	answered, failed, kills atomic.Int64
+	unexplained             chan error
+}
+
+// request sends one request, of a random kind and with random patience.
+func (x *chaos) request(ctx context.Context, id int) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(200+rand.IntN(3300))*time.Millisecond)
+	defer cancel()
+	c, err := x.Open(ctx, ConversationOptions{ID: fmt.Sprint("c", id), User: fmt.Sprint("u", id%7)})
+	if err == nil {
+		var reply Reply
+		reply, err = c.Send(ctx, []string{"go-one", "go-two", "go-bad", "go-ask", "go-talk"}[rand.IntN(5)])
+		if err == nil && reply.Text == "" {
+			err = errors.New("an answer without words")
+		}
+	}
+	switch {
+	case err == nil:
+		x.answered.Add(1)
+	case explained(err):
+		x.failed.Add(1)
+	default:
+		select {
+		case x.unexplained <- err:
+		default:
+		}
+	}
+}
+
+// explained reports whether the error is one that Send promises.
+func explained(err error) bool {
+	var me *ModelError
+	for _, known := range []error{ErrOverloaded, ErrInterrupted, ErrNotKept, ErrClosed, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return errors.As(err, &me) && me.Kind != ""
+}
+
+// kill ends a random process: a conversation's server, one of its agents, the
+// supervisor of its agents, or, seldom, the router of them all.
+func (x *chaos) kill(ctx context.Context, round int) {
+	id := fmt.Sprint("c", rand.IntN(200))
+	name := serverName(id)
+	switch n := rand.IntN(4); {
+	case round%150 == 149:
+		name = "router"
+	case n == 0:
+		name = agentsName(id)
+	case n <= 2:
+		if sup, ok := x.sys.Whereis(agentsName(id)); ok {
+			list, _ := otp.WhichChildren(ctx, sup)
+			if len(list) == 0 {
+				return
+			}
+			otp.Kill(list[rand.IntN(len(list))].PID)
+			x.kills.Add(1)
+		}
+		return
+	}
+	if pid, ok := x.sys.Whereis(name); ok {
+		otp.Kill(pid)
+		x.kills.Add(1)
+	}
+}
+
+// Whatever is killed, panics, hangs and is never approved: every request ends
+// with an answer or with a reason, no goroutine is left, and the ledger proves
+// every call that was made.
+func TestChaos(t *testing.T) {
+	o := with(chaosSkills(t)...)
+	o.config = `permissions: [{skill: note.asked, then: ask}]
+limits: {conversation: {calls: 10000, window: 100ms}}
+`
+	o.tune.agent, o.tune.help = time.Second, 300*time.Millisecond
+	o.quiet = true
+	var held atomic.Int64
+	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
+		held.Add(1)
+		<-ctx.Done() // nobody is there
+		return sentinel.Verdict{}, ctx.Err()
+	})
+	bad := []call{use("note.panics", "x"), use("note.exits", "x"), use("note.fails", "x"), use("note.hangs", "x"), use("note.deaf", "x")}
+	all := []string{"note.echo", "note.panics", "note.exits", "note.fails", "note.hangs", "note.deaf"}
+	r := start(t, o,
+		orch("go-one", dispatch("a", "do-good", "note.echo"), results("wait_all"), "one done"),
+		orch("go-two", []call{dispatch("a", "do-good", "note.echo"), dispatch("b", "do-help"), dispatch("c", "do-good", "note.echo").with("depends_on", []string{"a"})},
+			results("wait_any"), results("wait_all"), "two done"),
+		orch("go-bad", dispatch("a", "do-bad", all...), results("wait_all"), "bad done"),
+		orch("go-ask", dispatch("a", "do-ask", "note.asked"), results("wait_all"), "ask done"),
+		orch("go-talk", "just words"),
+		agent("do-good", use("note.echo", "x"), "good"),
+		agent("do-help", tool(agents.ToolRequestHelp, map[string]any{"reason": "stuck"}), "helped"),
+		agent("do-bad", append(bad, use("note.echo", "x")), "bad"),
+		agent("do-ask", use("note.asked", "x"), "asked"))
+	x := &chaos{rig: r, unexplained: make(chan error, 1)}
+	r.model, r.agents = x.broken(r.model), x.broken(r.agents)
+	ctx, cancel := context.WithTimeout(context.Background(), chaosTime())
+	defer cancel()
+	var wg sync.WaitGroup
+	for id := range 200 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				x.request(context.WithoutCancel(ctx), id)
+			}
+		})
+	}
+	wg.Go(func() {
+		for round := 0; ctx.Err() == nil; round++ {
+			x.kill(ctx, round)
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	})
+	wg.Wait()
+	select {
+	case err := <-x.unexplained:
+		require.NoError(t, err, "a request failed without a reason")
+	default:
+	}
+	t.Logf("%d answered, %d failed with a reason, %d processes killed, %d calls held", x.answered.Load(), x.failed.Load(), x.kills.Load(), held.Load())
+	require.Greater(t, x.answered.Load(), int64(50))
+	require.Positive(t, x.failed.Load())
+	require.Greater(t, x.kills.Load(), int64(20))
+	require.Positive(t, held.Load())
+
+	// What was not killed still works, and so does what was.
+	x.calm.Store(true)
+	for id := range 10 {
+		c, err := r.Open(t.Context(), ConversationOptions{ID: fmt.Sprint("c", id), User: fmt.Sprint("u", id%7)})
+		require.NoError(t, err)
+		_, err = c.Send(t.Context(), "go-talk")
+		require.NoError(t, err)
+	}
+	x.accounted()
+}
+
+// accounted closes everything and checks that nothing is left of it but the
+// record: each call that ran had been allowed before, and is said to have ended.
+func (x *chaos) accounted() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	require.Eventually(x.t, func() bool { return len(x.Parts().Checkpoint.InFlight()) == 0 }, eventually, 10*tick)
+	outcomes := x.list(ledger.Query{Kind: "outcome"})
+	require.NotEmpty(x.t, outcomes)
+	for _, out := range outcomes {
+		own, err := x.Parts().Ledger.List(ctx, ledger.Query{Call: out.Call, Limit: 10})
+		require.NoError(x.t, err)
+		allowed := false
+		for _, rec := range own {
+			allowed = allowed || rec.Kind == "decision" && rec.Outcome == "allow" && rec.Index < out.Index
+		}
+		require.True(x.t, allowed, "a call ran without a decision before it")
+	}
+	require.NoError(x.t, x.Close(ctx))
+	require.Zero(x.t, x.sys.Leaked())
+	require.Zero(x.t, x.sys.Tasks())
+	x.verify()
+}
