@@ -3,7 +3,6 @@ package otp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/pprof"
@@ -95,7 +94,7 @@ func TestR6_ChildFailsOnEveryStart(t *testing.T) {
 			for len(r.events) > 0 {
 				if e := <-r.events; e.Type == StartFailed {
 					failed++
-					require.True(t, errors.Is(e.Reason.Err(), errFlaky))
+					require.ErrorIs(t, e.Reason.Err(), errFlaky)
 				}
 			}
 			require.Equal(t, 3, failed)

@@ -123,7 +123,7 @@ func TestR13D24_ReportsHoldNoValues(t *testing.T) {
 		"spiteful":       &spiteful{canary},
 		"wraps spiteful": fmt.Errorf("%w", error(&Exit{Value: &spiteful{canary}})),
 		"joined":         errors.Join(errors.New(canary), &spiteful{canary}),
-		"nil map write":  func() { var m map[string]int; m[canary] = 1 },
+		"nil map write":  func() { var m map[string]int; m[canary] = 1 }, //nolint:staticcheck // that is the panic
 		"conversion":     func() { _ = any(canary).(int) },
 		"runtime wrapped": func() {
 			defer func() { panic(fmt.Errorf("%s: %w", canary, recover().(error))) }()

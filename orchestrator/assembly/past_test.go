@@ -361,3 +361,18 @@ func TestPastUnreadable(t *testing.T) {
 	require.ErrorIs(t, err, sentinel.ErrNotRecorded)
 	require.Empty(t, p.runs())
 }
+
+// What was refused before a restart still speaks against the next wording.
+func TestResumedRefusals(t *testing.T) {
+	p := pastHouse(t, assembly.Options{})
+	g := p.grant("g")
+	_, err := p.invoke(t.Context(), p.Checkpoint.Numbered(g), "note.deny", "x")
+	var no *skills.Refusal
+	require.ErrorAs(t, err, &no)
+	again := p.Checkpoint.Numbered(g)
+	_, err = again.Resume(t.Context(), 1, 0)
+	require.NoError(t, err)
+	require.True(t, again.Trace().RefusedBefore("note.deny"))
+	require.Equal(t, []sentinel.PastRefusal{{Skill: "note.deny", Gate: no.Gate, Code: no.Code}}, again.Trace().Refusals())
+	require.False(t, again.Tainted())
+}

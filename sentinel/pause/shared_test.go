@@ -101,6 +101,21 @@ func TestProcessesTellEachOther(t *testing.T) {
 		later()
 		require.True(t, a.paused("ann", "email.send"))
 		require.True(t, b.paused("ann", "email.send"))
+
+		// Nor does one that is all the table still holds, since a newer pause
+		// could not be put there.
+		_, err = b.Lift(t.Context(), pause.Target{User: "ann"}, "uid:2")
+		require.NoError(t, err)
+		later()
+		require.False(t, a.paused("ann", "email.send"))
+		s.set(func() { s.away = errors.New("away") })
+		_, err = a.Pause(t.Context(), pause.Target{User: "ann"}, "uid:1")
+		require.ErrorIs(t, err, pause.ErrNotShared)
+		s.set(func() { s.away = nil })
+		later()
+		later()
+		require.True(t, a.paused("ann", "email.send"))
+		require.True(t, b.paused("ann", "email.send"))
 	})
 }
 
