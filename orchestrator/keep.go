@@ -33,8 +33,8 @@ type (
 
 // open writes the request down before anything is done about it. One that was
 // sent before and has ended is not begun again: its end is what is answered.
-func (t *turn) open(c *otp.Context, fresh bool) {
-	kept, about := t.o.kept, t.about()
+func (t *turn) open(c *otp.Context) {
+	kept, about, fresh := t.o.kept, t.about(), t.fresh
 	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, item(recordOpen, t.opened)}
 	t.o.at("open")
 	t.start(c, func(ctx context.Context) (any, error) {
@@ -154,6 +154,12 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 	case opening: // whether it was written down isn't known yet
 		t.abandoned = true
 		return
+	case admitting:
+		t.seat.leave(c)
+		if !t.resumed { // nothing was done about it, or written down
+			t.refuse(c, err)
+			return
+		}
 	}
 	if t.busy {
 		c.CancelTask(t.task)

@@ -28,6 +28,8 @@ type member struct {
 	ended  *agents.Result
 	help   *agents.HelpWanted
 
+	seat seat // its place among all agents at work
+
 	recorded  bool // the journal has its end in a round of the turn
 	described flag // people can read its end there
 	// Of an agent that was at work before a restart: its rounds, what it was

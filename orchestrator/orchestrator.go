@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
@@ -22,21 +23,21 @@ import (
 
 // The limits of an Orchestrator.
 const (
-	maxConversations = 10_000
-	maxQueued        = 4 // requests that wait for a conversation's turn to end
-	maxRequest       = 64 << 10
-	defaultTurn      = 10 * time.Minute
-	defaultClose     = 30 * time.Second
-	defaultIdle      = 15 * time.Minute // after which a conversation's process ends
-	maxRounds        = 40               // model calls a turn
+	maxQueued    = 4 // requests that wait for a conversation's turn to end
+	maxRequest   = 64 << 10
+	defaultTurn  = 10 * time.Minute
+	defaultClose = 30 * time.Second
+	defaultIdle  = 15 * time.Minute // after which a conversation's process ends
+	maxRounds    = 40               // model calls a turn
 )
 
 // Errors of this package.
 var (
 	// ErrClosed answers calls to an Orchestrator that was closed.
 	ErrClosed = errors.New("the orchestrator is closed")
-	// ErrOverloaded refuses work at the door. Try again later.
-	ErrOverloaded = errors.New("too much is waiting already; try again later")
+	// ErrOverloaded refuses work at the door, before anything was done about it.
+	// Its errors are *OverloadedError, which says when to try again.
+	ErrOverloaded = admission.ErrOverloaded
 	// ErrRequest refuses a request that is empty, too long or not text, and a
 	// conversation that belongs to another user.
 	ErrRequest = errors.New("bad request")
@@ -93,6 +94,9 @@ type Orchestrator struct {
 	log           *slog.Logger
 	links         []string // hosts that links in tainted answers may lead to
 
+	doors    doors
+	openings openTable
+
 	tune    tuning
 	started time.Time
 	kept    *history.History
@@ -123,7 +127,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
-	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow}
+	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits)}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
 		NoReview: opts.NoReview, Log: opts.Log,
@@ -158,7 +162,7 @@ func (o *Orchestrator) start(ctx context.Context) error {
 	defer cancel()
 	sys := otp.NewSystem(otp.SystemOptions{Logger: o.log})
 	o.sys = sys
-	conversations := otp.DynamicSupervisorSpec("conversations", otp.DynamicSupervisorOptions{MaxChildren: maxConversations})
+	conversations := otp.DynamicSupervisorSpec("conversations", otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
 	conversations.Name = "conversations"
 	_, err := sys.Start(ctx, otp.SupervisorSpec("app", otp.SupervisorOptions{
 		Strategy: otp.OneForOne,

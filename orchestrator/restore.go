@@ -224,9 +224,14 @@ func (t *turn) reunite(ctx context.Context, s saved) error {
 	return nil
 }
 
-// resume goes on with a turn that was restored.
+// resume goes on with a turn that was restored, once there is room for it.
 func (t *turn) resume(c *otp.Context, v *conversation) {
-	t.v, t.phase = v, working
+	t.v, t.resumed = v, true
+	t.admit(c)
+}
+
+func (t *turn) proceed(c *otp.Context) {
+	t.phase = working
 	t.watch(c)
 	t.release(c)
 	t.o.at("resume")

@@ -12,21 +12,21 @@ func (p *Pool) Overloaded(user string) *OverloadedError {
 }
 
 func (p *Pool) overloaded(a *account) *OverloadedError {
-	e := &OverloadedError{What: p.o.What}
+	e := &OverloadedError{What: p.o.What, Of: OfProcess}
 	slots, ahead := p.o.Process, p.waiting
-	if e.User = p.spent(a) && !p.full(); e.User {
-		slots, ahead = p.o.User, a.queue.Len()
+	if p.spent(a) && !p.full() {
+		e.Of, slots, ahead = OfUser, p.o.User, a.queue.Len()
 	}
 	e.RetryAfter = p.estimate(slots, ahead)
 	return e
 }
 
-// Busy returns the refusal of work that waits for one piece of work of the
-// pool's kind to end, with ahead before it.
+// Busy returns the refusal of a conversation that does one piece of work of
+// the pool's kind at a time, for a request with ahead more before it.
 func (p *Pool) Busy(what string, ahead int) *OverloadedError {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &OverloadedError{What: what, User: true, RetryAfter: p.estimate(1, ahead)}
+	return &OverloadedError{What: what, Of: OfConversation, RetryAfter: p.estimate(1, ahead)}
 }
 
 // estimate is how long it takes until those ahead have been served, and one

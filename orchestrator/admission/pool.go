@@ -62,7 +62,7 @@ type waiter struct {
 type Ask struct {
 	// User is whose share it is.
 	User string
-	// Life, if set, returns the credit when it ends.
+	// Life, if set, returns the credit when it ends, and ends the wait for it.
 	Life context.Context //nolint:containedctx // whose end is waited for, not a call's own
 	// Accepted is work that was taken on before and must not be refused: it
 	// waits its turn as any other, for as long as its context lasts, and
@@ -125,25 +125,39 @@ func (p *Pool) Acquire(ctx context.Context, ask Ask) (*Credit, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.wait(ctx, ask, w, func() bool { return p.leave(a, place) })
+}
+
+// wait waits for w's turn, or for the end of whoever waits.
+func (p *Pool) wait(ctx context.Context, ask Ask, w *waiter, leave func() bool) (*Credit, error) {
 	var late <-chan time.Time
 	if p.o.Wait > 0 && !ask.Accepted {
 		t := time.NewTimer(p.o.Wait)
 		defer t.Stop()
 		late = t.C
 	}
+	life := ask.Life
+	if life == nil {
+		life = ctx
+	}
+	var err error
 	select {
 	case <-w.ready:
 		return w.credit.bound(ask.Life)
-	case <-ctx.Done():
-		p.leave(a, place)
-		w.credit.Release() // it may have come this moment
-		return nil, ctx.Err()
 	case <-late:
-		if p.leave(a, place) {
-			return nil, p.Overloaded(ask.User)
+		if !leave() {
+			return w.credit.bound(ask.Life) // it came this moment
 		}
-		return w.credit.bound(ask.Life) // this moment
+		return nil, p.Overloaded(ask.User)
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-life.Done():
+		err = life.Err()
 	}
+	if !leave() {
+		w.credit.Release()
+	}
+	return nil, err
 }
 
 // bound ties the credit to a life.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,7 +84,7 @@ func TestUserShare(t *testing.T) {
 		}
 		_, err := p.Try(Ask{User: "ann"})
 		require.Equal(t, "agents", overloaded(t, err).What)
-		require.True(t, overloaded(t, err).User)
+		require.Equal(t, OfUser, overloaded(t, err).Of)
 		got := make(chan *Credit, 3)
 		for range 3 {
 			go func() {
@@ -95,14 +94,14 @@ func TestUserShare(t *testing.T) {
 		}
 		synctest.Wait()
 		_, err = p.Acquire(t.Context(), Ask{User: "ann"})
-		require.True(t, overloaded(t, err).User)
+		require.Equal(t, OfUser, overloaded(t, err).Of)
 		for range 2 {
 			c, err := p.Try(Ask{User: "bob"})
 			require.NoError(t, err)
 			held = append(held, c)
 		}
 		_, err = p.Try(Ask{User: "eve"})
-		require.False(t, overloaded(t, err).User)
+		require.Equal(t, OfProcess, overloaded(t, err).Of)
 		for _, c := range held {
 			c.Release()
 			c.Release() // once is what counts
@@ -164,7 +163,7 @@ func TestLives(t *testing.T) {
 		end()
 		require.ErrorIs(t, <-errs, context.Canceled)
 		synctest.Wait()
-		require.Equal(t, Stats{What: "turns", Process: 1, Refused: 1}, p.Stats())
+		require.Equal(t, Stats{What: "turns", Process: 1, Refused: 2}, p.Stats())
 		_, err = p.Acquire(ctx, Ask{User: "ann"})
 		require.ErrorIs(t, err, context.Canceled)
 		_, err = p.Try(Ask{User: "ann", Life: life})
@@ -209,9 +208,9 @@ func TestRetryAfter(t *testing.T) {
 	require.Equal(t, maxRetry, hint(10*time.Second, 1, 500, 0))
 	require.Equal(t, maxRetry, hint(time.Second, 1, 5, time.Hour))
 	require.Equal(t, minRetry, hint(time.Millisecond, 1, 0, 0))
-	busy := New(Options{}).Busy("requests of this conversation", 3)
+	busy := New(Options{}).Busy("requests", 3)
 	require.Equal(t, 4*firstHold, busy.RetryAfter)
-	require.True(t, strings.HasPrefix(busy.Error(), "too many requests of this conversation"))
+	require.EqualError(t, busy, "too many requests of this conversation; try again in 4s")
 }
 
 // Whatever is asked for, given up, ended or given back, in whatever order: the
