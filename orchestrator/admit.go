@@ -34,7 +34,7 @@ type doors struct {
 	requests, turns, agents, conversations *admission.Pool
 }
 
-func newDoors(l config.Limits) doors {
+func newDoors(l config.Limits, room time.Duration) doors {
 	p, u := l.Process, l.User
 	return doors{
 		requests: admission.New(admission.Options{What: "requests", Process: p.Turns + p.Waiting, User: u.Turns + u.Waiting}),
@@ -44,7 +44,7 @@ func newDoors(l config.Limits) doors {
 		// As many may wait as the turns may dispatch.
 		agents: admission.New(admission.Options{
 			What: "agents", Process: p.Agents, User: u.Agents,
-			Waiting: p.Turns * l.Turn.Agents, UserWaiting: p.Turns * l.Turn.Agents, Wait: agentWait,
+			Waiting: p.Turns * l.Turn.Agents, UserWaiting: p.Turns * l.Turn.Agents, Wait: room,
 		}),
 		conversations: admission.New(admission.Options{What: "conversations", Process: p.Conversations, User: u.Conversations}),
 	}

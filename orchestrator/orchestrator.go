@@ -111,8 +111,8 @@ type Orchestrator struct {
 // tuning are the times that tests shorten; zero means the default. at is
 // called where they break the process.
 type tuning struct {
-	wait, idle, agent, help, turn time.Duration
-	at                            func(place string)
+	wait, idle, agent, help, turn, room time.Duration
+	at                                  func(place string)
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -127,7 +127,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
-	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits)}
+	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
 		NoReview: opts.NoReview, Log: opts.Log,
