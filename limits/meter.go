@@ -22,8 +22,9 @@ type MeterStore interface {
 	// the window.
 	Hold(ctx context.Context, id string, meters []Meter) (Metered, error)
 
-	// Spend sets what id came to in every meter, whatever Max says: it has
-	// been spent. Zero takes id out.
+	// Spend sets what id came to in every meter that it is in, whatever Max
+	// says: it has been spent. Zero takes id out. A meter that it isn't in, or
+	// not any more, is left alone.
 	Spend(ctx context.Context, id string, meters []Meter) error
 }
 
@@ -134,7 +135,7 @@ func (m *Memory) Hold(ctx context.Context, id string, list []Meter) (Metered, er
 	return Metered{OK: true, Full: -1}, nil
 }
 
-// Spend implements MeterStore. A meter that is new is made however many there are.
+// Spend implements MeterStore.
 func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -147,14 +148,9 @@ func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	now := m.tick()
 	m.meters.drop(now, m.idleTTL)
 	for _, want := range list {
-		k := m.meters.touch(want, now)
-		if k == nil && want.Amount == 0 {
-			continue
+		if k := m.meters.touch(want, now); k != nil && k.byID[id] != nil {
+			k.set(id, want.Amount, false, now)
 		}
-		if k == nil {
-			k = m.meters.make(want, now)
-		}
-		k.set(id, want.Amount, false, now)
 	}
 	return nil
 }

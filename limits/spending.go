@@ -109,6 +109,26 @@ func (l *Limiter) Spend(ctx context.Context, s Spending) error {
 	return nil
 }
 
+// Respend counts what was spent when nobody counted, or by counts that are gone.
+func (l *Limiter) Respend(ctx context.Context, s Spending) error {
+	own, _, user, _, err := l.meters(s)
+	if err != nil {
+		return err
+	}
+	for _, list := range [][]Meter{own, user} {
+		for i := range list {
+			list[i].Max = 0
+		}
+		if len(list) == 0 {
+			continue
+		}
+		if _, err := l.store.Hold(ctx, segment(s.ID), list); err != nil {
+			return fmt.Errorf("count what was spent: %w", err)
+		}
+	}
+	return l.Spend(ctx, s)
+}
+
 // meters are the budgets that a question is counted in: those that there are.
 func (l *Limiter) meters(s Spending) (own []Meter, ownCodes []string, user []Meter, userCodes []string, err error) {
 	switch {

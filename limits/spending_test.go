@@ -103,12 +103,16 @@ func TestBudgetSteps(t *testing.T) {
 	require.True(t, hold("a", 9, true).OK)
 	require.NoError(t, l.EndTurn(t.Context(), limits.Proposal{User: "u", Conversation: "c", Turn: "t"}))
 	require.Equal(t, limits.CodeUserTokens, hold("a", 1, false).Code)
+	require.NoError(t, l.Respend(t.Context(), limits.Spending{ID: "before", User: "u2", Conversation: "c", Turn: "t2", Agent: "a", Tokens: 29}))
+	v, err := l.Hold(t.Context(), limits.Spending{ID: "next", User: "u2", Conversation: "c", Turn: "t2", Tokens: 2})
+	require.NoError(t, err)
+	require.Equal(t, [2]any{limits.CodeTurnTokens, false}, [2]any{v.Code, v.InFlight})
 	for _, bad := range []limits.Spending{{}, {ID: "1", Conversation: "c"}, {ID: "1", Turn: "t"}, {ID: "1", Conversation: "c", Turn: "t", Tokens: -1}} {
 		_, err := l.Hold(t.Context(), bad)
 		require.ErrorIs(t, err, limits.ErrProposal)
 		require.ErrorIs(t, l.Spend(t.Context(), bad), limits.ErrProposal)
 	}
-	_, err := limits.New(limits.Config{Budgets: limits.Budgets{Agent: limits.Budget{Tokens: -1}, User: limits.Budget{Cost: -1}}}, limits.NewMemory(limits.MemoryOptions{}))
+	_, err = limits.New(limits.Config{Budgets: limits.Budgets{Agent: limits.Budget{Tokens: -1}, User: limits.Budget{Cost: -1}}}, limits.NewMemory(limits.MemoryOptions{}))
 	require.ErrorContains(t, err, "limits.agent.tokens: must be between")
 	require.ErrorContains(t, err, "limits.user.cost: must be")
 }

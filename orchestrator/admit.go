@@ -8,12 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vedette-dev/vedette/agents"
-	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 )
 
 // OverloadedError says what there was no room for and when to come again:
@@ -204,20 +201,4 @@ func (t *openTable) all() []*openCredit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Keys(t.held))
-}
-
-// asker is a model that is asked on behalf of one agent.
-type asker struct {
-	model agents.Model
-	who   assembly.Caller
-}
-
-// Chat asks the model.
-func (a asker) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
-	return a.model.Chat(assembly.As(ctx, a.who), r)
-}
-
-func (t *turn) caller(agent string) assembly.Caller {
-	g := t.desk.Grant()
-	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent}
 }

@@ -89,6 +89,9 @@ type Reply struct {
 	// on the way to the answer, in this turn or before.
 	Tainted bool
 	Took    time.Duration
+	// Spent is what the request's questions to models came to, those of its
+	// agents included.
+	Spent Spent
 }
 
 // Request is something a user asks for.

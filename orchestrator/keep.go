@@ -118,7 +118,7 @@ func (t *turn) save(c *otp.Context) {
 	t.records++
 	r := roundRecord{
 		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
-		Last: t.last, Nudged: t.nudged, Tainted: t.desk.Tainted(),
+		Last: t.last, Nudged: t.nudged, Tainted: t.desk.Tainted(), Spent: spentOf(&t.spent),
 	}
 	for _, k := range t.members {
 		if res := k.result(); res.State.Done() && !k.recorded {
@@ -198,7 +198,7 @@ func (t *turn) ending(text string) (items []history.Item) {
 }
 
 func (t *turn) reply(text string) Reply {
-	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started)}
+	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started), Spent: t.sum()}
 	r.Text, r.Links = t.defang(r.Tainted, text)
 	for _, k := range t.members {
 		res, n := k.result(), 0

@@ -60,7 +60,8 @@ var (
 )
 
 // ModelError is a turn that ended because the orchestrator's model could not
-// be asked. Kind is one of llm's kinds.
+// be asked. Kind is one of llm's kinds; budget is a turn, a conversation or a
+// user whose tokens or money are spent.
 type ModelError struct{ Kind string }
 
 // Error names the kind; the server's own text is left out.

@@ -50,9 +50,10 @@ type turn struct {
 
 	// seat is the turn's place among all that are worked on; life ends with the
 	// turn, and with it whatever place the turn or its agents hold or wait for.
-	seat seat
-	life context.Context //nolint:containedctx // it is the turn's, which outlives each call
-	gone context.CancelFunc
+	seat  seat
+	spent assembly.Spent  // by the turn's own questions
+	life  context.Context //nolint:containedctx // it is the turn's, which outlives each call
+	gone  context.CancelFunc
 
 	task    otp.Ref
 	busy    bool
@@ -162,7 +163,7 @@ func (t *turn) think(c *otp.Context) {
 		r.Tools = t.o.tools()
 	}
 	t.o.at("think")
-	model, who := t.o.model, t.caller("")
+	model, who := t.o.model, t.asks()
 	t.start(c, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
 }
 

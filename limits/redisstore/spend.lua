@@ -1,5 +1,5 @@
 -- Puts an id's amount into every meter or, if one would hold more than it may,
--- into none. Times are in microseconds, lives of keys in milliseconds.
+-- into none. What is spent changes an id that is there. Times are in microseconds, lives of keys in milliseconds.
 -- KEYS: for each meter the times of its ids, their amounts, its owner's index.
 -- ARGV: clock ("" for the server's), id, life of a lifetime meter, slack, "1" to
 --       hold or "0" to spend, then for each meter its maximum (0 for none),
@@ -79,8 +79,9 @@ end
 for i = 1, #KEYS / 3 do
   local times, amounts, index = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
   local window, amount = tonumber(ARGV[4 + 3 * i]), tonumber(ARGV[5 + 3 * i])
+  local there = redis.call('ZSCORE', times, id)
   take(times, amounts, id)
-  if amount > 0 then
+  if amount > 0 and (hold or there) then
     redis.call('ZADD', times, 'NX', int(ats[i]), id)
     redis.call('HSET', amounts, 'a:' .. id, int(amount))
     redis.call('HINCRBY', amounts, 's', int(amount))

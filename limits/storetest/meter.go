@@ -37,6 +37,7 @@ func meterLife(t *testing.T, h Harness) {
 	spend(t, h, "b", of(m, 200)) // it came to more than was thought
 	require.Equal(t, limits.Metered{Full: 0, Used: 210}, hold(t, h, "c", of(m, 0)), "what was overspent leaves no room for nothing")
 	spend(t, h, "b", of(m, 0))
+	spend(t, h, "b", of(m, 90)) // it isn't there any more
 	require.True(t, hold(t, h, "c", of(m, 90)).OK)
 	require.True(t, hold(t, h, "d", of(limits.Meter{Key: "c/turn/1/tokens"}, 1000)).OK, "no bound")
 	require.NoError(t, h.Store.Forget(t.Context(), "c/turn/1"))
@@ -119,6 +120,9 @@ next:
 				e.n, e.held = w.Amount, held
 				continue next
 			}
+		}
+		if !held {
+			continue
 		}
 		m.list = append(m.list, spent{w.Key, id, w.Amount, held, m.latest})
 	}

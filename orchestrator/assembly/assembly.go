@@ -163,7 +163,6 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err := errors.Join(execErr, rosterErr); err != nil {
 		return err
 	}
-	p.ask = p.models(cfg)
 	p.bound(cfg, execs, natives)
 	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: environment(cfg, false)})
 	if err != nil {
@@ -172,6 +171,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if p.limits, err = newCounters(cfg, o); err != nil {
 		return err
 	}
+	p.ask = p.models(cfg)
 	away, err := awayTable(cfg)
 	if err != nil {
 		return err

@@ -33,6 +33,10 @@ type Caller struct {
 	// Agent is the id of the asking agent's grant; empty for the orchestrator's
 	// own questions.
 	Agent string
+	// ID is the question's: the same again after a restart.
+	ID string
+	// Spent, if set, is told what the question came to.
+	Spent *Spent
 }
 
 type callerKey struct{}
@@ -85,12 +89,15 @@ func (p *Parts) bound(cfg *config.Config, execs map[string]skills.Executor, nati
 // askable is a model as agents and the orchestrator ask it: so many at a time.
 type askable struct {
 	*llm.Client
-	pool *admission.Pool
+	pool  *admission.Pool
+	purse purse
 }
 
-// Chat waits for the request's turn and asks the model.
+// Chat waits for the request's turn and for room in its budgets, and asks the
+// model. Its errors are *llm.Error.
 func (a askable) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
-	credit, err := a.pool.Acquire(ctx, admission.Ask{User: callerOf(ctx).User})
+	who := callerOf(ctx)
+	credit, err := a.pool.Acquire(ctx, admission.Ask{User: who.User})
 	var full *admission.OverloadedError
 	switch {
 	case errors.As(err, &full):
@@ -99,7 +106,13 @@ func (a askable) Chat(ctx context.Context, r llm.Request) (llm.Response, error) 
 		return llm.Response{}, &llm.Error{Kind: llm.KindCanceled, Model: a.Name()}
 	}
 	defer credit.Release()
-	return a.Client.Chat(ctx, r)
+	held, err := a.purse.hold(ctx, who, a.Name(), &r)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	resp, err := a.Client.Chat(ctx, r)
+	a.purse.settle(ctx, who, held, r, resp, err)
+	return resp, err
 }
 
 // models makes the roster's clients askable.
@@ -114,7 +127,7 @@ func (p *Parts) models(cfg *config.Config) map[string]askable {
 		pool := admission.New(admission.Options{
 			What: "requests to model " + name, Process: m.Concurrency, Waiting: queues, UserWaiting: queues, Wait: m.Timeout,
 		})
-		out[name] = askable{client, pool}
+		out[name] = askable{client, pool, newPurse(cfg, m, p.limits, p.log)}
 		p.pools = append(p.pools, pool)
 	}
 	return out
