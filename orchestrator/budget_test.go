@@ -37,7 +37,7 @@ func TestSpent(t *testing.T) {
 	r := start(t, budgeted(t, "{turn: {tokens: 1000000, cost: 5}}"),
 		orch("go", takes(1000, 100, dispatch("a", "do-a", "note.echo")), takes(1100, 10, results("wait_all")), takes(1201, 33, "done")),
 		agent("do-a", takes(500, 50, use("note.echo", "x")), takes(600, 7, "ok")),
-		orch("mute", "nothing said"))
+		orch("mute", takes(0, 0, "nothing said")))
 	reply := r.send("go")
 	in, out := 1000+1100+1201+500+600, 100+10+33+50+7
 	require.Equal(t, int64(in+out), reply.Spent.Tokens)
@@ -45,7 +45,7 @@ func TestSpent(t *testing.T) {
 	require.Equal(t, int64(2500+1000)+(2750+100)+(3003+330)+(1250+500)+(1500+70), reply.Spent.Cost)
 	require.False(t, reply.Spent.Estimated)
 	reply = r.send("mute")
-	require.Equal(t, reply.Spent.Estimated, reply.Spent.Tokens > 0)
+	require.True(t, reply.Spent.Estimated)
 	require.Positive(t, reply.Spent.Tokens)
 	var q struct {
 		Max int `json:"max_completion_tokens"`
@@ -150,15 +150,16 @@ func TestBudgetAfterRestart(t *testing.T) {
 	o := budgeted(t, "{turn: {tokens: 20000}}")
 	o.Skills = append(o.Skills, g)
 	r := start(t, o,
-		orch("go", takes(10, 1, dispatch("a", "do-a", "note.gate")), takes(10, 1, results("wait_all")), takes(10, 1, "done")),
-		agent("do-a", takes(19000, 100, use("note.gate", "x")), takes(10, 1, "ok")))
+		orch("go", takes(10, 1, []call{dispatch("a", "do-a", "note.gate"), results("wait_all")}), takes(10, 1, "done")),
+		agent("do-a", takes(19800, 100, use("note.gate", "x")), takes(10, 1, "ok")))
 	c := r.open("c1", "ann")
 	go func() { _, _ = c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"}) }()
 	<-entered
-	require.Eventually(t, func() bool { return len(r.asked(toolDispatch)) == 2 }, eventually, tick)
 	r.restart(o)
 	open()
-	_, err := r.open("c1", "ann").Reply(t.Context(), "r1")
+	ctx, cancel := context.WithTimeout(t.Context(), eventually)
+	defer cancel()
+	_, err := r.open("c1", "ann").Reply(ctx, "r1")
 	var e *ModelError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "budget", e.Kind)
