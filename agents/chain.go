@@ -9,7 +9,8 @@ import (
 
 // Chain is a Model that asks the next model when one can't answer. A request
 // that is itself at fault, or a caller that left, is not tried again; a model
-// that is configured without tools is passed over. An empty Chain answers with
+// that is configured without tools is passed over. A budget that is spent ends
+// the chain: the next model would be asked on the same one. An empty Chain answers with
 // an error.
 type Chain []Model
 
@@ -23,7 +24,7 @@ func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 			return resp, nil
 		}
 		var e *llm.Error
-		if ctx.Err() != nil || errors.As(err, &e) && e.Kind == llm.KindRequest && e.Code != llm.CodeToolsUnsupported {
+		if ctx.Err() != nil || errors.As(err, &e) && (e.Kind == llm.KindBudget || e.Kind == llm.KindRequest && e.Code != llm.CodeToolsUnsupported) {
 			break
 		}
 	}

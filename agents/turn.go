@@ -58,6 +58,9 @@ func (w *worker) ended(c *otp.Context, m otp.TaskResult) {
 		w.invoked(c, invoked{err: m.Err})
 	case errors.As(m.Err, &e) && e.Kind == llm.KindBadResponse && e.Code == llm.CodeEmpty:
 		w.empty(c)
+	case errors.As(m.Err, &e) && e.Kind == llm.KindBudget && e.Code == llm.CodeOwnBudget && !w.last:
+		w.last = true // one question is left to it, without tools
+		w.ask(c)
 	default:
 		w.finish(c, Failed, "", "the model could not be asked: "+modelFault(m.Err))
 	}

@@ -106,6 +106,13 @@ type Model struct {
 	LegacyMaxTokens bool `yaml:"legacy_max_tokens" jsonschema_description:"Send max_tokens in place of max_completion_tokens (default false)."`
 	// MaxResponse bounds the answer's body in bytes.
 	MaxResponse int `yaml:"max_response" cfg:"min=1024,max=1073741824" jsonschema_description:"Bounds the answer's body in bytes (default 8 MiB)."`
+	// Concurrency is how many requests of agents and orchestrator are under way
+	// at a time.
+	Concurrency int `yaml:"concurrency" cfg:"min=1,max=10000" jsonschema_description:"Requests to the model at a time, from agents and orchestrator in this process; others wait, the users in turn (default 64)."`
+	// MaxTokens bounds an answer to agents and orchestrator; 0 sends no bound.
+	MaxTokens int `yaml:"max_tokens" cfg:"min=16,max=10000000" jsonschema_description:"Bounds an answer to agents and orchestrator in tokens, reasoning included (default: the server's own bound)."`
+	// Price is what budgets in money count with.
+	Price Price `yaml:"price" jsonschema_description:"What a million tokens cost, for budgets in money."`
 }
 
 // SkillFiles says where skills are read from.
@@ -228,7 +235,10 @@ type Limits struct {
 	Agent        AgentLimits        `yaml:"agent" jsonschema_description:"One agent over its life."`
 	Turn         TurnLimits         `yaml:"turn" jsonschema_description:"One turn of the conversation, all its agents together."`
 	Conversation ConversationLimits `yaml:"conversation" jsonschema_description:"A conversation over a sliding window."`
-	Skill        Breaker            `yaml:"skill" jsonschema_description:"The breaker that every skill has."`
+	// User is each user's share, and Process what there is to share.
+	User    UserLimits    `yaml:"user" jsonschema_description:"What one user may have at a time in this process, and spend on models in a day."`
+	Process ProcessLimits `yaml:"process" jsonschema_description:"What there may be at a time in this process. What finds no room waits, the users in turn, or is told when to come again."`
+	Skill   SkillLimits   `yaml:"skill" jsonschema_description:"The breaker that every skill has, and how often it runs at a time."`
 	// Store is where all of these are counted.
 	Store LimitStore `yaml:"store" jsonschema_description:"Where all of these are counted."`
 }
@@ -237,6 +247,9 @@ type Limits struct {
 type AgentLimits struct {
 	// Calls is what an agent may propose when its dispatch names no number.
 	Calls int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls an agent may propose when its dispatch names no number (default 5)."`
+	// Tokens and Cost are what its questions to models may take; zero is no bound.
+	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that an agent's model calls may take (default no bound)."`
+	Cost   Cost `yaml:"cost" jsonschema_description:"What an agent's model calls may cost, in the currency of the models' prices (default no bound)."`
 }
 
 // Agents are the times of agents. None of them counts waits for a person.
@@ -254,12 +267,17 @@ type Agents struct {
 type TurnLimits struct {
 	Agents int `yaml:"agents" cfg:"min=1,max=10000" jsonschema_description:"Agents a turn may dispatch (default 8)."`
 	Calls  int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls all agents of a turn may propose (default 30)."`
+	// Tokens and Cost are for the orchestrator's model and all agents.
+	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that the model calls of a turn and its agents may take (default no bound)."`
+	Cost   Cost `yaml:"cost" jsonschema_description:"What the model calls of a turn and its agents may cost (default no bound)."`
 }
 
 // ConversationLimits bound a conversation over a sliding window.
 type ConversationLimits struct {
 	Calls  int           `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls that may be proposed within the window (default 50)."`
-	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a call counts (default 5m)."`
+	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a call, a token and its cost count (default 5m)."`
+	Tokens int           `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that a conversation's model calls may take within the window (default no bound)."`
+	Cost   Cost          `yaml:"cost" jsonschema_description:"What a conversation's model calls may cost within the window (default no bound)."`
 }
 
 // Approvals says how people are asked.

@@ -108,6 +108,8 @@ func (d *decoder) special(p place, v reflect.Value, f field) bool {
 		d.duration(p, v, f)
 	case Hundredths:
 		d.hundredths(p, v)
+	case Cost:
+		d.cost(p, v)
 	case Secret:
 		d.secret(p, v, f)
 	case skills.Run:

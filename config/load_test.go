@@ -29,9 +29,9 @@ func TestLoadValues(t *testing.T) {
 	require.NoError(t, err)
 
 	require.Equal(t, config.Model{Name: "fast", Model: "gpt-5-mini", BaseURL: "https://api.openai.com/v1", APIKey: config.NewSecret("sk-test-1"),
-		Timeout: 20 * time.Second, Reasoning: true, Effort: "low", Tools: true, JSONSchema: true, MaxResponse: 8 << 20}, c.Models["fast"])
+		Timeout: 20 * time.Second, Reasoning: true, Effort: "low", Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64}, c.Models["fast"])
 	require.Equal(t, config.Model{Name: "local", Model: "qwen3:8b", BaseURL: "http://127.0.0.1:11434/v1", Timeout: time.Minute,
-		LegacyMaxTokens: true, MaxResponse: 1 << 20}, c.Models["local"])
+		LegacyMaxTokens: true, MaxResponse: 1 << 20, Concurrency: 2, MaxTokens: 900}, c.Models["local"])
 	require.Equal(t, map[string][]string{"orchestrator": {"primary"}, "agent": {"primary"}, "sentinel": {"fast", "primary"}}, c.Roles)
 
 	require.Len(t, c.Permissions, 4)
@@ -66,9 +66,11 @@ func TestLoadValues(t *testing.T) {
 		Unavailable: config.Fallback{Read: config.Ask, Create: config.Allow, Modify: config.Ask, Irreversible: config.Ask, CostsMoney: config.Ask, Outward: config.Deny},
 		Unjudgeable: config.Fallback{Read: config.Defer, Create: config.Ask, Modify: config.Ask, Irreversible: config.Ask, CostsMoney: config.Ask, Outward: config.Ask},
 	}, c.Sentinel)
-	require.Equal(t, config.Limits{Agent: config.AgentLimits{Calls: 6}, Turn: config.TurnLimits{Agents: 9, Calls: 31},
-		Conversation: config.ConversationLimits{Calls: 51, Window: 6 * time.Minute},
-		Skill:        config.Breaker{Failures: 4, Window: 61 * time.Second, OpenFor: 31 * time.Second},
+	require.Equal(t, config.Limits{Agent: config.AgentLimits{Calls: 6, Tokens: 20000}, Turn: config.TurnLimits{Agents: 9, Calls: 31},
+		Conversation: config.ConversationLimits{Calls: 51, Window: 6 * time.Minute, Tokens: 1_000_000},
+		User:         config.UserLimits{Conversations: 1000, Turns: 4, Agents: 128, Waiting: 128},
+		Process:      config.ProcessLimits{Conversations: 10_000, Turns: 64, Agents: 1024, Waiting: 1024, Wait: 15 * time.Second},
+		Skill:        config.SkillLimits{Failures: 4, Window: 61 * time.Second, OpenFor: 31 * time.Second, Concurrency: 64},
 		Store: config.LimitStore{Driver: config.LimitsOnRedis, URL: config.NewSecret("rediss://:none@redis.internal:6380/2"), Timeout: 150 * time.Millisecond, Prefix: "staging",
 			WhenAway: config.Fallback{Read: config.Allow, Create: config.Ask, Modify: config.Deny, Irreversible: config.Deny, CostsMoney: config.Deny, Outward: config.Allow}},
 	}, c.Limits)

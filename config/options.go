@@ -68,13 +68,7 @@ func defaults() *Config {
 			Unjudgeable: Fallback{Read: Ask, Create: Ask, Modify: Ask,
 				Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
 		},
-		Limits: Limits{
-			Agent:        AgentLimits{Calls: 5},
-			Turn:         TurnLimits{Agents: 8, Calls: 30},
-			Conversation: ConversationLimits{Calls: 50, Window: 5 * time.Minute},
-			Skill:        Breaker{Failures: 3, Window: time.Minute, OpenFor: 30 * time.Second},
-			Store:        limitStoreDefaults(),
-		},
+		Limits:    limitDefaults(),
 		Agents:    Agents{Timeout: time.Minute, HelpTimeout: 5 * time.Minute, WaveTimeout: 2 * time.Minute},
 		Approvals: Approvals{Timeout: 5 * time.Minute},
 		Ledger:    Ledger{Driver: "sqlite", Path: "vedette.db", Values: ValuesKeys},
@@ -86,5 +80,5 @@ func defaults() *Config {
 
 // modelDefaults are the defaults of one entry under models.
 func modelDefaults() Model {
-	return Model{Timeout: time.Minute, Tools: true, JSONSchema: true, MaxResponse: 8 << 20}
+	return Model{Timeout: time.Minute, Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,6 +64,8 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|` + envPattern}
 	case reflect.TypeFor[Hundredths]():
 		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"})
+	case reflect.TypeFor[Cost]():
+		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0", Maximum: json.Number(strconv.Itoa(maxCost))})
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[Constant]():

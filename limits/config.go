@@ -34,6 +34,8 @@ type Config struct {
 	Turn         TurnConfig
 	Conversation ConversationConfig
 	Skill        SkillConfig
+	// Budgets are in tokens and money; without any, models are not bounded.
+	Budgets Budgets
 }
 
 // AgentConfig bounds one agent over its life.
@@ -142,5 +144,17 @@ func (c Config) Validate() []PathError {
 	count("skill.failures", c.Skill.Failures, maxFailures)
 	span("skill.window", c.Skill.Window)
 	span("skill.open_for", c.Skill.OpenFor)
+	b := c.Budgets
+	for _, l := range []struct {
+		path string
+		b    Budget
+	}{{"agent", b.Agent}, {"turn", b.Turn}, {"conversation", b.Conversation}, {"user", b.User}} {
+		if l.b.Tokens < 0 || l.b.Tokens > maxAmount {
+			add(l.path+".tokens", "must be between 1 and %d, or left out for no bound; got %d", int64(maxAmount), l.b.Tokens)
+		}
+		if l.b.Cost < 0 || l.b.Cost > maxAmount {
+			add(l.path+".cost", "must be more than nothing, or left out for no bound")
+		}
+	}
 	return faults
 }

@@ -7,6 +7,10 @@
 //	conversation  proposals, in a sliding window       50 in 5 minutes  as the window slides
 //	skill         failures of the executor             3 in 60 s        30 s open, then one probe
 //
+// Beside these, [Budgets] bound what questions to models take in tokens and in
+// money: [Limiter.Hold] takes room for the most that a question can come to,
+// [Limiter.Spend] says what it came to.
+//
 // Make one [Limiter] over one [Store] and ask it once for every proposal,
 // before any rule has looked at it:
 //

@@ -66,6 +66,9 @@ type Verdict struct {
 	// Probe says that the call is the one that a half-open breaker lets
 	// through, so that Report or Abandon must follow.
 	Probe bool
+	// InFlight says, of a budget, that there would be room but for what
+	// questions under way hold and may not need.
+	InFlight bool
 }
 
 // New returns a Limiter with cfg's numbers over store. The error joins all

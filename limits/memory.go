@@ -54,6 +54,7 @@ type Memory struct {
 	windows  chain // buckets with a window, the longest unused first
 	lifetime chain // the others, likewise
 	breakers map[string]*breaker
+	meters   meters
 }
 
 var _ Store = (*Memory)(nil)
@@ -135,6 +136,7 @@ func (m *Memory) Forget(ctx context.Context, prefix string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.meters.forget(prefix)
 	o := m.owners[ownerOf(prefix)]
 	if o == nil {
 		return nil

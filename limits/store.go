@@ -30,6 +30,7 @@ var (
 // Package storetest holds the tests that every Store must pass.
 type Store interface {
 	BucketStore
+	MeterStore
 	BreakerStore
 }
 

@@ -67,9 +67,13 @@ func (x *chaos) broken(main agents.Model) chatFunc {
 			runtime.Goexit()
 		case 2:
 			return llm.Response{}, errors.New("chaos")
-		case 3: // until whoever asked has had enough
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
+		case 3: // until whoever asked has had enough, or the model's own time is over
+			select {
+			case <-ctx.Done():
+				return llm.Response{}, ctx.Err()
+			case <-time.After(2 * time.Second):
+				return llm.Response{}, &llm.Error{Kind: llm.KindTimeout}
+			}
 		}
 		return main.Chat(ctx, q)
 	}

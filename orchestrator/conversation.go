@@ -129,7 +129,7 @@ func (v *conversation) wait(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case claim, sendRequest, attach, cancelTurn:
 		if len(v.early) >= maxEarly {
-			c.Reply(nil, ErrOverloaded)
+			c.Reply(nil, v.o.doors.turns.Busy("requests", len(v.early)))
 			return
 		}
 		v.early = append(v.early, question{m, c.From()})
@@ -216,7 +216,7 @@ func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
 		return
 	}
 	if len(v.queue) >= maxQueued {
-		from.Reply(nil, ErrOverloaded)
+		from.Reply(nil, v.o.doors.turns.Busy("requests", len(v.queue)))
 		return
 	}
 	v.queue = append(v.queue, q)
@@ -262,9 +262,9 @@ func (v *conversation) begin(c *otp.Context, q queued) {
 		v.next(c)
 		return
 	}
-	t.v, t.waiters = v, q.waiters
+	t.v, t.waiters, t.fresh = v, q.waiters, q.req.Fresh
 	v.turn = t
-	t.open(c, q.req.Fresh)
+	t.admit(c)
 }
 
 // next begins the request that has waited longest.
@@ -281,6 +281,7 @@ func (v *conversation) next(c *otp.Context) {
 // over takes what the conversation keeps of a turn and answers its request.
 func (v *conversation) over(c *otp.Context, t *turn) {
 	v.o.at("over")
+	t.dismiss(c)
 	v.turn = nil
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()

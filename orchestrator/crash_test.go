@@ -126,6 +126,8 @@ func crashTurn(t *testing.T, b *breaker) map[string]int {
 	require.Equal(t, "still here", second.Text)
 	require.True(t, second.Tainted)
 
+	nothingHeld(t, r)
+
 	unknown := len(r.list(ledger.Query{Outcome: sentinel.StatusUnknown, Skill: "note.plain"}))
 	for _, x := range []string{"a1", "a2", "h1"} {
 		n := book.times(x)

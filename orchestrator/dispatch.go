@@ -75,6 +75,10 @@ func (t *turn) member(id string) *member {
 // turn that is over comes too late, whatever runs now.
 func (v *conversation) native(c *otp.Context, m nativeCall) {
 	t := v.turn
+	if t != nil && t.phase == admitting && t.resumed {
+		c.Reply(nil, errGone)
+		return
+	}
 	if t == nil || t.phase != working || t.desk.Grant().ID() != m.grant {
 		c.Reply(nil, bad("the turn is over"))
 		return
@@ -170,7 +174,7 @@ func (t *turn) release(c *otp.Context) {
 	for again := true; again; {
 		again = false
 		for _, k := range t.members {
-			if k.current() != agents.Pending || k.agent != nil {
+			if k.current() != agents.Pending || k.agent != nil || k.seat.task != 0 {
 				continue
 			}
 			ready, failed := t.ready(k)
@@ -207,9 +211,12 @@ func (t *turn) ready(k *member) (ready bool, failed *member) {
 	return ready, nil
 }
 
-// launch starts the agent's process. What it is given of agents it depends on
-// carries their taint.
+// launch starts the agent's process, once there is room for it. What it is
+// given of agents it depends on carries their taint.
 func (t *turn) launch(c *otp.Context, k *member) {
+	if k.seat.credit == nil && !t.room(c, k) {
+		return
+	}
 	var inputs []agents.Input
 	for _, d := range k.args.DependsOn {
 		dep := t.member(d)
@@ -223,7 +230,7 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	a, err := agents.New(agents.Options{
 		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Model: k.model, Invoker: k.desk, Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Model: k.asks(), Invoker: k.desk, Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
 		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -40,7 +41,7 @@ type Conversation struct {
 
 // Open returns the conversation, starting it where it is not running. A
 // conversation belongs to the user who sent its first request, for good; to
-// everybody else it is ErrRequest.
+// everybody else it is ErrRequest. ErrOverloaded: too many are open already.
 func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
 	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
 		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
@@ -52,10 +53,15 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 		}
 		co.Scope = all
 	}
+	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
+	if err != nil {
+		return nil, err
+	}
+	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
 	c := &Conversation{o, co}
-	err := ErrInterrupted
+	err = ErrInterrupted
 	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
 		_, err = c.call(ctx, claim{co.User})
 	}
@@ -83,6 +89,9 @@ type Reply struct {
 	// on the way to the answer, in this turn or before.
 	Tainted bool
 	Took    time.Duration
+	// Spent is what the request's questions to models came to, those of its
+	// agents included.
+	Spent Spent
 }
 
 // Request is something a user asks for.
@@ -98,7 +107,9 @@ type Request struct {
 // fails with ErrRequest, ErrOverloaded, ErrClosed, ErrInterrupted, ErrNotKept,
 // a *ModelError, or ctx's error; the turn is stopped when ctx ends, or after 10
 // minutes where ctx has no deadline. Requests of one conversation are worked on
-// one after another.
+// one after another, and wait for room among those of all users, in turn.
+// ErrOverloaded is an *OverloadedError: nothing was begun, and it says when to
+// come again.
 func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
 	return c.send(ctx, sendRequest{ID: newID(), Text: request, Fresh: true})
 }
@@ -122,6 +133,11 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
+	credit, err := c.o.doors.requests.Try(admission.Ask{User: c.co.User})
+	if err != nil {
+		return Reply{}, err
+	}
+	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
 	m.User, m.Scope, m.Token = c.co.User, c.co.Scope, newID()
@@ -146,6 +162,11 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 // earlier process, and returns what Send or SendRequest did. ErrRequest: no
 // such request is known. When ctx ends the request goes on.
 func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
+	credit, err := c.o.doors.requests.Try(admission.Ask{User: c.co.User})
+	if err != nil {
+		return Reply{}, err
+	}
+	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
 	for range reattach {

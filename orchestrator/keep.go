@@ -33,8 +33,8 @@ type (
 
 // open writes the request down before anything is done about it. One that was
 // sent before and has ended is not begun again: its end is what is answered.
-func (t *turn) open(c *otp.Context, fresh bool) {
-	kept, about := t.o.kept, t.about()
+func (t *turn) open(c *otp.Context) {
+	kept, about, fresh := t.o.kept, t.about(), t.fresh
 	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, item(recordOpen, t.opened)}
 	t.o.at("open")
 	t.start(c, func(ctx context.Context) (any, error) {
@@ -118,7 +118,7 @@ func (t *turn) save(c *otp.Context) {
 	t.records++
 	r := roundRecord{
 		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
-		Last: t.last, Nudged: t.nudged, Tainted: t.desk.Tainted(),
+		Last: t.last, Nudged: t.nudged, Tainted: t.desk.Tainted(), Spent: spentOf(&t.spent),
 	}
 	for _, k := range t.members {
 		if res := k.result(); res.State.Done() && !k.recorded {
@@ -154,6 +154,12 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 	case opening: // whether it was written down isn't known yet
 		t.abandoned = true
 		return
+	case admitting:
+		t.seat.leave(c)
+		if !t.resumed { // nothing was done about it, or written down
+			t.refuse(c, err)
+			return
+		}
 	}
 	if t.busy {
 		c.CancelTask(t.task)
@@ -192,7 +198,7 @@ func (t *turn) ending(text string) (items []history.Item) {
 }
 
 func (t *turn) reply(text string) Reply {
-	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started)}
+	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started), Spent: t.sum()}
 	r.Text, r.Links = t.defang(r.Tainted, text)
 	for _, k := range t.members {
 		res := k.result()

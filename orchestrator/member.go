@@ -6,6 +6,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -28,6 +29,9 @@ type member struct {
 	ended  *agents.Result
 	help   *agents.HelpWanted
 	clock  clock // of one that was started
+
+	seat  seat // its place among all agents at work
+	spent assembly.Spent
 
 	recorded  bool // the journal has its end in a round of the turn
 	described flag // people can read its end there

@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
@@ -22,21 +23,21 @@ import (
 
 // The limits of an Orchestrator.
 const (
-	maxConversations = 10_000
-	maxQueued        = 4 // requests that wait for a conversation's turn to end
-	maxRequest       = 64 << 10
-	defaultTurn      = 10 * time.Minute
-	defaultClose     = 30 * time.Second
-	defaultIdle      = 15 * time.Minute // after which a conversation's process ends
-	maxRounds        = 40               // model calls a turn
+	maxQueued    = 4 // requests that wait for a conversation's turn to end
+	maxRequest   = 64 << 10
+	defaultTurn  = 10 * time.Minute
+	defaultClose = 30 * time.Second
+	defaultIdle  = 15 * time.Minute // after which a conversation's process ends
+	maxRounds    = 40               // model calls a turn
 )
 
 // Errors of this package.
 var (
 	// ErrClosed answers calls to an Orchestrator that was closed.
 	ErrClosed = errors.New("the orchestrator is closed")
-	// ErrOverloaded refuses work at the door. Try again later.
-	ErrOverloaded = errors.New("too much is waiting already; try again later")
+	// ErrOverloaded refuses work at the door, before anything was done about it.
+	// Its errors are *OverloadedError, which says when to try again.
+	ErrOverloaded = admission.ErrOverloaded
 	// ErrRequest refuses a request that is empty, too long or not text, and a
 	// conversation that belongs to another user.
 	ErrRequest = errors.New("bad request")
@@ -59,7 +60,8 @@ var (
 )
 
 // ModelError is a turn that ended because the orchestrator's model could not
-// be asked. Kind is one of llm's kinds.
+// be asked. Kind is one of llm's kinds; budget is a turn, a conversation or a
+// user whose tokens or money are spent.
 type ModelError struct{ Kind string }
 
 // Error names the kind; the server's own text is left out.
@@ -93,6 +95,9 @@ type Orchestrator struct {
 	log           *slog.Logger
 	links         []string // hosts that links in tainted answers may lead to
 
+	doors    doors
+	openings openTable
+
 	tune    tuning
 	started time.Time
 	kept    *history.History
@@ -107,8 +112,8 @@ type Orchestrator struct {
 // tuning are the times that tests shorten; zero means the default. at is
 // called where they break the process.
 type tuning struct {
-	wait, idle, agent, help, wave, turn time.Duration
-	at                                  func(place string)
+	wait, idle, agent, help, wave, turn, room time.Duration
+	at                                        func(place string)
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -125,7 +130,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
-	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow}
+	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
 		NoReview: opts.NoReview, Log: opts.Log,
@@ -160,7 +165,7 @@ func (o *Orchestrator) start(ctx context.Context) error {
 	defer cancel()
 	sys := otp.NewSystem(otp.SystemOptions{Logger: o.log})
 	o.sys = sys
-	conversations := otp.DynamicSupervisorSpec("conversations", otp.DynamicSupervisorOptions{MaxChildren: maxConversations})
+	conversations := otp.DynamicSupervisorSpec("conversations", otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
 	conversations.Name = "conversations"
 	_, err := sys.Start(ctx, otp.SupervisorSpec("app", otp.SupervisorOptions{
 		Strategy: otp.OneForOne,

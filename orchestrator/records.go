@@ -61,6 +61,8 @@ type roundRecord struct {
 	Ended []agents.Result `json:"ended,omitempty"`
 	// Asking are the agents that were waiting for an answer.
 	Asking []string `json:"asking,omitempty"`
+	// Spent is by the turn's own questions so far.
+	Spent Spent `json:"spent"`
 }
 
 // agentRecord is a round of an agent.
@@ -69,6 +71,7 @@ type agentRecord struct {
 	Grant   string       `json:"grant"`
 	Tainted bool         `json:"tainted"`
 	Round   agents.Round `json:"round"`
+	Spent   Spent        `json:"spent"` // so far
 }
 
 // agentEndRecord is how an agent ended by itself.
@@ -77,6 +80,7 @@ type agentEndRecord struct {
 	Grant   string        `json:"grant"`
 	Tainted bool          `json:"tainted"`
 	Result  agents.Result `json:"result"`
+	Spent   Spent         `json:"spent"`
 }
 
 // endRecord is how a turn ended: with a reply, or with a failure.
@@ -171,13 +175,13 @@ func (j agentJournal) about() history.Turn {
 // Round makes a round of the agent durable.
 func (j agentJournal) Round(ctx context.Context, r agents.Round) error {
 	d := j.k.desk
-	return j.t.o.kept.Add(ctx, j.about(), item(recordAgentRound, agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r}))
+	return j.t.o.kept.Add(ctx, j.about(), item(recordAgentRound, agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)}))
 }
 
 // End makes the agent's result durable, for a restart and for people.
 func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 	d := j.k.desk
-	end := item(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r})
+	end := item(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)})
 	err := j.t.o.kept.Add(ctx, j.about(), end, j.t.describe(j.k, r))
 	if err == nil {
 		j.k.described.Store(true)

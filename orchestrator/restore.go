@@ -50,7 +50,7 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (m
 	}
 	err = errLost
 	if tries <= most {
-		m.turn, err = o.restore(ctx, row, m.said)
+		m.turn, err = o.restore(ctx, row, m.said, most == maxLives)
 	}
 	if errors.Is(err, errLost) {
 		o.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)
@@ -88,8 +88,9 @@ func (o *Orchestrator) said(ctx context.Context, id string) ([]llm.Message, erro
 
 // restore makes the turn that was under way: its desk, its agents and theirs,
 // up to the last round that was written down. Grants, taint and budgets are
-// those that were recorded; what isn't certain is taken for tainted.
-func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
+// those that were recorded; what isn't certain is taken for tainted. started is
+// set where the program is new, and its counts with it.
+func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, earlier []llm.Message, started bool) (*turn, error) {
 	items, err := o.kept.Items(ctx, row.Turn)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,11 @@ func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, ea
 	if err := t.replay(ctx, r); err != nil {
 		return nil, err
 	}
-	return t, t.reunite(ctx, s)
+	if err := t.reunite(ctx, s); err != nil {
+		return nil, err
+	}
+	t.respend(ctx, r.Spent, s.spent(), started)
+	return t, nil
 }
 
 // replay brings back the turn's desk and does again, in order, what its calls
@@ -224,9 +229,14 @@ func (t *turn) reunite(ctx context.Context, s saved) error {
 	return nil
 }
 
-// resume goes on with a turn that was restored.
+// resume goes on with a turn that was restored, once there is room for it.
 func (t *turn) resume(c *otp.Context, v *conversation) {
-	t.v, t.phase = v, working
+	t.v, t.resumed = v, true
+	t.admit(c)
+}
+
+func (t *turn) proceed(c *otp.Context) {
+	t.phase = working
 	t.watch(c)
 	t.release(c)
 	t.o.at("resume")

@@ -126,8 +126,15 @@ func (k *member) view() view {
 	return v
 }
 
-// told passes an agent's end on to whoever watches.
-func (t *turn) told(k *member) { t.v.o.agentEvent(t.v.id, k.result()) }
+// told passes an agent's start or end on to whoever watches. With its end its
+// place is somebody else's.
+func (t *turn) told(k *member) {
+	r := k.result()
+	if r.State.Done() {
+		k.seat.credit.Release()
+	}
+	t.v.o.agentEvent(t.v.id, r)
+}
 
 func (o *Orchestrator) agentEvent(conversation string, r agents.Result) {
 	if o.opts.OnAgent == nil {

@@ -19,52 +19,91 @@ type openConversation struct{ id, user string }
 // and whose it is the conversation's own, so a restart loses nothing.
 type router struct {
 	o       *Orchestrator
-	opening map[otp.Ref]string
+	opening map[otp.Ref]*openCredit
+	open    map[otp.Ref]*openCredit // by the monitor of their supervisors
 	waiting map[string][]otp.From
 }
 
-// Init starts empty.
-func (r *router) Init(*otp.Context) error {
-	r.opening, r.waiting = map[otp.Ref]string{}, map[string][]otp.From{}
+// ended asks once more whether a conversation that broke was started again.
+type ended struct{ e *openCredit }
+
+// Init watches what an earlier router has opened.
+func (r *router) Init(c *otp.Context) error {
+	r.opening, r.open, r.waiting = map[otp.Ref]*openCredit{}, map[otp.Ref]*openCredit{}, map[string][]otp.From{}
+	for _, e := range r.o.openings.all() {
+		r.follow(c, e)
+	}
 	return nil
+}
+
+// follow watches the conversation, or gives its credit back where it is gone.
+func (r *router) follow(c *otp.Context, e *openCredit) {
+	if pid, ok := c.System().Whereis(supervisorName(e.id)); ok {
+		r.open[c.Monitor(pid)] = e
+		return
+	}
+	r.o.openings.release(e)
 }
 
 // Handle opens conversations without blocking on their start.
 func (r *router) Handle(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case openConversation:
-		r.open(c, m)
+		r.begin(c, m)
 	case otp.Reply:
-		r.opened(m)
+		r.opened(c, m)
+	case otp.Down:
+		e := r.open[m.Ref]
+		if delete(r.open, m.Ref); e == nil {
+			return
+		}
+		if m.Reason.Kind == otp.KindCrash { // it is Transient
+			c.SendAfter(time.Second, ended{e})
+			return
+		}
+		r.o.openings.release(e)
+	case ended:
+		r.follow(c, m.e)
 	}
 }
 
 // Terminate has nothing to release.
 func (r *router) Terminate(*otp.Context, otp.Reason) {}
 
-func (r *router) open(c *otp.Context, m openConversation) {
+func (r *router) begin(c *otp.Context, m openConversation) {
 	id := m.id
 	if _, ok := c.System().Whereis(supervisorName(id)); ok && r.waiting[id] == nil {
 		c.Reply(nil, nil)
 		return
 	}
-	r.waiting[id] = append(r.waiting[id], c.From())
-	if len(r.waiting[id]) > 1 {
+	if r.waiting[id] != nil {
+		r.waiting[id] = append(r.waiting[id], c.From())
 		return
 	}
+	e, err := r.o.openCredit(id, m.user)
+	if err != nil {
+		c.Reply(nil, err)
+		return
+	}
+	r.waiting[id] = append(r.waiting[id], c.From())
 	sup, _ := c.System().Whereis("conversations") // without it the start is answered with an error
-	r.opening[c.StartChild(sup, conversationSpec(r.o, id, m.user), 30*time.Second)] = id
+	r.opening[c.StartChild(sup, conversationSpec(r.o, id, m.user), 30*time.Second)] = e
 }
 
-func (r *router) opened(m otp.Reply) {
-	id, ok := r.opening[m.Ref]
-	if !ok {
+func (r *router) opened(c *otp.Context, m otp.Reply) {
+	e := r.opening[m.Ref]
+	if e == nil {
 		return
 	}
-	err := m.Err
+	id, err := e.id, m.Err
+	if pid, ok := m.Value.(otp.PID); ok && err == nil {
+		r.open[c.Monitor(pid)] = e
+	} else {
+		r.o.openings.release(e)
+	}
 	switch {
-	case errors.Is(err, otp.ErrMaxChildren):
-		err = ErrOverloaded
+	case errors.Is(err, otp.ErrMaxChildren): // one whose end is known here, and not there yet
+		err = r.o.doors.conversations.Overloaded("")
 	case errors.Is(err, otp.ErrNameTaken):
 		err = nil // one of before this process's restart runs, or is on its way out
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -19,7 +20,8 @@ type phase uint8
 const (
 	opening phase = iota // the request is being written down; nothing runs
 	working
-	closing // everything has ended; the answers are being written down
+	closing   // everything has ended; the answers are being written down
+	admitting // before opening: it waits for room
 )
 
 // turn is the work on one request.
@@ -43,6 +45,15 @@ type turn struct {
 	err       error
 	abandoned bool // by its callers, while it was opening
 	repeated  bool // the request was answered before, and this is that answer
+	fresh     bool // the request was never sent before
+	resumed   bool // it was under way when an earlier process ended
+
+	// seat is the turn's place among all that are worked on; life ends with the
+	// turn, and with it whatever place the turn or its agents hold or wait for.
+	seat  seat
+	spent assembly.Spent  // by the turn's own questions
+	life  context.Context //nolint:containedctx // it is the turn's, which outlives each call
+	gone  context.CancelFunc
 
 	task    otp.Ref
 	busy    bool
@@ -116,7 +127,9 @@ func (t *turn) handle(c *otp.Context, msg any) {
 		if t.busy && m.Ref == t.task {
 			t.busy = false
 			t.ended(c, m)
+			return
 		}
+		t.seated(c, m)
 	case otp.Down:
 		t.down(c, m)
 	case agents.Finished:
@@ -152,7 +165,8 @@ func (t *turn) think(c *otp.Context) {
 		r.Tools = t.o.tools()
 	}
 	t.o.at("think")
-	t.start(c, func(ctx context.Context) (any, error) { return t.o.model.Chat(ctx, r) })
+	model, who := t.o.model, t.asks()
+	t.start(c, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
 }
 
 // ended takes the end of what the turn was doing, by its phase.

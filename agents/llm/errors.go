@@ -35,6 +35,9 @@ const (
 	KindBadResponse Kind = "bad_response"
 	// KindTooLarge is a body beyond Config.MaxResponse.
 	KindTooLarge Kind = "too_large"
+	// KindBudget is a request that was not sent, because what it may cost or
+	// take in tokens is spent. Client.Chat never returns it; who counts does.
+	KindBudget Kind = "budget"
 )
 
 // Codes of an Error that this package sets itself, beside those of the server.
@@ -49,6 +52,11 @@ const (
 	CodeShape            = "shape"
 	CodePanic            = "panic"
 	CodeOther            = "other"
+	// CodeOwnBudget and CodeSharedBudget say of KindBudget whose is spent: the
+	// asking agent's alone, or one that it shares. CodeUncounted: nobody can count.
+	CodeOwnBudget    = "own_budget"
+	CodeSharedBudget = "shared_budget"
+	CodeUncounted    = "uncounted"
 )
 
 // serverCodes are the codes and types of servers that may be repeated. Whatever

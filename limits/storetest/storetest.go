@@ -65,6 +65,14 @@ func Run(t *testing.T, open Open) {
 		{"forget", forget},
 		// Questions without an answer are errors, never room.
 		{"malformed requests are errors", malformedTake},
+		// What is held counts until it is spent, and then what it came to counts.
+		{"a meter holds and spends", meterLife},
+		// An amount counts from when it was held, for the window.
+		{"a meter's window slides", meterWindow},
+		// A meter without room leaves its neighbours as they were.
+		{"all meters or none", metersAllOrNone},
+		// However many hold at once, no more than Max is held.
+		{"concurrent holds stay within Max", meterRace},
 		// Closed, open, half-open, closed.
 		{"a breaker's life", breakerLife},
 		// Failures count for a window, one per call.
@@ -87,6 +95,8 @@ func Run(t *testing.T, open Open) {
 	}
 	// Whatever is asked in whatever order, the answers are a naive list's.
 	t.Run("equals a naive model", func(t *testing.T) { equalsModel(t, open) })
+	// Whatever is held and spent in whatever order, the sums are a naive list's.
+	t.Run("meters equal a naive model", func(t *testing.T) { metersEqualModel(t, open) })
 	// Whatever happens in whatever order, a breaker keeps its promises.
 	t.Run("breaker equals a naive model", func(t *testing.T) { breakerEqualsModel(t, open) })
 }

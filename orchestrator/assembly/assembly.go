@@ -15,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -74,6 +75,8 @@ type Parts struct {
 	Pauses     *pause.Switch
 
 	limits   *counters
+	ask      map[string]askable
+	pools    []*admission.Pool
 	recorder recorder
 	upkeep   *maintenance
 	leaks    *leak.Watch
@@ -166,6 +169,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err := errors.Join(execErr, rosterErr); err != nil {
 		return err
 	}
+	p.bound(cfg, execs, natives)
 	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: environment(cfg, false)})
 	if err != nil {
 		return err
@@ -173,6 +177,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if p.limits, err = newCounters(cfg, o); err != nil {
 		return err
 	}
+	p.ask = p.models(cfg)
 	away, err := awayTable(cfg)
 	if err != nil {
 		return err
@@ -243,14 +248,14 @@ func (p *Parts) Model(role string) (agents.Model, error) {
 	}
 	chain := make(agents.Chain, len(list))
 	for i, m := range list {
-		chain[i] = m
+		chain[i] = p.ask[m.Name()]
 	}
 	return chain, nil
 }
 
 // NamedModel returns a model by its name in the configuration.
 func (p *Parts) NamedModel(name string) (agents.Model, bool) {
-	m, ok := p.Roster.Lookup(name)
+	m, ok := p.ask[name]
 	if !ok {
 		return nil, false
 	}

@@ -62,7 +62,14 @@ func checkLimitStore(cfg *config.Config) error {
 
 func limitNumbers(cfg *config.Config) limits.Config {
 	l := cfg.Limits
+	budget := func(tokens int, cost config.Cost) limits.Budget {
+		return limits.Budget{Tokens: int64(tokens), Cost: int64(cost)}
+	}
 	return limits.Config{
+		Budgets: limits.Budgets{
+			Agent: budget(l.Agent.Tokens, l.Agent.Cost), Turn: budget(l.Turn.Tokens, l.Turn.Cost),
+			Conversation: budget(l.Conversation.Tokens, l.Conversation.Cost), User: budget(l.User.Tokens, l.User.Cost),
+		},
 		Agent:        limits.AgentConfig{Calls: l.Agent.Calls},
 		Turn:         limits.TurnConfig{Agents: l.Turn.Agents, Calls: l.Turn.Calls},
 		Conversation: limits.ConversationConfig{Calls: l.Conversation.Calls, Window: l.Conversation.Window},

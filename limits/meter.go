@@ -1,0 +1,269 @@
+package limits
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxAmount bounds amounts and budgets, so that no sum of them is inexact on a
+// server that counts in floating point.
+const maxAmount = 1 << 50
+
+// MeterStore holds amounts that are spent: tokens, money. An id has one amount
+// in a meter. It is held before it is known, by an upper bound, and spent once
+// it is.
+type MeterStore interface {
+	// Hold puts id's amount into every meter, or into none if one would hold
+	// more than its Max. It is one atomic step. Of an id that is in a meter
+	// already the amount is replaced; when it was first put there counts for
+	// the window.
+	Hold(ctx context.Context, id string, meters []Meter) (Metered, error)
+
+	// Spend sets what id came to in every meter that it is in, whatever Max
+	// says: it has been spent. Zero takes id out. A meter that it isn't in, or
+	// not any more, is left alone.
+	Spend(ctx context.Context, id string, meters []Meter) error
+}
+
+// Meter is one budget, and what an id takes of it.
+type Meter struct {
+	// Key is a path as in Bucket; Forget drops meters as it drops buckets.
+	Key string
+	// Amount is what the id takes, zero or more.
+	Amount int64
+	// Max is how much the meter holds; zero or less means that there is no
+	// bound, and it only counts.
+	Max int64
+	// Window is how long an amount counts, zero until Forget.
+	Window time.Duration
+}
+
+// Metered answers Hold.
+type Metered struct {
+	// OK says that every meter holds the amount.
+	OK bool
+	// Full is the index of the first meter without room, -1 if OK.
+	Full int
+	// Used is what others take of meter Full, Held the part of it that is only
+	// held and may become less. Both are zero if OK.
+	Used, Held int64
+	// RetryAfter is when so much has left meter Full's window that there is
+	// room; zero if that won't happen.
+	RetryAfter time.Duration
+}
+
+// CheckMeters returns what is wrong with the questions of a Hold or a Spend, an
+// ErrRequest, or nil.
+func CheckMeters(id string, meters []Meter) error {
+	if id == "" || len(meters) == 0 {
+		return fmt.Errorf("%w: no id or no meter", ErrRequest)
+	}
+	for i, m := range meters {
+		if m.Key == "" || m.Window < 0 || m.Amount < 0 || m.Amount > maxAmount || m.Max > maxAmount {
+			return fmt.Errorf("%w: meter %d has no key, a negative window or an impossible amount", ErrRequest, i)
+		}
+		for _, other := range meters[:i] {
+			if other.Key == m.Key {
+				return fmt.Errorf("%w: meter %d is named twice", ErrRequest, i)
+			}
+		}
+	}
+	return nil
+}
+
+// meters are those of a Memory, under its mutex.
+type meters struct {
+	byKey map[string]*meter
+	idle  list.List // of *meter, the longest unused first
+}
+
+type meter struct {
+	key       string
+	window    time.Duration
+	used      time.Duration // when it was last asked for
+	sum, held int64
+	byID      map[string]*list.Element
+	amounts   list.List // of *amount, the oldest first
+	place     *list.Element
+}
+
+type amount struct {
+	id   string
+	at   time.Duration
+	n    int64
+	held bool
+}
+
+// Hold implements MeterStore. ErrFull: there would be more than MaxKeys meters.
+func (m *Memory) Hold(ctx context.Context, id string, list []Meter) (Metered, error) {
+	none := Metered{Full: -1}
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	if err := CheckMeters(id, list); err != nil {
+		return none, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.tick()
+	m.meters.drop(now, m.idleTTL)
+	missing := 0
+	for i, want := range list {
+		k := m.meters.touch(want, now)
+		if k == nil {
+			missing++
+			k = &meter{}
+		}
+		own := k.of(id)
+		if used := k.sum - own.n; want.Max > 0 && used+want.Amount > want.Max {
+			held := k.held
+			if own.held {
+				held -= own.n
+			}
+			return Metered{Full: i, Used: used, Held: held, RetryAfter: k.roomIn(want, id, now)}, nil
+		}
+	}
+	if len(m.meters.byKey)+missing > m.maxKeys {
+		return none, fmt.Errorf("%w: %d meters", ErrFull, len(m.meters.byKey))
+	}
+	for _, want := range list {
+		m.meters.make(want, now).set(id, want.Amount, true, now)
+	}
+	return Metered{OK: true, Full: -1}, nil
+}
+
+// Spend implements MeterStore.
+func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := CheckMeters(id, list); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.tick()
+	m.meters.drop(now, m.idleTTL)
+	for _, want := range list {
+		if k := m.meters.touch(want, now); k != nil && k.byID[id] != nil {
+			k.set(id, want.Amount, false, now)
+		}
+	}
+	return nil
+}
+
+// touch returns a meter that there is, without what has left its window.
+func (s *meters) touch(want Meter, now time.Duration) *meter {
+	k := s.byKey[want.Key]
+	if k == nil {
+		return nil
+	}
+	k.window, k.used = want.Window, now
+	s.idle.MoveToBack(k.place)
+	for e := k.amounts.Front(); e != nil && k.window > 0; e = k.amounts.Front() {
+		a, _ := e.Value.(*amount)
+		if now-a.at < k.window {
+			break
+		}
+		k.remove(e)
+	}
+	return k
+}
+
+func (s *meters) make(want Meter, now time.Duration) *meter {
+	if k := s.byKey[want.Key]; k != nil {
+		return k
+	}
+	k := &meter{key: want.Key, window: want.Window, used: now, byID: map[string]*list.Element{}}
+	if s.byKey == nil {
+		s.byKey = map[string]*meter{}
+	}
+	s.byKey[want.Key], k.place = k, s.idle.PushBack(k)
+	return k
+}
+
+// drop removes meters that nobody has asked for in longer than anything in them
+// counts. A window longer than the idle time keeps those behind it a while.
+func (s *meters) drop(now, idle time.Duration) {
+	for e := s.idle.Front(); e != nil; e = s.idle.Front() {
+		k, _ := e.Value.(*meter)
+		if now-k.used < max(idle, k.window) {
+			return
+		}
+		s.remove(k)
+	}
+}
+
+func (s *meters) remove(k *meter) {
+	delete(s.byKey, k.key)
+	s.idle.Remove(k.place)
+}
+
+// forget drops the lifetime meters under a prefix.
+func (s *meters) forget(prefix string) {
+	for key, k := range s.byKey {
+		under := key == prefix || strings.HasPrefix(key, prefix) && key[len(prefix)] == '/'
+		if under && k.window == 0 {
+			s.remove(k)
+		}
+	}
+}
+
+func (k *meter) of(id string) amount {
+	if e := k.byID[id]; e != nil {
+		a, _ := e.Value.(*amount)
+		return *a
+	}
+	return amount{}
+}
+
+func (k *meter) set(id string, n int64, held bool, now time.Duration) {
+	old := k.of(id)
+	if e := k.byID[id]; e != nil {
+		if n == 0 {
+			k.remove(e)
+			return
+		}
+		a, _ := e.Value.(*amount)
+		a.n, a.held = n, held
+	} else if n > 0 {
+		k.byID[id] = k.amounts.PushBack(&amount{id, now, n, held})
+	}
+	k.sum += n - old.n
+	if old.held {
+		k.held -= old.n
+	}
+	if held {
+		k.held += n
+	}
+}
+
+func (k *meter) remove(e *list.Element) {
+	a, _ := k.amounts.Remove(e).(*amount)
+	delete(k.byID, a.id)
+	k.sum -= a.n
+	if a.held {
+		k.held -= a.n
+	}
+}
+
+// roomIn is when enough of the others' amounts has left the window.
+func (k *meter) roomIn(want Meter, id string, now time.Duration) time.Duration {
+	if want.Window == 0 {
+		return 0
+	}
+	over := k.sum - k.of(id).n + want.Amount - want.Max
+	for e := k.amounts.Front(); e != nil; e = e.Next() {
+		a, _ := e.Value.(*amount)
+		if a.id == id {
+			continue
+		}
+		if over -= a.n; over <= 0 {
+			return a.at + want.Window - now
+		}
+	}
+	return 0
+}

@@ -1,0 +1,145 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/warrant"
+)
+
+const (
+	// skillWait is how long an allowed call waits for others of its skill: less
+	// than its warrant lives.
+	skillWait = 10 * time.Second
+	// queues bounds who waits for a skill or a model. Agents and turns wait for
+	// one thing at a time and are bounded themselves.
+	queues = 1 << 20
+)
+
+// CodeBusy is the code of the model error of a request that did not get its
+// turn in time; its kind is rate_limited.
+const CodeBusy = "concurrency"
+
+// Caller is on whose behalf a model is asked.
+type Caller struct {
+	User, Conversation, Turn string
+	// Agent is the id of the asking agent's grant; empty for the orchestrator's
+	// own questions.
+	Agent string
+	// ID is the question's: the same again after a restart.
+	ID string
+	// Spent, if set, is told what the question came to.
+	Spent *Spent
+}
+
+type callerKey struct{}
+
+// As returns a context under which models are asked on behalf of who.
+func As(ctx context.Context, who Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, who)
+}
+
+func callerOf(ctx context.Context) Caller {
+	who, _ := ctx.Value(callerKey{}).(Caller)
+	return who
+}
+
+// bounded runs a skill a number of times at once. Calls beyond that wait, the
+// users in turn; one that waits in vain was not started, and its record says so.
+type bounded struct {
+	skills.Executor
+	pool *admission.Pool
+}
+
+// Execute waits for the call's turn and runs it.
+func (b bounded) Execute(ctx context.Context, w warrant.Warrant, o skills.Order) (skills.Result, error) {
+	credit, err := b.pool.Acquire(ctx, admission.Ask{User: o.User})
+	if err != nil {
+		if !errors.Is(err, admission.ErrOverloaded) {
+			err = errors.New("the caller left before it could start")
+		}
+		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
+	}
+	defer credit.Release()
+	return b.Executor.Execute(ctx, w, o)
+}
+
+// bound bounds every executor but those of natives, which are messages to a
+// conversation's own process.
+func (p *Parts) bound(cfg *config.Config, execs map[string]skills.Executor, natives map[string]skills.RunFunc) {
+	for name, e := range execs {
+		if natives[name] != nil || e == nil {
+			continue
+		}
+		pool := admission.New(admission.Options{
+			What: "calls of " + name, Process: cfg.Limits.Skill.Concurrency, Waiting: queues, UserWaiting: queues, Wait: skillWait,
+		})
+		execs[name] = bounded{e, pool}
+		p.pools = append(p.pools, pool)
+	}
+}
+
+// askable is a model as agents and the orchestrator ask it: so many at a time.
+type askable struct {
+	*llm.Client
+	pool  *admission.Pool
+	purse purse
+}
+
+// Chat waits for the request's turn and for room in its budgets, and asks the
+// model. Its errors are *llm.Error.
+func (a askable) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
+	who := callerOf(ctx)
+	credit, err := a.pool.Acquire(ctx, admission.Ask{User: who.User})
+	var full *admission.OverloadedError
+	switch {
+	case errors.As(err, &full):
+		return llm.Response{}, &llm.Error{Kind: llm.KindRateLimited, Model: a.Name(), Code: CodeBusy, RetryAfter: full.RetryAfter}
+	case err != nil:
+		return llm.Response{}, &llm.Error{Kind: llm.KindCanceled, Model: a.Name()}
+	}
+	defer credit.Release()
+	held, err := a.purse.hold(ctx, who, a.Name(), &r)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	resp, err := a.Client.Chat(ctx, r)
+	a.purse.settle(ctx, who, held, r, resp, err)
+	return resp, err
+}
+
+// models makes the roster's clients askable.
+func (p *Parts) models(cfg *config.Config) map[string]askable {
+	out := map[string]askable{}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
+		client, ok := p.Roster.Lookup(name)
+		if !ok {
+			continue
+		}
+		m := cfg.Models[name]
+		pool := admission.New(admission.Options{
+			What: "requests to model " + name, Process: m.Concurrency, Waiting: queues, UserWaiting: queues, Wait: m.Timeout,
+		})
+		out[name] = askable{client, pool, newPurse(cfg, m, p.limits, p.log)}
+		p.pools = append(p.pools, pool)
+	}
+	return out
+}
+
+// Load returns how busy skills and models are: those that are, or ever refused.
+func (p *Parts) Load() []admission.Stats {
+	var out []admission.Stats
+	for _, pool := range p.pools {
+		if s := pool.Stats(); s.Used > 0 || s.Waiting > 0 || s.Refused > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+)
+
+// Spent is what questions to models came to. Agents' own are part of their
+// turn's.
+type Spent struct {
+	Tokens int64 `json:"tokens"`
+	// Cost is in millionths of the currency that models.*.price is in.
+	Cost int64 `json:"cost,omitempty"`
+	// Estimated is set where a server did not tell its tokens.
+	Estimated bool `json:"estimated,omitempty"`
+}
+
+func spentOf(s *assembly.Spent) (out Spent) {
+	out.Tokens, out.Cost, out.Estimated = s.Read()
+	return out
+}
+
+func (s Spent) plus(o Spent) Spent {
+	return Spent{s.Tokens + o.Tokens, s.Cost + o.Cost, s.Estimated || o.Estimated}
+}
+
+// asker is a model that is asked on behalf of one agent, a question at a time.
+type asker struct {
+	model agents.Model
+	who   assembly.Caller
+	asked atomic.Int64
+}
+
+// Chat asks the model. The questions are numbered: after a restart the same
+// one has the same number, and is counted once by a server that knew it.
+func (a *asker) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
+	who := a.who
+	who.ID = fmt.Sprintf("%s:%d", who.Agent, a.asked.Add(1))
+	return a.model.Chat(assembly.As(ctx, who), r)
+}
+
+// asks is the agent's model. One that was at work before a restart has spent
+// what its last round says.
+func (k *member) asks() *asker {
+	a := &asker{model: k.model, who: k.turn.caller(k.desk.Grant().ID(), &k.spent)}
+	if n := len(k.rounds); n > 0 {
+		a.asked.Store(int64(k.rounds[n-1].Rounds))
+	}
+	return a
+}
+
+// caller is on whose behalf a model is asked: the turn's own, or an agent's.
+func (t *turn) caller(agent string, spent *assembly.Spent) assembly.Caller {
+	g := t.desk.Grant()
+	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
+}
+
+// asks is on whose behalf the turn's next question is asked.
+func (t *turn) asks() assembly.Caller {
+	who := t.caller("", &t.spent)
+	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
+	return who
+}
+
+// sum is what the turn and its agents have spent.
+func (t *turn) sum() Spent {
+	s := spentOf(&t.spent)
+	for _, k := range t.members {
+		s = s.plus(spentOf(&k.spent))
+	}
+	return s
+}
+
+// respend takes what was spent before a restart: by the turn's own questions
+// and by its agents. Where the whole program is new it is counted again: a crash
+// of the conversation alone has left the counts as they were. It runs in the
+// task that reads the journal.
+func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, count bool) {
+	again := func(agent string, spent *assembly.Spent, s Spent, id string) {
+		if s.Tokens == 0 && s.Cost == 0 {
+			return
+		}
+		spent.Add(s.Tokens, s.Cost, s.Estimated)
+		if !count {
+			return
+		}
+		who := t.caller(agent, nil)
+		who.ID = id + ":before"
+		t.o.parts.Spend(ctx, who, s.Tokens, s.Cost)
+	}
+	again("", &t.spent, own, t.desk.Grant().ID())
+	for _, k := range t.members {
+		id := k.desk.Grant().ID()
+		again(id, &k.spent, agents[id], id)
+	}
+}
+
+// spent is what the agents had spent when they last wrote something down.
+func (s saved) spent() map[string]Spent {
+	out := map[string]Spent{}
+	for grant, rounds := range s.agents {
+		out[grant] = rounds[len(rounds)-1].Spent
+	}
+	for grant, end := range s.ends {
+		out[grant] = end.Spent
+	}
+	return out
+}
