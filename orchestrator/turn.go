@@ -9,6 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -43,6 +44,7 @@ type turn struct {
 	err       error
 	abandoned bool // by its callers, while it was opening
 	repeated  bool // the request was answered before, and this is that answer
+	unkept    bool // the store was down: what is kept of its end isn't known
 
 	task    otp.Ref
 	busy    bool
@@ -168,6 +170,7 @@ func (t *turn) ended(c *otp.Context, m otp.TaskResult) {
 		if m.Err != nil && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
 			t.answer, t.err = Reply{}, ErrNotKept
 		}
+		t.unkept = history.Down(m.Err)
 		t.v.over(c, t)
 	}
 }
