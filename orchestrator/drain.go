@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -43,6 +44,28 @@ type AgentInfo struct {
 
 // Clean reports whether nothing was cut off.
 func (d Drained) Clean() bool { return len(d.Turns) == 0 && len(d.Calls) == 0 }
+
+// String says in lines of text what was cut off.
+func (d Drained) String() string {
+	if d.Clean() {
+		return fmt.Sprintf("all work has ended, after %s; nothing was cut off", d.Took.Round(time.Millisecond))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "cut off after %s; the next start goes on with it", d.Took.Round(time.Millisecond))
+	now := time.Now()
+	for _, t := range d.Turns {
+		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, words(t.Phase), now.Sub(t.Since).Round(time.Millisecond))
+		for _, a := range t.Agents {
+			fmt.Fprintf(&b, "\n    agent %q: %s", a.Agent, words(string(a.State)))
+		}
+	}
+	for _, c := range d.Calls {
+		fmt.Fprintf(&b, "\n  call %s of %s by agent %q in %s: %s for %s", c.CallID, c.Skill, c.Agent, c.Conversation, words(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
+	}
+	return b.String()
+}
+
+func words(code string) string { return strings.ReplaceAll(code, "_", " ") }
 
 const (
 	drainLook = 10 * time.Millisecond // how often a drain looks whether work has ended

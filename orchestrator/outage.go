@@ -124,6 +124,8 @@ func (r *recovery) Handle(c *otp.Context, msg any) {
 		}
 	case retry:
 		r.find(c)
+	case breakdown:
+		panic(errEnded)
 	}
 	r.next(c)
 }

@@ -36,6 +36,8 @@ func (r *router) Handle(c *otp.Context, msg any) {
 		r.open(c, m)
 	case otp.Reply:
 		r.opened(m)
+	case breakdown:
+		panic(errEnded)
 	}
 }
 
