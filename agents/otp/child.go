@@ -58,7 +58,7 @@ func (t *core) launch(k *child) {
 	p := newProc(t.p.sys, t.p, &k.spec)
 	p.slot, p.restarts = k, k.starts
 	if k.last != nil {
-		p.before = k.last.exitReason().String()
+		p.before = k.last.exitReason().brief()
 	}
 	k.proc, k.last, k.state = p, p, starting
 	k.try++

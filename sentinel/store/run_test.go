@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"testing"
 	"time"
@@ -17,12 +18,12 @@ func borrowed(t *testing.T, s *Store) (stop func(), ends chan error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for ctx.Err() == nil {
+		for closed := false; !closed && ctx.Err() == nil; {
 			ended := make(chan struct{})
 			go func() { // a child of its own: runtime.Goexit ends it
 				err := ErrUnavailable
 				defer close(ended)
-				defer func() { ends <- err }()
+				defer func() { closed = errors.Is(err, ErrClosed); ends <- err }()
 				err = s.Run(ctx)
 			}()
 			<-ended
