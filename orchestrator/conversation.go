@@ -62,6 +62,7 @@ type conversation struct {
 	// turn that is over by now.
 	starting map[otp.Ref]*member
 	idle     otp.Ref
+	shown    *look
 }
 
 type question struct {
@@ -81,6 +82,7 @@ func (v *conversation) Init(c *otp.Context) error {
 	if v.crashed {
 		most = maxAttempts
 	}
+	v.show()
 	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, most) })
 	return nil
 }
@@ -88,6 +90,11 @@ func (v *conversation) Init(c *otp.Context) error {
 // Handle takes requests, the ends of model calls and skill calls, and what
 // agents tell.
 func (v *conversation) Handle(c *otp.Context, msg any) {
+	v.handle(c, msg)
+	v.show()
+}
+
+func (v *conversation) handle(c *otp.Context, msg any) {
 	if !v.loaded {
 		v.wait(c, msg)
 		return
@@ -178,7 +185,7 @@ func (v *conversation) leave(c *otp.Context) {
 
 // Terminate answers nobody: whoever still waits is told of the end once the
 // supervisor knows it, and asks the next incarnation.
-func (v *conversation) Terminate(*otp.Context, otp.Reason) {}
+func (v *conversation) Terminate(*otp.Context, otp.Reason) { v.o.looks.CompareAndDelete(v.id, v.shown) }
 
 // pending is how many requests have no answer yet.
 func (v *conversation) pending() int {
@@ -208,6 +215,10 @@ func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
 			return
 		}
 		*list = append(*list, w)
+		return
+	}
+	if err := v.o.admits(); err != nil {
+		from.Reply(nil, err)
 		return
 	}
 	q := queued{m, []waiter{w}}
@@ -269,6 +280,9 @@ func (v *conversation) begin(c *otp.Context, q queued) {
 
 // next begins the request that has waited longest.
 func (v *conversation) next(c *otp.Context) {
+	if err := v.o.admits(); err != nil {
+		v.refuseQueued(err)
+	}
 	if len(v.queue) == 0 {
 		v.idle = c.SendAfter(v.o.tune.idle, idle{})
 		return
@@ -291,6 +305,10 @@ func (v *conversation) over(c *otp.Context, t *turn) {
 	}
 	for _, w := range t.waiters {
 		w.from.Reply(outcome{t.answer, t.err}, nil)
+	}
+	if t.unkept {
+		v.unwritten(c, t)
+		return
 	}
 	v.next(c)
 }

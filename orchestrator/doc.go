@@ -12,10 +12,12 @@
 // skill call itself and passes the same checkpoint, because the model that
 // proposes it has read what agents brought back.
 //
-// Supervision, in OTP's words: the app is one_for_one over the router
-// (permanent) and the conversations (dynamic). A conversation is a supervisor,
-// rest_for_one, of its server (transient) and its agents (dynamic, each
-// temporary). Other conversations notice nothing of one that crashes.
+// Supervision, in OTP's words: the app is one_for_one over the store, the
+// review, the owner's door, the conversations (dynamic), the process that opens
+// them and the one that wakes them (docs/architecture.md draws it). A
+// conversation is a supervisor, rest_for_one, of its server (transient) and its
+// agents (dynamic, each temporary). Other conversations notice nothing of one
+// that crashes.
 //
 // # Nothing is lost
 //
@@ -39,10 +41,24 @@
 // its process or ten times by programs that started, is given up:
 // ErrInterrupted. So is one of which the journal's values are gone.
 //
+// While the store is down every call is refused and requests are ErrNotKept. What
+// had been accepted is gone on with when it is back, without a restart and
+// without being asked; but not what came by Send, whose caller was told that it
+// failed and could not ask again.
+//
 // Once the orchestrator's model has read what others could have written, the
 // conversation is tainted for good: agents get skills that were not granted
 // before only with a person's approval, and in answers links and images become
 // text unless they lead to a host under answers.links or in the request.
+//
+// # Ending
+//
+// Close cuts off what is under way. Drain lets it end first, for as long as it is
+// given, refuses what is new with ErrDraining, and returns what it had to cut off:
+//
+//	<-ctx.Done() // SIGTERM
+//	d, err := o.Drain(deadline)
+//	log.Print(d)
 //
 // What not to do: don't put text that others wrote into a user's Send; don't
 // open two users' work in one conversation; don't wait for a reply while

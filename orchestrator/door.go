@@ -5,24 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/skills"
 )
-
-// listen opens the socket that the process's owner pauses it by. Without it
-// work goes on, so it is loud: the kill switch is then Pauses in Parts alone.
-func (o *Orchestrator) listen(ctx context.Context) {
-	path := assembly.SocketPath(o.parts.Config.Ledger.Path)
-	door, err := control.Listen(context.WithoutCancel(ctx), path, door{o}, control.Options{Log: o.log})
-	if err != nil {
-		o.log.Error("vedette pause and vedette top can't reach this process", "error", err)
-		return
-	}
-	o.door = door
-}
 
 // door shows the Orchestrator to its owner.
 type door struct{ o *Orchestrator }

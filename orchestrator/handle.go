@@ -53,6 +53,9 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 		}
 		co.Scope = all
 	}
+	if err := o.admits(); err != nil {
+		return nil, err
+	}
 	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
 	if err != nil {
 		return nil, err
@@ -217,6 +220,9 @@ func (c *Conversation) call(ctx context.Context, msg any) (any, error) {
 	return nil, c.o.failure(ctx, ErrInterrupted)
 }
 
+// routerBack is how long is waited before the router is looked for again.
+const routerBack = 10 * time.Millisecond
+
 func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 	sys := c.o.sys
 	for range attempts {
@@ -237,7 +243,10 @@ func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 		}
 		router, ok := sys.Whereis("router")
 		if !ok {
-			runtime.Gosched() // it is permanent: back in a moment
+			select { // it is permanent: back in a moment
+			case <-ctx.Done():
+			case <-time.After(routerBack):
+			}
 			continue
 		}
 		if _, err := otp.Call(ctx, router, openConversation{c.co.ID, c.co.User}); err != nil && !errors.Is(err, otp.ErrNoProcess) {

@@ -88,7 +88,7 @@ func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
 		t.phase, t.answer, t.err, t.repeated = closing, v.Reply, failureOf(v.Failure), true
 		t.v.over(c, t)
 	default:
-		t.phase, t.err = closing, ErrNotKept
+		t.phase, t.err, t.unkept = closing, ErrNotKept, history.Down(m.Err)
 		switch {
 		case errors.Is(m.Err, ErrRequest):
 			t.err = m.Err
@@ -138,6 +138,10 @@ func (t *turn) save(c *otp.Context) {
 func (t *turn) savedRound(c *otp.Context, m otp.TaskResult) {
 	t.saving = false
 	t.o.at("saved")
+	if history.Down(m.Err) {
+		t.breakOff(c)
+		return
+	}
 	if m.Err != nil {
 		t.end(c, "", ErrNotKept)
 		return

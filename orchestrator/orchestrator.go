@@ -15,7 +15,6 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -88,7 +87,6 @@ type Orchestrator struct {
 	parts *assembly.Parts
 	opts  Options
 	sys   *otp.System
-	door  *control.Server // of the process's owner; nil where it can't be made
 	// model is the orchestrator's own, agents that of agents whose dispatch
 	// names no other.
 	model, agents agents.Model
@@ -102,11 +100,12 @@ type Orchestrator struct {
 	started time.Time
 	kept    *history.History
 
-	resuming context.CancelFunc
-	resumed  sync.WaitGroup
+	looks    sync.Map // what conversations are at, by their ids
+	unwanted sync.Map // turns whose end is still to be written, by id
 
-	closing sync.Once
-	closed  atomic.Bool
+	closing  sync.Once
+	draining atomic.Bool
+	closed   atomic.Bool
 }
 
 // tuning are the times that tests shorten; zero means the default. at is
@@ -133,7 +132,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
-		NoReview: opts.NoReview, Log: opts.Log,
+		NoReview: opts.NoReview, Log: opts.Log, Supervised: true,
 	})
 	if err != nil {
 		return nil, err
@@ -151,31 +150,15 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	if err := o.start(ctx); err != nil {
 		return nil, errors.Join(err, o.Close(ctx))
 	}
-	o.listen(ctx) // before work goes on: it can be stopped from then
-	if err := o.resume(ctx); err != nil {
-		return nil, errors.Join(err, o.Close(ctx))
-	}
 	return o, nil
 }
 
-// start brings up the tree: the conversations before the router that fills
-// them.
+// start brings up the tree.
 func (o *Orchestrator) start(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
-	sys := otp.NewSystem(otp.SystemOptions{Logger: o.log})
-	o.sys = sys
-	conversations := otp.DynamicSupervisorSpec("conversations", otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
-	conversations.Name = "conversations"
-	_, err := sys.Start(ctx, otp.SupervisorSpec("app", otp.SupervisorOptions{
-		Strategy: otp.OneForOne,
-		Children: []otp.ChildSpec{
-			conversations,
-			// Permanent: without it no conversation can be opened. It holds
-			// nothing that a restart would lose.
-			{ID: "router", Name: "router", Restart: otp.Permanent, Start: func() otp.Server { return &router{o: o} }},
-		},
-	}))
+	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log})
+	_, err := o.sys.Start(ctx, o.tree())
 	return err
 }
 
@@ -185,62 +168,14 @@ func (o *Orchestrator) start(ctx context.Context) error {
 func (o *Orchestrator) Close(ctx context.Context) (err error) {
 	o.closing.Do(func() {
 		o.closed.Store(true)
-		if o.resuming != nil {
-			o.resuming()
-		}
 		ctx, cancel := withDeadline(ctx, defaultClose)
 		defer cancel()
 		if o.sys != nil {
 			err = o.sys.Stop(ctx)
 		}
-		o.resumed.Wait()
-		if o.door != nil { // to the last moment somebody can look in
-			err = errors.Join(err, o.door.Close(ctx))
-		}
 		err = errors.Join(err, o.parts.Close())
 	})
 	return err
-}
-
-// waking is how many conversations are woken at the same time.
-const waking = 8
-
-// resume wakes every conversation with a request under way; each goes on with
-// it by itself. It does not wait for them.
-func (o *Orchestrator) resume(ctx context.Context) error {
-	list, err := o.kept.Unfinished(ctx)
-	if err != nil {
-		return fmt.Errorf("find the requests to go on with: %w", err)
-	}
-	ctx, o.resuming = context.WithCancel(context.WithoutCancel(ctx))
-	next := make(chan history.Conversation, len(list))
-	for _, row := range list {
-		next <- row
-	}
-	close(next)
-	for range min(waking, len(list)) {
-		o.resumed.Go(func() {
-			for row := range next {
-				o.wake(ctx, row)
-			}
-		})
-	}
-	return nil
-}
-
-// wake starts a conversation's process, which reads what is kept of it.
-func (o *Orchestrator) wake(ctx context.Context, row history.Conversation) {
-	defer func() {
-		if recover() != nil {
-			o.log.Error("waking a conversation panicked", "conversation", row.ID)
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	c := &Conversation{o, ConversationOptions{ID: row.ID, User: row.User}}
-	if _, err := c.call(ctx, claim{row.User}); err != nil && !o.closed.Load() {
-		o.log.Warn("a request could not be gone on with; it is tried again when the conversation is used", "conversation", row.ID, "error", err)
-	}
 }
 
 // Parts gives access to what was assembled: the checkpoint, the ledger, the

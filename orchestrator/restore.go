@@ -44,6 +44,9 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (m
 		return m, err
 	}
 	about := history.Turn{Conversation: id, User: row.User, Turn: row.Turn}
+	if over, err := o.givenUp(ctx, about); over {
+		return m, err
+	}
 	tries, err := o.kept.Attempt(ctx, about)
 	if err != nil {
 		return m, err

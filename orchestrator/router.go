@@ -64,6 +64,8 @@ func (r *router) Handle(c *otp.Context, msg any) {
 		r.o.openings.release(e)
 	case ended:
 		r.follow(c, m.e)
+	case breakdown:
+		panic(errEnded)
 	}
 }
 

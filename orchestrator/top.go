@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -19,9 +20,11 @@ type Top struct {
 	InFlight []sentinel.InFlight `json:"in_flight"`
 	// Tasks are goroutines under way for processes; Leaked are those of
 	// processes that were abandoned because they did not stop.
-	Tasks  int           `json:"tasks"`
-	Leaked int           `json:"leaked"`
-	Tree   []ProcessInfo `json:"tree"`
+	Tasks  int `json:"tasks"`
+	Leaked int `json:"leaked"`
+	// Draining is set where work is being finished and none is begun.
+	Draining bool          `json:"draining,omitempty"`
+	Tree     []ProcessInfo `json:"tree"`
 }
 
 // ProcessInfo is one process of the tree.
@@ -33,27 +36,64 @@ type ProcessInfo struct {
 	Restart  string `json:"restart"`
 	Restarts int    `json:"restarts"`
 	// Mailbox is how many messages wait; Tasks what is under way for it.
-	Mailbox  int           `json:"mailbox"`
-	Tasks    int           `json:"tasks"`
-	Since    time.Time     `json:"since"`
-	Children []ProcessInfo `json:"children,omitempty"`
+	Mailbox int       `json:"mailbox"`
+	Tasks   int       `json:"tasks"`
+	Since   time.Time `json:"since"`
+	// LastExit is why the incarnation before this one ended, where that was not
+	// with a sibling: a kind, and an error or a type, never a value.
+	LastExit string `json:"last_exit,omitempty"`
+	// Phase is what a conversation's server is at: reading, idle,
+	// writing_request, asking_model, writing_round, calling, waiting_for_agents,
+	// awaiting_approval or writing_end; PhaseSince since when; Turn the request.
+	// An agent's Phase is its state, as in its result.
+	Phase      string        `json:"phase,omitempty"`
+	PhaseSince time.Time     `json:"phase_since,omitzero"`
+	Turn       string        `json:"turn,omitempty"`
+	Children   []ProcessInfo `json:"children,omitempty"`
 }
 
 // Top returns what the process is doing. It waits for no actor.
 func (o *Orchestrator) Top() Top {
+	looks := map[string]*look{}
+	for _, l := range o.lookAll() {
+		looks[l.conversation] = l
+	}
 	return Top{
 		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
-		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: shown(o.sys.Snapshot()),
+		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: shown(o.sys.Snapshot(), looks, nil),
+		Draining: o.draining.Load(),
 	}
 }
 
-func shown(list []otp.ProcessInfo) []ProcessInfo {
+// shown adds to the processes what conversations show of themselves; at is the
+// one that they are below of.
+func shown(list []otp.ProcessInfo, looks map[string]*look, at *look) []ProcessInfo {
 	out := make([]ProcessInfo, len(list))
 	for i, p := range list {
+		below := at
+		if id, ok := strings.CutPrefix(p.Name, supervisorName("")); ok {
+			below = looks[id]
+		}
 		out[i] = ProcessInfo{
 			ID: p.ID, Type: p.Type.String(), State: p.State, Restart: p.Restart.String(), Restarts: p.Restarts,
-			Mailbox: p.Mailbox, Tasks: p.Tasks, Since: p.Since, Children: shown(p.Children),
+			Mailbox: p.Mailbox, Tasks: p.Tasks, Since: p.Since, LastExit: p.Before, Children: shown(p.Children, looks, below),
+		}
+		if below != nil {
+			out[i].look(p, below)
 		}
 	}
 	return out
+}
+
+func (i *ProcessInfo) look(p otp.ProcessInfo, l *look) {
+	if p.Name == serverName(l.conversation) {
+		i.Phase, i.PhaseSince, i.Turn = l.phase, l.since, l.turn
+		return
+	}
+	name, ok := strings.CutPrefix(p.ID, "agent-")
+	for _, a := range l.agents() {
+		if ok && a.Agent == name {
+			i.Phase = string(a.State)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -50,10 +51,11 @@ type turn struct {
 
 	// seat is the turn's place among all that are worked on; life ends with the
 	// turn, and with it whatever place the turn or its agents hold or wait for.
-	seat  seat
-	spent assembly.Spent  // by the turn's own questions
-	life  context.Context //nolint:containedctx // it is the turn's, which outlives each call
-	gone  context.CancelFunc
+	seat   seat
+	spent  assembly.Spent  // by the turn's own questions
+	life   context.Context //nolint:containedctx // it is the turn's, which outlives each call
+	gone   context.CancelFunc
+	unkept bool // the store was down: what is kept of its end isn't known
 
 	task    otp.Ref
 	busy    bool
@@ -184,6 +186,7 @@ func (t *turn) ended(c *otp.Context, m otp.TaskResult) {
 		if m.Err != nil && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
 			t.answer, t.err = Reply{}, ErrNotKept
 		}
+		t.unkept = history.Down(m.Err)
 		t.v.over(c, t)
 	}
 }

@@ -57,6 +57,9 @@ func (t *core) emit(typ EventType, p *proc, r Reason) {
 func (t *core) launch(k *child) {
 	p := newProc(t.p.sys, t.p, &k.spec)
 	p.slot, p.restarts = k, k.starts
+	if k.last != nil {
+		p.before = k.last.exitReason().brief()
+	}
 	k.proc, k.last, k.state = p, p, starting
 	k.try++
 	if !t.p.addKid(p) {

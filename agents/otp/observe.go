@@ -18,11 +18,22 @@ type ProcessInfo struct {
 	// Since is when this incarnation was made; Restarts counts those before it.
 	Since    time.Time
 	Restarts int
+	// Before is why the incarnation before this one ended, without values; empty
+	// for the first, and for one that was restarted with a sibling.
+	Before string
 	// Mailbox is how many messages wait, Tasks how many Async functions and
 	// supervised calls are under way.
 	Mailbox, Tasks int
 	// Children are in the order of their starts.
 	Children []ProcessInfo
+}
+
+// brief is String, which for a panic says what kind of value it had.
+func (r Reason) brief() string {
+	if e, ok := r.Detail.(*Exit); ok {
+		return r.Kind.String() + " (" + e.Error() + ")"
+	}
+	return r.String()
 }
 
 // Snapshot returns the trees as they are now, roots in the order of their
@@ -48,7 +59,7 @@ func (p *proc) childInfo() []ProcessInfo {
 func (p *proc) info() ProcessInfo {
 	i := ProcessInfo{
 		ID: p.spec.ID, Name: p.spec.Name, Type: p.spec.Type, Restart: p.spec.Restart,
-		Since: p.made, Restarts: p.restarts, Mailbox: max(0, int(p.queued.Load())), State: "idle",
+		Since: p.made, Restarts: p.restarts, Before: p.before, Mailbox: max(0, int(p.queued.Load())), State: "idle",
 	}
 	p.mu.Lock()
 	for _, h := range p.refs {

@@ -48,6 +48,7 @@ type proc struct {
 	made   time.Time
 	// restarts is how many incarnations of the child ran before this one.
 	restarts int
+	before   string // why the one before ended
 
 	run  atomic.Uint32
 	init atomic.Bool // Init succeeded

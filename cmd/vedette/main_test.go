@@ -119,7 +119,7 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 		var top orchestrator.Top
 		err := c.Top(ctx, &top)
 		// The demo is through when its last conversation is idle.
-		if err == nil && strings.Contains(fmt.Sprint(top.Tree), "conversation-demo-3") && top.Tasks == 0 {
+		if err == nil && idle(top.Tree, "conversation-demo-3") {
 			tick.Stop()
 			return
 		}
@@ -127,6 +127,16 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no process answers: %v", err)
 		}
 	}
+}
+
+// idle reports whether a conversation's server has nothing to do.
+func idle(list []orchestrator.ProcessInfo, conversation string) bool {
+	for _, p := range list {
+		if p.ID == conversation && len(p.Children) > 0 && p.Children[0].Phase == "idle" || idle(p.Children, conversation) {
+			return true
+		}
+	}
+	return false
 }
 
 // golden compares a file with another, times, scores and digests aside.

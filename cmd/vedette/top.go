@@ -29,9 +29,21 @@ func newTop(a *app) *cobra.Command {
 		Use:   "top",
 		Short: "Watch the tree of a running process",
 		Long: `Top shows the supervision tree of a running process: every process with its state,
-its restarts, the messages and tasks that wait for it, its age, and the call that
-an agent is at. On a terminal it goes on until it is interrupted; otherwise, and
+its restarts, the messages and tasks that wait for it, its age, what it is at (the
+phase of a conversation, the state of an agent, the call it makes), and why the
+one before it ended. On a terminal it goes on until it is interrupted; otherwise, and
 with --once or --json, it shows one moment.
+
+With --json the fields are
+  pid, now, started, draining   the process
+  pauses                        those in force
+  in_flight                     calls that wait for a person or run
+  tasks, leaked                 goroutines under way, and those that did not stop
+  tree                          processes: id, type, state, restart, restarts,
+                                mailbox, tasks, since, last_exit, children; and of
+                                conversations' servers phase, phase_since, turn, of
+                                agents phase, which is their state
+Fields may be added; none of these changes its meaning.
 
 The process is found by its database. Its owner and root may look.`,
 		Example: "  vedette top\n  vedette top --db ./vedette.db --once\n  vedette top --json",
@@ -119,11 +131,14 @@ func (a *app) frame(t orchestrator.Top) []string {
 	if t.Leaked > 0 {
 		head += fmt.Sprintf("   %d goroutines that did not stop", t.Leaked)
 	}
+	if t.Draining {
+		head += "\nDRAINING: what was begun is finished, nothing new is begun"
+	}
 	for _, p := range t.Pauses {
 		head += fmt.Sprintf("\nPAUSED: %s, since %s by %s", what(p.Target), p.Since.Local().Format(time.DateTime), clean(p.By))
 	}
 	tb := table{colour: a.color, right: map[int]bool{2: true, 3: true, 4: true, 5: true}}
-	tb.add("PROCESS", "STATE", "RESTARTS", "MAILBOX", "TASKS", "AGE", "KIND", "CALL")
+	tb.add("PROCESS", "STATE", "RESTARTS", "MAILBOX", "TASKS", "AGE", "KIND", "AT", "LAST EXIT")
 	calls := map[string][]sentinel.InFlight{}
 	for _, c := range t.InFlight {
 		key := c.Conversation + "\x00" + c.Agent
@@ -159,8 +174,15 @@ func rows(tb *table, t orchestrator.Top, list []orchestrator.ProcessInfo, depth 
 		if mine := calls[at+"\x00"+agent]; isAgent && len(mine) > 0 {
 			call = mine[0].Skill + " " + strings.ReplaceAll(mine[0].Phase, "_", " ") + " " + age(t.Now.Sub(mine[0].Since))
 		}
-		tb.add(strings.Repeat("  ", depth)+p.ID, p.State, strconv.Itoa(p.Restarts), strconv.Itoa(p.Mailbox),
-			strconv.Itoa(p.Tasks), age(t.Now.Sub(p.Since)), p.Restart+" "+p.Type, call)
+		now := strings.ReplaceAll(p.Phase, "_", " ")
+		if !p.PhaseSince.IsZero() && p.Phase != "idle" {
+			now += " " + age(t.Now.Sub(p.PhaseSince))
+		}
+		if call != "" { // what it is at says more
+			now = call
+		}
+		tb.add(strings.Repeat("  ", depth)+clean(p.ID), p.State, strconv.Itoa(p.Restarts), strconv.Itoa(p.Mailbox),
+			strconv.Itoa(p.Tasks), age(t.Now.Sub(p.Since)), p.Restart+" "+p.Type, now, clean(p.LastExit))
 		rows(tb, t, p.Children, depth+1, at, calls)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
+	"github.com/vedette-dev/vedette/sentinel/review"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/skills"
@@ -57,6 +58,8 @@ type Options struct {
 	// ObserveLeak is told of calls that left goroutines running, for metrics.
 	// It must not block.
 	ObserveLeak func(leak.Leak)
+	// Supervised leaves it to the caller to run the Services.
+	Supervised bool
 	// Maintain says when values whose retention is over are erased, after the
 	// time at start; nil means every ten minutes.
 	Maintain <-chan time.Time
@@ -73,6 +76,8 @@ type Parts struct {
 	Journal    *journal.Journal
 	Keys       *keys.Keys
 	Pauses     *pause.Switch
+	// Review is the gate that asks models; nil where it is left out.
+	Review *review.Gate
 
 	limits   *counters
 	ask      map[string]askable
@@ -80,6 +85,7 @@ type Parts struct {
 	recorder recorder
 	upkeep   *maintenance
 	leaks    *leak.Watch
+	ticks    <-chan time.Time
 	now      func() time.Time
 	log      *slog.Logger
 }
@@ -96,7 +102,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Parts{Config: cfg, now: o.Now, log: o.Log, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
+	p := &Parts{Config: cfg, now: o.Now, log: o.Log, ticks: o.Maintain, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
 	o.Observe = p.watched(o.Observe)
 	if err := p.open(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -108,7 +114,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.limits.greet(ctx, o.Log)
-	p.maintain(ctx, o.Maintain)
+	if !o.Supervised {
+		p.maintain(ctx)
+	}
 	return p, nil
 }
 
@@ -141,7 +149,7 @@ func (p *Parts) open(ctx context.Context, o Options) (err error) {
 // openPauses brings up the kill switch: of all processes where they share a
 // server, of this one otherwise.
 func (p *Parts) openPauses(ctx context.Context, o Options) (err error) {
-	po := pause.Options{Now: o.Now, Log: o.Log}
+	po := pause.Options{Now: o.Now, Log: o.Log, Supervised: o.Supervised}
 	if p.limits.redis != nil {
 		po.Shared = p.limits.redis.Hash("pauses")
 	}
@@ -173,6 +181,11 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: environment(cfg, false)})
 	if err != nil {
 		return err
+	}
+	for _, g := range gs {
+		if r, ok := g.(*review.Gate); ok {
+			p.Review = r
+		}
 	}
 	if p.limits, err = newCounters(cfg, o); err != nil {
 		return err

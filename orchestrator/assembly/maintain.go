@@ -20,27 +20,34 @@ type maintenance struct {
 	done   chan struct{}
 }
 
-// maintain starts the goroutine: it forgets at once and at every tick, until
-// Close. ticks is nil for the usual interval.
-func (p *Parts) maintain(ctx context.Context, ticks <-chan time.Time) {
+// maintain starts the goroutine, until Close.
+func (p *Parts) maintain(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.upkeep = &maintenance{cancel, make(chan struct{})}
 	go func() {
 		defer close(p.upkeep.done)
-		if ticks == nil {
-			t := time.NewTicker(maintainEvery)
-			defer t.Stop()
-			ticks = t.C
-		}
-		for {
-			p.forget(ctx)
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticks:
-			}
-		}
+		_ = p.Maintain(ctx) // it contains what goes wrong, and ends with ctx
 	}()
+}
+
+// Maintain forgets what is to be forgotten, at once and at every tick, until
+// ctx ends; it returns nil then. The Parts do so themselves unless they are
+// Supervised.
+func (p *Parts) Maintain(ctx context.Context) error {
+	ticks := p.ticks
+	if ticks == nil {
+		t := time.NewTicker(maintainEvery)
+		defer t.Stop()
+		ticks = t.C
+	}
+	for {
+		p.forget(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks:
+		}
+	}
 }
 
 // stop ends the goroutine and waits for it.

@@ -116,6 +116,9 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	return s, nil
 }
 
+// Done is closed when the server has ended, by Close or because it broke.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
 // Path is where the socket is.
 func (s *Server) Path() string { return s.path }
 

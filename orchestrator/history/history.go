@@ -285,3 +285,8 @@ func (h *History) Purge(ctx context.Context, w Who) (p Purged, err error) {
 	}
 	return p, err
 }
+
+// Down reports whether a write failed because the store is down: it may be
+// tried again once the store is back. What it was to keep may be kept all the
+// same, so look before you act upon its absence.
+func Down(err error) bool { return errors.Is(err, store.ErrUnavailable) }

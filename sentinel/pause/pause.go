@@ -132,6 +132,8 @@ type Options struct {
 	Shared Shared
 	// Every is how often Shared is read. If zero, 300 ms.
 	Every time.Duration
+	// Supervised leaves it to the caller to run Follow.
+	Supervised bool
 	// Log is told of pauses that come from other processes, and where Shared
 	// can't be reached; nil discards.
 	Log *slog.Logger
@@ -165,7 +167,8 @@ const (
 )
 
 // Open reads the pauses that are in force, and with Options.Shared follows
-// those of other processes until Close.
+// those of other processes until Close, or as long as Follow runs where that is
+// Supervised.
 func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*Switch, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -180,7 +183,7 @@ func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*
 	}
 	s.inUse.Store(&list)
 	if o.Shared != nil {
-		s.follow(ctx, o.Shared, cmp.Or(o.Every, defaultEvery))
+		s.follow(ctx, o)
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package pause
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ func targetOf(field string) (t Target, ok bool) {
 type follower struct {
 	s      *Switch
 	shared Shared
+	every  time.Duration
 	cancel context.CancelFunc
 	done   chan struct{}
 
@@ -53,24 +55,40 @@ type follower struct {
 	away bool
 }
 
-func (s *Switch) follow(ctx context.Context, shared Shared, every time.Duration) {
+func (s *Switch) follow(ctx context.Context, o Options) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &follower{s: s, shared: shared, cancel: cancel, done: make(chan struct{}), ends: map[Target]time.Time{}}
+	f := &follower{
+		s: s, shared: o.Shared, every: cmp.Or(o.Every, defaultEvery), cancel: cancel, done: make(chan struct{}), ends: map[Target]time.Time{},
+	}
 	s.shared = f
 	f.read(ctx) // before the first call is decided
+	if o.Supervised {
+		close(f.done)
+		return
+	}
 	go func() {
 		defer close(f.done)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				f.read(ctx)
-			}
-		}
+		_ = s.Follow(ctx) // it ends with ctx alone
 	}()
+}
+
+// Follow keeps the Switch and what other processes share alike until ctx ends,
+// and returns nil then. It is for a Switch that is Supervised; one at a time.
+func (s *Switch) Follow(ctx context.Context) error {
+	if s.shared == nil {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(s.shared.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			s.shared.read(ctx)
+		}
+	}
 }
 
 func (f *follower) stop() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -21,7 +22,8 @@ type model struct {
 	timeout   time.Duration
 	window    time.Duration
 	now       func() time.Time
-	breaker   *gobreaker.CircuitBreaker[answer]
+	fresh     func() *gobreaker.CircuitBreaker[answer]
+	breaker   atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
 	mu          sync.Mutex
 	lastTimeout time.Time
@@ -34,7 +36,7 @@ const buckets = 12
 func newModel(c *llm.Client, o Options) *model {
 	m := &model{client: c, name: c.Name(), reasoning: c.Config().Reasoning, timeout: o.Timeout, window: o.Breaker.Window, now: o.Now}
 	failures := uint32(o.Breaker.Failures) // checked: from 1 to maxFailures
-	m.breaker = gobreaker.NewCircuitBreaker[answer](gobreaker.Settings{
+	settings := gobreaker.Settings{
 		Name: m.name, MaxRequests: 1, Timeout: o.Breaker.OpenFor,
 		Interval: o.Breaker.Window, BucketPeriod: max(o.Breaker.Window/buckets, 1),
 		ReadyToTrip: func(c gobreaker.Counts) bool {
@@ -48,8 +50,30 @@ func newModel(c *llm.Client, o Options) *model {
 			o.Log.Warn("the review's breaker changed", slog.String("model", name),
 				slog.String("from", from.String()), slog.String("to", to.String()))
 		},
-	})
+	}
+	m.fresh = func() *gobreaker.CircuitBreaker[answer] { return gobreaker.NewCircuitBreaker[answer](settings) }
+	m.breaker.Store(m.fresh())
 	return m
+}
+
+// Models returns the names of the chain, in order.
+func (g *Gate) Models() []string {
+	out := make([]string, len(g.models))
+	for i, m := range g.models {
+		out[i] = m.name
+	}
+	return out
+}
+
+// Renew gives a model of the chain a breaker that knows nothing yet, for a
+// supervisor that starts the model's process again. Calls that are under way
+// end with the one before.
+func (g *Gate) Renew(name string) {
+	for _, m := range g.models {
+		if m.name == name {
+			m.breaker.Store(m.fresh())
+		}
+	}
 }
 
 // excluded keeps what says nothing about a model's health away from its breaker:
@@ -94,7 +118,7 @@ func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer,
 
 // ask sends one request through the breaker.
 func (m *model) ask(ctx context.Context, r llm.Request, q *inquiry) (answer, error) {
-	a, err := m.breaker.Execute(func() (answer, error) { return m.chat(ctx, r, q) })
+	a, err := m.breaker.Load().Execute(func() (answer, error) { return m.chat(ctx, r, q) })
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		err = &fault{kind: BreakerOpen, model: m.name}
 	}
@@ -148,7 +172,7 @@ func (m *model) others() bool {
 	beside := now.Sub(m.lastTimeout) < m.window
 	m.lastTimeout = now
 	m.mu.Unlock()
-	return beside || m.breaker.State() != gobreaker.StateClosed
+	return beside || m.breaker.Load().State() != gobreaker.StateClosed
 }
 
 // gaveUp returns why the caller's context ended, nil while it has not. A dialler

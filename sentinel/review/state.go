@@ -49,8 +49,8 @@ func (g *Gate) State() State {
 		last := m.lastFailure
 		m.mu.Unlock()
 		s.Models = append(s.Models, ModelState{
-			Model: m.name, Breaker: m.breaker.State().String(),
-			Failures: int(m.breaker.Counts().ConsecutiveFailures), LastFailure: last,
+			Model: m.name, Breaker: m.breaker.Load().State().String(),
+			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
 		})
 	}
 	return s

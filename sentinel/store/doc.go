@@ -33,6 +33,9 @@
 // written. After a crash at exactly that moment the group may turn out to be in
 // the file, whole; that is the safe direction, because nobody acted on it.
 //
+// A program with supervision runs the writer as a child of its own, with
+// [Store.Run]; a writer that breaks down there is replaced at once.
+//
 // # What not to do
 //
 //   - Do not block in a submitted function: it holds up every writer. Prepare

@@ -88,7 +88,10 @@ type Store struct {
 	hooks  atomic.Pointer[hooks]
 	claims map[string]bool
 
-	w writer // owned by the writer goroutine
+	// Of whichever goroutine does the writer's work, one at a time.
+	w     writer
+	whole bool // that work has ended as it should
+	lend  chan loan
 }
 
 // Open opens or creates the database and starts its writer. It returns an error
@@ -107,6 +110,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s := &Store{
 		opts: opts, lock: lock,
 		in:      make(chan *request, opts.MaxBatch),
+		lend:    make(chan loan),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 		claims: map[string]bool{},
 	}

@@ -79,30 +79,6 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// loop is the writer goroutine. It ends on Close alone: if a submitted function
-// ends its goroutine (runtime.Goexit), a new one takes over.
-func (s *Store) loop() {
-	finished := false
-	defer func() {
-		if finished {
-			close(s.stopped)
-			return
-		}
-		v := recover()
-		s.abort(fmt.Errorf("%w: writer was interrupted: %w", ErrUnavailable, newPanicError(v)))
-		go s.loop()
-	}()
-	for {
-		select {
-		case <-s.closing:
-			finished = true
-			return
-		case r := <-s.in:
-			s.serve(r)
-		}
-	}
-}
-
 // serve gathers what is waiting behind r and runs it.
 func (s *Store) serve(r *request) {
 	w := &s.w
@@ -154,7 +130,11 @@ func (s *Store) group() {
 	}
 	if written {
 		for _, f := range hooks.commit {
-			f()
+			if err := s.hook(f); err != nil {
+				// The group is durable, but who keeps state beside it may not know.
+				s.abort(unavailable("after commit", err))
+				return
+			}
 		}
 	}
 	w.answer(nil)
@@ -170,11 +150,27 @@ func (s *Store) abort(err error) {
 		_ = w.conn.close()
 		w.conn = nil
 	}
-	w.tx.undo(0)
+	if herr := s.hook(func() { w.tx.undo(0) }); herr != nil {
+		err = errors.Join(err, herr)
+	}
 	for _, f := range s.hooks.Load().rollback {
-		f()
+		if herr := s.hook(f); herr != nil {
+			err = errors.Join(err, herr)
+		}
 	}
 	w.answer(err)
+}
+
+// hook runs a hook that has no transaction. One that panics is told, and keeps
+// nothing from the others: whoever waits must be answered.
+func (s *Store) hook(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = newPanicError(v)
+		}
+	}()
+	f()
+	return nil
 }
 
 // answer tells all members; err, if any, overrides success but not a member's
@@ -286,10 +282,13 @@ func (s *Store) maintain(r *request) {
 	if !r.state.CompareAndSwap(queued, taken) {
 		return
 	}
-	if r.err = s.reopen(); r.err == nil {
-		r.err = r.maint(s.w.conn)
+	defer close(r.done) // whatever happens: somebody waits
+	r.err = fmt.Errorf("%w: the writer was interrupted", ErrUnavailable)
+	if err := s.reopen(); err != nil {
+		r.err = unavailable("open", err)
+		return
 	}
-	close(r.done)
+	r.err = r.maint(s.w.conn)
 }
 
 // checkpointEvery is how long Checkpoint leaves readers alone between attempts.

@@ -106,24 +106,32 @@ func model(ctx context.Context, o Options, s *screen, env map[string]string) (st
 
 // play sends the three requests, each in a conversation of its own.
 func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err error) {
-	orc, err := orchestrator.New(ctx, cfg, orchestrator.Options{
+	// An interrupt ends no request: what was begun is finished, for a while.
+	work := context.WithoutCancel(ctx)
+	orc, err := orchestrator.New(work, cfg, orchestrator.Options{
 		Approver: approver(o, s), Observe: s.event, OnAgent: s.agent,
 	})
 	if err != nil {
 		return err
 	}
+	drained := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() { drained <- drain(work, orc, s) })
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		err = errors.Join(err, orc.Close(ctx))
+		if stop() { // nobody interrupted
+			err = errors.Join(err, orc.Close(work))
+			return
+		}
+		if derr := <-drained; derr != nil || errors.Is(err, orchestrator.ErrClosed) {
+			err = derr // that a request was cut off has been said
+		}
 	}()
 	for i, r := range requests {
-		conv, err := orc.Open(ctx, orchestrator.ConversationOptions{ID: r.id, User: "ann"})
+		conv, err := orc.Open(work, orchestrator.ConversationOptions{ID: r.id, User: "ann"})
 		if err != nil {
 			return err
 		}
 		s.printf("\n%d. %s\n   ann: %s\n", i+1, r.about, r.text)
-		reply, err := conv.Send(ctx, r.text)
+		reply, err := conv.Send(work, r.text)
 		if err != nil {
 			return fmt.Errorf("request %d: %w", i+1, err)
 		}
@@ -133,6 +141,18 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 		hold(ctx, s, cfg.Ledger.Path)
 	}
 	return nil
+}
+
+// drainTime is how long what was begun has to end after an interrupt.
+const drainTime = 10 * time.Second
+
+// drain finishes the work and says what it had to cut off.
+func drain(ctx context.Context, orc *orchestrator.Orchestrator, s *screen) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	d, err := orc.Drain(ctx)
+	s.printf("\n%s\n", d)
+	return err
 }
 
 // hold says how to look in from another terminal and waits for an interrupt.

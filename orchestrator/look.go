@@ -1,0 +1,110 @@
+package orchestrator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents"
+)
+
+// What a conversation is at.
+const (
+	phaseReading = "reading" // the journal
+	phaseIdle    = "idle"
+	phaseOpening = "writing_request"
+	phaseAsking  = "asking_model"
+	phaseSaving  = "writing_round"
+	phaseCalling = "calling"
+	phaseWaiting = "waiting_for_agents"
+	phaseHeld    = "awaiting_approval"
+	phaseClosing = "writing_end"
+)
+
+// look is a conversation as its process shows it: others read it without
+// asking the process, which may be stuck.
+type look struct {
+	conversation, request, turn string
+	phase                       string
+	since                       time.Time // of the phase
+	members                     []memberLook
+}
+
+type memberLook struct {
+	id    string
+	agent *agents.Agent // nil for one that does not run
+	state agents.State
+}
+
+// agents reads the states of the agents now.
+func (l *look) agents() []AgentInfo {
+	out := make([]AgentInfo, len(l.members))
+	for i, m := range l.members {
+		out[i] = AgentInfo{m.id, m.state}
+		if m.agent != nil {
+			out[i].State = m.agent.Snapshot().State
+		}
+	}
+	return out
+}
+
+// show puts up what the conversation is at.
+func (v *conversation) show() {
+	l := &look{conversation: v.id, phase: phaseIdle}
+	t := v.turn
+	switch {
+	case !v.loaded:
+		l.phase = phaseReading
+	case t != nil:
+		l.phase, l.turn, l.request = t.at(), t.id, t.opened.Request
+		for _, k := range t.members {
+			m := memberLook{id: k.args.AgentID, agent: k.agent, state: cmp.Or(k.state, agents.Pending)}
+			if k.ended != nil {
+				m.agent, m.state = nil, k.ended.State
+			}
+			l.members = append(l.members, m)
+		}
+	}
+	l.since = time.Now()
+	if old := v.shown; old != nil && old.phase == l.phase && old.turn == l.turn {
+		l.since = old.since
+	}
+	v.shown = l
+	v.o.looks.Store(v.id, l)
+}
+
+// at is what the turn is at.
+func (t *turn) at() string {
+	switch {
+	case t.phase == opening:
+		return phaseOpening
+	case t.phase == closing:
+		return phaseClosing
+	case t.holds:
+		return phaseHeld
+	case t.saving:
+		return phaseSaving
+	case t.wait != nil:
+		return phaseWaiting
+	case t.call.ID != "":
+		return phaseCalling
+	}
+	return phaseAsking
+}
+
+// lookAll returns what the conversations that run are at, by their ids.
+func (o *Orchestrator) lookAll() (out []*look) {
+	o.looks.Range(func(_, v any) bool {
+		l := v.(*look)
+		_, server := o.sys.Whereis(serverName(l.conversation))
+		_, whole := o.sys.Whereis(supervisorName(l.conversation))
+		if server || whole { // one that is being restarted is there
+			out = append(out, l)
+		} else {
+			o.looks.CompareAndDelete(l.conversation, v)
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b *look) int { return cmp.Compare(a.conversation, b.conversation) })
+	return out
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// loan is the writer's work on its way to a caller of Run and back.
+type loan struct{ back chan struct{} }
+
+// Run does the writer's work in the caller's goroutine until ctx ends (nil) or
+// the store is closed (ErrClosed), so that a supervisor can own it, count its
+// breakdowns and show it. While nobody runs it, and from a breakdown to the next
+// Run, the store does the work in a goroutine of its own: no submission ever
+// waits for a supervisor. The error is ErrUnavailable after a panic; the group
+// that it fell into was told the same.
+func (s *Store) Run(ctx context.Context) (err error) {
+	l := loan{back: make(chan struct{})}
+	select {
+	case s.lend <- l:
+	case <-ctx.Done():
+		return nil
+	case <-s.closing:
+		return ErrClosed
+	}
+	defer close(l.back) // last of all, also where the goroutine ends
+	defer s.rescue(&err)
+	return s.work(ctx.Done())
+}
+
+// rescue ends the group that a panic, or the end of the goroutine, fell into.
+// It is deferred around work.
+func (s *Store) rescue(err *error) {
+	if s.whole {
+		return
+	}
+	//nolint:revive // rescue is what its callers defer
+	*err = fmt.Errorf("%w: writer was interrupted: %w", ErrUnavailable, newPanicError(recover()))
+	s.abort(*err)
+}
+
+// loop is the store's own goroutine. It ends on Close alone: if a submitted
+// function ends its goroutine (runtime.Goexit), a new one takes over.
+func (s *Store) loop() {
+	closed := false
+	defer func() {
+		if closed {
+			close(s.stopped)
+			return
+		}
+		go s.loop()
+	}()
+	var err error
+	defer s.rescue(&err)
+	closed = s.work(nil) != nil
+}
+
+// work serves submissions until stop is closed (nil) or Close (ErrClosed). One
+// goroutine at a time does: whoever has lent it away waits for it.
+func (s *Store) work(stop <-chan struct{}) error {
+	s.whole = false
+	lend := s.lend
+	if stop != nil {
+		lend = nil // what is borrowed is not lent on
+	}
+	for {
+		select {
+		case <-s.closing:
+			s.whole = true
+			return ErrClosed
+		case <-stop:
+			s.whole = true
+			return nil
+		case l := <-lend:
+			<-l.back
+			s.whole = false
+		case r := <-s.in:
+			s.serve(r)
+		}
+	}
+}
