@@ -117,9 +117,12 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 	drained := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { drained <- drain(work, orc, s) })
 	defer func() {
-		if stop() { // nobody interrupted
+		switch stopped := stop(); {
+		case stopped && ctx.Err() == nil: // nobody interrupted
 			err = errors.Join(err, orc.Close(work))
 			return
+		case stopped: // this moment: hold may hear of it first
+			drained <- drain(work, orc, s)
 		}
 		if derr := <-drained; derr != nil || errors.Is(err, orchestrator.ErrClosed) {
 			err = derr // that a request was cut off has been said
