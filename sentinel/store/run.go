@@ -34,7 +34,6 @@ func (s *Store) rescue(err *error) {
 	if s.whole {
 		return
 	}
-	//nolint:revive // rescue is what its callers defer
 	*err = fmt.Errorf("%w: writer was interrupted: %w", ErrUnavailable, newPanicError(recover()))
 	s.abort(*err)
 }
