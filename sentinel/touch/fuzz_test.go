@@ -55,8 +55,8 @@ func FuzzShell(f *testing.F) {
 		for _, d := range got.Dangers {
 			require.Contains(t, touch.DangerCodes(), d.Code)
 		}
-		if strings.HasSuffix(line, `\`) || strings.Contains(line, "$") {
-			return // it would escape the line break that follows; "$" names other things in a subshell
+		if strings.HasSuffix(line, `\`) {
+			return // it would escape the line break that follows
 		}
 		if utf8.ValidString(line) && len(got.Unparsed) == 0 && len(got.Incomplete) == 0 {
 			again := touch.Of(s, map[string]any{"command": "(" + line + "\n)"}, env())

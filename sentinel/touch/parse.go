@@ -92,14 +92,6 @@ func endHeredoc(text string) string {
 	return "\n" + all[len(all)-1][1] + "\n"
 }
 
-func parseAs(lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
-	f, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		return nil, err
-	}
-	return f.Stmts, nil
-}
-
 // openers bounds how deep the parser may recurse, whose stack can't be caught
 // when it overflows.
 func openers(text string) int {
