@@ -31,6 +31,7 @@ func (l *loader) check() {
 	l.checkListen()
 	l.checkLimitStore()
 	l.checkPrices()
+	l.checkReview()
 	l.resolvePaths()
 	l.checkRoots()
 }
@@ -40,29 +41,34 @@ func (l *loader) checkRoles() {
 	if roles == nil || roles.kind != mappingNode {
 		return
 	}
+	for i := range roles.entries {
+		e := &roles.entries[i]
+		if _, known := l.cfg.Roles[e.key]; known {
+			l.checkModelNames("roles."+e.key, e.val)
+		}
+	}
+}
+
+// checkModelNames refuses models that aren't under models, where one or a list
+// of them is named.
+func (l *loader) checkModelNames(path string, val *node) {
 	if models := l.get("models"); models != nil && models.kind != mappingNode {
 		return // reported, and which models there are isn't known
 	}
 	known := slices.Sorted(maps.Keys(l.cfg.Models))
-	for i := range roles.entries {
-		e := &roles.entries[i]
-		if _, known := l.cfg.Roles[e.key]; !known {
-			continue // the role itself isn't known
+	list := []*node{val}
+	if val.kind == listNode {
+		list = val.items
+	}
+	for _, n := range list {
+		if n.kind != scalarNode || n.bad || n.scalarKind() != textScalar || n.text == "" || indexOf(known, n.text) >= 0 {
+			continue
 		}
-		list := []*node{e.val}
-		if e.val.kind == listNode {
-			list = e.val.items
+		if n.outside {
+			l.out.add(n.pos, "%s names a model that isn't under models", path)
+			continue
 		}
-		for _, n := range list {
-			if n.kind != scalarNode || n.bad || n.scalarKind() != textScalar || n.text == "" || indexOf(known, n.text) >= 0 {
-				continue
-			}
-			if n.outside {
-				l.out.add(n.pos, "roles.%s names a model that isn't under models", e.key)
-				continue
-			}
-			l.out.add(n.pos, "roles.%s: %s", e.key, unknown("model", n.text, known))
-		}
+		l.out.add(n.pos, "%s: %s", path, unknown("model", n.text, known))
 	}
 }
 
@@ -71,9 +77,7 @@ func (l *loader) checkRules() {
 	if list == nil || list.kind != listNode {
 		return
 	}
-	known := append(slices.Collect(maps.Keys(l.names)), orchestratorCalls...)
-	known = append(known, l.opts.KnownSkills...)
-	slices.Sort(known)
+	known := l.knownSkills()
 	ids := map[string]Position{}
 	for i := range l.cfg.Permissions {
 		r, n := &l.cfg.Permissions[i], list.items[i]

@@ -101,6 +101,8 @@ type Model struct {
 	Tools bool `yaml:"tools" jsonschema_description:"Whether the model takes tools (default true)."`
 	// JSONSchema says whether the server holds answers to a strict schema.
 	JSONSchema bool `yaml:"json_schema" jsonschema_description:"Whether the server can hold an answer to a strict JSON Schema (default true)."`
+	// Schemaless is how a server that knows no json_schema is held to a shape.
+	Schemaless string `yaml:"schemaless" cfg:"enum=tool|json_object" jsonschema_description:"With json_schema: false, how the review gets its answer: tool, a forced tool call, or json_object, which promises JSON and no shape. Every record of the review says so."`
 	// LegacyMaxTokens sends max_tokens to servers that know no
 	// max_completion_tokens.
 	LegacyMaxTokens bool `yaml:"legacy_max_tokens" jsonschema_description:"Send max_tokens in place of max_completion_tokens (default false)."`
@@ -109,6 +111,8 @@ type Model struct {
 	// Concurrency is how many requests of agents and orchestrator are under way
 	// at a time.
 	Concurrency int `yaml:"concurrency" cfg:"min=1,max=10000" jsonschema_description:"Requests to the model at a time, from agents and orchestrator in this process; others wait, the users in turn (default 64)."`
+	// RequestsPerMinute is how fast the review may ask the model; 0 is no bound.
+	RequestsPerMinute int `yaml:"requests_per_minute" cfg:"min=1,max=10000000" jsonschema_description:"How many requests a minute the review may send to the model from this process (default no bound)."`
 	// MaxTokens bounds an answer to agents and orchestrator; 0 sends no bound.
 	MaxTokens int `yaml:"max_tokens" cfg:"min=16,max=10000000" jsonschema_description:"Bounds an answer to agents and orchestrator in tokens, reasoning included (default: the server's own bound)."`
 	// Price is what budgets in money count with.
@@ -183,51 +187,6 @@ type Judge struct {
 	// AskBelow is the score below which a person is asked; where it is not
 	// above Threshold the judge never asks.
 	AskBelow Hundredths `yaml:"ask_below" jsonschema_description:"Calls that score below are asked about (default 0.50)."`
-}
-
-// Mode says what the review's answers do.
-type Mode string
-
-// The modes of the review.
-const (
-	Enforce Mode = "enforce" // its answers count
-	Shadow  Mode = "shadow"  // its answers are recorded and not applied
-	Off     Mode = "off"     // it doesn't run
-)
-
-// Sentinel shapes the model review.
-type Sentinel struct {
-	// Mode is enforce, shadow or off.
-	Mode Mode `yaml:"mode" cfg:"enum=enforce|shadow|off" jsonschema_description:"Whether the review's answers count, are only recorded, or it doesn't run (default enforce)."`
-	// Breaker stops asking a model that doesn't answer.
-	Breaker Breaker `yaml:"breaker" jsonschema_description:"Stops asking a model that doesn't answer."`
-	// CacheTTL is how long an answer may be used again; 0 is never.
-	CacheTTL time.Duration `yaml:"cache_ttl" cfg:"min=0s,max=24h" jsonschema_description:"How long an answer may be used again (default 5m, 0s never)."`
-	// Timeout bounds one review, all its models together.
-	Timeout time.Duration `yaml:"timeout" cfg:"min=100ms,max=10m" jsonschema_description:"Bounds one review, all its models together (default 30s)."`
-	// Unavailable is what happens while no model can be reached.
-	Unavailable Fallback `yaml:"unavailable" jsonschema_description:"What happens while no model can be reached."`
-	// Unjudgeable is what happens where a model answered and did not judge.
-	Unjudgeable Fallback `yaml:"unjudgeable" jsonschema_description:"What happens where a model answered and did not judge."`
-}
-
-// Breaker shapes a circuit breaker: Failures within Window open it for OpenFor.
-type Breaker struct {
-	Failures int           `yaml:"failures" cfg:"min=1,max=1000" jsonschema_description:"Failures within the window that open the breaker."`
-	Window   time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a failure counts."`
-	OpenFor  time.Duration `yaml:"open_for" cfg:"min=100ms,max=24h" jsonschema_description:"How long an open breaker refuses before it lets a probe through."`
-}
-
-// Fallback says, by the effect of a call, what happens when the review can't
-// judge it. Outward holds for a call that reaches others, whatever its effect;
-// the most restrictive of it and the effect's own cell counts.
-type Fallback struct {
-	Read         Action `yaml:"read" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that only read."`
-	Create       Action `yaml:"create" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that create."`
-	Modify       Action `yaml:"modify" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that change."`
-	Irreversible Action `yaml:"irreversible" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that can't be undone."`
-	CostsMoney   Action `yaml:"costs_money" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that cost money."`
-	Outward      Action `yaml:"outward" cfg:"enum=allow|ask|defer|deny" jsonschema_description:"Calls that reach others."`
 }
 
 // Limits are the budgets of all levels, and the breaker that every skill has.

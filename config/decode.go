@@ -231,22 +231,36 @@ func (d *decoder) table(p place, v reflect.Value, f field) {
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(p.n.entries)))
 	for i := range p.n.entries {
 		e := &p.n.entries[i]
-		if f.keys == "name" {
-			if !plainName(e.key) {
-				d.out.add(e.pos, "%s: the name %s may hold letters, digits, _ and - only", p.path, quote(e.key))
-				continue
-			}
-		} else if known := strings.Split(f.keys, "|"); indexOf(known, e.key) < 0 {
-			d.unknownKey(e, known)
+		if !d.mapKey(p, e, f.keys) {
 			continue
 		}
 		elem := reflect.New(v.Type().Elem())
 		if def, ok := elem.Interface().(defaulter); ok {
 			def.setDefaults()
 		}
-		d.value(p.child(e), elem.Elem(), field{single: f.single, nonempty: f.nonempty})
+		d.value(p.child(e), elem.Elem(), field{single: f.single, nonempty: f.nonempty, enum: f.enum})
 		v.SetMapIndex(reflect.ValueOf(e.key), elem.Elem())
 	}
+}
+
+// mapKey reports whether a key may stand in a map, and says so where not.
+func (d *decoder) mapKey(p place, e *entry, keys string) bool {
+	switch {
+	case keys == "name" && !plainName(e.key):
+		d.out.add(e.pos, "%s: the name %s may hold letters, digits, _ and - only", p.path, quote(e.key))
+		return false
+	case keys == "skill" && !skills.ValidName(e.key):
+		d.out.add(e.pos, "%s: a key must be a skill's name such as email.send, not %s", p.path, quote(e.key))
+		return false
+	case keys == "name", keys == "skill":
+		return true
+	}
+	known := strings.Split(keys, "|")
+	if indexOf(known, e.key) < 0 {
+		d.unknownKey(e, known)
+		return false
+	}
+	return true
 }
 
 func plainName(s string) bool {
@@ -273,7 +287,7 @@ func (d *decoder) list(p place, v reflect.Value, f field) {
 	}
 	out := reflect.MakeSlice(v.Type(), len(p.n.items), len(p.n.items))
 	for i := range p.n.items {
-		d.value(p.item(i), out.Index(i), field{pattern: f.pattern})
+		d.value(p.item(i), out.Index(i), field{pattern: f.pattern, enum: f.enum})
 	}
 	v.Set(out)
 }

@@ -31,7 +31,7 @@ func TestLoadValues(t *testing.T) {
 	require.Equal(t, config.Model{Name: "fast", Model: "gpt-5-mini", BaseURL: "https://api.openai.com/v1", APIKey: config.NewSecret("sk-test-1"),
 		Timeout: 20 * time.Second, Reasoning: true, Effort: "low", Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64}, c.Models["fast"])
 	require.Equal(t, config.Model{Name: "local", Model: "qwen3:8b", BaseURL: "http://127.0.0.1:11434/v1", Timeout: time.Minute,
-		LegacyMaxTokens: true, MaxResponse: 1 << 20, Concurrency: 2, MaxTokens: 900}, c.Models["local"])
+		Schemaless: "json_object", LegacyMaxTokens: true, MaxResponse: 1 << 20, Concurrency: 2, MaxTokens: 900}, c.Models["local"])
 	require.Equal(t, map[string][]string{"orchestrator": {"primary"}, "agent": {"primary"}, "sentinel": {"fast", "primary"}}, c.Roles)
 
 	require.Len(t, c.Permissions, 4)
@@ -40,7 +40,7 @@ func TestLoadValues(t *testing.T) {
 	require.Equal(t, []string{"guest-*", "1234"}, c.Permissions[1].Users)
 	require.Equal(t, config.Deny, c.Permissions[1].Then)
 	require.Equal(t, "user.startsWith('guest-') && mission.size() > 1000", c.Permissions[2].When)
-	require.Equal(t, config.Position{File: c.File, Line: 30, Column: 5}, c.Permissions[2].Pos)
+	require.Equal(t, config.Position{File: c.File, Line: 31, Column: 5}, c.Permissions[2].Pos)
 
 	m := c.Permissions[3].Modify
 	require.Len(t, m, 7)
@@ -54,14 +54,23 @@ func TestLoadValues(t *testing.T) {
 	require.JSONEq(t, `{"to":"eve@evil.test","body":"hi","n":1.50}`, string(x.Call.Args))
 	require.Equal(t, time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC), x.At)
 	require.Equal(t, "trusted", x.History[0].Trust)
-	require.Equal(t, config.Position{File: c.File, Line: 50, Column: 5}, x.Pos)
+	require.Equal(t, config.Position{File: c.File, Line: 51, Column: 5}, x.Pos)
 	require.JSONEq(t, `{"a":[1,null]}`, string(c.Tests[1].Args))
 
 	require.Equal(t, []string{filepath.Join(dir, "workspace")}, c.Guard.Roots)
 	require.Equal(t, []string{"**/*.pem", "**/id_*", filepath.ToSlash(dir) + "/drafts/*.txt", "/etc/passwd"}, c.Guard.ForbidPaths)
 	require.Equal(t, []string{"wiki.internal", "10.0.0.7"}, c.Guard.AllowHosts)
 	require.Equal(t, config.Judge{Threshold: 30, AskBelow: 50}, c.Judge)
+	require.Equal(t, config.Model{Name: "strong", Model: "strong", BaseURL: "http://127.0.0.1:11434/v1", Timeout: time.Minute,
+		Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64, RequestsPerMinute: 90}, c.Models["strong"])
 	require.Equal(t, config.Sentinel{Mode: config.Off, Timeout: 45 * time.Second,
+		Modes: config.Modes{
+			Effect: map[string]config.Mode{"read": config.Off},
+			Skill:  map[string]config.Mode{"email.send": config.Enforce, "agent.dispatch": config.Shadow},
+		},
+		Answer: config.AnswerGraded, RejectBelow: 60, Arguments: config.ArgumentsKeys, Reasoning: true, Trace: 5, Concurrency: 12,
+		Escalate:  config.Escalate{To: []string{"strong"}, Rejected: []string{"read", "create"}, Approved: []string{"irreversible"}},
+		CacheSize: 77, Budget: config.ReviewBudget{Conversation: config.ReviewShare{Calls: 90}, User: config.ReviewShare{Tokens: 100000}},
 		Breaker:     config.Breaker{Failures: 4, Window: 90 * time.Second, OpenFor: time.Minute},
 		Unavailable: config.Fallback{Read: config.Ask, Create: config.Allow, Modify: config.Ask, Irreversible: config.Ask, CostsMoney: config.Ask, Outward: config.Deny},
 		Unjudgeable: config.Fallback{Read: config.Defer, Create: config.Ask, Modify: config.Ask, Irreversible: config.Ask, CostsMoney: config.Ask, Outward: config.Ask},

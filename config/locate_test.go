@@ -97,9 +97,9 @@ func TestLocate(t *testing.T) {
 	require.Equal(t, `testdata/good/skills/email.yaml:20:37: skills[email.send].run.http.url: is not reachable
 testdata/good/vedette.yaml:3:1: nothing.like.it: is odd
 testdata/good/vedette.yaml:6:3: models.fast.context: is missing
-testdata/good/vedette.yaml:28:55: permissions[0].when: costs too much
-testdata/good/vedette.yaml:32:11: permissions[2].when: undeclared reference
-testdata/good/vedette.yaml:80:11: limits.agent.calls.x: deeper than what is there`, list.Error())
+testdata/good/vedette.yaml:29:55: permissions[0].when: costs too much
+testdata/good/vedette.yaml:33:11: permissions[2].when: undeclared reference
+testdata/good/vedette.yaml:93:11: limits.agent.calls.x: deeper than what is there`, list.Error())
 	require.ErrorIs(t, err, plain)
 	require.NotContains(t, err.Error(), "not shown")
 

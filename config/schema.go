@@ -125,6 +125,9 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 		if f.pattern != "" {
 			p.Items.Pattern = patterns[f.pattern].re
 		}
+		if f.enum != nil {
+			p.Items = constrainValue(p.Items, t.Elem(), field{enum: f.enum})
+		}
 		if f.nonempty {
 			one := uint64(1)
 			p.MinItems = &one
@@ -155,11 +158,15 @@ func constrainMap(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Sch
 	if t.Elem().Kind() == reflect.Struct {
 		constrain(elem, t.Elem())
 	} else {
-		elem = constrainValue(elem, t.Elem(), field{single: f.single, nonempty: f.nonempty})
+		elem = constrainValue(elem, t.Elem(), field{single: f.single, nonempty: f.nonempty, enum: f.enum})
 	}
-	if f.keys == "name" {
+	switch f.keys {
+	case "name":
 		p.AdditionalProperties = elem
 		p.PropertyNames = &jsonschema.Schema{Pattern: `^[A-Za-z0-9_-]{1,64}$`}
+		return p
+	case "skill":
+		p.AdditionalProperties = elem
 		return p
 	}
 	p.AdditionalProperties = jsonschema.FalseSchema

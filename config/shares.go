@@ -77,13 +77,17 @@ func (l Limits) Priced() bool {
 // what: its calls would be free.
 func (l *loader) checkPrices() {
 	models := l.get("models")
-	if !l.cfg.Limits.Priced() || models == nil || models.kind != mappingNode {
+	where := "limits has a cost"
+	if !l.cfg.Limits.Priced() {
+		where = "sentinel.budget has a cost"
+	}
+	if !l.cfg.Limits.Priced() && !l.cfg.Sentinel.Budget.Priced() || models == nil || models.kind != mappingNode {
 		return
 	}
 	for i := range models.entries {
 		e := &models.entries[i]
 		if _, known := l.cfg.Models[e.key]; known && e.val.kind == mappingNode && e.val.get("price") == nil {
-			l.out.add(e.pos, "models.%s has no price and limits has a cost; write price: {input: 0.25, output: 2.00}, for a million tokens", e.key)
+			l.out.add(e.pos, "models.%s has no price and %s; write price: {input: 0.25, output: 2.00}, for a million tokens", e.key, where)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type field struct {
 	empty    bool     // an empty text is allowed
 	nonempty bool     // an empty list isn't
 	pattern  string   // what texts must look like, a name in patterns
-	keys     string   // of a map: "name" or the allowed words joined by "|"
+	keys     string   // of a map: "name", "skill" or the allowed words joined by "|"
 }
 
 // fieldsOf returns the fields of a struct type that YAML can set.
