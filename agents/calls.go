@@ -18,6 +18,10 @@ func (w *worker) next(c *otp.Context) {
 	case w.last:
 		w.drop("not_proposed", "The budget is spent; the call was not proposed.")
 	}
+	if w.fresh {
+		w.fresh = false
+		w.foretell(c)
+	}
 	// A loop, since a call for help that is refused goes on without a message.
 	for len(w.queue) > 0 {
 		w.call, w.queue = w.queue[0], w.queue[1:]

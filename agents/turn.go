@@ -11,6 +11,7 @@ import (
 // ask calls the model. After the budget is spent it is asked once without
 // tools, so that it can report what it has.
 func (w *worker) ask(c *otp.Context) {
+	w.foretold(c)
 	if w.rounds++; w.rounds > 2*w.a.o.Calls+6 {
 		w.last = true
 	}
@@ -90,7 +91,7 @@ func (w *worker) said(c *otp.Context, r llm.Response) {
 	}
 	calls := heard(r.ToolCalls, w.ids)
 	w.messages = append(w.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: echoed(calls)})
-	w.queue = calls
+	w.queue, w.fresh = calls, true
 	if !complete(r.FinishReason) {
 		w.drop("cut_off", "Your answer was cut off, so none of its calls was proposed. Send a shorter one.")
 	}

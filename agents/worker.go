@@ -15,7 +15,7 @@ import (
 //
 // While it is Running or AwaitingApproval exactly one task is under way: a
 // skill call where current is set, a model call otherwise. While it is
-// AwaitingOrchestrator there is none.
+// AwaitingOrchestrator there is none. Beside it, ahead may be under way.
 type worker struct {
 	a      *Agent
 	skills []*skills.Skill
@@ -36,6 +36,8 @@ type worker struct {
 	saving, ending      bool            // the task under way is the journal's
 
 	task    otp.Ref // the model call or skill call under way, zero if none is
+	ahead   otp.Ref // what is judged before its turn, zero if nothing is
+	fresh   bool    // the queue is a new answer's
 	call    llm.ToolCall
 	current string
 
@@ -234,6 +236,7 @@ func (w *worker) finish(c *otp.Context, s State, text, reason string) {
 	if w.task != 0 {
 		c.CancelTask(w.task)
 	}
+	w.foretold(c)
 	c.CancelTimer(w.timer)
 	w.end = Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Took: time.Since(w.started)}
 	w.ending = true

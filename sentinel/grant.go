@@ -1,8 +1,11 @@
 package sentinel
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -193,15 +196,17 @@ type Step struct {
 type Trace struct {
 	steps   []Step
 	refused []PastRefusal
+	digest  [sha256.Size]byte // of the steps, each added to those before it
 }
 
 // NewTrace returns a Trace of the steps.
 func NewTrace(steps ...Step) Trace {
-	out := slices.Clone(steps)
-	for i := range out {
-		out[i] = out[i].marked()
+	t := Trace{steps: slices.Clone(steps)}
+	for i := range t.steps {
+		t.steps[i] = t.steps[i].marked()
+		t.digest = t.steps[i].after(t.digest)
 	}
-	return Trace{steps: out}
+	return t
 }
 
 // Len returns the number of steps.
@@ -215,6 +220,27 @@ func (t Trace) Untrusted() bool {
 	return slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust != skills.Trusted })
 }
 
+// Digest is the same for two Traces with the same steps: skill, arguments,
+// result and trust of each, in order. Refusals are not in it.
+func (t Trace) Digest() [sha256.Size]byte { return t.digest }
+
+// after chains the step to what came before it. Each part is preceded by its
+// length, so that no two steps read alike.
+func (s Step) after(before [sha256.Size]byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	h.Write(before[:])
+	for _, part := range []string{s.Skill, s.Args, s.Result, string(s.Trust)} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
+		h.Write(n[:])
+		_, _ = io.WriteString(h, part) // a hash takes everything
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
 // with returns a Trace with one more step. The capacity is clipped so that two
 // snapshots never share what comes after them.
-func (t Trace) with(s Step) Trace { return Trace{append(slices.Clip(t.steps), s), t.refused} }
+func (t Trace) with(s Step) Trace {
+	return Trace{append(slices.Clip(t.steps), s), t.refused, s.after(t.digest)}
+}

@@ -27,7 +27,7 @@ func (t Trace) Refusals() []PastRefusal { return slices.Clone(t.refused) }
 // oldest are dropped.
 func (t Trace) WithRefusal(r PastRefusal) Trace {
 	from := max(0, len(t.refused)+1-MaxRefusals)
-	return Trace{t.steps, append(slices.Clone(t.refused[from:]), r)}
+	return Trace{t.steps, append(slices.Clone(t.refused[from:]), r), t.digest}
 }
 
 // RefusedBefore reports whether any call of the skill was refused.

@@ -178,7 +178,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		return err
 	}
 	p.bound(cfg, execs, natives)
-	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: environment(cfg, false)})
+	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, cacheTTL: cfg.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: environment(cfg, false)})
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ func environment(cfg *config.Config, noFS bool) touch.Env {
 
 type gateOptions struct {
 	noReview bool
+	cacheTTL time.Duration // of the review; zero asks each time
 	now      func() time.Time
 	log      *slog.Logger
 	env      touch.Env
@@ -112,6 +113,7 @@ func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel
 	return review.New(review.Options{
 		Models: models, Mode: review.Mode(cfg.Sentinel.Mode), Unavailable: unavailable, Unjudgeable: unjudgeable,
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
+		CacheTTL: o.cacheTTL, CacheSize: cfg.Sentinel.CacheSize,
 		Log: o.log, Now: o.now,
 	})
 }

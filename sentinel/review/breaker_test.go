@@ -282,7 +282,8 @@ func TestHalfOpenProbe(t *testing.T) {
 		probe <- v
 	}()
 	<-arrived
-	require.Equal(t, "breaker_open", check(t, g, c).Meta["failure"])
+	other := call(t, proposal{skill: "self.read", args: `{"note":"another, which doesn't wait for the first"}`})
+	require.Equal(t, "breaker_open", check(t, g, other).Meta["failure"])
 	require.Equal(t, "timeout", (<-probe).Meta["failure"]) // beside a breaker that is not closed
 	require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
 	require.Equal(t, "closed", breaker(g))
@@ -322,7 +323,7 @@ func TestConcurrentCallers(t *testing.T) {
 	const callers = 48
 	results := make(chan result, callers)
 	for i := range callers {
-		c := call(t, proposal{skill: "self.modify", args: fmt.Sprintf(`{"n":%d}`, i%3)})
+		c := call(t, proposal{skill: "self.modify", args: fmt.Sprintf(`{"n":%d,"caller":%d}`, i%3, i)})
 		go func() {
 			v, err := g.Check(t.Context(), c)
 			results <- result{i % 3, v, err}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +26,10 @@ type Gate struct {
 	o      Options
 	models []*model
 	tally  tally
+
+	answers *kept // by situation; nil where nothing is kept
+	ahead   *kept // by question
+	flights flights
 }
 
 // New checks the options and returns the gate, or every fault as joined
@@ -37,7 +40,7 @@ func New(o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{o: o}
+	g := &Gate{o: o, answers: newKept(o.CacheSize, o.CacheTTL, o.Now), ahead: newKept(aheadSize, aheadFor, o.Now)}
 	if o.Mode != Off {
 		for _, c := range o.Models {
 			g.models = append(g.models, newModel(c, o))
@@ -66,14 +69,15 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 		return sentinel.Verdict{}, canceled(ctx)
 	}
 	q := &inquiry{}
-	v, err := g.review(ctx, c, q)
+	v, err := g.consult(ctx, c, q)
 	if err != nil {
 		return sentinel.Verdict{}, err
 	}
 	v.Gate = sentinel.GateReview
 	v.Meta["prompt"] = PromptVersion
-	v.Meta["attempts"] = strconv.Itoa(q.sent)
-	v.Meta["tokens_in"], v.Meta["tokens_out"] = strconv.Itoa(q.in), strconv.Itoa(q.out)
+	if v.Meta["attempts"] == "" { // else it was asked ahead, and paid for then
+		v = q.stamp(v)
+	}
 	if g.o.Mode == ShadowMode {
 		v = shadow(v)
 	}
@@ -83,11 +87,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 }
 
 // review goes along the chain until a model judges.
-func (g *Gate) review(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
-	doc, fits := describe(c)
-	if !fits {
-		return g.unjudged(c, []*fault{{kind: TooLong}}), nil
-	}
+func (g *Gate) review(ctx context.Context, c sentinel.Call, doc string, q *inquiry) (sentinel.Verdict, error) {
 	var faults []*fault
 	for _, m := range g.models {
 		a, err := m.judge(ctx, doc, q)

@@ -67,6 +67,10 @@ type Options struct {
 	// A call takes at most two requests to each model. Zero is 20 s.
 	Timeout time.Duration
 	Breaker Breaker
+	// CacheTTL is how long an answer may be used again, of CacheSize at most;
+	// zero of either keeps none. What may be used again, package review says.
+	CacheTTL  time.Duration
+	CacheSize int
 	// Log is told of degradation and breakers, without values; nil discards.
 	Log *slog.Logger
 	// Now is the clock that dates timeouts; nil means time.Now. The breakers
@@ -121,7 +125,7 @@ func (t Table) cell(effect skills.Effect, outward bool) (sentinel.Outcome, strin
 func (o Options) prepare() (Options, error) {
 	errs := []error{
 		o.Unavailable.check("sentinel.unavailable"), o.Unjudgeable.check("sentinel.unjudgeable"),
-		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout),
+		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout), notNegative("sentinel.cache_ttl", o.CacheTTL),
 	}
 	switch o.Mode {
 	case "":

@@ -1,0 +1,53 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Foreteller is what an Invoker may be besides: told of all calls of an answer
+// before the first is invoked, it can begin to judge them. Ahead returns when
+// it has, or when ctx ends; what it finds binds nobody.
+type Foreteller interface {
+	Ahead(ctx context.Context, calls []skills.Proposed)
+}
+
+// foretell tells the desk of the calls of a new answer, as many as the budget
+// has room for and up to a call for help, which may change what the agent
+// holds.
+func (w *worker) foretell(c *otp.Context) {
+	f, ok := w.a.o.Invoker.(Foreteller)
+	if !ok || w.last || w.interrupted != "" {
+		return
+	}
+	var list []skills.Proposed
+	for _, k := range w.queue[:min(len(w.queue), max(0, w.a.o.Calls-w.calls))] {
+		if k.Name == ToolRequestHelp {
+			break
+		}
+		if k.Name != ToolUseSkill {
+			continue // of a tool that doesn't exist
+		}
+		if skill, args, err := proposal(k.Arguments); err == nil {
+			list = append(list, skills.Proposed{Skill: skill, Args: json.RawMessage(args)})
+		}
+	}
+	if len(list) < 2 {
+		return
+	}
+	w.ahead = c.Async(0, func(ctx context.Context) (any, error) {
+		f.Ahead(ctx, list)
+		return nil, nil
+	})
+}
+
+// foretold ends what is judged ahead, with the answer whose calls it was for.
+func (w *worker) foretold(c *otp.Context) {
+	if w.ahead != 0 {
+		c.CancelTask(w.ahead)
+		w.ahead = 0
+	}
+}

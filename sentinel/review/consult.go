@@ -1,0 +1,134 @@
+package review
+
+import (
+	"context"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// How long, and how many, judgements made ahead are kept.
+const (
+	aheadFor  = time.Minute
+	aheadSize = 4096
+)
+
+// Where a verdict is from that was not asked for anew, as Meta says under
+// "from".
+const (
+	fromCache  = "cache"
+	fromAhead  = "ahead"
+	fromShared = "shared"
+)
+
+// consult answers from what is kept where it may, and asks otherwise. Of
+// callers with the same question at a time one asks.
+func (g *Gate) consult(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
+	here := situation(c)
+	if v, ok := g.answers.get(here); ok && g.sound() && mayKeep(c, v) {
+		return copied(v, fromCache), nil
+	}
+	v, err := g.question(ctx, c, q)
+	if err == nil && g.sound() && mayKeep(c, v) {
+		g.answers.put(here, v, false)
+	}
+	return v, err
+}
+
+// question asks, unless the same question was foreseen or is being asked.
+func (g *Gate) question(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
+	doc, fits := describe(c)
+	if !fits {
+		return g.unjudged(c, []*fault{{kind: TooLong}}), nil
+	}
+	id := asked(c, doc)
+	if v, ok := g.ahead.get(id); ok {
+		return copied(v, fromAhead), nil
+	}
+	v, shared, err := g.flights.do(ctx, id, func() (sentinel.Verdict, error) {
+		return g.review(ctx, c, doc, q)
+	})
+	if shared {
+		return copied(v, fromShared), nil
+	}
+	return v, err
+}
+
+// Foresee judges a call that will probably be checked within a minute, and
+// keeps the judgement for that one time; Check asks again where anything that
+// a model would be shown has changed since. What could not be judged is not
+// kept.
+func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
+	if g == nil || g.o.Mode != Enforce || c.Skill() == nil || gaveUp(ctx) != nil {
+		return
+	}
+	if _, ok := g.answers.get(situation(c)); ok {
+		return
+	}
+	doc, fits := describe(c)
+	if !fits {
+		return
+	}
+	id, q := asked(c, doc), &inquiry{}
+	_, _, _ = g.flights.do(ctx, id, func() (sentinel.Verdict, error) { // who needs it will ask again
+		v, err := g.review(ctx, c, doc, q)
+		if err == nil && v.Meta["failure"] == "" {
+			g.ahead.put(id, q.stamp(v), true)
+		}
+		return v, err
+	})
+}
+
+// mayKeep reports whether a verdict may be given again to the same call in the
+// same situation: a rejection, or the approval of a call that only reads or
+// creates something of the user's own, by a skill of which nothing was refused
+// in this branch. What follows from a missing judgement,
+// from a model that stood in for another, or from two that disagree is not
+// kept.
+func mayKeep(c sentinel.Call, v sentinel.Verdict) bool {
+	if v.State != sentinel.Judged || v.Degraded || v.Meta["failure"] != "" || v.Meta["failover"] != "" {
+		return false
+	}
+	switch {
+	case v.Outcome == sentinel.Deny:
+		return true
+	case v.Outcome == sentinel.Allow && !c.Trace().RefusedBefore(c.Name()):
+		return c.Effect() == skills.Read || c.Effect() == skills.Create && !c.Outward()
+	}
+	return false
+}
+
+// copied marks a verdict as not asked for anew: it cost nothing this time.
+func copied(v sentinel.Verdict, how string) sentinel.Verdict {
+	v.Meta = maps.Clone(v.Meta)
+	v.Meta["from"] = how
+	if how != fromAhead { // that one is this call's own, and nobody has paid for it yet
+		delete(v.Meta, "attempts")
+		delete(v.Meta, "tokens_in")
+		delete(v.Meta, "tokens_out")
+	}
+	return v
+}
+
+// stamp notes what asking has cost.
+func (q *inquiry) stamp(v sentinel.Verdict) sentinel.Verdict {
+	v.Meta["attempts"] = strconv.Itoa(q.sent)
+	v.Meta["tokens_in"], v.Meta["tokens_out"] = strconv.Itoa(q.in), strconv.Itoa(q.out)
+	return v
+}
+
+// sound reports whether every model of the chain is in use. While one isn't,
+// nothing is kept and nothing that was kept is given.
+func (g *Gate) sound() bool {
+	for _, m := range g.models {
+		if m.breaker.Load().State() != gobreaker.StateClosed {
+			return false
+		}
+	}
+	return true
+}
