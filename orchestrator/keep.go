@@ -169,6 +169,7 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 		c.CancelTask(t.task)
 		t.busy = false
 	}
+	t.foretold(c)
 	if t.wait != nil {
 		c.CancelTimer(t.wait.timer)
 		t.wait = nil

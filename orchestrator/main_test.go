@@ -115,6 +115,8 @@ type options struct {
 	tune   tuning
 	config string // more YAML
 	models string // more of the model's settings
+	// reviewer is the address of another server for the review.
+	reviewer string
 	// wrap stands between the orchestrator and its model.
 	wrap  func(r *rig, main agents.Model) chatFunc
 	quiet bool // no log
@@ -159,13 +161,17 @@ func start(t testing.TB, o options, rules ...[]rule) *rig {
 	require.NoError(t, err)
 	t.Cleanup(r.server.Close)
 	file := filepath.Join(r.dir, "vedette.yaml")
+	if o.reviewer == "" {
+		o.reviewer = r.server.BaseURL()
+	}
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `version: 1
 models:
   m: {model: m, base_url: "%s", timeout: 20s%s}
-roles: {orchestrator: m, agent: m, sentinel: m}
+  r: {model: m, base_url: "%s", timeout: 20s}
+roles: {orchestrator: m, agent: m, sentinel: r}
 judge: {threshold: 0, ask_below: 0}
 ledger: {path: ./v.db}
-%s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), o.config), 0o600))
+%s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), o.reviewer, o.config), 0o600))
 	r.boot(o)
 	return r
 }

@@ -75,6 +75,7 @@ type toolDone struct{ text string }
 // next does the next tool call, or asks the model again.
 func (t *turn) next(c *otp.Context) {
 	t.call = llm.ToolCall{}
+	t.foretell(c)
 	if len(t.calls) == 0 {
 		t.think(c)
 		return

@@ -60,6 +60,8 @@ type turn struct {
 	task    otp.Ref
 	busy    bool
 	saving  bool           // the task is the journal's
+	ahead   otp.Ref        // what is judged before its turn, zero if nothing is
+	unread  bool           // calls are a new answer's
 	calls   []llm.ToolCall // of the model's last answer, still to be done
 	call    llm.ToolCall
 	rounds  int
@@ -155,6 +157,7 @@ func (t *turn) start(c *otp.Context, fn func(context.Context) (any, error)) {
 
 // think asks the model what to do next.
 func (t *turn) think(c *otp.Context) {
+	t.foretold(c)
 	if t.rounds++; t.rounds >= maxRounds {
 		t.last = true
 	}
@@ -222,7 +225,7 @@ func (t *turn) said(c *otp.Context, r llm.Response) {
 		return
 	}
 	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: calls})
-	t.calls = inOrder(calls)
+	t.calls, t.unread = inOrder(calls), true
 	t.save(c)
 }
 
