@@ -161,17 +161,17 @@ func start(t testing.TB, o options, rules ...[]rule) *rig {
 	require.NoError(t, err)
 	t.Cleanup(r.server.Close)
 	file := filepath.Join(r.dir, "vedette.yaml")
-	if o.reviewer == "" {
-		o.reviewer = r.server.BaseURL()
+	reviewer, other := "m", ""
+	if o.reviewer != "" {
+		reviewer, other = "r", fmt.Sprintf("  r: {model: m, base_url: %q, timeout: 20s}\n", o.reviewer)
 	}
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `version: 1
 models:
   m: {model: m, base_url: "%s", timeout: 20s%s}
-  r: {model: m, base_url: "%s", timeout: 20s}
-roles: {orchestrator: m, agent: m, sentinel: r}
+%sroles: {orchestrator: m, agent: m, sentinel: %s}
 judge: {threshold: 0, ask_below: 0}
 ledger: {path: ./v.db}
-%s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), o.reviewer, o.config), 0o600))
+%s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), other, reviewer, o.config), 0o600))
 	r.boot(o)
 	return r
 }

@@ -49,7 +49,7 @@ func (k *kept) get(id key) (sentinel.Verdict, bool) {
 	if e == nil {
 		return sentinel.Verdict{}, false
 	}
-	held := e.Value.(*keptVerdict) //nolint:errcheck // nothing else is put in
+	held := e.Value.(*keptVerdict)
 	if held.once || !k.now().Before(held.expires) {
 		k.remove(e)
 	}
@@ -76,18 +76,7 @@ func (k *kept) put(id key, v sentinel.Verdict, once bool) {
 	k.byKey[id] = k.order.PushFront(&keptVerdict{id, v, k.now().Add(k.ttl), once})
 }
 
-// drop forgets everything.
-func (k *kept) drop() {
-	if k == nil {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	clear(k.byKey)
-	k.order.Init()
-}
-
 func (k *kept) remove(e *linked.Element) {
-	delete(k.byKey, e.Value.(*keptVerdict).key) //nolint:errcheck // nothing else is put in
+	delete(k.byKey, e.Value.(*keptVerdict).key)
 	k.order.Remove(e)
 }
