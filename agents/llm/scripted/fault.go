@@ -66,7 +66,7 @@ const (
 	InvalidUTF8   Fault = "invalid_utf8"   // the answer with a byte that is no UTF-8
 	ErrorBody     Fault = "error_body"     // status 200 with an error in the body
 	OtherBody     Fault = "other_body"     // status 200 with JSON that is no chat completion
-	Oversized     Fault = "oversized"      // the answer behind 32 MiB of white space
+	Oversized     Fault = "oversized"      // the answer behind 16 MiB of white space
 	GzipBomb      Fault = "gzip_bomb"      // the same, in some KiB of gzip
 	HugeHeaders   Fault = "huge_headers"   // the answer with 1 MiB of headers
 )

@@ -14,7 +14,7 @@ import (
 
 // Sizes of what is too large.
 const (
-	oversize   = 32 << 20
+	oversize   = 16 << 20
 	hugeHeader = 1 << 20
 )
 
@@ -239,20 +239,27 @@ func (t *turn) oversized(a act) int {
 }
 
 // gzipBomb sends gzip whether or not the client asked for it: its own transport
-// may unpack it, and a limit has to hold after that.
+// may unpack it, and a limit has to hold after that. A file of gzip may have
+// many members, so one MiB is packed once.
 func (t *turn) gzipBomb(a act) int {
 	t.w.Header().Set("Content-Encoding", "gzip")
 	t.head(a.kind)
-	z := gzip.NewWriter(t.w)
-	block := bytes.Repeat([]byte{' '}, 1<<20)
-	for range oversize / len(block) {
-		if _, err := z.Write(block); err != nil {
-			return http.StatusOK
+	member, last := packed(bytes.Repeat([]byte{' '}, 1<<20)), packed(a.bytes())
+	for range oversize >> 20 {
+		if _, err := t.w.Write(member); err != nil {
+			return http.StatusOK // the client has had enough
 		}
 	}
-	_, _ = z.Write(a.bytes())
-	_ = z.Close()
+	t.write(last)
 	return http.StatusOK
+}
+
+func packed(b []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(b) // a buffer takes everything
+	_ = z.Close()
+	return out.Bytes()
 }
 
 func (t *turn) hugeHeaders(a act) int {

@@ -292,6 +292,8 @@ func wrongMethod(w http.ResponseWriter, right string) {
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
+	s.running.Add(1) // Shutdown doesn't wait for a connection that a fault took over
+	defer s.running.Done()
 	if r.Method != http.MethodPost {
 		wrongMethod(w, http.MethodPost)
 		return
