@@ -187,7 +187,8 @@ sentinel: {timeout: ` + timeout + `, retries: 0, cache_ttl: 0s, canaries: {every
 		srv.FaultWhen(nil, d.fault)
 	}
 	if (d.want == review.Timeout || d.open) && !d.calm {
-		d.invoke(t, p, "self.read") // what happened just before
+		_, err := d.invoke(t, p, "self.read") // what happened just before
+		t.Logf("before: %v", err)
 	}
 	return p, srv
 }
