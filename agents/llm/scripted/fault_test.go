@@ -433,7 +433,8 @@ func TestDownAndUp(t *testing.T) {
 	ended := make(chan error, 1)
 	srv.FaultNext(1, scripted.Hang)
 	go func() {
-		res, err := http.Post(srv.BaseURL()+"/chat/completions", "application/json", strings.NewReader(askPlain))
+		hc := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+		res, err := hc.Post(srv.BaseURL()+"/chat/completions", "application/json", strings.NewReader(askPlain))
 		if err == nil {
 			_ = res.Body.Close()
 		}
@@ -442,7 +443,7 @@ func TestDownAndUp(t *testing.T) {
 	require.Eventually(t, func() bool { return len(srv.Requests()) == 1 }, 5*time.Second, time.Millisecond)
 	srv.Down()
 	srv.Down()
-	require.Error(t, <-ended)
+	require.ErrorIs(t, <-ended, io.EOF)
 	h := listen(t, srv, askPlain, 5*time.Second)
 	require.ErrorIs(t, h.sent, syscall.ECONNREFUSED)
 	require.NoError(t, srv.Up())
