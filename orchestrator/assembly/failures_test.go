@@ -77,6 +77,8 @@ func badDays() []badDay {
 		{want: review.BadShape, fault: scripted.NoChoices, again: true},
 		{want: review.BadShape, fault: scripted.WrongShape, again: true},
 		{want: review.BadShape, fault: scripted.DuplicateKeys, again: true},
+		{want: review.BadShape, fault: scripted.ExtraField, again: true},
+		{want: review.BadShape, fault: scripted.WrongValue, again: true},
 		{want: review.BadShape, fault: scripted.ErrorBody, again: true},
 		{want: review.BadShape, fault: scripted.OtherBody, again: true},
 		{want: review.BadShape, fault: scripted.Oversized, again: true},

@@ -51,6 +51,8 @@ const (
 	NotJSON       Fault = "not_json"       // content that is a sentence
 	WrongShape    Fault = "wrong_shape"    // content that is another object
 	DuplicateKeys Fault = "duplicate_keys" // content whose members stand twice
+	ExtraField    Fault = "extra_field"    // content with a member too many
+	WrongValue    Fault = "wrong_value"    // content whose first text is "perhaps"
 	OtherModel    Fault = "other_model"    // another model's name on the answer
 )
 
@@ -115,7 +117,9 @@ var misdeeds = map[Fault]misdeed{
 	TwoObjects:    {spoil: saying(func(s string) string { return s + "\n" + s })},
 	NotJSON:       {spoil: saying(func(string) string { return "That looks all right to me." })},
 	WrongShape:    {spoil: saying(func(string) string { return `{"verdict":"fine","score":1}` })},
-	DuplicateKeys: {spoil: saying(twice)},
+	DuplicateKeys: {spoil: saying(func(s string) string { return members(s, "{%[1]s,%[1]s}") })},
+	ExtraField:    {spoil: saying(func(s string) string { return members(s, "{%s,\"surprise\":1}") })},
+	WrongValue:    {spoil: saying(perhaps)},
 	OtherModel:    {spoil: func(c *completion) { c.Model = "another-model-2020-01-01" }},
 
 	Drip: {send: (*turn).drip}, HangMidBody: {send: (*turn).hangMidBody}, ResetMidBody: {send: (*turn).resetMidBody},

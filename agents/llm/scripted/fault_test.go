@@ -187,6 +187,8 @@ func seen(good string) map[scripted.Fault]func(*testing.T, heard) {
 		scripted.NotJSON:       says("That looks all right to me."),
 		scripted.WrongShape:    says(`{"verdict":"fine","score":1}`),
 		scripted.DuplicateKeys: says(`{"decision":"approve","reason":"fits what was asked","decision":"approve","reason":"fits what was asked"}`),
+		scripted.ExtraField:    says(`{"decision":"approve","reason":"fits what was asked","surprise":1}`),
+		scripted.WrongValue:    says(`{"decision":"perhaps","reason":"fits what was asked"}`),
 		scripted.OtherModel:    holds(`"model":"another-model-2020-01-01"`),
 		scripted.Drip:          func(t *testing.T, h heard) { require.NoError(t, h.read); require.Equal(t, good, h.body) },
 		scripted.HangMidBody: func(t *testing.T, h heard) {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -161,15 +162,25 @@ func half(finish string) func(*completion) {
 	}
 }
 
-// twice repeats the members of an object; another text stays.
-func twice(s string) string {
+// members puts the members of an object into a format; another text stays.
+func members(s, format string) string {
 	s = strings.TrimSpace(s)
 	if len(s) < 3 || s[0] != '{' || s[len(s)-1] != '}' {
 		return s
 	}
-	members := s[1 : len(s)-1]
-	return "{" + members + "," + members + "}"
+	return fmt.Sprintf(format, s[1:len(s)-1])
 }
+
+// perhaps replaces the first value that is a string.
+func perhaps(s string) string {
+	at := firstText.FindStringIndex(s)
+	if at == nil {
+		return s
+	}
+	return s[:at[0]] + `:"perhaps"` + s[at[1]:]
+}
+
+var firstText = regexp.MustCompile(`:\s*"(\\.|[^"\\])*"`)
 
 func (t *turn) drip(a act) int {
 	t.head(a.kind)
