@@ -140,25 +140,6 @@ func Faults() []Fault { return slices.Sorted(maps.Keys(misdeeds)) }
 // NeedsStream reports whether a fault can be seen in streams alone.
 func (f Fault) NeedsStream() bool { return misdeeds[f].streams }
 
-// Received is one chat request. What stands below Body is empty where the
-// request could not be read.
-type Received struct {
-	// Number counts chat requests from 1.
-	Number int
-	// Header is the request's, credentials included, and Body what came, byte for
-	// byte. Neither must be written to.
-	Header http.Header
-	Body   []byte
-	Model  string
-	Stream bool
-	// Format is text, json_object or json_schema; Schema the schema's name.
-	Format, Schema string
-	// Tools are the names of the tools on offer; Choice is auto, none, required,
-	// the name of the tool that is forced, or empty.
-	Tools  []string
-	Choice string
-}
-
 // armed is a fault that waits for its requests.
 type armed struct {
 	when func(Received) bool

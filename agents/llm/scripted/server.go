@@ -178,30 +178,6 @@ func (s *Server) URL() string { return s.url }
 // BaseURL returns the address that a client of chat models is configured with.
 func (s *Server) BaseURL() string { return s.url + "/v1" }
 
-// Requests returns copies of the bodies of the newest chat requests as they were
-// received, oldest first, refused ones included.
-func (s *Server) Requests() [][]byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([][]byte, 0, len(s.kept))
-	for _, r := range s.kept {
-		all = append(all, slices.Clone(r.Body))
-	}
-	return all
-}
-
-// Received returns the newest chat requests with what was read of them, oldest
-// first, refused ones included.
-func (s *Server) Received() []Received {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]Received, 0, len(s.kept))
-	for _, r := range s.kept {
-		all = append(all, *r)
-	}
-	return all
-}
-
 // Close stops the server, ends replies that hang, and returns when the requests
 // under way are answered or two seconds have passed. It may be called often.
 func (s *Server) Close() {
@@ -316,38 +292,6 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	ex.Status = s.answer(t, &ex)
-}
-
-// keep stores a request, drops the oldest beyond the limits, and numbers it.
-func (s *Server) keep(r *http.Request, body []byte) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.number++
-	s.kept, s.size = append(s.kept, &Received{Number: s.number, Header: r.Header.Clone(), Body: body}), s.size+len(body)
-	for len(s.kept) > s.opts.Keep || s.size > maxKeptBytes {
-		s.size -= len(s.kept[0].Body)
-		s.kept[0] = nil
-		s.kept = s.kept[1:]
-	}
-	return s.number
-}
-
-// read notes what a request that is kept asks for, and returns it.
-func (s *Server) read(t *turn, r *chatRequest) Received {
-	got := Received{Number: t.number, Header: t.r.Header, Body: t.body, Model: r.Model, Stream: r.Stream, Format: r.format(), Choice: r.choice()}
-	if f := r.ResponseFormat; f != nil && f.JSONSchema != nil {
-		got.Schema = f.JSONSchema.Name
-	}
-	for _, tool := range r.Tools {
-		got.Tools = append(got.Tools, tool.Function.Name)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// The numbers of what is kept follow each other.
-	if i := len(s.kept) - 1 - (s.number - t.number); i >= 0 {
-		*s.kept[i] = got
-	}
-	return got
 }
 
 // pick returns the first rule that matches and has answers left, and counts it.
