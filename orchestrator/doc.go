@@ -56,7 +56,11 @@
 // Close cuts off what is under way. Drain lets it end first, for as long as it is
 // given, refuses what is new with ErrDraining, and returns what it had to cut off:
 //
-//	<-ctx.Done() // SIGTERM
+// What breaks without an end uses up the restarts of the app: then Done is closed,
+// Err says why, everything is refused with ErrEnded, and what was accepted waits
+// in the journal for the next start.
+//
+//	<-ctx.Done() // SIGTERM; or o.Done()
 //	d, err := o.Drain(deadline)
 //	log.Print(d)
 //
