@@ -20,6 +20,8 @@ type counters struct {
 	all   *limits.Limiter
 	alone *limits.Limiter   // nil where this process is all there is
 	redis *redisstore.Store // nil likewise
+	owed  *owed             // nil likewise
+	open  bool              // while the server is away models are asked all the same
 }
 
 // newCounters makes what limits.store names. It doesn't reach for the server.
@@ -45,7 +47,9 @@ func newCounters(cfg *config.Config, o Options) (*counters, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &counters{all, alone, store}, nil
+	return &counters{
+		all: all, alone: alone, redis: store, owed: newOwed(o.Log), open: s.WhenAway.Read == config.Allow,
+	}, nil
 }
 
 // checkLimitStore finds what is wrong with limits.store, without reaching for it.
@@ -103,6 +107,7 @@ func (c *counters) close() error {
 	if c == nil || c.redis == nil {
 		return nil
 	}
+	c.owed.payAll(c.all)
 	return c.redis.Close()
 }
 
