@@ -241,13 +241,14 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	}
 	k.agent, k.rounds = a, nil
 	t.joins(c, k)
-	t.v.launched = append(t.v.launched, launched{k, sup})
+	t.v.launched = append(t.v.launched, launched{k, a.Spec(), sup})
 }
 
 // launched is an agent whose process is to be asked for.
 type launched struct {
-	k   *member
-	sup otp.PID
+	k    *member
+	spec otp.ChildSpec
+	sup  otp.PID
 }
 
 // raise asks for the processes of agents that were launched. It comes when all
@@ -257,9 +258,7 @@ func (v *conversation) raise(c *otp.Context) {
 	list := v.launched
 	v.launched = nil
 	for _, l := range list {
-		if !l.k.current().Done() { // its turn may be over by now
-			v.starting[c.StartChild(l.sup, l.k.agent.Spec(), 10*time.Second)] = l.k
-		}
+		v.starting[c.StartChild(l.sup, l.spec, 10*time.Second)] = l.k
 	}
 }
 
