@@ -61,7 +61,6 @@ type conversation struct {
 	// starting are agents whose processes are on their way up, also those of a
 	// turn that is over by now.
 	starting map[otp.Ref]*member
-	launched []launched // agents whose processes are about to be asked for
 	idle     otp.Ref
 	shown    *look
 }
@@ -93,7 +92,6 @@ func (v *conversation) Init(c *otp.Context) error {
 func (v *conversation) Handle(c *otp.Context, msg any) {
 	v.handle(c, msg)
 	v.show()
-	v.raise(c)
 }
 
 func (v *conversation) handle(c *otp.Context, msg any) {

@@ -211,7 +211,7 @@ func (t *turn) ready(k *member) (ready bool, failed *member) {
 	return ready, nil
 }
 
-// launch gives the agent its process, once there is room for it. What it is
+// launch starts the agent's process, once there is room for it. What it is
 // given of agents it depends on carries their taint.
 func (t *turn) launch(c *otp.Context, k *member) {
 	if k.seat.credit == nil && !t.room(c, k) {
@@ -241,25 +241,7 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	}
 	k.agent, k.rounds = a, nil
 	t.joins(c, k)
-	t.v.launched = append(t.v.launched, launched{k, a.Spec(), sup})
-}
-
-// launched is an agent whose process is to be asked for.
-type launched struct {
-	k    *member
-	spec otp.ChildSpec
-	sup  otp.PID
-}
-
-// raise asks for the processes of agents that were launched. It comes when all
-// else about a message is done: the one that was asked last runs first, so an
-// agent's start does not wait for the bookkeeping of the call that dispatched it.
-func (v *conversation) raise(c *otp.Context) {
-	list := v.launched
-	v.launched = nil
-	for _, l := range list {
-		v.starting[c.StartChild(l.sup, l.spec, 10*time.Second)] = l.k
-	}
+	t.v.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
 }
 
 // calls is how many calls an agent may propose: what its dispatch says, or the
