@@ -303,3 +303,12 @@ func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewRepo
 	}
 	return &r
 }
+
+// Cost is the cost so far: see ReviewReport.Cost.
+func (t *Tally) Cost() float64 {
+	r := t.quality.review.report(t.Prices, true)
+	if r == nil {
+		return 0
+	}
+	return r.Cost
+}
