@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,17 +36,74 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { srv.Close(); servers.CompareAndDelete(ts, srv) })
 }
 
-// asked makes sure of how many requests the newest server has had.
-func asked(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: asked NUMBER")
-	}
+// server is the newest one.
+func server(ts *testscript.TestScript) *scripted.Server {
 	srv, ok := servers.Load(ts)
 	if !ok {
 		ts.Fatalf("no server: use scripted")
 	}
-	if n := len(srv.(*scripted.Server).Requests()); strconv.Itoa(n) != args[0] {
+	return srv.(*scripted.Server)
+}
+
+// asked makes sure of how many requests the newest server has had, or waits for
+// them.
+func asked(ts *testscript.TestScript, neg bool, args []string) {
+	wait := len(args) == 2 && args[0] == "-wait"
+	if neg || len(args) != 1 && !wait {
+		ts.Fatalf("usage: asked [-wait] NUMBER")
+	}
+	srv, want, n := server(ts), args[len(args)-1], 0
+	has := func() bool { n = len(srv.Requests()); return strconv.Itoa(n) == want }
+	if !has() && (!wait || !until(has)) {
 		ts.Fatalf("%d requests", n)
+	}
+}
+
+// until waits for a condition, a minute at most.
+func until(holds func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// wire makes sure that the server has been sent, byte for byte, what files of
+// prompts hold, by a client that didn't read them.
+func wire(ts *testscript.TestScript, neg bool, args []string) {
+	sent := map[string]int{}
+	for _, b := range server(ts).Requests() {
+		sent[string(b)]++
+	}
+	for _, name := range args {
+		for line := range strings.Lines(ts.ReadFile(name)) {
+			_, body, ok := strings.Cut(strings.TrimSuffix(line, "}\n"), `,"body":`)
+			// Once by ask, which took it from the file, and once by eval.
+			if !ok || neg || sent[body] != 2 {
+				ts.Fatalf("%s holds what was sent %d times", name, sent[body])
+			}
+		}
+	}
+}
+
+// sameReport compares two reports, times and what was resumed aside.
+func sameReport(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: alike FILE FILE")
+	}
+	resumed := regexp.MustCompile(`,"resumed":[0-9]+`)
+	read := func(name string) string {
+		return resumed.ReplaceAllString(varying.ReplaceAllString(ts.ReadFile(name), `"$1":0`), "")
+	}
+	if a, b := read(args[0]), read(args[1]); a != b {
+		ts.Fatalf("%s\n%s", a, b)
 	}
 }
 
@@ -86,20 +144,13 @@ func hasRows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: rows FILE NUMBER")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	n := 0
+	if !until(func() bool {
 		b, _ := os.ReadFile(ts.MkAbs(args[0])) // it may not be there yet
-		if n := bytes.Count(b, []byte("\n")); strconv.Itoa(n) == args[1] {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			ts.Fatalf("%s has %d lines", args[0], bytes.Count(b, []byte("\n")))
-		}
+		n = bytes.Count(b, []byte("\n"))
+		return strconv.Itoa(n) == args[1]
+	}) {
+		ts.Fatalf("%s has %d lines", args[0], n)
 	}
 }
 

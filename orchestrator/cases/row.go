@@ -75,8 +75,11 @@ func (r Result) LabelledJSON() []byte {
 	})
 }
 
-// result is what a row was written from, as far as it is counted.
-func (w Row) result() Result {
+// Result is what the row was written from, as far as it is counted.
+func (w Row) Result() Result {
+	if w.Error != nil {
+		return Result{Case: Case{ID: w.ID}, Err: w.Error}
+	}
 	res := Result{Case: Case{ID: w.ID, Kind: w.Kind, Category: w.Category, Expected: w.Expected}, Line: w.Line, Resumed: true}
 	o, _ := sentinel.ParseOutcome(w.Decision) // ReadRows has seen to it
 	res.Decision = sentinel.Decision{
@@ -267,5 +270,5 @@ func (e *Earlier) take(line string) (Result, bool) {
 		return Result{}, false
 	}
 	e.decided[line] = left[1:]
-	return left[0].result(), true
+	return left[0].Result(), true
 }
