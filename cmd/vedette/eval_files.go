@@ -129,7 +129,7 @@ func goOnWith(name string, m manifest) (*results, error) {
 	if diff := was.differs(m); len(diff) > 0 {
 		return nil, refuse("it is of another run; what differs: %s", strings.Join(diff, ", "))
 	}
-	file, err := os.OpenFile(name, os.O_RDWR, 0) //nolint:gosec // the name is the operator's
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
 	}
@@ -222,7 +222,7 @@ func reading(name, hint string, read func(*os.File) error) error {
 	if err := readable(name, hint); err != nil {
 		return err
 	}
-	f, err := os.Open(name) //nolint:gosec // the name is the operator's
+	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("%s can't be read: %w", name, cause(err))
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Answer is what a model elsewhere said to one request: a whole chat completion,
@@ -102,5 +101,5 @@ func readAnswer(line []byte) (string, Answer, string) {
 	case body.Kind() != '{':
 		return "", Answer{}, "body must be a chat completion, one JSON object"
 	}
-	return key, Answer{body: jsontext.Value(body).Clone()}, ""
+	return key, Answer{body: body.Clone()}, ""
 }

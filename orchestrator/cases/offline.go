@@ -36,12 +36,11 @@ import (
 type Offline struct {
 	answers map[string]Answer
 
-	mu       sync.Mutex
-	out      io.Writer // nil writes nothing
-	err      error     // of out
-	written  map[string]bool
-	used     map[string]bool
-	requests int
+	mu      sync.Mutex
+	out     io.Writer // nil writes nothing
+	err     error     // of out
+	written map[string]bool
+	used    map[string]bool
 }
 
 // NewOffline returns an Offline that answers from answers and writes each

@@ -161,7 +161,7 @@ func TestTransportKnowsItsCase(t *testing.T) {
 	off := cases.NewOffline(nil, &out)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://model.invalid", strings.NewReader("{}"))
 	require.NoError(t, err)
-	_, err = off.Transport("fast").RoundTrip(req) //nolint:bodyclose // there is none
+	_, err = off.Transport("fast").RoundTrip(req)
 	require.ErrorContains(t, err, "no case")
 
 	stubborn := deciderFunc(func(ctx context.Context) error {
@@ -171,7 +171,7 @@ func TestTransportKnowsItsCase(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, err = off.Transport("fast").RoundTrip(req); err == nil { //nolint:bodyclose // there is none
+			if _, err = off.Transport("fast").RoundTrip(req); err == nil {
 				return errors.New("answered")
 			}
 		}
