@@ -100,6 +100,20 @@ func TestUnansweredBleedsNowhere(t *testing.T) {
 	}
 }
 
+// Cases of the same id that ask the same share a key, so there is one request to
+// answer, and its answer is both's.
+func TestSharedKeyIsWrittenOnce(t *testing.T) {
+	var out bytes.Buffer
+	got, _, _ := offline(t, nil, &out, search("1", "x"), search("1", "x"))
+	require.True(t, got[0].Unanswered && got[1].Unanswered)
+	ps := prompts(t, out.Bytes())
+	require.Len(t, ps, 1)
+	got, off, _ := offline(t, read(t, said(ps[0].Key, approve)), nil, search("1", "x"), search("1", "x"))
+	require.Equal(t, sentinel.Allow, got[0].Decision.Outcome)
+	require.Equal(t, sentinel.Allow, got[1].Decision.Outcome)
+	require.Zero(t, off.Unused())
+}
+
 // What follows from an answer is written once it is there: the repair, then the
 // next model; then the case is decided, and each answer was used.
 func TestAnswersLeadOn(t *testing.T) {
