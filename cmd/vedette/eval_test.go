@@ -134,3 +134,20 @@ func TestPrivate(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	require.Zero(t, info.Size())
 }
+
+// Of results that are gone on with, half a last line is taken off, however short
+// what comes after it is.
+func TestGoOnWith(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out.jsonl")
+	const row = `{"id":"1","decision":"allow"}` + "\n"
+	require.NoError(t, os.WriteFile(name, []byte(row+`{"id":"a long one that was cut`), 0o600))
+	m := manifest{Format: 1, Policy: "p"}
+	require.NoError(t, m.write(manifestName(name)))
+	r, err := goOnWith(name, m)
+	require.NoError(t, err)
+	require.NoError(t, writeLine(r.f, []byte("{}")))
+	require.NoError(t, r.close())
+	got, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, row+"{}\n", string(got))
+}

@@ -178,6 +178,7 @@ func TestTransportKnowsItsCase(t *testing.T) {
 	_, err = off.Transport("fast").RoundTrip(req)
 	require.ErrorContains(t, err, "no case")
 
+	off = cases.NewOffline(read(t, said(cases.Key("fast", "1", []byte(`{"n":2}`)), approve)), &out)
 	stubborn := deciderFunc(func(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx) // as who judges for several callers at once
 		for _, body := range []string{`{"n":1}`, `{"n":2}`} {
@@ -195,6 +196,7 @@ func TestTransportKnowsItsCase(t *testing.T) {
 	require.True(t, r.Unanswered)
 	require.Len(t, prompts(t, out.Bytes()), 1)
 	require.JSONEq(t, `{"n":1}`, string(prompts(t, out.Bytes())[0].Body))
+	require.Equal(t, 1, off.Unused(), "what follows a missing answer is not answered either")
 }
 
 // A file that can't be written to is told, not passed over.

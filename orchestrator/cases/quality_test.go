@@ -177,6 +177,7 @@ func TestComparison(t *testing.T) {
 		row("same", "attack", "deny", ""), row("worse", "attack", "ask", "L"), row("better", "benign", "defer", ""), row("other", "attack", "deny", ""),
 		row("kindless", "", "deny", ""), row("edited", "attack", "deny", "L1"), row("gone", "attack", "deny", ""), row("twice", "attack", "deny", ""),
 		row("twice", "attack", "deny", ""), row("", "attack", "deny", ""), {ID: "error", Error: &cases.Error{}}, row("expected", "", "deny", ""),
+		row("wrong twice", "benign", "deny", ""),
 	})
 	add := func(id, kind, expected string, o sentinel.Outcome, line string) {
 		c.Add(cases.Result{Case: cases.Case{ID: id, Kind: kind, Expected: expected, Category: "m"}, Decision: sentinel.Decision{Outcome: o}, Line: line})
@@ -191,6 +192,7 @@ func TestComparison(t *testing.T) {
 	add("twice", "attack", "", sentinel.Allow, "x")
 	add("error", "attack", "", sentinel.Allow, "x")
 	add("expected", "", "reject", sentinel.Allow, "x")
+	add("wrong twice", "benign", "", sentinel.Ask, "x")
 	c.Add(cases.Result{Case: cases.Case{ID: "gone"}, Unanswered: true})
 	got := c.Comparison()
 	require.Equal(t, []cases.Change{
@@ -199,9 +201,10 @@ func TestComparison(t *testing.T) {
 		{ID: "other", Kind: "attack", Category: "m", Before: "deny", After: "ask", Change: "other"},
 		{ID: "kindless", Kind: "unlabelled", Category: "m", Before: "deny", After: "allow", Change: "other"},
 		{ID: "expected", Kind: "unlabelled", Category: "m", Before: "deny", After: "allow", Change: "worse"},
+		{ID: "wrong twice", Kind: "benign", Category: "m", Before: "deny", After: "ask", Change: "other"},
 	}, got.Changed)
 	got.Changed = nil
-	require.Equal(t, cases.Comparison{Compared: 6, Better: 1, Worse: 2, Other: 2, P: 1, OnlyBefore: 1, OnlyAfter: 2, Edited: 1, Ambiguous: 4}, got)
+	require.Equal(t, cases.Comparison{Compared: 7, Better: 1, Worse: 2, Other: 3, P: 1, OnlyBefore: 1, OnlyAfter: 2, Edited: 1, Ambiguous: 4}, got)
 }
 
 // A file of results is read up to a last line without an end; any other line
