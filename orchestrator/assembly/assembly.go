@@ -172,7 +172,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		return err
 	}
 	execs, execErr := executors(cfg, o, natives, verify, token(tokens, o.Now))
-	roster, rosterErr := newRoster(cfg)
+	roster, rosterErr := newRoster(cfg, nil)
 	p.Roster = roster
 	if err := errors.Join(execErr, rosterErr); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -135,7 +136,7 @@ func table(path string, f config.Fallback) (review.Table, error) {
 	return t, errors.Join(errs...)
 }
 
-func newRoster(cfg *config.Config) (*llm.Roster, error) {
+func newRoster(cfg *config.Config, transport func(model string) http.RoundTripper) (*llm.Roster, error) {
 	models := make(map[string]llm.Config, len(cfg.Models))
 	for name, m := range cfg.Models {
 		tools := m.Tools
@@ -144,5 +145,5 @@ func newRoster(cfg *config.Config) (*llm.Roster, error) {
 			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
 		}
 	}
-	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles})
+	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, Transport: transport})
 }
