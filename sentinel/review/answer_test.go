@@ -40,25 +40,25 @@ func TestParse(t *testing.T) {
 		{"approve", NotJSON}, {`DECISION: approve`, NotJSON}, {`{"decision":"approve","reason":"x"`, NotJSON},
 		{`{'decision':'approve','reason':'x'}`, NotJSON}, {`{"decision":"approve","reason":"x",}`, NotJSON},
 		{"\ufeff" + yes, Prose}, {"\u00a0" + yes, Prose}, {"\v" + yes, Prose},
-		{"```json\n" + yes + "\n```", Prose}, {"ok " + yes, Prose}, {yes + " done", Prose}, {yes + "\n```", Prose}, {yes + "]", Prose},
+		{"```json\n" + yes + "\n```", Fenced}, {"```\n" + yes + "\n```\nDone.", Fenced}, {"```\napprove\n```", Fenced}, {"ok " + yes, Prose}, {yes + " done", Prose}, {yes + "\n```", Prose}, {yes + "]", Prose},
 		{yes + yes, TwoObjects}, {yes + "\n" + yes, TwoObjects}, {yes + "{", TwoObjects},
 		{`"approve"`, BadShape}, {`["approve"]`, BadShape}, {"[" + yes + "]", BadShape}, {"true", BadShape}, {"null", BadShape},
-		{`{}`, BadShape}, {`{"decision":"approve"}`, BadShape}, {`{"reason":"x"}`, BadShape},
-		{`{"decision":"approve","reason":"x","confidence":1}`, BadShape},
-		{`{"decision":"approve","reason":null}`, BadShape}, {`{"decision":"approve","reason":1}`, BadShape}, {`{"decision":"approve","reason":["x"]}`, BadShape},
-		{`{"decision":true,"reason":"x"}`, BadShape}, {`{"decision":"APPROVE","reason":"x"}`, BadShape}, {`{"decision":"approve ","reason":"x"}`, BadShape},
-		{`{"decision":"allow","reason":"x"}`, BadShape}, {`{"decision":"","reason":"x"}`, BadShape},
-		{`{"Decision":"approve","reason":"x"}`, BadShape}, {`{"decision":"approve","Reason":"x"}`, BadShape},
-		{`{"decision":"reject","decision":"approve","reason":"x"}`, BadShape},
-		{`{"decision":"reject","\u0064ecision":"approve","reason":"x"}`, BadShape},
-		{`{"decision":"reject","DECISION":"approve","reason":"x"}`, BadShape},
+		{`{}`, Fields}, {`{"decision":"approve"}`, Fields}, {`{"reason":"x"}`, Fields},
+		{`{"decision":"approve","reason":"x","confidence":1}`, Fields},
+		{`{"decision":"approve","reason":null}`, Value}, {`{"decision":"approve","reason":1}`, Value}, {`{"decision":"approve","reason":["x"]}`, Value},
+		{`{"decision":true,"reason":"x"}`, Value}, {`{"decision":"APPROVE","reason":"x"}`, Value}, {`{"decision":"approve ","reason":"x"}`, Value},
+		{`{"decision":"allow","reason":"x"}`, Value}, {`{"decision":"","reason":"x"}`, Value},
+		{`{"Decision":"approve","reason":"x"}`, Fields}, {`{"decision":"approve","Reason":"x"}`, Fields},
+		{`{"decision":"reject","decision":"approve","reason":"x"}`, Fields},
+		{`{"decision":"reject","\u0064ecision":"approve","reason":"x"}`, Fields},
+		{`{"decision":"reject","DECISION":"approve","reason":"x"}`, Fields},
 		{`{"decision":"approve","reason":"` + strings.Repeat("x", maxAnswer) + `"}`, BadShape},
 	} {
-		a, got := parse(tc.content)
+		a, got := shape{}.parse(tc.content)
 		require.Equal(t, tc.want, got, "%.80q", tc.content)
 		require.Equal(t, tc.want == "", a.approve, "%.80q", tc.content)
 	}
-	a, got := parse(`{"decision":"reject","reason":"no"}`)
+	a, got := shape{}.parse(`{"decision":"reject","reason":"no"}`)
 	require.Equal(t, answer{reason: "no"}, a)
 	require.Empty(t, got)
 }
@@ -79,7 +79,7 @@ func TestJudgement(t *testing.T) {
 		{llm.Response{Content: yes, FinishReason: "stop", Choices: 1, ToolCalls: []llm.ToolCall{{Name: "approve"}}}, BadShape},
 		{llm.Response{Content: yes, FinishReason: "something else", Choices: 1}, BadShape},
 	} {
-		a, got := judgement(tc.r)
+		a, got := form{}.judgement(tc.r)
 		require.Equal(t, tc.want, got)
 		require.Equal(t, tc.want == "", a.approve)
 	}
@@ -124,7 +124,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, content string) {
-		a, kind := parse(content)
+		a, kind := shape{}.parse(content)
 		require.LessOrEqual(t, len(a.reason), maxReason)
 		require.Equal(t, strings.Join(strings.Fields(a.reason), " "), a.reason)
 		if kind != "" {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,10 +38,14 @@ func decode(t testing.TB, body []byte) wireRequest {
 // A prompt is never edited in place: records name its version. A new wording is
 // a new version, with its digest here.
 func TestPromptVersionsAreFixed(t *testing.T) {
-	digests := map[string]string{"v1": "b9add8df5610a886fa5c3765d55242fac5603f7ac65c3c2f754dd42f8fec74ea"}
+	digests := map[string]string{"v2": "9162f60d38197ea877e6287a4d00783df4685d5caed39f41d88126c6aea37032"}
 	h := sha256.New()
-	for _, f := range []string{".txt", "-again.txt"} {
-		b, err := os.ReadFile("prompts/" + review.PromptVersion + f)
+	files, err := filepath.Glob("prompts/" + review.PromptVersion + "*.txt")
+	require.NoError(t, err)
+	schemas, err := filepath.Glob("prompts/schema*.json")
+	require.NoError(t, err)
+	for _, f := range append(files, schemas...) {
+		b, err := os.ReadFile(f)
 		require.NoError(t, err)
 		h.Write(b)
 	}
@@ -105,7 +110,7 @@ func hostile() map[string]string {
 // topKeys are the keys of the user message in their order: a change here is a
 // change of prompt version.
 var topKeys = []string{"original_request", "mission", "mission_written_by", "mission_after_untrusted", "agent_id", "scope",
-	"skill", "arguments", "touches", "outward", "tainted", "cut_bytes"}
+	"skill", "arguments", "touches", "outward", "tainted", "judge", "cut_bytes"}
 
 var skillKeys = []string{"name", "effect", "reaches", "description"}
 
@@ -133,15 +138,21 @@ func members(t testing.TB, doc string) ([]string, map[string]jsontext.Value) {
 	return keys, values
 }
 
+// prompt is one part of the newest prompt.
+func prompt(t testing.TB, part string) string {
+	t.Helper()
+	b, err := os.ReadFile("prompts/" + review.PromptVersion + part + ".txt")
+	require.NoError(t, err)
+	return strings.TrimSpace(string(b))
+}
+
 // userMessage checks a request's frame and returns the members of its document.
 func userMessage(t testing.TB, body []byte) map[string]jsontext.Value {
 	t.Helper()
-	prompt, err := os.ReadFile("prompts/v1.txt")
-	require.NoError(t, err)
 	r := decode(t, body)
 	require.Len(t, r.Messages, 2)
 	require.Equal(t, "system", r.Messages[0].Role)
-	require.Equal(t, strings.TrimSpace(string(prompt)), r.Messages[0].Content)
+	require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-json"), r.Messages[0].Content)
 	require.Equal(t, "user", r.Messages[1].Role)
 	keys, values := members(t, r.Messages[1].Content)
 	require.Equal(t, topKeys, keys)
