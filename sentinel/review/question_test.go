@@ -100,6 +100,16 @@ func TestKeysShowNoValue(t *testing.T) {
 	require.NotEmpty(t, d.Judge.Signals)
 	require.Zero(t, d.CutBytes)
 
+	// A name that no schema has is the model's text, also where a call touches
+	// something through it.
+	plain := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)}
+	c = callOf(t, plain, map[string]any{"canary@canary.example": "canary@canary.example", "command": "canary"}, sentinel.GrantOptions{})
+	require.NotEmpty(t, c.Touch().Recipients)
+	require.Equal(t, sentinel.Allow, reviewed(t, g, c).Outcome)
+	_, user = lastMessages(t, s)
+	require.NotContains(t, strings.ToLower(user), "canary")
+	require.Contains(t, hear(t, user).Touches, "target in an undeclared argument")
+
 	// A value that isn't shown is never too long to be.
 	args["to"] = strings.Repeat("canary", 10_000)
 	require.Equal(t, sentinel.Allow, reviewed(t, g, callOf(t, spec, args, sentinel.GrantOptions{})).Outcome)
