@@ -1,7 +1,9 @@
 package assembly_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,4 +161,24 @@ func TestExamplePromptTokens(t *testing.T) {
 		require.LessOrEqual(t, total, 600, s.ID)
 	}
 	require.GreaterOrEqual(t, asked, 10)
+}
+
+// A resumed desk knows of each step what its skill does and whether it failed.
+func TestResumedStepsKnowHowTheyEnded(t *testing.T) {
+	p := pastHouse(t, assembly.Options{})
+	g := p.grant("g")
+	d := p.Checkpoint.Numbered(g)
+	_, err := p.invoke(t.Context(), d, "note.plain", "x")
+	require.NoError(t, err)
+	p.next = func(context.Context) (skills.Result, error) { return skills.Result{}, errors.New("broken") }
+	_, err = p.invoke(t.Context(), d, "note.read", "x")
+	require.Error(t, err)
+	tr := p.resumed(g).Trace() // the first alone
+	require.Equal(t, 1, tr.Len())
+	again := p.Checkpoint.Numbered(g)
+	_, err = again.Resume(t.Context(), 2, 0)
+	require.NoError(t, err)
+	tr = again.Trace()
+	require.Equal(t, []any{skills.Create, false}, []any{tr.Step(0).Effect, tr.Step(0).Failed})
+	require.Equal(t, []any{skills.Read, true}, []any{tr.Step(1).Effect, tr.Step(1).Failed})
 }
