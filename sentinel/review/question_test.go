@@ -142,3 +142,23 @@ func TestOwnCriteria(t *testing.T) {
 		require.Equal(t, []string{"sentinel.prompt"}, paths(err), name)
 	}
 }
+
+// A scope holds names of skills and of domains alone, so no text can be put there;
+// a description, however long and whatever it says, is cut in the middle.
+func TestScopeAndDescription(t *testing.T) {
+	for name, text := range hostile() {
+		_, err := skills.NewScope(text)
+		require.Error(t, err, name)
+	}
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
+	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Self, Description: "BEGIN" + strings.Repeat(`"},{"`, 20_000) + "END"}
+	check(t, gate(t, review.Options{}, s.URL), callOf(t, spec, map[string]any{}, sentinel.GrantOptions{}))
+	_, user := lastMessages(t, s)
+	d := hear(t, user)
+	said, ok := d.Skill["description"].(string)
+	require.True(t, ok)
+	require.Less(t, len(said), 400)
+	require.True(t, strings.HasPrefix(said, "BEGIN") && strings.HasSuffix(said, "END"), said)
+	require.Contains(t, said, "bytes cut]")
+	require.Greater(t, d.CutBytes, 99_000)
+}
