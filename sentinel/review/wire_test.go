@@ -314,25 +314,6 @@ func TestSecretsStayHere(t *testing.T) {
 	require.Contains(t, body, "plain")
 }
 
-// What doesn't fit is not asked about.
-func TestTooLongIsNotAsked(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
-	g := gate(t, review.Options{}, s.URL)
-	many := map[string]string{}
-	for i := range 40 {
-		many[strings.Repeat("k", i+1)] = strings.Repeat("v", 1000)
-	}
-	raw, err := json.Marshal(many)
-	require.NoError(t, err)
-	for _, args := range []string{string(raw), `{"note":{"` + strings.Repeat("k", 201) + `":1}}`} {
-		v := check(t, g, call(t, proposal{skill: "self.read", args: args}))
-		require.Equal(t, "too_long", v.Meta["failure"])
-		require.Equal(t, sentinel.Ask, v.Outcome)
-		require.NotContains(t, v.Meta, "model")
-	}
-	require.Empty(t, s.requests())
-}
-
 // Request, mission, arguments and the model's reason reach neither the log nor
 // what a verdict has recorded.
 func TestNoValuesInLogOrRecord(t *testing.T) {
