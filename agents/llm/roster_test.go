@@ -43,6 +43,8 @@ func TestRosterReportsEveryFault(t *testing.T) {
 			"primary": good,
 			"third":   {Model: "m", BaseURL: "https://user:canary@example.com", Effort: "low"},
 			"query":   {Model: "m", BaseURL: "https://example.com/?key=canary"},
+			"odd":     {Model: "m", BaseURL: "https://example.com", Schemaless: "prose"},
+			"notools": {Model: "m", BaseURL: "https://example.com", Schemaless: llm.ViaTool, SupportsTools: ptr(false)},
 			"rel":     {Model: "m", BaseURL: "example.com"},
 			"bad.dot": good,
 			"other":   {Name: "else", Model: "m", BaseURL: "https://example.com"},
@@ -54,6 +56,7 @@ func TestRosterReportsEveryFault(t *testing.T) {
 	require.Equal(t, []string{
 		"models",
 		"models.fast.model", "models.fast.base_url", "models.fast.api_key", "models.fast.timeout", "models.fast.effort", "models.fast.context", "models.fast.max_response",
+		"models.notools.schemaless", "models.odd.schemaless",
 		"models.other", "models.query.base_url", "models.rel.base_url",
 		"models.third.base_url", "models.third.effort",
 		"roles", "roles.agent", "roles.sentinel[0]", "roles.sentinel[2]",

@@ -93,7 +93,7 @@ func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel
 	switch {
 	case o.noReview:
 		return sentinel.Skip(sentinel.GateReview, "left out by --no-review"), nil
-	case cfg.Sentinel.Mode == config.Off:
+	case !reviews(cfg.Sentinel):
 		return sentinel.Skip(sentinel.GateReview, "sentinel.mode is off"), nil
 	case len(cfg.Roles["sentinel"]) == 0:
 		return nil, &skills.PathError{
@@ -110,11 +110,11 @@ func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel
 		return nil, err
 	}
 	b := cfg.Sentinel.Breaker
-	return review.New(review.Options{
-		Models: models, Mode: review.Mode(cfg.Sentinel.Mode), Unavailable: unavailable, Unjudgeable: unjudgeable,
+	return review.New(question(review.Options{
+		Models: models, Unavailable: unavailable, Unjudgeable: unjudgeable,
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
 		Log: o.log, Now: o.now,
-	})
+	}, cfg.Sentinel))
 }
 
 func table(path string, f config.Fallback) (review.Table, error) {
@@ -142,7 +142,7 @@ func newRoster(cfg *config.Config, transport func(model string) http.RoundTrippe
 		tools := m.Tools
 		models[name] = llm.Config{
 			Name: name, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Timeout: m.Timeout, Reasoning: m.Reasoning,
-			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
+			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
 		}
 	}
 	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, Transport: transport})

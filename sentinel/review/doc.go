@@ -5,20 +5,40 @@
 //	chain, err := roster.ForRole("sentinel")
 //	gate, err := review.New(review.Options{Models: chain})
 //
-// The question. The system message is a versioned text of this package. The
+// The question. The system message is a versioned text of this package, or an
+// operator's own (Options.Prompt, whose version is custom- and a part of its
+// SHA-256), and after it how to answer; it is the same for every call. The
 // user message is one JSON document, written by json.Marshal from a struct: no
-// text of a user, tool or model can end a field or add one. x-secret values are
-// not in it. What is judged is what runs: a call with a string beyond 8 KiB, or a
-// document beyond 32 KiB, is not asked about and unjudgeable. Only of a call that
-// reads, the request, the mission and x-content may be longer; those are cut in
-// the middle, and cut_bytes counts what was left out.
+// text of a user, tool or model can end a field or add one, and characters that
+// nobody sees stand in it as escapes. It says what the judge found, as codes,
+// numbers and names, and with Options.Trace what the agent's last steps were,
+// without their contents. x-secret values are not in it; with Options.Keys no
+// value of an argument is, neither among what the call touches nor as a name
+// that no schema has. What is judged is what runs: a call with a string beyond
+// 8 KiB, or a document beyond 32 KiB, is not asked about and unjudgeable. Only
+// of a call that reads, the request, the mission and x-content may be longer;
+// those are cut in the middle, and cut_bytes counts what was left out.
 //
-// The answer. One JSON object with exactly two fields, parsed strictly. An
+// Every call is asked about, reads too. Options.Modes has other modes for some
+// effects and skills, a skill's own before its effect's; a call that isn't asked
+// about is skipped, with the key that says so as the reason.
+//
+// The answer. One JSON object with exactly the fields that were asked for, parsed
+// strictly: decision and reason; before them a reasoning, with Options.Reasoning,
+// which is bounded and kept nowhere; between them a confidence, with
+// Options.Graded, which becomes the verdict's score. A graded approval whose
+// confidence is below Options.RejectBelow is refused with CodeUnsure. An
 // approval within prose or a code fence, beside a second object or under another
 // spelling is not one: the model is asked once more in words of this package
-// (its own answer is never sent back) and then the call is unjudgeable. What the
+// (its own answer is never sent back) and then the call is unjudgeable. What was
+// wrong with a first answer stands in Verdict.Meta under "repaired". What the
 // model gave as its reason is in Verdict.Detail and never in Verdict.Reason, the
 // log or an error.
+//
+// A model whose server knows no json_schema answers by a forced tool call or
+// with json_object (llm.Config.Schemaless); the same parser reads it, and
+// Verdict.Meta says so under "answer" in every verdict that the model gave or
+// failed to give. Chains may hold models of all three kinds.
 //
 // The failures. A model is unavailable (no connection, server errors, rate
 // limit, open breaker, timeouts that come in numbers) or the call is unjudgeable

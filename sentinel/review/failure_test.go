@@ -40,10 +40,12 @@ func failures() []failing {
 		{kind: review.Empty, reply: `{content: "\n "}`, sent: "1"},
 		{kind: review.NotJSON, reply: `{content: "I approve."}`, sent: "2"},
 		{kind: review.NotJSON, reply: `{status: 200, body: "<html>approve</html>", content_type: text/html}`, sent: "2"},
-		{kind: review.BadShape, reply: `{content: '{"decision":"approve"}'}`, sent: "2"},
-		{kind: review.BadShape, reply: `{content: '{"Decision":"approve","reason":"x"}'}`, sent: "2"},
+		{kind: review.BadShape, reply: `{content: '["approve"]'}`, sent: "2"},
+		{kind: review.Fields, reply: `{content: '{"decision":"approve"}'}`, sent: "2"},
+		{kind: review.Fields, reply: `{content: '{"Decision":"approve","reason":"x"}'}`, sent: "2"},
+		{kind: review.Value, reply: `{content: '{"decision":"APPROVE","reason":"x"}'}`, sent: "2"},
 		{kind: review.TwoObjects, reply: `{content: '` + rejects + approves + `'}`, sent: "2"},
-		{kind: review.Prose, reply: "{content: \"```json\\n{\\\"decision\\\":\\\"approve\\\",\\\"reason\\\":\\\"x\\\"}\\n```\"}", sent: "2"},
+		{kind: review.Fenced, reply: "{content: \"```json\\n{\\\"decision\\\":\\\"approve\\\",\\\"reason\\\":\\\"x\\\"}\\n```\"}", sent: "2"},
 		{kind: review.Prose, reply: `{content: 'Sure: ` + approves + `'}`, sent: "2"},
 		{kind: review.Auth, reply: `{status: 401}`, sent: "1"},
 		{kind: review.Auth, reply: `{status: 403}`, sent: "1"},
@@ -278,7 +280,7 @@ func TestJudgements(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, content) })
 		for _, e := range skills.Effects() {
 			v := check(t, gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self." + string(e)}))
-			require.Equal(t, map[string]string{"model": "fast", "prompt": "v1", "attempts": "1", "tokens_in": "7", "tokens_out": "3"}, v.Meta)
+			require.Equal(t, map[string]string{"model": "fast", "prompt": review.PromptVersion, "attempts": "1", "tokens_in": "7", "tokens_out": "3"}, v.Meta)
 			v.Meta, want.Gate, want.State = nil, sentinel.GateReview, sentinel.Judged
 			require.Equal(t, want, v)
 		}

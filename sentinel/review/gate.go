@@ -15,6 +15,7 @@ import (
 // The codes of the gate. An approval has none.
 const (
 	CodeRejected    = "review.rejected"    // the model said no
+	CodeUnsure      = "review.unsure"      // the model said yes and was not sure enough of it
 	CodeUnavailable = "review.unavailable" // no model could be reached
 	CodeUnjudgeable = "review.unjudgeable" // no model gave a usable answer
 	CodeDegraded    = "review.degraded"    // allowed although no model could be reached
@@ -24,9 +25,10 @@ const (
 // Gate asks the chain of models about a call. It is safe for concurrent use and
 // keeps breakers and counters, nothing of a call. Its zero value can't judge.
 type Gate struct {
-	o      Options
-	models []*model
-	tally  tally
+	o       Options
+	version string // of the prompt
+	models  []*model
+	tally   tally
 }
 
 // New checks the options and returns the gate, or every fault as joined
@@ -37,8 +39,8 @@ func New(o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{o: o}
-	if o.Mode != Off {
+	g := &Gate{o: o, version: o.promptVersion()}
+	if !o.off() {
 		for _, c := range o.Models {
 			g.models = append(g.models, newModel(c, o))
 		}
@@ -55,11 +57,13 @@ func (*Gate) Name() string { return sentinel.GateReview }
 // error is for a caller that gave up (context.Canceled, DeadlineExceeded) and
 // for a call of an unknown skill.
 func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	switch {
-	case g == nil || g.o.Mode == "":
+	if g == nil || g.o.Mode == "" {
 		return sentinel.Verdict{}, errors.New("the review was not set up; use New")
-	case g.o.Mode == Off:
-		return sentinel.Verdict{Gate: sentinel.GateReview, State: sentinel.Skipped, Reason: "the review is switched off"}, nil
+	}
+	mode, key := g.o.modeOf(c)
+	switch {
+	case mode == Off:
+		return sentinel.Verdict{Gate: sentinel.GateReview, State: sentinel.Skipped, Reason: key + " is off"}, nil
 	case c.Skill() == nil:
 		return sentinel.Verdict{}, errors.New("the call is of no known skill, which scope should have denied")
 	case gaveUp(ctx) != nil:
@@ -71,10 +75,14 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 		return sentinel.Verdict{}, err
 	}
 	v.Gate = sentinel.GateReview
-	v.Meta["prompt"] = PromptVersion
+	v.Meta["prompt"] = g.version
+	g.mark(v.Meta)
+	if q.repaired != "" {
+		v.Meta["repaired"] = string(q.repaired)
+	}
 	v.Meta["attempts"] = strconv.Itoa(q.sent)
 	v.Meta["tokens_in"], v.Meta["tokens_out"] = strconv.Itoa(q.in), strconv.Itoa(q.out)
-	if g.o.Mode == ShadowMode {
+	if mode == ShadowMode {
 		v = shadow(v)
 	}
 	g.tally.add(v, q.sent)
@@ -84,7 +92,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 
 // review goes along the chain until a model judges.
 func (g *Gate) review(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
-	doc, fits := describe(c)
+	doc, fits := describe(c, g.o.view())
 	if !fits {
 		return g.unjudged(c, []*fault{{kind: TooLong}}), nil
 	}
@@ -106,10 +114,13 @@ func (g *Gate) review(ctx context.Context, c sentinel.Call, q *inquiry) (sentine
 // judged is the verdict of a model that answered, after others had failed.
 func judged(a answer, name string, before []*fault) sentinel.Verdict {
 	v := sentinel.Pass()
-	if !a.approve {
+	switch {
+	case a.unsure:
+		v = sentinel.Refuse(CodeUnsure, "the sentinel approved the call with a confidence below sentinel.reject_below")
+	case !a.approve:
 		v = sentinel.Refuse(CodeRejected, "the sentinel rejected the call")
 	}
-	v.Detail = a.reason
+	v.Detail, v.Score, v.HasScore = a.reason, a.score, a.graded
 	v.Meta = map[string]string{"model": name}
 	if len(before) > 0 {
 		v.Meta["failover"] = list(before)

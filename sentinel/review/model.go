@@ -16,14 +16,14 @@ import (
 
 // model is one member of the chain with its breaker.
 type model struct {
-	client    *llm.Client
-	name      string
-	reasoning bool
-	timeout   time.Duration
-	window    time.Duration
-	now       func() time.Time
-	fresh     func() *gobreaker.CircuitBreaker[answer]
-	breaker   atomic.Pointer[gobreaker.CircuitBreaker[answer]]
+	client  *llm.Client
+	name    string
+	form    form
+	timeout time.Duration
+	window  time.Duration
+	now     func() time.Time
+	fresh   func() *gobreaker.CircuitBreaker[answer]
+	breaker atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
 	mu          sync.Mutex
 	lastTimeout time.Time
@@ -34,7 +34,7 @@ type model struct {
 const buckets = 12
 
 func newModel(c *llm.Client, o Options) *model {
-	m := &model{client: c, name: c.Name(), reasoning: c.Config().Reasoning, timeout: o.Timeout, window: o.Breaker.Window, now: o.Now}
+	m := &model{client: c, name: c.Name(), form: newForm(o, c.Config()), timeout: o.Timeout, window: o.Breaker.Window, now: o.Now}
 	failures := uint32(o.Breaker.Failures) // checked: from 1 to maxFailures
 	settings := gobreaker.Settings{
 		Name: m.name, MaxRequests: 1, Timeout: o.Breaker.OpenFor,
@@ -91,6 +91,8 @@ type inquiry struct {
 	sent int
 	in   int
 	out  int
+	// repaired is what was wrong with an answer before one that could be used.
+	repaired Failure
 }
 
 func (q *inquiry) count(u llm.Usage) {
@@ -104,13 +106,14 @@ func (q *inquiry) count(u llm.Usage) {
 // first fault stands: it is the one that the call brought about. Whether the caller
 // gave up meanwhile is for the caller of judge to see.
 func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer, error) {
-	a, err := m.ask(ctx, question(document, m.reasoning, false), q)
+	a, err := m.ask(ctx, m.form.question(document, false), q)
 	var f *fault
 	if !errors.As(err, &f) || !f.kind.repairable() {
 		return a, err
 	}
-	again, err := m.ask(ctx, question(document, m.reasoning, true), q)
+	again, err := m.ask(ctx, m.form.question(document, true), q)
 	if err == nil {
+		q.repaired = f.kind
 		return again, nil
 	}
 	return answer{}, f
@@ -144,7 +147,7 @@ func (m *model) chat(ctx context.Context, r llm.Request, q *inquiry) (answer, er
 		}
 		return answer{}, m.fault(err)
 	}
-	a, kind := judgement(resp)
+	a, kind := m.form.judgement(resp)
 	if kind != "" {
 		return answer{}, &fault{kind: kind, model: m.name}
 	}

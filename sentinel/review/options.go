@@ -59,6 +59,26 @@ type Options struct {
 	// Mode is Off.
 	Models []*llm.Client
 	Mode   Mode
+	// Modes differ from Mode for some effects and skills.
+	Modes Modes
+	// Prompt replaces the first part of the system message: what the document's
+	// fields mean and how to weigh them. How to answer is added to it, and what
+	// Keys and Trace change. Its version is custom- and the first 12 hexadecimal
+	// digits of its SHA-256. Empty means ours.
+	Prompt string
+	// Graded asks for a confidence besides the decision: the verdict has a
+	// score, and an approval below RejectBelow is refused with CodeUnsure.
+	Graded bool
+	// RejectBelow is in hundredths. Zero is 50; a negative number is no bound.
+	RejectBelow int
+	// Keys shows the model the names of declared arguments and no values.
+	Keys bool
+	// Reasoning lets the model write a few words before it decides. They are
+	// bounded and not kept.
+	Reasoning bool
+	// Trace is how many of the agent's last steps the model is told of, 20 at
+	// most: skill, effect, trust, outcome and size, no contents.
+	Trace int
 	// Unavailable and Unjudgeable are the two columns of outcomes without a
 	// judgement; nil takes the defaults, see DefaultUnavailable.
 	Unavailable Table
@@ -122,6 +142,7 @@ func (o Options) prepare() (Options, error) {
 	errs := []error{
 		o.Unavailable.check("sentinel.unavailable"), o.Unjudgeable.check("sentinel.unjudgeable"),
 		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout),
+		o.Modes.check(), o.checkQuestion(),
 	}
 	switch o.Mode {
 	case "":
@@ -129,6 +150,12 @@ func (o Options) prepare() (Options, error) {
 	case Enforce, ShadowMode, Off:
 	default:
 		errs = append(errs, &skills.PathError{Path: "sentinel.mode", Msg: fmt.Sprintf("%q is not one of enforce, shadow, off", string(o.Mode))})
+	}
+	switch {
+	case o.RejectBelow == 0:
+		o.RejectBelow = DefaultRejectBelow
+	case o.RejectBelow < 0:
+		o.RejectBelow = 0
 	}
 	o.Unavailable = o.Unavailable.complete(DefaultUnavailable())
 	o.Unjudgeable = o.Unjudgeable.complete(DefaultUnjudgeable())
@@ -165,7 +192,7 @@ func (t Table) check(path string) error {
 }
 
 func (o Options) checkChain() error {
-	if o.Mode == Off {
+	if o.off() {
 		return nil
 	}
 	if len(o.Models) == 0 {

@@ -39,11 +39,14 @@ type Stats struct {
 	Requests uint64 `json:"requests"`
 	// Failures counts the calls without a judgement by their failure.
 	Failures map[Failure]uint64 `json:"failures"`
+	// Repaired counts the judgements that came when a model was asked once
+	// more, by what was wrong with its first answer.
+	Repaired map[Failure]uint64 `json:"repaired,omitempty"`
 }
 
 // State returns how the gate is doing now.
 func (g *Gate) State() State {
-	s := State{Mode: g.o.Mode, Prompt: PromptVersion, Models: make([]ModelState, 0, len(g.models)), Stats: g.tally.snapshot()}
+	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)), Stats: g.tally.snapshot()}
 	for _, m := range g.models {
 		m.mu.Lock()
 		last := m.lastFailure
@@ -66,6 +69,12 @@ func (t *tally) add(v sentinel.Verdict, sent int) {
 	defer t.mu.Unlock()
 	t.stats.Requests += uint64(max(sent, 0))
 	failure := Failure(v.Meta["failure"])
+	if r := Failure(v.Meta["repaired"]); r != "" {
+		if t.stats.Repaired == nil {
+			t.stats.Repaired = map[Failure]uint64{}
+		}
+		t.stats.Repaired[r]++
+	}
 	switch {
 	case failure != "":
 		t.stats.Unjudged++
@@ -87,6 +96,6 @@ func (t *tally) snapshot() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.stats
-	s.Failures = maps.Clone(s.Failures)
+	s.Failures, s.Repaired = maps.Clone(s.Failures), maps.Clone(s.Repaired)
 	return s
 }
