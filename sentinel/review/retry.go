@@ -35,6 +35,9 @@ func (t turn) patience() time.Time {
 	return now.Add(t.end.Sub(now) / 2)
 }
 
+// leaves reports whether there is time for an answer after a wait.
+func (t turn) leaves(wait time.Duration) bool { return time.Until(t.end)-wait >= t.fair }
+
 // The pauses before a request is sent again: doubled each time, and spread by
 // half to either side.
 const (
@@ -76,8 +79,7 @@ func (m *model) ask(ctx context.Context, r llm.Request, q *inquiry, t turn, repa
 		stands = graver(stands, f)
 		wait := min(firstPause<<(n-1), pauseCap)
 		wait = wait/2 + rand.N(wait) //nolint:gosec // spreads load, guards nothing
-		by := time.Until(t.patience())
-		if n > m.retries || !f.again() || f.retry > min(longestPause, by) || wait > by || !sleep(ctx, wait) {
+		if n > m.retries || !f.again() || f.retry > longestPause || !t.leaves(max(wait, f.retry)) || !sleep(ctx, wait) {
 			return answer{}, stands
 		}
 	}
