@@ -44,8 +44,12 @@ type Room struct {
 	RetryAfter time.Duration
 }
 
-// holdPause is how long a request waits for others to tell what they came to.
-const holdPause = 10 * time.Millisecond
+// How long a request waits for others to tell what they came to, before it looks
+// again: at first, and at most.
+const (
+	holdPause    = 10 * time.Millisecond
+	holdPauseMax = 320 * time.Millisecond
+)
 
 // hold takes room for a request. What others may leave is waited for until by.
 func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Time) (Spending, error) {
@@ -54,7 +58,7 @@ func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Tim
 	}
 	in, out := promptTokens(&r, worstBytes), int64(r.MaxTokens)
 	s := Spending{ID: rand.Text(), User: q.user, Conversation: q.conversation, Calls: 1, Tokens: in + out, Cost: m.terms.Price.of(in, out)}
-	for {
+	for pause := holdPause; ; pause = min(2*pause, holdPauseMax) {
 		room, err := m.purse.Hold(ctx, s)
 		switch {
 		case err != nil && gaveUp(ctx) != nil:
@@ -64,11 +68,11 @@ func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Tim
 			return s, &fault{kind: Budget, model: m.name}
 		case room.OK:
 			return s, nil
-		case !room.InFlight || time.Until(by) < holdPause:
+		case !room.InFlight || time.Until(by) < pause:
 			m.alarm.spent(ctx, room.Budget, q)
 			return s, &fault{kind: Budget, model: m.name, retry: room.RetryAfter}
 		}
-		if !sleep(ctx, holdPause) {
+		if !sleep(ctx, pause) {
 			return s, errCanceled
 		}
 	}
