@@ -54,7 +54,7 @@ type RequestEvent struct {
 }
 
 // ReviewEvent is one verdict.
-type ReviewEvent struct {
+type ReviewEvent struct { //nolint:revive // it stands beside RequestEvent and BreakerEvent
 	// Outcome, Code and Degraded are the verdict's; in shadow mode what they
 	// would be, except that Code is CodeShadow and nothing is Degraded.
 	Outcome  sentinel.Outcome

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -187,11 +186,4 @@ func checking(ctx context.Context, g *review.Gate, c sentinel.Call) <-chan resul
 		out <- result{v, err}
 	}()
 	return out
-}
-
-func number(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.Atoi(s)
-	require.NoError(t, err)
-	return n
 }
