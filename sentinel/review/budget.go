@@ -62,6 +62,7 @@ func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Tim
 		room, err := m.purse.Hold(ctx, s)
 		switch {
 		case err != nil && gaveUp(ctx) != nil:
+			m.settle(ctx, s, &r, &exchange{}) // the store may have held it all the same
 			return s, errCanceled
 		case err != nil:
 			m.alarm.ring(ctx, "uncounted", "", slog.String("error", err.Error()))

@@ -32,30 +32,39 @@ func (broke) Spend(context.Context, review.Spending) error { return nil }
 // slip is what a purse was told of one request.
 type slip struct{ held, spent review.Spending }
 
-// clerk is a purse that keeps everything; fail makes it unable to count.
+// clerk is a purse that keeps everything; fail makes it unable to count, before
+// or, where late is set, after it has held.
 type clerk struct {
 	mu    sync.Mutex
 	slips []slip
 	fail  error
+	late  func()
 }
 
-func (k *clerk) Hold(_ context.Context, s review.Spending) (review.Room, error) {
+func (k *clerk) Hold(ctx context.Context, s review.Spending) (review.Room, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.fail != nil {
 		return review.Room{}, k.fail
 	}
 	k.slips = append(k.slips, slip{held: s})
+	if k.late != nil {
+		k.late()
+		return review.Room{}, ctx.Err()
+	}
 	return review.Room{OK: true}, nil
 }
 
 func (k *clerk) Spend(ctx context.Context, s review.Spending) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for i := range k.slips {
 		if k.slips[i].held.ID == s.ID {
 			k.slips[i].spent = s
-			return ctx.Err()
+			return nil
 		}
 	}
 	return errors.New("spent without being held")
@@ -142,6 +151,17 @@ func TestSettledWhateverEnds(t *testing.T) {
 		require.Equal(t, int64(1), k.slips[0].spent.Calls)
 		require.Greater(t, k.slips[0].spent.Tokens, int64(300))
 	})
+	synctest.Test(t, func(t *testing.T) { // it gives up while the budget is asked, which has held by then
+		w, k := newWorld(t), &clerk{}
+		s := w.serve("fast", saying(approves))
+		ctx, cancel := context.WithCancel(t.Context())
+		k.late = cancel
+		_, err := w.gate(review.Options{Purse: k}, "fast").Check(ctx, c)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Zero(t, s.asked())
+		require.Equal(t, k.slips[0].held.ID, k.slips[0].spent.ID)
+		require.Zero(t, k.slips[0].spent.Calls+k.slips[0].spent.Tokens)
+	})
 	synctest.Test(t, func(t *testing.T) { // the breaker opens while others wait for their turn
 		w, k := newWorld(t), &clerk{}
 		s := w.serve("fast", slow(time.Second, status(500)))
@@ -204,7 +224,7 @@ func TestNoBudgetIsOverspent(t *testing.T) {
 					require.Equal(t, tc.judged, judged)
 				} else {
 					require.LessOrEqual(t, judged*each, 1800, "not even by one that was under way")
-					require.Greater(t, judged, 10, "what others leave of what they held is used")
+					require.Greater(t, judged, 20, "what others leave of what they held is used")
 				}
 				require.Equal(t, uint64(12*40-judged), g.State().Stats.Failures[review.Budget])
 				require.Equal(t, "closed", breaker(g))

@@ -174,6 +174,21 @@ func TestRetryAfterHoldsForAll(t *testing.T) {
 	})
 }
 
+// A pause that begins while a call waits for its place holds for that call too.
+func TestPauseReachesThoseWhoWait(t *testing.T) {
+	c := call(t, proposal{skill: "self.modify"})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := w.serve("fast", first(1, slow(time.Second, status(429, "Retry-After", "20")), saying(approves)))
+		g := w.gate(review.Options{Concurrency: 1}, "fast")
+		one, two := checking(t.Context(), g, c), checking(t.Context(), g, c)
+		sent := map[string]int{(<-one).v.Meta["attempts"]: 1, (<-two).v.Meta["attempts"]: 1}
+		require.Equal(t, map[string]int{"0": 1, "1": 1}, sent)
+		require.Equal(t, 1, s.asked())
+		require.Equal(t, map[review.Failure]uint64{review.RateLimited: 2}, g.State().Stats.Failures)
+	})
+}
+
 // A short pause is waited for: by the call that was told, if it may try again,
 // and by those that come meanwhile.
 func TestShortPauseIsWaitedFor(t *testing.T) {
