@@ -19,7 +19,7 @@ import (
 )
 
 // judges is a server of models that answer as their name says: "approve",
-// "reject", "broken", and anything before a dash.
+// "reject", "broken"; "approve-small" takes ten tokens, the others a thousand.
 type judges struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -39,14 +39,18 @@ func newJudges(t *testing.T) *judges {
 		j.mu.Lock()
 		j.asked[body.Model]++
 		j.mu.Unlock()
-		decision, _, _ := strings.Cut(body.Model, "-")
+		decision, small, _ := strings.Cut(body.Model, "-")
+		in, out := 900, 100
+		if small == "small" {
+			in, out = 9, 1
+		}
 		if decision == "broken" {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"%s\",\"reason\":\"x\"}"}}],
-			"usage":{"prompt_tokens":900,"completion_tokens":100,"total_tokens":1000}}`, decision)
+			"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`, decision, in, out, in+out)
 	}))
 	t.Cleanup(j.Close)
 	return j
@@ -191,5 +195,18 @@ func TestProcessesShareTheReviewsBudget(t *testing.T) {
 		for i := range 8 {
 			require.Equal(t, i >= 6, reviewed(t, p.Checkpoint, "fs.read", read).Meta["failure"] == "budget", i)
 		}
+	}
+}
+
+// While the server is away a request counts as what it came to, not as what was
+// held for it.
+func TestReviewAloneSettles(t *testing.T) {
+	j := newJudges(t)
+	srv := redistest.Start(t)
+	p := build(t, write(t, j.config("approve-small", "budget: {day: {tokens: 8000}}",
+		fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: r, timeout: 1s}}\n", srv.URL()), "approve-small")), assembly.Options{})
+	srv.Kill()
+	for i := range 16 {
+		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", `{"path":"/srv/x"}`).Meta["failure"], i)
 	}
 }
