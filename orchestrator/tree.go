@@ -80,10 +80,10 @@ func serviceSpec(s assembly.Service) otp.ChildSpec {
 	}}
 }
 
-// reviewers holds the breakers of the review's models, one_for_one: what is
-// wrong with one model's says nothing of another's. Three crashes in five
-// seconds end the group, and the app starts all of it anew: every breaker
-// closed, which asks the models again.
+// reviewers holds the breakers of the review's models, those that give second
+// opinions too, one_for_one: what is wrong with one model's says nothing of
+// another's. Three crashes in five seconds end the group, and the app starts all
+// of it anew: every breaker closed, which asks the models again.
 func (o *Orchestrator) reviewers() otp.ChildSpec {
 	opts := otp.SupervisorOptions{Strategy: otp.OneForOne}
 	for _, name := range o.parts.Review.Models() {

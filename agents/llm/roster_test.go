@@ -142,3 +142,46 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	_, err = llm.New(llm.Config{Name: "a.b"}, nil)
 	require.Equal(t, []string{"models"}, paths(err))
 }
+
+// As many connections as a pool was made for stay open between two waves of
+// requests: the second wave dials none.
+func TestPoolKeepsAWaveWarm(t *testing.T) {
+	const wave = 200
+	var opened atomic.Int64
+	arrived, release := make(chan struct{}, wave), make(chan struct{})
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		answer(fine)(w, r)
+	}))
+	s.Config.ConnState = func(_ net.Conn, st http.ConnState) {
+		if st == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	hc := llm.NewPool(wave)
+	t.Cleanup(hc.CloseIdleConnections)
+	c, err := llm.New(llm.Config{Name: "m", Model: "m", BaseURL: s.URL}, hc)
+	require.NoError(t, err)
+	for range 2 {
+		errs := make(chan error, wave)
+		for range wave {
+			go func() {
+				_, err := c.Chat(t.Context(), ask("hi"))
+				errs <- err
+			}()
+		}
+		for range wave {
+			<-arrived
+		}
+		for range wave { // all are under way at once, so each has a connection
+			release <- struct{}{}
+		}
+		for range wave {
+			require.NoError(t, <-errs)
+		}
+	}
+	require.EqualValues(t, wave, opened.Load())
+}

@@ -55,6 +55,9 @@ type Options struct {
 	// ObserveLimits is told when the server of limits.store goes away and comes
 	// back, for metrics. It must not block.
 	ObserveLimits func(redisstore.Event)
+	// ObserveReview is told of the review's requests, verdicts and breakers, for
+	// metrics and traces.
+	ObserveReview review.Observer
 	// ObserveLeak is told of calls that left goroutines running, for metrics.
 	// It must not block.
 	ObserveLeak func(leak.Leak)
@@ -178,7 +181,12 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		return err
 	}
 	p.bound(cfg, execs, natives)
-	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: environment(cfg, false)})
+	if p.limits, err = newCounters(cfg, o); err != nil {
+		return err
+	}
+	gs, err := gates(cfg, reg, roster, gateOptions{
+		noReview: o.NoReview, now: o.Now, log: o.Log, env: environment(cfg, false), purse: p.limits.purse(), observer: o.ObserveReview,
+	})
 	if err != nil {
 		return err
 	}
@@ -186,9 +194,6 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		if r, ok := g.(*review.Gate); ok {
 			p.Review = r
 		}
-	}
-	if p.limits, err = newCounters(cfg, o); err != nil {
-		return err
 	}
 	p.ask = p.models(cfg)
 	away, err := awayTable(cfg)

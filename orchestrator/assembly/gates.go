@@ -3,6 +3,7 @@ package assembly
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -38,6 +39,8 @@ type gateOptions struct {
 	now      func() time.Time
 	log      *slog.Logger
 	env      touch.Env
+	purse    review.Purse    // nil where nothing is counted
+	observer review.Observer // nil where nobody looks
 }
 
 // gates builds the six gates in their order. Every mistake is reported.
@@ -109,12 +112,50 @@ func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
+	second, err := escalate(cfg, roster)
+	if err != nil {
+		return nil, err
+	}
 	b := cfg.Sentinel.Breaker
 	return review.New(question(review.Options{
 		Models: models, Unavailable: unavailable, Unjudgeable: unjudgeable,
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
-		Log: o.log, Now: o.now,
+		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: terms(cfg), Escalate: second,
+		Purse: o.purse, Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
+}
+
+// escalate names whom a second opinion comes from.
+func escalate(cfg *config.Config, roster *llm.Roster) (review.Escalate, error) {
+	e := cfg.Sentinel.Escalate
+	effects := func(names []string) []skills.Effect {
+		out := make([]skills.Effect, len(names))
+		for i, n := range names {
+			out[i] = skills.Effect(n)
+		}
+		return out
+	}
+	out := review.Escalate{Rejected: effects(e.Rejected), Approved: effects(e.Approved)}
+	for i, name := range e.To {
+		m, known := roster.Lookup(name)
+		if !known {
+			return out, &skills.PathError{Path: fmt.Sprintf("sentinel.escalate.to[%d]", i), Msg: fmt.Sprintf("no model is named %q", name)}
+		}
+		out.To = append(out.To, m)
+	}
+	return out, nil
+}
+
+// terms are what holds between the review and each model.
+func terms(cfg *config.Config) map[string]review.Terms {
+	out := make(map[string]review.Terms, len(cfg.Models))
+	for name, m := range cfg.Models {
+		out[name] = review.Terms{
+			RequestsPerMinute: m.RequestsPerMinute,
+			Price:             review.Price{Input: int64(m.Price.Input), Output: int64(m.Price.Output)},
+		}
+	}
+	return out
 }
 
 func table(path string, f config.Fallback) (review.Table, error) {
@@ -145,5 +186,16 @@ func newRoster(cfg *config.Config, transport func(model string) http.RoundTrippe
 			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
 		}
 	}
-	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, Transport: transport})
+	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, HTTP: llm.NewPool(warm(cfg)), Transport: transport})
+}
+
+// warm is how many connections to one server stay open between requests: as
+// many as the review and agents may have under way, so that none is dialled
+// anew because the one before was thrown away.
+func warm(cfg *config.Config) int {
+	n := 0
+	for _, m := range cfg.Models {
+		n = max(n, m.Concurrency)
+	}
+	return n + cfg.Sentinel.Concurrency
 }

@@ -43,7 +43,7 @@
 // The failures. A model is unavailable (no connection, server errors, rate
 // limit, open breaker, timeouts that come in numbers) or the call is unjudgeable
 // (refusal, content filter, cut or malformed answer, input too long, refused
-// request, a timeout that stands alone). Options.Unavailable and
+// request, a timeout that stands alone, no room in time, a budget that is spent). Options.Unavailable and
 // Options.Unjudgeable say for each effect what follows; of an outward call the
 // stricter of its effect's cell and the outward cell. What is in an attacker's
 // hand is unjudgeable: no breaker counts it, and by default it never allows.
@@ -56,7 +56,47 @@
 // breaker, which lives as long as the Gate.
 //
 // A timeout counts as unavailable when another was seen within the breaker's
-// window, or the breaker is not closed; alone it is the call's own.
+// window, or the breaker is not closed; alone it is the call's own. One of a
+// request that had less than half of its model's turn left is always the call's
+// own: it was sent late, and whoever made it wait is no outage.
+//
+// The time. Options.Timeout bounds the whole review. Each model's turn is an equal
+// share of what is left, second opinions counted in, so a model that hangs leaves
+// the next its time. Within a turn a request waits for its place, is sent, is sent
+// again where that may help (Options.Retries: connect errors, status 408, 409,
+// 429 and from 500, after a pause that doubles, while half of the turn is left)
+// and is repaired once. Every request passes the breaker by itself and counts in
+// it and in Meta "attempts".
+//
+// The place. So many requests are with a model at a time (Options.Concurrency) and
+// so many a minute (Terms.RequestsPerMinute). Who does not get a place within half
+// of the turn is busy: unjudgeable, because a flood of calls could bring it about.
+// A server that answers 408, 409, 429 or from 500 with Retry-After is not asked
+// before that time, by any call: up to two seconds are waited for, beyond that
+// the next model is asked at once. A refusal of the request pauses nobody.
+//
+// The second opinion. With Options.Escalate a rejection, or an approval, of the
+// effects that are named there goes to a chain of stronger models. Where both
+// judge alike, that holds. Where they don't, a person is asked (CodeDisagreement);
+// a rejection that is overturned is never an approval. Where the stronger chain
+// can't judge, a rejection stands, and an approval is worth what the tables say
+// for that failure. Meta holds model, first, second_model, second, or
+// second_failure; Detail holds both reasons. In shadow mode both are asked and
+// neither is applied.
+//
+// The budgets. Options.Purse bounds calls, tokens and money. Before a request is
+// sent the most that it can come to is held: half a token for each byte of the
+// question, and the whole of the answer. Afterwards what the server told is
+// counted, or an estimate where it worked and did not tell. Every request counts
+// as a call, retries, repairs and second opinions too. Who finds no room while
+// others may still leave some waits, at most half of the turn; then the call is
+// unjudgeable, and the log says once an hour whose budget is spent. These budgets
+// are the review's own: what agents and the orchestrator spend on their models is
+// counted by limits.*.tokens and limits.*.cost, and neither counts the other's. A
+// checkpoint that only decides, as of check and eval, has no Purse.
+//
+// What is seen. Options.Observer is told of each request, each verdict and each
+// breaker that changes; State is how the gate is doing now.
 //
 // What not to do. Do not share a Gate between configurations: it holds breaker
 // state for its own models. Do not wrap it in retries: a caller that is deferred

@@ -37,6 +37,8 @@ const (
 	BadRequest    Failure = "request"        // any other refusal of the request
 	TooLong       Failure = "too_long"       // the call does not fit into a question
 	LoneTimeout   Failure = "lone_timeout"   // no answer in time, for this call alone
+	Busy          Failure = "busy"           // not asked: this process's own limits left no room in time
+	Budget        Failure = "budget"         // not asked: what the review may spend is spent
 )
 
 // Failures returns every failure, the unavailable ones first.
@@ -44,6 +46,7 @@ func Failures() []Failure {
 	return []Failure{
 		Connect, Timeout, RateLimited, Server, BreakerOpen,
 		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth, BadRequest, TooLong, LoneTimeout,
+		Busy, Budget,
 	}
 }
 
@@ -69,9 +72,10 @@ func (f Failure) repairable() bool {
 
 // fault is a failure on its way through a breaker.
 type fault struct {
-	kind  Failure
-	retry time.Duration // what the server asked for
-	model string
+	kind   Failure
+	retry  time.Duration // what the server asked for, or until there is room
+	model  string
+	status int // of the answer, 0 without one
 }
 
 // Error returns the failure's name.

@@ -23,6 +23,7 @@ type failing struct {
 	before      int
 	args        string
 	sent        string // requests for the call itself
+	options     review.Options
 }
 
 func failures() []failing {
@@ -53,6 +54,9 @@ func failures() []failing {
 		{kind: review.TooLong, reply: `{status: 400, body: '{"error":{"code":"context_length_exceeded"}}'}`, sent: "1"},
 		{kind: review.TooLong, reply: `{content: '` + approves + `'}`, args: `{"` + strings.Repeat("k", 300) + `":1}`, sent: "0"},
 		{kind: review.LoneTimeout, reply: `{hang: true}`, sent: "1"},
+		{kind: review.Busy, reply: `{content: '` + approves + `'}`, before: 1, sent: "0",
+			options: review.Options{Terms: map[string]review.Terms{"fast": {RequestsPerMinute: 1}}}},
+		{kind: review.Budget, reply: `{content: '` + approves + `'}`, sent: "0", options: review.Options{Purse: broke{}}},
 	}
 }
 
@@ -77,7 +81,9 @@ func TestFailureTable(t *testing.T) {
 		}
 		for skill, want := range expected {
 			t.Run(fmt.Sprintf("%d_%s/%s", i, f.kind, skill), func(t *testing.T) {
-				g := gate(t, review.Options{Timeout: timeoutFor(f)}, url)
+				o := f.options
+				o.Timeout = timeoutFor(f)
+				g := gate(t, o, url)
 				for range f.before {
 					check(t, g, call(t, proposal{skill: "self.read"}))
 				}

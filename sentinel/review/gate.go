@@ -20,6 +20,8 @@ const (
 	CodeUnjudgeable = "review.unjudgeable" // no model gave a usable answer
 	CodeDegraded    = "review.degraded"    // allowed although no model could be reached
 	CodeShadow      = "review.shadow"      // recorded and not applied
+	// CodeDisagreement is for a person: two models judged, each otherwise.
+	CodeDisagreement = "review.disagreement"
 )
 
 // Gate asks the chain of models about a call. It is safe for concurrent use and
@@ -28,7 +30,9 @@ type Gate struct {
 	o       Options
 	version string // of the prompt
 	models  []*model
-	tally   tally
+	// stronger gives second opinions; it is empty without Options.Escalate.
+	stronger []*model
+	tally    tally
 }
 
 // New checks the options and returns the gate, or every fault as joined
@@ -41,8 +45,12 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{o: o, version: o.promptVersion()}
 	if !o.off() {
+		a := &alarm{log: o.Log}
 		for _, c := range o.Models {
-			g.models = append(g.models, newModel(c, o))
+			g.models = append(g.models, newModel(c, o, a))
+		}
+		for _, c := range o.Escalate.To {
+			g.stronger = append(g.stronger, newModel(c, o, a))
 		}
 	}
 	return g, nil
@@ -69,7 +77,8 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	case gaveUp(ctx) != nil:
 		return sentinel.Verdict{}, canceled(ctx)
 	}
-	q := &inquiry{}
+	began := time.Now()
+	q := &inquiry{user: c.Grant().User(), conversation: c.Grant().Conversation(), until: began.Add(g.o.Timeout)}
 	v, err := g.review(ctx, c, q)
 	if err != nil {
 		return sentinel.Verdict{}, err
@@ -82,10 +91,14 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	}
 	v.Meta["attempts"] = strconv.Itoa(q.sent)
 	v.Meta["tokens_in"], v.Meta["tokens_out"] = strconv.Itoa(q.in), strconv.Itoa(q.out)
+	if q.cost > 0 {
+		v.Meta["cost"] = strconv.FormatInt(q.cost, 10)
+	}
 	if mode == ShadowMode {
 		v = shadow(v)
 	}
 	g.tally.add(v, q.sent)
+	g.o.Observer.Review(ctx, g.observed(c, v, q, began))
 	g.tell(ctx, c, v)
 	return v, nil
 }
@@ -96,19 +109,37 @@ func (g *Gate) review(ctx context.Context, c sentinel.Call, q *inquiry) (sentine
 	if !fits {
 		return g.unjudged(c, []*fault{{kind: TooLong}}), nil
 	}
+	q.left = len(g.models)
+	if g.o.Escalate.wanted(c.Effect(), true) || g.o.Escalate.wanted(c.Effect(), false) {
+		q.left += len(g.stronger)
+	}
+	first, err := g.consult(ctx, g.models, doc, q)
+	switch {
+	case err != nil:
+		return sentinel.Verdict{}, err
+	case first.model == "":
+		return g.unjudged(c, first.faults), nil
+	case g.o.Escalate.wanted(c.Effect(), first.approve):
+		return g.second(ctx, c, doc, first, q)
+	}
+	return judged(first.answer, first.model, first.faults), nil
+}
+
+// consult goes along a chain until a model judges.
+func (g *Gate) consult(ctx context.Context, chain []*model, doc string, q *inquiry) (opinion, error) {
 	var faults []*fault
-	for _, m := range g.models {
+	for _, m := range chain {
 		a, err := m.judge(ctx, doc, q)
 		if err == nil {
-			return judged(a, m.name, faults), nil
+			return opinion{a, m.name, faults}, nil
 		}
 		var f *fault
 		if !errors.As(err, &f) || gaveUp(ctx) != nil {
-			return sentinel.Verdict{}, canceled(ctx)
+			return opinion{}, canceled(ctx)
 		}
 		faults = append(faults, f)
 	}
-	return g.unjudged(c, faults), nil
+	return opinion{faults: faults}, nil
 }
 
 // judged is the verdict of a model that answered, after others had failed.

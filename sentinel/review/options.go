@@ -36,10 +36,11 @@ type Table map[string]sentinel.Outcome
 
 // Defaults that a zero field stands for.
 const (
-	DefaultTimeout  = 20 * time.Second
-	DefaultFailures = 5
-	DefaultWindow   = 60 * time.Second
-	DefaultOpenFor  = 30 * time.Second
+	DefaultTimeout     = 30 * time.Second
+	DefaultFailures    = 5
+	DefaultWindow      = 60 * time.Second
+	DefaultOpenFor     = 30 * time.Second
+	DefaultConcurrency = 1024
 )
 
 // Breaker configures the circuit breaker that each model has.
@@ -83,14 +84,32 @@ type Options struct {
 	// judgement; nil takes the defaults, see DefaultUnavailable.
 	Unavailable Table
 	Unjudgeable Table
-	// Timeout bounds one request to one model, within the model's own timeout.
-	// A call takes at most two requests to each model. Zero is 20 s.
+	// Timeout bounds one review, all its models, waits and retries together.
+	// Each model's turn has an equal share of what is left, so that one that
+	// hangs leaves the next its time; the model's own timeout bounds each
+	// request within it. Zero is 30 s.
 	Timeout time.Duration
 	Breaker Breaker
+	// Concurrency is how many requests are under way to one model at a time;
+	// others wait, see Busy. Zero is 1024.
+	Concurrency int
+	// Retries is how often a request is sent again to a model that could not be
+	// reached, asked to slow down or failed: connect errors, status 408, 409,
+	// 429 and from 500. Zero is never.
+	Retries int
+	// Terms are by a model's name, in either chain; a model without any has no
+	// rate and costs nothing.
+	Terms map[string]Terms
+	// Escalate asks for a second opinion.
+	Escalate Escalate
+	// Purse bounds what is spent; nil is no bound.
+	Purse Purse
+	// Observer is told of requests, verdicts and breakers; nil is nobody.
+	Observer Observer
 	// Log is told of degradation and breakers, without values; nil discards.
 	Log *slog.Logger
-	// Now is the clock that dates timeouts; nil means time.Now. The breakers
-	// themselves always use the real clock.
+	// Now is the clock that dates timeouts; nil means time.Now. Breakers, waits
+	// and limits always use the real clock.
 	Now func() time.Time
 }
 
@@ -143,6 +162,7 @@ func (o Options) prepare() (Options, error) {
 		o.Unavailable.check("sentinel.unavailable"), o.Unjudgeable.check("sentinel.unjudgeable"),
 		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout),
 		o.Modes.check(), o.checkQuestion(),
+		o.Escalate.check(o.Models), o.checkPace(),
 	}
 	switch o.Mode {
 	case "":
@@ -163,6 +183,11 @@ func (o Options) prepare() (Options, error) {
 	o.Breaker.Failures = orDefault(o.Breaker.Failures, DefaultFailures)
 	o.Breaker.Window = orDefault(o.Breaker.Window, DefaultWindow)
 	o.Breaker.OpenFor = orDefault(o.Breaker.OpenFor, DefaultOpenFor)
+	o.Concurrency = orDefault(o.Concurrency, DefaultConcurrency)
+	o.Escalate = o.Escalate.complete()
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

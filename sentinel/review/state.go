@@ -3,6 +3,7 @@ package review
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -15,7 +16,7 @@ type State struct {
 	Stats  Stats        `json:"stats"`
 }
 
-// ModelState is one model of the chain.
+// ModelState is one model of the chain, or one that gives second opinions.
 type ModelState struct {
 	Model string `json:"model"`
 	// Breaker is closed, open or half-open.
@@ -25,12 +26,20 @@ type ModelState struct {
 	Failures int `json:"failures"`
 	// LastFailure is the newest failure of either kind; empty where none was.
 	LastFailure Failure `json:"last_failure,omitempty"`
+	// UnderWay is how many requests are with the model now, Paused how long the
+	// server still asks not to be asked.
+	UnderWay int           `json:"under_way,omitempty"`
+	Paused   time.Duration `json:"paused,omitempty"`
 }
 
 // Stats count verdicts since the gate was made.
 type Stats struct {
 	Approved uint64 `json:"approved"`
 	Rejected uint64 `json:"rejected"`
+	// Disagreed counts calls for a person because two models judged otherwise.
+	Disagreed uint64 `json:"disagreed"`
+	// Escalated counts calls about which a second opinion was asked for.
+	Escalated uint64 `json:"escalated"`
 	// Unjudged counts calls without a judgement, Degraded those of them that
 	// were allowed.
 	Unjudged uint64 `json:"unjudged"`
@@ -46,14 +55,16 @@ type Stats struct {
 
 // State returns how the gate is doing now.
 func (g *Gate) State() State {
-	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)), Stats: g.tally.snapshot()}
-	for _, m := range g.models {
+	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)+len(g.stronger)), Stats: g.tally.snapshot()}
+	for _, m := range g.all() {
 		m.mu.Lock()
 		last := m.lastFailure
 		m.mu.Unlock()
+		paused, _ := m.lane.paused()
 		s.Models = append(s.Models, ModelState{
 			Model: m.name, Breaker: m.breaker.Load().State().String(),
 			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
+			UnderWay: len(m.lane.slots), Paused: max(paused, 0),
 		})
 	}
 	return s
@@ -68,6 +79,9 @@ func (t *tally) add(v sentinel.Verdict, sent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.Requests += uint64(max(sent, 0))
+	if v.Meta["first"] != "" {
+		t.stats.Escalated++
+	}
 	failure := Failure(v.Meta["failure"])
 	if r := Failure(v.Meta["repaired"]); r != "" {
 		if t.stats.Repaired == nil {
@@ -87,6 +101,8 @@ func (t *tally) add(v sentinel.Verdict, sent int) {
 		}
 	case v.Outcome == sentinel.Allow:
 		t.stats.Approved++
+	case v.Outcome == sentinel.Ask:
+		t.stats.Disagreed++
 	default:
 		t.stats.Rejected++
 	}
