@@ -89,6 +89,7 @@ var only = map[string][]string{
 	"github.com/asynkron/protoactor-go": {"agents/otp"},
 	"github.com/sashabaranov/go-openai": {"agents/llm"},
 	"github.com/sony/gobreaker/v2":      {"sentinel/review"},
+	"golang.org/x/time":                 {"sentinel/review"},
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
 	"cel.dev/cel-go":                    {"sentinel/permission"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch"},

@@ -3,12 +3,11 @@ package agents
 import (
 	"context"
 	"encoding/json"
-	"runtime"
+	"slices"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"testing"
-
-	"github.com/stretchr/testify/require"
+	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -32,39 +31,91 @@ func (*fixed) Invoke(context.Context, string, json.RawMessage) (skills.Result, e
 }
 
 // BenchmarkLife is an agent's whole life: start, three model calls, two skill
-// calls, end. The twin makes the same calls in one goroutine.
+// calls, end. BenchmarkFirst is its beginning alone, from New to the first
+// question to its model. The twins make the same calls in one goroutine.
 func BenchmarkLife(b *testing.B) {
 	list := []*skills.Skill{skill(b, "sheep.count")}
-	b.Run("agent", func(b *testing.B) {
-		r := newRig(b)
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			a, err := New(Options{ID: strconv.Itoa(i), Mission: "m", Model: modelFunc(counted), Invoker: quick, Skills: list, Parent: r.parent})
-			require.NoError(b, err)
-			_, err = otp.StartChild(r.ctx, r.sup, a.Spec())
-			require.NoError(b, err)
-			if f := (<-r.got).(Finished); f.Result.State != Completed || f.Result.Calls != 2 {
-				b.Fatal(f.Result)
-			}
+	r := newRig(b)
+	done := make(chan string)
+	beside(b, func() {
+		r.begin(Options{Model: modelFunc(counted), Invoker: quick, Skills: list})
+		if f := (<-r.got).(Finished); f.Result.State != Completed || f.Result.Calls != 2 {
+			b.Fatal(f.Result)
 		}
+	}, func() {
+		go func() { done <- bareLife(b.Context(), counted) }()
+		if text := <-done; text != "two" {
+			b.Fatal(text)
+		}
+	}, func() {})
+}
+
+// BenchmarkFirst is told of with BenchmarkLife.
+func BenchmarkFirst(b *testing.B) {
+	list := []*skills.Skill{skill(b, "sheep.count")}
+	r := newRig(b)
+	asked, finish := make(chan struct{}), make(chan struct{})
+	m := modelFunc(func(context.Context, llm.Request) (llm.Response, error) {
+		asked <- struct{}{}
+		<-finish
+		return llm.Response{Content: "done"}, nil
 	})
-	b.Run("goroutine", func(b *testing.B) {
-		b.ReportAllocs()
-		done := make(chan string)
-		for b.Loop() {
-			go func() { done <- bareLife(b.Context()) }()
-			if text := <-done; text != "two" {
-				b.Fatal(text)
-			}
-		}
+	var twins sync.WaitGroup
+	beside(b, func() {
+		go r.begin(Options{Model: m, Invoker: quick, Skills: list})
+		<-asked
+	}, func() {
+		twins.Go(func() { bareLife(b.Context(), m) })
+		<-asked
+	}, func() {
+		finish <- struct{}{}
+		finish <- struct{}{}
+		<-r.got
+		twins.Wait()
 	})
 }
 
+// begin starts an agent as a conversation does.
+func (r *rig) begin(o Options) {
+	o.ID, o.Mission, o.Parent = "a1", "m", r.parent
+	a, err := New(o)
+	if err == nil {
+		_, err = otp.StartChild(r.ctx, r.sup, a.Spec())
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+}
+
+// beside takes samples of ours and twin in turns and reports median, 99th
+// percentile and worst of both, and the ratio of the medians. after runs after
+// each pair and counts for neither.
+func beside(b *testing.B, ours, twin, after func()) {
+	var a, t []time.Duration
+	sample := func(fn func()) time.Duration {
+		began := time.Now()
+		fn()
+		return time.Since(began)
+	}
+	for b.Loop() {
+		a, t = append(a, sample(ours)), append(t, sample(twin))
+		after()
+	}
+	for who, list := range map[string][]time.Duration{"": a, "twin-": t} {
+		slices.Sort(list)
+		for what, i := range map[string]int{"p50-µs": len(list) / 2, "p99-µs": len(list) * 99 / 100, "max-µs": len(list) - 1} {
+			b.ReportMetric(float64(list[i])/1e3, who+what)
+		}
+	}
+	b.ReportMetric(float64(a[len(a)/2])/float64(max(1, t[len(t)/2])), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
 // bareLife is the loop of an agent with nothing around it.
-func bareLife(ctx context.Context) string {
+func bareLife(ctx context.Context, m modelFunc) string {
 	msgs := []llm.Message{{Role: llm.RoleSystem, Content: instructions}, {Role: llm.RoleUser, Content: "m"}}
 	for {
-		resp, err := counted(ctx, llm.Request{Messages: msgs})
+		resp, err := m(ctx, llm.Request{Messages: msgs})
 		if err != nil || len(resp.ToolCalls) == 0 {
 			return resp.Content
 		}
@@ -76,56 +127,4 @@ func bareLife(ctx context.Context) string {
 			msgs = append(msgs, llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: text})
 		}
 	}
-}
-
-// BenchmarkIdle is what one agent holds while it waits: for its orchestrator,
-// without a goroutine, and for its model, with one. Its transcript is a line.
-func BenchmarkIdle(b *testing.B) {
-	const n = 10_000
-	list := []*skills.Skill{skill(b, "sheep.count")}
-	for name, m := range map[string]modelFunc{"orchestrator": calls(help("?")), "model": hang} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				b.ReportMetric(idle(b, n, m, list), "B/agent")
-			}
-		})
-	}
-}
-
-func idle(b *testing.B, n int, m modelFunc, list []*skills.Skill) float64 {
-	r := newRig(b)
-	go func() {
-		for range r.got { // ends with the benchmark's rig
-		}
-	}()
-	defer close(r.got)
-	var waiting atomic.Int64
-	model := modelFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
-		waiting.Add(1)
-		return m(ctx, q)
-	})
-	before := memory()
-	keep := make([]*Agent, n)
-	for i := range keep {
-		a, err := New(Options{ID: strconv.Itoa(i), Mission: "m", Model: model, Invoker: quick, Skills: list, Parent: r.parent})
-		require.NoError(b, err)
-		_, err = otp.StartChild(r.ctx, r.sup, a.Spec())
-		require.NoError(b, err)
-		keep[i] = a
-	}
-	for waiting.Load() < int64(n) || r.sys.Tasks() != 0 && keep[n-1].Snapshot().State == AwaitingOrchestrator {
-		runtime.Gosched()
-	}
-	used := memory() - before
-	require.NoError(b, r.sys.Stop(r.ctx))
-	runtime.KeepAlive(keep)
-	return used / float64(n)
-}
-
-func memory() float64 {
-	var s runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&s)
-	return float64(s.HeapAlloc + s.StackInuse)
 }

@@ -36,23 +36,25 @@ func (w *worker) opening() llm.Message {
 // system is made for each request rather than kept: it is the bulk of what an
 // agent that waits would hold.
 func (w *worker) system() llm.Message {
-	text := instructions + w.skillList()
-	if w.last {
-		text = instructions + lastWords
+	var b strings.Builder
+	b.Grow(len(instructions) + 512)
+	b.WriteString(instructions)
+	switch {
+	case w.last:
+		b.WriteString(lastWords)
+	case len(w.skills) == 0:
+		b.WriteString("\nYou have no skills.\n")
+	default:
+		w.listSkills(&b)
 	}
-	return llm.Message{Role: llm.RoleSystem, Content: text}
+	return llm.Message{Role: llm.RoleSystem, Content: b.String()}
 }
 
-func (w *worker) skillList() string {
-	if len(w.skills) == 0 {
-		return "\nYou have no skills.\n"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nYou may propose up to %d calls. Your skills:\n", w.a.o.Calls)
+func (w *worker) listSkills(b *strings.Builder) {
+	fmt.Fprintf(b, "\nYou may propose up to %d calls. Your skills:\n", w.a.o.Calls)
 	for _, s := range w.skills {
-		fmt.Fprintf(&b, "- %s (%s): %s\n  parameters: %s\n", s.Name(), s.Effect(), oneLine(s.Spec().Description), s.Parameters())
+		fmt.Fprintf(b, "- %s (%s): %s\n  parameters: %s\n", s.Name(), s.Effect(), oneLine(s.Spec().Description), s.Parameters())
 	}
-	return b.String()
 }
 
 // oneLine keeps a description from opening a line, and so a skill, of its own.

@@ -186,13 +186,8 @@ func (w *worker) restore(list []Round) {
 	for _, r := range list {
 		w.messages = append(w.messages, r.Messages...)
 		w.entries = append(w.entries, r.Entries...)
-		for _, m := range r.Messages {
-			for _, k := range m.ToolCalls {
-				w.ids[k.ID] = true
-			}
-		}
 		for _, id := range r.Read {
-			w.known[id] = true
+			w.told(id)
 		}
 	}
 	if len(w.entries) > maxEntries {
@@ -222,6 +217,9 @@ func (w *worker) told(id string) bool {
 	}
 	if w.known[id] {
 		return false
+	}
+	if w.known == nil {
+		w.known = map[string]bool{}
 	}
 	w.known[id] = true
 	return true

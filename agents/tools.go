@@ -44,17 +44,12 @@ func tools(list []*skills.Skill) []llm.Tool {
 	for i, s := range list {
 		names[i] = s.Name()
 	}
-	params, _ := json.Marshal(map[string]any{ // strings and maps always marshal
-		"type": "object", "required": []string{"skill", "arguments"}, "additionalProperties": false,
-		"properties": map[string]any{
-			"skill":     map[string]any{"type": "string", "enum": names},
-			"arguments": map[string]any{"type": "object", "description": "The skill's own parameters, as listed in the instructions."},
-		},
-	})
 	return []llm.Tool{{
 		Name:        ToolUseSkill,
 		Description: "Propose one call of one of your skills. It runs only if it is allowed; the answer says what came of it.",
-		Parameters:  params,
+		Parameters: json.RawMessage(`{"type":"object","required":["skill","arguments"],"additionalProperties":false,"properties":{` +
+			`"skill":{"type":"string","enum":` + encode(names) + `},` +
+			`"arguments":{"type":"object","description":"The skill's own parameters, as listed in the instructions."}}}`),
 	}, help}
 }
 

@@ -38,7 +38,13 @@ func clip(s string, n int) string {
 // heard makes the calls of one answer fit for the conversation: every call has
 // an id that no call had before, since servers refuse answers that can't be
 // told apart.
-func heard(calls []llm.ToolCall, seen map[string]bool) []llm.ToolCall {
+func heard(calls []llm.ToolCall, before []llm.Message) []llm.ToolCall {
+	seen := map[string]bool{} // made each time: an agent that waits need not hold it
+	for _, m := range before {
+		for _, k := range m.ToolCalls {
+			seen[k.ID] = true
+		}
+	}
 	out := make([]llm.ToolCall, min(len(calls), maxParallel))
 	for i := range out {
 		out[i] = calls[i]

@@ -89,7 +89,7 @@ func (w *worker) said(c *otp.Context, r llm.Response) {
 		w.concluded(c, r)
 		return
 	}
-	calls := heard(r.ToolCalls, w.ids)
+	calls := heard(r.ToolCalls, w.messages)
 	w.messages = append(w.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: echoed(calls)})
 	w.queue, w.fresh = calls, true
 	if !complete(r.FinishReason) {

@@ -21,8 +21,7 @@ type worker struct {
 	skills []*skills.Skill
 	parent otp.Ref // monitor of the parent
 
-	messages []llm.Message // without the system message
-	ids      map[string]bool
+	messages []llm.Message  // without the system message
 	entries  []Entry        // only appended to or replaced: snapshots share it
 	queue    []llm.ToolCall // calls of the last answer that are still to be proposed
 	updates  []Update
@@ -32,8 +31,8 @@ type worker struct {
 	// and the ids in read are for the next.
 	saves, saved, noted int
 	read                []string
-	known               map[string]bool // ids of updates and answers
-	saving, ending      bool            // the task under way is the journal's
+	known               map[string]bool // ids of updates and answers; nil before the first
+	saving              bool            // the task under way is the journal's
 
 	task    otp.Ref // the model call or skill call under way, zero if none is
 	ahead   otp.Ref // what is judged before its turn, zero if nothing is
@@ -53,7 +52,7 @@ type worker struct {
 	calls, rounds int
 	nudged, last  bool
 	interrupted   string
-	end           Result // while ending
+	end           *Result // that is being written down; the task under way is the journal's
 }
 
 type (
@@ -71,7 +70,6 @@ func (w *worker) Init(c *otp.Context) error {
 	}
 	w.add(w.a.o.Skills)
 	w.started, w.left, w.state = time.Now(), w.a.o.Timeout, Running
-	w.ids, w.known = map[string]bool{}, map[string]bool{}
 	if len(w.a.o.Rounds) > 0 {
 		w.restore(w.a.o.Rounds)
 		w.arm(c)
@@ -97,7 +95,7 @@ func (w *worker) Init(c *otp.Context) error {
 
 // Handle takes the parent's messages, timers and the ends of calls.
 func (w *worker) Handle(c *otp.Context, msg any) {
-	if w.ending {
+	if w.end != nil {
 		w.closing(c, msg)
 		return
 	}
@@ -238,9 +236,8 @@ func (w *worker) finish(c *otp.Context, s State, text, reason string) {
 	}
 	w.foretold(c)
 	c.CancelTimer(w.timer)
-	w.end = Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Took: time.Since(w.started)}
-	w.ending = true
-	r := w.end
+	r := Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Took: time.Since(w.started)}
+	w.end = &r
 	w.start(c, func(ctx context.Context) (any, error) { return saved{}, j.End(ctx, r) })
 }
 

@@ -41,7 +41,11 @@ type Sentinel struct {
 	// Reasoning lets the model write a few words before it decides.
 	Reasoning bool `yaml:"reasoning" jsonschema_description:"Let the model write a short reasoning before its decision: slower, for models that don't reason by themselves (default false)."`
 	// Trace is how many of the agent's last steps the model is shown.
-	Trace int `yaml:"trace" cfg:"min=1,max=20" jsonschema_description:"How many of the agent's last steps the model is told of: skill, trust and size, no contents (default none)."`
+	Trace int `yaml:"trace" cfg:"min=1,max=20" jsonschema_description:"How many of the agent's last steps the model is told of: skill, effect, trust, outcome and size, no contents (default none)."`
+	// Prompt is the absolute path of a text that replaces the review's criteria,
+	// and PromptText what it holds; empty means Vedette's own.
+	Prompt     string `yaml:"prompt" json:"-" jsonschema_description:"File with criteria of your own, in place of the review's: UTF-8 text of at most 16 KiB. It says what the document's fields mean and how to weigh them; how to answer is added to it. Records name it custom- and the first 12 digits of its SHA-256 (default: Vedette's own)."`
+	PromptText string `yaml:"-" json:",omitempty"`
 	// Breaker stops asking a model that doesn't answer.
 	Breaker Breaker `yaml:"breaker" jsonschema_description:"Stops asking a model that doesn't answer."`
 	// Concurrency is how many questions are under way to one model.
@@ -154,6 +158,7 @@ func (l *loader) checkReview() {
 	}
 	l.checkModes(s)
 	l.checkEscalate(s)
+	l.readPrompt(s.get("prompt"))
 }
 
 // checkModes refuses a mode for a skill that isn't there.

@@ -19,8 +19,11 @@ func (l *loader) guardedPaths() []guarded {
 	var list []guarded
 	for i, f := range l.cfg.Files {
 		what := "the skill file"
-		if i == 0 {
+		switch {
+		case i == 0:
 			what = "the configuration"
+		case f == l.cfg.Sentinel.Prompt:
+			what = "the review's prompt"
 		}
 		list = append(list, guarded{what, f})
 	}

@@ -44,11 +44,14 @@ func scriptless(skill string) chatFunc {
 
 // BenchmarkTurn is a whole turn: request kept, dispatch decided and recorded,
 // agent spawned, one skill call decided, recorded and run, answers kept. The
-// models answer at once; the database is on disk. spawn is the time from
-// the decision of the dispatch to the agent's first question to its model.
+// models answer at once; the database is where TMPDIR says. spawn is the time
+// from the decision of the dispatch to the agent's first question to its model.
+// Its twin is as many handovers between bare goroutines, with nothing to do in
+// any of them: what the machine takes to wake them, then.
 func BenchmarkTurn(b *testing.B) {
 	var decided time.Time // written before the agent exists, read by the agent
-	var spawns []time.Duration
+	var spawns, twin []time.Duration
+	relay := newRelay(b)
 	o := with(echo(b))
 	o.quiet = true
 	o.config = "limits: {conversation: {calls: 10000, window: 100ms}}\n"
@@ -72,10 +75,42 @@ func BenchmarkTurn(b *testing.B) {
 		if err != nil || len(reply.Agents) != 1 || reply.Agents[0].State != agents.Completed {
 			b.Fatal(reply, err)
 		}
+		twin = append(twin, relay())
 	}
-	slices.Sort(spawns)
-	for name, i := range map[string]int{"spawn-p50-µs": len(spawns) / 2, "spawn-p99-µs": len(spawns) * 99 / 100} {
-		b.ReportMetric(float64(spawns[i].Nanoseconds())/1000, name)
+	for who, list := range map[string][]time.Duration{"spawn-": spawns, "twin-": twin} {
+		slices.Sort(list)
+		for what, i := range map[string]int{"p50-µs": len(list) / 2, "p99-µs": len(list) * 99 / 100, "max-µs": len(list) - 1} {
+			b.ReportMetric(float64(list[i].Nanoseconds())/1000, who+what)
+		}
 	}
 	require.Len(b, r.list(ledger.Query{Skill: skillDispatch, Outcome: "ok"}), min(b.N, 1000))
+}
+
+// newRelay returns what hands a word on as a dispatch is handed on: to a new
+// goroutine (the call's), to one that waits (the conversation), to another (the
+// supervisor), to a third (the agent) and to a new one (the question).
+func newRelay(b *testing.B) func() time.Duration {
+	conversation, supervisor, agent := make(chan chan time.Time, 1), make(chan chan time.Time, 1), make(chan chan time.Time, 1)
+	pass := func(from, to chan chan time.Time) {
+		for end := range from {
+			to <- end
+		}
+		close(to)
+	}
+	go pass(conversation, supervisor)
+	go pass(supervisor, agent)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for end := range agent {
+			go func() { end <- time.Now() }()
+		}
+	}()
+	b.Cleanup(func() { close(conversation); <-done })
+	return func() time.Duration {
+		end := make(chan time.Time, 1)
+		began := time.Now()
+		go func() { conversation <- end }()
+		return (<-end).Sub(began)
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/skills"
@@ -90,7 +92,7 @@ var errGone = &skills.Failure{Code: skills.FailCanceled, Unknown: true, Err: err
 
 func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skills.Result, error) {
 	var args dispatchArgs
-	if err := json.Unmarshal([]byte(order.Args), &args); err != nil {
+	if err := jsonv2.Unmarshal([]byte(order.Args), &args); err != nil { // the schema has seen them
 		return skills.Result{}, bad("%v", err)
 	}
 	pid, ok := o.sys.Whereis(serverName(order.Conversation))

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -48,9 +49,13 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server { return &recovery{o: o} }},
 	)
 	return otp.SupervisorSpec("app", otp.SupervisorOptions{
-		Strategy: otp.OneForOne, MaxRestarts: 60, Period: time.Minute, Backoff: patience, Children: kids,
+		Strategy: otp.OneForOne, MaxRestarts: cmp.Or(o.tune.restarts, appRestarts), Period: time.Minute, Backoff: patience, Children: kids,
 	})
 }
+
+// appRestarts is how many children of the app are restarted within a minute.
+// More is the end of it: see Err.
+const appRestarts = 60
 
 // patience is the delay of restarts where nothing waits for them.
 var patience = otp.Backoff{Base: 20 * time.Millisecond, Cap: 5 * time.Second}
@@ -75,10 +80,10 @@ func serviceSpec(s assembly.Service) otp.ChildSpec {
 	}}
 }
 
-// reviewers holds the breakers of the review's models, one_for_one: what is
-// wrong with one model's says nothing of another's. Three crashes in five
-// seconds end the group, and the app starts all of it anew: every breaker
-// closed, which asks the models again.
+// reviewers holds the breakers of the review's models, those that give second
+// opinions too, one_for_one: what is wrong with one model's says nothing of
+// another's. Three crashes in five seconds end the group, and the app starts all
+// of it anew: every breaker closed, which asks the models again.
 func (o *Orchestrator) reviewers() otp.ChildSpec {
 	opts := otp.SupervisorOptions{Strategy: otp.OneForOne}
 	for _, name := range o.parts.Review.Models() {

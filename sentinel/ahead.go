@@ -83,13 +83,16 @@ func (p *Checkpoint) foresee(ctx context.Context, review Foreseer, prop Proposal
 		return
 	}
 	at := p.now()
+	var verdicts []Verdict
 	for _, n := range inner() {
 		if n == GateReview {
 			break
 		}
-		if v := p.check(ctx, n, c, at); v.Counts() && v.Outcome <= Defer {
+		v := p.check(ctx, n, c, at)
+		if v.Counts() && v.Outcome <= Defer {
 			return
 		}
+		verdicts = append(verdicts, v)
 	}
-	review.Foresee(ctx, c)
+	review.Foresee(ctx, c.after(verdicts))
 }

@@ -25,6 +25,8 @@ type Call struct {
 	flags   []Flag
 	outward bool
 	digest  string
+	// findings are the judge's; the review alone is shown a call that has them.
+	findings *Findings
 
 	// parent is the call as it was proposed, where rules rewrote it; by which
 	// rules, and what of it.

@@ -185,7 +185,11 @@ func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) (Call, D
 				continue
 			}
 		}
-		v := p.check(ctx, n, c, at)
+		asked := c
+		if n == GateReview {
+			asked = c.after(d.Verdicts)
+		}
+		v := p.check(ctx, n, asked, at)
 		at = at.Add(v.Elapsed)
 		if n == GatePermission && failed != nil {
 			v = withheld(v, *failed)

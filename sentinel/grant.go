@@ -189,6 +189,11 @@ type Step struct {
 	// Marks say what the result looks like: see TextMarks. Whoever makes a
 	// Trace of it may leave them out.
 	Marks []string
+	// Effect is the skill's; empty where nobody knows it any more.
+	Effect skills.Effect
+	// Failed says that Result is an error's text: the call failed, or its end
+	// is unknown.
+	Failed bool
 }
 
 // Trace is what a Desk has returned so far, oldest first. The Desk keeps it;

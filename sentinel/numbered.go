@@ -57,6 +57,9 @@ func (d *Desk) Resume(ctx context.Context, done, open int) ([]Past, error) {
 		found = append(found, past)
 		d.refusedThen(past)
 		if st, ok := past.step(); ok {
+			if s, known := d.p.o.Registry.Get(st.Skill); known {
+				st.Effect = s.Effect()
+			}
 			d.append(st)
 		}
 	}

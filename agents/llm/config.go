@@ -20,6 +20,17 @@ const (
 // own default applies.
 const EffortOmit = "omit"
 
+// The values of Config.Schemaless. Neither holds an answer to its schema: who
+// asks must parse what comes as strictly as if nothing had been asked for.
+const (
+	// ViaTool sends the schema as the parameters of one tool of the schema's
+	// name, which the model is made to call: the answer is in ToolCalls.
+	ViaTool = "tool"
+	// ViaJSONObject sends response_format json_object, which promises JSON
+	// and no shape: the schema isn't sent, so the messages must describe it.
+	ViaJSONObject = "json_object"
+)
+
 // efforts are the values Config.Effort may have; empty means defaultEffort.
 var efforts = []string{"", EffortOmit, "none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
@@ -52,6 +63,9 @@ type Config struct {
 	// SupportsTools says whether Request.Tools may be used. Nil means yes;
 	// false makes Chat refuse such a request before it is sent.
 	SupportsTools *bool
+	// Schemaless says how a Request.Schema is asked for where the server knows
+	// no json_schema: ViaTool or ViaJSONObject. Empty is strict json_schema.
+	Schemaless string
 	// LegacyMaxTokens sends Request.MaxTokens as max_tokens, for servers that
 	// do not know max_completion_tokens.
 	LegacyMaxTokens bool
@@ -174,6 +188,12 @@ func (c Config) validate(prefix string) error {
 		add("effort", "is not known; use one of "+strings.Join(efforts[1:], ", "))
 	} else if c.Effort != "" && !c.Reasoning {
 		add("effort", "has no meaning without reasoning: true")
+	}
+	switch {
+	case c.Schemaless != "" && c.Schemaless != ViaTool && c.Schemaless != ViaJSONObject:
+		add("schemaless", "is not known; use tool or json_object, or leave it out for json_schema")
+	case c.Schemaless == ViaTool && c.SupportsTools != nil && !*c.SupportsTools:
+		add("schemaless", "is tool, and the model takes no tools; use json_object")
 	}
 	if c.Context < 0 {
 		add("context", "is negative; leave it out when it is not known")

@@ -13,8 +13,10 @@
 //     Reasoning gets none, and gets reasoning_effort instead.
 //   - The limit on the answer is max_completion_tokens, unless the
 //     configuration asks for the older max_tokens.
-//   - A Schema becomes response_format json_schema with strict true. There is
-//     no way to ask for json_object: it promises JSON, not the shape.
+//   - A Schema becomes response_format json_schema with strict true. A server
+//     that doesn't know it must be declared so (Config.Schemaless): then the
+//     Schema becomes one forced tool call, or json_object, which promises JSON
+//     and not the shape. Nothing falls back to either by itself.
 //   - Empty contents and empty tool-call arguments are sent as empty strings,
 //     never left out.
 //   - Arguments of tool calls are strings to this package. They are not parsed,

@@ -39,8 +39,10 @@ type Tool struct {
 	Parameters  json.RawMessage
 }
 
-// Schema asks for an answer of exactly this shape (strict structured output).
-// Strict servers want additionalProperties false and every property required.
+// Schema asks for an answer of exactly this shape (strict structured output),
+// or of as much of it as Config.Schemaless leaves. Strict servers want
+// additionalProperties false and every property required. Properties are sent
+// in the order in which they stand.
 type Schema struct {
 	Name   string
 	Schema json.RawMessage
@@ -53,7 +55,8 @@ type Request struct {
 	// ToolChoice is empty or "auto", "none", "required", or the name of one of
 	// Tools, which the model must then call.
 	ToolChoice string
-	// Schema, if set, constrains the content of the answer.
+	// Schema, if set, constrains the content of the answer; on a model with
+	// Schemaless ViaTool, the arguments of the one tool call that it answers with.
 	Schema *Schema
 	// Temperature is sent as it is, zero included. Nil sends none; a Reasoning
 	// model is never sent one.

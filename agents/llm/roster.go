@@ -18,6 +18,9 @@ type RosterConfig struct {
 	Roles map[string][]string
 	// HTTP is shared by all models. Nil means NewHTTPClient.
 	HTTP *http.Client
+	// Transport, where it is set, carries each model's requests in place of
+	// HTTP's: for what records or answers them without a server.
+	Transport func(model string) http.RoundTripper
 }
 
 // Roster holds the clients of a configuration on one connection pool. It does
@@ -37,7 +40,11 @@ func NewRoster(cfg RosterConfig) (*Roster, error) {
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
-		errs = append(errs, r.addModel(name, cfg.Models[name]))
+		hc := r.http
+		if cfg.Transport != nil {
+			hc = &http.Client{Transport: cfg.Transport(name)}
+		}
+		errs = append(errs, r.addModel(name, cfg.Models[name], hc))
 	}
 	known := slices.Sorted(maps.Keys(cfg.Models))
 	for _, role := range slices.Sorted(maps.Keys(cfg.Roles)) {
@@ -49,7 +56,7 @@ func NewRoster(cfg RosterConfig) (*Roster, error) {
 	return r, nil
 }
 
-func (r *Roster) addModel(name string, cfg Config) error {
+func (r *Roster) addModel(name string, cfg Config, hc *http.Client) error {
 	if !validName(name) {
 		return &PathError{Path: "models", Msg: fmt.Sprintf("the name %q is not made of letters, digits, '_' and '-'", name)}
 	}
@@ -59,7 +66,7 @@ func (r *Roster) addModel(name string, cfg Config) error {
 	if cfg.Name != name {
 		return &PathError{Path: "models." + name, Msg: "is configured under another name than its own"}
 	}
-	c, err := New(cfg, r.http)
+	c, err := New(cfg, hc)
 	if err != nil {
 		return err
 	}

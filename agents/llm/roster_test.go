@@ -43,6 +43,8 @@ func TestRosterReportsEveryFault(t *testing.T) {
 			"primary": good,
 			"third":   {Model: "m", BaseURL: "https://user:canary@example.com", Effort: "low"},
 			"query":   {Model: "m", BaseURL: "https://example.com/?key=canary"},
+			"odd":     {Model: "m", BaseURL: "https://example.com", Schemaless: "prose"},
+			"notools": {Model: "m", BaseURL: "https://example.com", Schemaless: llm.ViaTool, SupportsTools: ptr(false)},
 			"rel":     {Model: "m", BaseURL: "example.com"},
 			"bad.dot": good,
 			"other":   {Name: "else", Model: "m", BaseURL: "https://example.com"},
@@ -54,6 +56,7 @@ func TestRosterReportsEveryFault(t *testing.T) {
 	require.Equal(t, []string{
 		"models",
 		"models.fast.model", "models.fast.base_url", "models.fast.api_key", "models.fast.timeout", "models.fast.effort", "models.fast.context", "models.fast.max_response",
+		"models.notools.schemaless", "models.odd.schemaless",
 		"models.other", "models.query.base_url", "models.rel.base_url",
 		"models.third.base_url", "models.third.effort",
 		"roles", "roles.agent", "roles.sentinel[0]", "roles.sentinel[2]",
@@ -138,4 +141,47 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 	_, err = llm.New(llm.Config{Name: "a.b"}, nil)
 	require.Equal(t, []string{"models"}, paths(err))
+}
+
+// As many connections as a pool was made for stay open between two waves of
+// requests: the second wave dials none.
+func TestPoolKeepsAWaveWarm(t *testing.T) {
+	const wave = 200
+	var opened atomic.Int64
+	arrived, release := make(chan struct{}, wave), make(chan struct{})
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		answer(fine)(w, r)
+	}))
+	s.Config.ConnState = func(_ net.Conn, st http.ConnState) {
+		if st == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	hc := llm.NewPool(wave)
+	t.Cleanup(hc.CloseIdleConnections)
+	c, err := llm.New(llm.Config{Name: "m", Model: "m", BaseURL: s.URL}, hc)
+	require.NoError(t, err)
+	for range 2 {
+		errs := make(chan error, wave)
+		for range wave {
+			go func() {
+				_, err := c.Chat(t.Context(), ask("hi"))
+				errs <- err
+			}()
+		}
+		for range wave {
+			<-arrived
+		}
+		for range wave { // all are under way at once, so each has a connection
+			release <- struct{}{}
+		}
+		for range wave {
+			require.NoError(t, <-errs)
+		}
+	}
+	require.EqualValues(t, wave, opened.Load())
 }

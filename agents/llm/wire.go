@@ -68,6 +68,9 @@ func (c *Client) check(r Request) *Error {
 	if r.Schema != nil && (r.Schema.Name == "" || !json.Valid(r.Schema.Schema)) {
 		return refuse("the schema has no name or is not JSON")
 	}
+	if r.Schema != nil && c.cfg.Schemaless == ViaTool && (len(r.Tools) > 0 || r.ToolChoice != "") {
+		return refuse("the model answers a schema by a tool call, so the request can't have tools besides")
+	}
 	if !knownChoice(r) {
 		return refuse("the tool choice names no tool of the request")
 	}
@@ -144,14 +147,27 @@ func (c *Client) tail(r Request) openai.ChatCompletionRequest {
 		req.ToolChoice = openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: r.ToolChoice}}
 	}
 	if r.Schema != nil {
-		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
-			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-				Name: r.Schema.Name, Schema: r.Schema.Schema, Strict: true,
-			},
-		}
+		c.shape(&req, r.Schema)
 	}
 	return req
+}
+
+// shape asks for an answer of the schema's shape, in the strongest way that the
+// server knows.
+func (c *Client) shape(req *openai.ChatCompletionRequest, s *Schema) {
+	switch c.cfg.Schemaless {
+	case ViaTool:
+		req.Tools = []openai.Tool{{Type: openai.ToolTypeFunction,
+			Function: &openai.FunctionDefinition{Name: s.Name, Parameters: s.Schema}}}
+		req.ToolChoice = openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: s.Name}}
+	case ViaJSONObject:
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	default:
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: s.Name, Schema: s.Schema, Strict: true},
+		}
+	}
 }
 
 // join puts our half in front of the library's.

@@ -48,6 +48,12 @@ func TestWireGolden(t *testing.T) {
 			`{"model":"m-1",` + hiOnWire + `,"max_tokens":9,"stream":false}`},
 		{"schema and temperature together", plain, func(r *llm.Request) { r.Schema, r.Temperature = verdict, ptr(0.0) },
 			`{"model":"m-1",` + hiOnWire + `,"temperature":0,"stream":false,` + schemaOnWire + `}`},
+		{"schema as one forced tool", func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Schema, r.Temperature = verdict, ptr(0.0) },
+			`{"model":"m-1",` + hiOnWire + `,"temperature":0,"stream":false,"tools":[{"function":{"name":"verdict","parameters":{"type":"object","additionalProperties":false,"required":["decision"],"properties":{"decision":{"type":"string","enum":["approve","reject"]}}}},"type":"function"}],"tool_choice":{"type":"function","function":{"name":"verdict"}}}`},
+		{"schema as json_object", func(c *llm.Config) { c.Schemaless = llm.ViaJSONObject }, func(r *llm.Request) { r.Schema, r.Temperature = verdict, ptr(0.0) },
+			`{"model":"m-1",` + hiOnWire + `,"temperature":0,"stream":false,"response_format":{"type":"json_object"}}`},
+		{"no schema, no way round one", func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Tools = tools[1:] },
+			`{"model":"m-1",` + hiOnWire + `,"stream":false,"tools":[{"function":{"name":"request_help","parameters":{"type":"object","properties":{},"additionalProperties":false}},"type":"function"}]}`},
 		{"tools, choice by name", plain, func(r *llm.Request) { r.Tools, r.ToolChoice = tools, "use_skill" },
 			`{"model":"m-1",` + hiOnWire + `,"stream":false,` + toolsOnWire + `,"tool_choice":{"type":"function","function":{"name":"use_skill"}}}`},
 		{"choice by word", plain, func(r *llm.Request) { r.Tools, r.ToolChoice = tools, "none" },
@@ -192,6 +198,8 @@ func TestRefusedBeforeSending(t *testing.T) {
 		{"schema that is not JSON", llm.CodeInvalidRequest, nil, func(r *llm.Request) { r.Schema = &llm.Schema{Name: "s"} }},
 		{"choice of an unknown tool", llm.CodeInvalidRequest, nil, func(r *llm.Request) { r.ToolChoice = "secret-canary" }},
 		{"tools for a model without", llm.CodeToolsUnsupported, func(c *llm.Config) { c.SupportsTools = ptr(false) }, func(r *llm.Request) { r.Tools = tools }},
+		{"tools beside a schema that becomes one", llm.CodeInvalidRequest, func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Schema, r.Tools = verdict, tools }},
+		{"a choice beside a schema that becomes a tool", llm.CodeInvalidRequest, func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Schema, r.ToolChoice = verdict, "none" }},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -69,9 +70,9 @@ func startBare() *bare {
 	return w
 }
 
-// beside takes samples of ours and twin in turns, each n operations, and
-// reports medians, 99th percentiles and the ratio of the medians.
-func beside(b *testing.B, n int, ours, twin func()) {
+// beside takes samples of ours and twin in turns, each of n operations, and
+// reports them; between, if any, runs after each pair and counts for neither.
+func beside(b *testing.B, n int, ours, twin func(), between ...func()) {
 	var a, t []time.Duration
 	sample := func(fn func()) time.Duration {
 		began := time.Now()
@@ -80,14 +81,24 @@ func beside(b *testing.B, n int, ours, twin func()) {
 	}
 	for b.Loop() {
 		a, t = append(a, sample(ours)), append(t, sample(twin))
+		for _, fn := range between {
+			fn()
+		}
 	}
-	slices.Sort(a)
-	slices.Sort(t)
-	µs := func(d time.Duration) float64 { return float64(d) / 1e3 }
-	b.ReportMetric(µs(a[len(a)/2]), "p50-µs")
-	b.ReportMetric(µs(a[len(a)*99/100]), "p99-µs")
-	b.ReportMetric(µs(t[len(t)/2]), "twin-p50-µs")
-	b.ReportMetric(float64(a[len(a)/2])/float64(max(1, t[len(t)/2])), "ratio")
+	spread(b, time.Microsecond, a, t)
+}
+
+// spread reports median, 99th percentile and worst of both, in units of unit,
+// and the ratio of the medians.
+func spread(b *testing.B, unit time.Duration, ours, twin []time.Duration) {
+	name := map[time.Duration]string{time.Microsecond: "µs", time.Millisecond: "ms"}[unit]
+	for who, list := range map[string][]time.Duration{"": ours, "twin-": twin} {
+		slices.Sort(list)
+		for what, i := range map[string]int{"p50-": len(list) / 2, "p99-": len(list) * 99 / 100, "max-": len(list) - 1} {
+			b.ReportMetric(float64(list[i])/float64(unit), who+what+name)
+		}
+	}
+	b.ReportMetric(float64(ours[len(ours)/2])/float64(max(1, twin[len(twin)/2])), "ratio")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -100,72 +111,119 @@ func must[T any](b *testing.B) func(v T, err error) T {
 	}
 }
 
-// BenchmarkSpawn is a child from the request to its PID.
-func BenchmarkSpawn(b *testing.B) {
-	ctx, _, sup := benchSystem(b, DynamicSupervisorSpec("d", DynamicSupervisorOptions{}))
-	spec := nopSpec("w", Temporary)
-	var kids []PID
-	var all []*bare
-	beside(b, 1, func() { kids = append(kids, must[PID](b)(StartChild(ctx, sup, spec))) }, func() { all = append(all, startBare()) })
-	for _, w := range all {
-		close(w.stop)
-		<-w.done
+// crowd is how many others are alive, in benchmarks that show growth.
+var crowd = []int{1_000, 10_000, 100_000}
+
+// idlers starts n idle servers under sup.
+func idlers(ctx context.Context, b *testing.B, sup PID, n int) {
+	for range n {
+		must[PID](b)(StartChild(ctx, sup, nopSpec("idle", Temporary)))
 	}
-	if n := must[Counts](b)(CountChildren(ctx, sup)); n.Active != len(kids) {
-		b.Fatalf("%d of %d children run", n.Active, len(kids))
+}
+
+// BenchmarkSpawn is a child from the request to its PID, among others under
+// the same supervisor. The twin is a goroutine that says that it runs.
+func BenchmarkSpawn(b *testing.B) {
+	for _, n := range crowd {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			ctx, _, sup := benchSystem(b, DynamicSupervisorSpec("d", DynamicSupervisorOptions{}))
+			idlers(ctx, b, sup, n)
+			spec := nopSpec("w", Temporary)
+			var kid PID
+			var w *bare
+			beside(b, 1, func() { kid = must[PID](b)(StartChild(ctx, sup, spec)) }, func() { w = startBare() }, func() {
+				if err := TerminateChild(ctx, sup, kid); err != nil {
+					b.Fatal(err)
+				}
+				close(w.stop)
+				<-w.done
+			})
+			if c := must[Counts](b)(CountChildren(ctx, sup)); c.Active != n {
+				b.Fatalf("%d of %d children run", c.Active, n)
+			}
+		})
 	}
 }
 
 // BenchmarkRestart is a child from the message that makes it panic to the
-// start of its next incarnation.
+// start of its next incarnation, among others under the same supervisor. The
+// twin is a goroutine that recovers, ends and is started anew.
 func BenchmarkRestart(b *testing.B) {
 	up := make(chan PID, 1)
 	spec := ChildSpec{ID: "w", Start: func() Server {
 		return &fake{init: func(c *Context) error { up <- c.Self(); return nil }}
 	}}
-	benchSystem(b, SupervisorSpec("s", SupervisorOptions{MaxRestarts: 1 << 60, Period: 1, Children: []ChildSpec{spec}}))
-	pid, w := <-up, startBare()
-	beside(b, 1, func() { pid.Send(boom); pid = <-up }, func() { w.in <- nil; <-w.done; w = startBare() })
-	close(w.stop)
+	restart := func(b *testing.B) {
+		pid, w, before := <-up, startBare(), PID{}
+		beside(b, 1, func() { before = pid; pid.Send(boom); pid = <-up }, func() { w.in <- nil; <-w.done; w = startBare() })
+		if before == pid || before.Alive() {
+			b.Fatal("it did not end")
+		}
+		close(w.stop)
+	}
+	b.Run("static", func(b *testing.B) {
+		benchSystem(b, SupervisorSpec("s", SupervisorOptions{MaxRestarts: 1 << 60, Period: 1, Children: []ChildSpec{spec}}))
+		restart(b)
+	})
+	for _, n := range crowd {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			ctx, _, sup := benchSystem(b, DynamicSupervisorSpec("d", DynamicSupervisorOptions{MaxRestarts: 1 << 60, Period: 1}))
+			idlers(ctx, b, sup, n)
+			must[PID](b)(StartChild(ctx, sup, spec))
+			restart(b)
+		})
+	}
 }
 
-// BenchmarkStop10k is a supervisor's stop with 10,000 children, each awaited.
-func BenchmarkStop10k(b *testing.B) {
-	const n = 10_000
-	ctx, s, _ := benchSystem(b, nopSpec("root", Temporary))
-	spec := nopSpec("w", Temporary)
-	var a, t []time.Duration
-	for b.Loop() {
-		sup := must[PID](b)(s.Start(ctx, DynamicSupervisorSpec("d", DynamicSupervisorOptions{})))
-		var last PID
-		for range n {
-			last = must[PID](b)(StartChild(ctx, sup, spec))
-		}
-		began := time.Now()
-		if err := TerminateChild(ctx, PID{s.root}, sup); err != nil || last.Alive() {
-			b.Fatal(err)
-		}
-		a = append(a, time.Since(began))
-		var all []*bare
-		for range n {
-			all = append(all, startBare())
-		}
-		began = time.Now()
-		for _, w := range all {
-			close(w.stop)
-		}
-		for _, w := range all {
-			<-w.done
-		}
-		t = append(t, time.Since(began))
+// ending counts the Terminates that have returned.
+type ending struct {
+	nop
+	ended *atomic.Int64
+}
+
+func (e ending) Terminate(*Context, Reason) { e.ended.Add(1) }
+
+// BenchmarkStop is a supervisor's stop with its children, from the request to
+// the moment when each of them has ended, its Terminate included. The twin
+// stops as many goroutines and waits for each.
+func BenchmarkStop(b *testing.B) {
+	for _, n := range crowd {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			ctx, s, _ := benchSystem(b, nopSpec("root", Temporary))
+			var ended atomic.Int64
+			spec := ChildSpec{ID: "w", Restart: Temporary, Start: func() Server { return ending{ended: &ended} }}
+			var a, t []time.Duration
+			for b.Loop() {
+				sup := must[PID](b)(s.Start(ctx, DynamicSupervisorSpec("d", DynamicSupervisorOptions{})))
+				for range n {
+					must[PID](b)(StartChild(ctx, sup, spec))
+				}
+				began := time.Now()
+				err := TerminateChild(ctx, PID{s.root}, sup)
+				a = append(a, time.Since(began))
+				if got := ended.Swap(0); err != nil || got != int64(n) || sup.Alive() {
+					b.Fatalf("%d of %d had ended: %v", got, n, err)
+				}
+				t = append(t, stopBare(n))
+			}
+			spread(b, time.Millisecond, a, t)
+		})
 	}
-	slices.Sort(a)
-	slices.Sort(t)
-	b.ReportMetric(float64(a[len(a)/2])/1e6, "p50-ms")
-	b.ReportMetric(float64(a[len(a)-1])/1e6, "max-ms")
-	b.ReportMetric(float64(t[len(t)/2])/1e6, "twin-p50-ms")
-	b.ReportMetric(float64(a[len(a)/2])/float64(t[len(t)/2]), "ratio")
-	b.ReportMetric(0, "ns/op")
+}
+
+func stopBare(n int) time.Duration {
+	var all []*bare
+	for range n {
+		all = append(all, startBare())
+	}
+	began := time.Now()
+	for _, w := range all {
+		close(w.stop)
+	}
+	for _, w := range all {
+		<-w.done
+	}
+	return time.Since(began)
 }
 
 // BenchmarkSend is a message from one goroutine to the end of its handling, in
@@ -227,10 +285,10 @@ func BenchmarkAsync(b *testing.B) {
 }
 
 // BenchmarkIdle is the heap and stack that an idle server costs, beside a
-// goroutine with a channel of 16. All are alive at once and a sample of them
-// answers.
+// goroutine with a channel of 16. All are alive at once, and after the measure
+// each of them answers.
 func BenchmarkIdle(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
+	for _, n := range crowd {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var ours, twin float64
 			for b.Loop() {
@@ -255,8 +313,8 @@ func idleServers(b *testing.B, n int) float64 {
 		kids[i] = must[PID](b)(StartChild(ctx, sup, nopSpec("w", Temporary)))
 	}
 	used := inUse() - before
-	for i := 0; i < n; i += n / 100 {
-		must[any](b)(Call(ctx, kids[i], i))
+	for i, kid := range kids {
+		must[any](b)(Call(ctx, kid, i))
 	}
 	if c := must[Counts](b)(CountChildren(ctx, sup)); c.Active != n {
 		b.Fatalf("%d of %d are alive", c.Active, n)

@@ -84,12 +84,9 @@ func (p *proc) detach() {
 // it in any way (Down, an answered Call, Wait) finds the supervisor up to date.
 func (p *proc) die() {
 	p.mu.Lock()
-	p.frozen, p.asked = true, true
-	cancel := p.cancel
+	p.frozen = true
 	p.mu.Unlock()
-	if cancel != nil {
-		cancel()
-	}
+	p.endContext()
 	if p.spec.Name != "" {
 		p.sys.unregister(p.spec.Name, p)
 	}
@@ -136,13 +133,25 @@ func (p *proc) reasonLocked() Reason {
 	return p.reason
 }
 
+// endContext cancels the process's context and its tasks'. Those are no
+// children of it: a context that has had a child keeps a table for more, and
+// most processes that wait for one task need no context of their own.
 func (p *proc) endContext() {
 	p.mu.Lock()
 	p.asked = true
 	cancel := p.cancel
+	var tasks []*task
+	for _, h := range p.refs {
+		if t, ok := h.(*task); ok {
+			tasks = append(tasks, t)
+		}
+	}
 	p.mu.Unlock()
 	if cancel != nil {
 		cancel()
+	}
+	for _, t := range tasks {
+		t.cancel()
 	}
 }
 
@@ -189,6 +198,9 @@ func (p *proc) hold(ref Ref, h holder) bool {
 		p.refs = map[Ref]holder{}
 	}
 	p.refs[ref] = h
+	if t, ok := h.(*task); ok && p.asked {
+		t.cancel() // endContext has been
+	}
 	return true
 }
 

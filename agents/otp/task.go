@@ -34,7 +34,7 @@ type task struct {
 // that fn starts itself ends the program.
 func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, error)) Ref {
 	p := c.p
-	ctx, cancel := context.WithCancel(p.context())
+	ctx, cancel := context.WithCancel(context.Background()) // no child of the process's: see endContext
 	t := &task{p: p, ref: p.sys.nextRef(), cancel: cancel, stop: func() bool { return false }}
 	if timeout > 0 {
 		t.stop = p.sys.after(timeout, func() { t.finish(nil, ErrTaskTimeout) })

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,15 +13,16 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/cobra"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
 type evalFlags struct {
-	config, grants, results string
-	cases                   []string
-	noReview, json          bool
-	jobs                    int
+	config, grants, results  string
+	against, prompts, answer string
+	cases                    []string
+	noReview, json, quiet    bool
+	resume, failOnWorse      bool
+	jobs                     int
 }
 
 func newEval(a *app) *cobra.Command {
@@ -39,10 +37,19 @@ the files that cases speak of are on another machine.
 "cases" counts the lines that were decided, "errors" those that could not be
 read; with any the exit status is 1. Cases without a kind or a category count
 under "unlabelled". A category that holds cases of several kinds is shown once
-for each.`,
+for each.
+
+Interrupted, it prints the counts so far; with --results and --resume the next run
+goes on from there, also after a crash. --against lists the cases that an earlier
+run decided otherwise. --print-prompts writes the requests to models that have no
+answer and sends none, --answers reads answers back in: docs/eval.md shows how a
+model is measured that can't be reached from here.`,
 		Example: `  vedette eval --cases 'cases/*.jsonl'
   vedette eval --config vedette.yaml --cases cases/shell.jsonl --no-review --json
-  vedette eval --cases mail.jsonl --grants all --results results.jsonl`,
+  vedette eval --cases mail.jsonl --grants all --results results.jsonl
+  vedette eval --cases mail.jsonl --jobs 16 --results results.jsonl --resume
+  vedette eval --cases mail.jsonl --against before.jsonl --fail-on-worse
+  vedette eval --cases mail.jsonl --answers answers.jsonl --print-prompts missing.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.cases = append(f.cases, args...) // what a shell made of --cases *.jsonl
 			return a.eval(cmd.Context(), f)
@@ -56,6 +63,12 @@ for each.`,
 	fl.IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), "cases decided at a time")
 	fl.BoolVar(&f.noReview, "no-review", false, "leave the model review out")
 	fl.BoolVar(&f.json, "json", false, "print the counts as JSON")
+	fl.BoolVar(&f.quiet, "quiet", false, "show no progress; none is shown where standard error is no terminal")
+	fl.BoolVar(&f.resume, "resume", false, "decide what the file of --results lacks and add to it")
+	fl.StringVar(&f.against, "against", "", "compare with `FILE`, the results of an earlier run")
+	fl.BoolVar(&f.failOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
+	fl.StringVar(&f.prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
+	fl.StringVar(&f.answer, "answers", "", "answer the requests to models from `FILE` and send none")
 	return cmd
 }
 
@@ -67,60 +80,20 @@ func (f evalFlags) check() error {
 		return usage(fmt.Sprintf("--jobs %d: use 1 to 1024", f.jobs))
 	case len(f.cases) == 0:
 		return usage("name the cases with --cases FILE")
+	case f.resume && f.results == "":
+		return usage("--resume goes on with a file of results; name it with --results FILE")
+	case f.failOnWorse && f.against == "":
+		return usage("--fail-on-worse needs --against FILE")
+	case f.noReview && f.offline():
+		return usage("--no-review asks no model, so there is nothing to print or to answer; leave it out")
+	case f.resume && f.offline():
+		return usage("--resume is for runs that ask models; a run on answers takes seconds, so run it whole")
 	}
 	return nil
 }
 
-func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
-	if err := f.check(); err != nil {
-		return err
-	}
-	files, err := caseFiles(f.cases)
-	if err != nil {
-		return err
-	}
-	if err := apart(f.results, files); err != nil {
-		return err
-	}
-	d, err := a.decider(f.config, assembly.DeciderOptions{NoReview: f.noReview, NoFS: true})
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	w, err := newResults(f.results)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.close()) }()
-	ev := cases.NewEvaluator(cases.Options{Decider: d, AllGrants: f.grants == "all"})
-	var tally cases.Tally
-	var bad badLines
-	for _, name := range files {
-		err := a.evalFile(ctx, ev, name, f.jobs, func(n int, r cases.Result) error {
-			tally.Add(r)
-			bad.add(name, n, r)
-			return w.write(r)
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	if f.json {
-		err = writeJSON(a.out, tally.Summary(), true)
-	} else {
-		err = a.evalTable(tally.Summary())
-	}
-	return errors.Join(err, bad.failure())
-}
-
-func (a *app) evalFile(ctx context.Context, ev *cases.Evaluator, name string, jobs int, fn func(int, cases.Result) error) error {
-	in, err := a.open([]string{name})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // it was only read
-	return ev.Each(ctx, in, jobs, fn)
-}
+// offline reports whether models are stood in for.
+func (f evalFlags) offline() bool { return f.prompts != "" || f.answer != "" }
 
 // caseFiles resolves globs, in the order given. A name that exists is taken as
 // it is, whatever characters it has.
@@ -142,55 +115,6 @@ func caseFiles(patterns []string) ([]string, error) {
 		out = append(out, found...)
 	}
 	return out, nil
-}
-
-// apart refuses to write the results over a file that is still to be read.
-func apart(out string, files []string) error {
-	if out == "" {
-		return nil
-	}
-	info, err := os.Stat(out)
-	if err != nil {
-		return nil //nolint:nilerr // it isn't there yet, or opening it will say what is wrong
-	}
-	for _, name := range files {
-		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
-			return usage(fmt.Sprintf("--results %s is a file of cases; name another", out))
-		}
-	}
-	return nil
-}
-
-// results writes the file of results; without a name it writes nothing.
-type results struct {
-	f *os.File
-	w *bufio.Writer
-}
-
-func newResults(name string) (*results, error) {
-	if name == "" {
-		return &results{}, nil
-	}
-	// The reasons in it may quote values.
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
-	}
-	return &results{f, bufio.NewWriter(f)}, nil
-}
-
-func (r *results) write(res cases.Result) error {
-	if r.f == nil {
-		return nil
-	}
-	return writeLine(r.w, res.LabelledJSON())
-}
-
-func (r *results) close() error {
-	if r.f == nil {
-		return nil
-	}
-	return errors.Join(r.w.Flush(), r.f.Close())
 }
 
 func (a *app) evalTable(s cases.Summary) error {

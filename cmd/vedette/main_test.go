@@ -46,6 +46,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper,
 			"listening": listening, "locked": locked,
+			"scripted": serveScript, "asked": asked, "ask": ask, "rows": hasRows, "tear": tear, "wire": wire, "alike": sameReport,
 		},
 	})
 }
@@ -103,7 +104,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 
 // varying is what differs from run to run, or is a gate's to tune.
 var (
-	varying = regexp.MustCompile(`"(elapsed_us|score|p50|p99)":[0-9.]+`)
+	varying = regexp.MustCompile(`"(elapsed_us|score|judge_score|review_score|threshold|p50|p99)":[0-9.]+`)
 	digest  = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 )
 

@@ -116,6 +116,23 @@ func mistakes(path string, err error) []mistake {
 	return []mistake{{File: path, Message: err.Error()}}
 }
 
+// leftOut lists the effects and skills that are not reviewed.
+func leftOut(m config.Modes) string {
+	var out []string
+	for effect, mode := range m.Effect {
+		if mode == config.Off {
+			out = append(out, "effect "+effect)
+		}
+	}
+	for skill, mode := range m.Skill {
+		if mode == config.Off {
+			out = append(out, "skill "+skill)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
 func (v *validation) describe(cfg *config.Config) {
 	effects := map[skills.Effect]int{}
 	for _, s := range cfg.Skills {
@@ -130,7 +147,14 @@ func (v *validation) describe(cfg *config.Config) {
 	if len(cfg.Skills) == 0 {
 		warn("no_skills", "no skills: every call is denied; name skill files under skills.include")
 	}
-	if cfg.Sentinel.Mode == config.Off {
+	if left := leftOut(cfg.Sentinel.Modes); left != "" {
+		warn("review_modes", "sentinel.modes leaves calls out of the review: "+left)
+	}
+	switch m := cfg.Sentinel.Modes; {
+	case cfg.Sentinel.Mode != config.Off:
+	case len(m.Effect)+len(m.Skill) > 0:
+		warn("review_off", "sentinel.mode is off: the rules decide alone, but for what sentinel.modes names")
+	default:
 		warn("review_off", "sentinel.mode is off: the rules decide alone")
 	}
 	if cfg.Sentinel.Mode == config.Shadow {

@@ -55,6 +55,9 @@ type Options struct {
 	// ObserveLimits is told when the server of limits.store goes away and comes
 	// back, for metrics. It must not block.
 	ObserveLimits func(redisstore.Event)
+	// ObserveReview is told of the review's requests, verdicts and breakers, for
+	// metrics and traces.
+	ObserveReview review.Observer
 	// ObserveLeak is told of calls that left goroutines running, for metrics.
 	// It must not block.
 	ObserveLeak func(leak.Leak)
@@ -172,13 +175,19 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		return err
 	}
 	execs, execErr := executors(cfg, o, natives, verify, token(tokens, o.Now))
-	roster, rosterErr := newRoster(cfg)
+	roster, rosterErr := newRoster(cfg, nil)
 	p.Roster = roster
 	if err := errors.Join(execErr, rosterErr); err != nil {
 		return err
 	}
 	p.bound(cfg, execs, natives)
-	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, cacheTTL: cfg.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: environment(cfg, false)})
+	if p.limits, err = newCounters(cfg, o); err != nil {
+		return err
+	}
+	gs, err := gates(cfg, reg, roster, gateOptions{
+		noReview: o.NoReview, cacheTTL: cfg.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: environment(cfg, false),
+		purse: p.limits.purse(), observer: o.ObserveReview,
+	})
 	if err != nil {
 		return err
 	}
@@ -186,9 +195,6 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		if r, ok := g.(*review.Gate); ok {
 			p.Review = r
 		}
-	}
-	if p.limits, err = newCounters(cfg, o); err != nil {
-		return err
 	}
 	p.ask = p.models(cfg)
 	away, err := awayTable(cfg)

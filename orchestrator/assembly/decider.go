@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
@@ -19,8 +20,12 @@ type DeciderOptions struct {
 	// NoFS keeps symbolic links from being followed: for calls whose files
 	// are on another machine.
 	NoFS bool
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Transport, where it is set, carries the requests of the model of that
+	// name: for what records or answers them without a server. Nil means
+	// connections to the servers.
+	Transport func(model string) http.RoundTripper
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Decider is a Checkpoint that can decide and run nothing: it has no store, no
@@ -68,7 +73,7 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	if err != nil {
 		return nil, cfg.Locate(err)
 	}
-	roster, rosterErr := newRoster(cfg)
+	roster, rosterErr := newRoster(cfg, o.Transport)
 	env := environment(cfg, o.NoFS)
 	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, now: o.Now, log: o.Log, env: env})
 	if err := errors.Join(rosterErr, err); err != nil {

@@ -3,7 +3,9 @@ package assembly
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -38,6 +40,8 @@ type gateOptions struct {
 	now      func() time.Time
 	log      *slog.Logger
 	env      touch.Env
+	purse    review.Purse    // nil where nothing is counted
+	observer review.Observer // nil where nobody looks
 }
 
 // gates builds the six gates in their order. Every mistake is reported.
@@ -93,7 +97,7 @@ func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel
 	switch {
 	case o.noReview:
 		return sentinel.Skip(sentinel.GateReview, "left out by --no-review"), nil
-	case cfg.Sentinel.Mode == config.Off:
+	case !reviews(cfg.Sentinel):
 		return sentinel.Skip(sentinel.GateReview, "sentinel.mode is off"), nil
 	case len(cfg.Roles["sentinel"]) == 0:
 		return nil, &skills.PathError{
@@ -109,13 +113,50 @@ func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
+	second, err := escalate(cfg, roster)
+	if err != nil {
+		return nil, err
+	}
 	b := cfg.Sentinel.Breaker
-	return review.New(review.Options{
-		Models: models, Mode: review.Mode(cfg.Sentinel.Mode), Unavailable: unavailable, Unjudgeable: unjudgeable,
+	return review.New(question(review.Options{
+		Models: models, Unavailable: unavailable, Unjudgeable: unjudgeable,
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
-		CacheTTL: o.cacheTTL, CacheSize: cfg.Sentinel.CacheSize,
-		Log: o.log, Now: o.now,
-	})
+		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: terms(cfg), Escalate: second,
+		CacheTTL: o.cacheTTL, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, Observer: o.observer, Log: o.log, Now: o.now,
+	}, cfg.Sentinel))
+}
+
+// escalate names whom a second opinion comes from.
+func escalate(cfg *config.Config, roster *llm.Roster) (review.Escalate, error) {
+	e := cfg.Sentinel.Escalate
+	effects := func(names []string) []skills.Effect {
+		out := make([]skills.Effect, len(names))
+		for i, n := range names {
+			out[i] = skills.Effect(n)
+		}
+		return out
+	}
+	out := review.Escalate{Rejected: effects(e.Rejected), Approved: effects(e.Approved)}
+	for i, name := range e.To {
+		m, known := roster.Lookup(name)
+		if !known {
+			return out, &skills.PathError{Path: fmt.Sprintf("sentinel.escalate.to[%d]", i), Msg: fmt.Sprintf("no model is named %q", name)}
+		}
+		out.To = append(out.To, m)
+	}
+	return out, nil
+}
+
+// terms are what holds between the review and each model.
+func terms(cfg *config.Config) map[string]review.Terms {
+	out := make(map[string]review.Terms, len(cfg.Models))
+	for name, m := range cfg.Models {
+		out[name] = review.Terms{
+			RequestsPerMinute: m.RequestsPerMinute,
+			Price:             review.Price{Input: int64(m.Price.Input), Output: int64(m.Price.Output)},
+		}
+	}
+	return out
 }
 
 func table(path string, f config.Fallback) (review.Table, error) {
@@ -137,14 +178,25 @@ func table(path string, f config.Fallback) (review.Table, error) {
 	return t, errors.Join(errs...)
 }
 
-func newRoster(cfg *config.Config) (*llm.Roster, error) {
+func newRoster(cfg *config.Config, transport func(model string) http.RoundTripper) (*llm.Roster, error) {
 	models := make(map[string]llm.Config, len(cfg.Models))
 	for name, m := range cfg.Models {
 		tools := m.Tools
 		models[name] = llm.Config{
 			Name: name, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Timeout: m.Timeout, Reasoning: m.Reasoning,
-			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
+			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
 		}
 	}
-	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles})
+	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, HTTP: llm.NewPool(warm(cfg)), Transport: transport})
+}
+
+// warm is how many connections to one server stay open between requests: as
+// many as the review and agents may have under way, so that none is dialled
+// anew because the one before was thrown away.
+func warm(cfg *config.Config) int {
+	n := 0
+	for _, m := range cfg.Models {
+		n = max(n, m.Concurrency)
+	}
+	return n + cfg.Sentinel.Concurrency
 }

@@ -20,6 +20,10 @@ type counters struct {
 	all   *limits.Limiter
 	alone *limits.Limiter   // nil where this process is all there is
 	redis *redisstore.Store // nil likewise
+	owed  *owed             // nil likewise
+	open  bool              // while the server is away models are asked all the same
+	// review is what the model review may spend.
+	review reviewPurse
 }
 
 // newCounters makes what limits.store names. It doesn't reach for the server.
@@ -27,8 +31,9 @@ func newCounters(cfg *config.Config, o Options) (*counters, error) {
 	numbers := limitNumbers(cfg)
 	memory := limits.NewMemory(limits.MemoryOptions{Now: o.Now, IdleTTL: idleTTL(cfg)})
 	if cfg.Limits.Store.Driver != config.LimitsOnRedis {
-		l, err := limits.New(numbers, memory)
-		return &counters{all: l}, err
+		l, err1 := limits.New(numbers, memory)
+		a, err2 := reviewAccount(cfg, memory)
+		return &counters{all: l, review: reviewPurse{all: a}}, errors.Join(err1, err2)
 	}
 	if err := checkLimitStore(cfg); err != nil {
 		return nil, err
@@ -42,10 +47,15 @@ func newCounters(cfg *config.Config, o Options) (*counters, error) {
 	}
 	all, err1 := limits.New(numbers, store)
 	alone, err2 := limits.New(numbers, memory)
-	if err := errors.Join(err1, err2); err != nil {
+	reviewAll, err3 := reviewAccount(cfg, store)
+	reviewAlone, err4 := reviewAccount(cfg, memory)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &counters{all, alone, store}, nil
+	return &counters{
+		all: all, alone: alone, redis: store, owed: newOwed(o.Log), open: s.WhenAway.Read == config.Allow,
+		review: reviewPurse{reviewAll, reviewAlone},
+	}, nil
 }
 
 // checkLimitStore finds what is wrong with limits.store, without reaching for it.
@@ -103,6 +113,7 @@ func (c *counters) close() error {
 	if c == nil || c.redis == nil {
 		return nil
 	}
+	c.owed.payAll(c.all)
 	return c.redis.Close()
 }
 

@@ -36,7 +36,7 @@ func sources(cfg *config.Config) []guard.Source {
 		return nil // not read from disk
 	}
 	var out []guard.Source
-	named := map[string]bool{cfg.Files[0]: true}
+	named := map[string]bool{cfg.Files[0]: true, cfg.Sentinel.Prompt: true}
 	for _, pattern := range cfg.SkillFiles.Include {
 		s := lookedFor(filepath.Dir(cfg.Files[0]), pattern)
 		if hasMeta(s.Pattern) {

@@ -221,6 +221,6 @@ func (e *Evaluator) step(v jsontext.Value, at string) (sentinel.Step, *Error) {
 	if cerr != nil {
 		return s, &Error{CodeValue, at + ".arguments: " + cerr.Error()}
 	}
-	s.Args = call.Args()
+	s.Args, s.Effect = call.Args(), call.Effect()
 	return s, nil
 }

@@ -32,6 +32,13 @@
 // are handed to the checkpoint as they stand, never through a decoder that would
 // repair them.
 //
+// # What it was worth
+//
+// A Tally counts results, and its Report says what they were worth and cost; a
+// Comparer holds them against an earlier run's. Rows of results, read back with
+// ReadRows, let a run be gone on with (Earlier). An Offline stands in for the
+// servers of models.
+//
 // # What not to do
 //
 // Don't decide on the copy of a case that some other decoder has read: two

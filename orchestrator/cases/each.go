@@ -12,7 +12,8 @@ import (
 // Each decides every line of in and tells fn of each in their order, n counted
 // from 1. With jobs of more than one, so many are decided at a time. fn is
 // called in the caller's goroutine; its error ends the work and is returned, as
-// is one of the input and the end of ctx.
+// is one of the input and the end of ctx. When ctx ends, fn is still told of what
+// had been decided by then behind a line that hadn't.
 func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n int, r Result) error) error {
 	if jobs > 1 {
 		return e.parallel(ctx, NewReader(in), jobs, fn)
@@ -62,7 +63,7 @@ func (e *Evaluator) parallel(ctx context.Context, r *Reader, jobs int, fn func(i
 	for range jobs {
 		g.Go(func() error { return e.work(inner, work) })
 	}
-	err := collect(inner, order, fn)
+	head, err := collect(inner, order, fn)
 	if err != nil {
 		cancel()
 	}
@@ -71,7 +72,35 @@ func (e *Evaluator) parallel(ctx context.Context, r *Reader, jobs int, fn func(i
 	if werr := g.Wait(); werr != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = werr
 	}
+	if ctx.Err() != nil {
+		err = errors.Join(err, leftover(head, order, fn))
+	}
 	return err
+}
+
+// leftover hands out what was decided behind a line that wasn't when the
+// caller's context ended, still in order: it was paid for.
+func leftover(head *task, order <-chan task, fn func(int, Result) error) error {
+	hand := func(t task) error {
+		select {
+		case res := <-t.done:
+			return fn(t.n, res)
+		default:
+			return nil
+		}
+	}
+	if head == nil {
+		return nil // fn failed, or all was handed out
+	}
+	if err := hand(*head); err != nil {
+		return err
+	}
+	for t := range order { // closed: split has ended
+		if err := hand(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // split hands out the lines: to order first, so that collect sees each one.
@@ -123,16 +152,18 @@ func (e *Evaluator) work(ctx context.Context, work <-chan task) error {
 	}
 }
 
-func collect(ctx context.Context, order <-chan task, fn func(int, Result) error) error {
+// collect hands out the results in order. Where ctx ends first, it returns the
+// task that it was waiting for.
+func collect(ctx context.Context, order <-chan task, fn func(int, Result) error) (*task, error) {
 	for t := range order {
 		select {
 		case res := <-t.done:
 			if err := fn(t.n, res); err != nil {
-				return err
+				return nil, err
 			}
 		case <-ctx.Done():
-			return ctx.Err()
+			return &t, ctx.Err()
 		}
 	}
-	return nil
+	return nil, nil
 }

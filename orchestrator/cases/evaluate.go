@@ -22,6 +22,11 @@ type Options struct {
 	// AllGrants takes granted_skills_all, where a case has it, for
 	// granted_skills.
 	AllGrants bool
+	// Earlier are results of a run before: their lines are not decided again.
+	Earlier *Earlier
+	// Offline stands in for the servers of models; the Decider's Transport
+	// must be its own.
+	Offline *Offline
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -46,6 +51,16 @@ type Result struct {
 	Decision sentinel.Decision
 	// Err says why the line is no case.
 	Err *Error
+	// Line is the digest of the line's bytes; empty where they were not read.
+	Line string
+	// Resumed is set where the result is from Options.Earlier. Its Decision
+	// has no Verdicts.
+	Resumed bool
+	// Unanswered is set where Options.Offline had no answer, so that there is
+	// no Decision.
+	Unanswered bool
+
+	measured *measure // of a Resumed result
 }
 
 // Evaluate decides one line. What is wrong with the line is in the Result; the
@@ -56,6 +71,11 @@ func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err 
 			res.Err = &Error{CodeInternal, "the line broke the evaluation; please report it"}
 		}
 	}()
+	digest := lineDigest(line)
+	if known, ok := e.o.Earlier.take(digest); ok {
+		return known, ctx.Err()
+	}
+	res.Line = digest
 	if res.Case, res.Err = e.parse(line); res.Err != nil {
 		return res, ctx.Err()
 	}
@@ -69,7 +89,11 @@ func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err 
 		res.Err = &Error{CodeInternal, "the proposal could not be read"}
 		return res, ctx.Err()
 	default:
-		res.Decision, err = e.o.Decider.Decide(ctx, call)
+		inner, p := e.o.Offline.begin(ctx, res.Case.ID)
+		res.Decision, err = e.o.Decider.Decide(inner, call)
+		if p.end() {
+			return Result{Case: res.Case, Line: res.Line, Unanswered: true}, ctx.Err()
+		}
 	}
 	res.Decision.Elapsed = e.o.Now().Sub(start)
 	return res, err
@@ -90,33 +114,6 @@ func (r Result) JSON() []byte {
 		return marshal(errorLine{r.Case.ID, r.Err})
 	}
 	return marshal(r.Decision.Line(r.Case.ID))
-}
-
-// row is one line of eval's file of results.
-type row struct {
-	ID        string  `json:"id"`
-	Kind      string  `json:"kind"`
-	Category  string  `json:"category"`
-	Expected  string  `json:"expected"`
-	Decision  string  `json:"decision"`
-	BlockedBy *string `json:"blocked_by"`
-	Code      string  `json:"code"`
-	Reason    string  `json:"reason"`
-	Degraded  bool    `json:"degraded"`
-	Digest    *string `json:"digest"`
-	ElapsedUS int64   `json:"elapsed_us"`
-}
-
-// LabelledJSON returns the result with the case's labels and without the gates,
-// as eval writes it, without the line's end.
-func (r Result) LabelledJSON() []byte {
-	if r.Err != nil {
-		return r.JSON()
-	}
-	l := r.Decision.Line(r.Case.ID)
-	return marshal(row{
-		l.ID, r.Case.Kind, r.Case.Category, r.Case.Expected, l.Decision, l.BlockedBy, l.Code, l.Reason, l.Degraded, l.Digest, l.ElapsedUS,
-	})
 }
 
 // marshal is json.Marshal without the escapes for HTML, which only make lines

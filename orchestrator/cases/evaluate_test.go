@@ -199,6 +199,10 @@ func TestProposal(t *testing.T) {
 		require.Equal(t, 1, s.last.Trace.Len())
 		require.Equal(t, sentinel.Step{Skill: "email.read", CallID: "history-1", Args: `{"a":2,"b":1}`, Result: "words", Trust: skills.Trusted}, s.last.Trace.Step(0))
 	})
+	t.Run("a step of a known skill has its effect", func(t *testing.T) {
+		evaluate(t, e, `{"proposed_action":{"skill_name":"email.search"},"history":[{"skill_name":"email.search","result":"x","trust":"trusted"}]}`)
+		require.Equal(t, skills.Read, s.last.Trace.Step(0).Effect)
+	})
 	t.Run("history without trust taints", func(t *testing.T) {
 		evaluate(t, e, `{"proposed_action":{"skill_name":"email.search"},"history":[{"skill_name":"a.b","trust":"trusted"},{"skill_name":"a.b"}]}`)
 		require.True(t, s.last.Grant.Tainted())

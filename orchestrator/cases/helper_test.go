@@ -24,6 +24,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // checkpoint is the real one with the real rules, the review left out.
 func checkpoint(t testing.TB) *sentinel.Checkpoint {
 	t.Helper()
+	return reviewedBy(t, sentinel.Skip(sentinel.GateReview, "off"))
+}
+
+// reviewedBy is checkpoint with a review.
+func reviewedBy(t testing.TB, rev sentinel.Gate) *sentinel.Checkpoint {
+	t.Helper()
 	compile := func(name string, effect skills.Effect, params string) *skills.Skill {
 		s, err := skills.Compile(skills.Spec{Name: name, Description: "A skill.", Effect: effect, Parameters: json.RawMessage(params)})
 		require.NoError(t, err)
@@ -46,7 +52,7 @@ func checkpoint(t testing.TB) *sentinel.Checkpoint {
 	j, err := judge.New(judge.Options{Threshold: 30, AskBelow: 50})
 	require.NoError(t, err)
 	cp, err := sentinel.New(sentinel.Options{
-		Registry: reg, Env: env, Gates: []sentinel.Gate{schema.New(), sc, perm, g, j, sentinel.Skip(sentinel.GateReview, "off")},
+		Registry: reg, Env: env, Gates: []sentinel.Gate{schema.New(), sc, perm, g, j, rev},
 	})
 	require.NoError(t, err)
 	return cp

@@ -72,6 +72,13 @@ type group struct{ category, kind string }
 
 // Tally counts results. Its zero value is ready; it is for one goroutine.
 type Tally struct {
+	// Prices are what models cost, by name, for the cost in a Report.
+	Prices map[string]Price
+	// Answered leaves the times of the review out of a Report: its answers
+	// were read from a file.
+	Answered bool
+
+	quality       quality
 	cases, errors int
 	groups        map[group]*Count
 	blockedBy     map[string]int
@@ -83,11 +90,17 @@ func (t *Tally) Add(r Result) {
 	if t.groups == nil {
 		t.groups, t.blockedBy = map[group]*Count{}, map[string]int{}
 	}
-	if r.Err != nil {
+	t.quality.resumed += count(r.Resumed)
+	switch {
+	case r.Err != nil:
 		t.errors++
+		return
+	case r.Unanswered:
+		t.quality.unanswered++
 		return
 	}
 	t.cases++
+	t.quality.add(r)
 	g := group{labelled(r.Case.Category), labelled(r.Case.Kind)}
 	if t.groups[g] == nil {
 		t.groups[g] = &Count{}

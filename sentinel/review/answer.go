@@ -16,16 +16,23 @@ import (
 type answer struct {
 	approve bool
 	reason  string
+	// score is a graded answer's confidence in hundredths, rounded down.
+	score  int
+	graded bool
+	// unsure marks an approval that is none, because score is too low.
+	unsure bool
 }
 
 const (
-	maxReason = 300      // bytes of a reason that are kept
-	maxAnswer = 64 << 10 // bytes of an answer that are looked at
+	maxReason     = 300      // bytes of a reason that are kept
+	maxReasoning  = 4000     // characters that a reasoning may have
+	maxAnswer     = 64 << 10 // bytes of an answer that are looked at
+	maxConfidence = 32       // bytes that a confidence may be written in
 )
 
 // judgement takes the decision out of a response that arrived whole. The second
 // value is empty only where the first is a decision.
-func judgement(r llm.Response) (answer, Failure) {
+func (f form) judgement(r llm.Response) (answer, Failure) {
 	switch {
 	case r.FinishReason == llm.CodeContentFilter:
 		return answer{}, ContentFilter
@@ -33,15 +40,52 @@ func judgement(r llm.Response) (answer, Failure) {
 		return answer{}, Refusal
 	case r.FinishReason == llm.CodeLength:
 		return answer{}, Length
-	case r.FinishReason != "stop" && r.FinishReason != "", len(r.ToolCalls) > 0, r.Choices > 1:
+	case r.Choices > 1 || !f.ended(r.FinishReason):
 		return answer{}, BadShape
 	}
-	return parse(r.Content)
+	content, kind := f.content(r)
+	if kind != "" {
+		return answer{}, kind
+	}
+	a, kind := f.shape.parse(content)
+	if kind != "" {
+		return answer{}, kind
+	}
+	if a.graded && a.approve && a.score < f.rejectBelow {
+		a.approve, a.unsure = false, true
+	}
+	return a, ""
 }
 
-// parse accepts one JSON object with exactly the fields decision and reason and
-// only white space around it.
-func parse(content string) (answer, Failure) {
+// ended reports whether an answer ended as one does that is whole. A forced call
+// ends with either word, depending on the server.
+func (f form) ended(reason string) bool {
+	return reason == "stop" || reason == "" || reason == "tool_calls" && f.way == llm.ViaTool
+}
+
+// content is the text that the answer stands in: the content, or the arguments
+// of exactly one call of the function that was asked for.
+func (f form) content(r llm.Response) (string, Failure) {
+	switch {
+	case f.way != llm.ViaTool && len(r.ToolCalls) > 0:
+		return "", BadShape
+	case f.way != llm.ViaTool:
+		return r.Content, ""
+	case len(r.ToolCalls) > 1:
+		return "", TwoObjects
+	case len(r.ToolCalls) == 1 && strings.TrimSpace(r.Content) != "":
+		return "", Prose
+	case len(r.ToolCalls) == 1 && r.ToolCalls[0].Name == schemaName:
+		return r.ToolCalls[0].Arguments, ""
+	case len(r.ToolCalls) == 0 && strings.TrimSpace(r.Content) == "":
+		return "", Empty
+	}
+	return "", BadShape
+}
+
+// parse accepts one JSON object with exactly the shape's fields and only white
+// space around it.
+func (s shape) parse(content string) (answer, Failure) {
 	text := strings.Trim(content, " \t\r\n")
 	switch {
 	case text == "":
@@ -55,7 +99,7 @@ func parse(content string) (answer, Failure) {
 	dec := jsontext.NewDecoder(src)
 	obj, err := dec.ReadValue()
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return answer{}, BadShape
+		return answer{}, Fields
 	}
 	if err != nil {
 		return answer{}, NotJSON
@@ -66,13 +110,15 @@ func parse(content string) (answer, Failure) {
 		}
 		return answer{}, Prose
 	}
-	return fields(obj)
+	return s.fields(obj)
 }
 
 func noObject(text string) Failure {
 	switch {
 	case jsontext.Value(text).IsValid():
 		return BadShape
+	case strings.HasPrefix(text, "```"):
+		return Fenced
 	case strings.Contains(text, "{"):
 		return Prose
 	}
@@ -80,23 +126,63 @@ func noObject(text string) Failure {
 }
 
 // fields reads by exact name: encoding/json would fold case.
-func fields(obj jsontext.Value) (answer, Failure) {
+func (s shape) fields(obj jsontext.Value) (answer, Failure) {
+	names := []string{"decision", "reason"}
+	if s.graded {
+		names = append(names, "confidence")
+	}
+	if s.reasoning {
+		names = append(names, "reasoning")
+	}
 	var m map[string]json.RawMessage
-	if json.Unmarshal(obj, &m) != nil || len(m) != 2 {
-		return answer{}, BadShape
+	if json.Unmarshal(obj, &m) != nil || len(m) != len(names) {
+		return answer{}, Fields
+	}
+	for _, n := range names {
+		if _, ok := m[n]; !ok {
+			return answer{}, Fields
+		}
+	}
+	return s.values(m)
+}
+
+// values reads the fields of an answer that has them all and no other.
+func (s shape) values(m map[string]json.RawMessage) (answer, Failure) {
+	a := answer{graded: s.graded}
+	if s.reasoning { // bounded and not kept: it was for the model itself
+		if words, ok := text(m["reasoning"]); !ok || utf8.RuneCountInString(words) > maxReasoning {
+			return answer{}, Value
+		}
+	}
+	if s.graded {
+		score, ok := hundredths(string(m["confidence"]))
+		if !ok {
+			return answer{}, Value
+		}
+		a.score = score
 	}
 	decision, ok := text(m["decision"])
 	reason, also := text(m["reason"])
-	if !ok || !also {
-		return answer{}, BadShape
+	if !ok || !also || decision != "approve" && decision != "reject" {
+		return answer{}, Value
 	}
-	switch decision {
-	case "approve":
-		return answer{approve: true, reason: oneLine(reason)}, ""
-	case "reject":
-		return answer{reason: oneLine(reason)}, ""
+	a.approve, a.reason = decision == "approve", oneLine(reason)
+	return a, ""
+}
+
+// hundredths reads a number from 0 to 1, digit by digit: what is beyond two
+// decimals is dropped, so a score is never above what the model said. Exponents
+// are refused.
+func hundredths(number string) (int, bool) {
+	whole, fraction, point := strings.Cut(number, ".")
+	if len(number) > maxConfidence || whole != "0" && whole != "1" || point && fraction == "" {
+		return 0, false
 	}
-	return answer{}, BadShape
+	if strings.Trim(fraction, "0123456789") != "" || whole == "1" && strings.Trim(fraction, "0") != "" {
+		return 0, false
+	}
+	digits := (fraction + "00")[:2]
+	return int(whole[0]-'0')*100 + int(digits[0]-'0')*10 + int(digits[1]-'0'), true
 }
 
 // text returns a JSON string; null, a number or nothing is none.

@@ -40,25 +40,25 @@ func TestParse(t *testing.T) {
 		{"approve", NotJSON}, {`DECISION: approve`, NotJSON}, {`{"decision":"approve","reason":"x"`, NotJSON},
 		{`{'decision':'approve','reason':'x'}`, NotJSON}, {`{"decision":"approve","reason":"x",}`, NotJSON},
 		{"\ufeff" + yes, Prose}, {"\u00a0" + yes, Prose}, {"\v" + yes, Prose},
-		{"```json\n" + yes + "\n```", Prose}, {"ok " + yes, Prose}, {yes + " done", Prose}, {yes + "\n```", Prose}, {yes + "]", Prose},
+		{"```json\n" + yes + "\n```", Fenced}, {"```\n" + yes + "\n```\nDone.", Fenced}, {"```\napprove\n```", Fenced}, {"ok " + yes, Prose}, {yes + " done", Prose}, {yes + "\n```", Prose}, {yes + "]", Prose},
 		{yes + yes, TwoObjects}, {yes + "\n" + yes, TwoObjects}, {yes + "{", TwoObjects},
 		{`"approve"`, BadShape}, {`["approve"]`, BadShape}, {"[" + yes + "]", BadShape}, {"true", BadShape}, {"null", BadShape},
-		{`{}`, BadShape}, {`{"decision":"approve"}`, BadShape}, {`{"reason":"x"}`, BadShape},
-		{`{"decision":"approve","reason":"x","confidence":1}`, BadShape},
-		{`{"decision":"approve","reason":null}`, BadShape}, {`{"decision":"approve","reason":1}`, BadShape}, {`{"decision":"approve","reason":["x"]}`, BadShape},
-		{`{"decision":true,"reason":"x"}`, BadShape}, {`{"decision":"APPROVE","reason":"x"}`, BadShape}, {`{"decision":"approve ","reason":"x"}`, BadShape},
-		{`{"decision":"allow","reason":"x"}`, BadShape}, {`{"decision":"","reason":"x"}`, BadShape},
-		{`{"Decision":"approve","reason":"x"}`, BadShape}, {`{"decision":"approve","Reason":"x"}`, BadShape},
-		{`{"decision":"reject","decision":"approve","reason":"x"}`, BadShape},
-		{`{"decision":"reject","\u0064ecision":"approve","reason":"x"}`, BadShape},
-		{`{"decision":"reject","DECISION":"approve","reason":"x"}`, BadShape},
+		{`{}`, Fields}, {`{"decision":"approve"}`, Fields}, {`{"reason":"x"}`, Fields},
+		{`{"decision":"approve","reason":"x","confidence":1}`, Fields},
+		{`{"decision":"approve","reason":null}`, Value}, {`{"decision":"approve","reason":1}`, Value}, {`{"decision":"approve","reason":["x"]}`, Value},
+		{`{"decision":true,"reason":"x"}`, Value}, {`{"decision":"APPROVE","reason":"x"}`, Value}, {`{"decision":"approve ","reason":"x"}`, Value},
+		{`{"decision":"allow","reason":"x"}`, Value}, {`{"decision":"","reason":"x"}`, Value},
+		{`{"Decision":"approve","reason":"x"}`, Fields}, {`{"decision":"approve","Reason":"x"}`, Fields},
+		{`{"decision":"reject","decision":"approve","reason":"x"}`, Fields},
+		{`{"decision":"reject","\u0064ecision":"approve","reason":"x"}`, Fields},
+		{`{"decision":"reject","DECISION":"approve","reason":"x"}`, Fields},
 		{`{"decision":"approve","reason":"` + strings.Repeat("x", maxAnswer) + `"}`, BadShape},
 	} {
-		a, got := parse(tc.content)
+		a, got := shape{}.parse(tc.content)
 		require.Equal(t, tc.want, got, "%.80q", tc.content)
 		require.Equal(t, tc.want == "", a.approve, "%.80q", tc.content)
 	}
-	a, got := parse(`{"decision":"reject","reason":"no"}`)
+	a, got := shape{}.parse(`{"decision":"reject","reason":"no"}`)
 	require.Equal(t, answer{reason: "no"}, a)
 	require.Empty(t, got)
 }
@@ -79,7 +79,7 @@ func TestJudgement(t *testing.T) {
 		{llm.Response{Content: yes, FinishReason: "stop", Choices: 1, ToolCalls: []llm.ToolCall{{Name: "approve"}}}, BadShape},
 		{llm.Response{Content: yes, FinishReason: "something else", Choices: 1}, BadShape},
 	} {
-		a, got := judgement(tc.r)
+		a, got := form{}.judgement(tc.r)
 		require.Equal(t, tc.want, got)
 		require.Equal(t, tc.want == "", a.approve)
 	}
@@ -116,15 +116,134 @@ func TestKnife(t *testing.T) {
 	require.Zero(t, k.bytes)
 }
 
-// Nothing but a plain object with the two fields approves, and what is returned
-// is one bounded line.
+// Each shape takes its own fields and no other's, in any order, and every value
+// within its bounds.
+func TestParseShapes(t *testing.T) {
+	graded, reasoned, both := shape{graded: true}, shape{reasoning: true}, shape{graded: true, reasoning: true}
+	long := strings.Repeat("ж", maxReasoning)
+	for _, tc := range []struct {
+		shape   shape
+		content string
+		want    Failure
+		score   int
+	}{
+		{graded, `{"decision":"approve","confidence":0.5,"reason":"x"}`, "", 50},
+		{graded, `{"confidence":1,"reason":"x","decision":"approve"}`, "", 100},
+		{graded, yes, Fields, 0},
+		{graded, `{"decision":"approve","confidence":null,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","confidence":"0.9","reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","confidence":true,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","confidence":[0.9],"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","confidence":1.01,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","confidence":90,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","Confidence":0.9,"reason":"x"}`, Fields, 0},
+		{graded, `{"decision":"approve","confidence":0.1,"confidence":0.9,"reason":"x"}`, Fields, 0},
+		{graded, `{"decision":"approve","confidence":0.9,"reasoning":"x"}`, Fields, 0},
+		{graded, `{"decision":"approve","confidence":.9,"reason":"x"}`, NotJSON, 0},
+		{reasoned, `{"reasoning":"r","decision":"approve","reason":"x"}`, "", 0},
+		{reasoned, `{"reasoning":"` + long + `","decision":"approve","reason":"x"}`, "", 0},
+		{reasoned, `{"reasoning":"` + long + `x","decision":"approve","reason":"x"}`, Value, 0},
+		{reasoned, `{"reasoning":null,"decision":"approve","reason":"x"}`, Value, 0},
+		{reasoned, `{"reasoning":{"decision":"approve"},"decision":"approve","reason":"x"}`, Value, 0},
+		{reasoned, yes, Fields, 0},
+		{both, `{"reasoning":"r","decision":"approve","confidence":0.07,"reason":"x"}`, "", 7},
+		{both, `{"reasoning":"r","decision":"approve","reason":"x"}`, Fields, 0},
+		{shape{}, `{"reasoning":"r","decision":"approve","reason":"x"}`, Fields, 0},
+		{shape{}, `{"decision":"approve","confidence":1,"reason":"x"}`, Fields, 0},
+	} {
+		a, got := tc.shape.parse(tc.content)
+		require.Equal(t, tc.want, got, "%.80q", tc.content)
+		require.Equal(t, tc.want == "", a.approve, "%.80q", tc.content)
+		require.Equal(t, tc.score, a.score, "%.80q", tc.content)
+	}
+}
+
+// A confidence is read digit by digit and never rounded up.
+func TestHundredths(t *testing.T) {
+	for number, want := range map[string]int{
+		"0": 0, "1": 100, "0.0": 0, "1.0": 100, "1.000": 100, "0.29": 29, "0.57": 57, "0.5": 50, "0.499999": 49, "0.999999999": 99, "0.009": 0,
+	} {
+		got, ok := hundredths(number)
+		require.True(t, ok, number)
+		require.Equal(t, want, got, number)
+	}
+	for _, number := range []string{"", "-0", "-0.5", "1.0001", "2", "00", "01", "0.", ".5", "5e-1", "1e0", "0.5E0", "0x1", "NaN", "null", `"0.5"`, "0.5 ", "+0.5",
+		"0.٥", "0." + strings.Repeat("5", maxConfidence)} {
+		_, ok := hundredths(number)
+		require.False(t, ok, number)
+	}
+}
+
+// An approval below the bound is none, at it it is one; a rejection stays one
+// whatever the model's confidence.
+func TestRejectBelow(t *testing.T) {
+	f := form{shape: shape{graded: true}, rejectBelow: 50}
+	for content, want := range map[string]answer{
+		`{"decision":"approve","confidence":0.50,"reason":"x"}`:   {approve: true, reason: "x", score: 50, graded: true},
+		`{"decision":"approve","confidence":0.4999,"reason":"x"}`: {reason: "x", score: 49, graded: true, unsure: true},
+		`{"decision":"reject","confidence":0.99,"reason":"x"}`:    {reason: "x", score: 99, graded: true},
+		`{"decision":"reject","confidence":0.01,"reason":"x"}`:    {reason: "x", score: 1, graded: true},
+	} {
+		a, kind := f.judgement(llm.Response{Content: content, FinishReason: "stop", Choices: 1})
+		require.Empty(t, kind)
+		require.Equal(t, want, a, content)
+	}
+}
+
+// Where a forced call answers, exactly one call of that name does, and nothing
+// beside it.
+func TestJudgementOfACall(t *testing.T) {
+	call := llm.ToolCall{Name: schemaName, Arguments: yes}
+	for _, tc := range []struct {
+		r    llm.Response
+		want Failure
+	}{
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, FinishReason: "stop"}, ""},
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, FinishReason: "tool_calls", Content: " \n"}, ""},
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, FinishReason: "length"}, Length},
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, FinishReason: "content_filter"}, ContentFilter},
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, Refusal: "no"}, Refusal},
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, FinishReason: "odd"}, BadShape},
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, Choices: 2}, BadShape},
+		{llm.Response{ToolCalls: []llm.ToolCall{call, call}}, TwoObjects},
+		{llm.Response{ToolCalls: []llm.ToolCall{{Name: "approve", Arguments: yes}}}, BadShape},
+		{llm.Response{ToolCalls: []llm.ToolCall{{Arguments: yes}}}, BadShape},
+		{llm.Response{ToolCalls: []llm.ToolCall{call}, Content: yes}, Prose},
+		{llm.Response{Content: yes}, BadShape},
+		{llm.Response{}, Empty},
+		{llm.Response{ToolCalls: []llm.ToolCall{{Name: schemaName}}}, Empty},
+		{llm.Response{ToolCalls: []llm.ToolCall{{Name: schemaName, Arguments: "```\n" + yes + "\n```"}}}, Fenced},
+		{llm.Response{ToolCalls: []llm.ToolCall{{Name: schemaName, Arguments: yes + yes}}}, TwoObjects},
+	} {
+		a, got := form{way: llm.ViaTool}.judgement(tc.r)
+		require.Equal(t, tc.want, got, "%+v", tc.r)
+		require.Equal(t, tc.want == "", a.approve)
+		if got == "" { // which is no answer of a model that was asked otherwise
+			_, got = form{way: llm.ViaJSONObject}.judgement(tc.r)
+			require.Equal(t, BadShape, got)
+		}
+	}
+}
+
+// Nothing but a plain object with the shape's fields approves, whatever the
+// shape and however it was asked for, and what is returned is one bounded line.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{yes, "```json\n" + yes + "\n```", yes + yes, `{"decision":"reject","reason":"\u2028\n"}`,
-		`{"decision":"approve","decision":"reject","reason":"x"}`, "\x00" + yes, `{"decision":"approve","reason":"` + "\xff" + `"}`, "[" + yes + "]"} {
-		f.Add(s)
+		`{"decision":"approve","decision":"reject","reason":"x"}`, "\x00" + yes, `{"decision":"approve","reason":"` + "\xff" + `"}`, "[" + yes + "]",
+		`{"decision":"approve","confidence":0.5,"reason":"x"}`, `{"decision":"approve","confidence":5e-1,"reason":"x"}`,
+		`{"reasoning":"r","decision":"approve","reason":"x"}`, `{"reasoning":"r","decision":"approve","confidence":1,"reason":"x"}`} {
+		for mode := range uint8(12) {
+			f.Add(s, mode)
+		}
 	}
-	f.Fuzz(func(t *testing.T, content string) {
-		a, kind := parse(content)
+	f.Fuzz(func(t *testing.T, content string, mode uint8) {
+		s := shape{graded: mode&1 != 0, reasoning: mode&2 != 0}
+		fm := form{shape: s, rejectBelow: 50, way: []string{"", llm.ViaTool, llm.ViaJSONObject}[int(mode/4)%3]}
+		r := llm.Response{Content: content, Choices: 1}
+		if fm.way == llm.ViaTool {
+			r = llm.Response{ToolCalls: []llm.ToolCall{{Name: schemaName, Arguments: content}}, Choices: 1}
+		}
+		a, kind := fm.judgement(r)
 		require.LessOrEqual(t, len(a.reason), maxReason)
 		require.Equal(t, strings.Join(strings.Fields(a.reason), " "), a.reason)
 		if kind != "" {
@@ -134,13 +253,23 @@ func FuzzParse(f *testing.F) {
 		}
 		// An independent reading: exact names, no duplicates, nothing around it.
 		var strict struct {
-			Decision *string `json:"decision"`
-			Reason   *string `json:"reason"`
+			Reasoning  *string  `json:"reasoning"`
+			Decision   *string  `json:"decision"`
+			Confidence *float64 `json:"confidence"`
+			Reason     *string  `json:"reason"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(content), &strict, json.RejectUnknownMembers(true)))
 		require.NotNil(t, strict.Decision)
 		require.NotNil(t, strict.Reason)
+		require.Equal(t, s.reasoning, strict.Reasoning != nil)
+		require.Equal(t, s.graded, strict.Confidence != nil)
 		require.Contains(t, []string{"approve", "reject"}, *strict.Decision)
-		require.Equal(t, a.approve, *strict.Decision == "approve")
+		sure := !s.graded || a.score >= 50 // a float could round up to it
+		require.Equal(t, a.approve, *strict.Decision == "approve" && sure)
+		require.Equal(t, a.unsure, *strict.Decision == "approve" && !sure)
+		if s.graded {
+			require.True(t, *strict.Confidence >= 0 && *strict.Confidence <= 1)
+			require.InDelta(t, *strict.Confidence*100, a.score, 1)
+		}
 	})
 }

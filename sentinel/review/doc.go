@@ -5,25 +5,45 @@
 //	chain, err := roster.ForRole("sentinel")
 //	gate, err := review.New(review.Options{Models: chain})
 //
-// The question. The system message is a versioned text of this package. The
+// The question. The system message is a versioned text of this package, or an
+// operator's own (Options.Prompt, whose version is custom- and a part of its
+// SHA-256), and after it how to answer; it is the same for every call. The
 // user message is one JSON document, written by json.Marshal from a struct: no
-// text of a user, tool or model can end a field or add one. x-secret values are
-// not in it. What is judged is what runs: a call with a string beyond 8 KiB, or a
-// document beyond 32 KiB, is not asked about and unjudgeable. Only of a call that
-// reads, the request, the mission and x-content may be longer; those are cut in
-// the middle, and cut_bytes counts what was left out.
+// text of a user, tool or model can end a field or add one, and characters that
+// nobody sees stand in it as escapes. It says what the judge found, as codes,
+// numbers and names, and with Options.Trace what the agent's last steps were,
+// without their contents. x-secret values are not in it; with Options.Keys no
+// value of an argument is, neither among what the call touches nor as a name
+// that no schema has. What is judged is what runs: a call with a string beyond
+// 8 KiB, or a document beyond 32 KiB, is not asked about and unjudgeable. Only
+// of a call that reads, the request, the mission and x-content may be longer;
+// those are cut in the middle, and cut_bytes counts what was left out.
 //
-// The answer. One JSON object with exactly two fields, parsed strictly. An
+// Every call is asked about, reads too. Options.Modes has other modes for some
+// effects and skills, a skill's own before its effect's; a call that isn't asked
+// about is skipped, with the key that says so as the reason.
+//
+// The answer. One JSON object with exactly the fields that were asked for, parsed
+// strictly: decision and reason; before them a reasoning, with Options.Reasoning,
+// which is bounded and kept nowhere; between them a confidence, with
+// Options.Graded, which becomes the verdict's score. A graded approval whose
+// confidence is below Options.RejectBelow is refused with CodeUnsure. An
 // approval within prose or a code fence, beside a second object or under another
 // spelling is not one: the model is asked once more in words of this package
-// (its own answer is never sent back) and then the call is unjudgeable. What the
+// (its own answer is never sent back) and then the call is unjudgeable. What was
+// wrong with a first answer stands in Verdict.Meta under "repaired". What the
 // model gave as its reason is in Verdict.Detail and never in Verdict.Reason, the
 // log or an error.
+//
+// A model whose server knows no json_schema answers by a forced tool call or
+// with json_object (llm.Config.Schemaless); the same parser reads it, and
+// Verdict.Meta says so under "answer" in every verdict that the model gave or
+// failed to give. Chains may hold models of all three kinds.
 //
 // The failures. A model is unavailable (no connection, server errors, rate
 // limit, open breaker, timeouts that come in numbers) or the call is unjudgeable
 // (refusal, content filter, cut or malformed answer, input too long, refused
-// request, a timeout that stands alone). Options.Unavailable and
+// request, a timeout that stands alone, no room in time, a budget that is spent). Options.Unavailable and
 // Options.Unjudgeable say for each effect what follows; of an outward call the
 // stricter of its effect's cell and the outward cell. What is in an attacker's
 // hand is unjudgeable: no breaker counts it, and by default it never allows.
@@ -36,7 +56,47 @@
 // breaker, which lives as long as the Gate.
 //
 // A timeout counts as unavailable when another was seen within the breaker's
-// window, or the breaker is not closed; alone it is the call's own.
+// window, or the breaker is not closed; alone it is the call's own. One of a
+// request that had less than half of its model's turn left is always the call's
+// own: it was sent late, and whoever made it wait is no outage.
+//
+// The time. Options.Timeout bounds the whole review. Each model's turn is an equal
+// share of what is left, second opinions counted in, so a model that hangs leaves
+// the next its time. Within a turn a request waits for its place, is sent, is sent
+// again where that may help (Options.Retries: connect errors, status 408, 409,
+// 429 and from 500, after a pause that doubles, while half of the turn is left)
+// and is repaired once. Every request passes the breaker by itself and counts in
+// it and in Meta "attempts".
+//
+// The place. So many requests are with a model at a time (Options.Concurrency) and
+// so many a minute (Terms.RequestsPerMinute). Who does not get a place within half
+// of the turn is busy: unjudgeable, because a flood of calls could bring it about.
+// A server that answers 408, 409, 429 or from 500 with Retry-After is not asked
+// before that time, by any call: up to two seconds are waited for, beyond that
+// the next model is asked at once. A refusal of the request pauses nobody.
+//
+// The second opinion. With Options.Escalate a rejection, or an approval, of the
+// effects that are named there goes to a chain of stronger models. Where both
+// judge alike, that holds. Where they don't, a person is asked (CodeDisagreement);
+// a rejection that is overturned is never an approval. Where the stronger chain
+// can't judge, a rejection stands, and an approval is worth what the tables say
+// for that failure. Meta holds model, first, second_model, second, or
+// second_failure; Detail holds both reasons. In shadow mode both are asked and
+// neither is applied.
+//
+// The budgets. Options.Purse bounds calls, tokens and money. Before a request is
+// sent the most that it can come to is held: half a token for each byte of the
+// question, and the whole of the answer. Afterwards what the server told is
+// counted, or an estimate where it worked and did not tell. Every request counts
+// as a call, retries, repairs and second opinions too. Who finds no room while
+// others may still leave some waits, at most half of the turn; then the call is
+// unjudgeable, and the log says once an hour whose budget is spent. These budgets
+// are the review's own: what agents and the orchestrator spend on their models is
+// counted by limits.*.tokens and limits.*.cost, and neither counts the other's. A
+// checkpoint that only decides, as of check and eval, has no Purse.
+//
+// What is seen. Options.Observer is told of each request, each verdict and each
+// breaker that changes; State is how the gate is doing now.
 //
 // What not to do. Do not share a Gate between configurations: it holds breaker
 // state for its own models. Do not wrap it in retries: a caller that is deferred

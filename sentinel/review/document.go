@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -26,22 +25,28 @@ const (
 const (
 	maxScope   = 64
 	maxTouches = 12
+	maxSignals = 12
 )
 
 // document is the user message. Its fields are all that a model is told.
+// Either arguments is there, or the two that stand in its place.
 type document struct {
-	Request        *string        `json:"original_request"`
-	Mission        string         `json:"mission"`
-	MissionBy      string         `json:"mission_written_by"`
-	MissionTainted bool           `json:"mission_after_untrusted"`
-	Agent          string         `json:"agent_id"`
-	Scope          []string       `json:"scope"`
-	Skill          skillPart      `json:"skill"`
-	Arguments      map[string]any `json:"arguments"`
-	Touches        []string       `json:"touches"`
-	Outward        bool           `json:"outward"`
-	Tainted        bool           `json:"tainted"`
-	CutBytes       int            `json:"cut_bytes"`
+	Request        *string         `json:"original_request"`
+	Mission        string          `json:"mission"`
+	MissionBy      string          `json:"mission_written_by"`
+	MissionTainted bool            `json:"mission_after_untrusted"`
+	Agent          string          `json:"agent_id"`
+	Scope          []string        `json:"scope"`
+	Skill          skillPart       `json:"skill"`
+	Arguments      *map[string]any `json:"arguments,omitempty"`
+	ArgumentNames  *[]string       `json:"argument_names,omitempty"`
+	Undeclared     *int            `json:"undeclared_arguments,omitempty"`
+	Touches        []string        `json:"touches"`
+	Outward        bool            `json:"outward"`
+	Tainted        bool            `json:"tainted"`
+	Judge          *judgePart      `json:"judge"`
+	Trace          *[]stepPart     `json:"trace,omitempty"`
+	CutBytes       int             `json:"cut_bytes"`
 }
 
 type skillPart struct {
@@ -51,22 +56,48 @@ type skillPart struct {
 	Description string `json:"description"`
 }
 
+// judgePart is what the judge found; null where it is switched off.
+type judgePart struct {
+	Score   json.Number `json:"score"`
+	Signals []string    `json:"signals"`
+}
+
+// stepPart is one earlier step of the agent, without what it was about.
+type stepPart struct {
+	Skill   string `json:"skill"`
+	Effect  string `json:"effect"`
+	Trust   string `json:"trust"`
+	Outcome string `json:"outcome"`
+	Bytes   int    `json:"bytes"`
+}
+
+// view is what of a call a document shows.
+type view struct {
+	keys  bool // names of arguments, no values
+	trace int  // steps, at most
+}
+
 // describe writes the document of a call whose skill is known. False means that
 // it does not fit.
-func describe(c sentinel.Call) (string, bool) {
+func describe(c sentinel.Call, v view) (string, bool) {
 	g, s := c.Grant(), c.Skill()
 	request, known := g.Request()
-	if !mayCut(c, request) {
+	if !mayCut(c, request, v) {
 		return "", false
 	}
 	k := &knife{}
 	d := document{
 		Mission: k.cut(g.Mission(), maxText), MissionBy: author(g.MissionBy()), MissionTainted: g.MissionTainted(),
 		Agent: g.Agent(), Scope: scopeOf(g.Scope()),
-		Skill: skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(s.Spec().Description, maxDescription)},
+		Skill:   skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(s.Spec().Description, maxDescription)},
+		Touches: touches(c, v), Outward: c.Outward(), Tainted: c.Tainted(), Judge: found(c), Trace: steps(c.Trace(), v.trace),
+	}
+	if v.keys {
+		d.ArgumentNames, d.Undeclared = names(c)
+	} else {
 		// The copy's secrets are replaced; only the copy is cut.
-		Arguments: k.object(s.WithoutSecrets(c.Parsed())),
-		Touches:   touches(c), Outward: c.Outward(), Tainted: c.Tainted(),
+		args := k.object(s.WithoutSecrets(c.Parsed()))
+		d.Arguments = &args
 	}
 	if known && strings.TrimSpace(request) != "" {
 		request = k.cut(request, maxText)
@@ -74,10 +105,11 @@ func describe(c sentinel.Call) (string, bool) {
 	}
 	d.CutBytes = k.bytes
 	b, err := json.Marshal(d)
-	if err != nil || k.stuck || len(b) > maxDocument {
+	if err != nil || k.stuck {
 		return "", false
 	}
-	return string(b), true
+	doc := visible(string(b))
+	return doc, len(doc) <= maxDocument
 }
 
 // mayCut reports whether everything that is too long may be cut. A model that
@@ -87,8 +119,9 @@ func describe(c sentinel.Call) (string, bool) {
 // they are held against. Of a read, x-content may be, if it is nothing else
 // besides: not what says where the read goes, and nothing at all where the
 // schema doesn't say which is which. A skill's description is the operator's and
-// runs nowhere, so its length counts for nobody.
-func mayCut(c sentinel.Call, request string) bool {
+// runs nowhere, so its length counts for nobody. Where values aren't shown at
+// all, their length counts for nobody either.
+func mayCut(c sentinel.Call, request string, v view) bool {
 	reads := c.Effect() == skills.Read
 	if !reads && (len(c.Grant().Mission()) > maxText || len(request) > maxText) {
 		return false
@@ -96,7 +129,7 @@ func mayCut(c sentinel.Call, request string) bool {
 	fits := true
 	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
 		text, ok := a.Text()
-		if !ok || len(text) <= maxString || a.Marks.Has(skills.Secret) {
+		if !ok || len(text) <= maxString || a.Marks.Has(skills.Secret) || v.keys {
 			return // a secret is replaced, whatever its length
 		}
 		content := a.Marks.Has(skills.Content) && a.Marks&(skills.Target|skills.Shell|skills.Path|skills.URL) == 0
@@ -115,78 +148,11 @@ func author(a sentinel.Author) string {
 }
 
 func scopeOf(s skills.Scope) []string {
-	list := s.List()
-	if len(list) > maxScope {
-		list = append(list[:maxScope], fmt.Sprintf("and %d more", len(list)-maxScope))
-	}
+	list := some(s.List(), maxScope)
 	if list == nil {
 		list = []string{}
 	}
 	return list
-}
-
-// touches puts what a call would touch into short lines. What stands in an
-// x-secret argument is left out.
-func touches(c sentinel.Call) []string {
-	secret := map[string]bool{}
-	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
-		if a.Marks.Has(skills.Secret) {
-			secret[a.Name] = true
-		}
-	})
-	all, seen := []string{}, map[string]bool{}
-	add := func(arg, line string) {
-		if !secret[arg] && !seen[line] {
-			seen[line], all = true, append(all, line)
-		}
-	}
-	t := c.Touch()
-	for _, h := range t.Hosts {
-		add(h.Arg, "host "+h.Name)
-	}
-	for _, r := range t.Recipients {
-		add(r.Arg, "target "+r.Value)
-	}
-	for _, cmd := range t.Commands {
-		add(cmd.Arg, "run "+orUnknown(cmd.Name))
-	}
-	for _, p := range t.Paths {
-		if w := accessWord(p.Access); w != "" {
-			add(p.Arg, w+" "+p.Clean)
-		}
-	}
-	if n := len(all); n > maxTouches {
-		all = append(all[:maxTouches], fmt.Sprintf("and %d more", n-maxTouches))
-	}
-	var k knife // its own: these texts stand in the arguments and are counted there
-	for i := range all {
-		all[i] = k.cut(all[i], maxTouch)
-	}
-	return all
-}
-
-func orUnknown(name string) string {
-	if name == "" {
-		return "an unknown program"
-	}
-	return name
-}
-
-// accessWord names the gravest access; a path that is only mentioned is none.
-func accessWord(a touch.Access) string {
-	switch {
-	case a.Has(touch.Delete) && a.Has(touch.Write):
-		return "change or delete"
-	case a.Has(touch.Delete):
-		return "delete"
-	case a.Has(touch.Execute):
-		return "execute"
-	case a.Has(touch.Write):
-		return "write"
-	case a.Has(touch.Read):
-		return "read"
-	}
-	return ""
 }
 
 // knife shortens texts and counts what it took away.

@@ -27,20 +27,26 @@ const (
 	Length        Failure = "length"         // the answer was cut at its limit
 	Empty         Failure = "empty"          // an answer without content
 	NotJSON       Failure = "not_json"       // the body or the answer is not JSON
-	BadShape      Failure = "bad_shape"      // JSON of another shape
+	BadShape      Failure = "bad_shape"      // JSON that is no object, or another kind of answer
+	Fields        Failure = "fields"         // an object with a field that is missing, unknown or there twice
+	Value         Failure = "value"          // a field of another type or with another value than it may have
 	TwoObjects    Failure = "two_objects"    // more than one object
-	Prose         Failure = "prose"          // an object with other text or a fence around it
+	Prose         Failure = "prose"          // an object with other text around it
+	Fenced        Failure = "fenced"         // an object in a code fence
 	Auth          Failure = "auth"           // status 401 or 403
 	BadRequest    Failure = "request"        // any other refusal of the request
 	TooLong       Failure = "too_long"       // the call does not fit into a question
 	LoneTimeout   Failure = "lone_timeout"   // no answer in time, for this call alone
+	Busy          Failure = "busy"           // not asked: this process's own limits left no room in time
+	Budget        Failure = "budget"         // not asked: what the review may spend is spent
 )
 
 // Failures returns every failure, the unavailable ones first.
 func Failures() []Failure {
 	return []Failure{
 		Connect, Timeout, RateLimited, Server, BreakerOpen,
-		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, TwoObjects, Prose, Auth, BadRequest, TooLong, LoneTimeout,
+		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth, BadRequest, TooLong, LoneTimeout,
+		Busy, Budget,
 	}
 }
 
@@ -58,7 +64,7 @@ func (f Failure) Unavailable() bool {
 // repairable reports whether asking again in other words may help.
 func (f Failure) repairable() bool {
 	switch f {
-	case NotJSON, BadShape, TwoObjects, Prose:
+	case NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced:
 		return true
 	}
 	return false
@@ -66,9 +72,10 @@ func (f Failure) repairable() bool {
 
 // fault is a failure on its way through a breaker.
 type fault struct {
-	kind  Failure
-	retry time.Duration // what the server asked for
-	model string
+	kind   Failure
+	retry  time.Duration // what the server asked for, or until there is room
+	model  string
+	status int // of the answer, 0 without one
 }
 
 // Error returns the failure's name.

@@ -23,6 +23,7 @@ type failing struct {
 	before      int
 	args        string
 	sent        string // requests for the call itself
+	options     review.Options
 }
 
 func failures() []failing {
@@ -40,10 +41,12 @@ func failures() []failing {
 		{kind: review.Empty, reply: `{content: "\n "}`, sent: "1"},
 		{kind: review.NotJSON, reply: `{content: "I approve."}`, sent: "2"},
 		{kind: review.NotJSON, reply: `{status: 200, body: "<html>approve</html>", content_type: text/html}`, sent: "2"},
-		{kind: review.BadShape, reply: `{content: '{"decision":"approve"}'}`, sent: "2"},
-		{kind: review.BadShape, reply: `{content: '{"Decision":"approve","reason":"x"}'}`, sent: "2"},
+		{kind: review.BadShape, reply: `{content: '["approve"]'}`, sent: "2"},
+		{kind: review.Fields, reply: `{content: '{"decision":"approve"}'}`, sent: "2"},
+		{kind: review.Fields, reply: `{content: '{"Decision":"approve","reason":"x"}'}`, sent: "2"},
+		{kind: review.Value, reply: `{content: '{"decision":"APPROVE","reason":"x"}'}`, sent: "2"},
 		{kind: review.TwoObjects, reply: `{content: '` + rejects + approves + `'}`, sent: "2"},
-		{kind: review.Prose, reply: "{content: \"```json\\n{\\\"decision\\\":\\\"approve\\\",\\\"reason\\\":\\\"x\\\"}\\n```\"}", sent: "2"},
+		{kind: review.Fenced, reply: "{content: \"```json\\n{\\\"decision\\\":\\\"approve\\\",\\\"reason\\\":\\\"x\\\"}\\n```\"}", sent: "2"},
 		{kind: review.Prose, reply: `{content: 'Sure: ` + approves + `'}`, sent: "2"},
 		{kind: review.Auth, reply: `{status: 401}`, sent: "1"},
 		{kind: review.Auth, reply: `{status: 403}`, sent: "1"},
@@ -51,6 +54,9 @@ func failures() []failing {
 		{kind: review.TooLong, reply: `{status: 400, body: '{"error":{"code":"context_length_exceeded"}}'}`, sent: "1"},
 		{kind: review.TooLong, reply: `{content: '` + approves + `'}`, args: `{"` + strings.Repeat("k", 300) + `":1}`, sent: "0"},
 		{kind: review.LoneTimeout, reply: `{hang: true}`, sent: "1"},
+		{kind: review.Busy, reply: `{content: '` + approves + `'}`, before: 1, sent: "0",
+			options: review.Options{Terms: map[string]review.Terms{"fast": {RequestsPerMinute: 1}}}},
+		{kind: review.Budget, reply: `{content: '` + approves + `'}`, sent: "0", options: review.Options{Purse: broke{}}},
 	}
 }
 
@@ -75,7 +81,9 @@ func TestFailureTable(t *testing.T) {
 		}
 		for skill, want := range expected {
 			t.Run(fmt.Sprintf("%d_%s/%s", i, f.kind, skill), func(t *testing.T) {
-				g := gate(t, review.Options{Timeout: timeoutFor(f)}, url)
+				o := f.options
+				o.Timeout = timeoutFor(f)
+				g := gate(t, o, url)
 				for range f.before {
 					check(t, g, call(t, proposal{skill: "self.read"}))
 				}
@@ -278,7 +286,7 @@ func TestJudgements(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, content) })
 		for _, e := range skills.Effects() {
 			v := check(t, gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self." + string(e)}))
-			require.Equal(t, map[string]string{"model": "fast", "prompt": "v1", "attempts": "1", "tokens_in": "7", "tokens_out": "3"}, v.Meta)
+			require.Equal(t, map[string]string{"model": "fast", "prompt": review.PromptVersion, "attempts": "1", "tokens_in": "7", "tokens_out": "3"}, v.Meta)
 			v.Meta, want.Gate, want.State = nil, sentinel.GateReview, sentinel.Judged
 			require.Equal(t, want, v)
 		}

@@ -14,18 +14,24 @@ import (
 // The codes of the gate. An approval has none.
 const (
 	CodeRejected    = "review.rejected"    // the model said no
+	CodeUnsure      = "review.unsure"      // the model said yes and was not sure enough of it
 	CodeUnavailable = "review.unavailable" // no model could be reached
 	CodeUnjudgeable = "review.unjudgeable" // no model gave a usable answer
 	CodeDegraded    = "review.degraded"    // allowed although no model could be reached
 	CodeShadow      = "review.shadow"      // recorded and not applied
+	// CodeDisagreement is for a person: two models judged, each otherwise.
+	CodeDisagreement = "review.disagreement"
 )
 
 // Gate asks the chain of models about a call. It is safe for concurrent use and
 // keeps breakers and counters, nothing of a call. Its zero value can't judge.
 type Gate struct {
-	o      Options
-	models []*model
-	tally  tally
+	o       Options
+	version string // of the prompt
+	models  []*model
+	// stronger gives second opinions; it is empty without Options.Escalate.
+	stronger []*model
+	tally    tally
 
 	answers *kept // by situation; nil where nothing is kept
 	ahead   *kept // by question
@@ -40,10 +46,17 @@ func New(o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{o: o, answers: newKept(o.CacheSize, o.CacheTTL, o.Now), ahead: newKept(aheadSize, aheadFor, o.Now)}
-	if o.Mode != Off {
+	g := &Gate{
+		o: o, version: o.promptVersion(),
+		answers: newKept(o.CacheSize, o.CacheTTL, o.Now), ahead: newKept(aheadSize, aheadFor, o.Now),
+	}
+	if !o.off() {
+		a := &alarm{log: o.Log}
 		for _, c := range o.Models {
-			g.models = append(g.models, newModel(c, o))
+			g.models = append(g.models, newModel(c, o, a))
+		}
+		for _, c := range o.Escalate.To {
+			g.stronger = append(g.stronger, newModel(c, o, a))
 		}
 	}
 	return g, nil
@@ -58,58 +71,83 @@ func (*Gate) Name() string { return sentinel.GateReview }
 // error is for a caller that gave up (context.Canceled, DeadlineExceeded) and
 // for a call of an unknown skill.
 func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	switch {
-	case g == nil || g.o.Mode == "":
+	if g == nil || g.o.Mode == "" {
 		return sentinel.Verdict{}, errors.New("the review was not set up; use New")
-	case g.o.Mode == Off:
-		return sentinel.Verdict{Gate: sentinel.GateReview, State: sentinel.Skipped, Reason: "the review is switched off"}, nil
+	}
+	mode, key := g.o.modeOf(c)
+	switch {
+	case mode == Off:
+		return sentinel.Verdict{Gate: sentinel.GateReview, State: sentinel.Skipped, Reason: key + " is off"}, nil
 	case c.Skill() == nil:
 		return sentinel.Verdict{}, errors.New("the call is of no known skill, which scope should have denied")
 	case gaveUp(ctx) != nil:
 		return sentinel.Verdict{}, canceled(ctx)
 	}
-	q := &inquiry{}
-	v, err := g.consult(ctx, c, q)
+	q := g.inquire(c)
+	v, err := g.recall(ctx, c, q)
 	if err != nil {
 		return sentinel.Verdict{}, err
 	}
 	v.Gate = sentinel.GateReview
-	v.Meta["prompt"] = PromptVersion
+	v.Meta["prompt"] = g.version
+	g.mark(v.Meta)
 	if v.Meta["attempts"] == "" { // else it was asked ahead, and paid for then
 		v = q.stamp(v)
 	}
-	if g.o.Mode == ShadowMode {
+	if mode == ShadowMode {
 		v = shadow(v)
 	}
 	g.tally.add(v, q.sent)
+	g.o.Observer.Review(ctx, g.observed(c, v, q))
 	g.tell(ctx, c, v)
 	return v, nil
 }
 
 // review goes along the chain until a model judges.
 func (g *Gate) review(ctx context.Context, c sentinel.Call, doc string, q *inquiry) (sentinel.Verdict, error) {
+	q.left = len(g.models)
+	if g.o.Escalate.wanted(c.Effect(), true) || g.o.Escalate.wanted(c.Effect(), false) {
+		q.left += len(g.stronger)
+	}
+	first, err := g.consult(ctx, g.models, doc, q)
+	switch {
+	case err != nil:
+		return sentinel.Verdict{}, err
+	case first.model == "":
+		return g.unjudged(c, first.faults), nil
+	case g.o.Escalate.wanted(c.Effect(), first.approve):
+		return g.second(ctx, c, doc, first, q)
+	}
+	return judged(first.answer, first.model, first.faults), nil
+}
+
+// consult goes along a chain until a model judges.
+func (g *Gate) consult(ctx context.Context, chain []*model, doc string, q *inquiry) (opinion, error) {
 	var faults []*fault
-	for _, m := range g.models {
+	for _, m := range chain {
 		a, err := m.judge(ctx, doc, q)
 		if err == nil {
-			return judged(a, m.name, faults), nil
+			return opinion{a, m.name, faults}, nil
 		}
 		var f *fault
 		if !errors.As(err, &f) || gaveUp(ctx) != nil {
-			return sentinel.Verdict{}, canceled(ctx)
+			return opinion{}, canceled(ctx)
 		}
 		faults = append(faults, f)
 	}
-	return g.unjudged(c, faults), nil
+	return opinion{faults: faults}, nil
 }
 
 // judged is the verdict of a model that answered, after others had failed.
 func judged(a answer, name string, before []*fault) sentinel.Verdict {
 	v := sentinel.Pass()
-	if !a.approve {
+	switch {
+	case a.unsure:
+		v = sentinel.Refuse(CodeUnsure, "the sentinel approved the call with a confidence below sentinel.reject_below")
+	case !a.approve:
 		v = sentinel.Refuse(CodeRejected, "the sentinel rejected the call")
 	}
-	v.Detail = a.reason
+	v.Detail, v.Score, v.HasScore = a.reason, a.score, a.graded
 	v.Meta = map[string]string{"model": name}
 	if len(before) > 0 {
 		v.Meta["failover"] = list(before)

@@ -2,12 +2,14 @@ package review_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -202,6 +204,20 @@ func call(t testing.TB, p proposal) sentinel.Call {
 		sentinel.Proposal{Skill: p.skill, Args: []byte(p.args), Grant: g, Trace: p.trace})
 	require.NoError(t, err)
 	return c
+}
+
+// others counts the calls that alike has made.
+var others atomic.Int64
+
+// alike returns a call that differs from c in one argument.
+func alike(c sentinel.Call) (sentinel.Call, error) {
+	reg, err := compiled()
+	if err != nil {
+		return sentinel.Call{}, err
+	}
+	args := fmt.Sprintf(`%s,"own":%d}`, strings.TrimSuffix(c.Args(), "}"), others.Add(1))
+	return sentinel.NewCall(reg, touch.Env{Root: "/workspace", NoFS: true},
+		sentinel.Proposal{Skill: c.Name(), Args: []byte(args), Grant: c.Grant(), Trace: c.Trace()})
 }
 
 func check(t testing.TB, g *review.Gate, c sentinel.Call) sentinel.Verdict {

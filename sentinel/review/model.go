@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,14 +17,19 @@ import (
 
 // model is one member of the chain with its breaker.
 type model struct {
-	client    *llm.Client
-	name      string
-	reasoning bool
-	timeout   time.Duration
-	window    time.Duration
-	now       func() time.Time
-	fresh     func() *gobreaker.CircuitBreaker[answer]
-	breaker   atomic.Pointer[gobreaker.CircuitBreaker[answer]]
+	client   *llm.Client
+	name     string
+	form     form
+	retries  int
+	terms    Terms
+	lane     *lane
+	purse    Purse
+	alarm    *alarm
+	observer Observer
+	window   time.Duration
+	now      func() time.Time
+	fresh    func() *gobreaker.CircuitBreaker[answer]
+	breaker  atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
 	mu          sync.Mutex
 	lastTimeout time.Time
@@ -33,8 +39,12 @@ type model struct {
 // buckets is how finely a breaker's window rolls.
 const buckets = 12
 
-func newModel(c *llm.Client, o Options) *model {
-	m := &model{client: c, name: c.Name(), reasoning: c.Config().Reasoning, timeout: o.Timeout, window: o.Breaker.Window, now: o.Now}
+func newModel(c *llm.Client, o Options, a *alarm) *model {
+	m := &model{
+		client: c, name: c.Name(), form: newForm(o, c.Config()), retries: o.Retries, terms: o.Terms[c.Name()],
+		purse: o.Purse, alarm: a, observer: o.Observer, window: o.Breaker.Window, now: o.Now,
+	}
+	m.lane = newLane(o.Concurrency, m.terms.RequestsPerMinute)
 	failures := uint32(o.Breaker.Failures) // checked: from 1 to maxFailures
 	settings := gobreaker.Settings{
 		Name: m.name, MaxRequests: 1, Timeout: o.Breaker.OpenFor,
@@ -49,6 +59,7 @@ func newModel(c *llm.Client, o Options) *model {
 			// The breaker is locked here: tell, and ask it nothing.
 			o.Log.Warn("the review's breaker changed", slog.String("model", name),
 				slog.String("from", from.String()), slog.String("to", to.String()))
+			o.Observer.Breaker(BreakerEvent{Model: name, From: from.String(), To: to.String()})
 		},
 	}
 	m.fresh = func() *gobreaker.CircuitBreaker[answer] { return gobreaker.NewCircuitBreaker[answer](settings) }
@@ -56,22 +67,29 @@ func newModel(c *llm.Client, o Options) *model {
 	return m
 }
 
-// Models returns the names of the chain, in order.
+// Models returns the names of the chain, in order, and after them those of the
+// models that give second opinions.
 func (g *Gate) Models() []string {
-	out := make([]string, len(g.models))
-	for i, m := range g.models {
-		out[i] = m.name
+	var out []string
+	for _, m := range g.all() {
+		out = append(out, m.name)
 	}
 	return out
 }
 
-// Renew gives a model of the chain a breaker that knows nothing yet, for a
+func (g *Gate) all() []*model { return append(slices.Clone(g.models), g.stronger...) }
+
+// Renew gives a model of either chain a breaker that knows nothing yet, for a
 // supervisor that starts the model's process again. Calls that are under way
-// end with the one before.
+// end with the one before. What the server asked for with Retry-After holds on.
 func (g *Gate) Renew(name string) {
-	for _, m := range g.models {
-		if m.name == name {
-			m.breaker.Store(m.fresh())
+	for _, m := range g.all() {
+		if m.name != name {
+			continue
+		}
+		old := m.breaker.Swap(m.fresh())
+		if from := old.State(); from != gobreaker.StateClosed {
+			m.observer.Breaker(BreakerEvent{Model: name, From: from.String(), To: gobreaker.StateClosed.String()})
 		}
 	}
 }
@@ -86,17 +104,30 @@ func excluded(err error) bool {
 	return err != nil
 }
 
-// inquiry collects what asking about one call has cost.
+// inquiry is one review: who asks, how long, and what asking has cost.
 type inquiry struct {
+	user, conversation string
+
+	began  time.Time
+	until  time.Time // the end of the review
+	left   int       // models whose turn may still come
+	second bool      // it is for a second opinion now
+
 	sent int
 	in   int
 	out  int
+	cost int64
+	// repaired is what was wrong with an answer before one that could be used.
+	repaired Failure
 }
 
-func (q *inquiry) count(u llm.Usage) {
-	q.sent++
-	q.in += max(u.Prompt, 0)
-	q.out += max(u.Completion, 0)
+func (q *inquiry) count(e RequestEvent) {
+	if e.Sent {
+		q.sent++
+	}
+	q.in += e.TokensIn
+	q.out += e.TokensOut
+	q.cost += e.Cost
 }
 
 // judge asks the model, and once more in other words where its answer can't be
@@ -104,60 +135,52 @@ func (q *inquiry) count(u llm.Usage) {
 // first fault stands: it is the one that the call brought about. Whether the caller
 // gave up meanwhile is for the caller of judge to see.
 func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer, error) {
-	a, err := m.ask(ctx, question(document, m.reasoning, false), q)
+	t := q.next()
+	a, err := m.ask(ctx, m.form.question(document, false), q, t, false)
 	var f *fault
 	if !errors.As(err, &f) || !f.kind.repairable() {
 		return a, err
 	}
-	again, err := m.ask(ctx, question(document, m.reasoning, true), q)
+	again, err := m.ask(ctx, m.form.question(document, true), q, t, true)
 	if err == nil {
+		q.repaired = f.kind
 		return again, nil
 	}
 	return answer{}, f
 }
 
-// ask sends one request through the breaker.
-func (m *model) ask(ctx context.Context, r llm.Request, q *inquiry) (answer, error) {
-	a, err := m.breaker.Load().Execute(func() (answer, error) { return m.chat(ctx, r, q) })
-	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		err = &fault{kind: BreakerOpen, model: m.name}
-	}
-	var f *fault
-	if errors.As(err, &f) {
-		m.mu.Lock()
-		m.lastFailure = f.kind
-		m.mu.Unlock()
-	}
-	return a, err
-}
-
 // chat sends one request. Its deadline also bounds a half-open breaker's probe,
 // which would otherwise hold the breaker half-open for ever.
-func (m *model) chat(ctx context.Context, r llm.Request, q *inquiry) (answer, error) {
-	own, cancel := context.WithTimeout(ctx, m.timeout)
+func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (answer, error) {
+	own, cancel := context.WithDeadline(ctx, t.end)
 	defer cancel()
+	e.sent, e.began = true, time.Now()
 	resp, err := m.client.Chat(own, r)
-	q.count(resp.Usage)
+	e.took, e.usage = time.Since(e.began), resp.Usage
+	e.said, e.unanswered = len(resp.Content)+len(resp.Refusal), err != nil && !unpaid(err)
 	if err != nil {
 		if gaveUp(ctx) != nil {
 			return answer{}, errCanceled
 		}
-		return answer{}, m.fault(err)
+		return answer{}, m.fault(err, t.end.Sub(e.began) >= t.fair)
 	}
-	a, kind := judgement(resp)
+	a, kind := m.form.judgement(resp)
 	if kind != "" {
 		return answer{}, &fault{kind: kind, model: m.name}
 	}
 	return a, nil
 }
 
-func (m *model) fault(err error) *fault {
+// fault names what went wrong. A timeout of a request that was sent too late to
+// be answered says nothing of the model: whoever made it wait could do the same
+// to all, and make an outage of it.
+func (m *model) fault(err error, fair bool) *fault {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		return &fault{kind: BadShape, model: m.name}
 	}
-	f := &fault{kind: faultOf(e), retry: e.RetryAfter, model: m.name}
-	if f.kind == LoneTimeout && m.others() {
+	f := &fault{kind: faultOf(e), retry: e.RetryAfter, model: m.name, status: e.Status}
+	if f.kind == LoneTimeout && (fair || e.Kind == llm.KindTimeout) && m.others() {
 		f.kind = Timeout
 	}
 	return f

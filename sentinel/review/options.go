@@ -36,10 +36,11 @@ type Table map[string]sentinel.Outcome
 
 // Defaults that a zero field stands for.
 const (
-	DefaultTimeout  = 20 * time.Second
-	DefaultFailures = 5
-	DefaultWindow   = 60 * time.Second
-	DefaultOpenFor  = 30 * time.Second
+	DefaultTimeout     = 30 * time.Second
+	DefaultFailures    = 5
+	DefaultWindow      = 60 * time.Second
+	DefaultOpenFor     = 30 * time.Second
+	DefaultConcurrency = 1024
 )
 
 // Breaker configures the circuit breaker that each model has.
@@ -59,22 +60,60 @@ type Options struct {
 	// Mode is Off.
 	Models []*llm.Client
 	Mode   Mode
+	// Modes differ from Mode for some effects and skills.
+	Modes Modes
+	// Prompt replaces the first part of the system message: what the document's
+	// fields mean and how to weigh them. How to answer is added to it, and what
+	// Keys and Trace change. Its version is custom- and the first 12 hexadecimal
+	// digits of its SHA-256. Empty means ours.
+	Prompt string
+	// Graded asks for a confidence besides the decision: the verdict has a
+	// score, and an approval below RejectBelow is refused with CodeUnsure.
+	Graded bool
+	// RejectBelow is in hundredths. Zero is 50; a negative number is no bound.
+	RejectBelow int
+	// Keys shows the model the names of declared arguments and no values.
+	Keys bool
+	// Reasoning lets the model write a few words before it decides. They are
+	// bounded and not kept.
+	Reasoning bool
+	// Trace is how many of the agent's last steps the model is told of, 20 at
+	// most: skill, effect, trust, outcome and size, no contents.
+	Trace int
 	// Unavailable and Unjudgeable are the two columns of outcomes without a
 	// judgement; nil takes the defaults, see DefaultUnavailable.
 	Unavailable Table
 	Unjudgeable Table
-	// Timeout bounds one request to one model, within the model's own timeout.
-	// A call takes at most two requests to each model. Zero is 20 s.
+	// Timeout bounds one review, all its models, waits and retries together.
+	// Each model's turn has an equal share of what is left, so that one that
+	// hangs leaves the next its time; the model's own timeout bounds each
+	// request within it. Zero is 30 s.
 	Timeout time.Duration
 	Breaker Breaker
 	// CacheTTL is how long an answer may be used again, of CacheSize at most;
 	// zero of either keeps none. What may be used again, package review says.
 	CacheTTL  time.Duration
 	CacheSize int
+	// Concurrency is how many requests are under way to one model at a time;
+	// others wait, see Busy. Zero is 1024.
+	Concurrency int
+	// Retries is how often a request is sent again to a model that could not be
+	// reached, asked to slow down or failed: connect errors, status 408, 409,
+	// 429 and from 500. Zero is never.
+	Retries int
+	// Terms are by a model's name, in either chain; a model without any has no
+	// rate and costs nothing.
+	Terms map[string]Terms
+	// Escalate asks for a second opinion.
+	Escalate Escalate
+	// Purse bounds what is spent; nil is no bound.
+	Purse Purse
+	// Observer is told of requests, verdicts and breakers; nil is nobody.
+	Observer Observer
 	// Log is told of degradation and breakers, without values; nil discards.
 	Log *slog.Logger
-	// Now is the clock that dates timeouts; nil means time.Now. The breakers
-	// themselves always use the real clock.
+	// Now is the clock that dates timeouts; nil means time.Now. Breakers, waits
+	// and limits always use the real clock.
 	Now func() time.Time
 }
 
@@ -126,6 +165,8 @@ func (o Options) prepare() (Options, error) {
 	errs := []error{
 		o.Unavailable.check("sentinel.unavailable"), o.Unjudgeable.check("sentinel.unjudgeable"),
 		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout), notNegative("sentinel.cache_ttl", o.CacheTTL),
+		o.Modes.check(), o.checkQuestion(),
+		o.Escalate.check(o.Models), o.checkPace(),
 	}
 	switch o.Mode {
 	case "":
@@ -134,12 +175,23 @@ func (o Options) prepare() (Options, error) {
 	default:
 		errs = append(errs, &skills.PathError{Path: "sentinel.mode", Msg: fmt.Sprintf("%q is not one of enforce, shadow, off", string(o.Mode))})
 	}
+	switch {
+	case o.RejectBelow == 0:
+		o.RejectBelow = DefaultRejectBelow
+	case o.RejectBelow < 0:
+		o.RejectBelow = 0
+	}
 	o.Unavailable = o.Unavailable.complete(DefaultUnavailable())
 	o.Unjudgeable = o.Unjudgeable.complete(DefaultUnjudgeable())
 	o.Timeout = orDefault(o.Timeout, DefaultTimeout)
 	o.Breaker.Failures = orDefault(o.Breaker.Failures, DefaultFailures)
 	o.Breaker.Window = orDefault(o.Breaker.Window, DefaultWindow)
 	o.Breaker.OpenFor = orDefault(o.Breaker.OpenFor, DefaultOpenFor)
+	o.Concurrency = orDefault(o.Concurrency, DefaultConcurrency)
+	o.Escalate = o.Escalate.complete()
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -169,7 +221,7 @@ func (t Table) check(path string) error {
 }
 
 func (o Options) checkChain() error {
-	if o.Mode == Off {
+	if o.off() {
 		return nil
 	}
 	if len(o.Models) == 0 {

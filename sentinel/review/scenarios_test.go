@@ -66,7 +66,7 @@ func TestScenarios(t *testing.T) {
 		require.NoError(t, err)
 		for _, s := range scenarios(t) {
 			before := len(srv.Requests())
-			v := check(t, g, s.call(t))
+			v := reviewed(t, g, s.call(t))
 			want, code := sentinel.Deny, review.CodeRejected
 			if s.Expected == "approve" {
 				want, code = sentinel.Allow, ""
@@ -77,9 +77,6 @@ func TestScenarios(t *testing.T) {
 			reqs := srv.Requests()
 			require.Len(t, reqs, before+1)
 			userMessage(t, reqs[before])
-			// Four bytes a token: about 600 tokens with everything that is read.
-			m := decode(t, reqs[before]).Messages
-			require.LessOrEqual(t, len(m[0].Content)+len(m[1].Content), 2400, s.ID)
 			got.Write(reqs[before])
 			got.WriteByte('\n')
 		}

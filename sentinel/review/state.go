@@ -3,6 +3,7 @@ package review
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -15,7 +16,7 @@ type State struct {
 	Stats  Stats        `json:"stats"`
 }
 
-// ModelState is one model of the chain.
+// ModelState is one model of the chain, or one that gives second opinions.
 type ModelState struct {
 	Model string `json:"model"`
 	// Breaker is closed, open or half-open.
@@ -25,12 +26,20 @@ type ModelState struct {
 	Failures int `json:"failures"`
 	// LastFailure is the newest failure of either kind; empty where none was.
 	LastFailure Failure `json:"last_failure,omitempty"`
+	// UnderWay is how many requests are with the model now, Paused how long the
+	// server still asks not to be asked.
+	UnderWay int           `json:"under_way,omitempty"`
+	Paused   time.Duration `json:"paused,omitempty"`
 }
 
 // Stats count verdicts since the gate was made.
 type Stats struct {
 	Approved uint64 `json:"approved"`
 	Rejected uint64 `json:"rejected"`
+	// Disagreed counts calls for a person because two models judged otherwise.
+	Disagreed uint64 `json:"disagreed"`
+	// Escalated counts calls about which a second opinion was asked for.
+	Escalated uint64 `json:"escalated"`
 	// Unjudged counts calls without a judgement, Degraded those of them that
 	// were allowed.
 	Unjudged uint64 `json:"unjudged"`
@@ -39,18 +48,23 @@ type Stats struct {
 	Requests uint64 `json:"requests"`
 	// Failures counts the calls without a judgement by their failure.
 	Failures map[Failure]uint64 `json:"failures"`
+	// Repaired counts the judgements that came when a model was asked once
+	// more, by what was wrong with its first answer.
+	Repaired map[Failure]uint64 `json:"repaired,omitempty"`
 }
 
 // State returns how the gate is doing now.
 func (g *Gate) State() State {
-	s := State{Mode: g.o.Mode, Prompt: PromptVersion, Models: make([]ModelState, 0, len(g.models)), Stats: g.tally.snapshot()}
-	for _, m := range g.models {
+	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)+len(g.stronger)), Stats: g.tally.snapshot()}
+	for _, m := range g.all() {
 		m.mu.Lock()
 		last := m.lastFailure
 		m.mu.Unlock()
+		paused, _ := m.lane.paused()
 		s.Models = append(s.Models, ModelState{
 			Model: m.name, Breaker: m.breaker.Load().State().String(),
 			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
+			UnderWay: len(m.lane.slots), Paused: max(paused, 0),
 		})
 	}
 	return s
@@ -65,7 +79,16 @@ func (t *tally) add(v sentinel.Verdict, sent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.Requests += uint64(max(sent, 0))
+	if v.Meta["first"] != "" {
+		t.stats.Escalated++
+	}
 	failure := Failure(v.Meta["failure"])
+	if r := Failure(v.Meta["repaired"]); r != "" {
+		if t.stats.Repaired == nil {
+			t.stats.Repaired = map[Failure]uint64{}
+		}
+		t.stats.Repaired[r]++
+	}
 	switch {
 	case failure != "":
 		t.stats.Unjudged++
@@ -78,6 +101,8 @@ func (t *tally) add(v sentinel.Verdict, sent int) {
 		}
 	case v.Outcome == sentinel.Allow:
 		t.stats.Approved++
+	case v.Outcome == sentinel.Ask:
+		t.stats.Disagreed++
 	default:
 		t.stats.Rejected++
 	}
@@ -87,6 +112,6 @@ func (t *tally) snapshot() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.stats
-	s.Failures = maps.Clone(s.Failures)
+	s.Failures, s.Repaired = maps.Clone(s.Failures), maps.Clone(s.Repaired)
 	return s
 }

@@ -94,3 +94,22 @@ func TestLongSecretIsNotTooLong(t *testing.T) {
 	require.Equal(t, sentinel.Allow, v.Outcome)
 	require.NotContains(t, string(srv.requests()[0]), "PAYLOAD")
 }
+
+// What doesn't fit is not asked about.
+func TestTooLongIsNotAsked(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
+	g := gate(t, review.Options{}, s.URL)
+	many := map[string]string{}
+	for i := range 40 {
+		many[strings.Repeat("k", i+1)] = strings.Repeat("v", 1000)
+	}
+	raw, err := json.Marshal(many)
+	require.NoError(t, err)
+	for _, args := range []string{string(raw), `{"note":{"` + strings.Repeat("k", 201) + `":1}}`} {
+		v := check(t, g, call(t, proposal{skill: "self.read", args: args}))
+		require.Equal(t, "too_long", v.Meta["failure"])
+		require.Equal(t, sentinel.Ask, v.Outcome)
+		require.NotContains(t, v.Meta, "model")
+	}
+	require.Empty(t, s.requests())
+}

@@ -26,9 +26,15 @@ const (
 	fromShared = "shared"
 )
 
-// consult answers from what is kept where it may, and asks otherwise. Of
+// inquire begins a review.
+func (g *Gate) inquire(c sentinel.Call) *inquiry {
+	now := time.Now()
+	return &inquiry{user: c.Grant().User(), conversation: c.Grant().Conversation(), began: now, until: now.Add(g.o.Timeout)}
+}
+
+// recall answers from what is kept where it may, and asks otherwise. Of
 // callers with the same question at a time one asks.
-func (g *Gate) consult(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
+func (g *Gate) recall(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
 	here := situation(c)
 	if v, ok := g.answers.get(here); ok && g.sound() && mayKeep(c, v) {
 		return copied(v, fromCache), nil
@@ -42,7 +48,7 @@ func (g *Gate) consult(ctx context.Context, c sentinel.Call, q *inquiry) (sentin
 
 // question asks, unless the same question was foreseen or is being asked.
 func (g *Gate) question(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
-	doc, fits := describe(c)
+	doc, fits := describe(c, g.o.view())
 	if !fits {
 		return g.unjudged(c, []*fault{{kind: TooLong}}), nil
 	}
@@ -64,17 +70,20 @@ func (g *Gate) question(ctx context.Context, c sentinel.Call, q *inquiry) (senti
 // a model would be shown has changed since. What could not be judged is not
 // kept.
 func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
-	if g == nil || g.o.Mode != Enforce || c.Skill() == nil || gaveUp(ctx) != nil {
+	if g == nil || c.Skill() == nil || gaveUp(ctx) != nil {
+		return
+	}
+	if mode, _ := g.o.modeOf(c); mode != Enforce {
 		return
 	}
 	if _, ok := g.answers.get(situation(c)); ok {
 		return
 	}
-	doc, fits := describe(c)
+	doc, fits := describe(c, g.o.view())
 	if !fits {
 		return
 	}
-	id, q := asked(c, doc), &inquiry{}
+	id, q := asked(c, doc), g.inquire(c)
 	_, _, _ = g.flights.do(ctx, id, func() (sentinel.Verdict, error) { // who needs it will ask again
 		v, err := g.review(ctx, c, doc, q)
 		if err == nil && v.Meta["failure"] == "" {
@@ -91,7 +100,8 @@ func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
 // from a model that stood in for another, or from two that disagree is not
 // kept.
 func mayKeep(c sentinel.Call, v sentinel.Verdict) bool {
-	if v.State != sentinel.Judged || v.Degraded || v.Meta["failure"] != "" || v.Meta["failover"] != "" {
+	if v.State != sentinel.Judged || v.Degraded || v.Meta["failure"] != "" || v.Meta["failover"] != "" ||
+		v.Meta["second_failure"] != "" || v.Meta["second_failover"] != "" {
 		return false
 	}
 	switch {
@@ -108,24 +118,30 @@ func copied(v sentinel.Verdict, how string) sentinel.Verdict {
 	v.Meta = maps.Clone(v.Meta)
 	v.Meta["from"] = how
 	if how != fromAhead { // that one is this call's own, and nobody has paid for it yet
-		delete(v.Meta, "attempts")
-		delete(v.Meta, "tokens_in")
-		delete(v.Meta, "tokens_out")
+		for _, k := range []string{"attempts", "tokens_in", "tokens_out", "cost", "repaired"} {
+			delete(v.Meta, k)
+		}
 	}
 	return v
 }
 
-// stamp notes what asking has cost.
+// stamp notes what asking has cost, and what it took.
 func (q *inquiry) stamp(v sentinel.Verdict) sentinel.Verdict {
 	v.Meta["attempts"] = strconv.Itoa(q.sent)
 	v.Meta["tokens_in"], v.Meta["tokens_out"] = strconv.Itoa(q.in), strconv.Itoa(q.out)
+	if q.cost > 0 {
+		v.Meta["cost"] = strconv.FormatInt(q.cost, 10)
+	}
+	if q.repaired != "" {
+		v.Meta["repaired"] = string(q.repaired)
+	}
 	return v
 }
 
-// sound reports whether every model of the chain is in use. While one isn't,
+// sound reports whether every model of both chains is in use. While one isn't,
 // nothing is kept and nothing that was kept is given.
 func (g *Gate) sound() bool {
-	for _, m := range g.models {
+	for _, m := range g.all() {
 		if m.breaker.Load().State() != gobreaker.StateClosed {
 			return false
 		}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/cases"
+)
+
+// results writes the file of results; without a name it writes nothing. A row is
+// in the file before the next one is begun, so that a run that is killed loses
+// none but the last.
+//
+// What the run was is in a manifest beside it, FILE.manifest.json. It is not in
+// the rows: others read them, each row would carry the same, and a run without
+// rows would have none. The manifest is written before the first row and the
+// file emptied before the manifest, so rows never stand beside a manifest that
+// isn't theirs.
+type results struct {
+	f       *os.File
+	earlier *cases.Earlier // nil for a run that begins
+}
+
+// manifest is what decides about the results of a run. Format is 1.
+type manifest struct {
+	Format int `json:"format"`
+	// Policy is the configuration's digest.
+	Policy   string `json:"policy"`
+	Grants   string `json:"grants"`
+	NoReview bool   `json:"no_review"`
+	// Answers is the digest of the file of answers; empty where models were
+	// asked.
+	Answers string `json:"answers"`
+	// Build is the program's: another one may decide otherwise.
+	Build string `json:"build"`
+}
+
+func runManifest(cfg *config.Config, f evalFlags, a answered) manifest {
+	info, ok := debug.ReadBuildInfo()
+	b := readBuild(info, ok)
+	build := b.Version + " " + b.Revision
+	if b.Modified {
+		build += " modified"
+	}
+	return manifest{1, cfg.Digest(), f.grants, f.noReview, a.digest, strings.TrimSpace(build)}
+}
+
+// differs says in words what two runs don't have in common.
+func (m manifest) differs(o manifest) []string {
+	var out []string
+	add := func(differ bool, format string, args ...any) {
+		if differ {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(m.Format != o.Format, "the format (%d, now %d)", m.Format, o.Format)
+	add(m.Policy != o.Policy, "the configuration (policy %.19s, now %.19s)", m.Policy, o.Policy)
+	add(m.Grants != o.Grants, "--grants (%s, now %s)", m.Grants, o.Grants)
+	add(m.NoReview != o.NoReview, "--no-review (%t, now %t)", m.NoReview, o.NoReview)
+	add(m.Answers != o.Answers, "--answers")
+	add(m.Build != o.Build, "the build of vedette (%s, now %s)", m.Build, o.Build)
+	return out
+}
+
+func manifestName(name string) string { return name + ".manifest.json" }
+
+// openResults begins a file of results, or goes on with it.
+func openResults(f evalFlags, m manifest) (*results, error) {
+	if f.results == "" {
+		return &results{}, nil
+	}
+	if f.resume {
+		r, err := goOnWith(f.results, m)
+		if r != nil || err != nil {
+			return r, err
+		}
+	}
+	file, err := private(f.results)
+	if err != nil {
+		return nil, err
+	}
+	r := &results{f: file}
+	// A pipe or a terminal can't be gone on with.
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		if err := m.write(manifestName(f.results)); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+	return r, nil
+}
+
+// goOnWith opens the results of the same run. Nil without an error means that
+// there are none.
+func goOnWith(name string, m manifest) (*results, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return nil, nil
+	}
+	refuse := func(format string, args ...any) error {
+		return &failure{exitFailed, fmt.Errorf("%s can't be gone on with: "+format, append([]any{name}, args...)...), "name another file with --results, or leave out --resume to begin again"}
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s can't be read: %w", name, cause(err))
+	case !info.Mode().IsRegular():
+		return nil, refuse("it is no regular file")
+	}
+	b, err := os.ReadFile(manifestName(name))
+	var was manifest
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, refuse("there is no %s beside it that says which run it is of", filepath.Base(manifestName(name)))
+	case err != nil:
+		return nil, fmt.Errorf("%s can't be read: %w", manifestName(name), cause(err))
+	case json.Unmarshal(b, &was) != nil:
+		return nil, refuse("%s is no manifest that eval wrote", filepath.Base(manifestName(name)))
+	}
+	if diff := was.differs(m); len(diff) > 0 {
+		return nil, refuse("it is of another run; what differs: %s", strings.Join(diff, ", "))
+	}
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
+	}
+	rows, err := cases.ReadRows(file)
+	if err != nil {
+		return nil, errors.Join(refuse("%w", err), file.Close())
+	}
+	// What a killed run left of its last line goes.
+	if err := errors.Join(file.Truncate(rows.Whole), seek(file, rows.Whole)); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s can't be written: %w", name, cause(err)), file.Close())
+	}
+	return &results{file, cases.NewEarlier(rows.List)}, nil
+}
+
+func seek(f *os.File, to int64) error {
+	_, err := f.Seek(to, io.SeekStart)
+	return err
+}
+
+// write writes a row at once. What is there already, and what has no decision,
+// is left out.
+func (r *results) write(res cases.Result) error {
+	if r.f == nil || res.Unanswered || r.earlier.Has(res) {
+		return nil
+	}
+	return writeLine(r.f, res.LabelledJSON())
+}
+
+func (r *results) close() error {
+	if r.f == nil {
+		return nil
+	}
+	return r.f.Close()
+}
+
+// write replaces the manifest as a whole.
+func (m manifest) write(name string) error {
+	var b bytes.Buffer
+	if err := writeJSON(&b, m, false); err != nil {
+		return err
+	}
+	tmp := name + ".new"
+	if err := os.WriteFile(tmp, b.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("%s can't be written: %w", tmp, cause(err))
+	}
+	if err := os.Rename(tmp, name); err != nil {
+		return fmt.Errorf("%s can't be written: %w", name, err)
+	}
+	return nil
+}
+
+// private empties a file, or makes it, for its owner alone: what eval writes may
+// quote values.
+func private(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		if err := f.Chmod(0o600); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s is open to others: %w", name, cause(err)), f.Close())
+		}
+	}
+	return f, nil
+}
+
+// readResults reads the results of an earlier run.
+func readResults(name string) ([]cases.Row, error) {
+	var rows cases.Rows
+	err := reading(name, "name the results of an earlier run with --against FILE", func(f *os.File) (err error) {
+		rows, err = cases.ReadRows(f)
+		return err
+	})
+	return rows.List, err
+}
+
+func readAnswers(name string) (answered, error) {
+	var a answered
+	err := reading(name, "name the file of answers with --answers FILE", func(f *os.File) (err error) {
+		h := sha256.New()
+		a.byKey, err = cases.ReadAnswers(io.TeeReader(f, h))
+		a.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+		return err
+	})
+	return a, err
+}
+
+// reading opens a file and has it read.
+func reading(name, hint string, read func(*os.File) error) error {
+	if err := readable(name, hint); err != nil {
+		return err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("%s can't be read: %w", name, cause(err))
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if err := read(f); err != nil {
+		return fmt.Errorf("%s, %w", name, cause(err))
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Allowance bounds what work may take within 24 hours, to the moment. Zero is
+// no bound. Cost is in millionths of the currency that prices are in.
+type Allowance struct{ Calls, Tokens, Cost int64 }
+
+// Allowances are those of a conversation, of a user, and of all users together.
+type Allowances struct{ Conversation, User, Day Allowance }
+
+// Any reports whether there is any bound.
+func (a Allowances) Any() bool { return a != Allowances{} }
+
+// allowanceWindow is how long what was taken counts.
+const allowanceWindow = 24 * time.Hour
+
+// everybody owns the meters of all users. No user's or conversation's segment
+// is like it: a hash is longer, and no plain text starts with "~".
+const everybody = "~all"
+
+// Account counts one kind of work against Allowances, apart from what agents
+// spend. It keeps nothing itself and is safe for concurrent use. An amount stays
+// in the store for 24 hours, so a bound of a million calls is a million entries
+// of some two hundred bytes there.
+type Account struct {
+	name  string
+	a     Allowances
+	store MeterStore
+}
+
+// NewAccount returns an account whose keys have a name of their own: letters,
+// digits, '-' and '_'. Errors: another name, no store, an impossible bound.
+func NewAccount(name string, a Allowances, store MeterStore) (*Account, error) {
+	if name == "" || segment(name) != name || store == nil {
+		return nil, errors.New("limits: an account needs a plain name and a store")
+	}
+	for _, l := range []Allowance{a.Conversation, a.User, a.Day} {
+		for _, n := range []int64{l.Calls, l.Tokens, l.Cost} {
+			if n < 0 || n > maxAmount {
+				return nil, errors.New("limits: an allowance is negative or too large")
+			}
+		}
+	}
+	return &Account{name, a, store}, nil
+}
+
+// Use is one piece of work and what it takes: at most, for Hold, or what it came
+// to, for Spend.
+type Use struct {
+	// ID is the work's own. Required, as is Conversation.
+	ID, User, Conversation string
+	Calls, Tokens, Cost    int64
+}
+
+// level is the meters of one owner: keys of one owner are together in a store,
+// so each level is a step of its own.
+type level struct {
+	meters []Meter
+	codes  []string
+}
+
+// Hold takes room for work at every level, or at none. Verdict.Code names what
+// is spent, "user.tokens"; Verdict.InFlight is as in Limiter.Hold. Errors are
+// the store's.
+func (a *Account) Hold(ctx context.Context, u Use) (Verdict, error) {
+	levels, err := a.levels(u)
+	if err != nil {
+		return Verdict{}, err
+	}
+	for i, l := range levels {
+		m, err := a.store.Hold(ctx, segment(u.ID), l.meters)
+		if err == nil && m.OK {
+			continue
+		}
+		back := a.giveBack(ctx, u, levels[:i])
+		switch {
+		case err != nil:
+			return Verdict{}, fmt.Errorf("hold an allowance: %w", errors.Join(err, back))
+		case back != nil:
+			return Verdict{}, fmt.Errorf("give back what was held: %w", back)
+		case m.Full < 0 || m.Full >= len(l.meters):
+			return Verdict{}, fmt.Errorf("hold an allowance: the store named meter %d of %d", m.Full, len(l.meters))
+		}
+		full := l.meters[m.Full]
+		return Verdict{
+			Code: l.codes[m.Full], Limit: int(full.Max), Used: int(m.Used), RetryAfter: m.RetryAfter,
+			InFlight: m.Held > 0 && m.Used-m.Held+full.Amount <= full.Max,
+		}, nil
+	}
+	return Verdict{OK: true}, nil
+}
+
+// giveBack goes on where the caller has gone: what is held and never told about
+// would stay for a day.
+func (a *Account) giveBack(ctx context.Context, u Use, levels []level) error {
+	var errs []error
+	for _, l := range levels {
+		for i := range l.meters {
+			l.meters[i].Amount = 0
+		}
+		errs = append(errs, a.store.Spend(context.WithoutCancel(ctx), segment(u.ID), l.meters))
+	}
+	return errors.Join(errs...)
+}
+
+// Spend tells what work came to, in place of what was held for it, at every
+// level, also if one fails. Zero takes it out.
+func (a *Account) Spend(ctx context.Context, u Use) error {
+	levels, err := a.levels(u)
+	errs := []error{err}
+	for _, l := range levels {
+		if err := a.store.Spend(ctx, segment(u.ID), l.meters); err != nil {
+			errs = append(errs, fmt.Errorf("count what was spent: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// levels are those that have a bound, the narrowest first.
+func (a *Account) levels(u Use) ([]level, error) {
+	switch {
+	case a == nil || a.store == nil:
+		return nil, errNoStore
+	case u.ID == "" || u.Conversation == "" || u.Calls < 0 || u.Tokens < 0 || u.Cost < 0:
+		return nil, fmt.Errorf("%w: work without an id or a conversation, or with less than nothing", ErrProposal)
+	}
+	var out []level
+	for _, l := range []struct {
+		name, owner string
+		max         Allowance
+	}{
+		{"conversation", ownerKey(Proposal{User: u.User, Conversation: u.Conversation}), a.a.Conversation},
+		{"user", segment(u.User), a.a.User},
+		{"day", everybody, a.a.Day},
+	} {
+		var one level
+		for _, m := range []struct {
+			name        string
+			amount, max int64
+		}{{"calls", u.Calls, l.max.Calls}, {"tokens", u.Tokens, l.max.Tokens}, {"cost", u.Cost, l.max.Cost}} {
+			if m.max > 0 {
+				one.meters = append(one.meters, Meter{Key: l.owner + "/" + a.name + "/" + m.name, Amount: m.amount, Max: m.max, Window: allowanceWindow})
+				one.codes = append(one.codes, l.name+"."+m.name)
+			}
+		}
+		if len(one.meters) > 0 {
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,105 @@
+package cases
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Answer is what a model elsewhere said to one request: a whole chat completion,
+// or the text alone.
+type Answer struct {
+	body    []byte
+	content string
+}
+
+// completion is the answer as a server would have sent it. Of a text alone it is
+// made, without usage: what nobody counted is not made up.
+func (a Answer) completion(request []byte) []byte {
+	if a.body != nil {
+		return a.body
+	}
+	var asked struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal(request, &asked) // a name that can't be read is not needed
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	type choice struct {
+		Index        int     `json:"index"`
+		Message      message `json:"message"`
+		FinishReason string  `json:"finish_reason"`
+	}
+	return marshal(struct {
+		ID      string   `json:"id"`
+		Object  string   `json:"object"`
+		Model   string   `json:"model"`
+		Choices []choice `json:"choices"`
+	}{"answer", "chat.completion", asked.Model, []choice{{0, message{"assistant", a.content}, "stop"}}})
+}
+
+// ReadAnswers reads answers by key, one JSON object a line:
+//
+//	{"key":"…","body":{…a chat completion…}}
+//	{"key":"…","content":"{\"decision\":\"approve\",\"reason\":\"…\"}"}
+//
+// Other keys are ignored. An error names the line and none of its values.
+func ReadAnswers(r io.Reader) (map[string]Answer, error) {
+	out, at := map[string]Answer{}, map[string]int{}
+	in := NewReader(r)
+	for {
+		line, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		var long *Error
+		if errors.As(err, &long) {
+			return nil, fmt.Errorf("line %d: longer than %d bytes", in.Line(), MaxLine)
+		}
+		if err != nil {
+			return nil, err
+		}
+		key, a, msg := readAnswer(line)
+		if msg == "" && at[key] > 0 {
+			msg = fmt.Sprintf("the key of line %d again; give one answer to each request", at[key])
+		}
+		if msg != "" {
+			return nil, fmt.Errorf("line %d: %s", in.Line(), msg)
+		}
+		out[key], at[key] = a, in.Line()
+	}
+}
+
+func readAnswer(line []byte) (string, Answer, string) {
+	m, err := members(line, "the line", false, "key", "body", "content")
+	if err != nil {
+		return "", Answer{}, err.Message
+	}
+	key, _, err := text(m["key"], "key")
+	if err != nil {
+		return "", Answer{}, err.Message
+	}
+	content, said, err := text(m["content"], "content")
+	if err != nil {
+		return "", Answer{}, err.Message
+	}
+	body := m["body"]
+	if body != nil && body.Kind() == 'n' {
+		body = nil
+	}
+	switch {
+	case key == "":
+		return "", Answer{}, "key is missing; it is the request's own"
+	case said == (body != nil):
+		return "", Answer{}, "must hold either body, a chat completion, or content, its text"
+	case said:
+		return key, Answer{content: content}, ""
+	case body.Kind() != '{':
+		return "", Answer{}, "body must be a chat completion, one JSON object"
+	}
+	return key, Answer{body: body.Clone()}, ""
+}

@@ -1,0 +1,222 @@
+package review
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// Purse is what the review may spend on models. Without one there is no bound.
+type Purse interface {
+	// Hold takes room for the most that a request can come to, in every budget
+	// or in none. An error means that nobody can count; the model isn't asked.
+	Hold(ctx context.Context, s Spending) (Room, error)
+	// Spend tells what the request came to, in place of what was held for it.
+	// Zero gives all of it back.
+	Spend(ctx context.Context, s Spending) error
+}
+
+// Spending is one request to a model and what it takes.
+type Spending struct {
+	// ID is the request's own.
+	ID                 string
+	User, Conversation string
+	// Calls is 1, or 0 for a request that was not sent. Tokens are those of
+	// question and answer; Cost is in millionths of the prices' currency.
+	Calls, Tokens, Cost int64
+}
+
+// Room is the answer of a Purse.
+type Room struct {
+	OK bool
+	// Budget names the one that is spent, by its configuration path below
+	// sentinel.budget: "conversation.tokens".
+	Budget string
+	// InFlight says that there would be room but for what other requests hold
+	// and may not need.
+	InFlight bool
+	// RetryAfter is when there is room again, 0 where nobody knows.
+	RetryAfter time.Duration
+}
+
+// How long a request waits for others to tell what they came to, before it looks
+// again: at first, and at most.
+const (
+	holdPause    = 10 * time.Millisecond
+	holdPauseMax = 320 * time.Millisecond
+)
+
+// hold takes room for a request. What others may leave is waited for until by.
+func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Time) (Spending, error) {
+	if m.purse == nil {
+		return Spending{}, nil
+	}
+	in, out := promptTokens(&r, worstBytes), int64(r.MaxTokens)
+	s := Spending{ID: rand.Text(), User: q.user, Conversation: q.conversation, Calls: 1, Tokens: in + out, Cost: m.terms.Price.of(in, out)}
+	for pause := holdPause; ; pause = min(2*pause, holdPauseMax) {
+		room, err := m.purse.Hold(ctx, s)
+		switch {
+		case err != nil && gaveUp(ctx) != nil:
+			m.settle(ctx, s, &r, &exchange{}) // the store may have held it all the same
+			return s, errCanceled
+		case err != nil:
+			m.alarm.ring(ctx, "uncounted", "", slog.String("error", err.Error()))
+			return s, &fault{kind: Budget, model: m.name}
+		case room.OK:
+			return s, nil
+		case !room.InFlight || time.Until(by) < pause:
+			m.alarm.spent(ctx, room.Budget, q)
+			return s, &fault{kind: Budget, model: m.name, retry: room.RetryAfter}
+		}
+		if !sleep(ctx, pause) {
+			return s, errCanceled
+		}
+	}
+}
+
+// settle counts what a request came to. Also where the caller gave up: the
+// model was paid all the same.
+func (m *model) settle(ctx context.Context, s Spending, r *llm.Request, e *exchange) {
+	if m.purse == nil {
+		return
+	}
+	s.Calls, s.Tokens, s.Cost = 0, 0, 0
+	if e.sent {
+		in, out := e.spent(r)
+		s.Calls, s.Tokens, s.Cost = 1, in+out, m.terms.Price.of(in, out)
+	}
+	if err := m.purse.Spend(context.WithoutCancel(ctx), s); err != nil {
+		m.alarm.ring(ctx, "unsettled", "", slog.String("error", err.Error()))
+	}
+}
+
+// exchange is what became of one request.
+type exchange struct {
+	sent  bool
+	began time.Time
+	took  time.Duration
+	usage llm.Usage
+	// said are the bytes of an answer, unanswered is set where the server may
+	// have worked and did not tell.
+	said       int
+	unanswered bool
+}
+
+// spent is what the server told. Where it did not, it is estimated: nothing for
+// a request that was refused, its text for one that got no answer in time.
+func (e *exchange) spent(r *llm.Request) (in, out int64) {
+	u := e.usage
+	switch {
+	case u.Prompt > 0 || u.Completion > 0 || u.Total > 0:
+		in, out = int64(max(u.Prompt, 0)), int64(max(u.Completion, 0))
+		return in, max(out, int64(u.Total)-in) // some count reasoning in the total alone
+	case e.said > 0 || e.unanswered:
+		return promptTokens(r, usualBytes), int64(e.said+usualBytes-1) / usualBytes
+	}
+	return 0, 0
+}
+
+// unpaid reports whether a failure tells that the server did no work.
+func unpaid(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case llm.KindTimeout, llm.KindCanceled, llm.KindNotJSON, llm.KindBadResponse, llm.KindTooLarge:
+		return false
+	}
+	return true
+}
+
+// A token is about four bytes of English. What is held is on the safe side.
+const (
+	worstBytes = 2
+	usualBytes = 4
+)
+
+// promptTokens estimates a question's tokens from its bytes.
+func promptTokens(r *llm.Request, perToken int) int64 {
+	n := 0
+	for i := range r.Messages {
+		n += len(r.Messages[i].Content) + 4*perToken
+	}
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		n += len(t.Name) + len(t.Description) + len(t.Parameters) + 4*perToken
+	}
+	if r.Schema != nil {
+		n += len(r.Schema.Name) + len(r.Schema.Schema)
+	}
+	return int64((n + perToken - 1) / perToken)
+}
+
+// million is the tokens of a price.
+const million = 1_000_000
+
+// of is what tokens cost, rounded up: what isn't free never comes to nothing.
+func (p Price) of(in, out int64) int64 {
+	return (in*p.Input + out*p.Output + million - 1) / million
+}
+
+// alarm is loud once: of a budget that is spent the log tells once an hour, for
+// each whose it is.
+type alarm struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+// Bounds of an alarm. Beyond maxAlarms it forgets whom it told of.
+const (
+	alarmEvery = time.Hour
+	maxAlarms  = 4096
+)
+
+// spent tells of a budget.
+func (a *alarm) spent(ctx context.Context, budget string, q *inquiry) {
+	who := ""
+	switch {
+	case hasLevel(budget, "user"):
+		who = q.user
+	case hasLevel(budget, "conversation"):
+		who = q.user + "\x00" + q.conversation
+	}
+	a.ring(ctx, budget, who, slog.String("conversation", q.conversation))
+}
+
+func hasLevel(budget, level string) bool {
+	return len(budget) > len(level) && budget[:len(level)] == level && budget[len(level)] == '.'
+}
+
+func (a *alarm) ring(ctx context.Context, what, who string, attr slog.Attr) {
+	now := time.Now()
+	a.mu.Lock()
+	if a.last == nil || len(a.last) >= maxAlarms {
+		a.last = map[string]time.Time{}
+	}
+	key := what + "\x00" + who
+	told, known := a.last[key]
+	silent := known && now.Sub(told) < alarmEvery
+	if !silent {
+		a.last[key] = now
+	}
+	a.mu.Unlock()
+	if silent {
+		return
+	}
+	switch what {
+	case "uncounted":
+		a.log.LogAttrs(ctx, slog.LevelError, "REVIEW BUDGET: it can't be counted, so no model is asked", attr)
+	case "unsettled":
+		a.log.LogAttrs(ctx, slog.LevelError, "what a review came to can't be counted; what was held for it stays", attr)
+	default:
+		a.log.LogAttrs(ctx, slog.LevelError, "REVIEW BUDGET SPENT: calls can't be judged until there is room, see sentinel.unjudgeable",
+			slog.String("budget", "sentinel.budget."+what), attr)
+	}
+}

@@ -1,0 +1,181 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Terms are what holds between this process and one model.
+type Terms struct {
+	// RequestsPerMinute is how fast requests may be sent; at once a second's
+	// worth. Zero is no bound.
+	RequestsPerMinute int
+	// Price is what budgets in money count with.
+	Price Price
+}
+
+// Price is what a million tokens cost, in millionths of a currency.
+type Price struct{ Input, Output int64 }
+
+// Bounds of the options.
+const (
+	maxConcurrency = 1_000_000
+	maxRetries     = 5
+)
+
+func (o Options) checkPace() error {
+	switch {
+	case o.Concurrency < 0 || o.Concurrency > maxConcurrency:
+		return &skills.PathError{Path: "sentinel.concurrency", Msg: fmt.Sprintf("must be from 1 to %d", maxConcurrency)}
+	case o.Retries < 0 || o.Retries > maxRetries:
+		return &skills.PathError{Path: "sentinel.retries", Msg: fmt.Sprintf("must be from 0 to %d", maxRetries)}
+	}
+	for name, t := range o.Terms {
+		if t.RequestsPerMinute < 0 || t.Price.Input < 0 || t.Price.Output < 0 {
+			return &skills.PathError{Path: "models." + name, Msg: "has a negative rate or price"}
+		}
+	}
+	return nil
+}
+
+// lane is the way to one model: so many at a time, so many a minute, and nobody
+// while the server has asked not to be asked.
+type lane struct {
+	slots chan struct{}
+	rate  *rate.Limiter // nil: any
+
+	mu    sync.Mutex
+	until time.Time // nobody is sent before
+	kind  Failure   // what the server said when it asked for that
+}
+
+// longestPause is how long a pause may be that the server asked for and that is
+// waited for; with a longer one the next model's turn comes at once.
+const longestPause = 2 * time.Second
+
+func newLane(concurrency int, perMinute int) *lane {
+	l := &lane{slots: make(chan struct{}, concurrency)}
+	if perMinute > 0 {
+		l.rate = rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(1, perMinute/60))
+	}
+	return l
+}
+
+// enter waits until a request may be sent, not beyond by. Without an error the
+// caller must leave. The error is a *fault without the model's name, or
+// errCanceled.
+func (l *lane) enter(ctx context.Context, by time.Time) error {
+	for {
+		if err := l.rest(ctx, by); err != nil {
+			return err
+		}
+		if err := l.slot(ctx, by); err != nil {
+			return err
+		}
+		if err := l.turn(ctx, by); err != nil {
+			l.leave()
+			return err
+		}
+		if wait, _ := l.paused(); wait <= 0 {
+			return nil
+		}
+		l.leave() // the server asked for a pause while we waited
+	}
+}
+
+func (l *lane) leave() { <-l.slots }
+
+// rest waits for the end of a short pause. Everybody who waits for it would be
+// back in the same instant, so each adds a little of its own.
+func (l *lane) rest(ctx context.Context, by time.Time) error {
+	wait, kind := l.paused()
+	if wait <= 0 {
+		return nil
+	}
+	if wait > min(longestPause, time.Until(by)) {
+		return &fault{kind: kind, retry: wait}
+	}
+	wait += min(rand.N(wait/4+1), max(time.Until(by)-wait, 0)) //nolint:gosec // spreads load, guards nothing
+	if !sleep(ctx, wait) {
+		return errCanceled
+	}
+	return nil
+}
+
+func (l *lane) slot(ctx context.Context, by time.Time) error {
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	t := time.NewTimer(time.Until(by))
+	defer t.Stop()
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	case <-t.C:
+		return &fault{kind: Busy}
+	case <-ctx.Done():
+		return errCanceled
+	}
+}
+
+// turn waits for the rate.
+func (l *lane) turn(ctx context.Context, by time.Time) error {
+	if l.rate == nil {
+		return nil
+	}
+	now := time.Now()
+	r := l.rate.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if !r.OK() || wait > by.Sub(now) {
+		r.CancelAt(now)
+		return &fault{kind: Busy, retry: wait}
+	}
+	if !sleep(ctx, wait) {
+		r.Cancel()
+		return errCanceled
+	}
+	return nil
+}
+
+// paused returns how long the server still asks not to be asked.
+func (l *lane) paused() (time.Duration, Failure) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Until(l.until), l.kind
+}
+
+// pause keeps everybody away for a while, if the server asked for that.
+func (l *lane) pause(f *fault) {
+	if f == nil || f.retry <= 0 || f.status == 0 || !f.again() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(f.retry); until.After(l.until) {
+		l.until, l.kind = until, f.kind
+	}
+}
+
+// sleep waits, and reports whether it was for the whole time.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

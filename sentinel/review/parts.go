@@ -1,0 +1,195 @@
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// names returns the declared arguments, sorted, and how many others there are:
+// a name that no schema has is the model's own text, and could be a value.
+func names(c sentinel.Call) (declared *[]string, undeclared *int) {
+	list, others := []string{}, 0
+	for name := range c.Parsed() {
+		if c.Skill().Declares(name) {
+			list = append(list, name)
+		} else {
+			others++
+		}
+	}
+	slices.Sort(list)
+	return &list, &others
+}
+
+// found puts the judge's findings into short lines: signal, amount, and the
+// declared arguments it was seen in.
+func found(c sentinel.Call) *judgePart {
+	f, ok := c.Findings()
+	if !ok || !f.HasScore {
+		return nil
+	}
+	p := judgePart{Score: hundredth(f.Score), Signals: []string{}}
+	for _, e := range f.Signals {
+		line := e.Signal
+		if e.Amount != 0 {
+			line += " " + string(hundredth(e.Amount))
+		}
+		if len(e.Args) > 0 {
+			line += " (" + strings.Join(e.Args, ", ") + ")"
+		}
+		p.Signals = append(p.Signals, line)
+	}
+	var k knife // its own: these are no texts from outside
+	p.Signals = some(p.Signals, maxSignals)
+	for i := range p.Signals {
+		p.Signals[i] = k.cut(p.Signals[i], maxTouch)
+	}
+	return &p
+}
+
+// hundredth writes hundredths exactly: -33 is -0.33.
+func hundredth(n int) json.Number {
+	sign := ""
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	return json.Number(fmt.Sprintf("%s%d.%02d", sign, n/100, n%100))
+}
+
+// steps tells of the last n steps of a trace; none where n is zero.
+func steps(t sentinel.Trace, n int) *[]stepPart {
+	if n == 0 {
+		return nil
+	}
+	var k knife // names of skills, which are never long
+	out := []stepPart{}
+	for i := max(0, t.Len()-n); i < t.Len(); i++ {
+		s := t.Step(i)
+		p := stepPart{Skill: k.cut(s.Skill, maxTouch), Effect: "unknown", Trust: string(skills.Untrusted), Outcome: "ok", Bytes: len(s.Result)}
+		if slices.Contains(skills.Effects(), s.Effect) {
+			p.Effect = string(s.Effect)
+		}
+		if s.Trust == skills.Trusted {
+			p.Trust = string(skills.Trusted)
+		}
+		if s.Failed {
+			p.Outcome = "failed"
+		}
+		out = append(out, p)
+	}
+	return &out
+}
+
+// touches puts what a call would touch into short lines. What stands in an
+// x-secret argument is left out; where values aren't shown, a line says what
+// kind of thing it is and which declared argument it stands in.
+func touches(c sentinel.Call, v view) []string {
+	secret := map[string]bool{}
+	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+		if a.Marks.Has(skills.Secret) {
+			secret[a.Name] = true
+		}
+	})
+	all, seen := []string{}, map[string]bool{}
+	add := func(arg, kind, value string) {
+		line := kind + " " + value
+		switch {
+		case v.keys && c.Skill().Declares(arg):
+			line = kind + " in " + arg
+		case v.keys:
+			line = kind + " in an undeclared argument"
+		}
+		if !secret[arg] && !seen[line] {
+			seen[line], all = true, append(all, line)
+		}
+	}
+	t := c.Touch()
+	for _, h := range t.Hosts {
+		add(h.Arg, "host", h.Name)
+	}
+	for _, r := range t.Recipients {
+		add(r.Arg, "target", r.Value)
+	}
+	for _, cmd := range t.Commands {
+		add(cmd.Arg, "run", orUnknown(cmd.Name))
+	}
+	for _, p := range t.Paths {
+		if w := accessWord(p.Access); w != "" {
+			add(p.Arg, w, p.Clean)
+		}
+	}
+	all = some(all, maxTouches)
+	var k knife // its own: these texts stand in the arguments and are counted there
+	for i := range all {
+		all[i] = k.cut(all[i], maxTouch)
+	}
+	return all
+}
+
+// some keeps the first n entries and says how many more there were.
+func some(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
+}
+
+func orUnknown(name string) string {
+	if name == "" {
+		return "an unknown program"
+	}
+	return name
+}
+
+// accessWord names the gravest access; a path that is only mentioned is none.
+func accessWord(a touch.Access) string {
+	switch {
+	case a.Has(touch.Delete) && a.Has(touch.Write):
+		return "change or delete"
+	case a.Has(touch.Delete):
+		return "delete"
+	case a.Has(touch.Execute):
+		return "execute"
+	case a.Has(touch.Write):
+		return "write"
+	case a.Has(touch.Read):
+		return "read"
+	}
+	return ""
+}
+
+// visible writes the characters of a JSON text that nobody sees as escapes: the
+// text is the same, and what was hidden in it is not. ASCII, which json.Marshal
+// has seen to, stays as it is.
+func visible(doc string) string {
+	if strings.IndexFunc(doc, unseen) < 0 {
+		return doc
+	}
+	var b strings.Builder
+	for _, r := range doc {
+		switch {
+		case !unseen(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// unseen reports whether a character has no shape of its own: controls, marks of
+// direction, joiners, tags, variation selectors, fillers.
+func unseen(r rune) bool {
+	return r > unicode.MaxASCII && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r) ||
+		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
+}
