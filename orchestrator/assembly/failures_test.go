@@ -33,12 +33,14 @@ type badDay struct {
 	down, calm, open, large bool
 	// again: the model is asked once more in other words.
 	again bool
+	// used: the model's rate, or the review's budget, went to the call before.
+	used bool
 }
 
 // asked is how often the model is asked about one call.
 func (d badDay) asked() int {
 	switch {
-	case d.open || d.large:
+	case d.open || d.large || d.used:
 		return 0
 	case d.again:
 		return 2
@@ -75,10 +77,10 @@ func badDays() []badDay {
 		{want: review.Empty, fault: scripted.Empty},
 		{want: review.Empty, fault: scripted.Null},
 		{want: review.BadShape, fault: scripted.NoChoices, again: true},
-		{want: review.BadShape, fault: scripted.WrongShape, again: true},
-		{want: review.BadShape, fault: scripted.DuplicateKeys, again: true},
-		{want: review.BadShape, fault: scripted.ExtraField, again: true},
-		{want: review.BadShape, fault: scripted.WrongValue, again: true},
+		{want: review.Fields, fault: scripted.WrongShape, again: true},
+		{want: review.Fields, fault: scripted.DuplicateKeys, again: true},
+		{want: review.Fields, fault: scripted.ExtraField, again: true},
+		{want: review.Value, fault: scripted.WrongValue, again: true},
 		{want: review.BadShape, fault: scripted.ErrorBody, again: true},
 		{want: review.BadShape, fault: scripted.OtherBody, again: true},
 		{want: review.BadShape, fault: scripted.Oversized, again: true},
@@ -89,7 +91,7 @@ func badDays() []badDay {
 		{want: review.NotJSON, fault: scripted.WrongType, again: true},
 		{want: review.NotJSON, fault: scripted.InvalidUTF8, again: true},
 		{want: review.Prose, fault: scripted.Prose, again: true},
-		{want: review.Prose, fault: scripted.Fence, again: true},
+		{want: review.Fenced, fault: scripted.Fence, again: true},
 		{want: review.TwoObjects, fault: scripted.TwoObjects, again: true},
 		{want: review.Auth, fault: scripted.Unauthorized},
 		{want: review.Auth, fault: scripted.Forbidden},
@@ -100,6 +102,8 @@ func badDays() []badDay {
 		{want: review.BadRequest, fault: scripted.Redirect},
 		{want: review.TooLong, fault: scripted.ContextLength},
 		{want: review.TooLong, large: true},
+		{want: review.Busy, used: true},
+		{want: review.Budget, used: true},
 		// Another model's name on an answer is common (an alias became a version).
 		{fault: scripted.OtherModel},
 	}
@@ -172,13 +176,20 @@ func (d badDay) house(t *testing.T, clock *hands) (*assembly.Parts, *scripted.Se
 	if slices.Contains([]scripted.Fault{scripted.Hang, scripted.HangMidBody, scripted.Drip}, d.fault) {
 		timeout = "100ms"
 	}
+	rate, budget := "", ""
+	switch d.want {
+	case review.Busy:
+		rate = ", requests_per_minute: 1"
+	case review.Budget:
+		budget = ", budget: {day: {calls: 1}}"
+	}
 	text := `version: 1
-models: {fast: {model: plain, base_url: "` + srv.BaseURL() + `"}}
+models: {fast: {model: plain, base_url: "` + srv.BaseURL() + `"` + rate + `}}
 roles: {sentinel: fast}
 skills: {include: ["skills.yaml"]}
 judge: {threshold: 0, ask_below: 0}
 limits: {agent: {calls: 100}, turn: {calls: 100}, conversation: {calls: 100}}
-sentinel: {timeout: ` + timeout + `, retries: 0, cache_ttl: 0s, canaries: {every: 0s}, breaker: ` + breaker + "}\n"
+sentinel: {timeout: ` + timeout + `, retries: 0, cache_ttl: 0s, canaries: {every: 0s}, breaker: ` + breaker + budget + "}\n"
 	file := filepath.Join(dir, "vedette.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	p := build(t, file, assembly.Options{Now: clock.now})
@@ -188,7 +199,7 @@ sentinel: {timeout: ` + timeout + `, retries: 0, cache_ttl: 0s, canaries: {every
 	case d.fault != "":
 		srv.FaultWhen(nil, d.fault)
 	}
-	if (d.want == review.Timeout || d.open) && !d.calm {
+	if (d.want == review.Timeout || d.open || d.used) && !d.calm {
 		_, err := d.invoke(t, p, "self.read") // what happened just before
 		t.Logf("before: %v", err)
 	}
