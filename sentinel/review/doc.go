@@ -95,6 +95,20 @@
 // counted by limits.*.tokens and limits.*.cost, and neither counts the other's. A
 // checkpoint that only decides, as of check and eval, has no Purse.
 //
+// What is used again. Rejections, and approvals of what reads or creates inward
+// by a skill of which nothing was refused in the branch, are kept for
+// Options.CacheTTL and given to the same call in the same situation: user,
+// conversation, grant, request, mission, agent, scope, taint, digest of the trace,
+// skill, arguments. What came of a failure, a failover, a second opinion that
+// could not be had or two that disagree is not kept; and while a breaker of
+// either chain is not closed nothing is kept or given. Of callers with the same
+// question at a time one asks, and the others take its answer, a failure too;
+// where it gives up another asks. Foresee asks before a call's turn has come and
+// keeps the answer for that one call, as long as a model would be shown the very
+// same. Verdict.Meta says under "from" where a verdict is from that was not asked
+// for anew: cache, shared, or ahead. Tokens and cost stand in the verdict that
+// they were spent for.
+//
 // What is seen. Options.Observer is told of each request, each verdict and each
 // breaker that changes; State is how the gate is doing now.
 //
