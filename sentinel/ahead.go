@@ -41,9 +41,7 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 	defer wg.Wait()
 	room := make(chan struct{}, maxAhead)
 	for i, k := range calls[1:] {
-		if d.p.taints(prop.Grant, calls[i]) {
-			prop.Grant = prop.Grant.Taint()
-		}
+		prop = d.p.expect(prop, calls[i])
 		select {
 		case room <- struct{}{}:
 		case <-ctx.Done():
@@ -58,10 +56,23 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 	}
 }
 
-// taints reports whether the call will probably return untrusted text.
-func (p *Checkpoint) taints(g Grant, k skills.Proposed) bool {
-	s, known := p.o.Registry.Get(k.Skill)
-	return known && g.Scope().Allows(k.Skill) && s.Spec().Output != skills.Trusted
+// expect puts into the proposal what a call before it will probably leave
+// behind: a step in the trace, and the taint of what the skill returns. What
+// that will say nobody knows.
+func (p *Checkpoint) expect(prop Proposal, before skills.Proposed) Proposal {
+	s, known := p.o.Registry.Get(before.Skill)
+	if !known || !prop.Grant.Scope().Allows(before.Skill) {
+		return prop
+	}
+	args, _, err := canonical(before.Args)
+	if err != nil {
+		return prop
+	}
+	prop.Trace = prop.Trace.with(Step{Skill: before.Skill, Args: args, Trust: s.Spec().Output, Effect: s.Effect()})
+	if s.Spec().Output != skills.Trusted {
+		prop.Grant = prop.Grant.Taint()
+	}
+	return prop
 }
 
 // foresee has a call reviewed that the rules would let through to the review.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,13 @@ func (j *judges) config(chain, settings, more string, models ...string) string {
 }
 
 // reviewed is the review's verdict on one call.
+// reads counts the reads that another has made.
+var reads atomic.Int64
+
+// another is the arguments of a read that no call had before: an answer about
+// it is no earlier one's.
+func another() string { return fmt.Sprintf(`{"path":"/srv/x%d"}`, reads.Add(1)) }
+
 func reviewed(t *testing.T, p *sentinel.Checkpoint, skill, args string) sentinel.Verdict {
 	t.Helper()
 	c, err := p.NewCall(sentinel.Proposal{Skill: skill, Args: json.RawMessage(args), Grant: grant(t, "do it", "fs.read", "fs.change", "shell.exec")})
@@ -106,7 +114,7 @@ func (*seen) Breaker(review.BreakerEvent)                {}
 // What sentinel and models say of retries, rates, prices, second opinions and
 // budgets is what the review does.
 func TestReviewIsWired(t *testing.T) {
-	const read, shell = `{"path":"/srv/x"}`, `{"command":"ls"}`
+	const shell = `{"command":"ls"}`
 	j := newJudges(t)
 	price := ", price: {input: 1, output: 2}"
 	t.Run("second opinion", func(t *testing.T) {
@@ -117,36 +125,36 @@ func TestReviewIsWired(t *testing.T) {
 		require.Equal(t, "reject", v.Meta["second_model"])
 		require.Equal(t, "2200", v.Meta["cost"], "in millionths")
 		require.Len(t, s.requests, 2)
-		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", read).Code)
+		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", another()).Code)
 		require.Equal(t, []string{"approve", "reject"}, p.Review.Models())
 	})
 	t.Run("escalate.approved", func(t *testing.T) {
 		p := build(t, write(t, j.config("approve", "escalate: {to: reject, approved: [read]}", "", "approve", "reject")), assembly.Options{})
 		require.Empty(t, reviewed(t, p.Checkpoint, "shell.exec", shell).Code)
-		require.Equal(t, review.CodeDisagreement, reviewed(t, p.Checkpoint, "fs.read", read).Code)
+		require.Equal(t, review.CodeDisagreement, reviewed(t, p.Checkpoint, "fs.read", another()).Code)
 	})
 	t.Run("retries", func(t *testing.T) {
 		for n, setting := range map[int]string{2: "mode: enforce", 1: "retries: 0", 3: "retries: 2"} {
 			before := j.count("broken")
 			p := build(t, write(t, j.config("broken", setting, "", "broken")), assembly.Options{})
-			require.Equal(t, review.CodeDegraded, reviewed(t, p.Checkpoint, "fs.read", read).Code)
+			require.Equal(t, review.CodeDegraded, reviewed(t, p.Checkpoint, "fs.read", another()).Code)
 			require.Equal(t, n, j.count("broken")-before, setting)
 		}
 	})
 	t.Run("rate", func(t *testing.T) {
 		p := build(t, write(t, j.config("approve", "mode: enforce", "", "approve , requests_per_minute: 1")), assembly.Options{})
-		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", read).Code)
-		require.Equal(t, "busy", reviewed(t, p.Checkpoint, "fs.read", read).Meta["failure"])
+		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", another()).Code)
+		require.Equal(t, "busy", reviewed(t, p.Checkpoint, "fs.read", another()).Meta["failure"])
 	})
 	t.Run("budget", func(t *testing.T) {
 		for _, budget := range []string{"conversation: {calls: 2}", "user: {tokens: 4000}", "day: {cost: 0.004}"} {
 			p := build(t, write(t, j.config("approve", "budget: {"+budget+"}", "", "approve "+price)), assembly.Options{})
 			for range 2 {
-				require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", read).Code, budget)
+				require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", another()).Code, budget)
 			}
 			var last sentinel.Verdict
 			for range 2 {
-				last = reviewed(t, p.Checkpoint, "fs.read", read)
+				last = reviewed(t, p.Checkpoint, "fs.read", another())
 			}
 			require.Equal(t, "budget", last.Meta["failure"], budget)
 			require.Equal(t, sentinel.Ask, last.Outcome)
@@ -157,7 +165,7 @@ func TestReviewIsWired(t *testing.T) {
 		require.NoError(t, err)
 		defer d.Close()
 		for range 3 {
-			require.Empty(t, reviewed(t, d.Checkpoint, "fs.read", read).Code)
+			require.Empty(t, reviewed(t, d.Checkpoint, "fs.read", another()).Code)
 		}
 	})
 }
@@ -165,7 +173,6 @@ func TestReviewIsWired(t *testing.T) {
 // Two processes share one server's review budget; while it is away each counts
 // for itself, so that what goes on has an end.
 func TestProcessesShareTheReviewsBudget(t *testing.T) {
-	const read = `{"path":"/srv/x"}`
 	j := newJudges(t)
 	srv := redistest.Start(t)
 	text := j.config("approve", "budget: {day: {calls: 6}}",
@@ -175,7 +182,7 @@ func TestProcessesShareTheReviewsBudget(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 30 {
 		p := []*assembly.Parts{a, b}[i%2]
-		c, err := p.Checkpoint.NewCall(sentinel.Proposal{Skill: "fs.read", Args: json.RawMessage(read), Grant: grant(t, "do it", "fs.read")})
+		c, err := p.Checkpoint.NewCall(sentinel.Proposal{Skill: "fs.read", Args: json.RawMessage(another()), Grant: grant(t, "do it", "fs.read")})
 		require.NoError(t, err)
 		wg.Go(func() {
 			v, err := p.Review.Check(t.Context(), c)
@@ -193,7 +200,7 @@ func TestProcessesShareTheReviewsBudget(t *testing.T) {
 	srv.Kill()
 	for _, p := range []*assembly.Parts{a, b} {
 		for i := range 8 {
-			require.Equal(t, i >= 6, reviewed(t, p.Checkpoint, "fs.read", read).Meta["failure"] == "budget", i)
+			require.Equal(t, i >= 6, reviewed(t, p.Checkpoint, "fs.read", another()).Meta["failure"] == "budget", i)
 		}
 	}
 }
@@ -207,6 +214,6 @@ func TestReviewAloneSettles(t *testing.T) {
 		fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: r, timeout: 1s}}\n", srv.URL()), "approve-small")), assembly.Options{})
 	srv.Kill()
 	for i := range 16 {
-		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", `{"path":"/srv/x"}`).Meta["failure"], i)
+		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", another()).Meta["failure"], i)
 	}
 }
