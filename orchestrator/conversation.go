@@ -78,12 +78,9 @@ type queued struct {
 // Init begins to read what is kept of the conversation. Requests wait for it.
 func (v *conversation) Init(c *otp.Context) error {
 	v.starting = map[otp.Ref]*member{}
-	o, id, user, most := v.o, v.id, v.user, maxLives
-	if v.crashed {
-		most = maxAttempts
-	}
+	o, id, user, crashed := v.o, v.id, v.user, v.crashed
 	v.show()
-	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, most) })
+	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, crashed) })
 	return nil
 }
 
@@ -310,6 +307,7 @@ func (v *conversation) over(c *otp.Context, t *turn) {
 		v.unwritten(c, t)
 		return
 	}
+	v.o.outages.over(v.id)
 	v.next(c)
 }
 

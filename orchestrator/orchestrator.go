@@ -102,6 +102,7 @@ type Orchestrator struct {
 
 	looks    sync.Map // what conversations are at, by their ids
 	unwanted sync.Map // turns whose end is still to be written, by id
+	outages  outages
 
 	closing  sync.Once
 	draining atomic.Bool
@@ -111,8 +112,8 @@ type Orchestrator struct {
 // tuning are the times that tests shorten; zero means the default. at is
 // called where they break the process.
 type tuning struct {
-	wait, idle, agent, help, wave, turn, room time.Duration
-	at                                        func(place string)
+	wait, idle, agent, help, wave, turn, room, pause time.Duration
+	at                                               func(place string)
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -129,6 +130,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
+	tune.pause = cmp.Or(tune.pause, defaultPause)
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,

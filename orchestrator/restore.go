@@ -14,15 +14,6 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How often a turn is resumed without getting any further: what breaks its
-// process each time must not do so for ever. A crash of its own process is
-// likely to be its own doing; when the whole program ended, it may have been
-// anything, and every turn that was under way would pay for it.
-const (
-	maxAttempts = 3  // after a crash of the conversation's process
-	maxLives    = 10 // after a start of the program
-)
-
 // memory is a conversation as it was kept.
 type memory struct {
 	user    string
@@ -31,10 +22,10 @@ type memory struct {
 	turn    *turn // under way when the process ended
 }
 
-// recall reads a conversation. user is whose it is if it is new, and most how
-// many attempts at a request may have been made. It runs in a task: nothing here
-// touches a process.
-func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (memory, error) {
+// recall reads a conversation. user is whose it is if it is new; crashed is
+// set where the process before crashed. It runs in a task: nothing here touches
+// a process.
+func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool) (memory, error) {
 	row, known, err := o.kept.Get(ctx, id)
 	if err != nil || !known {
 		return memory{user: user}, err
@@ -47,13 +38,13 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (m
 	if over, err := o.givenUp(ctx, about); over {
 		return m, err
 	}
-	tries, err := o.kept.Attempt(ctx, about)
+	tries, err := o.attempt(ctx, about, row, crashed)
 	if err != nil {
 		return m, err
 	}
 	err = errLost
-	if tries <= most {
-		m.turn, err = o.restore(ctx, row, m.said, most == maxLives)
+	if tries <= maxLives {
+		m.turn, err = o.restore(ctx, row, m.said, !crashed)
 	}
 	if errors.Is(err, errLost) {
 		o.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)

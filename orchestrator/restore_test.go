@@ -154,17 +154,19 @@ func TestPoisonedRequest(t *testing.T) {
 // A program that is started again and again without the request getting any
 // further gives it up as well, but later.
 func TestManyStarts(t *testing.T) {
-	r := start(t, with(), []rule{{"reply": rule{"hang": true}}})
+	o := with()
+	o.tune.pause = time.Millisecond
+	r := start(t, o, []rule{{"reply": rule{"hang": true}}})
 	c := r.open("c1", "ann")
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { _, _ = c.SendRequest(ctx, Request{ID: "r1", Text: "go"}) }()
 	require.Eventually(t, func() bool { return len(r.server.Requests()) == 1 }, eventually, tick)
 	leave()
 	for n := range maxLives {
-		r.restart(with())
+		r.restart(o)
 		require.Eventually(t, func() bool { return len(r.server.Requests()) == n+2 }, eventually, tick)
 	}
-	r.restart(with())
+	r.restart(o)
 	_, err := r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
 }
