@@ -103,6 +103,7 @@ type Orchestrator struct {
 	looks    sync.Map // what conversations are at, by their ids
 	unwanted sync.Map // turns whose end is still to be written, by id
 	outages  outages
+	left     leavers
 
 	closing  sync.Once
 	draining atomic.Bool

@@ -139,7 +139,7 @@ func (r *recovery) Handle(c *otp.Context, msg any) {
 		}
 		row := r.tasks[m.Ref]
 		delete(r.tasks, m.Ref)
-		if errors.Is(m.Err, ErrNotKept) { // not yet
+		if errors.Is(m.Err, ErrNotKept) || errors.Is(m.Err, ErrOverloaded) { // not yet
 			c.SendAfter(retryOutage, wake{row})
 			return
 		}

@@ -26,6 +26,7 @@ type memory struct {
 // set where the process before crashed. It runs in a task: nothing here touches
 // a process.
 func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool) (memory, error) {
+	o.at("recall")
 	row, known, err := o.kept.Get(ctx, id)
 	if err != nil || !known {
 		return memory{user: user}, err
@@ -223,12 +224,7 @@ func (t *turn) reunite(ctx context.Context, s saved) error {
 	return nil
 }
 
-// resume goes on with a turn that was restored, once there is room for it.
-func (t *turn) resume(c *otp.Context, v *conversation) {
-	t.v, t.resumed = v, true
-	t.admit(c)
-}
-
+// proceed goes on with a turn that was restored, now that there is room for it.
 func (t *turn) proceed(c *otp.Context) {
 	t.phase = working
 	t.watch(c)

@@ -215,6 +215,10 @@ func TestRecordsThatAreNotUnderstood(t *testing.T) {
 	s, err = read(append(good[:3:3], good[0], good[1]))
 	require.NoError(t, err)
 	require.Empty(t, s.rounds, "of a request that was begun anew the newest counts")
+	twice := item(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
+	s, err = read(append(good[:3:3], twice, twice))
+	require.NoError(t, err)
+	require.Len(t, s.agents["a"], 1, "of a round that was written again one counts")
 }
 
 // FuzzRecords: whatever is in a record, reading it neither panics nor makes a
