@@ -178,3 +178,42 @@ func TestAgentWaitsForStore(t *testing.T) {
 		})
 	}
 }
+
+// A request that breaks off because the store is down, again and again before
+// it gets any further, is not given up for it.
+func TestManyOutages(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan llm.Response)
+	o := with()
+	o.tune.pause = time.Microsecond
+	o.wrap = func(*rig, agents.Model) chatFunc {
+		return func(context.Context, llm.Request) (llm.Response, error) {
+			asked <- struct{}{}
+			return <-answer, nil
+		}
+	}
+	r := start(t, o, orch("unused", "unused"))
+	c := r.open("c1", "ann")
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"})
+		sent <- err
+	}()
+	for n := range maxLives + 2 {
+		<-asked
+		free := fullDisk(t)
+		answer <- llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolResults, Arguments: `{"mode":"non_blocking"}`}}}
+		if n == 0 {
+			require.ErrorIs(t, <-sent, ErrNotKept)
+		} else {
+			require.Eventually(t, func() bool { b, _ := r.outages.of("c1"); return b == n+1 }, eventually, tick)
+		}
+		free()
+	}
+	<-asked
+	require.Zero(t, r.attempts())
+	answer <- llm.Response{Content: "done"}
+	reply, err := c.Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Equal(t, "done", reply.Text)
+	require.Eventually(t, func() bool { b, _ := r.outages.of("c1"); return b == 0 }, eventually, tick)
+}
