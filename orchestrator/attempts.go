@@ -42,6 +42,9 @@ func (o *Orchestrator) attempt(ctx context.Context, about history.Turn, row hist
 	case crashed:
 		counts, pause = crashCounts, 0 // its supervisor has an intensity
 	}
+	if row.Attempts+counts > maxLives {
+		pause = 0 // it is not tried any more
+	}
 	if pause > 0 {
 		o.log.Warn("a request waits before it is gone on with: it was in vain before", "conversation", row.ID, "turn", row.Turn, "attempts", row.Attempts, "pause", pause)
 		select {

@@ -175,7 +175,7 @@ func TestGivenUpSupervisor(t *testing.T) {
 	}
 	asked(1)
 	leave()
-	<-sent
+	require.ErrorIs(t, <-sent, context.Canceled)
 	for n := range int64(maxAttempts) {
 		r.crash()
 		asked(n + 2)
