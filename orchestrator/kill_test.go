@@ -74,7 +74,11 @@ func TestHelperKilled(t *testing.T) {
 			c, err := o.Open(context.Background(), ConversationOptions{ID: fmt.Sprint("c", k), User: "ann"})
 			for n := 0; n < requests && err == nil; n++ {
 				reply, rerr := c.SendRequest(context.Background(), Request{ID: fmt.Sprint("r", n), Text: jobID(k, n)})
-				line, _ := json.Marshal(answerLine{jobID(k, n), reply.Turn, reply.Text, fmt.Sprint(rerr)})
+				ends := map[string]string{}
+				for _, a := range reply.Agents {
+					ends[a.Agent] = strings.TrimSpace(fmt.Sprint(a.State, " ", a.Calls, " ", a.Reason))
+				}
+				line, _ := json.Marshal(answerLine{jobID(k, n), reply.Turn, reply.Text, fmt.Sprint(rerr), ends})
 				mu.Lock()
 				fmt.Printf("\nack %s\n", line)
 				mu.Unlock()
@@ -89,7 +93,10 @@ func TestHelperKilled(t *testing.T) {
 	fmt.Println("\nfinished")
 }
 
-type answerLine struct{ Job, Turn, Text, Err string }
+type answerLine struct {
+	Job, Turn, Text, Err string
+	Agents               map[string]string // how they ended, and with how many calls
+}
 
 // world is what the process's skills do something to: a server that outlives it.
 type world struct {
@@ -276,10 +283,11 @@ func killHouseful(t *testing.T, kills, requests int) (killed int) {
 			a := answers[jobID(k, n)]
 			require.Equal(t, "<nil>", a.Err, "%s, of turn %s, in:\n%s", a.Job, turnID(fmt.Sprint("c", k), fmt.Sprint("r", n)), log)
 			require.Equal(t, "answer to "+jobID(k, n), a.Text)
+			require.Equal(t, map[string]string{"a": "completed 3", "b": "completed 1"}, a.Agents, "%s, of turn %s, in:\n%s", a.Job, a.Turn, log)
 		}
 	}
 	jobs := killConversations * requests
-	repeats := killRuns(t, w, dir, jobs)
+	repeats := killRuns(t, w, dir, requests)
 	asked := int(requested.Load())
 	once, inFlight := jobs*8, killConversations*3
 	require.GreaterOrEqual(t, asked, once)
@@ -290,7 +298,8 @@ func killHouseful(t *testing.T, kills, requests int) (killed int) {
 }
 
 // killRuns holds what was done against what is on record.
-func killRuns(t *testing.T, w *world, dir string, jobs int) string {
+func killRuns(t *testing.T, w *world, dir string, requests int) string {
+	jobs := killConversations * requests
 	cfg, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{})
 	require.NoError(t, err)
 	r, err := ledger.OpenReader(t.Context(), cfg.Ledger.Path)
@@ -324,7 +333,7 @@ func killRuns(t *testing.T, w *world, dir string, jobs int) string {
 		require.Len(t, slices.Compact(slices.Sorted(slices.Values(list))), 1, "%s was repeated under another key", what)
 	}
 	require.GreaterOrEqual(t, paid+unknown, 2*jobs, "what was not done is unknown")
-	require.GreaterOrEqual(t, logged, 2*jobs, "what is idempotent is done in the end")
+	require.GreaterOrEqual(t, logged, 2*jobs, "what is idempotent is done in the end: %s", notLogged(t, w, r, requests))
 	require.GreaterOrEqual(t, count(ledger.Query{Skill: "pay.once", Kind: sentinel.RecordDecision, Outcome: "allow"}), paid)
 	key, err := os.ReadFile(filepath.Join(cfg.Keys.Dir, "ledger.pub"))
 	require.NoError(t, err)
@@ -333,4 +342,26 @@ func killRuns(t *testing.T, w *world, dir string, jobs int) string {
 	require.Equal(t, rep.Records, rep.Proved)
 	return fmt.Sprintf("%d of %d calls that aren't idempotent done, each once, %d unknown; %d that are, %d repeats; %d records proved",
 		paid, 2*jobs, unknown, logged, repeats, rep.Proved)
+}
+
+// notLogged says which calls were not made of those that are idempotent, and
+// what the ledger has of the skill besides decisions and success.
+func notLogged(t *testing.T, w *world, r *ledger.Reader, requests int) (out []string) {
+	for k := range killConversations {
+		for n := range requests {
+			for _, call := range []string{"a2", "a3"} {
+				if x := jobID(k, n) + call; w.runs["/log.again "+x] == nil {
+					out = append(out, x)
+				}
+			}
+		}
+	}
+	list, err := r.List(t.Context(), ledger.Query{Skill: "log.again", Limit: 1000})
+	require.NoError(t, err)
+	for _, rec := range list {
+		if rec.Outcome != "allow" && rec.Outcome != "ok" {
+			out = append(out, fmt.Sprintf("%s %s %s %s %s", rec.Kind, rec.Outcome, rec.Code, rec.Conversation, rec.Call))
+		}
+	}
+	return out
 }
