@@ -14,7 +14,9 @@ import (
 )
 
 // Journal keeps what an agent needs to go on in another process. Its methods
-// return once what they were given is durable; an error ends the agent.
+// return once what they were given is durable; an error ends the agent. What
+// can't be kept at the moment they may try again: ctx ends when the agent's
+// time is over, or a second after the agent's own end where that came later.
 type Journal interface {
 	// Round is told of an answer of the model with calls in it. None of them
 	// is proposed before it has returned.
@@ -156,15 +158,11 @@ func (w *worker) save(c *otp.Context) {
 		w.next(c)
 		return
 	}
-	left := w.left
-	if w.state == Running {
-		left = max(w.left-time.Since(w.armed), time.Second)
-	}
 	w.saves++
 	r := Round{
 		V: roundVersion, Number: w.saves, Messages: w.messages[w.saved:], Queue: w.queue,
 		Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read, Calls: w.calls, Rounds: w.rounds, Helps: w.helps,
-		Last: w.last, Nudged: w.nudged, Interrupted: w.interrupted, Started: w.started, Left: left,
+		Last: w.last, Nudged: w.nudged, Interrupted: w.interrupted, Started: w.started, Left: w.remaining(),
 	}
 	w.saved, w.noted, w.read = len(w.messages), 0, nil
 	w.saving = true

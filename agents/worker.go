@@ -152,14 +152,22 @@ func (w *worker) arm(c *otp.Context) {
 	w.timer = c.SendAfter(w.left, deadline{})
 }
 
-// pause stops the clock: waiting for people is not the agent's time. Whoever
-// was waited for in vain gets at least a second to say so.
+// remaining is what is left of the agent's time, at least a second: whoever was
+// waited for in vain has that to say so.
+func (w *worker) remaining() time.Duration {
+	if w.state == Running {
+		return max(w.left-time.Since(w.armed), time.Second)
+	}
+	return max(w.left, time.Second)
+}
+
+// pause stops the clock: waiting for people is not the agent's time.
 func (w *worker) pause(c *otp.Context, s State) {
 	if w.state != Running {
 		return
 	}
 	c.CancelTimer(w.timer)
-	w.left = max(w.left-time.Since(w.armed), time.Second)
+	w.left = w.remaining()
 	w.state = s
 	w.publish("", "")
 }
@@ -223,8 +231,9 @@ func (w *worker) note(e Entry) {
 	w.noted++
 }
 
-// finish ends the agent: the result is written down, then published, then the
-// parent is told. Nothing may be done after it.
+// finish ends the agent: the result is written down, for which it has what is
+// left of its time, then published, then the parent is told. Nothing may be done
+// after it.
 func (w *worker) finish(c *otp.Context, s State, text, reason string) {
 	j := w.a.o.Journal
 	if j == nil {
@@ -236,9 +245,10 @@ func (w *worker) finish(c *otp.Context, s State, text, reason string) {
 	}
 	w.foretold(c)
 	c.CancelTimer(w.timer)
+	left := w.remaining()
 	r := Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Took: time.Since(w.started)}
 	w.end = &r
-	w.start(c, func(ctx context.Context) (any, error) { return saved{}, j.End(ctx, r) })
+	w.task = c.Async(left, func(ctx context.Context) (any, error) { return saved{}, j.End(ctx, r) })
 }
 
 // closing takes messages of an agent that has ended and is being written down:

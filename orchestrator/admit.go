@@ -171,8 +171,8 @@ type openTable struct {
 }
 
 type openCredit struct {
-	id     string
-	credit *admission.Credit
+	id, user string
+	credit   *admission.Credit
 }
 
 func (o *Orchestrator) openCredit(id, user string) (*openCredit, error) {
@@ -180,7 +180,7 @@ func (o *Orchestrator) openCredit(id, user string) (*openCredit, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &openCredit{id, credit}
+	e := &openCredit{id, user, credit}
 	o.openings.mu.Lock()
 	defer o.openings.mu.Unlock()
 	if o.openings.held == nil {

@@ -78,12 +78,9 @@ type queued struct {
 // Init begins to read what is kept of the conversation. Requests wait for it.
 func (v *conversation) Init(c *otp.Context) error {
 	v.starting = map[otp.Ref]*member{}
-	o, id, user, most := v.o, v.id, v.user, maxLives
-	if v.crashed {
-		most = maxAttempts
-	}
+	o, id, user, crashed := v.o, v.id, v.user, v.crashed
 	v.show()
-	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, most) })
+	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, crashed) })
 	return nil
 }
 
@@ -168,12 +165,26 @@ func (v *conversation) recalled(c *otp.Context, m otp.TaskResult) {
 	v.idle = c.SendAfter(v.o.tune.idle, idle{})
 	if v.turn = kept.turn; v.turn != nil {
 		c.CancelTimer(v.idle)
+		v.turn.v, v.turn.resumed, v.turn.phase = v, true, admitting
 	}
 	for _, q := range early {
 		v.asked(c, q)
 	}
-	if v.turn != nil && v.turn == kept.turn {
-		v.turn.resume(c, v)
+	v.resume(c, kept.turn)
+	for _, id := range v.o.left.of(v.id) { // whatever they had sent is in the mailbox before this
+		c.Self().Send(cancelTurn{ID: id})
+	}
+}
+
+// resume goes on with a turn that was under way, unless its caller has left by
+// now: it is stopped before anything is done for it.
+func (v *conversation) resume(c *otp.Context, t *turn) {
+	switch {
+	case t == nil || t.phase != admitting: // or one that came early has stopped it
+	case len(t.waiters) == 0 && v.o.left.has(v.id, t.opened.Request):
+		t.end(c, "", ErrCancelled)
+	default:
+		t.admit(c)
 	}
 }
 
@@ -313,28 +324,34 @@ func (v *conversation) over(c *otp.Context, t *turn) {
 		v.unwritten(c, t)
 		return
 	}
+	v.o.outages.over(v.id)
+	v.o.left.drop(v.id, t.opened.Request)
 	v.next(c)
 }
 
 // cancelled takes a caller off. A request that nobody waits for any more is
-// stopped, unless one of its callers wanted it finished.
+// stopped, unless one of its callers wanted it finished. One whose caller had
+// not come back to it after a crash is known from those who left.
 func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
 	_, list := v.find(m.ID)
 	if list == nil {
+		if v.turn == nil || v.turn.opened.Request != m.ID {
+			v.o.left.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
+		}
 		return
 	}
-	i := slices.IndexFunc(*list, func(w waiter) bool { return w.token == m.Token })
-	if i < 0 {
-		return
+	stop := v.o.left.has(v.id, m.ID)
+	if i := slices.IndexFunc(*list, func(w waiter) bool { return w.token == m.Token }); i >= 0 {
+		stop = !(*list)[i].stays
+		*list = slices.Delete(*list, i, i+1)
 	}
-	stays := (*list)[i].stays
-	*list = slices.Delete(*list, i, i+1)
-	if stays || len(*list) > 0 {
+	if !stop || len(*list) > 0 {
 		return
 	}
 	for i, q := range v.queue {
 		if q.req.ID == m.ID {
 			v.queue = slices.Delete(v.queue, i, i+1)
+			v.o.left.drop(v.id, m.ID)
 			return
 		}
 	}

@@ -39,9 +39,15 @@
 // idempotent, through all gates and with the same Idempotency-Key. A request
 // that was resumed without getting any further, three times after crashes of
 // its process or ten times by programs that started, is given up:
-// ErrInterrupted. So is one of which the journal's values are gone.
+// ErrInterrupted. So is one of which the journal's values are gone. Before it is
+// given up it waits, longer each time, so that a program which something else
+// ends every moment gives nothing up.
 //
-// While the store is down every call is refused and requests are ErrNotKept. What
+// A request is stopped when the caller of Send leaves, also while its process
+// restarts. One that a killed program left behind is finished.
+//
+// While the store is down every call is refused and requests are ErrNotKept; an
+// agent that has something to write down waits for as long as it has time. What
 // had been accepted is gone on with when it is back, without a restart and
 // without being asked; but not what came by Send, whose caller was told that it
 // failed and could not ask again.

@@ -109,7 +109,8 @@ type Request struct {
 // Send gives the user's words to the conversation and returns the answer. It
 // fails with ErrRequest, ErrOverloaded, ErrClosed, ErrInterrupted, ErrNotKept,
 // a *ModelError, or ctx's error; the turn is stopped when ctx ends, or after 10
-// minutes where ctx has no deadline. Requests of one conversation are worked on
+// minutes where ctx has no deadline, also where its process crashed meanwhile.
+// (One that a killed program left behind is finished by the next.) Requests of one conversation are worked on
 // one after another, and wait for room among those of all users, in turn.
 // ErrOverloaded is an *OverloadedError: nothing was begun, and it says when to
 // come again.
@@ -150,14 +151,16 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 			out := v.(outcome)
 			return out.reply, out.err
 		}
-		if ctx.Err() != nil {
-			c.o.tell(c.co.ID, cancelTurn{m.ID, m.Token})
+		again := errors.Is(err, ErrInterrupted)
+		if ctx.Err() != nil || !again && !m.Fresh {
+			c.leave(m)
 		}
-		if !errors.Is(err, ErrInterrupted) {
+		if !again {
 			return Reply{}, err
 		}
 		m.Fresh = false // it may have been written down, or even answered
 	}
+	c.leave(m)
 	return Reply{}, ErrInterrupted
 }
 

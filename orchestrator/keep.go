@@ -147,6 +147,7 @@ func (t *turn) savedRound(c *otp.Context, m otp.TaskResult) {
 		t.end(c, "", ErrNotKept)
 		return
 	}
+	t.o.outages.over(t.v.id)
 	t.next(c)
 }
 

@@ -103,6 +103,8 @@ type Orchestrator struct {
 	looks    sync.Map // what conversations are at, by their ids
 	unwanted sync.Map // turns whose end is still to be written, by id
 	counted  sync.Map // turns under way whose spending this process has counted, by id
+	outages  outages
+	left     leavers
 
 	closing  sync.Once
 	draining atomic.Bool
@@ -113,9 +115,9 @@ type Orchestrator struct {
 // tuning are the times that tests shorten; zero means the default. at is
 // called where they break the process.
 type tuning struct {
-	wait, idle, agent, help, wave, turn, room time.Duration
-	at                                        func(place string)
-	restarts                                  int // of the app, in a minute
+	wait, idle, agent, help, wave, turn, room, pause time.Duration
+	at                                               func(place string)
+	restarts                                         int // of the app, in a minute
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -132,6 +134,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
+	tune.pause = cmp.Or(tune.pause, defaultPause)
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
 	o.end.done = make(chan struct{})
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{

@@ -4,13 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"os/signal"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -44,13 +48,25 @@ func fullDisk(t *testing.T) (free func()) {
 func TestDiskFull(t *testing.T) {
 	for name, id := range map[string]string{"of a request with an id": "r1", "of one without": ""} {
 		t.Run(name, func(t *testing.T) {
-			g, entered, open := gate(t, "note.gate")
 			book := &logbook{}
-			o := with(g, book.skill(t, "note.plain", skills.Create, false, skills.Trusted))
+			entered, open := make(chan struct{}), make(chan struct{})
+			var first sync.Once
+			o := with(book.skill(t, "note.plain", skills.Create, false, skills.Trusted))
+			o.wrap = func(_ *rig, main agents.Model) chatFunc {
+				return func(ctx context.Context, q llm.Request) (llm.Response, error) {
+					if last := q.Messages[len(q.Messages)-1]; last.Role == llm.RoleTool && strings.Contains(last.Content, "a is done") {
+						first.Do(func() {
+							close(entered)
+							<-open
+						})
+					}
+					return main.Chat(ctx, q)
+				}
+			}
 			r := start(t, o,
-				orch("go", dispatch("a", "do-a", "note.plain", "note.gate"), results("wait_all"), "done"),
+				orch("go", dispatch("a", "do-a", "note.plain"), results("wait_all"), dispatch("b", "do-b", "note.plain"), results("wait_all"), "done"),
 				orch("later", "still here"),
-				agent("do-a", use("note.plain", "p"), use("note.gate", "g"), use("note.plain", "q"), "a is done"))
+				agent("do-a", use("note.plain", "p"), "a is done"), agent("do-b", use("note.plain", "q"), "b is done"))
 			c := r.open("c1", "ann")
 			sent := make(chan error, 1)
 			go func() {
@@ -62,9 +78,9 @@ func TestDiskFull(t *testing.T) {
 				}
 				sent <- err
 			}()
-			<-entered // it has done something, and is at something
+			<-entered // it has done something, and is about to write down a round
 			free := fullDisk(t)
-			open()
+			close(open)
 			require.ErrorIs(t, <-sent, ErrNotKept)
 
 			_, err := r.Parts().Checkpoint.Desk(freeGrant(t, "note.plain")).Invoke(t.Context(), "note.plain", json.RawMessage(`{"X":"refused"}`))
@@ -86,7 +102,7 @@ func TestDiskFull(t *testing.T) {
 				reply, err := c.Reply(t.Context(), id)
 				require.NoError(t, err)
 				require.Equal(t, "done", reply.Text)
-				require.Equal(t, []agents.State{agents.Completed}, []agents.State{reply.Agents[0].State})
+				require.Equal(t, map[string]agents.State{"a": agents.Completed, "b": agents.Completed}, states(reply))
 			}
 			for _, c := range []*Conversation{c, other} {
 				reply, err := c.Send(t.Context(), "later")
@@ -107,4 +123,97 @@ func TestDiskFull(t *testing.T) {
 			r.verify()
 		})
 	}
+}
+
+// An agent whose round, or whose end, can't be written down because the store
+// is away waits until it is back, and goes on: its caller notices nothing, and
+// nothing is done twice. One whose own time is over before that ends its turn
+// as the store does, and the turn goes on with it when the store is back.
+func TestAgentWaitsForStore(t *testing.T) {
+	rest := []any{use("note.plain", "q"), "a is done"}
+	for name, row := range map[string]struct {
+		rest []any
+		time time.Duration // of the agent
+		qs   int
+	}{
+		"with a round":               {rest, 0, 1},
+		"with its end":               {rest[1:], 0, 0},
+		"for longer than it has":     {rest, 300 * time.Millisecond, 1},
+		"with its end, and too long": {rest[1:], 300 * time.Millisecond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, entered, open := gate(t, "note.gate")
+			book := &logbook{}
+			o := with(g, book.skill(t, "note.plain", skills.Create, false, skills.Trusted))
+			o.tune.agent = row.time
+			r := start(t, o,
+				orch("go", dispatch("a", "do-a", "note.plain", "note.gate"), results("wait_all"), "done"),
+				agent("do-a", append([]any{use("note.plain", "p"), use("note.gate", "g")}, row.rest...)...))
+			c := r.open("c1", "ann")
+			sent := make(chan error, 1)
+			go func() {
+				_, err := c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"})
+				sent <- err
+			}()
+			<-entered
+			free := fullDisk(t)
+			open()
+			waits := func() bool { return strings.Contains(r.log.String(), "waits for the database") }
+			require.Eventually(t, waits, eventually, tick)
+			if row.time > 0 {
+				require.ErrorIs(t, <-sent, ErrNotKept)
+				free()
+			} else {
+				require.Empty(t, sent)
+				free()
+				require.NoError(t, <-sent)
+			}
+			reply, err := c.Reply(t.Context(), "r1")
+			require.NoError(t, err)
+			require.Equal(t, "done", reply.Text)
+			require.Equal(t, agents.Completed, reply.Agents[0].State, reply.Agents[0].Reason)
+			require.Equal(t, "a is done", reply.Agents[0].Answer)
+			require.Equal(t, []int{1, row.qs}, []int{book.times("p"), book.times("q")})
+			r.verify()
+		})
+	}
+}
+
+// A request that breaks off because the store is down, again and again before
+// it gets any further, is not given up for it.
+func TestManyOutages(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan llm.Response)
+	o := with()
+	o.tune.pause = time.Microsecond
+	o.wrap = func(*rig, agents.Model) chatFunc {
+		return func(context.Context, llm.Request) (llm.Response, error) {
+			asked <- struct{}{}
+			return <-answer, nil
+		}
+	}
+	r := start(t, o, orch("unused", "unused"))
+	c := r.open("c1", "ann")
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"})
+		sent <- err
+	}()
+	for n := range maxLives + 2 {
+		<-asked
+		free := fullDisk(t)
+		answer <- llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolResults, Arguments: `{"mode":"non_blocking"}`}}}
+		if n == 0 {
+			require.ErrorIs(t, <-sent, ErrNotKept)
+		} else {
+			require.Eventually(t, func() bool { b, _ := r.outages.of("c1"); return b == n+1 }, eventually, tick)
+		}
+		free()
+	}
+	<-asked
+	require.Zero(t, r.attempts())
+	answer <- llm.Response{Content: "done"}
+	reply, err := c.Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Equal(t, "done", reply.Text)
+	require.Eventually(t, func() bool { b, _ := r.outages.of("c1"); return b == 0 }, eventually, tick)
 }

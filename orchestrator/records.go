@@ -175,14 +175,14 @@ func (j agentJournal) about() history.Turn {
 // Round makes a round of the agent durable.
 func (j agentJournal) Round(ctx context.Context, r agents.Round) error {
 	d := j.k.desk
-	return j.t.o.kept.Add(ctx, j.about(), item(recordAgentRound, agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)}))
+	return j.keep(ctx, item(recordAgentRound, agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)}))
 }
 
 // End makes the agent's result durable, for a restart and for people.
 func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 	d := j.k.desk
 	end := item(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)})
-	err := j.t.o.kept.Add(ctx, j.about(), end, j.t.describe(j.k, r))
+	err := j.keep(ctx, end, j.t.describe(j.k, r))
 	if err == nil {
 		j.k.described.Store(true)
 	}
@@ -241,6 +241,9 @@ func (s *saved) take(it history.Item) error {
 	case recordAgentRound:
 		var r agentRecord
 		err := json.Unmarshal(it.Data, &r)
+		if n := len(s.agents[r.Grant]); n > 0 && s.agents[r.Grant][n-1].Round.Number == r.Round.Number {
+			s.agents[r.Grant] = s.agents[r.Grant][:n-1] // it was written again: whether it had been kept wasn't known
+		}
 		s.agents[r.Grant] = append(s.agents[r.Grant], r)
 		return version(r.V, err)
 	case recordAgentEnd:

@@ -14,15 +14,6 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How often a turn is resumed without getting any further: what breaks its
-// process each time must not do so for ever. A crash of its own process is
-// likely to be its own doing; when the whole program ended, it may have been
-// anything, and every turn that was under way would pay for it.
-const (
-	maxAttempts = 3  // after a crash of the conversation's process
-	maxLives    = 10 // after a start of the program
-)
-
 // memory is a conversation as it was kept.
 type memory struct {
 	user    string
@@ -31,10 +22,11 @@ type memory struct {
 	turn    *turn // under way when the process ended
 }
 
-// recall reads a conversation. user is whose it is if it is new, and most how
-// many attempts at a request may have been made. It runs in a task: nothing here
-// touches a process.
-func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (memory, error) {
+// recall reads a conversation. user is whose it is if it is new; crashed is
+// set where the process before crashed. It runs in a task: nothing here touches
+// a process.
+func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool) (memory, error) {
+	o.at("recall")
 	row, known, err := o.kept.Get(ctx, id)
 	if err != nil || !known {
 		return memory{user: user}, err
@@ -47,12 +39,12 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (m
 	if over, err := o.givenUp(ctx, about); over {
 		return m, err
 	}
-	tries, err := o.kept.Attempt(ctx, about)
+	tries, err := o.attempt(ctx, about, row, crashed)
 	if err != nil {
 		return m, err
 	}
 	err = errLost
-	if tries <= most {
+	if tries <= maxLives {
 		m.turn, err = o.restore(ctx, row, m.said)
 	}
 	if errors.Is(err, errLost) {
@@ -235,12 +227,7 @@ func (t *turn) reunite(ctx context.Context, s saved) error {
 	return nil
 }
 
-// resume goes on with a turn that was restored, once there is room for it.
-func (t *turn) resume(c *otp.Context, v *conversation) {
-	t.v, t.resumed = v, true
-	t.admit(c)
-}
-
+// proceed goes on with a turn that was restored, now that there is room for it.
 func (t *turn) proceed(c *otp.Context) {
 	t.phase = working
 	t.watch(c)

@@ -154,17 +154,19 @@ func TestPoisonedRequest(t *testing.T) {
 // A program that is started again and again without the request getting any
 // further gives it up as well, but later.
 func TestManyStarts(t *testing.T) {
-	r := start(t, with(), []rule{{"reply": rule{"hang": true}}})
+	o := with()
+	o.tune.pause = time.Millisecond
+	r := start(t, o, []rule{{"reply": rule{"hang": true}}})
 	c := r.open("c1", "ann")
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { _, _ = c.SendRequest(ctx, Request{ID: "r1", Text: "go"}) }()
 	require.Eventually(t, func() bool { return len(r.server.Requests()) == 1 }, eventually, tick)
 	leave()
 	for n := range maxLives {
-		r.restart(with())
+		r.restart(o)
 		require.Eventually(t, func() bool { return len(r.server.Requests()) == n+2 }, eventually, tick)
 	}
-	r.restart(with())
+	r.restart(o)
 	_, err := r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
 }
@@ -213,6 +215,10 @@ func TestRecordsThatAreNotUnderstood(t *testing.T) {
 	s, err = read(append(good[:3:3], good[0], good[1]))
 	require.NoError(t, err)
 	require.Empty(t, s.rounds, "of a request that was begun anew the newest counts")
+	twice := item(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
+	s, err = read(append(good[:3:3], twice, twice))
+	require.NoError(t, err)
+	require.Len(t, s.agents["a"], 1, "of a round that was written again one counts")
 }
 
 // FuzzRecords: whatever is in a record, reading it neither panics nor makes a

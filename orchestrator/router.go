@@ -62,6 +62,9 @@ func (r *router) Handle(c *otp.Context, msg any) {
 			return
 		}
 		r.o.openings.release(e)
+		if detail, ok := m.Reason.Detail.(error); ok && errors.Is(detail, otp.ErrMaxRestarts) {
+			r.o.again(e.id, e.user) // it may have left a request that nobody asks for
+		}
 	case ended:
 		r.follow(c, m.e)
 	case breakdown:

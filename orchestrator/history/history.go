@@ -48,7 +48,7 @@ const (
 ON CONFLICT (id) DO UPDATE SET tainted = max(tainted, excluded.tainted), turn = excluded.turn, attempts = 0, updated = excluded.updated`
 	sqlAdd     = `UPDATE history_conversations SET tainted = max(tainted, ?), attempts = 0, updated = ? WHERE id = ? AND turn = ?`
 	sqlEnd     = `UPDATE history_conversations SET tainted = max(tainted, ?), turn = '', attempts = 0, updated = ? WHERE id = ? AND turn = ?`
-	sqlAttempt = `UPDATE history_conversations SET attempts = attempts + 1 WHERE id = ? AND turn = ?`
+	sqlAttempt = `UPDATE history_conversations SET attempts = attempts + ? WHERE id = ? AND turn = ?`
 	sqlTries   = `SELECT attempts FROM history_conversations WHERE id = ?`
 	sqlForget  = `DELETE FROM history_conversations WHERE id IN (SELECT id FROM history_conversations WHERE `
 	forgetStep = 500
@@ -67,7 +67,7 @@ type Conversation struct {
 	Tainted bool
 	// Turn is the request that is being worked on, empty if none is.
 	Turn string
-	// Attempts is how often that was resumed without getting any further.
+	// Attempts is what resuming that without getting any further has counted for.
 	Attempts int
 	Updated  time.Time
 }
@@ -114,9 +114,9 @@ func (h *History) Get(ctx context.Context, id string) (c Conversation, ok bool, 
 }
 
 // Unfinished returns the conversations with a request under way, the one that
-// has rested longest first.
+// was tried least first, and of those the one that has rested longest.
 func (h *History) Unfinished(ctx context.Context) ([]Conversation, error) {
-	return h.list(ctx, sqlGet+" WHERE turn <> '' ORDER BY updated")
+	return h.list(ctx, sqlGet+" WHERE turn <> '' ORDER BY attempts, updated")
 }
 
 func (h *History) list(ctx context.Context, query string, args ...any) (_ []Conversation, err error) {
@@ -192,11 +192,11 @@ func (h *History) put(tx *store.Tx, t Turn, items []Item) error {
 	return nil
 }
 
-// Attempt counts that the request is about to be resumed, and returns how often
-// that was done since it last got further.
-func (h *History) Attempt(ctx context.Context, t Turn) (n int, err error) {
+// Attempt counts that the request is about to be resumed, and returns what that
+// has counted for since it last got further. counts may be zero.
+func (h *History) Attempt(ctx context.Context, t Turn, counts int) (n int, err error) {
 	err = h.st.Submit(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(sqlAttempt, t.Conversation, t.Turn); err != nil {
+		if _, err := tx.Exec(sqlAttempt, counts, t.Conversation, t.Turn); err != nil {
 			return err
 		}
 		_, err := tx.QueryRow([]any{&n}, sqlTries, t.Conversation)

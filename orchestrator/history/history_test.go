@@ -52,10 +52,10 @@ func TestLife(t *testing.T) {
 		return c
 	}
 	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t1"}, now())
-	for want := 1; want <= 2; want++ {
-		n, err := h.Attempt(ctx, turn)
+	for _, row := range [][2]int{{1, 1}, {1, 2}, {0, 2}, {3, 5}} {
+		n, err := h.Attempt(ctx, turn, row[0])
 		require.NoError(t, err)
-		require.Equal(t, want, n)
+		require.Equal(t, row[1], n)
 	}
 	turn.Tainted = true
 	require.NoError(t, h.Add(ctx, turn, text("turn.round", "1")))

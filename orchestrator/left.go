@@ -1,0 +1,69 @@
+package orchestrator
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// A caller of Send wants its request stopped when it leaves. The process that
+// works on the request may just then be on its way up again, and knows nothing
+// of its forerunner's callers. So who left is written here, which outlives the
+// processes, before the conversation is told; and a conversation that has come
+// up looks here before it goes on with what was under way. It is forgotten when
+// the request has ended. Callers of SendRequest want it finished and are not
+// written here; nor is, after a start of the program, anybody of before it: what
+// was accepted is gone on with.
+type leavers struct {
+	mu   sync.Mutex
+	list map[string]map[string]struct{} // conversation -> ids of requests
+}
+
+func (l *leavers) add(conversation, request string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.list == nil {
+		l.list = map[string]map[string]struct{}{}
+	}
+	if l.list[conversation] == nil {
+		l.list[conversation] = map[string]struct{}{}
+	}
+	l.list[conversation][request] = struct{}{}
+}
+
+func (l *leavers) has(conversation, request string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.list[conversation][request]
+	return ok
+}
+
+func (l *leavers) drop(conversation, request string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if delete(l.list[conversation], request); len(l.list[conversation]) == 0 {
+		delete(l.list, conversation)
+	}
+}
+
+func (l *leavers) of(conversation string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.list[conversation]))
+}
+
+// leave takes the caller off its request. A conversation that isn't there, since
+// it crashed too often, is woken to hear of it.
+func (c *Conversation) leave(m sendRequest) {
+	if c.o.closed.Load() {
+		return
+	}
+	if !m.Stays {
+		c.o.left.add(c.co.ID, m.ID)
+	}
+	if pid, ok := c.o.sys.Whereis(serverName(c.co.ID)); ok {
+		pid.Send(cancelTurn{m.ID, m.Token})
+	} else if !m.Stays {
+		c.o.again(c.co.ID, c.co.User)
+	}
+}
