@@ -3,6 +3,8 @@ package agents
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 )
@@ -10,23 +12,69 @@ import (
 // Chain is a Model that asks the next model when one can't answer. A request
 // that is itself at fault, or a caller that left, is not tried again; a model
 // that is configured without tools is passed over. A budget that is spent ends
-// the chain: the next model would be asked on the same one. An empty Chain answers with
-// an error.
+// the chain: the next model would be asked on the same one. Where none answered
+// and one was only out of reach, busy or broken for the moment, all are asked
+// again, twice at most, after a pause that doubles from 200 ms or is what a
+// server asked for, up to ten seconds. An empty Chain answers with an error.
 type Chain []Model
+
+// How often a Chain is gone along, and how long it waits between.
+const (
+	chainRounds   = 3
+	chainPause    = 200 * time.Millisecond
+	chainPatience = 10 * time.Second
+)
 
 // Chat asks the models in order and returns the first answer, or the last
 // error.
 func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
-	err := errors.New("no model is configured for this role")
-	for _, m := range c {
-		var resp llm.Response
-		if resp, err = m.Chat(ctx, r); err == nil {
-			return resp, nil
+	pause := chainPause
+	for round := 1; ; round++ {
+		resp, again, wait, err := c.once(ctx, r)
+		if err == nil || !again || round == chainRounds || wait > chainPatience {
+			return resp, err
 		}
-		var e *llm.Error
-		if ctx.Err() != nil || errors.As(err, &e) && (e.Kind == llm.KindBudget || e.Kind == llm.KindRequest && e.Code != llm.CodeToolsUnsupported) {
-			break
+		wait = max(wait, pause/2+rand.N(pause/2)) //nolint:gosec // so that many don't come again at once
+		pause *= 2
+		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
+			return resp, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return resp, err
 		}
 	}
-	return llm.Response{}, err
+}
+
+// once goes along the chain. again says that an error may be gone when it is
+// gone along once more, after the shortest wait that a server asked for.
+func (c Chain) once(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
+	err = errors.New("no model is configured for this role")
+	for _, m := range c {
+		if resp, err = m.Chat(ctx, r); err == nil {
+			return resp, false, 0, nil
+		}
+		var e *llm.Error
+		known := errors.As(err, &e)
+		if ctx.Err() != nil || known && (e.Kind == llm.KindBudget || e.Kind == llm.KindRequest && e.Code != llm.CodeToolsUnsupported) {
+			return llm.Response{}, false, 0, err
+		}
+		if known && passing(e.Kind) {
+			if !again || e.RetryAfter < wait {
+				wait = e.RetryAfter
+			}
+			again = true
+		}
+	}
+	return llm.Response{}, again, wait, err
+}
+
+// passing reports whether a failure may be over in a moment.
+func passing(k llm.Kind) bool {
+	switch k {
+	case llm.KindConnect, llm.KindServer, llm.KindRateLimited:
+		return true
+	}
+	return false
 }
