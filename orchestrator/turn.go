@@ -61,6 +61,7 @@ type turn struct {
 	busy    bool
 	saving  bool           // the task is the journal's
 	calls   []llm.ToolCall // of the model's last answer, still to be done
+	hidden  []string       // ids of those whose secrets an earlier process did not keep
 	call    llm.ToolCall
 	rounds  int
 	records int // rounds in the journal
@@ -222,7 +223,7 @@ func (t *turn) said(c *otp.Context, r llm.Response) {
 		return
 	}
 	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: calls})
-	t.calls = inOrder(calls)
+	t.calls, t.hidden = inOrder(calls), nil
 	t.save(c)
 }
 
