@@ -101,6 +101,22 @@ func TestSecretsHidden(t *testing.T) {
 	})
 }
 
+// A call of a skill that the agent does not have is judged by that skill's own
+// schema, also where nothing of the agent's is secret.
+func TestSecretsOfOtherSkills(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		book := &notebook{}
+		a, _ := r.run(Options{
+			Model: script(calls(secretCalls()[3]), says("done")), Journal: book, Skills: []*skills.Skill{skill(t, "sheep.count")},
+			Lookup: func(name string) (*skills.Skill, bool) { return vault(t, "other.vault"), name == "other.vault" },
+		})
+		shown := fmt.Sprint(a.Snapshot().Transcript)
+		require.NotContains(t, shown, secret)
+		require.Contains(t, shown, `{"key":"[secret]","n":1}`)
+		require.NotContains(t, string(book.rounds[0]), secret)
+	})
+}
+
 // An Invoker that can't tell what became of such a call leaves it unknown, and
 // it is not proposed.
 func TestSecretsWithoutRecall(t *testing.T) {
