@@ -60,7 +60,7 @@ func (r *rig) hides() {
 	kinds := map[string]bool{}
 	for _, v := range list {
 		kinds[v.Kind] = true
-		require.False(r.t, strings.Contains(string(v.Data), secretCanary), "kept in the journal as %s", v.Kind)
+		require.NotContains(r.t, string(v.Data), secretCanary, "kept in the journal as %s", v.Kind)
 	}
 	for _, kind := range []string{recordRound, recordEnd, recordAgentRound, recordAgentEnd} {
 		require.True(r.t, kinds[kind], "nothing was kept as %s", kind)
