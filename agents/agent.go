@@ -68,7 +68,10 @@ type Options struct {
 	// Inputs are the answers of agents it depends on.
 	Inputs []Input
 	// Skills are the skills of its scope. An agent without any can only think.
-	Skills  []*skills.Skill
+	Skills []*skills.Skill
+	// Lookup, if set, knows skills outside the scope as well, so that what is
+	// secret in a call of one is hidden too.
+	Lookup  func(name string) (*skills.Skill, bool)
 	Model   Model
 	Invoker Invoker
 	// Calls is how many skill calls it may propose; zero means DefaultCalls.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -62,14 +63,19 @@ func (w *worker) propose(c *otp.Context) {
 		}
 	}
 	w.call.Arguments = "" // only the id is needed from here on
+	shown, _ := w.redact(name, args)
 	w.calls++
 	if w.current = clip(name, 64); w.current == "" {
 		w.current = "(none)"
 	}
-	w.note(Entry{Kind: "call", Skill: w.current, Text: string(args[:min(len(args), maxEntryText+1)])})
+	w.note(Entry{Kind: "call", Skill: w.current, Text: string(shown[:min(len(shown), maxEntryText+1)])})
 	w.publish("", "")
-	inv := w.a.o.Invoker
+	inv, gone := w.a.o.Invoker, slices.Contains(w.hidden, w.call.ID)
 	w.start(c, func(ctx context.Context) (any, error) {
+		if gone {
+			res, err := recall(ctx, inv, name, args)
+			return invoked{res, err}, nil
+		}
 		res, err := inv.Invoke(ctx, name, json.RawMessage(args))
 		return invoked{res, err}, nil
 	})

@@ -21,6 +21,13 @@
 // it proposes the calls of the last round, again if need be, so its Invoker must
 // know what it answered before.
 //
+// Values that a skill's schema marks as x-secret go to its Invoker and, as its
+// own words, back to the model that wrote them. Transcript and rounds hold them
+// hidden. So a call with one in it can't be proposed by another process: that
+// asks its Invoker what became of it, see Recaller, and where nothing did the
+// model is told to propose it again. What a model repeats of them in its own
+// words, or a skill in a result, is text like any other.
+//
 // What not to do: don't hand an agent an Invoker whose grant is wider than its
 // mission needs; don't put text that the user did not write into the mission
 // without telling the desk (Taint); don't trust an agent's answer more than

@@ -33,8 +33,11 @@ type Round struct {
 	Number   int      `json:"n"` // from 1
 	Messages Messages `json:"messages"`
 	// Queue are the calls of the answer as the model wrote them.
-	Queue   Calls   `json:"queue,omitempty"`
-	Entries []Entry `json:"entries,omitempty"`
+	Queue Calls `json:"queue,omitempty"`
+	// Hidden are the ids of those in Queue whose secret arguments were left out,
+	// so that they can't be proposed from here.
+	Hidden  []string `json:"hidden,omitempty"`
+	Entries []Entry  `json:"entries,omitempty"`
 	// Read are the ids of the updates and answers that are in Messages.
 	Read []string `json:"read,omitempty"`
 	// Calls is how many calls were proposed and answered before this round.
@@ -48,8 +51,9 @@ type Round struct {
 	Left        time.Duration `json:"left"` // of the agent's time
 }
 
-// roundVersion is the form of Round. One of a later version is not understood.
-const roundVersion = 1
+// roundVersion is the form of Round. One of a later version is not understood;
+// the first had nothing hidden.
+const roundVersion = 2
 
 // Messages are messages in a form that a journal can hold: JSON that comes back
 // as it was, arguments that are no text included.
@@ -142,8 +146,8 @@ func plainJSON(v any) ([]byte, error) {
 // checkRounds refuses a history with a hole in it, or of another version.
 func checkRounds(list []Round) error {
 	for i, r := range list {
-		if r.V != roundVersion || r.Number != i+1 {
-			return fmt.Errorf("an agent's rounds must be numbered from 1 and of version %d; round %d is not", roundVersion, i+1)
+		if r.V < 1 || r.V > roundVersion || r.Number != i+1 {
+			return fmt.Errorf("an agent's rounds must be numbered from 1 and of version 1 to %d; round %d is not", roundVersion, i+1)
 		}
 	}
 	return nil
@@ -164,6 +168,7 @@ func (w *worker) save(c *otp.Context) {
 		Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read, Calls: w.calls, Rounds: w.rounds, Helps: w.helps,
 		Last: w.last, Nudged: w.nudged, Interrupted: w.interrupted, Started: w.started, Left: w.remaining(),
 	}
+	w.conceal(&r)
 	w.saved, w.noted, w.read = len(w.messages), 0, nil
 	w.saving = true
 	w.start(c, func(ctx context.Context) (any, error) { return saved{}, j.Round(ctx, r) })
@@ -193,6 +198,7 @@ func (w *worker) restore(list []Round) {
 	}
 	r := list[len(list)-1]
 	w.saves, w.saved = len(list), len(w.messages)
+	w.hidden = r.Hidden
 	w.queue, w.calls, w.rounds, w.helps = r.Queue, r.Calls, r.Rounds, r.Helps
 	w.last, w.nudged, w.interrupted = r.Last, r.Nudged, r.Interrupted
 	w.started, w.left = r.Started, min(max(r.Left, time.Second), w.a.o.Timeout)

@@ -24,6 +24,7 @@ type worker struct {
 	messages []llm.Message  // without the system message
 	entries  []Entry        // only appended to or replaced: snapshots share it
 	queue    []llm.ToolCall // calls of the last answer that are still to be proposed
+	hidden   []string       // ids of those whose secrets an earlier process did not keep
 	updates  []Update
 	early    []Answer // to calls for help that a restored agent has yet to make again
 

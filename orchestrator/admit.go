@@ -64,7 +64,7 @@ type seat struct {
 // task's end is for came. The credit comes back with life at the latest.
 func (s *seat) take(c *otp.Context, p *admission.Pool, ask admission.Ask) bool {
 	var err error
-	if s.credit, err = p.Try(ask); err == nil {
+	if s.credit, err = p.Ready(ask); err == nil {
 		return true
 	}
 	s.task = c.Async(0, func(ctx context.Context) (any, error) { return p.Acquire(ctx, ask) })

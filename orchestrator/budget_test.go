@@ -3,11 +3,14 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
 )
 
 // takes is a reply that is said to have taken so many tokens.
@@ -164,4 +167,42 @@ func TestBudgetAfterRestart(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "budget", e.Kind)
 	require.Len(t, r.asked(agents.ToolRequestHelp), 1, "the agent was asked again though the turn had nothing left")
+}
+
+// Questions that wait for room in their user's own budget keep nobody else from
+// the model, and are asked once there is room.
+func TestWaitingForABudgetHoldsNoModel(t *testing.T) {
+	o := with()
+	o.config = "limits: {user: {tokens: 1000}}\n"
+	o.models = ", max_tokens: 600, concurrency: 2"
+	r := start(t, o,
+		[]rule{{"when": rule{"last_user_contains": "slow"}, "reply": rule{"hang": true}}},
+		[]rule{{"when": rule{"last_user_contains": "quick"}, "reply": takes(10, 1, "ok")}})
+	m, ok := r.Parts().NamedModel("m")
+	require.True(t, ok)
+	ask := func(ctx context.Context, user, id, text string) error {
+		_, err := m.Chat(assembly.As(ctx, assembly.Caller{User: user, Conversation: "c-" + user, Turn: "t-" + user, ID: id}),
+			llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: text}}})
+		return err
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	first, waiting := make(chan error, 1), make(chan error, 3)
+	go func() { first <- ask(ctx, "ann", "q1", "slow") }()
+	require.Eventually(t, func() bool { return len(r.server.Requests()) == 1 }, eventually, tick)
+	for _, id := range []string{"q2", "q3", "q4"} { // no room in ann's budget: they wait
+		go func() { waiting <- ask(t.Context(), "ann", id, "quick") }()
+	}
+	bob, stop := context.WithTimeout(t.Context(), eventually)
+	defer stop()
+	for i := range 20 {
+		require.NoError(t, ask(bob, "bob", fmt.Sprint("b", i), "quick"), "the model was free, and bob could not ask it")
+	}
+	require.Empty(t, waiting)
+	leave()
+	require.Error(t, <-first)
+	for range 3 {
+		require.NoError(t, <-waiting, "the budget has room again")
+	}
+	nothingHeld(t, r)
 }

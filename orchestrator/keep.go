@@ -121,6 +121,7 @@ func (t *turn) save(c *otp.Context) {
 		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
 		Last: t.last, Nudged: t.nudged, Tainted: t.desk.Tainted(), Spent: spentOf(&t.spent),
 	}
+	r.Messages, r.Hidden = t.concealed(r.Messages)
 	for _, k := range t.members {
 		if res := k.result(); res.State.Done() && !k.recorded {
 			k.recorded = true
@@ -197,7 +198,7 @@ func (t *turn) ending(text string) (items []history.Item) {
 		items = append(items, history.Item{Kind: keptAnswer, Data: []byte(clip(t.answer.Text, maxKept))})
 		end.Reply = t.answer
 		if said := t.messages[t.base:]; size(said) <= maxHistoryBytes { // more is never shown again
-			end.Messages = said
+			end.Messages, _ = t.concealed(said)
 		}
 	}
 	return append(items, item(recordEnd, end))

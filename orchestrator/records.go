@@ -51,6 +51,9 @@ type roundRecord struct {
 	V        int             `json:"v"`
 	Number   int             `json:"n"` // from 1
 	Messages agents.Messages `json:"messages"`
+	// Hidden are the ids of calls in the answer whose secret arguments were left
+	// out, so that they can't be proposed from here.
+	Hidden []string `json:"hidden,omitempty"`
 	// Invokes is how many calls the turn's desk had been given before.
 	Invokes int  `json:"invokes"`
 	Rounds  int  `json:"rounds"` // with the model

@@ -112,7 +112,7 @@ func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, ea
 	r := s.rounds[len(s.rounds)-1]
 	t.saved, t.records = len(t.messages), len(s.rounds)
 	t.rounds, t.last, t.nudged, t.invokes = r.Rounds, r.Last, r.Nudged, r.Invokes
-	t.calls = inOrder(t.messages[len(t.messages)-1].ToolCalls)
+	t.calls, t.hidden = inOrder(t.messages[len(t.messages)-1].ToolCalls), r.Hidden
 	if err := t.replay(ctx, r); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,11 +108,14 @@ func (t *turn) done(c *otp.Context, text string) {
 
 // invoke proposes a call of the orchestrator's own skills at its desk.
 func (t *turn) invoke(c *otp.Context, skill string) {
-	args, desk := json.RawMessage(t.call.Arguments), t.desk
+	args, propose := json.RawMessage(t.call.Arguments), t.desk.Invoke
+	if slices.Contains(t.hidden, t.call.ID) {
+		propose = t.desk.Recall
+	}
 	t.invokes++
 	t.o.at("invoke")
 	t.start(c, func(ctx context.Context) (any, error) {
-		res, err := desk.Invoke(ctx, skill, args)
+		res, err := propose(ctx, skill, args)
 		if err != nil {
 			return toolDone{refused(err)}, nil
 		}

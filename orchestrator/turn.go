@@ -63,6 +63,7 @@ type turn struct {
 	ahead   otp.Ref        // what is judged before its turn, zero if nothing is
 	unread  bool           // calls are a new answer's
 	calls   []llm.ToolCall // of the model's last answer, still to be done
+	hidden  []string       // ids of those whose secrets an earlier process did not keep
 	call    llm.ToolCall
 	rounds  int
 	records int // rounds in the journal
@@ -225,7 +226,7 @@ func (t *turn) said(c *otp.Context, r llm.Response) {
 		return
 	}
 	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: calls})
-	t.calls, t.unread = inOrder(calls), true
+	t.calls, t.unread, t.hidden = inOrder(calls), true, nil
 	t.save(c)
 }
 

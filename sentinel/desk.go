@@ -174,6 +174,11 @@ func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string)
 	if v, ok := p.paused(g.User(), skill); ok { // before the count: a pause costs nobody a slot
 		return v
 	}
+	return p.count(ctx, g, callID, skill)
+}
+
+// count uses the slot, paused or not.
+func (p *Checkpoint) count(ctx context.Context, g Grant, callID, skill string) Verdict {
 	s := Slot{
 		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
 	}

@@ -68,10 +68,10 @@ func (d *Desk) Resume(ctx context.Context, done, open int) ([]Past, error) {
 
 // recount uses the slot of a call that was proposed before, which is free where
 // the store of the limits still has it. The skill's breaker isn't asked: the
-// call is over.
+// call is over. Neither is a pause: what was used before it stays used.
 func (d *Desk) recount(ctx context.Context, g Grant, past Past) {
 	skill := past.Skill
-	v := d.p.reserve(ctx, g, past.CallID, skill)
+	v := d.p.count(ctx, g, past.CallID, skill)
 	if skill != "" && v.Counts() {
 		d.p.release(ctx, skill, past.CallID)
 	}

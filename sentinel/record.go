@@ -138,7 +138,7 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 		r.Values = append(r.Values, Value{"args", encode(s.WithoutSecrets(c.Parsed()))})
 	} else {
 		b.Undeclared = len(c.Parsed())
-		r.Values = append(r.Values, Value{"args", []byte(c.Args())}, Value{"skill", []byte(c.Name())})
+		r.Values = append(r.Values, Value{"args", p.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
 	}
 	p.describeRewrite(&b, &r, c)
 	if det := details(d.Verdicts); det != nil {

@@ -15,6 +15,7 @@ import (
 type notes struct {
 	root   view
 	marked bool // any mark anywhere
+	secret bool // x-secret anywhere
 }
 
 // node is one subschema.
@@ -115,6 +116,7 @@ func annotate(root map[string]any) (*notes, error) {
 	for _, m := range b.nodes {
 		m.closure = closureOf(m)
 		out.marked = out.marked || m.marks != 0
+		out.secret = out.secret || m.marks.Has(Secret)
 	}
 	out.root = n.closure
 	return out, nil

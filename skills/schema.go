@@ -214,11 +214,15 @@ func (s *Skill) Validate(args any) []SchemaError {
 	var out []SchemaError
 	p := english()
 	for _, l := range leaves(ve, nil) {
-		out = append(out, SchemaError{
+		e := SchemaError{
 			Pointer: s.declaredPointer(l.InstanceLocation),
 			Keyword: keyword(l.ErrorKind),
 			Message: clip(l.ErrorKind.LocalizedString(p), 300),
-		})
+		}
+		if s.secretAt(l.InstanceLocation) {
+			e.Message = "does not fit; the value is secret" // the message may quote it
+		}
+		out = append(out, e)
 	}
 	slices.SortStableFunc(out, func(a, b SchemaError) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return out

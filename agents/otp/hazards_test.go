@@ -208,3 +208,89 @@ func TestConcurrentUse(t *testing.T) {
 	require.NoError(t, <-errs)
 	require.Empty(t, r.children(sup))
 }
+
+// The end of a child that its group's restart covers is not a crash of its own,
+// also where that restart fails on the way: the child is started with the group,
+// after those before it, and counted once.
+func TestR4R6_CrashWithinAFailingGroupRestart(t *testing.T) {
+	r, l := newRig(t), &log{}
+	starts := 0 // of a; the supervisor starts one at a time
+	a := ChildSpec{ID: "a", Start: func() Server {
+		return &fake{init: func(*Context) error {
+			if starts++; starts == 2 {
+				l.add("a fails")
+				return errFlaky
+			}
+			l.add("+a")
+			return nil
+		}}
+	}}
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Strategy: RestForOne, MaxRestarts: 2, Children: []ChildSpec{a, logged(l, "b", Permanent)}}))
+	kids, free, begun := r.children(sup), make(chan struct{}), make(chan struct{}, 2)
+	slow := ChildSpec{ID: "slow", Restart: Temporary, Start: func() Server {
+		return &fake{init: func(*Context) error { begun <- struct{}{}; <-free; return nil }}
+	}}
+	started := make(chan error, 1)
+	go func() { _, err := StartChild(r.ctx, sup, slow); started <- err }()
+	<-begun // from here on the ends of children wait until it is up
+	for _, id := range []string{"a", "b"} {
+		kids[id].PID.Send(boom)
+		r.await(ChildCrashed, id)
+	}
+	l.take()
+	close(free)
+	require.NoError(t, <-started)
+	r.await(ChildRestarted, "b")
+	for _, k := range settled(r, sup) {
+		require.True(t, k.PID.Alive())
+	}
+	require.Equal(t, []string{"a fails", "+a", "+b"}, l.take())
+	require.True(t, sup.Alive(), "one crash and one failed start are within its two restarts")
+}
+
+// A significant child that waits for its restart has not ended: the supervisor
+// stays until it has.
+func TestR12_PendingRestartIsNoEnd(t *testing.T) {
+	sig := func(id string) ChildSpec { s := worker(id, Transient); s.Significant = true; return s }
+	r := newRig(t)
+	back := Backoff{Base: time.Minute, Jitter: func(limit time.Duration) time.Duration { return limit }}
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: AutoShutdownAll, Backoff: back, Children: []ChildSpec{sig("a"), sig("b")}}))
+	kids := r.children(sup)
+	kids["a"].PID.Send(boom)
+	r.clock.waitArmed(t, time.Minute)
+	kids["b"].PID.Send(end(Normal()))
+	for r.children(sup)["b"].State != "absent" {
+		runtime.Gosched()
+	}
+	require.Equal(t, "restarting", r.children(sup)["a"].State)
+	r.clock.Advance(time.Minute)
+	again := r.await(ChildRestarted, "a").PID
+	require.True(t, sup.Alive())
+	again.Send(end(Normal()))
+	require.Equal(t, Shutdown(ErrAutoShutdown), r.ended(sup))
+}
+
+// A child that comes up after whoever asked for it gave up is stopped, and its
+// spec is forgotten: nobody knows of it, and its id is free.
+func TestR11_AbandonedStartIsForgotten(t *testing.T) {
+	r := newRig(t)
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{}))
+	free, begun := make(chan struct{}), make(chan PID, 1)
+	ctx, leave := context.WithCancel(r.ctx)
+	gone := make(chan error, 1)
+	go func() {
+		_, err := StartChild(ctx, sup, ChildSpec{ID: "w", Restart: Permanent, Start: func() Server {
+			return &fake{init: func(c *Context) error { begun <- c.Self(); <-free; return nil }}
+		}})
+		gone <- err
+	}()
+	w := <-begun
+	leave()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	close(free)
+	require.Equal(t, KindShutdown, r.ended(w).Kind)
+	again, err := StartChild(r.ctx, sup, worker("w", Permanent)) // served once the other is gone
+	require.NoError(t, err)
+	require.True(t, again.Alive())
+	require.Len(t, r.children(sup), 1)
+}

@@ -189,3 +189,31 @@ func TestOddNamesStayApart(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, got.OK)
 }
+
+// A meter whose amounts are all taken out again leaves nothing behind, of a
+// lifetime or of a window; one that still holds an amount stays whole.
+func TestEmptyMetersLeaveNothing(t *testing.T) {
+	url, prefix := redistest.Shared(t)
+	s, c := open(t, redisstore.Options{URL: url, Prefix: prefix}), client(t, url)
+	meters := func(n int64) []limits.Meter {
+		return []limits.Meter{{Key: "c/turn", Max: 100, Amount: n}, {Key: "c/hour", Max: 100, Window: time.Hour, Amount: n}}
+	}
+	for _, id := range []string{"a", "b"} {
+		got, err := s.Hold(t.Context(), id, meters(10))
+		require.NoError(t, err)
+		require.True(t, got.OK)
+	}
+	keys, _, _ := stored(t, c, prefix)
+	require.Len(t, keys, 5, "times and amounts of two meters, and the index: %v", keys)
+	require.NoError(t, s.Spend(t.Context(), "a", meters(0)))
+	still, _, _ := stored(t, c, prefix)
+	require.Equal(t, keys, still)
+	require.NoError(t, s.Spend(t.Context(), "b", meters(0)))
+	keys, _, _ = stored(t, c, prefix)
+	require.Empty(t, keys)
+	got, err := s.Hold(t.Context(), "c", meters(0)) // nor does nothing
+	require.NoError(t, err)
+	require.True(t, got.OK)
+	keys, _, _ = stored(t, c, prefix)
+	require.Empty(t, keys)
+}

@@ -62,6 +62,26 @@ func meterWindow(t *testing.T, h Harness) {
 	require.True(t, hold(t, h, "c", of(m, 50)).OK)
 }
 
+func meterClockSetBack(t *testing.T, h Harness) {
+	m := limits.Meter{Key: "c/tokens", Max: 100, Window: 10 * time.Second}
+	h.Shift(time.Hour)
+	require.True(t, hold(t, h, "a", of(m, 40)).OK)
+	h.Shift(4 * time.Second)
+	require.True(t, hold(t, h, "b", of(m, 40)).OK)
+	h.Shift(-2 * time.Hour)
+	require.Equal(t, limits.Metered{Full: 0, Used: 80, Held: 80, RetryAfter: 6 * time.Second}, hold(t, h, "c", of(m, 60)), "time stands still")
+	spend(t, h, "a", of(m, 30))
+	require.True(t, hold(t, h, "c", of(m, 30)).OK, "what is spent then is taken for spent at the latest moment known")
+	h.Shift(2*time.Hour + 6*time.Second - time.Millisecond)
+	require.Equal(t, limits.Metered{Full: 0, Used: 100, Held: 70, RetryAfter: time.Millisecond}, hold(t, h, "d", of(m, 30)))
+	h.Shift(time.Millisecond)
+	require.True(t, hold(t, h, "d", of(m, 30)).OK, "a's window is over")
+	h.Shift(4*time.Second - time.Millisecond)
+	require.Equal(t, limits.Metered{Full: 0, Used: 100, Held: 100, RetryAfter: time.Millisecond}, hold(t, h, "e", of(m, 30)))
+	h.Shift(time.Millisecond)
+	require.True(t, hold(t, h, "e", of(m, 70)).OK, "b's is, and that of what was held meanwhile")
+}
+
 func metersAllOrNone(t *testing.T, h Harness) {
 	a, b := limits.Meter{Key: "c/a", Max: 10}, limits.Meter{Key: "c/b", Max: 5, Window: time.Minute}
 	require.Equal(t, limits.Metered{Full: 1}, hold(t, h, "x", of(a, 6), of(b, 6)))

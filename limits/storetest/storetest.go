@@ -69,6 +69,8 @@ func Run(t *testing.T, open Open) {
 		{"a meter holds and spends", meterLife},
 		// An amount counts from when it was held, for the window.
 		{"a meter's window slides", meterWindow},
+		// A clock that is set back frees no amount, and keeps none longer.
+		{"a clock set back empties no meter", meterClockSetBack},
 		// A meter without room leaves its neighbours as they were.
 		{"all meters or none", metersAllOrNone},
 		// However many hold at once, no more than Max is held.

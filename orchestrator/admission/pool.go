@@ -82,8 +82,14 @@ type Credit struct {
 	stop  func() bool // ends the watch over the life
 }
 
-// Release returns the credit, the first time it is called.
-func (c *Credit) Release() {
+// Release returns the credit, the first time it or Unused is called.
+func (c *Credit) Release() { c.back(true) }
+
+// Unused returns a credit that nothing was done with: how long it was held says
+// nothing about how long the next has to wait.
+func (c *Credit) Unused() { c.back(false) }
+
+func (c *Credit) back(used bool) {
 	if c == nil {
 		return
 	}
@@ -91,13 +97,28 @@ func (c *Credit) Release() {
 		if c.stop != nil {
 			c.stop()
 		}
-		c.p.giveBack(c)
+		c.p.giveBack(c, used)
 	})
 }
 
 // Try returns a credit if there is one at this moment, and an *OverloadedError
 // if not.
 func (p *Pool) Try(ask Ask) (*Credit, error) {
+	p.mu.Lock()
+	c, err := p.take(ask.User)
+	if err != nil {
+		p.refused++
+	}
+	p.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return c.bound(ask.Life)
+}
+
+// Ready is Try for an asker that goes on to wait where there is none: that is
+// no refusal.
+func (p *Pool) Ready(ask Ask) (*Credit, error) {
 	p.mu.Lock()
 	c, err := p.take(ask.User)
 	p.mu.Unlock()
@@ -248,21 +269,27 @@ func (p *Pool) leave(a *account, place *list.Element) bool {
 	return true
 }
 
-func (p *Pool) giveBack(c *Credit) {
+func (p *Pool) giveBack(c *Credit, used bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
 	p.used--
 	c.a.used--
-	p.ended = now
-	if held := now.Sub(c.since); p.hold == 0 {
-		p.hold = max(held, time.Nanosecond)
-	} else {
-		p.hold += (held - p.hold) / 8
+	if used {
+		p.learn(time.Now(), c.since)
 	}
 	p.line(c.a)
 	p.handOn()
 	p.drop(c.a)
+}
+
+// learn takes note of how long a credit was held.
+func (p *Pool) learn(now, since time.Time) {
+	p.ended = now
+	if held := now.Sub(since); p.hold == 0 {
+		p.hold = max(held, time.Nanosecond)
+	} else {
+		p.hold += (held - p.hold) / 8
+	}
 }
 
 // handOn gives what is free to those who wait, a user after the other.
@@ -299,7 +326,7 @@ type Stats struct {
 	Waiting int `json:"waiting"`
 	// Users is how many hold a credit or wait for one.
 	Users int `json:"users"`
-	// Refused is how many were refused or left the queue, since the start.
+	// Refused is how many were refused, at once or in the queue, or left it, since the start.
 	Refused uint64 `json:"refused"`
 }
 

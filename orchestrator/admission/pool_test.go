@@ -110,7 +110,7 @@ func TestUserShare(t *testing.T) {
 			synctest.Wait()
 			(<-got).Release()
 		}
-		require.Equal(t, Stats{What: "agents", Process: 4, Refused: 1}, p.Stats())
+		require.Equal(t, Stats{What: "agents", Process: 4, Refused: 3}, p.Stats())
 	})
 }
 

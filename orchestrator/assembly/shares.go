@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/warrant"
@@ -97,22 +98,45 @@ type askable struct {
 // model. Its errors are *llm.Error.
 func (a askable) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	who := callerOf(ctx)
-	credit, err := a.pool.Acquire(ctx, admission.Ask{User: who.User})
-	var full *admission.OverloadedError
-	switch {
-	case errors.As(err, &full):
-		return llm.Response{}, &llm.Error{Kind: llm.KindRateLimited, Model: a.Name(), Code: CodeBusy, RetryAfter: full.RetryAfter}
-	case err != nil:
-		return llm.Response{}, &llm.Error{Kind: llm.KindCanceled, Model: a.Name()}
-	}
-	defer credit.Release()
-	held, err := a.purse.hold(ctx, who, a.Name(), &r)
+	credit, held, err := a.admit(ctx, who, &r)
 	if err != nil {
 		return llm.Response{}, err
 	}
+	defer credit.Release()
 	resp, err := a.Client.Chat(ctx, r)
 	a.purse.settle(ctx, who, held, r, resp, err)
 	return resp, err
+}
+
+// admit waits until the request may be asked. One that waits for its budget
+// keeps no place at the model, and one that waits for the model no room in its
+// budget: either is somebody else's meanwhile.
+func (a askable) admit(ctx context.Context, who Caller, r *llm.Request) (*admission.Credit, limits.Spending, error) {
+	for begun := time.Now(); ; {
+		credit, err := a.pool.Acquire(ctx, admission.Ask{User: who.User})
+		var full *admission.OverloadedError
+		switch {
+		case errors.As(err, &full):
+			return nil, limits.Spending{}, &llm.Error{Kind: llm.KindRateLimited, Model: a.Name(), Code: CodeBusy, RetryAfter: full.RetryAfter}
+		case err != nil:
+			return nil, limits.Spending{}, &llm.Error{Kind: llm.KindCanceled, Model: a.Name()}
+		}
+		held, err := a.purse.hold(ctx, who, a.Name(), r, begun)
+		if err == nil {
+			return credit, held, nil
+		}
+		credit.Unused()
+		if !errors.Is(err, errNoRoom) {
+			return nil, held, err
+		}
+		t := time.NewTimer(holdPause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, held, &llm.Error{Kind: llm.KindCanceled, Model: a.Name()}
+		}
+	}
 }
 
 // models makes the roster's clients askable.

@@ -20,7 +20,7 @@ const (
 	// does not bound.
 	lastTokens = 1024
 	// holdPause is how long a question waits for others to tell what they came
-	// to, where they may leave room.
+	// to, where they may leave room. It keeps nobody from the model meanwhile.
 	holdPause = 50 * time.Millisecond
 	// million is the tokens of a price.
 	million = 1_000_000
@@ -69,9 +69,13 @@ func newPurse(cfg *config.Config, m config.Model, c *counters, log *slog.Logger)
 	return purse{c, m.Price, m.MaxTokens, m.Timeout, limitNumbers(cfg).Budgets.Any(), log}
 }
 
+// errNoRoom is a budget that has room but for what others hold and may leave.
+var errNoRoom = errors.New("others hold what the budget has left")
+
 // hold takes room for the most that the question can come to, and bounds its
-// answer to that. A question without tools is an agent's last.
-func (p purse) hold(ctx context.Context, who Caller, model string, r *llm.Request) (limits.Spending, error) {
+// answer to that. A question without tools is an agent's last. Since begun it
+// has been waiting for others: errNoRoom says that it may go on to.
+func (p purse) hold(ctx context.Context, who Caller, model string, r *llm.Request, begun time.Time) (limits.Spending, error) {
 	s := limits.Spending{
 		ID: who.ID + "/" + model, User: who.User, Conversation: who.Conversation, Turn: who.Turn, Agent: who.Agent,
 		Last: who.Agent != "" && len(r.Tools) == 0,
@@ -90,27 +94,19 @@ func (p purse) hold(ctx context.Context, who Caller, model string, r *llm.Reques
 	}
 	in := promptTokens(r, 3)
 	s.Tokens, s.Cost = in+int64(r.MaxTokens), p.cost(in, int64(r.MaxTokens))
-	for begun := time.Now(); ; {
-		v, err := p.counters.hold(ctx, s)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return s, &llm.Error{Kind: llm.KindCanceled, Model: model}
-		case err != nil:
-			p.log.Error("a budget can't be counted, so the model isn't asked", "model", model, "error", err)
-			return s, &llm.Error{Kind: llm.KindBudget, Model: model, Code: llm.CodeUncounted}
-		case v.OK:
-			return s, nil
-		case !v.InFlight || time.Since(begun) > p.timeout:
-			return s, &llm.Error{Kind: llm.KindBudget, Model: model, Code: budgetCode(v.Code), RetryAfter: v.RetryAfter}
-		}
-		t := time.NewTimer(holdPause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return s, &llm.Error{Kind: llm.KindCanceled, Model: model}
-		}
+	v, err := p.counters.hold(ctx, s)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return s, &llm.Error{Kind: llm.KindCanceled, Model: model}
+	case err != nil:
+		p.log.Error("a budget can't be counted, so the model isn't asked", "model", model, "error", err)
+		return s, &llm.Error{Kind: llm.KindBudget, Model: model, Code: llm.CodeUncounted}
+	case v.OK:
+		return s, nil
+	case !v.InFlight || time.Since(begun) > p.timeout:
+		return s, &llm.Error{Kind: llm.KindBudget, Model: model, Code: budgetCode(v.Code), RetryAfter: v.RetryAfter}
 	}
+	return s, errNoRoom
 }
 
 // budgetCode tells an agent whether the budget is its own.

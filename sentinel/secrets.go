@@ -1,0 +1,15 @@
+package sentinel
+
+import "github.com/vedette-dev/vedette/skills"
+
+// unknownArgs are the arguments of a call of an unknown skill as the journal may
+// have them. No schema says what in them is secret; the skill may be one of the
+// grant's, spelt wrong, so if any of those has secrets they are hidden whole.
+func (p *Checkpoint) unknownArgs(c Call) []byte {
+	for _, n := range p.o.Registry.InScope(c.Grant().Scope()) {
+		if s, ok := p.o.Registry.Get(n); ok && s.Secretive() {
+			return []byte(skills.HiddenArgs)
+		}
+	}
+	return []byte(c.Args())
+}

@@ -1,0 +1,97 @@
+package skills
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Hidden stands where a secret was.
+const Hidden = "[secret]"
+
+// HiddenArgs stand in place of arguments of which nobody can say what in them
+// is secret.
+const HiddenArgs = `{"hidden":"` + Hidden + `"}`
+
+// Secretive reports whether the schema marks anything as x-secret.
+func (s *Skill) Secretive() bool { return s.notes.secret }
+
+// Redact returns arguments, as a model wrote them, the way others than the
+// skill may see them: in place of x-secret values, and of those that the schema
+// doesn't name, is Hidden. What is no JSON object, or names a key twice, is
+// hidden whole. Arguments without a secret in them are returned as they came,
+// and so are all of a skill that has none. Redacting twice changes nothing.
+func (s *Skill) Redact(raw []byte) (shown []byte, hidden bool) {
+	v := jsontext.Value(raw)
+	switch {
+	case !s.Secretive(), len(bytes.TrimSpace(raw)) == 0, string(bytes.TrimSpace(raw)) == "null":
+		return raw, false
+	case !v.IsValid() || v.Kind() != '{':
+		return []byte(HiddenArgs), true
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var args map[string]any
+	if d.Decode(&args) != nil {
+		return []byte(HiddenArgs), true
+	}
+	out := redact(s.notes.root, args, true, &hidden)
+	if !hidden {
+		return raw, false
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(out) != nil {
+		return []byte(HiddenArgs), true
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true
+}
+
+// redact is hide for arguments that nobody has validated: a secret may be under
+// a name that is spelt wrong.
+func redact(at view, v any, known bool, hidden *bool) any {
+	if !known || at.marks().Has(Secret) {
+		*hidden = true
+		return Hidden
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			sub, _ := at.step(k)
+			m[k] = redact(sub, e, len(sub) > 0, hidden)
+		}
+		return m
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			l[i] = redact(at.item(i), e, true, hidden)
+		}
+		return l
+	}
+	return v
+}
+
+// secretAt reports whether a value is an x-secret one, or within one.
+func (s *Skill) secretAt(loc []string) bool {
+	if !s.Secretive() {
+		return false
+	}
+	at := s.notes.root
+	for _, part := range loc {
+		if at.marks().Has(Secret) {
+			return true
+		}
+		sub, _ := at.step(part)
+		if i, err := strconv.Atoi(part); err == nil && i >= 0 {
+			for _, n := range at.item(i) {
+				sub = sub.with(n)
+			}
+		}
+		at = sub
+	}
+	return at.marks().Has(Secret)
+}
