@@ -22,6 +22,8 @@ type table struct {
 	mu   sync.Mutex
 	at   map[string]string
 	away error
+	// read is called once an answer to All is made, before it is given.
+	read func()
 }
 
 func (s *table) do(f func()) error {
@@ -36,7 +38,12 @@ func (s *table) do(f func()) error {
 func (s *table) Put(_ context.Context, k, v string) error { return s.do(func() { s.at[k] = v }) }
 func (s *table) Delete(_ context.Context, k string) error { return s.do(func() { delete(s.at, k) }) }
 func (s *table) All(context.Context) (all map[string]string, err error) {
-	return all, errors.Join(s.do(func() { all = maps.Clone(s.at) }))
+	var told func()
+	err = s.do(func() { all, told = maps.Clone(s.at), s.read })
+	if told != nil {
+		told()
+	}
+	return all, err
 }
 
 func (s *table) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
@@ -44,11 +51,17 @@ func (s *table) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
 // one of several processes that share a table.
 func (s *table) process(t *testing.T, path string, key *ledger.Signer) *rig {
 	t.Helper()
+	return s.processWith(t, path, key, pause.Options{Every: time.Second})
+}
+
+func (s *table) processWith(t *testing.T, path string, key *ledger.Signer, o pause.Options) *rig {
+	t.Helper()
 	st, err := store.Open(t.Context(), store.Options{Path: path})
 	require.NoError(t, err)
 	lg, err := ledger.Open(t.Context(), st, key, ledger.Options{})
 	require.NoError(t, err)
-	sw, err := pause.Open(t.Context(), st, lg, pause.Options{Shared: s, Every: time.Second})
+	o.Shared = s
+	sw, err := pause.Open(t.Context(), st, lg, o)
 	require.NoError(t, err)
 	return &rig{sw, st, lg}
 }
