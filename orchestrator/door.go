@@ -24,6 +24,9 @@ func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause
 	if t.Skill != "" && !d.known(t.Skill) {
 		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
 	}
+	if t.User != "" && !idForm.MatchString(t.User) {
+		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone", pause.ErrTarget, t.User)
+	}
 	p, err := d.o.parts.Pauses.Pause(ctx, t, by)
 	if p.Scope() != "" {
 		d.o.log.Warn("work was paused", "scope", p.Scope(), "by", by)
