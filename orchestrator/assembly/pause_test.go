@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// What one process pauses is refused in the other within a second, and works
-// again once either of them has lifted it.
+// What one process pauses is refused in the other, and works again once either
+// of them has lifted it. How soon is the Switch's to show, by a clock of its own.
 func TestProcessesShareAPause(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	text := onRedis(url, prefix, "10s", "agent: {calls: 1000}, turn: {calls: 1000}, conversation: {calls: 1000}")

@@ -14,6 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
@@ -160,6 +162,12 @@ func drain(ctx context.Context, orc *orchestrator.Orchestrator, s *screen) error
 
 // hold says how to look in from another terminal and waits for an interrupt.
 func hold(ctx context.Context, s *screen, db string) {
+	if _, err := control.Dial(assembly.SocketPath(db), assembly.Owner(db)).Pauses(ctx); err != nil && ctx.Err() == nil {
+		s.printf("\nWARNING: vedette top and vedette pause can't reach this process, so nothing here can be paused:\n  %s\n", err)
+		s.printf("holding all the same until you interrupt it\n")
+		<-ctx.Done()
+		return
+	}
 	s.printf("\nholding until you interrupt it; from another terminal\n")
 	for _, line := range []string{"top", "pause --all", "pause --lift --all"} {
 		s.printf("  vedette %s --db %s\n", line, db)

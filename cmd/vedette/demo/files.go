@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel/guard"
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 )
 
@@ -31,6 +32,10 @@ func prepare(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
+	}
+	// Before anything is there: a second try shall find the folder as it was.
+	if _, err := guard.New(guard.Options{Roots: []string{filepath.Join(dir, "workspace")}}); err != nil {
+		return "", fmt.Errorf("%s can't hold a workspace, since agents may not work there (homes of root, system folders); name another with --dir", dir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
