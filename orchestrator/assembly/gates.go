@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -28,6 +29,12 @@ func environment(cfg *config.Config, noFS bool) touch.Env {
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		env.Home = home
+	}
+	for _, exe := range binary() {
+		env.Program = exe
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			env.Program = real
+		}
 	}
 	return env
 }
