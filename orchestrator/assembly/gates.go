@@ -54,7 +54,7 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
-		Keys: []string{cfg.Keys.Dir}, AllowHosts: cfg.Guard.AllowHosts, Env: o.env,
+		Keys: secret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env,
 	})
 	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow), Roots: cfg.Guard.Roots, Env: o.env})
 	rev, err5 := reviewGate(cfg, roster, o)
