@@ -1,10 +1,13 @@
 package orchestrator
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 )
 
@@ -25,4 +28,12 @@ func TestDoorKnowsWhoCanBePaused(t *testing.T) {
 		require.NoError(t, err, user)
 	}
 	require.Len(t, d.Pauses(), 3)
+}
+
+// Whether operators can come in is known.
+func TestReachable(t *testing.T) {
+	r := start(t, with(), orch("go", "done"))
+	require.Eventually(t, func() bool { return r.Reachable(t.Context()) == nil }, eventually, tick)
+	require.NoError(t, os.Remove(assembly.SocketPath(r.parts.Config.Ledger.Path)))
+	require.ErrorIs(t, r.Reachable(t.Context()), control.ErrNotRunning)
 }
