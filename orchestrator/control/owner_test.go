@@ -104,7 +104,7 @@ func TestSharedFolder(t *testing.T) {
 	}
 	for name, spoil := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir, err := os.MkdirTemp("/tmp", "vedette-test-")
+			dir, err := os.MkdirTemp("/tmp", "vedette-test-") //nolint:usetesting // directly below /tmp, where others can make folders
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 			s, err := Listen(t.Context(), filepath.Join(dir, "s.sock"), &process{}, Options{})
