@@ -5,10 +5,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/skills"
 )
+
+// Reachable returns why vedette pause and vedette top can't reach this process,
+// nil where they can. Without them work goes on and can be paused by Parts
+// alone, so whoever starts the process should say so.
+func (o *Orchestrator) Reachable(ctx context.Context) error {
+	db := o.parts.Config.Ledger.Path
+	_, err := control.Dial(assembly.SocketPath(db), assembly.Owner(db)).Pauses(ctx)
+	return err
+}
 
 // door shows the Orchestrator to its owner.
 type door struct{ o *Orchestrator }
@@ -23,6 +34,9 @@ func (d door) InFlight() []sentinel.InFlight { return d.o.parts.Checkpoint.InFli
 func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error) {
 	if t.Skill != "" && !d.known(t.Skill) {
 		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
+	}
+	if t.User != "" && !idForm.MatchString(t.User) {
+		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone", pause.ErrTarget, t.User)
 	}
 	p, err := d.o.parts.Pauses.Pause(ctx, t, by)
 	if p.Scope() != "" {

@@ -65,6 +65,9 @@ type Options struct {
 	History   History
 	Issuer    Issuer
 	Executors map[string]skills.Executor
+	// Queues are where allowed calls of a skill wait for others of it. A skill
+	// without one runs at once.
+	Queues map[string]Queue
 	// DigestKey salts the digests in the ledger.
 	DigestKey [32]byte
 	Values    ValuesMode
@@ -77,6 +80,14 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what operators must know, without values; nil discards.
 	Log *slog.Logger
+}
+
+// Queue lets only so many calls of a skill run at a time.
+type Queue interface {
+	// Enter waits for the call's turn, less long than a warrant lives; leave
+	// must be called when the call has ended. An error means that it can't
+	// start: that is recorded, and its text goes to the model.
+	Enter(ctx context.Context, c Call) (leave func(), err error)
 }
 
 // Event is one decision or outcome, for live displays and metrics.

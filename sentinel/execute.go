@@ -138,8 +138,8 @@ func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) De
 
 func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict) {
 	start := p.now()
-	leave := p.flight.enter(c, PhaseApproval, start)
-	defer leave()
+	seat := p.flight.enter(c, PhaseApproval, start)
+	defer seat.leave()
 	defer func() {
 		if recover() != nil {
 			v = Verdict{State: Failed, Code: "approval.panic", Reason: "the approver broke"}
@@ -163,10 +163,13 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	p, c := d.p, g.c
 	start := p.now()
-	leave := p.flight.enter(c, PhaseRunning, start)
-	res, err := p.run(ctx, c, g)
-	leave()
+	seat := p.flight.enter(c, PhaseQueued, start)
+	res, err := p.run(ctx, c, g, seat)
+	seat.leave()
 	b := outcomeBody{Status: StatusOK, ElapsedUS: p.now().Sub(start).Microseconds()}
+	if stopped(err) {
+		return skills.Result{}, d.caught(ctx, g, b, err)
+	}
 	var values []Value
 	if err != nil {
 		b.Status, b.Code = failure(err)
@@ -181,18 +184,7 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	}
 	p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
 	d.remember(c, res, err, b.Marks)
-	// The effect has happened: a record that can't be written now leaves the
-	// call unknown in the ledger, which is the truth an auditor can rely on.
-	rerr := p.record(ctx, outcomeRecord(c, g.d, b, values, p.now()))
-	if rerr != nil { // perhaps for the values' sake: that it ran matters more
-		rerr = p.record(ctx, outcomeRecord(c, g.d, b, nil, p.now()))
-	}
-	if rerr == nil {
-		p.observe(Event{
-			Call: c, Decision: g.d, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
-			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond,
-		})
-	}
+	p.ended(ctx, g, b, values)
 	res.Note = ""
 	if m := g.d.Modified; m != nil {
 		res.Note = m.Note()
@@ -200,9 +192,26 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	return res, err
 }
 
-// run executes the order. Executors contain their skills; one that breaks all
-// the same must not take the desk with it, nor the record of what happened.
-func (p *Checkpoint) run(ctx context.Context, c Call, g granted) (res skills.Result, err error) {
+// ended records what became of a call. The effect has happened: a record that
+// can't be written now leaves the call unknown in the ledger, which is the
+// truth an auditor can rely on.
+func (p *Checkpoint) ended(ctx context.Context, g granted, b outcomeBody, values []Value) {
+	err := p.record(ctx, outcomeRecord(g.c, g.d, b, values, p.now()))
+	if err != nil { // perhaps for the values' sake: that it ran matters more
+		err = p.record(ctx, outcomeRecord(g.c, g.d, b, nil, p.now()))
+	}
+	if err == nil {
+		p.observe(Event{
+			Call: g.c, Decision: g.d, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
+			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond,
+		})
+	}
+}
+
+// run executes the order, once it is its turn. Executors contain their skills;
+// one that breaks all the same must not take the desk with it, nor the record
+// of what happened.
+func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res skills.Result, err error) {
 	defer func() {
 		if recover() != nil {
 			p.logger().Error("an executor panicked", "skill", c.Name(), "stack", string(debug.Stack()))
@@ -211,6 +220,19 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted) (res skills.Res
 	}()
 	if ctx.Err() != nil { // while the decision was written down: nothing was done, and that is known
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: errors.New("the caller left before it could start")}
+	}
+	if q := p.o.Queues[c.Name()]; q != nil {
+		leave, err := q.Enter(ctx, c)
+		if err != nil {
+			return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
+		}
+		defer leave()
+	}
+	// Listed first and asked then: whoever pauses and looks at the list finds
+	// in it every call that was not stopped.
+	seat.turn(PhaseRunning, p.now())
+	if v, ok := p.paused(c.Grant().User(), c.Name()); ok {
+		return skills.Result{}, &stop{v}
 	}
 	return p.o.Executors[c.Name()].Execute(ctx, g.w, c.Order())
 }

@@ -56,7 +56,7 @@ func (p Past) interrupted() bool {
 		return false
 	}
 	switch p.Code {
-	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted:
+	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted, CodeOutcomePaused:
 		return true
 	}
 	return false

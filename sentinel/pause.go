@@ -1,6 +1,8 @@
 package sentinel
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -8,8 +10,9 @@ import (
 )
 
 // Pauser says whether an operator has paused what a call would be part of. It
-// is asked when a call is proposed and again right before it would start, so
-// it must answer at once and can't fail.
+// is asked when a call is proposed, again before its decision is written down,
+// and a last time when nothing stands between the call and its start but the
+// start, so it must answer at once and can't fail.
 type Pauser interface {
 	Paused(user, skill string) (Pause, bool)
 }
@@ -55,24 +58,61 @@ func (p *Checkpoint) halt(c Call, d *Decision) {
 	d.Outcome, d.BlockedBy, d.Code, d.Reason = Deny, v.Gate, v.Code, v.Reason
 }
 
+// CodeOutcomePaused is the code of the outcome of a call that was allowed, on record, and
+// that a pause caught before it began. Its status is StatusFailed: nothing ran.
+const CodeOutcomePaused = "paused"
+
+// stop is why a call that was allowed did not begin.
+type stop struct{ v Verdict }
+
+// Error tells whoever reads the record.
+func (s *stop) Error() string { return "not started: " + s.v.Reason }
+
+// stopped reports whether err is a pause's.
+func stopped(err error) bool {
+	var s *stop
+	return errors.As(err, &s)
+}
+
+// caught records that a pause kept an allowed call from starting, and refuses
+// it. It left no trace and says nothing about its skill.
+func (d *Desk) caught(ctx context.Context, g granted, b outcomeBody, err error) error {
+	d.p.release(ctx, g.c.Name(), g.c.Proposed().ID())
+	b.Status, b.Code = StatusFailed, CodeOutcomePaused
+	d.p.ended(ctx, g, b, []Value{{"error", []byte(err.Error())}})
+	no := g.d
+	no.Verdicts = slices.Clone(no.Verdicts) // those on record stay as they are
+	var s *stop
+	if errors.As(err, &s) {
+		no.put(s.v)
+		no.Outcome, no.BlockedBy, no.Code, no.Reason = Deny, s.v.Gate, s.v.Code, s.v.Reason
+	}
+	return refusal(no)
+}
+
 // The phases of a call in flight.
 const (
-	PhaseApproval = "awaiting_approval"
+	PhaseApproval = "awaiting_approval" // for a person
+	PhaseQueued   = "queued"            // allowed; others of its skill come first
 	PhaseRunning  = "running"
 )
 
-// InFlight is a call that waits for a person or runs.
+// InFlight is a call that waits for a person, waits for its skill, or runs.
+// Only one that runs has an effect whatever is paused from now on.
 type InFlight struct {
-	CallID       string    `json:"call"`
-	Conversation string    `json:"conversation"`
-	User         string    `json:"user"`
-	Agent        string    `json:"agent"`
-	Skill        string    `json:"skill"`
-	Phase        string    `json:"phase"`
-	Since        time.Time `json:"since"`
+	CallID       string `json:"call"`
+	Conversation string `json:"conversation"`
+	User         string `json:"user"`
+	Agent        string `json:"agent"`
+	Skill        string `json:"skill"`
+	Phase        string `json:"phase"`
+	// Since is when the phase began.
+	Since time.Time `json:"since"`
 }
 
-// InFlight returns the calls that wait for a person or run, the oldest first.
+// InFlight returns the calls that wait for a person or for their skill, or run,
+// the oldest first. After a pause began, a call that it stops and that is not
+// among them does not run.
 func (p *Checkpoint) InFlight() []InFlight {
 	p.flight.mu.Lock()
 	out := make([]InFlight, 0, len(p.flight.calls))
@@ -97,8 +137,14 @@ type flight struct {
 	calls map[int]InFlight
 }
 
-// enter adds a call; leave takes it out again.
-func (f *flight) enter(c Call, phase string, now time.Time) (leave func()) {
+// seat is a call's place in the list.
+type seat struct {
+	f *flight
+	n int
+}
+
+// enter adds a call.
+func (f *flight) enter(c Call, phase string, now time.Time) seat {
 	g := c.Grant()
 	in := InFlight{
 		CallID: c.Proposed().ID(), Conversation: g.Conversation(), User: g.User(), Agent: g.Agent(), Skill: c.Name(),
@@ -110,11 +156,23 @@ func (f *flight) enter(c Call, phase string, now time.Time) (leave func()) {
 		f.calls = map[int]InFlight{}
 	}
 	f.last++
-	n := f.last
-	f.calls[n] = in
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.calls, n)
+	f.calls[f.last] = in
+	return seat{f, f.last}
+}
+
+// turn says that the call is in another phase.
+func (s seat) turn(phase string, now time.Time) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	if in, ok := s.f.calls[s.n]; ok {
+		in.Phase, in.Since = phase, now
+		s.f.calls[s.n] = in
 	}
+}
+
+// leave takes the call out again.
+func (s seat) leave() {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	delete(s.f.calls, s.n)
 }

@@ -26,8 +26,8 @@ func newJournal(a *app) *cobra.Command {
 		Use:   "journal",
 		Short: "Erase what is kept of a user or a conversation",
 		Long: `The journal holds values: requests, arguments, results, answers, each sealed under
-a key of its own. Erasing destroys the keys. The ledger, which holds none of them,
-keeps its records and still verifies.`,
+a key of its own. Erasing destroys the keys. The ledger, which holds no values unless
+ledger.values says so, keeps its records and still verifies.`,
 		Example: `  vedette journal purge --user ann`,
 	}, newJournalPurge(a))
 }
@@ -37,11 +37,16 @@ func newJournalPurge(a *app) *cobra.Command {
 	var who history.Who
 	var yes, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "purge",
-		Short: "Erase the values and conversations of a user, or one conversation",
-		Long: `Purge erases every value that is kept of a user, or of one conversation, and
-forgets the conversations themselves: a request that was under way is not gone on
-with. It can't be undone. Backups of the database are not touched.
+		Use:        "purge",
+		SuggestFor: []string{"prune", "erase", "delete", "clear", "remove"},
+		Short:      "Erase the values and conversations of a user, or one conversation",
+		Long: `Purge erases every value that the journal keeps of a user, or of one conversation,
+and forgets the conversations themselves: a request that was under way is not gone
+on with. It can't be undone. Backups of the database are not touched.
+
+Nor is the ledger, from which nothing can be taken without breaking its proof: what
+ledger.values: full put into it, the arguments of calls, stays readable there (and
+with hmac, keyed digests of them). Purge counts those records and says so.
 
 The ledger is told how many values there were. Stop the server first: the database
 has one writer.`,
@@ -90,6 +95,9 @@ func (a *app) purge(ctx context.Context, file string, who history.Who, yes, asJS
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	n, err := eraseAndRecord(ctx, st, cfg.Keys.Dir, who)
+	if n.InLedger > 0 {
+		a.note("warning: %d records of the ledger hold arguments, since ledger.values was full when they were made; they stay readable", n.InLedger)
+	}
 	if errors.Is(err, journal.ErrPending) {
 		return &failure{exitFailed, fmt.Errorf("%d values were erased, but old pages of the file still hold them: %w", n.Values, err), "stop whoever reads the database, and purge again"}
 	}
@@ -103,9 +111,16 @@ func (a *app) purge(ctx context.Context, file string, who history.Who, yes, asJS
 	return err
 }
 
+// purged is what a purge did and what it could not do.
+type purged struct {
+	history.Purged
+	// InLedger is how many records hold arguments themselves.
+	InLedger int `json:"records_with_arguments"`
+}
+
 // eraseAndRecord erases and leaves a record of how much it was. What was erased
 // is recorded also where old pages remain.
-func eraseAndRecord(ctx context.Context, st *store.Store, dir string, who history.Who) (n history.Purged, err error) {
+func eraseAndRecord(ctx context.Context, st *store.Store, dir string, who history.Who) (n purged, err error) {
 	k, err := keys.LoadOrCreate(dir)
 	if err != nil {
 		return n, err
@@ -126,14 +141,16 @@ func eraseAndRecord(ctx context.Context, st *store.Store, dir string, who histor
 	if err != nil {
 		return n, err
 	}
-	n, err = h.Purge(ctx, who)
+	n.Purged, err = h.Purge(ctx, who)
 	if err != nil && !errors.Is(err, journal.ErrPending) {
 		return n, err
 	}
+	var cerr error
+	n.InLedger, cerr = withArguments(ctx, l, who)
 	body, _ := json.Marshal(struct { // numbers always marshal
 		V int `json:"v"`
 		history.Purged
-	}{1, n})
+	}{1, n.Purged})
 	rerr := st.Submit(ctx, func(tx *store.Tx) error {
 		_, err := l.AppendTx(tx, ledger.Entry{
 			ID: uuid.Must(uuid.NewV7()).String(), Time: time.Now(), Kind: sentinel.RecordPurge,
@@ -141,7 +158,32 @@ func eraseAndRecord(ctx context.Context, st *store.Store, dir string, who histor
 		})
 		return err
 	})
-	return n, errors.Join(err, rerr)
+	return n, errors.Join(err, cerr, rerr)
+}
+
+// withArguments counts the records of a user or conversation that hold
+// arguments.
+func withArguments(ctx context.Context, l *ledger.Ledger, who history.Who) (n int, err error) {
+	const page = 1000
+	q := ledger.Query{User: who.User, Conversation: who.Conversation, Limit: page}
+	for {
+		list, err := l.List(ctx, q)
+		if err != nil {
+			return n, err
+		}
+		for _, r := range list {
+			var b struct {
+				Args json.RawMessage `json:"args"`
+			}
+			if json.Unmarshal(r.Body, &b) == nil && len(b.Args) > 0 {
+				n++
+			}
+		}
+		if len(list) < page {
+			return n, nil
+		}
+		q.AfterIndex = &list[len(list)-1].Index
+	}
 }
 
 // agreed asks the person at the terminal.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,18 +28,27 @@ func newPause(a *app) *cobra.Command {
 		Use:   "pause",
 		Short: "Stop the work of a user, of a skill, or all of it",
 		Long: `Pause tells the running process to refuse every call of a user, of a skill or at
-all, also those that a person has approved and that have not started. What runs
-already runs on; it is listed. A pause holds until it is lifted, also over a
+all, also those that a person has approved, or that wait for others of their skill,
+and have not started. What runs already runs on; it is listed. A pause holds until it is lifted, also over a
 restart, and both are on record. Without a target, the pauses in force are shown.
 
-The process is found by its database. Its owner and root may pause and lift.`,
+The process is found by its database. Its owner and root may pause and lift, and on
+Linux nothing that it has started itself. What listens there is believed only if
+it is this user's or root's; root also believes the owner of the database.`,
 		Example: `  vedette pause --all
   vedette pause --user ann
   vedette pause --skill 'email.*' --config /etc/vedette/vedette.yaml
   vedette pause --lift --all
   vedette pause`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.pause(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"all", "user", "skill"} { // --user "$U" with an empty U pauses nobody
+				if fl := cmd.Flags().Lookup(name); fl.Changed && (fl.Value.String() == "" || fl.Value.String() == "false") {
+					return usage("--" + name + " is given and names nothing")
+				}
+			}
+			return a.pause(cmd.Context(), &f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.target.All, "all", false, "all work")
@@ -60,7 +71,7 @@ func (p *places) process() (*control.Client, error) {
 	if err := p.fill(false, false); err != nil {
 		return nil, err
 	}
-	return control.Dial(assembly.SocketPath(p.db)), nil
+	return control.Dial(assembly.SocketPath(p.db), assembly.Owner(p.db)), nil
 }
 
 // unreached adds what to do where no process answers.
@@ -180,11 +191,21 @@ func what(t pause.Target) string {
 func flagOf(t pause.Target) string {
 	switch t.Scope() {
 	case pause.ScopeUser:
-		return "--user " + clean(t.User)
+		return "--user " + quoted(t.User)
 	case pause.ScopeSkill:
-		return "--skill '" + clean(t.Skill) + "'"
+		return "--skill " + quoted(t.Skill)
 	}
 	return "--all"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:@/-]+$`)
+
+// quoted is a name as a shell takes it for one word.
+func quoted(s string) string {
+	if s = clean(s); plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // age is a duration as people read it.

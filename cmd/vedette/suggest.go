@@ -32,10 +32,13 @@ func unknownCommand(c *cobra.Command, name string) error {
 	return &failure{exitUsage, errors.New(msg), "run " + c.CommandPath() + " --help"}
 }
 
-// unknownTop tells an unknown first command before its flags are looked at:
-// they would be called unknown in its place.
+// unknownTop tells an unknown command before its flags are looked at: they would
+// be called unknown in its place.
 func unknownTop(root *cobra.Command, args []string) error {
-	if _, _, err := root.Find(args); err == nil {
+	if c, rest, err := root.Find(args); err == nil {
+		if c != root && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+			return unknownCommand(c, rest[0])
+		}
 		return nil
 	}
 	for _, a := range args {

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"golang.org/x/text/width"
 
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/control"
@@ -37,7 +41,8 @@ with --once or --json, it shows one moment.
 With --json the fields are
   pid, now, started, draining   the process
   pauses                        those in force
-  in_flight                     calls that wait for a person or run
+  in_flight                     calls that wait for a person or for their skill, or
+                                run
   tasks, leaked                 goroutines under way, and those that did not stop
   tree                          processes: id, type, state, restart, restarts,
                                 mailbox, tasks, since, last_exit, children; and of
@@ -109,9 +114,8 @@ func (a *app) watch(ctx context.Context, f *topFlags, c *control.Client, screen 
 			return f.unreached(err)
 		}
 		lines := a.frame(now)
-		if _, rows, serr := term.GetSize(int(screen.Fd())); serr == nil && rows > 2 && len(lines) > rows-1 {
-			hidden := len(lines) - (rows - 2)
-			lines = append(lines[:rows-2:rows-2], fmt.Sprintf("… and %d more lines; --once shows all", hidden))
+		if cols, rows, serr := term.GetSize(int(screen.Fd())); serr == nil {
+			lines = fit(lines, cols, rows)
 		}
 		if _, err := io.WriteString(screen, home+strings.Join(lines, "\r\n")); err != nil {
 			return err
@@ -122,6 +126,67 @@ func (a *app) watch(ctx context.Context, f *topFlags, c *control.Client, screen 
 		case <-tick.C:
 		}
 	}
+}
+
+// fit cuts lines to a screen, so that none of them goes on in the next row and
+// pushes the first ones out.
+func fit(lines []string, cols, rows int) []string {
+	if rows > 2 && len(lines) > rows-1 {
+		hidden := len(lines) - (rows - 2)
+		lines = append(lines[:rows-2:rows-2], fmt.Sprintf("… and %d more lines; --once shows all", hidden))
+	}
+	if cols < 2 {
+		return lines
+	}
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = cut(l, cols)
+	}
+	return out
+}
+
+// sequence is what sets a colour: it takes no room.
+var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// cut shortens a line to so many columns, the last of them a mark where it is
+// longer. Colours stay.
+func cut(line string, cols int) string {
+	if columns(sequences.ReplaceAllString(line, "")) <= cols {
+		return line
+	}
+	var b strings.Builder
+	left, ended := cols-1, false
+	for len(line) > 0 {
+		if at := sequences.FindStringIndex(line); at != nil && at[0] == 0 {
+			b.WriteString(line[:at[1]])
+			line = line[at[1]:]
+			continue
+		}
+		_, n := utf8.DecodeRuneInString(line)
+		if left -= columns(line[:n]); left < 0 && !ended {
+			ended = true
+			b.WriteString("…")
+		}
+		if !ended {
+			b.WriteString(line[:n])
+		}
+		line = line[n:]
+	}
+	return b.String()
+}
+
+// columns is how many columns a text takes on a terminal.
+func columns(s string) (n int) {
+	for _, r := range s {
+		switch kind := width.LookupRune(r).Kind(); {
+		case unicode.In(r, unicode.Mn, unicode.Me): // stands above or around another
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // frame is one moment as lines of text.

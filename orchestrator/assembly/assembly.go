@@ -180,7 +180,6 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err := errors.Join(execErr, rosterErr); err != nil {
 		return err
 	}
-	p.bound(cfg, execs, natives)
 	if p.limits, err = newCounters(cfg, o); err != nil {
 		return err
 	}
@@ -206,8 +205,8 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away, Approver: o.Approver,
-		Pauser: p.Pauses, Recorder: p.recorder, History: p.recorder, Issuer: sign, Executors: execs, DigestKey: p.Keys.Digest(),
-		Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
+		Pauser: p.Pauses, Recorder: p.recorder, History: p.recorder, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
+		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -31,6 +32,12 @@ func environment(cfg *config.Config, noFS bool) touch.Env {
 	if home, err := os.UserHomeDir(); err == nil {
 		env.Home = home
 	}
+	for _, exe := range binary() {
+		env.Program = exe
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			env.Program = real
+		}
+	}
 	return env
 }
 
@@ -52,7 +59,7 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
-		Keys: []string{cfg.Keys.Dir}, AllowHosts: cfg.Guard.AllowHosts, Env: o.env,
+		Keys: secret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env,
 	})
 	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow), Roots: cfg.Guard.Roots, Env: o.env})
 	rev, err5 := reviewGate(cfg, roster, o)

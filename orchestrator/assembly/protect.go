@@ -16,7 +16,13 @@ func protected(cfg *config.Config) []string {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		out = append(out, cfg.Ledger.Path+suffix)
 	}
-	return append(out, SocketPath(cfg.Ledger.Path))
+	return out
+}
+
+// secret are the keys and the owner's socket, which a program opens by what looks
+// like reading: no call may name them.
+func secret(cfg *config.Config) []string {
+	return []string{cfg.Keys.Dir, SocketPath(cfg.Ledger.Path)}
 }
 
 // binary is the running program's own path, which no call may write.

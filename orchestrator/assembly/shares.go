@@ -11,17 +11,17 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
-	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
 const (
 	// skillWait is how long an allowed call waits for others of its skill: less
 	// than its warrant lives.
 	skillWait = 10 * time.Second
-	// queues bounds who waits for a skill or a model. Agents and turns wait for
+	// queued bounds who waits for a skill or a model. Agents and turns wait for
 	// one thing at a time and are bounded themselves.
-	queues = 1 << 20
+	queued = 1 << 20
 )
 
 // CodeBusy is the code of the model error of a request that did not get its
@@ -52,39 +52,38 @@ func callerOf(ctx context.Context) Caller {
 	return who
 }
 
-// bounded runs a skill a number of times at once. Calls beyond that wait, the
-// users in turn; one that waits in vain was not started, and its record says so.
-type bounded struct {
-	skills.Executor
-	pool *admission.Pool
-}
+// places bounds how many calls of a skill run at once. Calls beyond that wait,
+// the users in turn; one that waits in vain was not started, and its record
+// says so.
+type places struct{ pool *admission.Pool }
 
-// Execute waits for the call's turn and runs it.
-func (b bounded) Execute(ctx context.Context, w warrant.Warrant, o skills.Order) (skills.Result, error) {
-	credit, err := b.pool.Acquire(ctx, admission.Ask{User: o.User})
+// Enter waits for the call's turn.
+func (q places) Enter(ctx context.Context, c sentinel.Call) (leave func(), err error) {
+	credit, err := q.pool.Acquire(ctx, admission.Ask{User: c.Grant().User()})
 	if err != nil {
 		if !errors.Is(err, admission.ErrOverloaded) {
 			err = errors.New("the caller left before it could start")
 		}
-		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
+		return nil, err
 	}
-	defer credit.Release()
-	return b.Executor.Execute(ctx, w, o)
+	return credit.Release, nil
 }
 
-// bound bounds every executor but those of natives, which are messages to a
-// conversation's own process.
-func (p *Parts) bound(cfg *config.Config, execs map[string]skills.Executor, natives map[string]skills.RunFunc) {
+// queues bounds every skill but natives, which are messages to a conversation's
+// own process.
+func (p *Parts) queues(cfg *config.Config, execs map[string]skills.Executor, natives map[string]skills.RunFunc) map[string]sentinel.Queue {
+	out := map[string]sentinel.Queue{}
 	for name, e := range execs {
 		if natives[name] != nil || e == nil {
 			continue
 		}
 		pool := admission.New(admission.Options{
-			What: "calls of " + name, Process: cfg.Limits.Skill.Concurrency, Waiting: queues, UserWaiting: queues, Wait: skillWait,
+			What: "calls of " + name, Process: cfg.Limits.Skill.Concurrency, Waiting: queued, UserWaiting: queued, Wait: skillWait,
 		})
-		execs[name] = bounded{e, pool}
+		out[name] = places{pool}
 		p.pools = append(p.pools, pool)
 	}
+	return out
 }
 
 // askable is a model as agents and the orchestrator ask it: so many at a time.
@@ -149,7 +148,7 @@ func (p *Parts) models(cfg *config.Config) map[string]askable {
 		}
 		m := cfg.Models[name]
 		pool := admission.New(admission.Options{
-			What: "requests to model " + name, Process: m.Concurrency, Waiting: queues, UserWaiting: queues, Wait: m.Timeout,
+			What: "requests to model " + name, Process: m.Concurrency, Waiting: queued, UserWaiting: queued, Wait: m.Timeout,
 		})
 		out[name] = askable{client, pool, newPurse(cfg, m, p.limits, p.log)}
 		p.pools = append(p.pools, pool)

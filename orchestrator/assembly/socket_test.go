@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,4 +27,23 @@ func TestSocketPath(t *testing.T) {
 	require.LessOrEqual(t, len(SocketPath(long)), maxSocketPath)
 	require.NotEqual(t, SocketPath(long), SocketPath(other))
 	require.Equal(t, filepath.Dir(SocketPath(long)), filepath.Dir(SocketPath(other)))
+}
+
+// The folder among the temporary files is that of the database's owner, so root
+// finds the process of another user.
+func TestSocketOfAnotherUser(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	dir = filepath.Join(dir, strings.Repeat("d", 120))
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	db := filepath.Join(dir, "v.db")
+	require.Equal(t, os.Getuid(), Owner(db), "before there is one")
+	require.NoError(t, os.WriteFile(db, nil, 0o600))
+	uid := os.Getuid()
+	if uid == 0 { // who else could give it away
+		uid = 4711
+		require.NoError(t, os.Chown(db, uid, -1))
+	}
+	require.Equal(t, uid, Owner(db))
+	require.Equal(t, fmt.Sprintf("/tmp/vedette-%d", uid), filepath.Dir(SocketPath(db)))
 }

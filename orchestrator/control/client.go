@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -20,26 +21,51 @@ import (
 // ErrNotRunning is returned where nothing listens on the socket.
 var ErrNotRunning = errors.New("no process of Vedette's listens there")
 
+// ErrNotOwn is returned where what stands in the socket's place is another
+// user's: nothing was asked of it, and nothing that it says would be believed.
+var ErrNotOwn = errors.New("it belongs to another user, who may have put it there to deceive")
+
 // maxAnswer bounds an answer in bytes: a tree of 100,000 processes fits.
 const maxAnswer = 256 << 20
 
 // Client talks to one process. It is safe for concurrent use.
 type Client struct {
-	path string
-	http *http.Client
+	path   string
+	owners []int
+	peer   func(net.Conn) (who, error)
+	http   *http.Client
 }
 
 // Dial returns a client of the process that listens on the socket at path. It
-// connects with the first call.
-func Dial(path string) *Client {
-	t := &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", path)
-		},
+// connects with the first call, and believes a process of this user's or of
+// root's alone: any other is ErrNotOwn. Root, who has to do with processes of
+// others, names whose it expects in owners.
+func Dial(path string, owners ...int) *Client {
+	c := &Client{path: path, owners: []int{os.Getuid(), 0}, peer: peer}
+	if os.Getuid() == 0 {
+		c.owners = append(c.owners, owners...)
 	}
-	return &Client{path: path, http: &http.Client{Transport: t, Timeout: callTimeout}}
+	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: c.connect}, Timeout: callTimeout}
+	return c
+}
+
+// connect looks at who listens before a word is sent.
+func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := ours(c.path, c.owners...); err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", c.path)
+	if err != nil {
+		return nil, err
+	}
+	switch w, err := c.peer(conn); {
+	case err != nil:
+		return nil, errors.Join(err, conn.Close())
+	case !slices.Contains(c.owners, w.uid):
+		return nil, errors.Join(fmt.Errorf("%w: user %d listens at %s", ErrNotOwn, w.uid, c.path), conn.Close())
+	}
+	return conn, nil
 }
 
 // Pauses returns the pauses in force.
@@ -97,6 +123,8 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 // failure tells what to do where nobody answers.
 func (c *Client) failure(err error) error {
 	switch {
+	case errors.Is(err, ErrNotOwn):
+		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w: %s", ErrNotRunning, c.path)
 	case errors.Is(err, os.ErrPermission):

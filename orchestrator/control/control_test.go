@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -20,13 +21,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // process is a Backend that keeps what it is told.
 type process struct {
@@ -68,7 +66,7 @@ func (p *process) InFlight() []sentinel.InFlight {
 
 func (p *process) Top() any { return map[string]int{"pid": 7} }
 
-func serveFor(t *testing.T, peer func(net.Conn) (int, error)) (*process, *Server, *Client) {
+func serveFor(t *testing.T, peer func(net.Conn) (who, error)) (*process, *Server, *Client) {
 	t.Helper()
 	p := &process{}
 	path := filepath.Join(t.TempDir(), "s.sock")
@@ -103,20 +101,20 @@ func TestRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, lifted.Lifted)
 	require.Empty(t, lifted.Left)
-	require.Equal(t, []string{by(withUser(os.Getuid())), by(withUser(os.Getuid()))}, p.by)
+	require.Equal(t, []string{me(), me()}, p.by)
 
-	p.fail = pause.ErrNotWritten
-	res, err = c.Pause(t.Context(), pause.Target{All: true})
-	require.NoError(t, err, "it is in force")
-	require.Equal(t, pause.ErrNotWritten.Error(), res.Warning)
+	for _, fail := range []error{pause.ErrNotShared, pause.ErrNotWritten} {
+		p.fail = fail
+		res, err = c.Pause(t.Context(), pause.Target{All: true})
+		require.NoError(t, err, "it is in force")
+		require.Equal(t, fail.Error(), res.Warning)
+		require.Len(t, res.InFlight, 1)
+	}
 	_, err = c.Lift(t.Context(), pause.Target{All: true})
 	require.ErrorContains(t, err, pause.ErrNotWritten.Error())
 }
 
-func withUser(uid int) *http.Request {
-	r, _ := http.NewRequestWithContext(context.WithValue(context.Background(), userKey{}, uid), http.MethodGet, "/", nil)
-	return r
-}
+func me() string { return fmt.Sprintf("uid:%d", os.Getuid()) }
 
 // Another user, and one that can't be told, is turned away; root is not.
 func TestOtherUsers(t *testing.T) {
@@ -124,16 +122,16 @@ func TestOtherUsers(t *testing.T) {
 		uid int
 		err error
 	}
-	var who atomic.Value
-	p, _, c := serveFor(t, func(net.Conn) (int, error) { a := who.Load().(answer); return a.uid, a.err })
+	var now atomic.Value
+	p, _, c := serveFor(t, func(net.Conn) (who, error) { a := now.Load().(answer); return who{uid: a.uid}, a.err })
 	for _, a := range []answer{{os.Getuid() + 1, nil}, {0, errors.New("no peer")}} {
-		who.Store(a)
+		now.Store(a)
 		_, err := c.Pause(t.Context(), pause.Target{All: true})
 		require.ErrorContains(t, err, "only the user whose process this is")
 		require.Error(t, c.Top(t.Context(), new(any)))
 		require.Empty(t, p.Pauses())
 	}
-	who.Store(answer{})
+	now.Store(answer{})
 	_, err := c.Pause(t.Context(), pause.Target{All: true})
 	require.NoError(t, err)
 }

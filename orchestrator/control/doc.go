@@ -12,6 +12,15 @@
 // each connection is asked as well. There is no other password: whoever is that
 // user could end the process, or read its keys, anyway.
 //
+// A skill that runs programs runs them as that user, so on Linux whatever this
+// process has started, at whatever remove, is turned away. One that left its
+// parents behind (a daemon that forked twice) is not known for what it is: the
+// guard refuses the commands that reach the socket, and confinement its file.
+//
+// The client looks too: it believes a process of its own user's or of root's
+// alone, so that nobody can put a socket in the right place and answer that all
+// work is paused.
+//
 // On the wire it is HTTP with JSON bodies of at most 64 KiB:
 //
 //	GET    /v1/pauses     the pauses in force

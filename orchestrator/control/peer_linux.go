@@ -1,31 +1,77 @@
 package control
 
 import (
+	"bytes"
 	"fmt"
 	"net"
+	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// peer returns the user at the other end.
-func peer(c net.Conn) (uid int, err error) {
+// peer returns who is at the other end: for a server who connected, for a
+// client who listens.
+func peer(c net.Conn) (who, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
-		return -1, fmt.Errorf("a %T tells no user", c)
+		return who{}, fmt.Errorf("a %T tells no user", c)
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {
-		return -1, err
+		return who{}, err
 	}
 	var cred *unix.Ucred
 	var cerr error
 	if err := raw.Control(func(fd uintptr) {
 		cred, cerr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil {
-		return -1, err
+		return who{}, err
 	}
 	if cerr != nil {
-		return -1, cerr
+		return who{}, cerr
 	}
-	return int(cred.Uid), nil
+	return who{uid: int(cred.Uid), pid: int(cred.Pid)}, nil
+}
+
+// maxDepth bounds the walk up the tree of processes.
+const maxDepth = 10_000
+
+// descends reports whether the process of that id was started by this one, or
+// by one that was. A process that can't be seen from here (id 0) is outside of
+// the namespace of this one's children. One that is gone can't be told of, and
+// whoever asks waits for the answer: that is an error.
+func descends(pid int) (bool, error) {
+	self := os.Getpid()
+	if pid == self || pid == 0 {
+		return false, nil
+	}
+	for range maxDepth {
+		if pid <= 1 {
+			return false, nil
+		}
+		next, err := parent(pid)
+		if err != nil {
+			return false, err
+		}
+		if next == self {
+			return true, nil
+		}
+		pid = next
+	}
+	return false, fmt.Errorf("there are more than %d processes above it", maxDepth)
+}
+
+// parent reads the parent's id: the second field behind the program's name,
+// which may hold brackets and blanks itself.
+func parent(pid int) (int, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("the state of process %d can't be read", pid)
+	}
+	return strconv.Atoi(string(fields[1]))
 }

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
-// peer takes the other end for the owner: the socket's mode lets in nobody
+// peer takes the other end for this user: the socket's mode lets in nobody
 // else.
-func peer(net.Conn) (uid int, err error) { return os.Getuid(), nil }
+func peer(net.Conn) (who, error) { return who{uid: os.Getuid()}, nil }
+
+// descends can't tell here.
+func descends(int) (bool, error) { return false, nil }

@@ -22,6 +22,9 @@ const (
 	maxBody       = 64 << 10
 	headerTimeout = 5 * time.Second
 	callTimeout   = 10 * time.Second
+	// writeTimeout is how long a pause, which is in force by then, may take to
+	// be written down before it is answered that it is not.
+	writeTimeout = 4 * time.Second
 )
 
 // Backend is the process as the socket shows it.
@@ -65,10 +68,32 @@ type Server struct {
 	http *http.Server
 	done chan struct{}
 	made os.FileInfo
-	peer func(net.Conn) (uid int, err error)
+	peer func(net.Conn) (who, error)
 }
 
-type userKey struct{}
+// who is at the other end of a connection.
+type who struct {
+	uid int
+	pid int // 0 where the system does not tell
+}
+
+// caller is who is asking, or why nobody knows.
+type caller struct {
+	who
+	err error
+	// own is set for what this process has started.
+	own bool
+}
+
+type callerKey struct{}
+
+// from asks the system who connected.
+func (s *Server) from(c net.Conn) (out caller) {
+	if out.who, out.err = s.peer(c); out.err == nil {
+		out.own, out.err = descends(out.pid)
+	}
+	return out
+}
 
 // Listen makes the socket and serves it until Close. One that a dead process
 // left is replaced; so is that of a living one: hold the database's lock first.
@@ -76,7 +101,7 @@ func Listen(ctx context.Context, path string, b Backend, o Options) (*Server, er
 	return serveAt(ctx, path, b, o, peer)
 }
 
-func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(net.Conn) (int, error)) (*Server, error) {
+func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(net.Conn) (who, error)) (*Server, error) {
 	s := &Server{b: b, peer: peer, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), path: path, done: make(chan struct{})}
 	l, err := listen(ctx, path)
 	if err != nil {
@@ -95,11 +120,7 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout,
 		MaxHeaderBytes: maxBody, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			uid, err := s.peer(c)
-			if err != nil {
-				uid = -1
-			}
-			return context.WithValue(ctx, userKey{}, uid)
+			return context.WithValue(ctx, callerKey{}, s.from(c))
 		},
 	}
 	go func() {
@@ -144,12 +165,18 @@ type failed struct {
 // errBody refuses a body that is no Target.
 var errBody = errors.New(`the body must be one JSON object: {"all":true}, {"user":"…"} or {"skill":"…"}`)
 
-// serve is a handler for the owner and root alone.
+// serve is a handler for the owner and root alone, and for nothing that this
+// process has started: an agent with a shell is the owner too.
 func (s *Server) serve(h func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if uid, ok := r.Context().Value(userKey{}).(int); !ok || uid != os.Getuid() && uid != 0 {
-			s.log.Warn("another user was turned away at the control socket")
+		switch c, ok := r.Context().Value(callerKey{}).(caller); {
+		case !ok || c.err != nil || c.uid != os.Getuid() && c.uid != 0:
+			s.log.Warn("another user, or somebody unknown, was turned away at the control socket", "error", c.err)
 			s.answer(w, http.StatusForbidden, failed{"only the user whose process this is, and root, may"})
+			return
+		case c.own:
+			s.log.Error("a process that this one has started was turned away at the control socket", "pid", c.pid)
+			s.answer(w, http.StatusForbidden, failed{"what this process has started may not"})
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -183,8 +210,8 @@ func body(r *http.Request) (t pause.Target, err error) {
 }
 
 func by(r *http.Request) string {
-	uid, _ := r.Context().Value(userKey{}).(int)
-	return fmt.Sprintf("uid:%d", uid)
+	c, _ := r.Context().Value(callerKey{}).(caller)
+	return fmt.Sprintf("uid:%d", c.uid)
 }
 
 func (s *Server) pause(r *http.Request) (any, error) {
@@ -193,8 +220,10 @@ func (s *Server) pause(r *http.Request) (any, error) {
 		return nil, err
 	}
 	// The pause is not to be lost with the caller.
-	p, err := s.b.Pause(context.WithoutCancel(r.Context()), t, by(r))
-	if err != nil && !errors.Is(err, pause.ErrNotWritten) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTimeout)
+	defer cancel()
+	p, err := s.b.Pause(ctx, t, by(r))
+	if err != nil && !errors.Is(err, pause.ErrNotWritten) && !errors.Is(err, pause.ErrNotShared) {
 		return nil, err
 	}
 	out := Paused{Pause: p, InFlight: s.b.InFlight()}

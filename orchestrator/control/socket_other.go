@@ -12,3 +12,6 @@ import (
 func listen(context.Context, string) (net.Listener, error) {
 	return nil, errors.New("this system has no sockets that other users are kept from")
 }
+
+// ours has nothing to look at: here is no server.
+func ours(string, ...int) error { return nil }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -48,15 +49,8 @@ func place(path string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if filepath.Dir(dir) == "/tmp" { // others can make folders there
-		info, err := os.Lstat(dir)
-		if err != nil {
-			return err
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(st.Uid) != os.Getuid() {
-			return fmt.Errorf("%s must be a folder of this user's with mode 0700", dir)
-		}
+	if err := private(dir, os.Getuid()); err != nil {
+		return err
 	}
 	info, err := os.Lstat(path)
 	switch {
@@ -68,4 +62,42 @@ func place(path string) error {
 		return fmt.Errorf("%s is there and is no socket", path)
 	}
 	return nil
+}
+
+// private refuses a folder among the temporary files, where everybody can make
+// one, that is not one of these users' alone.
+func private(dir string, owners ...int) error {
+	if filepath.Dir(dir) != "/tmp" {
+		return nil
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || !slices.Contains(owners, ownerOf(info)) {
+		return fmt.Errorf("%w: %s must be a folder of this user's with mode 0700", ErrNotOwn, dir)
+	}
+	return nil
+}
+
+// ours refuses a socket that one of these users did not make.
+func ours(path string, owners ...int) error {
+	if err := private(filepath.Dir(path), owners...); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(owners, ownerOf(info)) {
+		return fmt.Errorf("%w: another user made %s", ErrNotOwn, path)
+	}
+	return nil
+}
+
+func ownerOf(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
 }

@@ -8,6 +8,7 @@
 // What it refuses, first match first:
 //
 //	guard.irrecoverable   an effect of a command line from touch's closed list
+//	guard.operator        vedette pause, journal, ledger --values: its operators'
 //	guard.forbidden_path  a path of the core or of Forbid, however it is spelt,
 //	                      read, written or only mentioned
 //	guard.protected       a write to Vedette's own files; for keys a read too
@@ -55,6 +56,7 @@ import (
 // The closed list of the guard's codes.
 const (
 	CodeIrrecoverable = "guard.irrecoverable"
+	CodeOperator      = "guard.operator"
 	CodeForbidden     = "guard.forbidden_path"
 	CodeProtected     = "guard.protected"
 	CodeOutside       = "guard.outside_roots"
@@ -210,7 +212,7 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 // look returns what is against a call and what a person should see first.
 func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings) {
 	for _, d := range t.Dangers {
-		denies.add(CodeIrrecoverable, d.Code, d.Arg)
+		denies.add(dangerCode(d.Code), d.Code, d.Arg)
 	}
 	for _, p := range t.Paths {
 		g.path(&denies, &asks, p, effect)
@@ -268,7 +270,7 @@ func (f *findings) add(code, signal, arg string) {
 
 // order ranks the codes: the worst one names the verdict.
 var order = []string{
-	CodeIrrecoverable, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
+	CodeIrrecoverable, CodeOperator, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
 	CodeDestructive, CodeSensitive, CodeDynamic,
 }
 
@@ -277,6 +279,8 @@ func explain(code string) string {
 	switch code {
 	case CodeIrrecoverable:
 		return "the command would do what can't be undone"
+	case CodeOperator:
+		return "only an operator gives this program orders"
 	case CodeForbidden:
 		return "a path that is never allowed"
 	case CodeProtected:

@@ -46,7 +46,9 @@ var (
 	// ErrUnknown refuses a skill that there is none of: nothing would stop.
 	ErrUnknown = errors.New("there is no such skill, so nothing would stop")
 	// ErrNotWritten is returned by Pause where the pause is in force in this
-	// process and could not be written down: it ends with the process.
+	// process and is not written down: until it is, it ends with the process. A
+	// disk that stalls may get to it yet; one that failed is asked again by
+	// another Pause.
 	ErrNotWritten = errors.New("paused in this process, but the pause could not be written down and ends with it")
 	// ErrNotShared is returned by Pause where the pause is in force and written
 	// down here, and other processes could not be told. They are as soon as they
@@ -146,9 +148,14 @@ type Switch struct {
 	now func() time.Time
 	log *slog.Logger
 
-	mu      sync.Mutex // held while the list changes, also while that is written
-	changes int        // how often it did
+	mu      sync.Mutex     // held while the list changes, never while anything waits
+	changes int            // how often it did, or was asked to
+	asked   map[Target]int // how often Pause was called for what is in force
+	ending  map[Target]int // lifts under way
 	inUse   atomic.Pointer[[]Pause]
+
+	writing chan struct{} // holds a token while a change is written down
+	writes  sync.WaitGroup
 	shared  *follower // nil without Options.Shared
 }
 
@@ -173,7 +180,10 @@ func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Switch{st: st, lg: lg, now: o.Now, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
+	s := &Switch{
+		st: st, lg: lg, now: o.Now, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		asked: map[Target]int{}, ending: map[Target]int{}, writing: make(chan struct{}, 1),
+	}
 	if err := st.Migrate(ctx, "pause", schema); err != nil {
 		return nil, err
 	}
@@ -188,11 +198,13 @@ func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*
 	return s, nil
 }
 
-// Close stops following other processes. Pauses stay in force.
+// Close stops following other processes and waits for what is being written
+// down. Pauses stay in force.
 func (s *Switch) Close() {
 	if s.shared != nil {
 		s.shared.stop()
 	}
+	s.writes.Wait()
 }
 
 func (s *Switch) load(ctx context.Context) (list []Pause, err error) {
@@ -242,51 +254,58 @@ func (s *Switch) Paused(user, skill string) (found sentinel.Pause, ok bool) {
 // List returns the pauses in force, the oldest first.
 func (s *Switch) List() []Pause { return slices.Clone(*s.inUse.Load()) }
 
-// Pause stops the target from now on and writes it down. One that is paused
-// already is left as it is, and returned. It fails with ErrTarget, ErrFull, or
-// ErrNotWritten or ErrNotShared, with both of which the pause holds here; by is
-// recorded and has at most 128 bytes.
+// Pause stops the target from now on, tells other processes and writes it down,
+// in that order: neither of the two is waited for before it is in force. One
+// that is paused already is left as it is, and returned. It fails with
+// ErrTarget, ErrFull, or ErrNotWritten or ErrNotShared, with both of which the
+// pause holds here. Where ctx ends while the disk stalls, that is ErrNotWritten
+// too, and it is written as soon as it can be. by is recorded and has at most
+// 128 bytes.
 func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) {
 	covers, err := t.check()
 	if err != nil {
 		return Pause{}, err
 	}
+	if err := askedBy(by); err != nil {
+		return Pause{}, err
+	}
+	p, err := s.publish(Pause{Target: t, By: by, Since: s.now(), covers: covers})
+	if err != nil {
+		return Pause{}, err
+	}
+	var untold error
+	if s.shared != nil {
+		untold = s.shared.tell(ctx, p)
+	}
+	done := make(chan error, 1)
+	s.background(ctx, func(ctx context.Context) { done <- s.write(ctx, t) })
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = fmt.Errorf("%w: %w", ErrNotWritten, ctx.Err())
+	}
+	return p, errors.Join(err, untold)
+}
+
+func askedBy(by string) error {
 	if by == "" || !plain(by) {
-		return Pause{}, fmt.Errorf("%w: it must say who asks, in one line of at most %d bytes", ErrTarget, maxName)
+		return fmt.Errorf("%w: it must say who asks, in one line of at most %d bytes", ErrTarget, maxName)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := Pause{Target: t, By: by, Since: s.now(), covers: covers}
-	if s.shared != nil { // later than any end of the same pause, whoever's clock that was
-		p.Since = s.shared.after(t, p.Since)
-	}
-	if p, err = s.begin(ctx, p); err != nil || s.shared == nil {
-		return p, err
-	}
-	return p, s.shared.tell(ctx, p)
+	return nil
 }
 
 // Lift ends the target's pause, once that is written down, and reports whether
-// there was one. Other pauses that stop the same calls stay.
+// there was one. Other pauses that stop the same calls stay, and so does one
+// that was asked for again meanwhile.
 func (s *Switch) Lift(ctx context.Context, t Target, by string) (bool, error) {
 	if _, err := t.check(); err != nil {
 		return false, err
 	}
-	if by == "" || !plain(by) {
-		return false, fmt.Errorf("%w: it must say who asks, in one line of at most %d bytes", ErrTarget, maxName)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.ContainsFunc(*s.inUse.Load(), func(q Pause) bool { return q.Target == t }) {
-		return false, nil
-	}
-	if s.shared != nil {
-		if err := s.shared.over(ctx, t, by, s.now()); err != nil {
-			return false, fmt.Errorf("the pause stays, since other processes can't be told of its end: %w", err)
-		}
-	}
-	if err := s.end(ctx, t, by); err != nil {
+	if err := askedBy(by); err != nil {
 		return false, err
 	}
-	return true, nil
+	s.mu.Lock()
+	s.ending[t]++
+	s.mu.Unlock()
+	return s.lift(ctx, t, by, time.Time{})
 }

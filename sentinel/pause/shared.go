@@ -50,6 +50,8 @@ type follower struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
+	table sync.Mutex // held while one entry is written: who is last knows best
+
 	mu   sync.Mutex
 	ends map[Target]time.Time // as last read
 	away bool
@@ -97,7 +99,8 @@ func (f *follower) stop() {
 }
 
 // read brings the Switch up to what the table says, and the table up to what
-// the Switch knows.
+// the Switch knows. It waits for the table alone: what is to be written down is
+// written behind it.
 func (f *follower) read(ctx context.Context) {
 	defer func() {
 		if recover() != nil {
@@ -111,23 +114,27 @@ func (f *follower) read(ctx context.Context) {
 	if f.reached(ctx, err); err != nil {
 		return
 	}
-	f.s.mu.Lock()
-	defer f.s.mu.Unlock()
-	if f.s.changes != before {
+	begun, ended := f.parse(ctx, all)
+	news, over, ok := f.adopt(begun, ended, before)
+	if !ok {
 		return // the answer may be older than what was done here meanwhile
 	}
-	known := f.apply(ctx, all)
-	for _, p := range *f.s.inUse.Load() {
-		if !known[p.Target] {
-			_ = f.put(ctx, p) // the next reading tries again
+	for _, p := range news {
+		f.begin(ctx, p)
+	}
+	for t := range over {
+		f.end(ctx, t, ended[t])
+	}
+	for _, p := range f.s.List() {
+		if _, known := begun[p.Target]; !known {
+			f.putAgain(ctx, p.Target)
 		}
 	}
 }
 
-// apply does here what was done elsewhere, and returns what the table knows.
-func (f *follower) apply(ctx context.Context, all map[string]string) map[Target]bool {
-	known := map[Target]bool{}
-	ends := map[Target]time.Time{}
+// parse splits the table into what is paused and what is no longer.
+func (f *follower) parse(ctx context.Context, all map[string]string) (begun map[Target]Pause, ended map[Target]told) {
+	begun, ended = map[Target]Pause{}, map[Target]told{}
 	for field, text := range all {
 		t, ok := targetOf(field)
 		covers, err := t.check()
@@ -136,22 +143,52 @@ func (f *follower) apply(ctx context.Context, all map[string]string) map[Target]
 			f.s.log.Warn("an entry among the shared pauses can't be read")
 			continue
 		}
-		if e.Ended.IsZero() {
-			known[t] = true
-			f.begun(ctx, Pause{Target: t, By: plainBy(e.By), Since: e.Since, covers: covers})
-			continue
-		}
-		if f.s.now().Sub(e.Ended) > endsKept {
+		switch {
+		case e.Ended.IsZero():
+			begun[t] = Pause{Target: t, By: plainBy(e.By), Since: e.Since, covers: covers}
+		case f.s.now().Sub(e.Ended) > endsKept:
 			_ = f.shared.Delete(ctx, field) // somebody will
-			continue
+		default:
+			ended[t] = e
 		}
-		ends[t] = e.Ended
-		f.ended(ctx, t, e)
+	}
+	return begun, ended
+}
+
+// adopt puts in force here what others paused, unless anything was done here
+// since before, and returns what is new and what is to be lifted. The latter
+// are counted as ending.
+func (f *follower) adopt(begun map[Target]Pause, ended map[Target]told, before int) (news []Pause, over map[Target]bool, ok bool) {
+	s := f.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changes != before {
+		return nil, nil, false
 	}
 	f.mu.Lock()
-	f.ends = ends
+	f.ends = map[Target]time.Time{}
+	for t, e := range ended {
+		f.ends[t] = e.Ended
+	}
 	f.mu.Unlock()
-	return known
+	over = map[Target]bool{}
+	for _, p := range *s.inUse.Load() {
+		if e, ok := ended[p.Target]; ok && !p.Since.After(e.Ended) && s.ending[p.Target] == 0 {
+			s.ending[p.Target]++
+			over[p.Target] = true
+		}
+	}
+	for t, p := range begun {
+		if place(*s.inUse.Load(), t) >= 0 {
+			continue
+		}
+		if err := s.add(p); err != nil {
+			s.log.Error("a pause of another process is not in force here", "error", err)
+			continue
+		}
+		news = append(news, p)
+	}
+	return news, over, true
 }
 
 func plainBy(by string) string {
@@ -161,29 +198,24 @@ func plainBy(by string) string {
 	return by
 }
 
-func (f *follower) begun(ctx context.Context, p Pause) {
-	for _, q := range *f.s.inUse.Load() {
-		if q.Target == p.Target {
-			return
-		}
-	}
+func (f *follower) begin(ctx context.Context, p Pause) {
 	f.s.log.Warn("work was paused by another process", "scope", p.Scope(), "by", p.By)
-	if _, err := f.s.begin(ctx, p); err != nil {
-		f.s.log.Error("a pause of another process could not be written down", "error", err)
-	}
+	f.s.background(ctx, func(ctx context.Context) {
+		if err := f.s.write(ctx, p.Target); err != nil {
+			f.s.log.Error("a pause of another process could not be written down", "error", err)
+		}
+	})
 }
 
-func (f *follower) ended(ctx context.Context, t Target, e told) {
-	for _, q := range *f.s.inUse.Load() {
-		if q.Target != t || q.Since.After(e.Ended) {
-			continue
-		}
-		f.s.log.Warn("a pause was lifted by another process", "scope", t.Scope(), "by", plainBy(e.By))
-		if err := f.s.end(ctx, t, plainBy(e.By)); err != nil {
+func (f *follower) end(ctx context.Context, t Target, e told) {
+	f.s.background(ctx, func(ctx context.Context) {
+		switch lifted, err := f.s.lift(ctx, t, plainBy(e.By), e.Ended); {
+		case err != nil:
 			f.s.log.Error("a pause that another process lifted stays here", "error", err)
+		case lifted:
+			f.s.log.Warn("a pause was lifted by another process", "scope", t.Scope(), "by", plainBy(e.By))
 		}
-		return
-	}
+	})
 }
 
 // after returns a moment that is later than the last end of the target's pause.
@@ -196,41 +228,49 @@ func (f *follower) after(t Target, now time.Time) time.Time {
 	return now
 }
 
-func (f *follower) put(ctx context.Context, p Pause) error {
-	text, err := json.Marshal(told{By: p.By, Since: p.Since})
+func (f *follower) put(ctx context.Context, t Target, e told) error {
+	text, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return f.shared.Put(ctx, fieldOf(p.Target), string(text))
+	return f.shared.Put(ctx, fieldOf(t), string(text))
 }
 
 func (f *follower) tell(ctx context.Context, p Pause) error {
-	if err := f.put(ctx, p); err != nil {
+	f.table.Lock()
+	defer f.table.Unlock()
+	if err := f.put(ctx, p.Target, told{By: p.By, Since: p.Since}); err != nil {
 		return errors.Join(ErrNotShared, err)
 	}
 	return nil
 }
 
-// over tells that a pause has ended. now is not before it began.
-func (f *follower) over(ctx context.Context, t Target, by string, now time.Time) error {
-	e := told{By: by, Ended: now}
-	for _, q := range *f.s.inUse.Load() {
-		if q.Target == t {
-			e.Since = q.Since
-			if now.Before(q.Since) {
-				e.Ended = q.Since
-			}
-		}
+// putAgain tells of a pause that the table does not know, or knows an older end
+// of. One that is being lifted is left to that.
+func (f *follower) putAgain(ctx context.Context, t Target) {
+	f.table.Lock()
+	defer f.table.Unlock()
+	p, _, ok := f.s.standing(t)
+	f.s.mu.Lock()
+	ending := f.s.ending[t] > 0
+	f.s.mu.Unlock()
+	f.mu.Lock()
+	end := f.ends[t]
+	f.mu.Unlock()
+	if ok && !ending && p.Since.After(end) {
+		_ = f.put(ctx, t, told{By: p.By, Since: p.Since}) // the next reading tries again
 	}
-	text, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	if err := f.shared.Put(ctx, fieldOf(t), string(text)); err != nil {
+}
+
+// over tells that a pause has ended, which is not before it began.
+func (f *follower) over(ctx context.Context, p Pause, by string, end time.Time) error {
+	f.table.Lock()
+	defer f.table.Unlock()
+	if err := f.put(ctx, p.Target, told{By: by, Since: p.Since, Ended: end}); err != nil {
 		return err
 	}
 	f.mu.Lock()
-	f.ends[t] = e.Ended
+	f.ends[p.Target] = end
 	f.mu.Unlock()
 	return nil
 }

@@ -13,6 +13,9 @@ const (
 	MoveTree      = "move_tree"      // root, a system tree or a home is moved away
 	KillAll       = "kill_all"       // every process is killed
 	VolumeDestroy = "volume_destroy" // a volume, a pool or its key is destroyed
+	// Operator is this program's own command that only its operators may give:
+	// it pauses, lifts a pause, or erases or opens what is kept.
+	Operator = "operator_command"
 )
 
 // The closed list of codes in Touch.Doubts.
@@ -33,7 +36,7 @@ const (
 
 // DangerCodes returns the codes that Touch.Dangers may hold.
 func DangerCodes() []string {
-	return []string{RmRoot, RmHome, RmSystem, MakeFS, DeviceWrite, ForkBomb, ChmodTree, ChownTree, MoveTree, KillAll, VolumeDestroy}
+	return []string{RmRoot, RmHome, RmSystem, MakeFS, DeviceWrite, ForkBomb, ChmodTree, ChownTree, MoveTree, KillAll, VolumeDestroy, Operator}
 }
 
 // DoubtCodes returns the codes that Touch.Doubts may hold.

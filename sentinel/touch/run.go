@@ -54,6 +54,7 @@ func (s *shell) run(argv []field, in stream) stream {
 	name = s.renamed(argv[0], name)
 	args := argv[1:]
 	s.record(name, args, !sure)
+	s.operates(argv[0], name, args)
 	if !sure {
 		s.guess(argv[0], args)
 		if name == "" {
@@ -192,6 +193,7 @@ func (s *shell) opaque(name string) {
 // pattern is each program it matches; arguments that only make sense to rm or
 // dd give it away.
 func (s *shell) guess(f field, args []field) {
+	s.mayOperate(f, args)
 	base := path.Base(f.text)
 	if !f.unknown {
 		for _, n := range destroyers {

@@ -124,7 +124,8 @@ type Amount struct {
 	Arg   string
 }
 
-// Danger is an effect that can't be undone and that no request justifies.
+// Danger is an effect that no request justifies: one that can't be undone, or
+// one that is this program's operators' alone.
 type Danger struct {
 	// Code is from the closed list of this package, such as RmRoot.
 	Code string
@@ -139,7 +140,7 @@ type Touch struct {
 	Hosts      []Host
 	Recipients []Recipient
 	Amounts    []Amount
-	// Dangers are irrecoverable effects seen while parsing command lines.
+	// Dangers are such effects seen while parsing command lines.
 	Dangers []Danger
 	// Doubts are effects that a person should see first: dangers if
 	// something unknown turns out badly, such as "rm -r $X/*" where X may be
@@ -166,6 +167,9 @@ type Env struct {
 	Root string
 	// Home is the home folder of the user the process runs as.
 	Home string
+	// Program is the absolute path of the running program, links followed: its
+	// operators' commands are known by it, as they are by the name of vedette.
+	Program string
 	// NoFS keeps symbolic links from being followed: for measuring calls
 	// whose files are elsewhere.
 	NoFS bool

@@ -14,7 +14,7 @@ const (
 
 // scary are the programs that an argument must name before it is worth
 // reading as a command.
-var scary = set("rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup lvremove vgremove pvremove zpool zfs " +
+var scary = set("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup lvremove vgremove pvremove zpool zfs " +
 	"chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate " +
 	"cp rd del trash trash-put killall5 chroot ssh unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
 

@@ -59,6 +59,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if no := (*unplayable)(nil); errors.As(err, &no) {
+			err = errors.Join(err, empty(dir))
+		}
+	}()
 	out, err := startOutbox(ctx, filepath.Join(dir, "outbox"))
 	if err != nil {
 		return err
@@ -112,7 +117,7 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 		Approver: approver(o, s), Observe: s.event, OnAgent: s.agent,
 	})
 	if err != nil {
-		return err
+		return &unplayable{filepath.Dir(cfg.Ledger.Path), err}
 	}
 	drained := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { drained <- drain(work, orc, s) })
@@ -141,7 +146,7 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 		s.printf("   vedette: %s\n   (%s)\n", wrap(reply.Text, "            "), reply.Took.Round(time.Millisecond))
 	}
 	if o.Hold {
-		hold(ctx, s, cfg.Ledger.Path)
+		hold(ctx, orc, s, cfg.Ledger.Path)
 	}
 	return nil
 }
@@ -159,7 +164,13 @@ func drain(ctx context.Context, orc *orchestrator.Orchestrator, s *screen) error
 }
 
 // hold says how to look in from another terminal and waits for an interrupt.
-func hold(ctx context.Context, s *screen, db string) {
+func hold(ctx context.Context, orc *orchestrator.Orchestrator, s *screen, db string) {
+	if err := orc.Reachable(ctx); err != nil && ctx.Err() == nil {
+		s.printf("\nWARNING: vedette top and vedette pause can't reach this process, so nothing here can be paused:\n  %s\n", err)
+		s.printf("holding all the same until you interrupt it\n")
+		<-ctx.Done()
+		return
+	}
 	s.printf("\nholding until you interrupt it; from another terminal\n")
 	for _, line := range []string{"top", "pause --all", "pause --lift --all"} {
 		s.printf("  vedette %s --db %s\n", line, db)

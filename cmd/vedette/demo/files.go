@@ -2,6 +2,7 @@ package demo
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -53,6 +54,26 @@ func prepare(dir string) (string, error) {
 		}
 		return put(filepath.Join(dir, place(name)), data)
 	})
+}
+
+// unplayable is why a demo could not even begin in its folder.
+type unplayable struct {
+	dir string
+	err error
+}
+
+func (u *unplayable) Error() string {
+	return fmt.Sprintf("%s can't be played in; name another with --dir: %s", u.dir, u.err)
+}
+
+// empty takes out again what was put into a folder that was empty, so that a
+// second try finds it as the first did.
+func empty(dir string) error {
+	list, err := os.ReadDir(dir)
+	for _, e := range list {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
 }
 
 // place says where an embedded file goes: messages go into a Maildir, whose
