@@ -297,6 +297,9 @@ func (v *conversation) over(c *otp.Context, t *turn) {
 	v.o.at("over")
 	t.dismiss(c)
 	v.turn = nil
+	if !t.repeated && (!t.unkept || !t.wanted()) {
+		t.forgetCounts(c)
+	}
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
 		if t.err == nil {

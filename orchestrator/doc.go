@@ -51,12 +51,28 @@
 // before only with a person's approval, and in answers links and images become
 // text unless they lead to a host under answers.links or in the request.
 //
+// # Budgets after a restart
+//
+// What a turn under way had spent is counted again by the process that goes on
+// with it. What turns that had ended spent is known only to who counted it: with
+// limits.store on Redis that is the server, and nothing is forgotten; in memory a
+// restart of the program forgets it, so a conversation's and a user's tokens and
+// money within their windows begin at zero. The journal holds what each answered
+// turn came to, but sealed within its end, by conversation, without its time,
+// and not for turns that failed: to count it again, every end of a day would have
+// to be opened before the first request. Where budgets must outlive restarts, use
+// Redis.
+//
 // # Ending
 //
 // Close cuts off what is under way. Drain lets it end first, for as long as it is
 // given, refuses what is new with ErrDraining, and returns what it had to cut off:
 //
-//	<-ctx.Done() // SIGTERM
+// What breaks without an end uses up the restarts of the app: then Done is closed,
+// Err says why, everything is refused with ErrEnded, and what was accepted waits
+// in the journal for the next start.
+//
+//	<-ctx.Done() // SIGTERM; or o.Done()
 //	d, err := o.Drain(deadline)
 //	log.Print(d)
 //

@@ -130,7 +130,7 @@ func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 func (o *Orchestrator) admits() error {
 	switch {
 	case o.closed.Load():
-		return ErrClosed
+		return o.closedErr()
 	case o.draining.Load():
 		return ErrDraining
 	}

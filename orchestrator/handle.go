@@ -220,8 +220,18 @@ func (c *Conversation) call(ctx context.Context, msg any) (any, error) {
 	return nil, c.o.failure(ctx, ErrInterrupted)
 }
 
-// routerBack is how long is waited before the router is looked for again.
-const routerBack = 10 * time.Millisecond
+// back is how long is waited before the router, or the supervisor of the
+// conversations, is looked for again.
+const back = 10 * time.Millisecond
+
+func aWhile(ctx context.Context) {
+	t := time.NewTimer(back)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
 
 func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 	sys := c.o.sys
@@ -243,13 +253,15 @@ func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 		}
 		router, ok := sys.Whereis("router")
 		if !ok {
-			select { // it is permanent: back in a moment
-			case <-ctx.Done():
-			case <-time.After(routerBack):
-			}
+			aWhile(ctx) // it is permanent: back in a moment
 			continue
 		}
-		if _, err := otp.Call(ctx, router, openConversation{c.co.ID, c.co.User}); err != nil && !errors.Is(err, otp.ErrNoProcess) {
+		_, err := otp.Call(ctx, router, openConversation{c.co.ID, c.co.User})
+		switch {
+		case err == nil:
+		case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping):
+			aWhile(ctx) // so is it, and the supervisor of conversations
+		default:
 			return otp.PID{}, err
 		}
 	}
@@ -262,7 +274,7 @@ func (o *Orchestrator) failure(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case o.closed.Load():
-		return ErrClosed
+		return o.closedErr()
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):

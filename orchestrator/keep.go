@@ -78,6 +78,7 @@ func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
 	switch v := m.Value.(type) {
 	case began:
 		t.phase = working
+		t.o.counted.Store(t.id, struct{}{})
 		if t.abandoned {
 			t.end(c, "", ErrCancelled)
 			return
@@ -175,7 +176,6 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 	}
 	t.phase, t.err, t.saving = closing, err, false
 	t.stopAgents()
-	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
 	items, about, kept := t.ending(text), t.about(), t.o.kept
 	t.o.at("end")
 	t.start(c, func(ctx context.Context) (any, error) { return nil, kept.End(ctx, about, items...) })

@@ -102,10 +102,12 @@ type Orchestrator struct {
 
 	looks    sync.Map // what conversations are at, by their ids
 	unwanted sync.Map // turns whose end is still to be written, by id
+	counted  sync.Map // turns under way whose spending this process has counted, by id
 
 	closing  sync.Once
 	draining atomic.Bool
 	closed   atomic.Bool
+	end      end
 }
 
 // tuning are the times that tests shorten; zero means the default. at is
@@ -113,6 +115,7 @@ type Orchestrator struct {
 type tuning struct {
 	wait, idle, agent, help, wave, turn, room time.Duration
 	at                                        func(place string)
+	restarts                                  int // of the app, in a minute
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -130,6 +133,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
+	o.end.done = make(chan struct{})
 	parts, err := assembly.Build(ctx, cfg, assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true,
@@ -158,7 +162,10 @@ func (o *Orchestrator) start(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
 	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log})
-	_, err := o.sys.Start(ctx, o.tree())
+	app, err := o.sys.Start(ctx, o.tree())
+	if err == nil {
+		otp.Monitor(app, o.gone)
+	}
 	return err
 }
 
@@ -173,6 +180,7 @@ func (o *Orchestrator) Close(ctx context.Context) (err error) {
 		if o.sys != nil {
 			err = o.sys.Stop(ctx)
 		}
+		o.gone(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
 		err = errors.Join(err, o.parts.Close())
 	})
 	return err

@@ -34,9 +34,9 @@ func (v *conversation) unwritten(c *otp.Context, t *turn) {
 }
 
 // breakOff leaves a turn as the journal has it. Its agents end with its process.
+// Its counts stay, as they do after a crash: it is the same turn that goes on.
 func (t *turn) breakOff(c *otp.Context) {
 	t.phase, t.err, t.unkept, t.wait = closing, ErrNotKept, true, nil
-	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
 	t.v.over(c, t)
 }
 

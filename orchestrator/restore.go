@@ -53,7 +53,7 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (m
 	}
 	err = errLost
 	if tries <= most {
-		m.turn, err = o.restore(ctx, row, m.said, most == maxLives)
+		m.turn, err = o.restore(ctx, row, m.said)
 	}
 	if errors.Is(err, errLost) {
 		o.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)
@@ -64,6 +64,7 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, most int) (m
 
 // lost ends a turn that can't be gone on with.
 func (o *Orchestrator) lost(ctx context.Context, about history.Turn) error {
+	o.counted.Delete(about.Turn)
 	end := endRecord{V: recordVersion, Failure: failedInterrupted}
 	return o.kept.End(ctx, about, item(recordEnd, end))
 }
@@ -91,9 +92,9 @@ func (o *Orchestrator) said(ctx context.Context, id string) ([]llm.Message, erro
 
 // restore makes the turn that was under way: its desk, its agents and theirs,
 // up to the last round that was written down. Grants, taint and budgets are
-// those that were recorded; what isn't certain is taken for tainted. started is
-// set where the program is new, and its counts with it.
-func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, earlier []llm.Message, started bool) (*turn, error) {
+// those that were recorded; what isn't certain is taken for tainted. What was
+// spent is counted again where another process did.
+func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
 	items, err := o.kept.Items(ctx, row.Turn)
 	if err != nil {
 		return nil, err
@@ -110,6 +111,7 @@ func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, ea
 		return nil, errors.Join(err, errLost)
 	}
 	if len(s.rounds) == 0 {
+		o.counted.Store(t.id, struct{}{}) // nothing yet
 		return t, nil
 	}
 	for _, r := range s.rounds {
@@ -125,7 +127,8 @@ func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, ea
 	if err := t.reunite(ctx, s); err != nil {
 		return nil, err
 	}
-	t.respend(ctx, r.Spent, s.spent(), started)
+	_, counted := o.counted.LoadOrStore(t.id, struct{}{})
+	t.respend(ctx, r.Spent, s.spent(), !counted)
 	return t, nil
 }
 

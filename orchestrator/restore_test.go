@@ -253,7 +253,7 @@ func TestRestoredGrants(t *testing.T) {
 		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restore(t.Context(), row, nil, true)
+		turn, err := r.restore(t.Context(), row, nil)
 		require.NoError(t, err)
 		root := turn.desk.Grant()
 		require.True(t, root.Tainted(), "it had read what page brought")

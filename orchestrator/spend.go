@@ -7,6 +7,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 )
 
@@ -78,7 +79,8 @@ func (t *turn) sum() Spent {
 
 // respend takes what was spent before a restart: by the turn's own questions
 // and by its agents. Where the whole program is new it is counted again: a crash
-// of the conversation alone has left the counts as they were. It runs in the
+// of the conversation, or of the supervisor of all, has left the counts as they
+// were. It runs in the
 // task that reads the journal.
 func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, count bool) {
 	again := func(agent string, spent *assembly.Spent, s Spent, id string) {
@@ -98,6 +100,12 @@ func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, 
 		id := k.desk.Grant().ID()
 		again(id, &k.spent, agents[id], id)
 	}
+}
+
+// forgetCounts drops what was counted for a turn that is not gone on with.
+func (t *turn) forgetCounts(c *otp.Context) {
+	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
+	t.o.counted.Delete(t.id)
 }
 
 // spent is what the agents had spent when they last wrote something down.

@@ -40,7 +40,7 @@ func (o *Orchestrator) tools() []llm.Tool {
 		{Name: toolUpdate, Description: "Give an agent more information, or answer its request for help; skills are added where they may be.",
 			Parameters: json.RawMessage(nativeSchemas[skillExtend])},
 		{Name: toolQuery, Description: "Look at an agent's state and transcript without disturbing it.", Parameters: json.RawMessage(oneAgentSchema)},
-		{Name: toolCancel, Description: "Stop an agent at once.", Parameters: json.RawMessage(oneAgentSchema)},
+		{Name: toolCancel, Description: "Stop an agent: at once, or after the call that it is at, and then it reports what it has.", Parameters: json.RawMessage(cancelSchema)},
 	}
 }
 
@@ -173,7 +173,7 @@ func (t *turn) oneAgent(c *otp.Context) {
 		return
 	}
 	if t.call.Name == toolCancel {
-		t.cancel(c, k, "cancelled by the orchestrator")
+		t.stop(c, k)
 	}
 	t.done(c, encode(map[string]any{"ok": true, "agent": t.show(k)}))
 }

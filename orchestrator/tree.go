@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -48,9 +49,13 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server { return &recovery{o: o} }},
 	)
 	return otp.SupervisorSpec("app", otp.SupervisorOptions{
-		Strategy: otp.OneForOne, MaxRestarts: 60, Period: time.Minute, Backoff: patience, Children: kids,
+		Strategy: otp.OneForOne, MaxRestarts: cmp.Or(o.tune.restarts, appRestarts), Period: time.Minute, Backoff: patience, Children: kids,
 	})
 }
+
+// appRestarts is how many children of the app are restarted within a minute.
+// More is the end of it: see Err.
+const appRestarts = 60
 
 // patience is the delay of restarts where nothing waits for them.
 var patience = otp.Backoff{Base: 20 * time.Millisecond, Cap: 5 * time.Second}

@@ -72,6 +72,27 @@ func untilAnswered(t *testing.T, s *redisstore.Store, id string) {
 	}
 }
 
+// answering returns a store that the server has just answered within the
+// store's own time-out, so that it holds a connection. On a machine that is
+// busy the first calls of a server that has just started, which writes each of
+// them to disk, take longer than the short time-outs of these tests: such a
+// store is right to say that its server is away, and another one is asked.
+func answering(t *testing.T, o redisstore.Options, id string) *redisstore.Store {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		s, err := redisstore.Open(o)
+		require.NoError(t, err)
+		if err = try(t, s, id); err == nil {
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			require.Equal(t, redisstore.Stats{}, s.Stats())
+			return s
+		}
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, err, limits.ErrAway)
+		require.True(t, time.Now().Before(deadline), "the server never answered in time")
+	}
+}
+
 // A server that is killed under load: no slot that was acknowledged is lost,
 // every other call is told that the store is away, and after a restart the
 // counts go on where they were, without anybody's help.
@@ -121,8 +142,7 @@ func TestKilledUnderLoad(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	srv := redistest.Start(t)
 	const timeout = 100 * time.Millisecond
-	s := open(t, redisstore.Options{URL: srv.URL(), Timeout: timeout, Retry: time.Minute})
-	require.NoError(t, try(t, s, "1"))
+	s := answering(t, redisstore.Options{URL: srv.URL(), Timeout: timeout, Retry: time.Minute}, "1")
 	srv.Freeze()
 	for range 3 {
 		start := time.Now()
@@ -148,8 +168,7 @@ func TestSilentServer(t *testing.T) {
 // that timed out, and may have been counted, is counted once.
 func TestThawedServerIsFound(t *testing.T) {
 	srv := redistest.Start(t)
-	s := open(t, redisstore.Options{URL: srv.URL(), Timeout: 50 * time.Millisecond, Retry: 50 * time.Millisecond})
-	require.NoError(t, try(t, s, "1"))
+	s := answering(t, redisstore.Options{URL: srv.URL(), Timeout: 50 * time.Millisecond, Retry: 50 * time.Millisecond}, "1")
 	srv.Freeze()
 	for range 5 {
 		require.ErrorIs(t, try(t, s, "2"), limits.ErrAway)
@@ -207,8 +226,7 @@ func TestAwayIsLoud(t *testing.T) {
 // A caller that gives up gets its own error, and the server isn't blamed.
 func TestCallersEnd(t *testing.T) {
 	srv := redistest.Start(t)
-	s := open(t, redisstore.Options{URL: srv.URL()})
-	require.NoError(t, try(t, s, "1"))
+	s := answering(t, redisstore.Options{URL: srv.URL(), Timeout: redisstore.DefaultTimeout}, "1")
 	srv.Freeze()
 	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -20,6 +20,8 @@ type counters struct {
 	all   *limits.Limiter
 	alone *limits.Limiter   // nil where this process is all there is
 	redis *redisstore.Store // nil likewise
+	owed  *owed             // nil likewise
+	open  bool              // while the server is away models are asked all the same
 	// review is what the model review may spend.
 	review reviewPurse
 }
@@ -50,7 +52,10 @@ func newCounters(cfg *config.Config, o Options) (*counters, error) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &counters{all, alone, store, reviewPurse{reviewAll, reviewAlone}}, nil
+	return &counters{
+		all: all, alone: alone, redis: store, owed: newOwed(o.Log), open: s.WhenAway.Read == config.Allow,
+		review: reviewPurse{reviewAll, reviewAlone},
+	}, nil
 }
 
 // checkLimitStore finds what is wrong with limits.store, without reaching for it.
@@ -108,6 +113,7 @@ func (c *counters) close() error {
 	if c == nil || c.redis == nil {
 		return nil
 	}
+	c.owed.payAll(c.all)
 	return c.redis.Close()
 }
 

@@ -182,21 +182,6 @@ func promptTokens(r *llm.Request, perToken int) int64 {
 	return int64((n + perToken - 1) / perToken)
 }
 
-// hold asks who counts for all. While it is away this process counts for itself:
-// a question to a model has no effect that could not be afforded twice.
-func (c *counters) hold(ctx context.Context, s limits.Spending) (limits.Verdict, error) {
-	v, err := c.all.Hold(ctx, s)
-	if c.alone != nil && errors.Is(err, limits.ErrAway) {
-		return c.alone.Hold(ctx, s)
-	}
-	return v, err
-}
-
-// spend tells what was spent to whoever held room for it.
-func (c *counters) spend(ctx context.Context, s limits.Spending) error {
-	return c.both(func(l *limits.Limiter) error { return l.Spend(ctx, s) })
-}
-
 // Spend counts what a turn or an agent had spent before the program started,
 // under an id of its own. Where a server counts it knows.
 func (p *Parts) Spend(ctx context.Context, who Caller, tokens, cost int64) {

@@ -22,6 +22,8 @@ type table struct {
 	mu   sync.Mutex
 	at   map[string]string
 	away error
+	// during is called once, while an answer is on its way to who has read.
+	during func()
 }
 
 func (s *table) do(f func()) error {
@@ -36,7 +38,12 @@ func (s *table) do(f func()) error {
 func (s *table) Put(_ context.Context, k, v string) error { return s.do(func() { s.at[k] = v }) }
 func (s *table) Delete(_ context.Context, k string) error { return s.do(func() { delete(s.at, k) }) }
 func (s *table) All(context.Context) (all map[string]string, err error) {
-	return all, errors.Join(s.do(func() { all = maps.Clone(s.at) }))
+	var during func()
+	err = errors.Join(s.do(func() { all, during, s.during = maps.Clone(s.at), s.during, nil }))
+	if during != nil {
+		during()
+	}
+	return all, err
 }
 
 func (s *table) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
@@ -153,5 +160,30 @@ func TestTableAway(t *testing.T) {
 		require.Len(t, a.List(), 2)
 		a.end(t)
 		b.end(t)
+	})
+}
+
+// What a process does while it reads is newer than what it reads: a pause that
+// is lifted here at that moment isn't made again by an answer that still has it.
+func TestAnswerIsOlderThanWhatWasDone(t *testing.T) {
+	dir, key := t.TempDir(), signer(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &table{at: map[string]string{}}
+		a := s.process(t, filepath.Join(dir, "a.db"), key)
+		defer a.end(t)
+		_, err := a.Pause(t.Context(), pause.Target{User: "ann"}, "uid:1")
+		require.NoError(t, err)
+		later()
+		lifted, fail := false, error(nil)
+		s.set(func() {
+			s.during = func() { lifted, fail = a.Lift(t.Context(), pause.Target{User: "ann"}, "uid:2") }
+		})
+		later() // one reading
+		require.NoError(t, fail)
+		require.True(t, lifted)
+		require.False(t, a.paused("ann", "x"))
+		require.Empty(t, a.List())
+		later()
+		require.False(t, a.paused("ann", "x"))
 	})
 }

@@ -44,34 +44,48 @@ type calledFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// answer finds the rule for a request and plays its reply. It returns the status.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, ex *Exchange) int {
-	req, err := parse(body)
+// answer finds the rule for a request and plays its reply, or the fault that was
+// asked for. It returns the status, 0 where the client was told none.
+func (s *Server) answer(t *turn, ex *Exchange) int {
+	req, err := parse(t.body)
 	if err != nil {
-		f := &fault{code: "invalid_request_error", msg: "the request can't be read"}
-		_ = errors.As(err, &f) // parse returns nothing else; if it did, its words stay here
-		return fail(w, http.StatusBadRequest, f.code, f.msg)
+		e := &badRequest{msg: "the request can't be read"}
+		_ = errors.As(err, &e) // parse returns nothing else; if it did, its words stay here
+		return fail(t.w, http.StatusBadRequest, apiError{Type: typeRequest, Code: e.code, Param: e.param, Message: e.msg})
 	}
 	ex.Model = req.Model
+	asked := s.read(t, req)
 	if len(s.script.models) > 0 && !slices.Contains(s.script.models, req.Model) {
-		return fail(w, http.StatusNotFound, "model_not_found", "the script has no such model")
+		return fail(t.w, http.StatusNotFound, unknownModel)
+	}
+	f := Fault("")
+	if t.r.URL.Path != redirected {
+		f = s.due(asked)
+	}
+	if m := misdeeds[f]; m.instead != nil {
+		ex.Fault = f
+		return m.instead(t)
 	}
 	v := newView(req)
 	rule := s.pick(v)
 	if rule == nil {
-		return fail(w, http.StatusInternalServerError, "no_rule", fmt.Sprintf("no rule matches request %d: %s", ex.Number, v.summary()))
+		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "no_rule", Message: fmt.Sprintf("no rule matches request %d: %s", ex.Number, v.summary())})
 	}
 	ex.Rule = rule.Name
-	if !hold(r, rule.Reply.Delay, rule.Reply.Hang) {
-		return fail(w, http.StatusServiceUnavailable, "server_error", "the server or the client went away")
+	if !hold(t.r, rule.Reply.Delay, rule.Reply.Hang) {
+		return fail(t.w, http.StatusServiceUnavailable, apiError{Type: "server_error", Message: "the server or the client went away"})
 	}
 	for key, value := range rule.Reply.Headers {
-		w.Header().Set(key, value)
+		t.w.Header().Set(key, value)
 	}
-	status, err := s.play(w, rule, v, ex.Number, len(body))
+	if f == "" {
+		f = rule.Reply.Fault
+	}
+	ex.Fault = f
+	status, err := s.play(t, rule, v, f)
 	if err != nil {
 		// The words of a template's error can hold values of the request.
-		return fail(w, http.StatusInternalServerError, "template", fmt.Sprintf("a template of rule %q failed on request %d", rule.Name, ex.Number))
+		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "template", Message: fmt.Sprintf("a template of rule %q failed on request %d", rule.Name, ex.Number)})
 	}
 	return status
 }
@@ -95,34 +109,68 @@ func hold(r *http.Request, delay time.Duration, hang bool) bool {
 	}
 }
 
-// play renders a reply and sends it.
-func (s *Server) play(w http.ResponseWriter, rule *rule, v *view, number, size int) (int, error) {
-	reply := &rule.Reply
-	if reply.content != nil || reply.Refusal != "" || len(reply.ToolCalls) > 0 {
-		msg, err := reply.speak(v, number)
-		if err != nil {
-			return 0, err
-		}
-		return send(w, http.StatusOK, completion{
-			ID: "chatcmpl-" + strconv.Itoa(number), Object: "chat.completion", Created: s.opts.Now().Unix(), Model: v.Model,
-			Choices: []choice{{Message: msg, FinishReason: reply.finish()}}, Usage: reply.usage(msg, size),
-		}), nil
+// play renders a reply and sends it, with a fault if there is one.
+func (s *Server) play(t *turn, rule *rule, v *view, f Fault) (int, error) {
+	reply, m := &rule.Reply, misdeeds[f]
+	switch {
+	case m.streams && !v.request.Stream:
+		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "fault", Message: "the fault " + string(f) + " is for streams, and the request asked for none"}), nil
+	case m.instead != nil:
+		return m.instead(t), nil
+	case f == "" && !reply.answers():
+		return reply.raw(t, v)
 	}
-	status := max(reply.Status, http.StatusOK)
-	if reply.body == nil {
-		return fail(w, status, codeFor(status), fmt.Sprintf("scripted status %d", status)), nil
-	}
-	text, err := reply.body.render(v)
+	msg, err := reply.speak(v, t.number)
 	if err != nil {
 		return 0, err
 	}
-	kind := reply.ContentType
+	c := completion{
+		ID: "chatcmpl-" + strconv.Itoa(t.number), Object: "chat.completion", Created: s.opts.Now().Unix(), Model: v.Model,
+		Choices: []choice{{Message: msg, FinishReason: reply.finish(v)}}, Usage: reply.usage(msg, len(t.body)),
+	}
+	if m.spoil != nil {
+		m.spoil(&c)
+	}
+	a, err := c.act(v.request)
+	if err != nil {
+		return 0, err
+	}
+	if m.send != nil {
+		return m.send(t, a), nil
+	}
+	return t.perform(a), nil
+}
+
+// act writes an answer down as its request asked for it.
+func (c *completion) act(r *chatRequest) (act, error) {
+	if r.Stream {
+		parts, err := c.events(r.StreamOptions != nil && r.StreamOptions.IncludeUsage)
+		return act{eventStream, parts}, err
+	}
+	b, err := marshal(c)
+	return act{"application/json", [][]byte{b}}, err
+}
+
+// answers reports whether a model says something.
+func (r *reply) answers() bool { return r.content != nil || r.Refusal != "" || len(r.ToolCalls) > 0 }
+
+// raw sends the status and body of a reply that is no answer.
+func (r *reply) raw(t *turn, v *view) (int, error) {
+	status := max(r.Status, http.StatusOK)
+	if r.body == nil {
+		return fail(t.w, status, errorFor(status)), nil
+	}
+	text, err := r.body.render(v)
+	if err != nil {
+		return 0, err
+	}
+	kind := r.ContentType
 	if kind == "" {
 		kind = "application/json"
 	}
-	w.Header().Set("Content-Type", kind)
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // a client that went away is its own affair
+	t.w.Header().Set("Content-Type", kind)
+	t.w.WriteHeader(status)
+	_, _ = t.w.Write([]byte(text)) // a client that went away is its own affair
 	return status, nil
 }
 
@@ -160,10 +208,14 @@ func (r *reply) speak(v *view, number int) (spoken, error) {
 	return msg, nil
 }
 
-func (r *reply) finish() string {
+// finish is what the script says. The services say stop, too, of a call that
+// the request forced by its name.
+func (r *reply) finish(v *view) string {
 	switch {
 	case r.FinishReason != "":
 		return r.FinishReason
+	case v.request.forced() != "":
+		return "stop"
 	case len(r.ToolCalls) > 0:
 		return "tool_calls"
 	}
@@ -193,22 +245,48 @@ func (r *reply) usage(msg spoken, size int) usage {
 	return u
 }
 
-// codeFor is the code that services send with a status.
-func codeFor(status int) string {
+// apiError is the error object of the services. Empty Type, Param and Code are
+// null.
+type apiError struct{ Message, Type, Param, Code string }
+
+// MarshalJSON writes the four fields in the services' order.
+func (e apiError) MarshalJSON() ([]byte, error) {
+	orNull := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return marshal(struct {
+		Message string  `json:"message"`
+		Type    *string `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+	}{e.Message, orNull(e.Type), orNull(e.Param), orNull(e.Code)})
+}
+
+// typeRequest is the type of errors that are the client's.
+const typeRequest = "invalid_request_error"
+
+var unknownModel = apiError{Type: typeRequest, Code: "model_not_found", Message: "the model does not exist or you do not have access to it: the script has no such model"}
+
+// errorFor is the error that services send with a status.
+func errorFor(status int) apiError {
+	e := apiError{Type: typeRequest, Message: fmt.Sprintf("scripted status %d", status)}
 	switch {
 	case status == http.StatusTooManyRequests:
-		return "rate_limit_exceeded"
+		e.Type, e.Code = "requests", "rate_limit_exceeded"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return "invalid_api_key"
+		e.Code = "invalid_api_key"
 	case status >= 500:
-		return "server_error"
+		e.Type = "server_error"
 	}
-	return "invalid_request_error"
+	return e
 }
 
 // fail sends an error in the services' form and returns the status.
-func fail(w http.ResponseWriter, status int, code, msg string) int {
-	return send(w, status, map[string]any{"error": map[string]any{"message": msg, "type": "scripted", "param": nil, "code": code}})
+func fail(w http.ResponseWriter, status int, e apiError) int {
+	return send(w, status, map[string]any{"error": e})
 }
 
 func send(w http.ResponseWriter, status int, v any) int {

@@ -1,6 +1,6 @@
 // Package scripted is a chat-completions server that answers from a script: a
 // real HTTP server for demonstrations and tests of everything that talks to a
-// model, without one.
+// model, without one. It streams when it is asked to, and misbehaves on command.
 //
 // [Load] reads a script, [Serve] plays it. A script is a list of rules; the
 // first rule that matches a request answers it:
@@ -30,7 +30,9 @@
 //
 //   - model: the model's name; has_tool: a tool of that name is offered;
 //     has_tools: whether any is; schema: the name of the json_schema asked for,
-//     "" for none.
+//     "" for none; format: text, json_object or json_schema; tool_choice: auto,
+//     none, required, the name of the tool that is forced, "" for nothing said;
+//     stream: whether a stream was asked for.
 //   - system_contains, user_contains (any user message), last_user_contains,
 //     last_contains (the last message), tool_contains (any tool result since the
 //     last user message): a text, or a list of texts that must all occur.
@@ -52,10 +54,26 @@
 // and the function json, which quotes a value. What a request holds is never
 // itself read as a template.
 //
-// The server is as strict as the services it stands in for, so a client's
-// mistake is found here: unknown or duplicate keys, tool calls without an
-// answer, a schema that isn't strict, a temperature for a reasoning model. A
-// request that no rule matches is a status 500 that says which, not a guess.
+// The server is as strict as the services it stands in for, and says so in their
+// error bodies, so a client's mistake is found here: unknown or duplicate keys,
+// tool calls without an answer, a strict schema that isn't, max_tokens or a
+// temperature for a reasoning model, a model that isn't there. Its messages name
+// places and repeat nothing of a request, but for the fault Echo. A request that
+// no rule matches is a status 500 that says which, not a guess.
+//
+// Misbehaviour is a [Fault], one of a closed list: a reset, silence, one byte at a
+// time, a refusal, half a JSON document, a bomb of gzip, an error in the middle of
+// a stream. Tests ask for it:
+//
+//	srv.FaultNext(3, scripted.Overloaded)                // the next three requests
+//	stop := srv.FaultWhen(func(r scripted.Received) bool { // every fifth, until stop
+//		return r.Number%5 == 0
+//	}, scripted.ResetMidBody)
+//	srv.Down()                                           // connections are refused
+//	err := srv.Up()                                      // until now
+//
+// [Server.Received] tells what was asked, byte for byte. The package's tests hold
+// this server, and any real one that is named in the environment, to one contract.
 //
 // What not to do: do not expose it to a network. It has no limit on how often it
 // is asked, and it keeps the newest requests in memory.

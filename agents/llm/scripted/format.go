@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,27 +9,67 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// checkFormat accepts text and strict json_schema. A json_object request is
-// refused: it constrains nothing but the syntax.
+// The formats that an answer may be asked for in.
+const (
+	formatText   = "text"
+	formatObject = "json_object"
+	formatSchema = "json_schema"
+)
+
+// format is the asked-for format of the answer.
+func (r *chatRequest) format() string {
+	if r.ResponseFormat == nil {
+		return formatText
+	}
+	return r.ResponseFormat.Type
+}
+
+// checkFormat accepts text, json_object where a message speaks of JSON, and
+// json_schema, whose schema has to be strict where it says so.
 func (r *chatRequest) checkFormat() error {
 	f := r.ResponseFormat
-	if f == nil || f.Type == "text" && f.JSONSchema == nil {
+	switch {
+	case f == nil:
+		return nil
+	case !slices.Contains([]string{formatText, formatObject, formatSchema}, f.Type):
+		return invalid("response_format.type", "response_format.type is not text, json_object or json_schema")
+	case f.Type != formatSchema && f.JSONSchema != nil:
+		return invalid("response_format", "response_format.json_schema stands beside another type")
+	case f.Type == formatObject && !slices.ContainsFunc(r.Messages, func(m message) bool { return strings.Contains(strings.ToLower(m.text), "json") }):
+		return &badRequest{"", "messages", "messages must contain the word json in some form, to use response_format of type json_object"}
+	case f.Type != formatSchema:
+		return nil
+	case f.JSONSchema == nil || !toolName(f.JSONSchema.Name):
+		return &badRequest{"missing_required_parameter", "response_format.json_schema.name", "response_format.json_schema has no usable name"}
+	case f.JSONSchema.Schema.Kind() != '{':
+		return &badRequest{"missing_required_parameter", "response_format.json_schema.schema", "response_format.json_schema.schema is not an object"}
+	case f.JSONSchema.Strict == nil || !*f.JSONSchema.Strict:
 		return nil
 	}
-	switch {
-	case f.Type != "json_schema":
-		return &fault{"unsupported_value", "response_format is not text or json_schema"}
-	case f.JSONSchema == nil || !toolName(f.JSONSchema.Name):
-		return invalid("response_format.json_schema has no usable name")
-	case f.JSONSchema.Strict == nil || !*f.JSONSchema.Strict:
-		return invalid("response_format.json_schema.strict is not true")
-	}
-	var s schemaNode
-	if json.Unmarshal(f.JSONSchema.Schema, &s) != nil || s.typeName() != "object" || !s.strict(0) {
-		return invalid("response_format.json_schema.schema is not strict: each object needs additionalProperties false and every property required")
+	if msg := checkStrict(f.JSONSchema.Schema); msg != "" {
+		return &badRequest{"", "response_format", "response_format.json_schema.schema is not strict: " + msg}
 	}
 	return nil
 }
+
+// checkStrict returns what keeps a JSON Schema from being a strict one.
+func checkStrict(schema jsontext.Value) string {
+	var s schemaNode
+	switch {
+	case json.Unmarshal(schema, &s) != nil:
+		return "it can't be read"
+	case s.typeName() != "object" || s.AnyOf != nil:
+		return "its root is not of type object"
+	}
+	properties := 0
+	return s.strict("root", 0, &properties)
+}
+
+// Limits of the services on a strict schema.
+const (
+	maxSchemaDepth      = 10
+	maxSchemaProperties = 5000
+)
 
 // schemaNode is what strict mode looks at in a JSON Schema.
 type schemaNode struct {
@@ -39,6 +80,19 @@ type schemaNode struct {
 	Items                *schemaNode           `json:"items"`
 	AnyOf                []schemaNode          `json:"anyOf"`
 	Defs                 map[string]schemaNode `json:"$defs"`
+	Ref                  string                `json:"$ref"`
+	Enum                 jsontext.Value        `json:"enum"`
+	Const                jsontext.Value        `json:"const"`
+
+	AllOf             jsontext.Value `json:"allOf"`
+	OneOf             jsontext.Value `json:"oneOf"`
+	Not               jsontext.Value `json:"not"`
+	If                jsontext.Value `json:"if"`
+	Then              jsontext.Value `json:"then"`
+	Else              jsontext.Value `json:"else"`
+	DependentRequired jsontext.Value `json:"dependentRequired"`
+	DependentSchemas  jsontext.Value `json:"dependentSchemas"`
+	PatternProperties jsontext.Value `json:"patternProperties"`
 }
 
 // typeName is the type if it is one word, as it must be for the whole schema.
@@ -48,31 +102,64 @@ func (s *schemaNode) typeName() string {
 	return t
 }
 
-func (s *schemaNode) strict(depth int) bool {
-	if depth > maxDepth {
-		return false
+// strict returns what is wrong below one place, empty if nothing is. Places are
+// told by keywords, not by the names of properties.
+func (s *schemaNode) strict(at string, depth int, properties *int) string {
+	*properties += len(s.Properties)
+	switch {
+	case depth > maxSchemaDepth:
+		return fmt.Sprintf("it is nested more than %d levels deep", maxSchemaDepth)
+	case *properties > maxSchemaProperties:
+		return fmt.Sprintf("it has more than %d properties", maxSchemaProperties)
+	}
+	for _, k := range []struct {
+		word  string
+		value jsontext.Value
+	}{
+		{"allOf", s.AllOf}, {"oneOf", s.OneOf}, {"not", s.Not}, {"if", s.If}, {"then", s.Then}, {"else", s.Else},
+		{"dependentRequired", s.DependentRequired}, {"dependentSchemas", s.DependentSchemas}, {"patternProperties", s.PatternProperties},
+	} {
+		if k.value != nil {
+			return k.word + " is not permitted, at " + at
+		}
+	}
+	if s.Type == nil && s.Ref == "" && s.AnyOf == nil && s.Enum == nil && s.Const == nil {
+		return "a schema has no type, at " + at
 	}
 	if s.typeName() == "object" || s.Properties != nil {
-		if string(s.AdditionalProperties) != "false" || len(s.Required) != len(s.Properties) {
-			return false
+		if string(s.AdditionalProperties) != "false" {
+			return "additionalProperties is required to be supplied and to be false, at " + at
+		}
+		if len(s.Required) != len(s.Properties) {
+			return "required has to hold every property and nothing else, at " + at
 		}
 	}
+	return s.strictBelow(at, depth, properties)
+}
+
+func (s *schemaNode) strictBelow(at string, depth int, properties *int) string {
 	for name, p := range s.Properties {
-		if !slices.Contains(s.Required, name) || !p.strict(depth+1) {
-			return false
+		if !slices.Contains(s.Required, name) {
+			return "required has to hold every property and nothing else, at " + at
+		}
+		if msg := p.strict(at+".properties", depth+1, properties); msg != "" {
+			return msg
 		}
 	}
-	for _, sub := range s.AnyOf {
-		if !sub.strict(depth + 1) {
-			return false
+	for i := range s.AnyOf {
+		if msg := s.AnyOf[i].strict(at+".anyOf", depth+1, properties); msg != "" {
+			return msg
 		}
 	}
-	for _, sub := range s.Defs {
-		if !sub.strict(depth + 1) {
-			return false
+	for _, d := range s.Defs {
+		if msg := d.strict(at+".$defs", depth+1, properties); msg != "" {
+			return msg
 		}
 	}
-	return s.Items == nil || s.Items.strict(depth+1)
+	if s.Items != nil {
+		return s.Items.strict(at+".items", depth+1, properties)
+	}
+	return ""
 }
 
 // checkModel holds what the services refuse for models that reason. The names
@@ -87,11 +174,13 @@ func (r *chatRequest) checkModel() error {
 	case !reasons:
 		return nil
 	case r.MaxTokens != nil:
-		return &fault{"unsupported_parameter", "max_tokens is not supported by this model; use max_completion_tokens"}
+		return &badRequest{"unsupported_parameter", "max_tokens", "unsupported parameter: max_tokens is not supported with this model; use max_completion_tokens instead"}
 	case r.Temperature != nil && *r.Temperature != 1:
-		return &fault{"unsupported_value", "temperature other than 1 is not supported by this model"}
+		return &badRequest{"unsupported_value", "temperature", "unsupported value: temperature other than 1 is not supported with this model; only the default is"}
+	case r.TopP != nil && *r.TopP != 1:
+		return &badRequest{"unsupported_parameter", "top_p", "unsupported parameter: top_p is not supported with this model"}
 	case r.ReasoningEffort == "minimal" && name != "gpt-5" && !strings.HasPrefix(name, "gpt-5-"):
-		return &fault{"unsupported_value", "reasoning_effort minimal is not supported by this model"}
+		return &badRequest{"unsupported_value", "reasoning_effort", "unsupported value: reasoning_effort minimal is not supported with this model"}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package scripted_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -71,4 +72,13 @@ func compact(t *testing.T, s string) string {
 	var b bytes.Buffer
 	require.NoError(t, json.Compact(&b, []byte(s)))
 	return b.String()
+}
+
+func unzipped(t *testing.T, s string) string {
+	t.Helper()
+	z, err := gzip.NewReader(strings.NewReader(s))
+	require.NoError(t, err)
+	b, err := io.ReadAll(z)
+	require.NoError(t, err)
+	return string(b)
 }

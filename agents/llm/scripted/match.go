@@ -23,6 +23,7 @@ type view struct {
 	// Results is how many tool results came since the last user message.
 	Results int
 
+	request  *chatRequest
 	messages []message
 	users    []string
 	results  []result
@@ -34,7 +35,7 @@ type view struct {
 type result struct{ tool, text string }
 
 func newView(r *chatRequest) *view {
-	v := &view{Model: r.Model, Turn: 1, messages: r.Messages}
+	v := &view{Model: r.Model, Turn: 1, request: r, messages: r.Messages}
 	for _, t := range r.Tools {
 		v.tools = append(v.tools, t.Function.Name)
 	}
@@ -90,6 +91,9 @@ func (w *when) matches(v *view) bool {
 		(w.HasTool == "" || slices.Contains(v.tools, w.HasTool)) &&
 		(w.HasTools == nil || *w.HasTools == (len(v.tools) > 0)) &&
 		(w.Schema == nil || *w.Schema == v.schema) &&
+		(w.Format == "" || w.Format == v.request.format()) &&
+		(w.ToolChoice == nil || *w.ToolChoice == v.request.choice()) &&
+		(w.Stream == nil || *w.Stream == v.request.Stream) &&
 		(w.LastRole == "" || w.LastRole == v.lastRole) &&
 		(w.ToolResults == nil || *w.ToolResults == v.Results) &&
 		(w.MinToolResults == nil || *w.MinToolResults <= v.Results) &&

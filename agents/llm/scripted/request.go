@@ -36,11 +36,17 @@ type chatRequest struct {
 	ServiceTier       string         `json:"service_tier"`
 	Stop              jsontext.Value `json:"stop"`
 	Store             *bool          `json:"store"`
-	StreamOptions     jsontext.Value `json:"stream_options"`
+	StreamOptions     *streamOptions `json:"stream_options"`
 	TopLogprobs       *int           `json:"top_logprobs"`
 	TopP              *float64       `json:"top_p"`
 	User              string         `json:"user"`
 	Verbosity         string         `json:"verbosity"`
+}
+
+// streamOptions are the options of a stream.
+type streamOptions struct {
+	IncludeUsage       bool  `json:"include_usage"`
+	IncludeObfuscation *bool `json:"include_obfuscation"`
 }
 
 type message struct {
@@ -84,17 +90,19 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-// fault is a request that is answered with status 400 and these words, which
-// name places and rules but repeat nothing of the request.
-type fault struct{ code, msg string }
+// badRequest is a request that is answered with status 400 and these words,
+// which name places and rules but repeat nothing of the request. An empty param
+// or code is null on the wire.
+type badRequest struct{ code, param, msg string }
 
-func (f *fault) Error() string { return f.msg }
+// Error returns the message.
+func (e *badRequest) Error() string { return e.msg }
 
-func invalid(format string, args ...any) error {
-	return &fault{code: "invalid_value", msg: fmt.Sprintf(format, args...)}
+func invalid(param, format string, args ...any) error {
+	return &badRequest{"invalid_value", param, fmt.Sprintf(format, args...)}
 }
 
-// parse reads and checks a request. Its errors are faults.
+// parse reads and checks a request. Its errors are badRequests.
 func parse(body []byte) (*chatRequest, error) {
 	var r chatRequest
 	if err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true)); err != nil {
@@ -104,9 +112,9 @@ func parse(body []byte) (*chatRequest, error) {
 			where = fmt.Sprintf("%.100q", string(sem.JSONPointer))
 		}
 		if errors.Is(err, json.ErrUnknownName) {
-			return nil, &fault{"unsupported_parameter", "unknown key at " + where}
+			return nil, &badRequest{"unknown_parameter", "", "unknown key at " + where}
 		}
-		return nil, &fault{"invalid_request_error", where + " is not what a chat completion request holds there"}
+		return nil, &badRequest{"invalid_type", "", where + " is not what a chat completion request holds there"}
 	}
 	for _, check := range []func() error{r.checkHead, r.checkMessages, r.checkTools, r.checkFormat, r.checkModel} {
 		if err := check(); err != nil {
@@ -119,19 +127,21 @@ func parse(body []byte) (*chatRequest, error) {
 func (r *chatRequest) checkHead() error {
 	switch {
 	case r.Model == "":
-		return invalid("model is missing")
-	case r.Stream:
-		return &fault{"unsupported_value", "stream: true is not supported by the scripted server; ask without streaming"}
+		return &badRequest{"", "", "you must provide a model parameter; model is missing"}
+	case r.StreamOptions != nil && !r.Stream:
+		return &badRequest{"", "stream_options", "stream_options is only allowed when stream is true"}
 	case r.N != nil && *r.N != 1:
-		return &fault{"unsupported_value", "n other than 1 is not supported"}
+		return &badRequest{"unsupported_value", "n", "n other than 1 is not supported"}
 	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 2):
-		return invalid("temperature is not between 0 and 2")
+		return &badRequest{"decimal_out_of_range", "temperature", "temperature is not between 0 and 2"}
 	case r.MaxTokens != nil && r.MaxCompletionTokens != nil:
-		return invalid("max_tokens and max_completion_tokens exclude each other")
-	case r.MaxTokens != nil && *r.MaxTokens < 1 || r.MaxCompletionTokens != nil && *r.MaxCompletionTokens < 1:
-		return invalid("the token limit is less than 1")
+		return invalid("max_tokens", "max_tokens and max_completion_tokens exclude each other")
+	case r.MaxTokens != nil && *r.MaxTokens < 1:
+		return &badRequest{"integer_below_min_value", "max_tokens", "the token limit is less than 1"}
+	case r.MaxCompletionTokens != nil && *r.MaxCompletionTokens < 1:
+		return &badRequest{"integer_below_min_value", "max_completion_tokens", "the token limit is less than 1"}
 	case !slices.Contains([]string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}, r.ReasoningEffort):
-		return invalid("reasoning_effort is not known")
+		return invalid("reasoning_effort", "reasoning_effort is not known")
 	}
 	return nil
 }
@@ -140,7 +150,7 @@ func (r *chatRequest) checkHead() error {
 // conversation goes on, and that nothing else is answered.
 func (r *chatRequest) checkMessages() error {
 	if len(r.Messages) == 0 {
-		return invalid("messages is empty")
+		return invalid("messages", "messages is empty")
 	}
 	open, known := map[string]bool{}, map[string]bool{}
 	for i := range r.Messages {
@@ -150,13 +160,13 @@ func (r *chatRequest) checkMessages() error {
 		}
 		if m.Role == "tool" {
 			if !known[*m.ToolCallID] {
-				return invalid("messages[%d] answers a tool call that the preceding assistant message did not make", i)
+				return invalid("messages", "messages[%d] answers a tool call that the preceding assistant message did not make", i)
 			}
 			delete(open, *m.ToolCallID)
 			continue
 		}
 		if len(open) > 0 {
-			return invalid("messages[%d] comes before %d tool calls were answered", i, len(open))
+			return invalid("messages", "messages[%d] comes before %d tool calls were answered", i, len(open))
 		}
 		known = map[string]bool{}
 		for _, tc := range m.ToolCalls {
@@ -164,34 +174,34 @@ func (r *chatRequest) checkMessages() error {
 		}
 	}
 	if len(open) > 0 {
-		return invalid("%d tool calls were not answered", len(open))
+		return invalid("messages", "%d tool calls were not answered", len(open))
 	}
 	return nil
 }
 
 func (m *message) check(i int) error {
 	if err := m.readText(); err != nil {
-		return invalid("messages[%d].content is neither a string nor a list of text parts", i)
+		return invalid("messages", "messages[%d].content is neither a string nor a list of text parts", i)
 	}
 	switch m.Role {
 	case "system", "developer", "user":
 		if !m.hasText || len(m.ToolCalls) > 0 || m.ToolCallID != nil {
-			return invalid("messages[%d] has no content, or keys of another role", i)
+			return invalid("messages", "messages[%d] has no content, or keys of another role", i)
 		}
 	case "tool":
 		if !m.hasText || m.ToolCallID == nil || len(m.ToolCalls) > 0 {
-			return invalid("messages[%d] has no content or no tool_call_id", i)
+			return invalid("messages", "messages[%d] has no content or no tool_call_id", i)
 		}
 	case "assistant":
 		if !m.hasText && len(m.ToolCalls) == 0 && m.Refusal == nil {
-			return invalid("messages[%d] has neither content nor tool_calls", i)
+			return invalid("messages", "messages[%d] has neither content nor tool_calls", i)
 		}
 	default:
-		return invalid("messages[%d].role is not known", i)
+		return invalid("messages", "messages[%d].role is not known", i)
 	}
 	for j, tc := range m.ToolCalls {
 		if tc.Type != "function" || tc.Function.Name == "" || tc.Function.Arguments == nil {
-			return invalid("messages[%d].tool_calls[%d] has no type function, no name or no arguments", i, j)
+			return invalid("messages", "messages[%d].tool_calls[%d] has no type function, no name or no arguments", i, j)
 		}
 	}
 	return nil
@@ -230,30 +240,72 @@ func (r *chatRequest) checkTools() error {
 	seen := map[string]bool{}
 	for i, t := range r.Tools {
 		if t.Type != "function" || t.Function == nil || !toolName(t.Function.Name) {
-			return invalid("tools[%d] is not a function with a name of 1 to 64 letters, digits, '_' and '-'", i)
+			return invalid("tools", "tools[%d] is not a function with a name of 1 to 64 letters, digits, '_' and '-'", i)
 		}
 		if seen[t.Function.Name] {
-			return invalid("tools[%d] has the name of another tool", i)
+			return invalid("tools", "tools[%d] has the name of another tool", i)
 		}
 		seen[t.Function.Name] = true
-		if p := t.Function.Parameters; len(p) > 0 && p.Kind() != '{' {
-			return invalid("tools[%d].function.parameters is not an object", i)
+		if err := t.checkParameters(i); err != nil {
+			return err
 		}
 	}
 	switch {
 	case len(r.ToolChoice) == 0:
 		return nil
 	case len(r.Tools) == 0:
-		return invalid("tool_choice stands without tools")
+		return invalid("tool_choice", "tool_choice stands without tools")
 	}
 	return r.checkChoice(seen)
+}
+
+// checkParameters wants an object of type object, and a strict one where the
+// tool says strict.
+func (t *tool) checkParameters(i int) error {
+	p, param := t.Function.Parameters, fmt.Sprintf("tools[%d].function.parameters", i)
+	if len(p) == 0 {
+		return nil
+	}
+	var s schemaNode
+	if p.Kind() != '{' || json.Unmarshal(p, &s) != nil || s.typeName() != "object" {
+		return &badRequest{"invalid_function_parameters", param, param + " is not an object of type object"}
+	}
+	if t.Function.Strict != nil && *t.Function.Strict {
+		if msg := checkStrict(p); msg != "" {
+			return &badRequest{"invalid_function_parameters", param, param + " is not strict: " + msg}
+		}
+	}
+	return nil
+}
+
+// choice is auto, none, required, or the name of the tool that is forced; empty
+// where nothing was said.
+func (r *chatRequest) choice() string {
+	var word string
+	if json.Unmarshal(r.ToolChoice, &word) == nil {
+		return word
+	}
+	return r.forced()
+}
+
+// forced is the name of the tool that the answer has to call.
+func (r *chatRequest) forced() string {
+	var one struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if json.Unmarshal(r.ToolChoice, &one) != nil {
+		return ""
+	}
+	return one.Function.Name
 }
 
 func (r *chatRequest) checkChoice(known map[string]bool) error {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {
 		if !slices.Contains([]string{"auto", "none", "required"}, word) {
-			return invalid("tool_choice is not auto, none, required or a function")
+			return invalid("tool_choice", "tool_choice is not auto, none, required or a function")
 		}
 		return nil
 	}
@@ -264,7 +316,7 @@ func (r *chatRequest) checkChoice(known map[string]bool) error {
 		} `json:"function"`
 	}
 	if json.Unmarshal(r.ToolChoice, &one, json.RejectUnknownMembers(true)) != nil || one.Type != "function" || !known[one.Function.Name] {
-		return invalid("tool_choice names no tool of the request")
+		return invalid("tool_choice", "tool_choice names no tool of the request")
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every refusal of a request is a fault, and what is accepted can be viewed.
+// Every refusal of a request is a badRequest, and what is accepted can be viewed.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","messages":[{"role":"user","content":"x"}]}`))
 	f.Add([]byte(`{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":""}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto"}`))
@@ -13,9 +13,9 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := parse(body)
 		if err != nil {
-			var known *fault
+			var known *badRequest
 			if !errors.As(err, &known) {
-				t.Fatalf("not a fault: %v", err)
+				t.Fatalf("not a bad request: %v", err)
 			}
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -36,6 +37,9 @@ type when struct {
 	HasTool          string  `yaml:"has_tool"`
 	HasTools         *bool   `yaml:"has_tools"`
 	Schema           *string `yaml:"schema"`
+	Format           string  `yaml:"format"`
+	ToolChoice       *string `yaml:"tool_choice"`
+	Stream           *bool   `yaml:"stream"`
 	SystemContains   texts   `yaml:"system_contains"`
 	UserContains     texts   `yaml:"user_contains"`
 	LastUserContains texts   `yaml:"last_user_contains"`
@@ -73,6 +77,7 @@ type reply struct {
 	Headers      map[string]string `yaml:"headers"`
 	Delay        time.Duration     `yaml:"delay"`
 	Hang         bool              `yaml:"hang"`
+	Fault        Fault             `yaml:"fault"`
 
 	content, refusal, body *text
 }
@@ -165,6 +170,9 @@ func (w *when) check(f *faults) {
 	if !slices.Contains([]string{"", "system", "developer", "user", "assistant", "tool"}, w.LastRole) {
 		f.add("when.last_role", "is not a role; use system, developer, user, assistant or tool")
 	}
+	if !slices.Contains([]string{"", formatText, formatObject, formatSchema}, w.Format) {
+		f.add("when.format", "is not known; use text, json_object or json_schema")
+	}
 	for key, n := range map[string]*int{"tool_results": w.ToolResults, "min_tool_results": w.MinToolResults, "max_tool_results": w.MaxToolResults} {
 		if n != nil && *n < 0 {
 			f.add("when."+key, "is negative")
@@ -190,10 +198,15 @@ func (r *reply) check(f *faults) {
 		f.add("reply.hang", "stands beside something to say")
 	case answers && fails:
 		f.add("reply", "holds an answer (content, refusal, tool_calls) and a failure (status, body, content_type); choose one")
-	case !answers && !fails && !r.Hang:
-		f.add("reply", "is empty; give content, tool_calls, status, body or hang")
+	case r.Fault != "" && (fails || r.Hang):
+		f.add("reply.fault", "stands beside a status, a body or hang; it spoils an answer, or comes alone")
+	case !answers && !fails && !r.Hang && r.Fault == "":
+		f.add("reply", "is empty; give content, tool_calls, status, body, hang or fault")
 	case !answers && (r.FinishReason != "" || r.Usage != nil):
 		f.add("reply", "has a finish_reason or usage without an answer")
+	}
+	if _, ok := misdeeds[r.Fault]; !ok && r.Fault != "" {
+		f.add("reply.fault", "is not known; use one of %s", names(Faults()))
 	}
 	if r.Status != 0 && (r.Status < 200 || r.Status > 599) {
 		f.add("reply.status", "is not between 200 and 599")
@@ -212,4 +225,12 @@ func (r *reply) check(f *faults) {
 	if !slices.Contains([]string{"", "stop", "length", "tool_calls", "content_filter"}, r.FinishReason) {
 		f.add("reply.finish_reason", "is not known; use stop, length, tool_calls or content_filter")
 	}
+}
+
+func names(all []Fault) string {
+	words := make([]string, len(all))
+	for i, f := range all {
+		words[i] = string(f)
+	}
+	return strings.Join(words, ", ")
 }

@@ -21,7 +21,13 @@ const (
 	maxKeptBytes = 64 << 20
 	defaultKeep  = 1000
 	closeWithin  = 2 * time.Second
+
+	defaultRetryAfter = 2 * time.Second
+	defaultPace       = 5 * time.Millisecond
 )
+
+// redirected is where the fault Redirect leads to.
+const redirected = "/v1/redirected"
 
 // Options of a Server; the zero value is useful.
 type Options struct {
@@ -37,6 +43,12 @@ type Options struct {
 	Log func(Exchange)
 	// Now dates the answers. Nil is time.Now.
 	Now func() time.Time
+	// RetryAfter is what the faults RateLimited and RateLimitedDate ask for, in
+	// whole seconds. Zero is 2 s.
+	RetryAfter time.Duration
+	// Pace is the time between two bytes of the fault Drip, and between two
+	// events of StreamEndless. Zero is 5 ms.
+	Pace time.Duration
 }
 
 // Exchange is one request and what became of it, without their contents.
@@ -45,7 +57,10 @@ type Exchange struct {
 	Number int
 	// Rule is the name of the rule that answered, or rules[i]; empty if none did.
 	Rule string
-	// Model is the name that the request asked for, Status the answer's.
+	// Fault is the fault that the request met; empty if none.
+	Fault Fault
+	// Model is the name that the request asked for, Status the answer's; zero
+	// where no status was sent.
 	Model   string
 	Status  int
 	Elapsed time.Duration
@@ -53,18 +68,24 @@ type Exchange struct {
 
 // Server plays a script until it is closed.
 type Server struct {
-	script *Script
-	opts   Options
-	url    string
-	http   *http.Server
-	stop   func() // releases replies that hang or wait
-	done   chan struct{}
-	once   sync.Once
+	script  *Script
+	opts    Options
+	url     string
+	addr    string
+	base    context.Context // of every request
+	stop    func()          // ends base: releases replies that hang or wait
+	closed  chan struct{}
+	once    sync.Once
+	running sync.WaitGroup
+
+	door sync.Mutex // held while listening starts or ends
+	http *http.Server
 
 	mu     sync.Mutex
 	number int
 	used   []int // how often each rule answered
-	kept   [][]byte
+	armed  []*armed
+	kept   []*Received
 	size   int
 }
 
@@ -82,29 +103,66 @@ func Serve(ctx context.Context, script *Script, opts Options) (*Server, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", opts.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("scripted: can't listen; choose another address: %w", err)
+	opts.RetryAfter, opts.Pace = max(opts.RetryAfter, 0), max(opts.Pace, 0)
+	if opts.RetryAfter == 0 {
+		opts.RetryAfter = defaultRetryAfter
+	}
+	if opts.Pace == 0 {
+		opts.Pace = defaultPace
 	}
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{script: script, opts: opts, url: "http://" + l.Addr().String(),
-		stop: stop, done: make(chan struct{}), used: make([]int, len(script.rules))}
-	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return base }}
-	// Both goroutines are the server's own and end with it: Close waits for the
-	// first, whose end ends the second.
-	go contained(func() {
-		defer close(s.done)
-		_ = s.http.Serve(l) // returns when the server is closed
-	})
-	go contained(func() {
+	s := &Server{script: script, opts: opts, addr: opts.Addr, base: base, stop: stop,
+		closed: make(chan struct{}), used: make([]int, len(script.rules))}
+	if err := s.Up(); err != nil {
+		stop()
+		return nil, err
+	}
+	// The goroutine is the server's own and ends with it.
+	s.running.Go(func() {
 		select {
 		case <-ctx.Done():
-			s.Close()
-		case <-s.done:
+			contained(func() { s.once.Do(s.shut) })
+		case <-s.closed:
 		}
 	})
 	return s, nil
+}
+
+// Up makes a server that is Down listen again, on the address that it had. It
+// does nothing to one that listens, and fails where another program took the
+// address meanwhile, or the server was closed.
+func (s *Server) Up() error {
+	s.door.Lock()
+	defer s.door.Unlock()
+	if s.http != nil {
+		return nil
+	}
+	if s.base.Err() != nil {
+		return errors.New("scripted: the server was closed")
+	}
+	l, err := (&net.ListenConfig{}).Listen(s.base, "tcp", s.addr)
+	if err != nil {
+		return fmt.Errorf("scripted: can't listen; choose another address: %w", err)
+	}
+	if s.url == "" { // the first time; the address stays
+		s.addr, s.url = l.Addr().String(), "http://"+l.Addr().String()
+	}
+	srv := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return s.base }}
+	s.http = srv
+	s.running.Go(func() { contained(func() { _ = srv.Serve(l) }) }) // returns when srv is closed
+	return nil
+}
+
+// Down makes the server refuse connections and cuts those that there are, until
+// Up is called.
+func (s *Server) Down() {
+	s.door.Lock()
+	defer s.door.Unlock()
+	if s.http != nil {
+		_ = s.http.Close()
+		s.http = nil
+	}
 }
 
 // contained runs f and keeps a panic from taking the process along. A server
@@ -120,59 +178,65 @@ func (s *Server) URL() string { return s.url }
 // BaseURL returns the address that a client of chat models is configured with.
 func (s *Server) BaseURL() string { return s.url + "/v1" }
 
-// Requests returns copies of the bodies of the newest chat requests as they were
-// received, oldest first, refused ones included.
-func (s *Server) Requests() [][]byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([][]byte, 0, len(s.kept))
-	for _, b := range s.kept {
-		all = append(all, slices.Clone(b))
-	}
-	return all
-}
-
 // Close stops the server, ends replies that hang, and returns when the requests
 // under way are answered or two seconds have passed. It may be called often.
 func (s *Server) Close() {
-	s.once.Do(func() {
-		s.stop()
-		ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
-		defer cancel()
-		if s.http.Shutdown(ctx) != nil {
-			_ = s.http.Close() // a client that sends nothing and stays
-		}
-	})
-	<-s.done
+	s.once.Do(s.shut)
+	s.running.Wait()
+}
+
+func (s *Server) shut() {
+	s.stop()
+	close(s.closed)
+	s.door.Lock()
+	defer s.door.Unlock()
+	if s.http == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close() // a client that sends nothing and stays
+	}
+	s.http = nil
 }
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/chat/completions", s.chat)
+	mux.HandleFunc(redirected, s.chat)
 	mux.HandleFunc("/v1/models", s.models)
+	mux.HandleFunc("/v1/models/{id...}", s.models)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, "not_found", "there is no such path; use /v1/chat/completions or /v1/models")
+		fail(w, http.StatusNotFound, apiError{Type: typeRequest, Code: "unknown_url", Message: "no such path; use /v1/chat/completions"})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if recover() != nil {
-				fail(w, http.StatusInternalServerError, "server_error", "the scripted server failed on this request")
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p) // a fault that ends the connection
+			default:
+				fail(w, http.StatusInternalServerError, apiError{Type: "server_error", Message: "the scripted server failed on this request"})
 			}
 		}()
-		want := []byte("Bearer " + s.opts.APIKey)
-		if s.opts.APIKey != "" && subtle.ConstantTimeCompare(want, []byte(r.Header.Get("Authorization"))) != 1 {
-			fail(w, http.StatusUnauthorized, "invalid_api_key", "the bearer token is missing or wrong")
-			return
+		given, want := []byte(r.Header.Get("Authorization")), []byte("Bearer "+s.opts.APIKey)
+		switch {
+		case s.opts.APIKey == "" || subtle.ConstantTimeCompare(want, given) == 1:
+			mux.ServeHTTP(w, r)
+		case len(given) == 0:
+			fail(w, http.StatusUnauthorized, apiError{Type: typeRequest, Message: "you did not provide an API key; send it as a bearer token"})
+		default:
+			fail(w, http.StatusUnauthorized, apiError{Type: typeRequest, Code: "invalid_api_key", Message: "the bearer token is wrong"})
 		}
-		mux.ServeHTTP(w, r)
 	})
 }
 
-// models lists the models of the script: those it names, or those of its rules.
+// models lists the models of the script: those it names, or those of its rules;
+// or tells of one.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
-		w.Header().Set("Allow", http.MethodGet)
-		fail(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET")
+		wrongMethod(w, http.MethodGet)
 		return
 	}
 	names := slices.Clone(s.script.models)
@@ -183,47 +247,51 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	}
 	data := make([]map[string]any, 0, len(names))
 	for _, name := range names {
-		data = append(data, map[string]any{"id": name, "object": "model", "created": s.opts.Now().Unix(), "owned_by": "scripted"})
+		m := map[string]any{"id": name, "object": "model", "created": s.opts.Now().Unix(), "owned_by": "scripted"}
+		if name == r.PathValue("id") {
+			send(w, http.StatusOK, m)
+			return
+		}
+		data = append(data, m)
+	}
+	if r.PathValue("id") != "" {
+		fail(w, http.StatusNotFound, unknownModel)
+		return
 	}
 	send(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
+func wrongMethod(w http.ResponseWriter, right string) {
+	w.Header().Set("Allow", right)
+	fail(w, http.StatusMethodNotAllowed, apiError{Type: typeRequest, Code: "method_not_allowed", Message: "use " + right})
+}
+
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
+	s.running.Add(1) // Shutdown doesn't wait for a connection that a fault took over
+	defer s.running.Done()
 	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		fail(w, http.StatusMethodNotAllowed, "method_not_allowed", "use POST")
+		wrongMethod(w, http.MethodPost)
 		return
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		fail(w, http.StatusBadRequest, "invalid_request_error", "the content type is not application/json")
+		fail(w, http.StatusBadRequest, apiError{Type: typeRequest, Message: "the content type is not application/json"})
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		fail(w, http.StatusRequestEntityTooLarge, "invalid_request_error", "the body can't be read or is too large")
+		fail(w, http.StatusRequestEntityTooLarge, apiError{Type: typeRequest, Message: "the body can't be read or is too large"})
 		return
 	}
-	ex := Exchange{Number: s.keep(body)}
-	ex.Status = s.answer(w, r, body, &ex)
-	ex.Elapsed = time.Since(start)
-	if s.opts.Log != nil {
-		s.opts.Log(ex)
-	}
-}
-
-// keep stores a request, drops the oldest beyond the limits, and numbers it.
-func (s *Server) keep(body []byte) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.number++
-	s.kept, s.size = append(s.kept, body), s.size+len(body)
-	for len(s.kept) > s.opts.Keep || s.size > maxKeptBytes {
-		s.size -= len(s.kept[0])
-		s.kept[0] = nil
-		s.kept = s.kept[1:]
-	}
-	return s.number
+	t := &turn{s: s, w: w, r: r, number: s.keep(r, body), body: body}
+	ex := Exchange{Number: t.number}
+	defer func() { // also where a fault ends the connection by a panic
+		ex.Elapsed = time.Since(start)
+		if s.opts.Log != nil {
+			s.opts.Log(ex)
+		}
+	}()
+	ex.Status = s.answer(t, &ex)
 }
 
 // pick returns the first rule that matches and has answers left, and counts it.

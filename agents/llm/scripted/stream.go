@@ -1,0 +1,171 @@
+package scripted
+
+import (
+	"net/http"
+	"unicode/utf8"
+)
+
+const eventStream = "text/event-stream; charset=utf-8"
+
+// pieceSize is about how many bytes of text one event carries.
+const pieceSize = 8
+
+// chunk is one event of a stream.
+type chunk struct {
+	ID      string        `json:"id"`
+	Object  string        `json:"object"`
+	Created int64         `json:"created"`
+	Model   string        `json:"model"`
+	Choices []chunkChoice `json:"choices"`
+}
+
+// countedChunk is a chunk of a stream whose client asked for the usage: null
+// until the last one.
+type countedChunk struct {
+	chunk
+	Usage *usage `json:"usage"`
+}
+
+type chunkChoice struct {
+	Index        int       `json:"index"`
+	Delta        delta     `json:"delta"`
+	Logprobs     *struct{} `json:"logprobs"`
+	FinishReason *string   `json:"finish_reason"`
+}
+
+// delta is what a chunk adds. A nil Content is left out but for the first
+// delta of an answer that only calls.
+type delta struct {
+	Role      string      `json:"role,omitempty"`
+	Content   any         `json:"content,omitzero"`
+	Refusal   *string     `json:"refusal,omitempty"`
+	ToolCalls []toolDelta `json:"tool_calls,omitempty"`
+}
+
+type toolDelta struct {
+	Index    int           `json:"index"`
+	ID       string        `json:"id,omitempty"`
+	Type     string        `json:"type,omitempty"`
+	Function functionDelta `json:"function"`
+}
+
+type functionDelta struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
+}
+
+// events turns an answer into the events of a stream: the role, the texts in
+// pieces, each call's name and then its arguments in pieces, the finish reason
+// in an event of its own, the usage if it was asked for, and [DONE].
+func (c *completion) events(withUsage bool) ([][]byte, error) {
+	var out [][]byte
+	add := func(choices []chunkChoice, u *usage) error {
+		ch := chunk{ID: c.ID, Object: "chat.completion.chunk", Created: c.Created, Model: c.Model, Choices: choices}
+		var v any = ch
+		if withUsage {
+			v = countedChunk{ch, u}
+		}
+		b, err := marshal(v)
+		if err == nil {
+			out = append(out, event(b))
+		}
+		return err
+	}
+	for _, ch := range c.Choices {
+		for _, d := range ch.Message.deltas() {
+			if err := add([]chunkChoice{{Index: ch.Index, Delta: d}}, nil); err != nil {
+				return nil, err
+			}
+		}
+		finish := ch.FinishReason
+		if err := add([]chunkChoice{{Index: ch.Index, FinishReason: &finish}}, nil); err != nil {
+			return nil, err
+		}
+	}
+	if withUsage {
+		if err := add([]chunkChoice{}, &c.Usage); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, event([]byte("[DONE]"))), nil
+}
+
+func event(b []byte) []byte { return append(append([]byte("data: "), b...), "\n\n"...) }
+
+// null is written as null, where nil is left out.
+type null struct{}
+
+// MarshalJSON returns null.
+func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+func (m *spoken) deltas() []delta {
+	first := delta{Role: m.Role, Content: ""}
+	if m.Content == nil {
+		first.Content = &null{}
+	}
+	out := []delta{first}
+	if m.Content != nil {
+		for _, p := range pieces(*m.Content) {
+			out = append(out, delta{Content: p})
+		}
+	}
+	if m.Refusal != nil {
+		for _, p := range pieces(*m.Refusal) {
+			out = append(out, delta{Refusal: &p})
+		}
+	}
+	for i, tc := range m.ToolCalls {
+		out = append(out, delta{ToolCalls: []toolDelta{{Index: i, ID: tc.ID, Type: tc.Type, Function: functionDelta{Name: tc.Function.Name}}}})
+		for _, p := range pieces(tc.Function.Arguments) {
+			out = append(out, delta{ToolCalls: []toolDelta{{Index: i, Function: functionDelta{Arguments: p}}}})
+		}
+	}
+	return out
+}
+
+// pieces cuts a text between characters.
+func pieces(s string) []string {
+	var out []string
+	for len(s) > pieceSize {
+		n := pieceSize
+		for n > 1 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		out, s = append(out, s[:n]), s[n:]
+	}
+	if s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// The faults of streams look at the events: the last is [DONE].
+
+func (t *turn) streamError(a act) int {
+	t.perform(act{a.kind, a.parts[:len(a.parts)/2]})
+	b, err := marshal(map[string]any{"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"}})
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	t.write(event(b))
+	return http.StatusOK
+}
+
+func (t *turn) streamEndless(a act) int {
+	t.perform(act{a.kind, a.parts[:1]})
+	for !t.gone(t.s.opts.Pace) {
+		t.write(a.parts[min(1, len(a.parts)-1)])
+	}
+	return http.StatusOK
+}
+
+func (t *turn) streamMalformed(a act) int {
+	mid := len(a.parts) / 2
+	parts := append(append([][]byte(nil), a.parts[:mid]...), []byte("data: {\"choices\":[{\"delta\":{\"content\":\n\n"))
+	return t.perform(act{a.kind, append(parts, a.parts[mid:]...)})
+}
+
+// streamNoFinish ends with the events that carry something to say.
+func (t *turn) streamNoFinish(a act) int { return t.perform(act{a.kind, a.parts[:len(a.parts)/2]}) }
+
+func (t *turn) streamNoDone(a act) int { return t.perform(act{a.kind, a.parts[:len(a.parts)-1]}) }

@@ -1,0 +1,304 @@
+package assembly_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/review"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// badDay is one thing that goes wrong with the model, and the failure that the
+// review makes of it.
+type badDay struct {
+	fault scripted.Fault
+	want  review.Failure
+	// down: nobody listens. calm: the last failure is long ago. open: the breaker
+	// is open when the call comes. large: the call fits no question.
+	down, calm, open, large bool
+	// again: the model is asked once more in other words.
+	again bool
+}
+
+// asked is how often the model is asked about one call.
+func (d badDay) asked() int {
+	switch {
+	case d.open || d.large:
+		return 0
+	case d.again:
+		return 2
+	}
+	return 1
+}
+
+// badDays are all faults of the server but those of streams, which the review
+// doesn't ask for, and what comes about otherwise.
+func badDays() []badDay {
+	return []badDay{
+		{want: review.Connect, down: true},
+		{want: review.Connect, fault: scripted.Reset},
+		{want: review.Connect, fault: scripted.Cut},
+		{want: review.Connect, fault: scripted.ResetMidBody},
+		{want: review.Connect, fault: scripted.ShortBody},
+		{want: review.Connect, fault: scripted.HugeHeaders},
+		{want: review.LoneTimeout, fault: scripted.Hang, calm: true},
+		{want: review.Timeout, fault: scripted.Hang},
+		{want: review.Timeout, fault: scripted.HangMidBody},
+		{want: review.Timeout, fault: scripted.Drip},
+		{want: review.RateLimited, fault: scripted.RateLimited},
+		{want: review.RateLimited, fault: scripted.RateLimitedDate},
+		{want: review.RateLimited, fault: scripted.QuotaSpent},
+		{want: review.Server, fault: scripted.ServerError},
+		{want: review.Server, fault: scripted.BadGateway},
+		{want: review.Server, fault: scripted.Overloaded},
+		{want: review.BreakerOpen, fault: scripted.ServerError, open: true},
+		{want: review.Refusal, fault: scripted.Refusal},
+		{want: review.ContentFilter, fault: scripted.ContentFilter},
+		{want: review.ContentFilter, fault: scripted.ContentPolicy},
+		{want: review.ContentFilter, fault: scripted.PromptFiltered},
+		{want: review.Length, fault: scripted.Length},
+		{want: review.Empty, fault: scripted.Empty},
+		{want: review.Empty, fault: scripted.Null},
+		{want: review.BadShape, fault: scripted.NoChoices, again: true},
+		{want: review.BadShape, fault: scripted.WrongShape, again: true},
+		{want: review.BadShape, fault: scripted.DuplicateKeys, again: true},
+		{want: review.BadShape, fault: scripted.ExtraField, again: true},
+		{want: review.BadShape, fault: scripted.WrongValue, again: true},
+		{want: review.BadShape, fault: scripted.ErrorBody, again: true},
+		{want: review.BadShape, fault: scripted.OtherBody, again: true},
+		{want: review.BadShape, fault: scripted.Oversized, again: true},
+		{want: review.BadShape, fault: scripted.GzipBomb, again: true},
+		{want: review.NotJSON, fault: scripted.NotJSON, again: true},
+		{want: review.NotJSON, fault: scripted.TruncatedJSON, again: true},
+		{want: review.NotJSON, fault: scripted.HTML, again: true},
+		{want: review.NotJSON, fault: scripted.WrongType, again: true},
+		{want: review.NotJSON, fault: scripted.InvalidUTF8, again: true},
+		{want: review.Prose, fault: scripted.Prose, again: true},
+		{want: review.Prose, fault: scripted.Fence, again: true},
+		{want: review.TwoObjects, fault: scripted.TwoObjects, again: true},
+		{want: review.Auth, fault: scripted.Unauthorized},
+		{want: review.Auth, fault: scripted.Forbidden},
+		{want: review.BadRequest, fault: scripted.BadRequest},
+		{want: review.BadRequest, fault: scripted.Echo},
+		{want: review.BadRequest, fault: scripted.RequestTimeout},
+		{want: review.BadRequest, fault: scripted.Conflict},
+		{want: review.BadRequest, fault: scripted.Redirect},
+		{want: review.TooLong, fault: scripted.ContextLength},
+		{want: review.TooLong, large: true},
+		// Another model's name on an answer is common (an alias became a version).
+		{fault: scripted.OtherModel},
+	}
+}
+
+// whatFollows is the table of effects, written out by hand: whether the call runs
+// unjudged while no model can be reached. Everything else is asked about.
+var whatFollows = map[string]bool{
+	"self.read": true, "self.create": true, "self.modify": false, "self.irreversible": false, "self.costs_money": false, "others.read": false,
+}
+
+// Every failure of the model, of every effect, through the whole checkpoint: what
+// the agent saw, what is on record, and what was counted.
+func TestFailuresThroughTheCheckpoint(t *testing.T) {
+	good, bad := map[scripted.Fault]bool{}, map[review.Failure]bool{}
+	for i, d := range badDays() {
+		good[d.fault], bad[d.want] = true, true
+		t.Run(fmt.Sprintf("%02d_%s_%s", i, d.want, d.fault), d.pass)
+	}
+	for _, f := range scripted.Faults() {
+		require.True(t, good[f] || f.NeedsStream(), "no row has the fault %s", f)
+	}
+	for _, f := range review.Failures() {
+		require.True(t, bad[f], "no row comes to the failure %s", f)
+	}
+}
+
+func (d badDay) pass(t *testing.T) {
+	clock := newHands()
+	p, srv := d.house(t, clock)
+	for _, skill := range slices.Sorted(maps.Keys(whatFollows)) {
+		t.Run(skill, func(t *testing.T) {
+			if d.calm {
+				clock.move(time.Hour)
+			}
+			d.look(t, p, srv, skill)
+		})
+	}
+}
+
+const failureSkills = `skills:
+%s  - name: others.read
+    effect: read
+    reaches: others
+    parameters: {type: object, additionalProperties: true, properties: {url: {type: string, x-url: true}, note: {type: string, x-content: true}}}
+    run: {template: "done"}
+`
+
+// house builds everything from a file, against a server that has a bad day.
+func (d badDay) house(t *testing.T, clock *hands) (*assembly.Parts, *scripted.Server) {
+	t.Helper()
+	script, err := scripted.Load([]byte(`rules: [{reply: {content: '{"decision":"approve","reason":"fits"}'}}]`))
+	require.NoError(t, err)
+	srv, err := scripted.Serve(t.Context(), script, scripted.Options{Pace: 20 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	var list strings.Builder
+	for _, e := range skills.Effects() {
+		fmt.Fprintf(&list, "  - {name: self.%s, effect: %s, reaches: self, output: trusted, parameters: {type: object, additionalProperties: true, properties: {note: {type: string, x-content: true}}}, run: {template: \"done\"}}\n", e, e)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "skills.yaml"), fmt.Appendf(nil, failureSkills, list.String()), 0o600))
+	breaker := "{failures: 1000, window: 60s, open_for: 60s}"
+	if d.open {
+		breaker = "{failures: 1, window: 60s, open_for: 60s}"
+	}
+	// A timeout takes its time; every other answer comes at once, however slow
+	// the machine.
+	timeout := "20s"
+	if slices.Contains([]scripted.Fault{scripted.Hang, scripted.HangMidBody, scripted.Drip}, d.fault) {
+		timeout = "100ms"
+	}
+	text := `version: 1
+models: {fast: {model: plain, base_url: "` + srv.BaseURL() + `"}}
+roles: {sentinel: fast}
+skills: {include: ["skills.yaml"]}
+judge: {threshold: 0, ask_below: 0}
+limits: {agent: {calls: 100}, turn: {calls: 100}, conversation: {calls: 100}}
+sentinel: {timeout: ` + timeout + `, retries: 0, cache_ttl: 0s, canaries: {every: 0s}, breaker: ` + breaker + "}\n"
+	file := filepath.Join(dir, "vedette.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	p := build(t, file, assembly.Options{Now: clock.now})
+	switch {
+	case d.down:
+		srv.Down()
+	case d.fault != "":
+		srv.FaultWhen(nil, d.fault)
+	}
+	if (d.want == review.Timeout || d.open) && !d.calm {
+		_, err := d.invoke(t, p, "self.read") // what happened just before
+		t.Logf("before: %v", err)
+	}
+	return p, srv
+}
+
+func (d badDay) invoke(t *testing.T, p *assembly.Parts, skill string) (skills.Result, error) {
+	t.Helper()
+	args := map[string]any{"note": "canary"}
+	if d.large {
+		args[strings.Repeat("k", 300)] = 1
+	}
+	if strings.HasPrefix(skill, "others.") {
+		args["url"] = "https://elsewhere.example/x"
+	}
+	raw, err := json.Marshal(args)
+	require.NoError(t, err)
+	return p.Checkpoint.Desk(grant(t, "do it", "self.*", "others.*")).Invoke(t.Context(), skill, raw)
+}
+
+// look makes one call and looks at everything that came of it.
+func (d badDay) look(t *testing.T, p *assembly.Parts, srv *scripted.Server, skill string) {
+	before, asked := p.Review.State().Stats, len(srv.Requests())
+	res, err := d.invoke(t, p, skill)
+	runs := d.want == "" || d.want.Unavailable() && whatFollows[skill]
+	d.checkAgent(t, res, err, runs)
+	d.checkRecord(t, p.Config, runs)
+	after := p.Review.State().Stats
+	d.checkCounts(t, before, after, runs)
+	arrived := d.asked()
+	if d.down {
+		arrived = 0
+	}
+	require.Equal(t, arrived, len(srv.Requests())-asked, "requests to the model")
+}
+
+// checkAgent looks at what the agent was told: the result, or a refusal that says
+// nothing of the model's words.
+func (d badDay) checkAgent(t *testing.T, res skills.Result, err error, runs bool) {
+	t.Helper()
+	if runs {
+		require.NoError(t, err)
+		require.Equal(t, "done", res.Content)
+		return
+	}
+	var r *skills.Refusal
+	require.ErrorAs(t, err, &r)
+	require.Equal(t, skills.KindAskDenied, r.Kind)
+	require.Equal(t, sentinel.GateApproval, r.Gate)
+	require.Equal(t, "approval.nobody", r.Code) // who could be asked is another matter
+	require.NotContains(t, r.Reason, "canary")
+}
+
+func (d badDay) code(runs bool) string {
+	switch {
+	case d.want == "":
+		return ""
+	case !d.want.Unavailable():
+		return review.CodeUnjudgeable
+	case runs:
+		return review.CodeDegraded
+	}
+	return review.CodeUnavailable
+}
+
+// decided is what the ledger holds of a decision.
+type decided struct {
+	Degraded, Started bool
+	Outcome, Code     string
+	Gates             []struct {
+		Gate, State, Outcome, Code, Reason string
+		Degraded                           bool
+		Meta                               map[string]string
+	}
+}
+
+// checkRecord looks at the newest decision in the ledger.
+func (d badDay) checkRecord(t *testing.T, cfg *config.Config, runs bool) {
+	t.Helper()
+	all := records(t, cfg, ledger.Query{Kind: sentinel.RecordDecision, Limit: 1000})
+	last := all[len(all)-1]
+	require.NotContains(t, string(last.Body), "canary")
+	var b decided
+	require.NoError(t, json.Unmarshal(last.Body, &b))
+	degraded := runs && d.want != ""
+	require.Equal(t, runs, b.Started)
+	require.Equal(t, degraded, b.Degraded)
+	for _, g := range b.Gates {
+		if g.Gate != sentinel.GateReview {
+			continue
+		}
+		require.Equal(t, "judged", g.State)
+		require.Equal(t, map[bool]string{true: "allow", false: "ask"}[runs], g.Outcome)
+		require.Equal(t, d.code(runs), g.Code)
+		require.Equal(t, string(d.want), g.Meta["failure"])
+		require.Equal(t, strconv.Itoa(d.asked()), g.Meta["attempts"])
+		return
+	}
+	t.Fatal("the record does not account for the review")
+}
+
+// checkCounts looks at the review's own counters.
+func (d badDay) checkCounts(t *testing.T, before, after review.Stats, runs bool) {
+	t.Helper()
+	one := map[bool]uint64{true: 1}
+	require.Equal(t, one[d.want != ""], after.Unjudged-before.Unjudged)
+	require.Equal(t, one[d.want != "" && runs], after.Degraded-before.Degraded)
+	require.Equal(t, one[d.want == ""], after.Approved-before.Approved)
+	require.Equal(t, before.Rejected, after.Rejected)
+	for _, f := range review.Failures() {
+		require.Equal(t, one[f == d.want], after.Failures[f]-before.Failures[f], f)
+	}
+}
