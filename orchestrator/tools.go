@@ -106,7 +106,7 @@ func (t *turn) done(c *otp.Context, text string) {
 
 // invoke proposes a call of the orchestrator's own skills at its desk.
 func (t *turn) invoke(c *otp.Context, skill string) {
-	args, desk := json.RawMessage(t.call.Arguments), t.desk
+	args, desk := json.RawMessage(t.call.Arguments), t.o.traced(t.desk, t.span)
 	t.invokes++
 	t.o.at("invoke")
 	t.start(c, func(ctx context.Context) (any, error) {
