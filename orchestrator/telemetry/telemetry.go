@@ -121,6 +121,14 @@ func (t *Telemetry) dropped(n int) {
 	}
 }
 
+// Flush sends the spans that have ended.
+func (t *Telemetry) Flush(ctx context.Context) error {
+	if t == nil || t.provider == nil {
+		return nil
+	}
+	return t.provider.ForceFlush(ctx)
+}
+
 // Close sends the last spans, for as long as ctx lasts, and lets address and
 // registry go.
 func (t *Telemetry) Close(ctx context.Context) error {
