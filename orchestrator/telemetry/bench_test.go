@@ -35,7 +35,7 @@ func (nothing) Record(context.Context, sentinel.Record) error { return nil }
 
 // desk decides, records nowhere and runs nothing: what is left is the
 // checkpoint's own work, and who looks on.
-func desk(tb testing.TB, observe func(sentinel.Event)) *sentinel.Desk {
+func desk(tb testing.TB, observe func(sentinel.Event)) (fresh func() *sentinel.Desk) {
 	s, err := skills.Compile(skills.Spec{
 		Name: "note.write", Description: "For tests.", Effect: skills.Create, Reaches: skills.Self, Output: skills.Trusted,
 		Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`), Run: skills.Run{Kind: "native"},
@@ -62,13 +62,13 @@ func desk(tb testing.TB, observe func(sentinel.Event)) *sentinel.Desk {
 		ID: "g", User: "u", Conversation: "c", Turn: "t", Agent: "a", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc, Calls: 1 << 30,
 	})
 	require.NoError(tb, err)
-	return p.Desk(g)
+	return func() *sentinel.Desk { return p.Desk(g) } // one that has returned much takes long to say so
 }
 
 // events are what a decision and an outcome tell an observer.
 func events(tb testing.TB) []sentinel.Event {
 	var list []sentinel.Event
-	_, err := desk(tb, func(e sentinel.Event) { list = append(list, e) }).Invoke(tb.Context(), "note.write", []byte(`{"text":"x"}`))
+	_, err := desk(tb, func(e sentinel.Event) { list = append(list, e) })().Invoke(tb.Context(), "note.write", []byte(`{"text":"x"}`))
 	require.NoError(tb, err)
 	require.Len(tb, list, 2)
 	return list
@@ -118,7 +118,7 @@ func BenchmarkDecision(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := d.Invoke(b.Context(), "note.write", args); err != nil {
+				if _, err := d().Invoke(b.Context(), "note.write", args); err != nil {
 					b.Fatal(err)
 				}
 			}
