@@ -30,6 +30,7 @@ func (l *loader) check() {
 	l.checkTests()
 	l.checkListen()
 	l.checkLimitStore()
+	l.checkTelemetry()
 	l.checkPrices()
 	l.checkReview()
 	l.resolvePaths()

@@ -47,6 +47,8 @@ type Config struct {
 	Keys Keys `yaml:"keys" jsonschema_description:"Where keys live."`
 	// Server is the HTTP server.
 	Server Server `yaml:"server" jsonschema_description:"The HTTP server."`
+	// Telemetry is what the program tells about how it is doing.
+	Telemetry Telemetry `yaml:"telemetry" jsonschema_description:"Metrics and traces, both off by default. No value of a call is in them."`
 
 	// Skills are the skills of all included files, in the order of the files.
 	Skills []LoadedSkill `yaml:"-" json:"-"`

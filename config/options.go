@@ -66,6 +66,7 @@ func defaults() *Config {
 		Journal:            Journal{Retention: 7 * 24 * time.Hour},
 		Keys:               Keys{Dir: "vedette-keys"},
 		Server:             Server{Listen: "127.0.0.1:8420"},
+		Telemetry:          telemetryDefaults(),
 	}
 }
 

@@ -98,6 +98,7 @@ func (s *seat) leave(c *otp.Context) {
 // before a restart is not refused.
 func (t *turn) admit(c *otp.Context) {
 	t.phase = admitting
+	t.begins()
 	t.life, t.gone = context.WithCancel(c.Context())
 	if t.seat.take(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: t.resumed}) {
 		t.admitted(c, nil)

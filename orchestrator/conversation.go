@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -26,6 +28,7 @@ type (
 		Token          string // of the caller
 		Stays          bool   // the request is worked on though the caller leaves
 		Fresh          bool   // the id was made up for it: it was never sent before
+		Trace          trace.SpanContext
 	}
 	attach     struct{ ID, User, Token string } // waits for a request that was sent before
 	cancelTurn struct{ ID, Token string }
@@ -284,7 +287,7 @@ func (v *conversation) begin(c *otp.Context, q queued) {
 		v.next(c)
 		return
 	}
-	t.v, t.waiters, t.fresh = v, q.waiters, q.req.Fresh
+	t.v, t.waiters, t.fresh, t.sender = v, q.waiters, q.req.Fresh, q.req.Trace
 	v.turn = t
 	t.admit(c)
 }
@@ -306,6 +309,7 @@ func (v *conversation) next(c *otp.Context) {
 // over takes what the conversation keeps of a turn and answers its request.
 func (v *conversation) over(c *otp.Context, t *turn) {
 	v.o.at("over")
+	t.tells()
 	t.dismiss(c)
 	v.turn = nil
 	if !t.repeated && (!t.unkept || !t.wanted()) {

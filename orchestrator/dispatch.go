@@ -227,10 +227,11 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	}
 	updates, told := k.again()
 	t.o.at("launch")
+	k.since, k.span = time.Now(), t.o.tel.Tracer().Agent(t.span)
 	a, err := agents.New(agents.Options{
 		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: k.desk, Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.traced(k.desk, k.span), Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
 		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))

@@ -144,7 +144,7 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
-	m.User, m.Scope, m.Token = c.co.User, c.co.Scope, newID()
+	m.User, m.Scope, m.Token, m.Trace = c.co.User, c.co.Scope, newID(), traceOf(ctx)
 	for range reattach {
 		v, err := c.call(ctx, m)
 		if err == nil {

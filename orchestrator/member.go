@@ -3,10 +3,12 @@ package orchestrator
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -32,6 +34,10 @@ type member struct {
 
 	seat  seat // its place among all agents at work
 	spent assembly.Spent
+
+	span    telemetry.Span
+	since   time.Time // it was launched in this process
+	counted bool      // metrics know its end
 
 	recorded  bool // the journal has its end in a round of the turn
 	described flag // people can read its end there

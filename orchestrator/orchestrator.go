@@ -10,12 +10,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -78,7 +82,14 @@ type Options struct {
 	OnAgent func(conversation string, r agents.Result)
 	// NoReview leaves the model review out; decisions say so.
 	NoReview bool
-	Log      *slog.Logger
+	// Metrics is a registry of the program's own where the metrics of
+	// docs/metrics.md are registered until Close, besides those that
+	// telemetry.metrics serves. Nil registers them nowhere else.
+	Metrics prometheus.Registerer
+	// Tracer is a provider of the program's own for spans, in place of
+	// telemetry.traces. A request's span is part of the trace of Send's context.
+	Tracer trace.TracerProvider
+	Log    *slog.Logger
 }
 
 // Orchestrator holds the conversations of one process. It is safe for
@@ -99,6 +110,8 @@ type Orchestrator struct {
 	tune    tuning
 	started time.Time
 	kept    *history.History
+	tel     *telemetry.Telemetry // nil where nobody looks
+	up      atomic.Bool          // everything was built
 
 	looks    sync.Map // what conversations are at, by their ids
 	unwanted sync.Map // turns whose end is still to be written, by id
@@ -137,34 +150,51 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.pause = cmp.Or(tune.pause, defaultPause)
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
 	o.end.done = make(chan struct{})
-	parts, err := assembly.Build(ctx, cfg, assembly.Options{
-		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
-		NoReview: opts.NoReview, Log: opts.Log, Supervised: true,
-	})
+	tel, err := o.newTelemetry(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
+	o.tel = tel
+	if err := o.build(ctx, cfg); err != nil {
+		return nil, errors.Join(err, o.closeTelemetry(ctx))
+	}
+	o.up.Store(true)
+	return o, nil
+}
+
+// build makes the parts and starts the tree.
+func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
+	opts := o.opts
+	ao := assembly.Options{
+		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
+		NoReview: opts.NoReview, Log: opts.Log, Supervised: true,
+	}
+	o.tel.Observe(&ao)
+	parts, err := assembly.Build(ctx, cfg, ao)
+	if err != nil {
+		return err
+	}
 	o.parts = parts
 	if o.kept, err = history.Open(ctx, parts.Store, parts.Journal, history.Options{}); err != nil {
-		return nil, errors.Join(err, parts.Close())
+		return errors.Join(err, parts.Close())
 	}
 	if o.model, err = parts.Model("orchestrator"); err != nil {
-		return nil, errors.Join(err, parts.Close())
+		return errors.Join(err, parts.Close())
 	}
 	if o.agents, err = parts.Model("agent"); err != nil {
-		return nil, errors.Join(err, parts.Close())
+		return errors.Join(err, parts.Close())
 	}
 	if err := o.start(ctx); err != nil {
-		return nil, errors.Join(err, o.Close(ctx))
+		return errors.Join(err, o.Close(ctx))
 	}
-	return o, nil
+	return nil
 }
 
 // start brings up the tree.
 func (o *Orchestrator) start(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
-	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log})
+	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision})
 	app, err := o.sys.Start(ctx, o.tree())
 	if err == nil {
 		otp.Monitor(app, o.gone)
@@ -185,6 +215,9 @@ func (o *Orchestrator) Close(ctx context.Context) (err error) {
 		}
 		o.gone(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
 		err = errors.Join(err, o.parts.Close())
+		if terr := o.closeTelemetry(ctx); terr != nil { // nothing depends on it
+			o.log.Warn("the last spans were not sent in time")
+		}
 	})
 	return err
 }
@@ -204,6 +237,7 @@ func (o *Orchestrator) observe(e sentinel.Event) {
 	case e.Kind == sentinel.RecordDecision && v.State != sentinel.NotReached:
 		o.tell(g.Conversation(), heldCall{g.ID(), false})
 	}
+	o.tel.Event(e)
 	if o.opts.Observe != nil {
 		o.opts.Observe(e)
 	}

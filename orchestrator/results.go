@@ -132,6 +132,7 @@ func (t *turn) told(k *member) {
 	r := k.result()
 	if r.State.Done() {
 		k.seat.credit.Release()
+		k.tells(string(r.State))
 	}
 	t.v.o.agentEvent(t.v.id, r)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -125,35 +126,32 @@ func TestSecretsOverARestart(t *testing.T) {
 	r.hides()
 }
 
-// The same for a skill that the orchestrator's model names as if it were a tool:
-// neither is it proposed without its secret, nor is a later call with the same
-// id taken for it.
-func TestOwnSecretsOverARestart(t *testing.T) {
-	g, entered, open := gate(t, "note.gate")
+// A skill that the orchestrator's model names as if it were a tool isn't run,
+// whatever the user may do; the refusal is on record, and the secrets in its
+// arguments aren't.
+func TestTheOrchestratorRunsNoSkill(t *testing.T) {
 	v := &vault{}
-	o := with(g, v.skill(t))
-	said := 0
+	o := with(v.skill(t))
 	own := llm.ToolCall{ID: "own", Name: "vault.open", Arguments: `{"X":"x","P":"` + secretCanary + `"}`}
+	said := 0
 	o.wrap = func(_ *rig, _ agents.Model) chatFunc {
 		return func(context.Context, llm.Request) (llm.Response, error) {
-			switch said++; said {
-			case 1:
-				return llm.Response{ToolCalls: []llm.ToolCall{{ID: "g", Name: "note.gate", Arguments: `{"X":"g"}`}, own}}, nil
-			case 2:
+			if said++; said == 1 {
 				return llm.Response{ToolCalls: []llm.ToolCall{own}}, nil
 			}
 			return llm.Response{Content: "done"}, nil
 		}
 	}
 	r := start(t, o, orch("unused", "unused"))
-	c := r.open("c1", "ann")
-	go func() { _, _ = c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"}) }()
-	<-entered
-	r.restart(o)
-	<-entered
-	open()
-	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
+	require.Equal(t, "done", r.send("go").Text)
+	require.Empty(t, v.opened())
+	list := r.list(ledger.Query{Code: "scope.unknown_skill"})
+	require.Len(t, list, 1)
+	require.Equal(t, "deny", list[0].Outcome)
+	kept, err := r.Parts().Journal.Find(t.Context(), journal.Query{Conversation: "c1", Limit: 1000})
 	require.NoError(t, err)
-	require.Equal(t, "done", reply.Text)
-	require.Equal(t, []string{secretCanary}, v.opened())
+	require.NotEmpty(t, kept)
+	for _, k := range kept {
+		require.NotContains(t, string(k.Data), secretCanary, k.Kind)
+	}
 }

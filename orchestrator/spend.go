@@ -9,6 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 )
 
 // Spent is what questions to models came to. Agents' own are part of their
@@ -34,6 +35,7 @@ func (s Spent) plus(o Spent) Spent {
 type asker struct {
 	model agents.Model
 	who   assembly.Caller
+	span  telemetry.Span
 	asked atomic.Int64
 }
 
@@ -42,13 +44,13 @@ type asker struct {
 func (a *asker) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	who := a.who
 	who.ID = fmt.Sprintf("%s:%d", who.Agent, a.asked.Add(1))
-	return a.model.Chat(assembly.As(ctx, who), r)
+	return a.model.Chat(assembly.As(a.span.In(ctx), who), r)
 }
 
 // asks is the agent's model. One that was at work before a restart has spent
 // what its last round says.
 func (k *member) asks() *asker {
-	a := &asker{model: k.model, who: k.turn.caller(k.desk.Grant().ID(), &k.spent)}
+	a := &asker{model: k.model, span: k.span, who: k.turn.caller(k.desk.Grant().ID(), &k.spent)}
 	if n := len(k.rounds); n > 0 {
 		a.asked.Store(int64(k.rounds[n-1].Rounds))
 	}

@@ -73,6 +73,9 @@ func (o *Orchestrator) instructions(scope skills.Scope) string {
 
 type toolDone struct{ text string }
 
+// noTool begins the names of tools that don't exist. No skill's name holds it.
+const noTool = "no tool: "
+
 // next does the next tool call, or asks the model again.
 func (t *turn) next(c *otp.Context) {
 	t.call = llm.ToolCall{}
@@ -94,9 +97,10 @@ func (t *turn) next(c *otp.Context) {
 	case toolQuery, toolCancel:
 		t.oneAgent(c)
 	default:
-		// A tool that doesn't exist is proposed under its own name: the
-		// checkpoint refuses it, and the refusal is on record.
-		t.invoke(c, t.call.Name)
+		// A tool that doesn't exist is proposed all the same, so that the
+		// refusal is on record: under a name that is no skill's, for the
+		// orchestrator's model runs none itself.
+		t.invoke(c, noTool+t.call.Name)
 	}
 }
 
@@ -108,7 +112,7 @@ func (t *turn) done(c *otp.Context, text string) {
 
 // invoke proposes a call of the orchestrator's own skills at its desk.
 func (t *turn) invoke(c *otp.Context, skill string) {
-	args, propose := json.RawMessage(t.call.Arguments), t.desk.Invoke
+	args, propose := json.RawMessage(t.call.Arguments), t.o.traced(t.desk, t.span).Invoke
 	if slices.Contains(t.hidden, t.call.ID) {
 		propose = t.desk.Recall
 	}

@@ -38,6 +38,10 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 	if _, ok := o.parts.Limits(); ok {
 		kids = append(kids, o.group("limits", otp.OneForOne))
 	}
+	if s := o.tel.Server(); s != nil {
+		// Permanent: a program that nobody can look at is found out about too late.
+		kids = append(kids, otp.ChildSpec{ID: "metrics", Name: "metrics", Start: func() otp.Server { return &service{run: s.Serve, up: true} }})
+	}
 	kids = append(kids,
 		// Permanent: without it nobody can pause this process from outside.
 		otp.ChildSpec{ID: "door", Name: "door", Start: func() otp.Server { return &service{run: o.listen, up: true} }},

@@ -36,6 +36,9 @@ func freeGrant(t *testing.T, names ...string) sentinel.Grant {
 
 const reviewed = "sentinel: {mode: enforce}\n"
 
+// scraped serves metrics on a free port.
+const scraped = "telemetry: {metrics: {listen: '127.0.0.1:0'}}\n"
+
 // line is one process of the drawing.
 var line = regexp.MustCompile(`^([│├└─ ]*)(\w[\w-]*) {2,}(permanent|transient|temporary)\b`)
 
@@ -57,7 +60,7 @@ func TestTreeIsDrawn(t *testing.T) {
 	}
 	url, prefix := redistest.Shared(t)
 	o := with()
-	o.config = reviewed + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: %q, timeout: 10s}}\n", url, prefix)
+	o.config = reviewed + scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: %q, timeout: 10s}}\n", url, prefix)
 	r := start(t, o, orch("go", "done"))
 	r.open("c1", "ann")
 	var runs []string
@@ -90,7 +93,7 @@ func TestTreeIsDrawn(t *testing.T) {
 func TestChildrenComeBack(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	o := with()
-	o.config = reviewed + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: %q, timeout: 10s}}\n", url, prefix)
+	o.config = reviewed + scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: %q, timeout: 10s}}\n", url, prefix)
 	r := start(t, o, orch("go", "done"))
 	c := r.open("c1", "ann")
 	ask := func() {
@@ -101,7 +104,7 @@ func TestChildrenComeBack(t *testing.T) {
 	ask()
 	server, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
-	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "door", "router", "recovery"} {
+	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "metrics", "door", "router", "recovery"} {
 		t.Run(name, func(t *testing.T) {
 			old, ok := r.sys.Whereis(name)
 			require.True(t, ok)

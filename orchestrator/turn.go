@@ -6,11 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -71,6 +74,12 @@ type turn struct {
 	last    bool
 	nudged  bool
 	nudge   bool // the next question to the model says that its answer was empty
+
+	// sender is the trace of who sent the request, span the turn's own, since
+	// when it was begun in this process.
+	sender trace.SpanContext
+	span   telemetry.Span
+	since  time.Time
 
 	members []*member
 	wait    *waiting
@@ -153,7 +162,8 @@ func (t *turn) handle(c *otp.Context, msg any) {
 }
 
 func (t *turn) start(c *otp.Context, fn func(context.Context) (any, error)) {
-	t.task, t.busy = c.Async(0, fn), true
+	span := t.span
+	t.task, t.busy = c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), true
 }
 
 // think asks the model what to do next.

@@ -99,6 +99,9 @@ type Event struct {
 	Status  string
 	Code    string
 	Elapsed time.Duration
+	// Context is the one that the call was made under, for traces. It may have
+	// ended.
+	Context context.Context //nolint:containedctx // it tells where the event belongs, and bounds nothing
 }
 
 // Checkpoint is the one place that decides. It is safe for concurrent use. Its

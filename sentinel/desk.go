@@ -230,7 +230,7 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 			return err
 		}
 	}
-	p.observe(Event{Decision: d, Kind: RecordRefused})
+	p.observe(Event{Decision: d, Kind: RecordRefused, Context: ctx})
 	return r
 }
 

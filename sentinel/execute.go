@@ -32,7 +32,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 		if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
 			return granted{}, err
 		}
-		p.observe(Event{Call: c, Decision: d, Kind: RecordHeld})
+		p.observe(Event{Call: c, Decision: d, Kind: RecordHeld, Context: ctx})
 		c, d = p.ask(ctx, c, d)
 	}
 	g := granted{c: c, d: d}
@@ -64,7 +64,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 	if err := p.record(ctx, r); err != nil {
 		return granted{}, err
 	}
-	p.observe(Event{Call: c, Decision: g.d, Kind: RecordDecision})
+	p.observe(Event{Call: c, Decision: g.d, Kind: RecordDecision, Context: ctx})
 	return g, nil
 }
 
@@ -203,7 +203,7 @@ func (p *Checkpoint) ended(ctx context.Context, g granted, b outcomeBody, values
 	if err == nil {
 		p.observe(Event{
 			Call: g.c, Decision: g.d, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
-			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond,
+			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond, Context: ctx,
 		})
 	}
 }

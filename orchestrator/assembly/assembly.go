@@ -58,6 +58,15 @@ type Options struct {
 	// ObserveReview is told of the review's requests, verdicts and breakers, for
 	// metrics and traces.
 	ObserveReview review.Observer
+	// ObserveModel is told of each question of agents and orchestrator to a
+	// model, when it is over, for metrics and traces. It must not block.
+	ObserveModel func(context.Context, ModelEvent)
+	// ObserveRecord is told of each record of a decision or an outcome, when it
+	// is durable or could not be made so, for metrics. It must not block.
+	ObserveRecord func(kind string, took time.Duration, err error)
+	// TraceReview, if set, is called when a review begins; what it returns is
+	// the context of all that belongs to it, and is told of its end.
+	TraceReview func(context.Context) (context.Context, func(sentinel.Verdict, error))
 	// ObserveLeak is told of calls that left goroutines running, for metrics.
 	// It must not block.
 	ObserveLeak func(leak.Leak)
@@ -190,12 +199,12 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	for _, g := range gs {
+	for i, g := range gs {
 		if r, ok := g.(*review.Gate); ok {
-			p.Review = r
+			p.Review, gs[i] = r, traced(r, o.TraceReview)
 		}
 	}
-	p.ask = p.models(cfg)
+	p.ask = p.models(cfg, o.ObserveModel)
 	away, err := awayTable(cfg)
 	if err != nil {
 		return err
@@ -205,7 +214,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away, Approver: o.Approver,
-		Pauser: p.Pauses, Recorder: p.recorder, History: p.recorder, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
+		Pauser: p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err

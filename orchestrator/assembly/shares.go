@@ -91,19 +91,24 @@ type askable struct {
 	*llm.Client
 	pool  *admission.Pool
 	purse purse
+	tell  func(context.Context, ModelEvent) // nil where nobody looks
 }
 
 // Chat waits for the request's turn and for room in its budgets, and asks the
 // model. Its errors are *llm.Error.
-func (a askable) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
+func (a askable) Chat(ctx context.Context, r llm.Request) (resp llm.Response, err error) {
 	who := callerOf(ctx)
+	e := ModelEvent{Model: a.Name(), Agent: who.Agent != "", Asked: time.Now()}
+	defer func() { a.over(ctx, e, err) }()
 	credit, held, err := a.admit(ctx, who, &r)
 	if err != nil {
 		return llm.Response{}, err
 	}
 	defer credit.Release()
-	resp, err := a.Client.Chat(ctx, r)
-	a.purse.settle(ctx, who, held, r, resp, err)
+	e.Sent = time.Now()
+	resp, err = a.Client.Chat(ctx, r)
+	e.Duration = time.Since(e.Sent)
+	e.TokensIn, e.TokensOut, e.Cost = a.purse.settle(ctx, who, held, r, resp, err)
 	return resp, err
 }
 
@@ -139,7 +144,7 @@ func (a askable) admit(ctx context.Context, who Caller, r *llm.Request) (*admiss
 }
 
 // models makes the roster's clients askable.
-func (p *Parts) models(cfg *config.Config) map[string]askable {
+func (p *Parts) models(cfg *config.Config, tell func(context.Context, ModelEvent)) map[string]askable {
 	out := map[string]askable{}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
 		client, ok := p.Roster.Lookup(name)
@@ -150,7 +155,7 @@ func (p *Parts) models(cfg *config.Config) map[string]askable {
 		pool := admission.New(admission.Options{
 			What: "requests to model " + name, Process: m.Concurrency, Waiting: queued, UserWaiting: queued, Wait: m.Timeout,
 		})
-		out[name] = askable{client, pool, newPurse(cfg, m, p.limits, p.log)}
+		out[name] = askable{client, pool, newPurse(cfg, m, p.limits, p.log), tell}
 		p.pools = append(p.pools, pool)
 	}
 	return out
@@ -158,11 +163,14 @@ func (p *Parts) models(cfg *config.Config) map[string]askable {
 
 // Load returns how busy skills and models are: those that are, or ever refused.
 func (p *Parts) Load() []admission.Stats {
+	return slices.DeleteFunc(p.Pools(), func(s admission.Stats) bool { return s.Used == 0 && s.Waiting == 0 && s.Refused == 0 })
+}
+
+// Pools returns how busy all skills and models are.
+func (p *Parts) Pools() []admission.Stats {
 	var out []admission.Stats
 	for _, pool := range p.pools {
-		if s := pool.Stats(); s.Used > 0 || s.Waiting > 0 || s.Refused > 0 {
-			out = append(out, s)
-		}
+		out = append(out, pool.Stats())
 	}
 	return out
 }

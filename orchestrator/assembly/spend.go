@@ -118,18 +118,19 @@ func budgetCode(code string) string {
 	return llm.CodeSharedBudget
 }
 
-// settle counts what the question came to. Nobody waits for it longer than for
+// settle counts what the question came to, and returns it. Nobody waits for it longer than for
 // any other count.
-func (p purse) settle(ctx context.Context, who Caller, s limits.Spending, r llm.Request, resp llm.Response, err error) {
+func (p purse) settle(ctx context.Context, who Caller, s limits.Spending, r llm.Request, resp llm.Response, err error) (in, out, cost int64) {
 	in, out, estimated := usage(r, resp, err)
 	s.Tokens, s.Cost = in+out, p.cost(in, out)
 	who.Spent.Add(s.Tokens, s.Cost, estimated)
 	if !p.bounded || who.Turn == "" {
-		return
+		return in, out, s.Cost
 	}
 	if err := p.counters.spend(context.WithoutCancel(ctx), s); err != nil {
 		p.log.Error("what a question came to can't be counted; what was held for it stays", "error", err)
 	}
+	return in, out, s.Cost
 }
 
 // cost is in millionths, rounded up: a question is never free where a token isn't.

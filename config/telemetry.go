@@ -1,0 +1,108 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Telemetry is what the program tells about how it is doing. None of it changes
+// a decision, so it is no part of the Digest.
+type Telemetry struct {
+	Metrics Metrics `yaml:"metrics" jsonschema_description:"Counts and times for Prometheus: docs/metrics.md lists them. Off without listen."`
+	Traces  Traces  `yaml:"traces" jsonschema_description:"Spans for OpenTelemetry. Off without otlp."`
+}
+
+// Metrics is where Prometheus reads.
+type Metrics struct {
+	// Listen is host:port of a server of its own; empty serves nothing.
+	Listen string `yaml:"listen" jsonschema_description:"host:port where GET /metrics is answered, such as 127.0.0.1:9464, which is reached from this machine alone. Nobody is asked who they are there (default: nowhere)."`
+}
+
+// Traces says where spans go.
+type Traces struct {
+	// OTLP is the address of a collector that takes OTLP over HTTP; empty sends
+	// nothing. It may hold no password: OTEL_EXPORTER_OTLP_HEADERS is for that.
+	OTLP string `yaml:"otlp" jsonschema_description:"Address of a collector that takes OTLP over HTTP, such as http://collector:4318 (default: none, no spans)."`
+	// Sample is the share of turns that are traced, whole or not at all.
+	Sample Hundredths `yaml:"sample" jsonschema_description:"Which share of the turns is traced, from 0 to 1, where their caller's own trace doesn't say (default 1)."`
+}
+
+func telemetryDefaults() Telemetry { return Telemetry{Traces: Traces{Sample: 100}} }
+
+// checkTelemetry refuses addresses that nobody could listen on or send to, and
+// a share of spans that go nowhere.
+func (l *loader) checkTelemetry() {
+	t := l.get("telemetry")
+	if t == nil || t.kind != mappingNode {
+		return
+	}
+	if n := below(t, "metrics", "listen"); l.meant(n, l.cfg.Telemetry.Metrics.Listen) {
+		l.checkMetricsListen(n)
+	}
+	otlp := below(t, "traces", "otlp")
+	if l.meant(otlp, l.cfg.Telemetry.Traces.OTLP) {
+		if msg := collectorMistake(otlp.text); msg != "" {
+			l.out.add(otlp.pos, "telemetry.traces.otlp %s", msg)
+		}
+	}
+	if n := below(t, "traces", "sample"); n != nil && otlp == nil {
+		l.out.add(n.pos, "telemetry.traces.sample is a share of spans that go nowhere; write otlp: http://collector:4318")
+	}
+}
+
+// checkMetricsListen wants the host said: who leaves it out listens on every
+// interface, and few mean that.
+func (l *loader) checkMetricsListen(n *node) {
+	host, port, err := net.SplitHostPort(n.text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	switch {
+	case err != nil:
+		l.out.add(n.pos, "telemetry.metrics.listen must be host:port such as 127.0.0.1:9464%s", notA(n))
+	case host == "":
+		l.out.add(n.pos, "telemetry.metrics.listen names no host, which is every interface; write 127.0.0.1:%s, or 0.0.0.0:%s if that is meant", port, port)
+	}
+}
+
+// collectorMistake is what is wrong with a collector's address, without
+// repeating it: it may hold a password.
+func collectorMistake(raw string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return "must be an address such as http://collector:4318"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "must begin with http:// or https://; gRPC isn't spoken"
+	case u.User != nil:
+		return "holds a user or password; give it in the environment, as OTEL_EXPORTER_OTLP_HEADERS"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "holds a query or a fragment; give the address alone"
+	}
+	return ""
+}
+
+// Endpoint is the whole address that spans are sent to, empty where none are.
+func (t Traces) Endpoint() string {
+	if t.OTLP == "" || strings.HasSuffix(t.OTLP, "/v1/traces") {
+		return t.OTLP
+	}
+	return strings.TrimRight(t.OTLP, "/") + "/v1/traces"
+}
+
+// meant reports whether the node is a text that became the value.
+func (l *loader) meant(n *node, value string) bool {
+	return n != nil && !n.bad && n.kind == scalarNode && n.text == value
+}
+
+func below(n *node, keys ...string) *node {
+	for _, k := range keys {
+		if n == nil || n.kind != mappingNode {
+			return nil
+		}
+		n = n.get(k)
+	}
+	return n
+}

@@ -1,0 +1,41 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/config"
+)
+
+// Metrics and traces are off unless an address is given, a turn that is traced
+// is traced whole, and the collector's address gets the path of OTLP.
+func TestTelemetry(t *testing.T) {
+	read := func(text string) config.Telemetry {
+		c, err := config.Parse("v.yaml", []byte("version: 1\n"+text), config.Options{})
+		require.NoError(t, err)
+		return c.Telemetry
+	}
+	require.Equal(t, config.Telemetry{Traces: config.Traces{Sample: 100}}, read(""))
+	require.Equal(t, config.Default().Telemetry, read(""))
+	require.Empty(t, read("").Traces.Endpoint())
+	got := read("telemetry: {metrics: {listen: '127.0.0.1:9464'}, traces: {otlp: 'http://collector:4318', sample: 0.1}}")
+	require.Equal(t, "127.0.0.1:9464", got.Metrics.Listen)
+	require.Equal(t, config.Hundredths(10), got.Traces.Sample)
+	for address, want := range map[string]string{
+		"http://c:4318": "http://c:4318/v1/traces", "http://c:4318/": "http://c:4318/v1/traces",
+		"https://c/otlp": "https://c/otlp/v1/traces", "https://c/v1/traces": "https://c/v1/traces",
+	} {
+		require.Equal(t, want, config.Traces{OTLP: address}.Endpoint())
+	}
+}
+
+// What is measured changes no decision, so it is no part of the policy.
+func TestTelemetryIsNotInDigest(t *testing.T) {
+	digest := func(text string) string {
+		c, err := config.Parse("v.yaml", []byte("version: 1\n"+text), config.Options{})
+		require.NoError(t, err)
+		return c.Digest()
+	}
+	require.Equal(t, digest(""), digest("telemetry: {metrics: {listen: '127.0.0.1:9464'}, traces: {otlp: 'http://c:4318', sample: 0.5}}"))
+}
