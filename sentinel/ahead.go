@@ -57,7 +57,7 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 		}
 		wg.Go(func() {
 			defer func() { <-room }()
-			defer d.p.caughtAhead()
+			defer func() { d.p.caughtAhead(recover()) }()
 			review.Foresee(ctx, c)
 		})
 	}
@@ -77,7 +77,7 @@ func expecting(prop Proposal, c Call) Proposal {
 // passes makes the call as the review would be shown it, if the rules let it
 // through. The trace has the refusal if they don't.
 func (p *Checkpoint) passes(ctx context.Context, prop Proposal) (c Call, trace Trace, ok bool) {
-	defer p.caughtAhead()
+	defer func() { p.caughtAhead(recover()) }()
 	trace = prop.Trace
 	if _, paused := p.paused(prop.Grant.User(), prop.Skill); paused {
 		return Call{}, trace, false
@@ -109,8 +109,8 @@ func (p *Checkpoint) passes(ctx context.Context, prop Proposal) (c Call, trace T
 }
 
 // caughtAhead ends a panic: what is judged ahead binds nobody.
-func (p *Checkpoint) caughtAhead() {
-	if recover() != nil {
+func (p *Checkpoint) caughtAhead(panicked any) {
+	if panicked != nil {
 		p.logger().Error("judging ahead panicked", "stack", string(debug.Stack()))
 	}
 }

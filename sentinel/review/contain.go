@@ -18,22 +18,22 @@ type contained struct {
 func contain(to Observer, log *slog.Logger) contained { return contained{to, log, new(sync.Once)} }
 
 func (c contained) Request(ctx context.Context, e RequestEvent) {
-	defer c.caught("Request")
+	defer func() { c.caught("Request", recover()) }()
 	c.to.Request(ctx, e)
 }
 
 func (c contained) Review(ctx context.Context, e ReviewEvent) {
-	defer c.caught("Review")
+	defer func() { c.caught("Review", recover()) }()
 	c.to.Review(ctx, e)
 }
 
 func (c contained) Breaker(e BreakerEvent) {
-	defer c.caught("Breaker")
+	defer func() { c.caught("Breaker", recover()) }()
 	c.to.Breaker(e)
 }
 
-func (c contained) caught(method string) {
-	if recover() == nil {
+func (c contained) caught(method string, panicked any) {
+	if panicked == nil {
 		return
 	}
 	c.once.Do(func() {

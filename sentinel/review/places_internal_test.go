@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,8 @@ func TestPlacesComeBack(t *testing.T) {
 				time.Sleep(time.Duration(i%7) * time.Millisecond)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%41)*time.Millisecond)
 				defer cancel()
-				switch err := p.take(ctx, strconv.Itoa(i%5), time.Now().Add(time.Duration(i%29)*time.Millisecond)); {
+				err := p.take(ctx, strconv.Itoa(i%5), time.Now().Add(time.Duration(i%29)*time.Millisecond))
+				switch {
 				case err == nil:
 					got.Add(1)
 					now := in.Add(1)
@@ -33,7 +35,7 @@ func TestPlacesComeBack(t *testing.T) {
 					time.Sleep(time.Millisecond)
 					in.Add(-1)
 					p.give()
-				case err == errCanceled: //nolint:errorlint // the value itself
+				case errors.Is(err, errCanceled):
 					left.Add(1)
 				default:
 					busy.Add(1)
