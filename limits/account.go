@@ -26,8 +26,9 @@ const everybody = "~all"
 
 // Account counts one kind of work against Allowances, apart from what agents
 // spend. It keeps nothing itself and is safe for concurrent use. An amount stays
-// in the store for 24 hours, so a bound of a million calls is a million entries
-// of some two hundred bytes there.
+// in the store for 24 hours, once for each bound: a million pieces of work a day
+// are some 160 MB in memory or 230 MB on Redis with one bound, and 1.2 or 2.1 GB
+// with all nine.
 type Account struct {
 	name  string
 	a     Allowances

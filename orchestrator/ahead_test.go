@@ -81,11 +81,16 @@ func asking(skill string) string { return `\"name\":\"` + skill + `\"` }
 // once, and they run one after the other in the order of the answer: also
 // where the results of the first taint the rest.
 func TestCallsOfOneAnswerAreJudgedTogether(t *testing.T) {
-	for name, out := range map[string]skills.Trust{"trusted": skills.Trusted, "untrusted": skills.Untrusted} {
-		t.Run(name, func(t *testing.T) {
+	// In the second part nothing is known of what the calls name, which a judge
+	// that sees earlier steps says and one that sees none does not.
+	for _, tc := range []struct {
+		effect skills.Effect
+		out    skills.Trust
+	}{{skills.Read, skills.Trusted}, {skills.Read, skills.Untrusted}, {skills.Modify, skills.Trusted}, {skills.Modify, skills.Untrusted}} {
+		t.Run(string(tc.effect)+" "+string(tc.out), func(t *testing.T) {
 			var mu sync.Mutex
 			var order []string
-			o := with(skill(t, "note.log", skills.Read, out, func(_ context.Context, x string) (string, error) {
+			o := with(skill(t, "note.log", tc.effect, tc.out, func(_ context.Context, x string) (string, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				order = append(order, x)

@@ -23,9 +23,10 @@ type Foreseer interface {
 // they are invoked one after the other. While the first waits for its review
 // and runs, those of the others are under way; nothing is decided, recorded,
 // counted or run before its turn, and then every gate is asked again. What the
-// calls before it will probably do to a call is taken into account: one that
-// returns untrusted text taints the rest. Ahead returns when all are judged or
-// ctx has ended: run it beside the calls, and end it with them.
+// calls before it will probably do to a call is taken into account: each is a
+// step of the trace, and one that returns untrusted text taints the rest. Ahead
+// returns when all are judged or ctx has ended: run it beside the calls, and end
+// it with them.
 func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 	if len(calls) < 2 || d.p == nil {
 		return
@@ -40,58 +41,55 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	room := make(chan struct{}, maxAhead)
-	for i, k := range calls[1:] {
-		prop = d.p.expect(prop, calls[i])
+	for i, k := range calls {
+		prop.Skill, prop.Args = k.Skill, k.Args
+		c, trace, passes := d.p.passes(ctx, prop)
+		if prop.Trace = trace; !passes {
+			continue
+		}
+		prop = expecting(prop, c)
+		if i == 0 {
+			continue // its turn is now
+		}
 		select {
 		case room <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
-		prop := prop
-		prop.Skill, prop.Args = k.Skill, k.Args
 		wg.Go(func() {
 			defer func() { <-room }()
-			d.p.foresee(ctx, review, prop)
+			defer func() { d.p.caughtAhead(recover()) }()
+			review.Foresee(ctx, c)
 		})
 	}
 }
 
-// expect puts into the proposal what a call before it will probably leave
-// behind: a step in the trace, and the taint of what the skill returns. What
-// that will say nobody knows.
-func (p *Checkpoint) expect(prop Proposal, before skills.Proposed) Proposal {
-	s, known := p.o.Registry.Get(before.Skill)
-	if !known || !prop.Grant.Scope().Allows(before.Skill) {
-		return prop
-	}
-	args, _, err := canonical(before.Args)
-	if err != nil {
-		return prop
-	}
-	prop.Trace = prop.Trace.with(Step{Skill: before.Skill, Args: args, Trust: s.Spec().Output, Effect: s.Effect()})
-	if s.Spec().Output != skills.Trusted {
+// expecting is the proposal after a call that will probably have run by then,
+// with a result of which nothing is known but its trust.
+func expecting(prop Proposal, c Call) Proposal {
+	st := Step{Skill: c.Name(), Args: c.Args(), Trust: trust(c.Skill(), skills.Result{}), Effect: c.Effect()}
+	if st.Trust != skills.Trusted {
 		prop.Grant = prop.Grant.Taint()
 	}
+	prop.Trace = prop.Trace.with(st)
 	return prop
 }
 
-// foresee has a call reviewed that the rules would let through to the review.
-func (p *Checkpoint) foresee(ctx context.Context, review Foreseer, prop Proposal) {
-	defer func() {
-		if recover() != nil {
-			p.logger().Error("judging ahead panicked", "stack", string(debug.Stack()))
-		}
-	}()
+// passes makes the call as the review would be shown it, if the rules let it
+// through. The trace has the refusal if they don't.
+func (p *Checkpoint) passes(ctx context.Context, prop Proposal) (c Call, trace Trace, ok bool) {
+	defer func() { p.caughtAhead(recover()) }()
+	trace = prop.Trace
 	if _, paused := p.paused(prop.Grant.User(), prop.Skill); paused {
-		return
+		return Call{}, trace, false
 	}
 	c, err := p.NewCall(prop)
 	if err != nil {
-		return
+		return Call{}, trace, false
 	}
 	c, failed := p.Rewrite(ctx, c)
 	if failed != nil {
-		return
+		return Call{}, trace, false
 	}
 	at := p.now()
 	var verdicts []Verdict
@@ -101,9 +99,19 @@ func (p *Checkpoint) foresee(ctx context.Context, review Foreseer, prop Proposal
 		}
 		v := p.check(ctx, n, c, at)
 		if v.Counts() && v.Outcome <= Defer {
-			return
+			if speaksAgainst(v) {
+				trace = trace.WithRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: v.Gate, Code: v.Code})
+			}
+			return Call{}, trace, false
 		}
 		verdicts = append(verdicts, v)
 	}
-	review.Foresee(ctx, c.after(verdicts))
+	return c.after(verdicts), trace, true
+}
+
+// caughtAhead ends a panic: what is judged ahead binds nobody.
+func (p *Checkpoint) caughtAhead(panicked any) {
+	if panicked != nil {
+		p.logger().Error("judging ahead panicked", "stack", string(debug.Stack()))
+	}
 }

@@ -47,10 +47,15 @@ var noAnswer = map[string]bool{"approval.expired": true, "approval.canceled": tr
 // refused adds a decision to the trace, where it speaks against the call.
 func (d *Desk) refused(c Call, dec Decision) {
 	v, ok := dec.Verdict(dec.BlockedBy)
-	if !ok || v.State != Judged || v.Outcome == Defer || !aboutTheCall[v.Gate] || noAnswer[v.Code] {
+	if !ok || !speaksAgainst(v) {
 		return
 	}
 	d.addRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: dec.BlockedBy, Code: dec.Code})
+}
+
+// speaksAgainst reports whether a verdict that blocks a call says something of it.
+func speaksAgainst(v Verdict) bool {
+	return v.State == Judged && v.Outcome != Defer && aboutTheCall[v.Gate] && !noAnswer[v.Code]
 }
 
 // refusedThen adds what was refused before a restart, as far as it was kept:

@@ -64,7 +64,7 @@ func badDays() []badDay {
 		{want: review.Timeout, fault: scripted.Drip},
 		{want: review.RateLimited, fault: scripted.RateLimited},
 		{want: review.RateLimited, fault: scripted.RateLimitedDate},
-		{want: review.RateLimited, fault: scripted.QuotaSpent},
+		{want: review.Quota, fault: scripted.QuotaSpent},
 		{want: review.Server, fault: scripted.ServerError},
 		{want: review.Server, fault: scripted.BadGateway},
 		{want: review.Server, fault: scripted.Overloaded},

@@ -41,7 +41,7 @@
 // failed to give. Chains may hold models of all three kinds.
 //
 // The failures. A model is unavailable (no connection, server errors, rate
-// limit, open breaker, timeouts that come in numbers) or the call is unjudgeable
+// limit, a quota that is used up, open breaker, timeouts that come in numbers) or the call is unjudgeable
 // (refusal, content filter, cut or malformed answer, input too long, refused
 // request, a timeout that stands alone, no room in time, a budget that is spent). Options.Unavailable and
 // Options.Unjudgeable say for each effect what follows; of an outward call the
@@ -64,12 +64,13 @@
 // share of what is left, second opinions counted in, so a model that hangs leaves
 // the next its time. Within a turn a request waits for its place, is sent, is sent
 // again where that may help (Options.Retries: connect errors, status 408, 409,
-// 429 and from 500, after a pause that doubles, while half of the turn is left)
+// 429 unless a quota is used up, and from 500, after a pause that doubles, while half of the turn is left)
 // and is repaired once. Every request passes the breaker by itself and counts in
 // it and in Meta "attempts".
 //
-// The place. So many requests are with a model at a time (Options.Concurrency) and
-// so many a minute (Terms.RequestsPerMinute). Who does not get a place within half
+// The place. So many requests are with a model at a time (Options.Concurrency;
+// users who wait for a place get one in turn) and so many a minute
+// (Terms.RequestsPerMinute; first come, first served). Who does not get a place within half
 // of the turn is busy: unjudgeable, because a flood of calls could bring it about.
 // A server that answers 408, 409, 429 or from 500 with Retry-After is not asked
 // before that time, by any call: up to two seconds are waited for, beyond that

@@ -16,6 +16,7 @@ const (
 	Connect     Failure = "connect"      // no connection, or it broke
 	Timeout     Failure = "timeout"      // no answer in time, and not for this call alone
 	RateLimited Failure = "rate_limited" // status 429
+	Quota       Failure = "quota"        // status 429 that no pause ends: what was paid for is used up
 	Server      Failure = "server"       // status 500 and above
 	BreakerOpen Failure = "breaker_open" // not asked: it failed too often just now
 )
@@ -44,7 +45,7 @@ const (
 // Failures returns every failure, the unavailable ones first.
 func Failures() []Failure {
 	return []Failure{
-		Connect, Timeout, RateLimited, Server, BreakerOpen,
+		Connect, Timeout, RateLimited, Quota, Server, BreakerOpen,
 		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth, BadRequest, TooLong, LoneTimeout,
 		Busy, Budget,
 	}
@@ -55,7 +56,7 @@ func Failures() []Failure {
 // of whoever wrote the arguments.
 func (f Failure) Unavailable() bool {
 	switch f {
-	case Connect, Timeout, RateLimited, Server, BreakerOpen:
+	case Connect, Timeout, RateLimited, Quota, Server, BreakerOpen:
 		return true
 	}
 	return false
@@ -93,6 +94,9 @@ func faultOf(e *llm.Error) Failure {
 	case llm.KindTimeout, llm.KindCanceled:
 		return LoneTimeout
 	case llm.KindRateLimited:
+		if e.Code == "insufficient_quota" || e.Code == "billing_hard_limit_reached" {
+			return Quota
+		}
 		return RateLimited
 	case llm.KindServer:
 		return Server

@@ -31,6 +31,7 @@ func failures() []failing {
 		{kind: review.Connect, unavailable: true, sent: "1"},
 		{kind: review.Timeout, unavailable: true, reply: `{hang: true}`, before: 1, sent: "1"},
 		{kind: review.RateLimited, unavailable: true, reply: `{status: 429}`, sent: "1"},
+		{kind: review.Quota, unavailable: true, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1"},
 		{kind: review.Server, unavailable: true, reply: `{status: 503}`, sent: "1"},
 		{kind: review.BreakerOpen, unavailable: true, reply: `{status: 500}`, before: 5, sent: "0"},
 		{kind: review.Refusal, reply: `{refusal: "I can't help with that"}`, sent: "1"},

@@ -1,10 +1,10 @@
 package review
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
-	"io"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -14,19 +14,28 @@ type key [sha256.Size]byte
 
 // digest writes parts into a key, each after its length, so that no two lists
 // of parts read alike.
-type digest struct{ h hash.Hash }
+type digest struct {
+	h hash.Hash
+	w *bufio.Writer // to h, which would copy each text whole
+}
+
+// digestBuffer is how much of a text is copied at a time.
+const digestBuffer = 512
 
 func newDigest(kind string) digest {
-	d := digest{sha256.New()}
+	h := sha256.New()
+	d := digest{h, bufio.NewWriterSize(h, digestBuffer)}
 	d.text(kind)
 	return d
 }
 
+// text adds a part. A hash takes everything, so no write fails.
 func (d digest) text(s string) {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-	d.h.Write(n[:])
-	_, _ = io.WriteString(d.h, s) // a hash takes everything
+	if d.w.Available() < 8 {
+		_ = d.w.Flush()
+	}
+	_, _ = d.w.Write(binary.BigEndian.AppendUint64(d.w.AvailableBuffer(), uint64(len(s))))
+	_, _ = d.w.WriteString(s)
 }
 
 func (d digest) flag(b bool) {
@@ -38,6 +47,7 @@ func (d digest) flag(b bool) {
 }
 
 func (d digest) key() (k key) {
+	_ = d.w.Flush()
 	d.h.Sum(k[:0])
 	return k
 }

@@ -48,8 +48,8 @@ func (o Options) checkPace() error {
 // lane is the way to one model: so many at a time, so many a minute, and nobody
 // while the server has asked not to be asked.
 type lane struct {
-	slots chan struct{}
-	rate  *rate.Limiter // nil: any
+	places *places
+	rate   *rate.Limiter // nil: any
 
 	mu    sync.Mutex
 	until time.Time // nobody is sent before
@@ -61,22 +61,22 @@ type lane struct {
 const longestPause = 2 * time.Second
 
 func newLane(concurrency int, perMinute int) *lane {
-	l := &lane{slots: make(chan struct{}, concurrency)}
+	l := &lane{places: newPlaces(concurrency)}
 	if perMinute > 0 {
 		l.rate = rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(1, perMinute/60))
 	}
 	return l
 }
 
-// enter waits until a request may be sent, not beyond by. Without an error the
-// caller must leave. The error is a *fault without the model's name, or
+// enter waits until a request of the user may be sent, not beyond by. Without an
+// error the caller must leave. The error is a *fault without the model's name, or
 // errCanceled.
-func (l *lane) enter(ctx context.Context, by time.Time) error {
+func (l *lane) enter(ctx context.Context, user string, by time.Time) error {
 	for {
 		if err := l.rest(ctx, by); err != nil {
 			return err
 		}
-		if err := l.slot(ctx, by); err != nil {
+		if err := l.places.take(ctx, user, by); err != nil {
 			return err
 		}
 		if err := l.turn(ctx, by); err != nil {
@@ -90,7 +90,7 @@ func (l *lane) enter(ctx context.Context, by time.Time) error {
 	}
 }
 
-func (l *lane) leave() { <-l.slots }
+func (l *lane) leave() { l.places.give() }
 
 // rest waits for the end of a short pause. Everybody who waits for it would be
 // back in the same instant, so each adds a little of its own.
@@ -107,24 +107,6 @@ func (l *lane) rest(ctx context.Context, by time.Time) error {
 		return errCanceled
 	}
 	return nil
-}
-
-func (l *lane) slot(ctx context.Context, by time.Time) error {
-	select {
-	case l.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	t := time.NewTimer(time.Until(by))
-	defer t.Stop()
-	select {
-	case l.slots <- struct{}{}:
-		return nil
-	case <-t.C:
-		return &fault{kind: Busy}
-	case <-ctx.Done():
-		return errCanceled
-	}
 }
 
 // turn waits for the rate.

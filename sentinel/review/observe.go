@@ -10,7 +10,7 @@ import (
 
 // Observer is told what the review does, for metrics and traces. Its methods are
 // called from the goroutines of the calls that are judged, many at once, and
-// must not block or panic. Events hold names from the configuration, closed
+// must not block. One that panics harms no verdict: the log says so once. Events hold names from the configuration, closed
 // words and numbers: never a value of a call, and never a model's text.
 type Observer interface {
 	// Request is told of a request to a model when it is over: once for each

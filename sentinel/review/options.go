@@ -99,7 +99,7 @@ type Options struct {
 	Concurrency int
 	// Retries is how often a request is sent again to a model that could not be
 	// reached, asked to slow down or failed: connect errors, status 408, 409,
-	// 429 and from 500. Zero is never.
+	// 429 and from 500; not a quota that is used up. Zero is never.
 	Retries int
 	// Terms are by a model's name, in either chain; a model without any has no
 	// rate and costs nothing.
@@ -195,6 +195,7 @@ func (o Options) prepare() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Observer = contain(o.Observer, o.Log)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

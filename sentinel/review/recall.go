@@ -35,6 +35,9 @@ func (g *Gate) inquire(c sentinel.Call) *inquiry {
 // recall answers from what is kept where it may, and asks otherwise. Of
 // callers with the same question at a time one asks.
 func (g *Gate) recall(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
+	if g.answers == nil {
+		return g.question(ctx, c, q)
+	}
 	here := situation(c)
 	if v, ok := g.answers.get(here); ok && g.sound() && mayKeep(c, v) {
 		return copied(v, fromCache), nil
@@ -76,8 +79,10 @@ func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
 	if mode, _ := g.o.modeOf(c); mode != Enforce {
 		return
 	}
-	if _, ok := g.answers.get(situation(c)); ok {
-		return
+	if g.answers != nil {
+		if _, ok := g.answers.get(situation(c)); ok {
+			return
+		}
 	}
 	doc, fits := describe(c, g.o.view())
 	if !fits {

@@ -123,7 +123,7 @@ func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t turn,
 		return answer{}, &fault{kind: BreakerOpen}
 	}
 	by := t.patience()
-	if err := m.lane.enter(ctx, by); err != nil {
+	if err := m.lane.enter(ctx, q.user, by); err != nil {
 		return answer{}, err
 	}
 	defer m.lane.leave()

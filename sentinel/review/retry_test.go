@@ -27,6 +27,8 @@ func TestRetries(t *testing.T) {
 		{"reset", reset, true, review.Connect},
 		{"408", status(408), true, review.BadRequest}, {"409", status(409), true, review.BadRequest},
 		{"429", status(429), true, review.RateLimited},
+		{"429 rate", refusing(429, "rate_limit_exceeded"), true, review.RateLimited},
+		{"429 quota", refusing(429, "insufficient_quota"), false, review.Quota}, {"429 billing", refusing(429, "billing_hard_limit_reached"), false, review.Quota},
 		{"500", status(500), true, review.Server}, {"503", status(503), true, review.Server}, {"529", status(529), true, review.Server},
 		{"400", status(400), false, review.BadRequest}, {"401", status(401), false, review.Auth}, {"403", status(403), false, review.Auth},
 		{"404", status(404), false, review.BadRequest}, {"413", status(413), false, review.BadRequest}, {"422", status(422), false, review.BadRequest},

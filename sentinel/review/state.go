@@ -64,7 +64,7 @@ func (g *Gate) State() State {
 		s.Models = append(s.Models, ModelState{
 			Model: m.name, Breaker: m.breaker.Load().State().String(),
 			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
-			UnderWay: len(m.lane.slots), Paused: max(paused, 0),
+			UnderWay: m.lane.places.taken(), Paused: max(paused, 0),
 		})
 	}
 	return s
