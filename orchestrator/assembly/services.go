@@ -6,7 +6,7 @@ import "context"
 // returns nil once ctx has ended; any other end is a failure, and it is to be
 // run again.
 type Service struct {
-	// Group says what it belongs to: store or limits.
+	// Group says what it belongs to: store, limits or review.
 	Group, ID string
 	Run       func(ctx context.Context) error
 }
@@ -22,5 +22,19 @@ func (p *Parts) Services() []Service {
 	if p.limits.redis != nil {
 		list = append(list, Service{"limits", "pauses", p.Pauses.Follow})
 	}
+	if p.asksCanaries() {
+		list = append(list, Service{"review", "canaries", p.canaries})
+	}
 	return list
+}
+
+// asksCanaries reports whether the review's models are asked about calls whose
+// verdict is known.
+func (p *Parts) asksCanaries() bool {
+	return p.Review != nil && p.Config.Sentinel.Canaries.Every > 0
+}
+
+// canaries asks them until ctx ends.
+func (p *Parts) canaries(ctx context.Context) error {
+	return p.Review.RunCanaries(ctx, p.Config.Sentinel.Canaries.Every)
 }

@@ -138,11 +138,12 @@ func (q *inquiry) stamp(v sentinel.Verdict) sentinel.Verdict {
 	return v
 }
 
-// sound reports whether every model of both chains is in use. While one isn't,
-// nothing is kept and nothing that was kept is given.
+// sound reports whether every model of both chains is in use and has not failed
+// its canaries. While one isn't, nothing is kept and nothing that was kept is
+// given.
 func (g *Gate) sound() bool {
 	for _, m := range g.all() {
-		if m.breaker.Load().State() != gobreaker.StateClosed {
+		if m.breaker.Load().State() != gobreaker.StateClosed || m.failedCanary() {
 			return false
 		}
 	}
