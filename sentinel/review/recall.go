@@ -41,7 +41,9 @@ func (g *Gate) recall(ctx context.Context, c sentinel.Call, q *inquiry) (sentine
 	}
 	v, err := g.question(ctx, c, q)
 	if err == nil && g.sound() && mayKeep(c, v) {
-		g.answers.put(here, v, false)
+		same := v
+		same.Meta = maps.Clone(v.Meta) // the caller goes on writing in its own
+		g.answers.put(here, same, false)
 	}
 	return v, err
 }
