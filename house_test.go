@@ -78,6 +78,7 @@ var rooms = map[string]room{
 	"orchestrator/history":    {[]string{"sentinel/journal", "sentinel/store"}, "it keeps items under their turn and knows nothing of what is in them"},
 	"orchestrator/cases":      {[]string{"sentinel", "skills"}, "it decides with whatever checkpoint it is handed"},
 	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "limits/redisstore", "orchestrator/admission", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/leak", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
+	"orchestrator/doctor":     {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/assembly", "orchestrator/control", "sentinel/ledger", "sentinel/pause", "sentinel/review", "sentinel/store", "skills", "skills/run/exec"}, "it looks at what others built and runs no call"},
 	"orchestrator/policy":     {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
 	"cmd/vedette":             {[]string{"cmd/vedette/*", "config", "orchestrator", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
 	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
