@@ -58,8 +58,9 @@ type exam struct {
 func Examine(ctx context.Context, path string, o Options) Report {
 	e := &exam{offline: o.Offline, began: time.Now()}
 	if e.configuration(path) {
+		// Files come before the store: opening it would put its own mode right.
 		for _, check := range []func(context.Context){
-			e.policy, e.approvals, e.skills, e.models, e.store, e.ledger, e.pauses, e.limits, e.files, e.roots, e.sandbox,
+			e.policy, e.approvals, e.skills, e.models, e.files, e.roots, e.store, e.ledger, e.pauses, e.limits, e.sandbox,
 		} {
 			e.began = time.Now()
 			if ctx.Err() != nil {

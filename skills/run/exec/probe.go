@@ -15,7 +15,7 @@ func Probe(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("there is no program to try it with: %w", err)
 	}
-	p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationAuto}, path: path, readsOnly: true}
+	p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationAuto, Dir: "/"}, path: path, readsOnly: true}
 	r, err := p.launch(ctx, p.Argv, "{}")
 	if err != nil {
 		return "", err
