@@ -1,6 +1,10 @@
 package assembly
 
-import "context"
+import (
+	"context"
+
+	"github.com/vedette-dev/vedette/sentinel/review"
+)
 
 // Service is work that goes on beside the calls, for a supervisor to run: Run
 // returns nil once ctx has ended; any other end is a failure, and it is to be
@@ -32,6 +36,20 @@ func (p *Parts) Services() []Service {
 // verdict is known.
 func (p *Parts) asksCanaries() bool {
 	return p.Review != nil && p.Config.Sentinel.Canaries.Every > 0
+}
+
+// CanaryFailed returns the review's models that are wrong about calls whose
+// verdict is known.
+func (p *Parts) CanaryFailed() (names []string) {
+	if p.Review == nil {
+		return nil
+	}
+	for _, m := range p.Review.State().Models {
+		if m.Canary == review.CanaryFailed {
+			names = append(names, m.Model)
+		}
+	}
+	return names
 }
 
 // canaries asks them until ctx ends.

@@ -89,11 +89,16 @@ func (e *exam) inside(ctx context.Context, path, held string) {
 // process asks the process that has the database open, if one answers.
 func (e *exam) process(ctx context.Context) (pid int, running bool) {
 	var top struct {
-		PID int `json:"pid"`
+		PID          int      `json:"pid"`
+		CanaryFailed []string `json:"canary_failed"`
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	err := control.Dial(assembly.SocketPath(e.cfg.Ledger.Path)).Top(ctx, &top)
+	for _, m := range top.CanaryFailed {
+		e.problem("review", fmt.Sprintf("process %d has marked model %s: it failed its canaries", top.PID, m),
+			"its verdicts carry canary: failed; ask its provider, or take another model")
+	}
 	return top.PID, err == nil
 }
 
