@@ -29,10 +29,7 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 			pending, full = nil, time.Now().Add(spread(every))
 		}
 		next, err := g.canaryRound(ctx, pending)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		pending = next
