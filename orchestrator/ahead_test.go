@@ -97,7 +97,7 @@ func TestCallsOfOneAnswerAreJudgedTogether(t *testing.T) {
 				return "noted", nil
 			}))
 			v := newReviewer(t, asking("note.log"), 3)
-			o.config, o.reviewer = "sentinel: {mode: enforce}\n", v.URL
+			o.config, o.reviewer = "sentinel: {mode: enforce, canaries: {every: 0s}}\n", v.URL
 			r := start(t, o,
 				orch("hello", dispatch("a", "do-a", "note.log"), results("wait_all"), "the answer"),
 				agent("do-a", []call{use("note.log", "one"), use("note.log", "two"), use("note.log", "three")}, "done"))
@@ -116,7 +116,7 @@ func TestCallsOfOneAnswerAreJudgedTogether(t *testing.T) {
 func TestDispatchesOfOneAnswerAreJudgedTogether(t *testing.T) {
 	v := newReviewer(t, asking("agent.dispatch"), 2)
 	o := with()
-	o.config, o.reviewer = "sentinel: {mode: enforce}\n", v.URL
+	o.config, o.reviewer = "sentinel: {mode: enforce, canaries: {every: 0s}}\n", v.URL
 	r := start(t, o, orch("hello", []call{dispatch("a", "do-a"), dispatch("b", "do-b")}, results("wait_all"), "the answer"),
 		agent("do-a", "a is done"), agent("do-b", "b is done"))
 	require.Equal(t, map[string]agents.State{"a": agents.Completed, "b": agents.Completed}, states(r.send("hello")))
@@ -128,7 +128,7 @@ func TestDispatchesOfOneAnswerAreJudgedTogether(t *testing.T) {
 func TestNobodyIsAskedAheadInVain(t *testing.T) {
 	v := newReviewer(t, asking("note.echo"), 1)
 	o := with(echo(t))
-	o.config = "sentinel: {mode: enforce}\npermissions: [{skill: note.echo, then: deny, when: \"args.X == 'no'\"}]\n"
+	o.config = "sentinel: {mode: enforce, canaries: {every: 0s}}\npermissions: [{skill: note.echo, then: deny, when: \"args.X == 'no'\"}]\n"
 	o.reviewer = v.URL
 	r := start(t, o, orch("hello", dispatch("a", "do-a", "note.echo").with("max_tool_calls", 3), results("wait_all"), "the answer"),
 		agent("do-a", []call{use("note.echo", "one"), use("note.echo", "two"), use("note.echo", "no"), use("note.echo", "four"), use("note.echo", "five")}, "done"))

@@ -17,7 +17,7 @@ func TestSecondOpinionsAreSupervised(t *testing.T) {
 	book := &logbook{}
 	o := with(book.skill(t, "note.burn", skills.Irreversible, false, skills.Trusted))
 	o.models = "}\n  strong: {model: strong, base_url: \"$URL\", timeout: 20s"
-	o.config = "sentinel: {retries: 0, escalate: {to: strong}, breaker: {failures: 1, open_for: 1h}}\n"
+	o.config = "sentinel: {retries: 0, canaries: {every: 0s}, escalate: {to: strong}, breaker: {failures: 1, open_for: 1h}}\n"
 	r := start(t, o, []rule{
 		{"when": rule{"model": "strong"}, "reply": rule{"status": 500}},
 		{"when": rule{"schema": "sentinel_decision"}, "reply": rule{"content": `{"decision":"approve","reason":"fits"}`}},

@@ -22,6 +22,9 @@ type Top struct {
 	// processes that were abandoned because they did not stop.
 	Tasks  int `json:"tasks"`
 	Leaked int `json:"leaked"`
+	// CanaryFailed are the review's models that are wrong about calls whose
+	// verdict is known.
+	CanaryFailed []string `json:"canary_failed,omitempty"`
 	// Draining is set where work is being finished and none is begun.
 	Draining bool          `json:"draining,omitempty"`
 	Tree     []ProcessInfo `json:"tree"`
@@ -61,7 +64,7 @@ func (o *Orchestrator) Top() Top {
 	return Top{
 		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
 		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: shown(o.sys.Snapshot(), looks, nil),
-		Draining: o.draining.Load(),
+		Draining: o.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
 	}
 }
 

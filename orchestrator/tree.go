@@ -35,6 +35,13 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 	if o.parts.Review != nil {
 		kids = append(kids, o.reviewers())
 	}
+	// Beside the models and not among them: if asking breaks down again and
+	// again, that must not close their breakers.
+	for _, s := range o.parts.Services() {
+		if s.Group == "review" {
+			kids = append(kids, serviceSpec(s))
+		}
+	}
 	if _, ok := o.parts.Limits(); ok {
 		kids = append(kids, o.group("limits", otp.OneForOne))
 	}

@@ -104,7 +104,7 @@ func TestChildrenComeBack(t *testing.T) {
 	ask()
 	server, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
-	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "metrics", "door", "router", "recovery"} {
+	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "service/canaries", "metrics", "door", "router", "recovery"} {
 		t.Run(name, func(t *testing.T) {
 			old, ok := r.sys.Whereis(name)
 			require.True(t, ok)

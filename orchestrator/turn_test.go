@@ -55,7 +55,7 @@ func TestOneRequest(t *testing.T) {
 // The model review, where it is on, sees an agent's call and can stop it.
 func TestReviewOnTheWay(t *testing.T) {
 	o := with(echo(t))
-	o.config = "sentinel: {mode: enforce}\n"
+	o.config = "sentinel: {mode: enforce, canaries: {every: 0s}}\n"
 	r := start(t, o,
 		[]rule{
 			{"when": rule{"schema": "sentinel_decision", "last_user_contains": `"name":"note.echo"`}, "reply": rule{"content": `{"decision":"reject","reason":"nobody asked"}`}},

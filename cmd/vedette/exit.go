@@ -60,7 +60,7 @@ var exitCodes = []struct {
 	{exitOK, "it did what it was asked to. check and eval: every line was decided,\n       whatever the decisions are"},
 	{exitFailed, "it failed; check and eval: a line could not be read"},
 	{exitUsage, "the command line is wrong: an unknown command, flag or value"},
-	{exitFindings, "there are findings: validate found mistakes, lint found something, test\n       an expectation that isn't met, or eval --fail-on-worse a worse decision"},
+	{exitFindings, "there are findings: validate found mistakes, doctor problems, lint\n       something, test an expectation that isn't met, or eval --fail-on-worse a worse\n       decision"},
 	{exitIntegrity, "integrity: the ledger does not hold what was signed"},
 	{exitDenied, "the one call that the command was to run was denied"},
 	{exitInterrupted, "it was interrupted"},

@@ -33,6 +33,7 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	servers.Store(ts, srv)
 	ts.Setenv("MODEL_URL", srv.BaseURL())
+	ts.Setenv("MODEL_HOST", strings.TrimPrefix(srv.URL(), "http://"))
 	ts.Defer(func() { srv.Close(); servers.CompareAndDelete(ts, srv) })
 }
 
@@ -163,3 +164,20 @@ func tear(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()-20))
 }
+
+// fault makes every request to the newest server meet a fault from now on, or
+// none.
+func fault(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: fault FAULT|none")
+	}
+	if stop, ok := faults.LoadAndDelete(ts); ok {
+		stop.(func())()
+	}
+	if args[0] != "none" {
+		faults.Store(ts, server(ts).FaultWhen(nil, scripted.Fault(args[0])))
+	}
+}
+
+// faults holds what ends each script's fault.
+var faults sync.Map

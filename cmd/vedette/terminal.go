@@ -101,6 +101,7 @@ func writeJSON(w io.Writer, v any, lines bool) error {
 // The colours of outcomes.
 var colours = map[string]string{
 	"deny": "31", "failed": "31", "unknown": "31", "ask": "33", "defer": "33", "allow": "32", "ok": "32", "benign": "36", "attack": "35",
+	"problem": "31", "warning": "33",
 }
 
 // table aligns rows in columns. Its texts are cleaned and, with colour, outcomes

@@ -41,6 +41,7 @@ with --once or --json, it shows one moment.
 With --json the fields are
   pid, now, started, draining   the process
   pauses                        those in force
+  canary_failed                 models of the review that are wrong about what is known
   in_flight                     calls that wait for a person or for their skill, or
                                 run
   tasks, leaked                 goroutines under way, and those that did not stop
@@ -198,6 +199,9 @@ func (a *app) frame(t orchestrator.Top) []string {
 	}
 	if t.Draining {
 		head += "\nDRAINING: what was begun is finished, nothing new is begun"
+	}
+	for _, m := range t.CanaryFailed {
+		head += "\nDEGRADED: model " + clean(m) + " of the review fails its canaries"
 	}
 	for _, p := range t.Pauses {
 		head += fmt.Sprintf("\nPAUSED: %s, since %s by %s", what(p.Target), p.Since.Local().Format(time.DateTime), clean(p.By))

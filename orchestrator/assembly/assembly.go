@@ -96,6 +96,7 @@ type Parts struct {
 	pools    []*admission.Pool
 	recorder recorder
 	upkeep   *maintenance
+	birds    *maintenance // asks the review's models what is known
 	leaks    *leak.Watch
 	ticks    <-chan time.Time
 	now      func() time.Time
@@ -128,6 +129,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	p.limits.greet(ctx, o.Log)
 	if !o.Supervised {
 		p.maintain(ctx)
+		p.watchCanaries(ctx)
 	}
 	return p, nil
 }
@@ -253,6 +255,7 @@ func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skill
 // durable, and the connections to models and to the server of the limits.
 func (p *Parts) Close() error {
 	p.upkeep.stop()
+	p.birds.stop()
 	if p.Pauses != nil {
 		p.Pauses.Close()
 	}

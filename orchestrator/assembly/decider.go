@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/permission"
+	"github.com/vedette-dev/vedette/sentinel/review"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -34,6 +36,8 @@ type DeciderOptions struct {
 type Decider struct {
 	*sentinel.Checkpoint
 	rules   *permission.Gate
+	review  *review.Gate
+	roster  *llm.Roster
 	closers []func()
 }
 
@@ -42,6 +46,13 @@ type Decider struct {
 func (d *Decider) Rules(ctx context.Context, c sentinel.Call) []permission.Explained {
 	return d.rules.Explain(ctx, c)
 }
+
+// Review returns the gate that asks models, nil where it is left out. It keeps
+// no answer and counts in no budget.
+func (d *Decider) Review() *review.Gate { return d.review }
+
+// Model returns a model by its name in the configuration.
+func (d *Decider) Model(name string) (*llm.Client, bool) { return d.roster.Lookup(name) }
 
 // LintRules looks through the permission rules of a configuration for those
 // without effect.
@@ -83,10 +94,13 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Decider{cp, nil, []func(){roster.Close}}
+	d := &Decider{Checkpoint: cp, roster: roster, closers: []func(){roster.Close}}
 	for _, g := range gs {
-		if p, ok := g.(*permission.Gate); ok {
-			d.rules = p
+		switch g := g.(type) {
+		case *permission.Gate:
+			d.rules = g
+		case *review.Gate:
+			d.review = g
 		}
 	}
 	return d, nil

@@ -30,6 +30,20 @@ func (p *Parts) maintain(ctx context.Context) {
 	}()
 }
 
+// watchCanaries asks the review's models until Close. What goes wrong is logged
+// and not tried again: that is for a supervisor.
+func (p *Parts) watchCanaries(ctx context.Context) {
+	if !p.asksCanaries() {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.birds = &maintenance{cancel, make(chan struct{})}
+	go func() {
+		defer close(p.birds.done)
+		p.contained(ctx, "ask canaries", func() error { return p.canaries(ctx) })
+	}()
+}
+
 // Maintain forgets what is to be forgotten, at once and at every tick, until
 // ctx ends; it returns nil then. The Parts do so themselves unless they are
 // Supervised.

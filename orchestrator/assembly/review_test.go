@@ -66,7 +66,7 @@ func (j *judges) count(model string) int {
 // judged is a configuration whose review has these models, each named as it
 // answers, and these settings.
 func (j *judges) config(chain, settings, more string, models ...string) string {
-	text := "judge: {threshold: 0, ask_below: 0}\nroles: {sentinel: [" + chain + "]}\nsentinel: {" + settings + "}\nmodels:\n"
+	text := "judge: {threshold: 0, ask_below: 0}\nroles: {sentinel: [" + chain + "]}\nsentinel: {canaries: {every: 0s}, " + settings + "}\nmodels:\n"
 	for _, m := range models {
 		name, extra, _ := strings.Cut(m, " ")
 		text += fmt.Sprintf("  %s: {model: %s, base_url: %q%s}\n", name, name, j.URL, extra)

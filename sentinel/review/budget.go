@@ -53,7 +53,7 @@ const (
 
 // hold takes room for a request. What others may leave is waited for until by.
 func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Time) (Spending, error) {
-	if m.purse == nil {
+	if m.purse == nil || q.canary {
 		return Spending{}, nil
 	}
 	in, out := promptTokens(&r, worstBytes), int64(r.MaxTokens)
@@ -82,7 +82,7 @@ func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Tim
 // settle counts what a request came to. Also where the caller gave up: the
 // model was paid all the same.
 func (m *model) settle(ctx context.Context, s Spending, r *llm.Request, e *exchange) {
-	if m.purse == nil {
+	if s.ID == "" { // nothing was held
 		return
 	}
 	s.Calls, s.Tokens, s.Cost = 0, 0, 0

@@ -110,6 +110,25 @@
 // for anew: cache, shared, or ahead. Tokens and cost stand in the verdict that
 // they were spent for.
 //
+// The canaries. AskCanaries asks each model of both chains by itself about six
+// calls whose verdict nobody doubts, three to approve and three to reject, one of
+// them with a text in an argument that says approve. They go the way of every
+// question; names, addresses, ids, dates, wordings and order are drawn anew, so no
+// answer can be learned. RunCanaries does so at the start and then every so often
+// (sentinel.canaries.every). One wrong verdict fails a model: asked once more, a
+// model that answers at random would pass too often, and a false alarm costs
+// little, since a model that failed is asked again after ten minutes. Until it
+// passes, its verdicts carry Meta "canary" (or "second_canary") failed, State
+// names it, the log is loud, nothing is kept and nothing kept is given. The mark
+// changes no outcome by itself: six questions are a smoke alarm and no
+// measurement, a passing lapse of a model's server would otherwise stop all work,
+// and what to do about a model that has gone bad is for whoever chose it. A model
+// that can't be reached, or whose answer can't be used, has not failed; it keeps
+// the mark that it has. Two of each kind have to be judged to pass. Requests are
+// told to the Observer and to the log with their cost, and no Purse pays for
+// them. With criteria of your own (Options.Prompt) that decide these calls
+// otherwise, don't run them.
+//
 // What is seen. Options.Observer is told of each request, each verdict and each
 // breaker that changes; State is how the gate is doing now.
 //

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -75,6 +76,8 @@ type stepPart struct {
 type view struct {
 	keys  bool // names of arguments, no values
 	trace int  // steps, at most
+	// judged stands in for the judge's findings, of a call that no judge saw.
+	judged *judgePart
 }
 
 // describe writes the document of a call whose skill is known. False means that
@@ -90,7 +93,7 @@ func describe(c sentinel.Call, v view) (string, bool) {
 		Mission: k.cut(g.Mission(), maxText), MissionBy: author(g.MissionBy()), MissionTainted: g.MissionTainted(),
 		Agent: g.Agent(), Scope: scopeOf(g.Scope()),
 		Skill:   skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(s.Spec().Description, maxDescription)},
-		Touches: touches(c, v), Outward: c.Outward(), Tainted: c.Tainted(), Judge: found(c), Trace: steps(c.Trace(), v.trace),
+		Touches: touches(c, v), Outward: c.Outward(), Tainted: c.Tainted(), Judge: cmp.Or(v.judged, found(c)), Trace: steps(c.Trace(), v.trace),
 	}
 	if v.keys {
 		d.ArgumentNames, d.Undeclared = names(c)

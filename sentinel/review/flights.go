@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -71,5 +72,6 @@ func (f *flights) lead(id key, ask func() (sentinel.Verdict, error)) (v sentinel
 	}()
 	v, err = ask()
 	own.v, own.err = v, err
+	own.v.Meta = maps.Clone(v.Meta) // the leader goes on writing in its own
 	return v, err
 }

@@ -34,6 +34,8 @@ type model struct {
 	mu          sync.Mutex
 	lastTimeout time.Time
 	lastFailure Failure
+	canary      Canary
+	canaryAt    time.Time
 }
 
 // buckets is how finely a breaker's window rolls.
@@ -112,6 +114,7 @@ type inquiry struct {
 	until  time.Time // the end of the review
 	left   int       // models whose turn may still come
 	second bool      // it is for a second opinion now
+	canary bool      // its verdict is known, and nobody's budget pays for it
 
 	sent int
 	in   int

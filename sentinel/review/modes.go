@@ -99,11 +99,20 @@ func (o Options) checkQuestion() error {
 func (o Options) view() view { return view{keys: o.Keys, trace: o.Trace} }
 
 // mark says in a record that the model it names was held to the answer's shape
-// by something weaker than a json_schema.
+// by something weaker than a json_schema, and that it, or the one that gave a
+// second opinion, is wrong about calls whose verdict is known.
 func (g *Gate) mark(meta map[string]string) {
 	for _, m := range g.models {
 		if m.name == meta["model"] && m.form.way != "" {
 			meta["answer"] = m.form.way
+		}
+	}
+	for _, m := range g.all() {
+		switch failed := m.failedCanary(); {
+		case failed && m.name == meta["model"]:
+			meta["canary"] = string(CanaryFailed)
+		case failed && m.name == meta["second_model"]:
+			meta["second_canary"] = string(CanaryFailed)
 		}
 	}
 }

@@ -43,6 +43,9 @@ type RequestEvent struct {
 	Repair  bool
 	// Second says that it is for a second opinion.
 	Second bool
+	// Canary says that it is about no call: its verdict is known. What it cost
+	// is in nobody's budget.
+	Canary bool
 	// Began is when its turn came, Wait how long it waited for that, Duration
 	// how long the model took.
 	Began          time.Time
@@ -75,6 +78,9 @@ type ReviewEvent struct { //nolint:revive // it stands beside RequestEvent and B
 	Outward bool
 	// Model judged, or failed in the way that counted; SecondModel likewise.
 	Model, SecondModel string
+	// CanaryFailed says that one of them is wrong about calls whose verdict is
+	// known.
+	CanaryFailed bool
 	// Requests, TokensIn, TokensOut and Cost are sums over all models.
 	Requests            int
 	TokensIn, TokensOut int
@@ -101,7 +107,8 @@ func (g *Gate) observed(c sentinel.Call, v sentinel.Verdict, q *inquiry) ReviewE
 		Failure: Failure(v.Meta["failure"]), Cached: v.Meta["from"] == fromCache || v.Meta["from"] == fromShared,
 		Escalated: v.Meta["first"] != "", SecondFailure: Failure(v.Meta["second_failure"]),
 		Effect: c.Effect(), Outward: c.Outward(), Model: v.Meta["model"], SecondModel: v.Meta["second_model"],
-		Requests: q.sent, TokensIn: q.in, TokensOut: q.out, Cost: q.cost, Began: q.began, Duration: time.Since(q.began),
+		CanaryFailed: v.Meta["canary"] != "" || v.Meta["second_canary"] != "",
+		Requests:     q.sent, TokensIn: q.in, TokensOut: q.out, Cost: q.cost, Began: q.began, Duration: time.Since(q.began),
 	}
 	if v.State == sentinel.Shadow {
 		e.Mode = ShadowMode

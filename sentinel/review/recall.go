@@ -44,7 +44,9 @@ func (g *Gate) recall(ctx context.Context, c sentinel.Call, q *inquiry) (sentine
 	}
 	v, err := g.question(ctx, c, q)
 	if err == nil && g.sound() && mayKeep(c, v) {
-		g.answers.put(here, v, false)
+		same := v
+		same.Meta = maps.Clone(v.Meta) // the caller goes on writing in its own
+		g.answers.put(here, same, false)
 	}
 	return v, err
 }
@@ -143,11 +145,12 @@ func (q *inquiry) stamp(v sentinel.Verdict) sentinel.Verdict {
 	return v
 }
 
-// sound reports whether every model of both chains is in use. While one isn't,
-// nothing is kept and nothing that was kept is given.
+// sound reports whether every model of both chains is in use and has not failed
+// its canaries. While one isn't, nothing is kept and nothing that was kept is
+// given.
 func (g *Gate) sound() bool {
 	for _, m := range g.all() {
-		if m.breaker.Load().State() != gobreaker.StateClosed {
+		if m.breaker.Load().State() != gobreaker.StateClosed || m.failedCanary() {
 			return false
 		}
 	}

@@ -100,7 +100,7 @@ func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t turn, n in
 		m.mu.Unlock()
 	}
 	ev := RequestEvent{
-		Model: m.name, Canceled: err != nil && f == nil, Sent: e.sent, Attempt: n, Repair: repair, Second: q.second,
+		Model: m.name, Canceled: err != nil && f == nil, Sent: e.sent, Attempt: n, Repair: repair, Second: q.second, Canary: q.canary,
 		Began: e.began, Wait: e.began.Sub(arrived), Duration: e.took,
 		TokensIn: max(e.usage.Prompt, 0), TokensOut: max(e.usage.Completion, 0),
 	}

@@ -26,6 +26,10 @@ type ModelState struct {
 	Failures int `json:"failures"`
 	// LastFailure is the newest failure of either kind; empty where none was.
 	LastFailure Failure `json:"last_failure,omitempty"`
+	// Canary is what the newest canaries that said something came to; a model
+	// that failed is degraded until it passes. CanaryAt is when it was asked.
+	Canary   Canary    `json:"canary,omitempty"`
+	CanaryAt time.Time `json:"canary_at,omitzero"`
 	// UnderWay is how many requests are with the model now, Paused how long the
 	// server still asks not to be asked.
 	UnderWay int           `json:"under_way,omitempty"`
@@ -58,13 +62,13 @@ func (g *Gate) State() State {
 	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)+len(g.stronger)), Stats: g.tally.snapshot()}
 	for _, m := range g.all() {
 		m.mu.Lock()
-		last := m.lastFailure
+		last, canary, at := m.lastFailure, m.canary, m.canaryAt
 		m.mu.Unlock()
 		paused, _ := m.lane.paused()
 		s.Models = append(s.Models, ModelState{
 			Model: m.name, Breaker: m.breaker.Load().State().String(),
 			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
-			UnderWay: m.lane.places.taken(), Paused: max(paused, 0),
+			UnderWay: m.lane.places.taken(), Paused: max(paused, 0), Canary: canary, CanaryAt: at,
 		})
 	}
 	return s

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package doctor
+
+func access(string) error { return nil }
+
+func freeBytes(string) (uint64, bool) { return 0, false }

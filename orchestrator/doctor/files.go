@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/skills/run/exec"
+)
+
+// files looks at who else may read what is secret.
+func (e *exam) files(context.Context) {
+	if runtime.GOOS == "windows" {
+		e.ok("files", "this system's permissions are not looked at")
+		return
+	}
+	before := len(e.findings)
+	e.literal()
+	e.private(e.cfg.Keys.Dir, 0o077, "chmod 700")
+	list, _ := filepath.Glob(filepath.Join(globbed(e.cfg.Keys.Dir), "*.key"))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		list = append(list, e.cfg.Ledger.Path+suffix)
+	}
+	for _, path := range append(list, assembly.SocketPath(e.cfg.Ledger.Path)) {
+		e.private(path, 0o077, "chmod 600")
+	}
+	if len(e.findings) == before {
+		e.ok("files", "keys, database and socket are their owner's alone")
+	}
+}
+
+// globbed is a path as a pattern that stands for itself.
+func globbed(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// private finds what others may open; what isn't there is nobody's.
+func (e *exam) private(path string, forbidden fs.FileMode, command string) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		e.problem("files", path+" can't be looked at: "+cause(err), "run this as the user that Vedette runs as")
+	case info.Mode().Perm()&forbidden != 0:
+		e.problem("files", fmt.Sprintf("%s has mode %04o: others may open it", path, info.Mode().Perm()),
+			command+" "+path+"; if others have read a key, replace it")
+	}
+}
+
+// literal finds keys that stand in a configuration that others can read.
+func (e *exam) literal() {
+	var secrets []string
+	for _, m := range e.cfg.Models {
+		if m.APIKey.Reveal() != "" {
+			secrets = append(secrets, m.APIKey.Reveal())
+		}
+	}
+	if url := e.cfg.Limits.Store.URL.Reveal(); strings.Contains(url, "@") {
+		secrets = append(secrets, url)
+	}
+	for _, path := range e.cfg.Files {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm()&0o044 == 0 {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		for _, s := range secrets {
+			if bytes.Contains(text, []byte(s)) {
+				e.problem("files", fmt.Sprintf("%s has mode %04o and a key stands in it", path, info.Mode().Perm()),
+					"take keys from the environment, ${NAME}, or chmod 600 "+path)
+				break
+			}
+		}
+	}
+}
+
+// roots looks at the folders that agents work in. That none of them holds what
+// decides is part of the configuration's check.
+func (e *exam) roots(context.Context) {
+	if len(e.cfg.Guard.Roots) == 0 {
+		e.warn("roots", "guard.roots is empty: no folder binds what calls may name", "name the folders that agents work in")
+		return
+	}
+	bad := false
+	for _, dir := range e.cfg.Guard.Roots {
+		if err := writable(dir); err != nil {
+			bad = true
+			e.problem("roots", dir+" can't be worked in: "+cause(err), "make it a folder that this user can write to, or take it out of guard.roots")
+		}
+	}
+	if !bad {
+		e.ok("roots", "%d, writable, none of them with what decides in it", len(e.cfg.Guard.Roots))
+	}
+}
+
+// sandbox tries what keeps programs that skills run in their place.
+func (e *exam) sandbox(ctx context.Context) {
+	var users []string
+	for _, s := range e.cfg.Skills {
+		if s.Skill.Spec().Run.Kind == "exec" {
+			users = append(users, s.Skill.Name())
+		}
+	}
+	if len(users) == 0 {
+		e.ok("sandbox", "no skill runs a program")
+		return
+	}
+	name, err := exec.Probe(ctx)
+	switch {
+	case err != nil:
+		e.problem("sandbox", "programs can't be run: "+err.Error(), "skills that run programs: "+some(users))
+	case name == exec.IsolationNone:
+		e.warn("sandbox", "this system isolates no program: isolation auto runs them with all rights of Vedette's", "use Linux 5.13 or newer with Landlock, or isolation: landlock to refuse; skills: "+some(users))
+	case name == exec.IsolationLandlock:
+		e.warn("sandbox", "programs run under Landlock without namespaces: what they start can outlive them", "let this user make user namespaces; skills: "+some(users))
+	default:
+		e.ok("sandbox", "programs run under %s", name)
+	}
+}
+
+// writable reports why a folder can't be written to, without writing.
+func writable(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errors.New("it is no folder")
+	}
+	return access(dir)
+}
+
+// cause is an error without the path that its message repeats.
+func cause(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,122 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// policy says which defaults are in force, and warns of those that surprise.
+func (e *exam) policy(context.Context) {
+	if e.cfg.PermissionsDefault == config.Allow {
+		e.ok("permissions", "permissions_default is allow: a call that no rule matches is for scope, guard, judge and review")
+	} else {
+		e.ok("permissions", "permissions_default is %s: a call that no rule matches is refused", e.cfg.PermissionsDefault)
+	}
+	e.reviewMode()
+	e.fallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable,
+		"while no model can be reached, every call goes ahead unjudged, marked as degraded: the review fails open")
+	e.fallback("sentinel.unjudgeable", e.cfg.Sentinel.Unjudgeable,
+		"a call that no model can judge goes ahead, and whoever writes its arguments can make it so")
+}
+
+func (e *exam) reviewMode() {
+	s := e.cfg.Sentinel
+	switch {
+	case s.Mode == config.Off:
+		e.warn("review", "sentinel.mode is off: the rules decide alone, but for what sentinel.modes names", "set sentinel.mode to enforce, or shadow to watch it first")
+	case s.Mode == config.Shadow:
+		e.warn("review", "sentinel.mode is shadow: what the review says is recorded and not applied", "set sentinel.mode to enforce once its verdicts are good enough")
+	case slices.Contains(modes(s.Modes), config.Off) || slices.Contains(modes(s.Modes), config.Shadow):
+		e.warn("review", "sentinel.modes leaves calls out, or only records what the review says of them", "vedette validate names them")
+	default:
+		e.ok("review", "sentinel.mode is enforce: what the review rejects does not run")
+	}
+	if s.Canaries.Every == 0 && s.Mode != config.Off {
+		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed", "set it, such as 6h; each round is six questions to each model")
+	}
+}
+
+func modes(m config.Modes) (out []config.Mode) {
+	for _, list := range []map[string]config.Mode{m.Effect, m.Skill} {
+		for _, mode := range list {
+			out = append(out, mode)
+		}
+	}
+	return out
+}
+
+// fallback warns of a table that lets through what can do harm.
+func (e *exam) fallback(path string, f config.Fallback, all string) {
+	if e.cfg.Sentinel.Mode == config.Off {
+		return
+	}
+	var open []string
+	for _, c := range []struct {
+		row  string
+		cell config.Action
+	}{{"modify", f.Modify}, {"irreversible", f.Irreversible}, {"costs_money", f.CostsMoney}, {"outward", f.Outward}} {
+		if c.cell == config.Allow {
+			open = append(open, c.row)
+		}
+	}
+	switch {
+	case len(open) == 4 && f.Read == config.Allow && f.Create == config.Allow:
+		e.warn(path, all, "set modify, irreversible, costs_money and outward to ask or deny")
+	case len(open) > 0:
+		e.warn(path, "calls that go ahead without a judgement: "+strings.Join(open, ", "), "set them to ask or deny")
+	}
+}
+
+// approvals says who would have to be asked.
+func (e *exam) approvals(context.Context) {
+	n := 0
+	for _, r := range e.cfg.Permissions {
+		if r.Then == config.Ask {
+			n++
+		}
+	}
+	for _, s := range e.cfg.Skills {
+		if s.Skill.Spec().Approval == skills.ApproveAlways {
+			n++
+		}
+	}
+	if n == 0 {
+		e.ok("approvals", "no rule and no skill asks a person; only what could not be judged would")
+		return
+	}
+	e.warn("approvals", fmt.Sprintf("%d rules and skills ask a person, and the configuration names nobody who is asked", n),
+		"a program that embeds Vedette has to give it an Approver; where nobody can approve, ask is deny")
+}
+
+// skills warns of those whose arguments nobody has told apart.
+func (e *exam) skills(context.Context) {
+	var plain []string
+	for _, s := range e.cfg.Skills {
+		if len(s.Skill.DeclaredArgs()) > 0 && !s.Skill.Annotated() {
+			plain = append(plain, s.Skill.Name())
+		}
+	}
+	switch {
+	case len(e.cfg.Skills) == 0:
+		e.warn("skills", "there are none: every call is denied", "name skill files under skills.include")
+	case len(plain) > 0:
+		e.warn("skills", "without annotations every string may be a target: "+some(plain),
+			"mark their arguments with x-target, x-content, x-path, x-url, x-shell or x-secret")
+	default:
+		e.ok("skills", "%d, all of them annotated or without arguments", len(e.cfg.Skills))
+	}
+}
+
+// some names the first few.
+func some(list []string) string {
+	const few = 8
+	if len(list) <= few {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
+}
