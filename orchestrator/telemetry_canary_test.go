@@ -157,7 +157,7 @@ func TestNoValueIsMeasured(t *testing.T) {
 			panic(c + "-crash")
 		}
 	}
-	o.config = "sentinel: {retries: 0}\npermissions: [{skill: note.asks, then: ask, reason: " + c + "}]\n" +
+	o.config = "sentinel: {retries: 0, canaries: {every: 0s}}\npermissions: [{skill: note.asks, then: ask, reason: " + c + "}]\n" +
 		"telemetry: {metrics: {listen: '127.0.0.1:0'}, traces: {otlp: '" + col.URL + "'}}\n"
 	o.Approver = approver(func(context.Context, sentinel.Call) (sentinel.Verdict, error) {
 		v := sentinel.Refuse(c+"."+c, c+"-reason")

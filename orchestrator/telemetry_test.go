@@ -167,7 +167,7 @@ func TestScrape(t *testing.T) {
 func TestScrapeReview(t *testing.T) {
 	o := with(echo(t), skill(t, "note.bad", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { return "", nil }))
 	o.models = ", price: {input: 2, output: 10}}\n  judge: {model: judge, base_url: \"$URL\", timeout: 20s, price: {input: 1}"
-	o.config = scraped + "sentinel: {retries: 0, breaker: {failures: 2, open_for: 1h}}\n"
+	o.config = scraped + "sentinel: {retries: 0, canaries: {every: 0s}, breaker: {failures: 2, open_for: 1h}}\n"
 	say := func(key string, reply rule) rule {
 		return rule{"when": rule{"schema": "sentinel_decision", "user_contains": key}, "reply": reply}
 	}
@@ -327,7 +327,7 @@ func TestSpans(t *testing.T) {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem))
 	o := with(echo(t))
 	o.Tracer = tp
-	o.config = "sentinel: {}\n"
+	o.config = "sentinel: {canaries: {every: 0s}}\n"
 	r := start(t, o,
 		[]rule{{"when": rule{"schema": "sentinel_decision"}, "reply": takes(400, 10, `{"decision":"approve","reason":"ok"}`)}},
 		orch("go", takes(1000, 10, dispatch("a", "do-a", "note.echo")), takes(1100, 20, results("wait_all")), takes(1200, 30, "done")),
