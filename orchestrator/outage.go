@@ -31,7 +31,9 @@ func (v *conversation) unwritten(c *otp.Context, t *turn) {
 	if !t.wanted() {
 		v.o.unwanted.Store(t.id, struct{}{})
 	}
-	v.o.outages.broke(v.id)
+	if t.outage {
+		v.o.outages.broke(v.id) // it is not the request's fault
+	}
 	v.refuseQueued(ErrNotKept)
 	v.o.log.Error("a request waits for the database to come back", "conversation", v.id, "turn", t.id)
 	v.o.again(v.id, v.user)
@@ -41,7 +43,7 @@ func (v *conversation) unwritten(c *otp.Context, t *turn) {
 // breakOff leaves a turn as the journal has it. Its agents end with its process.
 // Its counts stay, as they do after a crash: it is the same turn that goes on.
 func (t *turn) breakOff(c *otp.Context) {
-	t.phase, t.err, t.unkept, t.wait = closing, ErrNotKept, true, nil
+	t.phase, t.err, t.unkept, t.outage, t.wait = closing, ErrNotKept, true, true, nil
 	t.v.over(c, t)
 }
 

@@ -66,6 +66,11 @@ func TestLife(t *testing.T) {
 	require.Len(t, open, 1)
 	require.NoError(t, h.End(ctx, history.Turn{Conversation: "c", User: "ann", Turn: "of before"}))
 	require.Equal(t, "t1", now().Turn, "the end of another request")
+	for _, id := range []string{"t1", "t2"} {
+		err = h.Begin(ctx, history.Turn{Conversation: "c", User: "ann", Turn: id}, text("request", "again"))
+		require.ErrorIs(t, err, history.ErrUnderWay)
+	}
+	require.Equal(t, "t1", now().Turn, "it goes on as it was")
 	require.NoError(t, h.End(ctx, turn, text("turn.end", "2")))
 	require.Equal(t, history.Conversation{ID: "c", User: "ann", Tainted: true}, now())
 	items, err := h.Items(ctx, "t1")
