@@ -176,7 +176,11 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
 	for range reattach {
-		v, err := c.call(ctx, attach{id, c.co.User, newID()})
+		m := attach{id, c.co.User, newID()}
+		v, err := c.call(ctx, m)
+		if err != nil && ctx.Err() != nil {
+			c.tell(cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
+		}
 		switch {
 		case err == nil:
 			out := v.(outcome)

@@ -141,6 +141,8 @@ func (t *turn) handle(c *otp.Context, msg any) {
 		t.finished(c, m.Result)
 	case agents.HelpWanted:
 		t.wantsHelp(c, m)
+	case agents.HelpOver:
+		t.helped(m)
 	case unattended:
 		t.attended(c, m)
 	case waveOver:
