@@ -224,8 +224,10 @@ func TestSpentOnceOverAnOutage(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	o := budgeted(t, "{user: {tokens: 21000}}")
 	o.Skills = append(o.Skills, g)
+	o.tune.wait = 200 * time.Millisecond // then the turn has something to write down, and can't
+	wait := tool(toolResults, map[string]any{"mode": "wait_all"})
 	r := start(t, o,
-		orch("go", takes(9000, 900, []call{dispatch("a", "do-a", "note.gate"), results("wait_all")}), takes(10, 1, "done")),
+		orch("go", takes(9000, 900, []call{dispatch("a", "do-a", "note.gate"), wait}), takes(10, 1, wait), takes(10, 1, "done")),
 		orch("later", takes(10, 1, "still here")),
 		agent("do-a", takes(10, 1, use("note.gate", "x")), takes(10, 1, "ok")))
 	c := r.open("c1", "ann")
