@@ -48,7 +48,8 @@ var (
 	ErrCancelled = errors.New("the request was stopped because its caller left")
 	// ErrNotKept ends a turn whose texts can't be made durable. A request that
 	// can't be kept starts nothing; an answer that can't is not given, and what
-	// was done before it stands in the ledger.
+	// was done before it stands in the ledger. Sent again, a request that ended
+	// so answers it again, and one that has no end yet is gone on with.
 	ErrNotKept = errors.New("the conversation can't be written down; see to its database before you go on")
 )
 
