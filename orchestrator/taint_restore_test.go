@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -99,7 +98,7 @@ func TestTaintOverARestart(t *testing.T) {
 		close(ready)
 		r.has(recordRound, 3)
 		for _, end := range r.kept(turnID("c1", "r1"))[recordAgentEnd] {
-			require.False(t, strings.Contains(end, `"agent_id":"b"`), "its own end would tell of it")
+			require.NotContains(t, end, `"agent_id":"b"`, "its own end would tell of it")
 		}
 		r.restart(o)
 		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
