@@ -84,7 +84,7 @@ type Options struct {
 	// HelpTimeout bounds one wait for the orchestrator. Zero means
 	// DefaultHelpTimeout.
 	HelpTimeout time.Duration
-	// Parent is sent Finished, and HelpWanted when the agent asks for help.
+	// Parent is sent Finished, and HelpWanted and HelpOver around a wait for help.
 	// When it ends, the agent is cancelled: nobody would read the answer.
 	// Without one, requests for help are answered at once with no answer.
 	Parent otp.PID
@@ -145,6 +145,9 @@ type HelpWanted struct {
 	Reason string
 	Skills []string // what the model named; nobody has granted them
 }
+
+// HelpOver is sent to the parent when that wait is over, answered or not.
+type HelpOver struct{ Agent string }
 
 type (
 	// Update is text from the orchestrator, read before the next model call. An

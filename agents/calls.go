@@ -156,6 +156,7 @@ func (w *worker) resume(c *otp.Context, text string) {
 	}
 	c.CancelTimer(w.waiting)
 	w.proceed(c)
+	w.a.o.Parent.Send(HelpOver{w.a.o.ID})
 	w.reply(w.call, text)
 	w.next(c)
 }

@@ -123,6 +123,7 @@ type rig struct {
 	sup    otp.PID
 	parent otp.PID
 	got    chan any
+	asking bool // the agent waits for the parent, as that was told
 }
 
 // parentServer runs functions and passes on everything else.
@@ -191,20 +192,34 @@ func (r *rig) result(a *Agent, pid otp.PID) Result {
 	f, ok := r.next().(Finished)
 	require.True(r.t, ok, "the parent was told something else than the end")
 	require.Equal(r.t, f.Result, a.Snapshot().Result)
+	require.False(r.t, r.asking && f.Result.State == Completed, "it went on, and its parent wasn't told")
 	r.quiet()
 	return f.Result
 }
 
-// next returns the next message that the parent got.
+// next returns the next message that the parent got. Of a wait for help it
+// returns the beginning, and sees to it that each has one end.
 func (r *rig) next() any {
 	r.t.Helper()
-	select {
-	case m := <-r.got:
-		return m
-	case <-r.ctx.Done():
-		require.FailNow(r.t, "the parent was told nothing")
+	for {
+		select {
+		case m := <-r.got:
+			switch m := m.(type) {
+			case HelpWanted:
+				require.False(r.t, r.asking, "it asks again, and its parent wasn't told that it went on")
+				r.asking = true
+			case HelpOver:
+				require.Equal(r.t, HelpOver{"a1"}, m)
+				require.True(r.t, r.asking, "the end of nothing")
+				r.asking = false
+				continue
+			}
+			return m
+		case <-r.ctx.Done():
+			require.FailNow(r.t, "the parent was told nothing")
+			return nil
+		}
 	}
-	return nil
 }
 
 // quiet says that the parent has got nothing more. The call is answered after

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -260,4 +261,29 @@ func TestSnapshot(t *testing.T) {
 		require.Equal(t, "count the sheep", a.Snapshot().Transcript[0].Text)
 		require.Equal(t, "ok", a.Snapshot().Transcript[31].Text)
 	})
+}
+
+// Texts of a model that are longer than anybody reads are cut, and say so, where
+// they are kept, repeated to the model and reported; others are left alone.
+func TestLongTexts(t *testing.T) {
+	const mark = "…\n[cut here: the text was too long]"
+	long := strings.Repeat("é", MaxAnswer)
+	for name, row := range map[string]struct{ text, want, reason string }{
+		"too long":         {long, long[:MaxAnswer] + mark, "the model's answer was cut off"},
+		"as long as it is": {long[:MaxAnswer], long[:MaxAnswer], ""},
+		"within a letter":  {"a" + long, "a" + long[:MaxAnswer-2] + mark, "the model's answer was cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				first := responds(llm.Response{Content: row.text, ToolCalls: []llm.ToolCall{use("1", "sheep.count", `{}`)}, FinishReason: "tool_calls"})
+				m := script(first, responds(llm.Response{Content: row.text, FinishReason: "stop"}))
+				_, res := r.run(Options{Model: m})
+				require.Equal(t, row.want, res.Answer)
+				require.Equal(t, []any{Completed, row.reason, 1}, []any{res.State, res.Reason, res.Calls}, "a call beside a long text is proposed")
+				repeated := m.requests()[1].Messages[2]
+				require.Equal(t, llm.RoleAssistant, repeated.Role)
+				require.Equal(t, row.want, repeated.Content)
+			})
+		})
+	}
 }

@@ -35,6 +35,19 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
+// MaxAnswer is how many bytes of a model's text are kept. More than models write
+// who mean it; what a server may send is more than a journal takes.
+const MaxAnswer = 256 << 10
+
+// Cut returns a text of at most n bytes whole, of a longer one the beginning, cut
+// between two characters, with a line behind it that says so.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return clip(s, n) + "\n[cut here: the text was too long]"
+}
+
 // heard makes the calls of one answer fit for the conversation: every call has
 // an id that no call had before, since servers refuse answers that can't be
 // told apart.

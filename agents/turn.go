@@ -82,10 +82,15 @@ func modelFault(err error) string {
 
 // said takes the model's answer: text ends the mission, calls are proposed.
 func (w *worker) said(c *otp.Context, r llm.Response) {
+	long := len(r.Content) > MaxAnswer
+	r.Content = Cut(r.Content, MaxAnswer)
 	if r.Content != "" {
 		w.note(Entry{Kind: "thought", Text: r.Content})
 	}
 	if len(r.ToolCalls) == 0 || w.last {
+		if long {
+			r.FinishReason = "length"
+		}
 		w.concluded(c, r)
 		return
 	}

@@ -221,7 +221,7 @@ type Agents struct {
 	HelpTimeout time.Duration `yaml:"help_timeout" cfg:"min=1s,max=24h" jsonschema_description:"How long an agent waits when it has asked the orchestrator for help (default 5m)."`
 	// WaveTimeout is the time of agents that are started together: then they
 	// are asked for what they have.
-	WaveTimeout time.Duration `yaml:"wave_timeout" cfg:"min=1s,max=24h" jsonschema_description:"The time of agents that are started together; then they report what they have (default 120s)."`
+	WaveTimeout time.Duration `yaml:"wave_timeout" cfg:"min=1s,max=24h" jsonschema_description:"The time of agents that are started together; waits for people and the orchestrator aside; then they report what they have (default 120s)."`
 }
 
 // TurnLimits bound one turn of the conversation.
@@ -237,8 +237,8 @@ type TurnLimits struct {
 type ConversationLimits struct {
 	Calls  int           `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls that may be proposed within the window (default 50)."`
 	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a call, a token and its cost count (default 5m)."`
-	Tokens int           `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that a conversation's model calls may take within the window (default no bound)."`
-	Cost   Cost          `yaml:"cost" jsonschema_description:"What a conversation's model calls may cost within the window (default no bound)."`
+	Tokens int           `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that a conversation's model calls may take within the window (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
+	Cost   Cost          `yaml:"cost" jsonschema_description:"What a conversation's model calls may cost within the window (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
 }
 
 // Approvals says how people are asked.

@@ -39,13 +39,14 @@ type ProcessLimits struct {
 
 // UserLimits are one user's share of ProcessLimits, and what a user's
 // conversations may spend on models in a day. Zero tokens or cost is no bound.
+// In memory a restart of the program begins the day anew; on Redis it doesn't.
 type UserLimits struct {
 	Conversations int  `yaml:"conversations" cfg:"min=1,max=1000000" jsonschema_description:"A user's conversations in use (default 1000)."`
 	Turns         int  `yaml:"turns" cfg:"min=1,max=100000" jsonschema_description:"A user's requests that are worked on at a time (default 32)."`
 	Agents        int  `yaml:"agents" cfg:"min=1,max=100000" jsonschema_description:"A user's agents at work at a time (default 128)."`
 	Waiting       int  `yaml:"waiting" cfg:"min=1,max=100000" jsonschema_description:"A user's requests that may wait for their turn (default 128)."`
-	Tokens        int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens of models for a user within 24 hours (default no bound)."`
-	Cost          Cost `yaml:"cost" jsonschema_description:"What a user may spend on models within 24 hours, in the currency of the models' prices (default no bound)."`
+	Tokens        int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens of models for a user within 24 hours (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
+	Cost          Cost `yaml:"cost" jsonschema_description:"What a user may spend on models within 24 hours, in the currency of the models' prices (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
 }
 
 // SkillLimits bound each skill: its breaker, and how often it runs at a time.

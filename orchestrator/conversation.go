@@ -341,6 +341,8 @@ func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
 	if list == nil {
 		if v.turn == nil || v.turn.opened.Request != m.ID {
 			v.o.left.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
+		} else {
+			v.turn.waiters = slices.DeleteFunc(v.turn.waiters, func(w waiter) bool { return w.stays && w.token == m.Token })
 		}
 		return
 	}

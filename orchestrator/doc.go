@@ -41,7 +41,13 @@
 // its process or ten times by programs that started, is given up:
 // ErrInterrupted. So is one of which the journal's values are gone. Before it is
 // given up it waits, longer each time, so that a program which something else
-// ends every moment gives nothing up.
+// ends every moment gives nothing up. A request that still waits in line behind
+// another, or for room, is not begun and not written down.
+//
+// Texts of models are kept, and shown, up to 256 KiB each; what is longer is cut
+// and says so. Where the database doesn't take an answer at all, no more is
+// written than that the request has ended, and it is ErrNotKept from then on: a
+// request that is under way is never begun anew.
 //
 // A request is stopped when the caller of Send leaves, also while its process
 // restarts. One that a killed program left behind is finished.

@@ -119,9 +119,15 @@ func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) 
 }
 
 // SendRequest is Send of a request that the caller named. It goes on being
-// worked on when ctx ends, and when the process ends, after the next start:
-// send it again, or use Reply. A request whose answer is gone, because its
-// retention is over, is new.
+// worked on when ctx ends; once it is begun also when the process ends, after
+// the next start: send it again, or use Reply. A request whose answer is gone,
+// because its retention is over, is new.
+//
+// It is begun when its conversation has answered those before it and there is
+// room among those of all users: then it is written down. Until then it waits in
+// memory, and the end of its conversation's process, or of the program, forgets
+// it: to Reply it is ErrRequest, and sent again it is new. A caller that has to
+// know waits for the answer.
 func (c *Conversation) SendRequest(ctx context.Context, r Request) (Reply, error) {
 	if !idForm.MatchString(r.ID) {
 		return Reply{}, fmt.Errorf("%w: a request's id is 1 to 128 letters, digits and . _ : @ -", ErrRequest)
@@ -166,7 +172,7 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 
 // Reply waits for the answer to a request that was sent before, also by an
 // earlier process, and returns what Send or SendRequest did. ErrRequest: no
-// such request is known. When ctx ends the request goes on.
+// such request is known, nor was one begun. When ctx ends the request goes on.
 func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	credit, err := c.o.doors.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
@@ -176,7 +182,11 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
 	for range reattach {
-		v, err := c.call(ctx, attach{id, c.co.User, newID()})
+		m := attach{id, c.co.User, newID()}
+		v, err := c.call(ctx, m)
+		if err != nil && ctx.Err() != nil {
+			c.tell(cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
+		}
 		switch {
 		case err == nil:
 			out := v.(outcome)

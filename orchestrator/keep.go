@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -89,7 +90,8 @@ func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
 		t.phase, t.answer, t.err, t.repeated = closing, v.Reply, failureOf(v.Failure), true
 		t.v.over(c, t)
 	default:
-		t.phase, t.err, t.unkept = closing, ErrNotKept, history.Down(m.Err)
+		t.phase, t.err, t.outage = closing, ErrNotKept, history.Down(m.Err)
+		t.unkept = t.outage || errors.Is(m.Err, history.ErrUnderWay) // then the journal knows more than this process
 		switch {
 		case errors.Is(m.Err, ErrRequest):
 			t.err = m.Err
@@ -179,9 +181,26 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 	}
 	t.phase, t.err, t.saving = closing, err, false
 	t.stopAgents()
-	items, about, kept := t.ending(text), t.about(), t.o.kept
+	items, about, o := t.ending(text), t.about(), t.o
+	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(failureCode(err), failedNotKept)}
 	t.o.at("end")
-	t.start(c, func(ctx context.Context) (any, error) { return nil, kept.End(ctx, about, items...) })
+	t.start(c, func(ctx context.Context) (any, error) { return o.finish(ctx, about, bare, items) })
+}
+
+// withoutTexts is the end of a turn of which the journal has no more than that
+// it ended.
+type withoutTexts struct{}
+
+// finish writes the end down. Where the store is up and does not take it, it
+// writes no more than that the turn has ended: one without an end would be gone
+// on with for ever.
+func (o *Orchestrator) finish(ctx context.Context, about history.Turn, bare endRecord, items []history.Item) (any, error) {
+	err := o.kept.End(ctx, about, items...)
+	if err == nil || history.Down(err) {
+		return nil, err
+	}
+	o.log.Error("an answer can't be written down; only that the request has ended is", "conversation", about.Conversation, "turn", about.Turn, "error", err)
+	return withoutTexts{}, o.kept.End(ctx, about, item(recordEnd, bare))
 }
 
 // ending is what is kept of the turn's end: for people, and for whoever asks
@@ -194,14 +213,28 @@ func (t *turn) ending(text string) (items []history.Item) {
 	}
 	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: failureCode(t.err)}
 	if t.err == nil {
-		t.answer = t.reply(text)
-		items = append(items, history.Item{Kind: keptAnswer, Data: []byte(clip(t.answer.Text, maxKept))})
-		end.Reply = t.answer
 		if said := t.messages[t.base:]; size(said) <= maxHistoryBytes { // more is never shown again
 			end.Messages, _ = t.concealed(said)
 		}
+		end.Reply = t.reply(text)
+		record := fitting(&end)
+		t.answer = end.Reply
+		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clip(t.answer.Text, maxKept))}, record)
 	}
 	return append(items, item(recordEnd, end))
+}
+
+// fitting is the record of an end, with its texts cut to what the journal takes.
+func fitting(end *endRecord) history.Item {
+	whole, record := end.Reply, item(recordEnd, end)
+	for n := agents.MaxAnswer / 2; len(record.Data) > maxRecord && n >= minCut; n /= 2 {
+		end.Reply.Text, end.Reply.Agents = agents.Cut(whole.Text, n), slices.Clone(whole.Agents)
+		for i, a := range whole.Agents {
+			end.Reply.Agents[i].Answer = agents.Cut(a.Answer, n)
+		}
+		record = item(recordEnd, end)
+	}
+	return record
 }
 
 func (t *turn) reply(text string) Reply {

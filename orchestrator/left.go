@@ -61,9 +61,16 @@ func (c *Conversation) leave(m sendRequest) {
 	if !m.Stays {
 		c.o.left.add(c.co.ID, m.ID)
 	}
-	if pid, ok := c.o.sys.Whereis(serverName(c.co.ID)); ok {
-		pid.Send(cancelTurn{m.ID, m.Token})
-	} else if !m.Stays {
+	if !c.tell(cancelTurn{m.ID, m.Token}) && !m.Stays {
 		c.o.again(c.co.ID, c.co.User)
 	}
+}
+
+// tell sends a message to the conversation's process, where there is one.
+func (c *Conversation) tell(msg any) bool {
+	pid, ok := c.o.sys.Whereis(serverName(c.co.ID))
+	if ok {
+		pid.Send(msg)
+	}
+	return ok
 }

@@ -187,3 +187,14 @@ func TestGivenUpSupervisor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "done", reply.Text)
 }
+
+// A reader that leaves while the end is being written down is not waited for
+// either; whoever sent the request is told all the same.
+func TestReaderLeavesAtTheEnd(t *testing.T) {
+	v := &conversation{o: &Orchestrator{}, id: "c1"}
+	v.turn = &turn{v: v, phase: closing, opened: openRecord{Request: "r1"}, waiters: []waiter{{token: "sent"}, {token: "reads", stays: true}, {token: "reads too", stays: true}}}
+	for _, token := range []string{"reads", "sent", "unknown"} {
+		v.cancelled(nil, cancelTurn{"r1", token})
+	}
+	require.Equal(t, []waiter{{token: "sent"}, {token: "reads too", stays: true}}, v.turn.waiters)
+}

@@ -132,7 +132,15 @@ func (t *turn) down(c *otp.Context, m otp.Down) {
 func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
 	if k := t.member(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().Help == m.Reason {
 		k.help = &m
+		k.clock.hold() // until it goes on: others' time is not the wave's
 		t.check(c)
+	}
+}
+
+// helped lets an agent's clock run again, that waits for its orchestrator no more.
+func (t *turn) helped(m agents.HelpOver) {
+	if k := t.member(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().State != agents.AwaitingOrchestrator {
+		k.clock.release()
 	}
 }
 

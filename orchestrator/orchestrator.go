@@ -52,7 +52,8 @@ var (
 	ErrCancelled = errors.New("the request was stopped because its caller left")
 	// ErrNotKept ends a turn whose texts can't be made durable. A request that
 	// can't be kept starts nothing; an answer that can't is not given, and what
-	// was done before it stands in the ledger.
+	// was done before it stands in the ledger. Sent again, a request that ended
+	// so answers it again, and one that has no end yet is gone on with.
 	ErrNotKept = errors.New("the conversation can't be written down; see to its database before you go on")
 )
 
@@ -128,9 +129,9 @@ type Orchestrator struct {
 // tuning are the times that tests shorten; zero means the default. at is
 // called where they break the process.
 type tuning struct {
-	wait, idle, agent, help, wave, turn, room, pause time.Duration
-	at                                               func(place string)
-	restarts                                         int // of the app, in a minute
+	wait, idle, agent, help, wave, turn, room, pause, look time.Duration
+	at                                                     func(place string)
+	restarts                                               int // of the app, in a minute
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -147,7 +148,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
-	tune.pause = cmp.Or(tune.pause, defaultPause)
+	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
 	o.end.done = make(chan struct{})
 	tel, err := o.newTelemetry(ctx, cfg)

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -31,7 +32,9 @@ func (v *conversation) unwritten(c *otp.Context, t *turn) {
 	if !t.wanted() {
 		v.o.unwanted.Store(t.id, struct{}{})
 	}
-	v.o.outages.broke(v.id)
+	if t.outage {
+		v.o.outages.broke(v.id) // it is not the request's fault
+	}
 	v.refuseQueued(ErrNotKept)
 	v.o.log.Error("a request waits for the database to come back", "conversation", v.id, "turn", t.id)
 	v.o.again(v.id, v.user)
@@ -41,7 +44,7 @@ func (v *conversation) unwritten(c *otp.Context, t *turn) {
 // breakOff leaves a turn as the journal has it. Its agents end with its process.
 // Its counts stay, as they do after a crash: it is the same turn that goes on.
 func (t *turn) breakOff(c *otp.Context) {
-	t.phase, t.err, t.unkept, t.wait = closing, ErrNotKept, true, nil
+	t.phase, t.err, t.unkept, t.outage, t.wait = closing, ErrNotKept, true, true, nil
 	t.v.over(c, t)
 }
 
@@ -86,7 +89,15 @@ func (t *turn) wanted() bool {
 // again asks the recovery to wake a conversation.
 func (o *Orchestrator) again(id, user string) {
 	if pid, ok := o.sys.Whereis("recovery"); ok {
-		pid.Send(wake{history.Conversation{ID: id, User: user}})
+		pid.Send(wake{row: history.Conversation{ID: id, User: user}})
+	}
+}
+
+// leftBehind asks the recovery to wake a conversation whose processes have ended, if
+// they left a request behind that nobody may ever ask for.
+func (o *Orchestrator) leftBehind(id string) {
+	if pid, ok := o.sys.Whereis("recovery"); ok {
+		pid.Send(wake{row: history.Conversation{ID: id}, look: true})
 	}
 }
 
@@ -103,24 +114,32 @@ func (o *Orchestrator) givenUp(ctx context.Context, about history.Turn) (bool, e
 }
 
 type (
-	wake  struct{ row history.Conversation }
+	wake struct {
+		row  history.Conversation
+		look bool // only if the journal has a request under way
+	}
 	retry struct{}
 )
 
 // recovery is the process that wakes conversations with a request under way:
-// at the start of the program all of them, later those whose store was down.
-// Each goes on with its request by itself. A restart of the recovery looks for
-// them anew, so it loses nothing.
+// at the start of the program all of them, later those whose store was down and
+// those whose processes ended with their work undone. Each goes on with its
+// request by itself. One that can't be woken is tried again until it can, and
+// every minute the journal is looked through for what else may have been left. A
+// restart of the recovery looks too, so it loses nothing.
 type recovery struct {
 	o       *Orchestrator
-	waiting []history.Conversation
-	tasks   map[otp.Ref]history.Conversation
+	waiting []wake
+	tasks   map[otp.Ref]wake
 	finding otp.Ref
 }
 
+// defaultLook is how often the journal is looked through.
+const defaultLook = time.Minute
+
 // Init begins to look for them.
 func (r *recovery) Init(c *otp.Context) error {
-	r.tasks = map[otp.Ref]history.Conversation{}
+	r.tasks = map[otp.Ref]wake{}
 	r.find(c)
 	return nil
 }
@@ -137,18 +156,10 @@ func (r *recovery) Handle(c *otp.Context, msg any) {
 			r.found(c, m)
 			return
 		}
-		row := r.tasks[m.Ref]
-		delete(r.tasks, m.Ref)
-		if errors.Is(m.Err, ErrNotKept) || errors.Is(m.Err, ErrOverloaded) { // not yet
-			c.SendAfter(retryOutage, wake{row})
-			return
-		}
-		if m.Err != nil && !r.o.ending() {
-			r.o.log.Warn("a request could not be gone on with; it is tried again when the conversation is used", "conversation", row.ID, "error", m.Err)
-		}
+		r.woken(c, m)
 	case wake:
 		if !r.queued(m.row.ID) {
-			r.waiting = append(r.waiting, m.row)
+			r.waiting = append(r.waiting, m)
 		}
 	case retry:
 		r.find(c)
@@ -158,14 +169,26 @@ func (r *recovery) Handle(c *otp.Context, msg any) {
 	r.next(c)
 }
 
+// woken takes the end of one attempt. Whatever was accepted is tried again, for
+// as long as it takes: there may be no room yet, or no store, or its processes
+// just came and went.
+func (r *recovery) woken(c *otp.Context, m otp.TaskResult) {
+	w, ok := r.tasks[m.Ref]
+	delete(r.tasks, m.Ref)
+	switch {
+	case !ok || m.Err == nil || r.o.ending():
+		return
+	case errors.Is(m.Err, ErrRequest): // it is another user's
+		return
+	case !errors.Is(m.Err, ErrNotKept) && !errors.Is(m.Err, ErrOverloaded):
+		r.o.log.Warn("a request could not be gone on with yet", "conversation", w.row.ID, "error", m.Err)
+	}
+	c.SendAfter(retryOutage, w)
+}
+
 // queued reports whether the conversation stands in line already.
 func (r *recovery) queued(id string) bool {
-	for _, row := range r.waiting {
-		if row.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.waiting, func(w wake) bool { return w.row.ID == id })
 }
 
 func (r *recovery) found(c *otp.Context, m otp.TaskResult) {
@@ -175,7 +198,12 @@ func (r *recovery) found(c *otp.Context, m otp.TaskResult) {
 		c.SendAfter(retryOutage, retry{})
 		return
 	}
-	r.waiting = append(r.waiting, list...)
+	for _, row := range list { // one whose process is there needs no waking
+		if _, up := c.System().Whereis(serverName(row.ID)); !up && !r.queued(row.ID) {
+			r.waiting = append(r.waiting, wake{row: row, look: true})
+		}
+	}
+	c.SendAfter(r.o.tune.look, retry{})
 	r.next(c)
 }
 
@@ -184,16 +212,25 @@ const waking = 8
 
 func (r *recovery) next(c *otp.Context) {
 	for len(r.waiting) > 0 && len(r.tasks) < waking && !r.o.ending() {
-		row := r.waiting[0]
+		w := r.waiting[0]
 		r.waiting = r.waiting[1:]
-		conv := &Conversation{r.o, ConversationOptions{ID: row.ID, User: row.User}}
-		ref := c.Async(time.Minute, func(ctx context.Context) (any, error) {
-			ctx, cancel := context.WithTimeout(ctx, time.Minute)
-			defer cancel()
-			return conv.call(ctx, claim{row.User})
-		})
-		r.tasks[ref] = row
+		r.tasks[c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.o.rouse(ctx, w) })] = w
 	}
+}
+
+// rouse wakes a conversation.
+func (o *Orchestrator) rouse(ctx context.Context, w wake) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if w.look {
+		row, ok, err := o.kept.Get(ctx, w.row.ID)
+		if err != nil || !ok || row.Turn == "" {
+			return nil, err
+		}
+		w.row = row
+	}
+	conv := &Conversation{o, ConversationOptions{ID: w.row.ID, User: w.row.User}}
+	return conv.call(ctx, claim{w.row.User})
 }
 
 // Terminate has nothing to release.

@@ -217,3 +217,34 @@ func TestManyOutages(t *testing.T) {
 	require.Equal(t, "done", reply.Text)
 	require.Eventually(t, func() bool { b, _ := r.outages.of("c1"); return b == 0 }, eventually, tick)
 }
+
+// What a request had spent counts once, also where the store was down for a
+// moment in the middle of it.
+func TestSpentOnceOverAnOutage(t *testing.T) {
+	g, entered, open := gate(t, "note.gate")
+	o := budgeted(t, "{user: {tokens: 21000}}")
+	o.Skills = append(o.Skills, g)
+	o.tune.wait = 200 * time.Millisecond // then the turn has something to write down, and can't
+	wait := tool(toolResults, map[string]any{"mode": "wait_all"})
+	r := start(t, o,
+		orch("go", takes(9000, 900, []call{dispatch("a", "do-a", "note.gate"), wait}), takes(10, 1, wait), takes(10, 1, "done")),
+		orch("later", takes(10, 1, "still here")),
+		agent("do-a", takes(10, 1, use("note.gate", "x")), takes(10, 1, "ok")))
+	c := r.open("c1", "ann")
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"})
+		sent <- err
+	}()
+	<-entered
+	free := fullDisk(t)
+	open()
+	require.ErrorIs(t, <-sent, ErrNotKept)
+	free()
+	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
+	reply, err := c.Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Equal(t, "done", reply.Text)
+	_, err = c.Send(t.Context(), "later")
+	require.NoError(t, err, "some 10,000 of 21,000 tokens are spent")
+}

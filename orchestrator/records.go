@@ -28,7 +28,9 @@ const (
 	recordAgentRound = "agent.round"
 	recordAgentEnd   = "agent.end"
 
-	maxKept = 1 << 20 // bytes of one text for people
+	maxKept   = 1 << 20  // bytes of one text for people
+	maxRecord = 12 << 20 // bytes of one turn's end; the journal takes 16 MiB
+	minCut    = 1 << 10  // bytes that are left of an answer whatever there is beside it
 )
 
 // recordVersion is the form of all records. A later one is not understood, and
@@ -101,6 +103,7 @@ const (
 	failedModel       = "model:"
 	failedCancelled   = "cancelled"
 	failedInterrupted = "interrupted"
+	failedNotKept     = "not_kept"
 )
 
 func failureCode(err error) string {
@@ -112,6 +115,8 @@ func failureCode(err error) string {
 		return failedModel + m.Kind
 	case errors.Is(err, ErrCancelled):
 		return failedCancelled
+	case errors.Is(err, ErrNotKept):
+		return failedNotKept
 	}
 	return failedInterrupted
 }
@@ -124,6 +129,8 @@ func failureOf(code string) error {
 		return &ModelError{code[len(failedModel):]}
 	case code == failedCancelled:
 		return ErrCancelled
+	case code == failedNotKept:
+		return ErrNotKept
 	}
 	return ErrInterrupted
 }

@@ -118,10 +118,10 @@ func TestKeptFailures(t *testing.T) {
 		_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "broken"})
 		require.Equal(t, &ModelError{string(llm.KindRequest)}, err)
 	}
-	for code, want := range map[string]error{"": nil, failedModel + "x": &ModelError{"x"}, failedCancelled: ErrCancelled, failedInterrupted: ErrInterrupted, "of a later version": ErrInterrupted} {
+	for code, want := range map[string]error{"": nil, failedModel + "x": &ModelError{"x"}, failedCancelled: ErrCancelled, failedInterrupted: ErrInterrupted, failedNotKept: ErrNotKept, "of a later version": ErrInterrupted} {
 		require.Equal(t, want, failureOf(code))
 	}
-	for _, err := range []error{nil, &ModelError{"x"}, ErrCancelled, ErrInterrupted} {
+	for _, err := range []error{nil, &ModelError{"x"}, ErrCancelled, ErrInterrupted, ErrNotKept} {
 		require.Equal(t, err, failureOf(failureCode(err)))
 	}
 	require.Equal(t, "done", r.send("go").Text)

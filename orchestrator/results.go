@@ -58,12 +58,17 @@ func (t *turn) getResults(c *otp.Context) {
 		t.bring(c)
 		return
 	}
-	d := t.v.o.tune.wait
-	if a.Timeout > 0 {
-		d = time.Duration(min(a.Timeout, maxWait)) * time.Second
-	}
-	t.wait.timer = c.SendAfter(d, waitOver{t.wait})
+	t.wait.timer = c.SendAfter(waitFor(a.Timeout, t.v.o.tune.wait), waitOver{t.wait})
 	t.check(c)
+}
+
+// waitFor is how long the model waits that asked for so many seconds; none, or
+// fewer, is as long as otherwise.
+func waitFor(seconds int, otherwise time.Duration) time.Duration {
+	if seconds <= 0 {
+		return otherwise
+	}
+	return time.Duration(min(seconds, maxWait)) * time.Second
 }
 
 const badResults = `{"ok":false,"error":"invalid","reason":"The arguments don't fit: agent_ids is a list of ids, mode is non_blocking, wait_any or wait_all, timeout_seconds is a number."}`

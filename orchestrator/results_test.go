@@ -210,3 +210,34 @@ func TestAgentGone(t *testing.T) {
 	require.Empty(t, events)
 	require.Less(t, reply.Took, 20*time.Second)
 }
+
+// Without a word the orchestrator's model waits for five seconds, and for a
+// minute at most, whatever it says.
+func TestWaitFor(t *testing.T) {
+	r := start(t, with(), orch("unused", "unused"))
+	for seconds, want := range map[int]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, 1: time.Second, 60: time.Minute, 61: time.Minute, 1 << 62: time.Minute} {
+		require.Equal(t, want, waitFor(seconds, r.tune.wait), seconds)
+	}
+}
+
+// Of a long transcript the model is shown the last ten entries.
+func TestLastEntries(t *testing.T) {
+	var uses []call
+	for _, x := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
+		uses = append(uses, use("note.echo", x))
+	}
+	r := start(t, with(echo(t)),
+		orch("go", dispatch("a", "do-a", "note.echo").with("max_tool_calls", 8), results("wait_all"), "done"), agent("do-a", uses, "a is done"))
+	r.send("go")
+	list := views(t, r.told()[1])["a"]["transcript"].([]any)
+	require.Len(t, list, 10) // of the mission, eight calls with their results, and the answer
+	entry := func(i int) (kind, text string) {
+		e := list[i].(map[string]any)
+		return e["kind"].(string), e["text"].(string)
+	}
+	kind, text := entry(0)
+	require.Equal(t, "result", kind)
+	require.Contains(t, text, "echo:4")
+	kind, text = entry(9)
+	require.Equal(t, []string{"thought", "a is done"}, []string{kind, text})
+}

@@ -43,6 +43,7 @@ func (r *router) follow(c *otp.Context, e *openCredit) {
 		return
 	}
 	r.o.openings.release(e)
+	r.o.leftBehind(e.id)
 }
 
 // Handle opens conversations without blocking on their start.
@@ -62,8 +63,8 @@ func (r *router) Handle(c *otp.Context, msg any) {
 			return
 		}
 		r.o.openings.release(e)
-		if detail, ok := m.Reason.Detail.(error); ok && errors.Is(detail, otp.ErrMaxRestarts) {
-			r.o.again(e.id, e.user) // it may have left a request that nobody asks for
+		if m.Reason.Kind != otp.KindNormal {
+			r.o.leftBehind(e.id)
 		}
 	case ended:
 		r.follow(c, m.e)

@@ -58,7 +58,8 @@ type turn struct {
 	spent  assembly.Spent  // by the turn's own questions
 	life   context.Context //nolint:containedctx // it is the turn's, which outlives each call
 	gone   context.CancelFunc
-	unkept bool // the store was down: what is kept of its end isn't known
+	unkept bool // what is kept of its end isn't known, or that it has none
+	outage bool // because the store was down
 
 	task    otp.Ref
 	busy    bool
@@ -150,6 +151,8 @@ func (t *turn) handle(c *otp.Context, msg any) {
 		t.finished(c, m.Result)
 	case agents.HelpWanted:
 		t.wantsHelp(c, m)
+	case agents.HelpOver:
+		t.helped(m)
 	case unattended:
 		t.attended(c, m)
 	case waveOver:
@@ -197,10 +200,11 @@ func (t *turn) ended(c *otp.Context, m otp.TaskResult) {
 		}
 		t.answered(c, m)
 	case closing:
-		if m.Err != nil && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
+		_, bare := m.Value.(withoutTexts)
+		if (bare || m.Err != nil) && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
 			t.answer, t.err = Reply{}, ErrNotKept
 		}
-		t.unkept = history.Down(m.Err)
+		t.unkept, t.outage = m.Err != nil, history.Down(m.Err)
 		t.v.over(c, t)
 	}
 }
@@ -227,6 +231,7 @@ func (t *turn) answered(c *otp.Context, m otp.TaskResult) {
 }
 
 func (t *turn) said(c *otp.Context, r llm.Response) {
+	r.Content = agents.Cut(r.Content, agents.MaxAnswer)
 	calls := uniqueIDs(r.ToolCalls)
 	if t.last || r.FinishReason == "length" || r.FinishReason == "content_filter" {
 		calls = nil

@@ -18,7 +18,7 @@ type waveOver struct {
 }
 
 // clock is the time of one agent in its wave. It stands still while a person is
-// asked.
+// asked, and while the agent waits for its orchestrator.
 type clock struct {
 	wave    wave
 	left    time.Duration // when it last began to run

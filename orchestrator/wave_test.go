@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -66,4 +67,48 @@ func TestWaveStandsStillForPeople(t *testing.T) {
 	reply := r.send("go")
 	require.Equal(t, "a is done", reply.Agents[0].Answer)
 	require.Empty(t, reply.Agents[0].Reason)
+}
+
+// Nor is the time that an agent waits for its orchestrator: it waits for as long
+// as it may wait for help, and then the wave's time runs again.
+func TestWaveStandsStillForHelp(t *testing.T) {
+	const wave = 300 * time.Millisecond
+	help := tool(agents.ToolRequestHelp, map[string]any{"reason": "which colour"})
+	answer := tool(toolUpdate, map[string]any{"agent_id": "a", "message": "it is blue"})
+	run := func(t *testing.T, last any, hints ...time.Duration) agents.Result {
+		o := with(echo(t))
+		o.tune.wave, o.tune.help = wave, 20*time.Second
+		if len(hints) > 0 {
+			o.tune.help = hints[0]
+		}
+		o.wrap = func(_ *rig, main agents.Model) chatFunc {
+			return func(ctx context.Context, q llm.Request) (llm.Response, error) {
+				if q.Messages[len(q.Messages)-1].Role == llm.RoleTool && len(q.Messages) == 6 { // it thinks about the answer
+					select {
+					case <-time.After(3 * wave):
+					case <-ctx.Done():
+					}
+				}
+				return main.Chat(ctx, q)
+			}
+		}
+		r := start(t, o,
+			orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), answer, results("wait_all"), "done"),
+			agent("do-a", help, use("note.echo", "x"), last))
+		reply := r.send("go")
+		require.Len(t, reply.Agents, 1)
+		return reply.Agents[0]
+	}
+	t.Run("the wait", func(t *testing.T) {
+		a := run(t, "blue it is")
+		require.Equal(t, "blue it is", a.Answer)
+		require.Empty(t, a.Reason)
+		require.Greater(t, a.Took, 2*wave)
+	})
+	t.Run("what comes after an answer", func(t *testing.T) {
+		require.Contains(t, run(t, rule{"hang": true}).Reason, wave.String())
+	})
+	t.Run("what comes after a wait in vain", func(t *testing.T) {
+		require.Contains(t, run(t, rule{"hang": true}, 10*time.Millisecond).Reason, wave.String())
+	})
 }

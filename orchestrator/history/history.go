@@ -27,8 +27,15 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// ErrOwner is returned by Begin for a conversation that is another user's.
-var ErrOwner = errors.New("the conversation belongs to another user")
+// Errors of Begin.
+var (
+	// ErrOwner refuses a conversation that is another user's.
+	ErrOwner = errors.New("the conversation belongs to another user")
+	// ErrUnderWay refuses to begin a request while one of the conversation is
+	// under way, that one or another: it is to be gone on with first. Begun anew
+	// it would do again what was done.
+	ErrUnderWay = errors.New("a request of the conversation is under way; go on with that first")
+)
 
 var schema = []string{`CREATE TABLE history_conversations (
 	id       TEXT PRIMARY KEY NOT NULL,
@@ -43,7 +50,7 @@ CREATE INDEX history_conversations_turn ON history_conversations (turn) WHERE tu
 
 const (
 	sqlGet   = `SELECT id, user, tainted, turn, attempts, updated FROM history_conversations`
-	sqlOwner = `SELECT user FROM history_conversations WHERE id = ?`
+	sqlOwner = `SELECT user, turn FROM history_conversations WHERE id = ?`
 	sqlBegin = `INSERT INTO history_conversations (id, user, tainted, turn, attempts, updated) VALUES (?, ?, ?, ?, 0, ?)
 ON CONFLICT (id) DO UPDATE SET tainted = max(tainted, excluded.tainted), turn = excluded.turn, attempts = 0, updated = excluded.updated`
 	sqlAdd     = `UPDATE history_conversations SET tainted = max(tainted, ?), attempts = 0, updated = ? WHERE id = ? AND turn = ?`
@@ -144,15 +151,19 @@ func scan(rows *sql.Rows) (c Conversation, err error) {
 }
 
 // Begin keeps a request and marks it as the one that is being worked on.
-// ErrOwner: the conversation is another user's.
+// ErrOwner: the conversation is another user's. ErrUnderWay: it has a request
+// under way.
 func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
 	return h.st.Submit(ctx, func(tx *store.Tx) error {
-		owner := t.User
-		if _, err := tx.QueryRow([]any{&owner}, sqlOwner, t.Conversation); err != nil {
+		owner, turn := t.User, ""
+		if _, err := tx.QueryRow([]any{&owner, &turn}, sqlOwner, t.Conversation); err != nil {
 			return err
 		}
-		if owner != t.User {
+		switch {
+		case owner != t.User:
 			return ErrOwner
+		case turn != "":
+			return ErrUnderWay
 		}
 		if err := h.put(tx, t, items); err != nil {
 			return err

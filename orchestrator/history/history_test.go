@@ -66,8 +66,17 @@ func TestLife(t *testing.T) {
 	require.Len(t, open, 1)
 	require.NoError(t, h.End(ctx, history.Turn{Conversation: "c", User: "ann", Turn: "of before"}))
 	require.Equal(t, "t1", now().Turn, "the end of another request")
+	for _, id := range []string{"t1", "t2"} {
+		err = h.Begin(ctx, history.Turn{Conversation: "c", User: "ann", Turn: id}, text("request", "again"))
+		require.ErrorIs(t, err, history.ErrUnderWay)
+	}
+	require.Equal(t, "t1", now().Turn, "it goes on as it was")
 	require.NoError(t, h.End(ctx, turn, text("turn.end", "2")))
 	require.Equal(t, history.Conversation{ID: "c", User: "ann", Tainted: true}, now())
+	again := history.Turn{Conversation: "c", User: "ann", Turn: "t3"}
+	require.NoError(t, h.Begin(ctx, again))
+	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t3", Tainted: true}, now(), "a request that doesn't know of the taint takes it from nobody")
+	require.NoError(t, h.End(ctx, again))
 	items, err := h.Items(ctx, "t1")
 	require.NoError(t, err)
 	require.Equal(t, []history.Item{text("request", "go"), text("turn.open", "{}"), text("turn.round", "1"), text("turn.end", "2")}, items)
