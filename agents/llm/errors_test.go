@@ -266,3 +266,11 @@ func TestRedirectCarriesNothing(t *testing.T) {
 	require.Equal(t, llm.CodeRedirect, fails(t, err).Code)
 	require.Empty(t, thief.received())
 }
+
+// A server's claim of tokens is bounded, so that no sum of them overflows.
+func TestUsageIsPlausible(t *testing.T) {
+	s := serve(t, answer(`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9223372036854775807,"completion_tokens":-5,"total_tokens":9223372036854775807}}`))
+	resp, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
+	require.NoError(t, err)
+	require.Equal(t, llm.Usage{Prompt: 1 << 30, Completion: 0, Total: 1 << 30}, resp.Usage)
+}

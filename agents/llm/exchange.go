@@ -171,10 +171,16 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(d, 0), maxRetryAfter)
 }
 
+// maxUsage is more tokens than any answer costs. Sums of what a server claims
+// must not overflow.
+const maxUsage = 1 << 30
+
+func plausible(tokens int) int { return min(max(tokens, 0), maxUsage) }
+
 // read takes the first choice out of an answer.
 func read(a openai.ChatCompletionResponse) (Response, *Error) {
 	r := Response{ID: a.ID, Model: a.Model, Choices: len(a.Choices),
-		Usage: Usage{Prompt: a.Usage.PromptTokens, Completion: a.Usage.CompletionTokens, Total: a.Usage.TotalTokens}}
+		Usage: Usage{Prompt: plausible(a.Usage.PromptTokens), Completion: plausible(a.Usage.CompletionTokens), Total: plausible(a.Usage.TotalTokens)}}
 	if len(a.Choices) == 0 {
 		return r, &Error{Kind: KindBadResponse, Code: CodeNoChoices, msg: "the answer has no choices"}
 	}

@@ -224,8 +224,21 @@ func (run *evalRun) finish(ctx context.Context, a *app) error {
 	if err := run.told(a, rep); err != nil {
 		return err
 	}
-	if run.flags.failOnWorse && rep.Against.Worse > 0 {
-		return &failure{exitFindings, fmt.Errorf("%d cases became worse", rep.Against.Worse), ""}
+	return run.worse(rep)
+}
+
+// worse is the failure that --fail-on-worse asks for. What could not be compared
+// did not pass.
+func (run *evalRun) worse(rep evalReport) error {
+	if !run.flags.failOnWorse {
+		return nil
+	}
+	c := rep.Against
+	if c.Worse > 0 {
+		return &failure{exitFindings, fmt.Errorf("%d cases became worse", c.Worse), ""}
+	}
+	if n := c.OnlyBefore + c.Edited + c.Ambiguous; n > 0 || c.Compared == 0 {
+		return &failure{exitFindings, fmt.Errorf("%d cases compared, %d of the earlier run could not be", c.Compared, n), "compare with a run over the same cases"}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,7 +218,25 @@ func (d badDay) invoke(t *testing.T, p *assembly.Parts, skill string) (skills.Re
 	}
 	raw, err := json.Marshal(args)
 	require.NoError(t, err)
-	return p.Checkpoint.Desk(grant(t, "do it", "self.*", "others.*")).Invoke(t.Context(), skill, raw)
+	return p.Checkpoint.Desk(nextTurn(t)).Invoke(t.Context(), skill, raw)
+}
+
+// turns counts the turns of nextTurn.
+var turns atomic.Int64
+
+// nextTurn is the grant of a turn of its own: what goes wrong with the calls of
+// one turn may be that turn's doing.
+func nextTurn(t *testing.T) sentinel.Grant {
+	t.Helper()
+	scope, err := skills.NewScope("self.*", "others.*")
+	require.NoError(t, err)
+	request, n := "do it", turns.Add(1)
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{
+		ID: fmt.Sprintf("g%d", n), User: "ann", Conversation: "c1", Turn: fmt.Sprintf("t%d", n), Agent: "helper",
+		Mission: "do what was asked", MissionBy: sentinel.ByOrchestrator, Scope: scope, Request: &request,
+	})
+	require.NoError(t, err)
+	return g
 }
 
 // look makes one call and looks at everything that came of it.

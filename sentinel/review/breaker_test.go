@@ -220,8 +220,9 @@ func TestCancellationDuringRepair(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// One timeout may be the call's own doing; a second within the window is not,
-// and only from then on do timeouts count against the model.
+// Timeouts of one turn may be the doing of what its agents have read; beside
+// one of another turn within the window they are not, and only from then on do
+// they count against the model.
 func TestTimeouts(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
 	now := time.Unix(1_700_000_000, 0)
@@ -235,8 +236,13 @@ func TestTimeouts(t *testing.T) {
 		now = now.Add(review.DefaultWindow)
 	}
 	check(t, g, c)
+	for range 2 { // other turns of the same user
+		require.Equal(t, "timeout", check(t, g, another(t, c)).Meta["failure"])
+		require.Zero(t, g.State().Models[0].Failures, "which the breaker doesn't count")
+	}
 	for i := range 5 {
-		v := check(t, g, c)
+		own := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: []string{"ann", "bob"}[i%2]}})
+		v := check(t, g, own)
 		require.Equal(t, "timeout", v.Meta["failure"])
 		require.Equal(t, review.CodeDegraded, v.Code)
 		if i < 4 {
@@ -244,8 +250,8 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 	require.Equal(t, "open", breaker(g))
-	require.Equal(t, review.Stats{Unjudged: 9, Degraded: 5, Requests: 9,
-		Failures: map[review.Failure]uint64{review.LoneTimeout: 4, review.Timeout: 5}}, g.State().Stats)
+	require.Equal(t, review.Stats{Unjudged: 11, Degraded: 7, Requests: 11,
+		Failures: map[review.Failure]uint64{review.LoneTimeout: 4, review.Timeout: 7}}, g.State().Stats)
 }
 
 // The model's own timeout is the same as the gate's.
@@ -255,11 +261,13 @@ func TestModelsOwnTimeout(t *testing.T) {
 	require.NoError(t, err)
 	c := call(t, proposal{skill: "self.read"})
 	require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"])
-	require.Equal(t, "timeout", check(t, g, c).Meta["failure"])
+	require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"], "of the same turn")
+	require.Equal(t, "timeout", check(t, g, another(t, c)).Meta["failure"])
 }
 
 // A half-open breaker lets one call through, refuses the others meanwhile, and a
-// probe that hangs ends at its deadline as a failure.
+// probe that hangs ends at its deadline. Whoever made it hang keeps nobody else
+// out: the next call is a probe again.
 func TestHalfOpenProbe(t *testing.T) {
 	arrived := make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -284,7 +292,7 @@ func TestHalfOpenProbe(t *testing.T) {
 	<-arrived
 	other := call(t, proposal{skill: "self.read", args: `{"note":"another, which doesn't wait for the first"}`})
 	require.Equal(t, "breaker_open", check(t, g, other).Meta["failure"])
-	require.Equal(t, "timeout", (<-probe).Meta["failure"]) // beside a breaker that is not closed
+	require.Equal(t, "lone_timeout", (<-probe).Meta["failure"]) // and the next is let through
 	require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
 	require.Equal(t, "closed", breaker(g))
 }

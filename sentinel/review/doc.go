@@ -86,7 +86,7 @@
 // neither is applied.
 //
 // The budgets. Options.Purse bounds calls, tokens and money. Before a request is
-// sent the most that it can come to is held: half a token for each byte of the
+// sent about the most that it can come to is held: half a token for each byte of the
 // question, and the whole of the answer. Afterwards what the server told is
 // counted, or an estimate where it worked and did not tell. Every request counts
 // as a call, retries, repairs and second opinions too. Who finds no room while

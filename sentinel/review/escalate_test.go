@@ -216,7 +216,7 @@ func TestJudgesThatCannotBeTrusted(t *testing.T) {
 				g := w.gate(review.Options{Timeout: 30 * time.Second}, "fast", "|", "strong")
 				var got []string
 				for _, c := range []sentinel.Call{c, c, read, read} {
-					got = append(got, check(t, g, c).Code)
+					got = append(got, check(t, g, another(t, c)).Code)
 				}
 				require.Equal(t, tc.want, got)
 			})

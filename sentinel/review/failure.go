@@ -77,6 +77,8 @@ type fault struct {
 	retry  time.Duration // what the server asked for, or until there is room
 	model  string
 	status int // of the answer, 0 without one
+	// alone marks a timeout that no other user had: no breaker counts it.
+	alone bool
 }
 
 // Error returns the failure's name.

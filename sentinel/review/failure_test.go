@@ -86,7 +86,7 @@ func TestFailureTable(t *testing.T) {
 				o.Timeout = timeoutFor(f)
 				g := gate(t, o, url)
 				for range f.before {
-					check(t, g, call(t, proposal{skill: "self.read"}))
+					check(t, g, another(t, call(t, proposal{skill: "self.read"})))
 				}
 				checkFailure(t, check(t, g, failureCall(t, skill, f.args)), f, want.unavailable, want.unjudgeable)
 			})

@@ -201,7 +201,10 @@ func call(t testing.TB, p proposal) sentinel.Call {
 	scope, err := skills.NewScope(p.scope...)
 	require.NoError(t, err)
 	o := p.grant
-	o.ID, o.Conversation, o.Scope = "g1", "c1", scope
+	if o.ID == "" {
+		o.ID = "g1"
+	}
+	o.Conversation, o.Scope = "c1", scope
 	if o.Agent == "" {
 		o.Agent = "helper"
 	}
@@ -219,15 +222,39 @@ func call(t testing.TB, p proposal) sentinel.Call {
 // others counts the calls that alike has made.
 var others atomic.Int64
 
-// alike returns a call that differs from c in one argument.
-func alike(c sentinel.Call) (sentinel.Call, error) {
+// alike returns a call that differs from c in one argument and is of another
+// turn.
+func alike(c sentinel.Call) (sentinel.Call, error) { return alikeOf(c, c.Grant().User()) }
+
+// alikeOf is alike for a call of another user.
+func alikeOf(c sentinel.Call, user string) (sentinel.Call, error) {
 	reg, err := compiled()
 	if err != nil {
 		return sentinel.Call{}, err
 	}
-	args := fmt.Sprintf(`%s,"own":%d}`, strings.TrimSuffix(c.Args(), "}"), others.Add(1))
+	n, was := others.Add(1), c.Grant()
+	args := fmt.Sprintf(`%s,"own_%d":1}`, strings.TrimSuffix(c.Args(), "}"), n)
+	o := sentinel.GrantOptions{
+		ID: fmt.Sprintf("own-%d", n), User: user, Conversation: was.Conversation(), Agent: was.Agent(), Mission: was.Mission(),
+		MissionBy: was.MissionBy(), MissionTainted: was.MissionTainted(), Scope: was.Scope(), Tainted: was.Tainted(),
+	}
+	if text, ok := was.Request(); ok {
+		o.Request = &text
+	}
+	g, err := sentinel.NewGrant(o)
+	if err != nil {
+		return sentinel.Call{}, err
+	}
 	return sentinel.NewCall(reg, touch.Env{Root: "/workspace", NoFS: true},
-		sentinel.Proposal{Skill: c.Name(), Args: []byte(args), Grant: c.Grant(), Trace: c.Trace()})
+		sentinel.Proposal{Skill: c.Name(), Args: []byte(args), Grant: g, Trace: c.Trace()})
+}
+
+// another is alike for a test's own goroutine.
+func another(t testing.TB, c sentinel.Call) sentinel.Call {
+	t.Helper()
+	own, err := alike(c)
+	require.NoError(t, err)
+	return own
 }
 
 func check(t testing.TB, g *review.Gate, c sentinel.Call) sentinel.Verdict {

@@ -27,15 +27,18 @@ type model struct {
 	alarm    *alarm
 	observer Observer
 	window   time.Duration
+	longest  time.Duration // that a server's wish not to be asked is heeded
 	now      func() time.Time
 	fresh    func() *gobreaker.CircuitBreaker[answer]
 	breaker  atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
-	mu          sync.Mutex
-	lastTimeout time.Time
-	lastFailure Failure
-	canary      Canary
-	canaryAt    time.Time
+	mu sync.Mutex
+	// lastTimeout is the newest; the others are the newest of another turn and of
+	// another user than that.
+	lastTimeout, otherTurn, otherUser timedOut
+	lastFailure                       Failure
+	canary                            Canary
+	canaryAt                          time.Time
 }
 
 // buckets is how finely a breaker's window rolls.
@@ -44,7 +47,7 @@ const buckets = 12
 func newModel(c *llm.Client, o Options, a *alarm) *model {
 	m := &model{
 		client: c, name: c.Name(), form: newForm(o, c.Config()), retries: o.Retries, terms: o.Terms[c.Name()],
-		purse: o.Purse, alarm: a, observer: o.Observer, window: o.Breaker.Window, now: o.Now,
+		purse: o.Purse, alarm: a, observer: o.Observer, window: o.Breaker.Window, longest: o.Breaker.OpenFor, now: o.Now,
 	}
 	m.lane = newLane(o.Concurrency, m.terms.RequestsPerMinute)
 	failures := uint32(o.Breaker.Failures) // checked: from 1 to maxFailures
@@ -101,7 +104,7 @@ func (g *Gate) Renew(name string) {
 func excluded(err error) bool {
 	var f *fault
 	if errors.As(err, &f) {
-		return !f.kind.Unavailable()
+		return !f.kind.Unavailable() || f.alone
 	}
 	return err != nil
 }
@@ -109,6 +112,8 @@ func excluded(err error) bool {
 // inquiry is one review: who asks, how long, and what asking has cost.
 type inquiry struct {
 	user, conversation string
+	turn               string
+	ahead              bool // the call's turn has not come
 
 	began  time.Time
 	until  time.Time // the end of the review
@@ -165,7 +170,7 @@ func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (a
 		if gaveUp(ctx) != nil {
 			return answer{}, errCanceled
 		}
-		return answer{}, m.fault(err, t.end.Sub(e.began) >= t.fair)
+		return answer{}, m.fault(err, t, t.end.Sub(e.began) >= t.fair)
 	}
 	a, kind := m.form.judgement(resp)
 	if kind != "" {
@@ -177,28 +182,43 @@ func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (a
 // fault names what went wrong. A timeout of a request that was sent too late to
 // be answered says nothing of the model: whoever made it wait could do the same
 // to all, and make an outage of it.
-func (m *model) fault(err error, fair bool) *fault {
+func (m *model) fault(err error, t turn, fair bool) *fault {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		return &fault{kind: BadShape, model: m.name}
 	}
-	f := &fault{kind: faultOf(e), retry: e.RetryAfter, model: m.name, status: e.Status}
-	if f.kind == LoneTimeout && (fair || e.Kind == llm.KindTimeout) && m.others() {
-		f.kind = Timeout
+	f := &fault{kind: faultOf(e), retry: min(e.RetryAfter, m.longest), model: m.name, status: e.Status}
+	if f.kind != LoneTimeout || t.ahead || !fair && e.Kind != llm.KindTimeout {
+		return f
+	}
+	if turns, users := m.others(t); turns {
+		f.kind, f.alone = Timeout, !users
 	}
 	return f
 }
 
-// others notes a timeout and reports whether it stands beside another within
-// the breaker's window, or beside a breaker that is not closed. One timeout
-// alone may be the doing of the call that is judged.
-func (m *model) others() bool {
+// timedOut is the last timeout of somebody's.
+type timedOut struct {
+	user, turn string
+	at         time.Time
+}
+
+// others notes a timeout and reports whether it stands beside one of another
+// turn within the breaker's window, and of another user. However many there are
+// of one turn, they may be the doing of what its agents have read; and of one
+// user, that user's own, which is no reason to keep others from the model.
+func (m *model) others(t turn) (turns, users bool) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	now := m.now()
-	beside := now.Sub(m.lastTimeout) < m.window
-	m.lastTimeout = now
-	m.mu.Unlock()
-	return beside || m.breaker.Load().State() != gobreaker.StateClosed
+	if last := m.lastTimeout; last.user != t.user {
+		m.otherUser, m.otherTurn = last, last
+	} else if last.turn != t.turn {
+		m.otherTurn = last
+	}
+	m.lastTimeout = timedOut{t.user, t.turn, now}
+	recent := func(o timedOut) bool { return !o.at.IsZero() && now.Sub(o.at) < m.window }
+	return recent(m.otherTurn), recent(m.otherUser)
 }
 
 // gaveUp returns why the caller's context ended, nil while it has not. A dialler

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -85,7 +86,7 @@ func (o Options) checkQuestion() error {
 	}
 	switch {
 	case o.Prompt == "":
-	case strings.TrimSpace(o.Prompt) == "":
+	case strings.TrimFunc(o.Prompt, blank) == "":
 		add("sentinel.prompt", "holds no text")
 	case len(o.Prompt) > maxPrompt:
 		add("sentinel.prompt", fmt.Sprintf("has more than %d bytes", maxPrompt))
@@ -102,12 +103,14 @@ func (o Options) view() view { return view{keys: o.Keys, trace: o.Trace} }
 // by something weaker than a json_schema, and that it, or the one that gave a
 // second opinion, is wrong about calls whose verdict is known.
 func (g *Gate) mark(meta map[string]string) {
-	for _, m := range g.models {
-		if m.name == meta["model"] && m.form.way != "" {
-			meta["answer"] = m.form.way
-		}
-	}
 	for _, m := range g.all() {
+		switch {
+		case m.form.way == "":
+		case m.name == meta["model"]:
+			meta["answer"] = m.form.way
+		case m.name == meta["second_model"]:
+			meta["second_answer"] = m.form.way
+		}
 		switch failed := m.failedCanary(); {
 		case failed && m.name == meta["model"]:
 			meta["canary"] = string(CanaryFailed)
@@ -115,4 +118,9 @@ func (g *Gate) mark(meta map[string]string) {
 			meta["second_canary"] = string(CanaryFailed)
 		}
 	}
+}
+
+// blank reports whether nobody sees the character.
+func blank(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }

@@ -100,12 +100,18 @@ func (nobody) Request(context.Context, RequestEvent) {}
 func (nobody) Review(context.Context, ReviewEvent)   {}
 func (nobody) Breaker(BreakerEvent)                  {}
 
+// escalated reports whether a second opinion was asked for this time.
+func escalated(v sentinel.Verdict) bool {
+	from := v.Meta["from"]
+	return v.Meta["first"] != "" && from != fromCache && from != fromShared
+}
+
 // observed is the event of a verdict.
 func (g *Gate) observed(c sentinel.Call, v sentinel.Verdict, q *inquiry) ReviewEvent {
 	e := ReviewEvent{
 		Outcome: v.Outcome, Code: v.Code, Degraded: v.Degraded, Mode: Enforce,
 		Failure: Failure(v.Meta["failure"]), Cached: v.Meta["from"] == fromCache || v.Meta["from"] == fromShared,
-		Escalated: v.Meta["first"] != "", SecondFailure: Failure(v.Meta["second_failure"]),
+		Escalated: escalated(v), SecondFailure: Failure(v.Meta["second_failure"]),
 		Effect: c.Effect(), Outward: c.Outward(), Model: v.Meta["model"], SecondModel: v.Meta["second_model"],
 		CanaryFailed: v.Meta["canary"] != "" || v.Meta["second_canary"] != "",
 		Requests:     q.sent, TokensIn: q.in, TokensOut: q.out, Cost: q.cost, Began: q.began, Duration: time.Since(q.began),

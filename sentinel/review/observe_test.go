@@ -106,9 +106,13 @@ func TestFaultDrill(t *testing.T) {
 		"self.read": {sentinel.Allow, sentinel.Ask}, "self.create": {sentinel.Allow, sentinel.Defer}, "self.modify": {sentinel.Ask, sentinel.Ask},
 		"self.irreversible": {sentinel.Deny, sentinel.Ask}, "others.read": {sentinel.Ask, sentinel.Ask},
 	}
-	calls := map[string]sentinel.Call{}
+	calls := map[string][]sentinel.Call{} // of three users
 	for skill := range table {
-		calls[skill] = failureCall(t, skill, "")
+		for _, user := range []string{"ann", "bob", "cho"} {
+			c, err := alikeOf(failureCall(t, skill, ""), user)
+			require.NoError(t, err)
+			calls[skill] = append(calls[skill], c)
+		}
 	}
 	o := review.Options{Timeout: 5 * time.Second, Retries: 1, Breaker: review.Breaker{Failures: 5, Window: 20 * time.Second, OpenFor: 10 * time.Second},
 		Unavailable: review.Table{"irreversible": sentinel.Deny}, Unjudgeable: review.Table{"create": sentinel.Defer}}
@@ -129,7 +133,7 @@ func TestFaultDrill(t *testing.T) {
 				for n := i; phase() < 4; n++ {
 					skill := []string{"self.read", "self.create", "self.modify", "self.irreversible", "others.read"}[n%5]
 					at := time.Since(began)
-					r := <-checking(t.Context(), g, calls[skill])
+					r := <-checking(t.Context(), g, calls[skill][i%3])
 					v, err := r.v, r.err
 					d.note(at, v, err, table[skill].unavailable, table[skill].unjudgeable)
 					time.Sleep(500 * time.Millisecond)

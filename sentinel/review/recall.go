@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"strconv"
@@ -28,8 +29,12 @@ const (
 
 // inquire begins a review.
 func (g *Gate) inquire(c sentinel.Call) *inquiry {
-	now := time.Now()
-	return &inquiry{user: c.Grant().User(), conversation: c.Grant().Conversation(), began: now, until: now.Add(g.o.Timeout)}
+	now, grant := time.Now(), c.Grant()
+	return &inquiry{
+		user: grant.User(), conversation: grant.Conversation(),
+		turn:  cmp.Or(grant.Turn(), grant.ID()), // without turns a grant is one of its own
+		began: now, until: now.Add(g.o.Timeout),
+	}
 }
 
 // recall answers from what is kept where it may, and asks otherwise. Of
@@ -58,13 +63,14 @@ func (g *Gate) question(ctx context.Context, c sentinel.Call, q *inquiry) (senti
 		return g.unjudged(c, []*fault{{kind: TooLong}}), nil
 	}
 	id := asked(c, doc)
-	if v, ok := g.ahead.get(id); ok {
+	if v, ok := g.ahead.get(id); ok && g.sound() {
 		return copied(v, fromAhead), nil
 	}
 	v, shared, err := g.flights.do(ctx, id, func() (sentinel.Verdict, error) {
 		return g.review(ctx, c, doc, q)
 	})
 	if shared {
+		g.ahead.get(id) // where it was asked ahead, this call was the one that it was for
 		return copied(v, fromShared), nil
 	}
 	return v, err
@@ -91,6 +97,7 @@ func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
 		return
 	}
 	id, q := asked(c, doc), g.inquire(c)
+	q.ahead = true
 	_, _, _ = g.flights.do(ctx, id, func() (sentinel.Verdict, error) { // who needs it will ask again
 		v, err := g.review(ctx, c, doc, q)
 		if err == nil && v.Meta["failure"] == "" {

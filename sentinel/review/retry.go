@@ -18,6 +18,9 @@ type turn struct {
 	// fair is the least that a request has, for its timeout to say something of
 	// the model.
 	fair time.Duration
+	// user and turn are the call's, and ahead says that nobody waits for it yet.
+	user, turn string
+	ahead      bool
 }
 
 // next gives the next model an equal share of what is left of the review.
@@ -25,7 +28,7 @@ func (q *inquiry) next() turn {
 	now := time.Now()
 	share := max(q.until.Sub(now), 0) / time.Duration(max(q.left, 1))
 	q.left--
-	return turn{end: now.Add(share), fair: share / 2}
+	return turn{end: now.Add(share), fair: share / 2, user: q.user, turn: q.turn, ahead: q.ahead}
 }
 
 // patience is until when a request waits for its turn: as long as would be left

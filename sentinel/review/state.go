@@ -83,7 +83,7 @@ func (t *tally) add(v sentinel.Verdict, sent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.Requests += uint64(max(sent, 0))
-	if v.Meta["first"] != "" {
+	if escalated(v) {
 		t.stats.Escalated++
 	}
 	failure := Failure(v.Meta["failure"])
