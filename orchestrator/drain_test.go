@@ -18,6 +18,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -202,4 +203,34 @@ ledger: {path: ./v.db}
 	require.Contains(t, text, `answer "" `+ErrClosed.Error())
 	require.Contains(t, text, `drained {"turns":[{"conversation":"c1","request":"r1","turn":"`+turnID("c1", "r1")+`","phase":"asking_model"`)
 	require.Contains(t, run(answers, false), `answer "done" <nil>`)
+}
+
+// Close stops agents before the process of their conversation. That doesn't take
+// it for their end: it would end the request without what they were at, and the
+// next start had nothing to go on with.
+func TestCloseEndsNoRequest(t *testing.T) {
+	g, entered, open := gate(t, "note.gate")
+	o := with(g)
+	r := start(t, o,
+		orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"), agent("do-a", use("note.gate", "x"), "a is done"))
+	r.begins()
+	<-entered
+	r.has(recordRound, 2)
+	r.closed.Store(true) // as Close does first
+	ctx, cancel := context.WithTimeout(t.Context(), eventually)
+	defer cancel()
+	sup, ok := r.sys.Whereis(agentsName("c1"))
+	require.True(t, ok)
+	list, err := otp.WhichChildren(ctx, sup)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.NoError(t, otp.TerminateChild(ctx, sup, list[0].PID))
+	<-time.After(200 * time.Millisecond) // in which it would have been answered
+	require.Equal(t, 1, r.unfinished(), "it was ended without what its agent was at")
+	r.restart(o)
+	<-entered
+	open()
+	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Equal(t, "a is done", reply.Agents[0].Answer)
 }

@@ -117,6 +117,9 @@ func (t *turn) ends(c *otp.Context, k *member, r agents.Result) {
 // has crashed, and a crash is a result. It is not started again, which would
 // repeat its effects.
 func (t *turn) down(c *otp.Context, m otp.Down) {
+	if t.o.closed.Load() {
+		return // agents are stopped first; their request is gone on with by the next start
+	}
 	for _, k := range t.members {
 		if k.watch != m.Ref || k.current().Done() {
 			continue

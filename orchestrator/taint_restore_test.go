@@ -100,6 +100,13 @@ func TestTaintOverARestart(t *testing.T) {
 		for _, end := range r.kept(turnID("c1", "r1"))[recordAgentEnd] {
 			require.NotContains(t, end, `"agent_id":"b"`, "its own end would tell of it")
 		}
+		proceed := make(chan struct{})
+		defer close(proceed)
+		o.tune.at = func(place string) { // or calls that are under way would be waited for
+			if place == "recalled" {
+				<-proceed
+			}
+		}
 		r.restart(o)
 		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 		require.NoError(t, err)
