@@ -55,10 +55,16 @@
 // answer gains nothing from another model being down. Each model has a circuit
 // breaker, which lives as long as the Gate.
 //
-// A timeout counts as unavailable when another was seen within the breaker's
-// window, or the breaker is not closed; alone it is the call's own. One of a
-// request that had less than half of its model's turn left is always the call's
-// own: it was sent late, and whoever made it wait is no outage.
+// A timeout counts as unavailable when one of another user, or of another turn of
+// the same user, was seen within the breaker's window; otherwise it is the call's
+// own, however many there are: what the agents of one turn have read may make a
+// model hang. The breaker counts it beside another user's alone, so no user's calls
+// keep others from the model; where there is one user, a model that hangs is asked
+// for each call. One of a request that had less than half of its model's turn left
+// is always the call's own: it was sent late, and whoever made it wait is no
+// outage. So is one of a question that was asked ahead. Server errors, refused
+// connections and status 429 are believed at once: who can bring them about for
+// one call can make reads and inward creations go on unjudged, as the table says.
 //
 // The time. Options.Timeout bounds the whole review. Each model's turn is an equal
 // share of what is left, second opinions counted in, so a model that hangs leaves
@@ -73,8 +79,8 @@
 // (Terms.RequestsPerMinute; first come, first served). Who does not get a place within half
 // of the turn is busy: unjudgeable, because a flood of calls could bring it about.
 // A server that answers 408, 409, 429 or from 500 with Retry-After is not asked
-// before that time, by any call: up to two seconds are waited for, beyond that
-// the next model is asked at once. A refusal of the request pauses nobody.
+// before that time, by any call, nor for longer than Breaker.OpenFor: up to two
+// seconds are waited for, beyond that the next model is asked at once. A refusal of the request pauses nobody.
 //
 // The second opinion. With Options.Escalate a rejection, or an approval, of the
 // effects that are named there goes to a chain of stronger models. Where both
