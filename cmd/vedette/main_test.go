@@ -213,7 +213,9 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	h, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{})
 	ts.Check(err)
-	ts.Check(h.Begin(ctx, history.Turn{Conversation: "c1", User: "ann", Turn: "t1"}, history.Item{Kind: "request", Data: []byte("CANARY")}))
+	turn := history.Turn{Conversation: "c1", User: "ann", Turn: "t1"}
+	ts.Check(h.Begin(ctx, turn, history.Item{Kind: "request", Data: []byte("CANARY")}))
+	ts.Check(h.End(ctx, turn))
 	ts.Check(parts.Close())
 }
 

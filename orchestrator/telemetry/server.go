@@ -96,7 +96,7 @@ func (s *Server) Serve(ctx context.Context, up func()) error {
 	if err := srv.Shutdown(closing); err != nil { // a scrape that hangs
 		_ = srv.Close()
 	}
-	<-ended // it says that it was closed
+	<-ended //nolint:errcheck // it says that it was closed
 	return nil
 }
 
