@@ -99,6 +99,8 @@ func (x *exchange) success(res *http.Response) *Error {
 		return &Error{Kind: KindConnect, msg: "the connection broke within the answer"}
 	case !jsontext.Value(body).IsValid():
 		return &Error{Kind: KindNotJSON, msg: "the answer is not one valid JSON document"}
+	case folded(body):
+		return &Error{Kind: KindBadResponse, Code: CodeShape, msg: "the answer has a field twice, in other letters"}
 	}
 	x.body = body
 	return nil
@@ -187,7 +189,9 @@ func read(a openai.ChatCompletionResponse) (Response, *Error) {
 	choice := a.Choices[0]
 	r.FinishReason, r.Refusal, r.Content = string(choice.FinishReason), choice.Message.Refusal, choice.Message.Content
 	for _, part := range choice.Message.MultiContent {
-		r.Content += part.Text
+		if part.Type == openai.ChatMessagePartTypeText { // a model's reasoning is no answer
+			r.Content += part.Text
+		}
 	}
 	for _, tc := range choice.Message.ToolCalls {
 		r.ToolCalls = append(r.ToolCalls, ToolCall{ID: tc.ID, Name: tc.Function.Name, Arguments: tc.Function.Arguments})

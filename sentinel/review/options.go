@@ -110,6 +110,9 @@ type Options struct {
 	Purse Purse
 	// Observer is told of requests, verdicts and breakers; nil is nobody.
 	Observer Observer
+	// Apart asks about each call by itself, also where another caller is asking
+	// the same: for measuring.
+	Apart bool
 	// Log is told of degradation and breakers, without values; nil discards.
 	Log *slog.Logger
 	// Now is the clock that dates timeouts; nil means time.Now. Breakers, waits

@@ -66,6 +66,9 @@ func (g *Gate) question(ctx context.Context, c sentinel.Call, q *inquiry) (senti
 	if v, ok := g.ahead.get(id); ok && g.sound() {
 		return copied(v, fromAhead), nil
 	}
+	if g.o.Apart {
+		return g.review(ctx, c, doc, q)
+	}
 	v, shared, err := g.flights.do(ctx, id, func() (sentinel.Verdict, error) {
 		return g.review(ctx, c, doc, q)
 	})

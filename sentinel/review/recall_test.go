@@ -196,6 +196,26 @@ func TestIdenticalCallsAreJudgedOnce(t *testing.T) {
 	require.LessOrEqual(t, len(s.requests()), 5-shared)
 }
 
+// Where calls are measured each is asked about by itself.
+func TestApart(t *testing.T) {
+	arrived, release := make(chan struct{}, 2), make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		arrived <- struct{}{}
+		<-release
+		say(w, approves)
+	})
+	g, c := gate(t, review.Options{Apart: true}, s.URL), call(t, proposal{skill: "self.read"})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { _, _ = g.Check(t.Context(), c) })
+	}
+	<-arrived
+	<-arrived // the second while the first is asked
+	close(release)
+	wg.Wait()
+	require.Len(t, s.requests(), 2)
+}
+
 // A judgement made ahead is used for the same question, once and within its
 // time, and paid for by the call that uses it.
 func TestForesee(t *testing.T) {
