@@ -56,6 +56,17 @@ func (r *rig) hides() {
 	for _, told := range r.told() {
 		require.NotContains(r.t, told, secretCanary, "shown to the orchestrator's model")
 	}
+	kinds := r.journalHides()
+	for _, kind := range []string{recordRound, recordEnd, recordAgentRound, recordAgentEnd} {
+		require.True(r.t, kinds[kind], "nothing was kept as %s", kind)
+	}
+	require.NotContains(r.t, r.log.String(), secretCanary)
+}
+
+// journalHides says that nothing that is kept holds the secret, and returns the
+// kinds of what is.
+func (r *rig) journalHides() map[string]bool {
+	r.t.Helper()
 	list, err := r.Parts().Journal.Find(r.t.Context(), journal.Query{Conversation: "c1", Limit: 1000})
 	require.NoError(r.t, err)
 	kinds := map[string]bool{}
@@ -63,10 +74,7 @@ func (r *rig) hides() {
 		kinds[v.Kind] = true
 		require.NotContains(r.t, string(v.Data), secretCanary, "kept in the journal as %s", v.Kind)
 	}
-	for _, kind := range []string{recordRound, recordEnd, recordAgentRound, recordAgentEnd} {
-		require.True(r.t, kinds[kind], "nothing was kept as %s", kind)
-	}
-	require.NotContains(r.t, r.log.String(), secretCanary)
+	return kinds
 }
 
 // The value of an x-secret argument reaches its skill and nobody else: not the
@@ -148,10 +156,46 @@ func TestTheOrchestratorRunsNoSkill(t *testing.T) {
 	list := r.list(ledger.Query{Code: "scope.unknown_skill"})
 	require.Len(t, list, 1)
 	require.Equal(t, "deny", list[0].Outcome)
-	kept, err := r.Parts().Journal.Find(t.Context(), journal.Query{Conversation: "c1", Limit: 1000})
-	require.NoError(t, err)
-	require.NotEmpty(t, kept)
-	for _, k := range kept {
-		require.NotContains(t, string(k.Data), secretCanary, k.Kind)
+	require.True(t, r.journalHides()[recordRound])
+}
+
+// Over a restart such a call isn't proposed without its secret, and a later one
+// with the same id isn't taken for it.
+func TestOwnSecretsOverARestart(t *testing.T) {
+	g, entered, open := gate(t, "note.gate")
+	v := &vault{}
+	o := with(g, v.skill(t))
+	own := llm.ToolCall{ID: "own", Name: "vault.open", Arguments: `{"X":"x","P":"` + secretCanary + `"}`}
+	said, read := 0, []string(nil)
+	o.wrap = func(_ *rig, _ agents.Model) chatFunc {
+		return func(_ context.Context, q llm.Request) (llm.Response, error) {
+			read = append(read, q.Messages[len(q.Messages)-1].Content)
+			switch said++; said {
+			case 1:
+				return llm.Response{ToolCalls: []llm.ToolCall{
+					{ID: "d", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.gate"]}`},
+					{ID: "r", Name: toolResults, Arguments: `{"mode":"wait_all","agent_ids":["a"],"timeout_seconds":30}`},
+					own,
+				}}, nil
+			case 2:
+				return llm.Response{ToolCalls: []llm.ToolCall{own}}, nil
+			}
+			return llm.Response{Content: "done"}, nil
+		}
 	}
+	r := start(t, o, agent("do-a", use("note.gate", "g"), "a is done"))
+	c := r.open("c1", "ann")
+	go func() { _, _ = c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"}) }()
+	<-entered
+	r.restart(o)
+	<-entered
+	open()
+	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Equal(t, "done", reply.Text)
+	require.Empty(t, v.opened())
+	require.Len(t, read, 3)
+	require.Contains(t, read[1], "propose it again")
+	require.Contains(t, read[2], "scope.unknown_skill")
+	r.journalHides()
 }

@@ -174,6 +174,23 @@ func TestRetryAfterHoldsForAll(t *testing.T) {
 	})
 }
 
+// A server is heeded for as long as a breaker would stay open, and not longer:
+// who can make it say so can't keep everybody from it for an hour.
+func TestLongPauseIsCut(t *testing.T) {
+	c := call(t, proposal{skill: "self.modify"})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := w.serve("fast", first(1, status(429, "Retry-After", "3600"), saying(approves)))
+		g := w.gate(review.Options{Breaker: review.Breaker{OpenFor: 10 * time.Second}}, "fast")
+		require.Equal(t, "rate_limited", check(t, g, c).Meta["failure"])
+		time.Sleep(7 * time.Second) // more is left than is waited for
+		require.Equal(t, "rate_limited", check(t, g, c).Meta["failure"])
+		require.Equal(t, 1, s.asked())
+		time.Sleep(3 * time.Second)
+		require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
+	})
+}
+
 // A pause that begins while a call waits for its place holds for that call too.
 func TestPauseReachesThoseWhoWait(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
