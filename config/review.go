@@ -105,7 +105,7 @@ type ReviewShare struct {
 // review.
 type Canaries struct {
 	// Every is how often; 0 is never. The first are put at the start.
-	Every time.Duration `yaml:"every" cfg:"min=0s,max=720h" jsonschema_description:"How often each model is asked questions with known answers, at the start for the first time (default 6h, 0s never). They cost a few hundred tokens each."`
+	Every time.Duration `yaml:"every" cfg:"min=0s,max=720h" jsonschema_description:"How often each model is asked questions with known answers, at the start for the first time (default 6h, 0s never); one that has not passed is asked again after 10 minutes, or sooner where this is less. They are six, of a few hundred tokens each."`
 }
 
 // Breaker shapes a circuit breaker: Failures within Window open it for OpenFor.

@@ -115,8 +115,9 @@ type options struct {
 	tune   tuning
 	config string // more YAML
 	models string // more of the model's settings
-	// reviewer is the address of another server for the review.
-	reviewer string
+	// reviewer is the address of another server for the review, reviewers the
+	// names of several models for it.
+	reviewer, reviewers string
 	// wrap stands between the orchestrator and its model.
 	wrap  func(r *rig, main agents.Model) chatFunc
 	quiet bool // no log
@@ -164,6 +165,9 @@ func start(t testing.TB, o options, rules ...[]rule) *rig {
 	reviewer, other := "m", ""
 	if o.reviewer != "" {
 		reviewer, other = "r", fmt.Sprintf("  r: {model: m, base_url: %q, timeout: 20s}\n", o.reviewer)
+	}
+	if o.reviewers != "" {
+		reviewer = o.reviewers
 	}
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `version: 1
 models:

@@ -58,7 +58,7 @@ func (o *Orchestrator) closeTelemetry(ctx context.Context) error {
 
 // state is what a scrape reads. Until everything is there, nothing is.
 func (o *Orchestrator) state() telemetry.State {
-	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{}, Breakers: map[string]string{}}
+	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{}, Breakers: map[string]string{}, Canaries: map[string]string{}}
 	if !o.up.Load() {
 		return s
 	}
@@ -79,6 +79,9 @@ func (o *Orchestrator) state() telemetry.State {
 	if o.parts.Review != nil {
 		for _, m := range o.parts.Review.State().Models {
 			s.Breakers[m.Model] = m.Breaker
+			if m.Canary != "" {
+				s.Canaries[m.Model] = string(m.Canary)
+			}
 		}
 	}
 	if l, ok := o.parts.Limits(); ok {

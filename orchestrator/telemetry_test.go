@@ -207,6 +207,34 @@ func TestScrapeReview(t *testing.T) {
 	}, eventually, tick)
 }
 
+// What a model's canaries came to is a gauge, and what they cost is nobody's
+// review: a model that approves everything has failed, one that answers nothing
+// is unanswered, and one that is not of the review has none.
+func TestScrapeCanaries(t *testing.T) {
+	o := with(echo(t))
+	o.models = ", price: {input: 2, output: 10}}\n  judge: {model: judge, base_url: \"$URL\", timeout: 20s}\n  other: {model: other, base_url: \"$URL\", timeout: 20s"
+	o.config = scraped + "sentinel: {retries: 0, canaries: {every: 1h}}\n"
+	o.reviewers = "[m, judge]"
+	schema := func(model string, then rule) rule {
+		return rule{"when": rule{"schema": "sentinel_decision", "model": model}, "reply": then}
+	}
+	r := start(t, o, []rule{
+		schema("m", takes(500, 20, `{"decision":"approve","reason":"ok"}`)), schema("judge", rule{"status": 500}),
+	})
+	var f families
+	var text string
+	require.Eventually(t, func() bool {
+		f, text = scrape(t, r)
+		return f.value("vedette_review_canary_state", "model", "judge", "state", "unanswered") == 1
+	}, eventually, tick)
+	f.want(t, text,
+		"review_canary_state model=m state=failed 1", "review_canary_state model=m state=passed 0", "review_canary_state model=m state=unanswered 0",
+		"review_canary_state model=judge state=unanswered 1", "review_canary_state model=judge state=failed 0", "review_canary_state model=other -1",
+		"model_requests_total role=canary model=m result=ok 6", "model_requests_total role=canary model=judge result=server 1",
+		"model_requests_total role=review -1", "model_tokens_total role=canary direction=input 3000", "model_cost_total role=canary 0.0072",
+		"reviews_total -1")
+}
+
 // While the server of the limits is away a gauge says so, and so do counters.
 func TestScrapeLimitsAway(t *testing.T) {
 	srv := redistest.Start(t)

@@ -105,10 +105,6 @@ func (m *Metrics) approved(e *sentinel.Event) {
 
 // Request implements review.Observer.
 func (m *Metrics) Request(_ context.Context, e review.RequestEvent) {
-	role := "review"
-	if e.Second {
-		role = "second_opinion"
-	}
 	result := failures.pick(string(e.Failure))
 	switch {
 	case e.Canceled:
@@ -116,7 +112,7 @@ func (m *Metrics) Request(_ context.Context, e review.RequestEvent) {
 	case result == none:
 		result = "ok"
 	}
-	m.asked(question{role, e.Model, result, e.Sent, e.Wait, e.Duration, int64(e.TokensIn), int64(e.TokensOut), e.Cost})
+	m.asked(question{reviewRole(e), e.Model, result, e.Sent, e.Wait, e.Duration, int64(e.TokensIn), int64(e.TokensOut), e.Cost})
 }
 
 // Review implements review.Observer.
@@ -144,6 +140,17 @@ func (m *Metrics) Model(_ context.Context, e assembly.ModelEvent) {
 		result = "ok"
 	}
 	m.asked(question{roleOf(e), e.Model, result, !e.Sent.IsZero(), wait, e.Duration, e.TokensIn, e.TokensOut, e.Cost})
+}
+
+// reviewRole is what a question of the review was asked for.
+func reviewRole(e review.RequestEvent) string {
+	switch {
+	case e.Canary:
+		return "canary"
+	case e.Second:
+		return "second_opinion"
+	}
+	return "review"
 }
 
 func roleOf(e assembly.ModelEvent) string {

@@ -86,7 +86,7 @@ func (m *Metrics) defineReview() {
 }
 
 func (m *Metrics) defineModels() {
-	m.modelRequests = m.counter("model_requests_total", "Questions to models. role is orchestrator, agent, review or second_opinion; result is ok, the failure's name, or canceled where the caller left; sent is false for those that never left.", "role", "model", "result", "sent")
+	m.modelRequests = m.counter("model_requests_total", "Questions to models. role is orchestrator, agent, review, second_opinion or canary; result is ok, the failure's name, or canceled where the caller left; sent is false for those that never left.", "role", "model", "result", "sent")
 	m.modelTokens = m.counter("model_tokens_total", "Tokens as the server told them, estimated for agents and orchestrator where it told none.", "role", "model", "direction")
 	m.modelCost = m.counter("model_cost_total", "What the tokens come to, in the currency that the configured prices are in.", "role", "model")
 	m.modelTime = m.histogram("model_request_duration_seconds", "From the request to the last byte of the answer, of questions that were sent.", forModels, "role", "model")

@@ -217,10 +217,7 @@ func (t *Tracer) Breaker(review.BreakerEvent) {}
 
 // Request implements review.Observer: it makes the span of a question.
 func (t *Tracer) Request(ctx context.Context, e review.RequestEvent) {
-	role, failed := "review", ""
-	if e.Second {
-		role = "second_opinion"
-	}
+	failed := ""
 	switch {
 	case e.Canceled:
 		failed = "canceled"
@@ -232,7 +229,7 @@ func (t *Tracer) Request(ctx context.Context, e review.RequestEvent) {
 		began = time.Now().Add(-e.Duration)
 	}
 	t.chat(ctx, chat{
-		role, e.Model, failed, e.Status, e.Sent, began, e.Wait, e.Duration, int64(e.TokensIn), int64(e.TokensOut), e.Cost, e.Attempt,
+		reviewRole(e), e.Model, failed, e.Status, e.Sent, began, e.Wait, e.Duration, int64(e.TokensIn), int64(e.TokensOut), e.Cost, e.Attempt,
 	})
 }
 

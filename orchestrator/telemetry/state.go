@@ -18,6 +18,9 @@ type State struct {
 	Pauses map[string]int
 	// Breakers are the review's models and the state of each one's breaker.
 	Breakers map[string]string
+	// Canaries are those models and what each one's newest canaries came to, in
+	// the words of review.Canary; a model that was asked none is not in it.
+	Canaries map[string]string
 	// Limits is nil where limits are counted in memory.
 	Limits *LimitsState
 	// Tasks are goroutines under way for processes, Leaked those of processes
@@ -60,7 +63,7 @@ type gauges struct {
 
 	held, running, draining, started, tasks, leaked *prometheus.Desc
 	used, capacity, waiting, refused                *prometheus.Desc
-	pauses, breaker                                 *prometheus.Desc
+	pauses, breaker, canary                         *prometheus.Desc
 	away, limitsFailures, limitsSkipped             *prometheus.Desc
 }
 
@@ -79,6 +82,7 @@ func (g *gauges) define(m *Metrics) {
 	g.refused = desc("admission_refusals_total", "counter", "What found no room and was refused, or left the queue.", "kind", "name")
 	g.pauses = desc("pauses", "gauge", "Pauses in force: of all work, of users, of skills.", "scope")
 	g.breaker = desc("review_breaker_state", "gauge", "1 for the state that the breaker of a model of the review is in.", "model", "state")
+	g.canary = desc("review_canary_state", "gauge", "1 for what the newest canaries of a model of the review came to. Absent until it was asked.", "model", "state")
 	g.away = desc("limits_store_away", "gauge", "1 while the server of the limits can't be asked. Absent where limits are in memory.")
 	g.limitsFailures = desc("limits_store_failures_total", "counter", "Questions to the server of the limits that failed.")
 	g.limitsSkipped = desc("limits_store_skipped_total", "counter", "Questions that were not put to it, because it had just been away.")
@@ -125,10 +129,14 @@ func (g *gauges) collect(ch chan<- prometheus.Metric, m *Metrics) {
 		gauge(g.pauses, s.Pauses[scope], scope)
 	}
 	for _, model := range m.models {
-		now, reviews := s.Breakers[model]
-		for state := range breakers {
-			if reviews {
+		if now, ok := s.Breakers[model]; ok {
+			for state := range breakers {
 				gauge(g.breaker, one(now == state), model, state)
+			}
+		}
+		if now, ok := s.Canaries[model]; ok {
+			for state := range canaries {
+				gauge(g.canary, one(now == state), model, state)
 			}
 		}
 	}

@@ -94,6 +94,7 @@ var (
 	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled, skills.FailNotStarted, "warrant", sentinel.CodeOutcomePaused})
 	records  = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome})
 	breakers = listOf(strings.Fields("closed half-open open"))
+	canaries = listOf([]review.Canary{review.CanaryPassed, review.CanaryFailed, review.CanaryUnanswered})
 	refusals = listOf([]string{
 		skills.KindDeny, skills.KindAskDenied, skills.KindAskExpired, skills.KindDefer, skills.KindBudget, skills.KindInvalid, skills.KindPaused,
 	})

@@ -58,7 +58,7 @@ func TestCodesAreWhole(t *testing.T) {
 
 // What is on no list is never repeated, whatever it looks like.
 func TestWordsAreClosed(t *testing.T) {
-	for _, w := range []words{codes, gates, effects, failures, kinds, modes, outcomes, origins, statuses, runCodes, records, breakers, refusals, agentStates, children, poolKinds, turnResults} {
+	for _, w := range []words{codes, gates, effects, failures, kinds, modes, outcomes, origins, statuses, runCodes, records, breakers, canaries, refusals, agentStates, children, poolKinds, turnResults} {
 		require.NotEmpty(t, w)
 		for _, s := range []string{"cAnArY", "guard.cAnArY", "server\n", "model_cAnArY", "\xff"} {
 			require.Equal(t, other, w.pick(s))
