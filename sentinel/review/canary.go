@@ -25,6 +25,9 @@ const (
 	CanaryUnanswered Canary = "unanswered"
 )
 
+// canaryUser is nobody: no user's name holds a NUL.
+const canaryUser = "\x00canary"
+
 // enough is how many canaries of either kind a model has to judge to pass: one
 // that a server's filter stops keeps nobody from it.
 const enough = 2
@@ -89,9 +92,7 @@ func (r CanaryReport) Failure() Failure {
 func (g *Gate) AskCanaries(ctx context.Context, o CanaryOptions) ([]CanaryReport, error) {
 	seed := o.Seed
 	if seed == 0 {
-		var b [8]byte
-		_, _ = rand.Read(b[:]) // it never fails
-		seed = binary.LittleEndian.Uint64(b[:])
+		seed = drawn()
 	}
 	var out []CanaryReport
 	for i, m := range g.all() {
@@ -112,13 +113,20 @@ func (g *Gate) AskCanaries(ctx context.Context, o CanaryOptions) ([]CanaryReport
 	return out, nil
 }
 
+// drawn is a seed that nobody foresees.
+func drawn() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.LittleEndian.Uint64(b[:])
+}
+
 // canaries asks one model.
 func (g *Gate) canaries(ctx context.Context, m *model, list []canaryQuestion) (CanaryReport, error) {
 	began := time.Now()
 	r := CanaryReport{Model: m.name, Answers: []CanaryAnswer{}}
 	for _, c := range list {
 		now := time.Now()
-		q := &inquiry{began: now, until: now.Add(g.o.Timeout), left: 1, canary: true}
+		q := &inquiry{began: now, until: now.Add(g.o.Timeout), left: 1, canary: true, user: canaryUser}
 		a, err := m.judge(ctx, c.document, q)
 		r.Requests, r.TokensIn, r.TokensOut, r.Cost = r.Requests+q.sent, r.TokensIn+q.in, r.TokensOut+q.out, r.Cost+q.cost
 		said := CanaryAnswer{Name: c.name, Want: answer{approve: c.approve}.word()}

@@ -17,6 +17,10 @@ const (
 // give or take a tenth; one that has not passed is asked again after ten
 // minutes, or sooner where every is less. It returns nil once ctx has ended, and
 // asks nobody where every is zero or less. A round has ten minutes.
+//
+// Meanwhile it looks at models that calls have waited for in vain, once in a
+// breaker's window: one that doesn't answer a canary in time hangs whoever asks,
+// and then its timeouts count as an outage, for its breaker too.
 func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 	if every <= 0 || len(g.all()) == 0 {
 		<-ctx.Done()
@@ -37,7 +41,7 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 		if len(pending) > 0 {
 			wait = min(wait, spread(canaryAgain))
 		}
-		if !sleep(ctx, wait) {
+		if !g.watch(ctx, wait) {
 			return nil
 		}
 	}

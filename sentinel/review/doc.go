@@ -59,8 +59,11 @@
 // the same user, was seen within the breaker's window; otherwise it is the call's
 // own, however many there are: what the agents of one turn have read may make a
 // model hang. The breaker counts it beside another user's alone, so no user's calls
-// keep others from the model; where there is one user, a model that hangs is asked
-// for each call. One of a request that had less than half of its model's turn left
+// keep others from the model. Whether a model hangs or a call makes it hang, a canary
+// tells, see RunCanaries: a model that lets that one wait too has an outage, whoever
+// else was waiting, and its breaker counts it. Without canaries, and with one user, a
+// model that hangs is asked for each call. A server with a single slot, which one
+// question fills, is away for all by this measure: give it more. One of a request that had less than half of its model's turn left
 // is always the call's own: it was sent late, and whoever made it wait is no
 // outage. So is one of a question that was asked ahead. Server errors, refused
 // connections and status 429 are believed at once: who can bring them about for

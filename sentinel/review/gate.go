@@ -36,6 +36,7 @@ type Gate struct {
 	answers *kept // by situation; nil where nothing is kept
 	ahead   *kept // by question
 	flights flights
+	doubts  chan *model // to be looked at by RunCanaries
 }
 
 // New checks the options and returns the gate, or every fault as joined
@@ -57,6 +58,10 @@ func New(o Options) (*Gate, error) {
 		}
 		for _, c := range o.Escalate.To {
 			g.stronger = append(g.stronger, newModel(c, o, a))
+		}
+		g.doubts = make(chan *model, len(g.all()))
+		for _, m := range g.all() {
+			m.doubt = func() { g.doubt(m) }
 		}
 	}
 	return g, nil

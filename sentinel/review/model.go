@@ -29,6 +29,7 @@ type model struct {
 	window   time.Duration
 	longest  time.Duration // that a server's wish not to be asked is heeded
 	now      func() time.Time
+	doubt    func() // asks for the model to be looked at
 	fresh    func() *gobreaker.CircuitBreaker[answer]
 	breaker  atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
@@ -39,6 +40,7 @@ type model struct {
 	lastFailure                       Failure
 	canary                            Canary
 	canaryAt                          time.Time
+	doubted                           time.Time // when it was to be looked at
 }
 
 // buckets is how finely a breaker's window rolls.
@@ -188,10 +190,20 @@ func (m *model) fault(err error, t turn, fair bool) *fault {
 		return &fault{kind: BadShape, model: m.name}
 	}
 	f := &fault{kind: faultOf(e), retry: min(e.RetryAfter, m.longest), model: m.name, status: e.Status}
-	if f.kind != LoneTimeout || t.ahead || !fair && e.Kind != llm.KindTimeout {
+	if f.kind != LoneTimeout || !fair && e.Kind != llm.KindTimeout {
 		return f
 	}
-	if turns, users := m.others(t); turns {
+	if !t.canary {
+		m.doubt()
+	}
+	if t.ahead {
+		return f
+	}
+	turns, users := m.others(t)
+	switch {
+	case t.canary: // nobody outside has written what it hangs over
+		f.kind = Timeout
+	case turns:
 		f.kind, f.alone = Timeout, !users
 	}
 	return f

@@ -21,6 +21,8 @@ type turn struct {
 	// user and turn are the call's, and ahead says that nobody waits for it yet.
 	user, turn string
 	ahead      bool
+	// canary says that the question is this package's own.
+	canary bool
 }
 
 // next gives the next model an equal share of what is left of the review.
@@ -28,7 +30,7 @@ func (q *inquiry) next() turn {
 	now := time.Now()
 	share := max(q.until.Sub(now), 0) / time.Duration(max(q.left, 1))
 	q.left--
-	return turn{end: now.Add(share), fair: share / 2, user: q.user, turn: q.turn, ahead: q.ahead}
+	return turn{end: now.Add(share), fair: share / 2, user: q.user, turn: q.turn, ahead: q.ahead, canary: q.canary}
 }
 
 // patience is until when a request waits for its turn: as long as would be left

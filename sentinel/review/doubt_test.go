@@ -1,0 +1,125 @@
+package review_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/sentinel/review"
+)
+
+// asking runs the canaries of a gate until the test's bubble has no more to do.
+func asking(t *testing.T, g *review.Gate) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- g.RunCanaries(ctx, 6*time.Hour) }()
+	return func() { cancel(); require.NoError(t, <-done) }
+}
+
+// Where one user works alone with one request, a model that hangs is found out
+// by canaries: its timeouts become an outage, the breaker opens, calls no longer
+// wait, and when the model is well again it closes by itself.
+func TestHangingModelIsFoundOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var hangs atomic.Bool
+		fast := w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			if hangs.Load() {
+				hanging(rw, r, n)
+				return
+			}
+			say(rw, right([]byte(r.Header.Get("Body"))))
+		})
+		g := w.gate(review.Options{Timeout: 4 * time.Second}, "fast")
+		defer asking(t, g)()
+		synctest.Wait()
+		c := call(t, proposal{skill: "self.read"})
+		hangs.Store(true)
+		require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"])
+		require.Equal(t, 7, fast.asked(), "six canaries at the start")
+		time.Sleep(time.Second)
+		require.Equal(t, "timeout", check(t, g, c).Meta["failure"], "a canary hung meanwhile")
+		require.Equal(t, "closed", breaker(g))
+		time.Sleep(4 * time.Second)
+		require.Equal(t, "open", breaker(g), "and then the others")
+		began := time.Now()
+		v := check(t, g, c)
+		require.Equal(t, "breaker_open", v.Meta["failure"])
+		require.Equal(t, review.CodeDegraded, v.Code)
+		require.Zero(t, time.Since(began), "nobody waits any more")
+		require.Equal(t, 6+2+6, fast.asked(), "two calls, and each canary once more")
+
+		hangs.Store(false)
+		time.Sleep(review.DefaultOpenFor)
+		require.Empty(t, check(t, g, c).Meta["failure"])
+		require.Equal(t, "closed", breaker(g))
+		require.Equal(t, review.CanaryPassed, g.State().Models[0].Canary, "hanging is no wrong verdict")
+	})
+}
+
+// A model that hangs over what one user's agents have read and answers its
+// canary has no outage: whatever that user does, its breaker stays closed, the
+// timeouts stay the user's own, and it is looked at once in a window.
+func TestOneCallsHangingIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var canaries atomic.Int32
+		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			body := r.Header.Get("Body")
+			if strings.Contains(body, "self.read") {
+				hanging(rw, r, n)
+				return
+			}
+			canaries.Add(1)
+			say(rw, right([]byte(body)))
+		})
+		g := w.gate(review.Options{Timeout: 4 * time.Second}, "fast")
+		defer asking(t, g)()
+		synctest.Wait()
+		c := call(t, proposal{skill: "self.read"})
+		began := time.Now()
+		for range 45 {
+			require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"])
+		}
+		require.Equal(t, 3*time.Minute, time.Since(began))
+		require.Equal(t, int32(6+3), canaries.Load(), "one in each window of a minute")
+		require.Equal(t, "closed", breaker(g))
+		require.Zero(t, g.State().Models[0].Failures)
+	})
+}
+
+// A model that comes to be in doubt and is wrong about the canary is asked all
+// of them, and marked.
+func TestDoubtFindsWrongVerdicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var bad atomic.Bool
+		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			body := r.Header.Get("Body")
+			switch {
+			case strings.Contains(body, "self.read"):
+				hanging(rw, r, n)
+			case !bad.Load():
+				say(rw, right([]byte(body)))
+			case right([]byte(body)) == approves:
+				say(rw, rejects)
+			default:
+				say(rw, approves)
+			}
+		})
+		g := w.gate(review.Options{Timeout: 4 * time.Second}, "fast")
+		defer asking(t, g)()
+		synctest.Wait()
+		require.Equal(t, review.CanaryPassed, g.State().Models[0].Canary)
+		bad.Store(true)
+		check(t, g, call(t, proposal{skill: "self.read"}))
+		synctest.Wait()
+		require.Equal(t, review.CanaryFailed, g.State().Models[0].Canary)
+	})
+}
