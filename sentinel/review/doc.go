@@ -79,7 +79,7 @@
 //
 // The place. So many requests are with a model at a time (Options.Concurrency;
 // users who wait for a place get one in turn) and so many a minute
-// (Terms.RequestsPerMinute; first come, first served). Who does not get a place within half
+// (Terms.RequestsPerMinute; users in turn as well). Who does not get a place within half
 // of the turn is busy: unjudgeable, because a flood of calls could bring it about.
 // A server that answers 408, 409, 429 or from 500 with Retry-After is not asked
 // before that time, by any call, nor for longer than Breaker.OpenFor: up to two

@@ -50,6 +50,7 @@ func (o Options) checkPace() error {
 type lane struct {
 	places *places
 	rate   *rate.Limiter // nil: any
+	pace   *places       // one at a time waits for the rate; the others wait for that
 
 	mu    sync.Mutex
 	until time.Time // nobody is sent before
@@ -61,7 +62,7 @@ type lane struct {
 const longestPause = 2 * time.Second
 
 func newLane(concurrency int, perMinute int) *lane {
-	l := &lane{places: newPlaces(concurrency)}
+	l := &lane{places: newPlaces(concurrency), pace: newPlaces(1)}
 	if perMinute > 0 {
 		l.rate = rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(1, perMinute/60))
 	}
@@ -79,7 +80,7 @@ func (l *lane) enter(ctx context.Context, user string, by time.Time) error {
 		if err := l.places.take(ctx, user, by); err != nil {
 			return err
 		}
-		if err := l.turn(ctx, by); err != nil {
+		if err := l.turn(ctx, user, by); err != nil {
 			l.leave()
 			return err
 		}
@@ -109,12 +110,22 @@ func (l *lane) rest(ctx context.Context, by time.Time) error {
 	return nil
 }
 
-// turn waits for the rate.
-func (l *lane) turn(ctx context.Context, by time.Time) error {
+// turn waits for the rate, users in turn. Who can't be served in time, by what
+// the user's own calls will take alone, is told at once.
+func (l *lane) turn(ctx context.Context, user string, by time.Time) error {
 	if l.rate == nil {
 		return nil
 	}
 	now := time.Now()
+	before := float64(l.pace.waiting(user)) + 1 - l.rate.TokensAt(now)
+	if least := time.Duration(before / float64(l.rate.Limit()) * float64(time.Second)); least > by.Sub(now) {
+		return &fault{kind: Busy, retry: least}
+	}
+	if err := l.pace.take(ctx, user, by); err != nil {
+		return err
+	}
+	defer l.pace.give()
+	now = time.Now()
 	r := l.rate.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
 	if !r.OK() || wait > by.Sub(now) {

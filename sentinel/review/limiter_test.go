@@ -283,3 +283,35 @@ func TestManyAtOnce(t *testing.T) {
 		require.Equal(t, review.ModelState{Model: "fast", Breaker: "closed"}, g.State().Models[0])
 	})
 }
+
+// Users have their turns at the rate too: one who makes a hundred calls keeps
+// another waiting for one of them, and who can't be served in time for the
+// own calls before it is told at once.
+func TestRateIsShared(t *testing.T) {
+	ann := call(t, proposal{skill: "self.modify", grant: sentinel.GrantOptions{User: "ann"}})
+	bob := call(t, proposal{skill: "self.modify", grant: sentinel.GrantOptions{User: "bob"}})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := w.serve("fast", saying(approves))
+		g := w.gate(review.Options{Terms: perMinute("fast", 60), Timeout: 20 * time.Second}, "fast")
+		began := time.Now()
+		var all []<-chan result
+		for range 100 {
+			all = append(all, checking(t.Context(), g, ann))
+			synctest.Wait()
+		}
+		require.Zero(t, time.Since(began))
+		require.Equal(t, uint64(89), g.State().Stats.Failures[review.Busy], "nobody waits for what can't come")
+		require.Equal(t, sentinel.Allow, check(t, g, bob).Outcome)
+		require.Equal(t, 3*time.Second, time.Since(began), "after the one under way and the one whose turn it was")
+		busy := 0
+		for _, r := range all {
+			if v := (<-r).v; v.Meta["failure"] == "busy" {
+				busy++
+			}
+		}
+		require.Equal(t, 10*time.Second, time.Since(began))
+		require.Equal(t, 11, s.asked(), "one at once and one each second, for half of the turn")
+		require.Equal(t, 90, busy)
+	})
+}

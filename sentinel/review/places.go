@@ -109,6 +109,16 @@ func (p *places) give() {
 	p.settle(user, l)
 }
 
+// waiting is how many of a user's wait.
+func (p *places) waiting(user string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.users[user]; l != nil {
+		return l.waiting.Len()
+	}
+	return 0
+}
+
 // taken is how many are with the model now.
 func (p *places) taken() int {
 	p.mu.Lock()
