@@ -135,7 +135,7 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 	if s := c.Skill(); s != nil {
 		r.Skill, b.SkillSpec = s.Name(), s.Digest()
 		p.describeArgs(&b, c)
-		r.Values = append(r.Values, Value{"args", encode(s.WithoutSecrets(c.Parsed()))})
+		r.Values = append(r.Values, Value{"args", shownArgs(c, d.BlockedBy == GateSchema)})
 	} else {
 		b.Undeclared = len(c.Parsed())
 		r.Values = append(r.Values, Value{"args", p.unknownArgs(c)}, Value{"skill", []byte(c.Name())})

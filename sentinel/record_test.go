@@ -75,3 +75,20 @@ func TestRecordsHoldNoValues(t *testing.T) {
 	require.Positive(t, sealed, "the values are kept for the journal")
 	require.Contains(t, string(b.rec.records[0].Body), `"arg_names":["key","to"],"undeclared":1`)
 }
+
+// In a malformed call a secret can stand under a name that is spelt wrong: then
+// no value of an undeclared name is in the journal.
+func TestMalformedSecretsAreNotKept(t *testing.T) {
+	b := newBench(t, nil, says(sentinel.GateSchema, sentinel.Refuse("schema.invalid", "no")))
+	_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"SHOWN","keey":"HIDDEN","more":{"HIDDEN":"HIDDEN"}}`))
+	require.Equal(t, "schema.invalid", refusalOf(t, err).Code)
+	require.NotEmpty(t, b.rec.records)
+	var all []byte
+	for _, r := range b.rec.records {
+		for _, v := range r.Values {
+			all = append(all, v.Data...)
+		}
+	}
+	require.NotContains(t, string(all), "HIDDEN")
+	require.Contains(t, string(all), "SHOWN")
+}

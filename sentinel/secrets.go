@@ -13,3 +13,15 @@ func (p *Checkpoint) unknownArgs(c Call) []byte {
 	}
 	return []byte(c.Args())
 }
+
+// shownArgs are the arguments of a call of a known skill as the journal may have
+// them. In a malformed call a secret may stand under a name that is spelt wrong,
+// so what no schema names is hidden too; such a call never runs.
+func shownArgs(c Call, malformed bool) []byte {
+	if malformed {
+		if shown, hidden := c.Skill().Redact([]byte(c.Args())); hidden {
+			return shown
+		}
+	}
+	return encode(c.Skill().WithoutSecrets(c.Parsed()))
+}

@@ -88,13 +88,18 @@ func steps(t sentinel.Trace, n int) *[]stepPart {
 }
 
 // touches puts what a call would touch into short lines. What stands in an
-// x-secret argument is left out; where values aren't shown, a line says what
+// x-secret argument is left out, and in any undeclared one if one of those is
+// secret: a Touch doesn't say which of them it is from. Where values aren't shown, a line says what
 // kind of thing it is and which declared argument it stands in.
 func touches(c sentinel.Call, v view) []string {
 	secret := map[string]bool{}
 	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
-		if a.Marks.Has(skills.Secret) {
+		switch {
+		case !a.Marks.Has(skills.Secret):
+		case a.Declared:
 			secret[a.Name] = true
+		default:
+			secret[""] = true // as the Touch names them
 		}
 	})
 	all, seen := []string{}, map[string]bool{}
@@ -166,8 +171,8 @@ func accessWord(a touch.Access) string {
 }
 
 // visible writes the characters of a JSON text that nobody sees as escapes: the
-// text is the same, and what was hidden in it is not. ASCII, which json.Marshal
-// has seen to, stays as it is.
+// text is the same, and what was hidden in it is not. Of ASCII json.Marshal has
+// seen to all but the last.
 func visible(doc string) string {
 	if strings.IndexFunc(doc, unseen) < 0 {
 		return doc
@@ -190,6 +195,6 @@ func visible(doc string) string {
 // unseen reports whether a character has no shape of its own: controls, marks of
 // direction, joiners, tags, variation selectors, fillers.
 func unseen(r rune) bool {
-	return r > unicode.MaxASCII && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r) ||
+	return r >= unicode.MaxASCII && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r) ||
 		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
 }
