@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -226,7 +227,8 @@ func (t Trace) Untrusted() bool {
 }
 
 // Digest is the same for two Traces with the same steps: skill, arguments,
-// result and trust of each, in order. Refusals are not in it.
+// result and trust of each and whether it failed, in order. Refusals are not in
+// it.
 func (t Trace) Digest() [sha256.Size]byte { return t.digest }
 
 // after chains the step to what came before it. Each part is preceded by its
@@ -234,7 +236,7 @@ func (t Trace) Digest() [sha256.Size]byte { return t.digest }
 func (s Step) after(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(before[:])
-	for _, part := range []string{s.Skill, s.Args, s.Result, string(s.Trust)} {
+	for _, part := range []string{s.Skill, s.Args, s.Result, string(s.Trust), strconv.FormatBool(s.Failed)} {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])

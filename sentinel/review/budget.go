@@ -101,10 +101,10 @@ type exchange struct {
 	began time.Time
 	took  time.Duration
 	usage llm.Usage
-	// said are the bytes of an answer, unanswered is set where the server may
-	// have worked and did not tell.
-	said       int
-	unanswered bool
+	// said are the bytes of an answer, worked is set where the server may have
+	// worked, told or not.
+	said   int
+	worked bool
 }
 
 // spent is what the server told. Where it did not, it is estimated: nothing for
@@ -115,7 +115,7 @@ func (e *exchange) spent(r *llm.Request) (in, out int64) {
 	case u.Prompt > 0 || u.Completion > 0 || u.Total > 0:
 		in, out = int64(max(u.Prompt, 0)), int64(max(u.Completion, 0))
 		return in, max(out, int64(u.Total)-in) // some count reasoning in the total alone
-	case e.said > 0 || e.unanswered:
+	case e.worked:
 		return promptTokens(r, usualBytes), int64(e.said+usualBytes-1) / usualBytes
 	}
 	return 0, 0

@@ -189,6 +189,7 @@ func (g *Gate) conclude(ctx context.Context, m *model, r CanaryReport) {
 	m.mu.Unlock()
 	if r.Result == CanaryFailed {
 		g.answers.drop() // what it said before is worth no more
+		g.ahead.drop()
 	}
 	level, msg := slog.LevelInfo, "a model of the review passes its canaries"
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -16,36 +17,49 @@ type flights struct {
 
 // flight is a question that is being asked.
 type flight struct {
-	done chan struct{}
-	v    sentinel.Verdict
-	err  error
+	done  chan struct{}
+	ahead *expected // nil: for a call whose turn has come
+	v     sentinel.Verdict
+	err   error
 }
 
+// expected is whether the call that a question was asked ahead for has come.
+type expected struct{ come atomic.Bool }
+
+// pending reports whether nobody waits for the answer yet.
+func (e *expected) pending() bool { return e != nil && !e.come.Load() }
+
 // do returns ask's verdict, or that of a caller who is asking the same at the
-// moment; shared says so. Where that one gave up the question is asked again.
-func (f *flights) do(ctx context.Context, id key, ask func() (sentinel.Verdict, error)) (v sentinel.Verdict, shared bool, err error) {
+// moment. How says which: empty for ask's, fromShared, or fromAhead for the call
+// that the other asked ahead for. Where the other gave up the question is asked
+// again. The caller asks ahead itself with an own that isn't nil.
+func (f *flights) do(ctx context.Context, id key, own *expected, ask func() (sentinel.Verdict, error)) (v sentinel.Verdict, how string, err error) {
 	for {
-		other := f.join(id)
+		other := f.join(id, own)
 		if other == nil {
 			v, err := f.lead(id, ask)
-			return v, false, err
+			return v, "", err
+		}
+		how := fromShared
+		if own == nil && other.ahead != nil && other.ahead.come.CompareAndSwap(false, true) {
+			how = fromAhead
 		}
 		select {
 		case <-other.done:
 		case <-ctx.Done():
-			return sentinel.Verdict{}, false, canceled(ctx)
+			return sentinel.Verdict{}, "", canceled(ctx)
 		}
 		if other.err == nil {
-			return other.v, true, nil
+			return other.v, how, nil
 		}
 		if gaveUp(ctx) != nil {
-			return sentinel.Verdict{}, false, canceled(ctx)
+			return sentinel.Verdict{}, "", canceled(ctx)
 		}
 	}
 }
 
 // join returns the flight of the question, nil where the caller leads it now.
-func (f *flights) join(id key) *flight {
+func (f *flights) join(id key, own *expected) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if other := f.flying[id]; other != nil {
@@ -54,7 +68,7 @@ func (f *flights) join(id key) *flight {
 	if f.flying == nil {
 		f.flying = map[key]*flight{}
 	}
-	f.flying[id] = &flight{done: make(chan struct{}), err: errCanceled}
+	f.flying[id] = &flight{done: make(chan struct{}), ahead: own, err: errCanceled}
 	return nil
 }
 

@@ -90,6 +90,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	}
 	q := g.inquire(c)
 	v, err := g.recall(ctx, c, q)
+	g.tally.asked(q.sent)
 	if err != nil {
 		return sentinel.Verdict{}, err
 	}
@@ -102,7 +103,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	if mode == ShadowMode {
 		v = shadow(v)
 	}
-	g.tally.add(v, q.sent)
+	g.tally.add(v)
 	g.o.Observer.Review(ctx, g.observed(c, v, q))
 	g.tell(ctx, c, v)
 	return v, nil

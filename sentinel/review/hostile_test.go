@@ -54,7 +54,7 @@ func TestAheadIsForOneCall(t *testing.T) {
 			joined <- v
 		}()
 		<-ahead
-		require.Equal(t, "shared", (<-joined).Meta["from"])
+		require.Equal(t, "ahead", (<-joined).Meta["from"])
 		require.Empty(t, check(t, g, c).Meta["from"], "the next is asked about")
 		require.Equal(t, 2, s.asked())
 	})
@@ -91,21 +91,24 @@ func TestOneTurnIsNoOutage(t *testing.T) {
 
 // However often one user's calls make the model hang, the others' are reviewed.
 func TestOneUserIsNoOutageForOthers(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		if n <= 8 {
-			<-r.Context().Done()
-			return
+	mallory := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: "mallory"}})
+	alice := call(t, proposal{skill: "self.create", grant: sentinel.GrantOptions{User: "alice"}})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			if n <= 8 {
+				hanging(rw, r, n)
+				return
+			}
+			say(rw, rejects)
+		})
+		g := w.gate(review.Options{}, "fast")
+		for range 8 {
+			require.Contains(t, check(t, g, another(t, mallory)).Meta["failure"], "timeout")
 		}
-		say(w, rejects)
+		require.Equal(t, "closed", breaker(g))
+		require.Equal(t, review.CodeRejected, check(t, g, alice).Code)
 	})
-	g := gate(t, review.Options{Timeout: soon}, s.URL)
-	for range 8 {
-		check(t, g, another(t, call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: "mallory"}})))
-	}
-	require.Equal(t, "closed", breaker(g))
-	g = gate(t, review.Options{}, s.URL)
-	v := check(t, g, call(t, proposal{skill: "self.create", grant: sentinel.GrantOptions{User: "alice"}}))
-	require.Equal(t, review.CodeRejected, v.Code)
 }
 
 // While a breaker isn't closed, what was judged ahead isn't given.

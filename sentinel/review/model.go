@@ -115,7 +115,7 @@ func excluded(err error) bool {
 type inquiry struct {
 	user, conversation string
 	turn               string
-	ahead              bool // the call's turn has not come
+	ahead              *expected // nil: the call's turn has come
 
 	began  time.Time
 	until  time.Time // the end of the review
@@ -167,7 +167,10 @@ func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (a
 	e.sent, e.began = true, time.Now()
 	resp, err := m.client.Chat(own, r)
 	e.took, e.usage = time.Since(e.began), resp.Usage
-	e.said, e.unanswered = len(resp.Content)+len(resp.Refusal), err != nil && !unpaid(err)
+	e.said, e.worked = len(resp.Content)+len(resp.Refusal), err == nil || !unpaid(err)
+	for _, k := range resp.ToolCalls {
+		e.said += len(k.Name) + len(k.Arguments)
+	}
 	if err != nil {
 		if gaveUp(ctx) != nil {
 			return answer{}, errCanceled
@@ -196,7 +199,7 @@ func (m *model) fault(err error, t turn, fair bool) *fault {
 	if !t.canary {
 		m.doubt()
 	}
-	if t.ahead {
+	if t.ahead.pending() {
 		return f
 	}
 	turns, users := m.others(t)

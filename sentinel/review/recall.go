@@ -69,22 +69,24 @@ func (g *Gate) question(ctx context.Context, c sentinel.Call, q *inquiry) (senti
 	if g.o.Apart {
 		return g.review(ctx, c, doc, q)
 	}
-	v, shared, err := g.flights.do(ctx, id, func() (sentinel.Verdict, error) {
+	v, how, err := g.flights.do(ctx, id, nil, func() (sentinel.Verdict, error) {
 		return g.review(ctx, c, doc, q)
 	})
-	if shared {
-		g.ahead.get(id) // where it was asked ahead, this call was the one that it was for
-		return copied(v, fromShared), nil
+	switch how {
+	case "":
+		return v, err
+	case fromAhead:
+		g.ahead.get(id) // this call was the one that it was for
 	}
-	return v, err
+	return copied(v, how), nil
 }
 
 // Foresee judges a call that will probably be checked within a minute, and
 // keeps the judgement for that one time; Check asks again where anything that
 // a model would be shown has changed since. What could not be judged is not
-// kept.
+// kept, and nothing is asked ahead while a model is away or marked.
 func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
-	if g == nil || c.Skill() == nil || gaveUp(ctx) != nil {
+	if g == nil || c.Skill() == nil || gaveUp(ctx) != nil || !g.sound() {
 		return
 	}
 	if mode, _ := g.o.modeOf(c); mode != Enforce {
@@ -100,14 +102,19 @@ func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
 		return
 	}
 	id, q := asked(c, doc), g.inquire(c)
-	q.ahead = true
-	_, _, _ = g.flights.do(ctx, id, func() (sentinel.Verdict, error) { // who needs it will ask again
+	q.ahead = &expected{}
+	_, _, _ = g.flights.do(ctx, id, q.ahead, func() (sentinel.Verdict, error) { // who needs it will ask again
 		v, err := g.review(ctx, c, doc, q)
-		if err == nil && v.Meta["failure"] == "" {
-			g.ahead.put(id, q.stamp(v), true)
+		if err != nil {
+			return v, err
 		}
-		return v, err
+		v = q.stamp(v)
+		if g.sound() && firsthand(v) {
+			g.ahead.put(id, v, true)
+		}
+		return v, nil
 	})
+	g.tally.asked(q.sent)
 }
 
 // mayKeep reports whether a verdict may be given again to the same call in the
@@ -117,8 +124,7 @@ func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
 // from a model that stood in for another, or from two that disagree is not
 // kept.
 func mayKeep(c sentinel.Call, v sentinel.Verdict) bool {
-	if v.State != sentinel.Judged || v.Degraded || v.Meta["failure"] != "" || v.Meta["failover"] != "" ||
-		v.Meta["second_failure"] != "" || v.Meta["second_failover"] != "" {
+	if v.State != sentinel.Judged || v.Degraded || !firsthand(v) {
 		return false
 	}
 	switch {
@@ -128,6 +134,12 @@ func mayKeep(c sentinel.Call, v sentinel.Verdict) bool {
 		return c.Effect() == skills.Read || c.Effect() == skills.Create && !c.Outward()
 	}
 	return false
+}
+
+// firsthand reports whether a verdict is a judgement, and no model stood in for
+// another.
+func firsthand(v sentinel.Verdict) bool {
+	return v.Meta["failure"] == "" && v.Meta["failover"] == "" && v.Meta["second_failure"] == "" && v.Meta["second_failover"] == ""
 }
 
 // copied marks a verdict as not asked for anew: it cost nothing this time.

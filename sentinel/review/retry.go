@@ -18,9 +18,9 @@ type turn struct {
 	// fair is the least that a request has, for its timeout to say something of
 	// the model.
 	fair time.Duration
-	// user and turn are the call's, and ahead says that nobody waits for it yet.
+	// user and turn are the call's, and ahead says whether nobody waits for it yet.
 	user, turn string
-	ahead      bool
+	ahead      *expected
 	// canary says that the question is this package's own.
 	canary bool
 }

@@ -48,7 +48,8 @@ type Stats struct {
 	// were allowed.
 	Unjudged uint64 `json:"unjudged"`
 	Degraded uint64 `json:"degraded"`
-	// Requests is how many requests were sent to models.
+	// Requests is how many requests about calls were sent to models, those ahead
+	// and those whose caller gave up among them.
 	Requests uint64 `json:"requests"`
 	// Failures counts the calls without a judgement by their failure.
 	Failures map[Failure]uint64 `json:"failures"`
@@ -79,10 +80,16 @@ type tally struct {
 	stats Stats
 }
 
-func (t *tally) add(v sentinel.Verdict, sent int) {
+// asked counts requests, whatever came of them.
+func (t *tally) asked(sent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.Requests += uint64(max(sent, 0))
+}
+
+func (t *tally) add(v sentinel.Verdict) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if escalated(v) {
 		t.stats.Escalated++
 	}
