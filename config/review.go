@@ -110,7 +110,7 @@ type Canaries struct {
 
 // Breaker shapes a circuit breaker: Failures within Window open it for OpenFor.
 type Breaker struct {
-	Failures int           `yaml:"failures" cfg:"min=1,max=1000" jsonschema_description:"Failures within the window that open the breaker."`
+	Failures int           `yaml:"failures" cfg:"min=1,max=1000" jsonschema_description:"How many failures in a row within the window open the breaker; so does a half of four times as many requests."`
 	Window   time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a failure counts."`
 	OpenFor  time.Duration `yaml:"open_for" cfg:"min=100ms,max=24h" jsonschema_description:"How long an open breaker refuses before it lets a probe through."`
 }

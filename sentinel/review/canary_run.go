@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -20,12 +21,23 @@ const (
 //
 // Meanwhile it looks at models that calls have waited for in vain, once in a
 // breaker's window: one that doesn't answer a canary in time hangs whoever asks,
-// and then its timeouts count as an outage, for its breaker too.
+// and then its timeouts count as an outage, for its breaker too. And while it runs
+// a canary is the probe of each breaker that is half-open, no call.
 func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 	if every <= 0 || len(g.all()) == 0 {
 		<-ctx.Done()
 		return nil
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer cancel()
+	g.watching.Add(1)
+	defer g.watching.Add(-1)
+	looking.Go(func() {
+		defer func() { g.caught(ctx, recover()) }()
+		g.lookout(ctx)
+	})
 	var pending []string // nil: all
 	full := time.Now()
 	for {
@@ -41,7 +53,7 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 		if len(pending) > 0 {
 			wait = min(wait, spread(canaryAgain))
 		}
-		if !g.watch(ctx, wait) {
+		if !sleep(ctx, wait) {
 			return nil
 		}
 	}

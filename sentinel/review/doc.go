@@ -53,7 +53,11 @@
 // Several models are a chain: a model that fails in either way is followed by
 // the next. When all fail, the strictest of their cells holds, so a spoiled
 // answer gains nothing from another model being down. Each model has a circuit
-// breaker, which lives as long as the Gate.
+// breaker, which lives as long as the Gate. It opens after Breaker.Failures in a
+// row within the window, or where of four times as many requests half failed. When
+// it is half-open a canary is the probe while RunCanaries runs, and calls wait for
+// what comes of it up to two seconds. Without, a call is; one that makes the model
+// hang keeps it half-open then, and others away from it, as long as its turn.
 //
 // A timeout counts as unavailable when one of another user, or of another turn of
 // the same user, was seen within the breaker's window; otherwise it is the call's

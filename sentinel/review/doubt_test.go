@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
@@ -121,5 +122,73 @@ func TestDoubtFindsWrongVerdicts(t *testing.T) {
 		check(t, g, call(t, proposal{skill: "self.read"}))
 		synctest.Wait()
 		require.Equal(t, review.CanaryFailed, g.State().Models[0].Canary)
+	})
+}
+
+// While canaries are asked, one of them is the probe of a breaker that is
+// half-open: a call that makes the model hang keeps nobody from it, however
+// often it comes, and nothing goes ahead unjudged once the model is back.
+func TestCanaryIsTheProbe(t *testing.T) {
+	mallory := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: "mallory"}})
+	alice := call(t, proposal{skill: "self.create", grant: sentinel.GrantOptions{User: "alice"}})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var down atomic.Bool
+		fast := w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			body := r.Header.Get("Body")
+			switch {
+			case down.Load():
+				rw.WriteHeader(http.StatusInternalServerError)
+			case strings.Contains(body, "self.read"):
+				hanging(rw, r, n)
+			case strings.Contains(body, "self.create"):
+				say(rw, rejects)
+			default:
+				say(rw, right([]byte(body)))
+			}
+		})
+		g := w.gate(review.Options{Timeout: 8 * time.Second, Breaker: review.Breaker{Failures: 2}}, "fast")
+		defer asking(t, g)()
+		synctest.Wait()
+		down.Store(true)
+		for range 2 {
+			require.Equal(t, "server", check(t, g, another(t, alice)).Meta["failure"])
+		}
+		require.Equal(t, "open", breaker(g))
+
+		// Down still: the canary is asked once each time, and calls wait briefly.
+		time.Sleep(review.DefaultOpenFor + time.Second)
+		before := fast.asked()
+		began := time.Now()
+		require.Equal(t, "breaker_open", check(t, g, another(t, alice)).Meta["failure"])
+		require.Less(t, time.Since(began), time.Second)
+		require.Equal(t, before+1, fast.asked())
+		require.Equal(t, "open", breaker(g))
+
+		// Back: whoever comes first.
+		down.Store(false)
+		time.Sleep(review.DefaultOpenFor + time.Second)
+		hung := checking(t.Context(), g, mallory)
+		v := check(t, g, another(t, alice))
+		require.Equal(t, review.CodeRejected, v.Code)
+		require.Equal(t, "closed", breaker(g))
+		require.Equal(t, "lone_timeout", (<-hung).v.Meta["failure"])
+	})
+}
+
+// A probe that hangs is waited for briefly by those who come.
+func TestProbeThatHangsIsNotWaitedFor(t *testing.T) {
+	c := call(t, proposal{skill: "self.read"})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve("fast", hanging)
+		g := w.gate(review.Options{Timeout: 20 * time.Second, Breaker: review.Breaker{Failures: 1, OpenFor: time.Minute}}, "fast")
+		defer asking(t, g)()
+		time.Sleep(21 * time.Second)
+		require.Equal(t, "open", breaker(g), "over the canary at the start")
+		time.Sleep(time.Minute)
+		began := time.Now()
+		require.Equal(t, "breaker_open", check(t, g, c).Meta["failure"])
+		require.InDelta(t, 2*time.Second, time.Since(began), float64(400*time.Millisecond))
 	})
 }

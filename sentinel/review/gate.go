@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -33,10 +34,11 @@ type Gate struct {
 	stronger []*model
 	tally    tally
 
-	answers *kept // by situation; nil where nothing is kept
-	ahead   *kept // by question
-	flights flights
-	doubts  chan *model // to be looked at by RunCanaries
+	answers  *kept // by situation; nil where nothing is kept
+	ahead    *kept // by question
+	flights  flights
+	doubts   chan *model // to be looked at by RunCanaries
+	watching atomic.Int32
 }
 
 // New checks the options and returns the gate, or every fault as joined
@@ -61,7 +63,7 @@ func New(o Options) (*Gate, error) {
 		}
 		g.doubts = make(chan *model, len(g.all()))
 		for _, m := range g.all() {
-			m.doubt = func() { g.doubt(m) }
+			m.doubt, m.prove, m.watched = func() { g.doubt(m) }, func() { g.look(m) }, g.watched
 		}
 	}
 	return g, nil

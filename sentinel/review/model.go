@@ -29,9 +29,12 @@ type model struct {
 	window   time.Duration
 	longest  time.Duration // that a server's wish not to be asked is heeded
 	now      func() time.Time
-	doubt    func() // asks for the model to be looked at
-	fresh    func() *gobreaker.CircuitBreaker[answer]
-	breaker  atomic.Pointer[gobreaker.CircuitBreaker[answer]]
+	// doubt and prove ask for a canary, which there is where watched says so.
+	doubt, prove func()
+	watched      func() bool
+	looked       atomic.Bool // until a canary that was asked for is over
+	fresh        func() *gobreaker.CircuitBreaker[answer]
+	breaker      atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
 	mu sync.Mutex
 	// lastTimeout is the newest; the others are the newest of another turn and of

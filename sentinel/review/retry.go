@@ -99,7 +99,6 @@ func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t turn, n in
 	var f *fault
 	if errors.As(err, &f) {
 		f.model = m.name
-		m.lane.pause(f)
 		m.mu.Lock()
 		m.lastFailure = f.kind
 		m.mu.Unlock()
@@ -124,10 +123,15 @@ func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t turn, n in
 // admitted sends the request through the model's lane, the budget and the
 // breaker. The breaker is asked before anybody waits, and again at the end.
 func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t turn, e *exchange) (answer, error) {
-	if m.breaker.Load().State() == gobreaker.StateOpen {
-		return answer{}, &fault{kind: BreakerOpen}
-	}
 	by := t.patience()
+	switch state := m.breaker.Load().State(); {
+	case state == gobreaker.StateOpen:
+		return answer{}, &fault{kind: BreakerOpen}
+	case state == gobreaker.StateHalfOpen && !q.canary && m.watched():
+		if err := m.proved(ctx, by); err != nil {
+			return answer{}, err
+		}
+	}
 	if err := m.lane.enter(ctx, q.user, by); err != nil {
 		return answer{}, err
 	}
@@ -138,8 +142,12 @@ func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t turn,
 	}
 	defer func() { m.settle(ctx, s, &r, e) }()
 	a, err := m.breaker.Load().Execute(func() (answer, error) { return m.chat(ctx, r, t, e) })
-	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+	var f *fault
+	switch {
+	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
 		err = &fault{kind: BreakerOpen}
+	case errors.As(err, &f):
+		m.lane.pause(f) // before the place is handed on
 	}
 	return a, err
 }
