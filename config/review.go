@@ -66,8 +66,9 @@ type Sentinel struct {
 	Canaries Canaries `yaml:"canaries" jsonschema_description:"Questions with known answers, to notice a model that has gone bad."`
 	// Unavailable is what happens while no model can be reached.
 	Unavailable Fallback `yaml:"unavailable" jsonschema_description:"What happens while no model can be reached."`
-	// Unjudgeable is what happens where a model answered and did not judge.
-	Unjudgeable Fallback `yaml:"unjudgeable" jsonschema_description:"What happens where a model answered and did not judge."`
+	// Unjudgeable is what happens where a model is there and the call has no
+	// judgement: what whoever writes the call may bring about.
+	Unjudgeable Fallback `yaml:"unjudgeable" jsonschema_description:"What happens where a model is there and the call has no judgement: an answer that is none, a timeout of its own, no room in time, a spent budget, a question that is too long."`
 }
 
 // Modes are the modes that differ from Sentinel.Mode. A skill's own mode counts
