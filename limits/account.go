@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Allowance bounds what work may take within 24 hours, to the moment. Zero is
+// Allowance bounds what work may take within 24 hours, to the minute. Zero is
 // no bound. Cost is in millionths of the currency that prices are in.
 type Allowance struct{ Calls, Tokens, Cost int64 }
 
@@ -20,15 +20,17 @@ func (a Allowances) Any() bool { return a != Allowances{} }
 // allowanceWindow is how long what was taken counts.
 const allowanceWindow = 24 * time.Hour
 
+// allowanceFold is how finely work that is done is remembered.
+const allowanceFold = time.Minute
+
 // everybody owns the meters of all users. No user's or conversation's segment
 // is like it: a hash is longer, and no plain text starts with "~".
 const everybody = "~all"
 
 // Account counts one kind of work against Allowances, apart from what agents
-// spend. It keeps nothing itself and is safe for concurrent use. An amount stays
-// in the store for 24 hours, once for each bound: a million pieces of work a day
-// are some 160 MB in memory or 230 MB on Redis with one bound, and 1.2 or 2.1 GB
-// with all nine.
+// spend. It keeps nothing itself and is safe for concurrent use. What is held
+// stands in the store by itself and what was spent by the minute: at most 1440
+// amounts of 24 hours for each bound and owner, however much work there is.
 type Account struct {
 	name  string
 	a     Allowances
@@ -146,7 +148,7 @@ func (a *Account) levels(u Use) ([]level, error) {
 			amount, max int64
 		}{{"calls", u.Calls, l.max.Calls}, {"tokens", u.Tokens, l.max.Tokens}, {"cost", u.Cost, l.max.Cost}} {
 			if m.max > 0 {
-				one.meters = append(one.meters, Meter{Key: l.owner + "/" + a.name + "/" + m.name, Amount: m.amount, Max: m.max, Window: allowanceWindow})
+				one.meters = append(one.meters, Meter{Key: l.owner + "/" + a.name + "/" + m.name, Amount: m.amount, Max: m.max, Window: allowanceWindow, Fold: allowanceFold})
 				one.codes = append(one.codes, l.name+"."+m.name)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -11,6 +12,10 @@ import (
 // maxAmount bounds amounts and budgets, so that no sum of them is inexact on a
 // server that counts in floating point.
 const maxAmount = 1 << 50
+
+// foldPrefix begins what amounts that were added up are called. Ids of callers
+// are segments, which have no such sign.
+const foldPrefix = "+"
 
 // MeterStore holds amounts that are spent: tokens, money. An id has one amount
 // in a meter. It is held before it is known, by an upper bound, and spent once
@@ -39,6 +44,11 @@ type Meter struct {
 	Max int64
 	// Window is how long an amount counts, zero until Forget.
 	Window time.Duration
+	// Fold, if not zero, lets Spend add what was put there within so long of
+	// each other up to one amount, which counts as long as the newest of them:
+	// a day's worth takes the room of a day's folds. Such an id must not come
+	// again, for it would be a new one. Hold ignores it.
+	Fold time.Duration
 }
 
 // Metered answers Hold.
@@ -62,8 +72,8 @@ func CheckMeters(id string, meters []Meter) error {
 		return fmt.Errorf("%w: no id or no meter", ErrRequest)
 	}
 	for i, m := range meters {
-		if m.Key == "" || m.Window < 0 || m.Amount < 0 || m.Amount > maxAmount || m.Max > maxAmount {
-			return fmt.Errorf("%w: meter %d has no key, a negative window or an impossible amount", ErrRequest, i)
+		if m.Key == "" || m.Window < 0 || m.Fold < 0 || m.Amount < 0 || m.Amount > maxAmount || m.Max > maxAmount {
+			return fmt.Errorf("%w: meter %d has no key, a negative window or fold, or an impossible amount", ErrRequest, i)
 		}
 		for _, other := range meters[:i] {
 			if other.Key == m.Key {
@@ -150,6 +160,7 @@ func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	for _, want := range list {
 		if k := m.meters.touch(want, now); k != nil && k.byID[id] != nil {
 			k.set(id, want.Amount, false, now)
+			k.fold(id, want.Fold)
 		}
 	}
 	return nil
@@ -239,6 +250,28 @@ func (k *meter) set(id string, n int64, held bool, now time.Duration) {
 	if held {
 		k.held += n
 	}
+}
+
+// fold adds what an id has spent to the others of its time. No id is like that
+// of a fold, see foldPrefix.
+func (k *meter) fold(id string, span time.Duration) {
+	e := k.byID[id]
+	if e == nil || span <= 0 {
+		return
+	}
+	a, _ := e.Value.(*amount)
+	one := foldPrefix + strconv.FormatInt(int64(a.at/span), 10)
+	into := k.byID[one]
+	if into == nil {
+		delete(k.byID, id)
+		a.id, k.byID[one] = one, e
+		return
+	}
+	k.remove(e)
+	sum, _ := into.Value.(*amount)
+	// Those behind it in the list are let go of up to a span late by that.
+	sum.n, sum.at = sum.n+a.n, max(sum.at, a.at)
+	k.sum += a.n
 }
 
 func (k *meter) remove(e *list.Element) {

@@ -38,12 +38,12 @@ func (s *Store) meter(ctx context.Context, hold, id string, meters []limits.Mete
 		return nil, err
 	}
 	keys := make([]string, 0, 3*len(meters))
-	args := make([]any, 0, 4+3*len(meters))
+	args := make([]any, 0, 4+4*len(meters))
 	args = append(args, id, s.idle.Milliseconds(), slack.Milliseconds(), hold)
 	for _, m := range meters {
 		times, index := s.bucketKeys(m.Key)
 		keys = append(keys, times, times+"/amounts", index)
-		args = append(args, m.Max, micros(m.Window), m.Amount)
+		args = append(args, m.Max, micros(m.Window), m.Amount, micros(m.Fold))
 	}
 	return s.run(ctx, spendScript, 4, keys, args...)
 }

@@ -3,7 +3,8 @@
 -- KEYS: for each meter the times of its ids, their amounts, its owner's index.
 -- ARGV: clock ("" for the server's), id, life of a lifetime meter, slack, "1" to
 --       hold or "0" to spend, then for each meter its maximum (0 for none),
---       window (0 for none) and the amount.
+--       window (0 for none), the amount, and the span to fold what is spent
+--       by (0 for none): it is then added to that of "+" and the span's number.
 -- Amounts are under "a:" and the id, what is held also under "h:"; "s" is the
 -- sum of all, "r" of those that are held.
 -- Answers {-1, 0, 0, 0} or {first full meter, used, held, wait}.
@@ -41,7 +42,7 @@ end
 local ats = {}
 for i = 1, #KEYS / 3 do
   local times, amounts, index = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-  local max, window, amount = tonumber(ARGV[3 + 3 * i]), tonumber(ARGV[4 + 3 * i]), tonumber(ARGV[5 + 3 * i])
+  local max, window, amount = tonumber(ARGV[2 + 4 * i]), tonumber(ARGV[3 + 4 * i]), tonumber(ARGV[4 + 4 * i])
   -- While the clock is behind the meter's newest id, time stands still.
   local newest = redis.call('ZRANGE', times, -1, -1, 'WITHSCORES')
   local at = now
@@ -78,10 +79,19 @@ for i = 1, #KEYS / 3 do
 end
 for i = 1, #KEYS / 3 do
   local times, amounts, index = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-  local window, amount = tonumber(ARGV[4 + 3 * i]), tonumber(ARGV[5 + 3 * i])
+  local window, amount, fold = tonumber(ARGV[3 + 4 * i]), tonumber(ARGV[4 + 4 * i]), tonumber(ARGV[5 + 4 * i])
   local there = redis.call('ZSCORE', times, id)
   take(times, amounts, id)
-  if amount > 0 and (hold or there) then
+  if amount > 0 and there and fold > 0 and not hold then
+    local since = tonumber(there)
+    local one = '+' .. int(math.floor(since / fold))
+    local newest = redis.call('ZSCORE', times, one)
+    redis.call('ZREM', times, id)
+    redis.call('ZADD', times, int(math.max(since, tonumber(newest or '0'))), one)
+    redis.call('HINCRBY', amounts, 'a:' .. one, int(amount))
+    redis.call('HINCRBY', amounts, 's', int(amount))
+    keep(times, amounts, index, window, ats[i])
+  elseif amount > 0 and (hold or there) then
     redis.call('ZADD', times, 'NX', int(ats[i]), id)
     redis.call('HSET', amounts, 'a:' .. id, int(amount))
     redis.call('HINCRBY', amounts, 's', int(amount))

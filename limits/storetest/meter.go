@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,47 @@ func meterClockSetBack(t *testing.T, h Harness) {
 	require.Equal(t, limits.Metered{Full: 0, Used: 100, Held: 100, RetryAfter: time.Millisecond}, hold(t, h, "e", of(m, 30)))
 	h.Shift(time.Millisecond)
 	require.True(t, hold(t, h, "e", of(m, 70)).OK, "b's is, and that of what was held meanwhile")
+}
+
+// What is folded counts as long as the newest of it: never less than by itself,
+// and at most a fold longer.
+func meterFolds(t *testing.T, h Harness) {
+	const uses, apart = 120, 250 * time.Millisecond
+	m := limits.Meter{Key: "c/tokens", Max: 1000, Window: 10 * time.Second, Fold: 2 * time.Second}
+	id := func(i int) string { return "use-" + strconv.Itoa(i) }
+	within := func(i int, window time.Duration) (sum int64) {
+		for k := 0; k < i; k++ {
+			if time.Duration(i-1-k)*apart < window {
+				sum += 3
+			}
+		}
+		return sum
+	}
+	used := func() limits.Metered {
+		got := hold(t, h, "other", of(m, m.Max))
+		require.False(t, got.OK)
+		return got
+	}
+	for i := range uses {
+		require.True(t, hold(t, h, id(i), of(m, 5)).OK)
+		require.Equal(t, int64(5), used().Held)
+		spend(t, h, id(i), of(m, 3))
+		spend(t, h, id(i), of(m, 400)) // it isn't there any more
+		got := used()
+		require.Zero(t, got.Held)
+		require.GreaterOrEqual(t, got.Used, within(i+1, m.Window))
+		require.LessOrEqual(t, got.Used, within(i+1, m.Window+m.Fold))
+		require.LessOrEqual(t, got.RetryAfter, m.Window)
+		h.Shift(apart)
+	}
+	require.True(t, hold(t, h, "late", of(m, 7)).OK)
+	spend(t, h, "late", of(m, 0)) // given back
+	h.Shift(m.Window)
+	require.True(t, hold(t, h, "other", of(m, m.Max)).OK)
+	h.Shift(m.Window)
+	require.True(t, hold(t, h, "other", of(m, m.Max)).OK)
+	spend(t, h, "other", of(m, m.Max))
+	require.Equal(t, m.Max, hold(t, h, "x", of(m, 1)).Used)
 }
 
 func metersAllOrNone(t *testing.T, h Harness) {

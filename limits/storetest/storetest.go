@@ -71,6 +71,7 @@ func Run(t *testing.T, open Open) {
 		{"a meter's window slides", meterWindow},
 		// A clock that is set back frees no amount, and keeps none longer.
 		{"a clock set back empties no meter", meterClockSetBack},
+		{"what is spent within a fold is one amount", meterFolds},
 		// A meter without room leaves its neighbours as they were.
 		{"all meters or none", metersAllOrNone},
 		// However many hold at once, no more than Max is held.
