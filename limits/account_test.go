@@ -62,7 +62,7 @@ func TestAccountBounds(t *testing.T) {
 	}
 }
 
-// An amount leaves 24 hours after it was held, to the moment.
+// An amount leaves 24 hours after it was held: one alone to the moment.
 func TestAccountSlides(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	acc := account(t, limits.Allowances{Day: limits.Allowance{Calls: 2}}, limits.NewMemory(limits.MemoryOptions{Now: func() time.Time { return now }, IdleTTL: 25 * time.Hour}))
