@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -182,16 +183,12 @@ const (
 func (a *alarm) spent(ctx context.Context, budget string, q *inquiry) {
 	who := ""
 	switch {
-	case hasLevel(budget, "user"):
+	case strings.HasPrefix(budget, "user."):
 		who = q.user
-	case hasLevel(budget, "conversation"):
+	case strings.HasPrefix(budget, "conversation."):
 		who = q.user + "\x00" + q.conversation
 	}
 	a.ring(ctx, budget, who, slog.String("conversation", q.conversation))
-}
-
-func hasLevel(budget, level string) bool {
-	return len(budget) > len(level) && budget[:len(level)] == level && budget[len(level)] == '.'
 }
 
 func (a *alarm) ring(ctx context.Context, what, who string, attr slog.Attr) {

@@ -135,7 +135,7 @@ func copied(v sentinel.Verdict, how string) sentinel.Verdict {
 	v.Meta = maps.Clone(v.Meta)
 	v.Meta["from"] = how
 	if how != fromAhead { // that one is this call's own, and nobody has paid for it yet
-		for _, k := range []string{"attempts", "tokens_in", "tokens_out", "cost", "repaired"} {
+		for _, k := range []string{"attempts", "cost", "repaired"} { // without attempts the rest is stamped anew
 			delete(v.Meta, k)
 		}
 	}

@@ -73,6 +73,8 @@ func TestAnotherSituationAsksAgain(t *testing.T) {
 		"arguments": with(func(p *proposal) { p.args = `{"note":"y"}` }),
 		"skill":     with(func(p *proposal) { p.skill = "self.create" }),
 		"user":      with(func(p *proposal) { p.grant.User = "u2" }),
+		"grant":     with(func(p *proposal) { p.grant.ID = "g2" }),
+		"talk":      with(func(p *proposal) { p.grant.Conversation = "c2" }),
 		"request":   with(func(p *proposal) { p.grant.Request = ptr("something else") }),
 		"mission":   with(func(p *proposal) { p.grant.Mission = "something else" }),
 		"author":    with(func(p *proposal) { p.grant.MissionBy = sentinel.ByUser }),

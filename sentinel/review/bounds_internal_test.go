@@ -1,0 +1,112 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/touch"
+)
+
+// Nothing is kept without room or time for it.
+func TestNothingIsKeptWithoutRoomOrTime(t *testing.T) {
+	for _, size := range []int{-1, 0, 1} {
+		for _, ttl := range []time.Duration{-1, 0, 1} {
+			k := newKept(size, ttl, time.Now)
+			require.Equal(t, size > 0 && ttl > 0, k != nil, "%d %s", size, ttl)
+			k.put(key{}, sentinel.Verdict{}, false) // without a store too
+		}
+	}
+}
+
+// What is kept under a key is replaced, and room is made by one at a time, the
+// longest unused.
+func TestRoomIsMadeByOne(t *testing.T) {
+	k := newKept(3, time.Hour, time.Now)
+	for i := range 5 {
+		k.put(key{byte(i)}, sentinel.Verdict{Code: fmt.Sprint(i)}, false)
+		require.Equal(t, min(i+1, 3), k.order.Len())
+		require.Len(t, k.byKey, k.order.Len())
+	}
+	k.put(key{3}, sentinel.Verdict{Code: "new"}, false)
+	require.Equal(t, 3, k.order.Len())
+	v, ok := k.get(key{3})
+	require.True(t, ok)
+	require.Equal(t, "new", v.Code)
+	_, ok = k.get(key{1})
+	require.False(t, ok)
+	_, ok = k.get(key{2})
+	require.True(t, ok)
+}
+
+// What is for one call is gone once it was given, and what is over once it was
+// asked for.
+func TestWhatIsGivenOnceIsGone(t *testing.T) {
+	now := time.Unix(0, 0)
+	k := newKept(3, time.Minute, func() time.Time { return now })
+	k.put(key{1}, sentinel.Verdict{}, true)
+	k.put(key{2}, sentinel.Verdict{}, false)
+	_, ok := k.get(key{1})
+	require.True(t, ok)
+	require.NotContains(t, k.byKey, key{1})
+	now = now.Add(time.Minute)
+	_, ok = k.get(key{2})
+	require.False(t, ok)
+	require.Empty(t, k.byKey)
+	require.Zero(t, k.order.Len())
+}
+
+// A confidence of the longest text that is read, and one of a digit more.
+func TestConfidenceIsBounded(t *testing.T) {
+	longest := "0.5" + strings.Repeat("0", maxConfidence-3)
+	n, ok := hundredths(longest)
+	require.True(t, ok)
+	require.Equal(t, 50, n)
+	_, ok = hundredths(longest + "0")
+	require.False(t, ok)
+}
+
+// An alarm for somebody new is told, and what it remembers has a bound.
+func TestAlarmsAreBounded(t *testing.T) {
+	var log strings.Builder
+	a := &alarm{log: slog.New(slog.NewTextHandler(&log, nil))}
+	for i := range maxAlarms + 10 {
+		a.spent(context.Background(), "user.calls", &inquiry{user: fmt.Sprint(i), conversation: "c"})
+		require.LessOrEqual(t, len(a.last), maxAlarms)
+	}
+	require.Equal(t, maxAlarms+10, strings.Count(log.String(), "budget=sentinel.budget.user.calls"))
+}
+
+// A budget that is spent is told once to each whose it is: to the whole process
+// for the day, to a user, to a conversation of a user.
+func TestAlarmsAreTheirOwners(t *testing.T) {
+	for budget, want := range map[string]int{"day.cost": 1, "user.calls": 2, "conversation.tokens": 4} {
+		var log strings.Builder
+		a := &alarm{log: slog.New(slog.NewTextHandler(&log, nil))}
+		for range 2 {
+			for _, user := range []string{"u1", "u2"} {
+				for _, talk := range []string{"c1", "c2"} {
+					a.spent(context.Background(), budget, &inquiry{user: user, conversation: talk})
+				}
+			}
+		}
+		require.Equal(t, want, strings.Count(log.String(), "budget=sentinel.budget."+budget), budget)
+	}
+}
+
+// The gravest of what would be done to a path is what is told of it.
+func TestGravestAccess(t *testing.T) {
+	for a, want := range map[touch.Access]string{
+		touch.Mention: "", 0: "", touch.Read: "read", touch.Write: "write", touch.Execute: "execute", touch.Delete: "delete",
+		touch.Read | touch.Write: "write", touch.Write | touch.Execute: "execute", touch.Execute | touch.Delete: "delete",
+		touch.Write | touch.Delete: "change or delete", touch.Read | touch.Write | touch.Execute | touch.Delete: "change or delete",
+	} {
+		require.Equal(t, want, accessWord(a))
+	}
+}
