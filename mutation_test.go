@@ -159,6 +159,7 @@ func TestInvariantsAreTested(t *testing.T) {
 				}
 				tests[m.pkg] = append(tests[m.pkg], m.tests...)
 				t.Run(m.name, func(t *testing.T) {
+					t.Parallel()
 					program, err := build(t, m.pkg, m.overlay(t))
 					require.NoError(t, err, "the mutant doesn't compile")
 					for _, test := range m.tests {

@@ -110,3 +110,18 @@ func TestGravestAccess(t *testing.T) {
 		require.Equal(t, want, accessWord(a))
 	}
 }
+
+// A reason is one line in the answer that is kept, whatever its form.
+func TestReasonsAreOneLine(t *testing.T) {
+	for reason, want := range map[string]string{`a\nb`: "a b", `a\r\n\u2028b`: "a b", `\u001b[2Ja\u202eb`: "[2Ja b", "a\u200bb": "a b"} {
+		for _, s := range []shape{{}, {graded: true}} {
+			content := `{"decision":"reject","reason":"` + reason + `"}`
+			if s.graded {
+				content = `{"decision":"reject","confidence":0,"reason":"` + reason + `"}`
+			}
+			a, failure := s.parse(content)
+			require.Empty(t, failure)
+			require.Equal(t, want, a.reason, "%q", reason)
+		}
+	}
+}
