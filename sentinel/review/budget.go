@@ -102,24 +102,33 @@ type exchange struct {
 	began time.Time
 	took  time.Duration
 	usage llm.Usage
-	// said are the bytes of an answer, unanswered is set where the server may
-	// have worked and did not tell.
-	said       int
-	unanswered bool
+	// said are the bytes of an answer; unpaid is set where the server told that
+	// it did no work.
+	said   int
+	unpaid bool
+}
+
+// said is how long an answer is, whichever way it was given.
+func said(r llm.Response) int {
+	n := len(r.Content) + len(r.Refusal)
+	for _, c := range r.ToolCalls {
+		n += len(c.Name) + len(c.Arguments)
+	}
+	return n
 }
 
 // spent is what the server told. Where it did not, it is estimated: nothing for
-// a request that was refused, its text for one that got no answer in time.
+// a request that was refused, else its text and that of the answer, if one came.
 func (e *exchange) spent(r *llm.Request) (in, out int64) {
 	u := e.usage
 	switch {
 	case u.Prompt > 0 || u.Completion > 0 || u.Total > 0:
 		in, out = int64(max(u.Prompt, 0)), int64(max(u.Completion, 0))
 		return in, max(out, int64(u.Total)-in) // some count reasoning in the total alone
-	case e.said > 0 || e.unanswered:
-		return promptTokens(r, usualBytes), int64(e.said+usualBytes-1) / usualBytes
+	case e.unpaid:
+		return 0, 0
 	}
-	return 0, 0
+	return promptTokens(r, usualBytes), int64(e.said+usualBytes-1) / usualBytes
 }
 
 // unpaid reports whether a failure tells that the server did no work.

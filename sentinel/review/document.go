@@ -84,7 +84,7 @@ type view struct {
 // it does not fit.
 func describe(c sentinel.Call, v view) (string, bool) {
 	g, s := c.Grant(), c.Skill()
-	request, known := g.Request()
+	request, _ := g.Request() // none is empty
 	if !mayCut(c, request, v) {
 		return "", false
 	}
@@ -102,7 +102,7 @@ func describe(c sentinel.Call, v view) (string, bool) {
 		args := k.object(s.WithoutSecrets(c.Parsed()))
 		d.Arguments = &args
 	}
-	if known && strings.TrimSpace(request) != "" {
+	if strings.TrimSpace(request) != "" {
 		request = k.cut(request, maxText)
 		d.Request = &request
 	}

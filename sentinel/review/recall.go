@@ -117,8 +117,7 @@ func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
 // from a model that stood in for another, or from two that disagree is not
 // kept.
 func mayKeep(c sentinel.Call, v sentinel.Verdict) bool {
-	if v.State != sentinel.Judged || v.Degraded || v.Meta["failure"] != "" || v.Meta["failover"] != "" ||
-		v.Meta["second_failure"] != "" || v.Meta["second_failover"] != "" {
+	if v.State != sentinel.Judged || v.Degraded || v.Meta["failure"] != "" || v.Meta["failover"] != "" || v.Meta["second_failover"] != "" {
 		return false
 	}
 	switch {
