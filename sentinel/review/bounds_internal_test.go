@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -124,4 +125,22 @@ func TestReasonsAreOneLine(t *testing.T) {
 			require.Equal(t, want, a.reason, "%q", reason)
 		}
 	}
+}
+
+// What goes on for long is told again each hour.
+func TestAlarmsAreToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		a := &alarm{log: slog.New(slog.NewTextHandler(&log, nil))}
+		for i, want := range []int{1, 1, 2, 2, 3} { // at 0, 40, 80, 120 and 160 minutes
+			a.spent(t.Context(), "day.calls", &inquiry{})
+			require.Equal(t, want, strings.Count(log.String(), "REVIEW BUDGET SPENT"), i)
+			time.Sleep(40 * time.Minute)
+		}
+	})
+}
+
+// Whoever gave up is told so also where his context doesn't say it.
+func TestCanceledWithoutAReason(t *testing.T) {
+	require.ErrorIs(t, canceled(context.Background()), context.Canceled)
 }

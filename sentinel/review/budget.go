@@ -138,6 +138,8 @@ func unpaid(err error) bool {
 		return false
 	}
 	switch e.Kind {
+	case llm.KindConnect:
+		return e.Status == 0 // else it broke within an answer
 	case llm.KindTimeout, llm.KindCanceled, llm.KindNotJSON, llm.KindBadResponse, llm.KindTooLarge:
 		return false
 	}

@@ -131,8 +131,8 @@ func mayCut(c sentinel.Call, request string, v view) bool {
 	}
 	fits := true
 	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
-		text, ok := a.Text()
-		if !ok || len(text) <= maxString || a.Marks.Has(skills.Secret) || v.keys {
+		text, _ := a.Text() // what is no text is short
+		if len(text) <= maxString || a.Marks.Has(skills.Secret) || v.keys {
 			return // a secret is replaced, whatever its length
 		}
 		content := a.Marks.Has(skills.Content) && a.Marks&(skills.Target|skills.Shell|skills.Path|skills.URL) == 0

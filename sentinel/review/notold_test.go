@@ -92,10 +92,13 @@ func TestRejectionWithoutSecondOpinionIsNotKept(t *testing.T) {
 		say(w, rejects)
 	})
 	o := keeping(nil)
+	var log bytes.Buffer
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	o.Escalate.To = []*llm.Client{client(t, llm.Config{Name: "strong", BaseURL: strong.URL})}
 	g := gate(t, o, s.URL)
 	c := call(t, proposal{skill: "self.read"})
 	require.Equal(t, "empty", check(t, g, c).Meta["second_failure"])
+	require.Contains(t, log.String(), `msg="a rejection stands without a second opinion" failure=empty model=strong skill=self.read`)
 	require.Empty(t, check(t, g, c).Meta["from"])
 	require.Equal(t, "cache", check(t, g, c).Meta["from"])
 	require.Len(t, s.requests(), 2)

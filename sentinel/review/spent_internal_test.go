@@ -50,6 +50,7 @@ func TestUnpaid(t *testing.T) {
 	} {
 		require.Equal(t, want, unpaid(&llm.Error{Kind: kind}), kind)
 	}
+	require.False(t, unpaid(&llm.Error{Kind: llm.KindConnect, Status: 200}), "it broke within the answer")
 	require.False(t, unpaid(nil))
 	require.False(t, unpaid(errors.New("another")))
 }
