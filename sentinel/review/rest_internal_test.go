@@ -1,6 +1,7 @@
 package review
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -65,4 +66,31 @@ func TestTheLongerPauseHolds(t *testing.T) {
 		wait, _ := l.paused()
 		require.LessOrEqual(t, wait, time.Duration(0))
 	})
+}
+
+// A turn that is just in time is waited for, one that is late is not, and who
+// gives up hands his back.
+func TestTurnsOfTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(1, 60) // one a second
+		now := time.Now()
+		require.NoError(t, l.turn(t.Context(), now))
+		require.NoError(t, l.turn(t.Context(), now.Add(time.Second)))
+		require.Equal(t, time.Second, time.Since(now))
+		var f *fault
+		require.True(t, errors.As(l.turn(t.Context(), now.Add(2*time.Second-1)), &f))
+		require.Equal(t, fault{kind: Busy, retry: time.Second}, *f)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, l.turn(gone, now.Add(time.Hour)), errCanceled)
+		require.NoError(t, l.turn(t.Context(), now.Add(2*time.Second)), "neither of the two has used it")
+		require.Equal(t, 2*time.Second, time.Since(now))
+	})
+}
+
+// Hundredths are written exactly, with a sign where they are less than nothing.
+func TestHundredthsAreWritten(t *testing.T) {
+	for n, want := range map[int]string{0: "0.00", 1: "0.01", -1: "-0.01", 33: "0.33", -33: "-0.33", 100: "1.00", -250: "-2.50"} {
+		require.Equal(t, want, string(hundredth(n)))
+	}
 }
