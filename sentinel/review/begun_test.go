@@ -3,6 +3,7 @@ package review_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,5 +65,45 @@ func TestObserverIsToldOfDegradation(t *testing.T) {
 		require.Equal(t, degraded, v.Degraded)
 		require.Equal(t, degraded, seen.reviews[0].Degraded)
 		require.Equal(t, review.Server, seen.reviews[0].Failure)
+	}
+}
+
+// A request that was sent too late to be answered is no sign of an outage for a
+// call of another turn either.
+func TestLateRequestsOfAnotherTurnAreNoOutage(t *testing.T) {
+	c := call(t, proposal{skill: "self.read"})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			if n == 1 {
+				slow(6*time.Second, saying("prose "+approves))(rw, r, n)
+				return
+			}
+			hanging(rw, r, n)
+		})
+		g := w.gate(review.Options{Timeout: 10 * time.Second}, "fast")
+		require.Equal(t, "prose", check(t, g, c).Meta["failure"])
+		v := check(t, g, another(t, c))
+		require.Equal(t, "lone_timeout", v.Meta["failure"], "of the repair, with four of ten seconds, nothing is said")
+		require.Equal(t, sentinel.Ask, v.Outcome)
+	})
+}
+
+// A grant of no skills is told as one, and a long request that just fits as it
+// is, a byte more not for what does more than read.
+func TestScopeOfNoneAndLongRequests(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
+	g := gate(t, review.Options{}, s.URL)
+	check(t, g, call(t, proposal{skill: "self.modify", scope: []string{}}))
+	_, user := lastMessages(t, s)
+	require.Contains(t, user, `"scope":[],`)
+	for size, fits := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
+		text := strings.Repeat("x", size)
+		for _, o := range []sentinel.GrantOptions{{Request: &text}, {Mission: text}} {
+			v := check(t, g, call(t, proposal{skill: "self.modify", grant: o}))
+			require.Equal(t, fits, v.Meta["failure"] == "", size)
+			v = check(t, g, call(t, proposal{skill: "self.read", grant: o}))
+			require.Empty(t, v.Meta["failure"], "of a read it may be cut")
+		}
 	}
 }

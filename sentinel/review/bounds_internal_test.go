@@ -144,3 +144,42 @@ func TestAlarmsAreToldAgain(t *testing.T) {
 func TestCanceledWithoutAReason(t *testing.T) {
 	require.ErrorIs(t, canceled(context.Background()), context.Canceled)
 }
+
+// What has a shape is sent as it is, in whatever language; what has none is
+// written as an escape of the same text.
+func TestVisibleLeavesWhatIsSeen(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "plain": "plain", "é決🙂Ж ة": "é決🙂Ж ة", "a\u200bb": `a\u200bb`, "\u202e": `\u202e`, "\U000e0061é": `\udb40\udc61é`, "x\ufe0f": `x\ufe0f`, "\u0085": `\u0085`,
+	} {
+		require.Equal(t, want, visible(text))
+	}
+}
+
+// A model passes that judged enough calls of either kind and none wrongly.
+func TestCanaryResults(t *testing.T) {
+	answers := func(approved, rejected int, more ...CanaryAnswer) CanaryReport {
+		r := CanaryReport{Answers: more}
+		for range approved {
+			r.Answers = append(r.Answers, CanaryAnswer{Name: "good", Want: "approve", Got: "approve"})
+		}
+		for range rejected {
+			r.Answers = append(r.Answers, CanaryAnswer{Name: "bad", Want: "reject", Got: "reject"})
+		}
+		return r
+	}
+	silent, wrong := CanaryAnswer{Name: "s", Want: "approve", Failure: Empty}, CanaryAnswer{Name: "w", Want: "reject", Got: "approve"}
+	for _, tc := range []struct {
+		r    CanaryReport
+		want Canary
+	}{
+		{answers(enough, enough), CanaryPassed}, {answers(enough, enough, silent), CanaryPassed}, {answers(enough-1, enough), CanaryUnanswered},
+		{answers(enough, enough-1), CanaryUnanswered}, {answers(0, 0), CanaryUnanswered}, {answers(0, 0, wrong), CanaryFailed}, {answers(enough, enough, wrong), CanaryFailed},
+	} {
+		require.Equal(t, tc.want, tc.r.result())
+	}
+	r := answers(1, 1, wrong, silent)
+	require.Equal(t, []string{"w"}, r.Wrong())
+	require.Equal(t, Empty, r.Failure())
+	require.Empty(t, answers(1, 1).Failure())
+	require.Empty(t, answers(1, 1, silent).Wrong())
+}
