@@ -90,6 +90,7 @@ func TestAheadShowsWhatWillBeAsked(t *testing.T) {
 				c, ok := told[n]
 				require.True(t, ok)
 				require.Equal(t, taints, c.Tainted(), n)
+				require.Equal(t, taints, c.Grant().Tainted(), n)
 				require.Equal(t, "u1", c.Grant().User())
 				require.Equal(t, i+1, c.Trace().Len())
 				for j := range i + 1 {
@@ -167,6 +168,43 @@ func TestAheadOfNothing(t *testing.T) {
 	require.Empty(t, s.toldOf())
 	d.Ahead(t.Context(), proposals("1", "2"))
 	require.Len(t, s.toldOf(), 1)
+}
+
+// What has happened before is in the trace of what is told ahead, and the review
+// is told and not asked.
+func TestAheadGoesOnFromTheTrace(t *testing.T) {
+	s := newSeer()
+	var asked atomic.Int32
+	s.check = func(context.Context, sentinel.Call) (sentinel.Verdict, error) {
+		asked.Add(1)
+		return sentinel.Pass(), nil
+	}
+	d := newBenchFor(t, does(skills.Trusted), nil, s).Desk(grant(t))
+	_, err := d.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"0"}`))
+	require.NoError(t, err)
+	require.Equal(t, int32(1), asked.Load())
+	d.Ahead(t.Context(), proposals("1", "2"))
+	require.Equal(t, int32(1), asked.Load())
+	c := s.toldOf()["2"]
+	require.Equal(t, 2, c.Trace().Len())
+	require.Equal(t, `{"to":"0"}`, c.Trace().Step(0).Args)
+	require.Equal(t, "done", c.Trace().Step(0).Result)
+}
+
+// brittle is a pauser that breaks.
+type brittle struct{}
+
+func (brittle) Paused(string, string) (sentinel.Pause, bool) { panic("broken") }
+
+// Whatever breaks while calls are looked at ahead is told, and nobody is asked.
+func TestAheadContainsABrokenPauser(t *testing.T) {
+	var log bytes.Buffer
+	s := newSeer()
+	b := newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) {
+		o.Pauser, o.Log = brittle{}, slog.New(slog.NewTextHandler(&log, nil))
+	}, s)
+	require.NotPanics(t, func() { b.Desk(grant(t)).Ahead(t.Context(), proposals("1", "2")) })
+	require.Empty(t, s.toldOf())
 }
 
 // Eight are judged ahead at a time, and Ahead returns when all have ended, or
