@@ -51,6 +51,9 @@ func TestWhoseDeadlineItWas(t *testing.T) {
 	e = c.classify(context.Background(), overdue{context.Background()}, &exchange{}, broke)
 	require.Equal(t, KindTimeout, e.Kind)
 	require.NoError(t, e.Unwrap())
+	require.Equal(t, "the caller's deadline passed", c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke).msg)
+	notJSON := &Error{Kind: KindNotJSON}
+	require.Same(t, notJSON, c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, notJSON), "the answer was there")
 	require.Same(t, broke, c.classify(context.Background(), context.Background(), &exchange{}, broke))
 	e = c.classify(context.Background(), context.Background(), &exchange{}, errors.New("the library would not"))
 	require.Equal(t, KindRequest, e.Kind)
@@ -71,4 +74,21 @@ func TestPoolIsBounded(t *testing.T) {
 		}
 		require.Equal(t, int64(64<<10), tr.MaxResponseHeaderBytes)
 	}
+}
+
+// A request that the transport sends again is the same.
+func TestTheBodyCanBeSentAgain(t *testing.T) {
+	x := &exchange{head: []byte(`{"model":"m",`)}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", strings.NewReader(libraryHead+`"stream":false}`))
+	require.NoError(t, err)
+	require.Nil(t, x.complete(req))
+	first, err := io.ReadAll(req.Body)
+	require.NoError(t, err)
+	again, err := req.GetBody()
+	require.NoError(t, err)
+	second, err := io.ReadAll(again)
+	require.NoError(t, err)
+	require.Equal(t, string(first), string(second))
+	require.JSONEq(t, `{"model":"m","stream":false}`, string(first))
+	require.Equal(t, int64(len(first)), req.ContentLength)
 }
