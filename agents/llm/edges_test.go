@@ -42,7 +42,9 @@ func TestClientsDescribeThemselves(t *testing.T) {
 	require.Contains(t, err.Error(), "missing; give an address")
 }
 
-func fits(key string) string { return llm.Config{Name: "a", BaseURL: "http://x.test", APIKey: key}.String() }
+func fits(key string) string {
+	return llm.Config{Name: "a", BaseURL: "http://x.test", APIKey: key}.String()
+}
 
 // What an answer took is known also where it is none, and nothing that it said;
 // a word of errors elsewhere in it is no error.
