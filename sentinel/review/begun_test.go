@@ -1,7 +1,9 @@
 package review_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
@@ -24,8 +27,13 @@ func TestWhoWaitsForAnEndedForesightAsks(t *testing.T) {
 		ahead, cancel := context.WithCancel(t.Context())
 		go g.Foresee(ahead, c)
 		synctest.Wait()
-		waits := checking(t.Context(), g, c)
+		waits := make(chan result, 1)
+		go func() {
+			v, err := g.Check(t.Context(), c)
+			waits <- result{v, err}
+		}()
 		synctest.Wait()
+		require.Equal(t, 1, s.asked(), "it waits")
 		cancel()
 		r := <-waits
 		require.NoError(t, r.err)
@@ -105,5 +113,52 @@ func TestScopeOfNoneAndLongRequests(t *testing.T) {
 			v = check(t, g, call(t, proposal{skill: "self.read", grant: o}))
 			require.Empty(t, v.Meta["failure"], "of a read it may be cut")
 		}
+	}
+}
+
+// Where one model has passed and another has not, only that is asked again soon.
+func TestOnlyWhoHasNotPassedIsAskedAgainSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		fast := w.serve("fast", func(rw http.ResponseWriter, r *http.Request, _ int) { say(rw, right([]byte(r.Header.Get("Body")))) })
+		hung := w.serve("hung", hanging)
+		g := w.gate(review.Options{Timeout: time.Minute}, "fast", "hung")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.RunCanaries(ctx, 6*time.Hour) }()
+		time.Sleep(13 * time.Minute)
+		require.Equal(t, []int{6, 2}, []int{fast.asked(), hung.asked()})
+		cancel()
+		require.NoError(t, <-done)
+	})
+}
+
+// The log tells when a model that was wrong passes again, and whoever watches
+// which verdict is of one that is wrong, the first or the second.
+func TestCanaryMarksAreTold(t *testing.T) {
+	wrong := true
+	var log bytes.Buffer
+	seen := &watch{}
+	good := canaryServer(t, func(b []byte, _ int) string { return right(b) })
+	bad := canaryServer(t, func(b []byte, _ int) string {
+		if wrong {
+			return approves
+		}
+		return right(b)
+	})
+	g, err := review.New(review.Options{Models: []*llm.Client{client(t, llm.Config{Name: "good", BaseURL: good.URL})}, Observer: seen,
+		Log: slog.New(slog.NewTextHandler(&log, nil)), Escalate: review.Escalate{To: []*llm.Client{client(t, llm.Config{Name: "bad", BaseURL: bad.URL})}}})
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		wrong bool
+		says  string
+	}{{true, "CANARY FAILED"}, {false, "its mark is taken off"}, {false, "passes its canaries\" model=bad"}} {
+		wrong = tc.wrong
+		log.Reset()
+		_, err = g.AskCanaries(t.Context(), review.CanaryOptions{Models: []string{"bad"}})
+		require.NoError(t, err)
+		require.Contains(t, log.String(), tc.says)
+		check(t, g, call(t, proposal{skill: "self.irreversible"}))
+		require.Equal(t, tc.wrong, seen.reviews[len(seen.reviews)-1].CanaryFailed)
 	}
 }
