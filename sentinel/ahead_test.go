@@ -161,7 +161,9 @@ func TestAheadOfNothing(t *testing.T) {
 	d.Ahead(t.Context(), nil)
 	d.Ahead(t.Context(), proposals("1"))
 	new(sentinel.Desk).Ahead(t.Context(), proposals("1", "2"))
-	newBenchFor(t, does(skills.Trusted), nil).Desk(grant(t)).Ahead(t.Context(), proposals("1", "2"))
+	var log bytes.Buffer
+	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }).Desk(grant(t)).Ahead(t.Context(), proposals("1", "2"))
+	require.Empty(t, log.String())
 	sw := &pauser{}
 	sw.set("user")
 	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Pauser = sw }, s).Desk(grant(t)).Ahead(t.Context(), proposals("1", "2"))
@@ -189,6 +191,39 @@ func TestAheadGoesOnFromTheTrace(t *testing.T) {
 	require.Equal(t, 2, c.Trace().Len())
 	require.Equal(t, `{"to":"0"}`, c.Trace().Step(0).Args)
 	require.Equal(t, "done", c.Trace().Step(0).Result)
+}
+
+// What was handed out before the taint is known of what is told ahead, too.
+func TestAheadKnowsWhatWasHandedOut(t *testing.T) {
+	s := newSeer()
+	b := newBenchFor(t, does(skills.Trusted), nil, s)
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "p", Conversation: "c", Agent: "o", Scope: scope(t, "test.*", "email.*")})
+	require.NoError(t, err)
+	d := b.Desk(g)
+	_, err = d.Child(sentinel.Child{ID: "a", Agent: "a", Scope: scope(t, "email.read")})
+	require.NoError(t, err)
+	d.Taint()
+	d.Ahead(t.Context(), proposals("1", "2"))
+	c := s.toldOf()["2"]
+	require.Equal(t, []string{"email.read"}, c.BeforeTaint().List())
+	require.True(t, c.Tainted())
+}
+
+// second is a pauser that pauses the second call that it is asked about.
+type second struct{ asked atomic.Int32 }
+
+func (p *second) Paused(string, string) (sentinel.Pause, bool) {
+	return sentinel.Pause{Scope: "user"}, p.asked.Add(1) == 2
+}
+
+// A call that is paused meanwhile takes nothing from those after it.
+func TestAheadOfAPausedCall(t *testing.T) {
+	s := newSeer()
+	b := newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Pauser = &second{} }, s)
+	b.Desk(grant(t)).Ahead(t.Context(), proposals("1", "2", "3"))
+	require.Len(t, s.toldOf(), 1)
+	c := s.toldOf()["3"]
+	require.Equal(t, 1, c.Trace().Len())
 }
 
 // brittle is a pauser that breaks.
