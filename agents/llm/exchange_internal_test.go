@@ -27,7 +27,7 @@ func TestBrokenHalvesAreNotSent(t *testing.T) {
 		x := &exchange{client: &http.Client{Transport: nobody{t}}, head: []byte(`{"model":"m",`), now: time.Now, limit: 100}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", body)
 		require.NoError(t, err)
-		res, err := x.Do(req) //nolint:bodyclose // there is none
+		res, err := x.Do(req)
 		require.Nil(t, res, name)
 		var e *Error
 		require.ErrorAs(t, err, &e, name)

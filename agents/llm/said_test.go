@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -245,7 +244,7 @@ func TestConfigurationAtItsEdges(t *testing.T) {
 		change(&cfg)
 		_, err := llm.New(cfg, nil)
 		var at *llm.PathError
-		require.True(t, errors.As(err, &at), name)
+		require.ErrorAs(t, err, &at, name)
 		require.Regexp(t, says, at.Error(), name)
 	}
 	require.Contains(t, fits.String(), "https://x.test/v1")

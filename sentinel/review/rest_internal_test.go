@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +34,7 @@ func TestRestIsNotBegunInVain(t *testing.T) {
 			l.pause(&fault{kind: Server, retry: tc.pause, status: 503})
 			began := time.Now()
 			var f *fault
-			require.True(t, errors.As(l.rest(t.Context(), began.Add(tc.left)), &f))
+			require.ErrorAs(t, l.rest(t.Context(), began.Add(tc.left)), &f)
 			require.Equal(t, fault{kind: Server, retry: tc.pause}, *f)
 			require.Zero(t, time.Since(began))
 		}
@@ -78,7 +77,7 @@ func TestTurnsOfTheRate(t *testing.T) {
 		require.NoError(t, l.turn(t.Context(), now.Add(time.Second)))
 		require.Equal(t, time.Second, time.Since(now))
 		var f *fault
-		require.True(t, errors.As(l.turn(t.Context(), now.Add(2*time.Second-1)), &f))
+		require.ErrorAs(t, l.turn(t.Context(), now.Add(2*time.Second-1)), &f)
 		require.Equal(t, fault{kind: Busy, retry: time.Second}, *f)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
