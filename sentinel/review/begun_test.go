@@ -162,3 +162,36 @@ func TestCanaryMarksAreTold(t *testing.T) {
 		require.Equal(t, tc.wrong, seen.reviews[len(seen.reviews)-1].CanaryFailed)
 	}
 }
+
+// later is a purse that has room again at a time that it knows.
+type later struct{ broke }
+
+func (later) Hold(context.Context, review.Spending) (review.Room, error) {
+	return review.Room{Budget: "user.calls", RetryAfter: 7 * time.Minute}, nil
+}
+
+// When there is room again is told to whom a call is put off.
+func TestSpentBudgetTellsWhenThereIsRoom(t *testing.T) {
+	o := review.Options{Purse: later{}, Unjudgeable: review.Table{"read": sentinel.Defer}}
+	v := check(t, gate(t, o, "http://127.0.0.1:1/v1"), call(t, proposal{skill: "self.read"}))
+	require.Equal(t, sentinel.Defer, v.Outcome)
+	require.Equal(t, "budget", v.Meta["failure"])
+	require.Equal(t, 7*time.Minute, v.RetryAfter)
+}
+
+// How another model of the chain would answer is no mark of this verdict, and a
+// breaker that is closed and made anew is no news.
+func TestMarksAreOfWhoAnswered(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
+	seen := &watch{}
+	g, err := review.New(review.Options{Observer: seen, Models: []*llm.Client{client(t, llm.Config{Name: "fast", BaseURL: s.URL}),
+		client(t, llm.Config{Name: "primary", BaseURL: s.URL, Schemaless: llm.ViaJSONObject})}})
+	require.NoError(t, err)
+	v := check(t, g, call(t, proposal{skill: "self.read"}))
+	require.Equal(t, "fast", v.Meta["model"])
+	require.NotContains(t, v.Meta, "answer")
+	require.NotContains(t, v.Meta, "second_answer")
+	g.Renew("fast")
+	g.Renew("nobody")
+	require.Empty(t, seen.breakers)
+}
