@@ -195,3 +195,12 @@ func TestMarksAreOfWhoAnswered(t *testing.T) {
 	g.Renew("nobody")
 	require.Empty(t, seen.breakers)
 }
+
+// Who gives up is told so where answers are kept, too.
+func TestGivingUpWhereAnswersAreKept(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	v, err := gate(t, keeping(nil), serve(t, hanging).URL).Check(ctx, call(t, proposal{skill: "self.read"}))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, sentinel.Verdict{}, v)
+}
