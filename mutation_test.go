@@ -73,6 +73,18 @@ func (m mutant) overlay(t *testing.T) string {
 	return path
 }
 
+// rapid reports whether a package's tests draw their cases, and would keep those
+// that fail among their files.
+func rapid(t *testing.T, pkg string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(pkg), "*_test.go"))
+	require.NoError(t, err)
+	return slices.ContainsFunc(files, func(file string) bool {
+		src, err := os.ReadFile(file)
+		return err == nil && bytes.Contains(src, []byte(`"pgregory.net/rapid"`))
+	})
+}
+
 // passes runs one test of a program and says whether it passed. A program that
 // says neither that the test passed nor that it failed, such as one that hangs,
 // breaks this test: nobody noticed anything.
@@ -80,6 +92,9 @@ func passes(t *testing.T, program, pkg, test string) bool {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+regexp.QuoteMeta(test)+"$", "-test.v", "-test.timeout=2m", "-test.count=1")
 	cmd.Dir = filepath.FromSlash(pkg)
+	if rapid(t, pkg) {
+		cmd.Args = append(cmd.Args, "-rapid.nofailfile") // which would be found the next time
+	}
 	out, err := cmd.CombinedOutput()
 	said := func(word string) bool {
 		return regexp.MustCompile(`(?m)^--- ` + word + `: ` + regexp.QuoteMeta(test) + ` `).Match(out)
