@@ -42,7 +42,8 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: KindConnect, msg: "no answer from the server; check base_url and the network"}
 	}
-	defer func() { _ = res.Body.Close() }()
+	body := res.Body // which is another's below
+	defer func() { _ = body.Close() }()
 	x.status = res.StatusCode
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return nil, x.failure(res)

@@ -201,7 +201,7 @@ func oneLine(s string) string {
 		s = s[:8*maxReason]
 	}
 	clean := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
 			return ' '
 		}
 		return r

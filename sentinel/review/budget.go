@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,24 +102,33 @@ type exchange struct {
 	began time.Time
 	took  time.Duration
 	usage llm.Usage
-	// said are the bytes of an answer, worked is set where the server may have
-	// worked, told or not.
+	// said are the bytes of an answer; unpaid is set where the server told that
+	// it did no work.
 	said   int
-	worked bool
+	unpaid bool
+}
+
+// said is how long an answer is, whichever way it was given.
+func said(r llm.Response) int {
+	n := len(r.Content) + len(r.Refusal)
+	for _, c := range r.ToolCalls {
+		n += len(c.Name) + len(c.Arguments)
+	}
+	return n
 }
 
 // spent is what the server told. Where it did not, it is estimated: nothing for
-// a request that was refused, its text for one that got no answer in time.
+// a request that was refused, else its text and that of the answer, if one came.
 func (e *exchange) spent(r *llm.Request) (in, out int64) {
 	u := e.usage
 	switch {
 	case u.Prompt > 0 || u.Completion > 0 || u.Total > 0:
 		in, out = int64(max(u.Prompt, 0)), int64(max(u.Completion, 0))
 		return in, max(out, int64(u.Total)-in) // some count reasoning in the total alone
-	case e.worked:
-		return promptTokens(r, usualBytes), int64(e.said+usualBytes-1) / usualBytes
+	case e.unpaid:
+		return 0, 0
 	}
-	return 0, 0
+	return promptTokens(r, usualBytes), int64(e.said+usualBytes-1) / usualBytes
 }
 
 // unpaid reports whether a failure tells that the server did no work.
@@ -128,6 +138,8 @@ func unpaid(err error) bool {
 		return false
 	}
 	switch e.Kind {
+	case llm.KindConnect:
+		return e.Status == 0 // else it broke within an answer
 	case llm.KindTimeout, llm.KindCanceled, llm.KindNotJSON, llm.KindBadResponse, llm.KindTooLarge:
 		return false
 	}
@@ -182,16 +194,12 @@ const (
 func (a *alarm) spent(ctx context.Context, budget string, q *inquiry) {
 	who := ""
 	switch {
-	case hasLevel(budget, "user"):
+	case strings.HasPrefix(budget, "user."):
 		who = q.user
-	case hasLevel(budget, "conversation"):
+	case strings.HasPrefix(budget, "conversation."):
 		who = q.user + "\x00" + q.conversation
 	}
 	a.ring(ctx, budget, who, slog.String("conversation", q.conversation))
-}
-
-func hasLevel(budget, level string) bool {
-	return len(budget) > len(level) && budget[:len(level)] == level && budget[len(level)] == '.'
 }
 
 func (a *alarm) ring(ctx context.Context, what, who string, attr slog.Attr) {

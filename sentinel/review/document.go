@@ -84,7 +84,7 @@ type view struct {
 // it does not fit.
 func describe(c sentinel.Call, v view) (string, bool) {
 	g, s := c.Grant(), c.Skill()
-	request, known := g.Request()
+	request, _ := g.Request() // none is empty
 	if !mayCut(c, request, v) {
 		return "", false
 	}
@@ -102,7 +102,7 @@ func describe(c sentinel.Call, v view) (string, bool) {
 		args := k.object(s.WithoutSecrets(c.Parsed()))
 		d.Arguments = &args
 	}
-	if known && strings.TrimSpace(request) != "" {
+	if strings.TrimSpace(request) != "" {
 		request = k.cut(request, maxText)
 		d.Request = &request
 	}
@@ -131,8 +131,8 @@ func mayCut(c sentinel.Call, request string, v view) bool {
 	}
 	fits := true
 	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
-		text, ok := a.Text()
-		if !ok || len(text) <= maxString || a.Marks.Has(skills.Secret) || v.keys {
+		text, _ := a.Text() // what is no text is short
+		if len(text) <= maxString || a.Marks.Has(skills.Secret) || v.keys {
 			return // a secret is replaced, whatever its length
 		}
 		content := a.Marks.Has(skills.Content) && a.Marks&(skills.Target|skills.Shell|skills.Path|skills.URL) == 0

@@ -204,7 +204,10 @@ func call(t testing.TB, p proposal) sentinel.Call {
 	if o.ID == "" {
 		o.ID = "g1"
 	}
-	o.Conversation, o.Scope = "c1", scope
+	o.Scope = scope
+	if o.Conversation == "" {
+		o.Conversation = "c1"
+	}
 	if o.Agent == "" {
 		o.Agent = "helper"
 	}

@@ -170,10 +170,7 @@ func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (a
 	e.sent, e.began = true, time.Now()
 	resp, err := m.client.Chat(own, r)
 	e.took, e.usage = time.Since(e.began), resp.Usage
-	e.said, e.worked = len(resp.Content)+len(resp.Refusal), err == nil || !unpaid(err)
-	for _, k := range resp.ToolCalls {
-		e.said += len(k.Name) + len(k.Arguments)
-	}
+	e.said, e.unpaid = said(resp), unpaid(err)
 	if err != nil {
 		if gaveUp(ctx) != nil {
 			return answer{}, errCanceled

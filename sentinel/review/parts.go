@@ -31,8 +31,8 @@ func names(c sentinel.Call) (declared *[]string, undeclared *int) {
 // found puts the judge's findings into short lines: signal, amount, and the
 // declared arguments it was seen in.
 func found(c sentinel.Call) *judgePart {
-	f, ok := c.Findings()
-	if !ok || !f.HasScore {
+	f, _ := c.Findings()
+	if !f.HasScore { // nor has it where there are none
 		return nil
 	}
 	p := judgePart{Score: hundredth(f.Score), Signals: []string{}}

@@ -139,7 +139,7 @@ func mayKeep(c sentinel.Call, v sentinel.Verdict) bool {
 // firsthand reports whether a verdict is a judgement, and no model stood in for
 // another.
 func firsthand(v sentinel.Verdict) bool {
-	return v.Meta["failure"] == "" && v.Meta["failover"] == "" && v.Meta["second_failure"] == "" && v.Meta["second_failover"] == ""
+	return v.Meta["failure"] == "" && v.Meta["failover"] == "" && v.Meta["second_failover"] == ""
 }
 
 // copied marks a verdict as not asked for anew: it cost nothing this time.
@@ -147,7 +147,7 @@ func copied(v sentinel.Verdict, how string) sentinel.Verdict {
 	v.Meta = maps.Clone(v.Meta)
 	v.Meta["from"] = how
 	if how != fromAhead { // that one is this call's own, and nobody has paid for it yet
-		for _, k := range []string{"attempts", "tokens_in", "tokens_out", "cost", "repaired"} {
+		for _, k := range []string{"attempts", "cost", "repaired"} { // without attempts the rest is stamped anew
 			delete(v.Meta, k)
 		}
 	}

@@ -63,7 +63,7 @@ func TestAnotherSituationAsksAgain(t *testing.T) {
 	step := func(result string, trust skills.Trust) sentinel.Trace {
 		return sentinel.NewTrace(sentinel.Step{Skill: "self.read", Args: "{}", Result: result, Trust: trust})
 	}
-	base := proposal{skill: "self.read", trace: step("a", skills.Trusted)}
+	base := proposal{skill: "self.read", trace: step("a", skills.Trusted), grant: sentinel.GrantOptions{Request: ptr("something")}}
 	with := func(change func(*proposal)) proposal {
 		p := base
 		change(&p)
@@ -73,7 +73,10 @@ func TestAnotherSituationAsksAgain(t *testing.T) {
 		"arguments": with(func(p *proposal) { p.args = `{"note":"y"}` }),
 		"skill":     with(func(p *proposal) { p.skill = "self.create" }),
 		"user":      with(func(p *proposal) { p.grant.User = "u2" }),
+		"grant":     with(func(p *proposal) { p.grant.ID = "g2" }),
+		"talk":      with(func(p *proposal) { p.grant.Conversation = "c2" }),
 		"request":   with(func(p *proposal) { p.grant.Request = ptr("something else") }),
+		"no words":  with(func(p *proposal) { p.grant.Request = nil }),
 		"mission":   with(func(p *proposal) { p.grant.Mission = "something else" }),
 		"author":    with(func(p *proposal) { p.grant.MissionBy = sentinel.ByUser }),
 		"agent":     with(func(p *proposal) { p.grant.Agent = "other" }),

@@ -1,0 +1,95 @@
+package review
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Who waits for the end of a pause is back after it and never too late, however
+// much of its own it adds.
+func TestRestEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 {
+			l := newLane(1, 0)
+			l.pause(&fault{kind: RateLimited, retry: time.Second, status: 429})
+			by := time.Now().Add(time.Second + 10*time.Millisecond)
+			began := time.Now()
+			require.NoError(t, l.rest(t.Context(), by))
+			require.GreaterOrEqual(t, time.Since(began), time.Second)
+			require.False(t, time.Now().After(by))
+		}
+	})
+}
+
+// A pause that is longer than is waited for, or than there is time, is told at
+// once, with its own kind and the rest of it.
+func TestRestIsNotBegunInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tc := range []struct{ pause, left time.Duration }{{longestPause + 1, time.Hour}, {time.Second, time.Second - 1}} {
+			l := newLane(1, 0)
+			l.pause(&fault{kind: Server, retry: tc.pause, status: 503})
+			began := time.Now()
+			var f *fault
+			require.ErrorAs(t, l.rest(t.Context(), began.Add(tc.left)), &f)
+			require.Equal(t, fault{kind: Server, retry: tc.pause}, *f)
+			require.Zero(t, time.Since(began))
+		}
+		l := newLane(1, 0)
+		l.pause(&fault{kind: Server, retry: longestPause, status: 503})
+		require.NoError(t, l.rest(t.Context(), time.Now().Add(time.Hour)))
+	})
+}
+
+// Of two pauses the longer holds, whatever their order; what is no wish of a
+// server that answered holds nobody.
+func TestTheLongerPauseHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long, short := &fault{kind: Server, retry: 2 * time.Second, status: 503}, &fault{kind: RateLimited, retry: time.Second, status: 429}
+		for _, order := range [][]*fault{{long, short}, {short, long}} {
+			l := newLane(1, 0)
+			for _, f := range order {
+				l.pause(f)
+			}
+			wait, kind := l.paused()
+			require.Equal(t, 2*time.Second, wait)
+			require.Equal(t, Server, kind)
+		}
+		l := newLane(1, 0)
+		for _, f := range []*fault{nil, {kind: Server, status: 503}, {kind: Server, retry: time.Second}, {kind: Auth, retry: time.Second, status: 401}} {
+			l.pause(f)
+		}
+		wait, _ := l.paused()
+		require.LessOrEqual(t, wait, time.Duration(0))
+	})
+}
+
+// A turn that is just in time is waited for, one that is late is not, and who
+// gives up hands his back.
+func TestTurnsOfTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(1, 60) // one a second
+		now := time.Now()
+		require.NoError(t, l.turn(t.Context(), "ann", now))
+		require.NoError(t, l.turn(t.Context(), "ann", now.Add(time.Second)))
+		require.Equal(t, time.Second, time.Since(now))
+		var f *fault
+		require.ErrorAs(t, l.turn(t.Context(), "ann", now.Add(2*time.Second-1)), &f)
+		require.Equal(t, fault{kind: Busy, retry: time.Second}, *f)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, l.turn(gone, "ann", now.Add(time.Hour)), errCanceled)
+		require.NoError(t, l.turn(t.Context(), "ann", now.Add(2*time.Second)), "neither of the two has used it")
+		require.Equal(t, 2*time.Second, time.Since(now))
+	})
+}
+
+// Hundredths are written exactly, with a sign where they are less than nothing.
+func TestHundredthsAreWritten(t *testing.T) {
+	for n, want := range map[int]string{0: "0.00", 1: "0.01", -1: "-0.01", 33: "0.33", -33: "-0.33", 100: "1.00", -250: "-2.50"} {
+		require.Equal(t, want, string(hundredth(n)))
+	}
+}
