@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -44,9 +45,9 @@ func decode(body []byte, ended func() bool) (Response, *Error) {
 func (a *answer) verdict() *Error {
 	bad := func(code, msg string) *Error { return &Error{Kind: KindBadResponse, Code: code, msg: msg} }
 	switch {
-	case a.err == errEnded:
+	case errors.Is(a.err, errEnded):
 		return &Error{Kind: KindConnect, msg: "the answer could not be read in time"}
-	case a.err == errDocument:
+	case errors.Is(a.err, errDocument):
 		return &Error{Kind: KindNotJSON, msg: "the answer is not one valid JSON document"}
 	case a.err != nil:
 		return bad(CodeShape, "the answer is nested too deeply or has too many names")

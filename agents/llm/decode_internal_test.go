@@ -2,10 +2,12 @@ package llm
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +33,31 @@ func TestReadingStopsInTime(t *testing.T) {
 	_, e = decode(body, func() bool { asked++; return false })
 	require.Nil(t, e)
 	require.Greater(t, asked, 1000)
+}
+
+// What a server adds costs no memory beside its bytes, whatever it is.
+func TestMemoryOfHostileAnswers(t *testing.T) {
+	const size = 1 << 20
+	var keys strings.Builder
+	for i := 0; keys.Len() < size; i++ {
+		fmt.Fprintf(&keys, `"%x":0,`, i)
+	}
+	for name, x := range map[string]string{
+		"names":   `{` + keys.String() + `"z":0}`,
+		"objects": `[` + strings.Repeat("{},", size/3) + `{}]`,
+		"a text":  `"` + strings.Repeat(`\u00e9`, size/6) + `"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := []byte(`{"choices":[{"message":{"content":"hi","x":` + x + `}}],"x":` + x + `}`)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			resp, e := decode(body, nil)
+			runtime.ReadMemStats(&after)
+			require.Nil(t, e)
+			require.Equal(t, "hi", resp.Content)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<10))
+		})
+	}
 }
 
 // readAt is where a document is read by name.
