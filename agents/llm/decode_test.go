@@ -252,8 +252,10 @@ func TestLimited(t *testing.T) {
 	c := client(t, serve(t, answer(body)).URL, func(c *llm.Config) { c.MaxResponse = 1 << 20 })
 	_, err := c.Limited(1000).Chat(t.Context(), ask("x"))
 	require.Equal(t, llm.KindTooLarge, fails(t, err).Kind)
-	for _, same := range []*llm.Client{c, c.Limited(int64(len(body))), c.Limited(1 << 30), c.Limited(0)} {
-		_, err = same.Chat(t.Context(), ask("x"))
+	require.Same(t, c, c.Limited(0))
+	require.Same(t, c, c.Limited(1<<30))
+	for _, enough := range []*llm.Client{c, c.Limited(int64(len(body)))} {
+		_, err = enough.Chat(t.Context(), ask("x"))
 		require.NoError(t, err)
 	}
 	require.EqualValues(t, 1000, c.Limited(1<<19).Limited(1000).Limited(1<<18).Config().MaxResponse)
