@@ -63,6 +63,18 @@ func New(cfg Config, hc *http.Client) (*Client, error) {
 	}}, nil
 }
 
+// Limited returns a client of the same model on the same connections that reads
+// no answers beyond a number of bytes, or c where Config.MaxResponse is no more
+// than that. It is for questions whose answers are short.
+func (c *Client) Limited(maxResponse int64) *Client {
+	if maxResponse < 1 || c.cfg.maxResponse() <= maxResponse {
+		return c
+	}
+	l := *c
+	l.cfg.MaxResponse = maxResponse
+	return &l
+}
+
 // Name returns the name that the configuration gave the model.
 func (c *Client) Name() string { return c.cfg.Name }
 
@@ -89,6 +101,7 @@ func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
 // Chat sends one request and returns the first choice of the answer. The error,
 // if any, is an *Error; with KindBadResponse the Response holds what is known
 // about the answer, such as usage and finish reason, but nothing that it said.
+// An answer that is complete only when ctx or Config.Timeout has ended is none.
 // Chat sends once: it never retries.
 func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error) {
 	// The library and this package handle other people's bytes; whatever they
@@ -113,21 +126,20 @@ func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error)
 	x := &exchange{client: c.http, head: head, limit: c.cfg.maxResponse(), now: c.now}
 	lib := c.lib
 	lib.HTTPClient = x
-	answer, err := openai.NewClientWithConfig(lib).CreateChatCompletion(callCtx, c.tail(r))
-	if err != nil {
-		return Response{}, c.named(c.classify(ctx, callCtx, x, err))
+	_, err = openai.NewClientWithConfig(lib).CreateChatCompletion(callCtx, c.tail(r))
+	if err == nil && over(callCtx) {
+		err = &Error{Kind: KindConnect, Status: x.status, msg: "the answer was complete too late"}
 	}
-	resp, e := read(answer)
-	if said := x.serverError(); said != nil {
-		e = said
+	if err == nil {
+		return x.answer, nil
 	}
-	if e != nil {
-		e.Status = x.status
+	e := c.classify(ctx, callCtx, x, err)
+	if e.Kind == KindBadResponse {
 		// An answer begun before an error must not pass for an answer.
+		resp = x.answer
 		resp.Content, resp.Refusal, resp.ToolCalls = "", "", nil
-		return resp, c.named(e)
 	}
-	return resp, nil
+	return resp, c.named(e)
 }
 
 // classify turns whatever the library returned into one Error. The contexts are
@@ -140,7 +152,7 @@ func (c *Client) classify(ctx, callCtx context.Context, x *exchange, err error) 
 			return e
 		}
 	case x.status != 0:
-		// The exchange saw valid JSON and a success; the library could not fit it.
+		// The exchange read a success; the library failed on what it was given.
 		return &Error{Kind: KindBadResponse, Status: x.status, Code: CodeShape, msg: "the answer has another shape than a chat completion"}
 	default:
 		return &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request could not be built"}
@@ -148,7 +160,7 @@ func (c *Client) classify(ctx, callCtx context.Context, x *exchange, err error) 
 	if ctx.Err() != nil {
 		return canceled(ctx)
 	}
-	if callCtx.Err() != nil || expired(callCtx) {
+	if over(callCtx) {
 		if callersOwn(ctx, callCtx) {
 			return &Error{Kind: KindCanceled, msg: "the caller's deadline passed", cause: context.DeadlineExceeded}
 		}
@@ -163,6 +175,9 @@ func expired(ctx context.Context) bool {
 	d, ok := ctx.Deadline()
 	return ok && !time.Now().Before(d)
 }
+
+// over reports whether a context has ended, noticed or not.
+func over(ctx context.Context) bool { return ctx.Err() != nil || expired(ctx) }
 
 // callersOwn reports whether the deadline of a call came from its caller.
 func callersOwn(ctx, callCtx context.Context) bool {

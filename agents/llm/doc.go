@@ -23,10 +23,16 @@
 //     repaired or compacted, and calls with the same id stay separate.
 //
 // What comes back is hostile until proven otherwise. A body is read up to a
-// limit (after decompression), must be one JSON document in valid UTF-8 without
-// duplicate keys, and must hold a choice that says something. Redirects are not
-// followed: a request carries a credential and a conversation, and both go to
-// the configured address or nowhere.
+// limit (after decompression), must be one JSON document in valid UTF-8, and must
+// hold a choice that says something before its time is over. It is decoded here
+// and not by the library: a name is the API's in its exact letters alone, an
+// object that is read has no name twice, and whatever else servers add is passed
+// over, folded names included. An error beside choices, another index than 0,
+// another role than assistant, a part of content that is neither text nor
+// refusal nor reasoning, and a legacy function_call make it no answer. Of several
+// choices the first is taken: who must know compares Response.Choices with 1.
+// Redirects are not followed: a request carries a credential and a conversation,
+// and both go to the configured address or nowhere. Answers are not streamed.
 //
 // What not to do. Do not retry here: a caller knows its budget and owns the
 // breaker. Do not treat a [KindCanceled] error as the model's failure. Do not

@@ -28,12 +28,14 @@ const (
 	// included, and a request that was refused before it was sent (Status 0).
 	KindRequest Kind = "request"
 	// KindNotJSON is a success whose body is not one JSON document: HTML, a
-	// truncated document, another content type, duplicate keys, invalid UTF-8.
+	// truncated document, another content type, a name twice in an object that is
+	// read, invalid UTF-8.
 	KindNotJSON Kind = "not_json"
 	// KindBadResponse is JSON that is no answer: an error object, no choices,
-	// a choice with neither content nor tool call nor refusal, another shape.
+	// a choice with neither content nor tool call nor refusal, another shape,
+	// deeper nesting than 128 or more than 64 names in an object that is read.
 	KindBadResponse Kind = "bad_response"
-	// KindTooLarge is a body beyond Config.MaxResponse.
+	// KindTooLarge is a body beyond Config.MaxResponse, or beyond Client.Limited.
 	KindTooLarge Kind = "too_large"
 	// KindBudget is a request that was not sent, because what it may cost or
 	// take in tokens is spent. Client.Chat never returns it; who counts does.

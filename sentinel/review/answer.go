@@ -28,6 +28,9 @@ const (
 	maxReasoning  = 4000     // characters that a reasoning may have
 	maxAnswer     = 64 << 10 // bytes of an answer that are looked at
 	maxConfidence = 32       // bytes that a confidence may be written in
+	// maxResponse bounds a model's whole response, in bytes: an answer, and room
+	// for what servers add to it, such as the model's reasoning.
+	maxResponse = 256 << 10
 )
 
 // judgement takes the decision out of a response that arrived whole. The second

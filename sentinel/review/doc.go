@@ -33,7 +33,8 @@
 // (its own answer is never sent back) and then the call is unjudgeable. What was
 // wrong with a first answer stands in Verdict.Meta under "repaired". What the
 // model gave as its reason is in Verdict.Detail and never in Verdict.Reason, the
-// log or an error.
+// log or an error. Of a model's response at most 256 KiB are read, whatever
+// llm.Config.MaxResponse allows beyond that.
 //
 // A model whose server knows no json_schema answers by a forced tool call or
 // with json_object (llm.Config.Schemaless); the same parser reads it, and

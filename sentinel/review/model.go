@@ -51,7 +51,7 @@ const buckets = 12
 
 func newModel(c *llm.Client, o Options, a *alarm) *model {
 	m := &model{
-		client: c, name: c.Name(), form: newForm(o, c.Config()), retries: o.Retries, terms: o.Terms[c.Name()],
+		client: c.Limited(maxResponse), name: c.Name(), form: newForm(o, c.Config()), retries: o.Retries, terms: o.Terms[c.Name()],
 		purse: o.Purse, alarm: a, observer: o.Observer, window: o.Breaker.Window, longest: o.Breaker.OpenFor, now: o.Now,
 	}
 	m.lane = newLane(o.Concurrency, m.terms.RequestsPerMinute)

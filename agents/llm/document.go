@@ -1,0 +1,190 @@
+package llm
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits on what is read of a document, beside the length of its body. Servers
+// come nowhere near them.
+const (
+	maxNesting = 128
+	maxNames   = 64   // of one object that is read by name
+	askEvery   = 1024 // tokens between two looks at the clock
+)
+
+// Why the reading of a document stopped before its end.
+var (
+	errDocument = errors.New("not one valid JSON document")
+	errBeyond   = errors.New("nested too deeply or too many names")
+	errEnded    = errors.New("the time for reading is over")
+)
+
+// document reads JSON from others by exact names: "choices" is not "Choices",
+// and an object that is read has no name twice. Names that nobody asks for are
+// passed over, whatever stands behind them, in constant memory.
+//
+// Faults stick: once err is set, every method does nothing. A value of another
+// type than was asked for sets odd and is passed over, so that a document that
+// is no JSON further on is told apart from one of another shape.
+type document struct {
+	dec   *jsontext.Decoder
+	ended func() bool // nil: never
+	read  int
+	odd   bool
+	err   error
+}
+
+// newDocument reads a body until ended reports true. The library's check for
+// duplicate names remembers all names of all objects; object checks those that
+// matter.
+func newDocument(body []byte, ended func() bool) *document {
+	return &document{dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), ended: ended}
+}
+
+// token returns the next token, or one without meaning when there is none.
+func (d *document) token() jsontext.Token {
+	if d.err != nil {
+		return jsontext.Null
+	}
+	if d.read++; d.read%askEvery == 0 && d.ended != nil && d.ended() {
+		d.err = errEnded
+		return jsontext.Null
+	}
+	t, err := d.dec.ReadToken()
+	switch {
+	case err != nil:
+		d.err = errDocument
+	case d.dec.StackDepth() > maxNesting:
+		d.err = errBeyond
+	default:
+		return t
+	}
+	return jsontext.Null
+}
+
+// next is the kind of the value that follows, and never one at a fault.
+func (d *document) next() jsontext.Kind {
+	if d.err != nil {
+		return 0
+	}
+	return d.dec.PeekKind()
+}
+
+// more reports whether the object or array that ends so has another member. A
+// document that breaks off has one, and token finds the fault.
+func (d *document) more(end jsontext.Kind) bool { return d.err == nil && d.dec.PeekKind() != end }
+
+// skip passes over one value.
+func (d *document) skip() {
+	depth := d.dec.StackDepth()
+	for d.token(); d.err == nil && d.dec.StackDepth() > depth; {
+		d.token()
+	}
+}
+
+// other passes over a value that should have been of another type.
+func (d *document) other() {
+	d.odd = true
+	d.skip()
+}
+
+// null passes over a null, if there is one.
+func (d *document) null() bool {
+	if d.next() != 'n' {
+		return false
+	}
+	d.token()
+	return true
+}
+
+// object gives each name of an object to field, which must read or skip exactly
+// its value. A null is an object without names.
+func (d *document) object(field func(name string)) {
+	if d.null() {
+		return
+	}
+	if d.next() != '{' {
+		d.other()
+		return
+	}
+	d.token()
+	var room [16]string
+	names := room[:0]
+	for d.more('}') {
+		name := d.token().String()
+		switch {
+		case d.err != nil:
+			return
+		case slices.Contains(names, name):
+			d.err = errDocument
+			return
+		case len(names) == maxNames:
+			d.err = errBeyond
+			return
+		}
+		names = append(names, name)
+		field(name)
+	}
+	d.token()
+}
+
+// array calls element for each element, which must read or skip exactly it. A
+// null is an empty array.
+func (d *document) array(element func(i int)) {
+	if d.null() {
+		return
+	}
+	if d.next() != '[' {
+		d.other()
+		return
+	}
+	d.token()
+	for i := 0; d.more(']'); i++ {
+		element(i)
+	}
+	d.token()
+}
+
+// text returns a string, and whether there was one: a null is none, and what
+// is neither is odd.
+func (d *document) text() (string, bool) {
+	switch d.next() {
+	case '"':
+		s := d.token().String()
+		return s, d.err == nil
+	case 'n':
+		d.token()
+	default:
+		d.other()
+	}
+	return "", false
+}
+
+// number returns a number as it is written. A null is none.
+func (d *document) number() (string, bool) {
+	switch d.next() {
+	case '0':
+		s := d.token().String()
+		return s, d.err == nil
+	case 'n':
+		d.token()
+	default:
+		d.other()
+	}
+	return "", false
+}
+
+// end reads what follows the document's value, which must be nothing.
+func (d *document) end() {
+	if d.err != nil {
+		return
+	}
+	if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		d.err = errDocument
+	}
+}
