@@ -139,7 +139,7 @@ func TestCollectorRefuses(t *testing.T) {
 // spans: not in values, undeclared keys, names of skills, tools and agents,
 // results, errors, panics, missions or ids.
 func TestNoValueIsMeasured(t *testing.T) {
-	const c = "lEaKeD"
+	const c = "qUoKkA"
 	col := newCollector(t)
 	o := with(
 		skill(t, "note.good", skills.Create, skills.Untrusted, func(context.Context, string) (string, error) { return c + "-result", nil }),
