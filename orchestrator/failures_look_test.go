@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
@@ -31,26 +31,26 @@ type due struct {
 	degraded      bool
 }
 
-// due reads the table.
-func (h *house) due(skill string) due {
+// due reads the table; kind is empty where a model judges.
+func (o office) due(skill string, kind review.Failure) due {
 	to, effect, _ := strings.Cut(skill, ".")
 	d := due{skill: skill, effect: effect, outward: to == "others", cell: "allow"}
-	if f := h.f.kind; f != "" {
-		column, where := h.o.cells[skill].unjudgeable, "unjudgeable"
+	if kind != "" {
+		column, where := o.cells[skill].unjudgeable, "unjudgeable"
 		d.code = review.CodeUnjudgeable
-		if slices.Contains([]review.Failure{review.Connect, review.Timeout, review.RateLimited, review.Quota, review.Server, review.BreakerOpen}, f) {
-			column, where, d.code = h.o.cells[skill].unavailable, "unavailable", review.CodeUnavailable
+		if slices.Contains([]review.Failure{review.Connect, review.Timeout, review.RateLimited, review.Quota, review.Server, review.BreakerOpen}, kind) {
+			column, where, d.code = o.cells[skill].unavailable, "unavailable", review.CodeUnavailable
 		}
 		var row string
 		d.cell, row, _ = strings.Cut(column, " ")
-		d.reason = fmt.Sprintf("no judgement (%s): sentinel.%s.%s is %s", f, where, row, d.cell)
+		d.reason = fmt.Sprintf("no judgement (%s): sentinel.%s.%s is %s", kind, where, row, d.cell)
 		d.degraded = d.cell == "allow"
 		if d.degraded && where == "unavailable" {
 			d.code = review.CodeDegraded
 		}
 	}
 	d.asks = d.cell == "ask"
-	d.runs = d.cell == "allow" || d.asks && h.o.yes
+	d.runs = d.cell == "allow" || d.asks && o.yes
 	switch {
 	case d.runs:
 		d.ends = "allow"
@@ -64,7 +64,7 @@ func (h *house) due(skill string) due {
 
 // look makes one call and looks at everything that came of it.
 func (h *house) look(t *testing.T, skill string) {
-	d := h.due(skill)
+	d := h.o.due(skill, h.f.kind)
 	before := h.last
 	ran, held, events, asked, logged := h.ran[skill], len(h.held), len(h.events), arrivals(h.server), len(h.log.String())
 	res, err := h.invoke(t, skill, "ann")
@@ -95,7 +95,7 @@ func (h *house) agentSaw(t *testing.T, d due, res skills.Result, err error) {
 		return
 	}
 	var r *skills.Refusal
-	require.True(t, errors.As(err, &r), err)
+	require.ErrorAs(t, err, &r)
 	want := skills.Refusal{
 		Kind: skills.KindAskDenied, Gate: d.gate, Code: d.word, Reason: no.Reason,
 		WhatYouCanDo: "Don't repeat the call; tell the user what was not done.", DecisionID: r.DecisionID, RetryAfter: r.RetryAfter,
@@ -133,15 +133,25 @@ func (h *house) personSaw(t *testing.T, d due, before int, events []sentinel.Eve
 
 // onRecord is what the ledger holds of a decision.
 type onRecord struct {
-	Degraded, Started, Outward    bool
-	Effect, Outcome, Code, Reason string
-	Gates                         []gateOnRecord
+	Degraded, Started, Outward          bool
+	Turn, Effect, Outcome, Code, Reason string
+	Gates                               []gateOnRecord
 }
 
 type gateOnRecord struct {
 	Gate, State, Outcome, Code, Reason string
 	Degraded                           bool
 	Meta                               map[string]string
+}
+
+// ofReview is the review's verdict, empty where there is none.
+func ofReview(gates []gateOnRecord) gateOnRecord {
+	for _, g := range gates {
+		if g.Gate == sentinel.GateReview {
+			return g
+		}
+	}
+	return gateOnRecord{}
 }
 
 // recorded looks at the call's records: a hold before anybody is asked, the
@@ -163,7 +173,7 @@ func (h *house) recorded(t *testing.T, d due, call string) {
 		case sentinel.RecordDecision:
 			require.Equal(t, []string{d.ends, d.gate, d.word}, []string{r.Outcome, r.Gate, r.Code})
 			require.Equal(t, onRecord{
-				Degraded: d.degraded, Started: d.runs, Outward: d.outward, Effect: d.effect, Outcome: d.ends, Code: d.word, Reason: b.Reason, Gates: b.Gates,
+				Degraded: d.degraded, Started: d.runs, Outward: d.outward, Effect: d.effect, Outcome: d.ends, Code: d.word, Turn: b.Turn, Reason: b.Reason, Gates: b.Gates,
 			}, b)
 		case sentinel.RecordOutcome:
 			require.Equal(t, sentinel.StatusOK, r.Outcome)
@@ -184,8 +194,7 @@ func (h *house) recorded(t *testing.T, d due, call string) {
 // that had it, how often it was asked, and under which prompt.
 func (h *house) reviewed(t *testing.T, d due, gates []gateOnRecord) {
 	t.Helper()
-	i := slices.IndexFunc(gates, func(g gateOnRecord) bool { return g.Gate == sentinel.GateReview })
-	require.GreaterOrEqual(t, i, 0, "the record does not account for the review")
+	got := ofReview(gates)
 	sent := h.f.asked
 	if h.f.away {
 		sent = 0
@@ -197,7 +206,6 @@ func (h *house) reviewed(t *testing.T, d due, gates []gateOnRecord) {
 	if !h.f.long {
 		meta["model"] = "m"
 	}
-	got := gates[i]
 	for _, spent := range []string{"tokens_in", "tokens_out", "cost"} { // as the server tells or not
 		delete(got.Meta, spent)
 	}
@@ -247,6 +255,10 @@ func (h *house) gather(t *testing.T) families {
 	t.Helper()
 	list, err := h.reg.Gather()
 	require.NoError(t, err)
+	return byName(list)
+}
+
+func byName(list []*dto.MetricFamily) families {
 	out := families{}
 	for _, f := range list {
 		out[f.GetName()] = f

@@ -41,7 +41,8 @@ type fall struct {
 // many is a breaker that these few calls don't open.
 const many = ", breaker: {failures: 1000}"
 
-// falls are a row for each failure there is, and one without.
+// falls are a row for each failure there is, and one without. Each meets every
+// effect, inward and outward, under every table: no combination is left out.
 func falls() []fall {
 	const hangs = ", timeout: 200ms"
 	return []fall{
@@ -169,7 +170,7 @@ type house struct {
 	f fall
 
 	mu   sync.Mutex
-	ran  map[string]int // skills, by how often they had an effect
+	ran  map[string]int // skills, and notes, by how often they had an effect
 	held []string       // skills of the calls that the person was asked about
 	turn int
 	reg  *prometheus.Registry
@@ -191,7 +192,7 @@ func build(t *testing.T, o office, f fall) *house {
 		more += many
 	}
 	ro := options{models: f.model}
-	ro.config = scraped + "sentinel: {retries: 0, cache_ttl: 0s, canaries: {every: 0s}" + more + o.config + "}\nlimits: {conversation: {calls: 1000}}\n"
+	ro.config = scraped + "sentinel: {retries: 0, cache_ttl: 0s, canaries: {every: 0s}" + more + o.config + "}\n"
 	ro.Approver, ro.Metrics = approver(h.person), h.reg
 	for skill := range o.cells {
 		ro.Skills = append(ro.Skills, h.skill(t, skill))
@@ -208,7 +209,8 @@ func (h *house) pass(t *testing.T, f fall) {
 		h.server.Down()
 		defer func() { require.NoError(t, h.server.Up()) }()
 	case f.fault != "":
-		defer h.server.FaultWhen(nil, f.fault)()
+		stop := h.server.FaultWhen(nil, f.fault)
+		defer stop()
 	}
 	if f.before {
 		_, _ = h.invoke(t, "self.read", "bob")
@@ -249,6 +251,7 @@ func (h *house) skill(t *testing.T, name string) *skills.GoSkill {
 		defer h.mu.Unlock()
 		if strings.Contains(i.Note, canary) {
 			h.ran[name]++
+			h.ran[i.Note]++
 		}
 		return "done", nil
 	})
@@ -259,22 +262,34 @@ func (h *house) skill(t *testing.T, name string) *skills.GoSkill {
 // invoke makes one call, of a turn of its own.
 func (h *house) invoke(t *testing.T, skill, user string) (skills.Result, error) {
 	h.turn++
+	note := canary
+	if h.f.long {
+		note = strings.Repeat(canary, 2000) // beyond what one field of a question holds
+	}
+	return h.call(t.Context(), skill, user, fmt.Sprintf("t%d", h.turn), note)
+}
+
+// call makes one call of a turn.
+func (h *house) call(ctx context.Context, skill, user, turn, note string) (skills.Result, error) {
 	scope, err := skills.NewScope("self.*", "others.*")
-	require.NoError(t, err)
-	request, turn := "do it", fmt.Sprintf("t%d", h.turn)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	request := "do it"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: "g" + turn, User: user, Conversation: user + "s", Turn: turn, Agent: "helper",
+		ID: "g" + turn, User: user, Conversation: "c" + turn, Turn: turn, Agent: "helper",
 		Mission: "do what was asked", MissionBy: sentinel.ByOrchestrator, Scope: scope, Request: &request,
 	})
-	require.NoError(t, err)
-	args := map[string]string{"note": canary}
+	if err != nil {
+		return skills.Result{}, err
+	}
+	args := map[string]string{"note": note}
 	if strings.HasPrefix(skill, "others.") {
 		args["url"] = "https://elsewhere.example/" + canary
 	}
-	if h.f.long {
-		args["note"] = strings.Repeat(canary, 2000) // beyond what one field of a question holds
-	}
 	raw, err := json.Marshal(args)
-	require.NoError(t, err)
-	return h.Parts().Checkpoint.Desk(g).Invoke(t.Context(), skill, raw)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	return h.Parts().Checkpoint.Desk(g).Invoke(ctx, skill, raw)
 }
