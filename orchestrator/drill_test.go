@@ -65,7 +65,7 @@ func drillOffice() office {
 // ran once and has its outcome, nobody asks while the breaker is open, and
 // nothing is started again. The timeline is in the log of go test -v.
 func TestFaultDrillOnRecord(t *testing.T) {
-	d := &drill{house: build(t, drillOffice(), fall{more: fmt.Sprintf(", timeout: 1s, breaker: {failures: 5, window: 60s, open_for: %s}", drillOpen)})}
+	d := &drill{house: build(t, drillOffice(), fall{model: ", timeout: 1s", more: fmt.Sprintf(", breaker: {failures: 5, window: 60s, open_for: %s}", drillOpen)})}
 	callers := d.load(t)
 	for i := range spells {
 		d.next(t, i)
@@ -93,9 +93,8 @@ type drill struct {
 // attempt is a call as its caller saw it.
 type attempt struct {
 	skill, user, turn string
-	spell             int64
-	res               skills.Result
 	err               error
+	spell             int64 // in which it ended
 }
 
 // trail is what the ledger has of a call.
@@ -119,8 +118,9 @@ func (d *drill) load(t *testing.T) (stop func()) {
 		user := []string{"ann", "bob", "cho", "dan"}[i%4]
 		wg.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				a := attempt{skill: kinds[(i+n)%len(kinds)], user: user, turn: fmt.Sprintf("d%d-%d", i, n), spell: d.spell.Load()}
-				a.res, a.err = d.call(context.Background(), a.skill, a.user, a.turn, canary+a.turn)
+				a := attempt{skill: kinds[(i+n)%len(kinds)], user: user, turn: fmt.Sprintf("d%d-%d", i, n)}
+				_, a.err = d.call(context.Background(), a.skill, a.user, a.turn, canary+a.turn)
+				a.spell = d.spell.Load()
 				d.mu.Lock()
 				d.made = append(d.made, a)
 				d.mu.Unlock()
@@ -211,7 +211,7 @@ type breakerChange struct {
 	from, to string
 }
 
-var changeLine = regexp.MustCompile(`time=(\S+) level=WARN msg="the review's breaker changed" model=m from=(\S+) to=(\S+)`)
+var changeLine = regexp.MustCompile(`time=(\S+) level=WARN msg="the review's breaker changed" model=judge from=(\S+) to=(\S+)`)
 
 func breakerChanges(t *testing.T, log string) (out []breakerChange) {
 	for _, m := range changeLine.FindAllStringSubmatch(log, -1) {
@@ -323,7 +323,7 @@ func (d *drill) checkMetrics(t *testing.T) {
 		}
 	}
 	for _, c := range d.changes {
-		want["review_breaker_changes_total model=m to="+c.to]++
+		want["review_breaker_changes_total model=judge to="+c.to]++
 	}
 	got := map[string]float64{}
 	for name, v := range f.series() {
@@ -333,6 +333,6 @@ func (d *drill) checkMetrics(t *testing.T) {
 		}
 	}
 	require.Equal(t, want, got)
-	f.want(t, text, "review_breaker_state model=m state=closed 1", "review_breaker_state model=m state=open 0", "record_failures_total -1",
+	f.want(t, text, "review_breaker_state model=judge state=closed 1", "review_breaker_state model=judge state=open 0", "record_failures_total -1",
 		"supervision_events_total child=model -1", "supervision_events_total event=child_restarted -1", "approvals_held 0")
 }

@@ -204,7 +204,7 @@ func (h *house) reviewed(t *testing.T, d due, gates []gateOnRecord) {
 		meta["failure"] = string(h.f.kind)
 	}
 	if !h.f.long {
-		meta["model"] = "m"
+		meta["model"] = "judge"
 	}
 	for _, spent := range []string{"tokens_in", "tokens_out", "cost"} { // as the server tells or not
 		delete(got.Meta, spent)
@@ -246,7 +246,7 @@ func (h *house) counts(d due) map[string]float64 {
 	if result == "" {
 		result = "ok"
 	}
-	add(h.f.asked, "model_requests_total model=m result=%s role=review sent=%t", result, !h.f.away)
+	add(h.f.asked, "model_requests_total model=judge result=%s role=review sent=%t", result, !h.f.away)
 	return out
 }
 
