@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -98,9 +99,12 @@ func serviceSpec(s assembly.Service) otp.ChildSpec {
 func (o *Orchestrator) reviewers() otp.ChildSpec {
 	opts := otp.SupervisorOptions{Strategy: otp.OneForOne}
 	for _, name := range o.parts.Review.Models() {
+		var before atomic.Bool // the first process finds a new breaker, and calls may have come already
 		opts.Children = append(opts.Children, otp.ChildSpec{ID: "model-" + name, Name: "review/" + name, Start: func() otp.Server {
 			return &service{run: func(ctx context.Context, _ func()) error {
-				o.parts.Review.Renew(name)
+				if before.Swap(true) {
+					o.parts.Review.Renew(name)
+				}
 				<-ctx.Done()
 				return nil
 			}}

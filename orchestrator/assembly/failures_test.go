@@ -3,12 +3,10 @@ package assembly_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,33 +22,27 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// badDay is one thing that goes wrong with the model, and the failure that the
-// review makes of it.
+// badDay is one thing that goes wrong with the model's server, and the failure
+// that the review makes of it.
 type badDay struct {
 	fault scripted.Fault
 	want  review.Failure
-	// down: nobody listens. calm: the last failure is long ago. open: the breaker
-	// is open when the call comes. large: the call fits no question.
-	down, calm, open, large bool
+	// down: nobody listens. before: a call of another turn timed out just now.
+	down, before bool
 	// again: the model is asked once more in other words.
 	again bool
-	// used: the model's rate, or the review's budget, went to the call before.
-	used bool
 }
 
 // asked is how often the model is asked about one call.
 func (d badDay) asked() int {
-	switch {
-	case d.open || d.large || d.used:
-		return 0
-	case d.again:
+	if d.again {
 		return 2
 	}
 	return 1
 }
 
 // badDays are all faults of the server but those of streams, which the review
-// doesn't ask for, and what comes about otherwise.
+// doesn't ask for.
 func badDays() []badDay {
 	return []badDay{
 		{want: review.Connect, down: true},
@@ -59,17 +51,16 @@ func badDays() []badDay {
 		{want: review.Connect, fault: scripted.ResetMidBody},
 		{want: review.Connect, fault: scripted.ShortBody},
 		{want: review.Connect, fault: scripted.HugeHeaders},
-		{want: review.LoneTimeout, fault: scripted.Hang, calm: true},
-		{want: review.Timeout, fault: scripted.Hang},
-		{want: review.Timeout, fault: scripted.HangMidBody},
-		{want: review.Timeout, fault: scripted.Drip},
+		{want: review.LoneTimeout, fault: scripted.Hang},
+		{want: review.Timeout, fault: scripted.Hang, before: true},
+		{want: review.Timeout, fault: scripted.HangMidBody, before: true},
+		{want: review.Timeout, fault: scripted.Drip, before: true},
 		{want: review.RateLimited, fault: scripted.RateLimited},
 		{want: review.RateLimited, fault: scripted.RateLimitedDate},
 		{want: review.Quota, fault: scripted.QuotaSpent},
 		{want: review.Server, fault: scripted.ServerError},
 		{want: review.Server, fault: scripted.BadGateway},
 		{want: review.Server, fault: scripted.Overloaded},
-		{want: review.BreakerOpen, fault: scripted.ServerError, open: true},
 		{want: review.Refusal, fault: scripted.Refusal},
 		{want: review.ContentFilter, fault: scripted.ContentFilter},
 		{want: review.ContentFilter, fault: scripted.ContentPolicy},
@@ -102,123 +93,91 @@ func badDays() []badDay {
 		{want: review.BadRequest, fault: scripted.Conflict},
 		{want: review.BadRequest, fault: scripted.Redirect},
 		{want: review.TooLong, fault: scripted.ContextLength},
-		{want: review.TooLong, large: true},
-		{want: review.Busy, used: true},
-		{want: review.Budget, used: true},
 		// Another model's name on an answer is common (an alias became a version).
 		{fault: scripted.OtherModel},
 	}
 }
 
-// whatFollows is the table of effects, written out by hand: whether the call runs
-// unjudged while no model can be reached. Everything else is asked about.
-var whatFollows = map[string]bool{
-	"self.read": true, "self.create": true, "self.modify": false, "self.irreversible": false, "self.costs_money": false, "others.read": false,
-}
-
-// Every failure of the model, of every effect, through the whole checkpoint: what
-// the agent saw, what is on record, and what was counted.
-func TestFailuresThroughTheCheckpoint(t *testing.T) {
-	good, bad := map[scripted.Fault]bool{}, map[review.Failure]bool{}
+// Every fault of a model's server, through the whole checkpoint: the failure
+// that is on record and how often the model was asked, and that of the server's
+// words nothing comes through. A read goes on where no model could be reached;
+// what follows for other calls, and what is counted, a test of the orchestrator
+// says.
+func TestFaultsThroughTheCheckpoint(t *testing.T) {
+	good := map[scripted.Fault]bool{}
 	for i, d := range badDays() {
-		good[d.fault], bad[d.want] = true, true
+		good[d.fault] = true
 		t.Run(fmt.Sprintf("%02d_%s_%s", i, d.want, d.fault), d.pass)
 	}
 	for _, f := range scripted.Faults() {
 		require.True(t, good[f] || f.NeedsStream(), "no row has the fault %s", f)
 	}
-	for _, f := range review.Failures() {
-		require.True(t, bad[f], "no row comes to the failure %s", f)
-	}
 }
 
 func (d badDay) pass(t *testing.T) {
-	clock := newHands()
-	p, srv := d.house(t, clock)
-	for _, skill := range slices.Sorted(maps.Keys(whatFollows)) {
-		t.Run(skill, func(t *testing.T) {
-			if d.calm {
-				clock.move(time.Hour)
-			}
-			d.look(t, p, srv, skill)
-		})
+	p, srv := d.house(t)
+	asked := len(srv.Requests())
+	res, err := d.invoke(t, p)
+	runs := d.want == "" || d.want.Unavailable()
+	d.checkAgent(t, res, err, runs)
+	d.checkRecord(t, p.Config, runs)
+	arrived := d.asked()
+	if d.down {
+		arrived = 0
 	}
+	require.Equal(t, arrived, len(srv.Requests())-asked, "requests to the model")
 }
 
 const failureSkills = `skills:
-%s  - name: others.read
+  - name: self.read
     effect: read
-    reaches: others
-    parameters: {type: object, additionalProperties: true, properties: {url: {type: string, x-url: true}, note: {type: string, x-content: true}}}
+    reaches: self
+    output: trusted
+    parameters: {type: object, properties: {note: {type: string, x-content: true}}}
     run: {template: "done"}
 `
 
 // house builds everything from a file, against a server that has a bad day.
-func (d badDay) house(t *testing.T, clock *hands) (*assembly.Parts, *scripted.Server) {
+func (d badDay) house(t *testing.T) (*assembly.Parts, *scripted.Server) {
 	t.Helper()
-	script, err := scripted.Load([]byte(`rules: [{reply: {content: '{"decision":"approve","reason":"fits"}'}}]`))
+	script, err := scripted.Load([]byte(`rules: [{reply: {content: '{"decision":"approve","reason":"canary"}'}}]`))
 	require.NoError(t, err)
 	srv, err := scripted.Serve(t.Context(), script, scripted.Options{Pace: 20 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
-	var list strings.Builder
-	for _, e := range skills.Effects() {
-		fmt.Fprintf(&list, "  - {name: self.%s, effect: %s, reaches: self, output: trusted, parameters: {type: object, additionalProperties: true, properties: {note: {type: string, x-content: true}}}, run: {template: \"done\"}}\n", e, e)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "skills.yaml"), fmt.Appendf(nil, failureSkills, list.String()), 0o600))
-	breaker := "{failures: 1000, window: 60s, open_for: 60s}"
-	if d.open {
-		breaker = "{failures: 1, window: 60s, open_for: 60s}"
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "skills.yaml"), []byte(failureSkills), 0o600))
 	// A timeout takes its time; every other answer comes at once, however slow
 	// the machine.
 	timeout := "20s"
 	if slices.Contains([]scripted.Fault{scripted.Hang, scripted.HangMidBody, scripted.Drip}, d.fault) {
 		timeout = "100ms"
 	}
-	rate, budget := "", ""
-	switch d.want {
-	case review.Busy:
-		rate = ", requests_per_minute: 1"
-	case review.Budget:
-		budget = ", budget: {day: {calls: 1}}"
-	}
 	text := `version: 1
-models: {fast: {model: plain, base_url: "` + srv.BaseURL() + `"` + rate + `}}
+models: {fast: {model: plain, base_url: "` + srv.BaseURL() + `"}}
 roles: {sentinel: fast}
 skills: {include: ["skills.yaml"]}
 judge: {threshold: 0, ask_below: 0}
-limits: {agent: {calls: 100}, turn: {calls: 100}, conversation: {calls: 100}}
-sentinel: {timeout: ` + timeout + `, retries: 0, cache_ttl: 0s, canaries: {every: 0s}, breaker: ` + breaker + budget + "}\n"
+sentinel: {timeout: ` + timeout + ", retries: 0, cache_ttl: 0s, canaries: {every: 0s}, breaker: {failures: 1000}}\n"
 	file := filepath.Join(dir, "vedette.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	p := build(t, file, assembly.Options{Now: clock.now})
+	p := build(t, file, assembly.Options{})
 	switch {
 	case d.down:
 		srv.Down()
 	case d.fault != "":
 		srv.FaultWhen(nil, d.fault)
 	}
-	if (d.want == review.Timeout || d.open || d.used) && !d.calm {
-		_, err := d.invoke(t, p, "self.read") // what happened just before
+	if d.before {
+		_, err := d.invoke(t, p)
 		t.Logf("before: %v", err)
 	}
 	return p, srv
 }
 
-func (d badDay) invoke(t *testing.T, p *assembly.Parts, skill string) (skills.Result, error) {
+func (d badDay) invoke(t *testing.T, p *assembly.Parts) (skills.Result, error) {
 	t.Helper()
-	args := map[string]any{"note": "canary"}
-	if d.large {
-		args[strings.Repeat("k", 300)] = 1
-	}
-	if strings.HasPrefix(skill, "others.") {
-		args["url"] = "https://elsewhere.example/x"
-	}
-	raw, err := json.Marshal(args)
-	require.NoError(t, err)
-	return p.Checkpoint.Desk(nextTurn(t)).Invoke(t.Context(), skill, raw)
+	return p.Checkpoint.Desk(nextTurn(t)).Invoke(t.Context(), "self.read", json.RawMessage(`{"note":"canary"}`))
 }
 
 // turns counts the turns of nextTurn.
@@ -228,7 +187,7 @@ var turns atomic.Int64
 // one turn may be that turn's doing.
 func nextTurn(t *testing.T) sentinel.Grant {
 	t.Helper()
-	scope, err := skills.NewScope("self.*", "others.*")
+	scope, err := skills.NewScope("self.*")
 	require.NoError(t, err)
 	request, n := "do it", turns.Add(1)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
@@ -237,22 +196,6 @@ func nextTurn(t *testing.T) sentinel.Grant {
 	})
 	require.NoError(t, err)
 	return g
-}
-
-// look makes one call and looks at everything that came of it.
-func (d badDay) look(t *testing.T, p *assembly.Parts, srv *scripted.Server, skill string) {
-	before, asked := p.Review.State().Stats, len(srv.Requests())
-	res, err := d.invoke(t, p, skill)
-	runs := d.want == "" || d.want.Unavailable() && whatFollows[skill]
-	d.checkAgent(t, res, err, runs)
-	d.checkRecord(t, p.Config, runs)
-	after := p.Review.State().Stats
-	d.checkCounts(t, before, after, runs)
-	arrived := d.asked()
-	if d.down {
-		arrived = 0
-	}
-	require.Equal(t, arrived, len(srv.Requests())-asked, "requests to the model")
 }
 
 // checkAgent looks at what the agent was told: the result, or a refusal that says
@@ -318,17 +261,4 @@ func (d badDay) checkRecord(t *testing.T, cfg *config.Config, runs bool) {
 		return
 	}
 	t.Fatal("the record does not account for the review")
-}
-
-// checkCounts looks at the review's own counters.
-func (d badDay) checkCounts(t *testing.T, before, after review.Stats, runs bool) {
-	t.Helper()
-	one := map[bool]uint64{true: 1}
-	require.Equal(t, one[d.want != ""], after.Unjudged-before.Unjudged)
-	require.Equal(t, one[d.want != "" && runs], after.Degraded-before.Degraded)
-	require.Equal(t, one[d.want == ""], after.Approved-before.Approved)
-	require.Equal(t, before.Rejected, after.Rejected)
-	for _, f := range review.Failures() {
-		require.Equal(t, one[f == d.want], after.Failures[f]-before.Failures[f], f)
-	}
 }

@@ -63,7 +63,7 @@ func (m *Metrics) defineCalls() {
 	m.calls = m.counter("calls_total", "Proposed calls that were decided, by configured skill; unknown stands for all others. outcome is what was decided in the end.", "skill", "effect", "outward", "outcome")
 	m.decisions = m.counter("decisions_total", "Decisions by what decided: the first gate with the decision's outcome and its code, none for allowed ones; gate parse for proposals that became no call.", "outcome", "gate", "effect", "code")
 	m.verdicts = m.counter("gate_verdicts_total", "What each gate said of each call, also that it was skipped, not reached or failed.", "gate", "verdict")
-	m.degraded = m.counter("degraded_decisions_total", "Calls that went ahead although the review's models, or the store of the limits, could not be reached.", "effect")
+	m.degraded = m.counter("degraded_decisions_total", "Calls that went ahead although the review gave no judgement, or the store of the limits could not be reached.", "effect")
 	m.rewritten = m.counter("rewritten_calls_total", "Calls that rules rewrote before they were judged.", "skill")
 	m.decisionTime = m.histogram("decision_duration_seconds", "From the first gate to the decision, the review included, a person's time not.", forModels, "outcome")
 	m.gateTime = m.histogram("gate_duration_seconds", "What one gate took, review and approval aside.", forRules, "gate")
