@@ -96,7 +96,8 @@ func (c *Config) idleKeys() (Warning, bool) {
 		"turn the review on with sentinel.mode, or take it out")
 }
 
-// shortReview finds a review that gives up before a model of it does.
+// shortReview finds a review that gives up before a model of it does. A model
+// that works as well may need its time there, within reason.
 func (c *Config) shortReview() (Warning, bool) {
 	s := c.Sentinel
 	if s.Idle() || !c.written("sentinel.timeout") {
@@ -104,7 +105,12 @@ func (c *Config) shortReview() (Warning, bool) {
 	}
 	for _, name := range slices.Concat(c.Roles["sentinel"], s.Escalate.To) {
 		path := "models." + name + ".timeout"
-		if t := c.Models[name].Timeout; c.written(path) && s.Timeout < t {
+		t := c.Models[name].Timeout
+		least := t
+		if slices.Contains(slices.Concat(c.Roles["orchestrator"], c.Roles["agent"]), name) {
+			least = t / 10
+		}
+		if c.written(path) && s.Timeout < least {
 			return c.warning("review_timeout", "sentinel.timeout",
 				fmt.Sprintf("sentinel.timeout, %s, ends each review before %s, %s, does", s.Timeout, path, t),
 				"raise it, or lower the model's; the models of a chain share it")

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,8 @@ import (
 // What does nothing, or more than it seems to, is told with its place and what
 // to do; what is in order is not.
 func TestWarnings(t *testing.T) {
-	const head = "version: 1\nmodels: {fast: {model: m, base_url: 'http://h', timeout: 20s}, slow: {model: m, base_url: 'http://h'}, other: {model: m, base_url: 'http://h'}}\nroles: {sentinel: [fast, slow]}\n"
+	const roles = "roles: {sentinel: [fast, slow]}\n"
+	const head = "version: 1\nmodels: {fast: {model: m, base_url: 'http://h', timeout: 20s}, slow: {model: m, base_url: 'http://h'}, other: {model: m, base_url: 'http://h'}, patient: {model: m, base_url: 'http://h', timeout: 2m}}\n" + roles
 	const everyEffect = "effect: {read: 'off', create: 'off', modify: 'off', irreversible: 'off', costs_money: 'off'}"
 	for name, tc := range map[string]struct {
 		yaml string
@@ -27,6 +29,9 @@ func TestWarnings(t *testing.T) {
 		"off and shaped":    {"sentinel: {mode: 'off', escalate: {to: other, rejected: [read]}, budget: {day: {calls: 5}}, timeout: 100ms, cache_ttl: 0s, cache_size: 5, unjudgeable: {read: allow}}", []string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: escalate, budget, timeout, cache_ttl, cache_size, unjudgeable"}},
 		"off but for one":   {"sentinel: {mode: 'off', modes: {effect: {modify: enforce}}, budget: {day: {calls: 5}}}", nil},
 		"short review":      {"sentinel: {timeout: 100ms}", []string{"review_timeout v.yaml:4:21: sentinel.timeout, 100ms, ends each review before models.fast.timeout, 20s, does"}},
+		"default review":    {"roles: {sentinel: patient}", nil},
+		"short, shared":     {"sentinel: {timeout: 2s}\nroles: {sentinel: [slow, fast], agent: fast}", nil},
+		"too short, shared": {"sentinel: {timeout: 1999ms}\nroles: {sentinel: [slow, fast], agent: fast}", []string{"review_timeout v.yaml:3:21: sentinel.timeout, 1.999s, ends each review before models.fast.timeout, 20s, does"}},
 		"no cache":          {"sentinel: {cache_ttl: 0s, cache_size: 5}", []string{"cache_off v.yaml:4:39: sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept"}},
 		"unjudgeable": {"sentinel: {unjudgeable: {read: allow, create: allow}}", []string{
 			"unjudgeable_allow v.yaml:4:32: calls go ahead that no model could judge, and whoever writes their arguments can make it so: sentinel.unjudgeable allows read, create"}},
@@ -42,7 +47,11 @@ func TestWarnings(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := config.Parse("v.yaml", []byte(head+tc.yaml), config.Options{})
+			text := head + tc.yaml
+			if strings.Contains(tc.yaml, "roles:") {
+				text = strings.Replace(text, roles, "", 1)
+			}
+			c, err := config.Parse("v.yaml", []byte(text), config.Options{})
 			require.NoError(t, err)
 			var got []string
 			for _, w := range c.Warnings() {
