@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,11 +153,7 @@ func (l *loader) checkListen() {
 	if n == nil || n.bad || n.kind != scalarNode || l.cfg.Server.Listen != n.text {
 		return
 	}
-	_, port, err := net.SplitHostPort(n.text)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
+	if _, _, ok := listenAddress(n.text); !ok {
 		l.out.add(n.pos, "server.listen must be host:port such as 127.0.0.1:8420%s", notA(n))
 	}
 }

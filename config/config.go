@@ -210,7 +210,7 @@ type AgentLimits struct {
 	Calls int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls an agent may propose when its dispatch names no number (default 5)."`
 	// Tokens and Cost are what its questions to models may take; zero is no bound.
 	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that an agent's model calls may take (default no bound)."`
-	Cost   Cost `yaml:"cost" jsonschema_description:"What an agent's model calls may cost, in the currency of the models' prices (default no bound)."`
+	Cost   Cost `yaml:"cost" cfg:"bound" jsonschema_description:"What an agent's model calls may cost, in the currency of the models' prices (default no bound)."`
 }
 
 // Agents are the times of agents. None of them counts waits for a person.
@@ -230,7 +230,7 @@ type TurnLimits struct {
 	Calls  int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls all agents of a turn may propose (default 30)."`
 	// Tokens and Cost are for the orchestrator's model and all agents.
 	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that the model calls of a turn and its agents may take (default no bound)."`
-	Cost   Cost `yaml:"cost" jsonschema_description:"What the model calls of a turn and its agents may cost (default no bound)."`
+	Cost   Cost `yaml:"cost" cfg:"bound" jsonschema_description:"What the model calls of a turn and its agents may cost (default no bound)."`
 }
 
 // ConversationLimits bound a conversation over a sliding window.
@@ -238,7 +238,7 @@ type ConversationLimits struct {
 	Calls  int           `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls that may be proposed within the window (default 50)."`
 	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a call, a token and its cost count (default 5m)."`
 	Tokens int           `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that a conversation's model calls may take within the window (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
-	Cost   Cost          `yaml:"cost" jsonschema_description:"What a conversation's model calls may cost within the window (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
+	Cost   Cost          `yaml:"cost" cfg:"bound" jsonschema_description:"What a conversation's model calls may cost within the window (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
 }
 
 // Approvals says how people are asked.

@@ -109,7 +109,7 @@ func (d *decoder) special(p place, v reflect.Value, f field) bool {
 	case Hundredths:
 		d.hundredths(p, v)
 	case Cost:
-		d.cost(p, v)
+		d.cost(p, v, f)
 	case Secret:
 		d.secret(p, v, f)
 	case skills.Run:

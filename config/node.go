@@ -22,6 +22,7 @@ type node struct {
 	kind    nodeKind
 	pos     Position
 	text    string // of a scalar, references replaced
+	raw     string // what was written where references were replaced
 	quoted  bool   // the scalar is a text whatever it looks like
 	outside bool   // text came from the environment, in part or whole: don't show it
 	bad     bool   // a mistake was reported for the scalar already
@@ -229,6 +230,7 @@ func (c *converter) scalar(n ast.ScalarNode) *node {
 
 func (c *converter) expand(n *node) {
 	x := expand(n.text, c.out.hidden.lookup)
+	n.raw = n.text
 	if x.bad != "" {
 		c.out.add(n.pos, "%s", x.bad)
 	}

@@ -34,6 +34,7 @@ func (l *loader) readPrompt(n *node) {
 	case bad:
 		at.File = name
 		l.out.add(at, "the file must be UTF-8 text without control characters")
+	case l.unseen(name, src):
 	case len(bytes.TrimSpace(src)) == 0:
 		l.out.add(n.pos, "sentinel.prompt %s: the file holds no text", l.shown(n))
 	}

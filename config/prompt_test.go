@@ -51,12 +51,24 @@ func TestDigestHoldsThePrompt(t *testing.T) {
 func TestPromptMistakes(t *testing.T) {
 	at := "vedette.yaml:2:20: sentinel.prompt \"texts/criteria.txt\": "
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":     {"", at + "the file holds no text"},
-		"blank":     {" \n\t\n", at + "the file holds no text"},
-		"mark only": {"\ufeff", at + "the file holds no text"},
-		"too long":  {strings.Repeat("a", config.MaxPrompt+1), at + "the file has more than 16384 bytes"},
-		"bytes":     {"one\ntwo \xff", "texts/criteria.txt:2:5: the file must be UTF-8 text without control characters"},
-		"escape":    {"\x1b[2J", "texts/criteria.txt:1:1: the file must be UTF-8 text without control characters"},
+		"empty":              {"", at + "the file holds no text"},
+		"blank":              {" \n\t\n", at + "the file holds no text"},
+		"mark only":          {"\ufeff", at + "the file holds no text"},
+		"too long":           {strings.Repeat("a", config.MaxPrompt+1), at + "the file has more than 16384 bytes"},
+		"bytes":              {"one\ntwo \xff", "texts/criteria.txt:2:5: the file must be UTF-8 text without control characters"},
+		"zero width":         {"one\ntwo\u200bthree", "texts/criteria.txt:2:4: the prompt holds U+200B here, which nobody sees and the model reads; remove it"},
+		"direction":          {"\u202ereject", "texts/criteria.txt:1:1: the prompt holds U+202E here, which nobody sees and the model reads; remove it"},
+		"tags":               {"ü \U000e0041\U000e0042", "texts/criteria.txt:1:3: the prompt holds U+E0041 here, which nobody sees and the model reads, and 1 more follow; remove them"},
+		"isolate":            {"a\u2066b", "texts/criteria.txt:1:2: the prompt holds U+2066 here, which nobody sees and the model reads; remove it"},
+		"inner mark":         {"a\ufeff", "texts/criteria.txt:1:2: the prompt holds U+FEFF here, which nobody sees and the model reads; remove it"},
+		"selectors":          {"✔\ufe0f\ufe0f", "texts/criteria.txt:1:3: the prompt holds U+FE0F here, which nobody sees and the model reads; remove it"},
+		"bytes of selectors": {"✔\U000e0101", "texts/criteria.txt:1:2: the prompt holds U+E0101 here, which nobody sees and the model reads; remove it"},
+		"joiner":             {"a\u200db", "texts/criteria.txt:1:2: the prompt holds U+200D here, which nobody sees and the model reads; remove it"},
+		"line":               {"a\u2028b", "texts/criteria.txt:1:2: the prompt holds U+2028 here, which nobody sees and the model reads; remove it"},
+		"control":            {"a\u0085b", "texts/criteria.txt:1:2: the prompt holds U+0085 here, which nobody sees and the model reads; remove it"},
+		"filler":             {"\u3164", "texts/criteria.txt:1:1: the prompt holds U+3164 here, which nobody sees and the model reads; remove it"},
+		"blank dots":         {"\u2800", "texts/criteria.txt:1:1: the prompt holds U+2800 here, which nobody sees and the model reads; remove it"},
+		"escape":             {"\x1b[2J", "texts/criteria.txt:1:1: the file must be UTF-8 text without control characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, dir, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": tc.text}, config.Options{})
@@ -80,5 +92,15 @@ func TestPromptMistakes(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []string{want}, mistakes(t, dir, err))
+	}
+}
+
+// Characters without a shape that belong to a word or a picture may stand in a
+// prompt: people write such languages.
+func TestPromptOfOtherScripts(t *testing.T) {
+	for _, text := range []string{"می\u200cخواهم", "क्\u200dष", "⚠\ufe0f Reject.", "👩\u200d💻", "👁\ufe0f\u200d🗨\ufe0f", "日本語\u3000です", "\u0600\u0661"} {
+		c, _, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": text}, config.Options{})
+		require.NoError(t, err, "%+q", text)
+		require.Equal(t, text, c.Sentinel.PromptText)
 	}
 }

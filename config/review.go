@@ -99,14 +99,14 @@ type ReviewBudget struct {
 type ReviewShare struct {
 	Calls  int  `yaml:"calls" cfg:"min=1,max=1000000000" jsonschema_description:"Questions to models (default no bound)."`
 	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens of questions and answers (default no bound)."`
-	Cost   Cost `yaml:"cost" jsonschema_description:"What the questions may cost, in the currency of the models' prices (default no bound)."`
+	Cost   Cost `yaml:"cost" cfg:"bound" jsonschema_description:"What the questions may cost, in the currency of the models' prices (default no bound)."`
 }
 
 // Canaries are questions with known answers that are put to each model of the
 // review.
 type Canaries struct {
 	// Every is how often; 0 is never. The first are put at the start.
-	Every time.Duration `yaml:"every" cfg:"min=0s,max=720h" jsonschema_description:"How often each model is asked questions with known answers, at the start for the first time (default 6h, 0s never); one that has not passed is asked again after 10 minutes, or sooner where this is less. They are six, of a few hundred tokens each."`
+	Every time.Duration `yaml:"every" cfg:"min=1m,max=720h,never" jsonschema_description:"How often each model is asked questions with known answers, at the start for the first time (default 6h, 0s never); one that has not passed is asked again after 10 minutes, or sooner where this is less. They are six, of a few hundred tokens each."`
 }
 
 // Breaker shapes a circuit breaker: Failures within Window open it for OpenFor.

@@ -159,11 +159,14 @@ func (d *decoder) duration(p place, v reflect.Value, f field) {
 	}
 	lo, _ := time.ParseDuration(f.min) // from our own tags
 	hi, _ := time.ParseDuration(f.max)
-	if t < lo || t > hi {
+	switch {
+	case t >= lo && t <= hi, f.never && t == 0:
+		v.SetInt(int64(t))
+	case f.never:
+		d.fail(p, p.n.pos, "must be 0s, which is never, or from %s to %s%s", f.min, f.max, notA(p.n))
+	default:
 		d.fail(p, p.n.pos, "must be from %s to %s%s", f.min, f.max, notA(p.n))
-		return
 	}
-	v.SetInt(int64(t))
 }
 
 var hundredthsRE = regexp.MustCompile(`^(?:0|1|0?\.[0-9]+|[01]\.[0-9]+)$`)

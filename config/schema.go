@@ -148,7 +148,13 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 	case p.Type == "boolean":
 		return orReference(p)
 	case t == reflect.TypeFor[time.Duration]():
-		p.Description = strings.TrimSuffix(p.Description, ".") + fmt.Sprintf(". From %s to %s.", f.min, f.max)
+		from := "From"
+		if f.never {
+			from = "0s, or from"
+		}
+		p.Description = strings.TrimSuffix(p.Description, ".") + fmt.Sprintf(". %s %s to %s.", from, f.min, f.max)
+	case f.bound:
+		p.AnyOf[0].Minimum, p.AnyOf[0].ExclusiveMinimum = "", "0"
 	}
 	return p
 }

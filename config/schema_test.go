@@ -64,7 +64,7 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 	for _, bad := range []string{
 		"limits: {}", "version: 2", "version: 1\nx: 1", "version: 1\nlimits: {agent: {call: 1}}", "version: 1\nlimits: {agent: {calls: 0}}",
 		"version: 1\nsentinel: {mode: enforced}", "version: 1\napprovals: {timeout: 30}", "version: 1\njudge: {threshold: 1.5}",
-		"version: 1\nroles: {sentinal: m}", "version: 1\nroles: {agent: []}", "version: 1\nmodels: {m: {model: m}}", "version: 1\nmodels: {'a b': {model: m, base_url: u}}",
+		"version: 1\nroles: {sentinal: m}", "version: 1\nlimits: {turn: {cost: 0}}", "version: 1\nroles: {agent: []}", "version: 1\nmodels: {m: {model: m}}", "version: 1\nmodels: {'a b': {model: m, base_url: u}}",
 		"version: 1\npermissions: [{skill: '*'}]", "version: 1\npermissions: [{skill: '*', then: defer}]", "version: 1\npermissions: [{skill: '*', then: ask, id: '1 2'}]",
 	} {
 		require.Error(t, conf.Validate(instance(t, []byte(bad))), bad)

@@ -46,7 +46,7 @@ type UserLimits struct {
 	Agents        int  `yaml:"agents" cfg:"min=1,max=100000" jsonschema_description:"A user's agents at work at a time (default 128)."`
 	Waiting       int  `yaml:"waiting" cfg:"min=1,max=100000" jsonschema_description:"A user's requests that may wait for their turn (default 128)."`
 	Tokens        int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens of models for a user within 24 hours (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
-	Cost          Cost `yaml:"cost" jsonschema_description:"What a user may spend on models within 24 hours, in the currency of the models' prices (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
+	Cost          Cost `yaml:"cost" cfg:"bound" jsonschema_description:"What a user may spend on models within 24 hours, in the currency of the models' prices (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
 }
 
 // SkillLimits bound each skill: its breaker, and how often it runs at a time.
@@ -96,7 +96,7 @@ func (l *loader) checkPrices() {
 var costRE = regexp.MustCompile(`^[0-9]{1,7}(?:\.[0-9]{1,6})?$`)
 
 // cost decodes an amount without ever making it a float.
-func (d *decoder) cost(p place, v reflect.Value) {
+func (d *decoder) cost(p place, v reflect.Value, f field) {
 	if !p.n.bare() || !costRE.MatchString(p.n.text) {
 		d.fail(p, p.n.pos, "must be an amount such as 2.50, with at most six decimals%s", notA(p.n))
 		return
@@ -105,6 +105,10 @@ func (d *decoder) cost(p place, v reflect.Value) {
 	n, _ := strconv.ParseInt(whole+(frac + "000000")[:6], 10, 64) // digits: the pattern saw to it
 	if n > maxCost*1_000_000 {
 		d.fail(p, p.n.pos, "must be an amount up to %d%s", maxCost, notA(p.n))
+		return
+	}
+	if f.bound && n == 0 { // a bound of nothing would be read as no bound
+		d.fail(p, p.n.pos, "must be more than 0%s; leave it out for no bound", notA(p.n))
 		return
 	}
 	v.SetInt(n)

@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +14,7 @@ import (
 // is a mistake.
 func TestCost(t *testing.T) {
 	for text, want := range map[string]config.Cost{
-		"0": 0, "1": 1_000_000, "0.25": 250_000, "12.000001": 12_000_001, "1000000": 1_000_000_000_000, "'${C}'": 1_500_000,
+		"0.000001": 1, "1": 1_000_000, "0.25": 250_000, "12.000001": 12_000_001, "1000000": 1_000_000_000_000, "'${C}'": 1_500_000,
 	} {
 		c, err := config.Parse("v.yaml", []byte("version: 1\nlimits: {turn: {cost: "+text+"}}"), config.Options{Env: env(map[string]string{"C": "1.5"})})
 		require.NoError(t, err, text)
@@ -22,6 +24,28 @@ func TestCost(t *testing.T) {
 		_, err := config.Parse("v.yaml", []byte("version: 1\nlimits: {turn: {cost: "+text+"}}"), config.Options{})
 		require.ErrorContains(t, err, "v.yaml:2:23: limits.turn.cost must be an amount", text)
 	}
+}
+
+// An amount that bounds is more than nothing, wherever it comes from: who writes
+// a zero means none, and a zero is no bound. A price may be nothing.
+func TestCostOfNothing(t *testing.T) {
+	opts := config.Options{Env: env(map[string]string{"ZERO": "0.00"})}
+	for _, at := range []string{"limits: {agent:", "limits: {turn:", "limits: {conversation:", "limits: {user:",
+		"sentinel: {budget: {conversation:", "sentinel: {budget: {user:", "sentinel: {budget: {day:"} {
+		for zero, shown := range map[string]string{"0": `, not "0"`, "0.0": `, not "0.0"`, "'${ZERO}'": ", not what the environment gives", "'${NO_ZERO:-0}'": `must be an amount`} {
+			text := at + " {cost: " + zero + "}" + strings.Repeat("}", strings.Count(at, "{"))
+			_, err := config.Parse("v.yaml", []byte("version: 1\n"+text), opts)
+			path := strings.NewReplacer(": {", ".", ":", "").Replace(at) + ".cost"
+			if strings.HasPrefix(shown, "must") {
+				require.ErrorContains(t, err, path+" "+shown, text)
+				continue
+			}
+			require.EqualError(t, err, fmt.Sprintf("v.yaml:2:%d: %s must be more than 0%s; leave it out for no bound", len(at)+9, path, shown), text)
+		}
+	}
+	c, err := config.Parse("v.yaml", []byte("version: 1\nmodels: {a: {model: a, base_url: 'http://h', price: {input: 0, output: 0}}}\nlimits: {turn: {cost: 1}}"), config.Options{})
+	require.NoError(t, err)
+	require.Zero(t, c.Models["a"].Price)
 }
 
 // A budget in money is nothing beside a model that has no price.

@@ -15,6 +15,8 @@ type field struct {
 	wanted   bool     // required by a later check, not by the decoder
 	enum     []string // allowed words
 	min, max string   // bounds of numbers and durations, inclusive
+	never    bool     // a duration may be 0s besides, which is never
+	bound    bool     // an amount bounds something, so it is more than nothing
 	single   bool     // one text may stand for a list of one
 	empty    bool     // an empty text is allowed
 	nonempty bool     // an empty list isn't
@@ -54,6 +56,10 @@ func (f *field) set(opt string) {
 		f.min = v
 	case "max":
 		f.max = v
+	case "never":
+		f.never = true
+	case "bound":
+		f.bound = true
 	case "single":
 		f.single, f.nonempty = true, true
 	case "empty":

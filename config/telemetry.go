@@ -1,9 +1,7 @@
 package config
 
 import (
-	"net"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -55,12 +53,9 @@ func (l *loader) checkTelemetry() {
 // checkMetricsListen wants the host said: who leaves it out listens on every
 // interface, and few mean that.
 func (l *loader) checkMetricsListen(n *node) {
-	host, port, err := net.SplitHostPort(n.text)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
+	host, port, ok := listenAddress(n.text)
 	switch {
-	case err != nil:
+	case !ok:
 		l.out.add(n.pos, "telemetry.metrics.listen must be host:port such as 127.0.0.1:9464%s", notA(n))
 	case host == "":
 		l.out.add(n.pos, "telemetry.metrics.listen names no host, which is every interface; write 127.0.0.1:%s, or 0.0.0.0:%s if that is meant", port, port)
@@ -76,6 +71,8 @@ func collectorMistake(raw string) string {
 		return "must be an address such as http://collector:4318"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "must begin with http:// or https://; gRPC isn't spoken"
+	case !validTarget(u):
+		return "must name a host, and a port from 1 to 65535, such as http://collector:4318"
 	case u.User != nil:
 		return "holds a user or password; give it in the environment, as OTEL_EXPORTER_OTLP_HEADERS"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
@@ -92,9 +89,10 @@ func (t Traces) Endpoint() string {
 	return strings.TrimRight(t.OTLP, "/") + "/v1/traces"
 }
 
-// meant reports whether the node is a text that became the value.
+// meant reports whether the node is a text that became the value: an empty one
+// didn't, and was reported.
 func (l *loader) meant(n *node, value string) bool {
-	return n != nil && !n.bad && n.kind == scalarNode && n.text == value
+	return n != nil && !n.bad && n.kind == scalarNode && n.text != "" && n.text == value
 }
 
 func below(n *node, keys ...string) *node {

@@ -190,6 +190,7 @@ func (r *rig) boot(o options) {
 	cfg, err := config.Load(file, config.Options{KnownSkills: known})
 	require.NoError(t, err)
 	o.NoReview = !strings.Contains(o.config, "sentinel:")
+	o.Log = slog.New(slog.DiscardHandler)
 	if !o.quiet {
 		o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

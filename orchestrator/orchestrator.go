@@ -90,7 +90,11 @@ type Options struct {
 	// Tracer is a provider of the program's own for spans, in place of
 	// telemetry.traces. A request's span is part of the trace of Send's context.
 	Tracer trace.TracerProvider
-	Log    *slog.Logger
+	// Log is told what an operator must know: that a model failed its canaries,
+	// that calls go ahead unjudged, that something was started again. It holds no
+	// values of calls. Nil is slog.Default(); to hear nothing, give a logger of
+	// slog.DiscardHandler.
+	Log *slog.Logger
 }
 
 // Orchestrator holds the conversations of one process. It is safe for
@@ -143,7 +147,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (*Orchestrator, 
 
 func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning) (*Orchestrator, error) {
 	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
+		opts.Log = slog.Default()
 	}
 	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)

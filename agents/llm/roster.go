@@ -24,7 +24,8 @@ type RosterConfig struct {
 }
 
 // Roster holds the clients of a configuration on one connection pool. It does
-// not change after NewRoster and is safe for concurrent use.
+// not change after NewRoster and is safe for concurrent use. A nil Roster knows
+// no model and no role.
 type Roster struct {
 	clients map[string]*Client
 	roles   map[string][]*Client
@@ -101,7 +102,10 @@ func (r *Roster) addRole(role string, chain, known []string) error {
 // ForRole returns the chain of a role, the first model first. A role that is not
 // configured is a PathError; there is no default model.
 func (r *Roster) ForRole(role string) ([]*Client, error) {
-	chain := r.roles[role]
+	var chain []*Client
+	if r != nil {
+		chain = r.roles[role]
+	}
 	if len(chain) == 0 {
 		return nil, &PathError{Path: "roles", Msg: fmt.Sprintf("no model is configured for role %q", role)}
 	}
@@ -110,12 +114,24 @@ func (r *Roster) ForRole(role string) ([]*Client, error) {
 
 // Lookup returns the model of that name, and whether there is one.
 func (r *Roster) Lookup(name string) (*Client, bool) {
+	if r == nil {
+		return nil, false
+	}
 	c, ok := r.clients[name]
 	return c, ok
 }
 
 // Names returns the names of all models, sorted.
-func (r *Roster) Names() []string { return slices.Sorted(maps.Keys(r.clients)) }
+func (r *Roster) Names() []string {
+	if r == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(r.clients))
+}
 
 // Close closes the idle connections. Requests under way are not disturbed.
-func (r *Roster) Close() { r.http.CloseIdleConnections() }
+func (r *Roster) Close() {
+	if r != nil {
+		r.http.CloseIdleConnections()
+	}
+}

@@ -185,3 +185,16 @@ func TestPoolKeepsAWaveWarm(t *testing.T) {
 	}
 	require.EqualValues(t, wave, opened.Load())
 }
+
+// A roster that could not be made knows nothing, and whoever asks it is told so.
+func TestNilRoster(t *testing.T) {
+	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"m": {}}})
+	require.Error(t, err)
+	require.Nil(t, r)
+	_, err = r.ForRole("sentinel")
+	require.EqualError(t, err, `roles: no model is configured for role "sentinel"`)
+	_, known := r.Lookup("m")
+	require.False(t, known)
+	require.Empty(t, r.Names())
+	r.Close()
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,8 @@ those of the review for an answer in a strict schema and for their verdict on si
 calls of known verdict (canaries), and looks at the prompt, the database and the
 ledger in it, pauses, the server of the limits, clocks, permissions of files,
 guard.roots and sandboxing. Each finding is ok, a warning or a problem, and says
-what to do.
+what to do. Findings are printed as they come, those of models last; an interrupt
+ends with what is known by then, with --json too.
 
 The questions cost some thousand tokens, which no budget counts. It makes no key
 and no database, and works beside a running process. The exit status is 3 where
@@ -44,17 +46,20 @@ func (a *app) doctor(ctx context.Context, path string, o doctor.Options, asJSON 
 	if err := readable(path, "name the configuration with --config FILE"); err != nil {
 		return err
 	}
-	r := doctor.Examine(ctx, path, o)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	told := examTeller{app: a, name: leastCheck}
+	if !asJSON {
+		o.Found = told.found
 	}
-	var err error
+	r := doctor.Examine(ctx, path, o)
+	err := told.err
 	if asJSON {
 		err = writeJSON(a.out, r, false)
-	} else {
-		err = a.tellExam(r)
+	} else if err == nil {
+		err = a.say("%s, %s\n", number(r.Problems, "problem"), number(r.Warnings, "warning"))
 	}
 	switch {
+	case ctx.Err() != nil: // what is known by then was told
+		return ctx.Err()
 	case err != nil:
 		return err
 	case r.OK:
@@ -65,23 +70,35 @@ func (a *app) doctor(ctx context.Context, path string, o doctor.Options, asJSON 
 	return &failure{code: exitFindings, err: errors.New(number(r.Problems, "problem"))}
 }
 
-// tellExam prints one finding a line, with what to do below it.
-func (a *app) tellExam(r doctor.Report) error {
-	t := table{colour: a.color, right: map[int]bool{2: true}}
-	for _, f := range r.Findings {
-		lines := strings.Split(f.Message, "\n")
-		t.add(string(f.Status), f.Check, fmt.Sprintf("%.0f ms", f.TookMS), lines[0])
-		for _, more := range lines[1:] {
-			t.add("", "", "", more)
-		}
-		if f.Advice != "" {
-			t.add("", "", "", "-> "+f.Advice)
-		}
+// The widths of the columns before their texts are known.
+const (
+	leastCheck = len("sentinel.unavailable")
+	leastTook  = len("12345 ms")
+)
+
+// examTeller prints findings as they come: one a line, with what to do below it.
+// Columns stand below each other as far as what came before tells their widths.
+type examTeller struct {
+	*app
+	name int // the longest of a check by now
+	err  error
+}
+
+func (e *examTeller) found(f doctor.Finding) {
+	if e.err != nil {
+		return
 	}
-	if err := t.write(a.out); err != nil {
-		return err
+	e.name = max(e.name, utf8.RuneCountInString(clean(f.Check)))
+	t := table{colour: e.color, right: map[int]bool{2: true}, least: []int{len(doctor.Problem), e.name, leastTook}}
+	lines := strings.Split(f.Message, "\n")
+	t.add(string(f.Status), f.Check, fmt.Sprintf("%.0f ms", f.TookMS), lines[0])
+	for _, more := range lines[1:] {
+		t.add("", "", "", more)
 	}
-	return a.say("%s, %s\n", number(r.Problems, "problem"), number(r.Warnings, "warning"))
+	if f.Advice != "" {
+		t.add("", "", "", "-> "+f.Advice)
+	}
+	e.err = t.write(e.out)
 }
 
 func number(n int, what string) string {

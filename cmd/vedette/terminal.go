@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -110,6 +111,7 @@ type table struct {
 	rows   [][]string
 	right  map[int]bool
 	colour bool
+	least  []int // widths that columns have at least
 }
 
 func (t *table) add(cells ...string) {
@@ -120,7 +122,7 @@ func (t *table) add(cells ...string) {
 }
 
 func (t *table) write(w io.Writer) error {
-	var widths []int
+	widths := slices.Clone(t.least)
 	for _, row := range t.rows {
 		for i, c := range row {
 			if i == len(widths) {

@@ -50,6 +50,10 @@ type mistake struct {
 type warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// The place, where there is one.
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
 }
 
 // validation is what validate prints.
@@ -59,10 +63,12 @@ type validation struct {
 	Skills   map[string]int      `json:"skills"` // by effect
 	Rules    int                 `json:"rules"`
 	Roles    map[string][]string `json:"roles"`
-	Review   string              `json:"review"`
+	Review   string              `json:"review"` // off where no call is judged
 	Limits   string              `json:"limits"` // where they are counted
 	Mistakes []mistake           `json:"mistakes"`
 	Warnings []warning           `json:"warnings"`
+
+	reviewButFor string // what to add to Review for people
 }
 
 func (a *app) validate(path string, asJSON bool) error {
@@ -143,7 +149,14 @@ func (v *validation) describe(cfg *config.Config) {
 	for role, models := range cfg.Roles {
 		v.Roles[role] = models
 	}
-	warn := func(code, msg string) { v.Warnings = append(v.Warnings, warning{code, msg}) }
+	switch m := cfg.Sentinel.Modes; {
+	case cfg.Sentinel.Idle():
+		v.Review = string(config.Off)
+	case len(m.Effect)+len(m.Skill) > 0:
+		v.reviewButFor = ", but for what sentinel.modes names"
+	}
+	warn := func(code, msg string) { v.Warnings = append(v.Warnings, warning{Code: code, Message: msg}) }
+	defer v.surprises(cfg) // those with a place come after those without
 	if len(cfg.Skills) == 0 {
 		warn("no_skills", "no skills: every call is denied; name skill files under skills.include")
 	}
@@ -180,6 +193,13 @@ func (v *validation) describe(cfg *config.Config) {
 	}
 }
 
+// surprises adds what is written and does nothing, or more than it seems to.
+func (v *validation) surprises(cfg *config.Config) {
+	for _, w := range cfg.Warnings() {
+		v.Warnings = append(v.Warnings, warning{w.Code, w.Msg + "; " + w.Advice, w.Pos.File, w.Pos.Line, w.Pos.Column})
+	}
+}
+
 func (a *app) tellMistakes(v validation) error {
 	for _, m := range v.Mistakes {
 		e := config.Error{File: m.File, Line: m.Line, Column: m.Column, Msg: m.Message}
@@ -208,13 +228,17 @@ func (a *app) tellValid(v validation) error {
 	t.add("skills", strings.TrimSuffix(fmt.Sprintf("%d (%s)", total, strings.Join(by, ", ")), " ()"))
 	t.add("rules", fmt.Sprint(v.Rules))
 	t.add("roles", cmp.Or(strings.Join(roles, "; "), "none"))
-	t.add("review", v.Review)
+	t.add("review", v.Review+v.reviewButFor)
 	t.add("limits", v.Limits)
 	if err := t.write(a.out); err != nil {
 		return err
 	}
 	for _, w := range v.Warnings {
-		if _, err := fmt.Fprintln(a.out, clean("warning: "+w.Message)); err != nil {
+		at := config.Position{File: w.File, Line: w.Line, Column: w.Column}.String()
+		if at != "" {
+			at += ": "
+		}
+		if _, err := fmt.Fprintln(a.out, clean("warning: "+at+w.Message)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"time"
@@ -48,6 +49,8 @@ func run() error {
 	o, err := orchestrator.New(ctx, cfg, orchestrator.Options{
 		Skills:   []*skills.GoSkill{clock},
 		Approver: approval.NewTerminal(approval.TerminalOptions{In: os.Stdin, Out: os.Stdout}),
+		// A model that fails its canaries and calls that go ahead unjudged are told here.
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		return err

@@ -86,7 +86,10 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	}
 	roster, rosterErr := newRoster(cfg, o.Transport)
 	env := environment(cfg, o.NoFS)
-	gs, err := gates(cfg, reg, roster, gateOptions{noReview: o.NoReview, apart: true, now: o.Now, log: o.Log, env: env})
+	gs, err := gates(cfg, reg, roster, gateOptions{
+		noReview: o.NoReview || rosterErr != nil, // without models the other gates can still tell their mistakes
+		apart:    true, now: o.Now, log: o.Log, env: env,
+	})
 	if err := errors.Join(rosterErr, err); err != nil {
 		return nil, cfg.Locate(err)
 	}

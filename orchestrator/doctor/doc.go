@@ -7,6 +7,12 @@
 // not work, or does not hold what it promises), with the time that finding it
 // took. A configuration with mistakes ends the examination there.
 //
+// Options.Found is told each finding as it is made. Models come last, for they take
+// longest: whether they answer is asked of all at once, the rest of each server's
+// one after another, so that they don't make each other slow, and what was found
+// about a model is told together. An examination that is given up returns what is
+// known by then, and says what it did not look at.
+//
 // What it does to the world: each model of a role is asked one small question,
 // those of the review a second one and six canaries, which cost what they cost and
 // are in no budget; a Redis server is asked about itself; the program true is run

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
@@ -44,6 +45,10 @@ type Report struct {
 type Options struct {
 	// Offline asks no model and no server.
 	Offline bool
+	// Found, where it is set, is told each finding as it is made, one at a time:
+	// those of one model together, the models as they come. Report.Findings has
+	// the models in the order of their names.
+	Found func(Finding)
 }
 
 // exam is an examination under way.
@@ -51,24 +56,28 @@ type exam struct {
 	cfg      *config.Config
 	offline  bool
 	findings []Finding
-	began    time.Time // of the check under way
+	began    time.Time     // of the check under way
+	told     func(Finding) // nil where who made this exam tells
+	// given reports whether the examination was given up. What is found from
+	// then on is dropped: it may be wrong for this alone.
+	given   func() bool
+	cut     bool     // it was given up
+	skipped []string // what was not looked at to its end
 }
 
-// Examine loads the configuration at path and looks at all that it names.
+// Examine loads the configuration at path and looks at all that it names. When
+// ctx ends it returns what is known by then, and a problem that says so.
 func Examine(ctx context.Context, path string, o Options) Report {
-	e := &exam{offline: o.Offline, began: time.Now()}
+	e := &exam{offline: o.Offline, began: time.Now(), told: o.Found, given: func() bool { return ctx.Err() != nil }}
+	if e.told == nil {
+		e.told = func(Finding) {}
+	}
 	if e.configuration(path) {
-		// Files come before the store: opening it would put its own mode right.
-		for _, check := range []func(context.Context){
-			e.policy, e.approvals, e.skills, e.models, e.files, e.roots, e.store, e.ledger, e.pauses, e.limits, e.sandbox,
-		} {
-			e.began = time.Now()
-			if ctx.Err() != nil {
-				e.problem("examination", "it was given up before its end", "run it again")
-				break
-			}
-			check(ctx)
-		}
+		e.rest(ctx)
+	}
+	if ctx.Err() != nil {
+		e.given = func() bool { return false }
+		e.problem("examination", "it was given up before its end, and not all was looked at: "+strings.Join(e.skipped, ", "), "run it again")
 	}
 	r := Report{File: path, Findings: e.findings}
 	for _, f := range r.Findings {
@@ -83,11 +92,38 @@ func Examine(ctx context.Context, path string, o Options) Report {
 	return r
 }
 
-// add notes a finding; the time for the next one begins.
+// rest looks at what a configuration names. Files come before the store: opening
+// it would put its own mode right. Models come last: they take the longest.
+func (e *exam) rest(ctx context.Context) {
+	for _, c := range []struct {
+		name string
+		look func(context.Context)
+	}{
+		{"permissions", e.policy}, {"approvals", e.approvals}, {"skills", e.skills}, {"files", e.files}, {"roots", e.roots}, {"store", e.store},
+		{"ledger", e.ledger}, {"pauses", e.pauses}, {"limits", e.limits}, {"sandbox", e.sandbox}, {"models", e.models},
+	} {
+		e.began = time.Now()
+		skipped := len(e.skipped)
+		if ctx.Err() == nil {
+			c.look(ctx)
+		}
+		if ctx.Err() != nil && len(e.skipped) == skipped {
+			e.skipped = append(e.skipped, c.name)
+		}
+	}
+}
+
+// add notes and tells a finding; the time for the next one begins.
 func (e *exam) add(s Status, check, message, advice string) {
+	if e.given != nil && e.given() {
+		return
+	}
 	now := time.Now()
-	e.findings = append(e.findings, Finding{check, s, message, advice, float64(now.Sub(e.began).Microseconds()) / 1000})
-	e.began = now
+	f := Finding{check, s, message, advice, float64(now.Sub(e.began).Microseconds()) / 1000}
+	e.findings, e.began = append(e.findings, f), now
+	if e.told != nil {
+		e.told(f)
+	}
 }
 
 func (e *exam) ok(check, format string, args ...any) {

@@ -1,14 +1,15 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
@@ -56,32 +57,21 @@ func (e *exam) private(path string, forbidden fs.FileMode, command string) {
 
 // literal finds keys that stand in a configuration that others can read.
 func (e *exam) literal() {
-	var secrets []string
-	for _, m := range e.cfg.Models {
-		if m.APIKey.Reveal() != "" {
-			secrets = append(secrets, m.APIKey.Reveal())
-		}
+	paths := []string{"limits.store.url"}
+	for _, name := range slices.Sorted(maps.Keys(e.cfg.Models)) {
+		paths = append(paths, "models."+name+".api_key")
 	}
-	if url := e.cfg.Limits.Store.URL.Reveal(); strings.Contains(url, "@") {
-		secrets = append(secrets, url)
+	paths = slices.DeleteFunc(paths, func(path string) bool { return !e.cfg.Literal(path) })
+	if len(paths) == 0 {
+		return
 	}
-	for _, path := range e.cfg.Files {
-		info, err := os.Stat(path)
-		if err != nil || info.Mode().Perm()&0o044 == 0 {
-			continue
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		for _, s := range secrets {
-			if bytes.Contains(text, []byte(s)) {
-				e.problem("files", fmt.Sprintf("%s has mode %04o and a key stands in it", path, info.Mode().Perm()),
-					"take keys from the environment, ${NAME}, or chmod 600 "+path)
-				break
-			}
-		}
+	at, _ := e.cfg.Pos(paths[0]) // all of them can only stand in the configuration itself
+	info, err := os.Stat(at.File)
+	if err != nil || info.Mode().Perm()&0o044 == 0 {
+		return
 	}
+	e.problem("files", fmt.Sprintf("%s has mode %04o and a key stands in it: %s", at.File, info.Mode().Perm(), some(paths)),
+		"take keys from the environment, ${NAME}, or chmod 600 "+at.File)
 }
 
 // roots looks at the folders that agents work in. That none of them holds what

@@ -24,6 +24,11 @@ func (e *exam) models(ctx context.Context) {
 	used := e.used()
 	if len(used) == 0 {
 		e.ok("models", "no role names one")
+	}
+	if idle := e.idle(used); len(idle) > 0 {
+		e.ok("models", "not asked, for no role names them: %s", some(idle))
+	}
+	if len(used) == 0 {
 		return
 	}
 	wires := map[string]*wire{}
@@ -46,18 +51,7 @@ func (e *exam) models(ctx context.Context) {
 		e.ok("models", "not asked: %s", some(used))
 		return
 	}
-	var fit []string
-	for _, name := range used {
-		m, _ := d.Model(name)
-		if !e.reach(ctx, m, wires[name]) {
-			continue
-		}
-		e.clock("model "+name, wires[name])
-		if inReview(d.Review(), name) && e.schema(ctx, m) {
-			fit = append(fit, name)
-		}
-	}
-	e.canaries(ctx, d.Review(), fit)
+	e.skipped = append(e.skipped, e.together(ctx, d, used, wires)...)
 	for _, w := range wires {
 		w.CloseIdleConnections()
 	}
@@ -75,6 +69,11 @@ func (e *exam) used() []string {
 		names[name] = true
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// idle are the models that nobody asks, sorted.
+func (e *exam) idle(used []string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.cfg.Models)), func(name string) bool { return slices.Contains(used, name) })
 }
 
 func inReview(g *review.Gate, name string) bool { return g != nil && slices.Contains(g.Models(), name) }

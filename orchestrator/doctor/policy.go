@@ -18,9 +18,10 @@ func (e *exam) policy(context.Context) {
 		e.ok("permissions", "permissions_default is %s: a call that no rule matches is refused", e.cfg.PermissionsDefault)
 	}
 	e.reviewMode()
-	e.fallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable,
+	e.surprises()
+	e.fallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable, false,
 		"while no model can be reached, every call goes ahead unjudged, marked as degraded: the review fails open")
-	e.fallback("sentinel.unjudgeable", e.cfg.Sentinel.Unjudgeable,
+	e.fallback("sentinel.unjudgeable", e.cfg.Sentinel.Unjudgeable, true,
 		"a call that no model can judge goes ahead, and whoever writes its arguments can make it so")
 }
 
@@ -29,6 +30,8 @@ func (e *exam) reviewMode() {
 	switch {
 	case s.Mode == config.Off:
 		e.warn("review", "sentinel.mode is off: the rules decide alone, but for what sentinel.modes names", "set sentinel.mode to enforce, or shadow to watch it first")
+	case s.Idle():
+		e.warn("review", "sentinel.modes turns the review off for every effect: the rules decide alone", "leave out of sentinel.modes what shall be judged")
 	case s.Mode == config.Shadow:
 		e.warn("review", "sentinel.mode is shadow: what the review says is recorded and not applied", "set sentinel.mode to enforce once its verdicts are good enough")
 	case slices.Contains(modes(s.Modes), config.Off) || slices.Contains(modes(s.Modes), config.Shadow):
@@ -50,23 +53,34 @@ func modes(m config.Modes) (out []config.Mode) {
 	return out
 }
 
-// fallback warns of a table that lets through what can do harm.
-func (e *exam) fallback(path string, f config.Fallback, all string) {
-	if e.cfg.Sentinel.Mode == config.Off {
-		return
-	}
-	var open []string
-	for _, c := range []struct {
-		row  string
-		cell config.Action
-	}{{"modify", f.Modify}, {"irreversible", f.Irreversible}, {"costs_money", f.CostsMoney}, {"outward", f.Outward}} {
-		if c.cell == config.Allow {
-			open = append(open, c.row)
+// named are the warnings of a configuration that have a check of their own here.
+var named = []string{"review_idle", "unjudgeable_allow"}
+
+// surprises tells what is written and does nothing, or more than it seems to.
+func (e *exam) surprises() {
+	for _, w := range e.cfg.Warnings() {
+		if !slices.Contains(named, w.Code) {
+			e.warn("configuration", w.Pos.String()+": "+w.Msg, w.Advice)
 		}
 	}
+}
+
+// fallback warns of a table that lets through what can do harm, and of one that
+// lets through anything where that is for an attacker to choose.
+func (e *exam) fallback(path string, f config.Fallback, attackers bool, all string) {
+	if e.cfg.Sentinel.Idle() {
+		return
+	}
+	open := f.Open()
+	everything := len(open) == 6
+	if !attackers { // while no model can be reached, reads and creations may go ahead
+		open = slices.DeleteFunc(open, func(row string) bool { return row == "read" || row == "create" })
+	}
 	switch {
-	case len(open) == 4 && f.Read == config.Allow && f.Create == config.Allow:
-		e.warn(path, all, "set modify, irreversible, costs_money and outward to ask or deny")
+	case everything:
+		e.warn(path, all, "set at least modify, irreversible, costs_money and outward to ask or deny")
+	case len(open) > 0 && attackers:
+		e.warn(path, "calls that go ahead without a judgement, which whoever writes their arguments can bring about: "+strings.Join(open, ", "), "set them to ask or deny")
 	case len(open) > 0:
 		e.warn(path, "calls that go ahead without a judgement: "+strings.Join(open, ", "), "set them to ask or deny")
 	}

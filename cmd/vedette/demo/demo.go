@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -115,6 +116,7 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 	work := context.WithoutCancel(ctx)
 	orc, err := orchestrator.New(work, cfg, orchestrator.Options{
 		Approver: approver(o, s), Observe: s.event, OnAgent: s.agent,
+		Log: slog.New(slog.DiscardHandler), // the screen tells each decision
 	})
 	if err != nil {
 		return &unplayable{filepath.Dir(cfg.Ledger.Path), err}

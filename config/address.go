@@ -1,0 +1,47 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// hostRE is what a host's name looks like. An underscore isn't allowed in one
+// and is in use all the same.
+var hostRE = regexp.MustCompile(`^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`)
+
+// validHost reports whether a host is an address or could be a name. What ends
+// in a number is an address or a slip: no top-level domain does.
+func validHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	name := strings.TrimSuffix(host, ".")
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	_, err := strconv.ParseUint(last, 10, 64)
+	return len(host) <= 253 && hostRE.MatchString(host) && err != nil
+}
+
+// listenAddress splits what a server listens on; ok is false where nobody could.
+// The host may be empty, which is every interface.
+func listenAddress(text string) (host, port string, ok bool) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return "", "", false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return host, port, err == nil && (host == "" || validHost(host))
+}
+
+// validTarget reports whether requests could be sent to a URL's host and port.
+func validTarget(u *url.URL) bool {
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return false
+		}
+	}
+	return validHost(u.Hostname()) && !strings.HasSuffix(u.Host, ":")
+}
