@@ -146,20 +146,17 @@ func settled(name string) string {
 
 // mayBegin reports what keeps a file of results from being emptied.
 func mayBegin(f evalFlags) error {
-	text, line, err := begins(f.results)
+	text, line, err1 := begins(f.results)
+	told, _, err2 := begins(manifestName(f.results))
+	own := ownManifest(manifestName(f.results))
 	switch {
-	case err != nil || !text && line == nil:
-		return err // a folder that isn't there is told when the file is made
-	case line == nil && ownManifest(manifestName(f.results)) || isRow(line):
-	default:
-		return foreign("--results", f.results)
-	}
-	if text, _, err := begins(manifestName(f.results)); err != nil {
-		return err
-	} else if text && !ownManifest(manifestName(f.results)) {
+	case err1 != nil || err2 != nil:
+		return errors.Join(err1, err2)
+	case told && !own:
 		return foreign("--results", manifestName(f.results))
-	}
-	if line == nil || f.overwrite {
+	case text && !isRow(line) && (line != nil || !own): // without a whole line, it is of a run that was killed
+		return foreign("--results", f.results)
+	case line == nil || f.overwrite:
 		return nil
 	}
 	return &failure{exitFailed, fmt.Errorf("%s holds the results of an earlier run", f.results), "--resume goes on with them, --overwrite begins again without them"}
