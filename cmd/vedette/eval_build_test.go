@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
 // Two builds without a revision, or with the same one and changes of their own,
@@ -67,4 +70,17 @@ func TestProgressWaits(t *testing.T) {
 	require.Equal(t, "\r0 of 10 cases, waiting for fast (connect), 5m0s at most", out.String())
 	(&progress{w: &out}).waits(time.Now(), "x")
 	require.NotContains(t, out.String(), "x,")
+}
+
+// Every failure of the review that says nothing of the call is one that eval
+// counts as not judged, and no other is.
+func TestNotJudgedWords(t *testing.T) {
+	for _, f := range review.Failures() {
+		want := ""
+		if f.Unavailable() || f == review.Busy || f == review.LoneTimeout || f == review.Budget || f == review.Auth {
+			want = string(f)
+		}
+		require.Equal(t, want, (&cases.Review{Failure: string(f)}).NotJudged())
+		require.Equal(t, want, (&cases.Review{SecondFailure: string(f)}).NotJudged())
+	}
 }

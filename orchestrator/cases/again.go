@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
 // Again has a case decided again while a model is away: what a breaker, a server
@@ -51,6 +50,14 @@ const (
 // result.
 const ownFailures = 3
 
+// Failures of the review that mean something of their own here. They are words of
+// its verdicts' Meta.
+const (
+	quota       = "quota"        // no pause ends it
+	breakerOpen = "breaker_open" // nobody was asked
+	busy        = "busy"         // nobody was asked
+)
+
 // absent names the failure, and its model, of a review that a model's absence
 // ended. Empty where there is none.
 func (r *Review) absent() (model, failure string) {
@@ -58,8 +65,8 @@ func (r *Review) absent() (model, failure string) {
 		return "", ""
 	}
 	for _, f := range []struct{ model, failure string }{{r.SecondModel, r.SecondFailure}, {r.Model, r.Failure}} {
-		switch review.Failure(f.failure) {
-		case review.Connect, review.Server, review.RateLimited, review.Quota, review.BreakerOpen, review.Busy:
+		switch f.failure {
+		case "connect", "server", "rate_limited", quota, breakerOpen, busy:
 			return f.model, f.failure
 		}
 	}
@@ -73,9 +80,13 @@ func (r *Review) NotJudged() string {
 	if r == nil {
 		return ""
 	}
-	for _, f := range []review.Failure{review.Failure(r.Failure), review.Failure(r.SecondFailure)} {
-		if f.Unavailable() || f == review.Busy || f == review.LoneTimeout || f == review.Budget || f == review.Auth {
-			return string(f)
+	if _, failure := r.absent(); failure != "" {
+		return failure
+	}
+	for _, f := range []string{r.Failure, r.SecondFailure} {
+		switch f {
+		case "timeout", "lone_timeout", "budget", "auth":
+			return f
 		}
 	}
 	return ""
@@ -99,7 +110,7 @@ func (e *Evaluator) again(ctx context.Context, call sentinel.Call, res *Result, 
 		model, failure := m.review.absent()
 		if now := a.judged.Load(); now > seen && failure != "" {
 			seen, since = now, time.Now()
-			if failure != string(review.BreakerOpen) && failure != string(review.Busy) {
+			if failure != breakerOpen && failure != busy {
 				own++
 			}
 		}
@@ -107,7 +118,7 @@ func (e *Evaluator) again(ctx context.Context, call sentinel.Call, res *Result, 
 			break
 		}
 		left := a.For - time.Since(since)
-		if left <= 0 || failure == string(review.Quota) {
+		if left <= 0 || failure == quota {
 			return &Away{model, failure, time.Since(since)}
 		}
 		if a.Told != nil {

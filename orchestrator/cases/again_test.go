@@ -197,3 +197,33 @@ func TestByteOrderMark(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"1", "2"}, got)
 }
+
+// What models cost is read of a verdict by model, and what is no account of one is
+// left out.
+func TestSpent(t *testing.T) {
+	m := &moody{says: func(string, int) map[string]string {
+		return map[string]string{"spent": "a=1/2/3/4 b c= d=1/2/3 e=1/2/3/4/5 f=1/-2/3/4 =1/2/3/4 g=1/2/3/x h=2/3/4/5000000", "waited_us": "400000", "would": "nonsense"}
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		got, err := tried(t, m, nil, 1, 1)
+		require.NoError(t, err)
+		r := got["q0"].Review
+		require.Equal(t, []cases.Spent{{Model: "a", Requests: 1, TokensIn: 2, TokensOut: 3, Cost: 0.000004}, {Model: "h", Requests: 2, TokensIn: 3, TokensOut: 4, Cost: 5}}, r.Models)
+		require.EqualValues(t, 600_000, r.ElapsedUS)
+		require.EqualValues(t, 600_000, got["q0"].ElapsedUS)
+		require.Empty(t, r.Would)
+	})
+}
+
+// A row of an earlier version says no cost: its tokens have the price of the model
+// that judged.
+func TestCostOfOldRows(t *testing.T) {
+	rows, err := cases.ReadRows(strings.NewReader(`{"id":"1","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0}}` + "\n" +
+		`{"id":"2","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0,"cost":0.5}}` + "\n"))
+	require.NoError(t, err)
+	tally := cases.Tally{Prices: map[string]cases.Price{"fast": {Input: 2_000_000}}}
+	for _, w := range rows.List {
+		tally.Add(w.Result())
+	}
+	require.InDelta(t, 2.5, tally.Report().Review.Cost, 1e-9)
+}

@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
 // Spent is what one model took of a Review, with its own price.
@@ -37,13 +37,31 @@ func (r *Review) opinions(meta map[string]string) {
 		cost := currency(n)
 		r.Cost = &cost
 	}
-	for _, s := range review.ParseSpent(meta["spent"]) {
-		r.Models = append(r.Models, Spent{s.Model, s.Requests, s.TokensIn, s.TokensOut, currency(s.Cost)})
-	}
+	r.Models = parseSpent(meta["spent"])
 	if n, err := strconv.ParseInt(meta["waited_us"], 10, 64); err == nil && n > 0 {
 		r.WaitedUS = n
 		r.ElapsedUS = max(r.ElapsedUS-n, 0)
 	}
+}
+
+// parseSpent reads "fast=1/100/10/140 strong=…": requests, tokens in, tokens out,
+// and millionths. What is no such word is left out.
+func parseSpent(meta string) []Spent {
+	var out []Spent
+	for _, word := range strings.Fields(meta) {
+		name, numbers, _ := strings.Cut(word, "=")
+		parts := strings.Split(numbers, "/")
+		var n [4]int64
+		ok := name != "" && len(parts) == len(n)
+		for i := 0; ok && i < len(n); i++ {
+			v, err := strconv.ParseInt(parts[i], 10, 64)
+			n[i], ok = v, err == nil && v >= 0
+		}
+		if ok {
+			out = append(out, Spent{name, int(n[0]), n[1], n[2], currency(n[3])})
+		}
+	}
+	return out
 }
 
 // waited is how long the requests of the last decision waited for their turn.

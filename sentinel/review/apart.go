@@ -28,13 +28,12 @@ func (m *model) enter(ctx context.Context, q *inquiry, t *turn) (time.Time, erro
 	return t.patience(), err
 }
 
-// Spent is what asking one model about a call came to. Cost is in millionths of
-// the prices' currency.
-type Spent struct {
-	Model               string
-	Requests            int
-	TokensIn, TokensOut int64
-	Cost                int64
+// spent is what asking one model about a call came to. The cost is in millionths
+// of the prices' currency.
+type spent struct {
+	model             string
+	requests, in, out int
+	cost              int64
 }
 
 // share counts a request for its model.
@@ -42,47 +41,27 @@ func (q *inquiry) share(e RequestEvent) {
 	if !e.Sent {
 		return
 	}
-	s := Spent{e.Model, 1, int64(e.TokensIn), int64(e.TokensOut), e.Cost}
 	for i := range q.by {
-		if b := &q.by[i]; b.Model == s.Model {
-			b.Requests, b.TokensIn, b.TokensOut, b.Cost = b.Requests+1, b.TokensIn+s.TokensIn, b.TokensOut+s.TokensOut, b.Cost+s.Cost
+		if b := &q.by[i]; b.model == e.Model {
+			*b = spent{b.model, b.requests + 1, b.in + e.TokensIn, b.out + e.TokensOut, b.cost + e.Cost}
 			return
 		}
 	}
-	q.by = append(q.by, s)
+	q.by = append(q.by, spent{e.Model, 1, e.TokensIn, e.TokensOut, e.Cost})
 }
 
 // detail notes what only a measured review has: by model what was spent, where it
-// was more than one, and how long the call waited for its turn.
+// was more than one ("fast=REQUESTS/TOKENS IN/TOKENS OUT/COST strong=…"), and how
+// long the call waited for its turn.
 func (q *inquiry) detail(meta map[string]string) {
 	if q.apart && len(q.by) > 1 {
 		words := make([]string, len(q.by))
 		for i, s := range q.by {
-			words[i] = fmt.Sprintf("%s=%d/%d/%d/%d", s.Model, s.Requests, s.TokensIn, s.TokensOut, s.Cost)
+			words[i] = fmt.Sprintf("%s=%d/%d/%d/%d", s.model, s.requests, s.in, s.out, s.cost)
 		}
 		meta["spent"] = strings.Join(words, " ")
 	}
 	if q.waited >= time.Millisecond {
 		meta["waited_us"] = strconv.FormatInt(q.waited.Microseconds(), 10)
 	}
-}
-
-// ParseSpent reads what a verdict's Meta says under "spent". What is no such word
-// is left out.
-func ParseSpent(meta string) []Spent {
-	var out []Spent
-	for _, word := range strings.Fields(meta) {
-		name, numbers, _ := strings.Cut(word, "=")
-		parts := strings.Split(numbers, "/")
-		var n [4]int64
-		ok := name != "" && len(parts) == len(n)
-		for i := 0; ok && i < len(n); i++ {
-			v, err := strconv.ParseInt(parts[i], 10, 64)
-			n[i], ok = v, err == nil && v >= 0
-		}
-		if ok {
-			out = append(out, Spent{name, int(n[0]), n[1], n[2], n[3]})
-		}
-	}
-	return out
 }

@@ -129,7 +129,7 @@ type inquiry struct {
 	out  int
 	cost int64
 	// by is that by model; waited is the time of the waits that don't count.
-	by     []Spent
+	by     []spent
 	waited time.Duration
 	// repaired is what was wrong with an answer before one that could be used.
 	repaired Failure
