@@ -198,7 +198,7 @@ func ownManifest(name string) bool {
 func begins(name string) (text bool, line []byte, err error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return false, nil, nil //nolint:nilerr // what can't be looked at can't be written, and is told then
+		return false, nil, nil // what can't be looked at can't be written, and is told then
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +210,7 @@ func begins(name string) (text bool, line []byte, err error) {
 	defer func() { _ = f.Close() }() // it was only read
 	line, err = bufio.NewReader(io.LimitReader(f, 2*cases.MaxLine)).ReadBytes('\n')
 	if err != nil {
-		return true, nil, nil //nolint:nilerr // a line without an end
+		return true, nil, nil // a line without an end
 	}
 	return true, line, nil
 }

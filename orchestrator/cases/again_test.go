@@ -26,7 +26,7 @@ type moody struct {
 func (*moody) Name() string { return sentinel.GateReview }
 
 func (m *moody) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	q := string(c.Args())
+	q := c.Args()
 	m.mu.Lock()
 	m.n[q]++
 	n := m.n[q]
@@ -104,7 +104,7 @@ func TestAgain(t *testing.T) {
 			require.Equal(t, 3, r.Review.Requests)
 			require.EqualValues(t, 20, r.Review.TokensIn)
 			require.InDelta(t, 0.000028, *r.Review.Cost, 1e-9)
-			require.EqualValues(t, time.Second.Microseconds(), r.ElapsedUS, "that of the last try alone")
+			require.Equal(t, time.Second.Microseconds(), r.ElapsedUS, "that of the last try alone")
 			require.Equal(t, []string{"fast " + failure, "strong " + failure}, told)
 		})
 	}
