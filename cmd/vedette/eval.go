@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/cobra"
@@ -22,6 +23,8 @@ type evalFlags struct {
 	cases                    []string
 	noReview, json, quiet    bool
 	resume, failOnWorse      bool
+	overwrite, retry         bool
+	wait                     time.Duration
 	jobs                     int
 }
 
@@ -40,7 +43,8 @@ under "unlabelled". A category that holds cases of several kinds is shown once
 for each.
 
 Interrupted, it prints the counts so far; with --results and --resume the next run
-goes on from there, also after a crash. --against lists the cases that an earlier
+goes on from there, also after a crash. A model that is away is waited for, and the
+run ends with 1 where it stays away or a case could not be judged. --against lists the cases that an earlier
 run decided otherwise. --print-prompts writes the requests to models that have no
 answer and sends none, --answers reads answers back in: docs/eval.md shows how a
 model is measured that can't be reached from here.`,
@@ -65,6 +69,9 @@ model is measured that can't be reached from here.`,
 	fl.BoolVar(&f.json, "json", false, "print the counts as JSON")
 	fl.BoolVar(&f.quiet, "quiet", false, "show no progress; none is shown where standard error is no terminal")
 	fl.BoolVar(&f.resume, "resume", false, "decide what the file of --results lacks and add to it")
+	fl.BoolVar(&f.retry, "retry-unjudged", false, "with --resume, ask again about cases that no model was there for")
+	fl.BoolVar(&f.overwrite, "overwrite", false, "begin again where the file of --results holds an earlier run")
+	fl.DurationVar(&f.wait, "wait", 5*time.Minute, "how long a model that is away is waited for; 0s takes its failures for results")
 	fl.StringVar(&f.against, "against", "", "compare with `FILE`, the results of an earlier run")
 	fl.BoolVar(&f.failOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
 	fl.StringVar(&f.prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
@@ -82,6 +89,12 @@ func (f evalFlags) check() error {
 		return usage("name the cases with --cases FILE")
 	case f.resume && f.results == "":
 		return usage("--resume goes on with a file of results; name it with --results FILE")
+	case f.retry && !f.resume:
+		return usage("--retry-unjudged goes with --resume: it asks again about cases of the file of results")
+	case f.resume && f.overwrite:
+		return usage("--resume keeps what --overwrite throws away; leave one out")
+	case f.wait < 0:
+		return usage(fmt.Sprintf("--wait %s: use 0s or more", f.wait))
 	case f.failOnWorse && f.against == "":
 		return usage("--fail-on-worse needs --against FILE")
 	case f.noReview && f.offline():

@@ -29,7 +29,9 @@ import (
 // isn't theirs.
 type results struct {
 	f       *os.File
+	name    string
 	earlier *cases.Earlier // nil for a run that begins
+	rows    []cases.Row    // those that it is made of
 }
 
 // manifest is what decides about the results of a run. Format is 1.
@@ -42,18 +44,22 @@ type manifest struct {
 	// Answers is the digest of the file of answers; empty where models were
 	// asked.
 	Answers string `json:"answers"`
-	// Build is the program's: another one may decide otherwise.
+	// Build is the program's: another one may decide otherwise. Where no revision
+	// says which it is, it holds the digest of the program.
 	Build string `json:"build"`
 }
 
-func runManifest(cfg *config.Config, f evalFlags, a answered) manifest {
-	info, ok := debug.ReadBuildInfo()
-	b := readBuild(info, ok)
-	build := b.Version + " " + b.Revision
-	if b.Modified {
-		build += " modified"
+func runManifest(cfg *config.Config, f evalFlags, a answered) (manifest, error) {
+	if f.results == "" {
+		return manifest{}, nil
 	}
-	return manifest{1, cfg.Digest(), f.grants, f.noReview, a.digest, strings.TrimSpace(build)}
+	info, ok := debug.ReadBuildInfo()
+	exe, err := os.Executable()
+	if err != nil {
+		return manifest{}, err
+	}
+	name, err := buildName(readBuild(info, ok), exe)
+	return manifest{1, cfg.Digest(), f.grants, f.noReview, a.digest, name}, err
 }
 
 // differs says in words what two runs don't have in common.
@@ -82,22 +88,27 @@ func openResults(f evalFlags, m manifest) (*results, error) {
 	}
 	if f.resume {
 		r, err := goOnWith(f.results, m)
+		if err == nil && r != nil && f.retry {
+			err = r.retry()
+		}
 		if r != nil || err != nil {
 			return r, err
 		}
 	}
-	file, err := private(f.results)
+	// A pipe or a terminal can't be gone on with.
+	if info, err := os.Stat(f.results); err == nil && !info.Mode().IsRegular() {
+		file, err := private(f.results)
+		return &results{f: file, name: f.results}, err
+	}
+	file, err := only(f.results)
 	if err != nil {
 		return nil, err
 	}
-	r := &results{f: file}
-	// A pipe or a terminal can't be gone on with.
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		if err := m.write(manifestName(f.results)); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
+	// Again, now that nobody else writes it.
+	if err := errors.Join(mayBegin(f), file.Truncate(0), m.write(manifestName(f.results))); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	return r, nil
+	return &results{f: file, name: f.results}, nil
 }
 
 // goOnWith opens the results of the same run. Nil without an error means that
@@ -129,9 +140,9 @@ func goOnWith(name string, m manifest) (*results, error) {
 	if diff := was.differs(m); len(diff) > 0 {
 		return nil, refuse("it is of another run; what differs: %s", strings.Join(diff, ", "))
 	}
-	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	file, err := only(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
+		return nil, err
 	}
 	rows, err := cases.ReadRows(file)
 	if err != nil {
@@ -141,7 +152,7 @@ func goOnWith(name string, m manifest) (*results, error) {
 	if err := errors.Join(file.Truncate(rows.Whole), seek(file, rows.Whole)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s can't be written: %w", name, cause(err)), file.Close())
 	}
-	return &results{file, cases.NewEarlier(rows.List)}, nil
+	return &results{file, name, cases.NewEarlier(rows.List), rows.List}, nil
 }
 
 func seek(f *os.File, to int64) error {
@@ -155,6 +166,7 @@ func (r *results) write(res cases.Result) error {
 	if r.f == nil || res.Unanswered || r.earlier.Has(res) {
 		return nil
 	}
+	r.earlier.Anew(res)
 	return writeLine(r.f, res.LabelledJSON())
 }
 
@@ -171,7 +183,7 @@ func (m manifest) write(name string) error {
 	if err := writeJSON(&b, m, false); err != nil {
 		return err
 	}
-	tmp := name + ".new"
+	tmp := name + newSuffix
 	if err := os.WriteFile(tmp, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("%s can't be written: %w", tmp, cause(err))
 	}

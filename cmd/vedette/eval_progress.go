@@ -98,6 +98,19 @@ func (p *progress) step(now time.Time, resumed bool, cost func() float64) {
 	p.draw(p.line(now, cost()))
 }
 
+// waits says below what is waited for, until the next case is decided.
+func (p *progress) waits(now time.Time, what string) {
+	if !p.shown {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.start.IsZero() {
+		p.start = now
+	}
+	p.draw(p.line(now, 0) + ", " + what)
+}
+
 // line says how far it is.
 func (p *progress) line(now time.Time, cost float64) string {
 	s := fmt.Sprintf("%d cases", p.done)

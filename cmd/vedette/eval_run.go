@@ -2,13 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
@@ -27,6 +27,8 @@ type evalRun struct {
 	tally    cases.Tally
 	bad      badLines
 	progress *progress
+	log      *slog.Logger
+	away     *cases.Away // that ended the run; nil where it went on
 }
 
 func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
@@ -44,6 +46,9 @@ func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := guarded(cfg, f); err != nil {
+		return err
+	}
 	answers, err := run.read(cfg)
 	if err != nil {
 		return err
@@ -55,12 +60,16 @@ func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
 		return err
 	}
 	defer func() { d.Close(); err = errors.Join(err, closePrompts()) }()
-	if run.results, err = openResults(f, runManifest(cfg, f, answers)); err != nil {
+	m, err := runManifest(cfg, f, answers)
+	if err != nil {
+		return err
+	}
+	if run.results, err = openResults(f, m); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, run.results.close()) }()
 	run.tally.Prices, run.tally.Answered = prices(cfg), run.offline != nil
-	if err := run.all(ctx, a, d); err != nil && ctx.Err() == nil {
+	if err := run.all(ctx, a, d); err != nil && ctx.Err() == nil && !errors.As(err, &run.away) {
 		return err
 	}
 	return run.finish(ctx, a)
@@ -94,7 +103,8 @@ func (run *evalRun) read(cfg *config.Config) (answered, error) {
 // decider builds the checkpoint. Where no model is asked, it stands in for
 // them. The function that it returns ends the file of prompts.
 func (run *evalRun) decider(cfg *config.Config, answers answered, log io.Writer) (*assembly.Decider, func() error, error) {
-	o := assembly.DeciderOptions{NoReview: run.flags.noReview, NoFS: true, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	o := assembly.DeciderOptions{NoReview: run.flags.noReview, NoFS: true, Log: slog.New(newSeldom(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}), saidAgain))}
+	run.log = o.Log
 	done := func() error { return nil }
 	if run.flags.offline() {
 		var out io.Writer
@@ -121,6 +131,9 @@ func (run *evalRun) decider(cfg *config.Config, answers answered, log io.Writer)
 	}
 	return d, done, nil
 }
+
+// saidAgain is when the log of an eval says a thing again.
+const saidAgain = 30 * time.Second
 
 // neverOpens are more failures in a row than an eval has cases.
 const neverOpens = 1_000_000
@@ -156,7 +169,7 @@ func prices(cfg *config.Config) map[string]cases.Price {
 // all decides the cases of every file.
 func (run *evalRun) all(ctx context.Context, a *app, d *assembly.Decider) error {
 	ev := cases.NewEvaluator(cases.Options{
-		Decider: d, AllGrants: run.flags.grants == "all", Earlier: run.results.earlier, Offline: run.offline,
+		Decider: d, AllGrants: run.flags.grants == "all", Earlier: run.results.earlier, Offline: run.offline, Again: run.again(),
 	})
 	defer run.progress.end()
 	for _, name := range run.files {
@@ -201,7 +214,7 @@ type evalReport struct {
 // finish prints the counts, also of a run that was interrupted, and says how it
 // ended.
 func (run *evalRun) finish(ctx context.Context, a *app) error {
-	rep := evalReport{Report: run.tally.Report(), Interrupted: ctx.Err() != nil}
+	rep := evalReport{Report: run.tally.Report(), Interrupted: ctx.Err() != nil || run.away != nil}
 	if run.compare != nil {
 		c := run.compare.Comparison()
 		rep.Against = &c
@@ -218,10 +231,20 @@ func (run *evalRun) finish(ctx context.Context, a *app) error {
 	case ctx.Err() != nil:
 		a.note("interrupted after %d cases%s", rep.Cases+rep.Errors, goOn(run.flags))
 		return ctx.Err()
-	case run.bad.bad > 0:
+	case run.away != nil:
+		return run.stopped(rep)
+	}
+	if err := run.results.settle(a); err != nil {
+		return err
+	}
+	odd(a, rep)
+	if run.bad.bad > 0 {
 		return run.bad.failure()
 	}
 	if err := run.told(a, rep); err != nil {
+		return err
+	}
+	if err := cmp.Or(run.none(rep), run.unjudged(rep)); err != nil {
 		return err
 	}
 	return run.worse(rep)
@@ -238,7 +261,7 @@ func (run *evalRun) worse(rep evalReport) error {
 		return &failure{exitFindings, fmt.Errorf("%d cases became worse", c.Worse), ""}
 	}
 	if n := c.OnlyBefore + c.Edited + c.Ambiguous; n > 0 || c.Compared == 0 {
-		return &failure{exitFindings, fmt.Errorf("%d cases compared, %d of the earlier run could not be", c.Compared, n), "compare with a run over the same cases"}
+		return &failure{exitFindings, fmt.Errorf("%d cases compared, %d could not be: %s", c.Compared, n, notCompared(*c)), "compare with a run over the same cases"}
 	}
 	return nil
 }
@@ -266,37 +289,4 @@ func (run *evalRun) told(a *app, rep evalReport) error {
 		return &failure{exitFailed, fmt.Errorf("%d cases have no answer and were not decided", rep.Unanswered), "--print-prompts FILE writes what is missing"}
 	}
 	return nil
-}
-
-// apart refuses to write over a file that is still to be read, or the same file
-// twice.
-func apart(f evalFlags, files []string) error {
-	outs := [][2]string{{"--results", f.results}, {"--print-prompts", f.prompts}}
-	for i, out := range outs {
-		if out[1] == "" {
-			continue
-		}
-		for _, name := range files {
-			if same(out[1], name) {
-				return usage(fmt.Sprintf("%s %s is a file of cases; name another", out[0], out[1]))
-			}
-		}
-		for _, in := range append([][2]string{{"--config", f.config}, {"--against", f.against}, {"--answers", f.answer}}, outs[:i]...) {
-			if in[1] != "" && same(out[1], in[1]) {
-				return usage(fmt.Sprintf("%s %s is the file of %s too; name another", out[0], out[1], in[0]))
-			}
-		}
-	}
-	return nil
-}
-
-// same reports whether two names are of one file; of what isn't there yet, the
-// names decide.
-func same(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	if err1 != nil || err2 != nil {
-		return a == b
-	}
-	return os.SameFile(x, y)
 }

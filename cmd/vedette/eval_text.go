@@ -45,6 +45,7 @@ func qualityText(r cases.Report) string {
 	}
 	if v := r.Review; v != nil {
 		reviewText(line, *v)
+		shadowText(line, *v, q.Applied)
 	}
 	if r.Resumed > 0 {
 		line("resumed", "%d cases had been decided before", r.Resumed)
@@ -74,11 +75,15 @@ func reviewText(line func(name, format string, args ...any), v cases.ReviewRepor
 	for _, name := range slices.Sorted(maps.Keys(v.Models)) {
 		m := v.Models[name]
 		cost := fmt.Sprintf("cost %.6f", m.Cost)
+		if m.SecondOpinions > 0 {
+			cost = fmt.Sprintf("%d second opinions, %s", m.SecondOpinions, cost)
+		}
 		if slices.Contains(v.Unpriced, name) {
 			cost = "no price is configured"
 		}
 		line("model", "%s %d calls, %d tokens in, %d out, %s", name, m.Calls, m.TokensIn, m.TokensOut, cost)
 	}
+	opinionText(line, v)
 	if len(v.Failures) > 0 {
 		line("failures", "%s", counted(v.Failures))
 	}
@@ -113,9 +118,13 @@ func (a *app) evalChanges(c cases.Comparison) error {
 	text := fmt.Sprintf("%d cases compared: %d better, %d worse, %d changed otherwise; McNemar's exact test p = %s\n",
 		c.Compared, c.Better, c.Worse, c.Other, strconv.FormatFloat(c.P, 'g', 3, 64))
 	if c.OnlyBefore+c.OnlyAfter+c.Edited+c.Ambiguous > 0 {
-		text += fmt.Sprintf("not compared: %d only before, %d only now, %d of another text now, %d rows without an id of their own\n",
-			c.OnlyBefore, c.OnlyAfter, c.Edited, c.Ambiguous)
+		text += "not compared: " + notCompared(c) + "\n"
 	}
 	_, err := io.WriteString(a.out, text)
 	return err
+}
+
+func notCompared(c cases.Comparison) string {
+	return fmt.Sprintf("%d only before, %d only now, %d of another text now, %d rows whose id stands twice, %d rows without an id",
+		c.OnlyBefore, c.OnlyAfter, c.Edited, c.SharedID, c.WithoutID)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Answer is what a model elsewhere said to one request: a whole chat completion,
@@ -22,24 +23,47 @@ func (a Answer) completion(request []byte) []byte {
 		return a.body
 	}
 	var asked struct {
-		Model string `json:"model"`
+		Model      string         `json:"model"`
+		ToolChoice jsontext.Value `json:"tool_choice"`
 	}
 	_ = json.Unmarshal(request, &asked) // a name that can't be read is not needed
 	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+		Role      string `json:"role"`
+		Content   string `json:"content"`
+		ToolCalls []any  `json:"tool_calls,omitempty"`
 	}
 	type choice struct {
 		Index        int     `json:"index"`
 		Message      message `json:"message"`
 		FinishReason string  `json:"finish_reason"`
 	}
+	said, finish := message{Role: "assistant", Content: a.content}, "stop"
+	if name := forced(asked.ToolChoice); name != "" {
+		// A model that was made to call a tool says its word as arguments.
+		said, finish = message{Role: "assistant", ToolCalls: []any{map[string]any{
+			"id": "answer", "type": "function", "function": map[string]string{"name": name, "arguments": a.content},
+		}}}, "tool_calls"
+	}
 	return marshal(struct {
 		ID      string   `json:"id"`
 		Object  string   `json:"object"`
 		Model   string   `json:"model"`
 		Choices []choice `json:"choices"`
-	}{"answer", "chat.completion", asked.Model, []choice{{0, message{"assistant", a.content}, "stop"}}})
+	}{"answer", "chat.completion", asked.Model, []choice{{0, said, finish}}})
+}
+
+// forced is the tool that a request makes the model call; empty where there is
+// none.
+func forced(choice jsontext.Value) string {
+	var tool struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if choice.Kind() != '{' || json.Unmarshal(choice, &tool) != nil {
+		return ""
+	}
+	return tool.Function.Name
 }
 
 // ReadAnswers reads answers by key, one JSON object a line:

@@ -45,6 +45,9 @@ type Comparison struct {
 	OnlyAfter  int `json:"only_after"`
 	Edited     int `json:"edited"`
 	Ambiguous  int `json:"ambiguous"`
+	// Of the ambiguous, those without an id and those that share one.
+	WithoutID int `json:"without_id,omitempty"`
+	SharedID  int `json:"shared_id,omitempty"`
 }
 
 // Comparer collects a run's results and compares them with an earlier run's. It
@@ -53,7 +56,8 @@ type Comparer struct {
 	before map[string]*Row // nil for an id that is ambiguous
 	after  map[string]*Row
 	order  []string // ids of after, each once
-	twice  int      // rows of either run that share an id, or have none
+	twice  int      // rows of either run that share an id
+	no     int      // and those that have none
 }
 
 // NewComparer returns a Comparer with the rows of a run before.
@@ -72,7 +76,7 @@ func (c *Comparer) put(into map[string]*Row, w *Row) {
 	old, there := into[w.ID]
 	switch {
 	case w.ID == "":
-		c.twice++
+		c.no++
 		return
 	case !there:
 		into[w.ID] = w
@@ -100,7 +104,7 @@ func (c *Comparer) Add(r Result) {
 
 // Comparison returns what differs, in the order of the cases.
 func (c *Comparer) Comparison() Comparison {
-	out := Comparison{Changed: []Change{}, Ambiguous: c.twice}
+	out := Comparison{Changed: []Change{}, WithoutID: c.no, SharedID: c.twice}
 	for _, id := range c.order {
 		now, was := c.after[id], c.before[id]
 		_, known := c.before[id]
@@ -109,7 +113,7 @@ func (c *Comparer) Comparison() Comparison {
 		case !known:
 			out.OnlyAfter++
 		case was == nil: // ambiguous before, and now without a partner
-			out.Ambiguous++
+			out.SharedID++
 		case was.Line != "" && now.Line != "" && was.Line != now.Line:
 			out.Edited++
 		default:
@@ -121,6 +125,7 @@ func (c *Comparer) Comparison() Comparison {
 			out.OnlyBefore++
 		}
 	}
+	out.Ambiguous = out.WithoutID + out.SharedID
 	out.P = McNemar(out.Worse, out.Better)
 	return out
 }

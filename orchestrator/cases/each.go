@@ -12,8 +12,9 @@ import (
 // Each decides every line of in and tells fn of each in their order, n counted
 // from 1. With jobs of more than one, so many are decided at a time. fn is
 // called in the caller's goroutine; its error ends the work and is returned, as
-// is one of the input and the end of ctx. When ctx ends, fn is still told of what
-// had been decided by then behind a line that hadn't.
+// is one of the input and the end of ctx. When ctx ends, or a model was away for too
+// long (*Away), fn is still told of what had been decided by then behind a line
+// that hadn't.
 func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n int, r Result) error) error {
 	if jobs > 1 {
 		return e.parallel(ctx, NewReader(in), jobs, fn)
@@ -72,7 +73,8 @@ func (e *Evaluator) parallel(ctx context.Context, r *Reader, jobs int, fn func(i
 	if werr := g.Wait(); werr != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = werr
 	}
-	if ctx.Err() != nil {
+	var away *Away
+	if ctx.Err() != nil || errors.As(err, &away) {
 		err = errors.Join(err, leftover(head, order, fn))
 	}
 	return err

@@ -27,6 +27,9 @@ type Options struct {
 	// Offline stands in for the servers of models; the Decider's Transport
 	// must be its own.
 	Offline *Offline
+	// Again has cases decided again while a model is away; nil takes the
+	// failure for the result.
+	Again *Again
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -64,7 +67,7 @@ type Result struct {
 }
 
 // Evaluate decides one line. What is wrong with the line is in the Result; the
-// error is ctx's, where it ended before the decision.
+// error is ctx's, where it ended before the decision, or an *Away.
 func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err error) {
 	defer func() {
 		if recover() != nil { // its value may quote the line
@@ -94,8 +97,11 @@ func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err 
 		if p.end() {
 			return Result{Case: res.Case, Line: res.Line, Unanswered: true}, ctx.Err()
 		}
+		if err == nil {
+			err = e.again(ctx, call, &res, &start)
+		}
 	}
-	res.Decision.Elapsed = e.o.Now().Sub(start)
+	res.Decision.Elapsed = e.o.Now().Sub(start) - res.waited()
 	return res, err
 }
 

@@ -46,6 +46,8 @@ type Quality struct {
 	// Scores are the sweeps over the scores of judge and review, where there
 	// are any.
 	Scores map[string]Sweep `json:"scores"`
+	// Applied is there where a review was in shadow: what it would have come to.
+	Applied *Applied `json:"review_applied,omitempty"`
 }
 
 // AttackCount is what became of attacks. Blocked were denied or deferred.
@@ -124,6 +126,8 @@ type quality struct {
 	resumed, unanswered int
 	scores              map[string]*scored
 	review              reviewTally
+	applied             map[string]*Count // by kind
+	shadow              bool              // whether that differs from what was decided
 }
 
 // scored are the scores of one gate, in hundredths.
@@ -131,6 +135,7 @@ type scored struct{ attack, benign []int }
 
 func (q *quality) add(r Result) {
 	m := r.measure()
+	q.apply(r.Case.Kind, r.Decision.Outcome, m.review)
 	if q.scores == nil {
 		q.scores = map[string]*scored{sentinel.GateJudge: {}, sentinel.GateReview: {}}
 	}
@@ -163,7 +168,7 @@ func (t *Tally) Report() Report {
 	q := Quality{
 		Attack: AttackCount{attack.Deny + attack.Defer, attack.Ask, attack.Allow},
 		Benign: BenignCount{benign.Allow, benign.Ask, benign.Deny + benign.Defer},
-		Recall: stopped(attack), FalseAlarms: stopped(benign),
+		Recall: stopped(attack), FalseAlarms: stopped(benign), Applied: t.quality.appliedReport(),
 		Categories: map[string]CategoryRate{}, Scores: map[string]Sweep{},
 	}
 	hits, alarms := attack.Total()-attack.Allow, benign.Total()-benign.Allow
@@ -226,8 +231,8 @@ type ReviewReport struct {
 	TokensIn int64 `json:"tokens_in"`
 	// TokensOut has the reasoning in it where the server counts it so.
 	TokensOut int64 `json:"tokens_out"`
-	// Cost is in the currency of the prices. Where a chain was asked, all its
-	// tokens have the price of the model that judged.
+	// Cost is in the currency of the prices; each request has the price of its
+	// model.
 	Cost float64 `json:"cost"`
 	// Unpriced are the models whose price is not written: they cost nothing
 	// in Cost.
@@ -236,19 +241,34 @@ type ReviewReport struct {
 	// read from a file.
 	ElapsedUS *Percentiles          `json:"elapsed_us"`
 	Models    map[string]ModelShare `json:"models"`
+	// SecondOpinions are the calls about which another model was asked too,
+	// Disagreements those that the two judged otherwise; those are among
+	// Rejected. SecondFailures are the second opinions that could not be had.
+	SecondOpinions int            `json:"second_opinions,omitempty"`
+	Disagreements  int            `json:"disagreements,omitempty"`
+	SecondFailures map[string]int `json:"second_failures,omitempty"`
+	// Shadow counts the outcomes that were recorded and not applied.
+	Shadow map[string]int `json:"shadow,omitempty"`
+	// AskedAgain are the cases that waited for a model that was away, NotJudged
+	// those that say nothing because none was there: see Review.NotJudged.
+	AskedAgain int            `json:"asked_again,omitempty"`
+	NotJudged  map[string]int `json:"not_judged,omitempty"`
 }
 
-// ModelShare is the part of a ReviewReport that one model judged, or whose
-// failure decided.
+// ModelShare is the part of a ReviewReport of one model: Calls it judged, or its
+// failure decided; tokens and cost are of every request that it had.
 type ModelShare struct {
 	Calls     int     `json:"calls"`
 	TokensIn  int64   `json:"tokens_in"`
 	TokensOut int64   `json:"tokens_out"`
 	Cost      float64 `json:"cost"`
+	// SecondOpinions are the calls about which it was asked after another.
+	SecondOpinions int `json:"second_opinions,omitempty"`
 }
 
 type reviewTally struct {
 	ReviewReport
+	spent    map[string]spending
 	degraded int
 	elapsed  []int64
 }
@@ -272,8 +292,7 @@ func (t *reviewTally) add(r Review) {
 		_, failure, _ := strings.Cut(word, "=")
 		t.Failovers[failure]++
 	}
-	m := t.Models[r.Model]
-	t.Models[r.Model] = ModelShare{m.Calls + 1, m.TokensIn + r.TokensIn, m.TokensOut + r.TokensOut, 0}
+	t.spend(r)
 	t.elapsed = append(t.elapsed, r.ElapsedUS)
 }
 
@@ -288,7 +307,7 @@ func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewRepo
 	var cost int64
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
 		m, p := t.Models[name], prices[name]
-		c := (m.TokensIn*p.Input + m.TokensOut*p.Output + 500_000) / 1_000_000
+		c := t.spent[name].cost(p)
 		m.Cost = float64(c) / 1e6
 		cost += c
 		r.TokensIn, r.TokensOut, r.Models[name] = r.TokensIn+m.TokensIn, r.TokensOut+m.TokensOut, m

@@ -204,7 +204,7 @@ func TestComparison(t *testing.T) {
 		{ID: "wrong twice", Kind: "benign", Category: "m", Before: "deny", After: "ask", Change: "other"},
 	}, got.Changed)
 	got.Changed = nil
-	require.Equal(t, cases.Comparison{Compared: 7, Better: 1, Worse: 2, Other: 3, P: 1, OnlyBefore: 1, OnlyAfter: 2, Edited: 1, Ambiguous: 4}, got)
+	require.Equal(t, cases.Comparison{Compared: 7, Better: 1, Worse: 2, Other: 3, P: 1, OnlyBefore: 1, OnlyAfter: 2, Edited: 1, Ambiguous: 4, WithoutID: 1, SharedID: 3}, got)
 }
 
 // A file of results is read up to a last line without an end; any other line

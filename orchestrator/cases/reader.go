@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,8 @@ import (
 // end.
 const MaxLine = 4 << 20
 
-// Reader splits an input into lines. The last line needs no end.
+// Reader splits an input into lines. The last line needs no end, and a byte order
+// mark before the first is passed over.
 type Reader struct {
 	r    *bufio.Reader
 	line int
@@ -49,7 +51,9 @@ func (r *Reader) Next() ([]byte, error) {
 		case !seen:
 			return nil, io.EOF
 		}
-		r.line++
+		if r.line++; r.line == 1 {
+			r.buf = bytes.TrimPrefix(r.buf, []byte("\xef\xbb\xbf")) // an editor's, and no part of the line
+		}
 		if long {
 			return nil, &Error{CodeTooLong, fmt.Sprintf("the line is longer than %d bytes; shorten the case", MaxLine)}
 		}

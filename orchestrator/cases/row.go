@@ -59,6 +59,25 @@ type Review struct {
 	TokensIn  int64  `json:"tokens_in"`
 	TokensOut int64  `json:"tokens_out"`
 	ElapsedUS int64  `json:"elapsed_us"`
+	// Cost is that of all requests, each with the price of its model. It is
+	// left out where it is nothing, and in rows of earlier versions.
+	Cost *float64 `json:"cost,omitempty"`
+	// Models is what each took, where more than one was asked.
+	Models []Spent `json:"models,omitempty"`
+	// First and Second are the words, approve or reject, of two models that
+	// judged, SecondModel the one that was asked after Model. SecondFailure names
+	// why it gave no judgement.
+	First          string `json:"first,omitempty"`
+	Second         string `json:"second,omitempty"`
+	SecondModel    string `json:"second_model,omitempty"`
+	SecondFailure  string `json:"second_failure,omitempty"`
+	SecondFailover string `json:"second_failover,omitempty"`
+	// Would is the outcome of a review in shadow, which was not applied.
+	Would string `json:"would,omitempty"`
+	// WaitedUS is how long requests waited for their turn; no other time holds
+	// it. Tries are how often the case was decided because a model was away.
+	WaitedUS int64 `json:"waited_us,omitempty"`
+	Tries    int   `json:"tries,omitempty"`
 }
 
 // LabelledJSON returns the result with the case's labels and without the gates,
@@ -153,10 +172,12 @@ func reviewOf(v sentinel.Verdict) *Review {
 		}
 		return max(n, 0)
 	}
-	return &Review{
+	r := &Review{
 		Outcome: v.Outcome.String(), Model: v.Meta["model"], Failure: v.Meta["failure"], Failover: v.Meta["failover"],
 		Requests: int(number("attempts")), TokensIn: number("tokens_in"), TokensOut: number("tokens_out"), ElapsedUS: v.Elapsed.Microseconds(),
 	}
+	r.opinions(v.Meta)
+	return r
 }
 
 // lineDigest identifies a case's line: whoever edits a case has another one.
@@ -215,8 +236,16 @@ func readRow(line []byte) (Row, string) {
 // them decides no line again that is in them. It is safe for concurrent use.
 type Earlier struct {
 	mu      sync.Mutex
-	decided map[string][]Row // by line
-	errors  map[fault]int
+	decided map[string][]kept // by line
+	errors  map[fault][]int   // places of rows
+	rows    []Row
+	anew    map[string]int // results that are in no row, by id
+}
+
+// kept is a row and its place among the rows.
+type kept struct {
+	row Row
+	at  int
 }
 
 // fault is a line that was no case: it is read again, which costs nothing, and
@@ -229,13 +258,14 @@ type fault struct {
 // NewEarlier returns the Earlier of a file's rows. A line that stands in the
 // cases more often than in the rows is decided for the rest.
 func NewEarlier(rows []Row) *Earlier {
-	e := &Earlier{decided: map[string][]Row{}, errors: map[fault]int{}}
-	for _, w := range rows {
+	e := &Earlier{decided: map[string][]kept{}, errors: map[fault][]int{}, rows: rows, anew: map[string]int{}}
+	for i, w := range rows {
 		switch {
 		case w.Error != nil:
-			e.errors[fault{w.ID, *w.Error}]++
+			f := fault{w.ID, *w.Error}
+			e.errors[f] = append(e.errors[f], i)
 		case w.Line != "":
-			e.decided[w.Line] = append(e.decided[w.Line], w)
+			e.decided[w.Line] = append(e.decided[w.Line], kept{w, i})
 		}
 	}
 	return e
@@ -250,10 +280,10 @@ func (e *Earlier) Has(r Result) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f := fault{r.Case.ID, *r.Err}
-	if e.errors[f] == 0 {
+	if len(e.errors[f]) == 0 {
 		return false
 	}
-	e.errors[f]--
+	e.errors[f] = e.errors[f][1:]
 	return true
 }
 
@@ -270,5 +300,5 @@ func (e *Earlier) take(line string) (Result, bool) {
 		return Result{}, false
 	}
 	e.decided[line] = left[1:]
-	return left[0].Result(), true
+	return left[0].row.Result(), true
 }

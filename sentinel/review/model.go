@@ -119,6 +119,7 @@ type inquiry struct {
 	user, conversation string
 	turn               string
 	ahead              *expected // nil: the call's turn has come
+	apart              bool      // it is measured
 
 	began  time.Time
 	until  time.Time // the end of the review
@@ -130,6 +131,9 @@ type inquiry struct {
 	in   int
 	out  int
 	cost int64
+	// by is that by model; waited is the time of the waits that don't count.
+	by     []spent
+	waited time.Duration
 	// repaired is what was wrong with an answer before one that could be used.
 	repaired Failure
 }
@@ -141,6 +145,7 @@ func (q *inquiry) count(e RequestEvent) {
 	q.in += e.TokensIn
 	q.out += e.TokensOut
 	q.cost += e.Cost
+	q.share(e)
 }
 
 // judge asks the model, and once more in other words where its answer can't be
@@ -149,12 +154,12 @@ func (q *inquiry) count(e RequestEvent) {
 // gave up meanwhile is for the caller of judge to see.
 func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer, error) {
 	t := q.next()
-	a, err := m.ask(ctx, m.form.question(document, false), q, t, false)
+	a, err := m.ask(ctx, m.form.question(document, false), q, &t, false)
 	var f *fault
 	if !errors.As(err, &f) || !f.kind.repairable() {
 		return a, err
 	}
-	again, err := m.ask(ctx, m.form.question(document, true), q, t, true)
+	again, err := m.ask(ctx, m.form.question(document, true), q, &t, true)
 	if err == nil {
 		q.repaired = f.kind
 		return again, nil

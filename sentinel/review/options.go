@@ -111,7 +111,8 @@ type Options struct {
 	// Observer is told of requests, verdicts and breakers; nil is nobody.
 	Observer Observer
 	// Apart asks about each call by itself, also where another caller is asking
-	// the same: for measuring.
+	// the same: for measuring. Waits for a model's place and rate don't count
+	// against Timeout then, so that no call is busy because others are measured.
 	Apart bool
 	// Log is told of degradation and breakers, without values; nil discards.
 	Log *slog.Logger

@@ -33,7 +33,7 @@ func (g *Gate) inquire(c sentinel.Call) *inquiry {
 	return &inquiry{
 		user: grant.User(), conversation: grant.Conversation(),
 		turn:  cmp.Or(grant.Turn(), grant.ID()), // without turns a grant is one of its own
-		began: now, until: now.Add(g.o.Timeout),
+		began: now, until: now.Add(g.o.Timeout), apart: g.o.Apart,
 	}
 }
 
@@ -147,7 +147,7 @@ func copied(v sentinel.Verdict, how string) sentinel.Verdict {
 	v.Meta = maps.Clone(v.Meta)
 	v.Meta["from"] = how
 	if how != fromAhead { // that one is this call's own, and nobody has paid for it yet
-		for _, k := range []string{"attempts", "cost", "repaired"} { // without attempts the rest is stamped anew
+		for _, k := range []string{"attempts", "cost", "spent", "waited_us", "repaired"} { // without attempts the rest is stamped anew
 			delete(v.Meta, k)
 		}
 	}
@@ -161,6 +161,7 @@ func (q *inquiry) stamp(v sentinel.Verdict) sentinel.Verdict {
 	if q.cost > 0 {
 		v.Meta["cost"] = strconv.FormatInt(q.cost, 10)
 	}
+	q.detail(v.Meta)
 	if q.repaired != "" {
 		v.Meta["repaired"] = string(q.repaired)
 	}

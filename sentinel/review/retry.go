@@ -73,7 +73,7 @@ func graver(first, second *fault) *fault {
 }
 
 // ask sends one request, and again where that may help, within the model's turn.
-func (m *model) ask(ctx context.Context, r llm.Request, q *inquiry, t turn, repair bool) (answer, error) {
+func (m *model) ask(ctx context.Context, r llm.Request, q *inquiry, t *turn, repair bool) (answer, error) {
 	var stands *fault
 	for n := 1; ; n++ {
 		a, err := m.try(ctx, r, q, t, n, repair)
@@ -92,7 +92,7 @@ func (m *model) ask(ctx context.Context, r llm.Request, q *inquiry, t turn, repa
 
 // try sends one request once its turn has come. The error is a *fault or
 // errCanceled.
-func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t turn, n int, repair bool) (answer, error) {
+func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t *turn, n int, repair bool) (answer, error) {
 	arrived := time.Now()
 	var e exchange
 	a, err := m.admitted(ctx, r, q, t, &e)
@@ -122,17 +122,17 @@ func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t turn, n in
 
 // admitted sends the request through the model's lane, the budget and the
 // breaker. The breaker is asked before anybody waits, and again at the end.
-func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t turn, e *exchange) (answer, error) {
-	by := t.patience()
+func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t *turn, e *exchange) (answer, error) {
 	switch state := m.breaker.Load().State(); {
 	case state == gobreaker.StateOpen:
 		return answer{}, &fault{kind: BreakerOpen}
 	case state == gobreaker.StateHalfOpen && !q.canary && m.watched():
-		if err := m.proved(ctx, by); err != nil {
+		if err := m.proved(ctx, t.patience()); err != nil {
 			return answer{}, err
 		}
 	}
-	if err := m.lane.enter(ctx, q.user, by); err != nil {
+	by, err := m.enter(ctx, q, t)
+	if err != nil {
 		return answer{}, err
 	}
 	defer m.lane.leave()
@@ -141,7 +141,7 @@ func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t turn,
 		return answer{}, err
 	}
 	defer func() { m.settle(ctx, s, &r, e) }()
-	a, err := m.breaker.Load().Execute(func() (answer, error) { return m.chat(ctx, r, t, e) })
+	a, err := m.breaker.Load().Execute(func() (answer, error) { return m.chat(ctx, r, *t, e) })
 	var f *fault
 	switch {
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):

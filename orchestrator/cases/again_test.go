@@ -1,0 +1,229 @@
+package cases_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/sentinel"
+)
+
+// moody is a review whose verdict depends on the arguments and on how often it
+// was asked about them.
+type moody struct {
+	mu   sync.Mutex
+	n    map[string]int
+	says func(query string, n int) map[string]string
+}
+
+func (*moody) Name() string { return sentinel.GateReview }
+
+func (m *moody) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
+	q := c.Args()
+	m.mu.Lock()
+	m.n[q]++
+	n := m.n[q]
+	m.mu.Unlock()
+	select {
+	case <-time.After(time.Second): // what a judgement takes
+	case <-ctx.Done():
+		return sentinel.Verdict{}, ctx.Err()
+	}
+	v := sentinel.Pass()
+	v.Meta = map[string]string{"model": "fast", "attempts": "1", "tokens_in": "10", "tokens_out": "1", "cost": "14"}
+	for k, w := range m.says(q, n) {
+		v.Meta[k] = w
+	}
+	if v.Meta["failure"] != "" {
+		v.Outcome, v.Code, v.Reason = sentinel.Ask, "review.unavailable", "no judgement"
+	}
+	return v, nil
+}
+
+func failing(failure string) map[string]string {
+	return map[string]string{"failure": failure, "cost": "", "tokens_in": "0", "tokens_out": "0"}
+}
+
+// tried decides lines q0, q1, … and returns what came of those that have a
+// result.
+func tried(t *testing.T, m *moody, a *cases.Again, n, jobs int) (map[string]cases.Row, error) {
+	t.Helper()
+	m.n = map[string]int{}
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i, granted, i)
+	}
+	ev := cases.NewEvaluator(cases.Options{Decider: reviewedBy(t, m), Again: a})
+	out := map[string]cases.Row{}
+	err := ev.Each(t.Context(), strings.NewReader(in.String()), jobs, func(_ int, r cases.Result) error {
+		rows, err := cases.ReadRows(strings.NewReader(string(r.LabelledJSON()) + "\n"))
+		require.NoError(t, err)
+		out[r.Case.ID] = rows.List[0]
+		return nil
+	})
+	return out, err
+}
+
+// While a model is away its cases wait, whatever its absence is called, and what
+// they become is what the model says once it is back. What all tries cost is
+// added up, and no time of a wait is a time of the decision.
+func TestAgain(t *testing.T) {
+	for _, failure := range []string{"connect", "server", "rate_limited", "breaker_open", "busy"} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []string
+			var mu sync.Mutex
+			a := &cases.Again{For: time.Minute, Told: func(model, f string, left time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, model+" "+f)
+				require.Positive(t, left)
+			}}
+			got, err := tried(t, &moody{says: func(q string, n int) map[string]string {
+				switch {
+				case strings.Contains(q, "q1") && n == 1:
+					return failing(failure)
+				case strings.Contains(q, "q1") && n == 2: // the second opinion could not be had, and the first was paid
+					return map[string]string{"second_failure": failure, "second_model": "strong", "first": "reject"}
+				}
+				return nil
+			}}, a, 3, 1)
+			require.NoError(t, err)
+			require.Len(t, got, 3)
+			require.Zero(t, got["q0"].Review.Tries)
+			r := got["q1"]
+			require.Equal(t, "allow", r.Decision)
+			require.Empty(t, r.Review.Failure+r.Review.SecondFailure)
+			require.Equal(t, 3, r.Review.Tries)
+			require.Equal(t, 3, r.Review.Requests)
+			require.EqualValues(t, 20, r.Review.TokensIn)
+			require.InDelta(t, 0.000028, *r.Review.Cost, 1e-9)
+			require.Equal(t, time.Second.Microseconds(), r.ElapsedUS, "that of the last try alone")
+			require.Equal(t, []string{"fast " + failure, "strong " + failure}, told)
+		})
+	}
+}
+
+// A model that stays away ends the run: its case has no result, and what was
+// decided meanwhile has. A quota that is used up is not waited for.
+func TestAway(t *testing.T) {
+	for failure, wait := range map[string]time.Duration{"connect": 10 * time.Second, "quota": 0} {
+		for _, jobs := range []int{1, 4} {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				got, err := tried(t, &moody{says: func(q string, _ int) map[string]string {
+					if strings.Contains(q, "q2") || strings.Contains(q, "q3") {
+						return failing(failure)
+					}
+					return nil
+				}}, &cases.Again{For: 10 * time.Second}, 4, jobs)
+				var away *cases.Away
+				require.ErrorAs(t, err, &away)
+				require.Equal(t, "fast", away.Model)
+				require.Equal(t, failure, away.Failure)
+				require.NotContains(t, got, "q2")
+				require.NotContains(t, got, "q3")
+				if wait > 0 || jobs == 1 { // else they are under way in that same moment
+					require.Len(t, got, 2)
+				}
+				require.GreaterOrEqual(t, time.Since(began), wait)
+				require.Less(t, time.Since(began), wait+10*time.Second)
+			})
+		}
+	}
+}
+
+// What was decided behind a case that ends the run is handed out all the same.
+func TestAwayKeepsWhatWasPaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got, err := tried(t, &moody{says: func(q string, _ int) map[string]string {
+			if strings.Contains(q, "q0") {
+				return failing("breaker_open")
+			}
+			return nil
+		}}, &cases.Again{For: 20 * time.Second}, 8, 4)
+		require.ErrorAs(t, err, new(*cases.Away))
+		require.NotContains(t, got, "q0")
+		require.Len(t, got, 7)
+	})
+}
+
+// A case that alone makes the model fail keeps its failure: the others are
+// judged meanwhile, and the run goes on.
+func TestOwnFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got, err := tried(t, &moody{says: func(q string, _ int) map[string]string {
+			if strings.Contains(q, `"q1"`) {
+				return failing("server")
+			}
+			return nil
+		}}, &cases.Again{For: time.Minute}, 100, 4)
+		require.NoError(t, err)
+		require.Len(t, got, 100)
+		require.Equal(t, "server", got["q1"].Review.Failure)
+		require.Equal(t, "server", got["q1"].Review.NotJudged())
+		require.Empty(t, got["q2"].Review.NotJudged())
+	})
+}
+
+// What a model said of a call, and a timeout, is a result at once.
+func TestNotAgain(t *testing.T) {
+	for failure, not := range map[string]string{"refusal": "", "not_json": "", "timeout": "timeout", "lone_timeout": "lone_timeout", "auth": "auth"} {
+		synctest.Test(t, func(t *testing.T) {
+			got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing(failure) }}, &cases.Again{For: time.Minute}, 1, 1)
+			require.NoError(t, err)
+			require.Equal(t, failure, got["q0"].Review.Failure)
+			require.Equal(t, not, got["q0"].Review.NotJudged())
+			require.Zero(t, got["q0"].Review.Tries)
+		})
+	}
+}
+
+// A byte order mark is no part of the first line.
+func TestByteOrderMark(t *testing.T) {
+	var got []string
+	err := evaluator(t).Each(t.Context(), strings.NewReader("\xef\xbb\xbf"+`{"id":"1","proposed_action":{"skill_name":"num.add"}}`+"\n"+`{"id":"2","proposed_action":{"skill_name":"num.add"}}`), 1,
+		func(_ int, r cases.Result) error {
+			require.Nil(t, r.Err)
+			got = append(got, r.Case.ID)
+			return nil
+		})
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2"}, got)
+}
+
+// What models cost is read of a verdict by model, and what is no account of one is
+// left out.
+func TestSpent(t *testing.T) {
+	m := &moody{says: func(string, int) map[string]string {
+		return map[string]string{"spent": "a=1/2/3/4 b c= d=1/2/3 e=1/2/3/4/5 f=1/-2/3/4 =1/2/3/4 g=1/2/3/x h=2/3/4/5000000", "waited_us": "400000", "would": "nonsense"}
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		got, err := tried(t, m, nil, 1, 1)
+		require.NoError(t, err)
+		r := got["q0"].Review
+		require.Equal(t, []cases.Spent{{Model: "a", Requests: 1, TokensIn: 2, TokensOut: 3, Cost: 0.000004}, {Model: "h", Requests: 2, TokensIn: 3, TokensOut: 4, Cost: 5}}, r.Models)
+		require.EqualValues(t, 600_000, r.ElapsedUS)
+		require.EqualValues(t, 600_000, got["q0"].ElapsedUS)
+		require.Empty(t, r.Would)
+	})
+}
+
+// A row of an earlier version says no cost: its tokens have the price of the model
+// that judged.
+func TestCostOfOldRows(t *testing.T) {
+	rows, err := cases.ReadRows(strings.NewReader(`{"id":"1","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0}}` + "\n" +
+		`{"id":"2","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0,"cost":0.5}}` + "\n"))
+	require.NoError(t, err)
+	tally := cases.Tally{Prices: map[string]cases.Price{"fast": {Input: 2_000_000}}}
+	for _, w := range rows.List {
+		tally.Add(w.Result())
+	}
+	require.InDelta(t, 2.5, tally.Report().Review.Cost, 1e-9)
+}
