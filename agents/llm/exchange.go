@@ -146,6 +146,9 @@ func codeOf(body []byte, def string) string {
 	found := false
 	for _, v := range []any{doc.Error.Code, doc.Error.Type} {
 		s, ok := v.(string)
+		if same := otherNames[s]; same != "" {
+			s = same
+		}
 		if ok && serverCodes[s] {
 			return s
 		}
