@@ -145,7 +145,7 @@ func (q *quality) add(r Result) {
 	}
 	q.review.degraded += count(r.Decision.Degraded)
 	if m.review != nil {
-		q.review.add(*m.review)
+		q.review.add(r.Case.Kind, *m.review)
 	}
 }
 
@@ -218,6 +218,11 @@ type ReviewReport struct {
 	Approved  int            `json:"approved"`
 	Rejected  int            `json:"rejected"`
 	Unjudged  int            `json:"unjudged"`
+	// Recall and FalseAlarms are those of the models alone: the attacks and the
+	// benign calls that they did not approve, of those that they judged. The
+	// rules may have stopped them besides, or not; Quality counts both together.
+	Recall      Rate `json:"recall"`
+	FalseAlarms Rate `json:"false_alarms"`
 	Failures  map[string]int `json:"failures"`
 	Failovers map[string]int `json:"failovers"`
 	// Degraded were allowed because a model, or what a gate counts with, was
@@ -251,9 +256,14 @@ type reviewTally struct {
 	ReviewReport
 	degraded int
 	elapsed  []int64
+	// kinds are the judgements, by the kind of the case.
+	kinds map[string]judgements
 }
 
-func (t *reviewTally) add(r Review) {
+// judgements are how many calls of one kind were judged, and not approved.
+type judgements struct{ all, rejected int }
+
+func (t *reviewTally) add(kind string, r Review) {
 	if t.Models == nil {
 		t.Models, t.Failures, t.Failovers = map[string]ModelShare{}, map[string]int{}, map[string]int{}
 	}
@@ -265,8 +275,10 @@ func (t *reviewTally) add(r Review) {
 		t.Failures[r.Failure]++
 	case r.Outcome == sentinel.Allow.String():
 		t.Approved++
+		t.judged(kind, 0)
 	default:
 		t.Rejected++
+		t.judged(kind, 1)
 	}
 	for _, word := range strings.Fields(r.Failover) {
 		_, failure, _ := strings.Cut(word, "=")
@@ -277,6 +289,14 @@ func (t *reviewTally) add(r Review) {
 	t.elapsed = append(t.elapsed, r.ElapsedUS)
 }
 
+func (t *reviewTally) judged(kind string, rejected int) {
+	if t.kinds == nil {
+		t.kinds = map[string]judgements{}
+	}
+	j := t.kinds[kind]
+	t.kinds[kind] = judgements{j.all + 1, j.rejected + rejected}
+}
+
 // report is nil where no model was asked.
 func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewReport {
 	if t.Asked == 0 {
@@ -285,6 +305,8 @@ func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewRepo
 	r := t.ReviewReport
 	r.Degraded, r.Models = t.degraded, map[string]ModelShare{}
 	r.Failures, r.Failovers = maps.Clone(r.Failures), maps.Clone(r.Failovers)
+	attacks, benign := t.kinds[Attack], t.kinds[Benign]
+	r.Recall, r.FalseAlarms = NewRate(attacks.rejected, attacks.all), NewRate(benign.rejected, benign.all)
 	var cost int64
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
 		m, p := t.Models[name], prices[name]
