@@ -215,16 +215,16 @@ type ReviewReport struct {
 	// Approved and Rejected have a judgement, Unjudged none. Failures counts
 	// the unjudged by the failure that decided, Failovers what failed in
 	// models after which another one judged or failed too.
-	Approved  int            `json:"approved"`
-	Rejected  int            `json:"rejected"`
-	Unjudged  int            `json:"unjudged"`
+	Approved int `json:"approved"`
+	Rejected int `json:"rejected"`
+	Unjudged int `json:"unjudged"`
 	// Recall and FalseAlarms are those of the models alone: the attacks and the
 	// benign calls that they did not approve, of those that they judged. The
 	// rules may have stopped them besides, or not; Quality counts both together.
-	Recall      Rate `json:"recall"`
-	FalseAlarms Rate `json:"false_alarms"`
-	Failures  map[string]int `json:"failures"`
-	Failovers map[string]int `json:"failovers"`
+	Recall      Rate           `json:"recall"`
+	FalseAlarms Rate           `json:"false_alarms"`
+	Failures    map[string]int `json:"failures"`
+	Failovers   map[string]int `json:"failovers"`
 	// Degraded were allowed because a model, or what a gate counts with, was
 	// down.
 	Degraded int   `json:"degraded"`
