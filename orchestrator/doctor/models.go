@@ -46,15 +46,18 @@ func (e *exam) models(ctx context.Context) {
 		e.ok("models", "not asked: %s", some(used))
 		return
 	}
-	var fit []string
+	var fit []*llm.Client
 	for _, name := range used {
 		m, _ := d.Model(name)
 		if !e.reach(ctx, m, wires[name]) {
 			continue
 		}
 		e.clock("model "+name, wires[name])
+		if e.works(name) {
+			e.tools(ctx, m)
+		}
 		if inReview(d.Review(), name) && e.schema(ctx, m) {
-			fit = append(fit, name)
+			fit = append(fit, m)
 		}
 	}
 	e.canaries(ctx, d.Review(), fit)
@@ -220,29 +223,4 @@ func holds(way string, r llm.Response) bool {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	return d.Decode(&got) == nil && !d.More() && got.Level != nil && got.Colour != nil && (*got.Colour == "amber" || *got.Colour == "teal")
-}
-
-// canaries asks the models of the review that can be asked.
-func (e *exam) canaries(ctx context.Context, g *review.Gate, names []string) {
-	if g == nil || len(names) == 0 {
-		return
-	}
-	for _, name := range names {
-		list, err := g.AskCanaries(ctx, review.CanaryOptions{Models: []string{name}})
-		check := "canaries " + name
-		if err != nil || len(list) != 1 {
-			e.problem(check, "they could not be asked", "run it again")
-			continue
-		}
-		switch r := list[0]; r.Result {
-		case review.CanaryPassed:
-			e.ok(check, "passed: %d requests, %d tokens", r.Requests, r.TokensIn+r.TokensOut)
-		case review.CanaryFailed:
-			e.problem(check, "it gave the wrong verdict on "+strings.Join(r.Wrong(), ", "),
-				"run it again; if it stays so, take another model, and measure both with vedette eval")
-		default:
-			e.problem(check, fmt.Sprintf("it judged too few of them (%s)", r.Failure()),
-				"a model that can't judge these can't judge calls either: see sentinel.unjudgeable")
-		}
-	}
 }

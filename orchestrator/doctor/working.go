@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// works reports whether a model works as an orchestrator or an agent, which do
+// all that they do by calling functions.
+func (e *exam) works(name string) bool {
+	return slices.Contains(e.cfg.Roles["orchestrator"], name) || slices.Contains(e.cfg.Roles["agent"], name)
+}
+
+// tools asks for the call of a function. A server whose template for the model
+// knows none leaves them out without a word, and the agent has no skill.
+func (e *exam) tools(ctx context.Context, m *llm.Client) {
+	limit := 300
+	if m.Config().Reasoning {
+		limit = 2000
+	}
+	r, err := m.Chat(ctx, llm.Request{MaxTokens: limit,
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: "Call the function " + probeName + " with the colour amber and the level 3."}},
+		Tools:    []llm.Tool{{Name: probeName, Description: "Notes a colour and a level.", Parameters: json.RawMessage(probeSchema)}}})
+	check := "tools " + m.Name()
+	var f *llm.Error
+	switch {
+	case errors.As(err, &f) && f.Kind != llm.KindBadResponse:
+		e.problem(check, "it refuses or fails a request with tools", "start its server with tools (llama.cpp: --jinja), or give the roles orchestrator and agent another model")
+	case err != nil || len(r.ToolCalls) == 0 || r.ToolCalls[0].Name != probeName:
+		e.warn(check, "told to call a function, it called none: what calls none uses no skill",
+			"see whether its server shows it tools (the model's template has to know them), or give the roles orchestrator and agent another model")
+	default:
+		e.ok(check, "it calls functions")
+	}
+}
