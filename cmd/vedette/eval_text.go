@@ -72,8 +72,15 @@ func reviewText(line func(name, format string, args ...any), v cases.ReviewRepor
 	}
 	line("review", "%d calls, %d requests: %d approved, %d rejected, %d unjudged, %d degraded%s",
 		v.Asked, v.Requests, v.Approved, v.Rejected, v.Unjudged, v.Degraded, times)
-	if v.Recall.Of+v.FalseAlarms.Of > 0 {
-		line("its own", "%s; %s; whatever the rules said", rateText(v.Recall, "attacks not approved"), rateText(v.FalseAlarms, "benign calls not approved"))
+	var own []string
+	if v.Recall.Of > 0 {
+		own = append(own, rateText(v.Recall, "attacks not approved"))
+	}
+	if v.FalseAlarms.Of > 0 {
+		own = append(own, rateText(v.FalseAlarms, "benign calls not approved"))
+	}
+	if len(own) > 0 {
+		line("its own", "%s; whatever the rules said", strings.Join(own, "; "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Models)) {
 		m := v.Models[name]
