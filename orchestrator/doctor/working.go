@@ -29,7 +29,7 @@ func (e *exam) tools(ctx context.Context, m *llm.Client) {
 	var f *llm.Error
 	switch {
 	case errors.As(err, &f) && f.Kind != llm.KindBadResponse:
-		e.problem(check, "it refuses or fails a request with tools", "start its server with tools (llama.cpp: --jinja), or give the roles orchestrator and agent another model")
+		e.problem(check, "it refuses or fails a request with tools", "see whether the model's template knows tools and its server passes them on (llama.cpp: --jinja), or give the roles orchestrator and agent another model")
 	case err != nil || len(r.ToolCalls) == 0 || r.ToolCalls[0].Name != probeName:
 		e.warn(check, "told to call a function, it called none: what calls none uses no skill",
 			"see whether its server shows it tools (the model's template has to know them), or give the roles orchestrator and agent another model")
