@@ -56,6 +56,9 @@ func (e *exam) models(ctx context.Context) {
 		if e.works(name) {
 			e.tools(ctx, m)
 		}
+		if inReview(d.Review(), name) {
+			e.context(m)
+		}
 		if inReview(d.Review(), name) && e.schema(ctx, m) {
 			fit = append(fit, m)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -35,5 +36,23 @@ func (e *exam) tools(ctx context.Context, m *llm.Client) {
 			"see whether its server shows it tools (the model's template has to know them), or give the roles orchestrator and agent another model")
 	default:
 		e.ok(check, "it calls functions")
+	}
+}
+
+// longQuestion is about the most tokens that a question of the review has.
+const longQuestion = 10_000
+
+// context says whether it would be noticed that a model was shown half a question.
+func (e *exam) context(m *llm.Client) {
+	check, size := "context "+m.Name(), m.Config().Context
+	switch {
+	case size == 0:
+		e.warn(check, "models."+m.Name()+".context is not set: where its server cuts off what is too long, the rest is judged and nobody notices",
+			"write how many tokens it takes: the smaller one of what the server is set to and what the model was made for")
+	case size < longQuestion:
+		e.warn(check, fmt.Sprintf("%d tokens: a question of the review can have about %d, and what is longer is unjudgeable", size, longQuestion),
+			"give it a longer context, or take another model where calls are long")
+	default:
+		e.ok(check, "%d tokens", size)
 	}
 }
