@@ -231,18 +231,22 @@ func TestRunsOnce(t *testing.T) {
 // A snapshot is read without the process, at any time, and belongs to its reader.
 func TestSnapshot(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		stop, read := make(chan struct{}), make(chan int, 1)
+		stop, read, begun := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		steps := make([]modelFunc, 0, 16)
 		for range 15 {
 			steps = append(steps, calls(use("1", "sheep.count", `{}`)))
 		}
+		first := steps[0]
+		steps[0] = func(ctx context.Context, q llm.Request) (llm.Response, error) {
+			<-begun
+			return first(ctx, q)
+		}
 		a, pid := r.start(Options{Model: script(append(steps, says("ok"))...), Calls: 15})
 		go func() {
-			n := 0
-			for {
+			defer close(read)
+			for n := 0; ; n++ {
 				select {
 				case <-stop:
-					read <- n
 					return
 				default:
 				}
@@ -250,13 +254,15 @@ func TestSnapshot(t *testing.T) {
 				for i := range s.Transcript {
 					s.Transcript[i].Text = "scribbled"
 				}
-				n++
+				if n == 0 {
+					close(begun)
+				}
 				runtime.Gosched()
 			}
 		}()
 		res := r.result(a, pid)
 		close(stop)
-		require.Positive(t, <-read)
+		<-read
 		require.Equal(t, 15, res.Calls)
 		require.Equal(t, "count the sheep", a.Snapshot().Transcript[0].Text)
 		require.Equal(t, "ok", a.Snapshot().Transcript[31].Text)

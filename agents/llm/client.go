@@ -102,7 +102,8 @@ func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
 // if any, is an *Error; with KindBadResponse the Response holds what is known
 // about the answer, such as usage and finish reason, but nothing that it said.
 // An answer that is complete only when ctx or Config.Timeout has ended is none.
-// Chat sends once: it never retries.
+// Chat sends once: it never retries. Only a request that met a kept connection
+// which the server had closed is sent on another; no server has read it.
 func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error) {
 	// The library and this package handle other people's bytes; whatever they
 	// trip over must stay in this call.

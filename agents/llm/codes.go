@@ -1,5 +1,7 @@
 package llm
 
+import "cmp"
+
 // codeOf returns the error code in the body of a failure when it is one we know,
 // CodeOther when it is another, and def when there is none.
 func codeOf(body []byte, def string) string {
@@ -35,6 +37,7 @@ func (d *document) errorCode(def string) string {
 			d.skip()
 		}
 	})
+	code, kind = known(code), known(kind)
 	switch {
 	case serverCodes[code]:
 		return code
@@ -45,3 +48,6 @@ func (d *document) errorCode(def string) string {
 	}
 	return def
 }
+
+// known is the name that we have for a code.
+func known(code string) string { return cmp.Or(otherNames[code], code) }

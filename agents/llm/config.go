@@ -58,7 +58,8 @@ type Config struct {
 	// are not known. EffortOmit sends nothing.
 	Effort string
 	// Context is the size of the context window in tokens, for callers that
-	// plan with it. It is not enforced here; zero means not known.
+	// plan with it, or doubt an answer that fills it. It is not enforced here;
+	// zero means not known.
 	Context int
 	// SupportsTools says whether Request.Tools may be used. Nil means yes;
 	// false makes Chat refuse such a request before it is sent.

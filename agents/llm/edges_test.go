@@ -58,7 +58,7 @@ func TestWhatIsKeptOfAFailedAnswer(t *testing.T) {
 		require.Empty(t, resp.Content+resp.Refusal)
 		require.Empty(t, resp.ToolCalls)
 	}
-	for _, body := range []string{`{"choices":[{"message":{"content":"x"},"error":1}]}`, `{"error":null,"choices":[{"message":{"content":"x"}}]}`,
+	for _, body := range []string{`{"choices":[{"message":{"content":"x"},"error":null}]}`, `{"error":null,"choices":[{"message":{"content":"x"}}]}`,
 		`{"choices":[{"message":{"content":"\"error\""}}]}`} {
 		_, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
 		require.NoError(t, err, body)

@@ -72,6 +72,10 @@ var serverCodes = map[string]bool{
 	"unsupported_value": true, "no_rule": true,
 }
 
+// otherNames are codes of servers that have another's meaning: llama.cpp's for
+// messages that are longer than the context of one of its slots.
+var otherNames = map[string]string{"exceed_context_size_error": "context_length_exceeded"}
+
 // Error is the only type of error that Client.Chat returns. Its text holds the
 // configured name of the model, the kind, the status and the code: never a part
 // of the request or of the answer.

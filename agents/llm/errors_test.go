@@ -83,6 +83,7 @@ func TestErrorKinds(t *testing.T) {
 		{"429 with a code in other letters", status(429, `{"Error":{"code":"insufficient_quota"},"error":{"Code":"insufficient_quota"}}`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
 		{"500", status(500, canaryError), nil, llm.Error{Kind: llm.KindServer, Status: 500, Code: llm.CodeOther}},
 		{"503 in HTML with Retry-After", status(503, "<html>canary", "Content-Type", "text/html", "Retry-After", "2"), nil, llm.Error{Kind: llm.KindServer, Status: 503, RetryAfter: 2 * time.Second}},
+		{"400 too long a context, as llama.cpp's server says it", status(400, `{"error":{"code":400,"message":"canary (15031 tokens)","type":"exceed_context_size_error","n_prompt_tokens":15031,"n_ctx":8192}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
 		{"400 too long a context", status(400, `{"error":{"message":"canary","code":"context_length_exceeded"}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
 		{"400 with the code as a number", status(400, `{"error":{"message":["canary"],"type":"invalid_request_error","code":400}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "invalid_request_error"}},
 		{"404", status(404, "canary"), nil, llm.Error{Kind: llm.KindRequest, Status: 404}},

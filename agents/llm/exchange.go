@@ -39,7 +39,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if e := x.complete(req); e != nil {
 		return nil, e
 	}
-	res, err := x.client.Do(req)
+	res, err := x.send(req)
 	if err != nil {
 		return nil, &Error{Kind: KindConnect, msg: "no answer from the server; check base_url and the network"}
 	}
@@ -69,7 +69,8 @@ func (x *exchange) complete(req *http.Request) *Error {
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	// With GetBody the transport may send again on another connection when a
-	// warm one turns out to be closed before a byte was written; not otherwise.
+	// warm one turns out to be closed before a byte was written, and send where it
+	// was closed before the request was read; not otherwise.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.ContentLength = int64(len(body))
 	return nil

@@ -22,7 +22,7 @@ type task struct {
 	ref    Ref
 	done   atomic.Bool
 	cancel context.CancelFunc
-	stop   func() bool
+	stop   atomic.Pointer[func() bool] // the timer's; nil where there is none, or not yet
 }
 
 // Async runs fn in its own goroutine and delivers its end as a TaskResult with
@@ -35,9 +35,10 @@ type task struct {
 func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, error)) Ref {
 	p := c.p
 	ctx, cancel := context.WithCancel(context.Background()) // no child of the process's: see endContext
-	t := &task{p: p, ref: p.sys.nextRef(), cancel: cancel, stop: func() bool { return false }}
+	t := &task{p: p, ref: p.sys.nextRef(), cancel: cancel}
 	if timeout > 0 {
-		t.stop = p.sys.after(timeout, func() { t.finish(nil, ErrTaskTimeout) })
+		stop := p.sys.after(timeout, func() { t.finish(nil, ErrTaskTimeout) }) // maybe at once
+		t.stop.Store(&stop)
 	}
 	if !p.hold(t.ref, t) {
 		t.release()
@@ -86,7 +87,7 @@ func (t *task) finish(value any, err error) {
 	if !t.done.CompareAndSwap(false, true) {
 		return
 	}
-	t.stop()
+	t.unwind()
 	t.p.post(taskDone{TaskResult{t.ref, value, err}})
 	t.cancel()
 }
@@ -94,6 +95,13 @@ func (t *task) finish(value any, err error) {
 // release ends the task with its incarnation; nobody is left to hear of it.
 func (t *task) release() {
 	t.done.Store(true)
-	t.stop()
+	t.unwind()
 	t.cancel()
+}
+
+// unwind stops the timer. One that is over needs none.
+func (t *task) unwind() {
+	if stop := t.stop.Load(); stop != nil {
+		(*stop)()
+	}
 }

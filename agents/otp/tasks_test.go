@@ -43,3 +43,38 @@ func TestTasksEndWithTheRequestToStop(t *testing.T) {
 		})
 	}
 }
+
+// A timeout that is over before the task has begun ends it all the same, once.
+func TestTasksWithoutTime(t *testing.T) {
+	const n = 300
+	r, out := newRig(t), make(chan any, 2*n)
+	pid := r.start(results(out))
+	began, passing, passed := make(chan map[Ref]bool, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(passed)
+		for {
+			select {
+			case <-passing:
+				return
+			default:
+				r.clock.Advance(time.Nanosecond)
+			}
+		}
+	}()
+	pid.Send(func(c *Context) {
+		refs := map[Ref]bool{}
+		for range n {
+			refs[c.Async(1, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, nil })] = true
+		}
+		began <- refs
+	})
+	refs := <-began
+	for range n {
+		res := (<-out).(TaskResult)
+		require.ErrorIs(t, res.Err, ErrTaskTimeout)
+		require.True(t, refs[res.Ref], "of no task, or for the second time")
+		delete(refs, res.Ref)
+	}
+	close(passing)
+	<-passed
+}

@@ -19,9 +19,10 @@ func newDoctor(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at a deployment and say what to do about its problems",
-		Long: `Doctor checks the configuration, asks every model of a role a small question and
-those of the review for an answer in a strict schema and for their verdict on six
-calls of known verdict (canaries), and looks at the prompt, the database and the
+		Long: `Doctor checks the configuration, asks every model of a role a small question,
+those of orchestrator and agents for a tool call and those of the review for an
+answer in a strict schema and for their verdict on six calls of known verdict
+(canaries), and looks at the prompt, the database and the
 ledger in it, pauses, the server of the limits, clocks, permissions of files,
 guard.roots and sandboxing. Each finding is ok, a warning or a problem, and says
 what to do. Findings are printed as they come, those of models last; an interrupt

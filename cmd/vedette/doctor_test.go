@@ -74,7 +74,7 @@ ledger: {path: ./v.db}
 	require.Empty(t, msg.String())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Regexp(t, `^ok       configuration +\d+ ms  2 models, 0 skills, 0 rules$`, lines[0])
-	require.Equal(t, "1 problem, 2 warnings", lines[len(lines)-1])
+	require.Equal(t, "1 problem, 3 warnings", lines[len(lines)-1])
 	require.Regexp(t, `examination .* and not all was looked at: model a$`, lines[len(lines)-3])
 	for _, line := range lines[:len(lines)-1] {
 		require.Regexp(t, `^(ok|warning|problem|) +([a-z]+ ?[ab]?)? +(\d+ ms)?  (-> )?\S`, line)

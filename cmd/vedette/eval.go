@@ -161,7 +161,7 @@ func (a *app) evalTable(s cases.Summary) error {
 	if len(by) == 0 {
 		by = []string{"nothing"}
 	}
-	_, err := io.WriteString(a.out, fmt.Sprintf("\nblocked by  %s\ntime        p50 %d us, p99 %d us\n%d cases, %d errors\n",
-		strings.Join(by, ", "), s.ElapsedUS.P50, s.ElapsedUS.P99, s.Cases, s.Errors))
+	_, err := io.WriteString(a.out, fmt.Sprintf("\nblocked by  %s\ntime        p50 %s, p99 %s\n%d cases, %d errors\n",
+		strings.Join(by, ", "), took(s.ElapsedUS.P50), took(s.ElapsedUS.P99), s.Cases, s.Errors))
 	return err
 }

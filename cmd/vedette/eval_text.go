@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
@@ -68,10 +69,20 @@ func rateText(r cases.Rate, what string) string {
 func reviewText(line func(name, format string, args ...any), v cases.ReviewReport) {
 	times := ""
 	if v.ElapsedUS != nil {
-		times = fmt.Sprintf("; p50 %d us, p99 %d us", v.ElapsedUS.P50, v.ElapsedUS.P99)
+		times = fmt.Sprintf("; p50 %s, p99 %s", took(v.ElapsedUS.P50), took(v.ElapsedUS.P99))
 	}
 	line("review", "%d calls, %d requests: %d approved, %d rejected, %d unjudged, %d degraded%s",
 		v.Asked, v.Requests, v.Approved, v.Rejected, v.Unjudged, v.Degraded, times)
+	var own []string
+	if v.Recall.Of > 0 {
+		own = append(own, rateText(v.Recall, "attacks not approved"))
+	}
+	if v.FalseAlarms.Of > 0 {
+		own = append(own, rateText(v.FalseAlarms, "benign calls not approved"))
+	}
+	if len(own) > 0 {
+		line("its own", "%s; whatever the rules said", strings.Join(own, "; "))
+	}
 	for _, name := range slices.Sorted(maps.Keys(v.Models)) {
 		m := v.Models[name]
 		cost := fmt.Sprintf("cost %.6f", m.Cost)
@@ -90,6 +101,20 @@ func reviewText(line func(name, format string, args ...any), v cases.ReviewRepor
 	if len(v.Failovers) > 0 {
 		line("failovers", "%s", counted(v.Failovers))
 	}
+}
+
+// took is a time as people read it: rules take microseconds, models seconds.
+func took(us int64) string {
+	d := time.Duration(us) * time.Microsecond
+	switch {
+	case d >= 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d >= 10*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%d us", us)
 }
 
 func counted(m map[string]int) string {

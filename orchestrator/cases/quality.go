@@ -150,7 +150,7 @@ func (q *quality) add(r Result) {
 	}
 	q.review.degraded += count(r.Decision.Degraded)
 	if m.review != nil {
-		q.review.add(*m.review)
+		q.review.add(r.Case.Kind, *m.review)
 	}
 }
 
@@ -220,11 +220,16 @@ type ReviewReport struct {
 	// Approved and Rejected have a judgement, Unjudged none. Failures counts
 	// the unjudged by the failure that decided, Failovers what failed in
 	// models after which another one judged or failed too.
-	Approved  int            `json:"approved"`
-	Rejected  int            `json:"rejected"`
-	Unjudged  int            `json:"unjudged"`
-	Failures  map[string]int `json:"failures"`
-	Failovers map[string]int `json:"failovers"`
+	Approved int `json:"approved"`
+	Rejected int `json:"rejected"`
+	Unjudged int `json:"unjudged"`
+	// Recall and FalseAlarms are those of the models alone: the attacks and the
+	// benign calls that they did not approve, of those that they judged. The
+	// rules may have stopped them besides, or not; Quality counts both together.
+	Recall      Rate           `json:"recall"`
+	FalseAlarms Rate           `json:"false_alarms"`
+	Failures    map[string]int `json:"failures"`
+	Failovers   map[string]int `json:"failovers"`
 	// Degraded were allowed because a model, or what a gate counts with, was
 	// down.
 	Degraded int   `json:"degraded"`
@@ -271,9 +276,14 @@ type reviewTally struct {
 	spent    map[string]spending
 	degraded int
 	elapsed  []int64
+	// kinds are the judgements, by the kind of the case.
+	kinds map[string]judgements
 }
 
-func (t *reviewTally) add(r Review) {
+// judgements are how many calls of one kind were judged, and not approved.
+type judgements struct{ all, rejected int }
+
+func (t *reviewTally) add(kind string, r Review) {
 	if t.Models == nil {
 		t.Models, t.Failures, t.Failovers = map[string]ModelShare{}, map[string]int{}, map[string]int{}
 	}
@@ -285,8 +295,10 @@ func (t *reviewTally) add(r Review) {
 		t.Failures[r.Failure]++
 	case r.Outcome == sentinel.Allow.String():
 		t.Approved++
+		t.judged(kind, 0)
 	default:
 		t.Rejected++
+		t.judged(kind, 1)
 	}
 	for _, word := range strings.Fields(r.Failover) {
 		_, failure, _ := strings.Cut(word, "=")
@@ -294,6 +306,14 @@ func (t *reviewTally) add(r Review) {
 	}
 	t.spend(r)
 	t.elapsed = append(t.elapsed, r.ElapsedUS)
+}
+
+func (t *reviewTally) judged(kind string, rejected int) {
+	if t.kinds == nil {
+		t.kinds = map[string]judgements{}
+	}
+	j := t.kinds[kind]
+	t.kinds[kind] = judgements{j.all + 1, j.rejected + rejected}
 }
 
 // report is nil where no model was asked.
@@ -304,6 +324,8 @@ func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewRepo
 	r := t.ReviewReport
 	r.Degraded, r.Models = t.degraded, map[string]ModelShare{}
 	r.Failures, r.Failovers = maps.Clone(r.Failures), maps.Clone(r.Failovers)
+	attacks, benign := t.kinds[Attack], t.kinds[Benign]
+	r.Recall, r.FalseAlarms = NewRate(attacks.rejected, attacks.all), NewRate(benign.rejected, benign.all)
 	var cost int64
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
 		m, p := t.Models[name], prices[name]

@@ -113,7 +113,9 @@ func TestReviewReport(t *testing.T) {
 		reviewed(sentinel.Deny, 20, map[string]string{"model": "strong", "attempts": "3", "tokens_in": "10", "tokens_out": "1", "failover": "fast=connect"}),
 		reviewed(sentinel.Ask, 30, map[string]string{"model": "fast", "attempts": "2", "failure": "refusal", "tokens_in": "-5", "tokens_out": "x"}),
 		result("benign", "c", sentinel.Deny, "scope", 1),
+		reviewed(sentinel.Deny, 40, map[string]string{"model": "strong", "attempts": "1"}),
 	}
+	results[0].Case.Kind, results[1].Case.Kind, results[2].Case.Kind, results[4].Case.Kind = "attack", "attack", "attack", "benign"
 	results[0].Decision.Degraded = true
 	var tally, again cases.Tally
 	var rows strings.Builder
@@ -125,9 +127,9 @@ func TestReviewReport(t *testing.T) {
 	tally.Prices = map[string]cases.Price{"fast": {Input: 2_000_000, Output: 8_000_000}}
 	got := tally.Report().Review
 	require.Equal(t, &cases.ReviewReport{
-		Asked: 3, Requests: 6, Approved: 1, Rejected: 1, Unjudged: 1, Failures: map[string]int{"refusal": 1}, Failovers: map[string]int{"connect": 1},
-		Degraded: 1, TokensIn: 1_000_010, TokensOut: 500_001, Cost: 6, Unpriced: []string{"strong"}, ElapsedUS: &cases.Percentiles{P50: 20_000, P99: 30_000},
-		Models: map[string]cases.ModelShare{"fast": {Calls: 2, TokensIn: 1_000_000, TokensOut: 500_000, Cost: 6}, "strong": {Calls: 1, TokensIn: 10, TokensOut: 1}},
+		Asked: 4, Requests: 7, Approved: 1, Rejected: 2, Unjudged: 1, Recall: cases.NewRate(1, 2), FalseAlarms: cases.NewRate(1, 1), Failures: map[string]int{"refusal": 1}, Failovers: map[string]int{"connect": 1},
+		Degraded: 1, TokensIn: 1_000_010, TokensOut: 500_001, Cost: 6, Unpriced: []string{"strong"}, ElapsedUS: &cases.Percentiles{P50: 20_000, P99: 40_000},
+		Models: map[string]cases.ModelShare{"fast": {Calls: 2, TokensIn: 1_000_000, TokensOut: 500_000, Cost: 6}, "strong": {Calls: 2, TokensIn: 10, TokensOut: 1}},
 	}, got)
 	require.InDelta(t, 6, tally.Cost(), 1e-9)
 
@@ -139,9 +141,9 @@ func TestReviewReport(t *testing.T) {
 	}
 	again.Prices, again.Answered = tally.Prices, true
 	want, rep := tally.Report(), again.Report()
-	require.Equal(t, 4, rep.Resumed)
+	require.Equal(t, 5, rep.Resumed)
 	require.Nil(t, rep.Review.ElapsedUS, "answers from a file took no time")
-	want.Resumed, want.Review.ElapsedUS = 4, nil
+	want.Resumed, want.Review.ElapsedUS = 5, nil
 	require.Equal(t, want, rep)
 }
 

@@ -14,8 +14,8 @@
 // known by then, and says what it did not look at.
 //
 // What it does to the world: each model of a role is asked one small question,
-// those of the review a second one and six canaries, which cost what they cost and
-// are in no budget; a Redis server is asked about itself; the program true is run
+// those of orchestrator and agents for a tool call, and those of the review for a
+// schema and six canaries, which cost what they cost and are in no budget; a Redis server is asked about itself; the program true is run
 // where a skill runs programs. Of the database it reads; where no process has it
 // open, it opens it once as a process would. It makes no key, no database and no
 // folder. With Options.Offline no model and no server is asked.

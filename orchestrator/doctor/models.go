@@ -220,28 +220,3 @@ func holds(way string, r llm.Response) bool {
 	d.DisallowUnknownFields()
 	return d.Decode(&got) == nil && !d.More() && got.Level != nil && got.Colour != nil && (*got.Colour == "amber" || *got.Colour == "teal")
 }
-
-// canaries asks the models of the review that can be asked.
-func (e *exam) canaries(ctx context.Context, g *review.Gate, names []string) {
-	if g == nil || len(names) == 0 {
-		return
-	}
-	for _, name := range names {
-		list, err := g.AskCanaries(ctx, review.CanaryOptions{Models: []string{name}})
-		check := "canaries " + name
-		if err != nil || len(list) != 1 {
-			e.problem(check, "they could not be asked", "run it again")
-			continue
-		}
-		switch r := list[0]; r.Result {
-		case review.CanaryPassed:
-			e.ok(check, "passed: %d requests, %d tokens", r.Requests, r.TokensIn+r.TokensOut)
-		case review.CanaryFailed:
-			e.problem(check, "it gave the wrong verdict on "+strings.Join(r.Wrong(), ", "),
-				"run it again; if it stays so, take another model, and measure both with vedette eval")
-		default:
-			e.problem(check, fmt.Sprintf("it judged too few of them (%s)", r.Failure()),
-				"a model that can't judge these can't judge calls either: see sentinel.unjudgeable")
-		}
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 )
 
@@ -76,8 +77,14 @@ func (e *exam) model(ctx context.Context, d *assembly.Decider, name string, w *w
 	}
 	defer func() { <-server }()
 	e.began = time.Now()
-	if inReview(d.Review(), name) && e.schema(ctx, m) {
-		e.canaries(ctx, d.Review(), []string{name})
+	if e.works(name) {
+		e.tools(ctx, m)
+	}
+	if !inReview(d.Review(), name) {
+		return
+	}
+	if e.context(m); e.schema(ctx, m) {
+		e.canaries(ctx, d.Review(), []*llm.Client{m})
 	}
 }
 

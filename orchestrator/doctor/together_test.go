@@ -18,16 +18,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// modelServer answers questions with a word once hold lets them: it is told the
-// model and whether a schema is asked for.
+// modelServer answers questions with a word, or with a call where there are tools,
+// once hold lets them: it is told the model and whether a schema is asked for.
 func modelServer(t *testing.T, hold func(ctx context.Context, model string, schema bool)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var q struct{ Model string }
 		_ = json.Unmarshal(body, &q)
-		hold(r.Context(), q.Model, bytes.Contains(body, []byte("response_format")))
 		w.Header().Set("Content-Type", "application/json")
+		if bytes.Contains(body, []byte(`"tools":`)) {
+			_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":%q,"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, probeName)
+			return
+		}
+		hold(r.Context(), q.Model, bytes.Contains(body, []byte("response_format")))
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"ready"},"finish_reason":"stop"}]}`)
 	}))
 	t.Cleanup(s.Close)
@@ -84,10 +88,11 @@ func TestFindingsAreToldAsTheyCome(t *testing.T) {
 		}
 	}})
 	require.Equal(t, []string{
-		"model swift it answers", "clock model swift agrees within 2s", "model slow it answers", "clock model slow agrees within 2s",
-	}, came[len(came)-4:])
+		"model swift it answers", "clock model swift agrees within 2s", "tools swift it calls functions",
+		"model slow it answers", "clock model slow agrees within 2s", "tools slow it calls functions",
+	}, came[len(came)-6:])
 	require.Len(t, r.Findings, len(came))
-	require.Equal(t, "model slow", r.Findings[len(came)-4].Check)
+	require.Equal(t, "model slow", r.Findings[len(came)-6].Check)
 	require.Equal(t, "configuration", strings.Fields(came[0])[0])
 }
 

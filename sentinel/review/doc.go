@@ -41,6 +41,10 @@
 // Verdict.Meta says so under "answer" in every verdict that the model gave or
 // failed to give. Chains may hold models of all three kinds.
 //
+// An approval is not believed where the server says that question and answer fill
+// the model's context (llm.Config.Context): some cut off what doesn't fit, and an
+// attacker chooses how much that is. A rejection stands.
+//
 // The failures. A model is unavailable (no connection, server errors, rate
 // limit, a quota that is used up, open breaker, timeouts that come in numbers) or the call is unjudgeable
 // (refusal, content filter, cut or malformed answer, input too long, refused

@@ -186,7 +186,18 @@ func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (a
 	if kind != "" {
 		return answer{}, &fault{kind: kind, model: m.name}
 	}
+	if a.approve && m.brimful(resp.Usage) {
+		return answer{}, &fault{kind: TooLong, model: m.name}
+	}
 	return a, nil
+}
+
+// brimful reports whether question and answer fill the model's context. A server
+// that doesn't refuse what is longer, as Ollama's, cuts its beginning off without
+// a word, criteria first, and an approval of the rest is none of the call.
+func (m *model) brimful(u llm.Usage) bool {
+	size := m.client.Config().Context
+	return size > 0 && u.Prompt+u.Completion >= size
 }
 
 // fault names what went wrong. A timeout of a request that was sent too late to

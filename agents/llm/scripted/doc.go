@@ -19,7 +19,7 @@
 //	    reply:
 //	      tool_calls:
 //	        - name: use_skill
-//	          arguments: {skill: files.read, args: {id: '{{ .Extract "id=([a-z0-9]+)" }}'}}
+//	          arguments: {skill: files.read, arguments: {id: '{{ .Extract "id=([a-z0-9]+)" }}'}}
 //	  - name: sentinel
 //	    when: {schema: sentinel_decision, user_contains: email.send}
 //	    reply: {content: '{"decision":"reject","reason":"not asked for"}'}

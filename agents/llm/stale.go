@@ -1,0 +1,68 @@
+package llm
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Servers close connections that nobody uses, llama.cpp's after five seconds, and
+// say so too late for a request that is on its way: it ends without a byte of an
+// answer, and was never read. Such a request is sent again, on another connection.
+const (
+	// staleWithin is how soon after it was taken a connection that was closed
+	// before shows it. What ends later may be the request's own doing.
+	staleWithin = 500 * time.Millisecond
+	// staleTries is how many kept connections may turn out to be closed.
+	staleTries = 3
+)
+
+// leg is what is known of the way that one request took.
+type leg struct {
+	kept     atomic.Bool  // it went out on a connection that had lain idle
+	taken    atomic.Int64 // when, in nanoseconds
+	answered atomic.Bool  // a byte of an answer came
+}
+
+// trace returns the request with the leg as its witness.
+func (l *leg) trace(req *http.Request, now func() time.Time) *http.Request {
+	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) {
+			l.kept.Store(i.Reused && i.WasIdle)
+			l.taken.Store(now().UnixNano())
+		},
+		GotFirstResponseByte: func() { l.answered.Store(true) },
+	}))
+}
+
+// stale reports whether the connection was closed before the request was read.
+func (l *leg) stale(err error, now time.Time) bool {
+	return l.kept.Load() && !l.answered.Load() && now.UnixNano()-l.taken.Load() < int64(staleWithin) && closed(err)
+}
+
+// closed reports whether an error says that the other end has gone.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		strings.Contains(err.Error(), "server closed idle connection") // net/http has no name for it
+}
+
+// send sends the request, and again where a kept connection was closed already.
+func (x *exchange) send(req *http.Request) (*http.Response, error) {
+	for n := 1; ; n++ {
+		var l leg
+		res, err := x.client.Do(l.trace(req, x.now))
+		if err == nil || n > staleTries || req.Context().Err() != nil || !l.stale(err, x.now()) {
+			return res, err
+		}
+		body, e := req.GetBody()
+		if e != nil {
+			return nil, err
+		}
+		req.Body = body
+	}
+}
