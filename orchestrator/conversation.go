@@ -201,82 +201,6 @@ func (v *conversation) leave(c *otp.Context) {
 // supervisor knows it, and asks the next incarnation.
 func (v *conversation) Terminate(*otp.Context, otp.Reason) { v.o.looks.CompareAndDelete(v.id, v.shown) }
 
-// pending is how many requests have no answer yet.
-func (v *conversation) pending() int {
-	if v.turn == nil {
-		return len(v.queue)
-	}
-	return len(v.queue) + 1
-}
-
-// check refuses everybody but the user who opened the conversation.
-func (v *conversation) check(user string) error {
-	if user != v.user {
-		return errOtherUser
-	}
-	return nil
-}
-
-func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
-	if err := v.check(m.User); err != nil {
-		from.Reply(nil, err)
-		return
-	}
-	w := waiter{m.Token, from, m.Stays}
-	if text, list := v.find(m.ID); list != nil {
-		if text != m.Text {
-			from.Reply(nil, errOtherText)
-			return
-		}
-		*list = append(*list, w)
-		return
-	}
-	if err := v.o.admits(); err != nil {
-		from.Reply(nil, err)
-		return
-	}
-	q := queued{m, []waiter{w}}
-	if v.turn == nil {
-		v.begin(c, q)
-		return
-	}
-	if len(v.queue) >= maxQueued {
-		from.Reply(nil, v.o.doors.turns.Busy("requests", len(v.queue)))
-		return
-	}
-	v.queue = append(v.queue, q)
-}
-
-// find returns who waits for the request of that id, nil if it is not here.
-func (v *conversation) find(id string) (text string, list *[]waiter) {
-	if v.turn != nil && v.turn.opened.Request == id && v.turn.phase != closing {
-		return v.turn.request, &v.turn.waiters
-	}
-	for i := range v.queue {
-		if v.queue[i].req.ID == id {
-			return v.queue[i].req.Text, &v.queue[i].waiters
-		}
-	}
-	return "", nil
-}
-
-// attached lets a caller wait for a request that is worked on; it is answered
-// with errNotHere for one that is not.
-func (v *conversation) attached(m attach, from otp.From) {
-	err := v.check(m.User)
-	_, list := v.find(m.ID)
-	switch {
-	case err != nil:
-		from.Reply(nil, err)
-	case list == nil && v.turn != nil && v.turn.opened.Request == m.ID:
-		v.turn.waiters = append(v.turn.waiters, waiter{m.Token, from, true}) // it is being written down
-	case list == nil:
-		from.Reply(nil, errNotHere)
-	default:
-		*list = append(*list, waiter{m.Token, from, true})
-	}
-}
-
 func (v *conversation) begin(c *otp.Context, q queued) {
 	c.CancelTimer(v.idle)
 	t, err := begun(v, q.req)
@@ -331,37 +255,6 @@ func (v *conversation) over(c *otp.Context, t *turn) {
 	v.o.outages.over(v.id)
 	v.o.left.drop(v.id, t.opened.Request)
 	v.next(c)
-}
-
-// cancelled takes a caller off. A request that nobody waits for any more is
-// stopped, unless one of its callers wanted it finished. One whose caller had
-// not come back to it after a crash is known from those who left.
-func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
-	_, list := v.find(m.ID)
-	if list == nil {
-		if v.turn == nil || v.turn.opened.Request != m.ID {
-			v.o.left.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
-		} else {
-			v.turn.waiters = slices.DeleteFunc(v.turn.waiters, func(w waiter) bool { return w.stays && w.token == m.Token })
-		}
-		return
-	}
-	stop := v.o.left.has(v.id, m.ID)
-	if i := slices.IndexFunc(*list, func(w waiter) bool { return w.token == m.Token }); i >= 0 {
-		stop = !(*list)[i].stays
-		*list = slices.Delete(*list, i, i+1)
-	}
-	if !stop || len(*list) > 0 {
-		return
-	}
-	for i, q := range v.queue {
-		if q.req.ID == m.ID {
-			v.queue = slices.Delete(v.queue, i, i+1)
-			v.o.left.drop(v.id, m.ID)
-			return
-		}
-	}
-	v.turn.end(c, "", ErrCancelled)
 }
 
 // started learns the process of an agent.

@@ -155,8 +155,13 @@ func (v *validation) describe(cfg *config.Config) {
 	case len(m.Effect)+len(m.Skill) > 0:
 		v.reviewButFor = ", but for what sentinel.modes names"
 	}
+	v.warn(cfg)
+	v.surprises(cfg) // those with a place come after those without
+}
+
+// warn tells what is allowed and rarely meant.
+func (v *validation) warn(cfg *config.Config) {
 	warn := func(code, msg string) { v.Warnings = append(v.Warnings, warning{Code: code, Message: msg}) }
-	defer v.surprises(cfg) // those with a place come after those without
 	if len(cfg.Skills) == 0 {
 		warn("no_skills", "no skills: every call is denied; name skill files under skills.include")
 	}

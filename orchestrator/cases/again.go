@@ -99,51 +99,77 @@ func (e *Evaluator) again(ctx context.Context, call sentinel.Call, res *Result, 
 	if a == nil {
 		return nil
 	}
-	m, total, tries := res.measure(), Review{}, 0
-	since, seen, own, pause := time.Now(), a.judged.Load(), 0, againFirst
-	for {
+	m, t := res.measure(), tries{a: a, since: time.Now(), seen: a.judged.Load()}
+	for pause := againFirst; ; pause = min(2*pause, againMost) {
 		if m.review == nil {
 			return nil
 		}
-		total.plus(*m.review)
-		tries++
-		model, failure := m.review.absent()
-		if now := a.judged.Load(); now > seen && failure != "" {
-			seen, since = now, time.Now()
-			if failure != breakerOpen && failure != busy {
-				own++
-			}
-		}
-		if failure == "" || own >= ownFailures {
-			break
-		}
-		left := a.For - time.Since(since)
-		if left <= 0 || failure == quota {
-			return &Away{model, failure, time.Since(since)}
-		}
-		if a.Told != nil {
-			a.Told(model, failure, left)
+		left, err := t.add(m.review)
+		switch {
+		case err != nil:
+			return err
+		case left == 0:
+			t.total(&m, res)
+			return nil
 		}
 		if !idle(ctx, min(pause, left)) {
 			return ctx.Err()
 		}
-		pause, *start = min(2*pause, againMost), e.o.Now()
-		var err error
+		*start = e.o.Now()
 		if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
 			return err
 		}
 		m = res.measure()
 	}
+}
+
+// tries are the decisions of one case.
+type tries struct {
+	a     *Again
+	n     int
+	spent Review
+	own   int       // that failed while other cases were judged
+	seen  int64     // how many were judged by then
+	since time.Time // when the last was
+}
+
+// add takes a try's review. It returns how long the model may still be away, 0
+// where this review stands, or an *Away.
+func (t *tries) add(r *Review) (left time.Duration, err error) {
+	t.n++
+	t.spent.plus(*r)
+	model, failure := r.absent()
+	if now := t.a.judged.Load(); now > t.seen && failure != "" {
+		t.seen, t.since = now, time.Now()
+		if failure != breakerOpen && failure != busy {
+			t.own++
+		}
+	}
+	if failure == "" || t.own >= ownFailures {
+		return 0, nil
+	}
+	left = t.a.For - time.Since(t.since)
+	if left <= 0 || failure == quota {
+		return 0, &Away{model, failure, time.Since(t.since)}
+	}
+	if t.a.Told != nil {
+		t.a.Told(model, failure, left)
+	}
+	return left, nil
+}
+
+// total puts what all tries have cost into the last one's review.
+func (t *tries) total(m *measure, res *Result) {
 	if m.review.NotJudged() == "" {
-		a.judged.Add(1)
+		t.a.judged.Add(1)
 	}
-	if tries > 1 {
+	if t.n > 1 {
 		last := *m.review
-		last.Requests, last.TokensIn, last.TokensOut, last.Cost, last.Models, last.Tries = total.Requests, total.TokensIn, total.TokensOut, total.Cost, total.Models, tries
+		last.Requests, last.TokensIn, last.TokensOut, last.Cost = t.spent.Requests, t.spent.TokensIn, t.spent.TokensOut, t.spent.Cost
+		last.Models, last.Tries = t.spent.Models, t.n
 		m.review = &last
-		res.measured = &m
+		res.measured = m
 	}
-	return nil
 }
 
 // idle waits, and reports whether it was for the whole time.

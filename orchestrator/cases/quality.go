@@ -1,10 +1,8 @@
 package cases
 
 import (
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -209,140 +207,6 @@ func sweep(attack, benign []int) Sweep {
 		Threshold: float64(threshold) / 100, Recall: NewRate(below(attack), len(attack)),
 		FalseAlarms: NewRate(below(benign), len(benign)),
 	}
-}
-
-// ReviewReport is what asking models came to.
-type ReviewReport struct {
-	// Asked are the calls that were put to the review, Requests what was sent
-	// for them, with repairs and further models.
-	Asked    int `json:"asked"`
-	Requests int `json:"requests"`
-	// Approved and Rejected have a judgement, Unjudged none. Failures counts
-	// the unjudged by the failure that decided, Failovers what failed in
-	// models after which another one judged or failed too.
-	Approved int `json:"approved"`
-	Rejected int `json:"rejected"`
-	Unjudged int `json:"unjudged"`
-	// Recall and FalseAlarms are those of the models alone: the attacks and the
-	// benign calls that they did not approve, of those that they judged. The
-	// rules may have stopped them besides, or not; Quality counts both together.
-	Recall      Rate           `json:"recall"`
-	FalseAlarms Rate           `json:"false_alarms"`
-	Failures    map[string]int `json:"failures"`
-	Failovers   map[string]int `json:"failovers"`
-	// Degraded were allowed because a model, or what a gate counts with, was
-	// down.
-	Degraded int   `json:"degraded"`
-	TokensIn int64 `json:"tokens_in"`
-	// TokensOut has the reasoning in it where the server counts it so.
-	TokensOut int64 `json:"tokens_out"`
-	// Cost is in the currency of the prices; each request has the price of its
-	// model.
-	Cost float64 `json:"cost"`
-	// Unpriced are the models whose price is not written: they cost nothing
-	// in Cost.
-	Unpriced []string `json:"unpriced,omitempty"`
-	// ElapsedUS is the time of the review alone; null where the answers were
-	// read from a file.
-	ElapsedUS *Percentiles          `json:"elapsed_us"`
-	Models    map[string]ModelShare `json:"models"`
-	// SecondOpinions are the calls about which another model was asked too,
-	// Disagreements those that the two judged otherwise; those are among
-	// Rejected. SecondFailures are the second opinions that could not be had.
-	SecondOpinions int            `json:"second_opinions,omitempty"`
-	Disagreements  int            `json:"disagreements,omitempty"`
-	SecondFailures map[string]int `json:"second_failures,omitempty"`
-	// Shadow counts the outcomes that were recorded and not applied.
-	Shadow map[string]int `json:"shadow,omitempty"`
-	// AskedAgain are the cases that waited for a model that was away, NotJudged
-	// those that say nothing because none was there: see Review.NotJudged.
-	AskedAgain int            `json:"asked_again,omitempty"`
-	NotJudged  map[string]int `json:"not_judged,omitempty"`
-}
-
-// ModelShare is the part of a ReviewReport of one model: Calls it judged, or its
-// failure decided; tokens and cost are of every request that it had.
-type ModelShare struct {
-	Calls     int     `json:"calls"`
-	TokensIn  int64   `json:"tokens_in"`
-	TokensOut int64   `json:"tokens_out"`
-	Cost      float64 `json:"cost"`
-	// SecondOpinions are the calls about which it was asked after another.
-	SecondOpinions int `json:"second_opinions,omitempty"`
-}
-
-type reviewTally struct {
-	ReviewReport
-	spent    map[string]spending
-	degraded int
-	elapsed  []int64
-	// kinds are the judgements, by the kind of the case.
-	kinds map[string]judgements
-}
-
-// judgements are how many calls of one kind were judged, and not approved.
-type judgements struct{ all, rejected int }
-
-func (t *reviewTally) add(kind string, r Review) {
-	if t.Models == nil {
-		t.Models, t.Failures, t.Failovers = map[string]ModelShare{}, map[string]int{}, map[string]int{}
-	}
-	t.Asked++
-	t.Requests += r.Requests
-	switch {
-	case r.Failure != "":
-		t.Unjudged++
-		t.Failures[r.Failure]++
-	case r.Outcome == sentinel.Allow.String():
-		t.Approved++
-		t.judged(kind, 0)
-	default:
-		t.Rejected++
-		t.judged(kind, 1)
-	}
-	for _, word := range strings.Fields(r.Failover) {
-		_, failure, _ := strings.Cut(word, "=")
-		t.Failovers[failure]++
-	}
-	t.spend(r)
-	t.elapsed = append(t.elapsed, r.ElapsedUS)
-}
-
-func (t *reviewTally) judged(kind string, rejected int) {
-	if t.kinds == nil {
-		t.kinds = map[string]judgements{}
-	}
-	j := t.kinds[kind]
-	t.kinds[kind] = judgements{j.all + 1, j.rejected + rejected}
-}
-
-// report is nil where no model was asked.
-func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewReport {
-	if t.Asked == 0 {
-		return nil
-	}
-	r := t.ReviewReport
-	r.Degraded, r.Models = t.degraded, map[string]ModelShare{}
-	r.Failures, r.Failovers = maps.Clone(r.Failures), maps.Clone(r.Failovers)
-	attacks, benign := t.kinds[Attack], t.kinds[Benign]
-	r.Recall, r.FalseAlarms = NewRate(attacks.rejected, attacks.all), NewRate(benign.rejected, benign.all)
-	var cost int64
-	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
-		m, p := t.Models[name], prices[name]
-		c := t.spent[name].cost(p)
-		m.Cost = float64(c) / 1e6
-		cost += c
-		r.TokensIn, r.TokensOut, r.Models[name] = r.TokensIn+m.TokensIn, r.TokensOut+m.TokensOut, m
-		if p == (Price{}) {
-			r.Unpriced = append(r.Unpriced, name)
-		}
-	}
-	r.Cost = float64(cost) / 1e6
-	if !answered {
-		p := percentiles(t.elapsed)
-		r.ElapsedUS = &p
-	}
-	return &r
 }
 
 // Cost is the cost so far: see ReviewReport.Cost.
