@@ -2,7 +2,6 @@ package sentinel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -204,6 +203,5 @@ func (p *Checkpoint) describeRewrite(b *body, r *Record, c Call) {
 		return
 	}
 	b.Modified = &recordedModified{m.Call, p.mac(m.Digest), m.Rules, m.Args, len(c.parent.args)}
-	hidden, _ := json.Marshal(c.skill.WithoutSecrets(c.parent.parsed)) // came from JSON, goes back
-	r.Values = append(r.Values, Value{"proposed", hidden})
+	r.Values = append(r.Values, Value{"proposed", shownArgs(*c.parent, true)}) // no gate has looked at these
 }

@@ -134,7 +134,7 @@ func (p Past) of(cp *Checkpoint, c Call) bool {
 	if cp.mac(c.Digest()) == p.digest {
 		return true
 	}
-	return p.proposed == "" || p.proposed == string(shownArgs(c, false)) || p.proposed == string(shownArgs(c, true))
+	return p.proposed == "" || p.proposed == string(shownArgs(c, false)) || p.proposed == string(shownArgs(c, true)) // as it was rewritten
 }
 
 // append adds a step to the trace, with its taint.

@@ -134,8 +134,9 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 	}
 	if s := c.Skill(); s != nil {
 		r.Skill, b.SkillSpec = s.Name(), s.Digest()
-		p.describeArgs(&b, c)
-		r.Values = append(r.Values, Value{"args", shownArgs(c, d.BlockedBy == GateSchema)})
+		shown := shownArgs(c, !wellFormed(d))
+		p.describeArgs(&b, c, shown)
+		r.Values = append(r.Values, Value{"args", shown})
 	} else {
 		b.Undeclared = len(c.Parsed())
 		r.Values = append(r.Values, Value{"args", p.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
@@ -176,7 +177,9 @@ const (
 	maxFullArgs = 64 << 10
 )
 
-func (p *Checkpoint) describeArgs(b *body, c Call) {
+// describeArgs adds what the ledger may hold of the arguments, which are shown as
+// the journal has them.
+func (p *Checkpoint) describeArgs(b *body, c Call, shown []byte) {
 	for k := range c.Parsed() {
 		if c.Skill().Declares(k) {
 			b.ArgNames = append(b.ArgNames, k)
@@ -198,8 +201,8 @@ func (p *Checkpoint) describeArgs(b *body, c Call) {
 			}
 		})
 	case ValuesFull:
-		if args := encode(c.Skill().WithoutSecrets(c.Parsed())); len(args) <= maxFullArgs {
-			b.Args = args
+		if len(shown) <= maxFullArgs {
+			b.Args = shown
 		} else {
 			b.Omitted = 1
 		}

@@ -2,6 +2,7 @@ package sentinel_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,19 +77,36 @@ func TestRecordsHoldNoValues(t *testing.T) {
 	require.Contains(t, string(b.rec.records[0].Body), `"arg_names":["key","to"],"undeclared":1`)
 }
 
-// In a malformed call a secret can stand under a name that is spelt wrong: then
-// no value of an undeclared name is in the journal.
+// In a malformed call a secret can stand under a name that is spelt wrong: no
+// value of an undeclared name is kept then, whichever gate has stopped the call,
+// whatever the ledger may hold, and also where rules have rewritten it.
 func TestMalformedSecretsAreNotKept(t *testing.T) {
-	b := newBench(t, nil, says(sentinel.GateSchema, sentinel.Refuse("schema.invalid", "no")))
-	_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"SHOWN","keey":"HIDDEN","more":{"HIDDEN":"HIDDEN"}}`))
-	require.Equal(t, "schema.invalid", refusalOf(t, err).Code)
-	require.NotEmpty(t, b.rec.records)
-	var all []byte
-	for _, r := range b.rec.records {
-		for _, v := range r.Values {
-			all = append(all, v.Data...)
-		}
+	bad := says(sentinel.GateSchema, sentinel.Refuse("schema.invalid", "no"))
+	for name, c := range map[string]struct {
+		change func(*sentinel.Options, *bench)
+		gates  []sentinel.Gate
+	}{
+		"stopped by its schema":   {nil, []sentinel.Gate{bad}},
+		"beyond the limits":       {func(_ *sentinel.Options, b *bench) { b.lim.verdict = outcome(sentinel.Deny, "limits.agent_calls") }, []sentinel.Gate{bad}},
+		"with the limits away":    {func(_ *sentinel.Options, b *bench) { b.lim.err = errors.New("away") }, []sentinel.Gate{bad}},
+		"with full values":        {func(o *sentinel.Options, _ *bench) { o.Values = sentinel.ValuesFull }, []sentinel.Gate{bad}},
+		"with keyed digests":      {func(o *sentinel.Options, _ *bench) { o.Values = sentinel.ValuesHMAC }, []sentinel.Gate{bad}},
+		"rewritten":               {nil, []sentinel.Gate{bad, to("SHOWN again")}},
+		"rewritten to a good one": {nil, []sentinel.Gate{to("SHOWN again")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.change, c.gates...)
+			_, _ = b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"SHOWN","keey":"HIDDEN","more":{"HIDDEN":"HIDDEN"}}`))
+			require.NotEmpty(t, b.rec.records)
+			var all []byte
+			for _, r := range b.rec.records {
+				all = append(all, r.Body...)
+				for _, v := range r.Values {
+					all = append(all, v.Data...)
+				}
+			}
+			require.NotContains(t, string(all), "HIDDEN")
+			require.Contains(t, string(all), "SHOWN")
+		})
 	}
-	require.NotContains(t, string(all), "HIDDEN")
-	require.Contains(t, string(all), "SHOWN")
 }

@@ -16,7 +16,7 @@ func (p *Checkpoint) unknownArgs(c Call) []byte {
 
 // shownArgs are the arguments of a call of a known skill as the journal may have
 // them. In a malformed call a secret may stand under a name that is spelt wrong,
-// so what no schema names is hidden too; such a call never runs.
+// so what no schema names is hidden too.
 func shownArgs(c Call, malformed bool) []byte {
 	if malformed {
 		if shown, hidden := c.Skill().Redact([]byte(c.Args())); hidden {
@@ -24,4 +24,11 @@ func shownArgs(c Call, malformed bool) []byte {
 		}
 	}
 	return encode(c.Skill().WithoutSecrets(c.Parsed()))
+}
+
+// wellFormed reports whether the schema has let the call through; one that was
+// stopped before has not been looked at.
+func wellFormed(d Decision) bool {
+	v, ok := d.Verdict(GateSchema)
+	return ok && v.State == Judged && v.Outcome == Allow
 }
