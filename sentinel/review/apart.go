@@ -18,7 +18,10 @@ const farOff = 365 * 24 * time.Hour
 // time says nothing of a call. Canaries have no such time.
 func (m *model) enter(ctx context.Context, q *inquiry, t *turn) (time.Time, error) {
 	by := t.patience()
-	if !q.apart || q.canary {
+	switch {
+	case q.urgent:
+		return by, nil
+	case !q.apart || q.canary:
 		return by, m.lane.enter(ctx, q.user, by)
 	}
 	began := time.Now()

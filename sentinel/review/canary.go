@@ -103,7 +103,7 @@ func (g *Gate) AskCanaries(ctx context.Context, o CanaryOptions) ([]CanaryReport
 		if err != nil {
 			return out, err
 		}
-		r, err := g.canaries(ctx, m, list)
+		r, err := g.canaries(ctx, m, list, false)
 		if err != nil {
 			return out, err
 		}
@@ -120,13 +120,17 @@ func drawn() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// canaries asks one model.
-func (g *Gate) canaries(ctx context.Context, m *model, list []canaryQuestion) (CanaryReport, error) {
+// canaries asks one model. Urgent ones wait behind no call, and have no more time
+// than one.
+func (g *Gate) canaries(ctx context.Context, m *model, list []canaryQuestion, urgent bool) (CanaryReport, error) {
 	began := time.Now()
 	r := CanaryReport{Model: m.name, Answers: []CanaryAnswer{}}
 	for _, c := range list {
 		now := time.Now()
-		q := &inquiry{began: now, until: now.Add(g.o.Timeout), left: 1, canary: true, user: canaryUser}
+		q := &inquiry{began: now, until: now.Add(g.o.Timeout), left: 1, canary: true, urgent: urgent, user: canaryUser}
+		if urgent {
+			q.left = len(g.all()) // the least that a call has
+		}
 		a, err := m.judge(ctx, c.document, q)
 		r.Requests, r.TokensIn, r.TokensOut, r.Cost = r.Requests+q.sent, r.TokensIn+q.in, r.TokensOut+q.out, r.Cost+q.cost
 		said := CanaryAnswer{Name: c.name, Want: answer{approve: c.approve}.word()}
@@ -140,6 +144,7 @@ func (g *Gate) canaries(ctx context.Context, m *model, list []canaryQuestion) (C
 			said.Failure = f.kind
 		}
 		r.Answers = append(r.Answers, said)
+		m.heard(f)
 		if f != nil && !f.kind.said() {
 			break
 		}

@@ -19,8 +19,8 @@ const (
 // minutes, or sooner where every is less. It returns nil once ctx has ended, and
 // asks nobody where every is zero or less. A round has ten minutes.
 //
-// Meanwhile it looks at models that calls have waited for in vain, once in a
-// breaker's window: one that doesn't answer a canary in time hangs whoever asks,
+// Meanwhile it looks at models that calls have waited for in vain, twice in a
+// breaker's window at most: one that doesn't answer a canary in time hangs whoever asks,
 // and then its timeouts count as an outage, for its breaker too. And while it runs
 // a canary is the probe of each breaker that is half-open, no call.
 func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {

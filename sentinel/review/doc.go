@@ -61,8 +61,11 @@
 // breaker, which lives as long as the Gate. It opens after Breaker.Failures in a
 // row within the window, or where of four times as many requests half failed. When
 // it is half-open a canary is the probe while RunCanaries runs, and calls wait for
-// what comes of it up to two seconds. Without, a call is; one that makes the model
-// hang keeps it half-open then, and others away from it, as long as its turn.
+// what comes of it, at most half of their turn and two seconds where the last canary
+// hung. A canary that is answered and gives no judgement, as with a key that was
+// revoked, is no outage: calls have its failure then, and the next canary is asked
+// after Breaker.OpenFor. Without canaries a call is the probe; one that makes the
+// model hang keeps it half-open then, and others away from it, as long as its turn.
 //
 // A timeout counts as unavailable when one of another user, or of another turn of
 // the same user, was seen within the breaker's window; otherwise it is the call's
@@ -70,11 +73,13 @@
 // model hang. The breaker counts it beside another user's alone, so no user's calls
 // keep others from the model. Whether a model hangs or a call makes it hang, a canary
 // tells, see RunCanaries: a model that lets that one wait too has an outage, whoever
-// else was waiting, and its breaker counts it. Without canaries, and with one user, a
+// else was waiting, and its breaker counts it; and for the breaker's window and one
+// Options.Timeout after a canary that was answered every timeout is the call's own,
+// whoever else has one. Without canaries, and with one user, a
 // model that hangs is asked for each call. A server with a single slot, which one
-// question fills, is away for all by this measure: give it more. One of a request that had less than half of its model's turn left
-// is always the call's own: it was sent late, and whoever made it wait is no
-// outage. So is one of a question that was asked ahead. Server errors, refused
+// question fills, is away for all by this measure: give it more. One of a request
+// that had less than half of its model's turn left is always the call's own: it was
+// sent late, and whoever made it wait is no outage. So is one of a question that was asked ahead. Server errors, refused
 // connections and status 429 are believed at once: who can bring them about for
 // one call can make reads and inward creations go on unjudged, as the table says.
 //

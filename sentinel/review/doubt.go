@@ -10,19 +10,15 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// proofWait bounds how long a call waits for the canary that shows whether a
-// model is back: then it is away for this call.
-const proofWait = 2 * time.Second
-
 // watched reports whether somebody looks at models in doubt.
 func (g *Gate) watched() bool { return g.watching.Load() > 0 }
 
 // doubt is a timeout that may be the doing of what was asked about: the model is
-// looked at, once in a breaker's window.
+// looked at, twice in a breaker's window at most.
 func (g *Gate) doubt(m *model) {
 	now := g.o.Now()
 	m.mu.Lock()
-	soon := !m.doubted.IsZero() && now.Sub(m.doubted) < m.window
+	soon := !m.doubted.IsZero() && now.Sub(m.doubted) < m.window/2
 	if !soon && g.watched() {
 		m.doubted = now
 	}
@@ -64,16 +60,27 @@ func (g *Gate) lookout(ctx context.Context) {
 // examine asks a model one canary: for a half-open breaker it is the probe. A
 // model that hangs over that too hangs whoever asks: it is asked the others at
 // once, so that its breaker has something to count even where each user's
-// timeouts are the user's own.
+// timeouts are the user's own. These canaries wait behind no call.
 func (g *Gate) examine(ctx context.Context, m *model) error {
+	f := &fault{kind: BreakerOpen} // for those who wait, if nothing comes of it
+	defer func() { m.concluded(f) }()
 	list, err := canaryQuestions(drawn(), g.o.Now(), g.o.view())
 	if err != nil {
 		return err
 	}
-	r, err := g.canaries(ctx, m, list[:1])
+	var r CanaryReport
+	for i := range list { // one that a server's filter stops keeps nobody from it
+		if r, err = g.canaries(ctx, m, list[i:i+1], true); err != nil {
+			return err
+		}
+		if f = nil; r.Failure() == "" {
+			break
+		}
+		if f = (&fault{kind: r.Failure()}); !f.kind.said() {
+			break
+		}
+	}
 	switch {
-	case err != nil:
-		return err
 	case len(r.Wrong()) > 0:
 		_, err := g.AskCanaries(ctx, CanaryOptions{Models: []string{m.name}})
 		return err
@@ -82,10 +89,10 @@ func (g *Gate) examine(ctx context.Context, m *model) error {
 	}
 	g.o.Log.LogAttrs(ctx, slog.LevelWarn, "a model of the review hangs over a canary too: its timeouts count as its own", slog.String("model", m.name))
 	var each sync.WaitGroup
-	for _, c := range list[1:] {
+	for _, c := range list[:len(list)-1] {
 		each.Go(func() {
 			defer func() { g.caught(ctx, recover()) }()
-			_, _ = g.canaries(ctx, m, []canaryQuestion{c}) // the breaker counts what comes of it
+			_, _ = g.canaries(ctx, m, []canaryQuestion{c}, true) // the breaker counts what comes of it
 		})
 	}
 	each.Wait()
@@ -99,27 +106,89 @@ func (g *Gate) caught(ctx context.Context, panicked any) {
 	}
 }
 
-// proved waits until a canary has shown whether a model with a half-open breaker
-// is back. What a call asks about may make it hang, and would keep all others
-// out; a canary's words are this package's own. The error is a *fault or
-// errCanceled.
+// briefly is how long calls wait for a proof where the last canary hung.
+const briefly = 2 * time.Second
+
+// proof is a canary that shows whether a model with a half-open breaker is back.
+type proof struct {
+	done  chan struct{}
+	fault *fault    // nil: it is
+	until time.Time // another isn't asked for before
+}
+
+// proved waits for the canary that shows whether a model with a half-open breaker
+// is back, not beyond by. What a call asks about may make it hang, and would keep
+// all others out; a canary's words are this package's own. Where the canary has
+// no judgement for a reason that isn't an outage, that is the call's reason too,
+// for as long as a breaker stays open. The error is a *fault or errCanceled.
 func (m *model) proved(ctx context.Context, by time.Time) error {
-	if end := time.Now().Add(proofWait); end.Before(by) {
+	p, brief := m.proving()
+	if end := time.Now().Add(briefly); brief && end.Before(by) {
 		by = end
 	}
-	for pause := holdPause; ; pause = min(2*pause, holdPauseMax) {
-		switch m.breaker.Load().State() {
-		case gobreaker.StateClosed:
-			return nil
-		case gobreaker.StateOpen:
-			return &fault{kind: BreakerOpen}
-		}
-		if time.Until(by) < pause {
-			return &fault{kind: BreakerOpen}
-		}
-		m.prove()
-		if !sleep(ctx, pause) {
-			return errCanceled
-		}
+	t := time.NewTimer(time.Until(by))
+	defer t.Stop()
+	select {
+	case <-p.done:
+	case <-t.C:
+		return &fault{kind: BreakerOpen}
+	case <-ctx.Done():
+		return errCanceled
 	}
+	switch {
+	case p.fault == nil:
+		return nil
+	case p.fault.kind.Unavailable():
+		return &fault{kind: BreakerOpen}
+	}
+	return &fault{kind: p.fault.kind}
+}
+
+// proving returns the newest proof, or has one made if that is too old. Brief
+// says that the last canary was waited for in vain.
+func (m *model) proving() (p *proof, brief bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.proof; p != nil && (p.until.IsZero() || time.Now().Before(p.until)) {
+		return p, m.hung
+	}
+	m.proof = &proof{done: make(chan struct{})}
+	m.prove()
+	return m.proof, m.hung
+}
+
+// concluded tells those who wait, and the next for a while.
+func (m *model) concluded(f *fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.proof
+	if p == nil || !p.until.IsZero() {
+		return // it was asked for a doubt
+	}
+	p.fault, p.until = f, time.Now()
+	if f != nil && !f.kind.Unavailable() { // the breaker knows nothing of that
+		p.until = p.until.Add(m.longest)
+	}
+	close(p.done)
+}
+
+// heard notes what came of a canary: nil for a judgement.
+func (m *model) heard(f *fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case f == nil || f.kind.said():
+		m.well, m.hung = time.Now(), false
+	case f.kind == Timeout:
+		m.well, m.hung = time.Time{}, true
+	}
+}
+
+// acquitted reports whether a canary was answered lately, and none has hung
+// since: then it is calls that make the model hang. That holds for the breaker's
+// window and as long as a call may hang, so that it doesn't end while one does.
+func (m *model) acquitted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.well.IsZero() && time.Since(m.well) < m.window+m.timeout
 }

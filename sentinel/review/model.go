@@ -27,6 +27,7 @@ type model struct {
 	alarm    *alarm
 	observer Observer
 	window   time.Duration
+	timeout  time.Duration // of a review
 	longest  time.Duration // that a server's wish not to be asked is heeded
 	now      func() time.Time
 	// doubt and prove ask for a canary, which there is where watched says so.
@@ -44,6 +45,9 @@ type model struct {
 	canary                            Canary
 	canaryAt                          time.Time
 	doubted                           time.Time // when it was to be looked at
+	well                              time.Time // when a canary was last answered; zero once one has hung
+	hung                              bool      // the last canary
+	proof                             *proof    // the newest
 }
 
 // buckets is how finely a breaker's window rolls.
@@ -52,7 +56,7 @@ const buckets = 12
 func newModel(c *llm.Client, o Options, a *alarm) *model {
 	m := &model{
 		client: c.Limited(maxResponse), name: c.Name(), form: newForm(o, c.Config()), retries: o.Retries, terms: o.Terms[c.Name()],
-		purse: o.Purse, alarm: a, observer: o.Observer, window: o.Breaker.Window, longest: o.Breaker.OpenFor, now: o.Now,
+		purse: o.Purse, alarm: a, observer: o.Observer, window: o.Breaker.Window, timeout: o.Timeout, longest: o.Breaker.OpenFor, now: o.Now,
 	}
 	m.lane = newLane(o.Concurrency, m.terms.RequestsPerMinute)
 	failures := uint32(o.Breaker.Failures) // checked: from 1 to maxFailures
@@ -126,6 +130,7 @@ type inquiry struct {
 	left   int       // models whose turn may still come
 	second bool      // it is for a second opinion now
 	canary bool      // its verdict is known, and nobody's budget pays for it
+	urgent bool      // a canary that waits behind no call
 
 	sent int
 	in   int
@@ -222,7 +227,7 @@ func (m *model) fault(err error, t turn, fair bool) *fault {
 	switch {
 	case t.canary: // nobody outside has written what it hangs over
 		f.kind = Timeout
-	case turns:
+	case turns && !m.acquitted():
 		f.kind, f.alone = Timeout, !users
 	}
 	return f

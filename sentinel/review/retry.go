@@ -120,27 +120,39 @@ func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t *turn, n i
 	return a, err
 }
 
+// inUse reports, as an error, that the breaker lets nobody through. Where
+// canaries are asked one of them is the probe, and is waited for.
+func (m *model) inUse(ctx context.Context, q *inquiry, t turn) error {
+	switch state := m.breaker.Load().State(); {
+	case state == gobreaker.StateOpen:
+		return &fault{kind: BreakerOpen}
+	case state == gobreaker.StateHalfOpen && !q.canary && m.watched():
+		return m.proved(ctx, t.patience())
+	}
+	return nil
+}
+
 // admitted sends the request through the model's lane, the budget and the
 // breaker. The breaker is asked before anybody waits, and again at the end.
 func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t *turn, e *exchange) (answer, error) {
-	switch state := m.breaker.Load().State(); {
-	case state == gobreaker.StateOpen:
-		return answer{}, &fault{kind: BreakerOpen}
-	case state == gobreaker.StateHalfOpen && !q.canary && m.watched():
-		if err := m.proved(ctx, t.patience()); err != nil {
-			return answer{}, err
-		}
+	if err := m.inUse(ctx, q, *t); err != nil {
+		return answer{}, err
 	}
 	by, err := m.enter(ctx, q, t)
 	if err != nil {
 		return answer{}, err
 	}
-	defer m.lane.leave()
+	if !q.urgent {
+		defer m.lane.leave()
+	}
 	s, err := m.hold(ctx, r, q, by)
 	if err != nil {
 		return answer{}, err
 	}
 	defer func() { m.settle(ctx, s, &r, e) }()
+	if err := m.inUse(ctx, q, *t); err != nil { // it may have come to be half-open meanwhile
+		return answer{}, err
+	}
 	a, err := m.breaker.Load().Execute(func() (answer, error) { return m.chat(ctx, r, *t, e) })
 	var f *fault
 	switch {
