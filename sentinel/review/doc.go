@@ -129,7 +129,8 @@
 // question at a time one asks, and the others take its answer, a failure too;
 // where it gives up another asks. Foresee asks before a call's turn has come and
 // keeps the answer for that one call, as long as a model would be shown the very
-// same. Verdict.Meta says under "from" where a verdict is from that was not asked
+// same; a call that comes while it is being asked has what is left of that
+// question's time. Verdict.Meta says under "from" where a verdict is from that was not asked
 // for anew: cache, shared, or ahead. Tokens and cost stand in the verdict that
 // they were spent for.
 //
