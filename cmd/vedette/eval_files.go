@@ -104,11 +104,27 @@ func openResults(f evalFlags, m manifest) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Again, now that nobody else writes it.
-	if err := errors.Join(mayBegin(f), file.Truncate(0), m.write(manifestName(f.results))); err != nil {
+	if err := empty(file, f, m); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return &results{f: file, name: f.results}, nil
+}
+
+// empty makes a file of results that this run alone writes one of this run. What
+// may fail comes first: a run that can't begin takes no rows of another with it.
+func empty(file *os.File, f evalFlags, m manifest) error {
+	// Again, now that nobody else writes it.
+	if err := mayBegin(f); err != nil {
+		return err
+	}
+	next, err := m.prepare(manifestName(f.results))
+	if err != nil {
+		return err
+	}
+	if err := file.Truncate(0); err != nil {
+		return errors.Join(fmt.Errorf("%s can't be emptied: %w", f.results, cause(err)), os.Remove(next))
+	}
+	return replace(next, manifestName(f.results))
 }
 
 // goOnWith opens the results of the same run. Nil without an error means that
@@ -177,18 +193,27 @@ func (r *results) close() error {
 	return r.f.Close()
 }
 
-// write replaces the manifest as a whole.
-func (m manifest) write(name string) error {
+// prepare writes the manifest beside the file that it is to replace, and returns
+// where.
+func (m manifest) prepare(name string) (string, error) {
+	if info, err := os.Lstat(name); err == nil && info.IsDir() {
+		return "", fmt.Errorf("%s can't be written: it is a folder", name)
+	}
 	var b bytes.Buffer
 	if err := writeJSON(&b, m, false); err != nil {
-		return err
+		return "", err
 	}
 	tmp := name + newSuffix
 	if err := os.WriteFile(tmp, b.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("%s can't be written: %w", tmp, cause(err))
+		return "", fmt.Errorf("%s can't be written: %w", tmp, cause(err))
 	}
-	if err := os.Rename(tmp, name); err != nil {
-		return fmt.Errorf("%s can't be written: %w", name, err)
+	return tmp, nil
+}
+
+// replace puts a file in the place of another.
+func replace(next, name string) error {
+	if err := os.Rename(next, name); err != nil {
+		return errors.Join(fmt.Errorf("%s can't be written: %w", name, cause(err)), os.Remove(next))
 	}
 	return nil
 }

@@ -81,8 +81,8 @@ func guarded(cfg *config.Config, f evalFlags) error {
 			return err
 		}
 	}
-	if f.results == "" || f.resume {
-		return nil
+	if info, err := os.Stat(f.results); f.results == "" || f.resume && err == nil && info.Size() > 0 {
+		return nil // what is gone on with is looked at then
 	}
 	return mayBegin(f)
 }

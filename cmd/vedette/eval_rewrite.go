@@ -22,6 +22,11 @@ func only(name string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
 	}
+	return owned(f, name)
+}
+
+// owned locks a file that was opened by a name. It closes it where it can't.
+func owned(f *os.File, name string) (*os.File, error) {
 	free, err := tryLock(f)
 	if err == nil && !free {
 		return nil, errors.Join(&failure{exitFailed, fmt.Errorf("%s is being written by another eval", name), "name another file with --results, or wait for it"}, f.Close())
