@@ -67,6 +67,10 @@ func apart(f evalFlags, files []string) error {
 // with something in it that eval didn't write.
 func guarded(cfg *config.Config, f evalFlags) error {
 	for _, out := range f.outputs() {
+		// What is made through such a link is compared with nothing: it isn't there.
+		if dangling(out.name) {
+			return usage(fmt.Sprintf("%s is a link to nothing; name the file itself", out))
+		}
 		for name, what := range deployment(cfg) {
 			if same(out.name, name) {
 				return usage(fmt.Sprintf("%s is %s of this configuration; name another", out, what))
@@ -85,6 +89,16 @@ func guarded(cfg *config.Config, f evalFlags) error {
 		return nil // what is gone on with is looked at then
 	}
 	return mayBegin(f)
+}
+
+// dangling reports whether a name is a link to what isn't there.
+func dangling(name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	_, err = os.Stat(name)
+	return err != nil
 }
 
 // deployment are the files that the configuration runs with, and what they are.
