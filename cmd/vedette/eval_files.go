@@ -203,11 +203,15 @@ func (m manifest) prepare(name string) (string, error) {
 	if err := writeJSON(&b, m, false); err != nil {
 		return "", err
 	}
-	tmp := name + newSuffix
-	if err := os.WriteFile(tmp, b.Bytes(), 0o600); err != nil {
-		return "", fmt.Errorf("%s can't be written: %w", tmp, cause(err))
+	next, err := beside(name)
+	if err != nil {
+		return "", err
 	}
-	return tmp, nil
+	_, err = next.Write(b.Bytes())
+	if err = errors.Join(err, next.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("%s can't be written: %w", next.Name(), cause(err)), os.Remove(next.Name()))
+	}
+	return next.Name(), nil
 }
 
 // replace puts a file in the place of another.

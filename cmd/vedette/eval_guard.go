@@ -24,8 +24,7 @@ type output struct{ flag, name, what string }
 func (f evalFlags) outputs() []output {
 	var out []output
 	if f.results != "" {
-		out = append(out, output{"--results", f.results, ""}, output{"--results", f.results + newSuffix, "the file that a rewrite goes through"},
-			output{"--results", manifestName(f.results), "the manifest beside it"}, output{"--results", manifestName(f.results) + newSuffix, "the manifest beside it"})
+		out = append(out, output{"--results", f.results, ""}, output{"--results", manifestName(f.results), "the manifest beside it"})
 	}
 	if f.prompts != "" {
 		out = append(out, output{"--print-prompts", f.prompts, ""})

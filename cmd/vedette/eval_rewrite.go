@@ -13,7 +13,16 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
-const newSuffix = ".new"
+// beside makes the file that another is to be replaced by, for its owner alone.
+// Nobody else has its name: what stands in the folder, or a link there, is not
+// written.
+func beside(name string) (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".new-*")
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
+	}
+	return f, nil
+}
 
 // only opens a file for this run alone: two that wrote rows at a time would leave
 // neither's. It is its owner's, and what is written goes to its end.
@@ -50,7 +59,7 @@ func owned(f *os.File, name string) (*os.File, error) {
 
 // drop takes rows out of the file, by their places, and leaves the other lines as
 // they are. The file is replaced as a whole.
-func (r *results) drop(places []int) (err error) {
+func (r *results) drop(places []int) error {
 	if len(places) == 0 {
 		return nil
 	}
@@ -62,25 +71,31 @@ func (r *results) drop(places []int) (err error) {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real // the file is replaced, not the link to it
 	}
-	next, err := only(name + newSuffix)
+	next, err := beside(name)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, next.Close())
-		}
-	}()
-	if err := errors.Join(next.Truncate(0), seek(r.f, 0), without(next, r.f, out), next.Sync()); err != nil {
-		return fmt.Errorf("%s can't be written: %w", next.Name(), cause(err))
+	if err := r.copyTo(next, out); err != nil {
+		return errors.Join(err, next.Close(), os.Remove(next.Name()))
 	}
-	if err := os.Rename(next.Name(), name); err != nil {
-		return fmt.Errorf("%s can't be written: %w", name, cause(err))
+	if err := replace(next.Name(), name); err != nil {
+		return errors.Join(err, next.Close())
 	}
 	old := r.f
 	// The lock is on the file, so it came with it.
 	r.f = next
 	return old.Close()
+}
+
+// copyTo locks the next file of results, and copies lines but for some.
+func (r *results) copyTo(next *os.File, out map[int]bool) error {
+	if _, err := owned(next, next.Name()); err != nil {
+		return err
+	}
+	if err := errors.Join(seek(r.f, 0), without(next, r.f, out), next.Sync()); err != nil {
+		return fmt.Errorf("%s can't be written: %w", next.Name(), cause(err))
+	}
+	return nil
 }
 
 // without copies lines but for some.
