@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -70,4 +71,12 @@ func TestReplacedBeforeLock(t *testing.T) {
 	require.NoError(t, os.Rename(name+".other", name))
 	_, err = owned(f, name)
 	require.ErrorContains(t, err, "is being written by another eval")
+}
+
+// A wait is long enough for a breaker that opened to let a request through.
+func TestWaitOutlastsBreaker(t *testing.T) {
+	for wait, want := range map[time.Duration]time.Duration{time.Second: 31 * time.Second, time.Minute: time.Minute} {
+		require.Equal(t, want, (&evalRun{flags: evalFlags{wait: wait}, openFor: 30 * time.Second}).again().For)
+	}
+	require.Nil(t, (&evalRun{openFor: 30 * time.Second}).again())
 }
