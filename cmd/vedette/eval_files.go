@@ -32,6 +32,7 @@ type results struct {
 	name    string
 	earlier *cases.Earlier // nil for a run that begins
 	rows    []cases.Row    // those that it is made of
+	taken   takenOut
 }
 
 // manifest is what decides about the results of a run. Format is 1.
@@ -168,7 +169,7 @@ func goOnWith(name string, m manifest) (*results, error) {
 	if err := errors.Join(file.Truncate(rows.Whole), seek(file, rows.Whole)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s can't be written: %w", name, cause(err)), file.Close())
 	}
-	return &results{file, name, cases.NewEarlier(rows.List), rows.List}, nil
+	return &results{f: file, name: name, earlier: cases.NewEarlier(rows.List), rows: rows.List}, nil
 }
 
 func seek(f *os.File, to int64) error {
@@ -183,6 +184,7 @@ func (r *results) write(res cases.Result) error {
 		return nil
 	}
 	r.earlier.Anew(res)
+	r.taken.done(res)
 	return writeLine(r.f, res.LabelledJSON())
 }
 
@@ -190,7 +192,7 @@ func (r *results) close() error {
 	if r.f == nil {
 		return nil
 	}
-	return r.f.Close()
+	return errors.Join(r.putBack(), r.f.Close())
 }
 
 // prepare writes the manifest beside the file that it is to replace, and returns

@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
 // beside makes the file that another is to be replaced by, for its owner alone.
@@ -116,25 +114,6 @@ func without(to io.Writer, from io.Reader, out map[int]bool) error {
 			return err
 		}
 	}
-}
-
-// retry takes the rows out that say nothing of their case, so that it is decided
-// again.
-func (r *results) retry() error {
-	var places []int
-	var rest []cases.Row
-	for i, w := range r.rows {
-		if w.Review.NotJudged() != "" {
-			places = append(places, i)
-		} else {
-			rest = append(rest, w)
-		}
-	}
-	if err := r.drop(places); err != nil {
-		return err
-	}
-	r.rows, r.earlier = rest, cases.NewEarlier(rest)
-	return nil
 }
 
 // settle takes the rows out whose case was edited, once all cases were gone
