@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -159,17 +160,17 @@ func settled(name string) string {
 
 // mayBegin reports what keeps a file of results from being emptied.
 func mayBegin(f evalFlags) error {
-	text, line, err1 := begins(f.results)
-	told, _, err2 := begins(manifestName(f.results))
+	line, err1 := begins(f.results)
+	told, err2 := begins(manifestName(f.results))
 	own := ownManifest(manifestName(f.results))
 	switch {
 	case err1 != nil || err2 != nil:
 		return errors.Join(err1, err2)
-	case told && !own:
+	case len(told) > 0 && !own:
 		return foreign("--results", manifestName(f.results))
-	case text && !isRow(line) && (line != nil || !own): // without a whole line, it is of a run that was killed
+	case len(line) > 0 && !isRow(line) && !(own && tornRow(line)):
 		return foreign("--results", f.results)
-	case line == nil || f.overwrite:
+	case !bytes.HasSuffix(line, []byte("\n")) || f.overwrite:
 		return nil
 	}
 	return &failure{exitFailed, fmt.Errorf("%s holds the results of an earlier run", f.results), "--resume goes on with them, --overwrite begins again without them"}
@@ -181,8 +182,8 @@ func foreign(flag, name string) error {
 
 // ownPrompts lets prompts be written over prompts: they can be made again.
 func ownPrompts(name string) error {
-	text, line, err := begins(name)
-	if err != nil || !text {
+	line, err := begins(name)
+	if err != nil || len(line) == 0 {
 		return err
 	}
 	var p struct {
@@ -200,30 +201,38 @@ func isRow(line []byte) bool {
 	return err == nil && len(rows.List) == 1
 }
 
+// tornRow reports whether text is the beginning of a row: of a run that was killed
+// in the middle of its first.
+func tornRow(text []byte) bool {
+	begin := []byte(`{"id":"`)
+	n := min(len(text), len(begin))
+	return !bytes.HasSuffix(text, []byte("\n")) && bytes.Equal(text[:n], begin[:n])
+}
+
 func ownManifest(name string) bool {
 	b, err := os.ReadFile(name)
 	var m manifest
 	return err == nil && json.Unmarshal(b, &m) == nil && m.Format != 0
 }
 
-// begins returns whether a regular file has something in it, and its first line
-// if that is whole.
-func begins(name string) (text bool, line []byte, err error) {
+// begins returns the first line of a regular file with its end, where it has one;
+// nothing where there is nothing in it.
+func begins(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return false, nil, nil // what can't be looked at can't be written, and is told then
+		return nil, nil // what can't be looked at can't be written, and is told then
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, nil, fmt.Errorf("%s can't be read: %w", name, cause(err))
+		return nil, fmt.Errorf("%s can't be read: %w", name, cause(err))
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	line, err = bufio.NewReader(io.LimitReader(f, 2*cases.MaxLine)).ReadBytes('\n')
-	if err != nil {
-		return true, nil, nil // a line without an end
+	line, err := bufio.NewReader(io.LimitReader(f, 2*cases.MaxLine)).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s can't be read: %w", name, cause(err))
 	}
-	return true, line, nil
+	return line, nil
 }
