@@ -76,6 +76,9 @@ func guarded(cfg *config.Config, f evalFlags) error {
 				return usage(fmt.Sprintf("%s is %s of this configuration; name another", out, what))
 			}
 		}
+		if pattern := included(cfg, f.config, out.name); pattern != "" {
+			return usage(fmt.Sprintf("%s would be read as a file of skills: skills.include has %q; name another", out, pattern))
+		}
 		if within(out.name, cfg.Keys.Dir) {
 			return usage(fmt.Sprintf("%s is in the folder of the keys; name another", out))
 		}
