@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
 const oneRow = `{"id":"1","decision":"allow"}` + "\n"
@@ -79,4 +81,20 @@ func TestWaitOutlastsBreaker(t *testing.T) {
 		require.Equal(t, want, (&evalRun{flags: evalFlags{wait: wait}, openFor: 30 * time.Second}).again().For)
 	}
 	require.Nil(t, (&evalRun{openFor: 30 * time.Second}).again())
+}
+
+// A row that can't be written ends the run with how to go on, and nothing is
+// written behind it.
+func TestUnwritten(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r")
+	require.NoError(t, os.WriteFile(name, []byte(oneRow), 0o600))
+	f, err := os.Open(name) // to read alone
+	require.NoError(t, err)
+	r := &results{f: f, name: name, taken: takenOut{rows: []cases.Row{{ID: "1"}}, lines: [][]byte{[]byte(oneRow)}}}
+	err = r.write(cases.Result{Case: cases.Case{ID: "2"}})
+	var told *failure
+	require.ErrorAs(t, err, &told)
+	require.ErrorContains(t, err, name+" can't be written")
+	require.Contains(t, told.hint, "--resume")
+	require.NoError(t, r.close())
 }

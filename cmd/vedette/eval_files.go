@@ -185,7 +185,20 @@ func (r *results) write(res cases.Result) error {
 	}
 	r.earlier.Anew(res)
 	r.taken.done(res)
-	return writeLine(r.f, res.LabelledJSON())
+	if err := writeLine(r.f, res.LabelledJSON()); err != nil {
+		r.taken = takenOut{} // behind half a row nothing may stand
+		return r.unwritten(err)
+	}
+	return nil
+}
+
+// unwritten is the failure of a row that could not be written, as on a full disk.
+func (r *results) unwritten(err error) error {
+	hint := ""
+	if info, serr := r.f.Stat(); serr == nil && info.Mode().IsRegular() {
+		hint = "the rows before it are kept; once the file can be written, run it again with --resume to go on"
+	}
+	return &failure{exitFailed, fmt.Errorf("%s can't be written: %w", r.name, cause(err)), hint}
 }
 
 func (r *results) close() error {
