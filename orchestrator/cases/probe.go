@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // probes tell a model that is away from a case that it fails for: a case that was
@@ -82,15 +84,12 @@ func (e *Evaluator) there(ctx context.Context, t *tries) (bool, error) {
 // probe puts a case that was judged before to the model, and reports whether it is
 // judged again. What that takes counts for the case that asks.
 func (e *Evaluator) probe(ctx context.Context, t *tries) (bool, error) {
-	c, bad := e.parse(t.a.kept(t.second))
-	if bad != nil {
-		return true, nil
-	}
-	call, err := e.o.Decider.NewCall(c.Proposal)
-	if err != nil {
+	call, ok := e.call(t.a.kept(t.second))
+	if !ok {
 		return true, nil
 	}
 	var res Result
+	var err error
 	if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
 		return false, err
 	}
@@ -109,12 +108,23 @@ func (e *Evaluator) probe(ctx context.Context, t *tries) (bool, error) {
 	return true, nil
 }
 
+// call makes the call of a line again.
+func (e *Evaluator) call(line []byte) (sentinel.Call, bool) {
+	c, bad := e.parse(line)
+	if bad != nil {
+		return sentinel.Call{}, false
+	}
+	call, err := e.o.Decider.NewCall(c.Proposal)
+	return call, err == nil
+}
+
 // refused is an *Away where the model refuses not this request alone.
 func (e *Evaluator) refused(ctx context.Context, t *tries) error {
-	a, own := t.a, true
+	a := t.a
 	if a.judged.Load() > 0 {
 		return nil
 	}
+	var own bool
 	if a.kept(false) != nil {
 		var err error
 		if own, err = e.probe(ctx, t); err != nil {
