@@ -30,6 +30,7 @@ func (l *loader) check() {
 	l.checkListen()
 	l.checkLimitStore()
 	l.checkTelemetry()
+	l.checkTargets()
 	l.checkPrices()
 	l.checkReview()
 	l.resolvePaths()

@@ -12,12 +12,13 @@ import (
 )
 
 // again has cases wait for a model that is away; nil where the failure is to be
-// the result, and where no model is asked.
+// the result, and where no model is asked. A wait lasts until a breaker lets a
+// request through: with a shorter one the model would not be asked again.
 func (run *evalRun) again() *cases.Again {
 	if run.flags.wait == 0 || run.flags.noReview || run.offline != nil {
 		return nil
 	}
-	return &cases.Again{For: run.flags.wait, Told: func(model, failure string, left time.Duration) {
+	return &cases.Again{For: max(run.flags.wait, run.openFor+time.Second), Told: func(model, failure string, left time.Duration) {
 		run.log.Warn("a model is away; eval waits for it",
 			slog.String("model", model), slog.String("failure", failure), slog.Duration("at_most", left.Round(time.Second)))
 		run.progress.waits(time.Now(), fmt.Sprintf("waiting for %s (%s), %s at most", model, failure, left.Round(time.Second)))
@@ -28,25 +29,44 @@ func (run *evalRun) again() *cases.Again {
 func (run *evalRun) stopped(rep evalReport) error {
 	hint := "with --results FILE what was decided is kept, and --resume goes on with it"
 	if run.flags.results != "" {
-		hint = "run it again with --resume to go on; --wait says how long a model is waited for"
+		hint = "run it again with --resume to go on"
+	}
+	switch model := "models." + run.away.Model; run.away.Failure {
+	case "quota":
+		hint = "pay for more, or wait until there is some again; " + hint
+	case "auth":
+		hint = "correct " + model + ".api_key; " + hint
+	case "request":
+		// Another configuration is another run, so there is nothing to go on with.
+		hint = "correct " + model + ".model or " + model + ".base_url; vedette doctor asks the model and says what is wrong"
+	default:
+		hint += "; --wait says how long a model is waited for"
 	}
 	return &failure{exitFailed, fmt.Errorf("stopped after %d cases: %w", rep.Cases+rep.Errors, run.away), hint}
 }
 
-// unjudged is the failure of a run with cases that no model said anything of.
+// unjudged is the failure of a run with cases that no model said anything of, or
+// whose models judged none.
 func (run *evalRun) unjudged(rep evalReport) error {
-	if rep.Review == nil || len(rep.Review.NotJudged) == 0 {
+	if rep.Review == nil {
 		return nil
 	}
 	n := 0
 	for _, k := range rep.Review.NotJudged {
 		n += k
 	}
-	hint := ""
-	if run.flags.results != "" {
-		hint = "run it again with --resume --retry-unjudged to ask about them again"
+	switch {
+	case n > 0:
+		hint := ""
+		if run.flags.results != "" {
+			hint = "run it again with --resume --retry-unjudged to ask about them again"
+		}
+		return &failure{exitFailed, fmt.Errorf("%d cases were not judged (%s), and the rates hold what the tables say for that", n, counted(rep.Review.NotJudged)), hint}
+	case rep.Review.Unjudged == rep.Review.Asked:
+		return &failure{exitFailed, fmt.Errorf("no case was judged (%s), and the rates hold what the tables say for that", counted(rep.Review.Failures)),
+			"vedette doctor asks the models and says what is wrong"}
 	}
-	return &failure{exitFailed, fmt.Errorf("%d cases were not judged (%s), and the rates hold what the tables say for that", n, counted(rep.Review.NotJudged)), hint}
+	return nil
 }
 
 // odd tells of kinds that count in no rate, which may be misspelt.

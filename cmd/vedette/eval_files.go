@@ -32,6 +32,7 @@ type results struct {
 	name    string
 	earlier *cases.Earlier // nil for a run that begins
 	rows    []cases.Row    // those that it is made of
+	taken   takenOut
 }
 
 // manifest is what decides about the results of a run. Format is 1.
@@ -104,11 +105,27 @@ func openResults(f evalFlags, m manifest) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Again, now that nobody else writes it.
-	if err := errors.Join(mayBegin(f), file.Truncate(0), m.write(manifestName(f.results))); err != nil {
+	if err := empty(file, f, m); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return &results{f: file, name: f.results}, nil
+}
+
+// empty makes a file of results that this run alone writes one of this run. What
+// may fail comes first: a run that can't begin takes no rows of another with it.
+func empty(file *os.File, f evalFlags, m manifest) error {
+	// Again, now that nobody else writes it.
+	if err := mayBegin(f); err != nil {
+		return err
+	}
+	next, err := m.prepare(manifestName(f.results))
+	if err != nil {
+		return err
+	}
+	if err := file.Truncate(0); err != nil {
+		return errors.Join(fmt.Errorf("%s can't be emptied: %w", f.results, cause(err)), os.Remove(next))
+	}
+	return replace(next, manifestName(f.results))
 }
 
 // goOnWith opens the results of the same run. Nil without an error means that
@@ -152,7 +169,7 @@ func goOnWith(name string, m manifest) (*results, error) {
 	if err := errors.Join(file.Truncate(rows.Whole), seek(file, rows.Whole)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s can't be written: %w", name, cause(err)), file.Close())
 	}
-	return &results{file, name, cases.NewEarlier(rows.List), rows.List}, nil
+	return &results{f: file, name: name, earlier: cases.NewEarlier(rows.List), rows: rows.List}, nil
 }
 
 func seek(f *os.File, to int64) error {
@@ -167,28 +184,55 @@ func (r *results) write(res cases.Result) error {
 		return nil
 	}
 	r.earlier.Anew(res)
-	return writeLine(r.f, res.LabelledJSON())
+	r.taken.done(res)
+	if err := writeLine(r.f, res.LabelledJSON()); err != nil {
+		r.taken = takenOut{} // behind half a row nothing may stand
+		return r.unwritten(err)
+	}
+	return nil
+}
+
+// unwritten is the failure of a row that could not be written, as on a full disk.
+func (r *results) unwritten(err error) error {
+	hint := ""
+	if info, serr := r.f.Stat(); serr == nil && info.Mode().IsRegular() {
+		hint = "the rows before it are kept; once the file can be written, run it again with --resume to go on"
+	}
+	return &failure{exitFailed, fmt.Errorf("%s can't be written: %w", r.name, cause(err)), hint}
 }
 
 func (r *results) close() error {
 	if r.f == nil {
 		return nil
 	}
-	return r.f.Close()
+	return errors.Join(r.putBack(), r.f.Close())
 }
 
-// write replaces the manifest as a whole.
-func (m manifest) write(name string) error {
+// prepare writes the manifest beside the file that it is to replace, and returns
+// where.
+func (m manifest) prepare(name string) (string, error) {
+	if info, err := os.Lstat(name); err == nil && info.IsDir() {
+		return "", fmt.Errorf("%s can't be written: it is a folder", name)
+	}
 	var b bytes.Buffer
 	if err := writeJSON(&b, m, false); err != nil {
-		return err
+		return "", err
 	}
-	tmp := name + newSuffix
-	if err := os.WriteFile(tmp, b.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("%s can't be written: %w", tmp, cause(err))
+	next, err := beside(name)
+	if err != nil {
+		return "", err
 	}
-	if err := os.Rename(tmp, name); err != nil {
-		return fmt.Errorf("%s can't be written: %w", name, err)
+	_, err = next.Write(b.Bytes())
+	if err = errors.Join(err, next.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("%s can't be written: %w", next.Name(), cause(err)), os.Remove(next.Name()))
+	}
+	return next.Name(), nil
+}
+
+// replace puts a file in the place of another.
+func replace(next, name string) error {
+	if err := os.Rename(next, name); err != nil {
+		return errors.Join(fmt.Errorf("%s can't be written: %w", name, cause(err)), os.Remove(next))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +25,7 @@ type output struct{ flag, name, what string }
 func (f evalFlags) outputs() []output {
 	var out []output
 	if f.results != "" {
-		out = append(out, output{"--results", f.results, ""}, output{"--results", f.results + newSuffix, "the file that a rewrite goes through"},
-			output{"--results", manifestName(f.results), "the manifest beside it"}, output{"--results", manifestName(f.results) + newSuffix, "the manifest beside it"})
+		out = append(out, output{"--results", f.results, ""}, output{"--results", manifestName(f.results), "the manifest beside it"})
 	}
 	if f.prompts != "" {
 		out = append(out, output{"--print-prompts", f.prompts, ""})
@@ -67,10 +67,17 @@ func apart(f evalFlags, files []string) error {
 // with something in it that eval didn't write.
 func guarded(cfg *config.Config, f evalFlags) error {
 	for _, out := range f.outputs() {
+		// What is made through such a link is compared with nothing: it isn't there.
+		if dangling(out.name) {
+			return usage(fmt.Sprintf("%s is a link to nothing; name the file itself", out))
+		}
 		for name, what := range deployment(cfg) {
 			if same(out.name, name) {
 				return usage(fmt.Sprintf("%s is %s of this configuration; name another", out, what))
 			}
+		}
+		if pattern := included(cfg, f.config, out.name); pattern != "" {
+			return usage(fmt.Sprintf("%s would be read as a file of skills: skills.include has %q; name another", out, pattern))
 		}
 		if within(out.name, cfg.Keys.Dir) {
 			return usage(fmt.Sprintf("%s is in the folder of the keys; name another", out))
@@ -81,10 +88,20 @@ func guarded(cfg *config.Config, f evalFlags) error {
 			return err
 		}
 	}
-	if f.results == "" || f.resume {
-		return nil
+	if info, err := os.Stat(f.results); f.results == "" || f.resume && err == nil && info.Size() > 0 {
+		return nil // what is gone on with is looked at then
 	}
 	return mayBegin(f)
+}
+
+// dangling reports whether a name is a link to what isn't there.
+func dangling(name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	_, err = os.Stat(name)
+	return err != nil
 }
 
 // deployment are the files that the configuration runs with, and what they are.
@@ -146,17 +163,17 @@ func settled(name string) string {
 
 // mayBegin reports what keeps a file of results from being emptied.
 func mayBegin(f evalFlags) error {
-	text, line, err1 := begins(f.results)
-	told, _, err2 := begins(manifestName(f.results))
+	line, err1 := begins(f.results)
+	told, err2 := begins(manifestName(f.results))
 	own := ownManifest(manifestName(f.results))
 	switch {
 	case err1 != nil || err2 != nil:
 		return errors.Join(err1, err2)
-	case told && !own:
+	case len(told) > 0 && !own:
 		return foreign("--results", manifestName(f.results))
-	case text && !isRow(line) && (line != nil || !own): // without a whole line, it is of a run that was killed
+	case len(line) > 0 && !isRow(line) && !(own && tornRow(line)):
 		return foreign("--results", f.results)
-	case line == nil || f.overwrite:
+	case !bytes.HasSuffix(line, []byte("\n")) || f.overwrite:
 		return nil
 	}
 	return &failure{exitFailed, fmt.Errorf("%s holds the results of an earlier run", f.results), "--resume goes on with them, --overwrite begins again without them"}
@@ -168,8 +185,8 @@ func foreign(flag, name string) error {
 
 // ownPrompts lets prompts be written over prompts: they can be made again.
 func ownPrompts(name string) error {
-	text, line, err := begins(name)
-	if err != nil || !text {
+	line, err := begins(name)
+	if err != nil || len(line) == 0 {
 		return err
 	}
 	var p struct {
@@ -187,30 +204,38 @@ func isRow(line []byte) bool {
 	return err == nil && len(rows.List) == 1
 }
 
+// tornRow reports whether text is the beginning of a row: of a run that was killed
+// in the middle of its first.
+func tornRow(text []byte) bool {
+	begin := []byte(`{"id":"`)
+	n := min(len(text), len(begin))
+	return !bytes.HasSuffix(text, []byte("\n")) && bytes.Equal(text[:n], begin[:n])
+}
+
 func ownManifest(name string) bool {
 	b, err := os.ReadFile(name)
 	var m manifest
 	return err == nil && json.Unmarshal(b, &m) == nil && m.Format != 0
 }
 
-// begins returns whether a regular file has something in it, and its first line
-// if that is whole.
-func begins(name string) (text bool, line []byte, err error) {
+// begins returns the first line of a regular file with its end, where it has one;
+// nothing where there is nothing in it.
+func begins(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return false, nil, nil // what can't be looked at can't be written, and is told then
+		return nil, nil // what can't be looked at can't be written, and is told then
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, nil, fmt.Errorf("%s can't be read: %w", name, cause(err))
+		return nil, fmt.Errorf("%s can't be read: %w", name, cause(err))
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	line, err = bufio.NewReader(io.LimitReader(f, 2*cases.MaxLine)).ReadBytes('\n')
-	if err != nil {
-		return true, nil, nil // a line without an end
+	line, err := bufio.NewReader(io.LimitReader(f, 2*cases.MaxLine)).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s can't be read: %w", name, cause(err))
 	}
-	return true, line, nil
+	return line, nil
 }

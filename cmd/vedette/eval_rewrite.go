@@ -9,11 +9,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
-const newSuffix = ".new"
+// beside makes the file that another is to be replaced by, for its owner alone.
+// Nobody else has its name: what stands in the folder, or a link there, is not
+// written.
+func beside(name string) (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".new-*")
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
+	}
+	return f, nil
+}
 
 // only opens a file for this run alone: two that wrote rows at a time would leave
 // neither's. It is its owner's, and what is written goes to its end.
@@ -22,6 +29,11 @@ func only(name string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be written: %w", name, cause(err))
 	}
+	return owned(f, name)
+}
+
+// owned locks a file that was opened by a name. It closes it where it can't.
+func owned(f *os.File, name string) (*os.File, error) {
 	free, err := tryLock(f)
 	if err == nil && !free {
 		return nil, errors.Join(&failure{exitFailed, fmt.Errorf("%s is being written by another eval", name), "name another file with --results, or wait for it"}, f.Close())
@@ -45,7 +57,7 @@ func only(name string) (*os.File, error) {
 
 // drop takes rows out of the file, by their places, and leaves the other lines as
 // they are. The file is replaced as a whole.
-func (r *results) drop(places []int) (err error) {
+func (r *results) drop(places []int) error {
 	if len(places) == 0 {
 		return nil
 	}
@@ -57,25 +69,31 @@ func (r *results) drop(places []int) (err error) {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real // the file is replaced, not the link to it
 	}
-	next, err := only(name + newSuffix)
+	next, err := beside(name)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, next.Close())
-		}
-	}()
-	if err := errors.Join(next.Truncate(0), seek(r.f, 0), without(next, r.f, out), next.Sync()); err != nil {
-		return fmt.Errorf("%s can't be written: %w", next.Name(), cause(err))
+	if err := r.copyTo(next, out); err != nil {
+		return errors.Join(err, next.Close(), os.Remove(next.Name()))
 	}
-	if err := os.Rename(next.Name(), name); err != nil {
-		return fmt.Errorf("%s can't be written: %w", name, cause(err))
+	if err := replace(next.Name(), name); err != nil {
+		return errors.Join(err, next.Close())
 	}
 	old := r.f
 	// The lock is on the file, so it came with it.
 	r.f = next
 	return old.Close()
+}
+
+// copyTo locks the next file of results, and copies lines but for some.
+func (r *results) copyTo(next *os.File, out map[int]bool) error {
+	if _, err := owned(next, next.Name()); err != nil {
+		return err
+	}
+	if err := errors.Join(seek(r.f, 0), without(next, r.f, out), next.Sync()); err != nil {
+		return fmt.Errorf("%s can't be written: %w", next.Name(), cause(err))
+	}
+	return nil
 }
 
 // without copies lines but for some.
@@ -96,25 +114,6 @@ func without(to io.Writer, from io.Reader, out map[int]bool) error {
 			return err
 		}
 	}
-}
-
-// retry takes the rows out that say nothing of their case, so that it is decided
-// again.
-func (r *results) retry() error {
-	var places []int
-	var rest []cases.Row
-	for i, w := range r.rows {
-		if w.Review.NotJudged() != "" {
-			places = append(places, i)
-		} else {
-			rest = append(rest, w)
-		}
-	}
-	if err := r.drop(places); err != nil {
-		return err
-	}
-	r.rows, r.earlier = rest, cases.NewEarlier(rest)
-	return nil
 }
 
 // settle takes the rows out whose case was edited, once all cases were gone

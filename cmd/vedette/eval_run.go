@@ -29,6 +29,7 @@ type evalRun struct {
 	progress *progress
 	log      *slog.Logger
 	away     *cases.Away // that ended the run; nil where it went on
+	openFor  time.Duration
 }
 
 func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
@@ -68,6 +69,7 @@ func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, run.results.close()) }()
+	run.openFor = cfg.Sentinel.Breaker.OpenFor
 	run.tally.Prices, run.tally.Answered = prices(cfg), run.offline != nil
 	if err := run.all(ctx, a, d); err != nil && ctx.Err() == nil && !errors.As(err, &run.away) {
 		return err

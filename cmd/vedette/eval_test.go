@@ -142,7 +142,9 @@ func TestGoOnWith(t *testing.T) {
 	const row = `{"id":"1","decision":"allow"}` + "\n"
 	require.NoError(t, os.WriteFile(name, []byte(row+`{"id":"a long one that was cut`), 0o600))
 	m := manifest{Format: 1, Policy: "p"}
-	require.NoError(t, m.write(manifestName(name)))
+	next, err := m.prepare(manifestName(name))
+	require.NoError(t, err)
+	require.NoError(t, replace(next, manifestName(name)))
 	r, err := goOnWith(name, m)
 	require.NoError(t, err)
 	require.NoError(t, writeLine(r.f, []byte("{}")))

@@ -21,20 +21,29 @@ type Again struct {
 	Told func(model, failure string, left time.Duration)
 
 	judged atomic.Int64 // cases that a model answered
+	probes
 }
 
-// Away ends a run: a model has been away for too long. The case that waited for
-// it has no result.
+// Away ends a run: a model has been away for too long, or will judge nothing. The
+// case that waited for it has no result.
 type Away struct {
 	// Model is the one whose failure decided, Failure its name (see package
-	// review).
+	// review): the last of a request that was sent, where one was.
 	Model, Failure string
 	// For is how long nobody had been judged.
 	For time.Duration
 }
 
-// Error names the model, its failure and the time.
+// Error names the model, its failure and, where that matters, the time.
 func (a *Away) Error() string {
+	switch a.Failure {
+	case quota:
+		return fmt.Sprintf("what was paid for of model %s is used up (quota)", a.Model)
+	case auth:
+		return fmt.Sprintf("model %s refuses the key (auth)", a.Model)
+	case badRequest:
+		return fmt.Sprintf("model %s refuses every request (request)", a.Model)
+	}
 	return fmt.Sprintf("model %s is away (%s); nobody was judged for %s", a.Model, a.Failure, a.For.Round(time.Second))
 }
 
@@ -54,6 +63,8 @@ const ownFailures = 3
 // its verdicts' Meta.
 const (
 	quota       = "quota"        // no pause ends it
+	auth        = "auth"         // nor this
+	badRequest  = "request"      // the model's, or the case's
 	breakerOpen = "breaker_open" // nobody was asked
 	busy        = "busy"         // nobody was asked
 )
@@ -66,7 +77,7 @@ func (r *Review) absent() (model, failure string) {
 	}
 	for _, f := range []struct{ model, failure string }{{r.SecondModel, r.SecondFailure}, {r.Model, r.Failure}} {
 		switch f.failure {
-		case "connect", "server", "rate_limited", quota, breakerOpen, busy:
+		case "connect", "server", "rate_limited", quota, auth, breakerOpen, busy:
 			return f.model, f.failure
 		}
 	}
@@ -74,8 +85,8 @@ func (r *Review) absent() (model, failure string) {
 }
 
 // NotJudged names why no model said anything of the case, where that says nothing
-// of the case itself: it was away, busy or too slow, or its key or budget was no
-// good. Empty where a model judged, or was asked and gave no usable answer.
+// of the case itself: it was away, busy or too slow, its key or budget was no
+// good, or its server refused the request as it would any. Empty where a model judged, or was asked and gave no usable answer.
 func (r *Review) NotJudged() string {
 	if r == nil {
 		return ""
@@ -85,7 +96,7 @@ func (r *Review) NotJudged() string {
 	}
 	for _, f := range []string{r.Failure, r.SecondFailure} {
 		switch f {
-		case "timeout", "lone_timeout", "budget", "auth":
+		case "timeout", "lone_timeout", "budget", badRequest:
 			return f
 		}
 	}
@@ -94,27 +105,34 @@ func (r *Review) NotJudged() string {
 
 // again decides a call once more for as long as a model is away. What the tries
 // cost is added up; the time is that of the last one.
-func (e *Evaluator) again(ctx context.Context, call sentinel.Call, res *Result, start *time.Time) error {
+func (e *Evaluator) again(ctx context.Context, call sentinel.Call, res *Result, start *time.Time, s slots) error {
 	a := e.o.Again
 	if a == nil {
 		return nil
 	}
 	m, t := res.measure(), tries{a: a, since: time.Now(), seen: a.judged.Load()}
-	for pause := againFirst; ; pause = min(2*pause, againMost) {
+	for pause := againFirst; ; {
 		if m.review == nil {
 			return nil
 		}
-		left, err := t.add(m.review)
-		switch {
-		case err != nil:
-			return err
-		case left == 0:
-			t.total(&m, res)
-			return nil
+		t.add(m.review)
+		for there := false; !there; pause = min(2*pause, againMost) {
+			left, err := e.left(ctx, &t)
+			if err != nil {
+				return err
+			}
+			if left == 0 {
+				t.total(&m, res)
+				return nil
+			}
+			if !s.idle(ctx, min(pause, left)) {
+				return ctx.Err()
+			}
+			if there, err = e.there(ctx, &t); err != nil {
+				return err
+			}
 		}
-		if !idle(ctx, min(pause, left)) {
-			return ctx.Err()
-		}
+		var err error
 		*start = e.o.Now()
 		if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
 			return err
@@ -131,55 +149,59 @@ type tries struct {
 	own   int       // that failed while other cases were judged
 	seen  int64     // how many were judged by then
 	since time.Time // when the last was
+	// model and failure are those of the last try; asked says that it or one
+	// before was put to the model, second that its second opinion failed.
+	model, failure string
+	asked, second  bool
 }
 
-// add takes a try's review. It returns how long the model may still be away, 0
-// where this review stands, or an *Away.
-func (t *tries) add(r *Review) (left time.Duration, err error) {
+// add takes a try's review.
+func (t *tries) add(r *Review) {
 	t.n++
 	t.spent.plus(*r)
-	model, failure := r.absent()
-	if now := t.a.judged.Load(); now > t.seen && failure != "" {
+	t.model, t.failure = r.absent()
+	if r.Failure == badRequest {
+		t.model, t.failure = r.Model, r.Failure
+	}
+	t.second = r.SecondFailure != ""
+	put := t.failure != "" && t.failure != breakerOpen && t.failure != busy
+	if put {
+		t.asked = true
+		t.a.failed(t.model, t.failure)
+	}
+	if now := t.a.judged.Load(); now > t.seen && t.failure != "" {
 		t.seen, t.since = now, time.Now()
-		if failure != breakerOpen && failure != busy {
+		if put {
 			t.own++
 		}
 	}
-	if failure == "" || t.own >= ownFailures {
+}
+
+// left returns how long the model may still be away, 0 where the last review
+// stands, or an *Away.
+func (e *Evaluator) left(ctx context.Context, t *tries) (time.Duration, error) {
+	left := t.a.For - time.Since(t.since)
+	switch {
+	case t.failure == badRequest:
+		return 0, e.refused(ctx, t)
+	case t.failure == "" || t.own >= ownFailures:
 		return 0, nil
-	}
-	left = t.a.For - time.Since(t.since)
-	if left <= 0 || failure == quota {
-		return 0, &Away{model, failure, time.Since(t.since)}
+	case left <= 0 || t.failure == quota || t.failure == auth:
+		return 0, &Away{t.model, t.a.cause(t.model, t.failure), time.Since(t.since)}
 	}
 	if t.a.Told != nil {
-		t.a.Told(model, failure, left)
+		t.a.Told(t.model, t.failure, left)
 	}
 	return left, nil
 }
 
 // total puts what all tries have cost into the last one's review.
 func (t *tries) total(m *measure, res *Result) {
-	if m.review.NotJudged() == "" {
-		t.a.judged.Add(1)
-	}
 	if t.n > 1 {
 		last := *m.review
 		last.Requests, last.TokensIn, last.TokensOut, last.Cost = t.spent.Requests, t.spent.TokensIn, t.spent.TokensOut, t.spent.Cost
 		last.Models, last.Tries = t.spent.Models, t.n
 		m.review = &last
 		res.measured = m
-	}
-}
-
-// idle waits, and reports whether it was for the whole time.
-func idle(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

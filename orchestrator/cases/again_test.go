@@ -111,14 +111,15 @@ func TestAgain(t *testing.T) {
 }
 
 // A model that stays away ends the run: its case has no result, and what was
-// decided meanwhile has. A quota that is used up is not waited for.
+// decided meanwhile has. A quota that is used up, and a key that is refused, is not
+// waited for.
 func TestAway(t *testing.T) {
-	for failure, wait := range map[string]time.Duration{"connect": 10 * time.Second, "quota": 0} {
+	for failure, wait := range map[string]time.Duration{"connect": 10 * time.Second, "quota": 0, "auth": 0} {
 		for _, jobs := range []int{1, 4} {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				got, err := tried(t, &moody{says: func(q string, _ int) map[string]string {
-					if strings.Contains(q, "q2") || strings.Contains(q, "q3") {
+				got, err := tried(t, &moody{says: func(q string, n int) map[string]string {
+					if strings.Contains(q, "q2") || strings.Contains(q, "q3") || n > 1 {
 						return failing(failure)
 					}
 					return nil
@@ -174,7 +175,7 @@ func TestOwnFailure(t *testing.T) {
 
 // What a model said of a call, and a timeout, is a result at once.
 func TestNotAgain(t *testing.T) {
-	for failure, not := range map[string]string{"refusal": "", "not_json": "", "timeout": "timeout", "lone_timeout": "lone_timeout", "auth": "auth"} {
+	for failure, not := range map[string]string{"refusal": "", "not_json": "", "timeout": "timeout", "lone_timeout": "lone_timeout", "request": "request"} {
 		synctest.Test(t, func(t *testing.T) {
 			got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing(failure) }}, &cases.Again{For: time.Minute}, 1, 1)
 			require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 // long (*Away), fn is still told of what had been decided by then behind a line
 // that hadn't.
 func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n int, r Result) error) error {
-	if jobs > 1 {
+	if jobs > 1 || e.o.Again != nil {
 		return e.parallel(ctx, NewReader(in), jobs, fn)
 	}
 	for r := NewReader(in); ; {
@@ -44,11 +44,13 @@ func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n 
 }
 
 // task is one line on its way: done gets exactly one result, or is abandoned
-// when ctx ends.
+// when ctx ends. begun is closed once it has its slot, so that lines are begun in
+// their order.
 type task struct {
-	n    int
-	line []byte
-	done chan Result
+	n     int
+	line  []byte
+	done  chan Result
+	begun chan struct{}
 }
 
 func (e *Evaluator) parallel(ctx context.Context, r *Reader, jobs int, fn func(int, Result) error) error {
@@ -61,8 +63,12 @@ func (e *Evaluator) parallel(ctx context.Context, r *Reader, jobs int, fn func(i
 		defer close(order)
 		return split(inner, r, work, order)
 	})
-	for range jobs {
-		g.Go(func() error { return e.work(inner, work) })
+	workers, s := jobs, slots(nil)
+	if e.o.Again != nil {
+		workers, s = jobs+spare, make(slots, jobs)
+	}
+	for range workers {
+		g.Go(func() error { return e.work(inner, work, s) })
 	}
 	head, err := collect(inner, order, fn)
 	if err != nil {
@@ -116,7 +122,7 @@ func split(ctx context.Context, r *Reader, work, order chan<- task) error {
 		case err != nil && !errors.As(err, &long):
 			return err
 		}
-		t := task{r.Line(), bytes.Clone(line), make(chan Result, 1)}
+		t := task{r.Line(), bytes.Clone(line), make(chan Result, 1), make(chan struct{})}
 		if long != nil {
 			t.done <- Result{Err: long}
 		}
@@ -133,17 +139,27 @@ func split(ctx context.Context, r *Reader, work, order chan<- task) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		select {
+		case <-t.begun:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-func (e *Evaluator) work(ctx context.Context, work <-chan task) error {
+func (e *Evaluator) work(ctx context.Context, work <-chan task, s slots) error {
 	for {
 		select {
 		case t, ok := <-work:
 			if !ok {
 				return nil
 			}
-			res, err := e.Evaluate(ctx, t.line)
+			if err := s.take(ctx); err != nil {
+				return err
+			}
+			close(t.begun)
+			res, err := e.evaluate(ctx, t.line, s)
+			s.free()
 			if err != nil {
 				return err
 			}

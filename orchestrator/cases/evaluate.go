@@ -68,7 +68,11 @@ type Result struct {
 
 // Evaluate decides one line. What is wrong with the line is in the Result; the
 // error is ctx's, where it ended before the decision, or an *Away.
-func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err error) {
+func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (Result, error) {
+	return e.evaluate(ctx, line, nil)
+}
+
+func (e *Evaluator) evaluate(ctx context.Context, line []byte, s slots) (res Result, err error) {
 	defer func() {
 		if recover() != nil { // its value may quote the line
 			res.Err = &Error{CodeInternal, "the line broke the evaluation; please report it"}
@@ -76,6 +80,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err 
 	}()
 	digest := lineDigest(line)
 	if known, ok := e.o.Earlier.take(digest); ok {
+		e.o.Again.keep(known.measure().review, line, true)
 		return known, ctx.Err()
 	}
 	res.Line = digest
@@ -98,7 +103,10 @@ func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (res Result, err 
 			return Result{Case: res.Case, Line: res.Line, Unanswered: true}, ctx.Err()
 		}
 		if err == nil {
-			err = e.again(ctx, call, &res, &start)
+			err = e.again(ctx, call, &res, &start, s)
+		}
+		if err == nil {
+			e.o.Again.keep(res.measure().review, line, false)
 		}
 	}
 	res.Decision.Elapsed = e.o.Now().Sub(start) - res.waited()
