@@ -80,6 +80,7 @@ func (g *Gate) examine(ctx context.Context, m *model) error {
 			break
 		}
 	}
+	m.concluded(f) // nobody waits for the rest
 	switch {
 	case len(r.Wrong()) > 0:
 		_, err := g.AskCanaries(ctx, CanaryOptions{Models: []string{m.name}})
@@ -113,7 +114,7 @@ const briefly = 2 * time.Second
 type proof struct {
 	done  chan struct{}
 	fault *fault    // nil: it is
-	until time.Time // another isn't asked for before
+	until time.Time // another isn't asked for before; zero while it is pending
 }
 
 // proved waits for the canary that shows whether a model with a half-open breaker
@@ -149,11 +150,13 @@ func (m *model) proved(ctx context.Context, by time.Time) error {
 func (m *model) proving() (p *proof, brief bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p := m.proof; p != nil && (p.until.IsZero() || time.Now().Before(p.until)) {
+	if p := m.proof; p != nil && time.Now().Before(p.until) {
 		return p, m.hung
 	}
-	m.proof = &proof{done: make(chan struct{})}
-	m.prove()
+	if p := m.proof; p == nil || !p.until.IsZero() {
+		m.proof = &proof{done: make(chan struct{})}
+	}
+	m.prove() // of a pending one too: whoever was to make it may have ended
 	return m.proof, m.hung
 }
 

@@ -1,0 +1,32 @@
+package review
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// A proof that is pending and that nobody makes, because whoever was to make it
+// has ended, is asked for by the next call: a breaker would stay half-open for
+// ever otherwise. One that is being made is not asked for twice.
+func TestPendingProofIsAskedForAgain(t *testing.T) {
+	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: "http://127.0.0.1:1/v1"}, &http.Client{})
+	require.NoError(t, err)
+	g, err := New(Options{Models: []*llm.Client{c}})
+	require.NoError(t, err)
+	m := g.models[0]
+	first, _ := m.proving() // nobody is there to look
+	require.Empty(t, g.doubts)
+	g.watching.Add(1)
+	for range 2 {
+		again, _ := m.proving()
+		require.Same(t, first, again)
+		require.Len(t, g.doubts, 1)
+	}
+	m.concluded(nil)
+	next, _ := m.proving()
+	require.NotSame(t, first, next)
+}
