@@ -152,23 +152,14 @@ func (d *document) array(element func(i int)) {
 
 // text returns a string, and whether there was one: a null is none, and what
 // is neither is odd.
-func (d *document) text() (string, bool) {
-	switch d.next() {
-	case '"':
-		s := d.token().String()
-		return s, d.err == nil
-	case 'n':
-		d.token()
-	default:
-		d.other()
-	}
-	return "", false
-}
+func (d *document) text() (string, bool) { return d.scalar('"') }
 
-// number returns a number as it is written. A null is none.
-func (d *document) number() (string, bool) {
+// number returns a number as it is written, likewise.
+func (d *document) number() (string, bool) { return d.scalar('0') }
+
+func (d *document) scalar(kind jsontext.Kind) (string, bool) {
 	switch d.next() {
-	case '0':
+	case kind:
 		s := d.token().String()
 		return s, d.err == nil
 	case 'n':

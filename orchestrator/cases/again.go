@@ -86,7 +86,8 @@ func (r *Review) absent() (model, failure string) {
 
 // NotJudged names why no model said anything of the case, where that says nothing
 // of the case itself: it was away, busy or too slow, its key or budget was no
-// good, or its server refused the request as it would any. Empty where a model judged, or was asked and gave no usable answer.
+// good, or its server refused the request as it would any. Empty where a model
+// judged, or was asked and gave no usable answer.
 func (r *Review) NotJudged() string {
 	if r == nil {
 		return ""
