@@ -81,7 +81,8 @@ var rooms = map[string]room{
 	"orchestrator/telemetry":  {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "sentinel", "sentinel/review", "skills", "skills/leak"}, "it is told what others do, and nobody is told anything by it"},
 	"orchestrator/doctor":     {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/assembly", "orchestrator/control", "sentinel/ledger", "sentinel/pause", "sentinel/review", "sentinel/store", "skills", "skills/run/exec"}, "it looks at what others built and runs no call"},
 	"orchestrator/policy":     {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
-	"cmd/vedette":             {[]string{"cmd/vedette/*", "config", "orchestrator", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
+	"cmd/vedette":             {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
+	"cmd/vedette/command":     {[]string{"cmd/vedette/demo", "config", "orchestrator", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
 	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
 }
 

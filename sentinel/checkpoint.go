@@ -58,6 +58,10 @@ type Options struct {
 	// nil denies.
 	LimitsAway AwayTable
 	Approver   Approver
+	// Readmit, where set, is called after a person has approved a call and
+	// before the rules are asked again. It returns when the call's turn and agent
+	// have their places back; an error leaves the call held.
+	Readmit func(ctx context.Context, c Call) error
 	// Pauser is the kill switch; without one nothing can be paused.
 	Pauser   Pauser
 	Recorder Recorder

@@ -97,6 +97,12 @@ func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision) (Call, Decisio
 		d.answered(v)
 		return c, d
 	}
+	if p.o.Readmit != nil {
+		if err := p.o.Readmit(ctx, c); err != nil {
+			d.answered(Refuse("approval.canceled", "the call was approved, and found no place to run before its caller left"))
+			return c, d
+		}
+	}
 	now := c.again(p.o.Env)
 	again := p.rulesAgain(ctx, now, d)
 	switch {

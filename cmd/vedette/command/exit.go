@@ -1,0 +1,78 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitFindings    = 3
+	exitIntegrity   = 5
+	exitDenied      = 6
+	exitInterrupted = 130
+)
+
+// failure ends a command with a code. Hint, where there is one, says what to do
+// next.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+// Error returns the message without the hint.
+func (f *failure) Error() string { return f.err.Error() }
+
+// Unwrap returns the cause.
+func (f *failure) Unwrap() error { return f.err }
+
+// errTold is the cause of a failure that has already told everything.
+var errTold = errors.New("")
+
+// running is f with its errors told apart from cobra's own: they are about the
+// run, not the command line, so each is a failure with exitFailed unless f said
+// otherwise.
+func running(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := f(cmd, args)
+		var known *failure
+		if err == nil || errors.As(err, &known) {
+			return err
+		}
+		return &failure{code: exitFailed, err: err}
+	}
+}
+
+// usage is a mistake in the command line that cobra can't see.
+func usage(msg string) error { return &failure{code: exitUsage, err: errors.New(msg)} }
+
+// exitCodes are the codes and what they say.
+var exitCodes = []struct {
+	code int
+	says string
+}{
+	{exitOK, "it did what it was asked to. check and eval: every line was decided,\n       whatever the decisions are"},
+	{exitFailed, "it failed; check and eval: a line could not be read; eval: a case was not\n       judged because a model was away or refused it, no case was judged at all,\n       or there was none"},
+	{exitUsage, "the command line is wrong: an unknown command, flag or value"},
+	{exitFindings, "there are findings: validate found mistakes, doctor problems, lint\n       something, test an expectation that isn't met, or eval --fail-on-worse a worse\n       decision"},
+	{exitIntegrity, "integrity: the ledger does not hold what was signed"},
+	{exitDenied, "the one call that the command was to run was denied"},
+	{exitInterrupted, "it was interrupted"},
+}
+
+func newExitCodes(*app) *cobra.Command {
+	long := "The exit status of every command:\n"
+	for _, c := range exitCodes {
+		long += fmt.Sprintf("\n  %3d  %s", c.code, c.says)
+	}
+	return &cobra.Command{
+		Use: "exit-codes", Short: "What the exit status says", Long: long,
+		Example: `  vedette ledger verify; test $? -eq 5 && echo "the ledger was tampered with"`,
+	}
+}

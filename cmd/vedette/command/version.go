@@ -1,0 +1,74 @@
+package command
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build is what the binary knows of its making.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func newVersion(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Which build this is",
+		Example: "  vedette version --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info, ok := debug.ReadBuildInfo()
+			b := readBuild(info, ok)
+			if asJSON {
+				return writeJSON(a.out, b, true)
+			}
+			_, err := fmt.Fprintln(a.out, clean(b.String()))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func readBuild(info *debug.BuildInfo, ok bool) build {
+	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// String is the build in one line.
+func (b build) String() string {
+	s := "vedette " + b.Version
+	if b.Revision != "" {
+		s += fmt.Sprintf(" (commit %.12s", b.Revision)
+		if b.Modified {
+			s += ", modified"
+		}
+		s += ")"
+	}
+	return s + " " + b.Go + " " + b.Platform
+}
