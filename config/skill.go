@@ -34,6 +34,7 @@ type skillEntry struct {
 	Parameters  json.RawMessage `yaml:"parameters" jsonschema_description:"JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise."`
 	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always" jsonschema_description:"When a person is asked (default policy)."`
 	Idempotent  bool            `yaml:"idempotent" jsonschema_description:"A second run with the same key has no second effect (default false)."`
+	ByReference bool            `yaml:"by_reference" jsonschema_description:"An approval doesn't bind what path arguments name: it may change before the run (default false)."`
 	Disabled    bool            `yaml:"disabled" jsonschema_description:"Refuse every call (default false)."`
 	Timeout     time.Duration   `yaml:"timeout" cfg:"min=1ms,max=30m" jsonschema_description:"Bounds one run (default 30s)."`
 	Run         skills.Run      `yaml:"run" cfg:"required" jsonschema_description:"How it runs: exactly one of template, http, exec, builtin, mcp."`

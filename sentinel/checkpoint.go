@@ -34,12 +34,6 @@ type Limiter interface {
 	Release(ctx context.Context, skill, callID string)
 }
 
-// Approver asks a person about a call whose outcome is Ask. Allow is yes, Deny
-// is no; Code tells a refusal from an expiry. An error counts as no.
-type Approver interface {
-	Approve(ctx context.Context, c Call, d Decision) (Verdict, error)
-}
-
 // Issuer makes warrants; *warrant.Signer is one.
 type Issuer interface {
 	Issue(digest string) (warrant.Warrant, error)
@@ -58,6 +52,9 @@ type Options struct {
 	// nil denies.
 	LimitsAway AwayTable
 	Approver   Approver
+	// AskTimeout is how long a person has to answer, from the first question on
+	// and over restarts, whichever the approver. Zero means DefaultAskTimeout.
+	AskTimeout time.Duration
 	// Readmit, where set, is called after a person has approved a call and
 	// before the rules are asked again. It returns when the call's turn and agent
 	// have their places back; an error leaves the call held.
@@ -180,7 +177,7 @@ func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
 // error is ctx's, where it ended before every gate had answered.
 func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
 	_, d := p.judge(ctx, c, Verdict{Gate: GateLimits, State: Skipped})
-	d.put(Verdict{Gate: GateApproval, State: Skipped})
+	d.place(Verdict{Gate: GateApproval, State: Skipped})
 	return d, ctx.Err()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -161,7 +162,12 @@ func TestApproval(t *testing.T) {
 			return sentinel.Refuse("approval.expired", "nobody answered"), nil
 		}), skills.KindAskExpired, "approval.expired", []string{"held", "decision"}},
 		{"nobody", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, nil, skills.KindAskDenied, "approval.nobody", []string{"held", "decision"}},
-		{"broken", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) { panic("x") }), skills.KindAskDenied, "approval.panic", []string{"held", "decision"}},
+		{"an approver that can reach no person", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+			return sentinel.Verdict{}, fmt.Errorf("the terminal: %w", sentinel.ErrNoApprover)
+		}), skills.KindAskDenied, "approval.nobody", []string{"held", "decision"}},
+		{"an approver whose question expired", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+			return sentinel.Verdict{}, sentinel.ErrExpired
+		}), skills.KindAskExpired, "approval.expired", []string{"held", "decision"}},
 		{"an ask beside a denial asks nobody", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask")), says("guard", outcome(sentinel.Deny, "guard.no"))}, yes, skills.KindDeny, "guard.no", []string{"decision"}},
 		{"a defer asks nobody", []sentinel.Gate{says("judge", outcome(sentinel.Defer, "judge.later"))}, yes, skills.KindDefer, "judge.later", []string{"decision"}},
 	} {

@@ -1,6 +1,9 @@
 package sentinel
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Decision is the combined outcome of one Call with the verdict of every gate,
 // also of those that were skipped or not reached. Its zero value denies.
@@ -23,25 +26,35 @@ type Decision struct {
 	Modified *Modified
 	// Verdicts holds one verdict a gate, in the gates' order.
 	Verdicts []Verdict
-	// Bound is what the files held that the call reads, where a person is
-	// asked.
-	Bound   []Bound
-	Elapsed time.Duration
+	// Bound is what the call's paths led to and held when a person was asked.
+	Bound []Bound
+	// Asked is when a person was first asked, and Expires when the question
+	// ends; both stay the same over restarts. Zero where no person was asked.
+	Asked, Expires time.Time
+	// Answered is when a person answered; At is the same time then.
+	Answered time.Time
+	// Approver is who answered and Via how, in the approver's own words.
+	Approver, Via string
+	Elapsed       time.Duration
 
 	abandoned bool // its caller left before it could be allowed
 }
 
 // settle combines the verdicts: the least outcome wins. A decision that no
-// gate took part in denies.
+// gate took part in denies, and so does one on a proposal that is no call.
 func (d *Decision) settle() {
+	if d.BlockedBy == GateParse {
+		d.Outcome = Deny
+		return
+	}
 	d.Outcome, d.BlockedBy, d.Code, d.Reason, d.Degraded = Deny, "", "", "", false
 	seen := false
 	for _, v := range d.Verdicts {
 		if !v.Counts() {
 			continue
 		}
-		if !seen || v.Outcome < d.Outcome {
-			d.Outcome = v.Outcome
+		if o := v.weight(); !seen || o < d.Outcome {
+			d.Outcome = o
 		}
 		seen = true
 		d.Degraded = d.Degraded || v.Degraded
@@ -50,7 +63,7 @@ func (d *Decision) settle() {
 		return
 	}
 	for _, v := range d.Verdicts {
-		if v.Counts() && v.Outcome == d.Outcome {
+		if v.Counts() && v.weight() == d.Outcome {
 			d.BlockedBy, d.Code, d.Reason = v.Gate, v.Code, v.Reason
 			return
 		}
@@ -58,29 +71,56 @@ func (d *Decision) settle() {
 	d.Code, d.Reason = "checkpoint.no_gate", "no gate judged the call"
 }
 
-// answered applies what a person said: the only place where an outcome rises,
-// and only from Ask.
-func (d *Decision) answered(v Verdict) {
-	d.put(v)
-	if d.Outcome != Ask {
-		return
+// weight is the outcome of a verdict that counts: a failed one denies, whatever
+// else it says.
+func (v Verdict) weight() Outcome {
+	if v.State == Failed {
+		return Deny
 	}
-	if v.State == Judged && v.Outcome == Allow {
-		d.Outcome, d.BlockedBy, d.Code, d.Reason = Allow, "", "", ""
-		return
-	}
-	if v.State != Skipped {
-		d.Outcome, d.BlockedBy, d.Code, d.Reason = Deny, GateApproval, v.Code, v.Reason
-	}
+	return v.Outcome
 }
 
+// put stores a gate's verdict and combines all of them again. It writes to an
+// array of its own: observers and approvers keep the one that they were handed.
 func (d *Decision) put(v Verdict) {
+	d.Verdicts = slices.Clone(d.Verdicts)
+	d.place(v)
+	d.settle()
+}
+
+// place stores a verdict in an array that nothing else holds yet.
+func (d *Decision) place(v Verdict) {
 	for i := range d.Verdicts {
 		if d.Verdicts[i].Gate == v.Gate {
 			d.Verdicts[i] = v
 			return
 		}
 	}
+}
+
+// answered stores what a person said, and raises the outcome where that was yes.
+func (d *Decision) answered(v Verdict) {
+	d.put(v)
+	if d.raisable() {
+		d.Outcome, d.BlockedBy, d.Code, d.Reason = Allow, "", "", ""
+	}
+}
+
+// raisable reports whether a person's yes turns the decision from Ask to Allow:
+// the only way for an outcome to rise. No verdict that counts may deny or defer.
+func (d *Decision) raisable() bool {
+	yes, _ := d.Verdict(GateApproval)
+	if d.Outcome != Ask || yes.State != Judged || yes.Outcome != Allow {
+		return false
+	}
+	return !slices.ContainsFunc(d.Verdicts, func(v Verdict) bool { return v.Counts() && v.weight() < Ask })
+}
+
+// deny lowers a decision after the gates have spoken.
+func (d *Decision) deny(gate, code, reason string) {
+	v, _ := d.Verdict(gate)
+	v.Gate, v.State, v.Outcome, v.Code, v.Reason = gate, Judged, Deny, code, reason
+	d.put(v)
 }
 
 // Verdict returns the verdict of the gate of that name.

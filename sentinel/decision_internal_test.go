@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // A decision in which no gate took part denies.
@@ -14,4 +15,85 @@ func TestSettleWithoutGatesDenies(t *testing.T) {
 		require.Equal(t, Deny, d.Outcome)
 		require.Equal(t, "checkpoint.no_gate", d.Code)
 	}
+}
+
+// drawVerdict is any verdict that a gate can have, also those that none should give.
+func drawVerdict(t *rapid.T, gate string) Verdict {
+	return Verdict{
+		Gate: gate, State: State(rapid.IntRange(0, 4).Draw(t, "state")), Outcome: Outcome(rapid.IntRange(0, 3).Draw(t, "outcome")),
+		Code: gate + ".code", Degraded: rapid.Bool().Draw(t, "degraded"),
+	}
+}
+
+// counted reports whether a verdict that counts has the outcome.
+func counted(d Decision, o Outcome) bool {
+	for _, v := range d.Verdicts {
+		if v.Counts() && v.weight() == o {
+			return true
+		}
+	}
+	return false
+}
+
+// Whatever is put, answered and denied in whatever order: no decision allows
+// while a counted verdict denies or defers, and one that lets an Ask pass has a
+// person's yes in it. A failed verdict denies whatever its outcome says.
+func TestCountedDenyAlwaysWins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := Decision{}
+		for _, n := range GateNames() {
+			d.Verdicts = append(d.Verdicts, drawVerdict(t, n))
+		}
+		d.settle()
+		for range rapid.IntRange(0, 12).Draw(t, "steps") {
+			gate := rapid.SampledFrom(GateNames()).Draw(t, "gate")
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0, 1:
+				d.put(drawVerdict(t, gate))
+			case 2:
+				d.answered(drawVerdict(t, GateApproval))
+			case 3:
+				d.deny(gate, gate+".no", "no")
+			}
+			if d.Outcome == Allow {
+				require.False(t, counted(d, Deny) || counted(d, Defer), "%+v", d.Verdicts)
+				yes, _ := d.Verdict(GateApproval)
+				require.True(t, !counted(d, Ask) || yes.State == Judged && yes.Outcome == Allow, "%+v", d.Verdicts)
+				require.Empty(t, d.BlockedBy)
+				continue
+			}
+			v, found := d.Verdict(d.BlockedBy)
+			require.True(t, !found || v.Counts() && v.weight() == d.Outcome, "%+v", d)
+		}
+	})
+}
+
+// A person's yes lifts Ask alone: a decision that is denied or put off stays so.
+func TestAnYesLiftsAskAlone(t *testing.T) {
+	for _, first := range []Outcome{Deny, Defer, Ask, Allow} {
+		d := Decision{Verdicts: []Verdict{{Gate: GateGuard, State: Judged, Outcome: first}, {Gate: GateJudge, State: Judged, Outcome: Ask}, {Gate: GateApproval}}}
+		d.settle()
+		d.answered(Verdict{Gate: GateApproval, State: Judged, Outcome: Allow})
+		want := first
+		if first >= Ask {
+			want = Allow
+		}
+		require.Equal(t, want, d.Outcome)
+		d.put(Verdict{Gate: GateLimits, State: Judged, Outcome: Deny}) // no such gate is in it: nothing changes for the better
+		require.LessOrEqual(t, d.Outcome, want)
+	}
+}
+
+// What was handed out is never written again, and a proposal that became no call
+// stays denied whatever is put into its decision.
+func TestPutWritesToAnArrayOfItsOwn(t *testing.T) {
+	d := Refused("c", &CallError{Code: CodeNoSkill}, Grant{}.Deadline())
+	handed := d
+	d.put(Pass())
+	for i := range handed.Verdicts {
+		d.put(Verdict{Gate: handed.Verdicts[i].Gate, State: Judged, Outcome: Allow, Code: "x"})
+		require.Equal(t, NotReached, handed.Verdicts[i].State)
+	}
+	require.Equal(t, Deny, d.Outcome)
+	require.Equal(t, GateParse, d.BlockedBy)
 }

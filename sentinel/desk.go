@@ -101,8 +101,8 @@ func (d *Desk) Taint() {
 
 // Invoke proposes one call and, where the checkpoint allows it, runs it. It
 // returns a *skills.Refusal when the call did not run, a *skills.Failure when
-// it ran and failed, and an error that wraps ErrNotRecorded when the store is
-// away. args is what the model sent, byte for byte.
+// it ran and failed, an error that wraps ErrHeld when it waits for a person
+// still, and one that wraps ErrNotRecorded when the store is away. args is what the model sent, byte for byte.
 func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
 	p := d.p
 	if p == nil || p.o.Recorder == nil || p.o.Issuer == nil || p.o.Limiter == nil {
@@ -115,7 +115,7 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	d.mu.Unlock()
 	if !d.numbered {
 		prop.ID = newID()
-		return d.propose(ctx, prop, false)
+		return d.propose(ctx, prop, keeping{})
 	}
 	prop.ID = CallID(prop.Grant.ID(), n)
 	leave, err := p.lanes.enter(ctx, prop.ID)
@@ -124,37 +124,36 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	}
 	defer leave()
 	if !late {
-		return d.propose(ctx, prop, false)
+		return d.propose(ctx, prop, keeping{numbered: true})
 	}
 	past, found, err := p.past(ctx, prop.ID, n)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	repeat := false
+	k := keeping{numbered: true, held: past.held}
 	if found {
 		var a *answer
-		if a, repeat = d.again(past, prop); a != nil {
+		if a, k.repeat = d.again(past, prop); a != nil {
 			return a.res, a.err
 		}
 	}
-	return d.propose(ctx, prop, repeat)
+	return d.propose(ctx, prop, k)
 }
 
-// propose takes a proposal through the checkpoint. repeat is set for a call
-// that was allowed under the same id before and may run again.
-func (d *Desk) propose(ctx context.Context, prop Proposal, repeat bool) (skills.Result, error) {
+// propose takes a proposal through the checkpoint.
+func (d *Desk) propose(ctx context.Context, prop Proposal, k keeping) (skills.Result, error) {
 	p, g, callID := d.p, prop.Grant, prop.ID
 	lv := p.reserve(ctx, g, callID, prop.Skill)
 	c, err := p.NewCall(prop)
 	var ce *CallError
 	if errors.As(err, &ce) {
 		p.release(ctx, prop.Skill, callID)
-		return skills.Result{}, p.refuse(ctx, g, callID, ce, lv, len(prop.Args), d.numbered)
+		return skills.Result{}, p.refuse(ctx, g, callID, ce, lv, len(prop.Args), k.numbered)
 	}
 	if err != nil {
 		return skills.Result{}, err
 	}
-	dec, err := p.decideAndRecord(ctx, c, lv, keeping{numbered: d.numbered, repeat: repeat})
+	dec, err := p.decideAndRecord(ctx, c, lv, k)
 	if err != nil {
 		p.release(ctx, prop.Skill, callID)
 		return skills.Result{}, err
@@ -209,7 +208,7 @@ func (p *Checkpoint) release(ctx context.Context, skill, callID string) {
 // spelling would help.
 func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *CallError, limits Verdict, argBytes int, keep bool) error {
 	d := Refused(callID, ce, p.now())
-	d.put(limits)
+	d.place(limits)
 	r := refusal(d)
 	r.Kind = skills.KindInvalid
 	if limits.Counts() && limits.Outcome < Allow && limits.Code != CodeLimitsAway {
@@ -239,7 +238,11 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 func (p *Checkpoint) record(ctx context.Context, r Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := p.o.Recorder.Record(ctx, r); err != nil {
+	err := p.o.Recorder.Record(ctx, r)
+	if r.Check != nil && errors.Is(err, skills.ErrChanged) { // its own word, and no fault of the store's
+		return err
+	}
+	if err != nil {
 		p.logger().Error("a record could not be written", "kind", r.Kind, "call", r.CallID, "error", err)
 		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}

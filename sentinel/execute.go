@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -20,8 +19,9 @@ type granted struct {
 
 // keeping says how the records of a call are made.
 type keeping struct {
-	numbered bool // what a restart needs is kept as well
-	repeat   bool // the call was allowed under its id before
+	numbered bool        // what a restart needs is kept as well
+	repeat   bool        // the call was allowed under its id before
+	held     *heldBefore // a person was being asked about it when its process ended
 }
 
 // decideAndRecord judges the call, asks a person where needed and makes the
@@ -29,43 +29,85 @@ type keeping struct {
 func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict, k keeping) (granted, error) {
 	c, d := p.judge(ctx, c, limits)
 	if d.Outcome == Ask {
-		if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
+		var err error
+		if c, d, err = p.hold(ctx, c, d, k.held); err != nil {
 			return granted{}, err
 		}
-		p.observe(Event{Call: c, Decision: d, Kind: RecordHeld, Context: ctx})
-		c, d = p.ask(ctx, c, d)
 	}
-	g := granted{c: c, d: d}
 	if d.Outcome == Allow {
-		p.halt(c, &g.d)
+		p.halt(c, &d)
 	}
-	if g.d.Outcome == Allow {
-		if ctx.Err() != nil {
-			g.d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
-		} else if p.o.Executors[c.Name()] == nil {
-			g.d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
+	if d.Outcome == Allow {
+		if err := p.start(ctx, c, &d); err != nil {
+			return granted{}, err
 		}
 	}
+	g, err := p.commit(ctx, granted{c: c, d: d}, k)
+	if err != nil {
+		return granted{}, err
+	}
+	p.observe(Event{Call: c, Decision: g.d, Kind: RecordDecision, Context: ctx})
+	return g, nil
+}
+
+// start denies a call that was allowed and can't start. One that a person
+// approved and whose caller left stays held.
+func (p *Checkpoint) start(ctx context.Context, c Call, d *Decision) error {
+	switch {
+	case p.o.Executors[c.Name()] == nil:
+		d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
+	case ctx.Err() == nil:
+	case d.Asked.IsZero():
+		d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
+	default:
+		yes, _ := d.Verdict(GateApproval)
+		v, err := p.interrupted(ctx, yes, ctx.Err())
+		if err != nil {
+			p.observe(Event{Call: c, Decision: *d, Kind: EventLeftHeld, Context: ctx})
+			return err
+		}
+		d.put(v)
+	}
+	return nil
+}
+
+// commit makes the decision durable. Where the files that a person approved the
+// call about change up to the last moment, the denial for it is what is written.
+func (p *Checkpoint) commit(ctx context.Context, g granted, k keeping) (granted, error) {
+	allowed := g.d.Outcome == Allow
+	g, err := p.write(ctx, g, k)
+	if allowed && errors.Is(err, skills.ErrChanged) {
+		yes, _ := g.d.Verdict(GateApproval)
+		yes.Gate, yes.State, yes.Outcome, yes.Code = GateApproval, Judged, Deny, CodeApprovalChanged
+		yes.Reason = "what the call names has changed since it was approved"
+		g.d.put(yes)
+		g.w = warrant.Warrant{}
+		g, err = p.write(ctx, g, k)
+	}
+	return g, err
+}
+
+// write records the decision as it is.
+func (p *Checkpoint) write(ctx context.Context, g granted, k keeping) (granted, error) {
 	g.d.abandoned = ctx.Err() != nil && !g.d.personRefused()
-	r := p.decisionRecord(RecordDecision, c, g.d)
+	r := p.decisionRecord(RecordDecision, g.c, g.d)
 	if k.numbered && g.d.Outcome != Allow {
 		r.Values = append(r.Values, Value{valueRefusal, encode(refusal(g.d))})
 	}
 	if g.d.Outcome == Allow {
 		if k.numbered && !k.repeat {
-			r.Once, r.OnceFor = c.Proposed().ID(), onceFor
+			r.Once, r.OnceFor = g.c.Proposed().ID(), onceFor
 		}
-		w, err := p.o.Issuer.Issue(c.Digest())
+		w, err := p.o.Issuer.Issue(g.c.Digest())
 		if err != nil {
-			return granted{}, errors.Join(ErrNotRecorded, err)
+			return g, errors.Join(ErrNotRecorded, err)
 		}
 		g.w, r.Spend, r.SpendExpires = w, w.ID(), w.Expires()
+		if bound := g.d.Bound; len(bound) > 0 {
+			r.Check = func() error { return p.unmoved(bound) }
+		}
 	}
-	if err := p.record(ctx, r); err != nil {
-		return granted{}, err
-	}
-	p.observe(Event{Call: c, Decision: g.d, Kind: RecordDecision, Context: ctx})
-	return g, nil
+	return g, p.record(ctx, r)
 }
 
 // personRefused reports whether a person said no: the word stands whatever
@@ -73,96 +115,6 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 func (d *Decision) personRefused() bool {
 	v, _ := d.Verdict(GateApproval)
 	return v.State == Judged && v.Outcome == Deny
-}
-
-// deny lowers a decision after the gates have spoken.
-func (d *Decision) deny(gate, code, reason string) {
-	for i := range d.Verdicts {
-		if d.Verdicts[i].Gate == gate {
-			v := &d.Verdicts[i]
-			v.State, v.Outcome, v.Code, v.Reason = Judged, Deny, code, reason
-		}
-	}
-	d.Outcome, d.BlockedBy, d.Code, d.Reason = Deny, gate, code, reason
-}
-
-// ask puts an Ask before a person. After a yes the rules are asked again about
-// the world as it is then: a wait of an hour can't outlive what made the call
-// permissible, and what the person did not see they have not approved.
-func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision) (Call, Decision) {
-	before := bind(c)
-	d.Bound = before
-	v := p.approve(ctx, c, d)
-	if v.State != Judged || v.Outcome != Allow {
-		d.answered(v)
-		return c, d
-	}
-	if p.o.Readmit != nil {
-		if err := p.o.Readmit(ctx, c); err != nil {
-			d.answered(Refuse("approval.canceled", "the call was approved, and found no place to run before its caller left"))
-			return c, d
-		}
-	}
-	now := c.again(p.o.Env)
-	again := p.rulesAgain(ctx, now, d)
-	switch {
-	case again.Outcome != Allow && again.Outcome != Ask:
-		again.put(v)
-		return now, again
-	case again.Outcome == Ask && !slices.Equal(asking(again), asking(d)):
-		v.Outcome, v.Code, v.Reason = Deny, "approval.superseded", "there is another reason to ask now than the one that was answered"
-	case !slices.Equal(bind(now), before):
-		v.Outcome, v.Code, v.Reason = Deny, "approval.changed", "what the call reads has changed since it was approved"
-	}
-	again.answered(v)
-	return now, again
-}
-
-// asking lists the gates that ask, with why.
-func asking(d Decision) []string {
-	var out []string
-	for _, v := range d.Verdicts {
-		if v.Counts() && v.Outcome == Ask {
-			out = append(out, v.Gate+" "+v.Code)
-		}
-	}
-	return out
-}
-
-// rulesAgain repeats the rules without the review, whose answer stands.
-func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) Decision {
-	d := before
-	d.Verdicts = slices.Clone(before.Verdicts)
-	for _, n := range inner() {
-		if n != GateReview {
-			d.put(p.check(ctx, n, c, p.now()))
-		}
-	}
-	d.settle()
-	return d
-}
-
-func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict) {
-	start := p.now()
-	seat := p.flight.enter(c, PhaseApproval, start)
-	defer seat.leave()
-	defer func() {
-		if recover() != nil {
-			v = Verdict{State: Failed, Code: "approval.panic", Reason: "the approver broke"}
-		}
-		v.Gate, v.Elapsed = GateApproval, p.now().Sub(start)
-	}()
-	if p.o.Approver == nil {
-		return Refuse("approval.nobody", "the call needs a person's approval and nobody can give it")
-	}
-	v, err := p.o.Approver.Approve(ctx, c, d)
-	if err != nil {
-		return Verdict{State: Failed, Code: "approval.error", Reason: "nobody could be asked", Detail: err.Error()}
-	}
-	if v.State != Judged {
-		return Verdict{State: Failed, Code: "approval.no_answer", Reason: "the approver gave no answer"}
-	}
-	return v
 }
 
 // execute runs the call under its warrant and records what became of it.
@@ -234,13 +186,16 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 		}
 		defer leave()
 	}
+	if err := p.unmoved(g.d.Bound); err != nil { // in its skill's queue, or since it was written down
+		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
+	}
 	// Listed first and asked then: whoever pauses and looks at the list finds
 	// in it every call that was not stopped.
 	seat.turn(PhaseRunning, p.now())
 	if v, ok := p.paused(c.Grant().User(), c.Name()); ok {
 		return skills.Result{}, &stop{v}
 	}
-	return p.o.Executors[c.Name()].Execute(ctx, g.w, c.Order())
+	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, approvedFiles(g.d.Bound)), g.w, c.Order())
 }
 
 // remember adds what the desk returns to the trace. An error's text comes from
@@ -280,5 +235,5 @@ func executorFailed(err error) bool {
 	if !errors.As(err, &f) {
 		return false
 	}
-	return f.Code != skills.FailCanceled && f.Code != skills.FailNotStarted && !errors.Is(err, skills.ErrBadInput)
+	return f.Code != skills.FailCanceled && f.Code != skills.FailNotStarted && !errors.Is(err, skills.ErrBadInput) && !errors.Is(err, skills.ErrChanged)
 }

@@ -43,9 +43,10 @@ type Past struct {
 	// rules rewrote it.
 	JudgedID string
 
-	digest   string // keyed, of the call as it was proposed
-	proposed string // its arguments, where they are still kept
-	failure  string // the skill's own words
+	held     *heldBefore // a person was being asked, and nothing has been decided since
+	digest   string      // keyed, of the call as it was proposed
+	proposed string      // its arguments, where they are still kept
+	failure  string      // the skill's own words
 	marks    []string
 }
 
@@ -79,7 +80,10 @@ func readPast(callID string, list []Record) (p Past, found bool) {
 		case RecordRefused:
 			p.refused(r)
 			found = true
+		case RecordHeld:
+			p.asked(r)
 		case RecordDecision:
+			p.held = nil
 			if p.settled() {
 				continue
 			}
@@ -97,6 +101,23 @@ func readPast(callID string, list []Record) (p Past, found bool) {
 		}
 	}
 	return p, found
+}
+
+// asked takes down that a person is being asked. Another question about the
+// same call, after a restart, began when the first one did.
+func (p *Past) asked(r Record) {
+	var b struct {
+		Digest    string    `json:"digest"`
+		AskedAt   time.Time `json:"asked_at"`
+		ExpiresAt time.Time `json:"expires_at"`
+	}
+	if json.Unmarshal(r.Body, &b) != nil || p.held != nil && p.held.digest == b.Digest {
+		return
+	}
+	if b.AskedAt.IsZero() { // a record of before there were times in it
+		b.AskedAt = r.At
+	}
+	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt}
 }
 
 // settled reports whether the skill itself had the last word.

@@ -55,7 +55,6 @@ func (p *Checkpoint) halt(c Call, d *Decision) {
 		return
 	}
 	d.put(v)
-	d.Outcome, d.BlockedBy, d.Code, d.Reason = Deny, v.Gate, v.Code, v.Reason
 }
 
 // CodeOutcomePaused is the code of the outcome of a call that was allowed, on record, and
@@ -81,11 +80,9 @@ func (d *Desk) caught(ctx context.Context, g granted, b outcomeBody, err error) 
 	b.Status, b.Code = StatusFailed, CodeOutcomePaused
 	d.p.ended(ctx, g, b, []Value{{"error", []byte(err.Error())}})
 	no := g.d
-	no.Verdicts = slices.Clone(no.Verdicts) // those on record stay as they are
 	var s *stop
 	if errors.As(err, &s) {
 		no.put(s.v)
-		no.Outcome, no.BlockedBy, no.Code, no.Reason = Deny, s.v.Gate, s.v.Code, s.v.Reason
 	}
 	return refusal(no)
 }

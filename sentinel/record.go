@@ -51,6 +51,10 @@ type Record struct {
 	// as long as values are kept.
 	Once    string
 	OnceFor time.Duration
+	// Check, where set, must be called within the transaction, before anything
+	// is written: its error is Record's, and nothing is written then. It reads
+	// no file and no more than a few entries of folders.
+	Check func() error `json:"-"`
 }
 
 // Value is one value for the journal, sealed there.
@@ -108,7 +112,12 @@ type body struct {
 	Started    bool              `json:"started,omitempty"`
 	Abandoned  bool              `json:"abandoned,omitempty"` // the caller left before it could start
 	ElapsedUS  int64             `json:"elapsed_us"`
-	Bound      []Bound           `json:"bound,omitempty"`
+	Bound      []recordedBound   `json:"bound,omitempty"`
+	AskedAt    time.Time         `json:"asked_at,omitzero"`   // of the first question
+	ExpiresAt  time.Time         `json:"expires_at,omitzero"` // of the question
+	AnsweredAt time.Time         `json:"answered_at,omitzero"`
+	Approver   string            `json:"approver,omitempty"`
+	Via        string            `json:"via,omitempty"`
 	Gates      []recordedVerdict `json:"gates"`
 }
 
@@ -125,7 +134,8 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
 		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
-		Bound: p.salted(d.Bound), Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, Abandoned: d.abandoned, ElapsedUS: d.Elapsed.Microseconds(),
+		Bound: p.recordedBounds(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(), AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,
+		Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, Abandoned: d.abandoned, ElapsedUS: d.Elapsed.Microseconds(),
 		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts), Flags: c.Flags(),
 	}
 	r := Record{
@@ -159,14 +169,26 @@ func encode(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// salted replaces the digests of files by keyed ones: a file's plain digest
-// tells what it holds to whoever has a copy.
-func (p *Checkpoint) salted(list []Bound) []Bound {
-	out := slices.Clone(list)
-	for i := range out {
-		if out[i].SHA256 != "" {
-			out[i].SHA256 = p.mac(out[i].SHA256)
+// recordedBound is a Bound as the ledger holds it: digests are keyed, since a
+// file's plain digest tells what it holds to everyone who has a copy.
+type recordedBound struct {
+	Arg     string `json:"arg"`
+	Kind    string `json:"kind"`
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256,omitempty"`
+	Real    string `json:"real"` // keyed too: a path is a value
+	Entries int    `json:"entries,omitempty"`
+	Missing bool   `json:"missing,omitempty"`
+}
+
+func (p *Checkpoint) recordedBounds(list []Bound) []recordedBound {
+	var out []recordedBound
+	for _, b := range list {
+		r := recordedBound{Arg: b.Arg, Kind: b.Kind, Size: b.Size, Real: p.mac(b.Real), Entries: b.Entries, Missing: b.Missing}
+		if b.SHA256 != "" {
+			r.SHA256 = p.mac(b.SHA256)
 		}
+		out = append(out, r)
 	}
 	return out
 }

@@ -42,7 +42,9 @@ var aboutTheCall = map[string]bool{
 }
 
 // noAnswer are the codes of questions that nobody answered.
-var noAnswer = map[string]bool{"approval.expired": true, "approval.canceled": true, "approval.nobody": true}
+var noAnswer = map[string]bool{
+	CodeApprovalExpired: true, CodeApprovalCanceled: true, CodeApprovalNobody: true, CodeApprovalUnbindable: true,
+}
 
 // refused adds a decision to the trace, where it speaks against the call.
 func (d *Desk) refused(c Call, dec Decision) {

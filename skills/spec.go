@@ -43,6 +43,10 @@ type Spec struct {
 	// Idempotent says that a second run with the same key has no second
 	// effect. Only then may an interrupted call be repeated.
 	Idempotent bool `json:"idempotent,omitempty"`
+	// ByReference says that what the skill's path arguments name may change
+	// between a person's approval and the run, which the person is told. Without
+	// it a call whose paths can't be bound to the approval can't be approved.
+	ByReference bool `json:"by_reference,omitempty"`
 	// Disabled refuses every call before the sentinel sees it.
 	Disabled bool `json:"disabled,omitempty"`
 	// Timeout bounds one run. Zero means DefaultTimeout.

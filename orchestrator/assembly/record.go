@@ -27,6 +27,11 @@ type recorder struct {
 // Record returns when everything is on disk.
 func (r recorder) Record(ctx context.Context, rec sentinel.Record) error {
 	return r.store.Submit(ctx, func(tx *store.Tx) error {
+		if rec.Check != nil {
+			if err := rec.Check(); err != nil {
+				return err
+			}
+		}
 		if rec.Spend != "" {
 			if err := store.Spend(tx, rec.Spend, rec.SpendExpires); err != nil {
 				return err

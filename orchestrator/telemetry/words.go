@@ -46,7 +46,7 @@ func (w words) pick(s string) string {
 // answers. A test holds the list against the sources.
 var codes = listOf(strings.Fields(`
 	approval.canceled approval.changed approval.denied approval.expired approval.no_answer approval.nobody
-	approval.superseded
+	approval.superseded approval.unbindable
 	checkpoint.no_gate
 	guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
 	guard.outside_roots guard.private_host guard.protected guard.sensitive_path guard.shell_in_argument

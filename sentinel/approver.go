@@ -1,0 +1,166 @@
+package sentinel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// DefaultAskTimeout is how long a person has to answer where Options sets nothing.
+const DefaultAskTimeout = 5 * time.Minute
+
+// approverGrace is how long an Approver may take to return once its context has
+// ended. One that takes longer is abandoned.
+const approverGrace = 250 * time.Millisecond
+
+// Approver asks a person about a call whose outcome is Ask. A Judged verdict is
+// the person's answer: Allow is yes, Deny is no, and Meta tells under "by" who
+// answered and under "via" how. It must return when ctx ends, which it does when
+// the time to answer is over; an answer after that doesn't count.
+//
+// An error is no answer. ErrNoApprover denies the call: no person can be asked.
+// ErrExpired, like the code approval.expired, ends it as a question that nobody
+// answered. After any other error, a panic or a verdict that is neither yes nor
+// no the call stays held, and is asked about again under the same id.
+type Approver interface {
+	Approve(ctx context.Context, c Call, d Decision) (Verdict, error)
+}
+
+var (
+	// ErrNoApprover is the error of an Approver that can reach no person, and
+	// can't later either: there is none, or the terminal was closed.
+	ErrNoApprover = errors.New("the call needs a person's approval, and no person can be asked")
+	// ErrExpired is the error of an Approver whose question has expired.
+	ErrExpired = errors.New("the time to answer is over")
+	// ErrHeld is what Invoke returns for a call that still waits for a person
+	// when its caller, its approver or its process has ended. Nothing ran and
+	// nothing was decided: the call is asked about again under the same id once
+	// the desk is resumed, and until the time of the first question is over.
+	ErrHeld = errors.New("the call is held: it still waits for a person's answer")
+)
+
+// The codes of an approval that this package gives.
+const (
+	CodeApprovalNobody     = "approval.nobody"     // no person can be asked
+	CodeApprovalExpired    = "approval.expired"    // no person answered in time
+	CodeApprovalCanceled   = "approval.canceled"   // the call was withdrawn, and that is on record
+	CodeApprovalChanged    = "approval.changed"    // what was approved is not what is there
+	CodeApprovalSuperseded = "approval.superseded" // there is another reason to ask by now
+	CodeApprovalUnbindable = "approval.unbindable" // what the call names can't be bound to a yes
+)
+
+// EventLeftHeld is the kind of an Event of a call that is left held: see
+// ErrHeld. It is on no record.
+const EventLeftHeld = "left_held"
+
+// reply is what an approver returned, and whether it was too late.
+type reply struct {
+	v    Verdict
+	err  error
+	late bool
+}
+
+// approve asks a person and waits: for the answer, the expiry, or the end of
+// ctx. The verdict is Allow or Deny; the error wraps ErrHeld.
+func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict, err error) {
+	start := p.now()
+	seat := p.flight.enter(c, PhaseApproval, start)
+	defer seat.leave()
+	defer func() { v.Gate, v.Elapsed = GateApproval, p.now().Sub(start) }()
+	if p.o.Approver == nil {
+		return noApprover(), nil
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, d.Expires.Sub(start), ErrExpired)
+	defer cancel()
+	replies := make(chan reply, 1)
+	go p.question(wait, c, d, replies)
+	select {
+	case r := <-replies:
+		return p.answerOf(wait, c, r)
+	case <-wait.Done():
+	}
+	select { // its question is on a screen: it may take it back first
+	case <-replies:
+	case <-time.After(approverGrace):
+	}
+	return unanswered(context.Cause(wait))
+}
+
+// question runs the approver. It answers on replies exactly once.
+func (p *Checkpoint) question(ctx context.Context, c Call, d Decision, replies chan<- reply) {
+	r := reply{err: errors.New("the approver broke")}
+	defer func() {
+		if recover() != nil {
+			p.logger().Error("the approver panicked; the call stays held", "call", c.Proposed().ID(), "stack", string(debug.Stack()))
+		}
+		replies <- r
+	}()
+	v, err := p.o.Approver.Approve(ctx, c, d)
+	r = reply{v, err, ctx.Err() != nil}
+}
+
+// answerOf reads what the approver returned.
+func (p *Checkpoint) answerOf(wait context.Context, c Call, r reply) (Verdict, error) {
+	switch {
+	case r.late:
+		return unanswered(context.Cause(wait))
+	case errors.Is(r.err, ErrNoApprover):
+		return noApprover(), nil
+	case errors.Is(r.err, ErrExpired):
+		return expired(), nil
+	case r.err != nil:
+		p.logger().Error("the approver failed; the call stays held", "call", c.Proposed().ID())
+		return Verdict{}, fmt.Errorf("%w; the approver failed", ErrHeld)
+	case r.v.State != Judged || r.v.Outcome != Allow && r.v.Outcome != Deny:
+		p.logger().Error("the approver said neither yes nor no; the call stays held", "call", c.Proposed().ID())
+		return Verdict{}, fmt.Errorf("%w; the approver said neither yes nor no", ErrHeld)
+	}
+	v := r.v.bounded()
+	v.Meta = maps.Clone(v.Meta) // the approver may go on using its own
+	return v, nil
+}
+
+// unanswered is what a wait comes to that ended without an answer, by its cause.
+func unanswered(cause error) (Verdict, error) {
+	switch {
+	case errors.Is(cause, skills.ErrWithdrawn):
+		return canceled(), nil
+	case errors.Is(cause, ErrExpired):
+		return expired(), nil
+	}
+	return Verdict{}, fmt.Errorf("%w; its caller left: %w", ErrHeld, cause)
+}
+
+func canceled() Verdict {
+	return Refuse(CodeApprovalCanceled, "the call was withdrawn while it waited for a person")
+}
+
+func expired() Verdict {
+	v := Refuse(CodeApprovalExpired, "no person answered in time")
+	v.WhatYouCanDo = "Tell the user what was not done; they can ask for it again."
+	return v
+}
+
+func noApprover() Verdict {
+	v := Refuse(CodeApprovalNobody, "the call needs a person's approval and no person can be asked")
+	v.WhatYouCanDo = "Tell the user what needs their approval."
+	return v
+}
+
+// maxWho is the greatest length in bytes of an approver's name on record.
+const maxWho = 128
+
+// credit takes down who answered a decision, how and when.
+func (d *Decision) credit(v Verdict, now time.Time) {
+	d.At = now
+	switch v.Code {
+	case CodeApprovalNobody, CodeApprovalExpired, CodeApprovalCanceled, CodeApprovalUnbindable:
+		return // no person answered
+	}
+	d.Answered, d.Approver, d.Via = now, cut(v.Meta["by"], maxWho), cut(v.Meta["via"], maxWho)
+}
