@@ -111,6 +111,7 @@ func (w *worker) Handle(c *otp.Context, msg any) {
 	case noHelp:
 		w.resume(c, failed("no_answer", "The orchestrator did not answer. Go on without."))
 	case Cancel: // the parent knows, so it isn't written down here
+		c.CancelTaskFor(w.task, skills.ErrWithdrawn)
 		w.over(c, Cancelled, "", m.Reason)
 	case otp.Down: // the agent may be restored, so this is no end to write down
 		if m.Ref == w.parent {
@@ -242,7 +243,7 @@ func (w *worker) finish(c *otp.Context, s State, text, reason string) {
 		return
 	}
 	if w.task != 0 {
-		c.CancelTask(w.task)
+		c.CancelTaskFor(w.task, skills.ErrWithdrawn)
 	}
 	w.foretold(c)
 	c.CancelTimer(w.timer)

@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // turnSpace is the namespace of turn ids: one conversation's request ids say
@@ -171,7 +172,7 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 		}
 	}
 	if t.busy {
-		c.CancelTask(t.task)
+		c.CancelTaskFor(t.task, skills.ErrWithdrawn) // the end of the turn is written down
 		t.busy = false
 	}
 	t.foretold(c)

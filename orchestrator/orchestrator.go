@@ -239,7 +239,7 @@ func (o *Orchestrator) observe(e sentinel.Event) {
 	switch {
 	case e.Kind == sentinel.RecordHeld:
 		o.tell(g.Conversation(), heldCall{g.ID(), true})
-	case e.Kind == sentinel.RecordDecision && v.State != sentinel.NotReached:
+	case e.Kind == sentinel.EventLeftHeld, e.Kind == sentinel.RecordDecision && v.State != sentinel.NotReached:
 		o.tell(g.Conversation(), heldCall{g.ID(), false})
 	}
 	o.tel.Event(e)

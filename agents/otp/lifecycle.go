@@ -151,7 +151,7 @@ func (p *proc) endContext() {
 		cancel()
 	}
 	for _, t := range tasks {
-		t.cancel()
+		t.cancel(nil)
 	}
 }
 
@@ -199,7 +199,7 @@ func (p *proc) hold(ref Ref, h holder) bool {
 	}
 	p.refs[ref] = h
 	if t, ok := h.(*task); ok && p.asked {
-		t.cancel() // endContext has been
+		t.cancel(nil) // endContext has been
 	}
 	return true
 }

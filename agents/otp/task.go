@@ -21,7 +21,7 @@ type task struct {
 	p      *proc
 	ref    Ref
 	done   atomic.Bool
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	stop   atomic.Pointer[func() bool] // the timer's; nil where there is none, or not yet
 }
 
@@ -34,7 +34,7 @@ type task struct {
 // that fn starts itself ends the program.
 func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, error)) Ref {
 	p := c.p
-	ctx, cancel := context.WithCancel(context.Background()) // no child of the process's: see endContext
+	ctx, cancel := context.WithCancelCause(context.Background()) // no child of the process's: see endContext
 	t := &task{p: p, ref: p.sys.nextRef(), cancel: cancel}
 	if timeout > 0 {
 		stop := p.sys.after(timeout, func() { t.finish(nil, ErrTaskTimeout) }) // maybe at once
@@ -59,12 +59,17 @@ func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, er
 
 // CancelTask cancels a task of this process; its result becomes
 // ErrTaskCancelled unless it ended before.
-func (c *Context) CancelTask(ref Ref) {
+func (c *Context) CancelTask(ref Ref) { c.CancelTaskFor(ref, ErrTaskCancelled) }
+
+// CancelTaskFor is CancelTask, and tells the task why: cause is the
+// context.Cause of its context. A task that its server's end or a restart
+// cancels has the cause context.Canceled.
+func (c *Context) CancelTaskFor(ref Ref, cause error) {
 	c.p.mu.Lock()
 	t, ok := c.p.refs[ref].(*task)
 	c.p.mu.Unlock()
 	if ok {
-		t.finish(nil, ErrTaskCancelled)
+		t.finishFor(nil, ErrTaskCancelled, cause)
 	}
 }
 
@@ -83,20 +88,23 @@ func (t *task) end(returned *bool, value *any, err *error) {
 	t.finish(*value, *err)
 }
 
-func (t *task) finish(value any, err error) {
+func (t *task) finish(value any, err error) { t.finishFor(value, err, err) }
+
+// finishFor ends the task, and its context with the cause.
+func (t *task) finishFor(value any, err, cause error) {
 	if !t.done.CompareAndSwap(false, true) {
 		return
 	}
 	t.unwind()
 	t.p.post(taskDone{TaskResult{t.ref, value, err}})
-	t.cancel()
+	t.cancel(cause)
 }
 
 // release ends the task with its incarnation; nobody is left to hear of it.
 func (t *task) release() {
 	t.done.Store(true)
 	t.unwind()
-	t.cancel()
+	t.cancel(nil)
 }
 
 // unwind stops the timer. One that is over needs none.

@@ -9,12 +9,20 @@
 // that are marked as its own: it can't move the cursor, forge a line, or answer
 // the question.
 //
+// Who waits how long is the checkpoint's business (sentinel.Options.AskTimeout):
+// an approver waits until its context ends. It returns an error where no person
+// has answered, and the checkpoint decides by the context's cause whether the
+// call has expired, was withdrawn, or stays held and is asked about again.
+//
 // What not to do: don't answer Allow for a call without having shown it; don't
-// take a timeout or a closed input for a yes.
+// take a timeout or a closed input for a yes; don't take the end of the context
+// for a no.
 package approval
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -24,13 +32,10 @@ import (
 
 // The codes of an approval verdict.
 const (
-	CodeDenied  = "approval.denied"  // a person said no
-	CodeExpired = "approval.expired" // nobody answered in time
-	CodeNobody  = "approval.nobody"  // there is nobody to ask
+	CodeDenied  = "approval.denied"            // a person said no
+	CodeExpired = sentinel.CodeApprovalExpired // no person answered in time
+	CodeNobody  = sentinel.CodeApprovalNobody  // there is no person to ask
 )
-
-// DefaultTimeout is how long a person has to answer.
-const DefaultTimeout = 5 * time.Minute
 
 // Nobody refuses every call that needs a person: for programs that have none.
 type Nobody struct{}
@@ -46,7 +51,8 @@ func (Nobody) Approve(context.Context, sentinel.Call, sentinel.Decision) (sentin
 type TerminalOptions struct {
 	In  io.Reader
 	Out io.Writer
-	// Timeout is how long a person has; zero means DefaultTimeout.
+	// Timeout ends a question before the checkpoint does. Zero leaves that to
+	// the checkpoint; a Timeout beyond its own has no effect.
 	Timeout time.Duration
 	// Who is recorded as the one who decided; empty means "terminal".
 	Who string
@@ -73,28 +79,30 @@ type Terminal struct {
 
 // NewTerminal returns an approver that reads answers from o.In.
 func NewTerminal(o TerminalOptions) *Terminal {
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
 	if o.Who == "" {
 		o.Who = "terminal"
 	}
 	return &Terminal{o: o, turn: make(chan struct{}, 1), in: input{from: o.In, ended: make(chan struct{})}}
 }
 
-// Approve shows the call and waits for an answer. Time spent waiting for
-// another question to be answered counts.
+// Approve shows the call and waits for an answer until ctx ends. Time spent
+// waiting for another question to be answered counts. An error says that no
+// person answered: it is sentinel.ErrNoApprover where the screen is gone, and
+// otherwise the cause of ctx.
 func (t *Terminal) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
-	defer cancel()
+	if t.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.o.Timeout, sentinel.ErrExpired)
+		defer cancel()
+	}
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
 	case <-ctx.Done():
-		return t.late(ctx), nil
+		return late(ctx)
 	}
 	discardPending(t.o.In)
-	if _, err := io.WriteString(t.o.Out, Describe(c, d)+prompt); err != nil {
+	if err := t.show(Describe(c, d) + prompt); err != nil {
 		return sentinel.Verdict{}, err
 	}
 	q := t.in.open()
@@ -103,7 +111,7 @@ func (t *Terminal) Approve(ctx context.Context, c sentinel.Call, d sentinel.Deci
 		case line := <-q.answer:
 			return t.answer(line, true), nil
 		case <-q.stale:
-			if _, err := io.WriteString(t.o.Out, "that line may have been meant for an earlier question, so it does not count.\n"+prompt); err != nil {
+			if err := t.show("that line may have been meant for an earlier question, so it does not count.\n" + prompt); err != nil {
 				t.in.expire(q)
 				return sentinel.Verdict{}, err
 			}
@@ -117,9 +125,17 @@ func (t *Terminal) Approve(ctx context.Context, c sentinel.Call, d sentinel.Deci
 		case <-ctx.Done():
 			t.in.expire(q)
 			_, _ = io.WriteString(t.o.Out, "\n") // the question stays open on the screen otherwise
-			return t.late(ctx), nil
+			return late(ctx)
 		}
 	}
+}
+
+// show writes to the screen. Without one no person can be asked.
+func (t *Terminal) show(text string) error {
+	if _, err := io.WriteString(t.o.Out, text); err != nil {
+		return fmt.Errorf("%w: the screen can't be written to: %w", sentinel.ErrNoApprover, err)
+	}
+	return nil
 }
 
 const prompt = "approve this call? [y/N] "
@@ -142,9 +158,11 @@ func (t *Terminal) answer(line string, ok bool) sentinel.Verdict {
 	return no
 }
 
-func (t *Terminal) late(ctx context.Context) sentinel.Verdict {
-	if ctx.Err() == context.Canceled {
-		return sentinel.Refuse("approval.canceled", "the agent gave up while the call was waiting for a person")
+// late is what a question comes to that ended without an answer.
+func late(ctx context.Context) (sentinel.Verdict, error) {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, sentinel.ErrExpired) {
+		return sentinel.Refuse(CodeExpired, "no person answered in time"), nil
 	}
-	return sentinel.Refuse(CodeExpired, "nobody answered within "+t.o.Timeout.String())
+	return sentinel.Verdict{}, cause
 }

@@ -90,9 +90,8 @@ func TestTerminalExpires(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(start))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		v, err = term.Approve(ctx, c, d)
-		require.NoError(t, err)
-		require.Equal(t, "approval.canceled", v.Code)
+		_, err = term.Approve(ctx, c, d)
+		require.ErrorIs(t, err, context.Canceled, "that nobody waits any more is no person's no")
 		require.NoError(t, w.Close())
 	})
 }
@@ -101,7 +100,33 @@ func TestTerminalExpires(t *testing.T) {
 func TestTerminalThatBreaks(t *testing.T) {
 	c, d := call(t, `{}`)
 	_, err := approval.NewTerminal(approval.TerminalOptions{In: strings.NewReader("y\n"), Out: broken{}}).Approve(t.Context(), c, d)
-	require.Error(t, err)
+	require.ErrorIs(t, err, sentinel.ErrNoApprover)
+}
+
+// The time to answer is the checkpoint's: a terminal without a time of its own
+// waits until its context ends, and tells an expiry from everything else.
+func TestTerminalWaitsForTheCheckpoint(t *testing.T) {
+	for cause, code := range map[error]string{sentinel.ErrExpired: approval.CodeExpired, skills.ErrWithdrawn: "", io.ErrClosedPipe: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			c, d := call(t, `{}`)
+			r, w := io.Pipe()
+			screen := &lockedBuffer{}
+			term := approval.NewTerminal(approval.TerminalOptions{In: r, Out: screen})
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, cause)
+			defer cancel()
+			start := time.Now()
+			v, err := term.Approve(ctx, c, d)
+			require.Equal(t, time.Hour, time.Since(start))
+			if code == "" {
+				require.ErrorIs(t, err, cause)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, code, v.Code)
+			}
+			require.Contains(t, screen.String(), "approve this call?")
+			require.NoError(t, w.Close())
+		})
+	}
 }
 
 type broken struct{}

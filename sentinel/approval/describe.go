@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -41,6 +42,9 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	s.arguments(c)
 	s.paths(c)
 	s.bound(d.Bound)
+	if !d.Expires.IsZero() {
+		s.row("until", d.Expires.UTC().Format(time.RFC3339)+", then nothing runs")
+	}
 	if m, ok := c.Modified(); ok {
 		s.row("changed", s.quote(strings.Join(m.Args, ", "), maxKey)+", by the rules "+s.quote(strings.Join(m.Rules, ", "), maxShown))
 	}
@@ -113,10 +117,18 @@ func (s *sheet) value(v any) string {
 	return s.plain(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// bound says what the files hold that the call reads: the approval is for that.
+// bound says what the call's paths lead to and hold: the approval is for that.
 func (s *sheet) bound(list []sentinel.Bound) {
-	for _, b := range list {
-		s.row("reads", s.quote(b.Arg, maxKey)+": "+b.String())
+	for i, b := range list {
+		if i == maxPaths {
+			s.cut++
+			s.row("bound", fmt.Sprintf("…and %d more paths, not shown; the approval binds them too", len(list)-i))
+			return
+		}
+		s.row("bound", s.quote(b.Arg, maxKey)+": "+b.String())
+		if b.Real != b.Path {
+			s.row("leads to", s.quote(b.Real, maxShown))
+		}
 	}
 }
 
@@ -129,6 +141,9 @@ func (s *sheet) paths(c sentinel.Call) {
 		}
 		if n++; n <= maxPaths {
 			s.row("touches", s.quote(p.Clean, maxShown))
+			if p.Real != p.Clean && !p.Declared {
+				s.row("leads to", s.quote(p.Real, maxShown))
+			}
 		}
 	}
 	if n > maxPaths {

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -40,7 +42,7 @@ func joined(text string) string { return strings.ReplaceAll(text, "\n           
 
 // labels are what lines of a question may begin with.
 func labels() []string {
-	return []string{"  skill    open.do (modify", "  call     sha256:", `  agent    "`, "  request  ", `  mission  "`, `  arg      "`, "  touches  ", "  unseen   ", "  CUT      ", "           | "}
+	return []string{"  skill    open.do (modify", "  call     sha256:", `  agent    "`, "  request  ", `  mission  "`, `  arg      "`, "  touches  ", `  bound    "`, `  leads to "`, "  bound    …and ", "  until    2026-", "  unseen   ", "  CUT      ", "           | "}
 }
 
 // requireShape holds a question to lines that begin with a label of ours, none
@@ -134,4 +136,29 @@ func TestDescribeShowsWhatIsBound(t *testing.T) {
 	require.Contains(t, text, `"path": 12 bytes, sha256 abababababababab`)
 	require.Contains(t, text, `"dir": by reference`)
 	require.Contains(t, text, `"new": no such file`)
+}
+
+// A person reads where a path really leads, and until when they can answer.
+func TestDescribeShowsRealPaths(t *testing.T) {
+	c, d := openCall(t, map[string]any{"to": "x"}, sentinel.GrantOptions{}), sentinel.Decision{}
+	sum := strings.Repeat("cd", 32)
+	d.Expires = time.Date(2026, 11, 22, 10, 5, 0, 0, time.UTC)
+	d.Bound = []sentinel.Bound{
+		{Arg: "path", Kind: sentinel.BoundFile, Path: "/w/link", Real: "/srv/pay\nroll", Size: 3, SHA256: sum},
+		{Arg: "same", Kind: sentinel.BoundFile, Path: "/w/a", Real: "/w/a", Size: 3, SHA256: sum},
+		{Arg: "dir", Kind: sentinel.BoundFolder, Path: "/w/d", Real: "/w/d", SHA256: sum, Entries: 12},
+		{Arg: "open", Kind: sentinel.BoundFolder, Path: "/w/e", Real: "/w/e"},
+	}
+	text := approval.Describe(c, d)
+	requireShape(t, text)
+	require.Contains(t, text, `leads to "/srv/pay\nroll"`)
+	require.Equal(t, 1, strings.Count(text, "leads to"))
+	require.Contains(t, joined(text), `"dir": a folder with 12 entries below it, listing sha256 cdcdcdcdcdcdcdcd`)
+	require.Contains(t, joined(text), `"open": a folder, with whatever is in it when the call runs`)
+	require.Contains(t, text, "until    2026-11-22T10:05:00Z")
+
+	d.Bound = slices.Repeat(d.Bound[1:2], 50)
+	text = approval.Describe(c, d)
+	require.Contains(t, text, "…and 30 more paths, not shown")
+	require.Contains(t, text, "CUT")
 }
