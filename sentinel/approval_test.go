@@ -54,6 +54,41 @@ func asker(t *testing.T, whileAsked func()) func(*sentinel.Options, *bench) {
 	}
 }
 
+// A yes to one reason is none to another, also where there are as many of them.
+func TestYesHoldsForTheReasonThatWasShown(t *testing.T) {
+	judge, rule := outcome(sentinel.Ask, "judge.ask"), sentinel.Pass()
+	b := newBench(t, asker(t, func() { judge, rule = sentinel.Pass(), outcome(sentinel.Ask, "permission.ask") }),
+		gate{"judge", func(context.Context, sentinel.Call) (sentinel.Verdict, error) { return judge, nil }},
+		gate{"permission", func(context.Context, sentinel.Call) (sentinel.Verdict, error) { return rule, nil }})
+	_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)
+	require.Equal(t, "approval.superseded", refusalOf(t, err).Code)
+	require.Empty(t, b.runs())
+}
+
+// A rule that stops asking while a person thinks puts no denial aside: what has
+// changed meanwhile does not run.
+func TestNoRuleLiftsAChange(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	file := filepath.Join(root, "a.txt")
+	require.NoError(t, os.WriteFile(file, []byte("shown"), 0o600))
+	rule := outcome(sentinel.Ask, "permission.ask")
+	b := newBenchFor(t, skills.Spec{
+		Name: "test.do", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-path":true}}}`),
+	}, func(o *sentinel.Options, b *bench) {
+		asker(t, func() {
+			require.NoError(t, os.WriteFile(file, []byte("other"), 0o600))
+			rule = sentinel.Pass()
+		})(o, b)
+		o.Env = touch.Env{Root: root}
+	}, gate{"permission", func(context.Context, sentinel.Call) (sentinel.Verdict, error) { return rule, nil }})
+	_, err = b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(`{"path":"a.txt"}`))
+	require.Equal(t, "approval.changed", refusalOf(t, err).Code)
+	require.Empty(t, b.runs())
+	require.Equal(t, []string{"held", "decision"}, b.rec.kinds())
+	require.Equal(t, "deny", b.rec.records[1].Outcome)
+}
+
 // A yes holds for what was asked: not for a call that a rule now defers, nor
 // for one that another gate now asks about.
 func TestYesHoldsForWhatWasAsked(t *testing.T) {

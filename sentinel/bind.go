@@ -111,6 +111,9 @@ type binder struct {
 func (p *Checkpoint) bindPaths(ctx context.Context, c Call) ([]Bound, error) {
 	limited, cancel := context.WithTimeout(ctx, bindTime)
 	defer cancel()
+	if p.o.Env.NoFS || c.skill != nil && c.skill.Spec().ByReference {
+		return byReference(c), nil
+	}
 	b := &binder{ctx: limited}
 	var out []Bound
 	for _, path := range c.touch.Paths {
@@ -120,7 +123,7 @@ func (p *Checkpoint) bindPaths(ctx context.Context, c Call) ([]Bound, error) {
 		if len(out) == maxBound {
 			return nil, &unbindable{fmt.Sprintf("the call names more than %d paths", maxBound)}
 		}
-		bound, err := b.bindPath(path, c.skill != nil && c.skill.Spec().ByReference || p.o.Env.NoFS)
+		bound, err := b.bindPath(path)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -134,13 +137,21 @@ func (p *Checkpoint) bindPaths(ctx context.Context, c Call) ([]Bound, error) {
 	return out, nil
 }
 
-// bindPath binds one path: what is there, or that nothing is.
-func (b *binder) bindPath(p touch.Path, byReference bool) (Bound, error) {
-	out := Bound{Arg: p.Arg, Path: p.Clean, Real: p.Real}
-	if byReference {
-		out.Kind = BoundReference
-		return out, nil
+// byReference names each argument whose paths are not bound, once.
+func byReference(c Call) []Bound {
+	var out []Bound
+	for _, path := range c.touch.Paths {
+		b := Bound{Arg: path.Arg, Kind: BoundReference}
+		if path.Declared && !slices.Contains(out, b) {
+			out = append(out, b)
+		}
 	}
+	return out
+}
+
+// bindPath binds one path: what is there, or that nothing is.
+func (b *binder) bindPath(p touch.Path) (Bound, error) {
+	out := Bound{Arg: p.Arg, Path: p.Clean, Real: p.Real}
 	if p.Unplaced {
 		return out, unboundArg(p.Arg, "can be read as more than one path")
 	}

@@ -176,7 +176,7 @@ type recordedBound struct {
 	Kind    string `json:"kind"`
 	Size    int64  `json:"size"`
 	SHA256  string `json:"sha256,omitempty"`
-	Real    string `json:"real"` // keyed too: a path is a value
+	Real    string `json:"real,omitempty"` // keyed too: a path is a value
 	Entries int    `json:"entries,omitempty"`
 	Missing bool   `json:"missing,omitempty"`
 }
@@ -184,7 +184,10 @@ type recordedBound struct {
 func (p *Checkpoint) recordedBounds(list []Bound) []recordedBound {
 	var out []recordedBound
 	for _, b := range list {
-		r := recordedBound{Arg: b.Arg, Kind: b.Kind, Size: b.Size, Real: p.mac(b.Real), Entries: b.Entries, Missing: b.Missing}
+		r := recordedBound{Arg: b.Arg, Kind: b.Kind, Size: b.Size, Entries: b.Entries, Missing: b.Missing}
+		if b.Real != "" {
+			r.Real = p.mac(b.Real)
+		}
 		if b.SHA256 != "" {
 			r.SHA256 = p.mac(b.SHA256)
 		}

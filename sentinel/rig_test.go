@@ -54,11 +54,20 @@ type recorder struct {
 	records []sentinel.Record
 	fail    func(sentinel.Record) error
 	onWrite func(sentinel.Record)
+	before  func(sentinel.Record) // anything of the record is looked at
 }
 
 func (r *recorder) Record(_ context.Context, rec sentinel.Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.before != nil {
+		r.before(rec)
+	}
+	if rec.Check != nil {
+		if err := rec.Check(); err != nil {
+			return err
+		}
+	}
 	if r.fail != nil {
 		if err := r.fail(rec); err != nil {
 			return err

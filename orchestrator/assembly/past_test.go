@@ -219,11 +219,13 @@ func TestProposedAgain(t *testing.T) {
 			return sentinel.Pass()
 		})})
 		_, err := p.invoke(ctx, p.Checkpoint.Numbered(p.grant("g")), "note.ask", "x")
-		var no *skills.Refusal
-		require.ErrorAs(t, err, &no)
+		require.ErrorIs(t, err, sentinel.ErrHeld)
 		_, err = p.invoke(t.Context(), p.resumed(p.grant("g")), "note.ask", "x")
 		require.NoError(t, err)
 		require.Len(t, p.runs(), 1)
+		list := records(t, p.Config, ledger.Query{Call: sentinel.CallID("g", 0)})
+		require.Equal(t, []string{"held", "held", "decision", "outcome"}, kindsOf(list))
+		require.Equal(t, list[0].Decision, list[2].Decision)
 	})
 	t.Run("another call than the one that was allowed is not answered with its result", func(t *testing.T) {
 		p := pastHouse(t, assembly.Options{})
@@ -253,6 +255,13 @@ func TestProposedAgain(t *testing.T) {
 		require.Contains(t, no.Reason, "erased")
 		require.Equal(t, skills.KindDeny, no.Kind)
 	})
+}
+
+func kindsOf(list []ledger.Record) (out []string) {
+	for _, r := range list {
+		out = append(out, r.Kind)
+	}
+	return out
 }
 
 // approves answers every approval with what fn says.

@@ -54,6 +54,10 @@ func (r *Reader) Close() error {
 // must all match, exactly.
 type Query struct {
 	ID, Kind, Call, Decision, Conversation, User, Agent, Skill, Outcome, Gate, Code string
+	// By is the approver in the body of a decision: who said yes or no. Together
+	// with Since and Until it is about the time of the answer, which is the
+	// time of such a record. It reads the bodies of all decisions in that time.
+	By string
 	// Without leaves out records whose decision has a record of this kind: the
 	// decisions that have no outcome, for example.
 	Without string
@@ -80,6 +84,9 @@ func (q Query) where() (string, []any) {
 		if c.value != "" {
 			add(c.column+" = ?", c.value)
 		}
+	}
+	if q.By != "" {
+		add(sqlBy, q.By)
 	}
 	if q.Without != "" {
 		add(sqlWithout, q.Without)

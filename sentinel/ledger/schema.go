@@ -52,6 +52,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	sqlWithout = `NOT EXISTS (SELECT 1 FROM ledger_records AS other WHERE other.call = ledger_records.call
 AND other.decision = ledger_records.decision AND other.kind = ?)`
 
+	// From the body, which the tree covers: a column of its own would not be.
+	sqlBy = `kind = 'decision' AND CASE WHEN json_valid(CAST(body AS TEXT))
+THEN json_extract(CAST(body AS TEXT), '$.approver') = ? ELSE 0 END`
+
 	sqlCount      = `SELECT ifnull(max(idx) + 1, 0) FROM ledger_records`
 	sqlNewestHead = `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`
 	sqlHash       = `SELECT first, hashes FROM ledger_hashes WHERE first <= ? ORDER BY first DESC LIMIT 1`

@@ -36,9 +36,14 @@ func newLedgerList(a *app, p *places) *cobra.Command {
 		Use:   "list",
 		Short: "List records, the newest first",
 		Long: `List shows the records that match every flag, the newest first. With --json each
-record is one line of JSON.`,
+record is one line of JSON.
+
+The time of a call that a person was asked about is that of the answer; the
+question stands before it, as a record of the kind held. With --by the list is
+of the calls that one person answered, and --since goes by the answer's time.`,
 		Example: `  vedette ledger list --outcome deny --since 24h
   vedette ledger list --conversation c-17 --json
+  vedette ledger list --by ann --since 24h
   vedette ledger list --gate guard --limit 1000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), p, f) },
@@ -51,6 +56,7 @@ record is one line of JSON.`,
 	fl.StringVar(&f.q.Outcome, "outcome", "", strings.Join(outcomes, ", "))
 	fl.StringVar(&f.q.Gate, "gate", "", "the gate that decided: "+strings.Join(gates(), ", "))
 	fl.StringVar(&f.q.Kind, "kind", "", strings.Join(kinds, ", "))
+	fl.StringVar(&f.q.By, "by", "", "decisions on calls that this `NAME` approved or refused")
 	fl.StringVar(&f.since, "since", "", "records from this `TIME` on: RFC 3339, a day, or how long ago")
 	fl.StringVar(&f.until, "until", "", "records before this `TIME`")
 	fl.IntVar(&f.limit, "limit", 100, "records to show at most")
