@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // ErrWithdrawn is the cause of a context (context.Cause) that ends because the
@@ -58,16 +59,21 @@ func Approved(ctx context.Context, arg string) []ApprovedFile {
 	return out
 }
 
-// CheckApproved holds content, which a skill is about to use as that of the file
-// that arg names, against what a person approved. It returns ErrChanged where
-// they differ, and nil where no person was asked about the argument.
-func CheckApproved(ctx context.Context, arg string, content []byte) error {
+// CheckApproved reads content, which a skill takes for that of the file that arg
+// names, and holds it against what a person approved. It returns ErrChanged where
+// they differ, content's error where it can't be read, and nil where no person
+// was asked about the argument. A skill uses what it has checked, and does not
+// open the file again.
+func CheckApproved(ctx context.Context, arg string, content io.Reader) error {
 	list := Approved(ctx, arg)
 	if len(list) == 0 {
 		return nil
 	}
-	sum := sha256.Sum256(content)
-	digest := hex.EncodeToString(sum[:])
+	h := sha256.New()
+	if _, err := io.Copy(h, content); err != nil {
+		return err
+	}
+	digest := hex.EncodeToString(h.Sum(nil))
 	for _, f := range list {
 		if !f.Missing && !f.Folder && f.SHA256 == digest {
 			return nil

@@ -126,6 +126,34 @@ func (f *folder) text(root *os.Root, name string) (string, fs.FileInfo, error) {
 	return string(b), st, nil
 }
 
+// pathArg is the argument of every skill over one file.
+const pathArg = "path"
+
+// approved holds what stands at a name against what a person approved, where one
+// was asked. What can't be read for that is refused.
+func (f *folder) approved(ctx context.Context, root *os.Root, name string, exists bool) error {
+	if len(skills.Approved(ctx, pathArg)) == 0 {
+		return nil
+	}
+	if !exists {
+		return skills.CheckApprovedMissing(ctx, pathArg)
+	}
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return explain(err)
+	}
+	defer func() { _ = file.Close() }()
+	if st, err := file.Stat(); err != nil || !st.Mode().IsRegular() {
+		return skills.ErrChanged
+	}
+	if err := skills.CheckApproved(ctx, pathArg, file); err != nil && !errors.Is(err, skills.ErrChanged) {
+		return explain(err)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
 func isText(b []byte) bool {
 	for _, c := range b {
 		if c == 0 {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,11 @@ func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error
 		return skills.Result{}, decode.Refuse("the file ends at byte %d", st.Size())
 	}
 	most := min(a.MaxBytes, skills.MaxResult)
-	b, err := io.ReadAll(io.NewSectionReader(file, a.Offset, int64(most)+1))
+	content, err := f.content(ctx, file)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	b, err := io.ReadAll(io.NewSectionReader(content, a.Offset, int64(most)+1))
 	if err != nil {
 		return skills.Result{}, explain(err)
 	}
@@ -57,6 +62,21 @@ func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error
 		return skills.Result{}, decode.Refuse("the file is binary, or not UTF-8 text")
 	}
 	return skills.Result{Content: string(b), Truncated: cut, Isolation: isolation}, nil
+}
+
+// content is the open file itself, or all of it as a person approved it.
+func (f *folder) content(ctx context.Context, file *os.File) (io.ReaderAt, error) {
+	if len(skills.Approved(ctx, pathArg)) == 0 {
+		return file, nil
+	}
+	whole, err := io.ReadAll(io.LimitReader(file, f.maxFile+1))
+	if err != nil {
+		return nil, explain(err)
+	}
+	if err := skills.CheckApproved(ctx, pathArg, bytes.NewReader(whole)); err != nil {
+		return nil, err
+	}
+	return bytes.NewReader(whole), nil
 }
 
 // window cuts b to most bytes at whole characters.
@@ -96,6 +116,9 @@ func (f *folder) write(ctx context.Context, o skills.Order) (skills.Result, erro
 	}
 	return f.locked(ctx, func(root *os.Root) (skills.Result, error) {
 		st, exists, err := f.target(root, name)
+		if err == nil {
+			err = f.approved(ctx, root, name, exists)
+		}
 		if err != nil {
 			return skills.Result{}, err
 		}
@@ -149,6 +172,9 @@ func (f *folder) update(ctx context.Context, o skills.Order) (skills.Result, err
 			return skills.Result{}, errors.Join(err, missing(exists || err != nil))
 		}
 		old, st, err := f.text(root, name)
+		if err == nil {
+			err = skills.CheckApproved(ctx, pathArg, strings.NewReader(old))
+		}
 		if err != nil {
 			return skills.Result{}, err
 		}
@@ -195,6 +221,9 @@ func (f *folder) archive(ctx context.Context, o skills.Order) (skills.Result, er
 	return f.locked(ctx, func(root *os.Root) (skills.Result, error) {
 		if _, exists, err := f.target(root, name); err != nil || !exists {
 			return skills.Result{}, errors.Join(err, missing(exists || err != nil))
+		}
+		if err := f.approved(ctx, root, name, true); err != nil {
+			return skills.Result{}, err
 		}
 		if err := root.MkdirAll(archiveDir, 0o700); err != nil {
 			return skills.Result{}, explain(err)
