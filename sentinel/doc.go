@@ -19,6 +19,12 @@
 // call up, and nobody else's. Outcomes are combined with min, so no gate lifts what another
 // lowered; a person lifts only Ask.
 //
+// A person approves what they were shown: every path that the call declares is
+// bound to the question (Bound), compared after the answer, in the transaction of
+// the decision and after a wait in a queue. Only a person's answer, the expiry, a
+// change and a withdrawal (skills.ErrWithdrawn) end a held call. Whatever else
+// ends the wait returns ErrHeld and decides nothing; see Approver.
+//
 // Calls that must survive their process are made at a Numbered desk: its calls
 // have ids that follow from grant and number, each id is allowed once, and a new
 // desk under the same grant, put to its place by Resume, answers what had been
