@@ -24,7 +24,7 @@ const approverGrace = 250 * time.Millisecond
 // the time to answer is over; an answer after that doesn't count.
 //
 // An error is no answer. ErrNoApprover denies the call: no person can be asked.
-// ErrExpired, like the code approval.expired, ends it as a question that nobody
+// ErrExpired, like the code approval.expired, ends it as a question that no person
 // answered. After any other error, a panic or a verdict that is neither yes nor
 // no the call stays held, and is asked about again under the same id.
 type Approver interface {
@@ -73,7 +73,7 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 	defer seat.leave()
 	defer func() { v.Gate, v.Elapsed = GateApproval, p.now().Sub(start) }()
 	if p.o.Approver == nil {
-		return noApprover(), nil
+		return refuseNoApprover(), nil
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, d.Expires.Sub(start), ErrExpired)
 	defer cancel()
@@ -81,14 +81,14 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 	go p.question(wait, c, d, replies)
 	select {
 	case r := <-replies:
-		return p.answerOf(wait, c, r)
+		return p.readReply(wait, c, r)
 	case <-wait.Done():
 	}
 	select { // its question is on a screen: it may take it back first
 	case <-replies:
 	case <-time.After(approverGrace):
 	}
-	return unanswered(context.Cause(wait))
+	return endWait(context.Cause(wait))
 }
 
 // question runs the approver. It answers on replies exactly once.
@@ -104,15 +104,15 @@ func (p *Checkpoint) question(ctx context.Context, c Call, d Decision, replies c
 	r = reply{v, err, ctx.Err() != nil}
 }
 
-// answerOf reads what the approver returned.
-func (p *Checkpoint) answerOf(wait context.Context, c Call, r reply) (Verdict, error) {
+// readReply reads what the approver returned.
+func (p *Checkpoint) readReply(wait context.Context, c Call, r reply) (Verdict, error) {
 	switch {
 	case r.late:
-		return unanswered(context.Cause(wait))
+		return endWait(context.Cause(wait))
 	case errors.Is(r.err, ErrNoApprover):
-		return noApprover(), nil
+		return refuseNoApprover(), nil
 	case errors.Is(r.err, ErrExpired):
-		return expired(), nil
+		return refuseExpired(), nil
 	case r.err != nil:
 		p.logger().Error("the approver failed; the call stays held", "call", c.Proposed().ID())
 		return Verdict{}, fmt.Errorf("%w; the approver failed", ErrHeld)
@@ -125,28 +125,28 @@ func (p *Checkpoint) answerOf(wait context.Context, c Call, r reply) (Verdict, e
 	return v, nil
 }
 
-// unanswered is what a wait comes to that ended without an answer, by its cause.
-func unanswered(cause error) (Verdict, error) {
+// endWait is what a wait comes to that ended without an answer, by its cause.
+func endWait(cause error) (Verdict, error) {
 	switch {
 	case errors.Is(cause, skills.ErrWithdrawn):
-		return canceled(), nil
+		return refuseCanceled(), nil
 	case errors.Is(cause, ErrExpired):
-		return expired(), nil
+		return refuseExpired(), nil
 	}
 	return Verdict{}, fmt.Errorf("%w; its caller left: %w", ErrHeld, cause)
 }
 
-func canceled() Verdict {
+func refuseCanceled() Verdict {
 	return Refuse(CodeApprovalCanceled, "the call was withdrawn while it waited for a person")
 }
 
-func expired() Verdict {
+func refuseExpired() Verdict {
 	v := Refuse(CodeApprovalExpired, "no person answered in time")
 	v.WhatYouCanDo = "Tell the user what was not done; they can ask for it again."
 	return v
 }
 
-func noApprover() Verdict {
+func refuseNoApprover() Verdict {
 	v := Refuse(CodeApprovalNobody, "the call needs a person's approval and no person can be asked")
 	v.WhatYouCanDo = "Tell the user what needs their approval."
 	return v

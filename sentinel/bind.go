@@ -91,7 +91,7 @@ type unbindable struct{ why string }
 // Error returns the reason.
 func (u *unbindable) Error() string { return u.why }
 
-func unboundArg(arg, format string, a ...any) error {
+func refuseArg(arg, format string, a ...any) error {
 	name := "an argument"
 	if arg != "" {
 		name = "the argument " + arg
@@ -112,7 +112,7 @@ func (p *Checkpoint) bindPaths(ctx context.Context, c Call) ([]Bound, error) {
 	limited, cancel := context.WithTimeout(ctx, bindTime)
 	defer cancel()
 	if p.o.Env.NoFS || c.skill != nil && c.skill.Spec().ByReference {
-		return byReference(c), nil
+		return bindByReference(c), nil
 	}
 	b := &binder{ctx: limited}
 	var out []Bound
@@ -137,8 +137,8 @@ func (p *Checkpoint) bindPaths(ctx context.Context, c Call) ([]Bound, error) {
 	return out, nil
 }
 
-// byReference names each argument whose paths are not bound, once.
-func byReference(c Call) []Bound {
+// bindByReference names each argument whose paths are not bound, once.
+func bindByReference(c Call) []Bound {
 	var out []Bound
 	for _, path := range c.touch.Paths {
 		b := Bound{Arg: path.Arg, Kind: BoundReference}
@@ -153,25 +153,25 @@ func byReference(c Call) []Bound {
 func (b *binder) bindPath(p touch.Path) (Bound, error) {
 	out := Bound{Arg: p.Arg, Path: p.Clean, Real: p.Real}
 	if p.Unplaced {
-		return out, unboundArg(p.Arg, "can be read as more than one path")
+		return out, refuseArg(p.Arg, "can be read as more than one path")
 	}
 	st, err := os.Lstat(p.Real)
 	switch {
-	case missing(err):
+	case isMissing(err):
 		return bindMissing(out)
 	case err != nil:
-		return out, unboundArg(p.Arg, "names what can't be looked at")
+		return out, refuseArg(p.Arg, "names what can't be looked at")
 	case st.Mode().IsRegular():
 		return b.bindFile(out)
 	case st.IsDir():
 		return b.bindFolder(out, st, p.Recursive || p.Access.Has(touch.Delete))
 	}
-	return out, unboundArg(p.Arg, "names neither a plain file nor a folder")
+	return out, refuseArg(p.Arg, "names neither a plain file nor a folder")
 }
 
-// missing reports whether nothing is at a path, also because something above it
+// isMissing reports whether nothing is at a path, also because something above it
 // is no folder.
-func missing(err error) bool {
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
@@ -184,8 +184,8 @@ func bindMissing(out Bound) (Bound, error) {
 			out.stamp = stampOf(st).identity()
 			return out, nil
 		}
-		if !missing(err) || out.Anchor == filepath.Dir(out.Anchor) {
-			return out, unboundArg(out.Arg, "names what can't be looked at")
+		if !isMissing(err) || out.Anchor == filepath.Dir(out.Anchor) {
+			return out, refuseArg(out.Arg, "names what can't be looked at")
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (b *binder) bindFolder(out Bound, st fs.FileInfo, listing bool) (Bound, err
 	}
 	out.stamp, out.listed = stampOf(st), true
 	before := b.entries
-	sum, err := b.list(out)
+	sum, err := b.hashListing(out)
 	if err != nil {
 		return out, err
 	}
@@ -206,18 +206,18 @@ func (b *binder) bindFolder(out Bound, st fs.FileInfo, listing bool) (Bound, err
 	return out, nil
 }
 
-// sameBound reports whether what was approved is what is there now. The times
+// isSameBound reports whether what was approved is what is there now. The times
 // don't count: content and identity do.
-func sameBound(a, b []Bound) bool {
+func isSameBound(a, b []Bound) bool {
 	return slices.EqualFunc(a, b, func(x, y Bound) bool {
 		x.stamp, y.stamp = x.stamp.identity(), y.stamp.identity()
 		return x == y
 	})
 }
 
-// unmoved compares everything that is bound without reading any of it: real
+// checkUnmoved compares everything that is bound without reading any of it: real
 // paths, devices, inodes, sizes and times. It returns skills.ErrChanged.
-func (p *Checkpoint) unmoved(list []Bound) error {
+func (p *Checkpoint) checkUnmoved(list []Bound) error {
 	for _, b := range list {
 		if b.Kind != BoundReference && !b.holds(p.o.Env) {
 			return skills.ErrChanged
@@ -239,15 +239,15 @@ func (b Bound) holds(env touch.Env) bool {
 	switch {
 	case b.Missing:
 		_, err := os.Lstat(b.Real)
-		return missing(err) && now.identity() == b.stamp
+		return isMissing(err) && now.identity() == b.stamp
 	case b.Kind == BoundFolder && !b.listed:
 		return now.identity() == b.stamp
 	}
 	return now == b.stamp
 }
 
-// approvedFiles is what is bound in the words of package skills.
-func approvedFiles(list []Bound) []skills.ApprovedFile {
+// listApproved is what is bound in the words of package skills.
+func listApproved(list []Bound) []skills.ApprovedFile {
 	var out []skills.ApprovedFile
 	for _, b := range list {
 		switch b.Kind {

@@ -17,27 +17,27 @@ import (
 func (b *binder) bindFile(out Bound) (Bound, error) {
 	f, err := openPlain(out.Real)
 	if err != nil {
-		return out, unboundArg(out.Arg, "names a file that can't be opened")
+		return out, refuseArg(out.Arg, "names a file that can't be opened")
 	}
 	defer func() { _ = f.Close() }()
 	st, err := f.Stat()
 	if err != nil || !st.Mode().IsRegular() {
-		return out, unboundArg(out.Arg, "names neither a plain file nor a folder")
+		return out, refuseArg(out.Arg, "names neither a plain file nor a folder")
 	}
 	if most := int64(maxBoundSize); st.Size() > most {
-		return out, unboundArg(out.Arg, "names a file of %d bytes; at most %d can be bound to an approval", st.Size(), most)
+		return out, refuseArg(out.Arg, "names a file of %d bytes; at most %d can be bound to an approval", st.Size(), most)
 	}
 	h := sha256.New()
 	n, err := io.Copy(h, io.LimitReader(heeding{b, f}, maxBoundSize+1))
 	if err != nil {
-		return out, unboundArg(out.Arg, "names a file that can't be read")
+		return out, refuseArg(out.Arg, "names a file that can't be read")
 	}
 	if b.bytes += n; b.bytes > maxBoundTotal {
 		return out, &unbindable{fmt.Sprintf("the files that the call names have more than %d bytes", maxBoundTotal)}
 	}
 	after, err := f.Stat()
 	if err != nil || stampOf(after) != stampOf(st) || n != st.Size() {
-		return out, unboundArg(out.Arg, "names a file that changes while it is read")
+		return out, refuseArg(out.Arg, "names a file that changes while it is read")
 	}
 	out.Kind, out.Size, out.SHA256, out.stamp = BoundFile, n, hex.EncodeToString(h.Sum(nil)), stampOf(st)
 	return out, nil
@@ -56,9 +56,9 @@ func (h heeding) Read(p []byte) (int, error) {
 	return h.r.Read(p)
 }
 
-// list hashes what is below a folder: names, kinds, sizes, times and inodes, and
+// hashListing hashes what is below a folder: names, kinds, sizes, times and inodes, and
 // where links lead. It opens no file and follows no link.
-func (b *binder) list(root Bound) (string, error) {
+func (b *binder) hashListing(root Bound) (string, error) {
 	h := sha256.New()
 	if err := b.listFolder(h, root, ""); err != nil {
 		return "", err
@@ -78,12 +78,12 @@ func (b *binder) listFolder(h io.Writer, root Bound, below string) error {
 		name := filepath.Join(below, e.Name())
 		st, err := e.Info()
 		if err != nil {
-			return unboundArg(root.Arg, "names a folder that changes while it is read")
+			return refuseArg(root.Arg, "names a folder that changes while it is read")
 		}
 		target := ""
 		if st.Mode().Type() == fs.ModeSymlink {
 			if target, err = os.Readlink(filepath.Join(root.Real, name)); err != nil {
-				return unboundArg(root.Arg, "names a folder that changes while it is read")
+				return refuseArg(root.Arg, "names a folder that changes while it is read")
 			}
 		}
 		s := stampOf(st)
@@ -104,15 +104,15 @@ func (b *binder) listFolder(h io.Writer, root Bound, below string) error {
 func (b *binder) readNames(root Bound, below string) ([]fs.DirEntry, error) {
 	f, err := openPlain(filepath.Join(root.Real, below))
 	if err != nil {
-		return nil, unboundArg(root.Arg, "names a folder that can't be read")
+		return nil, refuseArg(root.Arg, "names a folder that can't be read")
 	}
 	defer func() { _ = f.Close() }()
 	list, err := f.ReadDir(maxListing - b.entries + 1)
 	if err != nil && err != io.EOF { //nolint:errorlint // ReadDir returns it bare
-		return nil, unboundArg(root.Arg, "names a folder that can't be read")
+		return nil, refuseArg(root.Arg, "names a folder that can't be read")
 	}
 	if b.entries += len(list); b.entries > maxListing {
-		return nil, unboundArg(root.Arg, "names a folder with more than %d entries, which is more than can be bound to an approval", maxListing)
+		return nil, refuseArg(root.Arg, "names a folder with more than %d entries, which is more than can be bound to an approval", maxListing)
 	}
 	slices.SortFunc(list, func(x, y fs.DirEntry) int { return cmp.Compare(x.Name(), y.Name()) })
 	return list, nil

@@ -196,7 +196,7 @@ func requireChanged(t *testing.T, b *boundBench, err error, started bool) {
 	require.Equal(t, []string{"deny", "approval", "approval.changed", ""}, []string{last.Outcome, last.Gate, last.Code, last.Spend})
 }
 
-// What can't be bound can't be approved: nobody is asked, and the refusal says
+// What can't be bound can't be approved: no person is asked, and the refusal says
 // why. A skill that is by_reference is asked about, and the person is told.
 func TestWhatCantBeBoundCantBeApproved(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -245,7 +245,7 @@ func TestWhatCantBeBoundCantBeApproved(t *testing.T) {
 			require.Equal(t, []string{sentinel.CodeApprovalUnbindable, skills.KindAskDenied}, []string{r.Code, r.Kind})
 			require.Contains(t, r.Reason, tc.says)
 			require.NotContains(t, r.Reason, b.root)
-			require.Empty(t, b.approved, "nobody is asked")
+			require.Empty(t, b.approved, "no person is asked")
 			require.Equal(t, []string{"decision"}, b.rec.kinds())
 			require.Empty(t, b.runs())
 

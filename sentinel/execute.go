@@ -38,7 +38,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 		p.halt(c, &d)
 	}
 	if d.Outcome == Allow {
-		if err := p.start(ctx, c, &d); err != nil {
+		if err := p.checkStart(ctx, c, &d); err != nil {
 			return granted{}, err
 		}
 	}
@@ -50,9 +50,9 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 	return g, nil
 }
 
-// start denies a call that was allowed and can't start. One that a person
+// checkStart denies a call that was allowed and can't start. One that a person
 // approved and whose caller left stays held.
-func (p *Checkpoint) start(ctx context.Context, c Call, d *Decision) error {
+func (p *Checkpoint) checkStart(ctx context.Context, c Call, d *Decision) error {
 	switch {
 	case p.o.Executors[c.Name()] == nil:
 		d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
@@ -61,7 +61,7 @@ func (p *Checkpoint) start(ctx context.Context, c Call, d *Decision) error {
 		d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
 	default:
 		yes, _ := d.Verdict(GateApproval)
-		v, err := p.interrupted(ctx, yes, ctx.Err())
+		v, err := p.leaveHeld(ctx, yes, ctx.Err())
 		if err != nil {
 			p.observe(Event{Call: c, Decision: *d, Kind: EventLeftHeld, Context: ctx})
 			return err
@@ -75,20 +75,20 @@ func (p *Checkpoint) start(ctx context.Context, c Call, d *Decision) error {
 // call about change up to the last moment, the denial for it is what is written.
 func (p *Checkpoint) commit(ctx context.Context, g granted, k keeping) (granted, error) {
 	allowed := g.d.Outcome == Allow
-	g, err := p.write(ctx, g, k)
+	g, err := p.writeDecision(ctx, g, k)
 	if allowed && errors.Is(err, skills.ErrChanged) {
 		yes, _ := g.d.Verdict(GateApproval)
 		yes.Gate, yes.State, yes.Outcome, yes.Code = GateApproval, Judged, Deny, CodeApprovalChanged
 		yes.Reason = "what the call names has changed since it was approved"
 		g.d.put(yes)
 		g.w = warrant.Warrant{}
-		g, err = p.write(ctx, g, k)
+		g, err = p.writeDecision(ctx, g, k)
 	}
 	return g, err
 }
 
-// write records the decision as it is.
-func (p *Checkpoint) write(ctx context.Context, g granted, k keeping) (granted, error) {
+// writeDecision records the decision as it is.
+func (p *Checkpoint) writeDecision(ctx context.Context, g granted, k keeping) (granted, error) {
 	g.d.abandoned = ctx.Err() != nil && !g.d.personRefused()
 	r := p.decisionRecord(RecordDecision, g.c, g.d)
 	if k.numbered && g.d.Outcome != Allow {
@@ -104,7 +104,7 @@ func (p *Checkpoint) write(ctx context.Context, g granted, k keeping) (granted, 
 		}
 		g.w, r.Spend, r.SpendExpires = w, w.ID(), w.Expires()
 		if bound := g.d.Bound; len(bound) > 0 {
-			r.Check = func() error { return p.unmoved(bound) }
+			r.Check = func() error { return p.checkUnmoved(bound) }
 		}
 	}
 	return g, p.record(ctx, r)
@@ -186,7 +186,7 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 		}
 		defer leave()
 	}
-	if err := p.unmoved(g.d.Bound); err != nil { // in its skill's queue, or since it was written down
+	if err := p.checkUnmoved(g.d.Bound); err != nil { // in its skill's queue, or since it was written down
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
 	}
 	// Listed first and asked then: whoever pauses and looks at the list finds
@@ -195,7 +195,7 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 	if v, ok := p.paused(c.Grant().User(), c.Name()); ok {
 		return skills.Result{}, &stop{v}
 	}
-	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, approvedFiles(g.d.Bound)), g.w, c.Order())
+	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, listApproved(g.d.Bound)), g.w, c.Order())
 }
 
 // remember adds what the desk returns to the trace. An error's text comes from

@@ -23,7 +23,7 @@ type heldBefore struct {
 // wraps ErrHeld or ErrNotRecorded, and nothing was decided then.
 func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldBefore) (Call, Decision, error) {
 	bound, err := p.bindPaths(ctx, c)
-	if v, ok := cantBind(err); ok {
+	if v, ok := refuseUnbindable(err); ok {
 		d.put(v)
 		return c, d, nil
 	}
@@ -34,8 +34,8 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 	d.Bound = bound
 	p.date(&d, before)
 	if !p.now().Before(d.Expires) {
-		d.answered(asApproval(expired()))
-		d.credit(expired(), p.now())
+		d.answered(markApproval(refuseExpired()))
+		d.credit(refuseExpired(), p.now())
 		return c, d, nil
 	}
 	if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
@@ -65,19 +65,19 @@ func (p *Checkpoint) date(d *Decision, before *heldBefore) {
 	}
 }
 
-// cantBind is the verdict on a call whose paths can't be bound.
-func cantBind(err error) (Verdict, bool) {
+// refuseUnbindable is the verdict on a call whose paths can't be bound.
+func refuseUnbindable(err error) (Verdict, bool) {
 	var u *unbindable
 	if !errors.As(err, &u) {
 		return Verdict{}, false
 	}
-	v := asApproval(Refuse(CodeApprovalUnbindable, "no person can approve the call: "+u.why))
+	v := markApproval(Refuse(CodeApprovalUnbindable, "no person can approve the call: "+u.why))
 	v.WhatYouCanDo = "Name fewer or smaller files, or tell the user what needs to be done by themselves."
 	return v, true
 }
 
-// asApproval is a verdict of the approval gate.
-func asApproval(v Verdict) Verdict {
+// markApproval makes a verdict of the approval gate.
+func markApproval(v Verdict) Verdict {
 	v.Gate = GateApproval
 	return v
 }
@@ -100,30 +100,30 @@ func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision) (Call, Decisio
 	now, again := c, d
 	if p.o.Readmit != nil {
 		if err = p.readmit(ctx, c); err != nil {
-			v, err = p.interrupted(ctx, v, err)
-			return c, d.closed(v, answer, at), err
+			v, err = p.leaveHeld(ctx, v, err)
+			return c, d.closeWith(v, answer, at), err
 		}
 	}
 	now = c.again(p.o.Env)
 	again = p.rulesAgain(ctx, now, d)
 	bound, err := p.bindPaths(ctx, now)
 	if ctx.Err() != nil { // what the rules said without their time counts for nothing
-		v, err = p.interrupted(ctx, v, ctx.Err())
-		return c, d.closed(v, answer, at), err
+		v, err = p.leaveHeld(ctx, v, ctx.Err())
+		return c, d.closeWith(v, answer, at), err
 	}
 	switch {
 	case again.Outcome == Ask && !slices.Equal(asking(again), asking(d)):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalSuperseded, "there is another reason to ask now than the one that was answered"
-	case err != nil || !sameBound(d.Bound, bound):
+	case err != nil || !isSameBound(d.Bound, bound):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalChanged, "what the call names has changed since a person was asked"
 	default:
 		again.Bound = bound
 	}
-	return now, again.closed(v, answer, at), nil
+	return now, again.closeWith(v, answer, at), nil
 }
 
-// closed is the decision with the verdict v, which follows from a person's answer.
-func (d Decision) closed(v, answer Verdict, at time.Time) Decision {
+// closeWith is the decision with the verdict v, which follows from a person's answer.
+func (d Decision) closeWith(v, answer Verdict, at time.Time) Decision {
 	d.answered(v)
 	d.credit(answer, at)
 	return d
@@ -140,11 +140,11 @@ func (p *Checkpoint) readmit(ctx context.Context, c Call) (err error) {
 	return p.o.Readmit(ctx, c)
 }
 
-// interrupted is what becomes of a call that was approved and whose caller ended
+// leaveHeld is what becomes of a call that was approved and whose caller ended
 // before it could start: it stays held, unless it was withdrawn for good.
-func (p *Checkpoint) interrupted(ctx context.Context, yes Verdict, err error) (Verdict, error) {
+func (p *Checkpoint) leaveHeld(ctx context.Context, yes Verdict, err error) (Verdict, error) {
 	if errors.Is(err, skills.ErrWithdrawn) || errors.Is(context.Cause(ctx), skills.ErrWithdrawn) {
-		no := canceled()
+		no := refuseCanceled()
 		yes.Outcome, yes.Code, yes.Reason = no.Outcome, no.Code, no.Reason
 		return yes, nil
 	}

@@ -26,6 +26,24 @@ func waits(ctx context.Context, _ sentinel.Call, _ sentinel.Decision) (sentinel.
 	return sentinel.Refuse("approval.denied", "what an approver makes of it counts for nothing"), nil
 }
 
+// breaks is an approver that panics.
+func breaks(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) { panic("x") }
+
+// endsWith is a way back that waits for the end of the call's context.
+func endsWith(err error) func(context.Context, sentinel.Call) error {
+	return func(ctx context.Context, _ sentinel.Call) error {
+		<-ctx.Done()
+		return err
+	}
+}
+
+// noFrom is a person's no.
+func noFrom(by, via string) sentinel.Verdict {
+	v := outcome(sentinel.Deny, "approval.denied")
+	v.Meta = yesFrom(by, via).Meta
+	return v
+}
+
 // yesFrom is a person's yes.
 func yesFrom(by, via string) sentinel.Verdict {
 	v := sentinel.Pass()
@@ -46,7 +64,7 @@ func TestOnlyAnAnswerEndsAHeldCall(t *testing.T) {
 		leaves   error // the cause that the caller's context ends with, an hour before the expiry
 	}{
 		"the approver fails":                 {approver: answers(sentinel.Verdict{}, errors.New("no line"))},
-		"the approver breaks":                {approver: func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) { panic("x") }},
+		"the approver breaks":                {approver: breaks},
 		"the approver says nothing":          {approver: answers(sentinel.Verdict{}, nil)},
 		"the approver asks back":             {approver: answers(outcome(sentinel.Ask, "x"), nil)},
 		"the approver puts it off":           {approver: answers(outcome(sentinel.Defer, "x"), nil)},
@@ -54,7 +72,7 @@ func TestOnlyAnAnswerEndsAHeldCall(t *testing.T) {
 		"the process ends":                   {approver: waits, leaves: errors.New("shutdown")},
 		"no place is found after a yes":      {approver: yes, readmit: func(context.Context, sentinel.Call) error { return errors.New("closing") }},
 		"the way back breaks after a yes":    {approver: yes, readmit: func(context.Context, sentinel.Call) error { panic("x") }},
-		"the caller leaves while readmitted": {approver: yes, readmit: func(ctx context.Context, _ sentinel.Call) error { <-ctx.Done(); return nil }, leaves: context.Canceled},
+		"the caller leaves while readmitted": {approver: yes, readmit: endsWith(nil), leaves: context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,7 +158,7 @@ func TestExpiryHoldsForEveryApprover(t *testing.T) {
 	}
 }
 
-// An approver that heeds nothing holds up nobody beyond the expiry.
+// An approver that heeds nothing holds up no caller beyond the expiry.
 func TestApproverThatHeedsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
@@ -335,7 +353,7 @@ func TestTheAnswerIsOnRecord(t *testing.T) {
 			})
 		})
 	}
-	b := newBench(t, nil) // nobody was asked
+	b := newBench(t, nil) // no person was asked
 	_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)
 	require.NoError(t, err)
 	require.Zero(t, times(t, b.rec.records[0]))

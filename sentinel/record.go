@@ -134,7 +134,8 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
 		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
-		Bound: p.recordedBounds(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(), AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,
+		Bound: p.recordedBounds(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
+		AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,
 		Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, Abandoned: d.abandoned, ElapsedUS: d.Elapsed.Microseconds(),
 		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts), Flags: c.Flags(),
 	}

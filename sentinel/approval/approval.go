@@ -99,7 +99,7 @@ func (t *Terminal) Approve(ctx context.Context, c sentinel.Call, d sentinel.Deci
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
 	case <-ctx.Done():
-		return late(ctx)
+		return endQuestion(ctx)
 	}
 	discardPending(t.o.In)
 	if err := t.show(Describe(c, d) + prompt); err != nil {
@@ -125,7 +125,7 @@ func (t *Terminal) Approve(ctx context.Context, c sentinel.Call, d sentinel.Deci
 		case <-ctx.Done():
 			t.in.expire(q)
 			_, _ = io.WriteString(t.o.Out, "\n") // the question stays open on the screen otherwise
-			return late(ctx)
+			return endQuestion(ctx)
 		}
 	}
 }
@@ -158,8 +158,8 @@ func (t *Terminal) answer(line string, ok bool) sentinel.Verdict {
 	return no
 }
 
-// late is what a question comes to that ended without an answer.
-func late(ctx context.Context) (sentinel.Verdict, error) {
+// endQuestion is what a question comes to that ended without an answer.
+func endQuestion(ctx context.Context) (sentinel.Verdict, error) {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, sentinel.ErrExpired) {
 		return sentinel.Refuse(CodeExpired, "no person answered in time"), nil

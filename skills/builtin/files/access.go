@@ -129,9 +129,9 @@ func (f *folder) text(root *os.Root, name string) (string, fs.FileInfo, error) {
 // pathArg is the argument of every skill over one file.
 const pathArg = "path"
 
-// approved holds what stands at a name against what a person approved, where one
+// checkApproved holds what stands at a name against what a person approved, where one
 // was asked. What can't be read for that is refused.
-func (f *folder) approved(ctx context.Context, root *os.Root, name string, exists bool) error {
+func (f *folder) checkApproved(ctx context.Context, root *os.Root, name string, exists bool) error {
 	if len(skills.Approved(ctx, pathArg)) == 0 {
 		return nil
 	}

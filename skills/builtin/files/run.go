@@ -49,7 +49,7 @@ func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error
 		return skills.Result{}, decode.Refuse("the file ends at byte %d", st.Size())
 	}
 	most := min(a.MaxBytes, skills.MaxResult)
-	content, err := f.content(ctx, file)
+	content, err := f.openApproved(ctx, file)
 	if err != nil {
 		return skills.Result{}, err
 	}
@@ -64,8 +64,8 @@ func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error
 	return skills.Result{Content: string(b), Truncated: cut, Isolation: isolation}, nil
 }
 
-// content is the open file itself, or all of it as a person approved it.
-func (f *folder) content(ctx context.Context, file *os.File) (io.ReaderAt, error) {
+// openApproved is the open file itself, or all of it as a person approved it.
+func (f *folder) openApproved(ctx context.Context, file *os.File) (io.ReaderAt, error) {
 	if len(skills.Approved(ctx, pathArg)) == 0 {
 		return file, nil
 	}
@@ -117,7 +117,7 @@ func (f *folder) write(ctx context.Context, o skills.Order) (skills.Result, erro
 	return f.locked(ctx, func(root *os.Root) (skills.Result, error) {
 		st, exists, err := f.target(root, name)
 		if err == nil {
-			err = f.approved(ctx, root, name, exists)
+			err = f.checkApproved(ctx, root, name, exists)
 		}
 		if err != nil {
 			return skills.Result{}, err
@@ -222,7 +222,7 @@ func (f *folder) archive(ctx context.Context, o skills.Order) (skills.Result, er
 		if _, exists, err := f.target(root, name); err != nil || !exists {
 			return skills.Result{}, errors.Join(err, missing(exists || err != nil))
 		}
-		if err := f.approved(ctx, root, name, true); err != nil {
+		if err := f.checkApproved(ctx, root, name, true); err != nil {
 			return skills.Result{}, err
 		}
 		if err := root.MkdirAll(archiveDir, 0o700); err != nil {
