@@ -12,7 +12,9 @@ import (
 
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/sentinel/store/keys"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,7 +26,13 @@ func open(t *testing.T) (*history.History, *store.Store, *journal.Journal) {
 	t.Cleanup(func() { require.NoError(t, st.Close()) })
 	jr, err := journal.Open(t.Context(), st, journal.SingleKey([32]byte{1}), journal.Options{})
 	require.NoError(t, err)
-	h, err := history.Open(t.Context(), st, jr, history.Options{})
+	k, err := keys.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	require.NoError(t, err)
+	signer, err := ledger.NewSigner(k.Ledger())
+	require.NoError(t, err)
+	l, err := ledger.Open(t.Context(), st, signer, ledger.Options{})
+	require.NoError(t, err)
+	h, err := history.Open(t.Context(), st, jr, history.Options{Ledger: l})
 	require.NoError(t, err)
 	_, err = history.Open(t.Context(), st, jr, history.Options{})
 	require.NoError(t, err, "the table is there")
@@ -77,12 +85,12 @@ func TestLife(t *testing.T) {
 	require.NoError(t, h.Begin(ctx, again))
 	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t3", Tainted: true}, now(), "a request that doesn't know of the taint takes it from nobody")
 	require.NoError(t, h.End(ctx, again))
-	items, err := h.Items(ctx, "t1")
+	items, err := h.Items(ctx, history.Turn{Conversation: "c", User: "ann", Turn: "t1"})
 	require.NoError(t, err)
 	require.Equal(t, []history.Item{text("request", "go"), text("turn.open", "{}"), text("turn.round", "1"), text("turn.end", "2")}, items)
 	err = h.Begin(ctx, history.Turn{Conversation: "c", User: "eve", Turn: "t2"}, text("request", "x"))
 	require.ErrorIs(t, err, history.ErrOwner)
-	items, err = h.Items(ctx, "t2")
+	items, err = h.Items(ctx, history.Turn{Conversation: "c", User: "eve", Turn: "t2"})
 	require.NoError(t, err)
 	require.Empty(t, items, "nothing of it is kept")
 }
@@ -98,7 +106,7 @@ func TestNewest(t *testing.T) {
 	}
 	for _, most := range []int{1, 20, 21, 25, 100} {
 		var got []string
-		require.NoError(t, h.Newest(t.Context(), "c1", "turn.end", func(b []byte) bool {
+		require.NoError(t, h.Newest(t.Context(), "ann", "c1", "turn.end", func(b []byte) bool {
 			got = append(got, string(b))
 			return len(got) < most
 		}))
@@ -122,13 +130,13 @@ func TestPurge(t *testing.T) {
 		return err
 	}))
 	for _, w := range []history.Who{{}, {User: "u0", Conversation: "c0"}} {
-		_, err := h.Purge(ctx, w)
+		_, err := h.Purge(ctx, w, "operator")
 		require.ErrorIs(t, err, history.ErrWho)
 	}
-	n, err := h.Purge(ctx, history.Who{Conversation: "c1"})
+	n, err := h.Purge(ctx, history.Who{Conversation: "c1"}, "operator")
 	require.NoError(t, err)
 	require.Equal(t, history.Purged{Values: 2, Conversations: 1}, n)
-	n, err = h.Purge(ctx, history.Who{User: "u0"})
+	n, err = h.Purge(ctx, history.Who{User: "u0"}, "operator")
 	require.NoError(t, err)
 	require.Equal(t, history.Purged{Values: 41, Conversations: 20}, n)
 	left, err := h.Unfinished(ctx)
@@ -136,11 +144,11 @@ func TestPurge(t *testing.T) {
 	require.Len(t, left, 19)
 	for _, c := range left {
 		require.Equal(t, "u1", c.User)
-		items, err := h.Items(ctx, c.Turn)
+		items, err := h.Items(ctx, history.Turn{Conversation: c.ID, User: c.User, Turn: c.Turn})
 		require.NoError(t, err)
 		require.Len(t, items, 2)
 	}
-	items, err := h.Items(ctx, "t0")
+	items, err := h.Items(ctx, history.Turn{Conversation: "c0", User: "u0", Turn: "t0"})
 	require.NoError(t, err)
 	require.Empty(t, items)
 }
