@@ -116,6 +116,71 @@ func TestNewest(t *testing.T) {
 	}
 }
 
+// Another user finds nothing under a turn or a conversation of one's, and writes
+// nothing to it; what has no row takes nothing in.
+func TestItemsAreTheirUsers(t *testing.T) {
+	h, st, _ := open(t)
+	ctx := t.Context()
+	turn := history.Turn{Conversation: "c", User: "ann", Turn: "t1"}
+	require.ErrorIs(t, h.Add(ctx, turn, text("turn.round", "1")), history.ErrForgotten)
+	require.ErrorIs(t, h.End(ctx, turn, text("turn.end", "1")), history.ErrForgotten)
+	orphan, err := h.Orphaned(ctx, "c", "request", "turn.round", "turn.end")
+	require.NoError(t, err)
+	require.False(t, orphan, "nothing was kept")
+	require.NoError(t, h.Begin(ctx, turn, text("request", "go")))
+	require.NoError(t, h.End(ctx, turn, text("turn.end", "CANARY")))
+	for _, other := range []history.Turn{{Conversation: "c", User: "eve", Turn: "t1"}, {Conversation: "d", User: "ann", Turn: "t1"}, {Conversation: "c", Turn: "t1"}} {
+		items, err := h.Items(ctx, other)
+		require.NoError(t, err)
+		require.Empty(t, items)
+	}
+	require.ErrorIs(t, h.Add(ctx, history.Turn{Conversation: "c", User: "eve", Turn: "t1"}, text("turn.round", "x")), history.ErrOwner)
+	for user, want := range map[string]int{"ann": 1, "eve": 0, "": 0} {
+		n := 0
+		require.NoError(t, h.Newest(ctx, user, "c", "turn.end", func([]byte) bool { n++; return true }))
+		require.Equal(t, want, n, user)
+	}
+	require.NoError(t, st.Submit(context.WithoutCancel(ctx), func(tx *store.Tx) error { // as purges of before did, when they were killed
+		_, err := tx.Exec("DELETE FROM history_conversations")
+		return err
+	}))
+	orphan, err = h.Orphaned(ctx, "c", "request")
+	require.NoError(t, err)
+	require.True(t, orphan)
+}
+
+// From the begin of a purge to its end its conversations are neither read nor
+// written, and no other's are touched.
+func TestPurgeKeepsEverybodyOut(t *testing.T) {
+	for name, who := range map[string]history.Who{"a user": {User: "ann"}, "a conversation": {Conversation: "c"}} {
+		t.Run(name, func(t *testing.T) {
+			h, st, _ := open(t)
+			ctx := t.Context()
+			turn := history.Turn{Conversation: "c", User: "ann", Turn: "t1"}
+			require.NoError(t, h.Begin(ctx, turn, text("request", "go")))
+			require.NoError(t, h.Begin(ctx, history.Turn{Conversation: "d", User: "bob", Turn: "t2"}, text("request", "go")))
+			require.NoError(t, st.Submit(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+				_, err := tx.Exec("INSERT INTO history_purges VALUES ('p', ?, ?, 'operator', 1, 0, 7, 0)", who.User, who.Conversation)
+				return err
+			}))
+			_, _, err := h.Get(ctx, "c")
+			require.ErrorIs(t, err, history.ErrPurging)
+			require.ErrorIs(t, h.Add(ctx, turn, text("turn.round", "x")), history.ErrPurging)
+			_, ok, err := h.Get(ctx, "d")
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.NoError(t, h.Add(ctx, history.Turn{Conversation: "d", User: "bob", Turn: "t2"}, text("turn.round", "x")))
+			n, err := h.Purge(ctx, who, "another")
+			require.NoError(t, err)
+			require.Equal(t, history.Purged{Values: 7 + 1, Conversations: 1}, n, "it goes on with the one that had begun")
+			_, ok, err = h.Get(ctx, "c")
+			require.NoError(t, err)
+			require.False(t, ok)
+			require.NoError(t, h.Begin(ctx, turn), "and it may be begun again")
+		})
+	}
+}
+
 // Purging a user takes every value and conversation of theirs and no other's,
 // however many; a request under way is not found again.
 func TestPurge(t *testing.T) {
