@@ -75,7 +75,7 @@ var rooms = map[string]room{
 	"orchestrator/control":    {[]string{"sentinel", "sentinel/pause"}, "it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/admission":  {nil, "it counts who is at work and knows nothing of the work"},
 	"orchestrator/answers":    {nil, "it reads the text of an answer and needs to know nothing else"},
-	"orchestrator/history":    {[]string{"sentinel/journal", "sentinel/store"}, "it keeps items under their turn and knows nothing of what is in them"},
+	"orchestrator/history":    {[]string{"sentinel/journal", "sentinel/ledger", "sentinel/store"}, "it keeps items under their turn and knows nothing of what is in them; what it purges is on record in the same transaction"},
 	"orchestrator/cases":      {[]string{"sentinel", "skills"}, "it decides with whatever checkpoint it is handed"},
 	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "limits/redisstore", "orchestrator/admission", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/leak", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
 	"orchestrator/telemetry":  {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "sentinel", "sentinel/review", "skills", "skills/leak"}, "it is told what others do, and nobody is told anything by it"},

@@ -93,6 +93,8 @@ func (w *crew) desks() []*sentinel.Desk {
 		id := fmt.Sprint("g", w.grants)
 		g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: id, User: "u" + id, Conversation: "c" + id, Turn: "t" + id, Agent: "a", Scope: scope})
 		require.NoError(w.b, err)
+		about := history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
+		require.NoError(w.b, w.kept.Begin(context.Background(), about))
 		out[i] = w.parts.Checkpoint.Desk(g)
 	}
 	return out

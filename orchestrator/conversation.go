@@ -52,6 +52,7 @@ type conversation struct {
 	o        *Orchestrator
 	id, user string
 	crashed  bool // the one before it did, in this process
+	orphan   bool // its history has no owner
 
 	loading otp.Ref
 	loaded  bool
@@ -164,7 +165,7 @@ func (v *conversation) recalled(c *otp.Context, m otp.TaskResult) {
 		c.Stop(otp.Normal())
 		return
 	}
-	v.loaded, v.user, v.tainted, v.history = true, kept.user, kept.tainted, kept.said
+	v.loaded, v.user, v.tainted, v.history, v.orphan = true, kept.user, kept.tainted, kept.said, kept.orphan
 	v.idle = c.SendAfter(v.o.tune.idle, idle{})
 	if v.turn = kept.turn; v.turn != nil {
 		c.CancelTimer(v.idle)

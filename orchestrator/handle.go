@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
+	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -202,7 +203,7 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 
 // answered reads the answer of a request that is over.
 func (c *Conversation) answered(ctx context.Context, id string) (Reply, error) {
-	end, err := c.o.endOf(ctx, turnID(c.co.ID, id), "")
+	end, err := c.o.endOf(ctx, history.Turn{Conversation: c.co.ID, User: c.co.User, Turn: turnID(c.co.ID, id)}, "")
 	switch {
 	case err != nil:
 		return Reply{}, errors.Join(ErrNotKept, err)

@@ -41,7 +41,7 @@ func (t *turn) open(c *otp.Context) {
 	t.o.at("open")
 	t.start(c, func(ctx context.Context) (any, error) {
 		if !fresh {
-			end, err := t.o.endOf(ctx, about.Turn, t.request)
+			end, err := t.o.endOf(ctx, about, t.request)
 			if err != nil || end != nil {
 				return end, err
 			}
@@ -52,8 +52,8 @@ func (t *turn) open(c *otp.Context) {
 
 // endOf reads how a request ended that was sent before, nil if it has not. A
 // text that isn't the one that was sent then is ErrRequest; empty fits all.
-func (o *Orchestrator) endOf(ctx context.Context, turn, text string) (*endRecord, error) {
-	items, err := o.kept.Items(ctx, turn)
+func (o *Orchestrator) endOf(ctx context.Context, about history.Turn, text string) (*endRecord, error) {
+	items, err := o.kept.Items(ctx, about)
 	if err != nil {
 		return nil, err
 	}

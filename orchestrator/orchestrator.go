@@ -58,6 +58,7 @@ var (
 )
 
 var (
+	errOrphaned  = fmt.Errorf("%w: the conversation has history and no owner; an operator has to purge it first", ErrRequest)
 	errOtherUser = fmt.Errorf("%w: the conversation belongs to another user", ErrRequest)
 	errOtherText = fmt.Errorf("%w: the id was used for another request", ErrRequest)
 	errNotHere   = errors.New("the request is not being worked on")
@@ -180,7 +181,7 @@ func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	o.parts = parts
-	if o.kept, err = history.Open(ctx, parts.Store, parts.Journal, history.Options{}); err != nil {
+	if err := o.openHistory(ctx); err != nil {
 		return errors.Join(err, parts.Close())
 	}
 	if o.model, err = parts.Model("orchestrator"); err != nil {
@@ -193,6 +194,24 @@ func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
 		return errors.Join(err, o.Close(ctx))
 	}
 	return nil
+}
+
+// openHistory opens what is kept of conversations, and ends what a killed
+// process had begun to purge: no conversation is opened before that.
+func (o *Orchestrator) openHistory(ctx context.Context) (err error) {
+	parts := o.parts
+	if o.kept, err = history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger}); err != nil {
+		return err
+	}
+	n, err := o.kept.FinishPurges(ctx)
+	if n != (history.Purged{}) {
+		o.log.Warn("an interrupted purge was finished", "values", n.Values, "conversations", n.Conversations)
+	}
+	if errors.Is(err, history.ErrPending) {
+		o.log.Warn("values were purged, but a reader of the database holds old pages; stop it and purge again")
+		return nil
+	}
+	return err
 }
 
 // start brings up the tree.

@@ -20,6 +20,7 @@ type memory struct {
 	tainted bool
 	said    []llm.Message
 	turn    *turn // under way when the process ended
+	orphan  bool  // there is history, and nothing says whose it is
 }
 
 // recall reads a conversation. user is whose it is if it is new; crashed is
@@ -28,11 +29,14 @@ type memory struct {
 func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool) (memory, error) {
 	o.at("recall")
 	row, known, err := o.kept.Get(ctx, id)
-	if err != nil || !known {
-		return memory{user: user}, err
+	if err != nil {
+		return memory{}, err
+	}
+	if !known {
+		return o.unknown(ctx, id, user)
 	}
 	m := memory{user: row.User, tainted: row.Tainted}
-	if m.said, err = o.said(ctx, id); err != nil || row.Turn == "" {
+	if m.said, err = o.said(ctx, row); err != nil || row.Turn == "" {
 		return m, err
 	}
 	about := history.Turn{Conversation: id, User: row.User, Turn: row.Turn}
@@ -54,6 +58,16 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool
 	return m, err
 }
 
+// unknown is a conversation that no row knows: a new one, unless something was
+// said in it. That belongs to no user, and is tainted for all that is known.
+func (o *Orchestrator) unknown(ctx context.Context, id, user string) (memory, error) {
+	orphan, err := o.kept.Orphaned(ctx, id, keptRequest, keptAnswer, keptAgent, recordOpen, recordRound, recordEnd, recordAgentRound, recordAgentEnd)
+	if orphan {
+		o.log.Error("a conversation has history and no owner, so no user may open it; purge it with vedette journal purge --conversation", "conversation", id)
+	}
+	return memory{user: user, orphan: orphan, tainted: orphan}, err
+}
+
 // lost ends a turn that can't be gone on with.
 func (o *Orchestrator) lost(ctx context.Context, about history.Turn) error {
 	o.counted.Delete(about.Turn)
@@ -63,10 +77,10 @@ func (o *Orchestrator) lost(ctx context.Context, about history.Turn) error {
 
 // said is what the model is shown of earlier turns. A turn that isn't
 // understood is left out, with all before it.
-func (o *Orchestrator) said(ctx context.Context, id string) ([]llm.Message, error) {
+func (o *Orchestrator) said(ctx context.Context, row history.Conversation) ([]llm.Message, error) {
 	var turns [][]llm.Message
 	n, bytes := 0, 0
-	err := o.kept.Newest(ctx, id, recordEnd, func(data []byte) bool {
+	err := o.kept.Newest(ctx, row.User, row.ID, recordEnd, func(data []byte) bool {
 		var r endRecord
 		if json.Unmarshal(data, &r) != nil || r.V != recordVersion {
 			return false
@@ -87,7 +101,7 @@ func (o *Orchestrator) said(ctx context.Context, id string) ([]llm.Message, erro
 // those that were recorded; what isn't certain is taken for tainted. What was
 // spent is counted again where another process did.
 func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
-	items, err := o.kept.Items(ctx, row.Turn)
+	items, err := o.kept.Items(ctx, history.Turn{Conversation: row.ID, User: row.User, Turn: row.Turn})
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,12 @@ func (v *conversation) pending() int {
 	return len(v.queue) + 1
 }
 
-// check refuses everybody but the user who opened the conversation.
+// check refuses everybody but the user who opened the conversation, and all of
+// them where its history has lost its owner.
 func (v *conversation) check(user string) error {
+	if v.orphan {
+		return errOrphaned
+	}
 	if user != v.user {
 		return errOtherUser
 	}

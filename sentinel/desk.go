@@ -218,14 +218,16 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 			r.Kind = skills.KindPaused
 		}
 	}
-	key := g.User() + "\x00" + g.Conversation()
-	if ok, omitted := p.refused.take(key, d.At); ok {
+	of := proposer{g.User(), g.Conversation()}
+	ok, omitted, others := p.refused.take(of, d.At)
+	_ = p.tellSuppressed(ctx, others) // kept for the next time where it fails
+	if ok {
 		rec := refusedRecord(g, d, argBytes, omitted)
 		if keep {
 			rec.Values = append(rec.Values, Value{valueRefusal, encode(r)})
 		}
 		if err := p.record(ctx, rec); err != nil {
-			p.refused.putBack(omitted)
+			p.refused.putBack(suppressed{of, omitted}, d.At)
 			return err
 		}
 	}

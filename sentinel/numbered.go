@@ -109,11 +109,16 @@ type answer struct {
 // again answers a call that was decided before, nil where it is to be decided
 // now; repeat says that it runs a second time, then.
 func (d *Desk) again(past Past, prop Proposal) (a *answer, repeat bool) {
-	if !past.Allowed {
-		return &answer{err: past.Refusal}, false
-	}
 	c, cerr := d.p.NewCall(prop)
-	if cerr != nil || !past.of(d.p, c) {
+	same := past.is(d.p, c, cerr, len(prop.Args))
+	switch {
+	case !past.Allowed && same:
+		return &answer{err: past.Refusal}, false
+	case !past.Allowed && !past.began:
+		// Nothing was done under this id, and what was said of another call is
+		// no answer to this one: it is decided.
+		return nil, false
+	case !same:
 		// Not the call that was allowed under this id: whether that one had
 		// its effect is all that could be said, and it isn't what was asked.
 		return &answer{err: errInterrupted}, false
@@ -125,16 +130,28 @@ func (d *Desk) again(past Past, prop Proposal) (a *answer, repeat bool) {
 	return &answer{res, err}, false
 }
 
-// of reports whether the call is the one that was recorded. A skill that was
-// changed since gives it another digest: then name and arguments must do.
-func (p Past) of(cp *Checkpoint, c Call) bool {
-	if p.Skill != c.Name() || c.Skill() == nil {
-		return false
+// is reports whether a proposal is the one that was recorded: the same Call, or
+// none for the same reason.
+func (p Past) is(cp *Checkpoint, c Call, err error, argBytes int) bool {
+	var ce *CallError
+	if errors.As(err, &ce) {
+		return p.mistake == ce.Code && p.argBytes == argBytes
 	}
-	if cp.mac(c.Digest()) == p.digest {
+	return err == nil && p.of(cp, c)
+}
+
+// of reports whether the call is the one that was recorded. A skill that was
+// changed since gives it another digest: then name and arguments must do. Where
+// those were erased, or some are kept nowhere, nothing is known: it fits none.
+func (p Past) of(cp *Checkpoint, c Call) bool {
+	if p.digest != "" && cp.mac(c.Digest()) == p.digest {
 		return true
 	}
-	return p.proposed == "" || p.proposed == string(shownArgs(c, false)) || p.proposed == string(shownArgs(c, true)) // as it was rewritten
+	s := c.Skill()
+	if s == nil || p.Skill != c.Name() || p.proposed == "" || p.spec == s.Digest() || s.Secretive() {
+		return false
+	}
+	return p.proposed == string(shownArgs(c, false)) || p.proposed == string(shownArgs(c, true)) // as it was rewritten
 }
 
 // append adds a step to the trace, with its taint.

@@ -44,8 +44,12 @@ type Past struct {
 	JudgedID string
 
 	held     *heldBefore // a person was being asked, and nothing has been decided since
+	began    bool        // it was allowed under this id, perhaps before it was refused
+	spec     string      // the digest of the skill as it was then
 	digest   string      // keyed, of the call as it was proposed
 	proposed string      // its arguments, where they are still kept
+	mistake  string      // the code of a proposal that became no Call
+	argBytes int         // how long its arguments were
 	failure  string      // the skill's own words
 	marks    []string
 }
@@ -64,9 +68,9 @@ func (p Past) interrupted() bool {
 }
 
 // repeatable reports whether the call may run again under the same id: its
-// skill says that a repeat does no harm, or it is known to have done nothing.
+// skill says that a repeat does no harm, or reads, or it is known to have done nothing.
 func (p Past) repeatable(s *skills.Skill) bool {
-	return p.interrupted() && (p.Status == StatusFailed || s != nil && s.Spec().Idempotent)
+	return p.interrupted() && (p.Status == StatusFailed || s != nil && s.Spec().Repeatable())
 }
 
 // past reads the records of one call. found is false where no gate has spoken
@@ -145,7 +149,13 @@ func abandoned(r Record) bool {
 // refused takes the words of the refusal from the journal; where they are gone
 // the codes of the ledger must do.
 func (p *Past) refused(r Record) {
-	p.Allowed, p.Skill = false, r.Skill
+	b, args := r.proposal()
+	*p = Past{
+		Number: p.Number, CallID: p.CallID, Skill: r.Skill, began: p.began, spec: b.SkillSpec, digest: b.Digest, proposed: args,
+	}
+	if r.Kind == RecordRefused {
+		p.mistake, p.argBytes = r.Code, b.ArgBytes
+	}
 	var no skills.Refusal
 	if raw, ok := r.value(valueRefusal); ok && json.Unmarshal(raw, &no) == nil {
 		p.Refusal = &no
@@ -165,22 +175,36 @@ func (p *Past) refused(r Record) {
 	}
 }
 
-func (p *Past) allowed(r Record) {
-	var b struct {
-		CallID   string            `json:"call"`
-		Digest   string            `json:"digest"`
-		Tainted  bool              `json:"tainted"`
-		Modified *recordedModified `json:"modified"`
-	}
+// pastBody is what is read of the body of a decision, or of a refused proposal.
+type pastBody struct {
+	CallID    string            `json:"call"`
+	SkillSpec string            `json:"skill_digest"`
+	Digest    string            `json:"digest"`
+	Tainted   bool              `json:"tainted"`
+	ArgBytes  int               `json:"arg_bytes"`
+	Modified  *recordedModified `json:"modified"`
+}
+
+// proposal returns the body with the digest of the call as it was proposed, and
+// its arguments where they are still kept.
+func (r Record) proposal() (b pastBody, args string) {
 	_ = json.Unmarshal(r.Body, &b) // one that can't be read fits no call
+	name := "args"
+	if b.Modified != nil {
+		name, b.Digest = "proposed", b.Modified.Digest
+	}
+	raw, _ := r.value(name)
+	return b, string(raw)
+}
+
+func (p *Past) allowed(r Record) {
+	b, proposed := r.proposal()
 	args, _ := r.value("args")
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
-		Tainted: b.Tainted, JudgedID: b.CallID, digest: b.Digest, proposed: string(args),
+		Tainted: b.Tainted, JudgedID: b.CallID, began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
 	}
 	if m := b.Modified; m != nil {
-		raw, _ := r.value("proposed")
-		p.digest, p.proposed = m.Digest, string(raw)
 		p.Result.Note = Modified{Rules: m.Rules, Args: m.Args}.Note()
 	}
 }

@@ -41,7 +41,7 @@ func (d *Desk) Recall(ctx context.Context, skill string, _ json.RawMessage) (ski
 	case !found:
 		d.recount(ctx, g, Past{CallID: CallID(g.ID(), n)})
 		return skills.Result{}, errNotProposed
-	case !past.Allowed:
+	case !past.Allowed && (past.Skill == "" || past.Skill == skill):
 		return skills.Result{}, past.Refusal
 	case past.Skill != skill: // not the call that is asked about
 		return skills.Result{}, errInterrupted

@@ -2,8 +2,6 @@ package sentinel
 
 import (
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -51,77 +49,4 @@ var advice = map[string]string{
 	GateJudge:      "Do only what the user asked for; report what you can't do.",
 	GateReview:     "Do only what the user asked for; report what you can't do.",
 	GateApproval:   "Don't repeat the call; tell the user what was not done.",
-}
-
-// The rate at which proposals that became no Call are recorded.
-const (
-	refusedPerMinute = 20
-	refusedKeys      = 10_000
-)
-
-// refusedLimit bounds what a model can write into the ledger with noise. What
-// is left out is counted, and told with the next record of anybody.
-type refusedLimit struct {
-	mu      sync.Mutex
-	by      map[string]*refusedCount
-	omitted int
-}
-
-type refusedCount struct {
-	since time.Time
-	n     int
-}
-
-// take reports whether one more refusal of key may be recorded, and how many
-// were left out so far.
-func (l *refusedLimit) take(key string, now time.Time) (ok bool, omitted int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := l.by[key]
-	if c == nil {
-		c = l.add(key, now)
-	}
-	if now.Sub(c.since) >= time.Minute {
-		c.since, c.n = now, 0
-	}
-	if c.n++; c.n > refusedPerMinute {
-		l.omitted++
-		return false, 0
-	}
-	omitted, l.omitted = l.omitted, 0
-	return true, omitted
-}
-
-// add makes room by dropping counts that are over, and one that is not where
-// all are in use: that one starts anew.
-func (l *refusedLimit) add(key string, now time.Time) *refusedCount {
-	if l.by == nil {
-		l.by = map[string]*refusedCount{}
-	}
-	if len(l.by) >= refusedKeys {
-		dropped := false
-		for k, c := range l.by {
-			if now.Sub(c.since) >= time.Minute {
-				delete(l.by, k)
-				dropped = true
-			}
-		}
-		for k := range l.by {
-			if dropped {
-				break
-			}
-			delete(l.by, k)
-			dropped = true
-		}
-	}
-	c := &refusedCount{since: now}
-	l.by[key] = c
-	return c
-}
-
-// putBack returns a count whose record was not written.
-func (l *refusedLimit) putBack(omitted int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.omitted += omitted
 }

@@ -41,7 +41,7 @@ type Spec struct {
 	// Approval is never, policy (the default) or always.
 	Approval Approval `json:"approval,omitempty"`
 	// Idempotent says that a second run with the same key has no second
-	// effect. Only then may an interrupted call be repeated.
+	// effect. A read counts as such without saying so: see Repeatable.
 	Idempotent bool `json:"idempotent,omitempty"`
 	// ByReference says that what the skill's path arguments name may change
 	// between a person's approval and the run, which the person is told. Without
@@ -203,3 +203,8 @@ func (s *Skill) Digest() string { return s.digest }
 // Parameters returns the JSON Schema of the arguments as it is validated:
 // closed against unknown arguments unless the Spec opens it.
 func (s *Skill) Parameters() json.RawMessage { return s.schema.raw }
+
+// Repeatable reports whether an interrupted call of the skill may run again under
+// the same call id: the skill says that it is idempotent, or it only reads. All
+// that asks whether a repeat does harm asks here.
+func (s Spec) Repeatable() bool { return s.Idempotent || s.Effect == Read }

@@ -101,6 +101,7 @@ type Parts struct {
 	birds    *maintenance // asks the review's models what is known
 	leaks    *leak.Watch
 	ticks    <-chan time.Time
+	untold   chan struct{} // wakes the maintenance: the ledger isn't told yet of some refused proposals
 	now      func() time.Time
 	log      *slog.Logger
 }
@@ -117,7 +118,10 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Parts{Config: cfg, now: o.Now, log: o.Log, ticks: o.Maintain, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
+	p := &Parts{
+		Config: cfg, now: o.Now, log: o.Log, ticks: o.Maintain, untold: make(chan struct{}, 1),
+		leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak}),
+	}
 	o.Observe = p.watched(o.Observe)
 	if err := p.open(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -262,6 +266,7 @@ func (p *Parts) Close() error {
 		p.Pauses.Close()
 	}
 	p.leaks.Close()
+	p.tellLast()
 	if p.Roster != nil {
 		p.Roster.Close()
 	}
@@ -309,6 +314,7 @@ func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
 	if err != nil {
 		p.log.Warn("the counts of a turn could not be dropped", "error", err)
 	}
+	p.hurrySuppressed(g.User(), g.Conversation())
 }
 
 // EndConversation forgets what was counted for the turns of a conversation that
@@ -317,4 +323,5 @@ func (p *Parts) EndConversation(ctx context.Context, user, conversation string) 
 	if err := p.limits.endConversation(ctx, limits.Proposal{User: user, Conversation: conversation}); err != nil {
 		p.log.Warn("the counts of a conversation could not be dropped", "error", err)
 	}
+	p.hurrySuppressed(user, conversation)
 }

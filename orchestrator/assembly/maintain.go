@@ -12,6 +12,11 @@ const (
 	// spentKept is how long spent warrants are remembered after they expired:
 	// longer than a clock is ever set back. A warrant lives for a minute.
 	spentKept = 24 * time.Hour
+	// tellEvery is how often the ledger is told of proposals that were counted
+	// and not recorded: what a killed process takes with it.
+	tellEvery = 5 * time.Second
+	// lastWord bounds the same when the process ends.
+	lastWord = 5 * time.Second
 )
 
 // maintenance is the goroutine that forgets what is to be forgotten.
@@ -54,14 +59,48 @@ func (p *Parts) Maintain(ctx context.Context) error {
 		defer t.Stop()
 		ticks = t.C
 	}
-	for {
-		p.forget(ctx)
+	tell := time.NewTicker(tellEvery)
+	defer tell.Stop()
+	for p.forget(ctx); ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticks:
+			p.forget(ctx)
+		case <-tell.C:
+			p.tellSuppressed(ctx)
+		case <-p.untold:
+			p.tellSuppressed(ctx)
 		}
 	}
+}
+
+// tellSuppressed tells the ledger how many proposals became no calls and were
+// not recorded one by one.
+func (p *Parts) tellSuppressed(ctx context.Context) {
+	p.contained(ctx, "record how many proposals were refused", func() error { return p.Checkpoint.TellSuppressed(ctx) })
+}
+
+// hurrySuppressed has the ledger told soon, where a turn or a conversation ends
+// with proposals that it doesn't know of. It waits for nothing.
+func (p *Parts) hurrySuppressed(user, conversation string) {
+	if p.Checkpoint.Suppressed(user, conversation) == 0 {
+		return
+	}
+	select {
+	case p.untold <- struct{}{}:
+	default: // it is under way
+	}
+}
+
+// tellLast tells the ledger what it doesn't know when the process ends.
+func (p *Parts) tellLast() {
+	if p.Checkpoint == nil || p.Store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastWord)
+	defer cancel()
+	p.tellSuppressed(ctx)
 }
 
 // stop ends the goroutine and waits for it.

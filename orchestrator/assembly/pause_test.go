@@ -130,8 +130,14 @@ func TestPausedWhileTheDiskStalls(t *testing.T) {
 	g := grant(t, "do it", "slow.do")
 	in, out := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	p.Store.OnSeal(func(*store.Tx) error { // right before the first commit
-		once.Do(func() { close(in); <-out })
+	p.Store.OnSeal(func(tx *store.Tx) error { // right before the commit of the decision, not of the maintenance's groups
+		n := 0
+		if _, err := tx.QueryRow([]any{&n}, "SELECT count(*) FROM ledger_records"); err != nil {
+			return err
+		}
+		if n > 0 {
+			once.Do(func() { close(in); <-out })
+		}
 		return nil
 	})
 	done, paused := make(chan error, 1), make(chan error, 2)

@@ -79,6 +79,9 @@ func (r recorder) Past(ctx context.Context, callID string) ([]sentinel.Record, e
 		last[e.Kind] = i
 	}
 	for _, v := range values {
+		if v.User != list[0].User || v.Conversation != list[0].Conversation {
+			continue // a call is one user's, and so is what is kept of it
+		}
 		if i, ok := last[v.Name]; ok {
 			out[i].Values = append(out[i].Values, sentinel.Value{Name: v.Kind, Data: v.Data})
 		}

@@ -104,6 +104,25 @@ func TestSkillFoldersAreProtected(t *testing.T) {
 	}
 }
 
+// A breaker that is open defers a call, and says when to come again: nothing was
+// judged, and no person is asked.
+func TestOpenBreakerDefers(t *testing.T) {
+	clock, n := newHands(), &notes{fail: errors.New("broken")}
+	p := build(t, write(t, "limits: {skill: {failures: 1, window: 1m, open_for: 10s}}\n"), assembly.Options{Skills: []*skills.GoSkill{n.skill(t)}, Now: clock.now})
+	call := func() error {
+		_, err := p.Checkpoint.Desk(grant(t, "add a note", "notes.add")).Invoke(t.Context(), "notes.add", json.RawMessage(`{"text":"milk"}`))
+		return err
+	}
+	var f *skills.Failure
+	require.ErrorAs(t, call(), &f)
+	var no *skills.Refusal
+	require.ErrorAs(t, call(), &no)
+	require.Equal(t, []any{skills.KindDefer, limits.CodeSkillOpen}, []any{no.Kind, no.Code})
+	require.Equal(t, 10*time.Second, no.RetryAfter)
+	list := records(t, p.Config, ledger.Query{Kind: sentinel.RecordDecision})
+	require.Equal(t, sentinel.Defer.String(), list[len(list)-1].Outcome)
+}
+
 // A denied call doesn't keep the probe of a breaker that is about to close.
 func TestReleaseFreesTheProbe(t *testing.T) {
 	clock, n := newHands(), &notes{fail: errors.New("broken")}
@@ -196,6 +215,8 @@ func TestTokensOfCallsThatLeave(t *testing.T) {
 	require.Equal(t, call, got.CallID)
 	require.Equal(t, call, <-keys)
 	require.NotEqual(t, call, got.ID)
+	life := got.Expires.Sub(got.IssuedAt)
+	require.True(t, life >= time.Minute && life <= time.Minute+time.Second, "a receiver takes it for a minute, in whole seconds: %s", life)
 
 	order := skills.Order{CallID: call, Skill: "mail.send", SkillDigest: "d", Args: `{"to":"ann"}`}
 	for range 2 {

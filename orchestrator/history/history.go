@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
@@ -46,7 +47,7 @@ var schema = []string{`CREATE TABLE history_conversations (
 	updated  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX history_conversations_user ON history_conversations (user);
-CREATE INDEX history_conversations_turn ON history_conversations (turn) WHERE turn <> '';`}
+CREATE INDEX history_conversations_turn ON history_conversations (turn) WHERE turn <> '';`, purgeSchema}
 
 const (
 	sqlGet   = `SELECT id, user, tainted, turn, attempts, updated FROM history_conversations`
@@ -57,14 +58,14 @@ ON CONFLICT (id) DO UPDATE SET tainted = max(tainted, excluded.tainted), turn = 
 	sqlEnd     = `UPDATE history_conversations SET tainted = max(tainted, ?), turn = '', attempts = 0, updated = ? WHERE id = ? AND turn = ?`
 	sqlAttempt = `UPDATE history_conversations SET attempts = attempts + ? WHERE id = ? AND turn = ?`
 	sqlTries   = `SELECT attempts FROM history_conversations WHERE id = ?`
-	sqlForget  = `DELETE FROM history_conversations WHERE id IN (SELECT id FROM history_conversations WHERE `
-	forgetStep = 500
 )
 
 // Options of a History; the zero value is all defaults.
 type Options struct {
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
+	// Ledger has the records of purges. Without it nothing can be purged.
+	Ledger *ledger.Ledger
 }
 
 // Conversation is what is known of one conversation.
@@ -95,9 +96,10 @@ type Item struct {
 // History is the table of conversations of one store. It is safe for
 // concurrent use.
 type History struct {
-	st  *store.Store
-	jr  *journal.Journal
-	now func() time.Time
+	st     *store.Store
+	jr     *journal.Journal
+	ledger *ledger.Ledger
+	now    func() time.Time
 }
 
 // Open makes the table where it is missing.
@@ -108,20 +110,32 @@ func Open(ctx context.Context, st *store.Store, jr *journal.Journal, o Options) 
 	if err := st.Migrate(ctx, "history", schema); err != nil {
 		return nil, err
 	}
-	return &History{st, jr, o.Now}, nil
+	return &History{st, jr, o.Ledger, o.Now}, nil
 }
 
-// Get returns a conversation; ok is false for one that is not known.
+// Get returns a conversation; ok is false for one that is not known. ErrPurging:
+// its purge has not ended.
 func (h *History) Get(ctx context.Context, id string) (c Conversation, ok bool, err error) {
 	list, err := h.list(ctx, sqlGet+" WHERE id = ?", id)
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return Conversation{}, false, err
 	}
-	return list[0], true, nil
+	if len(list) > 0 {
+		c, ok = list[0], true
+	}
+	n := 0
+	if err := h.st.Reader().QueryRow(ctx, sqlPurging, c.User, id).Scan(&n); err != nil {
+		return Conversation{}, false, fmt.Errorf("read purges: %w", err)
+	}
+	if n > 0 {
+		return Conversation{}, false, ErrPurging
+	}
+	return c, ok, nil
 }
 
 // Unfinished returns the conversations with a request under way, the one that
-// was tried least first, and of those the one that has rested longest.
+// was tried least first, and of those the one that has rested longest. One whose
+// purge has not ended is among them; Get refuses it.
 func (h *History) Unfinished(ctx context.Context) ([]Conversation, error) {
 	return h.list(ctx, sqlGet+" WHERE turn <> '' ORDER BY attempts, updated")
 }
@@ -152,7 +166,7 @@ func scan(rows *sql.Rows) (c Conversation, err error) {
 
 // Begin keeps a request and marks it as the one that is being worked on.
 // ErrOwner: the conversation is another user's. ErrUnderWay: it has a request
-// under way.
+// under way. ErrPurging: its purge has not ended.
 func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
 	return h.st.Submit(ctx, func(tx *store.Tx) error {
 		owner, turn := t.User, ""
@@ -165,6 +179,9 @@ func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
 		case turn != "":
 			return ErrUnderWay
 		}
+		if err := unpurged(tx, t.User, t.Conversation); err != nil {
+			return err
+		}
 		if err := h.put(tx, t, items); err != nil {
 			return err
 		}
@@ -174,23 +191,45 @@ func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
 }
 
 // Add keeps what was added to a request. It counts as getting further.
+// ErrForgotten: the conversation is not known, and nothing is kept that would
+// have no owner. ErrOwner: it is another user's. ErrPurging: its purge has not
+// ended.
 func (h *History) Add(ctx context.Context, t Turn, items ...Item) error {
 	return h.write(ctx, t, items, sqlAdd)
 }
 
-// End keeps how a request ended: nothing is being worked on any more.
+// End keeps how a request ended: nothing is being worked on any more. Its errors
+// are those of Add.
 func (h *History) End(ctx context.Context, t Turn, items ...Item) error {
 	return h.write(ctx, t, items, sqlEnd)
 }
 
 func (h *History) write(ctx context.Context, t Turn, items []Item, query string) error {
 	return h.st.Submit(ctx, func(tx *store.Tx) error {
+		if err := owned(tx, t); err != nil {
+			return err
+		}
 		if err := h.put(tx, t, items); err != nil {
 			return err
 		}
 		_, err := tx.Exec(query, t.Tainted, h.now().UnixMilli(), t.Conversation, t.Turn)
 		return err
 	})
+}
+
+// owned refuses to write to what is not the user's conversation.
+func owned(tx *store.Tx, t Turn) error {
+	var owner, turn string
+	known, err := tx.QueryRow([]any{&owner, &turn}, sqlOwner, t.Conversation)
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return ErrForgotten
+	case owner != t.User:
+		return ErrOwner
+	}
+	return unpurged(tx, t.User, t.Conversation)
 }
 
 func (h *History) put(tx *store.Tx, t Turn, items []Item) error {
@@ -216,33 +255,40 @@ func (h *History) Attempt(ctx context.Context, t Turn, counts int) (n int, err e
 	return n, err
 }
 
-// Items returns what is kept of a request, in the order it was put.
-func (h *History) Items(ctx context.Context, turn string) ([]Item, error) {
-	values, err := h.jr.ByCall(ctx, turn)
+// Items returns what is kept of a request, in the order it was put: of that
+// user's, in that conversation. Another's are never there, whatever their turn.
+func (h *History) Items(ctx context.Context, t Turn) ([]Item, error) {
+	values, err := h.jr.ByCall(ctx, t.Turn)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Item, len(values))
-	for i, v := range values {
-		out[i] = Item{v.Kind, v.Data}
+	out := make([]Item, 0, len(values))
+	for _, v := range values {
+		if v.User == t.User && v.Conversation == t.Conversation {
+			out = append(out, Item{v.Kind, v.Data})
+		}
 	}
 	return out, nil
 }
 
-// Newest calls fn with the items of one kind of a conversation, newest first,
-// until it returns false.
-func (h *History) Newest(ctx context.Context, conversation, kind string, fn func(data []byte) bool) error {
+// Newest calls fn with the user's items of one kind in a conversation, newest
+// first, until it returns false.
+func (h *History) Newest(ctx context.Context, user, conversation, kind string, fn func(data []byte) bool) error {
 	const page = 20
-	for before := int64(0); ; {
-		values, err := h.jr.Find(ctx, journal.Query{Conversation: conversation, Kind: kind, Newest: true, Before: before, Limit: page})
+	q := journal.Query{User: user, Conversation: conversation, Kind: kind, Newest: true, Limit: page}
+	for {
+		values, err := h.jr.Find(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, v := range values {
+			q.Before = v.ID
+			if v.User != user || v.Conversation != conversation { // an empty name of a Query matches everybody's
+				continue
+			}
 			if !fn(v.Data) {
 				return nil
 			}
-			before = v.ID
 		}
 		if len(values) < page {
 			return nil
@@ -250,51 +296,19 @@ func (h *History) Newest(ctx context.Context, conversation, kind string, fn func
 	}
 }
 
-// Who says whose values and conversations Purge erases: all of a user's, or one
-// conversation. Exactly one is to be named.
-type Who struct{ User, Conversation string }
-
-// ErrWho is returned by Purge where not exactly one of the two is named.
-var ErrWho = errors.New("name either a user or a conversation")
-
-// Purged is how many values and conversations there were.
-type Purged struct {
-	Values        int `json:"values"`
-	Conversations int `json:"conversations"`
-}
-
-// Purge erases the values and forgets the conversations, the request that is
-// being worked on with them. journal.ErrPending: they are gone, but old pages
-// remain in the write-ahead log.
-func (h *History) Purge(ctx context.Context, w Who) (p Purged, err error) {
-	var cond, arg string
-	switch {
-	case (w.User == "") == (w.Conversation == ""):
-		return p, ErrWho
-	case w.User != "":
-		cond, arg = "user", w.User
-	default:
-		cond, arg = "id", w.Conversation
+// Orphaned reports whether items of these kinds are kept of a conversation that
+// is not known. Nobody can tell whose they are, or whether they are tainted.
+func (h *History) Orphaned(ctx context.Context, conversation string, kinds ...string) (bool, error) {
+	if _, known, err := h.Get(ctx, conversation); known || err != nil {
+		return false, err
 	}
-	for { // first of all: what is forgotten is not resumed
-		n := int64(0)
-		err := h.st.Submit(ctx, func(tx *store.Tx) (err error) {
-			n, err = tx.Exec(sqlForget+cond+" = ? LIMIT ?)", arg, forgetStep)
-			return err
-		})
-		if err != nil {
-			return p, fmt.Errorf("forget conversations: %w", err)
-		}
-		if p.Conversations += int(n); n < forgetStep {
-			break
+	for _, kind := range kinds {
+		values, err := h.jr.Find(ctx, journal.Query{Conversation: conversation, Kind: kind, Newest: true, Limit: 1})
+		if len(values) > 0 || err != nil {
+			return len(values) > 0, err
 		}
 	}
-	if w.User != "" {
-		p.Values, err = h.jr.EraseUser(ctx, w.User)
-	} else {
-		p.Values, err = h.jr.EraseConversation(ctx, w.Conversation)
-	}
-	return p, err
+	return false, nil
 }
 
 // Down reports whether a write failed because the store is down: it may be

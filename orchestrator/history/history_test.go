@@ -12,7 +12,9 @@ import (
 
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/sentinel/store/keys"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,7 +26,13 @@ func open(t *testing.T) (*history.History, *store.Store, *journal.Journal) {
 	t.Cleanup(func() { require.NoError(t, st.Close()) })
 	jr, err := journal.Open(t.Context(), st, journal.SingleKey([32]byte{1}), journal.Options{})
 	require.NoError(t, err)
-	h, err := history.Open(t.Context(), st, jr, history.Options{})
+	k, err := keys.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	require.NoError(t, err)
+	signer, err := ledger.NewSigner(k.Ledger())
+	require.NoError(t, err)
+	l, err := ledger.Open(t.Context(), st, signer, ledger.Options{})
+	require.NoError(t, err)
+	h, err := history.Open(t.Context(), st, jr, history.Options{Ledger: l})
 	require.NoError(t, err)
 	_, err = history.Open(t.Context(), st, jr, history.Options{})
 	require.NoError(t, err, "the table is there")
@@ -77,12 +85,12 @@ func TestLife(t *testing.T) {
 	require.NoError(t, h.Begin(ctx, again))
 	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t3", Tainted: true}, now(), "a request that doesn't know of the taint takes it from nobody")
 	require.NoError(t, h.End(ctx, again))
-	items, err := h.Items(ctx, "t1")
+	items, err := h.Items(ctx, history.Turn{Conversation: "c", User: "ann", Turn: "t1"})
 	require.NoError(t, err)
 	require.Equal(t, []history.Item{text("request", "go"), text("turn.open", "{}"), text("turn.round", "1"), text("turn.end", "2")}, items)
 	err = h.Begin(ctx, history.Turn{Conversation: "c", User: "eve", Turn: "t2"}, text("request", "x"))
 	require.ErrorIs(t, err, history.ErrOwner)
-	items, err = h.Items(ctx, "t2")
+	items, err = h.Items(ctx, history.Turn{Conversation: "c", User: "eve", Turn: "t2"})
 	require.NoError(t, err)
 	require.Empty(t, items, "nothing of it is kept")
 }
@@ -98,13 +106,78 @@ func TestNewest(t *testing.T) {
 	}
 	for _, most := range []int{1, 20, 21, 25, 100} {
 		var got []string
-		require.NoError(t, h.Newest(t.Context(), "c1", "turn.end", func(b []byte) bool {
+		require.NoError(t, h.Newest(t.Context(), "ann", "c1", "turn.end", func(b []byte) bool {
 			got = append(got, string(b))
 			return len(got) < most
 		}))
 		require.Len(t, got, min(most, 25))
 		require.Equal(t, "49", got[0])
 		require.Equal(t, fmt.Sprint(51-2*len(got)), got[len(got)-1])
+	}
+}
+
+// Another user finds nothing under a turn or a conversation of one's, and writes
+// nothing to it; what has no row takes nothing in.
+func TestItemsAreTheirUsers(t *testing.T) {
+	h, st, _ := open(t)
+	ctx := t.Context()
+	turn := history.Turn{Conversation: "c", User: "ann", Turn: "t1"}
+	require.ErrorIs(t, h.Add(ctx, turn, text("turn.round", "1")), history.ErrForgotten)
+	require.ErrorIs(t, h.End(ctx, turn, text("turn.end", "1")), history.ErrForgotten)
+	orphan, err := h.Orphaned(ctx, "c", "request", "turn.round", "turn.end")
+	require.NoError(t, err)
+	require.False(t, orphan, "nothing was kept")
+	require.NoError(t, h.Begin(ctx, turn, text("request", "go")))
+	require.NoError(t, h.End(ctx, turn, text("turn.end", "CANARY")))
+	for _, other := range []history.Turn{{Conversation: "c", User: "eve", Turn: "t1"}, {Conversation: "d", User: "ann", Turn: "t1"}, {Conversation: "c", Turn: "t1"}} {
+		items, err := h.Items(ctx, other)
+		require.NoError(t, err)
+		require.Empty(t, items)
+	}
+	require.ErrorIs(t, h.Add(ctx, history.Turn{Conversation: "c", User: "eve", Turn: "t1"}, text("turn.round", "x")), history.ErrOwner)
+	for user, want := range map[string]int{"ann": 1, "eve": 0, "": 0} {
+		n := 0
+		require.NoError(t, h.Newest(ctx, user, "c", "turn.end", func([]byte) bool { n++; return true }))
+		require.Equal(t, want, n, user)
+	}
+	require.NoError(t, st.Submit(context.WithoutCancel(ctx), func(tx *store.Tx) error { // as purges of before did, when they were killed
+		_, err := tx.Exec("DELETE FROM history_conversations")
+		return err
+	}))
+	orphan, err = h.Orphaned(ctx, "c", "request")
+	require.NoError(t, err)
+	require.True(t, orphan)
+}
+
+// From the begin of a purge to its end its conversations are neither read nor
+// written, and no other's are touched.
+func TestPurgeKeepsEverybodyOut(t *testing.T) {
+	for name, who := range map[string]history.Who{"a user": {User: "ann"}, "a conversation": {Conversation: "c"}} {
+		t.Run(name, func(t *testing.T) {
+			h, st, _ := open(t)
+			ctx := t.Context()
+			turn := history.Turn{Conversation: "c", User: "ann", Turn: "t1"}
+			require.NoError(t, h.Begin(ctx, turn, text("request", "go")))
+			require.NoError(t, h.Begin(ctx, history.Turn{Conversation: "d", User: "bob", Turn: "t2"}, text("request", "go")))
+			require.NoError(t, st.Submit(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+				_, err := tx.Exec("INSERT INTO history_purges VALUES ('p', ?, ?, 'operator', 1, 0, 7, 0)", who.User, who.Conversation)
+				return err
+			}))
+			_, _, err := h.Get(ctx, "c")
+			require.ErrorIs(t, err, history.ErrPurging)
+			require.ErrorIs(t, h.Add(ctx, turn, text("turn.round", "x")), history.ErrPurging)
+			_, ok, err := h.Get(ctx, "d")
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.NoError(t, h.Add(ctx, history.Turn{Conversation: "d", User: "bob", Turn: "t2"}, text("turn.round", "x")))
+			n, err := h.Purge(ctx, who, "another")
+			require.NoError(t, err)
+			require.Equal(t, history.Purged{Values: 7 + 1, Conversations: 1}, n, "it goes on with the one that had begun")
+			_, ok, err = h.Get(ctx, "c")
+			require.NoError(t, err)
+			require.False(t, ok)
+			require.NoError(t, h.Begin(ctx, turn), "and it may be begun again")
+		})
 	}
 }
 
@@ -122,13 +195,13 @@ func TestPurge(t *testing.T) {
 		return err
 	}))
 	for _, w := range []history.Who{{}, {User: "u0", Conversation: "c0"}} {
-		_, err := h.Purge(ctx, w)
+		_, err := h.Purge(ctx, w, "operator")
 		require.ErrorIs(t, err, history.ErrWho)
 	}
-	n, err := h.Purge(ctx, history.Who{Conversation: "c1"})
+	n, err := h.Purge(ctx, history.Who{Conversation: "c1"}, "operator")
 	require.NoError(t, err)
 	require.Equal(t, history.Purged{Values: 2, Conversations: 1}, n)
-	n, err = h.Purge(ctx, history.Who{User: "u0"})
+	n, err = h.Purge(ctx, history.Who{User: "u0"}, "operator")
 	require.NoError(t, err)
 	require.Equal(t, history.Purged{Values: 41, Conversations: 20}, n)
 	left, err := h.Unfinished(ctx)
@@ -136,11 +209,11 @@ func TestPurge(t *testing.T) {
 	require.Len(t, left, 19)
 	for _, c := range left {
 		require.Equal(t, "u1", c.User)
-		items, err := h.Items(ctx, c.Turn)
+		items, err := h.Items(ctx, history.Turn{Conversation: c.ID, User: c.User, Turn: c.Turn})
 		require.NoError(t, err)
 		require.Len(t, items, 2)
 	}
-	items, err := h.Items(ctx, "t0")
+	items, err := h.Items(ctx, history.Turn{Conversation: "c0", User: "u0", Turn: "t0"})
 	require.NoError(t, err)
 	require.Empty(t, items)
 }

@@ -32,6 +32,39 @@ func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
 	return n, j.cut(ctx)
 }
 
+// Owner says whose values EraseTx erases: all of a user's, or those of one
+// conversation. Exactly one is to be named.
+type Owner struct{ User, Conversation string }
+
+func (o Owner) query() (query, arg string, err error) {
+	switch {
+	case (o.User == "") == (o.Conversation == ""):
+		return "", "", fmt.Errorf("%w: name either a user or a conversation to erase", ErrItem)
+	case o.User != "":
+		return sqlOfUser, o.User, nil
+	}
+	return sqlOfConversation, o.Conversation, nil
+}
+
+// EraseTx erases up to 500 values of the owner in the submission of tx and
+// returns how many; with 0 there are none left. Call Cut once the submissions
+// are durable: the write-ahead log still holds the pages as they were.
+func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
+	query, arg, err := o.query()
+	if err != nil {
+		return 0, err
+	}
+	ids, err := collect(tx, query, arg)
+	if err != nil {
+		return 0, err
+	}
+	return erase(tx, ids)
+}
+
+// Cut empties the write-ahead log of what was erased. ErrPending: a reader holds
+// it; call Cut again once that has gone.
+func (j *Journal) Cut(ctx context.Context) error { return j.cut(ctx) }
+
 // EraseUser erases all values of one user and returns how many. It reads the
 // whole table. The empty name is refused: it is what values of nobody have.
 func (j *Journal) EraseUser(ctx context.Context, user string) (int, error) {

@@ -239,7 +239,7 @@ func (j *Journal) ByConversation(ctx context.Context, conversation string, after
 
 // Query says which values Find opens. Empty fields match everything.
 type Query struct {
-	Call, Conversation, Kind string
+	Call, Conversation, User, Kind string
 	// Newest turns the order round, newest first.
 	Newest bool
 	// Before, if not zero, leaves out values from this number on.
@@ -252,7 +252,7 @@ type Query struct {
 // were erased or have expired are left out.
 func (j *Journal) Find(ctx context.Context, q Query) ([]Value, error) {
 	tail, args := " WHERE 1 = 1", []any{}
-	for _, c := range []struct{ column, value string }{{"call", q.Call}, {"conversation", q.Conversation}, {"kind", q.Kind}} {
+	for _, c := range []struct{ column, value string }{{"call", q.Call}, {"conversation", q.Conversation}, {"user", q.User}, {"kind", q.Kind}} {
 		if c.value != "" {
 			tail, args = tail+" AND v."+c.column+" = ?", append(args, c.value)
 		}

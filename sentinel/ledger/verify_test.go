@@ -148,6 +148,44 @@ func TestVerifyRollback(t *testing.T) {
 	require.Equal(t, []Problem{{Kind: Rollback, From: 11, To: 13, Detail: report.Problems[0].Detail}}, report.Problems)
 }
 
+// A single record that is missing at the end is a rollback too, down to one from
+// an empty ledger.
+func TestVerifyRollbackByOneRecord(t *testing.T) {
+	signer := newSigner(t)
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	st, err := store.Open(t.Context(), store.Options{Path: path})
+	require.NoError(t, err)
+	l, err := Open(t.Context(), st, signer, Options{})
+	require.NoError(t, err)
+	for n := range 3 {
+		require.NoError(t, st.Checkpoint(t.Context()))
+		before, err := os.ReadFile(path)
+		require.NoError(t, err)
+		appendGroups(t, st, l, n, 1)
+		head, err := l.ExportHead(t.Context())
+		require.NoError(t, err)
+		old := filepath.Join(t.TempDir(), "old.db")
+		require.NoError(t, os.WriteFile(old, before, 0o600))
+		report, err := Verify(t.Context(), old, VerifyOptions{PublicKey: signer.PublicKey(), Heads: [][]byte{head}})
+		require.ErrorIs(t, err, ErrTampered, "%d records", n)
+		require.Len(t, report.Problems, 1)
+		p := report.Problems[0]
+		require.Equal(t, []any{Rollback, int64(n), int64(n + 1)}, []any{p.Kind, p.From, p.To})
+	}
+	require.NoError(t, st.Close())
+}
+
+// A head whose signature is not looked at, because only some are, must still be
+// one of this ledger's.
+func TestVerifyOriginOfSampledHeads(t *testing.T) {
+	signer := newSigner(t)
+	path, _ := written(t, signer)
+	tamper(t, path, `UPDATE ledger_heads SET note = CAST('other/ledger' || substr(CAST(note AS TEXT), instr(CAST(note AS TEXT), char(10))) AS BLOB) WHERE size = 3`)
+	report, err := Verify(t.Context(), path, VerifyOptions{PublicKey: signer.PublicKey(), SignatureEvery: 1000})
+	require.ErrorIs(t, err, ErrTampered)
+	require.Equal(t, BadHead, report.Problems[0].Kind)
+}
+
 // Heads by another key are never taken: stored ones are tampering, given ones an
 // error of their own, and Open refuses to go on signing.
 func TestForeignHeads(t *testing.T) {

@@ -120,6 +120,46 @@ func TestFileModes(t *testing.T) {
 	}
 }
 
+// The files beside a database that was open to others, as a process of before or
+// a copy has left them, are narrowed when it is opened.
+func TestFileModesOfWhatIsThere(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no permission bits on windows")
+	}
+	first := open(t, Options{})
+	require.NoError(t, first.Submit(t.Context(), put("a")))
+	path := filepath.Join(t.TempDir(), "copy.db")
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		b, err := os.ReadFile(first.Path() + suffix)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path+suffix, b, 0o600))
+		require.NoError(t, os.Chmod(path+suffix, 0o644))
+	}
+	require.NoError(t, prepareFile(path))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), suffix)
+	}
+	s := open(t, Options{Path: path})
+	require.Equal(t, []string{"a"}, items(t, s))
+}
+
+// The schema of a database can't be rewritten through its own connection: what
+// reaches the writer as text of a statement can't make rows lie.
+func TestDefensive(t *testing.T) {
+	s := open(t, Options{})
+	require.NoError(t, s.Submit(t.Context(), put("a")))
+	err := s.submit(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
+		if err := c.script("PRAGMA writable_schema = ON"); err != nil {
+			return err
+		}
+		return c.script("UPDATE sqlite_schema SET sql = replace(sql, 'items', 'other') WHERE name = 'items'")
+	}})
+	require.ErrorContains(t, err, "may not be modified")
+	require.Equal(t, []string{"a"}, items(t, s))
+}
+
 // Wrong options are refused by name.
 func TestOptions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")

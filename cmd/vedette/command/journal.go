@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/vedette-dev/vedette/orchestrator/history"
-	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -48,8 +46,10 @@ Nor is the ledger, from which nothing can be taken without breaking its proof: w
 ledger.values: full put into it, the arguments of calls, stays readable there (and
 with hmac, keyed digests of them). Purge counts those records and says so.
 
-The ledger is told how many values there were. Stop the server first: the database
-has one writer.`,
+The ledger is told when a purge begins, by whom, and when it has ended, with how many
+values there were. A purge that is interrupted keeps its conversations closed; the next
+start of the server, or purge, finishes it. Stop the server first: the database has one
+writer.`,
 		Example: `  vedette journal purge --user ann
   vedette journal purge --conversation c1 --yes --json`,
 		Args: cobra.NoArgs,
@@ -118,8 +118,8 @@ type purged struct {
 	InLedger int `json:"records_with_arguments"`
 }
 
-// eraseAndRecord erases and leaves a record of how much it was. What was erased
-// is recorded also where old pages remain.
+// eraseAndRecord erases. The ledger gets a record of the begin and one of the end
+// with how much it was, also where old pages remain.
 func eraseAndRecord(ctx context.Context, st *store.Store, dir string, who history.Who) (n purged, err error) {
 	k, err := keys.LoadOrCreate(dir)
 	if err != nil {
@@ -137,28 +137,26 @@ func eraseAndRecord(ctx context.Context, st *store.Store, dir string, who histor
 	if err != nil {
 		return n, err
 	}
-	h, err := history.Open(ctx, st, jr, history.Options{})
+	h, err := history.Open(ctx, st, jr, history.Options{Ledger: l})
 	if err != nil {
 		return n, err
 	}
-	n.Purged, err = h.Purge(ctx, who)
+	n.Purged, err = h.Purge(ctx, who, operator())
 	if err != nil && !errors.Is(err, journal.ErrPending) {
 		return n, err
 	}
 	var cerr error
 	n.InLedger, cerr = withArguments(ctx, l, who)
-	body, _ := json.Marshal(struct { // numbers always marshal
-		V int `json:"v"`
-		history.Purged
-	}{1, n.Purged})
-	rerr := st.Submit(ctx, func(tx *store.Tx) error {
-		_, err := l.AppendTx(tx, ledger.Entry{
-			ID: uuid.Must(uuid.NewV7()).String(), Time: time.Now(), Kind: sentinel.RecordPurge,
-			User: who.User, Conversation: who.Conversation, Body: body,
-		})
-		return err
-	})
-	return n, errors.Join(err, cerr, rerr)
+	return n, errors.Join(err, cerr)
+}
+
+// operator is who runs this command, as the system knows it.
+func operator() string {
+	u, err := user.Current()
+	if err != nil {
+		return fmt.Sprint("uid ", os.Getuid())
+	}
+	return u.Username
 }
 
 // withArguments counts the records of a user or conversation that hold
