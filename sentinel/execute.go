@@ -235,5 +235,8 @@ func executorFailed(err error) bool {
 	if !errors.As(err, &f) {
 		return false
 	}
-	return f.Code != skills.FailCanceled && f.Code != skills.FailNotStarted && !errors.Is(err, skills.ErrBadInput) && !errors.Is(err, skills.ErrChanged)
+	if f.Code == skills.FailCanceled || f.Code == skills.FailNotStarted {
+		return false
+	}
+	return !errors.Is(err, skills.ErrBadInput) && !errors.Is(err, skills.ErrChanged)
 }
