@@ -42,7 +42,7 @@ var aboutTheCall = map[string]bool{
 }
 
 // noAnswer are the codes of questions that nobody answered.
-var noAnswer = map[string]bool{"approval.expired": true, "approval.canceled": true, "approval.nobody": true}
+var noAnswer = map[string]bool{"approval.expired": true, "approval.canceled": true, "approval.nobody": true, CodePendingFull: true}
 
 // refused adds a decision to the trace, where it speaks against the call.
 func (d *Desk) refused(c Call, dec Decision) {
