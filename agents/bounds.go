@@ -15,20 +15,20 @@ const (
 	MaxParallel = 64
 	// MaxMessages is how many bytes all messages of one agent, or of one turn of
 	// its orchestrator, may have. It is more text than models read at once. Who
-	// comes to it is asked once more, without tools. One answer may go beyond it,
-	// and the short replies to its calls.
+	// comes to it is asked once more, without tools. Only an answer's text may go
+	// beyond it, by MaxAnswer, and the short replies to its calls.
 	MaxMessages = 4 << 20
 
-	maxAnswerCalls = 2 << 20 // bytes of names and arguments in the calls of one answer
-	maxInputs      = 1 << 20 // bytes of the answers that an agent is given
-	minReply       = 512     // bytes of a reply that are kept however little room there is
+	maxInputs = 1 << 20 // bytes of the answers that an agent is given
+	minReply  = 512     // bytes of a reply that are kept however little room there is
+	maxTool   = 256     // bytes of a tool's name that are kept
 )
 
 // HearCalls makes the calls of one answer fit for the conversation. Every call has
 // an id that no call had before, since servers refuse answers that can't be told
-// apart. It hears at most MaxParallel calls and 2 MiB of names and arguments;
-// left is how many calls came after those. Longer arguments than any checkpoint
-// takes are cut. The work is linear in calls and before.
+// apart. It hears at most MaxParallel calls; left is how many came after those.
+// The work is linear in calls and before. How long a call can be is up to the
+// client: models.*.max_response bounds the whole answer.
 func HearCalls(calls []llm.ToolCall, before []llm.Message) (heard []llm.ToolCall, left int) {
 	ids := callIDs{seen: map[string]bool{}} // made each time: an agent that waits need not hold it
 	for _, m := range before {
@@ -36,16 +36,9 @@ func HearCalls(calls []llm.ToolCall, before []llm.Message) (heard []llm.ToolCall
 			ids.seen[k.ID] = true
 		}
 	}
-	heard = make([]llm.ToolCall, 0, min(len(calls), MaxParallel))
-	size := 0
-	for i, k := range calls {
-		k.Arguments = k.Arguments[:min(len(k.Arguments), maxKeptArgs)]
-		size += len(k.Name) + len(k.Arguments)
-		if i == MaxParallel || i > 0 && size > maxAnswerCalls {
-			break
-		}
-		k.ID = ids.admit(k.ID)
-		heard = append(heard, k)
+	heard = slices.Clone(calls[:min(len(calls), MaxParallel)])
+	for i := range heard {
+		heard[i].ID = ids.admit(heard[i].ID)
 	}
 	return heard, len(calls) - len(heard)
 }
@@ -109,6 +102,21 @@ func (r *Room) Take(m llm.Message) {
 // Fit returns the text, cut to what there is room for, with a line behind it
 // that says so.
 func (r *Room) Fit(text string) string { return Cut(text, max(r.Left(), minReply)) }
+
+// FitCalls returns the calls as the conversation keeps them: of arguments that
+// are too long, or that there is no room for, it has the length alone.
+func (r *Room) FitCalls(calls []llm.ToolCall) []llm.ToolCall {
+	out, left := slices.Clone(calls), r.Left()
+	for i := range out {
+		k := &out[i]
+		k.Name = clip(k.Name, maxTool)
+		if n := len(k.Arguments); n > maxEcho || n > left {
+			k.Arguments = encode(map[string]int{"omitted_bytes": n})
+		}
+		left -= len(k.Name) + len(k.Arguments)
+	}
+	return out
+}
 
 // Left is how many bytes there is room for, zero at least.
 func (r *Room) Left() int { return max(MaxMessages-r.used, 0) }

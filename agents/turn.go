@@ -96,7 +96,7 @@ func (w *worker) said(c *otp.Context, r llm.Response) {
 	}
 	calls, left := HearCalls(r.ToolCalls, w.messages)
 	w.omitted += left
-	w.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: echoed(calls)})
+	w.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: w.room.FitCalls(echoed(calls))})
 	w.queue, w.fresh = calls, true
 	if !complete(r.FinishReason) {
 		w.drop("cut_off", "Your answer was cut off, so none of its calls was proposed. Send a shorter one.")

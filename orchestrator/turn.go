@@ -42,6 +42,7 @@ type turn struct {
 	// messages are what the model is shown; from base on they are this turn's,
 	// and up to saved the journal has them.
 	messages    []llm.Message
+	echo        []llm.Message // the same, as far as a model was shown them, in a form that servers take
 	base, saved int
 	texts       agents.Room                  // the room that this turn's messages leave
 	omitted     int                          // calls that were not proposed
@@ -186,7 +187,8 @@ func (t *turn) think(c *otp.Context) {
 	if t.rounds++; t.rounds >= maxRounds {
 		t.last = true
 	}
-	r := llm.Request{Messages: slices.Clip(agents.EchoMessages(t.messages))} // messages are only added to
+	t.echo = append(t.echo, agents.EchoMessages(t.messages[len(t.echo):])...) // messages are only added to
+	r := llm.Request{Messages: slices.Clip(t.echo)}
 	if t.nudge {
 		t.nudge = false
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
@@ -254,7 +256,7 @@ func (t *turn) said(c *otp.Context, r llm.Response) {
 	}
 	t.omitted += left
 	t.renewBudgets()
-	t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: calls})
+	t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
 	t.calls, t.unread, t.hidden = inOrder(calls), true, nil
 	t.save(c)
 }
