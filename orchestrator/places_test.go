@@ -245,7 +245,7 @@ func TestHeldHint(t *testing.T) {
 		n, err := c.call(ctx, claim{"ann"})
 		return err == nil && n == 1+maxQueued
 	}, eventually, tick)
-	require.Zero(t, r.load("requests").Used)
+	nothingHeld(t, r) // once the turn waits for nothing else
 	_, err := c.Send(t.Context(), "one more")
 	full(t, err, "requests", admission.OfConversation)
 	var e *OverloadedError
