@@ -71,7 +71,7 @@ func (l *callIDs) admit(id string) string {
 func EchoMessages(list []llm.Message) []llm.Message {
 	out, copied := list, false
 	for i, m := range list {
-		if !slices.ContainsFunc(m.ToolCalls, unfit) {
+		if !slices.ContainsFunc(m.ToolCalls, isUnfit) {
 			continue
 		}
 		if !copied {
@@ -82,8 +82,8 @@ func EchoMessages(list []llm.Message) []llm.Message {
 	return out
 }
 
-// unfit reports whether a server would refuse the call in a conversation.
-func unfit(k llm.ToolCall) bool {
+// isUnfit reports whether a server would refuse the call in a conversation.
+func isUnfit(k llm.ToolCall) bool {
 	a := jsontext.Value(k.Arguments)
 	return !toolName(k.Name) || len(a) == 0 || len(a) > maxEcho || a.Kind() != '{' || !a.IsValid()
 }

@@ -63,7 +63,7 @@ type Options struct {
 	// have their places back; an error leaves the call held.
 	Readmit func(ctx context.Context, c Call) error
 	// Pending bounds the calls that wait for a person at a time. A call beyond
-	// it is denied with CodePendingFull, and nobody is asked.
+	// it is denied with CodePendingFull, and no person is asked.
 	Pending PendingLimits
 	// Pauser is the kill switch; without one nothing can be paused.
 	Pauser   Pauser

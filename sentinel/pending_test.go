@@ -44,8 +44,8 @@ func newWaitingRoom(t *testing.T, most sentinel.PendingLimits, history sentinel.
 	return w
 }
 
-// of is the grant of a user in a conversation.
-func of(t *testing.T, user, conversation string) sentinel.Grant {
+// grantOf is the grant of a user in a conversation.
+func grantOf(t *testing.T, user, conversation string) sentinel.Grant {
 	sc, err := skills.NewScope("test.*")
 	require.NoError(t, err)
 	request := "please do it"
@@ -61,7 +61,7 @@ func of(t *testing.T, user, conversation string) sentinel.Grant {
 func (w waitingRoom) hold(ctx context.Context, t *testing.T, user, conversation string) <-chan error {
 	out := make(chan error, 1)
 	go func() {
-		_, err := w.Desk(of(t, user, conversation)).Invoke(ctx, "test.do", nil)
+		_, err := w.Desk(grantOf(t, user, conversation)).Invoke(ctx, "test.do", nil)
 		out <- err
 	}()
 	<-w.asked
@@ -83,7 +83,7 @@ func TestPendingIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWaitingRoom(t, row.most, nil)
 			held := []<-chan error{w.hold(t.Context(), t, "u", "c"), w.hold(t.Context(), t, "u", "c")}
-			_, err := w.Desk(of(t, row.next[0], row.next[1])).Invoke(t.Context(), "test.do", nil)
+			_, err := w.Desk(grantOf(t, row.next[0], row.next[1])).Invoke(t.Context(), "test.do", nil)
 			no := refusalOf(t, err)
 			require.Equal(t, []string{skills.KindBudget, sentinel.GateApproval, sentinel.CodePendingFull}, []string{no.Kind, no.Gate, no.Code})
 			require.True(t, strings.HasSuffix(no.Reason, "(approvals.pending."+name+")"), no.Reason)
