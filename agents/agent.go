@@ -119,6 +119,9 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Calls is how many skill calls were proposed, refused ones included.
 	Calls int `json:"calls"`
+	// Omitted is how many calls of the model were not proposed: those left when
+	// the budget was spent, and those beyond what one answer may hold.
+	Omitted int `json:"omitted,omitempty"`
 	// Took is the time from the start to the end, or to the latest change.
 	Took time.Duration `json:"took"`
 }
@@ -233,6 +236,12 @@ func (a *Agent) Snapshot() Snapshot {
 	s.Transcript = slices.Clone(s.Transcript)
 	return s
 }
+
+// State returns the agent's latest state, for less than a Snapshot.
+func (a *Agent) State() State { return a.snap.Load().State }
+
+// Result returns the agent's latest result, for less than a Snapshot.
+func (a *Agent) Result() Result { return a.snap.Load().Result }
 
 // Spec returns the child spec that starts the agent. It is Temporary, and an
 // agent starts once: another run would repeat its effects.

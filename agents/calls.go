@@ -43,8 +43,13 @@ func (w *worker) drop(code, why string) {
 	for _, k := range w.queue {
 		w.reply(k, failed(code, why))
 	}
+	w.omitted += len(w.queue)
 	w.queue = nil
 }
+
+// gateApproval refuses with the kind budget where too many calls wait for a
+// person: the agent may still do what nobody has to be asked about.
+const gateApproval = "approval"
 
 type invoked struct {
 	res skills.Result
@@ -92,14 +97,20 @@ func (w *worker) invoked(c *otp.Context, v invoked) {
 	w.note(Entry{Kind: kind, Skill: skill, Text: text})
 	w.reply(w.call, text)
 	var no *skills.Refusal
-	if errors.As(v.err, &no) && no.Kind == skills.KindBudget || w.calls > w.a.o.Calls {
+	if errors.As(v.err, &no) && no.Kind == skills.KindBudget && no.Gate != gateApproval || w.calls > w.a.o.Calls {
 		w.last = true
 	}
 	w.next(c)
 }
 
 func (w *worker) reply(k llm.ToolCall, text string) {
-	w.messages = append(w.messages, llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: text})
+	w.say(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: w.room.Fit(text)})
+}
+
+// say adds a message to the conversation with the model.
+func (w *worker) say(m llm.Message) {
+	w.room.Take(m)
+	w.messages = append(w.messages, m)
 }
 
 // wantHelp pauses the agent until the orchestrator answers. It reports false

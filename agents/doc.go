@@ -15,6 +15,9 @@
 // waits for people; by the number of its proposals, of its rounds with the
 // model and of its requests for help; and by the life of its parent.
 //
+// What one answer of its model adds is bounded too: MaxParallel calls are heard,
+// and all messages together have MaxMessages bytes, see Room.
+//
 // With a Journal an agent writes down each Round, an answer of its model with
 // calls in it, before the first of them is proposed, and its end before anybody
 // is told. An agent that is made with the Rounds of another goes on as that one:

@@ -35,7 +35,8 @@ func FuzzProposal(f *testing.F) {
 				t.Fatalf("the arguments %q are not in %q", args, raw)
 			}
 		}
-		k := echoed(heard([]llm.ToolCall{{ID: raw, Name: raw, Arguments: raw}}, []llm.Message{{ToolCalls: []llm.ToolCall{{ID: raw}}}}))[0]
+		heard, _ := HearCalls([]llm.ToolCall{{ID: raw, Name: raw, Arguments: raw}}, []llm.Message{{ToolCalls: []llm.ToolCall{{ID: raw}}}})
+		k := echoed(heard)[0]
 		if !toolName(k.Name) || k.ID == "" || k.ID == raw || !json.Valid([]byte(k.Arguments)) || k.Arguments[0] != '{' && strings.TrimSpace(k.Arguments)[0] != '{' {
 			t.Fatalf("the echo is no call: %+v", k)
 		}

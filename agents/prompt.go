@@ -2,6 +2,7 @@ package agents
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -29,8 +30,24 @@ func (w *worker) opening() llm.Message {
 		Mission string  `json:"mission"`
 		Context string  `json:"context,omitempty"`
 		Inputs  []Input `json:"inputs_from_other_agents,omitempty"`
-	}{o.Mission, o.Context, o.Inputs}
+	}{o.Mission, o.Context, fitInputs(o.Inputs)}
 	return llm.Message{Role: llm.RoleUser, Content: encode(doc)}
+}
+
+// fitInputs cuts the answers of other agents where they are too long together.
+func fitInputs(list []Input) []Input {
+	size := 0
+	for _, in := range list {
+		size += len(in.Answer)
+	}
+	if size <= maxInputs {
+		return list
+	}
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Answer = Cut(out[i].Answer, maxInputs/len(out))
+	}
+	return out
 }
 
 // system is made for each request rather than kept: it is the bulk of what an

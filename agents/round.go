@@ -44,6 +44,7 @@ type Round struct {
 	Calls       int           `json:"calls"`
 	Rounds      int           `json:"rounds"` // with the model
 	Helps       int           `json:"helps,omitempty"`
+	Omitted     int           `json:"omitted,omitempty"` // calls that were not proposed
 	Last        bool          `json:"last,omitempty"`
 	Nudged      bool          `json:"nudged,omitempty"`
 	Interrupted string        `json:"interrupted,omitempty"`
@@ -165,7 +166,7 @@ func (w *worker) save(c *otp.Context) {
 	w.saves++
 	r := Round{
 		V: roundVersion, Number: w.saves, Messages: w.messages[w.saved:], Queue: w.queue,
-		Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read, Calls: w.calls, Rounds: w.rounds, Helps: w.helps,
+		Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read, Calls: w.calls, Rounds: w.rounds, Helps: w.helps, Omitted: w.omitted,
 		Last: w.last, Nudged: w.nudged, Interrupted: w.interrupted, Started: w.started, Left: w.remaining(),
 	}
 	w.conceal(&r)
@@ -187,7 +188,9 @@ func (w *worker) savedRound(c *otp.Context, m otp.TaskResult) {
 // restore puts the agent to where its rounds end.
 func (w *worker) restore(list []Round) {
 	for _, r := range list {
-		w.messages = append(w.messages, r.Messages...)
+		for _, m := range r.Messages {
+			w.say(m)
+		}
 		w.entries = append(w.entries, r.Entries...)
 		for _, id := range r.Read {
 			w.told(id)
@@ -199,7 +202,7 @@ func (w *worker) restore(list []Round) {
 	r := list[len(list)-1]
 	w.saves, w.saved = len(list), len(w.messages)
 	w.hidden = r.Hidden
-	w.queue, w.calls, w.rounds, w.helps = r.Queue, r.Calls, r.Rounds, r.Helps
+	w.queue, w.calls, w.rounds, w.helps, w.omitted = r.Queue, r.Calls, r.Rounds, r.Helps, r.Omitted
 	w.last, w.nudged, w.interrupted = r.Last, r.Nudged, r.Interrupted
 	w.started, w.left = r.Started, min(max(r.Left, time.Second), w.a.o.Timeout)
 }

@@ -21,8 +21,7 @@ const (
 
 // What one answer of a model can make an agent and its parent do at most.
 const (
-	maxParallel   = 64 // calls in one answer; those beyond it are not heard
-	maxHelp       = 5  // waits for the orchestrator, which no clock bounds together
+	maxHelp       = 5 // waits for the orchestrator, which no clock bounds together
 	maxHelpSkills = 20
 	maxEcho       = 256 << 10 // bytes of arguments that are sent back to the model
 )

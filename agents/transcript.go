@@ -3,7 +3,6 @@ package agents
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,38 +45,6 @@ func Cut(s string, n int) string {
 		return s
 	}
 	return clip(s, n) + "\n[cut here: the text was too long]"
-}
-
-// heard makes the calls of one answer fit for the conversation: every call has
-// an id that no call had before, since servers refuse answers that can't be
-// told apart.
-func heard(calls []llm.ToolCall, before []llm.Message) []llm.ToolCall {
-	seen := map[string]bool{} // made each time: an agent that waits need not hold it
-	for _, m := range before {
-		for _, k := range m.ToolCalls {
-			seen[k.ID] = true
-		}
-	}
-	out := make([]llm.ToolCall, min(len(calls), maxParallel))
-	for i := range out {
-		out[i] = calls[i]
-		if id := out[i].ID; id == "" || len(id) > maxID || seen[id] {
-			out[i].ID = newCallID(seen)
-		}
-		seen[out[i].ID] = true
-	}
-	return out
-}
-
-// maxID is the longest id of a call that servers are known to take back.
-const maxID = 64
-
-func newCallID(seen map[string]bool) string {
-	for n := len(seen); ; n++ {
-		if id := "call_v" + strconv.Itoa(n); !seen[id] {
-			return id
-		}
-	}
 }
 
 // echoed are calls as the conversation repeats them to the model. What a

@@ -12,7 +12,7 @@ import (
 // tools, so that it can report what it has.
 func (w *worker) ask(c *otp.Context) {
 	w.foretold(c)
-	if w.rounds++; w.rounds > 2*w.a.o.Calls+6 {
+	if w.rounds++; w.rounds > 2*w.a.o.Calls+6 || w.room.Spent() {
 		w.last = true
 	}
 	for _, a := range w.early { // to calls for help that were not made again
@@ -20,7 +20,7 @@ func (w *worker) ask(c *otp.Context) {
 	}
 	w.early = nil
 	for _, u := range w.updates {
-		w.messages = append(w.messages, llm.Message{Role: llm.RoleUser, Content: encode(map[string]string{"update_from_orchestrator": u.Text})})
+		w.say(llm.Message{Role: llm.RoleUser, Content: encode(map[string]string{"update_from_orchestrator": w.room.Fit(u.Text)})})
 		w.note(Entry{Kind: "update", Text: u.Text})
 		w.took(u.ID)
 	}
@@ -94,8 +94,9 @@ func (w *worker) said(c *otp.Context, r llm.Response) {
 		w.concluded(c, r)
 		return
 	}
-	calls := heard(r.ToolCalls, w.messages)
-	w.messages = append(w.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: echoed(calls)})
+	calls, left := HearCalls(r.ToolCalls, w.messages)
+	w.omitted += left
+	w.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: w.room.FitCalls(echoed(calls))})
 	w.queue, w.fresh = calls, true
 	if !complete(r.FinishReason) {
 		w.drop("cut_off", "Your answer was cut off, so none of its calls was proposed. Send a shorter one.")
@@ -117,7 +118,7 @@ func (w *worker) concluded(c *otp.Context, r llm.Response) {
 	switch {
 	case r.Content != "" && len(w.updates) > 0 && !w.last:
 		// The orchestrator was told that its update is on the way.
-		w.messages = append(w.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content})
+		w.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
 		w.ask(c)
 	case r.Content != "" && w.interrupted == "" && !complete(r.FinishReason):
 		w.finish(c, Completed, r.Content, "the model's answer was cut off")
@@ -137,6 +138,6 @@ func (w *worker) empty(c *otp.Context) {
 		return
 	}
 	w.nudged = true
-	w.messages = append(w.messages, llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or report in plain text."})
+	w.say(llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or report in plain text."})
 	w.ask(c)
 }

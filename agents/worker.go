@@ -22,6 +22,8 @@ type worker struct {
 	parent otp.Ref // monitor of the parent
 
 	messages []llm.Message  // without the system message
+	room     Room           // that they leave
+	omitted  int            // calls that were not proposed
 	entries  []Entry        // only appended to or replaced: snapshots share it
 	queue    []llm.ToolCall // calls of the last answer that are still to be proposed
 	hidden   []string       // ids of those whose secrets an earlier process did not keep
@@ -87,7 +89,7 @@ func (w *worker) Init(c *otp.Context) error {
 		w.told(id)
 		w.took(id)
 	}
-	w.messages = []llm.Message{w.opening()}
+	w.say(w.opening())
 	w.note(Entry{Kind: "mission", Text: w.a.o.Mission})
 	w.arm(c)
 	w.ask(c)
@@ -248,7 +250,7 @@ func (w *worker) finish(c *otp.Context, s State, text, reason string) {
 	w.foretold(c)
 	c.CancelTimer(w.timer)
 	left := w.remaining()
-	r := Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Took: time.Since(w.started)}
+	r := Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Omitted: w.omitted, Took: time.Since(w.started)}
 	w.end = &r
 	w.task = c.Async(left, func(ctx context.Context) (any, error) { return saved{}, j.End(ctx, r) })
 }
@@ -285,7 +287,7 @@ func (w *worker) over(c *otp.Context, s State, text, reason string) {
 
 // publish stores a snapshot for whoever looks at the agent.
 func (w *worker) publish(text, reason string) Result {
-	r := Result{Agent: w.a.o.ID, State: w.state, Answer: text, Reason: reason, Calls: w.calls, Took: time.Since(w.started)}
+	r := Result{Agent: w.a.o.ID, State: w.state, Answer: text, Reason: reason, Calls: w.calls, Omitted: w.omitted, Took: time.Since(w.started)}
 	w.a.snap.Store(&Snapshot{Result: r, Current: w.current, Help: w.help, Transcript: slices.Clip(w.entries)})
 	return r
 }

@@ -245,6 +245,15 @@ type ConversationLimits struct {
 type Approvals struct {
 	// Timeout is how long a held call waits for a person.
 	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=720h" jsonschema_description:"How long a held call waits for a person (default 5m)."`
+	// Pending bounds the calls that wait for a person at a time.
+	Pending Pending `yaml:"pending" jsonschema_description:"How many calls may wait for a person at a time; a call beyond that is denied and no question is asked."`
+}
+
+// Pending is how many calls may wait for a person at a time.
+type Pending struct {
+	User         int `yaml:"user" cfg:"min=1,max=100000" jsonschema_description:"A user's calls that may wait for a person (default 20)."`
+	Conversation int `yaml:"conversation" cfg:"min=1,max=100000" jsonschema_description:"A conversation's calls that may wait for a person (default 5)."`
+	Process      int `yaml:"process" cfg:"min=1,max=1000000" jsonschema_description:"Calls of this process that may wait for a person (default 10000)."`
 }
 
 // Answers says what an answer may hold that comes from a tainted branch.

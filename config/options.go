@@ -61,7 +61,7 @@ func defaults() *Config {
 		Sentinel:           sentinelDefaults(),
 		Limits:             limitDefaults(),
 		Agents:             Agents{Timeout: time.Minute, HelpTimeout: 5 * time.Minute, WaveTimeout: 2 * time.Minute},
-		Approvals:          Approvals{Timeout: 5 * time.Minute},
+		Approvals:          Approvals{Timeout: 5 * time.Minute, Pending: Pending{User: 20, Conversation: 5, Process: 10_000}},
 		Ledger:             Ledger{Driver: "sqlite", Path: "vedette.db", Values: ValuesKeys},
 		Journal:            Journal{Retention: 7 * 24 * time.Hour},
 		Keys:               Keys{Dir: "vedette-keys"},

@@ -57,13 +57,15 @@ func (o *Orchestrator) Load() []admission.Stats {
 // a task of its own.
 type seat struct {
 	credit *admission.Credit
-	task   otp.Ref // while it waits
+	task   otp.Ref            // while it waits
+	gone   context.CancelFunc // ends the wait, or returns the credit
 }
 
 // take gets a credit at once and reports true, or begins to wait for one; the
 // task's end is for came. The credit comes back with life at the latest.
 func (s *seat) take(c *otp.Context, p *admission.Pool, ask admission.Ask) bool {
 	var err error
+	ask.Life, s.gone = context.WithCancel(ask.Life)
 	if s.credit, err = p.Ready(ask); err == nil {
 		return true
 	}
@@ -81,18 +83,24 @@ func (s *seat) came(m otp.TaskResult) (mine bool, err error) {
 	if s.credit == nil && m.Err == nil {
 		m.Err = ErrOverloaded
 	}
+	if m.Err != nil {
+		s.leave()
+	}
 	return true, m.Err
 }
 
-// leave gives the place up, also one that is waited for.
-func (s *seat) leave(c *otp.Context) {
-	if s.task != 0 {
-		c.CancelTask(s.task)
-		s.task = 0
-	}
+// leave gives the place up, also one that is waited for: a credit that comes
+// this moment finds its life over, and goes back.
+func (s *seat) leave() {
 	s.credit.Release()
-	s.credit = nil
+	if s.gone != nil {
+		s.gone()
+	}
+	*s = seat{}
 }
+
+// empty reports whether there is no place, nor a wait for one.
+func (s *seat) empty() bool { return s.credit == nil && s.task == 0 }
 
 // admit lets the turn in, now or when it is its user's turn. What was accepted
 // before a restart is not refused.
@@ -129,8 +137,9 @@ func (t *turn) refuse(c *otp.Context, err error) {
 }
 
 // dismiss gives back all that the turn holds.
-func (t *turn) dismiss(c *otp.Context) {
-	t.seat.leave(c)
+func (t *turn) dismiss() {
+	t.seat.leave()
+	t.dropWants()
 	if t.gone != nil {
 		t.gone()
 	}
@@ -139,7 +148,11 @@ func (t *turn) dismiss(c *otp.Context) {
 // seated goes on with agents that waited for room.
 func (t *turn) seated(c *otp.Context, m otp.TaskResult) {
 	if mine, err := t.seat.came(m); mine {
-		t.admitted(c, err)
+		if t.phase == admitting {
+			t.admitted(c, err)
+		} else {
+			t.comeBack(c, err)
+		}
 		return
 	}
 	for _, k := range t.members {
@@ -148,7 +161,9 @@ func (t *turn) seated(c *otp.Context, m otp.TaskResult) {
 		case !mine:
 			continue
 		case k.current().Done(): // it was cancelled meanwhile
-			k.seat.leave(c)
+			k.seat.leave()
+		case k.agent != nil:
+			t.reseated(c, k, err)
 		case err != nil:
 			t.failed(c, k, "there was no room for the agent: too many are at work; dispatch it again later")
 		default:

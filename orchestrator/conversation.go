@@ -10,6 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -29,8 +30,12 @@ type (
 		Stays          bool   // the request is worked on though the caller leaves
 		Fresh          bool   // the id was made up for it: it was never sent before
 		Trace          trace.SpanContext
+		Credit         *admission.Credit
 	}
-	attach     struct{ ID, User, Token string } // waits for a request that was sent before
+	attach struct { // waits for a request that was sent before
+		ID, User, Token string
+		Credit          *admission.Credit
+	}
 	cancelTurn struct{ ID, Token string }
 	heldCall   struct {
 		Grant string
@@ -92,6 +97,9 @@ func (v *conversation) Init(c *otp.Context) error {
 // agents tell.
 func (v *conversation) Handle(c *otp.Context, msg any) {
 	v.handle(c, msg)
+	if v.turn != nil {
+		v.turn.settle()
+	}
 	v.show()
 }
 
@@ -105,6 +113,8 @@ func (v *conversation) handle(c *otp.Context, msg any) {
 		v.asked(c, question{m, c.From()})
 	case nativeCall:
 		v.native(c, m)
+	case placesWanted:
+		v.wantPlaces(c, m)
 	case otp.Reply:
 		v.started(c, m)
 	case idle:
@@ -141,7 +151,7 @@ func (v *conversation) wait(c *otp.Context, msg any) {
 			return
 		}
 		v.early = append(v.early, question{m, c.From()})
-	case nativeCall: // of a turn that this process doesn't know yet
+	case nativeCall, placesWanted: // of a turn that this process doesn't know yet
 		c.Reply(nil, errGone)
 	case otp.TaskResult:
 		if m.Ref == v.loading {
@@ -235,8 +245,9 @@ func (v *conversation) next(c *otp.Context) {
 func (v *conversation) over(c *otp.Context, t *turn) {
 	v.o.at("over")
 	t.tells()
-	t.dismiss(c)
+	t.dismiss()
 	v.turn = nil
+	v.reclaimRequests()
 	if !t.repeated && (!t.unkept || !t.wanted()) {
 		t.forgetCounts(c)
 	}

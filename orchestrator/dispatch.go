@@ -62,14 +62,7 @@ func inOrder(calls []llm.ToolCall) []llm.ToolCall {
 
 func nativeScope() (skills.Scope, error) { return skills.NewScope("agent.*") }
 
-func (t *turn) member(id string) *member {
-	for _, k := range t.members {
-		if k.args.AgentID == id {
-			return k
-		}
-	}
-	return nil
-}
+func (t *turn) member(id string) *member { return t.byID[id] }
 
 // native does what an allowed agent.* call of this turn asks for. One of a
 // turn that is over comes too late, whatever runs now.
@@ -89,9 +82,9 @@ func (v *conversation) native(c *otp.Context, m nativeCall) {
 	case skillDispatch:
 		text, err = t.dispatch(c, m)
 	case skillUpdate:
-		text, err = t.tellAgent(m)
+		text, err = t.tellAgent(c, m)
 	case skillExtend:
-		text, err = t.extend(m)
+		text, err = t.extend(c, m)
 	default:
 		err = bad("there is no such call")
 	}
@@ -137,8 +130,9 @@ func (t *turn) enlist(call string, a dispatchArgs) (*member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", skills.ErrBadInput, err)
 	}
-	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending}
+	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending, depth: t.measureDepth(a.DependsOn)}
 	t.members = append(t.members, k)
+	t.byID[a.AgentID] = k
 	return k, nil
 }
 
@@ -169,6 +163,10 @@ func (t *turn) grantable(names []string) ([]*skills.Skill, skills.Scope, error) 
 // skips those whose dependencies will not.
 func (t *turn) release(c *otp.Context) {
 	if t.phase != working {
+		return
+	}
+	if t.away { // it goes on when it has its place again
+		t.regain(c)
 		return
 	}
 	for again := true; again; {
@@ -218,7 +216,10 @@ func (t *turn) launch(c *otp.Context, k *member) {
 		return
 	}
 	var inputs []agents.Input
-	for _, d := range k.args.DependsOn {
+	for i, d := range k.args.DependsOn {
+		if slices.Contains(k.args.DependsOn[:i], d) {
+			continue
+		}
 		dep := t.member(d)
 		inputs = append(inputs, agents.Input{Agent: d, Answer: dep.result().Answer})
 		if dep.desk.Tainted() {
@@ -231,7 +232,7 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	a, err := agents.New(agents.Options{
 		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.traced(k.desk, k.span), Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.placed(k.desk, k.span), Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
 		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))

@@ -63,6 +63,13 @@
 // before only with a person's approval, and in answers links and images become
 // text unless they lead to a host under answers.links or in the request.
 //
+// # While a person is asked
+//
+// A turn that waits for people gives its places back, and takes them again in
+// line with the others when it is answered, so open approvals lock nobody out.
+// approvals.pending bounds how many calls may wait
+// (docs/decisions/0009-held-work.md).
+//
 // # Budgets after a restart
 //
 // What a turn under way had spent is counted again by the process that goes on

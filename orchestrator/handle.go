@@ -151,8 +151,9 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
-	m.User, m.Scope, m.Token, m.Trace = c.co.User, c.co.Scope, newID(), traceOf(ctx)
+	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, newID(), traceOf(ctx), credit
 	for range reattach {
+		credit.Reclaim() // a process that crashed may have lent it
 		v, err := c.call(ctx, m)
 		if err == nil {
 			out := v.(outcome)
@@ -183,7 +184,8 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
 	for range reattach {
-		m := attach{id, c.co.User, newID()}
+		credit.Reclaim()
+		m := attach{id, c.co.User, newID(), credit}
 		v, err := c.call(ctx, m)
 		if err != nil && ctx.Err() != nil {
 			c.tell(cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive

@@ -110,7 +110,7 @@ func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t})
 func (t *turn) attended(c *otp.Context, m unattended) {
 	switch {
 	case m.t != t || t.phase != working:
-	case len(t.waiters) > 0 || t.holds || slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
+	case len(t.waiters) > 0 || t.holds || t.away || slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
 		t.watch(c)
 	default:
 		t.end(c, "", ErrInterrupted)
@@ -122,7 +122,7 @@ func (t *turn) save(c *otp.Context) {
 	t.records++
 	r := roundRecord{
 		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
-		Last: t.last, Nudged: t.nudged, Tainted: t.desk.Tainted(), Spent: spentOf(&t.spent),
+		Last: t.last, Nudged: t.nudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: spentOf(&t.spent),
 	}
 	r.Messages, r.Hidden = t.concealed(r.Messages)
 	for _, k := range t.members {
@@ -165,7 +165,7 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 		t.abandoned = true
 		return
 	case admitting:
-		t.seat.leave(c)
+		t.seat.leave()
 		if !t.resumed { // nothing was done about it, or written down
 			t.refuse(c, err)
 			return
@@ -181,11 +181,15 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 		t.wait = nil
 	}
 	t.phase, t.err, t.saving = closing, err, false
+	t.dropWants()
 	t.stopAgents()
-	items, about, o := t.ending(text), t.about(), t.o
+	items, about, o, desk, omitted := t.ending(text), t.about(), t.o, t.desk, t.sumOmitted()
 	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(failureCode(err), failedNotKept)}
 	t.o.at("end")
-	t.start(c, func(ctx context.Context) (any, error) { return o.finish(ctx, about, bare, items) })
+	t.start(c, func(ctx context.Context) (any, error) {
+		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
+		return o.finish(ctx, about, bare, items)
+	})
 }
 
 // withoutTexts is the end of a turn of which the journal has no more than that

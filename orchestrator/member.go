@@ -31,9 +31,15 @@ type member struct {
 	ended  *agents.Result
 	help   *agents.HelpWanted
 	clock  clock // of one that was started
+	depth  int   // how many agents stand one behind the other before it
 
-	seat  seat // its place among all agents at work
-	spent assembly.Spent
+	seat seat // its place among all agents at work
+	// parked is a call of it that was held and has not asked for the agent's
+	// place since; away is an agent that has given its place back, and later is
+	// what it is told once it has it again.
+	parked, away bool
+	later        []any
+	spent        assembly.Spent
 
 	span    telemetry.Span
 	since   time.Time // it was launched in this process
@@ -58,7 +64,7 @@ func (k *member) addContext(w word) {
 
 // wants returns what the agent asks for and nobody has answered yet.
 func (k *member) wants() *agents.HelpWanted {
-	if k.help != nil && k.agent.Snapshot().State != agents.AwaitingOrchestrator {
+	if k.help != nil && k.agent.State() != agents.AwaitingOrchestrator {
 		k.help = nil // it waited in vain and went on
 	}
 	return k.help
@@ -83,7 +89,7 @@ func (k *member) result() agents.Result {
 	case k.state != agents.Pending:
 		return agents.Result{Agent: k.args.AgentID, State: k.state, Reason: k.reason}
 	case k.agent != nil:
-		r := k.agent.Snapshot().Result
+		r := k.agent.Result()
 		if r.State.Done() { // its message is still on the way: the turn waits for that
 			r.State = agents.Running
 		}
@@ -99,7 +105,7 @@ func (t *turn) finished(c *otp.Context, r agents.Result) {
 	if k == nil || k.agent == nil {
 		return
 	}
-	if own := k.agent.Snapshot().Result; own.State.Done() {
+	if own := k.agent.Result(); own.State.Done() {
 		t.ends(c, k, own)
 	}
 }
@@ -141,16 +147,21 @@ func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
 }
 
 // helped lets an agent's clock run again, that waits for its orchestrator no more.
-func (t *turn) helped(m agents.HelpOver) {
-	if k := t.member(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().State != agents.AwaitingOrchestrator {
-		k.clock.release()
+func (t *turn) helped(c *otp.Context, m agents.HelpOver) {
+	k := t.member(m.Agent)
+	if k == nil || k.agent == nil || k.agent.State() == agents.AwaitingOrchestrator {
+		return
+	}
+	k.clock.release()
+	if k.away && !k.parked { // it went on by itself, so it needs its place
+		t.need(c, want{k: k})
 	}
 }
 
 // held stops and starts an agent's clock around a wait for a person.
 func (t *turn) held(m heldCall) {
 	if m.Grant == t.desk.Grant().ID() {
-		t.holds = m.Held
+		t.holds, t.parked = m.Held, t.parked || m.Held
 	}
 	for _, k := range t.members {
 		switch {
@@ -158,24 +169,31 @@ func (t *turn) held(m heldCall) {
 		case m.Held:
 			k.clock.hold()
 			k.send(agents.Held{})
-		default:
-			k.clock.release()
-			k.send(agents.Released{})
+			k.parked = true
+			k.stepAside()
+		case !k.away: // one without its place goes on when it has it again
+			k.release()
 		}
 	}
 }
 
-func (t *turn) tellAgent(m nativeCall) (string, error) {
+// release lets the agent's clocks run again.
+func (k *member) release() {
+	k.clock.release()
+	k.send(agents.Released{})
+}
+
+func (t *turn) tellAgent(c *otp.Context, m nativeCall) (string, error) {
 	k := t.member(m.args.AgentID)
 	if k == nil || k.current().Done() {
 		return "", bad("no agent of that id is working")
 	}
-	t.write(k, word{id: m.call, text: m.args.Message}, agents.Update{ID: m.call, Text: m.args.Message})
+	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Update{ID: m.call, Text: m.args.Message})
 	return `{"ok":true}`, nil
 }
 
 // extend answers a request for help and adds skills within the parent's grant.
-func (t *turn) extend(m nativeCall) (string, error) {
+func (t *turn) extend(c *otp.Context, m nativeCall) (string, error) {
 	k := t.member(m.args.AgentID)
 	if k == nil || k.current().Done() {
 		return "", bad("no agent of that id is working")
@@ -185,7 +203,7 @@ func (t *turn) extend(m nativeCall) (string, error) {
 		return "", err
 	}
 	k.help = nil
-	t.write(k, word{id: m.call, text: m.args.Message}, agents.Answer{ID: m.call, Text: m.args.Message, Skills: list})
+	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Answer{ID: m.call, Text: m.args.Message, Skills: list})
 	return `{"ok":true}`, nil
 }
 
@@ -208,12 +226,17 @@ func (t *turn) widen(k *member, a dispatchArgs) ([]*skills.Skill, error) {
 
 // write gives an agent words of the orchestrator's, who may have read anything
 // by now: its taint is the agent's from here on.
-func (t *turn) write(k *member, w word, msg any) {
+func (t *turn) write(c *otp.Context, k *member, w word, msg any) {
 	if t.desk.Tainted() {
 		k.desk.Taint()
 	}
 	if k.agent == nil {
 		k.addContext(w)
+		return
+	}
+	if k.away && !k.parked { // it would go on with the answer at once
+		k.later = append(k.later, msg)
+		t.need(c, want{k: k})
 		return
 	}
 	k.send(msg)

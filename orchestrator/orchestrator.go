@@ -172,7 +172,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
 	opts := o.opts
 	ao := assembly.Options{
-		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe,
+		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe, Readmit: o.readmit,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true,
 	}
 	o.tel.Observe(&ao)
@@ -257,6 +257,7 @@ func (o *Orchestrator) observe(e sentinel.Event) {
 	v, _ := e.Decision.Verdict(sentinel.GateApproval)
 	switch {
 	case e.Kind == sentinel.RecordHeld:
+		markHeld(e.Context)
 		o.tell(g.Conversation(), heldCall{g.ID(), true})
 	case e.Kind == sentinel.EventLeftHeld, e.Kind == sentinel.RecordDecision && v.State != sentinel.NotReached:
 		o.tell(g.Conversation(), heldCall{g.ID(), false})

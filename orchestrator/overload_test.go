@@ -121,7 +121,7 @@ func TestFairBetweenUsers(t *testing.T) {
 }
 
 // A request that waits too long is refused, with nothing done about it or
-// written down; one whose caller leaves gives its place up.
+// written down.
 func TestRefusedAfterWait(t *testing.T) {
 	o := with()
 	o.config = "limits: {process: {turns: 1, wait: 50ms}}\n"
@@ -135,16 +135,6 @@ func TestRefusedAfterWait(t *testing.T) {
 	full(t, err, "turns", admission.OfProcess)
 	_, err = second.Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrRequest, "the request left a trace")
-
-	ctx, leave := context.WithCancel(t.Context())
-	go func() {
-		for r.load("turns").Waiting == 0 {
-			time.Sleep(tick)
-		}
-		leave()
-	}()
-	_, err = second.Send(ctx, "three")
-	require.Error(t, err) // it left, or was refused just before
 	through <- struct{}{}
 	require.NoError(t, <-done)
 	nothingHeld(t, r)
@@ -152,6 +142,28 @@ func TestRefusedAfterWait(t *testing.T) {
 	reply, err := second.SendRequest(t.Context(), Request{ID: "r1", Text: "two"})
 	require.NoError(t, err)
 	require.Equal(t, "re two", reply.Text)
+}
+
+// A caller that leaves gives up its place in line, and is told no other reason.
+func TestLeavesLine(t *testing.T) {
+	o := with()
+	o.config = "limits: {process: {turns: 1, wait: 10m}}\n"
+	r := start(t, o, orch("unused", "unused"))
+	asked, through := held(r)
+	first, second := r.open("c1", "ann"), r.open("c2", "ann")
+	done, left := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := first.Send(context.Background(), "one"); done <- err }()
+	require.Equal(t, "one", <-asked)
+	ctx, leave := context.WithCancel(t.Context())
+	go func() { _, err := second.Send(ctx, "two"); left <- err }()
+	require.Eventually(t, func() bool { return r.load("turns").Waiting == 1 }, eventually, tick)
+	leave()
+	require.ErrorIs(t, <-left, context.Canceled)
+	require.Eventually(t, func() bool { return r.load("turns").Waiting == 0 }, eventually, tick)
+	through <- struct{}{}
+	require.NoError(t, <-done)
+	nothingHeld(t, r)
+	require.Empty(t, asked, "the request that was left was begun")
 }
 
 // Conversations are bounded for a user and for all. Whose end was seen by a

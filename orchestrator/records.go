@@ -62,6 +62,8 @@ type roundRecord struct {
 	Last    bool `json:"last,omitempty"`
 	Nudged  bool `json:"nudged,omitempty"`
 	Tainted bool `json:"tainted,omitempty"`
+	// Omitted is how many calls of the turn's own were not proposed so far.
+	Omitted int `json:"omitted,omitempty"`
 	// Ended are the agents that had ended since, as the turn saw it.
 	Ended []agents.Result `json:"ended,omitempty"`
 	// Asking are the agents that were waiting for an answer.

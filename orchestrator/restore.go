@@ -121,11 +121,13 @@ func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, ea
 		return t, nil
 	}
 	for _, r := range s.rounds {
-		t.messages = append(t.messages, r.Messages...)
+		for _, m := range r.Messages {
+			t.say(m)
+		}
 	}
 	r := s.rounds[len(s.rounds)-1]
 	t.saved, t.records = len(t.messages), len(s.rounds)
-	t.rounds, t.last, t.nudged, t.invokes = r.Rounds, r.Last, r.Nudged, r.Invokes
+	t.rounds, t.last, t.nudged, t.invokes, t.omitted = r.Rounds, r.Last, r.Nudged, r.Invokes, r.Omitted
 	t.calls, t.hidden = inOrder(t.messages[len(t.messages)-1].ToolCalls), r.Hidden
 	if err := t.replay(ctx, r); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -255,7 +256,17 @@ func TestRestoredGrants(t *testing.T) {
 	<-entered // early's and late's: everything has been dispatched
 	before := r.grants()
 	for range 3 {
+		// The new process restores the request too, and its agents then keep the
+		// lanes of their calls busy: it begins after the test has looked.
+		looked := make(chan struct{})
+		look := sync.OnceFunc(func() { close(looked) })
+		o.tune.at = func(place string) {
+			if place == "recall" {
+				<-looked
+			}
+		}
 		r.restart(o)
+		t.Cleanup(look) // also where the test fails before
 		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
@@ -283,6 +294,7 @@ func TestRestoredGrants(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want.List(), turn.member("early").desk.Grant().Scope().List(), "the extension is there again")
 		require.Equal(t, 1, turn.member("page").desk.Trace().Len())
+		look()
 		<-entered
 		<-entered
 	}

@@ -22,6 +22,7 @@ type waitOver struct{ w *waiting }
 type waiting struct {
 	list  []*member
 	all   bool
+	due   bool // it is over, whatever the agents do
 	timer otp.Ref
 }
 
@@ -50,7 +51,9 @@ func (t *turn) getResults(c *otp.Context) {
 				t.done(c, unknownAgent)
 				return
 			}
-			list = append(list, k)
+			if !slices.Contains(list, k) {
+				list = append(list, k)
+			}
 		}
 	}
 	t.wait = &waiting{list: list, all: a.Mode != "wait_any"}
@@ -79,6 +82,10 @@ func (t *turn) check(c *otp.Context) {
 	if t.wait == nil {
 		return
 	}
+	if t.wait.due {
+		t.bring(c)
+		return
+	}
 	done := 0
 	for _, k := range t.wait.list {
 		if k.wants() != nil {
@@ -96,6 +103,11 @@ func (t *turn) check(c *otp.Context) {
 
 // bring shows the model what its agents have.
 func (t *turn) bring(c *otp.Context) {
+	if t.away { // the model is asked when the turn has its place again
+		t.wait.due = true
+		t.regain(c)
+		return
+	}
 	w := t.wait
 	t.wait = nil
 	if w.timer != 0 {
@@ -105,6 +117,7 @@ func (t *turn) bring(c *otp.Context) {
 	for i, k := range w.list {
 		views[i] = t.show(k)
 	}
+	fitViews(views, t.texts.Left())
 	t.done(c, encode(map[string]any{"ok": true, "agents": views}))
 }
 
@@ -136,7 +149,7 @@ func (k *member) view() view {
 func (t *turn) told(k *member) {
 	r := k.result()
 	if r.State.Done() {
-		k.seat.credit.Release()
+		k.seat.leave()
 		k.tells(string(r.State))
 	}
 	t.v.o.agentEvent(t.v.id, r)

@@ -123,10 +123,11 @@ func TestScrape(t *testing.T) {
 		reply <- err
 	}()
 	<-entered
+	nothingHeld(t, r) // what waits for a person holds no place
 	f, text := scrape(t, r)
 	f.want(t, text,
 		"approvals_held 1", "approvals_requested_total effect=create 1", "approvals_answered_total -1",
-		"in_use kind=agents 1", "in_use kind=turns 1", "in_use kind=requests 1", "in_use kind=conversations 1", "turns_total -1", "agents_total -1")
+		"in_use kind=agents 0", "in_use kind=turns 0", "in_use kind=requests 0", "in_use kind=conversations 1", "turns_total -1", "agents_total -1")
 	close(free)
 	require.NoError(t, <-reply)
 	for _, target := range []pause.Target{{Skill: "note.echo"}, {User: "eve"}, {User: "bob"}} {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -71,7 +70,11 @@ func (o *Orchestrator) instructions(scope skills.Scope) string {
 	return b.String()
 }
 
-type toolDone struct{ text string }
+// toolDone is what came of a tool call; no is a refusal of the desk's.
+type toolDone struct {
+	text string
+	no   *skills.Refusal
+}
 
 // noTool begins the names of tools that don't exist. No skill's name holds it.
 const noTool = "no tool: "
@@ -79,6 +82,9 @@ const noTool = "no tool: "
 // next does the next tool call, or asks the model again.
 func (t *turn) next(c *otp.Context) {
 	t.call = llm.ToolCall{}
+	if t.texts.Spent() {
+		t.omitCalls()
+	}
 	t.foretell(c)
 	if len(t.calls) == 0 {
 		t.think(c)
@@ -106,13 +112,18 @@ func (t *turn) next(c *otp.Context) {
 
 // done answers the tool call and goes on.
 func (t *turn) done(c *otp.Context, text string) {
-	t.messages = append(t.messages, llm.Message{Role: llm.RoleTool, ToolCallID: t.call.ID, Content: text})
+	t.say(llm.Message{Role: llm.RoleTool, ToolCallID: t.call.ID, Content: t.texts.Fit(text)})
 	t.next(c)
 }
 
 // invoke proposes a call of the orchestrator's own skills at its desk.
 func (t *turn) invoke(c *otp.Context, skill string) {
-	args, propose := json.RawMessage(t.call.Arguments), t.o.traced(t.desk, t.span).Invoke
+	if no := t.spentBudget(isNative(skill)); no != nil {
+		t.omitted++
+		t.done(c, refused(no))
+		return
+	}
+	args, propose := json.RawMessage(t.call.Arguments), t.o.placed(t.desk, t.span).Invoke
 	if slices.Contains(t.hidden, t.call.ID) {
 		propose = t.desk.Recall
 	}
@@ -121,12 +132,14 @@ func (t *turn) invoke(c *otp.Context, skill string) {
 	t.start(c, func(ctx context.Context) (any, error) {
 		res, err := propose(ctx, skill, args)
 		if err != nil {
-			return toolDone{refused(err)}, nil
+			var no *skills.Refusal
+			_ = errors.As(err, &no) // of other errors there is none
+			return toolDone{refused(err), no}, nil
 		}
 		if res.Note != "" { // rules changed the call: the model must know
-			return toolDone{res.Content + "\n" + res.Note}, nil
+			return toolDone{text: res.Content + "\n" + res.Note}, nil
 		}
-		return toolDone{res.Content}, nil
+		return toolDone{text: res.Content}, nil
 	})
 }
 
@@ -214,18 +227,4 @@ func clip(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
-}
-
-// uniqueIDs gives every call of one answer an id of its own.
-func uniqueIDs(calls []llm.ToolCall) []llm.ToolCall {
-	seen := map[string]bool{}
-	out := make([]llm.ToolCall, len(calls))
-	for i, k := range calls {
-		for n := i; k.ID == "" || seen[k.ID]; n++ {
-			k.ID = "call_o" + strconv.Itoa(n)
-		}
-		seen[k.ID] = true
-		out[i] = k
-	}
-	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
@@ -41,7 +42,11 @@ type turn struct {
 	// messages are what the model is shown; from base on they are this turn's,
 	// and up to saved the journal has them.
 	messages    []llm.Message
+	echo        []llm.Message // the same, as far as a model was shown them, in a form that servers take
 	base, saved int
+	texts       agents.Room                  // the room that this turn's messages leave
+	omitted     int                          // calls that were not proposed
+	budgets     map[budgetKind]refusedBudget // that are spent
 	started     time.Time
 
 	phase     phase
@@ -83,8 +88,14 @@ type turn struct {
 	since  time.Time
 
 	members []*member
+	byID    map[string]*member // the same
 	wait    *waiting
 	holds   bool // a person is asked about a call of the turn's own
+	// parked is a call of the turn's own that was held and has not asked for the
+	// turn's place since; away is a turn that has given its place back; wants are
+	// those that need places before they go on.
+	parked, away bool
+	wants        []want
 	// proposed are the skills that calls were proposed under before a restart,
 	// by number: they go the same way again.
 	proposed map[int]string
@@ -93,9 +104,10 @@ type turn struct {
 // waiter is a caller that is told how the turn ends. One that stays wants it
 // to be finished though it may leave.
 type waiter struct {
-	token string
-	from  otp.From
-	stays bool
+	token  string
+	from   otp.From
+	stays  bool
+	credit *admission.Credit // that its caller holds
 }
 
 // begun makes the turn of a request that is new. Its grant's id is made up:
@@ -125,10 +137,10 @@ func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, ear
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g)}
+	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g), byID: map[string]*member{}}
 	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: o.instructions(scope)}}, earlier...)
 	t.base = len(t.messages)
-	t.messages = append(t.messages, llm.Message{Role: llm.RoleUser, Content: text})
+	t.say(llm.Message{Role: llm.RoleUser, Content: text})
 	t.saved = len(t.messages)
 	return t, nil
 }
@@ -152,7 +164,7 @@ func (t *turn) handle(c *otp.Context, msg any) {
 	case agents.HelpWanted:
 		t.wantsHelp(c, m)
 	case agents.HelpOver:
-		t.helped(m)
+		t.helped(c, m)
 	case unattended:
 		t.attended(c, m)
 	case waveOver:
@@ -175,7 +187,8 @@ func (t *turn) think(c *otp.Context) {
 	if t.rounds++; t.rounds >= maxRounds {
 		t.last = true
 	}
-	r := llm.Request{Messages: slices.Clone(t.messages)}
+	t.echo = append(t.echo, agents.EchoMessages(t.messages[len(t.echo):])...) // messages are only added to
+	r := llm.Request{Messages: slices.Clip(t.echo)}
 	if t.nudge {
 		t.nudge = false
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
@@ -215,6 +228,7 @@ func (t *turn) answered(c *otp.Context, m otp.TaskResult) {
 	case llm.Response:
 		t.said(c, r)
 	case toolDone:
+		t.noteRefusal(r.no, isNative(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
 		t.done(c, r.text)
 	default:
 		switch {
@@ -232,7 +246,7 @@ func (t *turn) answered(c *otp.Context, m otp.TaskResult) {
 
 func (t *turn) said(c *otp.Context, r llm.Response) {
 	r.Content = agents.Cut(r.Content, agents.MaxAnswer)
-	calls := uniqueIDs(r.ToolCalls)
+	calls, left := agents.HearCalls(r.ToolCalls, t.messages)
 	if t.last || r.FinishReason == "length" || r.FinishReason == "content_filter" {
 		calls = nil
 	}
@@ -240,7 +254,9 @@ func (t *turn) said(c *otp.Context, r llm.Response) {
 		t.concluded(c, r)
 		return
 	}
-	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: calls})
+	t.omitted += left
+	t.renewBudgets()
+	t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
 	t.calls, t.unread, t.hidden = inOrder(calls), true, nil
 	t.save(c)
 }
@@ -250,7 +266,7 @@ func (t *turn) said(c *otp.Context, r llm.Response) {
 func (t *turn) concluded(c *otp.Context, r llm.Response) {
 	switch {
 	case r.Content != "":
-		t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Content: r.Content})
+		t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
 		t.end(c, r.Content, nil)
 	case r.Refusal != "":
 		t.end(c, "", &ModelError{"refusal"})

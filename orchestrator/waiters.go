@@ -31,7 +31,8 @@ func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
 		from.Reply(nil, err)
 		return
 	}
-	w := waiter{m.Token, from, m.Stays}
+	w := waiter{m.Token, from, m.Stays, m.Credit}
+	defer v.lendRequests()
 	if text, list := v.find(m.ID); list != nil {
 		if text != m.Text {
 			from.Reply(nil, errOtherText)
@@ -50,7 +51,7 @@ func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
 		return
 	}
 	if len(v.queue) >= maxQueued {
-		from.Reply(nil, v.o.doors.turns.Busy("requests", len(v.queue)))
+		from.Reply(nil, v.busy(len(v.queue)))
 		return
 	}
 	v.queue = append(v.queue, q)
@@ -78,11 +79,12 @@ func (v *conversation) attached(m attach, from otp.From) {
 	case err != nil:
 		from.Reply(nil, err)
 	case list == nil && v.turn != nil && v.turn.opened.Request == m.ID:
-		v.turn.waiters = append(v.turn.waiters, waiter{m.Token, from, true}) // it is being written down
+		v.turn.waiters = append(v.turn.waiters, waiter{m.Token, from, true, m.Credit}) // it is being written down
 	case list == nil:
 		from.Reply(nil, errNotHere)
 	default:
-		*list = append(*list, waiter{m.Token, from, true})
+		*list = append(*list, waiter{m.Token, from, true, m.Credit})
+		v.lendRequests()
 	}
 }
 

@@ -44,12 +44,13 @@ func (k *clock) release() {
 	}
 }
 
-// depth is how many agents stand one behind the other before this one. A
-// dependency was always dispatched earlier, so there is no circle.
-func (t *turn) depth(k *member) (n int) {
-	for _, d := range k.args.DependsOn {
+// measureDepth is how many agents stand one behind the other before one that
+// depends on those. A dependency was always dispatched earlier, so there is no
+// circle, and its own depth is known.
+func (t *turn) measureDepth(dependsOn []string) (n int) {
+	for _, d := range dependsOn {
 		if other := t.member(d); other != nil {
-			n = max(n, 1+t.depth(other))
+			n = max(n, 1+other.depth)
 		}
 	}
 	return n
@@ -57,7 +58,7 @@ func (t *turn) depth(k *member) (n int) {
 
 // joins puts an agent that starts into its wave, with what is left of its time.
 func (t *turn) joins(c *otp.Context, k *member) {
-	k.clock = clock{wave: wave{t.rounds, t.depth(k)}, left: t.o.tune.wave, running: time.Now()}
+	k.clock = clock{wave: wave{t.rounds, k.depth}, left: t.o.tune.wave, running: time.Now()}
 	for _, other := range t.members {
 		if other != k && other.agent != nil && other.clock.wave == k.clock.wave {
 			k.clock.left = other.clock.remains()

@@ -59,6 +59,9 @@ type Options struct {
 	// before the rules are asked again. It returns when the call's turn and agent
 	// have their places back; an error leaves the call held.
 	Readmit func(ctx context.Context, c Call) error
+	// Pending bounds the calls that wait for a person at a time. A call beyond
+	// it is denied with CodePendingFull, and no person is asked.
+	Pending PendingLimits
 	// Pauser is the kill switch; without one nothing can be paused.
 	Pauser   Pauser
 	Recorder Recorder
@@ -113,6 +116,7 @@ type Checkpoint struct {
 	refused refusedLimit
 	flight  flight
 	lanes   lanes
+	pending pending
 }
 
 // mandatory gates can't be switched off.

@@ -168,6 +168,8 @@ func (p *Past) refused(r Record) {
 	switch {
 	case r.Kind == RecordRefused:
 		p.Refusal.Kind = skills.KindInvalid
+	case r.Gate == GateApproval && r.Code == CodePendingFull:
+		p.Refusal.Kind = skills.KindBudget
 	case r.Gate == GateApproval:
 		p.Refusal.Kind = skills.KindAskDenied
 	case r.Gate == GateLimits:

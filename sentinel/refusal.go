@@ -22,6 +22,8 @@ func refusal(d Decision) *skills.Refusal {
 		r.Kind = skills.KindPaused
 	case d.BlockedBy == GateApproval && d.Code == "approval.expired":
 		r.Kind = skills.KindAskExpired
+	case d.BlockedBy == GateApproval && d.Code == CodePendingFull:
+		r.Kind = skills.KindBudget
 	case d.BlockedBy == GateApproval:
 		r.Kind = skills.KindAskDenied
 	case d.Outcome == Defer:

@@ -44,6 +44,7 @@ var aboutTheCall = map[string]bool{
 // noAnswer are the codes of questions that nobody answered.
 var noAnswer = map[string]bool{
 	CodeApprovalExpired: true, CodeApprovalCanceled: true, CodeApprovalNobody: true, CodeApprovalUnbindable: true,
+	CodePendingFull: true,
 }
 
 // refused adds a decision to the trace, where it speaks against the call.

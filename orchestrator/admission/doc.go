@@ -16,7 +16,8 @@
 //
 // A credit is returned by Release, which may be called any number of times, or
 // by the end of Ask.Life, which is the context of the process that owns the
-// work: one that crashes releases nothing itself.
+// work: one that crashes releases nothing itself. Lend gives its place to others
+// for as long as its holder waits for a person; Reclaim takes it back.
 //
 // What NOT to do: don't wait for a credit in an actor's own goroutine; don't
 // wait for a credit of one pool while holding one that those who hold the

@@ -27,10 +27,16 @@ type OverloadedError struct {
 	// how fast work has ended lately. Callers that all come back at that very
 	// moment find it full again: add a little of your own.
 	RetryAfter time.Duration
+	// Held is set where the conversation's own request waits for a person's
+	// approval. No pace of work says when that ends, so RetryAfter is a minute.
+	Held bool
 }
 
 // Error says what is full and when to come again.
 func (e *OverloadedError) Error() string {
+	if e.Held {
+		return fmt.Sprintf("too many %s of this %s, whose work waits for a person to approve a call; answer that first, or try again in %v", e.What, e.Of, e.RetryAfter)
+	}
 	return fmt.Sprintf("too many %s of this %s; try again in %v", e.What, e.Of, e.RetryAfter)
 }
 

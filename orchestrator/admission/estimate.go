@@ -29,6 +29,11 @@ func (p *Pool) Busy(what string, ahead int) *OverloadedError {
 	return &OverloadedError{What: what, Of: OfConversation, RetryAfter: p.estimate(1, ahead)}
 }
 
+// Held returns the refusal of a conversation whose work waits for a person.
+func (p *Pool) Held(what string) *OverloadedError {
+	return &OverloadedError{What: what, Of: OfConversation, RetryAfter: maxRetry, Held: true}
+}
+
 // estimate is how long it takes until those ahead have been served, and one
 // more: as fast as work has ended lately, or no faster than the latest silence.
 func (p *Pool) estimate(slots, ahead int) time.Duration {

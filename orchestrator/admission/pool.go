@@ -75,11 +75,14 @@ func New(o Options) *Pool { return &Pool{o: o, users: map[string]*account{}} }
 
 // Credit is the right to do one thing. A nil Credit is none.
 type Credit struct {
-	p     *Pool
-	a     *account
-	since time.Time
-	once  sync.Once
-	stop  func() bool // ends the watch over the life
+	p    *Pool
+	once sync.Once
+	stop func() bool // ends the watch over the life
+
+	// The pool's lock guards the rest.
+	a          *account
+	since      time.Time
+	lent, over bool
 }
 
 // Release returns the credit, the first time it or Unused is called.
@@ -272,6 +275,14 @@ func (p *Pool) leave(a *account, place *list.Element) bool {
 func (p *Pool) giveBack(c *Credit, used bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	c.over = true
+	if !c.lent {
+		p.free(c, used)
+	}
+}
+
+// free makes room for another.
+func (p *Pool) free(c *Credit, used bool) {
 	p.used--
 	c.a.used--
 	if used {

@@ -46,14 +46,14 @@ func (w words) pick(s string) string {
 // answers. A test holds the list against the sources.
 var codes = listOf(strings.Fields(`
 	approval.canceled approval.changed approval.denied approval.expired approval.no_answer approval.nobody
-	approval.superseded approval.unbindable
+	approval.pending_full approval.superseded approval.unbindable
 	checkpoint.no_gate
 	guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
 	guard.outside_roots guard.private_host guard.protected guard.sensitive_path guard.shell_in_argument
 	guard.unparsed_shell guard.operator
 	judge.ask_below judge.below_threshold
 	limits.agent_calls limits.agent_cost limits.agent_tokens limits.away limits.canceled
-	limits.conversation_calls limits.conversation_cost limits.conversation_tokens limits.degraded limits.paused
+	limits.conversation_calls limits.conversation_cost limits.conversation_tokens limits.degraded limits.omitted limits.paused
 	limits.skill_open limits.turn_agents limits.turn_calls limits.turn_cost limits.turn_tokens
 	limits.user_cost limits.user_tokens
 	modify.error modify.unstable

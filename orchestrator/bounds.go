@@ -1,0 +1,98 @@
+package orchestrator
+
+import (
+	"time"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// The orchestrator's model is bounded as its agents' are (docs/architecture.md):
+// by the calls of one answer and the bytes of all messages of a turn. Where those
+// are spent the calls that are left are answered in a few words, and the model is
+// asked once more, without tools. After the first refusal of a spent budget,
+// calls that the same budget would refuse are not proposed: they are counted, and
+// the ledger has their number when the turn ends.
+
+// budgetKind is what a call counts against: true for the orchestrator's own
+// skills, which count as agents, false for all others, which count as calls.
+type budgetKind bool
+
+// refusedBudget is a refusal that stands for the calls after it.
+type refusedBudget struct {
+	no    *skills.Refusal
+	until time.Time // zero: as long as the turn
+}
+
+// say adds a message to the conversation with the model.
+func (t *turn) say(m llm.Message) {
+	t.texts.Take(m)
+	t.messages = append(t.messages, m)
+}
+
+// noteRefusal remembers a refusal for a budget that is spent.
+func (t *turn) noteRefusal(no *skills.Refusal, native bool) {
+	if no == nil || no.Kind != skills.KindBudget || no.Gate != sentinel.GateLimits {
+		return
+	}
+	r := refusedBudget{no: no}
+	if no.RetryAfter > 0 {
+		r.until = time.Now().Add(no.RetryAfter)
+	}
+	if t.budgets == nil {
+		t.budgets = map[budgetKind]refusedBudget{}
+	}
+	t.budgets[budgetKind(native)] = r
+}
+
+// spentBudget returns the refusal of a call whose budget is spent, nil where it
+// isn't.
+func (t *turn) spentBudget(native bool) *skills.Refusal { return t.budgets[budgetKind(native)].no }
+
+// renewBudgets forgets, before the calls of a new answer, what may have room
+// again. Within an answer a refusal stands, so that a restart numbers its calls
+// as they were.
+func (t *turn) renewBudgets() {
+	for kind, r := range t.budgets {
+		if !r.until.IsZero() && time.Now().After(r.until) {
+			delete(t.budgets, kind)
+		}
+	}
+}
+
+// omitCalls answers the calls that there is no room for.
+func (t *turn) omitCalls() {
+	for _, k := range t.calls {
+		t.say(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: noRoom})
+	}
+	t.omitted += len(t.calls)
+	t.calls, t.last = nil, true
+}
+
+const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the call was not made. Answer the user with what you have."}`
+
+// sumOmitted is how many calls of the turn and its agents were not proposed.
+func (t *turn) sumOmitted() int {
+	n := t.omitted
+	for _, k := range t.members {
+		n += k.result().Omitted
+	}
+	return n
+}
+
+// fitViews cuts the answers of agents where they are too long together, so that
+// what is shown of each has its end.
+func fitViews(list []view, room int) {
+	size := 0
+	for _, v := range list {
+		size += len(v.Answer)
+	}
+	if size <= room {
+		return
+	}
+	for i := range list {
+		list[i].Answer = agents.Cut(list[i].Answer, room/len(list))
+	}
+}

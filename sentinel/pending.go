@@ -1,0 +1,102 @@
+package sentinel
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// CodePendingFull is the code of a call that would be held for a person while as
+// many calls as may be are held already. Its refusal's kind is budget.
+const CodePendingFull = "approval.pending_full"
+
+// PendingLimits are how many calls may wait for a person in this process at a
+// time, calls of before a restart included. Zero means no bound.
+type PendingLimits struct {
+	User, Conversation, Process int
+}
+
+// pending counts the calls that are held, from before the question is recorded
+// until the answer is. What holds nothing has no entry.
+type pending struct {
+	mu            sync.Mutex
+	all           int
+	users         map[string]int
+	conversations map[string]int // by user and conversation
+}
+
+// countHeld counts a call that a person is to be asked about until it is called
+// back, or denies it where too many wait already.
+func (p *Checkpoint) countHeld(ctx context.Context, c Call, d *Decision) (leave func()) {
+	if d.Outcome != Ask {
+		return func() {}
+	}
+	leave, full := p.enterPending(ctx, c)
+	if full != "" {
+		d.answered(pendingFull(full))
+		return func() {}
+	}
+	return leave
+}
+
+// enterPending counts a call that is to be held, and returns what counts it off
+// again. full says whose bound is reached instead; nothing is counted then. A
+// question that is on record already is put again whatever the bounds are:
+// others may have taken its place since the restart, and a person may answer it.
+func (p *Checkpoint) enterPending(ctx context.Context, c Call) (leave func(), full string) {
+	leave, full = p.pending.enter(c.Grant(), p.o.Pending, false)
+	if full != "" && p.heldBefore(ctx, c) {
+		return p.pending.enter(c.Grant(), p.o.Pending, true)
+	}
+	return leave, full
+}
+
+// heldBefore reports whether the ledger has a question about the call.
+func (p *Checkpoint) heldBefore(ctx context.Context, c Call) bool {
+	if p.o.History == nil {
+		return false
+	}
+	list, err := p.o.History.Past(ctx, c.Proposed().ID())
+	return err == nil && slices.ContainsFunc(list, func(r Record) bool { return r.Kind == RecordHeld })
+}
+
+func (l *pending) enter(g Grant, max PendingLimits, always bool) (leave func(), full string) {
+	user, conversation := g.User(), g.User()+"\x00"+g.Conversation()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch over := func(n, most int) bool { return !always && most > 0 && n >= most }; {
+	case over(l.conversations[conversation], max.Conversation):
+		return nil, "conversation"
+	case over(l.users[user], max.User):
+		return nil, "user"
+	case over(l.all, max.Process):
+		return nil, "process"
+	}
+	if l.users == nil {
+		l.users, l.conversations = map[string]int{}, map[string]int{}
+	}
+	l.all++
+	l.users[user]++
+	l.conversations[conversation]++
+	return sync.OnceFunc(func() { l.leave(user, conversation) }), ""
+}
+
+func (l *pending) leave(user, conversation string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.users[user]--; l.users[user] == 0 {
+		delete(l.users, user)
+	}
+	if l.conversations[conversation]--; l.conversations[conversation] == 0 {
+		delete(l.conversations, conversation)
+	}
+}
+
+// pendingFull is the verdict on a call that no person is asked about, because
+// too many questions wait for an answer.
+func pendingFull(of string) Verdict {
+	v := Refuse(CodePendingFull, "the call needs a person's approval, and as many calls of this "+of+" as may be wait for one (approvals.pending."+of+")")
+	v.Gate, v.WhatYouCanDo = GateApproval, "Tell the user that other calls wait for an approval; this one can be proposed again once they are answered."
+	return v
+}
