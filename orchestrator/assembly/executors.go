@@ -116,7 +116,8 @@ func token(signer *warrant.HTTPSigner, now func() time.Time) tokenFunc {
 		at := now()
 		return signer.Token(warrant.Claims{
 			Audience: r.Audience, ID: id.String(), Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID,
-			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target), IssuedAt: at, Expires: at.Add(tokenLife),
+			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target),
+			User: o.User, Conversation: o.Conversation, IssuedAt: at, Expires: at.Add(tokenLife),
 		})
 	}
 }
