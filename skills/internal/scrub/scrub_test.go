@@ -42,12 +42,14 @@ func quoteJSON(s string) string {
 
 // ways are encodings in which a secret must not come back.
 var ways = map[string]func(string) string{
-	"as it is":           func(s string) string { return s },
-	"base64":             func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
-	"base64 url":         func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
-	"base64, offset 1":   func(s string) string { return base64.StdEncoding.EncodeToString([]byte("u" + s + "!")) },
-	"base64, offset 2":   func(s string) string { return base64.StdEncoding.EncodeToString([]byte("u:" + s + "?!")) },
-	"base64 as JSON":     func(s string) string { return strings.ReplaceAll(base64.StdEncoding.EncodeToString([]byte(s)), "/", `\/`) },
+	"as it is":         func(s string) string { return s },
+	"base64":           func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"base64 url":       func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+	"base64, offset 1": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("u" + s + "!")) },
+	"base64, offset 2": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("u:" + s + "?!")) },
+	"base64 as JSON": func(s string) string {
+		return strings.ReplaceAll(base64.StdEncoding.EncodeToString([]byte(s)), "/", `\/`)
+	},
 	"hex":                func(s string) string { return hex.EncodeToString([]byte(s)) },
 	"upper hex":          func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
 	"query":              url.QueryEscape,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
+	"github.com/vedette-dev/vedette/skills/internal/scrub"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -99,6 +100,7 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err := errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s)); err != nil {
 		return nil, err
 	}
+	e.clean = scrub.New(e.secrets()...)
 	e.client = newClient(o, e.host, newReach(e.host, c.AllowPrivate, o.AllowHosts))
 	return skills.NewExecutor(r, s, e.run), nil
 }
@@ -111,6 +113,16 @@ type endpoint struct {
 	client    *http.Client
 	token     func(skills.Order, Request) (string, error)
 	readsOnly bool
+	clean     *scrub.Scrubber // takes out what the configuration keeps secret
+}
+
+// secrets are the values of the skill's own options that no model may see.
+func (e *endpoint) secrets() []string {
+	out := scrub.OfURL(e.URL)
+	for k, v := range e.Headers {
+		out = append(out, scrub.OfHeader(k, v)...)
+	}
+	return out
 }
 
 func (e *endpoint) checkPlain(at string) error {
