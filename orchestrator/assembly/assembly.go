@@ -54,6 +54,9 @@ type Options struct {
 	// Lookup resolves the hosts that skills go to; nil means the system's
 	// resolver. What it answers is judged like the system's answers.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Credentials finds credentials that the configuration leaves to the program
+	// (credentials: {name: {program: true}}). Build refuses those without it.
+	Credentials skills.CredentialResolver
 	// ObserveLimits is told when the server of limits.store goes away and comes
 	// back, for metrics. It must not block.
 	ObserveLimits func(redisstore.Event)
@@ -185,6 +188,9 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	p.Registry = reg
 	tokens, err := p.tokens()
 	if err != nil {
+		return err
+	}
+	if err := checkResolver(cfg, o); err != nil {
 		return err
 	}
 	execs, execErr := executors(cfg, o, natives, verify, token(tokens, o.Now))

@@ -268,7 +268,7 @@ func TestParseBounds(t *testing.T) {
 		require.True(t, p.Cut)
 		require.LessOrEqual(t, len(p.Text), maxText)
 	}
-	_, err := parse(t.Context(), strings.NewReader("X: " + strings.Repeat("h", 2*maxHeader)))
+	_, err := parse(t.Context(), strings.NewReader("X: "+strings.Repeat("h", 2*maxHeader)))
 	require.Error(t, err)
 }
 

@@ -1,8 +1,10 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -37,7 +39,7 @@ type environment struct {
 	clean *scrub.Scrubber
 }
 
-func (p *program) checkEnv(at string) error {
+func (p *program) checkEnv(at string, s *skills.Skill) error {
 	var c envCheck
 	for i, name := range p.Env {
 		c.checkName(fmt.Sprintf("%s.env[%d]", at, i), name)
@@ -57,7 +59,30 @@ func (p *program) checkEnv(at string) error {
 	for _, v := range p.CallerEnv.variables(skills.Caller{}) {
 		taken = c.checkOwn(at+".caller_env."+v.option, v.name, taken)
 	}
+	p.checkCredentials(&c, at+".credentials", s, taken)
 	return errors.Join(c.errs...)
+}
+
+// checkCredentials refuses a credential that isn't known, a variable for one that
+// is taken, and all of them in a skill that takes a command line.
+func (p *program) checkCredentials(c *envCheck, at string, s *skills.Skill, taken []string) {
+	if len(p.Credentials) == 0 {
+		return
+	}
+	if s.TakesShell() {
+		c.fail(at, "the skill takes a command line (x-shell), which could send a credential anywhere; make them two skills")
+		return
+	}
+	var known []string
+	if p.credentials != nil {
+		known = p.credentials.Names()
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Credentials)) {
+		taken = c.checkOwn(at+"."+name, name, taken)
+		if !slices.Contains(known, p.Credentials[name]) {
+			c.errs = append(c.errs, decode.Unknown(at+"."+name, "credential", p.Credentials[name], known))
+		}
+	}
 }
 
 // envCheck collects the mistakes in names of variables.
@@ -110,7 +135,7 @@ func steers(name string) bool {
 // environ is what the program gets for one order: the listed variables that are
 // set, the fixed ones and those of the caller, sorted so that two runs of one
 // call look the same.
-func (p *program) environ(o skills.Order) (environment, error) {
+func (p *program) environ(ctx context.Context, o skills.Order) (environment, error) {
 	out := environment{list: []string{}}
 	var secrets []string
 	for _, name := range p.Env {
@@ -126,6 +151,13 @@ func (p *program) environ(o skills.Order) (environment, error) {
 			return environment{}, decode.Refuse("the caller's %s holds a NUL, which no variable can hold", v.option)
 		}
 		out.list = append(out.list, v.name+"="+v.value)
+	}
+	for name, credential := range p.Credentials {
+		v, err := skills.ResolveCredential(ctx, p.credentials, credential, o.Caller())
+		if err != nil {
+			return environment{}, err
+		}
+		out.list, secrets = append(out.list, name+"="+v), append(secrets, v)
 	}
 	slices.Sort(out.list)
 	out.clean = scrub.New(append(secrets, secretArguments(p.Argv)...)...)

@@ -21,6 +21,8 @@ type Options struct {
 	// against, and the program's working directory where it names none. If
 	// empty, the process's own working directory.
 	Dir string
+	// Credentials are what a skill's option of that name may use. If nil, none.
+	Credentials skills.Credentials
 }
 
 // The values of the isolation option.
@@ -44,6 +46,7 @@ type config struct {
 	Env         []string          `json:"env"`
 	SetEnv      map[string]string `json:"set_env"`
 	CallerEnv   callerEnv         `json:"caller_env"`
+	Credentials map[string]string `json:"credentials"`
 	OutputLimit int               `json:"output_limit"`
 	Read        []string          `json:"read"`
 	Write       []string          `json:"write"`
@@ -68,8 +71,8 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read}
-	errs := []error{p.checkPlain(at), p.checkEnv(at), p.checkArgv(at, s), p.resolve(at, base)}
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
+	errs := []error{p.checkPlain(at), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
 	if c.Isolation != IsolationNone && !childReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
@@ -82,8 +85,9 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 // program is a skill's options, checked and resolved.
 type program struct {
 	config
-	path      string // the executable, absolute
-	readsOnly bool
+	path        string // the executable, absolute
+	readsOnly   bool
+	credentials skills.Credentials
 }
 
 func (p *program) checkPlain(at string) error {

@@ -46,7 +46,7 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 	if err != nil {
 		return skills.Result{}, err
 	}
-	env, err := p.environ(o)
+	env, err := p.environ(ctx, o)
 	if err != nil {
 		return skills.Result{}, err
 	}

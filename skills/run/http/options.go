@@ -31,6 +31,8 @@ type Options struct {
 	// A skill that says "allow_private: false" gets none of them, and a
 	// metadata service is nobody's to allow.
 	AllowHosts []string
+	// Credentials are what a skill's option of that name may use. If nil, none.
+	Credentials skills.Credentials
 	// RootCAs verify servers. If nil, the system's.
 	RootCAs *x509.CertPool
 }
@@ -58,6 +60,8 @@ type config struct {
 	OutputLimit  int               `json:"output_limit"`
 	AllowHosts   []string          `json:"allow_hosts"`
 	AllowPrivate hosts             `json:"allow_private"`
+	// Credentials are headers with the name of a credential in braces.
+	Credentials map[string]string `json:"credentials"`
 }
 
 // hosts is a list of names, or false for none.
@@ -96,8 +100,8 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err := decode.Options(s.Spec().Run.Options, at, &c); err != nil {
 		return nil, err
 	}
-	e := &endpoint{config: c, token: o.Token, readsOnly: s.Effect() == skills.Read}
-	if err := errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s)); err != nil {
+	e := &endpoint{config: c, token: o.Token, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
+	if err := errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s), e.checkCredentials(at, s)); err != nil {
 		return nil, err
 	}
 	e.clean = scrub.New(e.secrets()...)
@@ -114,6 +118,8 @@ type endpoint struct {
 	token     func(skills.Order, Request) (string, error)
 	readsOnly bool
 	clean     *scrub.Scrubber // takes out what the configuration keeps secret
+
+	credentials skills.Credentials
 }
 
 // secrets are the values of the skill's own options that no model may see.
@@ -191,20 +197,28 @@ func (e *endpoint) checkPrivate(at string) error {
 func (e *endpoint) checkHeaders(at string) error {
 	var errs []error
 	for k, v := range e.Headers {
-		here := at + ".headers." + k
-		switch textproto.CanonicalMIMEHeaderKey(k) {
-		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Idempotency-Key", warrant.Header:
-			errs = append(errs, &skills.PathError{Path: here, Msg: "is set by the program itself"})
-			continue
-		}
-		if !validHeaderName(k) {
-			errs = append(errs, &skills.PathError{Path: here, Msg: "is no header's name"})
-		}
-		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			errs = append(errs, &skills.PathError{Path: here, Msg: "its value holds a line break or another control character"})
-		}
+		errs = append(errs, checkHeader(at+".headers."+k, k, v))
 	}
 	return errors.Join(errs...)
+}
+
+func checkHeader(here, k, v string) error {
+	switch textproto.CanonicalMIMEHeaderKey(k) {
+	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Idempotency-Key", warrant.Header:
+		return &skills.PathError{Path: here, Msg: "is set by the program itself"}
+	}
+	var errs []error
+	if !validHeaderName(k) {
+		errs = append(errs, &skills.PathError{Path: here, Msg: "is no header's name"})
+	}
+	if hasControl(v) {
+		errs = append(errs, &skills.PathError{Path: here, Msg: "its value holds a line break or another control character"})
+	}
+	return errors.Join(errs...)
+}
+
+func hasControl(v string) bool {
+	return strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 func validHeaderName(k string) bool {

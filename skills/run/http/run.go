@@ -102,15 +102,19 @@ func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, 
 		req.Header.Set(k, v)
 	}
 	req.Header.Set("Idempotency-Key", o.IdempotencyKey())
+	clean, err := e.addCredentials(ctx, req.Header, o)
+	if err != nil {
+		return nil, nil, err
+	}
 	if e.token == nil {
-		return req, e.clean, nil
+		return req, clean, nil
 	}
 	t, err := e.token(o, Request{Audience: e.audience, Method: e.Method, Target: req.URL.RequestURI(), Body: body})
 	if err != nil {
 		return nil, nil, decode.Refuse("no token could be made for the request: %w", err)
 	}
 	req.Header.Set(warrant.Header, t)
-	return req, e.clean.With(t), nil
+	return req, clean.With(t), nil
 }
 
 // unanswered tells an error before the request from one after. The client's own
