@@ -79,7 +79,8 @@ type FuncOption func(*funcOptions)
 
 // funcOptions are in the skill's Run, so they are part of its digest.
 type funcOptions struct {
-	Credentials []string `json:"credentials,omitempty"`
+	Credentials []string   `json:"credentials,omitempty"`
+	Perimeter   *Perimeter `json:"perimeter,omitempty"`
 }
 
 // UseCredentials lets a Go function take the user's credentials of these names
@@ -90,7 +91,7 @@ func UseCredentials(names ...string) FuncOption {
 
 // raw returns the options for a Run; none where nothing is set.
 func (o funcOptions) raw() (json.RawMessage, error) {
-	if len(o.Credentials) == 0 {
+	if len(o.Credentials) == 0 && o.Perimeter == nil {
 		return nil, nil
 	}
 	return json.Marshal(o)
@@ -104,7 +105,7 @@ func (o funcOptions) check(s *Skill) error {
 	if slices.Contains(o.Credentials, "") {
 		return &PathError{"run", "uses a credential without a name"}
 	}
-	return nil
+	return o.Perimeter.check(s.Effect())
 }
 
 // wallet holds what one run of a Go skill has taken.

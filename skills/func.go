@@ -29,14 +29,27 @@ func (g *GoSkill) Executor(r Redeemer) Executor { return g.ExecutorWith(r, nil) 
 // ExecutorWith is Executor for a function that may take the credentials that it
 // named with UseCredentials.
 func (g *GoSkill) ExecutorWith(r Redeemer, from CredentialResolver) Executor {
+	run := g.run
+	if p := g.options.Perimeter; p != nil {
+		run = within(*p, g.skill.Effect(), run)
+	}
 	may := g.options.Credentials
 	if len(may) == 0 {
-		return NewExecutor(r, g.skill, g.run)
+		return NewExecutor(r, g.skill, run)
 	}
 	return NewExecutor(r, g.skill, func(ctx context.Context, o Order) (Result, error) {
 		w := &wallet{from: from, may: may, caller: o.Caller()}
-		return w.clean(g.run(context.WithValue(ctx, walletKey{}, w), o))
+		return w.clean(run(context.WithValue(ctx, walletKey{}, w), o))
 	})
+}
+
+// within gives each run its own bounds, which end with it.
+func within(p Perimeter, e Effect, run RunFunc) RunFunc {
+	return func(ctx context.Context, o Order) (Result, error) {
+		b := &bounds{perimeter: p, effect: e}
+		defer b.close()
+		return run(context.WithValue(ctx, boundsKey{}, b), o)
+	}
 }
 
 // Credentials returns the names of the credentials that the function may take.

@@ -60,6 +60,8 @@ type config struct {
 	OutputLimit  int               `json:"output_limit"`
 	AllowHosts   []string          `json:"allow_hosts"`
 	AllowPrivate hosts             `json:"allow_private"`
+	// Safe says that the endpoint changes nothing, whatever its method says.
+	Safe bool `json:"safe"`
 	// Credentials are headers with the name of a credential in braces.
 	Credentials map[string]string `json:"credentials"`
 }
@@ -132,7 +134,7 @@ func (e *endpoint) secrets() []string {
 }
 
 func (e *endpoint) checkPlain(at string) error {
-	errs := []error{decode.OneOf(at+".method", "method", e.Method, "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")}
+	errs := []error{decode.OneOf(at+".method", "method", e.Method, "GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE"), e.checkPerimeter(at)}
 	reading := e.Method == http.MethodGet || e.Method == http.MethodHead
 	if e.Body == "" {
 		e.Body = "json"
@@ -148,6 +150,15 @@ func (e *endpoint) checkPlain(at string) error {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})
 	}
 	return errors.Join(errs...)
+}
+
+// checkPerimeter holds a skill that only reads to methods that only read.
+func (e *endpoint) checkPerimeter(at string) error {
+	if !e.readsOnly || e.Safe || skills.ReadsOnly(e.Method) {
+		return nil
+	}
+	return &skills.PathError{Path: at + ".method", Msg: fmt.Sprintf("is %s, and the skill's effect is read; say GET, HEAD or QUERY, a greater effect, "+
+		"or safe: true where the endpoint changes nothing", e.Method)}
 }
 
 func (e *endpoint) checkURL(at string, s *skills.Skill) error {
