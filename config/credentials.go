@@ -56,7 +56,8 @@ func (l *loader) checkCredentialEnv(name string, c Credential, n *node) {
 		return
 	}
 	if strings.Count(c.Env, userPlace) != 1 || !envName(strings.Replace(c.Env, userPlace, "x", 1)) {
-		l.out.add(n.pos, "credentials.%s.env must be a variable's name with one %s in it, such as GITHUB_TOKEN_%s%s", name, userPlace, userPlace, notA(n))
+		l.out.add(n.pos, "credentials.%s.env must be a variable's name with one %s in it, such as GITHUB_TOKEN_%s%s",
+			name, userPlace, userPlace, notA(n))
 	}
 }
 
@@ -65,7 +66,8 @@ func (l *loader) checkCredentialFile(name string, c Credential, n *node) {
 		return
 	}
 	if strings.Count(c.File, userPlace) != 1 || !strings.Contains(filepath.Base(c.File), userPlace) {
-		l.out.add(n.pos, "credentials.%s.file must have one %s in the last part of its path, such as ./credentials/%s/%s%s", name, userPlace, name, userPlace, notA(n))
+		l.out.add(n.pos, "credentials.%s.file must have one %s in the last part of its path, such as ./credentials/%s/%s%s",
+			name, userPlace, name, userPlace, notA(n))
 		return
 	}
 	c.File = l.abs(c.File, n)

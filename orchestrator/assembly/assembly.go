@@ -120,6 +120,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if err := checkResolver(cfg, o); err != nil {
+		return nil, cfg.Locate(err)
+	}
 	p := &Parts{Config: cfg, now: o.Now, log: o.Log, ticks: o.Maintain, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
 	o.Observe = p.watched(o.Observe)
 	if err := p.open(ctx, o); err != nil {
@@ -188,9 +191,6 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	p.Registry = reg
 	tokens, err := p.tokens()
 	if err != nil {
-		return err
-	}
-	if err := checkResolver(cfg, o); err != nil {
 		return err
 	}
 	execs, execErr := executors(cfg, o, natives, verify, token(tokens, o.Now))

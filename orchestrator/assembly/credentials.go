@@ -37,7 +37,8 @@ func knownCredentials(g *skills.GoSkill, book *credential.Book) error {
 	var errs []error
 	for _, name := range g.Credentials() {
 		if !slices.Contains(book.Names(), name) {
-			errs = append(errs, fmt.Errorf("skill %q uses the credential %q; the configuration has none of that name under credentials", g.Skill().Name(), name))
+			errs = append(errs, fmt.Errorf("skill %q uses the credential %q; the configuration has none of that name under credentials",
+				g.Skill().Name(), name))
 		}
 	}
 	return errors.Join(errs...)

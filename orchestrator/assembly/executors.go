@@ -57,7 +57,9 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	return out, errors.Join(errs...)
 }
 
-func executor(cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc, book *credential.Book) (skills.Executor, error) {
+func executor(
+	cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc, book *credential.Book,
+) (skills.Executor, error) {
 	dir := filepath.Dir(cfg.Ledger.Path)
 	if cfg.File != "" {
 		if abs, err := filepath.Abs(cfg.File); err == nil {

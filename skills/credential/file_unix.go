@@ -28,7 +28,10 @@ func readOwn(dir, name string) (string, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	info, err := f.Stat()
 	// A root follows links that stay in it: what was opened must be what is named.
-	if err != nil || !os.SameFile(named, info) || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || info.Size() > skills.MaxCredential {
+	if err != nil || !os.SameFile(named, info) || !info.Mode().IsRegular() {
+		return "", errMissing
+	}
+	if info.Mode().Perm()&0o077 != 0 || info.Size() > skills.MaxCredential {
 		return "", errMissing
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid() {

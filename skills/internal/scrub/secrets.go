@@ -89,7 +89,9 @@ func OfVariable(name, value string) []string {
 }
 
 // secretWords are in the names of what is secret.
-var secretWords = []string{"key", "token", "secret", "passw", "pwd", "auth", "cred", "cookie", "session", "private", "signature", "bearer", "dsn"}
+var secretWords = []string{
+	"key", "token", "secret", "passw", "pwd", "auth", "cred", "cookie", "session", "private", "signature", "bearer", "dsn",
+}
 
 // Looks reports whether a named value is probably a secret: by a word in its
 // name, or because it is 20 bytes or more of letters and digits without the look

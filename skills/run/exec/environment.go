@@ -120,8 +120,11 @@ func plainEnvName(n string) bool {
 
 // steering are variables whose value decides what a program does or loads: a
 // user's id, which is a stranger's text, doesn't belong in one.
-var steering = []string{"PATH", "IFS", "ENV", "HOME", "SHELL", "EDITOR", "VISUAL", "PAGER", "BROWSER", "CDPATH", "PS4", "PROMPT_COMMAND", "TMPDIR", "NODE_OPTIONS", "NODE_PATH",
-	"RUBYOPT", "RUBYLIB", "CLASSPATH", "JAVA_TOOL_OPTIONS", "LESSOPEN", "LESSCLOSE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+var steering = []string{
+	"PATH", "IFS", "ENV", "HOME", "SHELL", "EDITOR", "VISUAL", "PAGER", "BROWSER", "CDPATH", "PS4", "PROMPT_COMMAND", "TMPDIR",
+	"NODE_OPTIONS", "NODE_PATH",
+	"RUBYOPT", "RUBYLIB", "CLASSPATH", "JAVA_TOOL_OPTIONS", "LESSOPEN", "LESSCLOSE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+}
 
 func steers(name string) bool {
 	for _, prefix := range []string{"LD_", "DYLD_", "BASH_", "PYTHON", "PERL", "GIT_", "GCONV_", "MALLOC_", "GLIBC_", "SSL_"} {

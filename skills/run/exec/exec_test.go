@@ -135,6 +135,15 @@ func interfaces(text string) []string {
 	return out
 }
 
+// networkOf names the network namespace that a program runs in.
+func networkOf(t *testing.T, mode string, network bool) string {
+	t.Helper()
+	o := opts{"argv": []string{"readlink", "/proc/self/ns/net"}, "isolation": mode, "network": network, "read": []string{"/proc"}}
+	res, err := run(t, o, opts{"a": ""})
+	require.NoError(t, err, mode)
+	return strings.TrimSpace(res.Content)
+}
+
 // Without network there is a loopback of the program's own, which is down and has
 // counted nothing; with it, the system's own interfaces are there.
 func TestNetwork(t *testing.T) {
@@ -157,15 +166,10 @@ func TestNetwork(t *testing.T) {
 			}
 		}
 		// A namespace of its own, or the program would share ours.
-		link := func(network bool) string {
-			res, err := run(t, opts{"argv": []string{"readlink", "/proc/self/ns/net"}, "isolation": mode, "network": network, "read": []string{"/proc"}}, opts{"a": ""})
-			require.NoError(t, err, mode)
-			return strings.TrimSpace(res.Content)
-		}
 		ours, err := os.Readlink("/proc/self/ns/net")
 		require.NoError(t, err)
-		require.Equal(t, ours, link(true), mode)
-		require.NotEqual(t, ours, link(false), mode)
+		require.Equal(t, ours, networkOf(t, mode, true), mode)
+		require.NotEqual(t, ours, networkOf(t, mode, false), mode)
 	}
 	// A listener of ours is out of reach.
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

@@ -21,7 +21,9 @@ func (e *endpoint) checkCredentials(at string, s *skills.Skill) error {
 		return nil
 	}
 	if s.TakesShell() {
-		return &skills.PathError{Path: at, Msg: "the skill takes a command line (x-shell), which could send a credential anywhere; make them two skills"}
+		return &skills.PathError{
+			Path: at, Msg: "the skill takes a command line (x-shell), which could send a credential anywhere; make them two skills",
+		}
 	}
 	var known []string
 	if e.credentials != nil {

@@ -103,7 +103,8 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 		return nil, err
 	}
 	e := &endpoint{config: c, token: o.Token, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
-	if err := errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s), e.checkCredentials(at, s)); err != nil {
+	err = errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s), e.checkCredentials(at, s))
+	if err != nil {
 		return nil, err
 	}
 	e.clean = scrub.New(e.secrets()...)
@@ -134,7 +135,8 @@ func (e *endpoint) secrets() []string {
 }
 
 func (e *endpoint) checkPlain(at string) error {
-	errs := []error{decode.OneOf(at+".method", "method", e.Method, "GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE"), e.checkPerimeter(at)}
+	errs := []error{decode.OneOf(at+".method", "method", e.Method, "GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE"),
+		e.checkPerimeter(at)}
 	reading := e.Method == http.MethodGet || e.Method == http.MethodHead
 	if e.Body == "" {
 		e.Body = "json"
