@@ -34,6 +34,7 @@ func (l *loader) check() {
 	l.checkPrices()
 	l.checkReview()
 	l.resolvePaths()
+	l.checkCredentials()
 	l.checkRoots()
 }
 

@@ -45,6 +45,8 @@ type Config struct {
 	Journal Journal `yaml:"journal" jsonschema_description:"Where arguments, results and messages live, sealed."`
 	// Keys is where the keys live.
 	Keys Keys `yaml:"keys" jsonschema_description:"Where keys live."`
+	// Credentials are what users' calls authenticate with, by name.
+	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name" jsonschema_description:"What a user's calls authenticate with, by name: skills name them in their run block, models never see them."`
 	// Server is the HTTP server.
 	Server Server `yaml:"server" jsonschema_description:"The HTTP server."`
 	// Telemetry is what the program tells about how it is doing.

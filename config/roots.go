@@ -28,6 +28,9 @@ func (l *loader) guardedPaths() []guarded {
 		list = append(list, guarded{what, f})
 	}
 	list = append(list, guarded{"the database", l.cfg.Ledger.Path}, guarded{"the keys", l.cfg.Keys.Dir})
+	for _, dir := range l.cfg.CredentialFolders() {
+		list = append(list, guarded{"the credentials", dir})
+	}
 	if exe, err := os.Executable(); err == nil {
 		list = append(list, guarded{"the program", exe})
 	}

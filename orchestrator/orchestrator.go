@@ -78,6 +78,9 @@ type Options struct {
 	Skills []*skills.GoSkill
 	// Approver asks people; nil means that nobody can approve.
 	Approver sentinel.Approver
+	// Credentials finds users' credentials that the configuration leaves to the
+	// program: see skills.CredentialResolver.
+	Credentials skills.CredentialResolver
 	// Observe is told of every decision and outcome. It must not block.
 	Observe func(sentinel.Event)
 	// OnAgent is told when an agent starts or ends. It must not block.
@@ -173,7 +176,7 @@ func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
 	opts := o.opts
 	ao := assembly.Options{
 		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe, Readmit: o.readmit,
-		NoReview: opts.NoReview, Log: opts.Log, Supervised: true,
+		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
 	}
 	o.tel.Observe(&ao)
 	parts, err := assembly.Build(ctx, cfg, ao)

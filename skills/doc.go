@@ -11,8 +11,14 @@
 //	add, err := skills.Func(skills.Spec{Name: "tasks.create", Effect: skills.Create},
 //		func(ctx context.Context, in NewTask) (Task, error) { … })
 //
+// The function asks CallerFrom for whom it runs: user, conversation, call id and
+// idempotency key come from the order, never from a model. A user's own credential
+// comes from CredentialFrom, where UseCredentials named it; it is found after the
+// warrant was redeemed, kept for the call alone, and taken out of what the function
+// returns. Within declares the folders and hosts that the function reaches.
+//
 // What not to do: don't keep an Executor where a model client or an agent can
 // reach it; don't declare a smaller effect than the code has (the guard and
-// the judge believe the Spec); don't mark output trusted unless nobody but the
+// the judge believe the Spec); don't take the user from an argument; don't mark output trusted unless nobody but the
 // user can write what the skill returns.
 package skills

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
@@ -14,15 +15,45 @@ import (
 // GoSkill is a Go function declared as a skill. The function itself can't be
 // reached: Executor is the only way to it, and asks for a warrant.
 type GoSkill struct {
-	skill *Skill
-	run   RunFunc
+	skill   *Skill
+	run     RunFunc
+	options funcOptions
 }
 
 // Skill returns the compiled declaration.
 func (g *GoSkill) Skill() *Skill { return g.skill }
 
-// Executor returns what runs the function, guarded by r.
-func (g *GoSkill) Executor(r Redeemer) Executor { return NewExecutor(r, g.skill, g.run) }
+// Executor returns what runs the function, guarded by r. It has no credentials.
+func (g *GoSkill) Executor(r Redeemer) Executor { return g.ExecutorWith(r, nil) }
+
+// ExecutorWith is Executor for a function that may take the credentials that it
+// named with UseCredentials.
+func (g *GoSkill) ExecutorWith(r Redeemer, from CredentialResolver) Executor {
+	run := g.run
+	if p := g.options.Perimeter; p != nil {
+		run = within(*p, g.skill.Effect(), run)
+	}
+	may := g.options.Credentials
+	if len(may) == 0 {
+		return NewExecutor(r, g.skill, run)
+	}
+	return NewExecutor(r, g.skill, func(ctx context.Context, o Order) (Result, error) {
+		w := &wallet{from: from, may: may, caller: o.Caller()}
+		return w.clean(run(context.WithValue(ctx, walletKey{}, w), o))
+	})
+}
+
+// within gives each run its own bounds, which end with it.
+func within(p Perimeter, e Effect, run RunFunc) RunFunc {
+	return func(ctx context.Context, o Order) (Result, error) {
+		b := &bounds{perimeter: p, effect: e}
+		defer b.close()
+		return run(context.WithValue(ctx, boundsKey{}, b), o)
+	}
+}
+
+// Credentials returns the names of the credentials that the function may take.
+func (g *GoSkill) Credentials() []string { return slices.Clone(g.options.Credentials) }
 
 // Func declares a Go function as a skill. In must be a struct; its JSON Schema
 // is derived from its fields and their `json` and `jsonschema` tags, with
@@ -30,16 +61,22 @@ func (g *GoSkill) Executor(r Redeemer) Executor { return NewExecutor(r, g.skill,
 // the derived schema where it is set; spec.Run must be empty. Out is returned
 // to the model as JSON, or as it is where it is a string.
 //
+// fn learns from CallerFrom for whom it runs, and takes the user's credentials
+// with CredentialFrom.
+//
 // A panic of fn is contained. A panic in a goroutine that fn starts itself
 // ends the process: run code that isn't trusted with the exec kind instead.
-func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, error)) (*GoSkill, error) {
+func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, error), options ...FuncOption) (*GoSkill, error) {
 	if spec.Run.Kind != "" {
 		return nil, &PathError{"run", "must be empty for a Go function"}
 	}
 	if fn == nil {
 		return nil, &PathError{"run", "the function is nil"}
 	}
-	spec.Run = Run{Kind: "go"}
+	own, err := collectOptions(&spec, options)
+	if err != nil {
+		return nil, err
+	}
 	if len(spec.Parameters) == 0 {
 		raw, err := schemaOf(reflect.TypeFor[In]())
 		if err != nil {
@@ -48,6 +85,9 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, erro
 		spec.Parameters = raw
 	}
 	s, err := Compile(spec)
+	if err == nil {
+		err = own.check(s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +103,21 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, erro
 			return Result{}, err
 		}
 		return encode(out)
-	}}, nil
+	}, own}, nil
+}
+
+// collectOptions puts the options of a Go function into its Spec.
+func collectOptions(spec *Spec, options []FuncOption) (funcOptions, error) {
+	var own funcOptions
+	for _, set := range options {
+		set(&own)
+	}
+	raw, err := own.raw()
+	if err != nil {
+		return own, &PathError{"run", "its options are not JSON"}
+	}
+	spec.Run = Run{Kind: "go", Options: raw}
+	return own, nil
 }
 
 func encode(out any) (Result, error) {

@@ -184,6 +184,7 @@ func (e *executor) guarded(ctx context.Context, o Order, done chan<- outcome) {
 		}
 		done <- out
 	}()
+	ctx = context.WithValue(ctx, callerKey{}, o.Caller())
 	res, err := e.run(leak.Mark(ctx, o.CallID, o.Skill), o)
 	out = outcome{res, e.classify(ctx, err)} // here, where a panic of the error's own methods is caught
 }

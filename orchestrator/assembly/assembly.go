@@ -54,6 +54,9 @@ type Options struct {
 	// Lookup resolves the hosts that skills go to; nil means the system's
 	// resolver. What it answers is judged like the system's answers.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Credentials finds credentials that the configuration leaves to the program
+	// (credentials: {name: {program: true}}). Build refuses those without it.
+	Credentials skills.CredentialResolver
 	// ObserveLimits is told when the server of limits.store goes away and comes
 	// back, for metrics. It must not block.
 	ObserveLimits func(redisstore.Event)
@@ -117,6 +120,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if err := checkResolver(cfg, o); err != nil {
+		return nil, cfg.Locate(err)
 	}
 	p := &Parts{
 		Config: cfg, now: o.Now, log: o.Log, ticks: o.Maintain, untold: make(chan struct{}, 1),

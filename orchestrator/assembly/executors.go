@@ -15,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/builtin/email"
 	"github.com/vedette-dev/vedette/skills/builtin/files"
+	"github.com/vedette-dev/vedette/skills/credential"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 	"github.com/vedette-dev/vedette/skills/run/http"
 	"github.com/vedette-dev/vedette/skills/run/template"
@@ -29,8 +30,9 @@ const tokenLife = time.Minute
 func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer, tokens tokenFunc) (map[string]skills.Executor, error) {
 	out := map[string]skills.Executor{}
 	var errs []error
+	book := credentials(cfg, o)
 	for _, l := range cfg.Skills {
-		e, err := executor(cfg, o, l.Skill, r, tokens)
+		e, err := executor(cfg, o, l.Skill, r, tokens, book)
 		if err != nil {
 			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))
 			continue
@@ -40,7 +42,10 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 		}
 	}
 	for _, g := range o.Skills {
-		out[g.Skill().Name()] = g.Executor(r)
+		if err := knownCredentials(g, book); err != nil {
+			errs = append(errs, err)
+		}
+		out[g.Skill().Name()] = g.ExecutorWith(r, book)
 	}
 	for _, n := range o.Natives {
 		s, err := skills.Compile(n.Spec)
@@ -52,7 +57,9 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	return out, errors.Join(errs...)
 }
 
-func executor(cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc) (skills.Executor, error) {
+func executor(
+	cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc, book *credential.Book,
+) (skills.Executor, error) {
 	dir := filepath.Dir(cfg.Ledger.Path)
 	if cfg.File != "" {
 		if abs, err := filepath.Abs(cfg.File); err == nil {
@@ -65,9 +72,9 @@ func executor(cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer,
 	case "template":
 		return template.New(s, r, template.Options{})
 	case "exec":
-		return exec.New(s, r, exec.Options{Dir: dir})
+		return exec.New(s, r, exec.Options{Dir: dir, Credentials: book})
 	case "http":
-		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg)})
+		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg), Credentials: book})
 	case "builtin":
 		return builtin(s, r, dir)
 	default:
@@ -116,7 +123,8 @@ func token(signer *warrant.HTTPSigner, now func() time.Time) tokenFunc {
 		at := now()
 		return signer.Token(warrant.Claims{
 			Audience: r.Audience, ID: id.String(), Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID,
-			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target), IssuedAt: at, Expires: at.Add(tokenLife),
+			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target),
+			User: o.User, Conversation: o.Conversation, IssuedAt: at, Expires: at.Add(tokenLife),
 		})
 	}
 }

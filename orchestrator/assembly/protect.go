@@ -19,10 +19,10 @@ func protected(cfg *config.Config) []string {
 	return out
 }
 
-// secret are the keys and the owner's socket, which a program opens by what looks
-// like reading: no call may name them.
+// secret are the keys, the users' credentials and the owner's socket, which a
+// program opens by what looks like reading: no call may name them.
 func secret(cfg *config.Config) []string {
-	return []string{cfg.Keys.Dir, SocketPath(cfg.Ledger.Path)}
+	return append([]string{cfg.Keys.Dir, SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
 }
 
 // binary is the running program's own path, which no call may write.

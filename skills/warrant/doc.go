@@ -64,7 +64,7 @@
 //
 // A compact JWS (RFC 7515) with the header {"alg":"EdDSA","kid":…,"typ":
 // "vedette-warrant+jwt"} and these claims, in this order, each one present
-// except target:
+// except target, sub and cid:
 //
 //	aud     the receiver, one string
 //	jti     the token's id, used once
@@ -73,7 +73,15 @@
 //	call    the call's id, the same when an idempotent call is sent again
 //	body    SHA-256 of the request's body, in hex
 //	target  SHA-256 of "METHOD request-target", in hex
+//	sub     the id of the user for whom the call runs
+//	cid     the id of the user's conversation
 //	iat,exp seconds since 1970, whole
+//
+// A token with sub and cid has the type "vedette-warrant.caller+jwt"; it has both
+// or none. Its receiver takes them from VerifyCaller:
+//
+//	caller, _, err := warrant.VerifyCaller(r, options)
+//	// caller.User is who asked; no argument of the request can say otherwise
 //
 // VerifyHTTP accepts only the bytes that an HTTPSigner would have written: no
 // other algorithm, type, claim, order, spacing or padding. Should the format

@@ -28,6 +28,8 @@ var (
 	ErrBodyTooLarge = errors.New("warrant: the request's body is too large")
 	// ErrSeen means that VerifyOptions.Seen could not tell whether the token is new.
 	ErrSeen = errors.New("warrant: could not check for reuse")
+	// ErrNoCaller means that the token names no user.
+	ErrNoCaller = errors.New("warrant: the token names no user")
 )
 
 const (
@@ -67,6 +69,8 @@ type VerifyOptions struct {
 	// SkipTarget leaves Claims.Target to the handler, for a receiver behind a
 	// proxy that rewrites paths.
 	SkipTarget bool
+
+	needCaller bool // set by VerifyCaller
 }
 
 // VerifyHTTP checks the token that r carries and returns what it says. It reads
@@ -93,6 +97,9 @@ func VerifyHTTP(r *http.Request, o VerifyOptions) (Claims, error) {
 	if err := o.checkUse(c); err != nil {
 		return Claims{}, err
 	}
+	if o.needCaller && c.User == "" {
+		return Claims{}, ErrNoCaller
+	}
 	if err := o.checkRequest(r, c); err != nil {
 		return Claims{}, err
 	}
@@ -105,6 +112,35 @@ func VerifyHTTP(r *http.Request, o VerifyOptions) (Claims, error) {
 		return Claims{}, ErrSpent
 	}
 	return c, nil
+}
+
+// Caller is for whom a request was made.
+type Caller struct {
+	// User and Conversation are ids, in the words of the program that embeds
+	// Vedette: the receiver knows the same user by the same id.
+	User, Conversation string
+	// CallID is the call's id, as the ledger has it.
+	CallID string
+	// IdempotencyKey is the same for every run of one call.
+	IdempotencyKey string
+}
+
+// Caller returns for whom the request was made; ok is false where the token
+// names no user.
+func (c Claims) Caller() (caller Caller, ok bool) {
+	return Caller{User: c.User, Conversation: c.Conversation, CallID: c.CallID, IdempotencyKey: c.CallID}, c.User != ""
+}
+
+// VerifyCaller is VerifyHTTP for a receiver that works for one user at a time: it
+// refuses a token without a user with ErrNoCaller.
+func VerifyCaller(r *http.Request, o VerifyOptions) (Caller, Claims, error) {
+	o.needCaller = true
+	c, err := VerifyHTTP(r, o)
+	caller, _ := c.Caller()
+	if err != nil {
+		return Caller{}, Claims{}, err
+	}
+	return caller, c, nil
 }
 
 // complete fills in the defaults, or says what has none.

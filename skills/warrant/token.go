@@ -22,13 +22,17 @@ const MaxToken = 4096
 const (
 	algorithm = "EdDSA"
 	tokenType = "vedette-warrant+jwt"
+	// callerType is the type of a token that names a user. A receiver from before
+	// there was one refuses it whole.
+	callerType = "vedette-warrant.caller+jwt"
 )
 
 // Tokens are compared byte for byte with what would have been written, so the
 // trailing bits that lenient base64 ignores must be refused too.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Claims is what a token says. Every field is required except Target.
+// Claims is what a token says. Every field is required except Target, User and
+// Conversation.
 type Claims struct {
 	// Audience names the receiver, as it names itself in VerifyOptions.Audience.
 	Audience string
@@ -46,6 +50,10 @@ type Claims struct {
 	// the token doesn't bind them. Set it wherever arguments travel in the path
 	// or the query, above all for GET.
 	Target string
+	// User is the id of the user for whom the call runs, and Conversation that of
+	// the conversation. Both are set or none, each at most 256 bytes. They come
+	// from the program that embeds Vedette, never from a model.
+	User, Conversation string
 	// IssuedAt and Expires bound the time of use. Tokens hold whole seconds:
 	// IssuedAt is rounded down and Expires up.
 	IssuedAt, Expires time.Time
@@ -96,7 +104,7 @@ func (s *HTTPSigner) Token(c Claims) (string, error) {
 	if err := c.check(); err != nil {
 		return "", err
 	}
-	head, err := json.Marshal(header{Alg: algorithm, Kid: s.keyID, Typ: tokenType})
+	head, err := json.Marshal(header{Alg: algorithm, Kid: s.keyID, Typ: c.tokenType()})
 	if err != nil {
 		return "", err
 	}
@@ -128,8 +136,18 @@ type payload struct {
 	Call   string `json:"call"`
 	Body   string `json:"body"`
 	Target string `json:"target,omitempty"`
+	Sub    string `json:"sub,omitempty"`
+	Cid    string `json:"cid,omitempty"`
 	Iat    int64  `json:"iat"`
 	Exp    int64  `json:"exp"`
+}
+
+// tokenType is the type of the token that says c.
+func (c Claims) tokenType() string {
+	if c.User != "" {
+		return callerType
+	}
+	return tokenType
 }
 
 func (c Claims) wire() payload {
@@ -139,14 +157,15 @@ func (c Claims) wire() payload {
 	}
 	return payload{
 		Aud: c.Audience, Jti: c.ID, Digest: c.Digest, Skill: c.Skill, Call: c.CallID,
-		Body: c.Body, Target: c.Target, Iat: c.IssuedAt.Unix(), Exp: exp,
+		Body: c.Body, Target: c.Target, Sub: c.User, Cid: c.Conversation, Iat: c.IssuedAt.Unix(), Exp: exp,
 	}
 }
 
 func (p payload) claims() Claims {
 	return Claims{
 		Audience: p.Aud, ID: p.Jti, Digest: p.Digest, Skill: p.Skill, CallID: p.Call,
-		Body: p.Body, Target: p.Target, IssuedAt: time.Unix(p.Iat, 0).UTC(), Expires: time.Unix(p.Exp, 0).UTC(),
+		Body: p.Body, Target: p.Target, User: p.Sub, Conversation: p.Cid,
+		IssuedAt: time.Unix(p.Iat, 0).UTC(), Expires: time.Unix(p.Exp, 0).UTC(),
 	}
 }
 
@@ -162,6 +181,9 @@ func (c Claims) check() error {
 			return err
 		}
 	}
+	if err := c.checkCaller(); err != nil {
+		return err
+	}
 	if !isHexDigest(c.Body) {
 		return fmt.Errorf("%w: body must be a BodyDigest", ErrOptions)
 	}
@@ -173,6 +195,19 @@ func (c Claims) check() error {
 		return fmt.Errorf("%w: a token needs an issue time and a later expiry", ErrOptions)
 	}
 	return nil
+}
+
+// maxCaller is the longest id of a user or a conversation in bytes.
+const maxCaller = 256
+
+func (c Claims) checkCaller() error {
+	if c.User == "" && c.Conversation == "" {
+		return nil
+	}
+	if err := checkText("user", c.User, maxCaller); err != nil {
+		return err
+	}
+	return checkText("conversation", c.Conversation, maxCaller)
 }
 
 func checkText(name, s string, most int) error {
@@ -202,7 +237,7 @@ func parseToken(token string, keyOf func(kid string) ed25519.PublicKey) (Claims,
 		return Claims{}, invalid("not three parts")
 	}
 	var h header
-	if !decodeExactly(head64, &h) || h.Alg != algorithm || h.Typ != tokenType {
+	if !decodeExactly(head64, &h) || h.Alg != algorithm || h.Typ != tokenType && h.Typ != callerType {
 		return Claims{}, invalid("the header is not ours")
 	}
 	key := keyOf(h.Kid)
@@ -218,7 +253,7 @@ func parseToken(token string, keyOf func(kid string) ed25519.PublicKey) (Claims,
 		return Claims{}, invalid("the claims are not ours")
 	}
 	c := p.claims()
-	if c.check() != nil {
+	if c.check() != nil || c.tokenType() != h.Typ {
 		return Claims{}, invalid("a claim is missing or out of bounds")
 	}
 	return c, nil

@@ -98,8 +98,11 @@ func openResults(f evalFlags, m manifest) (*results, error) {
 	}
 	// A pipe or a terminal can't be gone on with.
 	if info, err := os.Stat(f.results); err == nil && !info.Mode().IsRegular() {
-		file, err := private(f.results)
-		return &results{f: file, name: f.results}, err
+		file, err := streamOut("--results", f.results)
+		if err != nil {
+			return nil, err
+		}
+		return &results{f: file, name: f.results}, nil
 	}
 	file, err := only(f.results)
 	if err != nil {
@@ -144,14 +147,14 @@ func goOnWith(name string, m manifest) (*results, error) {
 	case !info.Mode().IsRegular():
 		return nil, refuse("it is no regular file")
 	}
-	b, err := os.ReadFile(manifestName(name))
+	b, err := readRegular(manifestName(name))
 	var was manifest
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, refuse("there is no %s beside it that says which run it is of", filepath.Base(manifestName(name)))
-	case err != nil:
+	case err != nil && !errors.Is(err, errNotRegular):
 		return nil, fmt.Errorf("%s can't be read: %w", manifestName(name), cause(err))
-	case json.Unmarshal(b, &was) != nil:
+	case errors.Is(err, errNotRegular), json.Unmarshal(b, &was) != nil:
 		return nil, refuse("%s is no manifest that eval wrote", filepath.Base(manifestName(name)))
 	}
 	if diff := was.differs(m); len(diff) > 0 {

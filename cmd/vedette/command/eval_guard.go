@@ -163,6 +163,9 @@ func settled(name string) string {
 
 // mayBegin reports what keeps a file of results from being emptied.
 func mayBegin(f evalFlags) error {
+	if info, err := os.Stat(manifestName(f.results)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return foreign("--results", manifestName(f.results))
+	}
 	line, err1 := begins(f.results)
 	told, err2 := begins(manifestName(f.results))
 	own := ownManifest(manifestName(f.results))
@@ -213,7 +216,7 @@ func tornRow(text []byte) bool {
 }
 
 func ownManifest(name string) bool {
-	b, err := os.ReadFile(name)
+	b, err := readRegular(name)
 	var m manifest
 	return err == nil && json.Unmarshal(b, &m) == nil && m.Format != 0
 }
@@ -225,7 +228,7 @@ func begins(name string) ([]byte, error) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil, nil // what can't be looked at can't be written, and is told then
 	}
-	f, err := os.Open(name)
+	f, err := openUnblocked(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

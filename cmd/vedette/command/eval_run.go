@@ -112,7 +112,7 @@ func (run *evalRun) decider(cfg *config.Config, answers answered, log io.Writer)
 		var out io.Writer
 		if run.flags.prompts != "" {
 			// The requests hold the arguments of calls.
-			file, err := private(run.flags.prompts)
+			file, err := promptsOut(run.flags.prompts)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -154,7 +154,7 @@ func (b *box) send(ctx context.Context, o skills.Order) (skills.Result, error) {
 		if err != nil {
 			return skills.Result{}, err
 		}
-		if reply, _, err = b.load(root, e); err != nil {
+		if reply, _, err = b.load(ctx, root, e); err != nil {
 			return skills.Result{}, err
 		}
 	}

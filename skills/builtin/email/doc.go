@@ -13,7 +13,8 @@
 // models by opaque ids that stay the same when a message is marked or moved
 // between new and cur, and say nothing of paths.
 //
-// Messages are hostile input: sizes, parts and nesting are bounded, HTML becomes
+// Messages are hostile input: sizes, parts, nesting and headers are bounded before
+// anything parses them, and a call whose time is up ends within a message. HTML becomes
 // text, and the result stays untrusted. What is hidden in HTML by styles is not
 // told from what is shown.
 //

@@ -263,12 +263,12 @@ func TestParseBounds(t *testing.T) {
 	deep.WriteString("Content-Type: text/plain\r\n\r\ndeep\r\n")
 	many := "Content-Type: multipart/mixed; boundary=b\r\n\r\n" + strings.Repeat("--b\r\n\r\nx\r\n", 1000) + "--b--\r\n"
 	for _, raw := range []string{deep.String() + tail.String(), many, "Subject: s\r\n\r\n" + strings.Repeat("y", 2<<20)} {
-		p, err := parse(strings.NewReader(raw))
+		p, err := parse(t.Context(), strings.NewReader(raw))
 		require.NoError(t, err)
 		require.True(t, p.Cut)
 		require.LessOrEqual(t, len(p.Text), maxText)
 	}
-	_, err := parse(strings.NewReader("X: " + strings.Repeat("h", 2*maxHeader)))
+	_, err := parse(t.Context(), strings.NewReader("X: "+strings.Repeat("h", 2*maxHeader)))
 	require.Error(t, err)
 }
 
@@ -294,7 +294,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("Content-Type: text/html; charset=utf-7\n\n<p"))
 	f.Add([]byte("Content-Transfer-Encoding: base64\n\n!!!!"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p, err := parse(strings.NewReader(string(raw)))
+		p, err := parse(t.Context(), strings.NewReader(string(raw)))
 		if err != nil {
 			return
 		}

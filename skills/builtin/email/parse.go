@@ -1,6 +1,7 @@
 package email
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -47,38 +48,77 @@ type attachment struct {
 	Size int64  `json:"size"`
 }
 
-// parse reads a message of any bytes. What it can't make out is left out; it
-// fails only where there is no header at all.
-func parse(r io.Reader) (*parsed, error) {
-	e, err := message.ReadWithOptions(r, &message.ReadOptions{MaxHeaderBytes: maxHeader})
+// parse reads a message of any bytes, until ctx ends. What it can't make out is
+// left out; it fails only where there is no header, or one that is too large.
+func parse(ctx context.Context, r io.Reader) (*parsed, error) {
+	in := newBounded(ctx, r)
+	e, err := message.ReadWithOptions(in, &message.ReadOptions{MaxHeaderBytes: maxHeader})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if e == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
 		return nil, errors.New("this is no message: its header can't be read")
 	}
 	p := &parsed{}
 	p.header(mail.Header{Header: e.Header})
 	p.body(e, 0)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	p.Cut = p.Cut || in.cut
 	if p.Text == "" {
 		p.Text = p.html
 	}
 	return p, nil
 }
 
+// The greatest sizes in bytes of fields that are parsed: an address list or a
+// subject shows its beginning, a longer date is none, and of references the first
+// are those that are kept.
+const (
+	maxRawField = 32 << 10
+	maxDate     = 200
+	maxIDs      = 20
+)
+
 func (p *parsed) header(h mail.Header) {
-	p.Subject = field(h.Subject())
-	p.From, p.To, p.Cc = field(h.Text("From")), field(h.Text("To")), field(h.Text("Cc"))
-	if d, err := h.Date(); err == nil {
-		p.Date = d.UTC().Format(time.RFC3339)
-	}
-	if id, err := h.MessageID(); err == nil && plainID(id) {
-		p.messageID = id
-	}
-	if list, err := h.MsgIDList("References"); err == nil {
-		for _, id := range list {
-			if plainID(id) && len(p.references) < 20 {
-				p.references = append(p.references, id)
-			}
+	for _, k := range []string{"Subject", "From", "To", "Cc"} {
+		if v := h.Get(k); len(v) > maxRawField {
+			h.Set(k, v[:maxRawField])
 		}
 	}
+	p.Subject = field(h.Subject())
+	p.From, p.To, p.Cc = field(h.Text("From")), field(h.Text("To")), field(h.Text("Cc"))
+	if len(h.Get("Date")) <= maxDate {
+		if d, err := h.Date(); err == nil {
+			p.Date = d.UTC().Format(time.RFC3339)
+		}
+	}
+	if ids := messageIDs(h.Get("Message-Id"), 1); len(ids) == 1 {
+		p.messageID = ids[0]
+	}
+	p.references = messageIDs(h.Get("References"), maxIDs)
+}
+
+// messageIDs returns the first plain ids that stand in a field as <id>, in one
+// pass over it.
+func messageIDs(s string, most int) []string {
+	var out []string
+	for len(out) < most {
+		_, rest, found := strings.Cut(s, "<")
+		if !found {
+			break
+		}
+		id, after, closed := strings.Cut(rest, ">")
+		if !closed {
+			break
+		}
+		s = after
+		if strings.Contains(id, "@") && plainID(id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // plainID reports whether a foreign message id can go into a header of ours.
@@ -152,6 +192,7 @@ func (p *parsed) body(e *message.Entity, depth int) {
 func (p *parsed) attach(e *message.Entity, name, kind string) {
 	n, err := io.Copy(io.Discard, e.Body)
 	p.Cut = p.Cut || err != nil
+	name = clip(name, maxField)
 	if decoded, err := new(mime.WordDecoder).DecodeHeader(name); err == nil {
 		name = decoded
 	}
@@ -159,6 +200,10 @@ func (p *parsed) attach(e *message.Entity, name, kind string) {
 }
 
 func (p *parsed) text(e *message.Entity, html bool) {
+	if full := p.Text; len(full) >= maxText || html && len(p.html) >= maxText {
+		p.Cut = true
+		return
+	}
 	b, err := io.ReadAll(io.LimitReader(e.Body, maxText+1))
 	p.Cut = p.Cut || err != nil || len(b) > maxText
 	b = b[:min(len(b), maxText)]

@@ -121,8 +121,11 @@ func (b *box) pick(ctx context.Context, root *os.Root, es []entry, limit int, wa
 			l.Incomplete = true
 			break
 		}
-		p, size, err := b.load(root, e)
+		p, size, err := b.load(ctx, root, e)
 		scanned += size
+		if ctx.Err() != nil {
+			return skills.Result{}, ctx.Err()
+		}
 		if err != nil {
 			l.Skipped++
 			continue
@@ -135,7 +138,7 @@ func (b *box) pick(ctx context.Context, root *os.Root, es []entry, limit int, wa
 }
 
 // load reads and parses one message.
-func (b *box) load(root *os.Root, e entry) (*parsed, int64, error) {
+func (b *box) load(ctx context.Context, root *os.Root, e entry) (*parsed, int64, error) {
 	f, size, err := b.content(root, e)
 	if err != nil {
 		return nil, 0, err
@@ -144,7 +147,10 @@ func (b *box) load(root *os.Root, e entry) (*parsed, int64, error) {
 	if size > b.maxMessage {
 		return nil, 0, decode.Refuse("the message has %d bytes; at most %d are handled", size, b.maxMessage)
 	}
-	p, err := parse(io.LimitReader(f, b.maxMessage))
+	p, err := parse(ctx, io.LimitReader(f, b.maxMessage))
+	if ctx.Err() != nil {
+		return nil, size, ctx.Err()
+	}
 	if err != nil {
 		return nil, size, decode.Refuse("%w", err)
 	}
@@ -167,7 +173,7 @@ func (b *box) read(ctx context.Context, o skills.Order) (skills.Result, error) {
 	if err != nil {
 		return skills.Result{}, err
 	}
-	p, _, err := b.load(root, e)
+	p, _, err := b.load(ctx, root, e)
 	if err != nil {
 		return skills.Result{}, err
 	}

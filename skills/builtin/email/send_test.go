@@ -31,7 +31,7 @@ func TestSend(t *testing.T) {
 		require.Equal(t, "me@example.com", item.from)
 		require.Equal(t, []string{"a@example.org", "b@example.org", "c@example.org"}, item.to)
 		require.Equal(t, mode != tlsNone, item.user == "me")
-		p, err := parse(strings.NewReader(item.data))
+		p, err := parse(t.Context(), strings.NewReader(item.data))
 		require.NoError(t, err)
 		require.Equal(t, "Übersicht", p.Subject)
 		require.Equal(t, strings.TrimSpace(body), p.Text)

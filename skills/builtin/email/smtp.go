@@ -17,6 +17,7 @@ import (
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
+	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // server is where mail is handed in.
@@ -30,8 +31,18 @@ type server struct {
 const stepTimeout = 60 * time.Second
 
 // send hands the message in. The error says, by what it wraps or is, whether
-// the server may have taken it.
+// the server may have taken it; the server's words in it hold no password.
 func (s *server) send(ctx context.Context, m *gomail.Msg) error {
+	err := s.handIn(ctx, m)
+	clean := scrub.New(s.Password, "\x00"+s.Username+"\x00"+s.Password)
+	var f *skills.Failure
+	if errors.As(err, &f) {
+		return &skills.Failure{Code: f.Code, Unknown: f.Unknown, Err: clean.Error(f.Err)}
+	}
+	return clean.Error(err)
+}
+
+func (s *server) handIn(ctx context.Context, m *gomail.Msg) error {
 	var line wire
 	defer line.close()
 	stop := context.AfterFunc(ctx, line.close)

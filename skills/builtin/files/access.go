@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -114,16 +115,49 @@ func (f *folder) text(root *os.Root, name string) (string, fs.FileInfo, error) {
 		return "", nil, err
 	}
 	defer func() { _ = file.Close() }()
+	b, err := f.textOf(file)
+	return string(b), st, err
+}
+
+// textOf reads an open file to its end. Beside an error it returns what was read
+// until then.
+func (f *folder) textOf(file *os.File) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(file, f.maxFile+1))
 	switch {
 	case err != nil:
-		return "", nil, explain(err)
+		return b, explain(err)
 	case int64(len(b)) > f.maxFile:
-		return "", nil, decode.Refuse("the file has more than %d bytes", f.maxFile)
+		return b, decode.Refuse("the file has more than %d bytes", f.maxFile)
 	case !isText(b):
-		return "", nil, decode.Refuse("the file is binary, or not UTF-8 text")
+		return b, decode.Refuse("the file is binary, or not UTF-8 text")
 	}
-	return string(b), st, nil
+	return b, nil
+}
+
+// sniff is how much of a file a search reads before it tells text from the rest.
+const sniff = 8 << 10
+
+// scan reads a file for a search, and no more of a binary one than its beginning.
+// read is how many bytes it took.
+func (f *folder) scan(root *os.Root, name string) (text string, read int64, err error) {
+	file, _, err := f.regular(root, name)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { _ = file.Close() }()
+	var head [sniff]byte
+	n, err := file.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", int64(n), explain(err)
+	}
+	if bytes.IndexByte(head[:n], 0) >= 0 {
+		return "", int64(n), decode.Refuse("the file is binary")
+	}
+	b, err := f.textOf(file)
+	if err != nil {
+		return "", int64(len(b)), err
+	}
+	return string(b), int64(len(b)), nil
 }
 
 // pathArg is the argument of every skill over one file.

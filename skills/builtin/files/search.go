@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
@@ -40,9 +39,11 @@ type found struct {
 
 type searcher struct {
 	found
-	folder                *folder
-	query, glob           string
-	limit, visited, bytes int
+	folder         *folder
+	query          string
+	glob           glob
+	limit, visited int
+	bytes          int64 // what was read, of files without text too
 }
 
 // search looks through names and lines, ignoring case, in the order of names.
@@ -62,10 +63,12 @@ func (f *folder) search(ctx context.Context, o skills.Order) (skills.Result, err
 		return skills.Result{}, err
 	case a.Query == "":
 		return skills.Result{}, decode.Refuse("the query is empty")
-	case a.Glob != "" && (!doublestar.ValidatePattern(a.Glob) || strings.Count(a.Glob, "*") > 12):
-		return skills.Result{}, decode.Refuse("the glob is malformed, or has more than 12 stars")
 	}
-	s := &searcher{folder: f, query: strings.ToLower(a.Query), glob: a.Glob, limit: min(max(a.Limit, 1), maxMatches)}
+	g, err := parseGlob(a.Glob)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	s := &searcher{folder: f, query: strings.ToLower(a.Query), glob: g, limit: min(max(a.Limit, 1), maxMatches)}
 	s.Matches = []match{}
 	if err := s.walk(ctx, start); err != nil {
 		return skills.Result{}, err
@@ -104,47 +107,46 @@ func (s *searcher) walk(ctx context.Context, start string) error {
 			s.Incomplete = true
 			return fs.SkipAll
 		}
-		if !d.Type().IsRegular() || !s.wanted(name) {
+		if !d.Type().IsRegular() {
 			return nil
 		}
-		if strings.Contains(strings.ToLower(path.Base(name)), s.query) {
-			s.Matches = append(s.Matches, match{Path: name})
-		}
-		text, _, err := s.folder.text(root, name)
-		if err != nil {
-			s.Skipped++
-			return nil //nolint:nilerr // as above
-		}
-		s.bytes += len(text)
-		s.lines(name, text)
-		return nil
+		return s.look(ctx, root, name)
 	})
 }
 
-func (s *searcher) wanted(name string) bool {
-	if s.glob == "" {
-		return true
+// look searches one file. What was read counts, whether it is text or not.
+func (s *searcher) look(ctx context.Context, root *os.Root, name string) error {
+	wanted, err := s.glob.match(ctx, name)
+	if err != nil || !wanted {
+		return err
 	}
-	against := name
-	if !strings.Contains(s.glob, "/") {
-		against = path.Base(name)
+	if strings.Contains(strings.ToLower(path.Base(name)), s.query) {
+		s.Matches = append(s.Matches, match{Path: name})
 	}
-	ok, err := doublestar.Match(s.glob, against)
-	return err == nil && ok
+	text, read, err := s.folder.scan(root, name)
+	s.bytes += read
+	if err != nil {
+		s.Skipped++
+		return nil //nolint:nilerr // as what can't be read
+	}
+	return s.lines(ctx, name, text)
 }
 
-func (s *searcher) lines(name, text string) {
+func (s *searcher) lines(ctx context.Context, name, text string) error {
 	n := 0
 	for line := range strings.Lines(text) {
-		n++
+		if n++; n%1000 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if !strings.Contains(strings.ToLower(line), s.query) {
 			continue
 		}
 		if len(s.Matches) >= s.limit {
 			s.Incomplete = true
-			return
+			return nil
 		}
 		b, _ := window([]byte(strings.TrimSpace(line)), maxSnippet, false)
 		s.Matches = append(s.Matches, match{Path: name, Line: n, Text: string(b)})
 	}
+	return nil
 }

@@ -15,6 +15,21 @@
 // allow_dash is set. An argument that is absent drops out of the list; where
 // that could rob an option of its value, New refuses the configuration.
 //
+// # Who it runs for
+//
+// caller_env names the variables in which the program finds its caller, each of them
+// optional: `caller_env: {user: VEDETTE_USER, conversation: …, call: …,
+// idempotency_key: …}`. None is set unless it is named. A user's id is a stranger's
+// text: quote it in scripts. credentials are variables with the user's own
+// credential, `credentials: {GITHUB_TOKEN: github}`, where github stands under
+// credentials in the configuration; a user without one gets credential_missing, and
+// nothing starts. A skill that takes a command line can have none. None of these
+// can be a variable that steers programs or their loader, such as LD_PRELOAD.
+//
+// What the program prints is scrubbed of credentials, of variables that look like
+// secrets by name or value, of passwords in the addresses that variables hold, and
+// of fixed arguments that look like secrets.
+//
 // # Isolation
 //
 // The isolation option says what must hold:

@@ -124,20 +124,52 @@ func TestIsolationDropsPrivileges(t *testing.T) {
 	}
 }
 
-// Without network there is not even a loopback that is up; with it, the
-// system's own interfaces are there.
+// interfaces are the names in a text that is like /proc/net/dev.
+func interfaces(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if name, _, found := strings.Cut(line, ":"); found {
+			out = append(out, strings.TrimSpace(name))
+		}
+	}
+	return out
+}
+
+// networkOf names the network namespace that a program runs in.
+func networkOf(t *testing.T, mode string, network bool) string {
+	t.Helper()
+	o := opts{"argv": []string{"readlink", "/proc/self/ns/net"}, "isolation": mode, "network": network, "read": []string{"/proc"}}
+	res, err := run(t, o, opts{"a": ""})
+	require.NoError(t, err, mode)
+	return strings.TrimSpace(res.Content)
+}
+
+// Without network there is a loopback of the program's own, which is down and has
+// counted nothing; with it, the system's own interfaces are there.
 func TestNetwork(t *testing.T) {
+	own, err := os.ReadFile("/proc/net/dev")
+	require.NoError(t, err)
 	for _, mode := range []string{IsolationLandlock, IsolationNamespaces} {
-		lines := map[bool]int{}
 		for _, network := range []bool{false, true} {
 			res, err := run(t, opts{"argv": []string{"cat", "/proc/net/dev"}, "isolation": mode, "network": network, "read": []string{"/proc"}}, opts{"a": ""})
 			require.NoError(t, err, mode)
-			lines[network] = strings.Count(res.Content, ":")
+			if network {
+				require.Equal(t, interfaces(string(own)), interfaces(res.Content), mode)
+				continue
+			}
+			// Tunnels that a kernel puts into every namespace may be there too.
+			require.Contains(t, interfaces(res.Content), "lo", mode)
+			for line := range strings.Lines(res.Content) {
+				if name, counts, found := strings.Cut(line, ":"); found {
+					require.Empty(t, strings.Trim(counts, " 0\n"), "%s: interface %s has traffic", mode, name)
+				}
+			}
 		}
-		own, err := os.ReadFile("/proc/net/dev")
+		// A namespace of its own, or the program would share ours.
+		ours, err := os.Readlink("/proc/self/ns/net")
 		require.NoError(t, err)
-		require.Equal(t, strings.Count(string(own), ":"), lines[true], mode)
-		require.LessOrEqual(t, lines[false], lines[true])
+		require.Equal(t, ours, networkOf(t, mode, true), mode)
+		require.NotEqual(t, ours, networkOf(t, mode, false), mode)
 	}
 	// A listener of ours is out of reach.
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

@@ -24,7 +24,7 @@ func alone(t *testing.T, network bool, read []string, argv ...string) (int, stri
 	c := config{Argv: argv, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationLandlock, Network: network, Read: read}
 	p := &program{config: c}
 	require.NoError(t, p.resolve("run.exec", t.TempDir()))
-	r, err := p.start(t.Context(), way{name: IsolationLandlock, landlock: true}, argv, "")
+	r, err := p.start(t.Context(), way{name: IsolationLandlock, landlock: true}, argv, environment{}, "")
 	require.NoError(t, err)
 	_ = r.cmd.Wait()
 	out, _ := r.stdout.take()

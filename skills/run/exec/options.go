@@ -21,6 +21,8 @@ type Options struct {
 	// against, and the program's working directory where it names none. If
 	// empty, the process's own working directory.
 	Dir string
+	// Credentials are what a skill's option of that name may use. If nil, none.
+	Credentials skills.Credentials
 }
 
 // The values of the isolation option.
@@ -43,6 +45,8 @@ type config struct {
 	Dir         string            `json:"dir"`
 	Env         []string          `json:"env"`
 	SetEnv      map[string]string `json:"set_env"`
+	CallerEnv   callerEnv         `json:"caller_env"`
+	Credentials map[string]string `json:"credentials"`
 	OutputLimit int               `json:"output_limit"`
 	Read        []string          `json:"read"`
 	Write       []string          `json:"write"`
@@ -67,8 +71,8 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read}
-	errs := []error{p.checkPlain(at), p.checkEnv(at), p.checkArgv(at, s), p.resolve(at, base)}
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
+	errs := []error{p.checkPlain(at), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
 	if c.Isolation != IsolationNone && !childReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
@@ -81,8 +85,9 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 // program is a skill's options, checked and resolved.
 type program struct {
 	config
-	path      string // the executable, absolute
-	readsOnly bool
+	path        string // the executable, absolute
+	readsOnly   bool
+	credentials skills.Credentials
 }
 
 func (p *program) checkPlain(at string) error {
@@ -98,26 +103,6 @@ func (p *program) checkPlain(at string) error {
 	}
 	return errors.Join(errs...)
 }
-
-func (p *program) checkEnv(at string) error {
-	var errs []error
-	for i, name := range p.Env {
-		if !validEnvName(name) {
-			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.env[%d]", at, i), Msg: "must be the name of a variable"})
-		}
-		if _, twice := p.SetEnv[name]; twice {
-			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.env[%d]", at, i), Msg: "is in set_env too; keep one of them"})
-		}
-	}
-	for name, v := range p.SetEnv {
-		if !validEnvName(name) || strings.ContainsRune(v, 0) {
-			errs = append(errs, &skills.PathError{Path: at + ".set_env." + name, Msg: "is no variable's name, or its value holds a NUL"})
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func validEnvName(n string) bool { return n != "" && !strings.ContainsAny(n, "=\x00") }
 
 func (p *program) checkArgv(at string, s *skills.Skill) error {
 	if len(p.Argv) == 0 || p.Argv[0] == "" {
@@ -209,22 +194,6 @@ func (p *program) resolve(at, base string) error {
 		p.path = found
 	}
 	return errors.Join(errs...)
-}
-
-// environ is what the program gets: the listed variables that are set, and the
-// fixed ones, sorted so that two runs of one call look the same.
-func (p *program) environ() []string {
-	out := []string{}
-	for _, name := range p.Env {
-		if v, ok := os.LookupEnv(name); ok {
-			out = append(out, name+"="+v)
-		}
-	}
-	for name, v := range p.SetEnv {
-		out = append(out, name+"="+v)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // arguments reads the top-level arguments of an order, numbers as written.

@@ -16,13 +16,13 @@ func Probe(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("there is no program to try it with: %w", err)
 	}
 	p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationAuto, Dir: "/"}, path: path, readsOnly: true}
-	r, err := p.launch(ctx, p.Argv, "{}")
+	r, err := p.launch(ctx, p.Argv, environment{list: []string{}}, "{}")
 	if err != nil {
 		return "", err
 	}
 	awaitExit(r.cmd)
 	_ = killGroup(r.cmd)
-	if err := p.outcome(ctx, r.cmd, r.cmd.Wait(), r.stderr); err != nil {
+	if err := p.outcome(ctx, r, r.cmd.Wait()); err != nil {
 		return "", err
 	}
 	return r.isolation, nil

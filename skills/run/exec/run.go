@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // drain is how long output is awaited after the program has ended: something
@@ -45,28 +46,32 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 	if err != nil {
 		return skills.Result{}, err
 	}
-	l, err := p.launch(ctx, argv, o.Args)
+	env, err := p.environ(ctx, o)
 	if err != nil {
-		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
+		return skills.Result{}, err
+	}
+	l, err := p.launch(ctx, argv, env, o.Args)
+	if err != nil {
+		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
 	awaitExit(l.cmd)
 	_ = killGroup(l.cmd) // what it left behind
 	err = l.cmd.Wait()
 	text, cut := l.stdout.take()
-	res := skills.Result{Content: text, Truncated: cut, Isolation: l.isolation}
-	return res, p.outcome(ctx, l.cmd, err, l.stderr)
+	res := skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: l.isolation}
+	return res, p.outcome(ctx, l, err)
 }
 
 // outcome tells an end by itself from one by force.
-func (p *program) outcome(ctx context.Context, cmd *osexec.Cmd, err error, stderr *limited) error {
-	state := cmd.ProcessState
+func (p *program) outcome(ctx context.Context, r *running, err error) error {
+	state := r.cmd.ProcessState
 	switch {
 	case ctx.Err() != nil && (state == nil || !state.Exited()):
 		return ctx.Err()
 	case err == nil, errors.Is(err, osexec.ErrWaitDelay) && state.Success():
 		return nil
 	case state != nil && state.Exited() && state.ExitCode() != 0:
-		said, _ := stderr.take()
+		said := r.clean.Cut(r.stderr.take())
 		return &ExitError{Code: state.ExitCode(), Stderr: strings.ToValidUTF8(strings.TrimSpace(said), "\uFFFD")}
 	}
 	// Killed by a signal that wasn't ours, or its pipes broke: how far it got
@@ -91,17 +96,18 @@ type running struct {
 	cmd            *osexec.Cmd
 	isolation      string
 	stdout, stderr *limited
+	clean          *scrub.Scrubber
 }
 
 // launch starts the program in the first way that this system has.
-func (p *program) launch(ctx context.Context, argv []string, stdin string) (*running, error) {
+func (p *program) launch(ctx context.Context, argv []string, env environment, stdin string) (*running, error) {
 	ways, err := p.ways()
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range ways {
 		var r *running
-		if r, err = p.start(ctx, w, argv, stdin); err == nil || !errors.Is(err, errIsolation) {
+		if r, err = p.start(ctx, w, argv, env, stdin); err == nil || !errors.Is(err, errIsolation) {
 			return r, err
 		}
 	}
@@ -110,9 +116,9 @@ func (p *program) launch(ctx context.Context, argv []string, stdin string) (*run
 
 // start returns when the program is known to run, or why it doesn't; then
 // nothing of it is left.
-func (p *program) start(ctx context.Context, w way, argv []string, stdin string) (*running, error) {
-	r := &running{isolation: w.name, stdout: &limited{max: p.OutputLimit}, stderr: &limited{max: maxStderr}}
-	r.cmd = command(ctx, p.path, argv, p.environ(), p.Dir)
+func (p *program) start(ctx context.Context, w way, argv []string, env environment, stdin string) (*running, error) {
+	r := &running{isolation: w.name, stdout: &limited{max: p.OutputLimit}, stderr: &limited{max: maxStderr}, clean: env.clean}
+	r.cmd = command(ctx, p.path, argv, env.list, p.Dir)
 	r.cmd.Stdout, r.cmd.Stderr = r.stdout, r.stderr
 	if p.Stdin == "json" {
 		r.cmd.Stdin = strings.NewReader(stdin)

@@ -29,6 +29,29 @@
 // send one that has an Idempotency-Key a second time when a kept connection
 // breaks, and not every receiver honours the key.
 //
+// The token names the user and the conversation (claims sub and cid): a receiver
+// that works for many users takes them from warrant.VerifyCaller.
+//
+// credentials are headers with the user's own credential in braces,
+// `credentials: {Authorization: "Bearer {github}"}`, where github stands under
+// credentials in the configuration. It is found for each call, after the warrant was
+// redeemed. A user without one gets credential_missing, and nothing is sent. A skill
+// that takes a command line can have none.
+//
+// # What comes back
+//
+// Results and errors are scrubbed of what the skill's file keeps secret: values of
+// headers (but for those such as Accept that hold no secret), values in the url's
+// query that look like secrets, credentials and the token itself. They are found
+// escaped, in base64 and hex, across line breaks and cut off; a value of 4 to 7
+// bytes only as a word, a shorter one not at all. A server that means to give them
+// away can still do so.
+//
+// # Perimeter
+//
+// A skill whose effect is read sends GET, HEAD or QUERY, unless its file says
+// `safe: true`: the endpoint changes nothing, whatever its method says.
+//
 // # Errors
 //
 // An error before anything was sent wraps skills.ErrNoEffect. After that, no

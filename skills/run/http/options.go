@@ -15,6 +15,7 @@ import (
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
+	"github.com/vedette-dev/vedette/skills/internal/scrub"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	// A skill that says "allow_private: false" gets none of them, and a
 	// metadata service is nobody's to allow.
 	AllowHosts []string
+	// Credentials are what a skill's option of that name may use. If nil, none.
+	Credentials skills.Credentials
 	// RootCAs verify servers. If nil, the system's.
 	RootCAs *x509.CertPool
 }
@@ -57,6 +60,10 @@ type config struct {
 	OutputLimit  int               `json:"output_limit"`
 	AllowHosts   []string          `json:"allow_hosts"`
 	AllowPrivate hosts             `json:"allow_private"`
+	// Safe says that the endpoint changes nothing, whatever its method says.
+	Safe bool `json:"safe"`
+	// Credentials are headers with the name of a credential in braces.
+	Credentials map[string]string `json:"credentials"`
 }
 
 // hosts is a list of names, or false for none.
@@ -95,10 +102,12 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err := decode.Options(s.Spec().Run.Options, at, &c); err != nil {
 		return nil, err
 	}
-	e := &endpoint{config: c, token: o.Token, readsOnly: s.Effect() == skills.Read}
-	if err := errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s)); err != nil {
+	e := &endpoint{config: c, token: o.Token, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
+	err = errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s), e.checkCredentials(at, s))
+	if err != nil {
 		return nil, err
 	}
+	e.clean = scrub.New(e.secrets()...)
 	e.client = newClient(o, e.host, newReach(e.host, c.AllowPrivate, o.AllowHosts))
 	return skills.NewExecutor(r, s, e.run), nil
 }
@@ -111,10 +120,23 @@ type endpoint struct {
 	client    *http.Client
 	token     func(skills.Order, Request) (string, error)
 	readsOnly bool
+	clean     *scrub.Scrubber // takes out what the configuration keeps secret
+
+	credentials skills.Credentials
+}
+
+// secrets are the values of the skill's own options that no model may see.
+func (e *endpoint) secrets() []string {
+	out := scrub.OfURL(e.URL)
+	for k, v := range e.Headers {
+		out = append(out, scrub.OfHeader(k, v)...)
+	}
+	return out
 }
 
 func (e *endpoint) checkPlain(at string) error {
-	errs := []error{decode.OneOf(at+".method", "method", e.Method, "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")}
+	errs := []error{decode.OneOf(at+".method", "method", e.Method, "GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE"),
+		e.checkPerimeter(at)}
 	reading := e.Method == http.MethodGet || e.Method == http.MethodHead
 	if e.Body == "" {
 		e.Body = "json"
@@ -130,6 +152,15 @@ func (e *endpoint) checkPlain(at string) error {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})
 	}
 	return errors.Join(errs...)
+}
+
+// checkPerimeter holds a skill that only reads to methods that only read.
+func (e *endpoint) checkPerimeter(at string) error {
+	if !e.readsOnly || e.Safe || skills.ReadsOnly(e.Method) {
+		return nil
+	}
+	return &skills.PathError{Path: at + ".method", Msg: fmt.Sprintf("is %s, and the skill's effect is read; say GET, HEAD or QUERY, a greater effect, "+
+		"or safe: true where the endpoint changes nothing", e.Method)}
 }
 
 func (e *endpoint) checkURL(at string, s *skills.Skill) error {
@@ -179,20 +210,28 @@ func (e *endpoint) checkPrivate(at string) error {
 func (e *endpoint) checkHeaders(at string) error {
 	var errs []error
 	for k, v := range e.Headers {
-		here := at + ".headers." + k
-		switch textproto.CanonicalMIMEHeaderKey(k) {
-		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Idempotency-Key", warrant.Header:
-			errs = append(errs, &skills.PathError{Path: here, Msg: "is set by the program itself"})
-			continue
-		}
-		if !validHeaderName(k) {
-			errs = append(errs, &skills.PathError{Path: here, Msg: "is no header's name"})
-		}
-		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			errs = append(errs, &skills.PathError{Path: here, Msg: "its value holds a line break or another control character"})
-		}
+		errs = append(errs, checkHeader(at+".headers."+k, k, v))
 	}
 	return errors.Join(errs...)
+}
+
+func checkHeader(here, k, v string) error {
+	switch textproto.CanonicalMIMEHeaderKey(k) {
+	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Idempotency-Key", warrant.Header:
+		return &skills.PathError{Path: here, Msg: "is set by the program itself"}
+	}
+	var errs []error
+	if !validHeaderName(k) {
+		errs = append(errs, &skills.PathError{Path: here, Msg: "is no header's name"})
+	}
+	if hasControl(v) {
+		errs = append(errs, &skills.PathError{Path: here, Msg: "its value holds a line break or another control character"})
+	}
+	return errors.Join(errs...)
+}
+
+func hasControl(v string) bool {
+	return strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 func validHeaderName(k string) bool {

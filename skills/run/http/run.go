@@ -13,6 +13,7 @@ import (
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
+	"github.com/vedette-dev/vedette/skills/internal/scrub"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -42,18 +43,19 @@ func (e *StatusError) Error() string {
 func (e *endpoint) run(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
-	req, err := e.request(ctx, o)
+	req, clean, err := e.request(ctx, o)
 	if err != nil {
 		return skills.Result{}, err
 	}
+	x := &exchange{endpoint: e, clean: clean}
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return skills.Result{}, e.unanswered(ctx, err, connected.Load())
+		return skills.Result{}, x.unanswered(ctx, err, connected.Load())
 	}
 	defer func() { _ = resp.Body.Close() }()
 	res := skills.Result{Isolation: "remote"}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return res, e.refused(resp)
+		return res, x.refused(resp)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(e.OutputLimit)+1))
 	if err != nil {
@@ -62,19 +64,26 @@ func (e *endpoint) run(ctx context.Context, o skills.Order) (skills.Result, erro
 	if len(b) > e.OutputLimit {
 		b, res.Truncated = b[:e.OutputLimit], true
 	}
-	res.Content = string(b)
+	res.Content = clean.Cut(string(b), res.Truncated)
 	return res, nil
 }
 
-// request builds what is sent. Nothing has been sent where it fails.
-func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, error) {
+// exchange is one request under way, and what must not come back from it.
+type exchange struct {
+	*endpoint
+	clean *scrub.Scrubber
+}
+
+// request builds what is sent, and what takes its secrets out of an answer.
+// Nothing has been sent where it fails.
+func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, *scrub.Scrubber, error) {
 	args, err := arguments(o.Args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	u, err := fill(e.URL, e.Query, args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var body []byte
 	var reader io.Reader
@@ -84,7 +93,7 @@ func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, 
 	}
 	req, err := http.NewRequestWithContext(ctx, e.Method, u.String(), reader)
 	if err != nil {
-		return nil, decode.Refuse("the arguments make no request")
+		return nil, nil, decode.Refuse("the arguments make no request")
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -93,23 +102,31 @@ func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, 
 		req.Header.Set(k, v)
 	}
 	req.Header.Set("Idempotency-Key", o.IdempotencyKey())
-	if e.token != nil {
-		t, err := e.token(o, Request{Audience: e.audience, Method: e.Method, Target: req.URL.RequestURI(), Body: body})
-		if err != nil {
-			return nil, decode.Refuse("no token could be made for the request: %w", err)
-		}
-		req.Header.Set(warrant.Header, t)
+	clean, err := e.addCredentials(ctx, req.Header, o)
+	if err != nil {
+		return nil, nil, err
 	}
-	return req, nil
+	if e.token == nil {
+		return req, clean, nil
+	}
+	t, err := e.token(o, Request{Audience: e.audience, Method: e.Method, Target: req.URL.RequestURI(), Body: body})
+	if err != nil {
+		return nil, nil, decode.Refuse("no token could be made for the request: %w", err)
+	}
+	req.Header.Set(warrant.Header, t)
+	return req, clean.With(t), nil
 }
 
 // unanswered tells an error before the request from one after. The client's own
 // error names the URL, which holds arguments, so only its cause is kept.
-func (e *endpoint) unanswered(ctx context.Context, err error, connected bool) error {
+//
+// A broken answer is quoted in it, so what is kept is scrubbed.
+func (e *exchange) unanswered(ctx context.Context, err error, connected bool) error {
 	var wrapped interface{ Unwrap() error }
 	if errors.As(err, &wrapped) && wrapped.Unwrap() != nil {
 		err = wrapped.Unwrap()
 	}
+	err = e.clean.Error(err)
 	switch {
 	case !connected && errors.Is(err, skills.ErrNoEffect):
 		return err
@@ -121,13 +138,15 @@ func (e *endpoint) unanswered(ctx context.Context, err error, connected bool) er
 	return e.unsure(fmt.Errorf("no answer: %w", err))
 }
 
-func (e *endpoint) refused(resp *http.Response) error {
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxSnippet)) // what there is of it
-	err := &StatusError{Status: resp.StatusCode, Body: strings.ToValidUTF8(strings.TrimSpace(string(b)), "\uFFFD")}
+func (e *exchange) refused(resp *http.Response) error {
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSnippet+1)) // what there is of it
+	cut := err != nil || len(b) > maxSnippet
+	text := e.clean.Cut(string(b[:min(len(b), maxSnippet)]), cut)
+	status := &StatusError{Status: resp.StatusCode, Body: strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")}
 	if resp.StatusCode >= 400 && resp.StatusCode < 500 {
-		return &skills.Failure{Code: skills.FailFailed, Err: err}
+		return &skills.Failure{Code: skills.FailFailed, Err: status}
 	}
-	return e.unsure(err)
+	return e.unsure(status)
 }
 
 // unsure is a failure after which nobody here knows what happened there.

@@ -1,0 +1,180 @@
+package skills
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/vedette-dev/vedette/skills/internal/scrub"
+)
+
+// CredentialResolver is a program's own way to find what a user's call
+// authenticates with, such as a token from its vault. It is asked after the call
+// was allowed and its warrant redeemed, once a call and credential, and what it
+// returns is kept no longer than the call. It must be safe for concurrent use.
+type CredentialResolver interface {
+	// Credential returns the user's credential of that name. An error, or an
+	// empty text, is a credential that is missing: neither the model nor a log
+	// is told more.
+	Credential(ctx context.Context, name string, c Caller) (string, error)
+}
+
+// Credentials are all credentials that a configuration names.
+type Credentials interface {
+	CredentialResolver
+	// Names returns the names that skills may use, sorted.
+	Names() []string
+}
+
+// CodeCredentialMissing is all that a model is told of a credential that isn't to
+// be had.
+const CodeCredentialMissing = "credential_missing"
+
+// CredentialError is a credential that a skill needs and that this user has not.
+// Nothing was done, and no breaker counts it: it speaks against one user's setup.
+type CredentialError struct {
+	// Name is the credential's name in the configuration.
+	Name string
+}
+
+// Error returns CodeCredentialMissing.
+func (e *CredentialError) Error() string { return CodeCredentialMissing }
+
+// Is makes a CredentialError one of ErrBadInput and so of ErrNoEffect.
+func (e *CredentialError) Is(target error) bool {
+	return target == ErrBadInput || target == ErrNoEffect
+}
+
+// The bounds of a credential in bytes. A shorter one couldn't be told from
+// ordinary words in what comes back.
+const (
+	MinCredential = scrub.MinLength
+	MaxCredential = 16 << 10
+)
+
+// ResolveCredential returns a user's credential of that name. The error is a
+// *CredentialError, or wraps ErrNoEffect where ctx ended. A credential out of
+// bounds, or with a NUL in it, counts as missing; blanks around one are dropped.
+func ResolveCredential(ctx context.Context, from CredentialResolver, name string, c Caller) (string, error) {
+	if from == nil {
+		return "", &CredentialError{name}
+	}
+	value, err := from.Credential(ctx, name, c)
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("%w: %w", ErrNoEffect, ctx.Err())
+	}
+	value = strings.TrimSpace(value)
+	if err != nil || len(value) < MinCredential || len(value) > MaxCredential || strings.ContainsRune(value, 0) {
+		return "", &CredentialError{name}
+	}
+	return value, nil
+}
+
+// FuncOption shapes a Go function that is declared as a skill.
+type FuncOption func(*funcOptions)
+
+// funcOptions are in the skill's Run, so they are part of its digest.
+type funcOptions struct {
+	Credentials []string   `json:"credentials,omitempty"`
+	Perimeter   *Perimeter `json:"perimeter,omitempty"`
+}
+
+// UseCredentials lets a Go function take the user's credentials of these names
+// with CredentialFrom.
+func UseCredentials(names ...string) FuncOption {
+	return func(o *funcOptions) { o.Credentials = append(o.Credentials, names...) }
+}
+
+// raw returns the options for a Run; none where nothing is set.
+func (o funcOptions) raw() (json.RawMessage, error) {
+	if len(o.Credentials) == 0 && o.Perimeter == nil {
+		return nil, nil
+	}
+	return json.Marshal(o)
+}
+
+// check refuses what no function may be given.
+func (o funcOptions) check(s *Skill) error {
+	if len(o.Credentials) > 0 && s.TakesShell() {
+		return &PathError{"run", "uses a credential and takes a command line (x-shell), which could send it anywhere; make them two skills"}
+	}
+	if slices.Contains(o.Credentials, "") {
+		return &PathError{"run", "uses a credential without a name"}
+	}
+	return o.Perimeter.check(s.Effect())
+}
+
+// wallet holds what one run of a Go skill has taken.
+type wallet struct {
+	from   CredentialResolver
+	may    []string
+	caller Caller
+
+	mu    sync.Mutex
+	taken []string
+}
+
+type walletKey struct{}
+
+// CredentialFrom returns the credential of that name of the user for whom a Go
+// skill runs. ctx is the context that its function was given. The skill must have
+// named it with UseCredentials. The error is a *CredentialError that the function
+// returns as it is; what the function returns otherwise is scrubbed of the
+// credential. Keep it no longer than the call.
+func CredentialFrom(ctx context.Context, name string) (string, error) {
+	w, _ := ctx.Value(walletKey{}).(*wallet)
+	if w == nil || !slices.Contains(w.may, name) {
+		return "", &CredentialError{name}
+	}
+	value, err := ResolveCredential(ctx, w.from, name, w.caller)
+	if err != nil {
+		return "", err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken = append(w.taken, value)
+	return value, nil
+}
+
+// clean takes what was taken out of what a function returned.
+func (w *wallet) clean(res Result, err error) (Result, error) {
+	w.mu.Lock()
+	s := scrub.New(w.taken...)
+	w.mu.Unlock()
+	res.Content, res.Note = s.Text(res.Content), s.Text(res.Note)
+	var missing *CredentialError
+	var f *Failure
+	switch {
+	case errors.As(err, &missing):
+		return res, missing
+	case errors.As(err, &f) && f != nil:
+		return res, &Failure{Code: f.Code, Unknown: f.Unknown, Err: s.Error(f.Err)}
+	}
+	return res, s.Error(err)
+}
+
+// TakesShell reports whether an argument is, or may hold, a command line.
+func (s *Skill) TakesShell() bool {
+	seen := map[*node]bool{}
+	for list := slices.Clone([]*node(s.notes.root)); len(list) > 0; {
+		n := list[0]
+		if list = list[1:]; seen[n] {
+			continue
+		}
+		seen[n] = true
+		if n.marks.Has(Shell) {
+			return true
+		}
+		for name := range n.props {
+			if guessMarks(name, !s.notes.marked).Has(Shell) {
+				return true
+			}
+		}
+		list = append(list, n.below()...)
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package scrub
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"strings"
+)
+
+// form is one way in which a secret may stand in a text.
+type form struct {
+	text string
+	head int  // how much of it is enough
+	word bool // only where it stands as a word
+}
+
+// minHead is the least part of a secret that is taken for it, where that is half
+// of it or more.
+const minHead = 12
+
+func formsOf(secret string) []form {
+	secret = strings.Trim(secret, " \t\r\n")
+	switch {
+	case len(secret) < MinWord:
+		return nil
+	case len(secret) < MinLength:
+		return []form{{text: secret, head: len(secret), word: true}}
+	}
+	texts := []string{secret, hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		url.QueryEscape(secret), strings.ReplaceAll(secret, " ", "+")}
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for offset := range 3 {
+			texts = append(texts, base64Core(enc, secret, offset))
+		}
+	}
+	// A text is searched without its line breaks and escapes, so the forms lose
+	// theirs too.
+	for _, t := range texts {
+		for _, v := range viewsOf(t) {
+			texts = append(texts, v.text)
+		}
+	}
+	var out []form
+	for _, t := range texts {
+		if len(t) >= MinLength {
+			out = append(out, form{text: t, head: min(len(t), max(minHead, (len(t)+1)/2))})
+		}
+	}
+	return out
+}
+
+// base64Core returns the characters that depend on secret alone, where offset
+// bytes of a group stand before it.
+func base64Core(enc *base64.Encoding, secret string, offset int) string {
+	all := enc.EncodeToString(append(make([]byte, offset), secret...))
+	whole := (offset + len(secret)) * 8 / 6
+	return all[(offset*8+5)/6 : whole]
+}
+
+// find adds the places of f in v to spans.
+func (f form) find(v view, spans []span) []span {
+	head := f.text[:f.head]
+	for at := 0; ; {
+		i := strings.Index(v.text[at:], head)
+		if i < 0 {
+			return spans
+		}
+		from := at + i
+		to := from + f.head
+		for k := f.head; k < len(f.text) && to < len(v.text) && v.text[to] == f.text[k]; k++ {
+			to++
+		}
+		if !f.word || isAlone(v.text, from, to) {
+			spans = append(spans, span{v.start(from), v.start(to-1) + v.width(to-1)})
+		}
+		at = to
+	}
+}
+
+func isAlone(text string, from, to int) bool {
+	return (from == 0 || !isWordByte(text[from-1])) && (to == len(text) || !isWordByte(text[to]))
+}
+
+func isWordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80
+}
+
+// findEnd adds what is left of f at the end of v, where end is the end of the
+// whole text.
+func (f form) findEnd(v view, end int, spans []span) []span {
+	text := withoutTornEscape(v.text)
+	for n := min(len(text), len(f.text)-1); n >= MinWord; n-- {
+		if strings.HasSuffix(text, f.text[:n]) {
+			return append(spans, span{v.start(len(text) - n), end})
+		}
+	}
+	return spans
+}
+
+// withoutTornEscape drops the beginning of an escape that the end of a text cut
+// off: %, %4, \, \u00, &am.
+func withoutTornEscape(text string) string {
+	const longest = 8
+	for n := 1; n <= min(longest, len(text)); n++ {
+		switch text[len(text)-n] {
+		case '%', '\\', '&':
+			return text[:len(text)-n]
+		case ';', ' ':
+			return text
+		}
+	}
+	return text
+}

@@ -1,0 +1,195 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/internal/decode"
+	"github.com/vedette-dev/vedette/skills/internal/scrub"
+)
+
+// callerEnv names the variables that say for whom a program runs. None is set
+// unless an operator names it.
+type callerEnv struct {
+	User           string `json:"user"`
+	Conversation   string `json:"conversation"`
+	Call           string `json:"call"`
+	IdempotencyKey string `json:"idempotency_key"`
+}
+
+// variable is one of them: its option, its name, its value.
+type variable struct{ option, name, value string }
+
+// variables are those that are named, with the values of c.
+func (e callerEnv) variables(c skills.Caller) []variable {
+	all := []variable{{"user", e.User, c.User}, {"conversation", e.Conversation, c.Conversation},
+		{"call", e.Call, c.CallID}, {"idempotency_key", e.IdempotencyKey, c.IdempotencyKey}}
+	return slices.DeleteFunc(all, func(v variable) bool { return v.name == "" })
+}
+
+// environment is what one run of a program gets, and what must not come back.
+type environment struct {
+	list  []string
+	clean *scrub.Scrubber
+}
+
+func (p *program) checkEnv(at string, s *skills.Skill) error {
+	var c envCheck
+	for i, name := range p.Env {
+		c.checkName(fmt.Sprintf("%s.env[%d]", at, i), name)
+		if _, twice := p.SetEnv[name]; twice {
+			c.fail(fmt.Sprintf("%s.env[%d]", at, i), "is in set_env too; keep one of them")
+		}
+	}
+	for name, v := range p.SetEnv {
+		if !validEnvName(name) || strings.ContainsRune(v, 0) {
+			c.fail(at+".set_env."+name, "is no variable's name, or its value holds a NUL")
+		}
+	}
+	taken := slices.Clone(p.Env)
+	for name := range p.SetEnv {
+		taken = append(taken, name)
+	}
+	for _, v := range p.CallerEnv.variables(skills.Caller{}) {
+		taken = c.checkOwn(at+".caller_env."+v.option, v.name, taken)
+	}
+	p.checkCredentials(&c, at+".credentials", s, taken)
+	return errors.Join(c.errs...)
+}
+
+// checkCredentials refuses a credential that isn't known, a variable for one that
+// is taken, and all of them in a skill that takes a command line.
+func (p *program) checkCredentials(c *envCheck, at string, s *skills.Skill, taken []string) {
+	if len(p.Credentials) == 0 {
+		return
+	}
+	if s.TakesShell() {
+		c.fail(at, "the skill takes a command line (x-shell), which could send a credential anywhere; make them two skills")
+		return
+	}
+	var known []string
+	if p.credentials != nil {
+		known = p.credentials.Names()
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Credentials)) {
+		taken = c.checkOwn(at+"."+name, name, taken)
+		if !slices.Contains(known, p.Credentials[name]) {
+			c.errs = append(c.errs, decode.Unknown(at+"."+name, "credential", p.Credentials[name], known))
+		}
+	}
+}
+
+// envCheck collects the mistakes in names of variables.
+type envCheck struct{ errs []error }
+
+func (c *envCheck) fail(path, msg string) {
+	c.errs = append(c.errs, &skills.PathError{Path: path, Msg: msg})
+}
+
+func (c *envCheck) checkName(path, name string) {
+	if !validEnvName(name) {
+		c.fail(path, "must be the name of a variable")
+	}
+}
+
+// checkOwn checks the name of a variable whose value Vedette sets for each call,
+// and returns the names that are taken then.
+func (c *envCheck) checkOwn(path, name string, taken []string) []string {
+	switch {
+	case !plainEnvName(name):
+		c.fail(path, "must be the name of a variable: capital letters, digits and _, such as VEDETTE_USER")
+	case steers(name):
+		c.fail(path, "is a variable that steers programs or their loader; choose another, such as VEDETTE_USER")
+	case slices.Contains(taken, name):
+		c.fail(path, "is the name of another variable of this skill; choose another")
+	}
+	return append(taken, name)
+}
+
+func validEnvName(n string) bool { return n != "" && !strings.ContainsAny(n, "=\x00") }
+
+func plainEnvName(n string) bool {
+	return n != "" && (n[0] < '0' || n[0] > '9') && strings.Trim(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}
+
+// steering are variables whose value decides what a program does or loads: a
+// user's id, which is a stranger's text, doesn't belong in one.
+var steering = []string{
+	"PATH", "IFS", "ENV", "HOME", "SHELL", "EDITOR", "VISUAL", "PAGER", "BROWSER", "CDPATH", "PS4", "PROMPT_COMMAND", "TMPDIR",
+	"NODE_OPTIONS", "NODE_PATH",
+	"RUBYOPT", "RUBYLIB", "CLASSPATH", "JAVA_TOOL_OPTIONS", "LESSOPEN", "LESSCLOSE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+}
+
+func steers(name string) bool {
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH_", "PYTHON", "PERL", "GIT_", "GCONV_", "MALLOC_", "GLIBC_", "SSL_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains(steering, name)
+}
+
+// environ is what the program gets for one order: the listed variables that are
+// set, the fixed ones and those of the caller, sorted so that two runs of one
+// call look the same.
+func (p *program) environ(ctx context.Context, o skills.Order) (environment, error) {
+	out := environment{list: []string{}}
+	var secrets []string
+	for _, name := range p.Env {
+		if v, ok := os.LookupEnv(name); ok {
+			out.list, secrets = append(out.list, name+"="+v), append(secrets, scrub.OfVariable(name, v)...)
+		}
+	}
+	for name, v := range p.SetEnv {
+		out.list, secrets = append(out.list, name+"="+v), append(secrets, scrub.OfVariable(name, v)...)
+	}
+	for _, v := range p.CallerEnv.variables(o.Caller()) {
+		if strings.ContainsRune(v.value, 0) {
+			return environment{}, decode.Refuse("the caller's %s holds a NUL, which no variable can hold", v.option)
+		}
+		out.list = append(out.list, v.name+"="+v.value)
+	}
+	for name, credential := range p.Credentials {
+		v, err := skills.ResolveCredential(ctx, p.credentials, credential, o.Caller())
+		if err != nil {
+			return environment{}, err
+		}
+		out.list, secrets = append(out.list, name+"="+v), append(secrets, v)
+	}
+	slices.Sort(out.list)
+	out.clean = scrub.New(append(secrets, secretArguments(p.Argv)...)...)
+	return out, nil
+}
+
+// secretArguments are the fixed arguments that look like secrets. An argument
+// list is no place for one: other programs can read it.
+func secretArguments(argv []string) []string {
+	var out []string
+	for i, a := range argv {
+		if _, place := placeholder(a); place || i == 0 {
+			continue
+		}
+		name, value, found := strings.Cut(a, "=")
+		if !found || !strings.HasPrefix(name, "-") {
+			name, value = "", a
+			if strings.HasPrefix(argv[i-1], "-") {
+				name = argv[i-1]
+			}
+		}
+		if strings.HasPrefix(value, "-") {
+			continue // an option of its own
+		}
+		if header, v, isHeader := strings.Cut(value, ": "); isHeader && scrub.Looks(header, v) {
+			out = append(out, scrub.OfHeader(header, v)...)
+			continue
+		}
+		out = append(out, scrub.OfVariable(name, value)...)
+	}
+	return out
+}
