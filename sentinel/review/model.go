@@ -37,7 +37,7 @@ type model struct {
 	fresh        func() *gobreaker.CircuitBreaker[answer]
 	breaker      atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
-	mu sync.Mutex
+	mu          sync.Mutex
 	met         map[Failure]witness // by the failure as it is where it is believed
 	users       shares
 	lastFailure Failure

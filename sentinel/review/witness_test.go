@@ -15,9 +15,6 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// breaks ends the connection with the question on it.
-func breaks(http.ResponseWriter, *http.Request, int) { panic(http.ErrAbortHandler) }
-
 // provoked are the ways in which what a call asks about can make a server fail,
 // and what that is called while nobody else has met it, and where somebody has.
 var provoked = []struct {
@@ -30,7 +27,7 @@ var provoked = []struct {
 	{"status 429", status(429), "lone_rate_limited", "rate_limited"},
 	{"status 429 that holds", status(429, "Retry-After", "20"), "lone_rate_limited", "rate_limited"},
 	{"a spent quota", refusing(429, "insufficient_quota"), "lone_quota", "quota"},
-	{"a broken connection", breaks, "lone_connect", "connect"},
+	{"a broken connection", reset, "lone_connect", "connect"},
 	{"nothing", hanging, "lone_timeout", "timeout"},
 }
 
@@ -122,10 +119,10 @@ func TestUnlikeFailuresAreNoOutage(t *testing.T) {
 	read := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) { provoked[[]int{0, 2, 5, 6}[n-1]].h(rw, r, n) })
+		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) { provoked[[]int{5, 0, 2, 6}[n-1]].h(rw, r, n) })
 		g := w.quiet(review.Options{Timeout: 4 * time.Second}, "fast")
 		for i, c := range users(t, read, "ann", "bob", "cid", "dan") {
-			require.Equal(t, provoked[[]int{0, 2, 5, 6}[i]].lone, check(t, g, c).Meta["failure"])
+			require.Equal(t, provoked[[]int{5, 0, 2, 6}[i]].lone, check(t, g, c).Meta["failure"])
 		}
 	})
 }
@@ -134,7 +131,8 @@ func TestUnlikeFailuresAreNoOutage(t *testing.T) {
 // call is unjudgeable, the next are degraded, the breaker opens, and it closes
 // when the server is back. Canaries are asked twice in a window at most.
 func TestCanaryFindsTheOutage(t *testing.T) {
-	for _, p := range provoked[:6] {
+	for _, i := range []int{0, 2, 4, 5} { // none that holds
+		p := provoked[i]
 		t.Run(p.name, func(t *testing.T) {
 			read := call(t, proposal{skill: "self.read"})
 			synctest.Test(t, func(t *testing.T) {
@@ -255,7 +253,7 @@ func TestPauseOfOneUser(t *testing.T) {
 	create := call(t, proposal{skill: "self.create"})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		s := w.serve("fast", first(1, status(503, "Retry-After", "20"), first(1, saying(rejects), status(503, "Retry-After", "20"))))
+		s := w.serve("fast", first(1, status(503, "Retry-After", "20"), saying(rejects)))
 		g := w.quiet(review.Options{}, "fast")
 		require.Equal(t, "lone_server", check(t, g, users(t, create, "mallory")[0]).Meta["failure"])
 		require.Equal(t, "lone_server", check(t, g, users(t, create, "mallory")[0]).Meta["failure"])
