@@ -219,6 +219,7 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 			r.Kind = skills.KindPaused
 		}
 	}
+	r.Retryable = skills.Retryable(r.Kind, r.Code, r.RetryAfter)
 	key := g.User() + "\x00" + g.Conversation()
 	if ok, omitted := p.refused.take(key, d.At); ok {
 		rec := refusedRecord(g, d, argBytes, omitted)

@@ -127,6 +127,7 @@ func (p *Past) refused(r Record) {
 	p.Allowed, p.Skill = false, r.Skill
 	var no skills.Refusal
 	if raw, ok := r.value(valueRefusal); ok && json.Unmarshal(raw, &no) == nil {
+		no.Retryable = skills.Retryable(no.Kind, no.Code, no.RetryAfter) // earlier versions didn't say
 		p.Refusal = &no
 		return
 	}
@@ -142,6 +143,7 @@ func (p *Past) refused(r Record) {
 	case r.Gate == GateLimits:
 		p.Refusal.Kind = skills.KindBudget
 	}
+	p.Refusal.Retryable = skills.Retryable(p.Refusal.Kind, p.Refusal.Code, 0)
 }
 
 func (p *Past) allowed(r Record) {

@@ -31,7 +31,12 @@ func refusal(d Decision) *skills.Refusal {
 	case d.BlockedBy == GateLimits && d.Code != codeCanceled && d.Code != CodeLimitsAway:
 		r.Kind = skills.KindBudget
 	}
-	if r.WhatYouCanDo == "" {
+	r.Retryable = skills.Retryable(r.Kind, r.Code, r.RetryAfter)
+	switch {
+	case r.WhatYouCanDo != "":
+	case r.Retryable && r.Kind == skills.KindAskDenied:
+		r.WhatYouCanDo = adviceAskAgain
+	default:
 		r.WhatYouCanDo = advice[d.BlockedBy]
 	}
 	return r
@@ -52,6 +57,9 @@ var advice = map[string]string{
 	GateReview:     "Do only what the user asked for; report what you can't do.",
 	GateApproval:   "Don't repeat the call; tell the user what was not done.",
 }
+
+// adviceAskAgain is for a call that needs a person, and that nobody said no to.
+const adviceAskAgain = "Nobody has said no. You may make the call once more; a person is asked about it as it is then."
 
 // The rate at which proposals that became no Call are recorded.
 const (
