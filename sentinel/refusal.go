@@ -1,6 +1,8 @@
 package sentinel
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -132,4 +134,57 @@ func (l *refusedLimit) putBack(omitted int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.omitted += omitted
+}
+
+// OnRecord is what the ledger says of a decision, for whoever is shown it later:
+// codes and fixed words, no value of the call.
+type OnRecord struct {
+	// Turn is the grant's; Outcome and BlockedBy are the decision's.
+	Turn, BlockedBy string
+	Outcome         Outcome
+	Degraded        bool
+	// Approver is who answered for a person, empty where nobody did.
+	Approver string
+	// Refusal is what a decision that didn't allow says, nil where it allowed.
+	// How long to wait, and a gate's own advice, are not on record.
+	Refusal *skills.Refusal
+}
+
+// ReadRecord reads the body of a record of kind RecordDecision, RecordHeld or
+// RecordRefused. The error is for a body that is none of them.
+func ReadRecord(kind string, raw []byte) (OnRecord, error) {
+	var b struct {
+		DecisionID string  `json:"decision"`
+		Turn       string  `json:"turn"`
+		Outcome    Outcome `json:"outcome"` // absent in a refused proposal's: deny
+		BlockedBy  string  `json:"blocked_by"`
+		Code       string  `json:"code"`
+		Reason     string  `json:"reason"`
+		Degraded   bool    `json:"degraded"`
+		Gates      []struct {
+			Gate string            `json:"gate"`
+			Meta map[string]string `json:"meta"`
+		} `json:"gates"`
+	}
+	if err := json.Unmarshal(raw, &b); err != nil || b.DecisionID == "" {
+		return OnRecord{}, errors.New("the record of a decision can't be read")
+	}
+	r := OnRecord{Turn: b.Turn, BlockedBy: b.BlockedBy, Outcome: b.Outcome, Degraded: b.Degraded}
+	if kind == RecordRefused {
+		r.BlockedBy = GateParse
+	}
+	for _, g := range b.Gates {
+		if g.Gate == GateApproval {
+			r.Approver = g.Meta["by"]
+		}
+	}
+	if r.Outcome == Allow {
+		return r, nil
+	}
+	r.Refusal = refusal(Decision{ID: b.DecisionID, Outcome: b.Outcome, BlockedBy: r.BlockedBy, Code: b.Code, Reason: b.Reason})
+	if kind == RecordRefused {
+		r.Refusal.Kind = skills.KindInvalid
+		r.Refusal.Retryable = false
+	}
+	return r, nil
 }
