@@ -88,7 +88,8 @@ type fault struct {
 	kind   Failure
 	retry  time.Duration // what the server asked for, or until there is room
 	model  string
-	status int // of the answer, 0 without one
+	status int    // of the answer, 0 without one
+	budget string // that is spent, where one is
 }
 
 // Error returns the failure's name.
