@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -57,10 +57,10 @@ func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
 
 // steps reads the newest records of a conversation back to the turn's first.
 func (o *Orchestrator) steps(ctx context.Context, conversation, user, turn string) ([]Step, int, error) {
-	q := ledger.Query{Conversation: conversation, User: user, Newest: true, Limit: stepsPage}
+	var last *int64
 	s := stepReader{turn: turn, ended: map[string]string{}, seen: map[string]bool{}}
 	for range stepPages {
-		page, err := o.parts.Ledger.List(ctx, q)
+		page, err := o.parts.Newest(ctx, conversation, user, last, stepsPage)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -71,7 +71,7 @@ func (o *Orchestrator) steps(ctx context.Context, conversation, user, turn strin
 		if len(page) < stepsPage || before > 0 && s.found == before {
 			break
 		}
-		q.AfterIndex = &page[len(page)-1].Index
+		last = &page[len(page)-1].Index
 	}
 	slices.Reverse(s.steps)
 	return s.steps, s.left, nil
@@ -87,7 +87,7 @@ type stepReader struct {
 	left  int
 }
 
-func (s *stepReader) read(r *ledger.Record) {
+func (s *stepReader) read(r *assembly.Recorded) {
 	switch r.Kind {
 	case sentinel.RecordOutcome:
 		s.ended[r.Decision] = r.Outcome
@@ -112,7 +112,7 @@ func (s *stepReader) read(r *ledger.Record) {
 	}
 	s.seen[r.Call] = true
 	st := Step{
-		Call: r.Call, Decision: r.Decision, At: r.Time, Skill: r.Skill, Agent: r.Agent, Outcome: r.Outcome,
+		Call: r.Call, Decision: r.Decision, At: r.At, Skill: r.Skill, Agent: r.Agent, Outcome: r.Outcome,
 		Degraded: b.Degraded, Status: status, Approver: b.Approver, Refusal: b.Refusal,
 	}
 	s.steps = append(s.steps, st)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
@@ -61,9 +62,9 @@ func TestStepsAreBounded(t *testing.T) {
 	require.Len(t, r.send("say hello").Steps, 2)
 	require.Empty(t, r.send("again").Steps)
 	s := stepReader{turn: "t", ended: map[string]string{}, seen: map[string]bool{}, steps: make([]Step, maxSteps)}
-	for _, rec := range r.list(ledger.Query{Kind: sentinel.RecordDecision}) {
-		rec.Body = []byte(`{"decision":"d","turn":"t","outcome":"deny"}`)
-		s.read(&rec)
+	list := r.list(ledger.Query{Kind: sentinel.RecordDecision})
+	for i := range list {
+		s.read(&assembly.Recorded{Kind: list[i].Kind, Call: list[i].Call, Body: []byte(`{"decision":"d","turn":"t","outcome":"deny"}`)})
 	}
 	require.Len(t, s.steps, maxSteps)
 	require.Equal(t, 2, s.left)
