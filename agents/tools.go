@@ -131,7 +131,8 @@ func answer(res skills.Result, err error) (text, kind string) {
 	case err == nil:
 		return resultText(res), "result"
 	case errors.As(err, &no):
-		out := map[string]any{"ok": false, "refused": no.Kind, "code": no.Code, "reason": no.Reason, "what_you_can_do": no.WhatYouCanDo, "decision": no.DecisionID}
+		out := map[string]any{"ok": false, "refused": no.Kind, "code": no.Code, "reason": no.Reason, "what_you_can_do": no.WhatYouCanDo,
+			"decision": no.DecisionID, "retryable": no.Retryable}
 		if no.RetryAfter > 0 {
 			out["retry_after_seconds"] = int(no.RetryAfter.Seconds() + 0.999)
 		}

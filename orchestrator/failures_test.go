@@ -29,9 +29,10 @@ type fall struct {
 	reply rule   // of the server, in place of an approval
 	model string // more of the model's settings
 	more  string // more of the review's settings
-	// down: nobody listens. long: the call fits no question. before: another
-	// user's call has just been reviewed.
-	down, long, before bool
+	// down: nobody listens. long: the call fits no question.
+	down, long bool
+	// before is of how many other users a call has just been reviewed.
+	before int
 	// asked is how often the model is asked about one call, and away that no such
 	// request leaves.
 	asked int
@@ -48,12 +49,12 @@ func falls() []fall {
 	return []fall{
 		{kind: "", asked: 1},
 		{kind: review.Connect, down: true, asked: 1},
-		{kind: review.Connect, fault: scripted.ResetMidBody, asked: 1},
-		{kind: review.Timeout, fault: scripted.Hang, before: true, asked: 1, model: hangs},
-		{kind: review.RateLimited, reply: rule{"status": 429}, asked: 1},
-		{kind: review.Quota, fault: scripted.QuotaSpent, asked: 1},
-		{kind: review.Server, fault: scripted.Overloaded, asked: 1},
-		{kind: review.BreakerOpen, fault: scripted.ServerError, before: true, asked: 1, away: true, more: ", breaker: {failures: 1, open_for: 1h}"},
+		{kind: review.Connect, fault: scripted.ResetMidBody, before: 1, asked: 1},
+		{kind: review.Timeout, fault: scripted.Hang, before: 1, asked: 1, model: hangs},
+		{kind: review.RateLimited, reply: rule{"status": 429}, before: 1, asked: 1},
+		{kind: review.Quota, fault: scripted.QuotaSpent, before: 1, asked: 1},
+		{kind: review.Server, fault: scripted.ServerError, before: 1, asked: 1},
+		{kind: review.BreakerOpen, fault: scripted.ServerError, before: 2, asked: 1, away: true, more: ", breaker: {failures: 1, open_for: 1h}"},
 		{kind: review.Refusal, fault: scripted.Refusal, asked: 1},
 		{kind: review.ContentFilter, fault: scripted.ContentFilter, asked: 1},
 		{kind: review.Length, fault: scripted.Length, asked: 1},
@@ -70,8 +71,12 @@ func falls() []fall {
 		{kind: review.TooLong, fault: scripted.ContextLength, asked: 1},
 		{kind: review.TooLong, long: true},
 		{kind: review.LoneTimeout, fault: scripted.Hang, asked: 1, model: hangs, more: ", breaker: {failures: 1000, window: 100ms}"},
-		{kind: review.Busy, before: true, asked: 1, away: true, model: ", requests_per_minute: 1"},
-		{kind: review.Budget, before: true, asked: 1, away: true, more: ", budget: {day: {calls: 1}}"},
+		{kind: review.LoneConnect, fault: scripted.ResetMidBody, asked: 1},
+		{kind: review.LoneServer, fault: scripted.ServerError, asked: 1},
+		{kind: review.LoneQuota, fault: scripted.QuotaSpent, asked: 1},
+		{kind: review.LoneRateLimited, reply: rule{"status": 429}, asked: 1},
+		{kind: review.Busy, before: 1, asked: 1, away: true, model: ", requests_per_minute: 1"},
+		{kind: review.Budget, before: 1, asked: 1, away: true, more: ", budget: {day: {calls: 1}}"},
 	}
 }
 
@@ -148,7 +153,7 @@ func days() [][]fall {
 	for _, f := range falls() {
 		i := slices.IndexFunc(out, func(d []fall) bool {
 			o := d[0]
-			return !f.before && !o.before && !f.down && !o.down && f.model == o.model && f.more == o.more && f.reply == nil && o.reply == nil
+			return f.before+o.before == 0 && !f.down && !o.down && f.model == o.model && f.more == o.more && f.reply == nil && o.reply == nil
 		})
 		if i < 0 {
 			out = append(out, nil)
@@ -191,12 +196,15 @@ func build(t *testing.T, o office, f fall) *house {
 	if !strings.Contains(more, "breaker:") {
 		more += many
 	}
+	if !strings.Contains(more, "canaries:") {
+		more += ", canaries: {every: 0s}"
+	}
 	timeout := ", timeout: 20s"
 	if strings.Contains(f.model, "timeout:") {
 		timeout = ""
 	}
 	ro := options{models: "}\n  judge: {model: judge, base_url: \"$URL\"" + timeout + f.model, reviewers: "judge"}
-	ro.config = scraped + "sentinel: {retries: 0, cache_ttl: 0s, canaries: {every: 0s}" + more + o.config + "}\n"
+	ro.config = scraped + "sentinel: {retries: 0, cache_ttl: 0s" + more + o.config + "}\n"
 	ro.Approver, ro.Metrics = approver(h.person), h.reg
 	for skill := range o.cells {
 		ro.Skills = append(ro.Skills, h.skill(t, skill))
@@ -215,8 +223,8 @@ func (h *house) pass(t *testing.T, f fall) {
 		stop := h.server.FaultWhen(nil, f.fault)
 		defer stop()
 	}
-	if f.before {
-		_, _ = h.invoke(t, "self.read", "bob")
+	for _, user := range []string{"bob", "cho"}[:f.before] {
+		_, _ = h.invoke(t, "self.read", user)
 	}
 	h.last = h.gather(t)
 	for _, skill := range slices.Sorted(maps.Keys(h.o.cells)) {

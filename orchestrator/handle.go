@@ -96,6 +96,11 @@ type Reply struct {
 	// Spent is what the request's questions to models came to, those of its
 	// agents included.
 	Spent Spent
+	// Steps are the calls that were judged on the way to the answer, as the
+	// ledger has them, also those before a restart; Left is how many more there
+	// were than fit, -1 where the ledger could not be read.
+	Steps []Step
+	Left  int
 }
 
 // Request is something a user asks for.
@@ -157,7 +162,7 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 		v, err := c.call(ctx, m)
 		if err == nil {
 			out := v.(outcome)
-			return out.reply, out.err
+			return c.withSteps(ctx, out.reply), out.err
 		}
 		again := errors.Is(err, ErrInterrupted)
 		if ctx.Err() != nil || !again && !m.Fresh {
@@ -193,7 +198,7 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 		switch {
 		case err == nil:
 			out := v.(outcome)
-			return out.reply, out.err
+			return c.withSteps(ctx, out.reply), out.err
 		case errors.Is(err, errNotHere):
 			return c.answered(ctx, id)
 		case !errors.Is(err, ErrInterrupted):
@@ -212,7 +217,7 @@ func (c *Conversation) answered(ctx context.Context, id string) (Reply, error) {
 	case end == nil:
 		return Reply{}, fmt.Errorf("%w: no request of this id was sent, or its answer is gone", ErrRequest)
 	}
-	return end.Reply, failureOf(end.Failure)
+	return c.withSteps(ctx, end.Reply), failureOf(end.Failure)
 }
 
 // attempts bounds how often a call looks for a conversation that comes and

@@ -149,7 +149,9 @@ func refused(err error) string {
 	var f *skills.Failure
 	switch {
 	case errors.As(err, &no):
-		return encode(map[string]any{"ok": false, "refused": no.Kind, "code": no.Code, "reason": no.Reason, "what_you_can_do": no.WhatYouCanDo})
+		return encode(map[string]any{
+			"ok": false, "refused": no.Kind, "code": no.Code, "reason": no.Reason, "what_you_can_do": no.WhatYouCanDo, "retryable": no.Retryable,
+		})
 	case errors.As(err, &f):
 		return encode(map[string]any{"ok": false, "error": f.Code, "reason": f.Error()})
 	}

@@ -152,6 +152,17 @@ func TestNarrow(t *testing.T) {
 	}
 	_, err = parent.Narrow(sentinel.Child{ID: "", Agent: "a", Scope: scope(t, "email.read"), Calls: 1})
 	require.Error(t, err, "a call that can't be attributed can't be made")
+
+	without := ok
+	without.Deadline = time.Time{}
+	child, err = parent.Narrow(without)
+	require.NoError(t, err)
+	require.Equal(t, now, child.Deadline(), "a child that names none has its parent's")
+	earlier := ok
+	earlier.Deadline = now.Add(-time.Second)
+	child, err = parent.Narrow(earlier)
+	require.NoError(t, err)
+	require.Equal(t, earlier.Deadline, child.Deadline())
 }
 
 // Taint goes down and never away, and a mission written under it is marked.
@@ -178,10 +189,16 @@ func TestNarrowNeverWidens(t *testing.T) {
 	entry := rapid.SampledFrom([]string{"a.*", "b.*", "a.x", "a.y", "b.x"})
 	rapid.Check(t, func(rt *rapid.T) {
 		draw := func(l string) skills.Scope { return scope(t, rapid.SliceOf(entry).Draw(rt, l)...) }
-		g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "0", Conversation: "c", Agent: "a", Scope: draw("root"), Calls: 8})
+		began := time.Unix(1_700_000_000, 0)
+		root := sentinel.GrantOptions{ID: "0", Conversation: "c", Agent: "a", Scope: draw("root"), Calls: 8, Deadline: began.Add(8 * time.Second)}
+		g, err := sentinel.NewGrant(root)
 		require.NoError(t, err)
 		for range rapid.IntRange(1, 5).Draw(rt, "depth") {
-			c, err := g.Narrow(sentinel.Child{ID: "1", Agent: "a", Scope: draw("child"), Calls: rapid.IntRange(0, 9).Draw(rt, "calls")})
+			k := sentinel.Child{ID: "1", Agent: "a", Scope: draw("child"), Calls: rapid.IntRange(0, 9).Draw(rt, "calls")}
+			if s := rapid.IntRange(0, 9).Draw(rt, "seconds"); s > 0 { // 0: none is named
+				k.Deadline = began.Add(time.Duration(s) * time.Second)
+			}
+			c, err := g.Narrow(k)
 			if err != nil {
 				require.ErrorIs(t, err, sentinel.ErrWider)
 				continue
@@ -191,6 +208,8 @@ func TestNarrowNeverWidens(t *testing.T) {
 			}
 			require.LessOrEqual(t, c.Calls(), g.Calls())
 			require.Positive(t, c.Calls())
+			require.False(t, c.Deadline().IsZero())
+			require.False(t, c.Deadline().After(g.Deadline()))
 			g = c
 		}
 	})

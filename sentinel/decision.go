@@ -154,6 +154,20 @@ type GateLine struct {
 	ElapsedUS int64    `json:"elapsed_us"`
 }
 
+// Who judged a call, as check tells it.
+const (
+	JudgeRules = "rule-based-v1" // the rules alone
+	JudgeModel = "llm-v1"        // a model of the review too
+)
+
+// judgeKind names who judged.
+func (d Decision) judgeKind() string {
+	if v, ok := d.Verdict(GateReview); ok && v.State == Judged && v.Meta["model"] != "" && v.Meta["failure"] == "" {
+		return JudgeModel
+	}
+	return JudgeRules
+}
+
 // Line is a decision as check prints it: one JSON object a line.
 type Line struct {
 	ID        string     `json:"id"`
@@ -165,6 +179,11 @@ type Line struct {
 	Digest    *string    `json:"digest"`
 	ElapsedUS int64      `json:"elapsed_us"`
 	Gates     []GateLine `json:"gates"`
+	// TS is when the call was decided, in UTC; it is null for a decision that was
+	// read back. JudgeKind says who gave the graded judgement: JudgeRules or
+	// JudgeModel.
+	TS        *time.Time `json:"ts"`
+	JudgeKind string     `json:"judge_kind"`
 	// Modified is there only where rules rewrote the call.
 	Modified *ModifiedLine `json:"modified,omitempty"`
 }
@@ -182,7 +201,11 @@ type ModifiedLine struct {
 func (d Decision) Line(id string) Line {
 	l := Line{
 		ID: id, Decision: d.Outcome.String(), Code: d.Code, Reason: d.Explanation(), Degraded: d.Degraded,
-		ElapsedUS: d.Elapsed.Microseconds(), Gates: make([]GateLine, 0, len(d.Verdicts)),
+		ElapsedUS: d.Elapsed.Microseconds(), Gates: make([]GateLine, 0, len(d.Verdicts)), JudgeKind: d.judgeKind(),
+	}
+	if !d.At.IsZero() {
+		at := d.At.UTC()
+		l.TS = &at
 	}
 	if d.BlockedBy != "" {
 		l.BlockedBy = &d.BlockedBy

@@ -218,6 +218,7 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 			r.Kind = skills.KindPaused
 		}
 	}
+	r.Retryable = skills.Retryable(r.Kind, r.Code, r.RetryAfter)
 	of := proposer{g.User(), g.Conversation()}
 	ok, omitted, others := p.refused.take(of, d.At)
 	_ = p.tellSuppressed(ctx, others) // kept for the next time where it fails

@@ -158,6 +158,7 @@ func (p *Past) refused(r Record) {
 	}
 	var no skills.Refusal
 	if raw, ok := r.value(valueRefusal); ok && json.Unmarshal(raw, &no) == nil {
+		no.Retryable = skills.Retryable(no.Kind, no.Code, no.RetryAfter) // earlier versions didn't say
 		p.Refusal = &no
 		return
 	}
@@ -175,6 +176,7 @@ func (p *Past) refused(r Record) {
 	case r.Gate == GateLimits:
 		p.Refusal.Kind = skills.KindBudget
 	}
+	p.Refusal.Retryable = skills.Retryable(p.Refusal.Kind, p.Refusal.Code, 0)
 }
 
 // pastBody is what is read of the body of a decision, or of a refused proposal.

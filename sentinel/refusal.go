@@ -1,6 +1,8 @@
 package sentinel
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -31,7 +33,12 @@ func refusal(d Decision) *skills.Refusal {
 	case d.BlockedBy == GateLimits && d.Code != codeCanceled && d.Code != CodeLimitsAway:
 		r.Kind = skills.KindBudget
 	}
-	if r.WhatYouCanDo == "" {
+	r.Retryable = skills.Retryable(r.Kind, r.Code, r.RetryAfter)
+	switch {
+	case r.WhatYouCanDo != "":
+	case r.Retryable && r.Kind == skills.KindAskDenied:
+		r.WhatYouCanDo = adviceAskAgain
+	default:
 		r.WhatYouCanDo = advice[d.BlockedBy]
 	}
 	return r
@@ -51,4 +58,61 @@ var advice = map[string]string{
 	GateJudge:      "Do only what the user asked for; report what you can't do.",
 	GateReview:     "Do only what the user asked for; report what you can't do.",
 	GateApproval:   "Don't repeat the call; tell the user what was not done.",
+}
+
+// adviceAskAgain is for a call that needs a person and that no person refused.
+const adviceAskAgain = "No person has refused it. You may make the call once more; a person is asked about it as it is then."
+
+// OnRecord is what the ledger says of a decision, for people who are shown it
+// later: codes and fixed words, no value of the call.
+type OnRecord struct {
+	// Turn is the grant's; Outcome and BlockedBy are the decision's.
+	Turn, BlockedBy string
+	Outcome         Outcome
+	Degraded        bool
+	// Approver is who answered the question; empty where no person did.
+	Approver string
+	// Refusal is what a decision that didn't allow says, nil where it allowed.
+	// How long to wait, and a gate's own advice, are not on record.
+	Refusal *skills.Refusal
+}
+
+// ReadRecord reads the body of a record of kind RecordDecision, RecordHeld or
+// RecordRefused. The error is for a body that is none of them.
+func ReadRecord(kind string, raw []byte) (OnRecord, error) {
+	var b struct {
+		DecisionID string  `json:"decision"`
+		Turn       string  `json:"turn"`
+		Outcome    Outcome `json:"outcome"` // absent in a refused proposal's: deny
+		BlockedBy  string  `json:"blocked_by"`
+		Code       string  `json:"code"`
+		Reason     string  `json:"reason"`
+		Degraded   bool    `json:"degraded"`
+		Approver   string  `json:"approver"`
+		Gates      []struct {
+			Gate string            `json:"gate"`
+			Meta map[string]string `json:"meta"`
+		} `json:"gates"`
+	}
+	if err := json.Unmarshal(raw, &b); err != nil || b.DecisionID == "" {
+		return OnRecord{}, errors.New("the record of a decision can't be read")
+	}
+	r := OnRecord{Turn: b.Turn, BlockedBy: b.BlockedBy, Outcome: b.Outcome, Degraded: b.Degraded, Approver: b.Approver}
+	if kind == RecordRefused {
+		r.BlockedBy = GateParse
+	}
+	for _, g := range b.Gates { // a record of before it had a field for the approver
+		if g.Gate == GateApproval && r.Approver == "" {
+			r.Approver = g.Meta["by"]
+		}
+	}
+	if r.Outcome == Allow {
+		return r, nil
+	}
+	r.Refusal = refusal(Decision{ID: b.DecisionID, Outcome: b.Outcome, BlockedBy: r.BlockedBy, Code: b.Code, Reason: b.Reason})
+	if kind == RecordRefused {
+		r.Refusal.Kind = skills.KindInvalid
+		r.Refusal.Retryable = false
+	}
+	return r, nil
 }

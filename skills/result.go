@@ -46,6 +46,8 @@ type Refusal struct {
 	WhatYouCanDo string        `json:"what_you_can_do,omitempty"`
 	DecisionID   string        `json:"decision_id,omitempty"`
 	RetryAfter   time.Duration `json:"retry_after,omitempty"`
+	// Retryable says that the very same call may come again, see [Retryable].
+	Retryable bool `json:"retryable"`
 }
 
 // Error returns the refusal as one line.

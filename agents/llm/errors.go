@@ -2,7 +2,9 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -91,8 +93,21 @@ type Error struct {
 	// Code is a short word from a closed list, or empty.
 	Code string
 
-	msg   string
-	cause error
+	msg       string
+	cause     error
+	unreached bool
+}
+
+// Unreached reports whether the request never left: no host of that name, or no
+// connection to it. Nothing in a request can bring that about.
+func (e *Error) Unreached() bool { return e.unreached }
+
+// undialled reports whether a connection could not be made, as opposed to one
+// that broke with a request on it.
+func undialled(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 // Error returns a line without anything that was sent or received.

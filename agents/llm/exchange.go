@@ -41,7 +41,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	res, err := x.send(req)
 	if err != nil {
-		return nil, &Error{Kind: KindConnect, msg: "no answer from the server; check base_url and the network"}
+		return nil, &Error{Kind: KindConnect, msg: "no answer from the server; check base_url and the network", unreached: undialled(err)}
 	}
 	body := res.Body // which is another's below
 	defer func() { _ = body.Close() }()

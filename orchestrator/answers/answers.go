@@ -42,12 +42,17 @@ type Options struct {
 // takes time linear in the text and fails on none.
 func Defang(text string, o Options) (out string, removed int) {
 	d := &defanger{shadow: newShadow(text), hosts: newHosts(o), target: -1}
+	return d.defang(text)
+}
+
+func (d *defanger) defang(text string) (out string, removed int) {
 	d.out.Grow(len(text) + len(text)/16)
 	if len(d.at) > 0 {
 		d.out.WriteString(text[:d.at[0]])
 	}
 	for i := 0; i < len(d.ch); {
 		i = d.step(i)
+		d.looked++
 	}
 	if d.removed == 0 {
 		return text, 0
@@ -143,6 +148,7 @@ func (d *defanger) inline(i int) int {
 // renderer that knows of attributes alone.
 func (d *defanger) plainRest(i int) bool {
 	for ; i < len(d.ch) && !space(d.ch[i]) && d.ch[i] != ')'; i++ {
+		d.looked++
 		if strings.ContainsRune("\"`", d.ch[i]) {
 			return false
 		}
@@ -170,6 +176,7 @@ func (d *defanger) definition(i int) int {
 // query reports whether the word at i asks the page's own host for something.
 func (d *defanger) query(i int) bool {
 	for ; i < len(d.ch) && !space(d.ch[i]) && d.ch[i] != ']'; i++ {
+		d.looked++
 		if strings.ContainsRune("?&=%/", d.ch[i]) {
 			return true
 		}
@@ -180,6 +187,7 @@ func (d *defanger) query(i int) bool {
 // fragment reports whether what follows is a place in the same page.
 func (d *defanger) fragment(i int) bool {
 	for ; i < len(d.ch); i++ {
+		d.looked++
 		switch c := d.ch[i]; {
 		case letter(c) || digit(c) || c == '-' || c == '_':
 		default:
@@ -193,6 +201,7 @@ func (d *defanger) fragment(i int) bool {
 func (d *defanger) relative(i int) int {
 	end := i
 	for d.is(end, '/') {
+		d.looked++
 		end++
 	}
 	if i > 0 && (d.ch[i-1] == ':' || letter(d.ch[i-1]) || digit(d.ch[i-1])) {
@@ -222,6 +231,7 @@ func (d *defanger) share(i int) bool {
 
 func (d *defanger) afterBackslashes(i int) int {
 	for d.is(i, '\\') {
+		d.looked++
 		i++
 	}
 	return i
@@ -254,6 +264,7 @@ func (d *defanger) address(i int) int {
 			return d.keep(i, end)
 		}
 		for d.is(j, '/') || d.is(j, '\\') {
+			d.looked++
 			j++
 		}
 		a := d.authority(j)
@@ -319,6 +330,7 @@ func (d *defanger) dataURL(i int) bool {
 func (d *defanger) rest(i int) int {
 	depth := 0
 	for ; i < len(d.ch); i++ {
+		d.looked++
 		switch c := d.ch[i]; {
 		case space(c) || strings.ContainsRune("<>\"`[]|", c):
 			return i

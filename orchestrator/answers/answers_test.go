@@ -2,9 +2,9 @@ package answers
 
 import (
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -109,21 +109,25 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// Ten times the text takes about ten times as long, whatever it repeats.
+// Ten times the text is ten times the work, whatever it repeats: characters that
+// were looked at, and bytes that were allocated.
 func TestLinear(t *testing.T) {
 	for _, unit := range []string{"](", "]:", "<a", "<a href=\"", "//", "//a", "&#", "http:", "https://a@", "www.a", "(", "a.", "&&&&", "](  ", "a@", "x+", "data:"} {
-		took := func(n int) time.Duration {
+		work := func(n int) (looked, allocated int) {
 			text := strings.Repeat(unit, n/len(unit))
-			best := time.Hour
-			for range 3 {
-				start := time.Now()
-				Defang(text, options)
-				best = min(best, time.Since(start))
-			}
-			return best
+			d := &defanger{shadow: newShadow(text), hosts: newHosts(options), target: -1}
+			d.defang(text)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			Defang(text, options)
+			runtime.ReadMemStats(&after)
+			return d.looked, int(after.TotalAlloc - before.TotalAlloc)
 		}
-		small, large := took(10_000), took(100_000)
-		require.Less(t, large, 40*small+50*time.Millisecond, unit)
+		small, bytes := work(10_000)
+		large, many := work(100_000)
+		require.Positive(t, small, unit)
+		require.Less(t, large, 15*small, unit)
+		require.Less(t, many, 20*bytes+1<<20, unit)
 	}
 }
 

@@ -14,6 +14,8 @@ type shadow struct {
 	src string
 	ch  []rune
 	at  []int
+	// looked is how many characters were looked at, some of them again: the work.
+	looked int
 }
 
 const maxEntity = 40 // bytes: the longest named one has 33
@@ -127,6 +129,7 @@ func (s *shadow) has(i int, word string) bool {
 // blank skips white space.
 func (s *shadow) blank(i int) int {
 	for i < len(s.ch) && space(s.ch[i]) {
+		s.looked++
 		i++
 	}
 	return i
@@ -136,6 +139,7 @@ func (s *shadow) blank(i int) int {
 // of them ASCII, letter case aside.
 func (s *shadow) plain(i, j int) bool {
 	for k := i; k < j; k++ {
+		s.looked++
 		if s.ch[k] >= utf8.RuneSelf || s.start(k+1) != s.start(k)+1 {
 			return false
 		}
@@ -169,11 +173,13 @@ type authority struct {
 func (s *shadow) authority(i int) authority {
 	j := i
 	for j < len(s.ch) && !space(s.ch[j]) && !strings.ContainsRune(`/\?#<>[]^|`, s.ch[j]) {
+		s.looked++
 		j++
 	}
 	end := j
 	if j == len(s.ch) || !strings.ContainsRune(`/\?#`, s.ch[j]) {
 		for end > i && !unicode.IsLetter(s.ch[end-1]) && !unicode.IsDigit(s.ch[end-1]) {
+			s.looked++
 			end--
 		}
 	}

@@ -48,6 +48,7 @@ func (d *defanger) tag(i int) int {
 func (d *defanger) bareTag(i, j int) (int, bool) {
 	k := j
 	for k < len(d.ch) && (letter(d.ch[k]) || digit(d.ch[k]) || d.ch[k] == '-') {
+		d.looked++
 		k++
 	}
 	name := string(d.ch[j:k])
@@ -67,6 +68,7 @@ func (d *defanger) bareTag(i, j int) (int, bool) {
 func (d *defanger) mailbox(i, j int) (int, bool) {
 	at := false
 	for k := j; k < len(d.ch); k++ {
+		d.looked++
 		switch c := d.ch[k]; {
 		case letter(c) || digit(c) || strings.ContainsRune("._+-", c):
 		case c == '@' && !at:
@@ -83,8 +85,10 @@ func (d *defanger) mailbox(i, j int) (int, bool) {
 func (d *defanger) allowedTag(text string) int {
 	end := strings.IndexAny(text[1:], "<>") // no further: time stays linear
 	if end < 0 {
+		d.looked += len(text)
 		return 0
 	}
+	d.looked += end
 	tag := plainTag.FindString(text[:end+2])
 	for _, m := range plainHost.FindAllStringSubmatch(tag, -1) {
 		if !d.hosts.allow(strings.ToLower(m[1])) {

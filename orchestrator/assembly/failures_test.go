@@ -27,7 +27,7 @@ import (
 type badDay struct {
 	fault scripted.Fault
 	want  review.Failure
-	// down: nobody listens. before: a call of another turn timed out just now.
+	// down: nobody listens. before: a call of another user failed likewise just now.
 	down, before bool
 	// again: the model is asked once more in other words.
 	again bool
@@ -46,21 +46,27 @@ func (d badDay) asked() int {
 func badDays() []badDay {
 	return []badDay{
 		{want: review.Connect, down: true},
-		{want: review.Connect, fault: scripted.Reset},
-		{want: review.Connect, fault: scripted.Cut},
-		{want: review.Connect, fault: scripted.ResetMidBody},
-		{want: review.Connect, fault: scripted.ShortBody},
-		{want: review.Connect, fault: scripted.HugeHeaders},
+		{want: review.Connect, fault: scripted.Reset, before: true},
+		{want: review.LoneConnect, fault: scripted.Reset},
+		{want: review.Connect, fault: scripted.Cut, before: true},
+		{want: review.Connect, fault: scripted.ResetMidBody, before: true},
+		{want: review.LoneConnect, fault: scripted.ResetMidBody},
+		{want: review.Connect, fault: scripted.ShortBody, before: true},
+		{want: review.Connect, fault: scripted.HugeHeaders, before: true},
 		{want: review.LoneTimeout, fault: scripted.Hang},
 		{want: review.Timeout, fault: scripted.Hang, before: true},
 		{want: review.Timeout, fault: scripted.HangMidBody, before: true},
 		{want: review.Timeout, fault: scripted.Drip, before: true},
-		{want: review.RateLimited, fault: scripted.RateLimited},
-		{want: review.RateLimited, fault: scripted.RateLimitedDate},
-		{want: review.Quota, fault: scripted.QuotaSpent},
-		{want: review.Server, fault: scripted.ServerError},
-		{want: review.Server, fault: scripted.BadGateway},
-		{want: review.Server, fault: scripted.Overloaded},
+		{want: review.RateLimited, fault: scripted.RateLimited, before: true},
+		{want: review.LoneRateLimited, fault: scripted.RateLimited},
+		{want: review.RateLimited, fault: scripted.RateLimitedDate, before: true},
+		{want: review.Quota, fault: scripted.QuotaSpent, before: true},
+		{want: review.LoneQuota, fault: scripted.QuotaSpent},
+		{want: review.Server, fault: scripted.ServerError, before: true},
+		{want: review.LoneServer, fault: scripted.ServerError},
+		{want: review.Server, fault: scripted.BadGateway, before: true},
+		{want: review.Server, fault: scripted.Overloaded, before: true},
+		{want: review.LoneServer, fault: scripted.Overloaded},
 		{want: review.Refusal, fault: scripted.Refusal},
 		{want: review.ContentFilter, fault: scripted.ContentFilter},
 		{want: review.ContentFilter, fault: scripted.ContentPolicy},
@@ -117,7 +123,7 @@ func TestFaultsThroughTheCheckpoint(t *testing.T) {
 func (d badDay) pass(t *testing.T) {
 	p, srv := d.house(t)
 	asked := len(srv.Requests())
-	res, err := d.invoke(t, p)
+	res, err := d.invoke(t, p, "ann")
 	runs := d.want == "" || d.want.Unavailable()
 	d.checkAgent(t, res, err, runs)
 	d.checkRecord(t, p.Config, runs)
@@ -169,29 +175,28 @@ sentinel: {timeout: ` + timeout + ", retries: 0, cache_ttl: 0s, canaries: {every
 		srv.FaultWhen(nil, d.fault)
 	}
 	if d.before {
-		_, err := d.invoke(t, p)
+		_, err := d.invoke(t, p, "bob")
 		t.Logf("before: %v", err)
 	}
 	return p, srv
 }
 
-func (d badDay) invoke(t *testing.T, p *assembly.Parts) (skills.Result, error) {
+func (d badDay) invoke(t *testing.T, p *assembly.Parts, user string) (skills.Result, error) {
 	t.Helper()
-	return p.Checkpoint.Desk(nextTurn(t)).Invoke(t.Context(), "self.read", json.RawMessage(`{"note":"canary"}`))
+	return p.Checkpoint.Desk(nextTurn(t, user)).Invoke(t.Context(), "self.read", json.RawMessage(`{"note":"canary"}`))
 }
 
 // turns counts the turns of nextTurn.
 var turns atomic.Int64
 
-// nextTurn is the grant of a turn of its own: what goes wrong with the calls of
-// one turn may be that turn's doing.
-func nextTurn(t *testing.T) sentinel.Grant {
+// nextTurn is the grant of a turn of its own.
+func nextTurn(t *testing.T, user string) sentinel.Grant {
 	t.Helper()
 	scope, err := skills.NewScope("self.*")
 	require.NoError(t, err)
 	request, n := "do it", turns.Add(1)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: fmt.Sprintf("g%d", n), User: "ann", Conversation: "c1", Turn: fmt.Sprintf("t%d", n), Agent: "helper",
+		ID: fmt.Sprintf("g%d", n), User: user, Conversation: "c1", Turn: fmt.Sprintf("t%d", n), Agent: "helper",
 		Mission: "do what was asked", MissionBy: sentinel.ByOrchestrator, Scope: scope, Request: &request,
 	})
 	require.NoError(t, err)

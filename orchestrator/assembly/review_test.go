@@ -137,7 +137,7 @@ func TestReviewIsWired(t *testing.T) {
 		for n, setting := range map[int]string{2: "mode: enforce", 1: "retries: 0", 3: "retries: 2"} {
 			before := j.count("broken")
 			p := build(t, write(t, j.config("broken", setting, "", "broken")), assembly.Options{})
-			require.Equal(t, review.CodeDegraded, reviewed(t, p.Checkpoint, "fs.read", another()).Code)
+			require.Equal(t, review.CodeUnjudgeable, reviewed(t, p.Checkpoint, "fs.read", another()).Code)
 			require.Equal(t, n, j.count("broken")-before, setting)
 		}
 	})

@@ -3,6 +3,7 @@ package cases
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -69,16 +70,20 @@ const (
 	busy        = "busy"         // nobody was asked
 )
 
+// lone begins the names of failures that a case may have brought about itself.
+const lone = "lone_"
+
 // absent names the failure, and its model, of a review that a model's absence
-// ended. Empty where there is none.
+// ended. Empty where there is none. Whether the case may have brought it about is
+// left out: other cases show that, see ownFailures.
 func (r *Review) absent() (model, failure string) {
 	if r == nil {
 		return "", ""
 	}
 	for _, f := range []struct{ model, failure string }{{r.SecondModel, r.SecondFailure}, {r.Model, r.Failure}} {
-		switch f.failure {
+		switch failure := strings.TrimPrefix(f.failure, lone); failure {
 		case "connect", "server", "rate_limited", quota, auth, breakerOpen, busy:
-			return f.model, f.failure
+			return f.model, failure
 		}
 	}
 	return "", ""
@@ -93,7 +98,10 @@ func (r *Review) NotJudged() string {
 		return ""
 	}
 	if _, failure := r.absent(); failure != "" {
-		return failure
+		if f := r.SecondFailure; strings.TrimPrefix(f, lone) == failure {
+			return f
+		}
+		return r.Failure
 	}
 	for _, f := range []string{r.Failure, r.SecondFailure} {
 		switch f {

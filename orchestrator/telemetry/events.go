@@ -117,8 +117,11 @@ func (m *Metrics) Request(_ context.Context, e review.RequestEvent) {
 
 // Review implements review.Observer.
 func (m *Metrics) Review(_ context.Context, e review.ReviewEvent) {
-	m.reviews.WithLabelValues(
-		modes.pick(string(e.Mode)), effects.pick(string(e.Effect)), outcomes.pick(e.Outcome.String()), failures.pick(string(e.Failure))).Inc()
+	outcome := outcomes.pick(e.Outcome.String())
+	if e.ByRules {
+		outcome = "skipped"
+	}
+	m.reviews.WithLabelValues(modes.pick(string(e.Mode)), effects.pick(string(e.Effect)), outcome, failures.pick(string(e.Failure))).Inc()
 	if e.Escalated {
 		m.escalations.WithLabelValues(failures.pick(string(e.SecondFailure))).Inc()
 	}

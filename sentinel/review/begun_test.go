@@ -91,7 +91,7 @@ func TestLateRequestsOfAnotherTurnAreNoOutage(t *testing.T) {
 		})
 		g := w.gate(review.Options{Timeout: 10 * time.Second}, "fast")
 		require.Equal(t, "prose", check(t, g, c).Meta["failure"])
-		v := check(t, g, another(t, c))
+		v := check(t, g, users(t, c, "bob")[0])
 		require.Equal(t, "lone_timeout", v.Meta["failure"], "of the repair, with four of ten seconds, nothing is said")
 		require.Equal(t, sentinel.Ask, v.Outcome)
 	})

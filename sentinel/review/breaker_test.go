@@ -24,7 +24,7 @@ func lonely(t *testing.T, url string, b review.Breaker) *review.Gate {
 	require.NoError(t, err)
 	g, err := review.New(review.Options{Models: []*llm.Client{c}, Breaker: b})
 	require.NoError(t, err)
-	return g
+	return g.MetElsewhere()
 }
 
 func breaker(g *review.Gate) string { return g.State().Models[0].Breaker }
@@ -110,19 +110,20 @@ func TestBreakerRatio(t *testing.T) {
 		}
 		say(w, rejects)
 	})
-	g, c := gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self.read"})
-	for range 19 {
-		check(t, g, c)
+	g := gate(t, review.Options{}, s.URL)
+	c := users(t, call(t, proposal{skill: "self.read"}), "ann", "bob", "cid") // nobody's flood
+	for i := range 19 {
+		check(t, g, c[i%3])
 		require.Equal(t, "closed", breaker(g))
 	}
-	check(t, g, c)
+	check(t, g, c[19%3])
 	require.Equal(t, "open", breaker(g))
 }
 
 // What an attacker can bring about neither opens a breaker nor hides failures.
 func TestUnjudgeableNeverCounts(t *testing.T) {
 	for _, f := range failures() {
-		if f.unavailable || f.sent == "0" || f.kind == review.LoneTimeout {
+		if f.unavailable || f.sent == "0" || f.alone {
 			continue
 		}
 		g := gate(t, review.Options{}, play(t, "rules: [{reply: "+f.reply+"}]").BaseURL())
@@ -220,9 +221,9 @@ func TestCancellationDuringRepair(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// Timeouts of one turn may be the doing of what its agents have read; beside
-// one of another turn within the window they are not, and only from then on do
-// they count against the model.
+// Timeouts of one user may be the doing of what its agents have read, in however
+// many turns; beside one of another user within the window they are not, and only
+// from then on do they count against the model.
 func TestTimeouts(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
 	now := time.Unix(1_700_000_000, 0)
@@ -237,7 +238,7 @@ func TestTimeouts(t *testing.T) {
 	}
 	check(t, g, c)
 	for range 2 { // other turns of the same user
-		require.Equal(t, "timeout", check(t, g, another(t, c)).Meta["failure"])
+		require.Equal(t, "lone_timeout", check(t, g, another(t, c)).Meta["failure"])
 		require.Zero(t, g.State().Models[0].Failures, "which the breaker doesn't count")
 	}
 	for i := range 5 {
@@ -250,8 +251,8 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 	require.Equal(t, "open", breaker(g))
-	require.Equal(t, review.Stats{Unjudged: 11, Degraded: 7, Requests: 11,
-		Failures: map[review.Failure]uint64{review.LoneTimeout: 4, review.Timeout: 7}}, g.State().Stats)
+	require.Equal(t, review.Stats{Unjudged: 11, Degraded: 5, Requests: 11,
+		Failures: map[review.Failure]uint64{review.LoneTimeout: 6, review.Timeout: 5}}, g.State().Stats)
 }
 
 // The model's own timeout is the same as the gate's.
@@ -262,7 +263,8 @@ func TestModelsOwnTimeout(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"])
 	require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"], "of the same turn")
-	require.Equal(t, "timeout", check(t, g, another(t, c)).Meta["failure"])
+	require.Equal(t, "lone_timeout", check(t, g, another(t, c)).Meta["failure"], "of the same user")
+	require.Equal(t, "timeout", check(t, g, users(t, c, "bob")[0]).Meta["failure"])
 }
 
 // A half-open breaker lets one call through, refuses the others meanwhile, and a

@@ -72,7 +72,7 @@ func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Tim
 			return s, nil
 		case !room.InFlight || time.Until(by) < pause:
 			m.alarm.spent(ctx, room.Budget, q)
-			return s, &fault{kind: Budget, model: m.name, retry: room.RetryAfter}
+			return s, &fault{kind: Budget, model: m.name, retry: room.RetryAfter, budget: room.Budget}
 		}
 		if !sleep(ctx, pause) {
 			return s, errCanceled

@@ -45,10 +45,11 @@
 // the model's context (llm.Config.Context): some cut off what doesn't fit, and an
 // attacker chooses how much that is. A rejection stands.
 //
-// The failures. A model is unavailable (no connection, server errors, rate
-// limit, a quota that is used up, open breaker, timeouts that come in numbers) or the call is unjudgeable
+// The failures. A model is unavailable (refused connection, open breaker; server
+// errors, rate limit, a quota that is used up, timeouts and broken connections that
+// a canary or another user's call met too) or the call is unjudgeable
 // (refusal, content filter, cut or malformed answer, input too long, refused
-// request, a timeout that stands alone, no room in time, a budget that is spent). Options.Unavailable and
+// request, any of those failures that stands alone, no room in time, a budget that is spent). Options.Unavailable and
 // Options.Unjudgeable say for each effect what follows; of an outward call the
 // stricter of its effect's cell and the outward cell. What is in an attacker's
 // hand is unjudgeable: no breaker counts it, and by default it never allows.
@@ -67,21 +68,22 @@
 // after Breaker.OpenFor. Without canaries a call is the probe; one that makes the
 // model hang keeps it half-open then, and others away from it, as long as its turn.
 //
-// A timeout counts as unavailable when one of another user, or of another turn of
-// the same user, was seen within the breaker's window; otherwise it is the call's
-// own, however many there are: what the agents of one turn have read may make a
-// model hang. The breaker counts it beside another user's alone, so no user's calls
-// keep others from the model. Whether a model hangs or a call makes it hang, a canary
-// tells, see RunCanaries: a model that lets that one wait too has an outage, whoever
-// else was waiting, and its breaker counts it; and for the breaker's window and one
-// Options.Timeout after a canary that was answered every timeout is the call's own,
-// whoever else has one. Without canaries, and with one user, a
-// model that hangs is asked for each call. A server with a single slot, which one
-// question fills, is away for all by this measure: give it more. One of a request
-// that had less than half of its model's turn left is always the call's own: it was
-// sent late, and whoever made it wait is no outage. So is one of a question that was asked ahead. Server errors, refused
-// connections and status 429 are believed at once: who can bring them about for
-// one call can make reads and inward creations go on unjudged, as the table says.
+// A timeout, a status 429 or from 500, and a connection that broke over a question
+// may be the doing of what was asked about. They are an outage only where a canary,
+// or a call of another user, met the same within the breaker's window; however many
+// there are of one user, in whatever conversations, they make that user's calls
+// unjudgeable, and no breaker counts them. While RunCanaries runs each has a canary
+// asked at once, two in a window at most: where that one fails alike the model has
+// an outage, whoever else was waiting; and for the breaker's window and one
+// Options.Timeout after a canary that was answered every such failure is the call's
+// own, whoever else has one. A limit that one user's requests have used up, as far
+// as this process has seen, is no outage for anybody. Without canaries, and with one
+// user, a model that fails is asked for each call. A server with a single slot, which
+// one question fills, is away for all by this measure: give it more. A timeout of a
+// request that had less than half of its model's turn left is always the call's own:
+// it was sent late, and whoever made it wait is no outage. So is what became of a
+// question that was asked ahead. A connection that could not be made is believed at
+// once: nothing in a call brings that about.
 //
 // The time. Options.Timeout bounds the whole review. Each model's turn is an equal
 // share of what is left, second opinions counted in, so a model that hangs leaves
@@ -96,7 +98,8 @@
 // (Terms.RequestsPerMinute; users in turn as well). Who does not get a place within half
 // of the turn is busy: unjudgeable, because a flood of calls could bring it about.
 // A server that answers 408, 409, 429 or from 500 with Retry-After is not asked
-// before that time, by any call, nor for longer than Breaker.OpenFor: up to two
+// before that time, by any call of the user who met that, and by any call at all
+// where it is an outage, nor for longer than Breaker.OpenFor: up to two
 // seconds are waited for, beyond that the next model is asked at once. A refusal of the request pauses nobody.
 //
 // The second opinion. With Options.Escalate a rejection, or an approval, of the
@@ -114,7 +117,9 @@
 // counted, or an estimate where it worked and did not tell. Every request counts
 // as a call, retries, repairs and second opinions too. Who finds no room while
 // others may still leave some waits, at most half of the turn; then the call is
-// unjudgeable, and the log says once an hour whose budget is spent. These budgets
+// unjudgeable, and the log says once an hour whose budget is spent. With Options.RulesFor the
+// rules decide alone about the effects named there once the budget of all users for
+// a day is spent: the review is skipped then, and Meta "rules" names the budget. These budgets
 // are the review's own: what agents and the orchestrator spend on their models is
 // counted by limits.*.tokens and limits.*.cost, and neither counts the other's. A
 // checkpoint that only decides, as of check and eval, has no Purse.

@@ -13,7 +13,7 @@ import (
 // watched reports whether somebody looks at models in doubt.
 func (g *Gate) watched() bool { return g.watching.Load() > 0 }
 
-// doubt is a timeout that may be the doing of what was asked about: the model is
+// doubt is a failure that may be the doing of what was asked about: the model is
 // looked at, twice in a breaker's window at most.
 func (g *Gate) doubt(m *model) {
 	now := g.o.Now()
@@ -182,13 +182,14 @@ func (m *model) heard(f *fault) {
 	switch {
 	case f == nil || f.kind.said():
 		m.well, m.hung = time.Now(), false
-	case f.kind == Timeout:
-		m.well, m.hung = time.Time{}, true
+		clear(m.met)
+	case f.kind.lone() != "":
+		m.well, m.hung = time.Time{}, f.kind == Timeout
 	}
 }
 
-// acquitted reports whether a canary was answered lately, and none has hung
-// since: then it is calls that make the model hang. That holds for the breaker's
+// acquitted reports whether a canary was answered lately, and none has failed
+// since: then it is calls that make the model fail. That holds for the breaker's
 // window and as long as a call may hang, so that it doesn't end while one does.
 func (m *model) acquitted() bool {
 	m.mu.Lock()

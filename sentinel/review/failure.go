@@ -12,9 +12,12 @@ import (
 type Failure string
 
 // The failures of a model that is unavailable.
+// All but a refused
+// connection and an open breaker are such where a canary or another user's call
+// has met the same.
 const (
 	Connect     Failure = "connect"      // no connection, or it broke
-	Timeout     Failure = "timeout"      // no answer in time, and not for this call alone
+	Timeout     Failure = "timeout"      // no answer in time
 	RateLimited Failure = "rate_limited" // status 429
 	Quota       Failure = "quota"        // status 429 that no pause ends: what was paid for is used up
 	Server      Failure = "server"       // status 500 and above
@@ -37,9 +40,18 @@ const (
 	Auth          Failure = "auth"           // status 401 or 403
 	BadRequest    Failure = "request"        // any other refusal of the request
 	TooLong       Failure = "too_long"       // the call does not fit into a question
-	LoneTimeout   Failure = "lone_timeout"   // no answer in time, for this call alone
 	Busy          Failure = "busy"           // not asked: this process's own limits left no room in time
 	Budget        Failure = "budget"         // not asked: what the review may spend is spent
+)
+
+// The failures that a call may have brought about itself, since no canary and no
+// call of another user has met the same.
+const (
+	LoneConnect     Failure = "lone_connect" // the connection broke over the question
+	LoneTimeout     Failure = "lone_timeout"
+	LoneRateLimited Failure = "lone_rate_limited"
+	LoneQuota       Failure = "lone_quota"
+	LoneServer      Failure = "lone_server"
 )
 
 // Failures returns every failure, the unavailable ones first.
@@ -47,7 +59,7 @@ func Failures() []Failure {
 	return []Failure{
 		Connect, Timeout, RateLimited, Quota, Server, BreakerOpen,
 		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth, BadRequest, TooLong, LoneTimeout,
-		Busy, Budget,
+		Busy, Budget, LoneConnect, LoneRateLimited, LoneQuota, LoneServer,
 	}
 }
 
@@ -76,9 +88,8 @@ type fault struct {
 	kind   Failure
 	retry  time.Duration // what the server asked for, or until there is room
 	model  string
-	status int // of the answer, 0 without one
-	// alone marks a timeout that no other user had: no breaker counts it.
-	alone bool
+	status int    // of the answer, 0 without one
+	budget string // that is spent, where one is
 }
 
 // Error returns the failure's name.
@@ -87,14 +98,14 @@ func (f *fault) Error() string { return "review: " + string(f.kind) }
 // errCanceled is the caller's own context ending. It says nothing about a model.
 var errCanceled = errors.New("the caller gave up")
 
-// faultOf names the failure behind an error of the model client. A timeout is
-// named by the model, which knows of the others.
+// faultOf names the failure behind an error of the model client. Whether it is
+// the call's own, the model says, which knows of the others.
 func faultOf(e *llm.Error) Failure {
 	switch e.Kind {
 	case llm.KindConnect:
 		return Connect
 	case llm.KindTimeout, llm.KindCanceled:
-		return LoneTimeout
+		return Timeout
 	case llm.KindRateLimited:
 		if e.Code == "insufficient_quota" || e.Code == "billing_hard_limit_reached" {
 			return Quota

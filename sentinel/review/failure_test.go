@@ -24,6 +24,7 @@ type failing struct {
 	args        string
 	sent        string // requests for the call itself
 	options     review.Options
+	alone       bool // no other user meets it
 }
 
 func failures() []failing {
@@ -54,7 +55,11 @@ func failures() []failing {
 		{kind: review.BadRequest, reply: `{status: 400}`, sent: "1"},
 		{kind: review.TooLong, reply: `{status: 400, body: '{"error":{"code":"context_length_exceeded"}}'}`, sent: "1"},
 		{kind: review.TooLong, reply: `{content: '` + approves + `'}`, args: `{"` + strings.Repeat("k", 300) + `":1}`, sent: "0"},
-		{kind: review.LoneTimeout, reply: `{hang: true}`, sent: "1"},
+		{kind: review.LoneTimeout, reply: `{hang: true}`, sent: "1", alone: true},
+		{kind: review.LoneConnect, reply: `{fault: reset}`, sent: "1", alone: true},
+		{kind: review.LoneServer, reply: `{status: 503}`, sent: "1", alone: true},
+		{kind: review.LoneRateLimited, reply: `{status: 429}`, sent: "1", alone: true},
+		{kind: review.LoneQuota, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1", alone: true},
 		{kind: review.Busy, reply: `{content: '` + approves + `'}`, before: 1, sent: "0",
 			options: review.Options{Terms: map[string]review.Terms{"fast": {RequestsPerMinute: 1}}}},
 		{kind: review.Budget, reply: `{content: '` + approves + `'}`, sent: "0", options: review.Options{Purse: broke{}}},
@@ -84,9 +89,12 @@ func TestFailureTable(t *testing.T) {
 			t.Run(fmt.Sprintf("%d_%s/%s", i, f.kind, skill), func(t *testing.T) {
 				o := f.options
 				o.Timeout = timeoutFor(f)
-				g := gate(t, o, url)
+				g := quiet(t, o, url)
+				if !f.alone {
+					g.MetElsewhere()
+				}
 				for range f.before {
-					check(t, g, another(t, call(t, proposal{skill: "self.read"})))
+					check(t, g, users(t, call(t, proposal{skill: "self.read"}), "bob")[0])
 				}
 				checkFailure(t, check(t, g, failureCall(t, skill, f.args)), f, want.unavailable, want.unjudgeable)
 			})

@@ -102,7 +102,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	if v.Meta["attempts"] == "" { // else it was asked ahead, and paid for then
 		v = q.stamp(v)
 	}
-	if mode == ShadowMode {
+	if mode == ShadowMode && v.State != sentinel.Skipped {
 		v = shadow(v)
 	}
 	g.tally.add(v)
@@ -122,6 +122,9 @@ func (g *Gate) review(ctx context.Context, c sentinel.Call, doc string, q *inqui
 	case err != nil:
 		return sentinel.Verdict{}, err
 	case first.model == "":
+		if v, ok := g.leaveToRules(c, first.faults); ok {
+			return v, nil
+		}
 		return g.unjudged(c, first.faults), nil
 	case g.o.Escalate.wanted(c.Effect(), first.approve):
 		return g.second(ctx, c, doc, first, q)
@@ -234,7 +237,11 @@ func shadow(v sentinel.Verdict) sentinel.Verdict {
 // tell logs what operators must know, without values: a call that goes ahead
 // unjudged, and every missing judgement.
 func (g *Gate) tell(ctx context.Context, c sentinel.Call, v sentinel.Verdict) {
-	if v.Meta["failure"] == "" {
+	switch {
+	case v.Meta["failure"] == "":
+		return
+	case v.State == sentinel.Skipped:
+		g.tellRules(ctx, c, v)
 		return
 	}
 	msg := "the review gave no judgement"

@@ -114,7 +114,14 @@ func client(t testing.TB, cfg llm.Config) *llm.Client {
 	return c
 }
 
+// gate is one whose models fail other users too.
 func gate(t testing.TB, o review.Options, urls ...string) *review.Gate {
+	t.Helper()
+	return quiet(t, o, urls...).MetElsewhere()
+}
+
+// quiet is a gate of which no other user asks anything but in the test.
+func quiet(t testing.TB, o review.Options, urls ...string) *review.Gate {
 	t.Helper()
 	names := []string{"fast", "primary", "third"}
 	for i, u := range urls {
@@ -258,6 +265,18 @@ func another(t testing.TB, c sentinel.Call) sentinel.Call {
 	own, err := alike(c)
 	require.NoError(t, err)
 	return own
+}
+
+// users makes the calls of as many users out of one.
+func users(t testing.TB, c sentinel.Call, names ...string) []sentinel.Call {
+	t.Helper()
+	var out []sentinel.Call
+	for _, name := range names {
+		own, err := alikeOf(c, name)
+		require.NoError(t, err)
+		out = append(out, own)
+	}
+	return out
 }
 
 func check(t testing.TB, g *review.Gate, c sentinel.Call) sentinel.Verdict {

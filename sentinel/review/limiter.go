@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -52,10 +53,20 @@ type lane struct {
 	rate   *rate.Limiter // nil: any
 	pace   *places       // one at a time waits for the rate; the others wait for that
 
-	mu    sync.Mutex
-	until time.Time // nobody is sent before
-	kind  Failure   // what the server said when it asked for that
+	mu  sync.Mutex
+	all hold            // nobody is sent before its end
+	own map[string]hold // nor a user before the end of its own
 }
+
+// hold is a time in which a server asked not to be asked.
+type hold struct {
+	until time.Time
+	kind  Failure // what the server said when it asked for that
+}
+
+// maxHolds bounds the users that a server has asked to wait. Beyond it the next
+// isn't held: it is asked to wait again, at the price of a request.
+const maxHolds = 4096
 
 // longestPause is how long a pause may be that the server asked for and that is
 // waited for; with a longer one the next model's turn comes at once.
@@ -74,7 +85,7 @@ func newLane(concurrency int, perMinute int) *lane {
 // errCanceled.
 func (l *lane) enter(ctx context.Context, user string, by time.Time) error {
 	for {
-		if err := l.rest(ctx, by); err != nil {
+		if err := l.rest(ctx, user, by); err != nil {
 			return err
 		}
 		if err := l.places.take(ctx, user, by); err != nil {
@@ -84,7 +95,7 @@ func (l *lane) enter(ctx context.Context, user string, by time.Time) error {
 			l.leave()
 			return err
 		}
-		if wait, _ := l.paused(); wait <= 0 {
+		if wait, _ := l.paused(user); wait <= 0 {
 			return nil
 		}
 		l.leave() // the server asked for a pause while we waited
@@ -95,8 +106,8 @@ func (l *lane) leave() { l.places.give() }
 
 // rest waits for the end of a short pause. Everybody who waits for it would be
 // back in the same instant, so each adds a little of its own.
-func (l *lane) rest(ctx context.Context, by time.Time) error {
-	wait, kind := l.paused()
+func (l *lane) rest(ctx context.Context, user string, by time.Time) error {
+	wait, kind := l.paused(user)
 	if wait <= 0 {
 		return nil
 	}
@@ -139,22 +150,42 @@ func (l *lane) turn(ctx context.Context, user string, by time.Time) error {
 	return nil
 }
 
-// paused returns how long the server still asks not to be asked.
-func (l *lane) paused() (time.Duration, Failure) {
+// paused returns how long the server still asks not to be asked for a user, and
+// what it said then.
+func (l *lane) paused(user string) (time.Duration, Failure) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Until(l.until), l.kind
+	h := l.all
+	if own, ok := l.own[user]; ok && own.until.After(h.until) {
+		h = own
+	}
+	return time.Until(h.until), h.kind
 }
 
-// pause keeps everybody away for a while, if the server asked for that.
-func (l *lane) pause(f *fault) {
+// pause keeps everybody away for a while, if the server asked for that; only the
+// user, where the call may have brought it about.
+func (l *lane) pause(user string, f *fault) {
 	if f == nil || f.retry <= 0 || f.status == 0 || !f.again() {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if until := time.Now().Add(f.retry); until.After(l.until) {
-		l.until, l.kind = until, f.kind
+	now := time.Now()
+	next := hold{now.Add(f.retry), f.kind}
+	if f.kind.Unavailable() {
+		if next.until.After(l.all.until) {
+			l.all = next
+		}
+		return
+	}
+	if len(l.own) >= maxHolds {
+		maps.DeleteFunc(l.own, func(_ string, h hold) bool { return !h.until.After(now) })
+	}
+	if h, known := l.own[user]; (known || len(l.own) < maxHolds) && next.until.After(h.until) {
+		if l.own == nil {
+			l.own = map[string]hold{}
+		}
+		l.own[user] = next
 	}
 }
 

@@ -37,17 +37,16 @@ type model struct {
 	fresh        func() *gobreaker.CircuitBreaker[answer]
 	breaker      atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
-	mu sync.Mutex
-	// lastTimeout is the newest; the others are the newest of another turn and of
-	// another user than that.
-	lastTimeout, otherTurn, otherUser timedOut
-	lastFailure                       Failure
-	canary                            Canary
-	canaryAt                          time.Time
-	doubted                           time.Time // when it was to be looked at
-	well                              time.Time // when a canary was last answered; zero once one has hung
-	hung                              bool      // the last canary
-	proof                             *proof    // the newest
+	mu          sync.Mutex
+	met         map[Failure]witness // by the failure as it is where it is believed
+	users       shares
+	lastFailure Failure
+	canary      Canary
+	canaryAt    time.Time
+	doubted     time.Time // when it was to be looked at
+	well        time.Time // when a canary was last answered; zero once one has not been
+	hung        bool      // the last canary
+	proof       *proof    // the newest
 }
 
 // buckets is how finely a breaker's window rolls.
@@ -58,6 +57,7 @@ func newModel(c *llm.Client, o Options, a *alarm) *model {
 		client: c.Limited(maxResponse), name: c.Name(), form: newForm(o, c.Config()), retries: o.Retries, terms: o.Terms[c.Name()],
 		purse: o.Purse, alarm: a, observer: o.Observer, window: o.Breaker.Window, timeout: o.Timeout, longest: o.Breaker.OpenFor, now: o.Now,
 	}
+	m.users.window = m.window
 	m.lane = newLane(o.Concurrency, m.terms.RequestsPerMinute)
 	failures := uint32(o.Breaker.Failures) // checked: from 1 to maxFailures
 	settings := gobreaker.Settings{
@@ -113,7 +113,7 @@ func (g *Gate) Renew(name string) {
 func excluded(err error) bool {
 	var f *fault
 	if errors.As(err, &f) {
-		return !f.kind.Unavailable() || f.alone
+		return !f.kind.Unavailable()
 	}
 	return err != nil
 }
@@ -183,10 +183,14 @@ func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (a
 	e.said, e.unpaid = said(resp), unpaid(err)
 	if err != nil {
 		if gaveUp(ctx) != nil {
+			m.served(t, nil)
 			return answer{}, errCanceled
 		}
-		return answer{}, m.fault(err, t, t.end.Sub(e.began) >= t.fair)
+		f := m.fault(err, t, t.end.Sub(e.began) >= t.fair)
+		m.served(t, f)
+		return answer{}, f
 	}
+	m.served(t, nil)
 	a, kind := m.form.judgement(resp)
 	if kind != "" {
 		return answer{}, &fault{kind: kind, model: m.name}
@@ -203,58 +207,6 @@ func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (a
 func (m *model) brimful(u llm.Usage) bool {
 	size := m.client.Config().Context
 	return size > 0 && u.Prompt+u.Completion >= size
-}
-
-// fault names what went wrong. A timeout of a request that was sent too late to
-// be answered says nothing of the model: whoever made it wait could do the same
-// to all, and make an outage of it.
-func (m *model) fault(err error, t turn, fair bool) *fault {
-	var e *llm.Error
-	if !errors.As(err, &e) {
-		return &fault{kind: BadShape, model: m.name}
-	}
-	f := &fault{kind: faultOf(e), retry: min(e.RetryAfter, m.longest), model: m.name, status: e.Status}
-	if f.kind != LoneTimeout || !fair && e.Kind != llm.KindTimeout {
-		return f
-	}
-	if !t.canary {
-		m.doubt()
-	}
-	if t.ahead.pending() {
-		return f
-	}
-	turns, users := m.others(t)
-	switch {
-	case t.canary: // nobody outside has written what it hangs over
-		f.kind = Timeout
-	case turns && !m.acquitted():
-		f.kind, f.alone = Timeout, !users
-	}
-	return f
-}
-
-// timedOut is the last timeout of somebody's.
-type timedOut struct {
-	user, turn string
-	at         time.Time
-}
-
-// others notes a timeout and reports whether it stands beside one of another
-// turn within the breaker's window, and of another user. However many there are
-// of one turn, they may be the doing of what its agents have read; and of one
-// user, that user's own, which is no reason to keep others from the model.
-func (m *model) others(t turn) (turns, users bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.now()
-	if last := m.lastTimeout; last.user != t.user {
-		m.otherUser, m.otherTurn = last, last
-	} else if last.turn != t.turn {
-		m.otherTurn = last
-	}
-	m.lastTimeout = timedOut{t.user, t.turn, now}
-	recent := func(o timedOut) bool { return !o.at.IsZero() && now.Sub(o.at) < m.window }
-	return recent(m.otherTurn), recent(m.otherUser)
 }
 
 // gaveUp returns why the caller's context ended, nil while it has not. A dialler

@@ -73,6 +73,9 @@ type ReviewEvent struct { //nolint:revive // it stands beside RequestEvent and B
 	// there is none.
 	Escalated     bool
 	SecondFailure Failure
+	// ByRules says that the review was skipped, since the day's budget is spent and
+	// the rules decide; Outcome says nothing then.
+	ByRules bool
 	// Effect and Outward are the call's.
 	Effect  skills.Effect
 	Outward bool
@@ -112,7 +115,8 @@ func (g *Gate) observed(c sentinel.Call, v sentinel.Verdict, q *inquiry) ReviewE
 		Outcome: v.Outcome, Code: v.Code, Degraded: v.Degraded, Mode: Enforce,
 		Failure: Failure(v.Meta["failure"]), Cached: v.Meta["from"] == fromCache || v.Meta["from"] == fromShared,
 		Escalated: escalated(v), SecondFailure: Failure(v.Meta["second_failure"]),
-		Effect: c.Effect(), Outward: c.Outward(), Model: v.Meta["model"], SecondModel: v.Meta["second_model"],
+		ByRules: v.State == sentinel.Skipped,
+		Effect:  c.Effect(), Outward: c.Outward(), Model: v.Meta["model"], SecondModel: v.Meta["second_model"],
 		CanaryFailed: v.Meta["canary"] != "" || v.Meta["second_canary"] != "",
 		Requests:     q.sent, TokensIn: q.in, TokensOut: q.out, Cost: q.cost, Began: q.began, Duration: time.Since(q.began),
 	}

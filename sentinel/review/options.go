@@ -108,6 +108,11 @@ type Options struct {
 	Escalate Escalate
 	// Purse bounds what is spent; nil is no bound.
 	Purse Purse
+	// RulesFor are the effects, and Outward, of the calls that the rules decide
+	// alone where the budget of all users for a day is spent. An outward call
+	// needs both its effect and Outward here. Who can spend the budget switches
+	// the review off for them: nil, the default, is for none.
+	RulesFor []string
 	// Observer is told of requests, verdicts and breakers; nil is nobody.
 	Observer Observer
 	// Apart asks about each call by itself, also where another caller is asking
@@ -170,7 +175,7 @@ func (o Options) prepare() (Options, error) {
 		o.Unavailable.check("sentinel.unavailable"), o.Unjudgeable.check("sentinel.unjudgeable"),
 		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout), notNegative("sentinel.cache_ttl", o.CacheTTL),
 		o.Modes.check(), o.checkQuestion(),
-		o.Escalate.check(o.Models), o.checkPace(),
+		o.Escalate.check(o.Models), o.checkPace(), o.checkRulesFor(),
 	}
 	switch o.Mode {
 	case "":

@@ -108,6 +108,12 @@ func (w *world) serve(name string, h func(w http.ResponseWriter, r *http.Request
 // second opinions.
 func (w *world) gate(o review.Options, names ...string) *review.Gate {
 	w.t.Helper()
+	return w.quiet(o, names...).MetElsewhere()
+}
+
+// quiet is a gate of which no other user asks anything but in the test.
+func (w *world) quiet(o review.Options, names ...string) *review.Gate {
+	w.t.Helper()
 	to := &o.Models
 	for _, name := range names {
 		if name == "|" {

@@ -15,10 +15,10 @@ func TestRestEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 {
 			l := newLane(1, 0)
-			l.pause(&fault{kind: RateLimited, retry: time.Second, status: 429})
+			l.pause("ann", &fault{kind: RateLimited, retry: time.Second, status: 429})
 			by := time.Now().Add(time.Second + 10*time.Millisecond)
 			began := time.Now()
-			require.NoError(t, l.rest(t.Context(), by))
+			require.NoError(t, l.rest(t.Context(), "ann", by))
 			require.GreaterOrEqual(t, time.Since(began), time.Second)
 			require.False(t, time.Now().After(by))
 		}
@@ -31,16 +31,16 @@ func TestRestIsNotBegunInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct{ pause, left time.Duration }{{longestPause + 1, time.Hour}, {time.Second, time.Second - 1}} {
 			l := newLane(1, 0)
-			l.pause(&fault{kind: Server, retry: tc.pause, status: 503})
+			l.pause("ann", &fault{kind: Server, retry: tc.pause, status: 503})
 			began := time.Now()
 			var f *fault
-			require.ErrorAs(t, l.rest(t.Context(), began.Add(tc.left)), &f)
+			require.ErrorAs(t, l.rest(t.Context(), "ann", began.Add(tc.left)), &f)
 			require.Equal(t, fault{kind: Server, retry: tc.pause}, *f)
 			require.Zero(t, time.Since(began))
 		}
 		l := newLane(1, 0)
-		l.pause(&fault{kind: Server, retry: longestPause, status: 503})
-		require.NoError(t, l.rest(t.Context(), time.Now().Add(time.Hour)))
+		l.pause("ann", &fault{kind: Server, retry: longestPause, status: 503})
+		require.NoError(t, l.rest(t.Context(), "ann", time.Now().Add(time.Hour)))
 	})
 }
 
@@ -52,17 +52,17 @@ func TestTheLongerPauseHolds(t *testing.T) {
 		for _, order := range [][]*fault{{long, short}, {short, long}} {
 			l := newLane(1, 0)
 			for _, f := range order {
-				l.pause(f)
+				l.pause("ann", f)
 			}
-			wait, kind := l.paused()
+			wait, kind := l.paused("ann")
 			require.Equal(t, 2*time.Second, wait)
 			require.Equal(t, Server, kind)
 		}
 		l := newLane(1, 0)
 		for _, f := range []*fault{nil, {kind: Server, status: 503}, {kind: Server, retry: time.Second}, {kind: Auth, retry: time.Second, status: 401}} {
-			l.pause(f)
+			l.pause("ann", f)
 		}
-		wait, _ := l.paused()
+		wait, _ := l.paused("ann")
 		require.LessOrEqual(t, wait, time.Duration(0))
 	})
 }

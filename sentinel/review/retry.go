@@ -54,7 +54,7 @@ const (
 // the server's wish for a pause counts.
 func (f *fault) again() bool {
 	switch f.kind {
-	case Connect, Server, RateLimited:
+	case Connect, LoneConnect, Server, LoneServer, RateLimited, LoneRateLimited:
 		return true
 	case BadRequest:
 		return f.status == http.StatusRequestTimeout || f.status == http.StatusConflict
@@ -63,10 +63,11 @@ func (f *fault) again() bool {
 }
 
 // graver is the fault that stands for both. One that makes the call unjudgeable
-// is not undone by the model being down a moment later, and a request that was
-// not sent says less than one that was.
+// is not undone by the model being down a moment later, unless somebody else has
+// met the very same by then; and a request that was not sent says less than one
+// that was.
 func graver(first, second *fault) *fault {
-	if first == nil || second.kind != BreakerOpen && (first.kind.Unavailable() || !second.kind.Unavailable()) {
+	if first == nil || first.kind == second.kind.lone() || second.kind != BreakerOpen && (first.kind.Unavailable() || !second.kind.Unavailable()) {
 		return second
 	}
 	return first
@@ -159,7 +160,7 @@ func (m *model) admitted(ctx context.Context, r llm.Request, q *inquiry, t *turn
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
 		err = &fault{kind: BreakerOpen}
 	case errors.As(err, &f):
-		m.lane.pause(f) // before the place is handed on
+		m.lane.pause(q.user, f) // before the place is handed on
 	}
 	return a, err
 }

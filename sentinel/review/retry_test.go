@@ -158,7 +158,7 @@ func TestLateRequestsAreNoOutage(t *testing.T) {
 		v := check(t, g, c)
 		require.Equal(t, "lone_timeout", v.Meta["failure"])
 		require.Equal(t, sentinel.Ask, v.Outcome)
-		require.Equal(t, "timeout", check(t, g, another(t, c)).Meta["failure"], "two that had their time are no chance")
+		require.Equal(t, "timeout", check(t, g, users(t, c, "bob")[0]).Meta["failure"], "two that had their time are no chance")
 	})
 }
 

@@ -65,7 +65,7 @@ func (g *Gate) State() State {
 		m.mu.Lock()
 		last, canary, at := m.lastFailure, m.canary, m.canaryAt
 		m.mu.Unlock()
-		paused, _ := m.lane.paused()
+		paused, _ := m.lane.paused("")
 		s.Models = append(s.Models, ModelState{
 			Model: m.name, Breaker: m.breaker.Load().State().String(),
 			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,

@@ -105,6 +105,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 // varying is what differs from run to run, or is a gate's to tune.
 var (
 	varying = regexp.MustCompile(`"(elapsed_us|score|judge_score|review_score|threshold|p50|p99)":[0-9.]+`)
+	written = regexp.MustCompile(`"ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)
 	digest  = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 )
 
@@ -145,7 +146,7 @@ func golden(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: golden FILE WANT")
 	}
-	got := digest.ReplaceAllString(varying.ReplaceAllString(ts.ReadFile(args[0]), `"$1":0`), "sha256")
+	got := written.ReplaceAllString(digest.ReplaceAllString(varying.ReplaceAllString(ts.ReadFile(args[0]), `"$1":0`), "sha256"), `"ts":""`)
 	if want := ts.ReadFile(args[1]); got != want {
 		ts.Fatalf("%s is not %s:\n%s", args[0], args[1], got)
 	}

@@ -1,0 +1,119 @@
+package orchestrator
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Step is one call that was judged on the way to an answer, for whoever shows the
+// user what was done, what was not, and why. It holds no value of a call.
+type Step struct {
+	// Call and Decision are the ids under which the ledger has it.
+	Call, Decision string
+	At             time.Time
+	// Skill is empty for an unknown one, whose name is the model's text.
+	Skill, Agent string
+	// Outcome is allow, deny, defer or, while a person is being asked, ask.
+	Outcome  string
+	Degraded bool
+	// Status is what became of a call that was allowed: ok, failed or unknown;
+	// empty until that is on record.
+	Status string
+	// Approver is who answered for a person, empty where nobody did.
+	Approver string
+	// Refusal says who stopped the call (Gate), why (Code, Reason), what can be
+	// done, and whether the same call may come again. Nil for one that was allowed.
+	Refusal *skills.Refusal
+}
+
+// Bounds of what a reply tells.
+const (
+	maxSteps  = 200
+	stepsPage = 500
+	stepPages = 20
+	stepsFor  = 2 * time.Second
+)
+
+// withSteps adds the steps of a reply's turn. They are read from the ledger, where
+// they stand whichever process judged them. An answer is not lost over them.
+func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
+	if r.Turn == "" {
+		return r
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsFor)
+	defer cancel()
+	var err error
+	if r.Steps, r.Left, err = c.o.steps(ctx, c.co.ID, c.co.User, r.Turn); err != nil {
+		r.Left = -1
+		c.o.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
+	}
+	return r
+}
+
+// steps reads the newest records of a conversation back to the turn's first.
+func (o *Orchestrator) steps(ctx context.Context, conversation, user, turn string) ([]Step, int, error) {
+	var last *int64
+	s := stepReader{turn: turn, ended: map[string]string{}, seen: map[string]bool{}}
+	for range stepPages {
+		page, err := o.parts.Newest(ctx, conversation, user, last, stepsPage)
+		if err != nil {
+			return nil, 0, err
+		}
+		before := s.found
+		for i := range page {
+			s.read(&page[i])
+		}
+		if len(page) < stepsPage || before > 0 && s.found == before {
+			break
+		}
+		last = &page[len(page)-1].Index
+	}
+	slices.Reverse(s.steps)
+	return s.steps, s.left, nil
+}
+
+// stepReader makes steps of records, the newest first.
+type stepReader struct {
+	turn  string
+	ended map[string]string // statuses by decision
+	seen  map[string]bool   // decisions
+	steps []Step
+	found int // records of the turn
+	left  int
+}
+
+func (s *stepReader) read(r *assembly.Recorded) {
+	switch r.Kind {
+	case sentinel.RecordOutcome:
+		s.ended[r.Decision] = r.Outcome
+		return
+	case sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused:
+	default:
+		return
+	}
+	b, err := sentinel.ReadRecord(r.Kind, r.Body)
+	if err != nil || b.Turn != s.turn {
+		return
+	}
+	s.found++
+	status := s.ended[r.Decision]
+	delete(s.ended, r.Decision)
+	switch {
+	case r.Kind == sentinel.RecordHeld && s.seen[r.Call]: // it was answered later
+		return
+	case len(s.steps) == maxSteps:
+		s.left++
+		return
+	}
+	s.seen[r.Call] = true
+	st := Step{
+		Call: r.Call, Decision: r.Decision, At: r.At, Skill: r.Skill, Agent: r.Agent, Outcome: r.Outcome,
+		Degraded: b.Degraded, Status: status, Approver: b.Approver, Refusal: b.Refusal,
+	}
+	s.steps = append(s.steps, st)
+}

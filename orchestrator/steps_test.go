@@ -1,0 +1,78 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// A reply tells which calls were judged on its way, what became of each, and of
+// those that were stopped why and what can be done; also when it is asked for
+// again after a restart, and without any value of a call.
+func TestStepsOfAReply(t *testing.T) {
+	o := with(echo(t))
+	r := start(t, o,
+		orch("hello", dispatch("a", "do-a", "note.echo"), results("wait_all"), "the answer"),
+		agent("do-a", use("note.echo", canary), use("note.other", canary), "a is done"))
+	c := r.open("c1", "ann")
+	reply, err := c.SendRequest(t.Context(), Request{ID: "q1", Text: "say hello"})
+	require.NoError(t, err)
+	require.Zero(t, reply.Left)
+	require.Len(t, reply.Steps, 3)
+	for i, want := range []Step{
+		{Skill: "agent.dispatch", Agent: "orchestrator", Outcome: "allow", Status: "ok"},
+		{Skill: "note.echo", Agent: "a", Outcome: "allow", Status: "ok"},
+		{Agent: "a", Outcome: "deny"},
+	} {
+		got := reply.Steps[i]
+		require.NotEmpty(t, got.Call)
+		require.NotEmpty(t, got.Decision)
+		require.False(t, got.At.IsZero())
+		want.Call, want.Decision, want.At, want.Refusal = got.Call, got.Decision, got.At, got.Refusal
+		require.Equal(t, want, got)
+		require.Equal(t, want.Outcome == "allow", got.Refusal == nil)
+	}
+	no := reply.Steps[2].Refusal
+	require.Equal(t, []string{skills.KindDeny, "scope", "scope.unknown_skill"}, []string{no.Kind, no.Gate, no.Code})
+	require.NotEmpty(t, no.Reason)
+	require.NotEmpty(t, no.WhatYouCanDo)
+	require.False(t, no.Retryable)
+	text, err := json.Marshal(reply.Steps)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), canary)
+
+	r.restart(o)
+	again, err := r.open("c1", "ann").Reply(t.Context(), "q1")
+	require.NoError(t, err)
+	require.Equal(t, string(text), marshal(t, again.Steps), "of the turn, not of the process")
+}
+
+// A turn has the steps of its own alone, and no more than fit.
+func TestStepsAreBounded(t *testing.T) {
+	r := start(t, with(echo(t)),
+		orch("hello", dispatch("a", "do-a", "note.echo"), results("wait_all"), "the answer"),
+		orch("again", "nothing to do"),
+		agent("do-a", use("note.echo", "hi"), "a is done"))
+	require.Len(t, r.send("say hello").Steps, 2)
+	require.Empty(t, r.send("again").Steps)
+	s := stepReader{turn: "t", ended: map[string]string{}, seen: map[string]bool{}, steps: make([]Step, maxSteps)}
+	list := r.list(ledger.Query{Kind: sentinel.RecordDecision})
+	for i := range list {
+		s.read(&assembly.Recorded{Kind: list[i].Kind, Call: list[i].Call, Body: []byte(`{"decision":"d","turn":"t","outcome":"deny"}`)})
+	}
+	require.Len(t, s.steps, maxSteps)
+	require.Equal(t, 2, s.left)
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}

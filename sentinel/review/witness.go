@@ -1,0 +1,118 @@
+package review
+
+import (
+	"errors"
+	"time"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+)
+
+// What a call asks about can make a server fail, hang or refuse. One user's
+// failures are therefore no outage: reads would go on unjudged for whoever brings
+// one about. A canary's failure is a witness, and so is another user's.
+
+// lone is what a failure is called that a call may have brought about; empty for
+// those that no call can, and for those that are the call's anyway.
+func (f Failure) lone() Failure {
+	switch f {
+	case Connect:
+		return LoneConnect
+	case Timeout:
+		return LoneTimeout
+	case RateLimited:
+		return LoneRateLimited
+	case Quota:
+		return LoneQuota
+	case Server:
+		return LoneServer
+	}
+	return ""
+}
+
+// alike is the failure that stands for those which bear witness to each other.
+func (f Failure) alike() Failure {
+	if f == Quota {
+		return RateLimited
+	}
+	return f
+}
+
+// limited reports whether a server has counted requests and found too many.
+func (f Failure) limited() bool { return f.alike() == RateLimited }
+
+// witness is who has met one kind of failure.
+type witness struct {
+	user   string    // who met it last
+	at     time.Time // and when
+	other  time.Time // when somebody else than that user did
+	canary time.Time // when a canary did
+}
+
+// fault names what went wrong, and has the model looked at where the call may
+// have brought that about. A timeout of a request that was sent too late to be
+// answered says nothing of the model: whoever made it wait could do the same to
+// all, and make an outage of it. Nor does a question that was asked ahead.
+func (m *model) fault(err error, t turn, fair bool) *fault {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return &fault{kind: BadShape, model: m.name}
+	}
+	f := &fault{kind: faultOf(e), retry: min(e.RetryAfter, m.longest), model: m.name, status: e.Status}
+	lone := f.kind.lone()
+	late := f.kind == Timeout && !fair && e.Kind != llm.KindTimeout
+	if lone == "" || e.Unreached() {
+		return f
+	}
+	if !t.canary && !late {
+		m.doubt()
+	}
+	if late || t.ahead.pending() || !m.believed(f.kind, t) {
+		f.kind = lone
+	}
+	return f
+}
+
+// believed notes a failure and reports whether it is the model's: a canary met
+// it, or another user's call did and no canary was answered, within the breaker's
+// window. A limit that one user's requests have used up is nobody else's.
+func (m *model) believed(kind Failure, t turn) bool {
+	now := m.now()
+	acquitted := m.acquitted()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.met[kind.alike()]
+	if t.canary {
+		w.canary = now
+	} else {
+		if w.user != t.user {
+			w.other = w.at
+		}
+		w.user, w.at = t.user, now
+	}
+	if m.met == nil {
+		m.met = map[Failure]witness{}
+	}
+	m.met[kind.alike()] = w
+	if kind.limited() && m.users.flooded(time.Now()) {
+		return false
+	}
+	recent := func(at time.Time) bool { return !at.IsZero() && now.Sub(at) < m.window }
+	return recent(w.canary) || recent(w.other) && !acquitted
+}
+
+// served notes what became of a request, for the share that its user has in what
+// the server was asked.
+func (m *model) served(t turn, f *fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f != nil {
+		switch f.kind {
+		case RateLimited, LoneRateLimited, Quota, LoneQuota, Connect:
+			return
+		}
+	}
+	m.users.add(t.user, time.Now())
+	if f == nil || f.status != 0 || f.kind.said() {
+		m.users.answered()
+	}
+}
