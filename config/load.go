@@ -83,8 +83,10 @@ func (l *loader) load(src []byte) (*Config, error) {
 	if n := l.get("skills"); n != nil && n.kind == mappingNode {
 		l.include(l.name, n.get("include"))
 	}
+	l.addKnown()
 	l.cfg.where.hidden = l.out.hidden // every file is read: no value comes after this
 	l.compileAll()
+	l.addProgram()
 	l.check()
 	if err := l.out.err(); err != nil {
 		return nil, err

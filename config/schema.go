@@ -68,6 +68,8 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0", Maximum: json.Number(strconv.Itoa(maxCost))})
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
+	case reflect.TypeFor[programSkills]():
+		return knownSchema()
 	case reflect.TypeFor[Constant]():
 		return &jsonschema.Schema{}
 	case reflect.TypeFor[Number]():

@@ -84,6 +84,7 @@ type pending struct {
 	base   string // its configuration path
 	spec   skills.Spec
 	text   string          // of a SKILL.md
+	known  bool            // the program runs it
 	failed map[string]bool // paths that mistakes were reported for
 	clean  bool            // no mistake so far
 }
@@ -170,14 +171,14 @@ func (l *loader) keep(p pending, c compiled) {
 		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
 		return
 	}
-	if slices.Contains(l.opts.KnownSkills, name) {
+	if slices.Contains(l.opts.KnownSkills, name) && !p.known {
 		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
 		return
 	}
 	l.names[name] = at
 	l.cfg.where.skills[name] = p.n
 	if c.skill != nil && p.clean {
-		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text})
+		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text, Known: p.known})
 	}
 }
 

@@ -30,6 +30,9 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	out := map[string]skills.Executor{}
 	var errs []error
 	for _, l := range cfg.Skills {
+		if l.Known {
+			continue // the program runs it
+		}
 		e, err := executor(cfg, o, l.Skill, r, tokens)
 		if err != nil {
 			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))

@@ -76,7 +76,7 @@ func (a *app) validate(path string, asJSON bool) error {
 		return err
 	}
 	v := validation{File: path, Skills: map[string]int{}, Roles: map[string][]string{}, Mistakes: []mistake{}, Warnings: []warning{}}
-	cfg, err := config.Load(path, config.Options{})
+	cfg, err := config.Load(path, a.configOptions())
 	if err == nil {
 		err = assembly.Check(cfg)
 	}
