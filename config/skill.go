@@ -177,8 +177,15 @@ func (l *loader) keep(p pending, c compiled) {
 	}
 	l.names[name] = at
 	l.cfg.where.skills[name] = p.n
-	if c.skill != nil && p.clean {
+	// With mistakes beside its parameters it is still known what rules may say of
+	// it. Without parameters these may stand under a misspelt key.
+	if c.skill != nil && (p.clean || len(p.spec.Parameters) > 0) {
 		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text, Known: p.known})
+		return
+	}
+	l.spoilt = append(l.spoilt, name)
+	if s := mend(p, c.skill); s != nil {
+		l.unsure = append(l.unsure, LoadedSkill{Skill: s, Pos: p.n.pos, Known: p.known})
 	}
 }
 

@@ -61,5 +61,7 @@ func TestAgree(t *testing.T) {
 }
 
 func replace(old, with string) func(*skills.Spec) {
-	return func(s *skills.Spec) { s.Parameters = json.RawMessage(strings.Replace(string(s.Parameters), old, with, 1)) }
+	return func(s *skills.Spec) {
+		s.Parameters = json.RawMessage(strings.Replace(string(s.Parameters), old, with, 1))
+	}
 }

@@ -21,7 +21,9 @@ type schemaGen struct {
 	defs object
 }
 
-func (g *schemaGen) name() string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(g.t, "name") }
+func (g *schemaGen) name() string {
+	return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(g.t, "name")
+}
 
 func (g *schemaGen) reference() object {
 	where := "$defs"

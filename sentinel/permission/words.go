@@ -29,7 +29,7 @@ func (c *compiler) wordsOf() map[string][]string {
 		"grant.mission_by": {string(sentinel.ByUser), string(sentinel.ByOperator), string(sentinel.ByOrchestrator), ""},
 		"call.flags":       {sentinel.FlagBidi, sentinel.FlagControl, sentinel.FlagZeroWidth},
 	}
-	if c.reg != nil {
+	if c.reg != nil && !c.partial {
 		out["call.skill"] = c.names()
 		out["grant.scope"] = scopesOf(c.names())
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,8 +50,8 @@ func (a *app) load(path string) (*config.Config, error) {
 		return nil, err
 	}
 	cfg, err := config.Load(path, a.configOptions())
-	if err != nil {
-		return nil, invalid(path, err)
+	if err != nil { // all mistakes at once, those of later checks too
+		return nil, invalid(path, cmp.Or(assembly.CheckDraft(config.Inspect(path, a.configOptions())), err))
 	}
 	return cfg, nil
 }
