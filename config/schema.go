@@ -81,7 +81,9 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 		s := &jsonschema.Schema{Type: "object", MinProperties: &one, MaxProperties: &one,
 			Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
 		for _, k := range runKinds {
-			s.Properties.Set(k, &jsonschema.Schema{Description: "Options of " + k + "."})
+			if k != notBuilt {
+				s.Properties.Set(k, runKindSchema(k))
+			}
 		}
 		return s
 	}

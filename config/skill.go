@@ -29,14 +29,14 @@ type skillEntry struct {
 	Name        string          `yaml:"name" cfg:"required" jsonschema_description:"Dot-named, domain first: email.send."`
 	Description string          `yaml:"description" jsonschema_description:"Shown to models and approvers."`
 	Effect      skills.Effect   `yaml:"effect" cfg:"wanted,enum=read|create|modify|irreversible|costs_money" jsonschema_description:"What a call does to the world. Must be given."`
-	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others" jsonschema_description:"Whose world a call changes (default others for http, exec and mcp)."`
+	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others" jsonschema_description:"Whose world a call changes (default others for http and exec)."`
 	Output      skills.Trust    `yaml:"output" cfg:"enum=trusted|untrusted" jsonschema_description:"Whether what it returns may be believed (default untrusted)."`
 	Parameters  json.RawMessage `yaml:"parameters" jsonschema_description:"JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise."`
 	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always" jsonschema_description:"When a person is asked (default policy)."`
 	Idempotent  bool            `yaml:"idempotent" jsonschema_description:"A second run with the same key has no second effect (default false)."`
 	Disabled    bool            `yaml:"disabled" jsonschema_description:"Refuse every call (default false)."`
 	Timeout     time.Duration   `yaml:"timeout" cfg:"min=1ms,max=30m" jsonschema_description:"Bounds one run (default 30s)."`
-	Run         skills.Run      `yaml:"run" cfg:"required" jsonschema_description:"How it runs: exactly one of template, http, exec, builtin, mcp."`
+	Run         skills.Run      `yaml:"run" cfg:"required" jsonschema_description:"How it runs: exactly one of template, http, exec, builtin."`
 }
 
 // runKinds are the ways to run that a configuration can name.

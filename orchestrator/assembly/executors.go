@@ -73,6 +73,8 @@ func executor(cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer,
 		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg)})
 	case "builtin":
 		return builtin(s, r, dir)
+	case "mcp":
+		return nil, &skills.PathError{Path: "run.mcp", Msg: "is not built in this version; run the skill with http, exec, builtin or template"}
 	default:
 		return nil, &skills.PathError{Path: "run." + kind, Msg: "this version can't run skills that way; say template, exec, http or builtin"}
 	}
