@@ -75,9 +75,6 @@ func readBuild(info *debug.BuildInfo, ok bool) build {
 // String is the build in one line.
 func (b build) String() string {
 	s := "vedette " + b.Version
-	if b.Revision == "" && b.Version == unversioned {
-		s += " (commit unknown: built without version control; build in a clone, with -buildvcs=true)"
-	}
 	if b.Revision != "" {
 		s += fmt.Sprintf(" (commit %.12s", b.Revision)
 		if b.Modified {
@@ -85,5 +82,9 @@ func (b build) String() string {
 		}
 		s += ")"
 	}
-	return s + " " + b.Go + " " + b.Platform
+	s += " " + b.Go + " " + b.Platform
+	if b.Revision == "" && b.Version == unversioned {
+		s += ", commit unknown: built without version control; build in a clone with -buildvcs=true"
+	}
+	return s
 }
