@@ -79,6 +79,9 @@ type LoadedSkill struct {
 	// skill from a SKILL.md has no way to run and is irreversible. Empty for
 	// skills declared in YAML.
 	Text string
+	// Known marks a skill that the program runs: it stands under skills.known,
+	// or in Options.Program. It has no executor of its own.
+	Known bool
 }
 
 // Model is a chat model and how it is reached. Printing or logging a Model
@@ -128,6 +131,9 @@ type SkillFiles struct {
 	// Include are glob patterns relative to the configuration's folder; **
 	// crosses folders.
 	Include []string `yaml:"include" jsonschema_description:"Glob patterns relative to this file's folder; ** crosses folders. Each must match a file."`
+	// Known are skills that the program runs itself. They are in
+	// Config.Skills, with Known set.
+	Known programSkills `yaml:"known" jsonschema_description:"Skills that the program registers itself, in Go: the same keys as in a skill file, without run. Rules and tests may be about them, and check, eval and test judge their calls. What the program registers must agree."`
 }
 
 // Action is what a rule or a table cell says. Its zero value is none of them

@@ -122,6 +122,10 @@ func (d *decoder) special(p place, v reflect.Value, f field) bool {
 		}
 	case Number:
 		v.SetString(string(d.number(p)))
+	case programSkills:
+		if p.n.kind != listNode {
+			d.fail(p, p.n.pos, "must be a list of skills%s", notA(p.n))
+		}
 	case skillList:
 		// one by one, by the loader
 	default:

@@ -45,9 +45,20 @@ func (disk) read(name string) ([]byte, error) {
 
 func (disk) glob(name, pattern string) ([]string, error) {
 	dir, pattern := globBase(name, pattern)
-	found, err := doublestar.Glob(os.DirFS(dir), pattern, doublestar.WithFilesOnly())
+	found, err := searchFiles(&boundedFS{fsys: os.DirFS(dir), root: dir}, pattern)
 	for i, f := range found {
 		found[i] = filepath.Join(dir, filepath.FromSlash(f))
+	}
+	return found, err
+}
+
+// searchFiles returns the files that a pattern matches, none where the search
+// was broken off.
+func searchFiles(b *boundedFS, pattern string) ([]string, error) {
+	b.reals = map[string]string{}
+	found, err := doublestar.Glob(b, pattern, doublestar.WithFilesOnly())
+	if b.fail != nil {
+		return nil, b.fail
 	}
 	return found, err
 }
@@ -104,7 +115,7 @@ func (e embedded) glob(name, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := doublestar.Glob(sub, pattern, doublestar.WithFilesOnly())
+	found, err := searchFiles(&boundedFS{fsys: sub}, pattern)
 	for i, f := range found {
 		found[i] = path.Join(dir, f)
 	}

@@ -53,6 +53,10 @@ type loader struct {
 	// searched are the patterns that were looked for on disk.
 	searched []searched
 	broken   bool // a skill's name could not be read: names is short
+	// unsure are skills with mistakes as far as they could be mended, spoilt the
+	// names of all that have some.
+	unsure []LoadedSkill
+	spoilt []string
 }
 
 func newLoader(name string, f files, dir string, opts Options) *loader {
@@ -68,9 +72,19 @@ func newLoader(name string, f files, dir string, opts Options) *loader {
 }
 
 func (l *loader) load(src []byte) (*Config, error) {
+	l.readAll(src)
+	if err := l.out.err(); err != nil {
+		return nil, err
+	}
+	return l.cfg, nil
+}
+
+// readAll reads the configuration and all that it includes as far as it goes;
+// false means that there is nothing to go on from.
+func (l *loader) readAll(src []byte) bool {
 	l.root = parseYAML(l.name, src, l.out, withEnv)
 	if l.root == nil {
-		return nil, l.out.err()
+		return false
 	}
 	if l.root.kind == scalarNode && l.root.isNull() {
 		l.root = &node{kind: mappingNode, pos: Position{l.name, 1, 1}, size: 1}
@@ -83,13 +97,12 @@ func (l *loader) load(src []byte) (*Config, error) {
 	if n := l.get("skills"); n != nil && n.kind == mappingNode {
 		l.include(l.name, n.get("include"))
 	}
+	l.addKnown()
 	l.cfg.where.hidden = l.out.hidden // every file is read: no value comes after this
 	l.compileAll()
+	l.addProgram()
 	l.check()
-	if err := l.out.err(); err != nil {
-		return nil, err
-	}
-	return l.cfg, nil
+	return true
 }
 
 // get returns the value of a top-level key, nil where it isn't written.
@@ -195,7 +208,7 @@ func (l *loader) skillFile(name string, src []byte) {
 	}
 	n := parseYAML(name, src, l.out, withEnv)
 	if n == nil {
-		l.broken = true
+		l.guessNames(src)
 		return
 	}
 	if n.kind != mappingNode {

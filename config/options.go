@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // Limits on what is read.
@@ -31,6 +33,11 @@ type Options struct {
 	// rules may name them, and no file may declare them again. The calls of the
 	// orchestrator (agent.dispatch and its like) are among them anyway.
 	KnownSkills []string
+	// Program are the skills that the program registers, such as GoSkill.Skill
+	// of those in orchestrator.Options: they are checked and judged like skills
+	// of a file, and Config.Skills holds them with Known set. What stands of them
+	// under skills.known must agree: see skills.Agree.
+	Program []*skills.Skill
 	// Protect are more files and folders that must not lie inside a guard
 	// root. The running executable is always among them.
 	Protect []string

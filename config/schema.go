@@ -68,6 +68,8 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0", Maximum: json.Number(strconv.Itoa(maxCost))})
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
+	case reflect.TypeFor[programSkills]():
+		return knownSchema()
 	case reflect.TypeFor[Constant]():
 		return &jsonschema.Schema{}
 	case reflect.TypeFor[Number]():
@@ -79,7 +81,9 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 		s := &jsonschema.Schema{Type: "object", MinProperties: &one, MaxProperties: &one,
 			Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
 		for _, k := range runKinds {
-			s.Properties.Set(k, &jsonschema.Schema{Description: "Options of " + k + "."})
+			if k != notBuilt {
+				s.Properties.Set(k, runKindSchema(k))
+			}
 		}
 		return s
 	}

@@ -18,6 +18,16 @@ import (
 func TestSchemaGolden(t *testing.T) {
 	golden(t, "vedette.schema.json", config.Schema())
 	golden(t, "skill.schema.json", config.SkillSchema())
+	require.NotContains(t, string(config.SkillSchema()), "mcp", "what isn't built is offered to none")
+}
+
+// The reference in the repository is the one that the code makes, and has every
+// key of every way to run.
+func TestReference(t *testing.T) {
+	golden(t, "../docs/reference.md", config.Reference())
+	for _, key := range []string{"`permissions[].when`", "`models.*.api_key`", "`run.http.headers`", "`run.exec.argv`", "`run.template`", "`run.builtin.smtp.tls`", "`skills.known`"} {
+		require.Contains(t, string(config.Reference()), "| "+key+" |")
+	}
 }
 
 func compileSchema(t *testing.T, raw []byte) *jsonschema.Schema {

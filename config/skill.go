@@ -29,7 +29,7 @@ type skillEntry struct {
 	Name        string          `yaml:"name" cfg:"required" jsonschema_description:"Dot-named, domain first: email.send."`
 	Description string          `yaml:"description" jsonschema_description:"Shown to models and approvers."`
 	Effect      skills.Effect   `yaml:"effect" cfg:"wanted,enum=read|create|modify|irreversible|costs_money" jsonschema_description:"What a call does to the world. Must be given."`
-	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others" jsonschema_description:"Whose world a call changes (default others for http, exec and mcp)."`
+	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others" jsonschema_description:"Whose world a call changes (default others for http and exec)."`
 	Output      skills.Trust    `yaml:"output" cfg:"enum=trusted|untrusted" jsonschema_description:"Whether what it returns may be believed (default untrusted)."`
 	Parameters  json.RawMessage `yaml:"parameters" jsonschema_description:"JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise."`
 	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always" jsonschema_description:"When a person is asked (default policy)."`
@@ -37,7 +37,7 @@ type skillEntry struct {
 	ByReference bool            `yaml:"by_reference" jsonschema_description:"An approval doesn't bind what path arguments name: it may change before the run (default false)."`
 	Disabled    bool            `yaml:"disabled" jsonschema_description:"Refuse every call (default false)."`
 	Timeout     time.Duration   `yaml:"timeout" cfg:"min=1ms,max=30m" jsonschema_description:"Bounds one run (default 30s)."`
-	Run         skills.Run      `yaml:"run" cfg:"required" jsonschema_description:"How it runs: exactly one of template, http, exec, builtin, mcp."`
+	Run         skills.Run      `yaml:"run" cfg:"required" jsonschema_description:"How it runs: exactly one of template, http, exec, builtin."`
 }
 
 // runKinds are the ways to run that a configuration can name.
@@ -85,6 +85,7 @@ type pending struct {
 	base   string // its configuration path
 	spec   skills.Spec
 	text   string          // of a SKILL.md
+	known  bool            // the program runs it
 	failed map[string]bool // paths that mistakes were reported for
 	clean  bool            // no mistake so far
 }
@@ -171,14 +172,21 @@ func (l *loader) keep(p pending, c compiled) {
 		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
 		return
 	}
-	if slices.Contains(l.opts.KnownSkills, name) {
+	if slices.Contains(l.opts.KnownSkills, name) && !p.known {
 		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
 		return
 	}
 	l.names[name] = at
 	l.cfg.where.skills[name] = p.n
-	if c.skill != nil && p.clean {
-		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text})
+	// With mistakes beside its parameters it is still known what rules may say of
+	// it. Without parameters these may stand under a misspelt key.
+	if c.skill != nil && (p.clean || len(p.spec.Parameters) > 0) {
+		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text, Known: p.known})
+		return
+	}
+	l.spoilt = append(l.spoilt, name)
+	if s := mend(p, c.skill); s != nil {
+		l.unsure = append(l.unsure, LoadedSkill{Skill: s, Pos: p.n.pos, Known: p.known})
 	}
 }
 

@@ -51,8 +51,9 @@ func (c *Config) Warnings() []Warning {
 			out = append(out, w)
 		}
 	}
+	out = append(out, c.manyWarnings()...)
 	slices.SortStableFunc(out, func(a, b Warning) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Msg, b.Msg))
 	})
 	return out
 }

@@ -37,9 +37,9 @@ func TestWarnings(t *testing.T) {
 			"unjudgeable_allow v.yaml:4:32: calls go ahead that no model could judge, and whoever writes their arguments can make it so: sentinel.unjudgeable allows read, create"}},
 		"one address":       {"telemetry: {metrics: {listen: '127.0.0.1:8420'}}", []string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
 		"every interface":   {"telemetry: {metrics: {listen: '0.0.0.0:8420'}}", []string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
-		"the same, by name": {"server: {listen: 'localhost:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", []string{"listen_twice v.yaml:5:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
-		"other hosts":       {"server: {listen: '10.0.0.1:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", nil},
-		"any port":          {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}", nil},
+		"the same, by name": {"server: {listen: 'localhost:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server", "listen_twice v.yaml:5:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
+		"other hosts":       {"server: {listen: '10.0.0.1:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
+		"any port":          {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
 		"by their place": {"telemetry: {metrics: {listen: 'localhost:8420'}}\nsentinel: {cache_size: 1, timeout: 1s, cache_ttl: 0s}", []string{
 			"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it",
 			"cache_off v.yaml:5:24: sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept",
@@ -62,4 +62,40 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 	require.Empty(t, config.Default().Warnings())
+}
+
+// What is written and can't do what it seems to, or stands open, is told; no
+// message shows a secret.
+func TestWarningsOfWhatIsWritten(t *testing.T) {
+	c, dir, err := load(t, map[string]string{
+		"work/a.txt": "x", "vedette.yaml": `version: 1
+models: {m: {model: m, base_url: 'http://h', api_key: sk-SECRET}, n: {model: m, base_url: 'http://h', api_key: '${KEY}'}, o: {model: m, base_url: 'http://h', api_key: '${NONE:-}'}}
+roles: {sentinel: m}
+sentinel: {unavailable: {read: allow, irreversible: allow, outward: allow}}
+guard: {roots: [./work, ./wrok], forbid_paths: ['**/*.pem', 'secret/**', './work/*.key', '*.crt']}
+server: {listen: '127.0.0.1:8421'}
+skills: {include: [s.yaml]}
+`, "s.yaml": `skills:
+- name: a.get
+  effect: read
+  output: trusted
+  parameters: {type: object, required: [id, ib], properties: {id: {type: string}}}
+  run: {http: {url: 'https://u:SECRET@h/{id}', headers: {Authorization: Bearer SECRET, X-Token: '${KEY}', Accept: all}}}
+- name: a.open
+  effect: read
+  parameters: {type: object, required: [ib], additionalProperties: true}
+  run: {template: x}
+`}, config.Options{Env: env(map[string]string{"KEY": "sk-from-outside"})})
+	require.NoError(t, err)
+	var got []string
+	for _, w := range c.Warnings() {
+		require.NotEmpty(t, w.Advice)
+		require.NotContains(t, w.Msg+w.Advice, "SECRET")
+		got = append(got, strings.ReplaceAll(w.Code+" "+w.Pos.String(), dir+"/", ""))
+	}
+	require.Equal(t, []string{
+		"output_trusted s.yaml:4:11", "required_unknown s.yaml:5:30", "secret_written s.yaml:6:21", "secret_written s.yaml:6:73",
+		"secret_written vedette.yaml:2:55", "unavailable_allow vedette.yaml:4:53", "unavailable_allow vedette.yaml:4:69",
+		"root_missing vedette.yaml:5:25", "forbid_missing vedette.yaml:5:61", "server_unused vedette.yaml:6:18",
+	}, got)
 }

@@ -1,5 +1,10 @@
 package skills
 
+import (
+	"encoding/json"
+	"slices"
+)
+
 // ArgMarks returns the annotations of a top-level argument, those of what may
 // be in it included; declared is false where the schema doesn't name it. In a
 // skill without annotations that is none at all: see Annotated.
@@ -35,5 +40,24 @@ func (n *node) below() []*node {
 	for _, l := range [][]*node{n.prefix, n.items, n.rest, n.also} {
 		out = append(out, l...)
 	}
+	return out
+}
+
+// RequiredUndeclared returns the top-level arguments that the schema requires
+// and neither names nor lets through: every call lacks them. They are sorted.
+func (s *Skill) RequiredUndeclared() []string {
+	var root struct {
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(s.spec.Parameters, &root) != nil || !s.notes.root.closed(true) {
+		return nil
+	}
+	var out []string
+	for _, name := range root.Required {
+		if _, declared, fits := s.notes.root.follow(name); !declared && !fits {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
 	return out
 }

@@ -57,6 +57,9 @@ func lintKeyword(m map[string]any, k, at string) []error {
 	}
 	switch keywords[k] {
 	case 'd':
+		if k == "$schema" && at != "parameters.$schema" {
+			return []error{&PathError{at, "stands inside the schema; one dialect holds for the whole of it, so write it at the top"}}
+		}
 		if f, ok := v.(string); ok && k == "format" && !formats[f] {
 			return []error{&PathError{at, unknownWord("format", f, slices.Sorted(maps.Keys(formats)))}}
 		}
@@ -85,7 +88,7 @@ func lintKeyword(m map[string]any, k, at string) []error {
 		return errs
 	}
 	switch k {
-	case "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary":
+	case "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary":
 		return []error{&PathError{at, k + " is not supported; refer to #/$defs/name instead"}}
 	}
 	return []error{&PathError{at, unknownWord("schema keyword", k, slices.Sorted(maps.Keys(keywords)))}}

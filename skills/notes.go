@@ -27,6 +27,7 @@ type node struct {
 	items    []*node // items, unevaluatedItems, contains
 	rest     []*node // additionalProperties, unevaluatedProperties
 	also     []*node // other subschemas of the same value: combinators, references
+	open     bool    // it says that objects may hold more than it names
 	closure  view    // the node and all that also leads to
 }
 
@@ -51,6 +52,12 @@ func (v view) marks() Annotation {
 
 // step goes to a property; declared says whether the schema names it.
 func (v view) step(name string) (to view, declared bool) {
+	to, declared, _ = v.follow(name)
+	return to, declared
+}
+
+// follow is step that tells besides whether a pattern of the schema fits.
+func (v view) follow(name string) (to view, declared, fits bool) {
 	for _, n := range v {
 		p, named := n.props[name]
 		if named {
@@ -59,7 +66,7 @@ func (v view) step(name string) (to view, declared bool) {
 		matched := named
 		for _, pat := range n.patterns {
 			if pat.re.MatchString(name) {
-				to, matched = to.with(pat.n), true
+				to, matched, fits = to.with(pat.n), true, true
 			}
 		}
 		if !matched {
@@ -68,7 +75,7 @@ func (v view) step(name string) (to view, declared bool) {
 			}
 		}
 	}
-	return to, declared
+	return to, declared, fits
 }
 
 // item goes to an element of a list.
@@ -181,7 +188,9 @@ func (b *annotator) readObject(n *node, m map[string]any, at string) {
 		}
 	}
 	for _, k := range []string{"additionalProperties", "unevaluatedProperties"} {
-		if _, ok := m[k].(map[string]any); ok {
+		v, said := m[k]
+		n.open = n.open || said && v != false
+		if _, ok := v.(map[string]any); ok {
 			n.rest = append(n.rest, b.read(m[k], at+"/"+k))
 		}
 	}

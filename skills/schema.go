@@ -63,6 +63,9 @@ func compileSchema(raw json.RawMessage) (*schema, *notes, error) {
 	if !ok || root["type"] != "object" {
 		return nil, nil, &PathError{"parameters", `must be the schema of an object: say "type": "object"`}
 	}
+	if err := modernize(root); err != nil {
+		return nil, nil, err
+	}
 	if errs := lint(root, "parameters"); len(errs) > 0 {
 		return nil, nil, errors.Join(errs...)
 	}
@@ -107,105 +110,13 @@ func schemaMistake(err error) string {
 
 func english() *message.Printer { return message.NewPrinter(language.English) }
 
-// branches are keywords whose subschemas speak of the same value: where an
-// object has one, only unevaluatedProperties can see all that is declared.
-var branches = []string{"allOf", "anyOf", "oneOf", "$ref", "if", "then", "else", "dependentSchemas"}
-
-// closeObjects refuses arguments that the schema doesn't name, at the root and
-// in every object that names some, unless it says otherwise itself.
-func closeObjects(root map[string]any) {
-	closeValue(root, true)
-	if defs, ok := root["$defs"].(map[string]any); ok {
-		for _, d := range defs {
-			if m, ok := d.(map[string]any); ok {
-				closeInside(m)
-			}
-		}
-	}
-}
-
-// closeValue closes a schema that describes a whole value. Branches of it are
-// left open: each sees only its own part.
-func closeValue(m map[string]any, root bool) {
-	closeInside(m)
-	for _, k := range []string{"additionalProperties", "unevaluatedProperties"} {
-		if _, ok := m[k]; ok {
-			return
-		}
-	}
-	branched := slices.ContainsFunc(branches, func(k string) bool { _, ok := m[k]; return ok })
-	_, named := m["properties"]
-	switch {
-	case branched && (root || named || refers(m)):
-		m["unevaluatedProperties"] = false
-	case root || named:
-		m["additionalProperties"] = false
-	}
-}
-
-// refers reports whether a schema takes its shape from a reference or a branch.
-// Closing one that turns out to describe no object changes nothing.
-func refers(m map[string]any) bool {
-	if _, ok := m["$ref"]; ok {
-		return true
-	}
-	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
-		list, _ := m[k].([]any)
-		for _, v := range list {
-			if s, ok := v.(map[string]any); ok && (s["properties"] != nil || refers(s)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// closeInside closes the values that a schema describes: its properties and
-// elements, those of its branches too.
-func closeInside(m map[string]any) {
-	for _, k := range []string{"properties", "patternProperties"} {
-		if sub, ok := m[k].(map[string]any); ok {
-			for _, v := range sub {
-				if s, ok := v.(map[string]any); ok {
-					closeValue(s, false)
-				}
-			}
-		}
-	}
-	for _, k := range []string{"items", "additionalProperties"} {
-		if s, ok := m[k].(map[string]any); ok {
-			closeValue(s, false)
-		}
-	}
-	if list, ok := m["prefixItems"].([]any); ok {
-		for _, v := range list {
-			if s, ok := v.(map[string]any); ok {
-				closeValue(s, false)
-			}
-		}
-	}
-	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
-		list, _ := m[k].([]any)
-		for _, v := range list {
-			if s, ok := v.(map[string]any); ok {
-				closeInside(s)
-			}
-		}
-	}
-	for _, k := range []string{"if", "then", "else"} {
-		if s, ok := m[k].(map[string]any); ok {
-			closeInside(s)
-		}
-	}
-}
-
 // Validate checks arguments against the schema and returns every mistake, nil
 // if there is none. args is what json.Decoder with UseNumber makes of the
 // canonical arguments.
 func (s *Skill) Validate(args any) []SchemaError {
 	err := s.schema.compiled.Validate(args)
 	if err == nil {
-		return nil
+		return s.undeclared(args)
 	}
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {

@@ -2,6 +2,10 @@
 // configuration, a person at the terminal. Run it from the repository's root:
 //
 //	OPENAI_API_KEY=… go run ./examples/embed examples/assistant/vedette.yaml "What is in my mailbox?"
+//
+// It has the command line in it too, which knows its Go skill:
+//
+//	go run ./examples/embed vedette validate examples/assistant/vedette.yaml
 package main
 
 import (
@@ -12,6 +16,7 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/vedette-dev/vedette/cmd/vedette/command"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/sentinel/approval"
@@ -24,34 +29,50 @@ type noInput struct{}
 
 func main() {
 	exec.MaybeChild() // skills of kind exec start this program again, inside their sandbox
-	if err := run(); err != nil {
+	code, err := run()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
 	}
+	os.Exit(code)
 }
 
-func run() error {
-	if len(os.Args) != 3 {
-		return fmt.Errorf("usage: embed CONFIG REQUEST")
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+// run answers one request, or runs the command line.
+func run() (code int, err error) {
 	clock, err := skills.Func(
 		skills.Spec{Name: "clock.now", Description: "Tell the time.", Effect: skills.Read, Output: skills.Trusted},
 		func(context.Context, noInput) (string, error) { return time.Now().Format(time.RFC1123), nil })
 	if err != nil {
-		return err
+		return 1, err
 	}
-	cfg, err := config.Load(os.Args[1], config.Options{})
-	if err != nil {
-		return err
-	}
-	o, err := orchestrator.New(ctx, cfg, orchestrator.Options{
+	opts := orchestrator.Options{
 		Skills:   []*skills.GoSkill{clock},
 		Approver: approval.NewTerminal(approval.TerminalOptions{In: os.Stdin, Out: os.Stdout}),
 		// A model that fails its canaries and calls that go ahead unjudged are told here.
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	}
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "vedette":
+		os.Args = os.Args[1:]
+		return command.Main(opts), nil
+	case len(os.Args) != 3:
+		return 2, fmt.Errorf("usage: embed CONFIG REQUEST, or embed vedette COMMAND")
+	}
+	if err := answer(os.Args[1], os.Args[2], opts); err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
+
+// answer puts one request to the skills of the configuration and the program.
+func answer(file, request string, opts orchestrator.Options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	// Rules may be about the program's own skills: the configuration is told of them.
+	cfg, err := config.Load(file, config.Options{Program: []*skills.Skill{opts.Skills[0].Skill()}})
+	if err != nil {
+		return err
+	}
+	o, err := orchestrator.New(ctx, cfg, opts)
 	if err != nil {
 		return err
 	}
@@ -60,7 +81,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	reply, err := conv.Send(ctx, os.Args[2])
+	reply, err := conv.Send(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -192,6 +193,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err != nil {
 		return err
 	}
+	warnOfUnregistered(cfg, o)
 	p.Registry = reg
 	tokens, err := p.tokens()
 	if err != nil {
@@ -244,12 +246,9 @@ func (p *Parts) tokens() (*warrant.HTTPSigner, error) {
 
 // registry compiles every skill there is and finds names that stand twice.
 func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skills.RunFunc, error) {
-	var list []*skills.Skill
-	for _, s := range cfg.Skills {
-		list = append(list, s.Skill)
-	}
-	for _, g := range o.Skills {
-		list = append(list, g.Skill())
+	list, err := declared(cfg, o)
+	if err != nil {
+		return nil, nil, err
 	}
 	run := map[string]skills.RunFunc{}
 	for _, n := range o.Natives {
@@ -262,6 +261,40 @@ func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skill
 	}
 	reg, err := skills.NewRegistry(list...)
 	return reg, run, err
+}
+
+// declared are the skills of the configuration and of the program. One that the
+// configuration only knows is the program's where that registers it, and what
+// both say of it must agree.
+func declared(cfg *config.Config, o Options) ([]*skills.Skill, error) {
+	program := make(map[string]*skills.Skill, len(o.Skills))
+	for _, g := range o.Skills {
+		program[g.Skill().Name()] = g.Skill()
+	}
+	var list []*skills.Skill
+	var errs []error
+	for _, s := range cfg.Skills {
+		runs := program[s.Skill.Name()]
+		switch {
+		case !s.Known || runs == nil:
+			list = append(list, s.Skill)
+		default:
+			errs = append(errs, cfg.LocateSkill(s.Skill.Name(), skills.Agree(s.Skill, runs)))
+		}
+	}
+	for _, g := range o.Skills {
+		list = append(list, g.Skill())
+	}
+	return list, errors.Join(errs...)
+}
+
+// warnOfUnregistered tells of skills that the program was to register.
+func warnOfUnregistered(cfg *config.Config, o Options) {
+	for _, s := range cfg.Skills {
+		if s.Known && !slices.ContainsFunc(o.Skills, func(g *skills.GoSkill) bool { return g.Skill().Name() == s.Skill.Name() }) {
+			o.Log.Warn("a skill under skills.known is registered by no part of the program: its calls can't run; register it in Options.Skills", "skill", s.Skill.Name())
+		}
+	}
 }
 
 // Close ends the maintenance and closes the store, once what was submitted is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -107,6 +108,35 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 		}
 	}
 	return d, nil
+}
+
+// CheckDraft is Check for a configuration that may have mistakes: it returns
+// those of the reading and, of what could be read, all that Check would find. What
+// follows from a mistake is left out.
+func CheckDraft(d *config.Draft) error {
+	if d.Config == nil {
+		return d.Err(nil)
+	}
+	_, verify, err := warrant.NewPair(warrant.Options{})
+	if err != nil {
+		return err
+	}
+	whole := *d.Config
+	whole.Skills = slices.Concat(d.Config.Skills, d.Unsure)
+	_, execErr := executors(&whole, Options{}, nil, verify, nil)
+	reg, _, regErr := registry(d.Config, Options{})
+	roster, rosterErr := newRoster(d.Config, nil)
+	var gateErr error
+	if regErr == nil {
+		_, gateErr = gates(d.Config, reg, roster, gateOptions{
+			noReview: rosterErr != nil, apart: true, log: slog.New(slog.DiscardHandler), env: environment(d.Config, false),
+			elsewhere: d.Names, partial: d.Partial,
+		})
+	}
+	if roster != nil {
+		roster.Close()
+	}
+	return d.Err(d.Config.Locate(errors.Join(execErr, regErr, rosterErr, gateErr, checkLimitStore(d.Config))))
 }
 
 // Check builds everything that a configuration describes, the ways to run its

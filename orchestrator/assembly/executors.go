@@ -32,6 +32,9 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	var errs []error
 	book := credentials(cfg, o)
 	for _, l := range cfg.Skills {
+		if l.Known {
+			continue // the program runs it
+		}
 		e, err := executor(cfg, o, l.Skill, r, tokens, book)
 		if err != nil {
 			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))
@@ -77,6 +80,8 @@ func executor(
 		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg), Credentials: book})
 	case "builtin":
 		return builtin(s, r, dir)
+	case "mcp":
+		return nil, &skills.PathError{Path: "run.mcp", Msg: "is not built in this version; run the skill with http, exec, builtin or template"}
 	default:
 		return nil, &skills.PathError{Path: "run." + kind, Msg: "this version can't run skills that way; say template, exec, http or builtin"}
 	}

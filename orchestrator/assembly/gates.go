@@ -50,13 +50,18 @@ type gateOptions struct {
 	env      touch.Env
 	purse    review.Purse    // nil where nothing is counted
 	observer review.Observer // nil where nobody looks
+	// elsewhere are skills of which nothing but the name is known, and partial
+	// says that there are more: what can't be read of a configuration.
+	elsewhere []string
+	partial   bool
 }
 
 // gates builds the six gates in their order. Every mistake is reported.
 func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
 	sc, err1 := scope.New(scope.Options{Registry: reg, Now: o.now})
 	perm, err2 := permission.New(permission.Options{
-		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: orchestratorCalls(), Now: o.now,
+		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg,
+		Known: append(orchestratorCalls(), o.elsewhere...), Partial: o.partial, Now: o.now,
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // Status says how grave a finding is.
@@ -45,6 +46,8 @@ type Report struct {
 type Options struct {
 	// Offline asks no model and no server.
 	Offline bool
+	// Program are the skills that the program registers: config.Options.Program.
+	Program []*skills.Skill
 	// Found, where it is set, is told each finding as it is made, one at a time:
 	// those of one model together, the models as they come. Report.Findings has
 	// the models in the order of their names.
@@ -55,6 +58,7 @@ type Options struct {
 type exam struct {
 	cfg      *config.Config
 	offline  bool
+	program  []*skills.Skill
 	findings []Finding
 	began    time.Time     // of the check under way
 	told     func(Finding) // nil where who made this exam tells
@@ -68,7 +72,7 @@ type exam struct {
 // Examine loads the configuration at path and looks at all that it names. When
 // ctx ends it returns what is known by then, and a problem that says so.
 func Examine(ctx context.Context, path string, o Options) Report {
-	e := &exam{offline: o.Offline, began: time.Now(), told: o.Found, given: func() bool { return ctx.Err() != nil }}
+	e := &exam{offline: o.Offline, program: o.Program, began: time.Now(), told: o.Found, given: func() bool { return ctx.Err() != nil }}
 	if e.told == nil {
 		e.told = func(Finding) {}
 	}
@@ -136,7 +140,7 @@ func (e *exam) problem(check, message, advice string) { e.add(Problem, check, me
 // configuration loads it and builds what it describes; false means that nothing
 // can be said of the rest.
 func (e *exam) configuration(path string) bool {
-	cfg, err := config.Load(path, config.Options{})
+	cfg, err := config.Load(path, config.Options{Program: e.program})
 	if err == nil {
 		err = assembly.Check(cfg)
 	}

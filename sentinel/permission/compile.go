@@ -27,11 +27,15 @@ type compiler struct {
 	reg   *skills.Registry
 	known []string // skills that are not in reg
 	cost  uint64
+	// partial is Options.Partial.
+	partial bool
 }
 
 // elsewhere reports whether the rule is about a skill that isn't in the
 // registry, of whose arguments nothing is known here.
-func (c *compiler) elsewhere(r *rule) bool { return slices.ContainsFunc(c.known, r.covers) }
+func (c *compiler) elsewhere(r *rule) bool {
+	return c.partial || slices.ContainsFunc(c.known, r.covers)
+}
 
 // names are all skills that there are.
 func (c *compiler) names() []string { return append(c.reg.Names(), c.known...) }
@@ -50,7 +54,7 @@ func newCompiler(o Options) (*compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the language of conditions could not be set up: %w", err)
 	}
-	c := &compiler{env: env, reg: o.Registry, cost: o.CostLimit}
+	c := &compiler{env: env, reg: o.Registry, cost: o.CostLimit, partial: o.Partial}
 	for _, name := range o.Known {
 		if _, there := o.Registry.Get(name); !there {
 			c.known = append(c.known, name)
@@ -131,7 +135,7 @@ func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
 		return none, &skills.PathError{
 			Path: at, Msg: fmt.Sprintf("%q is no skill name such as email.read, no domain such as email.* and not *", pattern)}
 	}
-	if c.reg != nil && !slices.ContainsFunc(c.names(), scope.Allows) {
+	if c.reg != nil && !c.partial && !slices.ContainsFunc(c.names(), scope.Allows) {
 		msg := fmt.Sprintf("no skill is called %q, so the rule can't match", pattern)
 		if near := skills.Nearest(pattern, c.names()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
@@ -151,7 +155,7 @@ func (c *compiler) when(at, text string, r *rule) error {
 		return &skills.PathError{Path: at, Msg: fmt.Sprintf("is a %s; a condition must be true or false, such as args.draft == true", tree.OutputType())}
 	}
 	r.args = argsRead(tree.NativeRep())
-	if err := c.argsExist(at, r); err != nil {
+	if err := errors.Join(c.argsExist(at, r), c.compare(at, tree)); err != nil {
 		return err
 	}
 	if c.constantlyFalse(tree) {

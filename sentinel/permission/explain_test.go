@@ -173,7 +173,7 @@ func TestLint(t *testing.T) {
 	}
 	t.Run("skills that are elsewhere", func(t *testing.T) {
 		found, err := permission.Lint(permission.Options{Registry: registry(t), Known: []string{"agent.dispatch"}, Default: "allow", Rules: []permission.Rule{
-			{Skill: "agent.dispatch", Then: "ask", When: "args.model == 'x' && call.effect == 'x'"}, {Skill: "agent.*", Then: "modify", Modify: []permission.Op{{Remove: "context"}}},
+			{Skill: "agent.dispatch", Then: "ask", When: "args.model == 'x' && call.effect == 'modify'"}, {Skill: "agent.*", Then: "modify", Modify: []permission.Op{{Remove: "context"}}},
 			{Skill: "email.send", Then: "ask"}, {Skill: "agent.dispatch", Then: "ask"},
 		}})
 		require.NoError(t, err)

@@ -74,6 +74,10 @@ type Options struct {
 	// that a program adds itself: rules may name them, and what they say of
 	// their arguments is not checked.
 	Known []string
+	// Partial says that there are skills besides, of unknown names: what is
+	// neither in the Registry nor Known is no mistake then. For checking a
+	// configuration of which a part can't be read.
+	Partial bool
 	// Now is the clock behind the variable time. If nil, time.Now.
 	Now func() time.Time
 	// CostLimit bounds one condition. If zero, DefaultCostLimit.

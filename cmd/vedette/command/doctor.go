@@ -47,6 +47,7 @@ func (a *app) doctor(ctx context.Context, path string, o doctor.Options, asJSON 
 	if err := readable(path, "name the configuration with --config FILE"); err != nil {
 		return err
 	}
+	o.Program = a.configOptions().Program
 	told := examTeller{app: a, name: leastCheck}
 	if !asJSON {
 		o.Found = told.found

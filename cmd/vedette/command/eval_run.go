@@ -36,6 +36,7 @@ func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
+	f.noReview = f.noReview || a.opts.NoReview
 	run := &evalRun{flags: f}
 	if run.files, err = caseFiles(f.cases); err != nil {
 		return err
@@ -43,7 +44,7 @@ func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
 	if err := apart(f, run.files); err != nil {
 		return err
 	}
-	cfg, err := load(f.config)
+	cfg, err := a.load(f.config)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ rule isn't exercised.`,
 }
 
 func (a *app) test(ctx context.Context, path string, strict, asJSON bool) error {
-	cfg, err := load(path)
+	cfg, err := a.load(path)
 	if err != nil {
 		return err
 	}

@@ -43,14 +43,13 @@ decision.`,
 }
 
 func (a *app) explain(ctx context.Context, path string, args []string, o assembly.DeciderOptions, asJSON bool) error {
-	cfg, err := load(path)
+	cfg, err := a.load(path)
 	if err != nil {
 		return err
 	}
-	o.Log = a.logger()
-	d, err := assembly.NewDecider(cfg, o)
+	d, err := a.deciderOf(cfg, path, o)
 	if err != nil {
-		return invalid(path, err)
+		return err
 	}
 	defer d.Close()
 	line, err := a.oneCase(args)

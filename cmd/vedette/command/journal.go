@@ -72,7 +72,7 @@ writer.`,
 }
 
 func (a *app) purge(ctx context.Context, file string, who history.Who, yes, asJSON bool) (err error) {
-	cfg, err := load(file)
+	cfg, err := a.load(file)
 	if err != nil {
 		return err
 	}

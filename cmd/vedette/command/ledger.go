@@ -10,16 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
 // places is where the ledger, the key that verifies it and the keys that open
 // the journal are.
-type places struct{ config, db, key, keys string }
+type places struct {
+	config, db, key, keys string
+	load                  func(path string) (*config.Config, error)
+}
 
 func newLedger(a *app) *cobra.Command {
-	p := &places{}
+	p := &places{load: a.load}
 	cmd := asGroup(&cobra.Command{
 		Use:   "ledger",
 		Short: "Read and verify the record of decisions",
@@ -54,7 +58,7 @@ func (p *places) fill(needKey, needKeys bool) error {
 	if p.db != "" {
 		return usage("with --db, name the public key with --key FILE")
 	}
-	cfg, err := load(p.config)
+	cfg, err := p.load(p.config)
 	if err != nil {
 		var f *failure
 		if errors.As(err, &f) && f.code == exitFailed {

@@ -33,7 +33,7 @@ It errs on the side of silence. The exit status is 3 where there are findings.`,
 }
 
 func (a *app) lint(path string, asJSON bool) error {
-	cfg, err := load(path)
+	cfg, err := a.load(path)
 	if err != nil {
 		return err
 	}

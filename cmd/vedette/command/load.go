@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 const defaultConfig = "vedette.yaml"
@@ -42,16 +44,26 @@ func cause(err error) error {
 	return err
 }
 
-// load reads a configuration that must be right.
-func load(path string) (*config.Config, error) {
+// load reads a configuration that must be right, with the skills of the program.
+func (a *app) load(path string) (*config.Config, error) {
 	if err := readable(path, "name the configuration with --config FILE"); err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(path, config.Options{})
-	if err != nil {
-		return nil, invalid(path, err)
+	cfg, err := config.Load(path, a.configOptions())
+	if err != nil { // all mistakes at once, those of later checks too
+		return nil, invalid(path, cmp.Or(assembly.CheckDraft(config.Inspect(path, a.configOptions())), err))
 	}
 	return cfg, nil
+}
+
+// configOptions add what the program registers: it is judged like what a file
+// declares.
+func (a *app) configOptions() config.Options {
+	o := config.Options{Program: make([]*skills.Skill, len(a.opts.Skills))}
+	for i, g := range a.opts.Skills {
+		o.Program[i] = g.Skill()
+	}
+	return o
 }
 
 func invalid(path string, err error) error {
@@ -60,11 +72,15 @@ func invalid(path string, err error) error {
 
 // decider builds the checkpoint of a configuration that decides and runs nothing.
 func (a *app) decider(path string, o assembly.DeciderOptions) (*assembly.Decider, error) {
-	cfg, err := load(path)
+	cfg, err := a.load(path)
 	if err != nil {
 		return nil, err
 	}
-	o.Log = a.logger()
+	return a.deciderOf(cfg, path, o)
+}
+
+func (a *app) deciderOf(cfg *config.Config, path string, o assembly.DeciderOptions) (*assembly.Decider, error) {
+	o.Log, o.NoReview = a.logger(), o.NoReview || a.opts.NoReview
 	d, err := assembly.NewDecider(cfg, o)
 	if err != nil {
 		return nil, invalid(path, err)
@@ -74,5 +90,8 @@ func (a *app) decider(path string, o assembly.DeciderOptions) (*assembly.Decider
 
 // logger tells people what they must know while a command runs.
 func (a *app) logger() *slog.Logger {
+	if a.opts.Log != nil {
+		return a.opts.Log
+	}
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

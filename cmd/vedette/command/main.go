@@ -27,6 +27,18 @@
 // the packages that it calls. A new subcommand is a constructor in the list in
 // root.go.
 //
+// # In a program of your own
+//
+// A program with Go skills has the command line in its own binary:
+//
+//	os.Exit(command.Main(orchestrator.Options{Skills: mySkills}))
+//
+// Every command knows the skills then: rules may be about them, tests and check
+// judge their calls. Of the options Skills, NoReview and Log count; the others
+// are for running calls, which no command does. Another binary, such as vedette
+// itself, knows of the skills what stands under skills.known in the
+// configuration; where both are there they must agree (skills.Agree).
+//
 // # What not to do
 //
 // Don't parse what is printed without --json: it is for people and changes.

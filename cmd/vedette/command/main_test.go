@@ -33,7 +33,24 @@ import (
 
 func TestMain(m *testing.M) {
 	exec.MaybeChild()
-	testscript.Main(m, map[string]func(){"vedette": func() { os.Exit(Main(orchestrator.Options{})) }})
+	testscript.Main(m, map[string]func(){
+		"vedette":  func() { os.Exit(Main(orchestrator.Options{})) },
+		"embedded": func() { os.Exit(Main(orchestrator.Options{Skills: []*skills.GoSkill{payInvoice()}, NoReview: true})) },
+	})
+}
+
+// payInvoice is the Go skill of a program that has the command line in it.
+func payInvoice() *skills.GoSkill {
+	type invoice struct {
+		Payee  string `json:"payee" jsonschema_extras:"x-target=true"`
+		Amount int    `json:"amount"`
+	}
+	g, err := skills.Func(skills.Spec{Name: "pay.invoice", Effect: skills.CostsMoney, Reaches: skills.Others},
+		func(context.Context, invoice) (string, error) { return "paid", nil })
+	if err != nil {
+		panic(err)
+	}
+	return g
 }
 
 // The transcripts say what every command prints and how it ends.

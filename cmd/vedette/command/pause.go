@@ -23,7 +23,7 @@ type pauseFlags struct {
 }
 
 func newPause(a *app) *cobra.Command {
-	var f pauseFlags
+	f := pauseFlags{places: places{load: a.load}}
 	cmd := &cobra.Command{
 		Use:   "pause",
 		Short: "Stop the work of a user, of a skill, or all of it",

@@ -28,7 +28,7 @@ type topFlags struct {
 }
 
 func newTop(a *app) *cobra.Command {
-	var f topFlags
+	f := topFlags{places: places{load: a.load}}
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the tree of a running process",

@@ -76,10 +76,8 @@ func (a *app) validate(path string, asJSON bool) error {
 		return err
 	}
 	v := validation{File: path, Skills: map[string]int{}, Roles: map[string][]string{}, Mistakes: []mistake{}, Warnings: []warning{}}
-	cfg, err := config.Load(path, config.Options{})
-	if err == nil {
-		err = assembly.Check(cfg)
-	}
+	draft := config.Inspect(path, a.configOptions())
+	cfg, err := draft.Config, assembly.CheckDraft(draft)
 	v.Mistakes = append(v.Mistakes, mistakes(path, err)...)
 	if v.Valid = err == nil; v.Valid {
 		v.describe(cfg)

@@ -18,6 +18,12 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
+// unversioned is the version of a build that knows none.
+const unversioned = "(devel)"
+
+// modulePath is where Vedette is found among the modules of another program.
+const modulePath = "github.com/vedette-dev/vedette"
+
 func newVersion(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -40,12 +46,18 @@ func newVersion(a *app) *cobra.Command {
 }
 
 func readBuild(info *debug.BuildInfo, ok bool) build {
-	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: unversioned, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if !ok {
 		return b
 	}
 	if info.Main.Version != "" {
 		b.Version = info.Main.Version
+	}
+	for _, d := range info.Deps { // a program that has the command line in it
+		if d.Path == modulePath {
+			b.Version = d.Version
+			return b // the commit is the program's
+		}
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -70,5 +82,9 @@ func (b build) String() string {
 		}
 		s += ")"
 	}
-	return s + " " + b.Go + " " + b.Platform
+	s += " " + b.Go + " " + b.Platform
+	if b.Revision == "" && b.Version == unversioned {
+		s += ", commit unknown: built without version control; build in a clone with -buildvcs=true"
+	}
+	return s
 }

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// notBuilt is a way to run that is planned: it is known and refused.
+const notBuilt = "mcp"
+
+// runOption is one key of a way to run, for editors and the reference. The
+// package of the kind reads and checks it; a test holds the two together.
+type runOption struct{ key, kind, words, meaning string }
+
+// The kinds of values of options.
+const (
+	optText  = "string"
+	optInt   = "integer"
+	optBool  = "boolean"
+	optList  = "array"
+	optTable = "object"
+	optHosts = "hosts" // a list, or false
+)
+
+// runOptions are the keys of each way to run. A key of smtp stands behind it.
+var runOptions = map[string][]runOption{
+	"template": nil,
+	"http": {
+		{"url", optText, "", "The address; {name} places in its path are filled from the arguments. Required."},
+		{"method", optText, "GET|HEAD|POST|PUT|PATCH|DELETE", "The method (default POST)."},
+		{"headers", optTable, "", "Headers of every request. Take secrets from the environment: ${NAME}."},
+		{"body", optText, "json|none", "json: the arguments as they were judged; none: no body (default json; none for GET and HEAD)."},
+		{"query", optList, "", "Arguments that become query parameters."},
+		{"output_limit", optInt, "", "Bounds the answer in bytes (default 262144)."},
+		{"allow_hosts", optList, "", "Hosts that may be reached by http without TLS."},
+		{"allow_private", optHosts, "", "Hosts that may have a private address, or false for none at all."},
+	},
+	"exec": {
+		{"argv", optList, "", "The program and its arguments; {{name}} as a whole element is an argument of the call. Required."},
+		{"stdin", optText, "json|none", "What the program reads: the arguments as JSON, or nothing (default none)."},
+		{"dir", optText, "", "The folder that the program starts in."},
+		{"env", optList, "", "Variables of the environment that the program gets, by name."},
+		{"set_env", optTable, "", "Variables with their values."},
+		{"output_limit", optInt, "", "Bounds what the program prints, in bytes."},
+		{"read", optList, "", "Paths that the program may read."},
+		{"write", optList, "", "Paths that the program may write."},
+		{"isolation", optText, "auto|landlock|namespaces|none", "What must hold of the sandbox (default auto: the best this system has)."},
+		{"network", optBool, "", "Let the program use the network (default false)."},
+		{"allow_dash", optBool, "", "Let an argument begin with a dash (default false)."},
+	},
+	"builtin": {
+		{"root", optText, "", "Skills over files: the folder that they work in."},
+		{"max_file", optInt, "", "Skills over files: the greatest file in bytes (default 8388608)."},
+		{"maildir", optText, "", "Skills over mail: the Maildir."},
+		{"max_message", optInt, "", "Skills over mail: the greatest message in bytes (default 26214400)."},
+		{"smtp", optTable, "", "Skills over mail: the server that sends."},
+		{"smtp.addr", optText, "", "host:port of the server."},
+		{"smtp.from", optText, "", "The sender's address."},
+		{"smtp.username", optText, "", "The account, where the server asks for one."},
+		{"smtp.password", optText, "", "Its password. Take it from the environment: ${NAME}."},
+		{"smtp.tls", optText, "starttls|tls|none", "How the connection is secured."},
+	},
+}
+
+// runKindSchema is the editor's schema of the options of one way to run.
+func runKindSchema(kind string) *jsonschema.Schema {
+	if kind == "template" {
+		return &jsonschema.Schema{Type: "string", Description: "A fixed text: what the skill always answers."}
+	}
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema, Description: "Options of " + kind + "."}
+	if kind == "builtin" {
+		s.Type = "" // its domains say what they take
+	}
+	for _, o := range runOptions[kind] {
+		if group, key, nested := strings.Cut(o.key, "."); nested {
+			in, _ := s.Properties.Get(group)
+			if in.Properties == nil {
+				in.Properties, in.AdditionalProperties = jsonschema.NewProperties(), jsonschema.FalseSchema
+			}
+			in.Properties.Set(key, o.schema())
+			continue
+		}
+		s.Properties.Set(o.key, o.schema())
+	}
+	return s
+}
+
+func (o runOption) schema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: o.kind, Description: o.meaning}
+	texts := &jsonschema.Schema{Type: optText}
+	switch {
+	case o.kind == optList:
+		s.Items = texts
+	case o.kind == optHosts:
+		return &jsonschema.Schema{Description: o.meaning, AnyOf: []*jsonschema.Schema{{Const: false}, {Type: optList, Items: texts}}}
+	case o.kind == optTable && o.key != "smtp":
+		s.AdditionalProperties = texts
+	case o.words != "":
+		for w := range strings.SplitSeq(o.words, "|") {
+			s.Enum = append(s.Enum, w)
+		}
+		return orReference(s)
+	case o.kind == optInt || o.kind == optBool:
+		return orReference(s)
+	}
+	return s
+}

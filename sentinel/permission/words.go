@@ -1,0 +1,281 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// wordsOf are the words that each closed name can hold, or the elements of one
+// that is a list. A comparison with another word is a typo: it is never true,
+// and its negation always.
+func (c *compiler) wordsOf() map[string][]string {
+	effects := make([]string, 0, len(skills.Effects()))
+	for _, e := range skills.Effects() {
+		effects = append(effects, string(e))
+	}
+	out := map[string][]string{
+		"call.effect": effects, "call.reaches": {string(skills.Self), string(skills.Others)},
+		"grant.mission_by": {string(sentinel.ByUser), string(sentinel.ByOperator), string(sentinel.ByOrchestrator), ""},
+		"call.flags":       {sentinel.FlagBidi, sentinel.FlagControl, sentinel.FlagZeroWidth},
+	}
+	if c.reg != nil && !c.partial {
+		out["call.skill"] = c.names()
+		out["grant.scope"] = scopesOf(c.names())
+	}
+	return out
+}
+
+// scopesOf are the names and all domains that a grant may hold.
+func scopesOf(names []string) []string {
+	out := slices.Clone(names)
+	for _, n := range names {
+		for i := strings.LastIndexByte(n, '.'); i > 0; i = strings.LastIndexByte(n[:i], '.') {
+			out = append(out, n[:i]+".*")
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// subject is what a part of a condition is known to hold.
+type subject struct {
+	name  string
+	words []string          // nil where it may be any text
+	fold  func(rune) rune   // what was done to every letter of it, nil for nothing
+	holds func(string) bool // whether fold was done to a text that holds this part
+}
+
+// comparisons checks a condition's comparisons of closed names with literals.
+type comparisons struct {
+	tree  *ast.AST
+	words map[string][]string
+	bound map[string]subject // variables of exists, all and their like
+	errs  []error
+	at    string
+}
+
+// compare returns a mistake for each literal that what it is compared with can
+// never be.
+func (c *compiler) compare(at string, tree *cel.Ast) error {
+	v := &comparisons{tree: tree.NativeRep(), words: c.wordsOf(), bound: map[string]subject{}, at: at}
+	v.visit(tree.NativeRep().Expr())
+	return errors.Join(v.errs...)
+}
+
+func (v *comparisons) visit(e ast.Expr) {
+	switch e.Kind() {
+	case ast.CallKind:
+		v.visitCall(e.AsCall())
+	case ast.SelectKind:
+		v.visit(e.AsSelect().Operand())
+	case ast.ListKind:
+		for _, x := range e.AsList().Elements() {
+			v.visit(x)
+		}
+	case ast.MapKind:
+		for _, x := range e.AsMap().Entries() {
+			v.visit(x.AsMapEntry().Key())
+			v.visit(x.AsMapEntry().Value())
+		}
+	case ast.ComprehensionKind:
+		v.visitLoop(e.AsComprehension())
+	}
+}
+
+// visitLoop binds the loop's variable to the elements of a closed list.
+func (v *comparisons) visitLoop(c ast.ComprehensionExpr) {
+	v.visit(c.IterRange())
+	before, was := v.bound[c.IterVar()]
+	if s, ok := v.elements(c.IterRange()); ok {
+		v.bound[c.IterVar()] = s
+	} else {
+		delete(v.bound, c.IterVar())
+	}
+	for _, e := range []ast.Expr{c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()} {
+		v.visit(e)
+	}
+	delete(v.bound, c.IterVar())
+	if was {
+		v.bound[c.IterVar()] = before
+	}
+}
+
+func (v *comparisons) visitCall(c ast.CallExpr) {
+	args := c.Args()
+	switch name := c.FunctionName(); {
+	case (name == "_==_" || name == "_!=_") && len(args) == 2:
+		v.equal(args[0], args[1])
+		v.equal(args[1], args[0])
+	case name == "@in" && len(args) == 2:
+		v.in(args[0], args[1])
+	case c.IsMemberFunction() && len(args) == 1:
+		v.fragment(name, c.Target(), args[0])
+	}
+	if c.IsMemberFunction() {
+		v.visit(c.Target())
+	}
+	for _, a := range args {
+		v.visit(a)
+	}
+}
+
+func (v *comparisons) equal(side, literal ast.Expr) {
+	if s, ok := v.subject(side); ok {
+		v.mustBe(s, literal)
+	}
+}
+
+// in checks x in ['a', 'b'] and 'a' in list.
+func (v *comparisons) in(item, list ast.Expr) {
+	if s, ok := v.subject(item); ok && list.Kind() == ast.ListKind {
+		for _, e := range list.AsList().Elements() {
+			v.mustBe(s, e)
+		}
+	}
+	if s, ok := v.elements(list); ok {
+		v.mustBe(s, item)
+	}
+}
+
+// mustBe refuses a literal that a subject never is.
+func (v *comparisons) mustBe(s subject, e ast.Expr) {
+	text, ok := literalText(e)
+	switch {
+	case !ok:
+	case s.words != nil && !slices.Contains(s.words, text):
+		v.fail(e, "%s is never %q%s", s.name, text, v.meant(text, s.words))
+	case s.words == nil:
+		v.folded(s, e, text)
+	}
+}
+
+// fragment checks startsWith, endsWith, contains and matches.
+func (v *comparisons) fragment(function string, target, arg ast.Expr) {
+	fits, known := fragments[function]
+	s, ok := v.subject(target)
+	text, isText := literalText(arg)
+	if !known || !ok || !isText {
+		return
+	}
+	if s.words == nil {
+		if function != "matches" { // an expression may say any of them
+			v.folded(s, arg, text)
+		}
+		return
+	}
+	if !slices.ContainsFunc(s.words, func(w string) bool { return fits(w, text) }) {
+		v.fail(arg, "%s.%s(%q) is never true%s", s.name, function, text, v.meant(text, s.words))
+	}
+}
+
+var fragments = map[string]func(word, text string) bool{
+	"startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix, "contains": strings.Contains,
+	"matches": func(word, text string) bool {
+		re, err := regexp.Compile(text)
+		return err != nil || re.MatchString(word) // an expression that is none is told elsewhere
+	},
+}
+
+// folded refuses a literal with letters that the subject no longer has.
+func (v *comparisons) folded(s subject, e ast.Expr, text string) {
+	if is := strings.Map(s.fold, text); is != text && (s.holds == nil || s.holds(text)) {
+		v.fail(e, "%s never holds %q; write %q", s.name, text, is)
+	}
+}
+
+func (v *comparisons) meant(text string, words []string) string {
+	if near := skills.Nearest(text, words); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+	if len(words) <= 8 {
+		return "; it is one of " + strings.Join(words, ", ")
+	}
+	return ""
+}
+
+func (v *comparisons) fail(e ast.Expr, format string, args ...any) {
+	place := v.tree.SourceInfo().GetStartLocation(e.ID())
+	msg := fmt.Sprintf("%d:%d: ", place.Line(), place.Column()+1) + fmt.Sprintf(format, args...)
+	v.errs = append(v.errs, &skills.PathError{Path: v.at, Msg: msg})
+}
+
+func literalText(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().(types.String)
+	return string(s), ok
+}
+
+// subject says what is known of one text.
+func (v *comparisons) subject(e ast.Expr) (subject, bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		name := e.AsIdent()
+		if s, ok := v.bound[name]; ok {
+			return s, true
+		}
+		if words, ok := v.words[name]; ok && name != "call.flags" && name != "grant.scope" {
+			return subject{name: name, words: words}, true
+		}
+	case ast.CallKind:
+		c := e.AsCall()
+		if !c.IsMemberFunction() {
+			return subject{}, false
+		}
+		switch c.FunctionName() {
+		case "lowerAscii":
+			return subject{name: "a text after lowerAscii()", fold: lowerASCII}, true
+		case "upperAscii":
+			return subject{name: "a text after upperAscii()", fold: upperASCII}, true
+		case "trim", "substring":
+			s, ok := v.subject(c.Target())
+			return s, ok && s.words == nil
+		}
+	}
+	return subject{}, false
+}
+
+// elements says what is known of the elements of a list.
+func (v *comparisons) elements(e ast.Expr) (subject, bool) {
+	if e.Kind() != ast.IdentKind {
+		return subject{}, false
+	}
+	switch name := e.AsIdent(); name {
+	case "call.flags", "grant.scope":
+		words, ok := v.words[name]
+		return subject{name: "an element of " + name, words: words}, ok
+	case "call.hosts":
+		return subject{name: "an element of call.hosts", fold: lowerASCII}, true
+	case "call.recipients":
+		// Accounts and ids keep their letters; what has an @ is an address.
+		return subject{name: "an address in call.recipients", fold: unicode.ToLower, holds: func(s string) bool { return strings.Contains(s, "@") }}, true
+	}
+	return subject{}, false
+}
+
+func lowerASCII(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}
+
+func upperASCII(r rune) rune {
+	if 'a' <= r && r <= 'z' {
+		return r + 'A' - 'a'
+	}
+	return r
+}
