@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -273,4 +274,11 @@ func (v *view) takeKey(k, arg string) {
 	case isEmail(f), isIBAN(compact(f)), isHandle(f), ofDomain(f):
 		v.values = append(v.values, exactly(value{kind: recipient, arg: arg, raw: k, fold: f}))
 	}
+}
+
+// routed reports whether a value is an address that mail servers may send on to
+// another domain than its last one: neither its owner's name nor that domain says
+// whose it is.
+func (val value) routed() bool {
+	return strings.Contains(val.fold, "@") && (!touch.PlainMailbox(val.raw) || !touch.PlainMailbox(val.fold))
 }

@@ -18,7 +18,7 @@ var publicMail = set(`gmail.com googlemail.com outlook.com hotmail.com live.com 
 // anybody can have an address that begins with it.
 func (v *view) vouched(val value) bool {
 	domain := val.fold[strings.LastIndexByte(val.fold, '@')+1:]
-	if domain == "" || publicMail[domain] || val.exact != "" {
+	if domain == "" || publicMail[domain] || val.exact != "" || val.routed() {
 		return false
 	}
 	if _, own, ok := strings.Cut(fold(v.c.Grant().User()), "@"); ok && own == domain {
