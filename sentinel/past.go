@@ -33,7 +33,7 @@ type Past struct {
 	Status string
 	Code   string
 	// Args are the arguments as they were judged, secrets left out; empty
-	// where they were erased.
+	// where they were erased, and of a refused call where they weren't kept.
 	Args string
 	// Result is what the skill returned.
 	Result skills.Result
@@ -124,7 +124,8 @@ func abandoned(r Record) bool {
 // refused takes the words of the refusal from the journal; where they are gone
 // the codes of the ledger must do.
 func (p *Past) refused(r Record) {
-	p.Allowed, p.Skill = false, r.Skill
+	args, _ := r.value("args")
+	p.Allowed, p.Skill, p.Args = false, r.Skill, string(args)
 	var no skills.Refusal
 	if raw, ok := r.value(valueRefusal); ok && json.Unmarshal(raw, &no) == nil {
 		p.Refusal = &no

@@ -25,7 +25,7 @@ func firstUse(v *view) finding {
 }
 
 func (v *view) usedBefore(val value) bool {
-	return v.anyStep(func(s sentinel.Step) bool { return s.Trust == skills.Trusted && holds(fold(s.Args), val) })
+	return v.anyStep(func(s sentinel.Step) bool { return s.Trust == skills.Trusted && holds(s.Asked().Fold(), val) })
 }
 
 // afterRefusal looks for an earlier try of the same skill that was refused: one

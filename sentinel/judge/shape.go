@@ -9,8 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -221,7 +220,7 @@ func exactly(val value) value {
 
 // written is a text in small letters and one form for each of them, and with
 // its accents.
-func written(s string) string { return strings.ToLower(norm.NFKC.String(s)) }
+func written(s string) string { return sentinel.ExactText(s) }
 
 // writes reports whether somebody who may be believed wrote an address that
 // isn't in plain letters just so.
@@ -229,12 +228,7 @@ func (v *view) writes(exact string) bool {
 	if r, ok := v.c.Grant().Request(); ok && whole(written(r), exact) {
 		return true
 	}
-	for i := range v.c.Trace().Len() {
-		if st := v.c.Trace().Step(i); st.Trust == skills.Trusted && whole(written(st.Result), exact) && !whole(written(st.Args), exact) {
-			return true
-		}
-	}
-	return false
+	return v.c.Trace().Attests(exact, func(s *sentinel.Said) bool { return whole(s.Exact(), exact) })
 }
 
 // ofDomain reports whether a text lets in everybody of a domain.

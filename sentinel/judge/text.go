@@ -4,9 +4,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // text is a request, a mission or a result, read once.
@@ -33,29 +32,9 @@ type text struct {
 	delegates bool // "do what the list says"
 }
 
-// fold makes two spellings of one word alike: case, compatibility forms (full
-// width letters, ligatures) and accents. Letters of other scripts that look
-// alike stay different: skeleton is for those.
-func fold(s string) string {
-	ascii := true
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
-		return strings.ToLower(s)
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range norm.NFKD.String(s) {
-		if !unicode.Is(unicode.Mn, r) {
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return b.String()
-}
+// fold makes two spellings of one word alike: see sentinel.FoldText. For letters of
+// other scripts that look alike there is skeleton.
+func fold(s string) string { return sentinel.FoldText(s) }
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 

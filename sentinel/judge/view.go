@@ -16,9 +16,8 @@ type view struct {
 	p       *profile
 	request *text // nil: there are no words of the user's
 	mission *text // nil: there is none, or it was written after the taint
-	// Folded results of the trace, and the arguments of the trusted ones.
+	// Folded results of the trace.
 	trusted, untrusted []string
-	asked              []string
 	// orders are those of the untrusted that speak to a model.
 	orders       []string
 	contradicted finding // see assign
@@ -64,9 +63,9 @@ func (g *Gate) look(c sentinel.Call) *view {
 	for i := range c.Trace().Len() {
 		st := c.Trace().Step(i)
 		if st.Trust == skills.Trusted {
-			v.trusted, v.asked = append(v.trusted, g.folded(st.Result)), append(v.asked, g.folded(st.Args))
+			v.trusted = append(v.trusted, st.Said().Fold())
 		} else {
-			r := g.folded(st.Result)
+			r := st.Said().Fold()
 			v.untrusted = append(v.untrusted, r)
 			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
 				v.orders = append(v.orders, r)
@@ -83,13 +82,6 @@ func (g *Gate) read(s string) *text {
 		return read(s)
 	}
 	return g.texts.get(s, func() *text { return read(s) })
-}
-
-func (g *Gate) folded(s string) string {
-	if len(s) > maxCachedText {
-		return fold(s)
-	}
-	return g.folds.get(s, func() string { return fold(s) })
 }
 
 func (v *view) take(a skills.Arg) {

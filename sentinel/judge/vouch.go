@@ -25,7 +25,7 @@ func (v *view) vouched(val value) bool {
 		return true
 	}
 	has := func(text string) bool { return wholeDomain(text, domain) }
-	if v.request != nil && has(v.request.fold) || v.attested(has) {
+	if v.request != nil && has(v.request.fold) || v.attested(domain, has) {
 		return true
 	}
 	return v.mission != nil && has(v.mission.fold) && !slices.ContainsFunc(v.untrusted, has)
