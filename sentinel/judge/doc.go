@@ -87,7 +87,7 @@
 //
 // What came before:
 //
-//	first_use           -5  in a call that stays inside: an address of somebody named, that no earlier step with a trusted result had
+//	first_use           -5  in a call that stays inside, after other steps: an address of somebody named that nothing grounds
 //	after_refusal      -10  the trace holds a refusal of this skill, whatever its arguments were
 //	drift              -10  three steps and this change in fields that nobody spoke of
 //
@@ -130,8 +130,14 @@
 // Of "Kim <kim@x.test>" and of lists each address counts by itself. A skill
 // without marks whose name says that it sends is held to what one is that reaches
 // others. An address that the request says to leave out ("not to x@y.test") is in
-// nobody's words, and what a trusted result only repeats of its own arguments is
-// neither.
+// nobody's words.
+//
+// # Echoes
+//
+// A trusted result grounds a value where it had it first. What an untrusted result or
+// an argument of the agent had before, also that of a refused call or of another agent
+// whose results came up, a skill only says again, and an agent could have anything
+// said: sentinel.Trace.Attests tells, for this gate and for what is outward.
 //
 // # What must hold
 //
