@@ -221,6 +221,7 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	for _, d := range k.args.DependsOn {
 		dep := t.member(d)
 		inputs = append(inputs, agents.Input{Agent: d, Answer: dep.result().Answer})
+		k.desk.Hear(dep.desk)
 		if dep.desk.Tainted() {
 			k.desk.Taint()
 		}

@@ -60,7 +60,8 @@
 //	amount_nowhere             -10
 //	amount_untrusted           -15
 //	ref_nowhere                 -5  ids and names of things: never for unknown, they come from look-ups
-//	ref_untrusted               -5  ids come from look-ups
+//	ref_untrusted               -5  ids come from look-ups; -31, and target_untrusted too, where strangers alone name the
+//	                                target of a call that can't be undone or costs money
 //
 // What stands in the arguments:
 //
@@ -80,6 +81,9 @@
 //	everything         -31  it removes all there is ("*", all: true), and the request speaks of no "all"
 //	other_file         -31  it removes a file, and the request, which it is in, names others
 //	wider_rights       -31  it opens something to everybody, or makes somebody an owner, and the request speaks of neither
+//	other_id           -31  the target of a call that can't be undone or costs money isn't in the request, which names
+//	                        another id of the same shape: T-24 for T-42, monthly-payout for weekly-report;
+//	                        -31 together with what grounding takes for ids and targets
 //	other_currency     -31  a currency that is none of those in the request
 //	many_more          -31  three times and more as many things as any number in the request
 //	data_in_url        -31  a stranger's page is asked for with something of other results in its address

@@ -157,6 +157,9 @@ func (v *view) cost(val value, o origin) int {
 		}
 		return n
 	}
+	if o == outside && val.target && (val.kind == reference || val.kind == account) && v.final() {
+		return strangersTarget
+	}
 	return cost[val.kind][o]
 }
 

@@ -49,7 +49,7 @@ func (v *view) outgoing() bool {
 // takeNumber takes a number for an amount, for who is reached where it has the
 // length of a phone's or an account's, and for an id.
 func (v *view) takeNumber(a skills.Arg, arg string, n json.Number) {
-	val := value{arg: arg, raw: n.String(), fold: n.String()}
+	val := value{arg: arg, raw: n.String(), fold: n.String(), target: v.aims(a)}
 	switch words := nameWords(a.Name); {
 	case isAny(words, amountNames):
 		f, err := n.Float64()

@@ -25,6 +25,7 @@ type text struct {
 	dates    map[date]bool
 	relative bool // a word of it counts days
 	assigned []assigned
+	ids      map[string]bool // shapes of the ids in it
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
 	known     bool
@@ -74,6 +75,7 @@ func read(s string) *text {
 	t.sums = sumsIn(t.fold, list)
 	t.dates = datesIn(list)
 	t.assigned = assignedIn(t.fold)
+	t.ids = idsIn(t.fold, t.sums.currency)
 	if t.says&pays != 0 && t.sums.currency || t.namesAccount() {
 		t.concepts |= concepts[stem("bank")]
 	}

@@ -37,6 +37,7 @@ const (
 	amount         // money or a quantity of it
 	recipient      // who is reached, paid or let in
 	host           // a URL that something is sent to
+	numKinds
 )
 
 // value is one scalar of the arguments.
@@ -49,6 +50,8 @@ type value struct {
 	exact string
 	// amount is the number that a value of that kind stands for.
 	amount float64
+	// target: it is who or what the call is done to.
+	target bool
 }
 
 func (g *Gate) look(c sentinel.Call) *view {
@@ -105,7 +108,7 @@ func (v *view) take(a skills.Arg) {
 		return
 	}
 	val := value{arg: arg, raw: s, fold: fold(s)}
-	val.kind = v.kindOf(a, val.fold)
+	val.kind, val.target = v.kindOf(a, val.fold), v.aims(a)
 	if words := nameWords(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
 		if n, ok := v.amountOf(words, val.fold); ok {
 			val.kind, val.amount = amount, n
