@@ -112,3 +112,26 @@ func TestAnEchoTurnsNothingInward(t *testing.T) {
 		require.Equal(t, tc.outward, c.Outward(), name)
 	}
 }
+
+// Arguments count also where the call was refused, and where another agent gave them
+// whose results came up; what that agent read is a stranger's here too.
+func TestOthersArgumentsCount(t *testing.T) {
+	b := newBench(t, nil, says("judge", outcome(sentinel.Deny, "judge.below_threshold")))
+	root := b.Desk(grant(t))
+	child := func(id string) *sentinel.Desk {
+		d, err := root.Child(sentinel.Child{ID: id, Agent: id, Scope: root.Grant().Scope(), Calls: root.Grant().Calls()})
+		require.NoError(t, err)
+		return d
+	}
+	d, before := child("one"), child("before")
+	_, err := d.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"x\nbilling@evil.test"}`))
+	require.Error(t, err)
+	require.True(t, attests(sentinel.After(root, asked(`{}`, stranger))), "nothing came up yet")
+	root.Hear(d)
+	root.Hear(d)
+	kid := child("kid")
+	require.True(t, attests(sentinel.After(before, asked(`{}`, stranger))), "it heard of nothing")
+	for name, desk := range map[string]*sentinel.Desk{"itself": d, "who heard of it": root, "its sub-agent": kid} {
+		require.False(t, attests(sentinel.After(desk, asked(`{}`, stranger))), name)
+	}
+}
