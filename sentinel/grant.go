@@ -227,7 +227,14 @@ func NewTrace(steps ...Step) Trace {
 func (t Trace) Len() int { return len(t.steps) }
 
 // Step returns the i-th step, the oldest first.
-func (t Trace) Step(i int) Step { return t.steps[i] }
+func (t Trace) Step(i int) Step {
+	s := t.steps[i]
+	s.read = nil // what was worked out of it is the Trace's
+	return s
+}
+
+// Said returns the result of the i-th step as values are looked for in it.
+func (t Trace) Said(i int) *Said { return t.steps[i].Said() }
 
 // Untrusted reports whether any step returned an untrusted result.
 func (t Trace) Untrusted() bool {

@@ -66,9 +66,9 @@ func (g *Gate) look(c sentinel.Call) *view {
 	for i := range c.Trace().Len() {
 		st := c.Trace().Step(i)
 		if st.Trust == skills.Trusted {
-			v.trusted = append(v.trusted, st.Said().Fold())
+			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
 		} else {
-			r := st.Said().Fold()
+			r := c.Trace().Said(i).Fold()
 			v.untrusted = append(v.untrusted, r)
 			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
 				v.orders = append(v.orders, r)
