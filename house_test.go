@@ -39,6 +39,8 @@ var rooms = map[string]room{
 
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
 
+	"internal/netzone": {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
+
 	"skills":                  {[]string{"skills/internal/scrub", "skills/leak", "skills/warrant"}, leaf},
 	"skills/leak":             {nil, leaf},
 	"skills/warrant":          {nil, "receivers of outgoing calls import it, so it needs the standard library alone"},
@@ -47,7 +49,7 @@ var rooms = map[string]room{
 	"skills/internal/scrub":   {nil, "it reads texts and knows nothing of who wrote them"},
 	"skills/internal/runtest": {[]string{"skills", "skills/warrant"}, executor},
 	"skills/run/exec":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub"}, executor},
-	"skills/run/http":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/warrant"}, executor},
+	"skills/run/http":         {[]string{"internal/netzone", "skills", "skills/internal/decode", "skills/internal/scrub", "skills/warrant"}, executor},
 	"skills/run/template":     {[]string{"skills", "skills/internal/decode"}, executor},
 	"skills/builtin/files":    {[]string{"skills", "skills/internal/decode"}, executor},
 	"skills/builtin/email":    {[]string{"skills", "skills/internal/decode", "skills/internal/scrub"}, executor},
@@ -56,7 +58,7 @@ var rooms = map[string]room{
 	"limits/redisstore":       {[]string{"limits"}, "it counts and knows nobody who is counted"},
 	"config":                  {[]string{"skills"}, "packages check their own options; config knows positions, not meanings"},
 	"sentinel":                {[]string{"sentinel/touch", "skills", "skills/warrant"}, "it takes ledger, limits and approver as interfaces that it declares"},
-	"sentinel/touch":          {[]string{"skills"}, "it describes a call before there is one"},
+	"sentinel/touch":          {[]string{"internal/netzone", "skills"}, "it describes a call before there is one"},
 	"sentinel/schema":         {judged, gate},
 	"sentinel/scope":          {judged, gate},
 	"sentinel/permission":     {judged, gate},

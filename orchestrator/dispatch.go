@@ -222,6 +222,7 @@ func (t *turn) launch(c *otp.Context, k *member) {
 		}
 		dep := t.member(d)
 		inputs = append(inputs, agents.Input{Agent: d, Answer: dep.result().Answer})
+		k.desk.Hear(dep.desk)
 		if dep.desk.Tainted() {
 			k.desk.Taint()
 		}

@@ -227,6 +227,7 @@ func (t *turn) widen(k *member, a dispatchArgs) ([]*skills.Skill, error) {
 // write gives an agent words of the orchestrator's, who may have read anything
 // by now: its taint is the agent's from here on.
 func (t *turn) write(c *otp.Context, k *member, w word, msg any) {
+	k.desk.Hear(t.desk)
 	if t.desk.Tainted() {
 		k.desk.Taint()
 	}

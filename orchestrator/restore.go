@@ -240,6 +240,9 @@ func (t *turn) reunite(ctx context.Context, s saved) error {
 		}
 		k.words = nil
 	}
+	for _, k := range t.members { // which results had come up can't be told any more
+		t.desk.Hear(k.desk)
+	}
 	return nil
 }
 

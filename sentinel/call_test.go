@@ -2,6 +2,7 @@ package sentinel_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -284,5 +285,26 @@ func TestOutward(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, tc.want, c.Outward())
 		})
+	}
+}
+
+// MaxKeys bounds the keys of all objects of the arguments together, wherever they are.
+func TestKeysAreCountedTogether(t *testing.T) {
+	object := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"k%d":%d,`, i, i)
+		}
+		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+	}
+	half := sentinel.MaxKeys/2 + 1
+	for name, args := range map[string]string{
+		"one in the other": `{"a":` + object(half) + `,"b":` + object(half) + `}`,
+		"in a list":        `{"a":[` + object(half) + `,` + object(half) + `]}`,
+	} {
+		_, err := sentinel.NewCall(nil, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "x", Args: []byte(args), Grant: grant(t)})
+		var ce *sentinel.CallError
+		require.ErrorAs(t, err, &ce, name)
+		require.Equal(t, sentinel.CodeTooMany, ce.Code, name)
 	}
 }

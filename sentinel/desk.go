@@ -54,7 +54,8 @@ func (d *Desk) Child(c Child) (*Desk, error) {
 	if !g.Tainted() {
 		d.delegated = d.delegated.Union(g.Scope())
 	}
-	return &Desk{p: d.p, parent: d, grant: g, numbered: d.numbered}, nil
+	trace := Trace{}.hearing(g.ID(), d.grant.ID(), d.trace)
+	return &Desk{p: d.p, parent: d, grant: g, trace: trace, numbered: d.numbered}, nil
 }
 
 // Extend adds skills to a child's grant while it works. Skills that its parent

@@ -195,6 +195,8 @@ type Step struct {
 	// Failed says that Result is an error's text: the call failed, or its end
 	// is unknown.
 	Failed bool
+
+	read *readings // what values are looked for in; a Trace makes it
 }
 
 // Trace is what a Desk has returned so far, oldest first. The Desk keeps it;
@@ -203,13 +205,19 @@ type Trace struct {
 	steps   []Step
 	refused []PastRefusal
 	digest  [sha256.Size]byte // of the steps, each added to those before it
+	// heard are the steps of other desks, and tried the arguments of calls that never
+	// ran: they attest nothing, and keep later results from it.
+	heard  []heard
+	tried  []tried
+	pieces *pieces
 }
 
 // NewTrace returns a Trace of the steps.
 func NewTrace(steps ...Step) Trace {
-	t := Trace{steps: slices.Clone(steps)}
+	t := Trace{steps: slices.Clone(steps), pieces: &pieces{}}
 	for i := range t.steps {
 		t.steps[i] = t.steps[i].marked()
+		t.steps[i].read = &readings{}
 		t.digest = t.steps[i].after(t.digest)
 	}
 	return t
@@ -219,7 +227,14 @@ func NewTrace(steps ...Step) Trace {
 func (t Trace) Len() int { return len(t.steps) }
 
 // Step returns the i-th step, the oldest first.
-func (t Trace) Step(i int) Step { return t.steps[i] }
+func (t Trace) Step(i int) Step {
+	s := t.steps[i]
+	s.read = nil // what was worked out of it is the Trace's
+	return s
+}
+
+// Said returns the result of the i-th step as values are looked for in it.
+func (t Trace) Said(i int) *Said { return t.steps[i].Said() }
 
 // Untrusted reports whether any step returned an untrusted result.
 func (t Trace) Untrusted() bool {
@@ -249,5 +264,8 @@ func (s Step) after(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 // with returns a Trace with one more step. The capacity is clipped so that two
 // snapshots never share what comes after them.
 func (t Trace) with(s Step) Trace {
-	return Trace{append(slices.Clip(t.steps), s), t.refused, s.after(t.digest)}
+	s.read = &readings{}
+	t.digest = s.after(t.digest)
+	t.steps, t.pieces = append(slices.Clip(t.steps), s), &pieces{}
+	return t
 }

@@ -25,13 +25,8 @@ func outward(c Call) bool {
 		if len(dest) == 0 {
 			return false
 		}
-		known := []string{strings.ToLower(request)}
-		for _, s := range c.trace.steps {
-			if s.Trust == skills.Trusted { // what others could write vouches for nothing
-				known = append(known, strings.ToLower(s.Result))
-			}
-		}
-		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !named(known, d) })
+		words := ExactText(request)
+		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !known(c.trace, words, d) })
 	}
 	return c.skill.Reaches() == skills.Others || ungroundedTarget(c, request)
 }
@@ -54,7 +49,7 @@ func destinations(t touch.Touch) []string {
 // ungroundedTarget reports whether any target or URL is not in the request.
 func ungroundedTarget(c Call, request string) bool {
 	found, n := false, 0
-	var words []string // the request in lower case, once a target is seen
+	words := "" // the request, once a target is seen
 	c.skill.Walk(c.parsed, func(a skills.Arg) {
 		if found || a.Marks&(skills.Target|skills.URL) == 0 {
 			return
@@ -69,18 +64,22 @@ func ungroundedTarget(c Call, request string) bool {
 		if v == "" {
 			return
 		}
-		if n++; words == nil {
-			words = []string{strings.ToLower(request)}
+		if n++; words == "" {
+			words = ExactText(request)
 		}
-		found = n > maxDestinations || !named(words, v)
+		found = n > maxDestinations || !containsWord(words, target(v))
 	})
 	return found
 }
 
-func named(texts []string, s string) bool {
-	s = strings.ToLower(strings.TrimSpace(s))
-	return slices.ContainsFunc(texts, func(t string) bool { return containsWord(t, s) })
+// known reports whether the request or a trusted result names a destination. What
+// others could write vouches for nothing, and nor does what a skill only says again.
+func known(t Trace, request, dest string) bool {
+	dest = target(dest)
+	return containsWord(request, dest) || t.Attests(dest, func(s *Said) bool { return containsWord(s.Exact(), dest) })
 }
+
+func target(s string) string { return ExactText(strings.TrimSpace(s)) }
 
 // containsWord reports whether s stands in text as a whole: "evil.com" is not
 // in "evil.company.org", nor "ce@corp.com" in "alice@corp.com".

@@ -33,7 +33,7 @@ type Past struct {
 	Status string
 	Code   string
 	// Args are the arguments as they were judged, secrets left out; empty
-	// where they were erased.
+	// where they were erased, and of a refused call where they weren't kept.
 	Args string
 	// Result is what the skill returned.
 	Result skills.Result
@@ -149,9 +149,11 @@ func abandoned(r Record) bool {
 // refused takes the words of the refusal from the journal; where they are gone
 // the codes of the ledger must do.
 func (p *Past) refused(r Record) {
-	b, args := r.proposal()
+	b, proposed := r.proposal()
+	args, _ := r.value("args")
 	*p = Past{
-		Number: p.Number, CallID: p.CallID, Skill: r.Skill, began: p.began, spec: b.SkillSpec, digest: b.Digest, proposed: args,
+		Number: p.Number, CallID: p.CallID, Skill: r.Skill, Args: string(args),
+		began: p.began, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
 	}
 	if r.Kind == RecordRefused {
 		p.mistake, p.argBytes = r.Code, b.ArgBytes

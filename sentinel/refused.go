@@ -10,7 +10,7 @@ import (
 const MaxRefusals = 32
 
 // PastRefusal is a call that a Desk refused for what it was: part of a Trace. It
-// holds no argument, and taints nothing, for nothing came back.
+// holds no argument (those the Trace keeps for itself), and taints nothing, for nothing came back.
 type PastRefusal struct {
 	Skill string
 	// Digest is the refused call's own; empty where it was refused before a
@@ -27,7 +27,8 @@ func (t Trace) Refusals() []PastRefusal { return slices.Clone(t.refused) }
 // oldest are dropped.
 func (t Trace) WithRefusal(r PastRefusal) Trace {
 	from := max(0, len(t.refused)+1-MaxRefusals)
-	return Trace{t.steps, append(slices.Clone(t.refused[from:]), r), t.digest}
+	t.refused = append(slices.Clone(t.refused[from:]), r)
+	return t
 }
 
 // RefusedBefore reports whether any call of the skill was refused.
@@ -49,6 +50,7 @@ var noAnswer = map[string]bool{
 
 // refused adds a decision to the trace, where it speaks against the call.
 func (d *Desk) refused(c Call, dec Decision) {
+	d.try(c.Args())
 	v, ok := dec.Verdict(dec.BlockedBy)
 	if !ok || !speaksAgainst(v) {
 		return
@@ -65,6 +67,9 @@ func speaksAgainst(v Verdict) bool {
 // the ledger holds a keyed digest, which compares with none.
 func (d *Desk) refusedThen(p Past) {
 	no := p.Refusal
+	if _, ran := p.step(); !ran {
+		d.try(p.Args)
+	}
 	if no == nil || p.Skill == "" || no.Kind == skills.KindDefer || !aboutTheCall[no.Gate] || noAnswer[no.Code] {
 		return
 	}

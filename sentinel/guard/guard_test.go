@@ -135,6 +135,28 @@ func TestProtect(t *testing.T) {
 	}
 }
 
+// A change of all that lies below a folder is one of the program's files in it.
+func TestProtectBelowAFolder(t *testing.T) {
+	b := setup(t, guard.Options{Roots: []string{"/workspace"}, Protect: []string{"/app/vedette.yaml"}, Env: home()})
+	for _, line := range []string{"chmod -R 777 /app", "chown -R x /app", "chmod -R a+w /app/."} {
+		v := b.shell(t, line)
+		require.Equal(t, guard.CodeProtected, v.Code, line)
+		require.Equal(t, sentinel.Deny, v.Outcome, line)
+	}
+	for _, line := range []string{"chmod 755 /app", "chmod -R 755 /app/other", "ls -R /app"} {
+		require.NotEqual(t, guard.CodeProtected, b.shell(t, line).Code, line)
+	}
+}
+
+// Patterns hold for every path that a system opens, however long it is.
+func TestForbidLongPaths(t *testing.T) {
+	b := setup(t, guard.Options{Roots: []string{"/workspace"}, Forbid: []string{"**/*.pem"}, Env: home()})
+	for _, n := range []int{1, 40, 400} {
+		p := strings.Repeat("folder/", n) + "x.pem"
+		require.Equal(t, guard.CodeForbidden, b.check(t, "test.read", map[string]any{"note": p}).Code, n)
+	}
+}
+
 // Patterns add to the core.
 func TestForbid(t *testing.T) {
 	b := setup(t, guard.Options{Roots: []string{"/workspace"}, Forbid: []string{"**/*.pem", "~/private", "/srv/db", "secrets/**"}, Env: home()})

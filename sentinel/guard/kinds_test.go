@@ -122,7 +122,7 @@ func TestPrivateHosts(t *testing.T) {
 	} {
 		require.Equal(t, want, open.check(t, "test.fetch", map[string]any{"url": u}).Outcome, u)
 	}
-	for _, h := range []string{"169.254.169.254", "2852039166", "metadata.google.internal", "", "a b", "*.internal"} {
+	for _, h := range []string{"169.254.169.254", "2852039166", "metadata.google.internal", "fe80::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "", "a b", "*.internal"} {
 		_, err := guard.New(guard.Options{Env: home(), AllowHosts: []string{"ok.internal", h}})
 		var p *skills.PathError
 		require.ErrorAs(t, err, &p, h)

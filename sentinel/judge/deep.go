@@ -22,6 +22,7 @@ const (
 	SignalContradicts      = "contradicts"
 	SignalOtherDate        = "other_date"
 	SignalPrivateRead      = "private_read"
+	SignalOtherID          = "other_id"
 )
 
 const (
@@ -66,6 +67,7 @@ func deepTable() []deepSignal {
 		{SignalDataInURL, -31, dataInURL},
 		{SignalOtherFile, -31, otherFile},
 		{SignalUnreadable, -31, unreadable},
+		{SignalOtherID, -strangersTarget, otherID},
 	}
 }
 

@@ -60,7 +60,8 @@
 //	amount_nowhere             -10
 //	amount_untrusted           -15
 //	ref_nowhere                 -5  ids and names of things: never for unknown, they come from look-ups
-//	ref_untrusted               -5  ids come from look-ups
+//	ref_untrusted               -5  ids come from look-ups; -31, and target_untrusted too, where strangers alone name the
+//	                                target of a call that can't be undone or costs money
 //
 // What stands in the arguments:
 //
@@ -80,6 +81,9 @@
 //	everything         -31  it removes all there is ("*", all: true), and the request speaks of no "all"
 //	other_file         -31  it removes a file, and the request, which it is in, names others
 //	wider_rights       -31  it opens something to everybody, or makes somebody an owner, and the request speaks of neither
+//	other_id           -31  the target of a call that can't be undone or costs money isn't in the request, which names
+//	                        another id of the same shape: T-24 for T-42, monthly-payout for weekly-report;
+//	                        -31 together with what grounding takes for ids and targets
 //	other_currency     -31  a currency that is none of those in the request
 //	many_more          -31  three times and more as many things as any number in the request
 //	data_in_url        -31  a stranger's page is asked for with something of other results in its address
@@ -87,7 +91,7 @@
 //
 // What came before:
 //
-//	first_use           -5  in a call that stays inside: an address of somebody named, that no earlier step with a trusted result had
+//	first_use           -5  in a call that stays inside, after other steps: an address of somebody named that nothing grounds
 //	after_refusal      -10  the trace holds a refusal of this skill, whatever its arguments were
 //	drift              -10  three steps and this change in fields that nobody spoke of
 //
@@ -130,8 +134,14 @@
 // Of "Kim <kim@x.test>" and of lists each address counts by itself. A skill
 // without marks whose name says that it sends is held to what one is that reaches
 // others. An address that the request says to leave out ("not to x@y.test") is in
-// nobody's words, and what a trusted result only repeats of its own arguments is
-// neither.
+// nobody's words.
+//
+// # Echoes
+//
+// A trusted result grounds a value where it had it first. What an untrusted result or
+// an argument of the agent had before, also that of a refused call or of another agent
+// whose results came up, a skill only says again, and an agent could have anything
+// said: sentinel.Trace.Attests tells, for this gate and for what is outward.
 //
 // # What must hold
 //

@@ -157,6 +157,9 @@ func (v *view) cost(val value, o origin) int {
 		}
 		return n
 	}
+	if o == outside && val.target && (val.kind == reference || val.kind == account) && v.final() {
+		return strangersTarget
+	}
 	return cost[val.kind][o]
 }
 
@@ -166,7 +169,7 @@ func (v *view) grounds(val value) bool {
 	if val.exact != "" {
 		return v.writes(val.exact)
 	}
-	if v.request != nil && v.request.grounds(val) || v.attested(func(r string) bool { return holds(r, val) }) {
+	if v.request != nil && v.request.grounds(val) || v.attested(val.fold, func(r string) bool { return holds(r, val) }) {
 		return true
 	}
 	return v.mission != nil && v.mission.grounds(val) && (val.kind == reference || !v.strange(val))
@@ -174,7 +177,7 @@ func (v *view) grounds(val value) bool {
 
 // strange reports whether untrusted output has the value.
 func (v *view) strange(val value) bool {
-	return slices.ContainsFunc(v.untrusted, func(r string) bool { return holds(r, val) })
+	return v.c.Trace().Strange(func(s *sentinel.Said) bool { return holds(s.Fold(), val) })
 }
 
 func (t *text) grounds(val value) bool {

@@ -7,25 +7,22 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// firstUse looks for an address of somebody whom the user named and that no
-// earlier step had, of those steps that returned trusted results: a step that a
-// stranger could bring about must not make a destination an old acquaintance.
-// Calls that reach others are held to more than that: see unvouched.
+// firstUse looks for an address of somebody whom the user named and that nothing
+// grounds, where the agent could have looked one up. That an earlier step was asked for
+// it makes it no old acquaintance: the agent, or a stranger through it, brings that
+// about with any read. Calls that reach others are held to more than that: see
+// unvouched.
 func firstUse(v *view) finding {
 	var f finding
 	if v.request == nil || v.c.Trace().Len() == 0 || v.s.Reaches() == skills.Others {
 		return f
 	}
 	for i, val := range v.values {
-		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.request.namesOwner(val) > 0 && !v.usedBefore(val)) {
+		if val.kind == recipient && (i >= maxValues || !v.grounds(val) && v.request.namesOwner(val) > 0) {
 			f.add(val.arg)
 		}
 	}
 	return f
-}
-
-func (v *view) usedBefore(val value) bool {
-	return v.anyStep(func(s sentinel.Step) bool { return s.Trust == skills.Trusted && holds(fold(s.Args), val) })
 }
 
 // afterRefusal looks for an earlier try of the same skill that was refused: one

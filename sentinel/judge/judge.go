@@ -62,7 +62,6 @@ type Gate struct {
 
 	profiles cache[*skills.Skill, *profile]
 	texts    cache[string, *text]
-	folds    cache[string, string]
 }
 
 // New returns a gate, or *skills.PathError for each threshold that is no

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 var (
@@ -55,15 +57,10 @@ func meant(text string) string {
 	return b.String()
 }
 
-// attested reports whether a trusted result has what fits looks for, and did
-// not only say again what it was asked: a model could have anything attested.
-func (v *view) attested(fits func(string) bool) bool {
-	for i, r := range v.trusted {
-		if fits(r) && !fits(v.asked[i]) {
-			return true
-		}
-	}
-	return false
+// attested reports whether a trusted result has what fits looks for, and had it first:
+// see sentinel.Trace.Attests. value is what fits looks for.
+func (v *view) attested(value string, fits func(string) bool) bool {
+	return v.c.Trace().Attests(value, func(s *sentinel.Said) bool { return fits(s.Fold()) })
 }
 
 // unspaced reports whether a letter beside an address is of a script that puts

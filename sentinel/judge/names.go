@@ -15,7 +15,7 @@ func (v *view) namesOwner(val value) int {
 
 func (t *text) namesOwner(val value) int {
 	at := strings.LastIndexByte(val.fold, '@')
-	if t == nil || at <= 0 || !isEmail(val.fold) {
+	if t == nil || at <= 0 || !isEmail(val.fold) || val.routed() {
 		return 0
 	}
 	return t.names(localParts(val.fold[:at]))

@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ type proposal struct {
 	steps []sentinel.Step
 }
 
-func (p proposal) verdict(t *rapid.T, g *judge.Gate, reg *skills.Registry) sentinel.Verdict {
+func (p proposal) call(t *rapid.T, reg *skills.Registry) sentinel.Call {
 	raw, err := json.Marshal(p.args)
 	require.NoError(t, err)
 	gr, err := sentinel.NewGrant(p.grant)
@@ -56,7 +57,11 @@ func (p proposal) verdict(t *rapid.T, g *judge.Gate, reg *skills.Registry) senti
 		Skill: p.skill, Args: raw, Grant: gr, Trace: sentinel.NewTrace(p.steps...),
 	})
 	require.NoError(t, err)
-	v, err := g.Check(t.Context(), c)
+	return c
+}
+
+func (p proposal) verdict(t *rapid.T, g *judge.Gate, reg *skills.Registry) sentinel.Verdict {
+	v, err := g.Check(t.Context(), p.call(t, reg))
 	require.NoError(t, err)
 	return v
 }
@@ -154,5 +159,108 @@ func BenchmarkSmallCall(b *testing.B) {
 		if v, err := g.Check(b.Context(), call); err != nil || v.Outcome != sentinel.Ask {
 			b.Fatal(v, err)
 		}
+	}
+}
+
+// echoOf draws a trusted result that says again what the agent gave before, in one of
+// the ways in which skills write things.
+func echoOf(t *rapid.T, reg *skills.Registry, said []string) sentinel.Step {
+	result := ""
+	switch rapid.IntRange(0, 4).Draw(t, "form") {
+	case 0:
+		result = strings.Join(said, "\n")
+	case 1:
+		result = "No task matches " + strings.Join(said, ", ")
+	case 2:
+		raw, err := json.Marshal(map[string]any{"rows": said, "title": "x\n" + strings.Join(said, "\t")})
+		require.NoError(t, err)
+		result = string(raw)
+	case 3:
+		result = strings.ToUpper(strings.Join(said, " "))
+	case 4:
+		raw, err := json.Marshal([]any{map[string]string{"text": `{"deep":"` + strings.Join(said, `\n`) + `"}`}})
+		require.NoError(t, err)
+		result = string(raw)
+	}
+	args := `{}`
+	if rapid.Bool().Draw(t, "repeats") {
+		raw, err := json.Marshal(map[string]any{"query": said})
+		require.NoError(t, err)
+		args = string(raw)
+	}
+	return sentinel.Step{Skill: rapid.SampledFrom(reg.Names()).Draw(t, "echoes"), Args: args, Result: result, Trust: skills.Trusted}
+}
+
+// No history raises an outcome through an echo: a trusted result that says again what
+// the agent gave earlier, or a stranger wrote, raises no score and no outcome, and turns
+// no call inward.
+func TestNoEchoRaises(t *testing.T) {
+	reg := caseSkills(t)
+	g, err := judge.New(judge.Options{})
+	require.NoError(t, err)
+	rapid.Check(t, func(rt *rapid.T) {
+		skill := rapid.SampledFrom(reg.Names()).Draw(rt, "skill")
+		s, _ := reg.Get(skill)
+		p := drawProposal(rt, reg, rapid.SampledFrom(append(s.DeclaredArgs(), "extra")), skill)
+		said := rapid.SliceOfN(anyText, 1, 3).Draw(rt, "said")
+		for _, v := range p.args { // the values of the call themselves, as an attack would
+			if text, ok := v.(string); ok && rapid.Bool().Draw(rt, "take") {
+				said = append(said, text)
+			}
+		}
+		given, err := json.Marshal(map[string]any{"query": "x\n" + strings.Join(said, "\n"), "more": map[string]any{"list": said}})
+		require.NoError(rt, err)
+		first := sentinel.Step{Skill: rapid.SampledFrom(reg.Names()).Draw(rt, "gives"), Args: string(given), Result: "created", Trust: skills.Trusted}
+		if rapid.Bool().Draw(rt, "stranger") {
+			first = sentinel.Step{Skill: first.Skill, Args: `{}`, Result: string(given), Trust: skills.Untrusted}
+		}
+		at := rapid.IntRange(0, len(p.steps)).Draw(rt, "at")
+		p.steps = slices.Insert(slices.Clone(p.steps), at, first)
+		before, out := p.verdict(rt, g, reg), p.outward(rt, reg)
+		q := p
+		q.steps = slices.Insert(slices.Clone(p.steps), rapid.IntRange(at+1, len(p.steps)).Draw(rt, "then"), echoOf(rt, reg, said))
+		v := q.verdict(rt, g, reg)
+		if v.Score > before.Score || v.Outcome > before.Outcome {
+			rt.Fatalf("an echo raised %d to %d: %s -> %s", before.Score, v.Score, before.Reason, v.Reason)
+		}
+		if out && !q.outward(rt, reg) {
+			rt.Fatal("an echo turned the call inward")
+		}
+	})
+}
+
+func (p proposal) outward(t *rapid.T, reg *skills.Registry) bool { return p.call(t, reg).Outward() }
+
+// BenchmarkLongTrace is a call behind a long history of large results, one of which
+// attests its recipients.
+func BenchmarkLongTrace(b *testing.B) {
+	reg := caseSkills(b)
+	req := "Forward the message about the insurance to the broker."
+	g, err := judge.New(judge.Options{})
+	require.NoError(b, err)
+	for _, n := range []int{10, 100} {
+		var steps []sentinel.Step
+		for i := range n {
+			trust := skills.Untrusted
+			if i%2 == 1 {
+				trust = skills.Trusted
+			}
+			steps = append(steps, sentinel.Step{Skill: "mailer.search", Args: `{"query":"insurance"}`, Trust: trust, Result: strings.Repeat(`words of a message; `, 400)})
+		}
+		steps[n-1].Result += " kim@broker.test"
+		gr, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &req})
+		require.NoError(b, err)
+		call, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{
+			Skill: "mailer.forward", Args: []byte(`{"message_id":"m-9","to":["kim@broker.test"]}`), Grant: gr, Trace: sentinel.NewTrace(steps...),
+		})
+		require.NoError(b, err)
+		b.Run(fmt.Sprintf("%dsteps", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := g.Check(b.Context(), call); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -49,7 +49,7 @@ func (v *view) outgoing() bool {
 // takeNumber takes a number for an amount, for who is reached where it has the
 // length of a phone's or an account's, and for an id.
 func (v *view) takeNumber(a skills.Arg, arg string, n json.Number) {
-	val := value{arg: arg, raw: n.String(), fold: n.String()}
+	val := value{arg: arg, raw: n.String(), fold: n.String(), target: v.aims(a)}
 	switch words := nameWords(a.Name); {
 	case isAny(words, amountNames):
 		f, err := n.Float64()
@@ -220,7 +220,7 @@ func exactly(val value) value {
 
 // written is a text in small letters and one form for each of them, and with
 // its accents.
-func written(s string) string { return strings.ToLower(norm.NFKC.String(s)) }
+func written(s string) string { return sentinel.ExactText(s) }
 
 // writes reports whether somebody who may be believed wrote an address that
 // isn't in plain letters just so.
@@ -228,12 +228,7 @@ func (v *view) writes(exact string) bool {
 	if r, ok := v.c.Grant().Request(); ok && whole(written(r), exact) {
 		return true
 	}
-	for i := range v.c.Trace().Len() {
-		if st := v.c.Trace().Step(i); st.Trust == skills.Trusted && whole(written(st.Result), exact) && !whole(written(st.Args), exact) {
-			return true
-		}
-	}
-	return false
+	return v.c.Trace().Attests(exact, func(s *sentinel.Said) bool { return whole(s.Exact(), exact) })
 }
 
 // ofDomain reports whether a text lets in everybody of a domain.
@@ -273,4 +268,11 @@ func (v *view) takeKey(k, arg string) {
 	case isEmail(f), isIBAN(compact(f)), isHandle(f), ofDomain(f):
 		v.values = append(v.values, exactly(value{kind: recipient, arg: arg, raw: k, fold: f}))
 	}
+}
+
+// routed reports whether a value is an address that mail servers may send on to
+// another domain than its last one: neither its owner's name nor that domain says
+// whose it is.
+func (val value) routed() bool {
+	return strings.Contains(val.fold, "@") && (!touch.PlainMailbox(val.raw) || !touch.PlainMailbox(val.fold))
 }

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // text is a request, a mission or a result, read once.
@@ -26,6 +25,7 @@ type text struct {
 	dates    map[date]bool
 	relative bool // a word of it counts days
 	assigned []assigned
+	ids      map[string]bool // shapes of the ids in it
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
 	known     bool
@@ -33,29 +33,9 @@ type text struct {
 	delegates bool // "do what the list says"
 }
 
-// fold makes two spellings of one word alike: case, compatibility forms (full
-// width letters, ligatures) and accents. Letters of other scripts that look
-// alike stay different: skeleton is for those.
-func fold(s string) string {
-	ascii := true
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
-		return strings.ToLower(s)
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range norm.NFKD.String(s) {
-		if !unicode.Is(unicode.Mn, r) {
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return b.String()
-}
+// fold makes two spellings of one word alike: see sentinel.FoldText. For letters of
+// other scripts that look alike there is skeleton.
+func fold(s string) string { return sentinel.FoldText(s) }
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
@@ -95,6 +75,7 @@ func read(s string) *text {
 	t.sums = sumsIn(t.fold, list)
 	t.dates = datesIn(list)
 	t.assigned = assignedIn(t.fold)
+	t.ids = idsIn(t.fold, t.sums.currency)
 	if t.says&pays != 0 && t.sums.currency || t.namesAccount() {
 		t.concepts |= concepts[stem("bank")]
 	}

@@ -16,9 +16,8 @@ type view struct {
 	p       *profile
 	request *text // nil: there are no words of the user's
 	mission *text // nil: there is none, or it was written after the taint
-	// Folded results of the trace, and the arguments of the trusted ones.
+	// Folded results of the trace.
 	trusted, untrusted []string
-	asked              []string
 	// orders are those of the untrusted that speak to a model.
 	orders       []string
 	contradicted finding // see assign
@@ -38,6 +37,7 @@ const (
 	amount         // money or a quantity of it
 	recipient      // who is reached, paid or let in
 	host           // a URL that something is sent to
+	numKinds
 )
 
 // value is one scalar of the arguments.
@@ -50,6 +50,8 @@ type value struct {
 	exact string
 	// amount is the number that a value of that kind stands for.
 	amount float64
+	// target: it is who or what the call is done to.
+	target bool
 }
 
 func (g *Gate) look(c sentinel.Call) *view {
@@ -64,9 +66,9 @@ func (g *Gate) look(c sentinel.Call) *view {
 	for i := range c.Trace().Len() {
 		st := c.Trace().Step(i)
 		if st.Trust == skills.Trusted {
-			v.trusted, v.asked = append(v.trusted, g.folded(st.Result)), append(v.asked, g.folded(st.Args))
+			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
 		} else {
-			r := g.folded(st.Result)
+			r := c.Trace().Said(i).Fold()
 			v.untrusted = append(v.untrusted, r)
 			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
 				v.orders = append(v.orders, r)
@@ -83,13 +85,6 @@ func (g *Gate) read(s string) *text {
 		return read(s)
 	}
 	return g.texts.get(s, func() *text { return read(s) })
-}
-
-func (g *Gate) folded(s string) string {
-	if len(s) > maxCachedText {
-		return fold(s)
-	}
-	return g.folds.get(s, func() string { return fold(s) })
 }
 
 func (v *view) take(a skills.Arg) {
@@ -113,7 +108,7 @@ func (v *view) take(a skills.Arg) {
 		return
 	}
 	val := value{arg: arg, raw: s, fold: fold(s)}
-	val.kind = v.kindOf(a, val.fold)
+	val.kind, val.target = v.kindOf(a, val.fold), v.aims(a)
 	if words := nameWords(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
 		if n, ok := v.amountOf(words, val.fold); ok {
 			val.kind, val.amount = amount, n

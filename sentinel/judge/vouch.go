@@ -18,14 +18,14 @@ var publicMail = set(`gmail.com googlemail.com outlook.com hotmail.com live.com 
 // anybody can have an address that begins with it.
 func (v *view) vouched(val value) bool {
 	domain := val.fold[strings.LastIndexByte(val.fold, '@')+1:]
-	if domain == "" || publicMail[domain] || val.exact != "" {
+	if domain == "" || publicMail[domain] || val.exact != "" || val.routed() {
 		return false
 	}
 	if _, own, ok := strings.Cut(fold(v.c.Grant().User()), "@"); ok && own == domain {
 		return true
 	}
 	has := func(text string) bool { return wholeDomain(text, domain) }
-	if v.request != nil && has(v.request.fold) || v.attested(has) {
+	if v.request != nil && has(v.request.fold) || v.attested(domain, has) {
 		return true
 	}
 	return v.mission != nil && has(v.mission.fold) && !slices.ContainsFunc(v.untrusted, has)

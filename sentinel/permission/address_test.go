@@ -49,3 +49,34 @@ func TestInNamesAnArgument(t *testing.T) {
 		require.Equal(t, ok, err == nil, "%s: %v", when, err)
 	}
 }
+
+// An address that some mail server sends on elsewhere passes no rule for the domain
+// behind its last "@", and is kept by no narrowing to that domain.
+func TestRoutedAddressesPassForNoDomain(t *testing.T) {
+	open := gate(t, permission.DefaultDeny, permission.Rule{
+		Skill: "email.send", When: "call.recipients.all(r, r.endsWith('@quay.test'))", Then: permission.Allow,
+	})
+	deny := gate(t, permission.DefaultAllow, permission.Rule{
+		Skill: "email.send", When: "call.recipients.exists(r, r.endsWith('@rogue.test'))", Then: permission.Deny,
+	})
+	reg := registry(t, skills.Spec{Name: "post.send", Effect: skills.Irreversible, Reaches: skills.Others, Parameters: json.RawMessage(
+		`{"type":"object","properties":{"cc":{"type":"array","items":{"type":"string"},"x-target":true}}}`)})
+	narrow, err := permission.New(permission.Options{Registry: reg, Default: permission.DefaultAllow, Rules: []permission.Rule{
+		{Skill: "post.send", Then: permission.Modify, Modify: []permission.Op{{Narrow: "cc", Keep: `@quay\.test$`}}},
+	}})
+	require.NoError(t, err)
+	for _, to := range []string{
+		"x%rogue.test@quay.test", "rogue.test!x@quay.test", "x@rogue.test@quay.test", `"x@rogue.test"@quay.test`, "x(@rogue.test)@quay.test", "X％ROGUE.test@quay.test",
+	} {
+		raw, err := json.Marshal(map[string]string{"to": to})
+		require.NoError(t, err)
+		require.Equal(t, sentinel.Deny, check(t, open, call(t, proposal{skill: "email.send", args: string(raw)})).Outcome, to)
+		require.Equal(t, sentinel.Deny, check(t, deny, call(t, proposal{skill: "email.send", args: string(raw)})).Outcome, to)
+		raw, err = json.Marshal(map[string][]string{"cc": {to, "Ann <a@quay.test>", "a@quay.test"}})
+		require.NoError(t, err)
+		r, err := narrow.Modify(t.Context(), call(t, proposal{skill: "post.send", reg: reg, args: string(raw)}))
+		require.NoError(t, err)
+		require.JSONEq(t, `{"cc":["a@quay.test"]}`, string(r.Args), to)
+	}
+	require.Equal(t, sentinel.Allow, check(t, open, call(t, proposal{skill: "email.send", args: `{"to":"x@quay.test"}`})).Outcome)
+}

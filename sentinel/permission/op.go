@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
 // Op is one declared rewrite of one top-level argument: exactly one of Set,
@@ -207,9 +208,10 @@ func (o *op) narrow(v any) (any, error) {
 }
 
 // several reports whether one text of a list holds more than one line or
-// address: what of it matched would keep the rest.
+// address, or an address that mail servers may send on elsewhere: what of it
+// matched would keep the rest.
 func several(s string) bool {
-	return strings.ContainsAny(s, "\n\r") || strings.Count(s, "@") > 1 && strings.ContainsAny(s, ",; ")
+	return strings.ContainsAny(s, "\n\r") || strings.Count(s, "@") > 1 && strings.ContainsAny(s, ",; ") || touch.Routed(s)
 }
 
 // rewrite applies the op to one argument of args and reports whether it

@@ -9,49 +9,30 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/vedette-dev/vedette/internal/netzone"
 )
 
-// Zone says where a host is, as far as its name tells.
+// Zone says where a host is, as far as its name tells. Of an address netzone decides,
+// which the dialers ask too.
 type Zone uint8
 
 // The zones, the worst last. A name that only a resolver knows is Open: what
 // it resolves to is the dialer's to check.
 const (
-	Open     Zone = iota // the Internet, or can't be known
-	Loopback             // this machine
-	Private              // private, link-local, shared, reserved addresses and names
-	Metadata             // where clouds hand out a machine's credentials
+	Open     = Zone(netzone.Open)     // the Internet, or can't be known
+	Loopback = Zone(netzone.Loopback) // this machine
+	Private  = Zone(netzone.Private)  // private, link-local, shared, reserved addresses and names
+	Metadata = Zone(netzone.Metadata) // where clouds hand out a machine's credentials
 )
 
-// metadataNames and metadataAddrs are where the clouds answer: AWS (also for
-// containers), Google, Azure, Alibaba, Oracle.
 var (
-	metadataNames = []string{
-		"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal", "metadata.azure.internal",
-		"metadata.tencentyun.com", "metadata.platformequinix.com",
-	}
-	metadataAddrs = []netip.Addr{
-		netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"),
-		netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"), netip.MustParseAddr("168.63.129.16"),
-		netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
-	}
 	// localNames end the names that no public resolver knows.
 	localNames = []string{".local", ".localdomain", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local", ".consul", ".corp"}
 	// mirrors are public names that resolve to the address they spell.
-	mirrors     = []string{".nip.io", ".sslip.io", ".xip.io", ".traefik.me", ".1u.ms", ".rbndr.us", ".nip.direct"}
-	ownMirrors  = []string{"localtest.me", "lvh.me", "vcap.me", "lacolhost.com"}
-	unrouted    = prefixes("0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32")
-	publicV6    = netip.MustParsePrefix("2000::/3")
-	nat64, six4 = netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16")
+	mirrors    = []string{".nip.io", ".sslip.io", ".xip.io", ".traefik.me", ".1u.ms", ".rbndr.us", ".nip.direct"}
+	ownMirrors = []string{"localtest.me", "lvh.me", "vcap.me", "lacolhost.com"}
 )
-
-func prefixes(list string) []netip.Prefix {
-	var out []netip.Prefix
-	for p := range strings.FieldsSeq(list) {
-		out = append(out, netip.MustParsePrefix(p))
-	}
-	return out
-}
 
 // ParseHost returns the name of a host in the one spelling that every reader
 // shares, and its zone. An address in decimal, octal, hexadecimal or short
@@ -115,44 +96,7 @@ func foldHost(h string) string {
 	return h
 }
 
-func zoneOf(a netip.Addr) Zone {
-	a = a.Unmap()
-	if slices.Contains(metadataAddrs, a) {
-		return Metadata
-	}
-	if a.Is6() {
-		if v4, ok := embedded(a); ok {
-			return zoneOf(v4)
-		}
-	}
-	switch {
-	case a.IsLoopback() || a.IsUnspecified():
-		return Loopback
-	case a.IsPrivate() || !a.IsGlobalUnicast() || a.Is6() && !publicV6.Contains(a):
-		return Private
-	}
-	for _, p := range unrouted {
-		if p.Contains(a) {
-			return Private
-		}
-	}
-	return Open
-}
-
-// embedded returns the IPv4 address inside an IPv6 one: NAT64, 6to4, and the
-// old "compatible" form.
-func embedded(a netip.Addr) (netip.Addr, bool) {
-	b := a.As16()
-	switch {
-	case nat64.Contains(a):
-		return netip.AddrFrom4([4]byte(b[12:])), true
-	case six4.Contains(a):
-		return netip.AddrFrom4([4]byte(b[2:6])), true
-	case slices.Equal(b[:12], make([]byte, 12)) && (b[12] != 0 || b[13] != 0):
-		return netip.AddrFrom4([4]byte(b[12:])), true
-	}
-	return a, false
-}
+func zoneOf(a netip.Addr) Zone { return Zone(netzone.Of(a)) }
 
 // looseIPv4 reads an address as inet_aton does: one to four parts, each
 // decimal, octal or hexadecimal. alt is what a reader sees to whom a leading
@@ -202,7 +146,7 @@ func zoneOfName(h string) Zone {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(h, s) })
 	}
 	switch {
-	case slices.Contains(metadataNames, h):
+	case netzone.IsMetadataName(h):
 		return Metadata
 	case h == "localhost" || strings.HasSuffix(h, ".localhost") || h == "localhost.localdomain" || h == "ip6-localhost" || h == "ip6-loopback":
 		return Loopback

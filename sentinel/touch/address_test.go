@@ -54,6 +54,17 @@ func TestParseHost(t *testing.T) {
 	}
 }
 
+// IPv6 spells a metadata service's address in more ways than one.
+func TestMetadataInIPv6(t *testing.T) {
+	for _, s := range []string{
+		"fe80::a9fe:a9fe", "[fe80::a9fe:a9fe%25eth0]", "64:ff9b:1::a9fe:a9fe", "fe80::5efe:a9fe:a9fe", "2a00:1450::200:5efe:a9fe:a9fe", "2001:0:a9fe:a9fe::1",
+		"2001:0:808:808:0:0:5601:5601", "64:ff9b:1:a9fe:a9:fe00::",
+	} {
+		_, zone := touch.ParseHost(s)
+		require.Equal(t, touch.Metadata, zone, s)
+	}
+}
+
 // However an IPv4 address is written, its zone is that of the address.
 func TestAddressSpellings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -124,7 +124,11 @@ func (c *collector) text(a skills.Arg, text string) {
 	if a.Marks.Has(skills.Target) {
 		c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: text, Arg: a.Name})
 	}
-	for _, m := range emails(text) {
+	found := emails(text)
+	for _, m := range routes(text) {
+		found = appendNew(found, m)
+	}
+	for _, m := range found {
 		if m != text || !a.Marks.Has(skills.Target) {
 			c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: m, Arg: a.Name})
 		}

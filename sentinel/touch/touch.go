@@ -112,7 +112,8 @@ type Host struct {
 }
 
 // Recipient is who would be reached or affected: an address, account or id in
-// an x-target argument, or an email address.
+// an x-target argument, or an email address. Of an address that mail servers may
+// send on elsewhere ("a%b.test@c.test") each place is one: see PlainMailbox.
 type Recipient struct {
 	Value string
 	Arg   string

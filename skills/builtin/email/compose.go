@@ -56,6 +56,9 @@ func address(s string) error {
 	if err != nil || a.Address != s || a.Name != "" || strings.ContainsAny(s, `"<>,;:\()[]`) {
 		return errors.New("an address must be of the form name@host")
 	}
+	if strings.ContainsAny(s, "%!") {
+		return errors.New("an address must have no % and no !: some mail servers send such mail on to another host")
+	}
 	return nil
 }
 

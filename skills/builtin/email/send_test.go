@@ -115,7 +115,7 @@ func TestBadLetters(t *testing.T) {
 	}
 	bad := []args{good("subject", "s\r\nBcc: evil@example.org"), good("subject", "s\nX: y"), good("subject", "s\x00"), good("subject", strings.Repeat("s", 501)),
 		good("body", "a\x00b"), good("body", strings.Repeat("b", 10<<20)), good("to", []string{}), good("to", 7)}
-	for _, a := range []string{"", "a", "a@", "@b.c", "a@b.c\r\nBcc: e@e.e", "a@b.c, d@e.f", "Name <a@b.c>", "<a@b.c>", "a b@c.d", "a@b.c\x00", "ä@b.c", "a@[127.0.0.1]", `"x y"@b.c`, strings.Repeat("a", 250) + "@b.c"} {
+	for _, a := range []string{"", "a", "a@", "@b.c", "a@b.c\r\nBcc: e@e.e", "a@b.c, d@e.f", "Name <a@b.c>", "<a@b.c>", "a b@c.d", "a@b.c\x00", "ä@b.c", "a@[127.0.0.1]", "a%e.f@b.c", "e.f!a@b.c", `"x y"@b.c`, strings.Repeat("a", 250) + "@b.c"} {
 		bad = append(bad, good("to", a), good("cc", []string{"ok@example.org", a}))
 	}
 	for _, a := range bad {

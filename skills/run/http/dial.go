@@ -11,37 +11,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/netzone"
 	"github.com/vedette-dev/vedette/skills"
 )
 
 // ErrPrivate means that the host has an address that is refused.
 var ErrPrivate = errors.New("the host has a private, local or reserved address; list it in guard.allow_hosts or in the skill's allow_private if that is meant")
 
-// reserved are ranges that are no public address, beyond those that netip
-// knows, and ranges that carry an IPv4 address inside.
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"),
-}
-
-// globalV6 is all that is handed out as public IPv6; the rest is refused.
-var globalV6 = netip.MustParsePrefix("2000::/3")
-
 // public reports whether an address is one of the open Internet.
-func public(a netip.Addr) bool {
-	a = a.Unmap()
-	if a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() || a.Is6() && !globalV6.Contains(a) {
-		return false
-	}
-	for _, p := range reserved {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
-}
+func public(a netip.Addr) bool { return a.Zone() == "" && netzone.Of(a) == netzone.Open }
 
 // newClient returns a client that connects to host alone.
 func newClient(o Options, host string, may reach) *http.Client {

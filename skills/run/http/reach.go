@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/internal/netzone"
 )
 
 // reach says which addresses a skill may connect to: public ones, private ones
@@ -35,7 +37,7 @@ func newReach(host string, own hosts, shared []string) reach {
 
 func (r reach) connect(a netip.Addr) bool {
 	a = a.Unmap()
-	if slices.Contains(metadataAddrs, carried(a)) {
+	if netzone.Of(a) == netzone.Metadata {
 		return false
 	}
 	return r.private || public(a) || slices.Contains(r.addrs, a)
@@ -57,38 +59,10 @@ func localName(host string) bool {
 	return !strings.Contains(host, ".") || slices.ContainsFunc(localNames, func(s string) bool { return strings.HasSuffix(host, s) })
 }
 
-var (
-	// metadataAddrs and metadataNames are where clouds hand out a machine's
-	// credentials: AWS, Google, Azure, Alibaba, Oracle.
-	metadataAddrs = []netip.Addr{
-		netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"),
-		netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"), netip.MustParseAddr("168.63.129.16"),
-		netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
-	}
-	metadataNames = []string{
-		"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal", "metadata.azure.internal",
-		"metadata.tencentyun.com", "metadata.platformequinix.com",
-	}
-	nat64, six4 = netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16")
-)
-
-// carried is the IPv4 address that an IPv6 one stands for, or a itself.
-func carried(a netip.Addr) netip.Addr {
-	b := a.As16()
-	switch {
-	case !a.Is6():
-	case nat64.Contains(a), slices.Equal(b[:12], make([]byte, 12)) && (b[12] != 0 || b[13] != 0):
-		return netip.AddrFrom4([4]byte(b[12:]))
-	case six4.Contains(a):
-		return netip.AddrFrom4([4]byte(b[2:6]))
-	}
-	return a.WithZone("")
-}
-
 func isMetadataName(host string) bool {
 	host = plainHost(host)
 	if a, err := netip.ParseAddr(host); err == nil {
-		return slices.Contains(metadataAddrs, carried(a.Unmap()))
+		return netzone.Of(a) == netzone.Metadata
 	}
-	return slices.Contains(metadataNames, host)
+	return netzone.IsMetadataName(host)
 }

@@ -49,3 +49,20 @@ func TestMetadataIsNeverAllowed(t *testing.T) {
 		require.ErrorContains(t, err, "never allowed")
 	}
 }
+
+// A metadata service is refused however IPv6 spells its address, also by a skill that
+// may connect to private hosts, and by the hook that sees the dialled address.
+func TestMetadataIsRefusedInEveryForm(t *testing.T) {
+	for _, s := range []string{
+		"fe80::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "::ffff:169.254.169.254", "2002:a9fe:a9fe::", "fe80::5efe:a9fe:a9fe", "2001:0:808:808:0:0:5601:5601",
+		"fe80::a9fe:a9fe%eth0", "64:ff9b::a9fe:a9fe", "::a9fe:a9fe",
+	} {
+		a := netip.MustParseAddr(s)
+		r := reach{private: true, addrs: []netip.Addr{a}}
+		require.False(t, r.connect(a), s)
+		require.True(t, isMetadataName("["+s+"]"), s)
+		d := &dialer{may: r}
+		require.ErrorIs(t, d.control("tcp6", netip.AddrPortFrom(a, 80).String(), nil), ErrPrivate, s)
+	}
+	require.True(t, reach{private: true}.connect(netip.MustParseAddr("fe80::1")))
+}

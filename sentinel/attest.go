@@ -1,0 +1,248 @@
+package sentinel
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Said is a text of a Trace in the spellings in which values are looked for in it. Of
+// JSON it holds the scalars and keys as they are meant, a line each, and not as they
+// are escaped. It is safe for concurrent use.
+type Said struct {
+	text, fold string
+	once       sync.Once
+	exact      string
+}
+
+func newSaid(text string) *Said { return &Said{text: text, fold: FoldText(text)} }
+
+// Fold returns the text in small letters, with compatibility forms and accents folded.
+func (s *Said) Fold() string { return s.fold }
+
+// Exact returns the text in small letters and one form for each of them, with its
+// accents: two hosts that differ in an accent are two hosts.
+func (s *Said) Exact() string {
+	s.once.Do(func() { s.exact = exactText(s.text, s.fold) })
+	return s.exact
+}
+
+// readings are a step's texts as values are looked for in them, worked out once for
+// all calls that have the step behind them.
+type readings struct {
+	answer, asked lazy[*Said]
+	// The same as a receiver may read them that decodes more.
+	looseAnswer, looseAsked lazy[*Said]
+	squeezed                lazy[string] // of the arguments
+}
+
+type lazy[T any] struct {
+	once  sync.Once
+	value T
+}
+
+func (l *lazy[T]) get(build func() T) T {
+	l.once.Do(func() { l.value = build() })
+	return l.value
+}
+
+func (s Step) reading() *readings {
+	if s.read == nil {
+		return &readings{} // a step that is in no Trace
+	}
+	return s.read
+}
+
+// Said returns the step's result.
+func (s Step) Said() *Said {
+	return s.reading().answer.get(func() *Said { return newSaid(decodeScalars(s.Result)) })
+}
+
+// Asked returns the step's arguments.
+func (s Step) Asked() *Said {
+	return s.reading().asked.get(func() *Said { return newSaid(decodeScalars(s.Args)) })
+}
+
+// answers reports whether the result has what fits looks for, however it is encoded.
+func (s Step) answers(fits func(*Said) bool) bool {
+	if s.Result == "" {
+		return false
+	}
+	said := s.Said()
+	loose := s.reading().looseAnswer.get(func() *Said { return loosen(said.text, false) })
+	return fits(said) || loose != nil && fits(loose)
+}
+
+// asks reports whether the arguments have the value, however they are encoded, broken
+// up or embedded in other text.
+func (s Step) asks(v sought) bool {
+	if len(s.Args) <= len("{}") {
+		return false
+	}
+	said := s.Asked()
+	if v.fits(said) {
+		return true
+	}
+	if l := s.reading().looseAsked.get(func() *Said { return loosen(said.text, true) }); l != nil && v.fits(l) {
+		return true
+	}
+	return v.telling && strings.Contains(s.reading().squeezed.get(func() string { return squeeze(said.text) }), v.squeezed)
+}
+
+// sought is a value that is looked for.
+type sought struct {
+	fits     func(*Said) bool
+	squeezed string
+	// telling values are found in other text too: they are long, and have a digit or a
+	// sign, so that no plain word holds one by chance.
+	telling bool
+}
+
+const minTelling = 6
+
+func soughtOf(value string, fits func(*Said) bool) sought {
+	v := sought{fits: fits, squeezed: squeeze(value)}
+	v.telling = len(v.squeezed) >= minTelling && strings.ContainsAny(value, "@.-_/:#+0123456789")
+	return v
+}
+
+// Attests reports whether a trusted result attests a value: whether one of this desk's
+// has what fits looks for, and nothing before it that a stranger or the agent itself
+// could have put there. An untrusted result is such, and an argument, also of a call
+// that was refused, and both also where they are those of another agent whose results
+// came up. Once a trusted result had it first, later ones take nothing away.
+//
+// value is the text that fits looks for; it tells where arguments hold it broken up or
+// encoded. Attests needs time in proportion to the Trace.
+func (t Trace) Attests(value string, fits func(*Said) bool) bool {
+	if !slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust == skills.Trusted && fits(s.Said()) }) {
+		return false
+	}
+	v := soughtOf(value, fits)
+	attested := false
+	for n, e := range t.entries() {
+		if e.step.asks(v) || e.step.Trust != skills.Trusted && e.step.answers(fits) {
+			return false
+		}
+		if e.step.Trust == skills.Trusted && fits(e.step.Said()) {
+			attested = !t.composed(v, n)
+			break
+		}
+	}
+	return attested
+}
+
+// Strange reports whether an untrusted result has what fits looks for: one of this
+// desk's, or of another agent whose results came up.
+func (t Trace) Strange(fits func(*Said) bool) bool {
+	strange := func(s Step) bool { return s.Trust != skills.Trusted && s.answers(fits) }
+	return slices.ContainsFunc(t.steps, strange) || slices.ContainsFunc(t.heard, func(h heard) bool { return strange(h.step) })
+}
+
+// heard is a step of another desk whose results came up, and after how many steps of
+// this one that was.
+type heard struct {
+	entry
+	at int
+}
+
+// entry is one step in the order in which an agent may have learnt of it. by and n
+// name it among all desks.
+type entry struct {
+	by   string
+	n    int
+	step Step
+}
+
+// tried are the arguments of a call that never ran, after so many steps.
+type tried struct {
+	step Step
+	at   int
+}
+
+// Bounds of what is kept of calls that never ran: what was never run is in no store,
+// so that what is left out attests nothing either.
+const (
+	maxTried      = 64
+	maxTriedBytes = 1 << 20
+)
+
+// entries returns all that was heard, tried and returned, in order.
+func (t Trace) entries() []entry {
+	out := make([]entry, 0, len(t.steps)+len(t.heard)+len(t.tried))
+	h, r := 0, 0
+	for i := 0; i <= len(t.steps); i++ {
+		for ; h < len(t.heard) && t.heard[h].at <= i; h++ {
+			out = append(out, t.heard[h].entry)
+		}
+		for ; r < len(t.tried) && t.tried[r].at <= i; r++ {
+			out = append(out, entry{by: "?", n: r, step: t.tried[r].step})
+		}
+		if i < len(t.steps) {
+			out = append(out, entry{n: i, step: t.steps[i]})
+		}
+	}
+	return out
+}
+
+// withTried returns a Trace with the arguments of a call that never ran.
+func (t Trace) withTried(args string) Trace {
+	size := len(args)
+	for _, r := range t.tried {
+		size += len(r.step.Args)
+	}
+	if len(t.tried) >= maxTried || size > maxTriedBytes || len(args) <= len("{}") {
+		return t
+	}
+	t.tried = append(slices.Clip(t.tried), tried{Step{Args: args, read: &readings{}}, len(t.steps)})
+	t.pieces = &pieces{}
+	return t
+}
+
+// hearing returns the Trace of the desk self once its agent was told of the results of
+// the desk by. What self said itself, and what it heard before, isn't heard again.
+func (t Trace) hearing(self, by string, other Trace) Trace {
+	seen := map[string]int{}
+	for _, h := range t.heard {
+		seen[h.by] = max(seen[h.by], h.n+1)
+	}
+	t.heard = slices.Clip(t.heard)
+	for _, e := range other.entries() {
+		switch e.by {
+		case "":
+			e.by = by
+		case "?":
+			e.by = by + "?"
+		}
+		if e.by != self && e.by != self+"?" && e.n >= seen[e.by] {
+			t.heard = append(t.heard, heard{e, len(t.steps)})
+		}
+	}
+	t.pieces = &pieces{}
+	return t
+}
+
+// Hear tells the desk that its agent is shown what another's desk returned: it is
+// tainted if that one is, and what stood in arguments and untrusted results there
+// attests as little here. Call it whenever results, missions or messages pass from one
+// agent to the other.
+func (d *Desk) Hear(other *Desk) {
+	other.mu.Lock()
+	by, trace, tainted := other.grant.ID(), other.trace, other.grant.Tainted()
+	other.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.hearing(d.grant.ID(), by, trace)
+	if tainted {
+		d.grant = d.grant.Taint()
+	}
+}
+
+// try keeps the arguments of a call that never ran.
+func (d *Desk) try(args string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.withTried(args)
+}

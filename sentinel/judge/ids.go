@@ -1,0 +1,157 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// final reports whether the call can't be undone or costs money.
+func (v *view) final() bool {
+	e := v.s.Effect()
+	return e == skills.Irreversible || e == skills.CostsMoney
+}
+
+// strangersTarget is what a target of such a call costs that strangers alone named: it
+// asks, whatever else speaks for the call.
+const strangersTarget = 31
+
+// aims reports whether an argument holds what the call is done to: the schema says so,
+// or, where it says nothing of any argument, its name ends like an id's.
+func (v *view) aims(a skills.Arg) bool {
+	return a.Marks.Has(skills.Target) && (v.s.Annotated() || isAny(last(nameWords(a.Name)), idNames))
+}
+
+// otherID looks for a target of a call that can't be undone or costs money, that isn't
+// in the user's words, while they name another id of the same shape: T-24 where they
+// say T-42, monthly-payout where they say weekly-report. That a trusted result lists
+// it, too, doesn't make it the one that was meant. What grounding asks about anyhow
+// isn't counted twice.
+func otherID(v *view) finding {
+	var f finding
+	if v.request == nil || !v.final() || len(v.request.ids) == 0 {
+		return f
+	}
+	for i, val := range v.values {
+		switch {
+		case !val.target || val.kind != reference && val.kind != account && val.kind != recipient:
+		case i >= maxValues:
+			f.add(val.arg)
+		case v.request.ids[shapeOf(val.fold)] && !v.request.grounds(val) && !whole(v.request.fold, fileSigns.Replace(val.fold)) &&
+			v.cost(val, v.origin(val, false)) < strangersTarget:
+			f.add(val.arg)
+		}
+	}
+	if f.found {
+		f.more = min(v.ungrounded(), strangersTarget)
+	}
+	return f
+}
+
+// ungrounded is what grounding takes for ids and targets: with another id named it is
+// one sign, so that the two together cost no more than the greater.
+func (v *view) ungrounded() int {
+	var worst [numKinds]int
+	for i, val := range v.values {
+		if val.kind == reference || val.kind == account {
+			worst[val.kind] = max(worst[val.kind], v.cost(val, v.origin(val, i >= maxValues)))
+		}
+	}
+	return worst[reference] + worst[account]
+}
+
+// idsIn returns the shapes of the ids in a folded text. Beside amounts of money a
+// number of a few digits is no id.
+func idsIn(fold string, money bool) map[string]bool {
+	var out map[string]bool
+	for w := range strings.FieldsSeq(fold) {
+		w = strings.TrimSuffix(strings.Trim(w, idQuotes), "'s")
+		shape := shapeOf(w)
+		if shape == "" || everydaySlugs[w] || money && len(w) < minAccount && strings.Trim(w, "0123456789") == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]bool{}
+		}
+		out[shape] = true
+	}
+	return out
+}
+
+const (
+	idQuotes  = ".,:;!?()'\"`<>[]{}#“”‘’„«»*"
+	maxIDSize = 64
+	minNumber = 4 // digits of a number that is an id by itself
+	minMixed  = 8 // characters of an id of mixed letters and digits
+)
+
+// everydaySlugs are words of prose that are written as names of things are.
+var everydaySlugs = set(`follow-up check-in check-out check-up sign-in sign-up log-in opt-in opt-out to-do set-up pick-up drop-off up-to-date
+	long-term short-term full-time part-time one-way round-trip non-stop non-refundable well-known so-called real-time on-site off-site
+	re-book re-send re-schedule co-worker co-workers team-building day-to-day face-to-face step-by-step all-day half-day brand-new old-fashioned
+	first-class business-class last-minute in-person self-service high-priority low-priority read-only`)
+
+// shapeOf returns what ids of one kind have in common, "" for what is no id: letters
+// before a number ("t-9"), as many digits, as many letters and digits in as many
+// groups, or words joined by one sign. An address, a path, a date and a phone's number
+// are no ids here: other signals know those.
+func shapeOf(w string) string {
+	w = strings.Trim(w, idQuotes)
+	if len(w) < 3 || len(w) > maxIDSize || strings.ContainsAny(w, "@/\\+%$€£, ") || isFile(w) {
+		return ""
+	}
+	letters, digits, lead := 0, 0, true
+	for _, r := range w {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+			lead = lead && digits == 0
+		case r != '-' && r != '_' && r != '.' && r != ':':
+			return ""
+		}
+	}
+	switch {
+	case letters == 0 && digits == len(w) && digits >= minNumber && (digits > 4 || w[0] > '2' || w[0] == '0'):
+		return fmt.Sprintf("number of %d", digits)
+	case letters == 0:
+		return "" // a date, a time, a version
+	case digits == 0:
+		return slugShape(w)
+	case lead:
+		return strings.TrimRight(w, "0123456789-_.:") + "9"
+	case letters+digits >= minMixed:
+		return groupShape(w)
+	}
+	return ""
+}
+
+// slugShape is the sign between the words of a name such as "weekly-report".
+func slugShape(w string) string {
+	for _, sign := range []string{"-", "_"} {
+		parts := strings.Split(w, sign)
+		if len(parts) < 2 || strings.ContainsAny(strings.Join(parts, ""), "-_.:") {
+			continue
+		}
+		for _, p := range parts {
+			if len(p) < 2 {
+				return ""
+			}
+		}
+		return "words" + sign
+	}
+	return ""
+}
+
+// groupShape is how long the groups of letters and digits are.
+func groupShape(w string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || r >= '0' && r <= '9' {
+			return 'x'
+		}
+		return r
+	}, w)
+}

@@ -1,0 +1,78 @@
+package sentinel
+
+import (
+	"strings"
+	"sync"
+)
+
+// pieces are the scalars and words of a Trace's arguments, of which an agent could
+// have had a value put together. They are gathered once for a Trace, at the first
+// value that needs them.
+type pieces struct {
+	once  sync.Once
+	words map[string]int // the entry that has it first
+	whole map[string]int // scalars alone
+	full  bool
+}
+
+const (
+	maxPiece  = 64      // bytes of the longest piece
+	maxPieces = 1 << 17 // beyond this many nothing is known of any value
+)
+
+// composed reports whether the arguments of the first entries, up to the last-th, have
+// the value in pieces: "billing@" and "evil.test" may come back as one. Short values
+// and plain words are only made of whole scalars.
+func (t Trace) composed(v sought, last int) bool {
+	if t.pieces == nil || v.squeezed == "" || len(v.squeezed) > 4*maxPiece {
+		return false
+	}
+	t.pieces.once.Do(func() { t.pieces.gather(t.entries()) })
+	known := t.pieces.whole
+	if v.telling {
+		known = t.pieces.words
+	}
+	if t.pieces.full {
+		return true
+	}
+	made := make([]bool, len(v.squeezed)+1)
+	made[0] = true
+	for i := range v.squeezed {
+		if !made[i] {
+			continue
+		}
+		for j := i + 1; j <= min(len(v.squeezed), i+maxPiece); j++ {
+			if at, ok := known[v.squeezed[i:j]]; ok && at <= last {
+				made[j] = true
+			}
+		}
+	}
+	return made[len(v.squeezed)]
+}
+
+func (p *pieces) gather(list []entry) {
+	p.words, p.whole = map[string]int{}, map[string]int{}
+	add := func(to map[string]int, s string, n int) {
+		if s = squeeze(s); s == "" || len(s) > maxPiece {
+			return
+		}
+		if _, ok := to[s]; !ok {
+			to[s] = n
+		}
+	}
+	for n, e := range list {
+		if len(e.step.Args) <= len("{}") {
+			continue
+		}
+		for scalar := range strings.SplitSeq(e.step.Asked().text, "\n") {
+			add(p.whole, scalar, n)
+			add(p.words, scalar, n)
+			for w := range strings.FieldsSeq(scalar) {
+				add(p.words, w, n)
+			}
+		}
+		if p.full = len(p.words) > maxPieces; p.full {
+			return
+		}
+	}
+}
