@@ -1,7 +1,6 @@
 package sentinel_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +58,6 @@ func TestDepthToTheLevel(t *testing.T) {
 	require.NoError(t, err)
 	_, err = sentinel.NewCall(registry(t), touch.Env{NoFS: true}, nested(sentinel.MaxDepth+1))
 	var refused *sentinel.CallError
-	require.True(t, errors.As(err, &refused))
+	require.ErrorAs(t, err, &refused)
 	require.Equal(t, sentinel.CodeTooDeep, refused.Code)
 }
