@@ -17,6 +17,7 @@ type clocks struct {
 	mu    sync.Mutex
 	limit time.Duration
 	pkg   string // the package's folder below the module, as in longer.go
+	long  bool   // ./test -long
 	now   func() time.Time
 	tests map[string]*clock
 	idle  time.Time // since when no test runs
@@ -86,7 +87,7 @@ func (c *clocks) hanging() (name string, heard time.Duration) {
 func (c *clocks) allowed(test string) time.Duration {
 	top, _, _ := strings.Cut(test, "/")
 	for _, l := range longer {
-		if l.test == top && l.pkg == c.pkg {
+		if l.test == top && l.pkg == c.pkg && (c.long || !l.long) {
 			return max(l.limit, c.limit)
 		}
 	}

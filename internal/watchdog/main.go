@@ -58,6 +58,7 @@ func runProgram(args []string, limit time.Duration, out io.Writer) int {
 		return 2
 	}
 	c := newClocks(limit, packageOf(dir), time.Now)
+	c.long = os.Getenv("VEDETTE_LONG") != ""
 	report := &filter{out: out, clocks: c, how: how}
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, report, report

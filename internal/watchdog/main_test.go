@@ -180,6 +180,7 @@ func TestLonger(t *testing.T) {
 		require.Contains(t, all.String(), "func "+l.test+"(", l.pkg)
 		now := time.Unix(0, 0)
 		c := newClocks(silence, l.pkg, func() time.Time { return now })
+		c.long = l.long
 		c.onEvent("RUN", l.test+"/case")
 		now = now.Add(l.limit)
 		name, _ := c.hanging()
@@ -187,6 +188,10 @@ func TestLonger(t *testing.T) {
 		now = now.Add(time.Second)
 		name, _ = c.hanging()
 		require.Equal(t, l.test+"/case", name)
+		if l.long {
+			c.long = false
+			require.Equal(t, silence, c.allowed(l.test), "without ./test -long it is as quick as others")
+		}
 	}
 }
 
