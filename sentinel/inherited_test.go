@@ -16,7 +16,8 @@ import (
 func TestChildInherits(t *testing.T) {
 	request := "what the user said"
 	parent, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: "p", User: "u", Conversation: "c", Turn: "t", Agent: "orchestrator", Request: &request, Scope: scope(t, "email.*"), Tainted: true,
+		ID: "p", User: "u", Conversation: "c", Turn: "t", Agent: "orchestrator", Request: &request,
+		Scope: scope(t, "email.*"), Tainted: true,
 	})
 	require.NoError(t, err)
 	child, err := parent.Narrow(sentinel.Child{ID: "k", Agent: "a", Mission: "another text", Scope: scope(t, "email.read"), Deadline: time.Unix(1, 0)})

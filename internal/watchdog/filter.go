@@ -37,7 +37,7 @@ type filter struct {
 	kept   map[string]*bytes.Buffer
 }
 
-// Write never fails: a program is to end as it does, whoever reads it.
+// Write never fails: a program ends as it does, read or not.
 func (f *filter) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

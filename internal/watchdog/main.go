@@ -25,6 +25,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -104,7 +105,7 @@ func withEvents(args []string) (how verbosity, all []string) {
 		case value == "test2json":
 			return raw, args
 		default:
-			return verbose, append(append(append([]string{}, args[:i]...), events), args[i+1:]...)
+			return verbose, slices.Concat(args[:i], []string{events}, args[i+1:])
 		}
 	}
 	return quiet, append([]string{args[0], events}, args[1:]...)
@@ -123,7 +124,7 @@ func watchClocks(p *os.Process, c *clocks, report *filter, ended <-chan struct{}
 		select {
 		case <-ended:
 			return
-		case s := <-stop: // whoever ends this ends the program
+		case s := <-stop: // a signal to this program is one to the other
 			_ = p.Signal(s)
 		case <-kill:
 			_ = p.Kill()

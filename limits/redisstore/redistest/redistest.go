@@ -209,7 +209,7 @@ func Ask(address, command string) (string, error) {
 	return string(first), nil
 }
 
-// freePort returns a port that nobody listens on, below those that the kernel
+// freePort returns a port that is free, below those that the kernel
 // gives to connections, so that none takes it while the server is away.
 func freePort() (int, error) {
 	var err error
