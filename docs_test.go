@@ -1,11 +1,13 @@
 package vedette
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -91,8 +93,10 @@ func TestArchitectureIsTrue(t *testing.T) {
 		switch first, _, _ := strings.Cut(n, "."); {
 		case strings.HasSuffix(n, ".go") || strings.HasSuffix(n, ".md"):
 			require.FileExists(t, n)
-		case first == "email" || first == "agent" || n == "sentinel.unavailable" || n == "sentinel.unjudgeable":
-			// skills and configuration keys, not code
+		case first == "email" || first == "agent":
+			// skills, not code
+		case strings.HasPrefix(n, "sentinel.un"):
+			requireKey(t, n)
 		default:
 			require.True(t, known[n], "docs/architecture.md names %s, which is nowhere", n)
 			checked++
@@ -105,5 +109,93 @@ func TestArchitectureIsTrue(t *testing.T) {
 		if _, err := os.Stat(m[1]); err != nil {
 			require.NotEmpty(t, dirs, "docs/architecture.md names the folder %s, which is nowhere", m[1])
 		}
+	}
+}
+
+// requireKey holds a configuration key that a page names against the schema.
+func requireKey(t *testing.T, key string) {
+	t.Helper()
+	raw, err := os.ReadFile("config/vedette.schema.json")
+	require.NoError(t, err)
+	var at struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &at))
+	for part := range strings.SplitSeq(key, ".") {
+		require.Contains(t, at.Properties, part, "docs/architecture.md names the key %s", key)
+		next := at.Properties[part]
+		at.Properties = nil
+		require.NoError(t, json.Unmarshal(next, &at))
+	}
+}
+
+// The tests that the architecture page names are there, and the files in which it
+// says that something is done.
+func TestArchitectureNamesTests(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	require.NoError(t, err)
+	all := map[string]bool{}
+	for _, list := range declaredTests(t) {
+		for _, name := range list {
+			all[name] = true
+		}
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllSubmatch(text, -1)
+	require.NotEmpty(t, named)
+	for _, m := range named {
+		require.True(t, all[string(m[1])], "docs/architecture.md names the test %s, which is nowhere", m[1])
+	}
+	files := regexp.MustCompile("`([a-z]+/[a-z_/]+\\.go)`").FindAllSubmatch(text, -1)
+	require.NotEmpty(t, files)
+	for _, m := range files {
+		require.FileExists(t, string(m[1]))
+	}
+}
+
+// drawn returns the folders in the drawing of the rooms: a name, or several, ends
+// with a slash, those that are indented are below the one above them.
+func drawn(t *testing.T, drawing string) map[string]bool {
+	t.Helper()
+	out, top := map[string]bool{}, ""
+	name := regexp.MustCompile(`^[a-z/]+/?(\{[a-z,]+\})?$`)
+	for line := range strings.Lines(drawing) {
+		left, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		below := strings.HasPrefix(line, " ")
+		for word := range strings.FieldsSeq(left) {
+			require.Regexp(t, name, word, "the drawing of the rooms")
+			stem, braces, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(word, "/"), "}"), "{")
+			if !below {
+				top = stem
+			} else if !strings.HasPrefix(stem, top+"/") {
+				stem = top + "/" + stem
+			}
+			for part := range strings.SplitSeq(braces, ",") {
+				out[strings.TrimSuffix(stem+part, "/")] = true
+			}
+		}
+	}
+	return out
+}
+
+// The drawing of the rooms shows folders that are there, and every package but
+// those that help others, or tests, alone.
+func TestArchitectureDrawsTheRooms(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	require.NoError(t, err)
+	_, after, _ := strings.Cut(string(text), "## The rooms\n\n```\n")
+	drawing, _, ok := strings.Cut(after, "```")
+	require.True(t, ok)
+	folders := drawn(t, drawing)
+	require.Greater(t, len(folders), 30)
+	for f := range folders {
+		require.DirExists(t, f, "the drawing of the rooms")
+	}
+	beside := map[string]bool{"agents/llm/scripted": true, "sentinel/store/keys": true} // told in the line of the room they are in
+	for pkg := range rooms {
+		helper := strings.Contains("/"+pkg+"/", "/internal/") || strings.HasSuffix(pkg, "test")
+		if pkg == "" || helper || folders[pkg] {
+			continue
+		}
+		require.True(t, beside[pkg] && strings.Contains(drawing, path.Base(pkg)), "the drawing of the rooms leaves out %s", pkg)
 	}
 }

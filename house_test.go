@@ -37,6 +37,8 @@ var judged = []string{"sentinel", "sentinel/touch", "skills"}
 var rooms = map[string]room{
 	"": {nil, "it holds this test alone"},
 
+	"internal/owntest":            {nil, "it runs a test again and knows none of them"},
+	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
 
 	"internal/netzone": {nil, "what reads an address and what dials it ask one function, so it leans on neither"},

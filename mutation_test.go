@@ -111,7 +111,10 @@ func passes(t *testing.T, program, pkg, test string) bool {
 
 // invariants are the tables of mutants by the number of the invariant.
 func invariants() map[string][]mutant {
-	return map[string][]mutant{"10": forgers, "11": wideners}
+	return map[string][]mutant{
+		"1": unwarranted, "2": swapped, "3": openers, "4": lifters, "5": unaccounted, "6": tampered, "7": leakers, "8": spreaders,
+		"9": heirs, "10": forgers, "11": wideners, "12": forgetters, "1, 2, 4, 5 and 12": decided,
+	}
 }
 
 // Each line of the tables is there as it is written, so that a change of the
@@ -156,12 +159,10 @@ func declaredTests(t *testing.T) map[string][]string {
 	return out
 }
 
-// Text from users, tools and models is data (invariant 10), and nothing from
-// outside widens a grant or grounds an argument (invariant 11): where a line that
-// holds one of them is broken, the tests that are named with it fail, and they
-// pass on the code as it is. A mutant that doesn't compile proves nothing, and
-// neither does one that hangs. Without VEDETTE_LONG it is one for each line of
-// defence.
+// Where a line that holds an invariant is broken, the tests that are named with it
+// fail, and they pass on the code as it is. A mutant that doesn't compile proves
+// nothing, and neither does one that hangs. Without VEDETTE_LONG it is about twenty,
+// one or two for each invariant.
 func TestInvariantsAreTested(t *testing.T) {
 	declaredTests(t)
 	long := os.Getenv("VEDETTE_LONG") != "" // ./test -long

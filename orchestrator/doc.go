@@ -87,13 +87,13 @@
 // Close cuts off what is under way. Drain lets it end first, for as long as it is
 // given, refuses what is new with ErrDraining, and returns what it had to cut off:
 //
-// What breaks without an end uses up the restarts of the app: then Done is closed,
-// Err says why, everything is refused with ErrEnded, and what was accepted waits
-// in the journal for the next start.
-//
 //	<-ctx.Done() // SIGTERM; or o.Done()
 //	d, err := o.Drain(deadline)
 //	log.Print(d)
+//
+// What breaks without an end uses up the restarts of the app: then Done is closed,
+// Err says why, everything is refused with ErrEnded, and what was accepted waits
+// in the journal for the next start.
 //
 // What not to do: don't put text that others wrote into a user's Send; don't
 // open two users' work in one conversation; don't wait for a reply while

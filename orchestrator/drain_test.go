@@ -126,12 +126,11 @@ func TestDrainCutsOff(t *testing.T) {
 	r.verify()
 }
 
-// TestHelperDrained is the process that TestSIGTERM ends.
-func TestHelperDrained(t *testing.T) {
-	dir := os.Getenv("VEDETTE_DRAIN_DIR")
-	if dir == "" {
-		return // not the child: nothing to do
-	}
+// drainEnv tells a copy of this program that it is the process to be drained.
+const drainEnv = "VEDETTE_DRAIN_DIR"
+
+// runDrained is the process that TestSIGTERM ends.
+func runDrained(t *testing.T, dir string) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	cfg, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{})
@@ -164,6 +163,10 @@ func TestHelperDrained(t *testing.T) {
 // with a report of what it cut off; the next one over its database finishes
 // that.
 func TestSIGTERM(t *testing.T) {
+	if dir := os.Getenv(drainEnv); dir != "" {
+		runDrained(t, dir)
+		return
+	}
 	src, err := json.Marshal(map[string]any{"rules": orch("go", rule{"hang": true})})
 	require.NoError(t, err)
 	hangs, err := scripted.Load(src)
@@ -182,8 +185,8 @@ models: {m: {model: m, base_url: "%s", timeout: 60s}}
 roles: {orchestrator: m, agent: m, sentinel: m}
 ledger: {path: ./v.db}
 `, srv.BaseURL()), 0o600))
-		cmd := exec.Command(os.Args[0], "-test.run=^TestHelperDrained$")
-		cmd.Env = append(os.Environ(), "VEDETTE_DRAIN_DIR="+dir)
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSIGTERM$")
+		cmd.Env = append(os.Environ(), drainEnv+"="+dir)
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		cmd.Stderr = os.Stderr

@@ -48,13 +48,9 @@ const _ = uint(killPause<<(maxLives-1-freeAttempts) - 5*killLife/4) // or it doe
 
 func jobID(conversation, n int) string { return fmt.Sprintf("job-%d-%d.", conversation, n) }
 
-// TestHelperKilled is the process that TestKilled kills. It sends every request
+// runKilled is the process that TestKilled kills. It sends every request
 // under its id, from the first on in each life, and prints each answer.
-func TestHelperKilled(t *testing.T) {
-	dir := os.Getenv(killEnv)
-	if dir == "" {
-		return // not the child: nothing to do
-	}
+func runKilled(t *testing.T, dir string) {
 	var requests int
 	_, err := fmt.Sscan(os.Getenv(killRequests), &requests)
 	require.NoError(t, err)
@@ -189,7 +185,7 @@ func killMoment(asked *atomic.Int64) {
 // life runs the process until it has finished or, where asked is given, is
 // killed, and tells what it printed.
 func life(t *testing.T, dir string, requests int, asked *atomic.Int64) (lines []string, finished bool) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperKilled$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 	cmd.Env = append(os.Environ(), killEnv+"="+dir, killRequests+"="+fmt.Sprint(requests))
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -232,6 +228,10 @@ func life(t *testing.T, dir string, requests int, asked *atomic.Int64) (lines []
 // what was interrupted is on record as unknown; models are asked again only
 // what they had not answered; and the ledger proves. (Invariant 12.)
 func TestKilled(t *testing.T) {
+	if dir := os.Getenv(killEnv); dir != "" {
+		runKilled(t, dir)
+		return
+	}
 	kills := 5
 	if os.Getenv("VEDETTE_LONG") != "" { // ./test -long
 		kills = 300

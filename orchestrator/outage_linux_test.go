@@ -15,6 +15,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/owntest"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -46,6 +47,9 @@ func fullDisk(t *testing.T) (free func()) {
 // accepted before is finished unasked, what it had done is not done again, and
 // one whose sender was told that it failed is not gone on with.
 func TestDiskFull(t *testing.T) {
+	if owntest.Elsewhere(t) { // the limit is one of the whole process
+		return
+	}
 	for name, id := range map[string]string{"of a request with an id": "r1", "of one without": ""} {
 		t.Run(name, func(t *testing.T) {
 			book := &logbook{}
@@ -130,6 +134,9 @@ func TestDiskFull(t *testing.T) {
 // nothing is done twice. One whose own time is over before that ends its turn
 // as the store does, and the turn goes on with it when the store is back.
 func TestAgentWaitsForStore(t *testing.T) {
+	if owntest.Elsewhere(t) { // the limit is one of the whole process
+		return
+	}
 	rest := []any{use("note.plain", "q"), "a is done"}
 	for name, row := range map[string]struct {
 		rest []any
@@ -182,6 +189,9 @@ func TestAgentWaitsForStore(t *testing.T) {
 // A request that breaks off because the store is down, again and again before
 // it gets any further, is not given up for it.
 func TestManyOutages(t *testing.T) {
+	if owntest.Elsewhere(t) { // the limit is one of the whole process
+		return
+	}
 	asked, answer := make(chan struct{}), make(chan llm.Response)
 	o := with()
 	o.tune.pause = time.Microsecond
@@ -221,6 +231,9 @@ func TestManyOutages(t *testing.T) {
 // What a request had spent counts once, also where the store was down for a
 // moment in the middle of it.
 func TestSpentOnceOverAnOutage(t *testing.T) {
+	if owntest.Elsewhere(t) { // the limit is one of the whole process
+		return
+	}
 	g, entered, open := gate(t, "note.gate")
 	o := budgeted(t, "{user: {tokens: 21000}}")
 	o.Skills = append(o.Skills, g)

@@ -218,29 +218,38 @@ func TestAgentsWaitForRoom(t *testing.T) {
 	nothingHeld(t, r)
 }
 
-// A model that hangs holds up the conversation that asks it and no other; who
-// waits for the same model is told that it is busy, in the time of a request.
-func TestSlowModel(t *testing.T) {
+// slowModel returns a rig with a model that hangs until timeout, and two
+// conversations that ask it: one at it, one waiting. Their ends come on ends.
+func slowModel(t *testing.T, timeout time.Duration) (r *rig, leave func(), ends chan slowEnd) {
 	o := with()
-	o.models = `}
-  slow: {model: slow, base_url: "$URL", timeout: 1s, concurrency: 1`
-	r := start(t, o,
+	o.models = fmt.Sprintf(`}
+  slow: {model: slow, base_url: "$URL", timeout: %s, concurrency: 1`, timeout)
+	r = start(t, o,
 		orch("slowly", dispatch("s", "do-slow").with("model", "slow"), results("wait_all"), "done slowly"),
 		orch("quick", dispatch("q", "do-quick"), results("wait_all"), "done quickly"),
 		[]rule{{"when": rule{"model": "slow"}, "reply": rule{"hang": true}}},
 		agent("do-quick", "ok"))
-	type end struct {
-		reply Reply
-		err   error
-	}
-	ends := make(chan end, 2)
+	ctx, leave := context.WithCancel(context.Background())
+	ends = make(chan slowEnd, 2)
 	for _, user := range []string{"ann", "bob"} {
 		c := r.open(user, user)
 		go func() {
-			reply, err := c.Send(context.Background(), "slowly")
-			ends <- end{reply, err}
+			reply, err := c.Send(ctx, "slowly")
+			ends <- slowEnd{reply, err}
 		}()
 	}
+	return r, leave, ends
+}
+
+type slowEnd struct {
+	reply Reply
+	err   error
+}
+
+// A model that hangs holds up the conversation that asks it and no other.
+func TestSlowModel(t *testing.T) {
+	r, leave, ends := slowModel(t, time.Hour)
+	defer leave()
 	require.Eventually(t, func() bool {
 		s := r.load("requests to model slow")
 		return s.Used == 1 && s.Waiting == 1
@@ -252,6 +261,18 @@ func TestSlowModel(t *testing.T) {
 		require.Equal(t, "done quickly", reply.Text)
 	}
 	require.Empty(t, ends, "the quick ones waited for the slow ones")
+	leave()
+	for range 2 {
+		require.ErrorIs(t, (<-ends).err, context.Canceled)
+	}
+	nothingHeld(t, r)
+}
+
+// Who waits for a model that hangs is told that it is busy, in the time of a
+// request.
+func TestSlowModelEnds(t *testing.T) {
+	r, leave, ends := slowModel(t, time.Second)
+	defer leave()
 	var reasons []string
 	for range 2 {
 		e := <-ends
@@ -278,8 +299,8 @@ func TestSlowSkill(t *testing.T) {
 		c := r.open(fmt.Sprint("s", i), "ann")
 		go func() { _, err := c.Send(context.Background(), "slowly"); errs <- err }()
 	}
-	require.Eventually(t, func() bool { return r.load("calls of note.gate").Waiting == 3 }, eventually, tick)
-	require.Len(t, entered, 2)
+	// Who has a place has yet to begin.
+	require.Eventually(t, func() bool { return r.load("calls of note.gate").Waiting == 3 && len(entered) == 2 }, eventually, tick)
 	reply, err := r.open("q", "bob").Send(t.Context(), "quick")
 	require.NoError(t, err)
 	require.Equal(t, "done quickly", reply.Text)

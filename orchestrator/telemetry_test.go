@@ -222,12 +222,11 @@ func TestScrapeCanaries(t *testing.T) {
 	r := start(t, o, []rule{
 		schema("m", takes(500, 20, `{"decision":"approve","reason":"ok"}`)), schema("judge", rule{"status": 500}),
 	})
-	var f families
-	var text string
 	require.Eventually(t, func() bool {
-		f, text = scrape(t, r)
+		f, _ := scrape(t, r)
 		return f.value("vedette_review_canary_state", "model", "judge", "state", "unanswered") == 1
 	}, eventually, tick)
+	f, text := scrape(t, r) // that one may have read the counters before the gauge, and the last request between them
 	f.want(t, text,
 		"review_canary_state model=m state=failed 1", "review_canary_state model=m state=passed 0", "review_canary_state model=m state=unanswered 0",
 		"review_canary_state model=judge state=unanswered 1", "review_canary_state model=judge state=failed 0", "review_canary_state model=other -1",

@@ -15,13 +15,8 @@ import (
 
 const mountEnv = "VEDETTE_STORE_MOUNT"
 
-// TestHelperMount is TestFileSystem in namespaces of its own, where it may
-// mount.
-func TestHelperMount(t *testing.T) {
-	dir := os.Getenv(mountEnv)
-	if dir == "" {
-		return // not the child: nothing to do
-	}
+// fillFileSystem is TestFileSystem in namespaces of its own, where it may mount.
+func fillFileSystem(t *testing.T, dir string) {
 	require.NoError(t, unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	require.NoError(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"))
 	s := open(t, Options{Path: filepath.Join(dir, "x.db")})
@@ -60,7 +55,11 @@ func TestHelperMount(t *testing.T) {
 // refused, and are not once there is room, or it may be written to. Nothing of
 // what was acknowledged is lost.
 func TestFileSystem(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperMount$")
+	if dir := os.Getenv(mountEnv); dir != "" {
+		fillFileSystem(t, dir)
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestFileSystem$")
 	cmd.Env = append(os.Environ(), mountEnv+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,

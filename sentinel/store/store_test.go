@@ -178,13 +178,8 @@ func TestOptions(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoFile)
 }
 
-// TestHelperSecondWriter is the other process of TestSecondWriter.
-func TestHelperSecondWriter(t *testing.T) {
-	path := os.Getenv("STORE_LOCK_PATH")
-	if path == "" {
-		require.Empty(t, path) // not the child: nothing to do
-		return
-	}
+// openSecond is the other process of TestSecondWriter.
+func openSecond(t *testing.T, path string) {
 	_, err := Open(context.Background(), Options{Path: path})
 	require.ErrorIs(t, err, ErrLocked)
 	r, err := OpenReader(context.Background(), path)
@@ -198,12 +193,16 @@ func TestHelperSecondWriter(t *testing.T) {
 // A second writer is refused, in this process and in another; a reader is not,
 // and cannot write.
 func TestSecondWriter(t *testing.T) {
+	if path := os.Getenv("STORE_LOCK_PATH"); path != "" {
+		openSecond(t, path)
+		return
+	}
 	s := open(t, Options{})
 	require.NoError(t, s.Submit(t.Context(), put("a")))
 	_, err := Open(t.Context(), Options{Path: s.Path()})
 	require.ErrorIs(t, err, ErrLocked)
 
-	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperSecondWriter$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSecondWriter$")
 	cmd.Env = append(os.Environ(), "STORE_LOCK_PATH="+s.Path())
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -52,25 +51,6 @@ rules:
 func TestContractOfTheScriptedServer(t *testing.T) {
 	srv := play(t, contractScript, scripted.Options{APIKey: "key"})
 	contract(t, party{base: srv.BaseURL(), key: "key", model: "served"})
-}
-
-// So does a real server, where one is named.
-func TestContractOfARealServer(t *testing.T) {
-	p, ok := realParty()
-	if !ok {
-		t.Log("VEDETTE_TEST_BASE_URL is not set: no real model server was asked; the contract was held against the scripted server alone")
-		return
-	}
-	require.NotEmpty(t, p.model, "VEDETTE_TEST_BASE_URL is set: name a model of that server in VEDETTE_TEST_MODEL")
-	t.Logf("asking the real server of VEDETTE_TEST_BASE_URL for the model %s", p.model)
-	contract(t, p)
-}
-
-func realParty() (party, bool) {
-	base := strings.TrimRight(os.Getenv("VEDETTE_TEST_BASE_URL"), "/")
-	return party{base: base, key: os.Getenv("VEDETTE_TEST_API_KEY"), model: os.Getenv("VEDETTE_TEST_MODEL"),
-		anyModel: os.Getenv("VEDETTE_TEST_ANY_MODEL") != "", legacy: os.Getenv("VEDETTE_TEST_LEGACY_MAX_TOKENS") != "",
-		unforced: os.Getenv("VEDETTE_TEST_NO_FORCED_TOOL") != ""}, base != ""
 }
 
 // contract is what Vedette needs of a model server. It sends no temperature and

@@ -7,10 +7,11 @@ package redistest
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -30,15 +31,16 @@ const Variable = "VEDETTE_TEST_REDIS"
 const patience = 20 * time.Second
 
 // Shared returns the URL of the server that tests share, and a prefix for the
-// keys of this test alone. Without a server the test fails.
+// keys of this test alone. Where Variable names no server, the test gets one of
+// its own, which keeps nothing on disk. Without redis-server the test fails, and
+// says what to do.
 func Shared(t testing.TB) (url, prefix string) {
 	t.Helper()
-	address := os.Getenv(Variable)
-	if address == "" {
-		t.Fatalf("%s is not set: this test needs a real Redis server. Run ./test, which starts one, "+
-			"or start redis-server and set %s=127.0.0.1:6379", Variable, Variable)
+	prefix = "test:" + crand.Text()
+	if address := os.Getenv(Variable); address != "" {
+		return "redis://" + address, prefix
 	}
-	return "redis://" + address, "test:" + rand.Text()
+	return Start(t, "--appendonly", "no").URL(), prefix
 }
 
 // Server is a redis-server of a test's own, on a free port of the loopback.
@@ -61,14 +63,19 @@ type process struct {
 // they are. It is killed when the test ends.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	port, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{t: t, dir: t.TempDir(), port: port, args: args}
+	s := &Server{t: t, dir: t.TempDir(), args: args}
 	t.Cleanup(s.Kill)
-	s.Restart()
-	return s
+	var err error
+	for range 5 { // another process may take a port that was free
+		if s.port, err = freePort(); err != nil {
+			t.Fatal(err)
+		}
+		if err = s.start(); err == nil {
+			return s
+		}
+	}
+	t.Fatal(err)
+	return nil
 }
 
 // Dir is the server's folder.
@@ -109,9 +116,17 @@ func (s *Server) signal(sig syscall.Signal) {
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
+	if err := s.start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start runs the program on the server's port.
+func (s *Server) start() error {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		s.t.Fatal("redis-server is not installed, and this test needs one of its own: run ./test, which installs it, or apt-get install redis-server")
+		s.t.Fatalf("redis-server is not installed, and this test needs a real one: run ./test, which installs it; "+
+			"or apt-get install redis-server; or set %s=host:port, which suffices for tests that kill no server", Variable)
 	}
 	args := append([]string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "",
@@ -120,7 +135,7 @@ func (s *Server) Restart() {
 	cmd := exec.CommandContext(context.Background(), program, args...)
 	dieWithParent(cmd)
 	if err := cmd.Start(); err != nil {
-		s.t.Fatalf("start redis-server: %v", err)
+		return fmt.Errorf("start redis-server: %w", err)
 	}
 	p := &process{cmd, make(chan struct{})}
 	go func() {
@@ -128,30 +143,39 @@ func (s *Server) Restart() {
 		_ = cmd.Wait() // it is killed, which is an error
 	}()
 	s.running = p
-	s.wait(p)
+	return s.wait(p)
 }
 
 // wait asks until the server answers, whatever the answer: one that wants a
 // password is up as well.
-func (s *Server) wait(p *process) {
-	s.t.Helper()
+func (s *Server) wait(p *process) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		word, err := Ask(s.Address(), "PING")
-		if err == nil && !strings.HasPrefix(word, "-LOADING") {
-			return
+		if err == nil && !strings.HasPrefix(word, "-LOADING") && !p.ended() {
+			return nil
 		}
 		select {
 		case <-p.done:
 			log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
-			s.t.Fatalf("redis-server ended at once: %s", bytes.TrimSpace(log))
+			return fmt.Errorf("redis-server ended at once: %s", bytes.TrimSpace(log))
 		case <-ctx.Done():
-			s.t.Fatalf("redis-server did not answer within %v: %v", patience, err)
+			return fmt.Errorf("redis-server did not answer within %v: %w", patience, err)
 		case <-tick.C:
 		}
+	}
+}
+
+// ended reports whether it was another server that answered.
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -185,13 +209,16 @@ func Ask(address, command string) (string, error) {
 	return string(first), nil
 }
 
-// freePort returns a port that nobody listens on. Somebody may take it before
-// the server does; the server then ends at once and says so.
+// freePort returns a port that is free, below those that the kernel
+// gives to connections, so that none takes it while the server is away.
 func freePort() (int, error) {
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	var err error
+	for range 100 {
+		port := 20000 + rand.IntN(12000)
+		var l net.Listener
+		if l, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("no port of the loopback is free: %w", err)
 }
