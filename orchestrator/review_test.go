@@ -28,9 +28,9 @@ func TestSecondOpinionsAreSupervised(t *testing.T) {
 		}
 		return out
 	}
-	decide := func() string {
+	decide := func(user string) string {
 		cp := r.Parts().Checkpoint
-		c, err := cp.NewCall(sentinel.Proposal{Skill: "note.burn", Args: json.RawMessage(`{"X":"1"}`), Grant: freeGrant(t, "note.burn")})
+		c, err := cp.NewCall(sentinel.Proposal{Skill: "note.burn", Args: json.RawMessage(`{"X":"1"}`), Grant: freeGrantOf(t, user, "note.burn")})
 		require.NoError(t, err)
 		d, err := cp.Decide(t.Context(), c)
 		require.NoError(t, err)
@@ -41,12 +41,13 @@ func TestSecondOpinionsAreSupervised(t *testing.T) {
 		}
 		return "no review"
 	}
-	require.Equal(t, "server", decide())
-	require.Equal(t, "breaker_open", decide())
+	require.Equal(t, "lone_server", decide("eve"), "one user's failure is no outage")
+	require.Equal(t, "server", decide("ann"))
+	require.Equal(t, "breaker_open", decide("eve"))
 	require.Equal(t, []string{"m closed", "strong open"}, breakers())
 	child, ok := r.sys.Whereis("review/strong")
 	require.True(t, ok)
 	child.Send(breakdown{})
 	require.Eventually(t, func() bool { return breakers()[1] == "strong closed" }, eventually, tick)
-	require.Equal(t, "server", decide())
+	require.Equal(t, "server", decide("eve"))
 }

@@ -189,7 +189,7 @@ func TestNoValueIsMeasured(t *testing.T) {
 	_, err = conv.SendRequest(t.Context(), Request{ID: c + "-request", Text: "down " + c})
 	require.Error(t, err)
 	f, _ := scrape(t, r)
-	f.want(t, "", "calls_total skill=unknown 4", "turns_total result=model_request 1", "reviews_total failure=server 1")
+	f.want(t, "", "calls_total skill=unknown 4", "turns_total result=model_request 1", "reviews_total failure=lone_server 1")
 	require.Positive(t, f.value("vedette_approvals_answered_total", "code", "other", "outcome", "deny"))
 	require.InDelta(t, 1, f.value("vedette_supervision_events_total", "event", "child_crashed", "child", "server"), 0)
 	resp, err := http.Get("http://" + r.MetricsAddr() + "/metrics")

@@ -177,26 +177,29 @@ func TestScrapeReview(t *testing.T) {
 			say("note.bad", takes(500, 20, `{"decision":"reject","reason":"no"}`)), say("broken", rule{"status": 500}),
 			say("", takes(400, 10, `{"decision":"approve","reason":"ok"}`)),
 		})
-	desk := r.Parts().Checkpoint.Desk(freeGrant(t, "note.*"))
-	invoke := func(name, x string) error {
+	invoke := func(user, name, x string) error {
+		desk := r.Parts().Checkpoint.Desk(freeGrantOf(t, user, "note.*"))
 		_, err := desk.Invoke(t.Context(), name, []byte(`{"X":"`+x+`"}`))
 		return err
 	}
-	require.NoError(t, invoke("note.echo", "fine"))
-	require.Error(t, invoke("note.bad", "1"))
+	require.NoError(t, invoke("eve", "note.echo", "fine"))
+	require.Error(t, invoke("eve", "note.bad", "1"))
+	require.Error(t, invoke("eve", "note.echo", "broken"), "one user's failure is no outage, and no person can be asked")
 	for range 3 {
-		require.NoError(t, invoke("note.echo", "broken"), "a read goes ahead")
+		require.NoError(t, invoke("ann", "note.echo", "broken"), "another user meets it too: a read goes ahead")
 	}
 	f, text := scrape(t, r)
 	f.want(t, text,
 		"reviews_total mode=enforce effect=read outcome=allow failure=none 1", "reviews_total effect=create outcome=deny failure=none 1",
-		"reviews_total effect=read outcome=allow failure=server 2", "reviews_total effect=read failure=breaker_open 1", "reviews_total 5",
-		"review_duration_seconds from=model 5", "review_cache_hits_total -1", "degraded_decisions_total effect=read 3",
+		"reviews_total effect=read outcome=ask failure=lone_server 1",
+		"reviews_total effect=read outcome=allow failure=server 2", "reviews_total effect=read failure=breaker_open 1", "reviews_total 6",
+		"review_duration_seconds from=model 6", "review_cache_hits_total -1", "degraded_decisions_total effect=read 3",
 		"decisions_total gate=review code=review.rejected outcome=deny 1",
-		"model_requests_total role=review model=m result=ok sent=true 2", "model_requests_total role=review model=m result=server sent=true 2",
+		"model_requests_total role=review model=m result=ok sent=true 2", "model_requests_total role=review model=m result=lone_server sent=true 1",
+		"model_requests_total role=review model=m result=server sent=true 2",
 		"model_requests_total role=review model=m result=breaker_open sent=false 1",
 		"model_tokens_total role=review direction=input 900", "model_tokens_total role=review direction=output 30",
-		"model_cost_total role=review 0.0021", "model_request_duration_seconds role=review 4",
+		"model_cost_total role=review 0.0021", "model_request_duration_seconds role=review 5",
 		"review_breaker_state model=m state=open 1", "review_breaker_state model=m state=closed 0", "review_breaker_state model=m state=half-open 0",
 		"review_breaker_state model=judge -1", "review_breaker_changes_total model=m to=open 1")
 	child, ok := r.sys.Whereis("review/m")

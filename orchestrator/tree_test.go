@@ -24,11 +24,16 @@ import (
 
 // freeGrant lets an agent of nobody's conversation use skills.
 func freeGrant(t *testing.T, names ...string) sentinel.Grant {
+	return freeGrantOf(t, "eve", names...)
+}
+
+// freeGrantOf is freeGrant for another user than eve.
+func freeGrantOf(t *testing.T, user string, names ...string) sentinel.Grant {
 	sc, err := skills.NewScope(names...)
 	require.NoError(t, err)
 	text := "go"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: newID(), User: "eve", Conversation: "free", Turn: newID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
+		ID: newID(), User: user, Conversation: "free", Turn: newID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
 	})
 	require.NoError(t, err)
 	return g
