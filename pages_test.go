@@ -182,7 +182,7 @@ func demoPrintsTheScreen(t *testing.T, vedette string) {
 // The mistake that the README shows is told as it shows it.
 func mistakeIsTold(t *testing.T, vedette string) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "vedette.yaml"), []byte("version: 1\n"+strings.Repeat("\n", 12)+"permision: []\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "vedette.yaml"), []byte("version: 1\nsentinel: {mode: \"off\"}\n"+strings.Repeat("\n", 11)+"permision: []\n"), 0o600))
 	out, status := runIn(t, dir, nil, vedette, "validate")
 	require.Equal(t, 3, status)
 	require.Equal(t, shown(t, "vedette validate"), out)

@@ -35,6 +35,8 @@ var runOptions = map[string][]runOption{
 		{"output_limit", optInt, "", "Bounds the answer in bytes (default 262144)."},
 		{"allow_hosts", optList, "", "Hosts that may be reached by http without TLS."},
 		{"allow_private", optHosts, "", "Hosts that may have a private address, or false for none at all."},
+		{"safe", optBool, "", "Says that the endpoint changes nothing whatever its method, so that a skill that reads may call it (default false)."},
+		{"credentials", optTable, "", "Headers with the user's own credential: its name under credentials, in braces."},
 	},
 	"exec": {
 		{"argv", optList, "", "The program and its arguments; {{name}} as a whole element is an argument of the call. Required."},
@@ -42,6 +44,8 @@ var runOptions = map[string][]runOption{
 		{"dir", optText, "", "The folder that the program starts in."},
 		{"env", optList, "", "Variables of the environment that the program gets, by name."},
 		{"set_env", optTable, "", "Variables with their values."},
+		{"caller_env", optTable, "", "Variables that tell the program for whom it runs: user, conversation, call, idempotency_key."},
+		{"credentials", optTable, "", "Variables with the user's own credential: its name under credentials, in braces."},
 		{"output_limit", optInt, "", "Bounds what the program prints, in bytes."},
 		{"read", optList, "", "Paths that the program may read."},
 		{"write", optList, "", "Paths that the program may write."},

@@ -99,6 +99,7 @@ func (h *house) agentSaw(t *testing.T, d due, res skills.Result, err error) {
 	want := skills.Refusal{
 		Kind: skills.KindAskDenied, Gate: d.gate, Code: d.word, Reason: no.Reason,
 		WhatYouCanDo: "Don't repeat the call; tell the user what was not done.", DecisionID: r.DecisionID, RetryAfter: r.RetryAfter,
+		Retryable: !d.asks, // a person said no, or no judge could say
 	}
 	if !d.asks {
 		want.Kind, want.Reason = d.cell, d.reason

@@ -6,16 +6,17 @@ import "time"
 // otherwise, though nobody changes it, the configuration or the person's mind:
 //
 //   - defer and paused: yes, after the time that the refusal names, if any;
-//   - budget: where after, the refusal's RetryAfter, says that room comes back within the grant's life;
+//   - budget: where after, the refusal's RetryAfter, says that room comes back within the grant's life,
+//     and for approval.pending_full, whose room comes back as people answer;
 //     a budget of an agent or a turn doesn't come back;
-//   - deny: where nothing was held against the call, but nobody could say
+//   - deny: where nothing was held against the call, but no judge could say
 //     (limits.away, limits.error, limits.canceled, review.unavailable,
 //     review.unjudgeable);
 //   - ask_denied: where what was approved has changed (approval.changed,
-//     approval.superseded), or the question reached nobody (approval.error,
+//     approval.superseded), or the question reached no person (approval.error,
 //     approval.panic, approval.no_answer, approval.canceled), so that a person may
-//     be asked again; never after a person's no, or where nobody can be asked;
-//   - ask_expired and invalid: no. Who didn't answer isn't asked again by an agent,
+//     be asked again; never after a person's no, or where no person can be asked;
+//   - ask_expired and invalid: no. An agent doesn't repeat a question that expired,
 //     and a malformed call stays malformed.
 //
 // An unknown kind or code is not retryable.
@@ -24,7 +25,7 @@ func Retryable(kind, code string, after time.Duration) bool {
 	case KindDefer, KindPaused:
 		return true
 	case KindBudget:
-		return after > 0
+		return after > 0 || code == "approval.pending_full"
 	case KindDeny:
 		switch code {
 		case "limits.away", "limits.error", "limits.canceled", "review.unavailable", "review.unjudgeable":

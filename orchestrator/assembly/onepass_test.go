@@ -96,7 +96,7 @@ effect: read
 #!effect: raed
 parameters: {type: object, required: [id], properties: {id: {type: string}, n: {type: integer}}}
 #!parameters: {type: object, required: [id], properties: {id: {type: string}, n: {typ: integer}}}
-run: {http: {url: "https://example.com/{id}"}}
+run: {http: {url: "https://example.com/{id}", method: GET}}
 #!run: {http: {url: "https://example.com/{id}", metod: GET}}
 `,
 	"skills/tasks.yaml": `skills:

@@ -58,7 +58,7 @@ var codes = listOf(strings.Fields(`
 	limits.user_cost limits.user_tokens
 	modify.error modify.unstable
 	parse.duplicate_key parse.folded_key parse.no_skill parse.not_object parse.number parse.skill_name
-	parse.syntax parse.too_deep parse.too_large parse.too_many_keys
+	parse.suppressed parse.syntax parse.too_deep parse.too_large parse.too_many_keys
 	permission.approval_always permission.ask permission.denied permission.disabled permission.no_executor
 	permission.no_match permission.no_rules permission.rule_error permission.unknown_skill
 	review.degraded review.disagreement review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
