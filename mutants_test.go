@@ -285,8 +285,8 @@ var lifters = []mutant{
 		"if spec.Approval == skills.ApproveNever {", "sentinel/permission", []string{"TestSkillSwitches"}, false},
 	{"a rule that can't be evaluated is passed over", "sentinel/permission/permission.go", "t.fail(r, c.Skill(), err)",
 		"_ = err", "sentinel/permission", []string{"TestRuleErrorDenies"}, false},
-	{"the greatest outcome wins", "sentinel/decision.go", "if !seen || v.Outcome < d.Outcome {",
-		"if !seen || v.Outcome > d.Outcome {", "sentinel", []string{"TestAPersonsNoIsTraced"}, false},
+	{"the greatest outcome wins", "sentinel/decision.go", "if o := v.weight(); !seen || o < d.Outcome {",
+		"if o := v.weight(); !seen || o > d.Outcome {", "sentinel", []string{"TestAPersonsNoIsTraced"}, false},
 	{"the review is asked about what was denied", "sentinel/checkpoint.go", "if d.settle(); d.Outcome <= Defer {",
 		"if d.settle(); d.Outcome > Allow {", "sentinel", []string{"TestOutcomesCombineByMin"}, false},
 	{"what asks too isn't denied", "sentinel/guard/guard.go", "case len(denies) > 0:",
@@ -411,8 +411,8 @@ var spreaders = []mutant{
 		"for i := range group {", "agents/otp", []string{"TestR4_GroupRestarts"}, false},
 	{"a task that panics is not told", "agents/otp/task.go", "*err = newExit(r)",
 		"*err = nil", "agents/otp", []string{"TestR15_AsyncResults"}, false},
-	{"a task outlives its process", "agents/otp/lifecycle.go", "for _, t := range tasks {\n\t\tt.cancel()",
-		"for _, t := range tasks[:0] {\n\t\tt.cancel()", "agents/otp", []string{"TestTasksEndWithTheRequestToStop"}, false},
+	{"a task outlives its process", "agents/otp/lifecycle.go", "for _, t := range tasks {\n\t\tt.cancel(nil)",
+		"for _, t := range tasks[:0] {\n\t\tt.cancel(nil)", "agents/otp", []string{"TestTasksEndWithTheRequestToStop"}, false},
 }
 
 // heirs are broken lines of invariant 9: a child's grant is within its parent's.
@@ -431,8 +431,8 @@ var heirs = []mutant{
 		"o.Scope, o.Calls, o.Request = c.Scope, c.Calls, &c.Mission\n", "sentinel", []string{"TestChildInherits"}, false},
 	{"a grant without a conversation is one", "sentinel/grant.go", "case f.v == \"\" && f.needed:",
 		"case f.v == \"\" && f.name == \"id\":", "sentinel", []string{"TestGrantNeedsItsIDs"}, false},
-	{"two snapshots share what comes after them", "sentinel/grant.go", "return Trace{append(slices.Clip(t.steps), s), t.refused",
-		"return Trace{append(t.steps, s), t.refused", "sentinel", []string{"TestSnapshotsShareNothing"}, false},
+	{"two snapshots share what comes after them", "sentinel/grant.go", "t.steps, t.pieces = append(slices.Clip(t.steps), s), &pieces{}",
+		"t.steps, t.pieces = append(t.steps, s), &pieces{}", "sentinel", []string{"TestSnapshotsShareNothing"}, false},
 }
 
 // forgetters are broken lines of invariant 12: what was acknowledged isn't lost, and nothing
