@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -89,6 +90,10 @@ type dispatchArgs struct {
 // speak against the skill, whose breaker all conversations share, and the call
 // is made again once the turn has been restored.
 var errGone = &skills.Failure{Code: skills.FailCanceled, Unknown: true, Err: errors.New("the conversation is gone")}
+
+// errWithdrawn is a turn, or an agent, whose end is written down: its calls are
+// wanted no more, and nothing will ask about them again.
+var errWithdrawn = fmt.Errorf("the call has no turn to go on in: %w", skills.ErrWithdrawn)
 
 func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skills.Result, error) {
 	var args dispatchArgs

@@ -123,7 +123,11 @@ func (o *Orchestrator) wantPlaces(ctx context.Context, g sentinel.Grant, over bo
 // over comes too late.
 func (v *conversation) wantPlaces(c *otp.Context, m placesWanted) {
 	t := v.turn
-	if t == nil || t.phase != working {
+	switch {
+	case t != nil && t.phase == closing:
+		c.Reply(nil, errWithdrawn)
+		return
+	case t == nil || t.phase != working:
 		c.Reply(nil, errGone)
 		return
 	}
@@ -193,7 +197,7 @@ func (t *turn) serve(c *otp.Context) {
 			t.parked, t.holds = false, false
 			w.from.Reply(nil, nil)
 		case k.current().Done():
-			w.from.Reply(nil, errGone)
+			w.from.Reply(nil, errWithdrawn)
 		case k.seat.credit != nil, k.seat.task == 0 && k.seat.take(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
 			k.comeBack(w)
 		default:
@@ -276,9 +280,10 @@ func (t *turn) waitsForPeople() bool {
 }
 
 // dropWants tells calls of a turn that ends that they get no places any more.
+// They learn it before their agents do, so they are told that it is for good.
 func (t *turn) dropWants() {
 	for _, w := range t.wants {
-		w.from.Reply(nil, errGone)
+		w.from.Reply(nil, errWithdrawn)
 	}
 	t.wants = nil
 	if t.away {

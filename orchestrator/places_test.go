@@ -279,7 +279,7 @@ func TestLeavingHeldWork(t *testing.T) {
 		}
 	})
 	r.model = busy
-	for _, answered := range []bool{false, true} {
+	for i, answered := range []bool{false, true} {
 		ctx, leave := context.WithCancel(t.Context())
 		c := r.open("c1", "ann")
 		left := make(chan error, 1)
@@ -295,6 +295,9 @@ func TestLeavingHeldWork(t *testing.T) {
 		leave()
 		require.ErrorIs(t, <-left, context.Canceled)
 		require.Eventually(t, func() bool { return r.load("turns").Waiting == 0 }, eventually, tick)
+		require.Eventually(t, func() bool { // no question stays open that nothing will ever ask again
+			return len(r.list(ledger.Query{Kind: "decision", Code: sentinel.CodeApprovalCanceled})) == i+1
+		}, eventually, tick)
 		through <- struct{}{}
 		require.NoError(t, (<-other).err)
 		nothingHeld(t, r)

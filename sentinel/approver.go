@@ -81,6 +81,9 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 	go p.question(wait, c, d, replies)
 	select {
 	case r := <-replies:
+		if !p.now().Round(0).Before(d.Expires.Round(0)) { // the timer stands still while the machine sleeps
+			return refuseExpired(), nil
+		}
 		return p.readReply(wait, c, r)
 	case <-wait.Done():
 	}

@@ -226,6 +226,23 @@ func (p *Checkpoint) checkUnmoved(list []Bound) error {
 	return nil
 }
 
+// checkBound is checkUnmoved right before the call runs, where folders may be
+// read: the listings that were approved are made again.
+func (p *Checkpoint) checkBound(ctx context.Context, list []Bound) error {
+	limited, cancel := context.WithTimeout(ctx, bindTime)
+	defer cancel()
+	b := &binder{ctx: limited}
+	for _, bound := range list {
+		if !bound.listed {
+			continue
+		}
+		if sum, err := b.hashListing(bound); err != nil || sum != bound.SHA256 {
+			return skills.ErrChanged
+		}
+	}
+	return p.checkUnmoved(list)
+}
+
 // holds reports whether the path still leads to what is bound.
 func (b Bound) holds(env touch.Env) bool {
 	if touch.Real(b.Path, env) != b.Real {

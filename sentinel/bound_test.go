@@ -21,6 +21,7 @@ import (
 type boundBench struct {
 	*bench
 	root     string
+	spec     skills.Spec
 	approved []sentinel.Bound // what the person was shown
 }
 
@@ -32,10 +33,11 @@ func newBoundBench(t *testing.T, e skills.Effect, byReference bool, change func(
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	b := &boundBench{root: root}
-	b.bench = newBenchFor(t, skills.Spec{
+	b.spec = skills.Spec{
 		Name: "test.do", Effect: e, Reaches: skills.Others, ByReference: byReference,
 		Parameters: json.RawMessage(`{"type":"object","properties":{"paths":{"type":"array","items":{"type":"string","x-path":true}}}}`),
-	}, func(o *sentinel.Options, _ *bench) {
+	}
+	b.bench = newBenchFor(t, b.spec, func(o *sentinel.Options, _ *bench) {
 		o.Env = touch.Env{Root: root}
 		o.Approver = approver(func(_ context.Context, _ sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
 			b.approved = d.Bound
@@ -162,8 +164,8 @@ func TestWhatWasApprovedIsWhatRuns(t *testing.T) {
 							}
 						}
 					}
-					if when != "while a person thinks" { // the times count, and no folder is read
-						still = still && name != "a file is touched" || strings.Contains(name, "far below")
+					if when != "while a person thinks" { // the times count
+						still = still && name != "a file is touched"
 					}
 					err := b.invoke(t, tc.path)
 					require.Len(t, b.approved, 1)
@@ -172,7 +174,8 @@ func TestWhatWasApprovedIsWhatRuns(t *testing.T) {
 						require.Len(t, b.runs(), 1)
 						return
 					}
-					requireChanged(t, b, err, when == "in the queue")
+					// What writes decisions reads no folder: that is found right before the call starts.
+					requireChanged(t, b, err, when == "in the queue" || when != "while a person thinks" && strings.Contains(name, "far below"))
 				})
 			}
 		}
@@ -334,4 +337,59 @@ func TestBoundOnRecord(t *testing.T) {
 		require.True(t, got.Bound[1].Missing)
 		require.Empty(t, got.Bound[1].SHA256)
 	}
+}
+
+// What a person was shown before a restart is what is asked about after it. The
+// question keeps its id, so an answer to the one may be taken for one to the
+// other: where a file has changed meanwhile, the call ends.
+func TestWhatWasHeldIsWhatIsAskedAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(*testing.T, *boundBench)
+		strip  bool // the record is of a version that bound other things
+		code   string
+	}{
+		"nothing happens":      {func(*testing.T, *boundBench) {}, false, ""},
+		"a file is rewritten":  {func(t *testing.T, b *boundBench) { write(t, b.place("file"), "OTHER") }, false, "approval.changed"},
+		"a link is turned":     {func(t *testing.T, b *boundBench) { turn(t, b.place("link"), b.place("same")) }, false, "approval.changed"},
+		"a file appears":       {func(t *testing.T, b *boundBench) { write(t, b.place("none"), "x") }, false, "approval.changed"},
+		"of an older version":  {func(t *testing.T, b *boundBench) { write(t, b.place("file"), "OTHER") }, true, ""},
+		"times alone changed":  {func(t *testing.T, b *boundBench) { require.NoError(t, os.Chmod(b.place("file"), 0o640)) }, false, ""},
+		"another file changed": {func(t *testing.T, b *boundBench) { write(t, b.place("same"), "x") }, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, asked := newBoundBench(t, skills.CostsMoney, false, nil), 0
+			b.fill(t)
+			propose := func(answer func() (sentinel.Verdict, error)) error {
+				next := newBenchFor(t, b.spec, func(o *sentinel.Options, n *bench) {
+					n.rec, o.Recorder, o.History, o.Env = b.rec, b.rec, memory{b.rec}, touch.Env{Root: b.root}
+					o.Approver = approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+						asked++
+						return answer()
+					})
+				}, says("judge", outcome(sentinel.Ask, "judge.ask")))
+				return next.again(t, t.Context(), `{"paths":["file","link","none"]}`)
+			}
+			require.ErrorIs(t, propose(func() (sentinel.Verdict, error) { return sentinel.Verdict{}, context.Canceled }), sentinel.ErrHeld)
+			if row.strip {
+				b.rec.records[0].Body = without(t, b.rec.records[0].Body, "asked_at", "expires_at", "bound")
+			}
+			row.change(t, b)
+			err := propose(func() (sentinel.Verdict, error) { return sentinel.Pass(), nil })
+			if row.code == "" {
+				require.NoError(t, err)
+				require.Equal(t, 2, asked)
+				return
+			}
+			require.Equal(t, row.code, refusalOf(t, err).Code)
+			require.Equal(t, 1, asked, "no person is asked about another thing under that id")
+			require.Equal(t, []string{"held", "decision"}, b.rec.kinds())
+		})
+	}
+}
+
+// turn makes a link lead elsewhere.
+func turn(t *testing.T, link, to string) {
+	t.Helper()
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(to, link))
 }

@@ -97,3 +97,16 @@ func TestPutWritesToAnArrayOfItsOwn(t *testing.T) {
 	require.Equal(t, Deny, d.Outcome)
 	require.Equal(t, GateParse, d.BlockedBy)
 }
+
+// A gate that failed denies, whatever outcome stands beside that.
+func TestAFailedGateDenies(t *testing.T) {
+	for _, o := range []Outcome{Deny, Defer, Ask, Allow} {
+		d := Decision{Verdicts: []Verdict{
+			{Gate: GateSchema, State: Judged, Outcome: Allow},
+			{Gate: GateJudge, State: Failed, Outcome: o, Code: "judge.error"},
+		}}
+		d.settle()
+		require.Equal(t, Deny, d.Outcome)
+		require.Equal(t, []string{GateJudge, "judge.error"}, []string{d.BlockedBy, d.Code})
+	}
+}

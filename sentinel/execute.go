@@ -28,7 +28,7 @@ type keeping struct {
 // decision durable together with the spent warrant: the point of no return.
 func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict, k keeping) (granted, error) {
 	c, d := p.judge(ctx, c, limits)
-	defer p.countHeld(ctx, c, &d)()
+	defer p.countHeld(c, &d, k.held)()
 	if d.Outcome == Ask {
 		var err error
 		if c, d, err = p.hold(ctx, c, d, k.held); err != nil {
@@ -187,7 +187,7 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 		}
 		defer leave()
 	}
-	if err := p.checkUnmoved(g.d.Bound); err != nil { // in its skill's queue, or since it was written down
+	if err := p.checkBound(ctx, g.d.Bound); err != nil { // in its skill's queue, or since it was written down
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
 	}
 	// Listed first and asked then: whoever pauses and looks at the list finds

@@ -16,6 +16,17 @@ type heldBefore struct {
 	digest   string // keyed, of the call that the person was shown
 	asked    time.Time
 	expires  time.Time // zero in records of before there was one
+	bound    []recordedBound
+}
+
+// isAbout reports whether the question on record is about the call of that keyed
+// digest. No question is about none.
+func (h *heldBefore) isAbout(digest string) bool { return h != nil && h.digest == digest }
+
+// isMoved reports whether the person was shown other files than are there now. A
+// record of before there was an expiry in it doesn't tell.
+func (h *heldBefore) isMoved(digest string, now []recordedBound) bool {
+	return h.isAbout(digest) && !h.expires.IsZero() && !slices.Equal(h.bound, now)
 }
 
 // hold puts an Ask before a person. What the call's paths lead to is bound to
@@ -38,6 +49,11 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 		d.credit(refuseExpired(), p.now())
 		return c, d, nil
 	}
+	// An answer to the question on record would be taken for one to this.
+	if before.isMoved(p.mac(d.Digest), p.recordedBounds(bound)) {
+		d.put(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was asked")))
+		return c, d, nil
+	}
 	if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
 		return c, d, err
 	}
@@ -57,7 +73,7 @@ func (p *Checkpoint) date(d *Decision, before *heldBefore) {
 		timeout = DefaultAskTimeout
 	}
 	d.Asked = p.now()
-	if before != nil && before.digest == p.mac(d.Digest) {
+	if before.isAbout(p.mac(d.Digest)) {
 		d.ID, d.Asked, d.Expires = before.decision, before.asked, before.expires
 	}
 	if d.Expires.IsZero() {

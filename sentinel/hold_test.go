@@ -442,3 +442,34 @@ func TestNotStartedIsNoFailureOfTheSkill(t *testing.T) {
 	require.Equal(t, skills.FailNotStarted, f.Code)
 	require.Equal(t, []bool{true}, b.lim.reported)
 }
+
+// An answer after expires_at doesn't count, whatever the timer has measured: a
+// machine that slept counts no time.
+func TestAnAnswerAfterTheExpiryDoesNotCount(t *testing.T) {
+	for name, row := range map[string]struct {
+		asleep time.Duration
+		kind   string
+	}{
+		"just in time": {time.Hour - time.Millisecond, ""},
+		"too late":     {time.Hour, skills.KindAskExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			b := newBench(t, func(o *sentinel.Options, _ *bench) {
+				o.AskTimeout, o.Now = time.Hour, func() time.Time { return now }
+				o.Approver = approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+					now = now.Add(row.asleep)
+					return sentinel.Pass(), nil
+				})
+			}, askingJudge())
+			_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)
+			if row.kind == "" {
+				require.NoError(t, err)
+				require.Len(t, b.runs(), 1)
+				return
+			}
+			require.Equal(t, row.kind, refusalOf(t, err).Kind)
+			require.Empty(t, b.runs())
+		})
+	}
+}

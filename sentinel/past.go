@@ -111,9 +111,10 @@ func readPast(callID string, list []Record) (p Past, found bool) {
 // same call, after a restart, began when the first one did.
 func (p *Past) asked(r Record) {
 	var b struct {
-		Digest    string    `json:"digest"`
-		AskedAt   time.Time `json:"asked_at"`
-		ExpiresAt time.Time `json:"expires_at"`
+		Digest    string          `json:"digest"`
+		AskedAt   time.Time       `json:"asked_at"`
+		ExpiresAt time.Time       `json:"expires_at"`
+		Bound     []recordedBound `json:"bound"`
 	}
 	if json.Unmarshal(r.Body, &b) != nil || p.held != nil && p.held.digest == b.Digest {
 		return
@@ -121,7 +122,7 @@ func (p *Past) asked(r Record) {
 	if b.AskedAt.IsZero() { // a record of before there were times in it
 		b.AskedAt = r.At
 	}
-	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt}
+	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt, bound: b.Bound}
 }
 
 // settled reports whether the skill itself had the last word.

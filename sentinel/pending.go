@@ -1,10 +1,6 @@
 package sentinel
 
-import (
-	"context"
-	"slices"
-	"sync"
-)
+import "sync"
 
 // CodePendingFull is the code of a call that would be held for a person while as
 // many calls as may be are held already. Its refusal's kind is budget.
@@ -27,11 +23,14 @@ type pending struct {
 
 // countHeld counts a call that a person is to be asked about until it is called
 // back, or denies it where too many wait already.
-func (p *Checkpoint) countHeld(ctx context.Context, c Call, d *Decision) (leave func()) {
+// A question that is on record is put again whatever the bounds are: others may
+// have taken its place since the restart, and a person may answer it. Another
+// call under its id is no such question.
+func (p *Checkpoint) countHeld(c Call, d *Decision, before *heldBefore) (leave func()) {
 	if d.Outcome != Ask {
 		return func() {}
 	}
-	leave, full := p.enterPending(ctx, c)
+	leave, full := p.pending.enter(c.Grant(), p.o.Pending, before.isAbout(p.mac(d.Digest)))
 	if full != "" {
 		d.answered(pendingFull(full))
 		return func() {}
@@ -39,27 +38,9 @@ func (p *Checkpoint) countHeld(ctx context.Context, c Call, d *Decision) (leave 
 	return leave
 }
 
-// enterPending counts a call that is to be held, and returns what counts it off
-// again. full says whose bound is reached instead; nothing is counted then. A
-// question that is on record already is put again whatever the bounds are:
-// others may have taken its place since the restart, and a person may answer it.
-func (p *Checkpoint) enterPending(ctx context.Context, c Call) (leave func(), full string) {
-	leave, full = p.pending.enter(c.Grant(), p.o.Pending, false)
-	if full != "" && p.heldBefore(ctx, c) {
-		return p.pending.enter(c.Grant(), p.o.Pending, true)
-	}
-	return leave, full
-}
-
-// heldBefore reports whether the ledger has a question about the call.
-func (p *Checkpoint) heldBefore(ctx context.Context, c Call) bool {
-	if p.o.History == nil {
-		return false
-	}
-	list, err := p.o.History.Past(ctx, c.Proposed().ID())
-	return err == nil && slices.ContainsFunc(list, func(r Record) bool { return r.Kind == RecordHeld })
-}
-
+// enter counts a call that is to be held, and returns what counts it off again.
+// full says whose bound is reached instead, unless always is set; nothing is
+// counted then.
 func (l *pending) enter(g Grant, max PendingLimits, always bool) (leave func(), full string) {
 	user, conversation := g.User(), g.User()+"\x00"+g.Conversation()
 	l.mu.Lock()

@@ -13,13 +13,6 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// askedAbout is a history with a question about every call.
-type askedAbout struct{}
-
-func (askedAbout) Past(_ context.Context, id string) ([]sentinel.Record, error) {
-	return []sentinel.Record{{Kind: sentinel.RecordHeld, CallID: id}}, nil
-}
-
 // waitingRoom is a bench of which every call is held until the test answers.
 type waitingRoom struct {
 	*bench
@@ -34,7 +27,10 @@ func newWaitingRoom(t *testing.T, most sentinel.PendingLimits, history sentinel.
 		o.Approver = approver(func(ctx context.Context, _ sentinel.Call, _ sentinel.Decision) (sentinel.Verdict, error) {
 			w.asked <- struct{}{}
 			select {
-			case fn := <-w.answers:
+			case fn, ok := <-w.answers:
+				if !ok { // from now on every answer is yes
+					return sentinel.Pass(), nil
+				}
 				return fn()
 			case <-ctx.Done():
 				return sentinel.Verdict{}, ctx.Err()
@@ -145,15 +141,56 @@ func TestPendingNotRecorded(t *testing.T) {
 }
 
 // A question that is on record is put again after a restart though others have
-// taken its place.
+// taken its place. Another call under the same id was never asked about: it is
+// one more, and so is one whose question was answered.
 func TestPendingAgain(t *testing.T) {
-	w := newWaitingRoom(t, sentinel.PendingLimits{User: 1}, askedAbout{})
-	one, two := w.hold(t.Context(), t, "u", "c"), w.hold(t.Context(), t, "u", "c")
-	for range 2 {
-		w.answers <- func() (sentinel.Verdict, error) { return sentinel.Pass(), nil }
+	const held = `{"to":"ann"}`
+	for name, row := range map[string]struct {
+		answered bool
+		args     string
+		put      bool
+	}{
+		"the call that is held":                 {false, held, true},
+		"another call under its id":             {false, `{"to":"bob"}`, false},
+		"another call under the id of a denied": {true, `{"to":"bob"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := &recorder{}
+			gone, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			first := life(t, rec, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+				if row.answered {
+					return sentinel.Refuse("approval.denied", "no"), nil
+				}
+				cancel()
+				return sentinel.Verdict{}, gone.Err()
+			}))
+			require.Error(t, first.again(t, gone, held))
+
+			w := newWaitingRoom(t, sentinel.PendingLimits{User: 1}, memory{rec})
+			other := w.hold(t.Context(), t, "u1", "another")
+			w.answers <- func() (sentinel.Verdict, error) { return sentinel.Pass(), nil }
+			require.NoError(t, <-other)
+			other = w.hold(t.Context(), t, "u1", "another") // it has the only place
+			again := make(chan error, 1)
+			go func() { again <- w.again(t, t.Context(), row.args) }()
+			var refused error
+			put := false
+			select {
+			case <-w.asked:
+				put = true
+			case refused = <-again:
+			}
+			close(w.answers)
+			require.NoError(t, <-other)
+			require.Equal(t, row.put, put)
+			if put {
+				require.NoError(t, <-again)
+				return
+			}
+			require.Equal(t, sentinel.CodePendingFull, refusalOf(t, refused).Code)
+		})
 	}
-	require.NoError(t, <-one)
-	require.NoError(t, <-two)
 }
 
 // The number of proposals that were left out is one record; of none there is none.
