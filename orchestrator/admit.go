@@ -99,9 +99,6 @@ func (s *seat) leave() {
 	*s = seat{}
 }
 
-// empty reports whether there is no place, nor a wait for one.
-func (s *seat) empty() bool { return s.credit == nil && s.task == 0 }
-
 // admit lets the turn in, now or when it is its user's turn. What was accepted
 // before a restart is not refused.
 func (t *turn) admit(c *otp.Context) {

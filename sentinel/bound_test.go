@@ -367,7 +367,7 @@ func TestWhatWasHeldIsWhatIsAskedAgain(t *testing.T) {
 						return answer()
 					})
 				}, says("judge", outcome(sentinel.Ask, "judge.ask")))
-				return next.again(t, t.Context(), `{"paths":["file","link","none"]}`)
+				return next.again(t.Context(), t, `{"paths":["file","link","none"]}`)
 			}
 			require.ErrorIs(t, propose(func() (sentinel.Verdict, error) { return sentinel.Verdict{}, context.Canceled }), sentinel.ErrHeld)
 			if row.strip {

@@ -28,7 +28,8 @@ type keeping struct {
 // decision durable together with the spent warrant: the point of no return.
 func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict, k keeping) (granted, error) {
 	c, d := p.judge(ctx, c, limits)
-	defer p.countHeld(c, &d, k.held)()
+	countOff := p.countHeld(c, &d, k.held)
+	defer countOff()
 	if d.Outcome == Ask {
 		var err error
 		if c, d, err = p.hold(ctx, c, d, k.held); err != nil {

@@ -40,7 +40,7 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 	}
 	if err != nil { // the caller left, and no person was asked
 		d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
-		return c, d, nil
+		return c, d, nil //nolint:nilerr // that the caller left is what the decision says
 	}
 	d.Bound = bound
 	p.date(&d, before)
@@ -113,15 +113,14 @@ func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision) (Call, Decisio
 		return c, d, nil
 	}
 	at := p.now()
-	now, again := c, d
 	if p.o.Readmit != nil {
 		if err = p.readmit(ctx, c); err != nil {
 			v, err = p.leaveHeld(ctx, v, err)
 			return c, d.closeWith(v, answer, at), err
 		}
 	}
-	now = c.again(p.o.Env)
-	again = p.rulesAgain(ctx, now, d)
+	now := c.again(p.o.Env)
+	again := p.rulesAgain(ctx, now, d)
 	bound, err := p.bindPaths(ctx, now)
 	if ctx.Err() != nil { // what the rules said without their time counts for nothing
 		v, err = p.leaveHeld(ctx, v, ctx.Err())

@@ -37,13 +37,6 @@ func endsWith(err error) func(context.Context, sentinel.Call) error {
 	}
 }
 
-// noFrom is a person's no.
-func noFrom(by, via string) sentinel.Verdict {
-	v := outcome(sentinel.Deny, "approval.denied")
-	v.Meta = yesFrom(by, via).Meta
-	return v
-}
-
 // yesFrom is a person's yes.
 func yesFrom(by, via string) sentinel.Verdict {
 	v := sentinel.Pass()
@@ -216,7 +209,7 @@ func life(t *testing.T, rec *recorder, a sentinel.Approver) *bench {
 	}, askingJudge())
 }
 
-func (b *bench) again(t *testing.T, ctx context.Context, args string) error {
+func (b *bench) again(ctx context.Context, t *testing.T, args string) error {
 	t.Helper()
 	d := b.Numbered(grant(t))
 	_, err := d.Resume(t.Context(), 0, 1)
@@ -251,7 +244,7 @@ func TestHeldOverRestarts(t *testing.T) {
 					err := life(t, rec, approver(func(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
 						asked++
 						return waits(ctx, c, d)
-					})).again(t, ctx, args)
+					})).again(ctx, t, args)
 					cancel()
 					require.ErrorIs(t, err, sentinel.ErrHeld)
 				}
@@ -265,7 +258,7 @@ func TestHeldOverRestarts(t *testing.T) {
 					asked++
 					require.True(t, d.Asked.Equal(start) && d.Expires.Equal(start.Add(time.Hour)), "%s %s", d.Asked, d.Expires)
 					return tc.answer, nil
-				})).again(t, t.Context(), args)
+				})).again(t.Context(), t, args)
 				require.Equal(t, tc.asked, asked)
 				require.Equal(t, tc.records, rec.kinds())
 				for _, r := range rec.records {
@@ -278,7 +271,7 @@ func TestHeldOverRestarts(t *testing.T) {
 					require.Equal(t, tc.kind, refusalOf(t, err).Kind)
 				}
 				before := len(rec.kinds())
-				require.Equal(t, err, life(t, rec, nil).again(t, t.Context(), args), "it is the last word")
+				require.Equal(t, err, life(t, rec, nil).again(t.Context(), t, args), "it is the last word")
 				require.Len(t, rec.kinds(), before)
 			})
 		})
@@ -306,12 +299,12 @@ func TestAnotherCallIsAnotherQuestion(t *testing.T) {
 		rec := &recorder{}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		require.ErrorIs(t, life(t, rec, approver(waits)).again(t, ctx, `{"to":"ann"}`), sentinel.ErrHeld)
+		require.ErrorIs(t, life(t, rec, approver(waits)).again(ctx, t, `{"to":"ann"}`), sentinel.ErrHeld)
 		now := time.Now()
 		require.NoError(t, life(t, rec, approver(func(_ context.Context, _ sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
 			require.True(t, d.Asked.Equal(now))
 			return sentinel.Pass(), nil
-		})).again(t, t.Context(), `{"to":"bob"}`))
+		})).again(t.Context(), t, `{"to":"bob"}`))
 		require.NotEqual(t, rec.records[0].DecisionID, rec.records[1].DecisionID)
 	})
 }

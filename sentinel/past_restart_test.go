@@ -93,10 +93,10 @@ func TestAnotherCallAfterRestart(t *testing.T) {
 			_, err := d.Invoke(t.Context(), "test.do", json.RawMessage(row.then))
 			var no *skills.Refusal
 			var f *skills.Failure
-			switch {
-			case row.want == "":
+			switch row.want {
+			case "":
 				require.NoError(t, err)
-			case row.want == sentinel.FailInterrupted:
+			case sentinel.FailInterrupted:
 				require.ErrorAs(t, err, &f)
 				require.True(t, f.Unknown)
 				require.Equal(t, row.want, f.Code)

@@ -40,12 +40,11 @@ func newWaitingRoom(t *testing.T, most sentinel.PendingLimits, history sentinel.
 	return w
 }
 
-// grantOf is the grant of a user in a conversation.
 // hold proposes a call and waits until a person is asked about it.
 func (w waitingRoom) hold(ctx context.Context, t *testing.T, user, conversation string) <-chan error {
-	out := make(chan error, 1)
+	out, desk := make(chan error, 1), w.Desk(grantOf(t, user, conversation))
 	go func() {
-		_, err := w.Desk(grantOf(t, user, conversation)).Invoke(ctx, "test.do", nil)
+		_, err := desk.Invoke(ctx, "test.do", nil)
 		out <- err
 	}()
 	<-w.asked
@@ -165,7 +164,7 @@ func TestPendingAgain(t *testing.T) {
 				cancel()
 				return sentinel.Verdict{}, gone.Err()
 			}))
-			require.Error(t, first.again(t, gone, held))
+			require.Error(t, first.again(gone, t, held))
 
 			w := newWaitingRoom(t, sentinel.PendingLimits{User: 1}, memory{rec})
 			other := w.hold(t.Context(), t, "u1", "another")
@@ -173,7 +172,7 @@ func TestPendingAgain(t *testing.T) {
 			require.NoError(t, <-other)
 			other = w.hold(t.Context(), t, "u1", "another") // it has the only place
 			again := make(chan error, 1)
-			go func() { again <- w.again(t, t.Context(), row.args) }()
+			go func() { again <- w.again(t.Context(), t, row.args) }()
 			var refused error
 			put := false
 			select {

@@ -94,9 +94,15 @@ func (f fixed) Credential(context.Context, string, skills.Caller) (string, error
 
 // What couldn't be scrubbed, or can't be sent, is missing.
 func TestCredentialBounds(t *testing.T) {
-	for value, good := range map[string]bool{"": false, "short": false, " 1234567 ": false, "12345678": true, "1234567\x008": false, string(make([]byte, skills.MaxCredential+1)): false} {
-		_, err := skills.ResolveCredential(t.Context(), fixed(value), "x", skills.Caller{User: "u"})
-		require.Equal(t, good, err == nil, "%.20q", value)
+	for _, row := range []struct {
+		value string
+		good  bool
+	}{
+		{"", false}, {"short", false}, {" 1234567 ", false}, {"12345678", true}, {"1234567\x008", false},
+		{string(make([]byte, skills.MaxCredential+1)), false},
+	} {
+		_, err := skills.ResolveCredential(t.Context(), fixed(row.value), "x", skills.Caller{User: "u"})
+		require.Equal(t, row.good, err == nil, "%.20q", row.value)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

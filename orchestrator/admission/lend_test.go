@@ -27,7 +27,7 @@ func TestLend(t *testing.T) {
 	require.Equal(t, 2, p.Stats().Used)
 	bob.Release()
 	_, err = p.Try(Ask{User: "eve"})
-	overloaded(t, err)
+	require.ErrorIs(t, err, ErrOverloaded)
 	ann.Release()
 	ann.Lend()
 	ann.Reclaim()

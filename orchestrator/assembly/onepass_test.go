@@ -1,7 +1,6 @@
 package assembly_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -159,7 +158,7 @@ func mistakesOf(t *testing.T, dir string) []string {
 		return nil
 	}
 	var list config.Errors
-	require.True(t, errors.As(err, &list), "%v", err)
+	require.ErrorAs(t, err, &list)
 	var out []string
 	for _, e := range list {
 		require.NotZero(t, e.Line, e)

@@ -118,7 +118,7 @@ func TestSecretsInBrokenAnswers(t *testing.T) {
 		require.Error(t, err, name)
 		for e := err; e != nil; {
 			require.NotContains(t, fmt.Sprintf("%v %+v", e, e), canary, name)
-			wrapped, ok := e.(interface{ Unwrap() error }) //nolint:errorlint // each layer is looked at
+			wrapped, ok := e.(interface{ Unwrap() error })
 			if !ok {
 				break
 			}
