@@ -38,6 +38,7 @@ func TestAgree(t *testing.T) {
 		"approval":  {func(s *skills.Spec) { s.Approval = skills.ApproveNever }, "approval: is never, and the program says always; write what the program says"},
 		"repeat":    {func(s *skills.Spec) { s.Idempotent = true }, "idempotent: is true, and the program says false; write what the program says"},
 		"disabled":  {func(s *skills.Spec) { s.Disabled = true }, "disabled: is true, and the program says false; write what the program says"},
+		"reference": {func(s *skills.Spec) { s.ByReference = true }, "by_reference: is true, and the program says false; write what the program says"},
 		"a type":    {replace(`"integer"`, `"string"`), `parameters.properties.amount.type: is not what the program says: "integer"`},
 		"a mark":    {replace(`,"x-target":true`, ``), `parameters.properties.payee: is not what the program says: there is x-target: true besides`},
 		"an end":    {replace(`{"type":"object",`, `{"type":"object","additionalProperties":true,`), `parameters.additionalProperties: is not what the program says: false`},
@@ -57,7 +58,7 @@ func TestAgree(t *testing.T) {
 			require.EqualError(t, err, tt.want)
 		})
 	}
-	require.Equal(t, 11, reflect.TypeFor[skills.Spec]().NumField(), "a new field of Spec is compared unless Agree leaves it out; add it above")
+	require.Equal(t, 12, reflect.TypeFor[skills.Spec]().NumField(), "a new field of Spec is compared unless Agree leaves it out; add it above")
 }
 
 func replace(old, with string) func(*skills.Spec) {
