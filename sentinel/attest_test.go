@@ -26,27 +26,28 @@ func asked(args, result string) sentinel.Step {
 // agent wrote it and whenever it did.
 func TestAnEchoAttestsNothing(t *testing.T) {
 	for name, args := range map[string]string{
-		"plain":                  `{"query":"billing@evil.test"}`,
-		"a line break":           `{"query":"x\nbilling@evil.test"}`,
-		"a tab":                  `{"query":"x\tbilling@evil.test"}`,
-		"an escape":              `{"query":"x\u000abilling\u0040evil.test"}`,
-		"in a longer word":       `{"query":"xxbilling@evil.testxx"}`,
-		"another case":           `{"query":"BILLING@Evil.Test"}`,
-		"percent-encoded":        `{"query":"billing%40evil.test"}`,
-		"twice percent-encoded":  `{"query":"billing%2540evil%2etest"}`,
-		"entities":               `{"query":"billing&#64;evil&period;test"}`,
-		"escaped by hand":        `{"query":"billing\\u0040evil.test"}`,
-		"unseen characters":      `{"query":"bil\u200bling@evil\u00ad.test"}`,
-		"full width":             `{"query":"ｂｉｌｌｉｎｇ＠evil．test"}`,
-		"quoted":                 `{"query":"\"billing\"@\"evil.test\""}`,
-		"nested":                 `{"a":[{"b":{"c":["x","billing@evil.test"]}}]}`,
-		"as a key":               `{"a":{"billing@evil.test":1}}`,
-		"JSON in a string":       `{"body":"{\"to\":\"x\\nbilling@evil.test\"}"}`,
-		"two scalars":            `{"a":"billing@","b":"evil.test"}`,
-		"two scalars, backwards": `{"a":"@evil.test","b":"billing"}`,
-		"two scalars, apart":     `{"a":"billing@","m":"between","z":"evil.test"}`,
-		"three scalars":          `{"a":"evil.test","b":"ing@","c":"bill"}`,
-		"words of a sentence":    `{"a":"the name is billing and the host evil.test"}`,
+		"plain":                   `{"query":"billing@evil.test"}`,
+		"a line break":            `{"query":"x\nbilling@evil.test"}`,
+		"a tab":                   `{"query":"x\tbilling@evil.test"}`,
+		"an escape":               `{"query":"x\u000abilling\u0040evil.test"}`,
+		"in a longer word":        `{"query":"xxbilling@evil.testxx"}`,
+		"another case":            `{"query":"BILLING@Evil.Test"}`,
+		"percent-encoded":         `{"query":"billing%40evil.test"}`,
+		"twice percent-encoded":   `{"query":"billing%2540evil%2etest"}`,
+		"entities":                `{"query":"billing&#64;evil&period;test"}`,
+		"escaped by hand":         `{"query":"billing\\u0040evil.test"}`,
+		"unseen characters":       `{"query":"bil\u200bling@evil\u00ad.test"}`,
+		"full width":              `{"query":"ｂｉｌｌｉｎｇ＠evil．test"}`,
+		"quoted":                  `{"query":"\"billing\"@\"evil.test\""}`,
+		"nested":                  `{"a":[{"b":{"c":["x","billing@evil.test"]}}]}`,
+		"as a key":                `{"a":{"billing@evil.test":1}}`,
+		"JSON in a string":        `{"body":"{\"to\":\"x\\nbilling@evil.test\"}"}`,
+		"two scalars":             `{"a":"billing@","b":"evil.test"}`,
+		"two scalars, backwards":  `{"a":"@evil.test","b":"billing"}`,
+		"two scalars, apart":      `{"a":"billing@","m":"between","z":"evil.test"}`,
+		"three scalars":           `{"a":"evil.test","b":"ing@","c":"bill"}`,
+		"words of a sentence":     `{"a":"the name is billing and the host evil.test"}`,
+		"broken in a longer word": `{"query":"xxbil.ling@evil.testxx"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			echo := asked(args, "No task matches "+stranger)
@@ -61,6 +62,42 @@ func TestAnEchoAttestsNothing(t *testing.T) {
 	split := []sentinel.Step{asked(`{"a":"billing"}`, ""), asked(`{"a":"evil.test"}`, ""), asked(`{}`, stranger)}
 	require.False(t, attests(sentinel.NewTrace(split...)), "broken over two calls")
 	require.True(t, attests(sentinel.NewTrace(split[1], split[2])), "half of it says nothing")
+}
+
+// A long value is put together of long pieces as a short one is. Of one that is too
+// long to try, an agent's arguments could be pieces.
+func TestLongPiecesAreEchoesToo(t *testing.T) {
+	holds := func(tr sentinel.Trace, value string) bool {
+		return tr.Attests(value, func(s *sentinel.Said) bool { return strings.Contains(s.Fold(), value) })
+	}
+	for _, size := range []int{10, 60, 80, 200, 300, 2000} {
+		name := strings.Repeat("a1.", size/3)
+		value := "billing@" + name + "evil.test"
+		pieces := asked(`{"a":"billing@`+name+`ev","b":"il.test"}`, "noted")
+		back := asked(`{}`, "x "+value)
+		require.True(t, holds(sentinel.NewTrace(back), value), "%d: nothing was said before", size)
+		require.True(t, holds(sentinel.NewTrace(back, pieces), value), "%d: an earlier attestation stands", size)
+		require.False(t, holds(sentinel.NewTrace(pieces, back), value), "%d", size)
+	}
+}
+
+// What is heard more than once, and what comes back to the one who said it, is kept
+// once: two agents that talk all day don't fill the memory.
+func TestTalkIsHeardOnce(t *testing.T) {
+	b := newBench(t, nil, says("judge", outcome(sentinel.Deny, "judge.below_threshold")))
+	root := b.Desk(grant(t))
+	d, err := root.Child(sentinel.Child{ID: "one", Agent: "one", Scope: root.Grant().Scope(), Calls: root.Grant().Calls()})
+	require.NoError(t, err)
+	for _, desk := range []*sentinel.Desk{root, d} {
+		_, err = desk.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"x\nbilling@evil.test"}`))
+		require.Error(t, err)
+	}
+	for range 5 {
+		root.Hear(d)
+		d.Hear(root)
+	}
+	require.Equal(t, 1, sentinel.HeardBy(root))
+	require.Equal(t, 1, sentinel.HeardBy(d))
 }
 
 // What a stranger wrote first is attested by nothing that comes later; a trusted

@@ -13,18 +13,22 @@ type pieces struct {
 	words map[string]int // the entry that has it first
 	whole map[string]int // scalars alone
 	full  bool
+	// The first entries that have any piece, and one that is too long to be kept.
+	first, long int
 }
 
 const (
-	maxPiece  = 64      // bytes of the longest piece
-	maxPieces = 1 << 17 // beyond this many nothing is known of any value
+	maxPiece    = 256     // bytes of the longest piece: a host's name has at most 253
+	maxComposed = 1 << 10 // bytes of the longest value that is put together
+	maxPieces   = 1 << 17 // beyond this many nothing is known of any value
 )
 
 // composed reports whether the arguments of the first entries, up to the last-th, have
 // the value in pieces: "billing@" and "evil.test" may come back as one. Short values
-// and plain words are only made of whole scalars.
+// and plain words are only made of whole scalars. Of a value that is too long to try,
+// arguments of any kind could be pieces.
 func (t Trace) composed(v sought, last int) bool {
-	if t.pieces == nil || v.squeezed == "" || len(v.squeezed) > 4*maxPiece {
+	if t.pieces == nil || v.squeezed == "" {
 		return false
 	}
 	t.pieces.once.Do(func() { t.pieces.gather(t.entries()) })
@@ -32,8 +36,11 @@ func (t Trace) composed(v sought, last int) bool {
 	if v.telling {
 		known = t.pieces.words
 	}
-	if t.pieces.full {
+	switch size := len(v.squeezed); {
+	case t.pieces.full, size > maxComposed && t.pieces.first <= last, size > maxPiece && t.pieces.long <= last:
 		return true
+	case size > maxComposed:
+		return false
 	}
 	made := make([]bool, len(v.squeezed)+1)
 	made[0] = true
@@ -52,8 +59,14 @@ func (t Trace) composed(v sought, last int) bool {
 
 func (p *pieces) gather(list []entry) {
 	p.words, p.whole = map[string]int{}, map[string]int{}
+	p.first, p.long = len(list), len(list)
 	add := func(to map[string]int, s string, n int) {
-		if s = squeeze(s); s == "" || len(s) > maxPiece {
+		if s = squeeze(s); s == "" {
+			return
+		}
+		p.first = min(p.first, n)
+		if len(s) > maxPiece {
+			p.long = min(p.long, n)
 			return
 		}
 		if _, ok := to[s]; !ok {

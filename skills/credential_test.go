@@ -62,6 +62,36 @@ func TestCredentialFrom(t *testing.T) {
 	}
 }
 
+// Every credential that a function took is taken out of what it returns, not the
+// first alone.
+func TestAllCredentialsAreScrubbed(t *testing.T) {
+	sign, verify := pair(t)
+	fn := func(ctx context.Context, _ none) (string, error) {
+		var said string
+		for _, name := range []string{"github", "crm"} {
+			c, err := skills.CredentialFrom(ctx, name)
+			require.NoError(t, err)
+			said += c + ";"
+		}
+		return said, nil
+	}
+	g, err := skills.Func(skills.Spec{Name: "test.do", Effect: skills.Modify}, fn, skills.UseCredentials("github", "crm"))
+	require.NoError(t, err)
+	o := order(g.Skill(), `{}`)
+	w, err := sign.Issue(o.Digest())
+	require.NoError(t, err)
+	res, err := g.ExecutorWith(verify, drawer{"github": "SECRET-of-github", "crm": "HIDDEN-of-crm"}).Execute(t.Context(), w, o)
+	require.NoError(t, err)
+	require.Equal(t, "[secret];[secret];", res.Content)
+}
+
+// drawer holds credentials by name, whoever asks.
+type drawer map[string]string
+
+func (d drawer) Credential(_ context.Context, name string, _ skills.Caller) (string, error) {
+	return d[name], nil
+}
+
 // A credential that this user has not is one word to the model, and nothing was
 // done.
 func TestMissingCredential(t *testing.T) {

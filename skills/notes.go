@@ -240,7 +240,9 @@ func (b *annotator) fail(at, msg string) {
 	}
 }
 
-// resolve follows "#" and "#/…" and returns what is there and its place.
+// resolve follows "#" and "#/…" and returns what is there and its place. It goes
+// through schemas alone: under an enum, a default or an x- key stands data, in which
+// lint and modernize look for no mistakes.
 func (b *annotator) resolve(ref string) (any, string, bool) {
 	frag, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -250,7 +252,7 @@ func (b *annotator) resolve(ref string) (any, string, bool) {
 		return nil, "", false
 	}
 	var at any = b.root
-	place := ""
+	place, holds := "", byte('s')
 	for part := range strings.SplitSeq(strings.TrimPrefix(frag, "/"), "/") {
 		if frag == "" {
 			break
@@ -258,15 +260,23 @@ func (b *annotator) resolve(ref string) (any, string, bool) {
 		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 		switch v := at.(type) {
 		case map[string]any:
-			if at, ok = v[name]; !ok {
+			if at, ok = v[name]; !ok || holds == 'd' {
 				return nil, "", false
+			}
+			if holds == 's' {
+				holds = heldBy(name)
+			} else {
+				holds = 's'
 			}
 		case []any:
 			i := slices.Index(indices(len(v)), name)
 			if i < 0 {
 				return nil, "", false
 			}
-			at = v[i]
+			if at = v[i]; holds != 'l' {
+				return nil, "", false
+			}
+			holds = 's'
 		default:
 			return nil, "", false
 		}
@@ -274,7 +284,15 @@ func (b *annotator) resolve(ref string) (any, string, bool) {
 	}
 	_, isMap := at.(map[string]any)
 	_, isBool := at.(bool)
-	return at, place, isMap || isBool
+	return at, place, holds == 's' && (isMap || isBool)
+}
+
+// heldBy is what stands under a key of a schema: data, where it is no keyword.
+func heldBy(key string) byte {
+	if holds, known := keywords[key]; known {
+		return holds
+	}
+	return 'd'
 }
 
 func unescapeFragment(frag string) (string, bool) {

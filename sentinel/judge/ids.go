@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"unicode"
 
@@ -39,8 +40,7 @@ func otherID(v *view) finding {
 		case !val.target || val.kind != reference && val.kind != account && val.kind != recipient:
 		case i >= maxValues:
 			f.add(val.arg)
-		case v.request.ids[shapeOf(val.fold)] && !v.request.grounds(val) && !whole(v.request.fold, fileSigns.Replace(val.fold)) &&
-			v.cost(val, v.origin(val, false)) < strangersTarget:
+		case v.namesOther(val) && v.cost(val, v.origin(val, false)) < strangersTarget:
 			f.add(val.arg)
 		}
 	}
@@ -48,6 +48,36 @@ func otherID(v *view) finding {
 		f.more = min(v.ungrounded(), strangersTarget)
 	}
 	return f
+}
+
+// namesOther reports whether a target is, or has in it, an id of a shape that the user
+// named and that isn't in the user's words: "T-24", "task T-24" and "T-42,T-24" alike.
+// A receiver may well look for the id alone.
+func (v *view) namesOther(val value) bool {
+	for part := range idParts(val.fold) {
+		one := val
+		one.fold = part
+		if v.request.ids[shapeOf(part)] && !v.request.grounds(one) && !whole(v.request.fold, fileSigns.Replace(part)) {
+			return true
+		}
+	}
+	return false
+}
+
+// idParts are the words of a folded target, however they are set apart. Hyphens of
+// other scripts count as one, and signs without a width as none.
+func idParts(target string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(strings.Map(plainSign, target), func(r rune) bool { return !wordRune(r) && !strings.ContainsRune("-_.:@", r) })
+}
+
+func plainSign(r rune) rune {
+	switch {
+	case unicode.Is(unicode.Pd, r) || r == '\u2212':
+		return '-'
+	case unicode.Is(unicode.Cf, r):
+		return -1
+	}
+	return r
 }
 
 // ungrounded is what grounding takes for ids and targets: with another id named it is

@@ -58,6 +58,7 @@ func TestAnotherIDThanTheUsersAsks(t *testing.T) {
 		"another name":            {"run weekly-report", "workflow.run", `{"name":"monthly-payout"}`, sentinel.Ask},
 		"the name":                {"run weekly-report", "workflow.run", `{"name":"weekly-report"}`, sentinel.Allow},
 		"the name as people say":  {"run the weekly report as a follow-up", "workflow.run", `{"name":"weekly-report"}`, sentinel.Allow},
+		"beside a name's shape":   {"run the weekly report for acme-corp", "workflow.run", `{"name":"weekly-report"}`, sentinel.Allow},
 		"a word with a hyphen":    {"run the follow-up one", "workflow.run", `{"name":"weekly-report"}`, sentinel.Allow},
 		"another plain number":    {"Cancel order 10234567", "order.cancel", `{"number":10243567,"order_id":"10243567"}`, sentinel.Ask},
 		"the plain number":        {"Cancel order #10234567", "order.cancel", `{"order_id":"10234567"}`, sentinel.Allow},
@@ -72,6 +73,37 @@ func TestAnotherIDThanTheUsersAsks(t *testing.T) {
 				require.Equal(t, tc.want, v.Outcome, v.Reason)
 			}
 		})
+	}
+}
+
+// Another id than the user's costs the same whether or not it was looked for before:
+// that nothing lists it is the same sign.
+func TestAnotherIDIsCountedOnce(t *testing.T) {
+	nothing := sentinel.Step{Skill: "tasks.search", Args: `{}`, Result: `[]`, Trust: skills.Trusted}
+	const req = "Delete task T-42"
+	bare, looked := decideIDs(t, req, "tasks.delete", `{"id":"T-24"}`), decideIDs(t, req, "tasks.delete", `{"id":"T-24"}`, nothing)
+	require.Equal(t, bare.Score, looked.Score, "%s; %s", bare.Reason, looked.Reason)
+}
+
+// An id is found in a target however it is set apart: its receiver may look for the
+// id alone.
+func TestAnotherIDIsFoundInATarget(t *testing.T) {
+	for _, target := range []string{
+		"task T-24", "T-24,T-42", "T-42;T-24", "T-42 T-24", "T-42\nT-24", "T-42|T-24", "tasks/T-24", "/T-24", "T-24/", "id=T-24",
+		"T\u201024", "T\u201124", "T\u201324", "T\u221224", "T\u200b-24", "T-\u00ad24", "Ｔ-24", "(T-24)", "T-24?x=T-42", "tasks/T-24/delete",
+	} {
+		args, err := json.Marshal(map[string]string{"id": target})
+		require.NoError(t, err)
+		require.Equal(t, sentinel.Ask, decideIDs(t, "Delete task T-42", "tasks.delete", string(args)).Outcome, "%q", target)
+	}
+	for request, target := range map[string]string{
+		"Delete task T-42": "task T-42", "Delete task T-42 of the board": "boards/tasks/T-42", "Delete task T-42, please": "(T-42)",
+		"Delete tasks T-42 and T-24": "T-24,T-42", "Delete task T-43": "T\u201143", "Delete the task T-42 follow-up": "tasks/T-42",
+	} {
+		args, err := json.Marshal(map[string]string{"id": target})
+		require.NoError(t, err)
+		v := decideIDs(t, request, "tasks.delete", string(args))
+		require.Equal(t, sentinel.Allow, v.Outcome, "%q %s", target, v.Reason)
 	}
 }
 

@@ -61,14 +61,16 @@ type comparisons struct {
 	tree  *ast.AST
 	words map[string][]string
 	bound map[string]subject // variables of exists, all and their like
-	errs  []error
-	at    string
+	// listed are those of them that go through a list in the condition.
+	listed map[string][]ast.Expr
+	errs   []error
+	at     string
 }
 
 // compare returns a mistake for each literal that what it is compared with can
 // never be.
 func (c *compiler) compare(at string, tree *cel.Ast) error {
-	v := &comparisons{tree: tree.NativeRep(), words: c.wordsOf(), bound: map[string]subject{}, at: at}
+	v := &comparisons{tree: tree.NativeRep(), words: c.wordsOf(), bound: map[string]subject{}, listed: map[string][]ast.Expr{}, at: at}
 	v.visit(tree.NativeRep().Expr())
 	return errors.Join(v.errs...)
 }
@@ -97,6 +99,11 @@ func (v *comparisons) visit(e ast.Expr) {
 func (v *comparisons) visitLoop(c ast.ComprehensionExpr) {
 	v.visit(c.IterRange())
 	before, was := v.bound[c.IterVar()]
+	outer := v.listed[c.IterVar()]
+	v.listed[c.IterVar()] = nil
+	if c.IterRange().Kind() == ast.ListKind {
+		v.listed[c.IterVar()] = c.IterRange().AsList().Elements()
+	}
 	if s, ok := v.elements(c.IterRange()); ok {
 		v.bound[c.IterVar()] = s
 	} else {
@@ -105,6 +112,7 @@ func (v *comparisons) visitLoop(c ast.ComprehensionExpr) {
 	for _, e := range []ast.Expr{c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()} {
 		v.visit(e)
 	}
+	v.listed[c.IterVar()] = outer
 	delete(v.bound, c.IterVar())
 	if was {
 		v.bound[c.IterVar()] = before
@@ -148,8 +156,15 @@ func (v *comparisons) in(item, list ast.Expr) {
 	}
 }
 
-// mustBe refuses a literal that a subject never is.
+// mustBe refuses a literal that a subject never is, and each of a list of literals
+// that a loop goes through.
 func (v *comparisons) mustBe(s subject, e ast.Expr) {
+	if e.Kind() == ast.IdentKind {
+		for _, one := range v.listed[e.AsIdent()] {
+			v.mustBe(s, one)
+		}
+		return
+	}
 	text, ok := literalText(e)
 	switch {
 	case !ok:
@@ -232,6 +247,9 @@ func (v *comparisons) subject(e ast.Expr) (subject, bool) {
 		}
 	case ast.CallKind:
 		c := e.AsCall()
+		if name := c.FunctionName(); (name == "dyn" || name == "string") && len(c.Args()) == 1 {
+			return v.subject(c.Args()[0]) // the same text
+		}
 		if !c.IsMemberFunction() {
 			return subject{}, false
 		}

@@ -14,6 +14,10 @@ func TestComparisonsThatNeverHold(t *testing.T) {
 	for when, want := range map[string]string{
 		"call.effect == 'irreversable'":                                    `1:16: call.effect is never "irreversable"; did you mean "irreversible"?`,
 		"'irreversable' == call.effect":                                    `1:1: call.effect is never "irreversable"; did you mean "irreversible"?`,
+		"dyn(call.effect) == 'irreversable'":                               `1:21: call.effect is never "irreversable"; did you mean "irreversible"?`,
+		"string(call.effect) in ['craete']":                                `1:25: call.effect is never "craete"; did you mean "create"?`,
+		"['read', 'irreversable'].exists(e, e == call.effect)":             `1:10: call.effect is never "irreversable"; did you mean "irreversible"?`,
+		"['read', 'craete'].all(e, call.effect != e)":                      `1:10: call.effect is never "craete"; did you mean "create"?`,
 		"call.tainted && call.effect != 'Read'":                            `1:32: call.effect is never "Read"; did you mean "read"?`,
 		"call.effect in ['read', 'craete']":                                `1:25: call.effect is never "craete"; did you mean "create"?`,
 		"!(call.effect in ['write'])":                                      `1:19: call.effect is never "write"; it is one of read, create, modify, irreversible, costs_money`,
@@ -57,6 +61,7 @@ func TestComparisonsThatMayHold(t *testing.T) {
 		"'Account-7' in call.recipients", "call.recipients.exists(r, r == 'ACME')", "args.to == 'Bob@Example.com'", "user == 'Ada'",
 		"args.to.lowerAscii() == 'bob' && args.to.upperAscii() == 'BOB'", "call.effect == args.to", "call.paths.exists(f, f == 'Any')",
 		"call.paths.exists(f, call.flags.exists(f, f == 'bidi') || f == 'Any')", "['irreversable'].exists(x, x == 'irreversable')",
+		"['read', 'modify'].exists(e, e == call.effect)", "['x'].exists(e, ['read'].exists(e, e == call.effect) && e == args.to)", "dyn(args.to) == 'Any'",
 	} {
 		_, err := permission.New(permission.Options{Registry: registry(t), Known: []string{"pay.known"}, Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: when}}})
 		require.NoError(t, err, when)

@@ -113,6 +113,26 @@ func TestAnotherUsersFailureIsAnOutage(t *testing.T) {
 	}
 }
 
+// A question that was asked ahead bears witness to nothing: no call was made yet, and
+// a caller who makes a model talk could have many asked.
+func TestForeseenFailureIsNoWitness(t *testing.T) {
+	read := call(t, proposal{skill: "self.read"})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var asked atomic.Int32
+		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			asked.Add(1)
+			status(500)(rw, r, n)
+		})
+		g := w.quiet(review.Options{Timeout: 4 * time.Second}, "fast")
+		c := users(t, read, "ann", "bob", "cid")
+		g.Foresee(t.Context(), c[0])
+		require.Positive(t, asked.Load(), "it was asked")
+		require.Equal(t, "lone_server", check(t, g, c[1]).Meta["failure"], "ann's was asked ahead")
+		require.Equal(t, "server", check(t, g, c[2]).Meta["failure"], "bob's wasn't")
+	})
+}
+
 // A failure bears witness to its like alone: one user's broken connection is no
 // reason to believe another's status 500.
 func TestUnlikeFailuresAreNoOutage(t *testing.T) {
