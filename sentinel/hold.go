@@ -16,6 +16,8 @@ type heldBefore struct {
 	digest   string // keyed, of the call that the person was shown
 	asked    time.Time
 	expires  time.Time // zero in records of before there was one
+	bound    []recordedBound
+	record   Record // of the first question
 }
 
 // hold puts an Ask before a person. What the call's paths lead to is bound to
@@ -38,6 +40,11 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 		d.credit(refuseExpired(), p.now())
 		return c, d, nil
 	}
+	if p.changedWhileAway(d, before) { // an answer would be to what the first question showed
+		d.put(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was first asked")))
+		d.At = p.now()
+		return c, d, nil
+	}
 	if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
 		return c, d, err
 	}
@@ -50,15 +57,15 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 }
 
 // date says since when a person is asked and until when. A call that was held
-// under the same digest before keeps its times, and the id of its decision.
+// as the same before keeps its times.
 func (p *Checkpoint) date(d *Decision, before *heldBefore) {
 	timeout := p.o.AskTimeout
 	if timeout <= 0 {
 		timeout = DefaultAskTimeout
 	}
 	d.Asked = p.now()
-	if before != nil && before.digest == p.mac(d.Digest) {
-		d.ID, d.Asked, d.Expires = before.decision, before.asked, before.expires
+	if before != nil && before.decision == d.ID { // see takeUp
+		d.Asked, d.Expires = before.asked, before.expires
 	}
 	if d.Expires.IsZero() {
 		d.Expires = d.Asked.Add(timeout)

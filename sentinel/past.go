@@ -114,6 +114,8 @@ func (p *Past) asked(r Record) {
 		Digest    string    `json:"digest"`
 		AskedAt   time.Time `json:"asked_at"`
 		ExpiresAt time.Time `json:"expires_at"`
+
+		Bound []recordedBound `json:"bound"`
 	}
 	if json.Unmarshal(r.Body, &b) != nil || p.held != nil && p.held.digest == b.Digest {
 		return
@@ -121,7 +123,7 @@ func (p *Past) asked(r Record) {
 	if b.AskedAt.IsZero() { // a record of before there were times in it
 		b.AskedAt = r.At
 	}
-	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt}
+	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt, bound: b.Bound, record: r}
 }
 
 // settled reports whether the skill itself had the last word.
