@@ -108,3 +108,26 @@ func TestACancelledAgentWithdrawsItsCall(t *testing.T) {
 	}, eventually, tick)
 	require.Empty(t, r.list(ledger.Query{Kind: "outcome", Skill: "note.echo"}))
 }
+
+// The end of a turn is on record only after the end of each of its calls that
+// waited for a person: whatever kills the process then, none is left without one.
+func TestTheEndOfATurnEndsItsHeldCalls(t *testing.T) {
+	person := newSlowPerson()
+	o := with(echo(t))
+	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
+	o.Approver = person
+	r := start(t, o, orch("unused", "unused"), agent("do-a", use("note.echo", "x"), "unused"))
+	n := 0
+	r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
+		if n++; n == 1 {
+			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
+		}
+		<-person.asked
+		return llm.Response{Content: "done"}, nil // while the agent's call waits for a person
+	})
+	require.Equal(t, "done", r.send("go").Text)
+	list := r.list(ledger.Query{Kind: "decision", Code: sentinel.CodeApprovalCanceled})
+	require.Len(t, list, 1, "it is there when the answer is")
+	require.Equal(t, []string{"held", "decision"}, kindsOf(r.list(ledger.Query{Call: list[0].Call})))
+	r.verify()
+}
