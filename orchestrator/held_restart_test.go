@@ -11,6 +11,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
@@ -107,4 +108,55 @@ func TestACancelledAgentWithdrawsItsCall(t *testing.T) {
 		return len(list) == 1 && list[0].Skill == "note.echo"
 	}, eventually, tick)
 	require.Empty(t, r.list(ledger.Query{Kind: "outcome", Skill: "note.echo"}))
+}
+
+// The end of a turn is on record only after the end of each of its calls that
+// waited for a person: whatever kills the process then, none is left without one.
+func TestTheEndOfATurnEndsItsHeldCalls(t *testing.T) {
+	person := newSlowPerson()
+	o := with(echo(t))
+	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
+	o.Approver = person
+	r := start(t, o, orch("unused", "unused"), agent("do-a", use("note.echo", "x"), "unused"))
+	n := 0
+	r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
+		if n++; n == 1 {
+			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
+		}
+		<-person.asked
+		return llm.Response{Content: "done"}, nil // while the agent's call waits for a person
+	})
+	require.Equal(t, "done", r.send("go").Text)
+	list := r.list(ledger.Query{Kind: "decision", Code: sentinel.CodeApprovalCanceled})
+	require.Len(t, list, 1, "it is there when the answer is")
+	require.Equal(t, []string{"held", "decision"}, kindsOf(r.list(ledger.Query{Call: list[0].Call})))
+	r.verify()
+}
+
+// An agent whose process breaks while its call waits for a person will not be
+// started again, so its question ends, on record.
+func TestACrashedAgentsCallEnds(t *testing.T) {
+	person := newSlowPerson()
+	o := with(echo(t))
+	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
+	o.Approver = person
+	r := start(t, o,
+		orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "unused"))
+	r.begins()
+	<-person.asked
+	sup, ok := r.sys.Whereis(agentsName("c1"))
+	require.True(t, ok)
+	ctx, cancel := context.WithTimeout(t.Context(), eventually)
+	defer cancel()
+	list, err := otp.WhichChildren(ctx, sup)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	otp.Kill(list[0].PID)
+	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Equal(t, map[string]agents.State{"a": agents.Failed}, states(reply))
+	ends := r.list(ledger.Query{Kind: "decision", Code: sentinel.CodeApprovalCanceled})
+	require.Len(t, ends, 1)
+	require.Equal(t, "note.echo", ends[0].Skill)
+	r.verify()
 }

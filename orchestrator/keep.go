@@ -187,6 +187,7 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(failureCode(err), failedNotKept)}
 	t.o.at("end")
 	t.start(c, func(ctx context.Context) (any, error) {
+		o.endHeldCalls(ctx, about, desk, "", "its turn has ended")
 		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
 		return o.finish(ctx, about, bare, items)
 	})

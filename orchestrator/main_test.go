@@ -24,6 +24,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -268,6 +269,23 @@ func (r *rig) verify() {
 	require.NoError(r.t, err)
 	require.Equal(r.t, rep.Records, rep.Proved)
 	require.Positive(r.t, rep.Records)
+	r.requireHeldEnded()
+}
+
+// requireHeldEnded checks that no call of a turn that has ended still waits for a
+// person: each question has a decision, or its turn is still to be gone on with.
+func (r *rig) requireHeldEnded() {
+	st, err := store.OpenReader(context.Background(), filepath.Join(r.dir, "v.db"))
+	require.NoError(r.t, err)
+	defer func() { require.NoError(r.t, st.Close()) }()
+	rows, err := st.Query(context.Background(), `SELECT body FROM ledger_records AS h WHERE kind = 'held'
+AND NOT EXISTS (SELECT 1 FROM ledger_records AS d WHERE d.call = h.call AND d.decision = h.decision AND d.kind = 'decision')
+AND NOT EXISTS (SELECT 1 FROM history_conversations AS c WHERE c.id = h.conversation
+	AND c.turn = json_extract(CAST(h.body AS TEXT), '$.turn'))`)
+	require.NoError(r.t, err)
+	defer func() { require.NoError(r.t, rows.Close()) }()
+	require.False(r.t, rows.Next(), "a question of a turn that has ended has no end on record")
+	require.NoError(r.t, rows.Err())
 }
 
 // kept returns what the journal has under a turn.

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -133,6 +134,11 @@ func (t *turn) down(c *otp.Context, m otp.Down) {
 		r := k.agent.Snapshot().Result
 		if !r.State.Done() {
 			r.State, r.Reason = agents.Failed, "the agent crashed"
+			o, about, desk := t.o, t.about(), k.desk
+			c.Async(0, func(ctx context.Context) (any, error) { // the turn's end does it again, where this one breaks
+				o.endHeldCalls(ctx, about, desk, desk.Grant().ID(), "its agent crashed")
+				return nil, nil
+			})
 		}
 		t.ends(c, k, r)
 	}

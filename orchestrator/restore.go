@@ -71,6 +71,7 @@ func (o *Orchestrator) unknown(ctx context.Context, id, user string) (memory, er
 // lost ends a turn that can't be gone on with.
 func (o *Orchestrator) lost(ctx context.Context, about history.Turn) error {
 	o.counted.Delete(about.Turn)
+	o.endHeldCalls(ctx, about, nil, "", "its turn can't be gone on with")
 	end := endRecord{V: recordVersion, Failure: failedInterrupted}
 	return o.kept.End(ctx, about, item(recordEnd, end))
 }

@@ -26,7 +26,8 @@ const approverGrace = 250 * time.Millisecond
 // An error is no answer. ErrNoApprover denies the call: no person can be asked.
 // ErrExpired, like the code approval.expired, ends it as a question that no person
 // answered. After any other error, a panic or a verdict that is neither yes nor
-// no the call stays held, and is asked about again under the same id.
+// no the call stays held: the approver is asked again under the same id after a
+// pause of a second, then of two and so on up to half a minute, until the expiry.
 type Approver interface {
 	Approve(ctx context.Context, c Call, d Decision) (Verdict, error)
 }
@@ -77,21 +78,42 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, d.Expires.Sub(start), ErrExpired)
 	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if v, answered := p.askPerson(wait, c, d); answered {
+			return v, nil
+		}
+		select {
+		case <-wait.Done():
+			return endWait(context.Cause(wait))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// An approver that failed is asked again after a pause, which doubles each time.
+const (
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+)
+
+// askPerson puts the question once. answered is false where the approver failed
+// or the wait has ended: nothing follows from what it said then.
+func (p *Checkpoint) askPerson(wait context.Context, c Call, d Decision) (v Verdict, answered bool) {
 	replies := make(chan reply, 1)
 	go p.question(wait, c, d, replies)
 	select {
 	case r := <-replies:
 		if !p.now().Round(0).Before(d.Expires.Round(0)) { // the timer stands still while the machine sleeps
-			return refuseExpired(), nil
+			return refuseExpired(), true
 		}
-		return p.readReply(wait, c, r)
+		return p.readReply(c, r)
 	case <-wait.Done():
 	}
 	select { // its question is on a screen: it may take it back first
 	case <-replies:
 	case <-time.After(approverGrace):
 	}
-	return endWait(context.Cause(wait))
+	return v, false
 }
 
 // question runs the approver. It answers on replies exactly once.
@@ -107,25 +129,25 @@ func (p *Checkpoint) question(ctx context.Context, c Call, d Decision, replies c
 	r = reply{v, err, ctx.Err() != nil}
 }
 
-// readReply reads what the approver returned.
-func (p *Checkpoint) readReply(wait context.Context, c Call, r reply) (Verdict, error) {
+// readReply reads what the approver returned. A failure is no answer.
+func (p *Checkpoint) readReply(c Call, r reply) (v Verdict, answered bool) {
 	switch {
 	case r.late:
-		return endWait(context.Cause(wait))
+		return v, false
 	case errors.Is(r.err, ErrNoApprover):
-		return refuseNoApprover(), nil
+		return refuseNoApprover(), true
 	case errors.Is(r.err, ErrExpired):
-		return refuseExpired(), nil
+		return refuseExpired(), true
 	case r.err != nil:
-		p.logger().Error("the approver failed; the call stays held", "call", c.Proposed().ID())
-		return Verdict{}, fmt.Errorf("%w; the approver failed", ErrHeld)
+		p.logger().Error("the approver failed; the call stays held and is asked about again", "call", c.Proposed().ID())
+		return v, false
 	case r.v.State != Judged || r.v.Outcome != Allow && r.v.Outcome != Deny:
-		p.logger().Error("the approver said neither yes nor no; the call stays held", "call", c.Proposed().ID())
-		return Verdict{}, fmt.Errorf("%w; the approver said neither yes nor no", ErrHeld)
+		p.logger().Error("the approver said neither yes nor no; the call stays held and is asked about again", "call", c.Proposed().ID())
+		return v, false
 	}
-	v := r.v.bounded()
+	v = r.v.bounded()
 	v.Meta = maps.Clone(v.Meta) // the approver may go on using its own
-	return v, nil
+	return v, true
 }
 
 // endWait is what a wait comes to that ended without an answer, by its cause.

@@ -37,6 +37,10 @@ type Desk struct {
 	// before.
 	numbered    bool
 	next, until int
+	// waits are the calls of this desk and those below it that a person is asked
+	// about. Once it is over, no other is.
+	waits map[*heldWait]struct{}
+	over  bool
 }
 
 // Desk returns a root desk that acts under the grant.
@@ -116,7 +120,7 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	d.mu.Unlock()
 	if !d.numbered {
 		prop.ID = newID()
-		return d.propose(ctx, prop, keeping{})
+		return d.propose(ctx, prop, keeping{desk: d})
 	}
 	prop.ID = CallID(prop.Grant.ID(), n)
 	leave, err := p.lanes.enter(ctx, prop.ID)
@@ -125,13 +129,13 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	}
 	defer leave()
 	if !late {
-		return d.propose(ctx, prop, keeping{numbered: true})
+		return d.propose(ctx, prop, keeping{desk: d, numbered: true})
 	}
 	past, found, err := p.past(ctx, prop.ID, n)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	k := keeping{numbered: true, held: past.held}
+	k := keeping{desk: d, numbered: true, held: past.held}
 	if found {
 		var a *answer
 		if a, k.repeat = d.again(past, prop); a != nil {

@@ -19,6 +19,7 @@ type granted struct {
 
 // keeping says how the records of a call are made.
 type keeping struct {
+	desk     *Desk       // that the call was proposed at
 	numbered bool        // what a restart needs is kept as well
 	repeat   bool        // the call was allowed under its id before
 	held     *heldBefore // a person was being asked about it when its process ended
@@ -28,11 +29,19 @@ type keeping struct {
 // decision durable together with the spent warrant: the point of no return.
 func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict, k keeping) (granted, error) {
 	c, d := p.judge(ctx, c, limits)
+	if err := p.takeUp(ctx, &d, k); err != nil {
+		return granted{}, err
+	}
 	countOff := p.countHeld(c, &d, k.held)
 	defer countOff()
 	if d.Outcome == Ask {
+		waiting, leave, ok := k.desk.enterWait(ctx)
+		defer leave()
+		ctx = waiting
 		var err error
-		if c, d, err = p.hold(ctx, c, d, k.held); err != nil {
+		if !ok {
+			d.put(markApproval(refuseCanceled()))
+		} else if c, d, err = p.hold(ctx, c, d, k.held); err != nil {
 			return granted{}, err
 		}
 	}

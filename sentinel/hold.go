@@ -17,17 +17,12 @@ type heldBefore struct {
 	asked    time.Time
 	expires  time.Time // zero in records of before there was one
 	bound    []recordedBound
+	record   Record // of the first question
 }
 
 // isAbout reports whether the question on record is about the call of that keyed
 // digest. No question is about none.
 func (h *heldBefore) isAbout(digest string) bool { return h != nil && h.digest == digest }
-
-// isMoved reports whether the person was shown other files than are there now. A
-// record of before there was an expiry in it doesn't tell.
-func (h *heldBefore) isMoved(digest string, now []recordedBound) bool {
-	return h.isAbout(digest) && !h.expires.IsZero() && !slices.Equal(h.bound, now)
-}
 
 // hold puts an Ask before a person. What the call's paths lead to is bound to
 // the question, and the question is on record before it is asked. The error
@@ -49,9 +44,9 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 		d.credit(refuseExpired(), p.now())
 		return c, d, nil
 	}
-	// An answer to the question on record would be taken for one to this.
-	if before.isMoved(p.mac(d.Digest), p.recordedBounds(bound)) {
-		d.put(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was asked")))
+	if p.changedWhileAway(d, before) { // an answer would be to what the first question showed
+		d.put(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was first asked")))
+		d.At = p.now()
 		return c, d, nil
 	}
 	if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
@@ -66,15 +61,15 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 }
 
 // date says since when a person is asked and until when. A call that was held
-// under the same digest before keeps its times, and the id of its decision.
+// as the same before keeps its times.
 func (p *Checkpoint) date(d *Decision, before *heldBefore) {
 	timeout := p.o.AskTimeout
 	if timeout <= 0 {
 		timeout = DefaultAskTimeout
 	}
 	d.Asked = p.now()
-	if before.isAbout(p.mac(d.Digest)) {
-		d.ID, d.Asked, d.Expires = before.decision, before.asked, before.expires
+	if before != nil && before.decision == d.ID { // see takeUp
+		d.Asked, d.Expires = before.asked, before.expires
 	}
 	if d.Expires.IsZero() {
 		d.Expires = d.Asked.Add(timeout)

@@ -55,12 +55,13 @@ func TestOnlyAnAnswerEndsAHeldCall(t *testing.T) {
 		approver approver
 		readmit  func(context.Context, sentinel.Call) error
 		leaves   error // the cause that the caller's context ends with, an hour before the expiry
+		asks     int   // so often at least is a person asked; at least once
 	}{
-		"the approver fails":                 {approver: answers(sentinel.Verdict{}, errors.New("no line"))},
-		"the approver breaks":                {approver: breaks},
-		"the approver says nothing":          {approver: answers(sentinel.Verdict{}, nil)},
-		"the approver asks back":             {approver: answers(outcome(sentinel.Ask, "x"), nil)},
-		"the approver puts it off":           {approver: answers(outcome(sentinel.Defer, "x"), nil)},
+		"the approver fails":                 {approver: answers(sentinel.Verdict{}, errors.New("no line")), leaves: context.Canceled, asks: 120},
+		"the approver breaks":                {approver: breaks, leaves: context.Canceled, asks: 120},
+		"the approver says nothing":          {approver: answers(sentinel.Verdict{}, nil), leaves: context.Canceled, asks: 120},
+		"the approver asks back":             {approver: answers(outcome(sentinel.Ask, "x"), nil), leaves: context.Canceled, asks: 120},
+		"the approver puts it off":           {approver: answers(outcome(sentinel.Defer, "x"), nil), leaves: context.Canceled, asks: 120},
 		"the caller leaves":                  {approver: waits, leaves: context.Canceled},
 		"the process ends":                   {approver: waits, leaves: errors.New("shutdown")},
 		"no place is found after a yes":      {approver: yes, readmit: func(context.Context, sentinel.Call) error { return errors.New("closing") }},
@@ -70,8 +71,13 @@ func TestOnlyAnAnswerEndsAHeldCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var events []string
+				asked := 0
 				b := newBench(t, func(o *sentinel.Options, _ *bench) {
-					o.Approver, o.Readmit, o.AskTimeout = tc.approver, tc.readmit, 2*time.Hour
+					o.Approver = approver(func(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
+						asked++
+						return tc.approver(ctx, c, d)
+					})
+					o.Readmit, o.AskTimeout = tc.readmit, 2*time.Hour
 					o.Observe = func(e sentinel.Event) { events = append(events, e.Kind) }
 				}, askingJudge())
 				ctx, cancel := context.WithCancelCause(t.Context())
@@ -82,6 +88,8 @@ func TestOnlyAnAnswerEndsAHeldCall(t *testing.T) {
 				_, err := b.Desk(grant(t)).Invoke(ctx, "test.do", nil)
 				require.ErrorIs(t, err, sentinel.ErrHeld)
 				require.NotErrorIs(t, err, sentinel.ErrNotRecorded)
+				require.GreaterOrEqual(t, asked, max(tc.asks, 1), "an approver that failed is asked again")
+				require.LessOrEqual(t, asked, 150, "with pauses")
 				require.Equal(t, []string{"held"}, b.rec.kinds())
 				require.Equal(t, []string{sentinel.RecordHeld, sentinel.EventLeftHeld}, events)
 				require.Empty(t, b.runs())
@@ -305,7 +313,9 @@ func TestAnotherCallIsAnotherQuestion(t *testing.T) {
 			require.True(t, d.Asked.Equal(now))
 			return sentinel.Pass(), nil
 		})).again(t.Context(), t, `{"to":"bob"}`))
-		require.NotEqual(t, rec.records[0].DecisionID, rec.records[1].DecisionID)
+		require.Equal(t, []string{"held", "decision", "held", "decision", "outcome"}, rec.kinds())
+		require.Equal(t, rec.records[0].DecisionID, rec.records[1].DecisionID, "the first question has an end of its own")
+		require.NotEqual(t, rec.records[0].DecisionID, rec.records[2].DecisionID)
 	})
 }
 

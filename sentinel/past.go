@@ -122,7 +122,7 @@ func (p *Past) asked(r Record) {
 	if b.AskedAt.IsZero() { // a record of before there were times in it
 		b.AskedAt = r.At
 	}
-	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt, bound: b.Bound}
+	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt, bound: b.Bound, record: r}
 }
 
 // settled reports whether the skill itself had the last word.

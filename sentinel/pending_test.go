@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,27 +101,33 @@ func TestPendingEnds(t *testing.T) {
 		"store":   func() (sentinel.Verdict, error) { return sentinel.Pass(), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWaitingRoom(t, sentinel.PendingLimits{User: 1}, nil)
-			if name == "store" {
-				w.rec.fail = func(r sentinel.Record) error {
-					if r.Kind == sentinel.RecordDecision {
-						return errors.New("the disk is full")
+			synctest.Test(t, func(t *testing.T) {
+				w := newWaitingRoom(t, sentinel.PendingLimits{User: 1}, nil)
+				if name == "store" {
+					w.rec.fail = func(r sentinel.Record) error {
+						if r.Kind == sentinel.RecordDecision {
+							return errors.New("the disk is full")
+						}
+						return nil
 					}
-					return nil
 				}
-			}
-			for range 3 {
-				ctx, leave := context.WithCancel(t.Context())
-				h := w.hold(ctx, t, "u", "c")
-				if end == nil {
+				for range 3 {
+					ctx, leave := context.WithCancel(t.Context())
+					h := w.hold(ctx, t, "u", "c")
+					if end == nil {
+						leave()
+					} else {
+						w.answers <- end
+					}
+					if name == "error" || name == "panic" {
+						<-w.asked // again: a failure is no answer
+						leave()
+					}
+					err := <-h
 					leave()
-				} else {
-					w.answers <- end
+					require.Equal(t, name == "yes", err == nil, "%v", err)
 				}
-				err := <-h
-				leave()
-				require.Equal(t, name == "yes", err == nil, "%v", err)
-			}
+			})
 		})
 	}
 }

@@ -23,8 +23,9 @@ var errNotProposed = &skills.Failure{
 // It answers from the record, as Invoke would: a refusal, a result or a failure,
 // and what was interrupted is unknown, also where the skill is idempotent. Where
 // the call was never decided the error is a *skills.Failure with the code
-// FailNotProposed. Nothing is decided or run, and the proposal's slot is used
-// all the same.
+// FailNotProposed; a question about it that was left without an answer is
+// withdrawn, on record. Nothing is run, and the proposal's slot is used all the
+// same.
 func (d *Desk) Recall(ctx context.Context, skill string, _ json.RawMessage) (skills.Result, error) {
 	p := d.p
 	if p == nil || p.o.History == nil || p.o.Limiter == nil || !d.numbered {
@@ -40,6 +41,11 @@ func (d *Desk) Recall(ctx context.Context, skill string, _ json.RawMessage) (ski
 		return skills.Result{}, err
 	case !found:
 		d.recount(ctx, g, Past{CallID: CallID(g.ID(), n)})
+		if past.held != nil { // no desk can ask about it again
+			if err := p.EndHeld(ctx, past.held.record.CallID, errNotProposed.Err.Error()); err != nil {
+				return skills.Result{}, err
+			}
+		}
 		return skills.Result{}, errNotProposed
 	case !past.Allowed && (past.Skill == "" || past.Skill == skill):
 		return skills.Result{}, past.Refusal

@@ -6,6 +6,9 @@
 // It has the command line in it too, which knows its Go skill:
 //
 //	go run ./examples/embed vedette validate examples/assistant/vedette.yaml
+//
+// A request with an id outlives the process: run it again with the same words and
+// id, and it is gone on with, a question that no person has answered included.
 package main
 
 import (
@@ -14,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/vedette-dev/vedette/cmd/vedette/command"
@@ -54,18 +58,23 @@ func run() (code int, err error) {
 	case len(os.Args) > 1 && os.Args[1] == "vedette":
 		os.Args = os.Args[1:]
 		return command.Main(opts), nil
-	case len(os.Args) != 3:
-		return 2, fmt.Errorf("usage: embed CONFIG REQUEST, or embed vedette COMMAND")
+	case len(os.Args) != 3 && len(os.Args) != 4:
+		return 2, fmt.Errorf("usage: embed CONFIG REQUEST, or embed vedette COMMAND; an id behind REQUEST lets it outlive the process")
 	}
-	if err := answer(os.Args[1], os.Args[2], opts); err != nil {
+	r := orchestrator.Request{Text: os.Args[2]}
+	if len(os.Args) == 4 {
+		r.ID = os.Args[3]
+	}
+	if err := answer(os.Args[1], r, opts); err != nil {
 		return 1, err
 	}
 	return 0, nil
 }
 
-// answer puts one request to the skills of the configuration and the program.
-func answer(file, request string, opts orchestrator.Options) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+// answer puts one request to the skills of the configuration and the program. A
+// signal ends it in good order.
+func answer(file string, r orchestrator.Request, opts orchestrator.Options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Rules may be about the program's own skills: the configuration is told of them.
 	cfg, err := config.Load(file, config.Options{Program: []*skills.Skill{opts.Skills[0].Skill()}})
@@ -81,10 +90,21 @@ func answer(file, request string, opts orchestrator.Options) error {
 	if err != nil {
 		return err
 	}
-	reply, err := conv.Send(ctx, request)
-	if err != nil {
-		return err
+	reply, err := sendRequest(ctx, conv, r)
+	switch {
+	case err == nil:
+		fmt.Println(reply.Text)
+	case ctx.Err() != nil && r.ID != "": // it is in the journal, and the next start goes on with it
+		fmt.Fprintln(os.Stderr, "stopped; send the request again under the same id to go on with it")
+		err = nil
 	}
-	fmt.Println(reply.Text)
-	return nil
+	return err
+}
+
+// sendRequest sends a request that outlives the process if it has an id.
+func sendRequest(ctx context.Context, conv *orchestrator.Conversation, r orchestrator.Request) (orchestrator.Reply, error) {
+	if r.ID == "" {
+		return conv.Send(ctx, r.Text)
+	}
+	return conv.SendRequest(ctx, r)
 }

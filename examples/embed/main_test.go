@@ -14,6 +14,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("EMBED_AS_PROGRAM") != "" {
 		main()
 	}
+	if dir := os.Getenv("EMBED_KEEPER"); dir != "" {
+		os.Exit(runKeeper(dir))
+	}
 	os.Exit(m.Run())
 }
 

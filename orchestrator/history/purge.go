@@ -211,6 +211,9 @@ func (h *History) purges(ctx context.Context) (out []purge, err error) {
 
 // finishPurge does what is left of a purge that is marked.
 func (h *History) finishPurge(ctx context.Context, p purge) (n Purged, err error) {
+	if err := h.endHeld(ctx, p.who); err != nil {
+		return n, fmt.Errorf("end held calls: %w", err)
+	}
 	err = h.inSteps(ctx, p.id, sqlErased, func(tx *store.Tx) (int, error) {
 		return h.jr.EraseTx(tx, journal.Owner{User: p.who.User, Conversation: p.who.Conversation})
 	})

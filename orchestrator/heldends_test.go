@@ -1,0 +1,44 @@
+package orchestrator
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+)
+
+// heldHouse is a process whose agent's call waits for a person.
+func heldHouse(t *testing.T) (*rig, ledger.Record) {
+	person := newSlowPerson()
+	o := with(echo(t))
+	o.config = "approvals: {timeout: 1h}\npermissions: [{skill: note.echo, then: ask}]\n"
+	o.Approver = person
+	r := start(t, o,
+		orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "a is done"))
+	r.begins()
+	<-person.asked
+	held := r.list(ledger.Query{Kind: sentinel.RecordHeld})
+	require.Len(t, held, 1)
+	return r, held[0]
+}
+
+// The look for calls that were left held finds those of the turn alone, and ends
+// each once.
+func TestEndHeldCalls(t *testing.T) {
+	r, held := heldHouse(t)
+	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	require.NoError(t, err)
+	require.True(t, known)
+	about := history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}
+	other := about
+	other.Turn = "another"
+	r.endHeldCalls(t.Context(), other, nil, "", "its turn has ended")
+	r.endHeldCalls(t.Context(), about, nil, "another", "its agent crashed")
+	require.Empty(t, r.list(ledger.Query{Call: held.Call, Kind: sentinel.RecordDecision}))
+	require.NoError(t, r.Close(context.Background()))
+	r.requireHeldEnded() // its turn is still to be gone on with
+}
