@@ -36,3 +36,15 @@ func TestOrphanedHistory(t *testing.T) {
 	require.False(t, reply.Tainted)
 	require.Equal(t, sentinel.RecordPurge, history.RecordPurge, "one kind of record, by either name")
 }
+
+// A row that a crashed process was still writing when its conversation was read
+// is found: the history is its owner's, and no operator has to purge anything.
+func TestAWriteUnderWayIsNoOrphan(t *testing.T) {
+	r := start(t, with(outside(t)), orch("go", "done"))
+	require.Equal(t, "done", r.send("go").Text)
+	late, err := r.Orchestrator.recallUnknown(t.Context(), "c1", "eve", true) // it saw no row, a moment ago
+	require.NoError(t, err)
+	require.False(t, late.orphan)
+	require.Equal(t, "ann", late.user)
+	require.Len(t, late.said, 2)
+}

@@ -33,7 +33,7 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool
 		return memory{}, err
 	}
 	if !known {
-		return o.unknown(ctx, id, user)
+		return o.recallUnknown(ctx, id, user, crashed)
 	}
 	m := memory{user: row.User, tainted: row.Tainted}
 	if m.said, err = o.said(ctx, row); err != nil || row.Turn == "" {
@@ -58,14 +58,21 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool
 	return m, err
 }
 
-// unknown is a conversation that no row knows: a new one, unless something was
-// said in it. That belongs to no user, and is tainted for all that is known.
-func (o *Orchestrator) unknown(ctx context.Context, id, user string) (memory, error) {
+// recallUnknown reads a conversation that no row knew: a new one, unless something
+// was said in it. That belongs to no user, and is tainted for all that is known. A
+// crashed process may have left a write under way, so the row may be there by now.
+func (o *Orchestrator) recallUnknown(ctx context.Context, id, user string, crashed bool) (memory, error) {
 	orphan, err := o.kept.Orphaned(ctx, id, keptRequest, keptAnswer, keptAgent, recordOpen, recordRound, recordEnd, recordAgentRound, recordAgentEnd)
 	if orphan {
 		o.log.Error("a conversation has history and no owner, so no user may open it; purge it with vedette journal purge --conversation", "conversation", id)
 	}
-	return memory{user: user, orphan: orphan, tainted: orphan}, err
+	if err != nil || orphan {
+		return memory{user: user, orphan: orphan, tainted: orphan}, err
+	}
+	if _, known, err := o.kept.Get(ctx, id); known && err == nil {
+		return o.recall(ctx, id, user, crashed)
+	}
+	return memory{user: user}, err
 }
 
 // lost ends a turn that can't be gone on with.

@@ -359,7 +359,7 @@ func TestWhatWasHeldIsWhatIsAskedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, asked := newBoundBench(t, skills.CostsMoney, false, nil), 0
 			b.fill(t)
-			propose := func(answer func() (sentinel.Verdict, error)) error {
+			propose := func(ctx context.Context, answer func() (sentinel.Verdict, error)) error {
 				next := newBenchFor(t, b.spec, func(o *sentinel.Options, n *bench) {
 					n.rec, o.Recorder, o.History, o.Env = b.rec, b.rec, memory{b.rec}, touch.Env{Root: b.root}
 					o.Approver = approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
@@ -367,14 +367,18 @@ func TestWhatWasHeldIsWhatIsAskedAgain(t *testing.T) {
 						return answer()
 					})
 				}, says("judge", outcome(sentinel.Ask, "judge.ask")))
-				return next.again(t.Context(), t, `{"paths":["file","link","none"]}`)
+				return next.again(ctx, t, `{"paths":["file","link","none"]}`)
 			}
-			require.ErrorIs(t, propose(func() (sentinel.Verdict, error) { return sentinel.Verdict{}, context.Canceled }), sentinel.ErrHeld)
+			ctx, leave := context.WithCancel(t.Context())
+			require.ErrorIs(t, propose(ctx, func() (sentinel.Verdict, error) {
+				leave()
+				return sentinel.Verdict{}, ctx.Err()
+			}), sentinel.ErrHeld)
 			if row.strip {
 				b.rec.records[0].Body = without(t, b.rec.records[0].Body, "asked_at", "expires_at", "bound")
 			}
 			row.change(t, b)
-			err := propose(func() (sentinel.Verdict, error) { return sentinel.Pass(), nil })
+			err := propose(t.Context(), func() (sentinel.Verdict, error) { return sentinel.Pass(), nil })
 			if row.code == "" {
 				require.NoError(t, err)
 				require.Equal(t, 2, asked)

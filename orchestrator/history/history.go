@@ -297,15 +297,20 @@ func (h *History) Newest(ctx context.Context, user, conversation, kind string, f
 }
 
 // Orphaned reports whether items of these kinds are kept of a conversation that
-// is not known. Nobody can tell whose they are, or whether they are tainted.
+// is not known: nothing tells whose they are, or whether they are tainted. One
+// that becomes known meanwhile, by a write that was under way, is no orphan.
 func (h *History) Orphaned(ctx context.Context, conversation string, kinds ...string) (bool, error) {
 	if _, known, err := h.Get(ctx, conversation); known || err != nil {
 		return false, err
 	}
 	for _, kind := range kinds {
 		values, err := h.jr.Find(ctx, journal.Query{Conversation: conversation, Kind: kind, Newest: true, Limit: 1})
-		if len(values) > 0 || err != nil {
-			return len(values) > 0, err
+		if err != nil {
+			return false, err
+		}
+		if len(values) > 0 { // a row and its items come in one transaction, so the row is seen now
+			_, known, err := h.Get(ctx, conversation)
+			return !known, err
 		}
 	}
 	return false, nil

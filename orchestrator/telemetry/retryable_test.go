@@ -18,7 +18,8 @@ func TestEveryRefusalSaysWhetherItIsRetryable(t *testing.T) {
 		skills.KindDeny: {"limits.away", "limits.canceled", "limits.error", "review.unavailable", "review.unjudgeable"},
 		skills.KindAskDenied: {"approval.canceled", "approval.changed", "approval.error", "approval.no_answer", "approval.panic",
 			"approval.superseded"},
-		skills.KindAskExpired: nil, skills.KindInvalid: nil, skills.KindBudget: nil,
+		skills.KindAskExpired: nil, skills.KindInvalid: nil,
+		skills.KindBudget: {"approval.pending_full"},
 	}
 	all := slices.Sorted(maps.Keys(codes))
 	require.Greater(t, len(all), 80)
