@@ -69,7 +69,8 @@ func (o *Orchestrator) recallUnknown(ctx context.Context, id, user string, crash
 	if err != nil || orphan {
 		return memory{user: user, orphan: orphan, tainted: orphan}, err
 	}
-	if _, known, err := o.kept.Get(ctx, id); known && err == nil {
+	_, known, err := o.kept.Get(ctx, id)
+	if known {
 		return o.recall(ctx, id, user, crashed)
 	}
 	return memory{user: user}, err
