@@ -92,7 +92,7 @@ func (l *loader) checkRules() {
 			at = id.pos
 		}
 		if first, twice := ids[r.ID]; twice {
-			l.out.add(at, "permissions[%d]: another rule has the id %q already, at %s", i, r.ID, first)
+			l.out.add(at, "permissions[%d]: another rule has the id %q already, at %s; give one of them another id", i, r.ID, first)
 		}
 		ids[r.ID] = at
 		if n.kind == mappingNode {

@@ -46,7 +46,7 @@ type Config struct {
 	// Keys is where the keys live.
 	Keys Keys `yaml:"keys" jsonschema_description:"Where keys live."`
 	// Credentials are what users' calls authenticate with, by name.
-	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name" jsonschema_description:"What a user's calls authenticate with, by name: skills name them in their run block, models never see them."`
+	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name" jsonschema_description:"What a user's calls authenticate with, by name: skills name them in their run block, models never see them. One of fewer than 8 bytes counts as missing."`
 	// Server is the HTTP server.
 	Server Server `yaml:"server" jsonschema_description:"The HTTP server."`
 	// Telemetry is what the program tells about how it is doing.

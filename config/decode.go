@@ -184,6 +184,10 @@ func (d *decoder) missing(p place, key string) {
 	if d.failed != nil {
 		d.failed[path] = true
 	}
+	if path == "version" {
+		d.out.add(p.at, "version is missing; write version: 1")
+		return
+	}
 	d.out.add(p.at, "%s is missing", path)
 }
 

@@ -27,7 +27,7 @@ func (l *loader) resolvePaths() {
 			continue
 		}
 		if !doublestar.ValidatePattern(p) {
-			l.out.add(n.pos, "guard.forbid_paths[%d]: %s is not a valid glob pattern", i, l.shown(n))
+			l.out.add(n.pos, "guard.forbid_paths[%d]: %s is not a valid glob pattern; close each [ and {, or write \\ before it", i, l.shown(n))
 			continue
 		}
 		c.Guard.ForbidPaths[i] = l.absPattern(p, n)

@@ -15,7 +15,7 @@ func Reference() []byte {
 	var b strings.Builder
 	b.WriteString("# Reference\n\n" +
 		"Every key of `vedette.yaml` and of a skill file. `*` stands for a name, `[]` for an entry of a list. The page is made\n" +
-		"from the code: `go test ./config -run 'TestReference|TestSchemaGolden' -update` writes it and the editors' schemas anew.\n")
+		"from the code: `go test ./config -run 'TestReference|TestSchemaGolden' -update` writes it and the editors' schemas again.\n")
 	for _, part := range []struct {
 		title string
 		raw   []byte

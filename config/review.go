@@ -95,7 +95,7 @@ type ReviewBudget struct {
 	Day          ReviewShare `yaml:"day" jsonschema_description:"For all users together, within 24 hours."`
 	// RulesFor are the effects whose calls the rules decide alone where the day's
 	// budget is spent; outward is needed beside an effect for calls that reach others.
-	RulesFor []string `yaml:"rules_for" cfg:"nonempty,enum=read|create|modify|irreversible|costs_money|outward" jsonschema_description:"Effects whose calls the rules decide alone once day is spent, instead of unjudgeable (default none). A call that reaches others needs outward here too. Whoever can make many calls can spend the day's budget."`
+	RulesFor []string `yaml:"rules_for" cfg:"nonempty,enum=read|create|modify|irreversible|costs_money|outward" jsonschema_description:"Effects whose calls the rules decide alone once day is spent, instead of unjudgeable (default none). A call that reaches others needs outward here too. A user who can make many calls can spend the day's budget."`
 }
 
 // ReviewShare bounds questions to models. Zero is no bound.

@@ -28,7 +28,7 @@ var runOptions = map[string][]runOption{
 	"template": nil,
 	"http": {
 		{"url", optText, "", "The address; {name} places in its path are filled from the arguments. Required."},
-		{"method", optText, "GET|HEAD|POST|PUT|PATCH|DELETE", "The method (default POST)."},
+		{"method", optText, "GET|HEAD|QUERY|POST|PUT|PATCH|DELETE", "The method (default POST)."},
 		{"headers", optTable, "", "Headers of every request. Take secrets from the environment: ${NAME}."},
 		{"body", optText, "json|none", "json: the arguments as they were judged; none: no body (default json; none for GET and HEAD)."},
 		{"query", optList, "", "Arguments that become query parameters."},

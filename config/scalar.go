@@ -154,7 +154,7 @@ func (d *decoder) duration(p place, v reflect.Value, f field) {
 	}
 	t, err := time.ParseDuration(p.n.text)
 	if err != nil {
-		d.fail(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s", notA(p.n))
+		d.fail(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s%s", notA(p.n), inHours(p.n.text))
 		return
 	}
 	lo, _ := time.ParseDuration(f.min) // from our own tags
@@ -191,4 +191,14 @@ func (d *decoder) hundredths(p place, v reflect.Value) {
 		return
 	}
 	v.SetInt(int64(h))
+}
+
+// inHours is the remedy for a duration in days, which Go's durations don't have.
+func inHours(text string) string {
+	days, found := strings.CutSuffix(text, "d")
+	n, err := strconv.ParseUint(days, 10, 16)
+	if !found || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; days are written in hours: %dh", n*24)
 }

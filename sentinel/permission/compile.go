@@ -139,6 +139,8 @@ func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
 		msg := fmt.Sprintf("no skill is called %q, so the rule can't match", pattern)
 		if near := skills.Nearest(pattern, c.names()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
+		} else {
+			msg += "; go doc ./sentinel/permission lists the names"
 		}
 		return none, &skills.PathError{Path: at, Msg: msg}
 	}
@@ -159,7 +161,7 @@ func (c *compiler) when(at, text string, r *rule) error {
 		return err
 	}
 	if c.constantlyFalse(tree) {
-		return &skills.PathError{Path: at, Msg: "is always false, so the rule can't match"}
+		return &skills.PathError{Path: at, Msg: "is always false, so the rule can't match; correct the condition, or remove the rule"}
 	}
 	program, err := c.env.Program(tree, cel.EvalOptions(cel.OptOptimize),
 		cel.CostLimit(c.cost), cel.InterruptCheckFrequency(interruptEvery))

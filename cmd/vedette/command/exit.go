@@ -76,3 +76,14 @@ func newExitCodes(*app) *cobra.Command {
 		Example: `  vedette ledger verify; test $? -eq 5 && echo "the ledger was tampered with"`,
 	}
 }
+
+// one wants exactly one argument; anything else is a wrong use, with says as
+// its remedy.
+func one(says string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage(says)
+		}
+		return nil
+	}
+}

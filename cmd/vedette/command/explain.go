@@ -31,7 +31,7 @@ one who has the call already, not for a log. The exit status is 0 whatever the
 decision.`,
 		Example: `  vedette explain call.json
   head -1 cases.jsonl | vedette explain - --no-review --json`,
-		Args: cobra.ExactArgs(1),
+		Args: one("name one file with a call, or - for the standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.explain(cmd.Context(), path, args, o, asJSON)
 		},

@@ -56,7 +56,7 @@ of the calls that one person answered, and --since goes by the answer's time.`,
 	fl.StringVar(&f.q.Outcome, "outcome", "", strings.Join(outcomes, ", "))
 	fl.StringVar(&f.q.Gate, "gate", "", "the gate that decided: "+strings.Join(gates(), ", "))
 	fl.StringVar(&f.q.Kind, "kind", "", strings.Join(kinds, ", "))
-	fl.StringVar(&f.q.By, "by", "", "decisions on calls that this `NAME` approved or refused")
+	fl.StringVar(&f.q.By, "by", "", "decisions on calls that this `NAME` approved or refused; ledger show has it after by=")
 	fl.StringVar(&f.since, "since", "", "records from this `TIME` on: RFC 3339, a day, or how long ago")
 	fl.StringVar(&f.until, "until", "", "records before this `TIME`")
 	fl.IntVar(&f.limit, "limit", 100, "records to show at most")

@@ -36,7 +36,7 @@ journal, with the keys of the key folder, as long as they are kept; it needs the
 database for itself, so not while a server runs on it.`,
 		Example: `  vedette ledger show 0199a1b2-c3d4
   vedette ledger show 0199a1b2-c3d4 --values`,
-		Args: cobra.ExactArgs(1),
+		Args: one("name one record by its ID, or by how the ID begins; vedette ledger list shows the IDs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := p.fill(false, values); err != nil {
 				return err

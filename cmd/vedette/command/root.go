@@ -44,7 +44,7 @@ func newRoot(a *app) *cobra.Command {
 		Long: `Vedette puts one checkpoint between agents and their skills: no call has an
 effect before it was decided, and every decision can be read and verified.`,
 		Example: `  vedette validate
-  echo '{"proposed_action":{"skill_name":"email.send","arguments":{}}}' | vedette check
+  echo '{"granted_skills":["email.send"],"proposed_action":{"skill_name":"email.send","arguments":{}}}' | vedette check
   vedette ledger list --outcome deny`,
 		SilenceErrors: true, SilenceUsage: true,
 		SuggestionsMinimumDistance: 2,
