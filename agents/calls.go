@@ -48,7 +48,7 @@ func (w *worker) drop(code, why string) {
 }
 
 // gateApproval refuses with the kind budget where too many calls wait for a
-// person: the agent may still do what nobody has to be asked about.
+// person: the agent may still do what needs no person.
 const gateApproval = "approval"
 
 type invoked struct {

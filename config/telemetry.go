@@ -15,7 +15,7 @@ type Telemetry struct {
 // Metrics is where Prometheus reads.
 type Metrics struct {
 	// Listen is host:port of a server of its own; empty serves nothing.
-	Listen string `yaml:"listen" jsonschema_description:"host:port where GET /metrics is answered, such as 127.0.0.1:9464, which is reached from this machine alone. Nobody is asked who they are there (default: nowhere)."`
+	Listen string `yaml:"listen" jsonschema_description:"host:port where GET /metrics is answered, such as 127.0.0.1:9464, which is reached from this machine alone. No password is asked for there (default: nowhere)."`
 }
 
 // Traces says where spans go.

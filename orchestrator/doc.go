@@ -66,7 +66,7 @@
 // # While a person is asked
 //
 // A turn that waits for people gives its places back, and takes them again in
-// line with the others when it is answered, so open approvals lock nobody out.
+// line with the others when it is answered, so open approvals lock no user out.
 // approvals.pending bounds how many calls may wait
 // (docs/decisions/0009-held-work.md).
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Step is one call that was judged on the way to an answer, for whoever shows the
+// Step is one call that was judged on the way to an answer, for a program that shows the
 // user what was done, what was not, and why. It holds no value of a call.
 type Step struct {
 	// Call and Decision are the ids under which the ledger has it.
@@ -24,7 +24,7 @@ type Step struct {
 	// Status is what became of a call that was allowed: ok, failed or unknown;
 	// empty until that is on record.
 	Status string
-	// Approver is who answered for a person, empty where nobody did.
+	// Approver is the name of the person who answered; empty where none did.
 	Approver string
 	// Refusal says who stopped the call (Gate), why (Code, Reason), what can be
 	// done, and whether the same call may come again. Nil for one that was allowed.

@@ -69,7 +69,7 @@ func (l *refusedLimit) take(of proposer, now time.Time) (ok bool, omitted int, o
 }
 
 // add makes room where there is none: by forgetting what is over and told, else
-// what is over, else any. The last starts anew when it comes again.
+// what is over, else any. The last starts from zero when it comes again.
 func (l *refusedLimit) add(of proposer, now time.Time) (*refusedCount, suppressed) {
 	var out suppressed
 	if l.by == nil {

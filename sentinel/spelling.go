@@ -101,7 +101,7 @@ func rewound(b *strings.Builder, to int) bool {
 }
 
 // loosen returns a text as a receiver may read it that undoes escapes, entities and
-// characters that nobody sees, and with spaces, one blank for each run of them; nil
+// characters that no screen shows, and with spaces, one blank for each run of them; nil
 // where that is the same text.
 func loosen(text string, spaces bool) *Said {
 	out := text

@@ -3,7 +3,7 @@ package skills
 import "time"
 
 // Retryable reports whether the very same call may come again and be decided
-// otherwise, though nobody changes it, the configuration or the person's mind:
+// otherwise, though no change was made to it, the configuration or the person's mind:
 //
 //   - defer and paused: yes, after the time that the refusal names, if any;
 //   - budget: where after, the refusal's RetryAfter, says that room comes back within the grant's life,

@@ -134,7 +134,7 @@
 // Of "Kim <kim@x.test>" and of lists each address counts by itself. A skill
 // without marks whose name says that it sends is held to what one is that reaches
 // others. An address that the request says to leave out ("not to x@y.test") is in
-// nobody's words.
+// the words of no user.
 //
 // # Echoes
 //

@@ -74,14 +74,14 @@
 // there are of one user, in whatever conversations, they make that user's calls
 // unjudgeable, and no breaker counts them. While RunCanaries runs each has a canary
 // asked at once, two in a window at most: where that one fails alike the model has
-// an outage, whoever else was waiting; and for the breaker's window and one
+// an outage, even while others wait; and for the breaker's window and one
 // Options.Timeout after a canary that was answered every such failure is the call's
-// own, whoever else has one. A limit that one user's requests have used up, as far
+// own, even where others have one. A limit that one user's requests have used up, as far
 // as this process has seen, is no outage for anybody. Without canaries, and with one
 // user, a model that fails is asked for each call. A server with a single slot, which
 // one question fills, is away for all by this measure: give it more. A timeout of a
 // request that had less than half of its model's turn left is always the call's own:
-// it was sent late, and whoever made it wait is no outage. So is what became of a
+// it was sent late, and the one that made it wait is no outage. So is what became of a
 // question that was asked ahead. A connection that could not be made is believed at
 // once: nothing in a call brings that about.
 //

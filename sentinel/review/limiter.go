@@ -54,7 +54,7 @@ type lane struct {
 	pace   *places       // one at a time waits for the rate; the others wait for that
 
 	mu  sync.Mutex
-	all hold            // nobody is sent before its end
+	all hold            // no request is sent before its end
 	own map[string]hold // nor a user before the end of its own
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // What a call asks about can make a server fail, hang or refuse. One user's
-// failures are therefore no outage: reads would go on unjudged for whoever brings
+// failures are therefore no outage: reads would go on unjudged for a caller that brings
 // one about. A canary's failure is a witness, and so is another user's.
 
 // lone is what a failure is called that a call may have brought about; empty for
@@ -50,7 +50,7 @@ type witness struct {
 
 // fault names what went wrong, and has the model looked at where the call may
 // have brought that about. A timeout of a request that was sent too late to be
-// answered says nothing of the model: whoever made it wait could do the same to
+// answered says nothing of the model: the user that made it wait could do the same to
 // all, and make an outage of it. Nor does a question that was asked ahead.
 func (m *model) fault(err error, t turn, fair bool) *fault {
 	var e *llm.Error
@@ -74,7 +74,7 @@ func (m *model) fault(err error, t turn, fair bool) *fault {
 
 // believed notes a failure and reports whether it is the model's: a canary met
 // it, or another user's call did and no canary was answered, within the breaker's
-// window. A limit that one user's requests have used up is nobody else's.
+// window. A limit that one user's requests have used up is that user's alone.
 func (m *model) believed(kind Failure, t turn) bool {
 	now := m.now()
 	acquitted := m.acquitted()

@@ -11,7 +11,7 @@ import (
 // PlainMailbox reports whether every mail server delivers an address to the domain
 // behind its "@". It says no to what some servers send on elsewhere: "a%b.test@c.test",
 // "b.test!a@c.test", source routes, quoted names, comments, a second "@", a dot at the
-// end, an address in brackets, and letters that nobody sees or that servers fold.
+// end, an address in brackets, and letters that no screen shows or that servers fold.
 func PlainMailbox(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
 	return ok && len(s) <= 254 && plainLocal(local) && plainDomain(domain)

@@ -14,7 +14,7 @@
 // folds, and no id leaves the folder.
 //
 // A file must be a regular one, of this process's user or of root, and open to
-// nobody else (0600). It is read for each call: a change holds at once. Links are
+// no other account (0600). It is read for each call: a change holds at once. Links are
 // not followed in its last part.
 //
 // Don't put the folder into a guard root: that is a configuration error.
