@@ -42,7 +42,7 @@ func TestOrphanedHistory(t *testing.T) {
 func TestAWriteUnderWayIsNoOrphan(t *testing.T) {
 	r := start(t, with(outside(t)), orch("go", "done"))
 	require.Equal(t, "done", r.send("go").Text)
-	late, err := r.Orchestrator.recallUnknown(t.Context(), "c1", "eve", true) // it saw no row, a moment ago
+	late, err := r.recallUnknown(t.Context(), "c1", "eve", true) // it saw no row, a moment ago
 	require.NoError(t, err)
 	require.False(t, late.orphan)
 	require.Equal(t, "ann", late.user)

@@ -2,6 +2,7 @@ package sentinel_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -178,8 +179,13 @@ func TestPendingAgain(t *testing.T) {
 			w.answers <- func() (sentinel.Verdict, error) { return sentinel.Pass(), nil }
 			require.NoError(t, <-other)
 			other = w.hold(t.Context(), t, "u1", "another") // it has the only place
-			again := make(chan error, 1)
-			go func() { again <- w.again(t.Context(), t, row.args) }()
+			again, desk := make(chan error, 1), w.Numbered(grant(t))
+			_, err := desk.Resume(t.Context(), 0, 1)
+			require.NoError(t, err)
+			go func() {
+				_, err := desk.Invoke(t.Context(), "test.do", json.RawMessage(row.args))
+				again <- err
+			}()
 			var refused error
 			put := false
 			select {
