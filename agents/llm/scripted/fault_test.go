@@ -433,7 +433,8 @@ func TestReceived(t *testing.T) {
 func TestDownAndUp(t *testing.T) {
 	srv := play(t, approving, scripted.Options{})
 	ended := make(chan error, 1)
-	srv.FaultNext(1, scripted.Hang)
+	met := make(chan struct{})
+	stop := srv.FaultWhen(func(scripted.Received) bool { close(met); return true }, scripted.Hang)
 	go func() {
 		hc := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 		res, err := hc.Post(srv.BaseURL()+"/chat/completions", "application/json", strings.NewReader(askPlain))
@@ -442,7 +443,8 @@ func TestDownAndUp(t *testing.T) {
 		}
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return len(srv.Requests()) == 1 }, 5*time.Second, time.Millisecond)
+	<-met  // the request is known before the fault that it meets is chosen
+	stop() // the next request meets none
 	srv.Down()
 	srv.Down()
 	require.ErrorIs(t, <-ended, io.EOF)
