@@ -189,8 +189,8 @@ func TestCrashesAtOnce(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for _, name := range names {
-		pid, ok := r.sys.Whereis(name)
-		require.True(t, ok, name)
+		var pid otp.PID
+		require.Eventually(t, func() (up bool) { pid, up = r.sys.Whereis(name); return up }, eventually, tick, name)
 		wg.Go(func() { otp.Kill(pid) })
 	}
 	wg.Wait()

@@ -145,8 +145,8 @@ func TestAgentWaitsForStore(t *testing.T) {
 	}{
 		"with a round":               {rest, 0, 1},
 		"with its end":               {rest[1:], 0, 0},
-		"for longer than it has":     {rest, 300 * time.Millisecond, 1},
-		"with its end, and too long": {rest[1:], 300 * time.Millisecond, 0},
+		"for longer than it has":     {rest, 4 * time.Second, 1},
+		"with its end, and too long": {rest[1:], 4 * time.Second, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, entered, open := gate(t, "note.gate")
@@ -162,7 +162,11 @@ func TestAgentWaitsForStore(t *testing.T) {
 				_, err := c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"})
 				sent <- err
 			}()
-			<-entered
+			select {
+			case <-entered:
+			case err := <-sent:
+				t.Fatalf("the agent's time was over before its skill began: %v", err)
+			}
 			free := fullDisk(t)
 			open()
 			waits := func() bool { return strings.Contains(r.log.String(), "waits for the database") }
