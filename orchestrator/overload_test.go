@@ -2,10 +2,10 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -325,14 +325,18 @@ func TestNoCreditIsLost(t *testing.T) {
 		defer mu.Unlock()
 		return dice.IntN(n)
 	}
+	var calm atomic.Bool
 	o.tune.at = func(string) {
-		if roll(60) == 0 {
+		if !calm.Load() && roll(60) == 0 {
 			panic("broken")
 		}
 	}
 	r := start(t, o, orch("unused", "unused"))
 	m := scriptless("note.echo")
 	broken := chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
+		if calm.Load() {
+			return m(ctx, q)
+		}
 		switch roll(30) {
 		case 0:
 			panic("a model's client broke")
@@ -343,7 +347,6 @@ func TestNoCreditIsLost(t *testing.T) {
 	})
 	r.model, r.agents = broken, broken
 	var wg sync.WaitGroup
-	var ends sync.Map
 	for i := range 12 {
 		wg.Go(func() {
 			for range 15 {
@@ -351,25 +354,25 @@ func TestNoCreditIsLost(t *testing.T) {
 				user := fmt.Sprint("u", i%4)
 				c, err := r.Open(ctx, ConversationOptions{ID: fmt.Sprint("c", i), User: user})
 				if err == nil {
-					_, err = c.Send(ctx, "go")
+					_, _ = c.Send(ctx, "go") // most are cut off: what counts is what they leave behind
 				}
-				ends.Store(kindOf(err), true)
 				cancel()
 			}
 		})
 	}
 	wg.Wait()
-	_, some := ends.Load("ok")
-	require.True(t, some, "nothing ever worked")
 	nothingHeld(t, r)
+	calm.Store(true)
+	answersPatiently(t, r)
 }
 
-func kindOf(err error) string {
-	switch {
-	case err == nil:
-		return "ok"
-	case errors.Is(err, ErrOverloaded):
-		return "overloaded"
-	}
-	return "other"
+// answersPatiently shows that a request which has time is answered: whatever
+// failed before holds no place.
+func answersPatiently(t *testing.T, r *rig) {
+	t.Helper()
+	c, err := r.Open(context.Background(), ConversationOptions{ID: "patient", User: "patient"})
+	require.NoError(t, err)
+	_, err = c.Send(context.Background(), "go")
+	require.NoError(t, err)
+	nothingHeld(t, r)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -318,8 +319,9 @@ func TestNoCreditIsLostWhileHeld(t *testing.T) {
 		defer mu.Unlock()
 		return dice.IntN(n)
 	}
+	var calm atomic.Bool
 	o.tune.at = func(string) {
-		if roll(80) == 0 {
+		if !calm.Load() && roll(80) == 0 {
 			panic("broken")
 		}
 	}
@@ -330,6 +332,9 @@ func TestNoCreditIsLostWhileHeld(t *testing.T) {
 		case <-wait.C:
 		case <-ctx.Done():
 			return sentinel.Verdict{}, ctx.Err()
+		}
+		if calm.Load() {
+			return sentinel.Pass(), nil
 		}
 		switch roll(8) {
 		case 0:
@@ -343,24 +348,22 @@ func TestNoCreditIsLostWhileHeld(t *testing.T) {
 	m := scriptless("note.echo")
 	r.model, r.agents = m, m
 	var wg sync.WaitGroup
-	var ends sync.Map
 	for i := range 8 {
 		wg.Go(func() {
 			for range 8 {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(5+roll(600))*time.Millisecond)
 				c, err := r.Open(ctx, ConversationOptions{ID: fmt.Sprint("c", i), User: fmt.Sprint("u", i%3)})
 				if err == nil {
-					_, err = c.Send(ctx, "go")
+					_, _ = c.Send(ctx, "go") // most are cut off: what counts is what they leave behind
 				}
-				ends.Store(kindOf(err), true)
 				cancel()
 			}
 		})
 	}
 	wg.Wait()
-	_, some := ends.Load("ok")
-	require.True(t, some, "nothing ever worked")
 	nothingHeld(t, r)
+	calm.Store(true)
+	answersPatiently(t, r)
 	require.Eventually(t, func() bool { return len(r.parts.Checkpoint.InFlight()) == 0 }, eventually, tick)
 }
 
