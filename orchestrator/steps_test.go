@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -68,6 +69,24 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 	require.Len(t, s.steps, maxSteps)
 	require.Equal(t, 2, s.left)
+}
+
+// Of a call that still waits for a person the step says so, in its outcome and in
+// its refusal's kind alike, and that the call isn't to be made again.
+func TestStepOfAHeldCall(t *testing.T) {
+	r, held := heldHouse(t)
+	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	require.NoError(t, err)
+	require.True(t, known)
+	steps, left, err := r.Orchestrator.steps(t.Context(), "c1", "ann", row.Turn)
+	require.NoError(t, err)
+	require.Zero(t, left)
+	require.Len(t, steps, 2)
+	got := steps[1]
+	require.Equal(t, []string{held.Call, "ask", skills.KindAsk, sentinel.GatePermission}, []string{got.Call, got.Outcome, got.Refusal.Kind, got.Refusal.Gate})
+	require.False(t, got.Refusal.Retryable)
+	require.Contains(t, got.Refusal.WhatYouCanDo, "Wait")
+	require.NoError(t, r.Close(context.Background()))
 }
 
 func marshal(t *testing.T, v any) string {
