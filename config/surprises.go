@@ -15,7 +15,8 @@ import (
 
 // manyWarnings are those of which a configuration may have several.
 func (c *Config) manyWarnings() []Warning {
-	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(), c.believedServers(), c.unmeetable(), c.writtenSecrets())
+	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
+		c.believedServers(), c.unmeetable(), c.writtenSecrets())
 }
 
 func (c *Config) warnAt(path, code, msg, advice string) Warning {

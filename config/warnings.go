@@ -46,7 +46,9 @@ func (s Sentinel) Idle() bool {
 // it may know, in the order of the file.
 func (c *Config) Warnings() []Warning {
 	var out []Warning
-	for _, look := range []func() (Warning, bool){c.idleModes, c.idleKeys, c.shortReview, c.noCache, c.openUnjudged, c.oneAddress, c.idleAskBelow} {
+	for _, look := range []func() (Warning, bool){
+		c.idleModes, c.idleKeys, c.shortReview, c.noCache, c.openUnjudged, c.oneAddress, c.idleAskBelow,
+	} {
 		if w, found := look(); found {
 			out = append(out, w)
 		}
@@ -152,7 +154,8 @@ func (c *Config) idleAskBelow() (Warning, bool) {
 		path = "judge.threshold"
 	}
 	return c.warning("ask_below_idle", path,
-		fmt.Sprintf("judge.ask_below, %.2f, is less than judge.threshold, %.2f: the judge denies such calls and never asks a person", float64(ask)/100, float64(deny)/100),
+		fmt.Sprintf("judge.ask_below, %.2f, is less than judge.threshold, %.2f: the judge denies such calls and never asks a person",
+			float64(ask)/100, float64(deny)/100),
 		"raise ask_below above the threshold, lower the threshold, or set ask_below to 0")
 }
 

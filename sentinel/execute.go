@@ -235,8 +235,9 @@ func trust(s *skills.Skill, r skills.Result) skills.Trust {
 func (p *Checkpoint) logCredential(ctx context.Context, c Call, err error) {
 	var missing *skills.CredentialError
 	if errors.As(err, &missing) {
-		p.logger().LogAttrs(ctx, slog.LevelWarn, "a skill can't use its user's credential, so it did nothing", slog.String("credential", missing.Name),
-			slog.String("why", missing.Why), slog.String("remedy", missing.Remedy), slog.String("skill", c.Name()), slog.String("call", c.Proposed().ID()))
+		p.logger().LogAttrs(ctx, slog.LevelWarn, "a skill can't use its user's credential, so it did nothing",
+			slog.String("credential", missing.Name), slog.String("why", missing.Why), slog.String("remedy", missing.Remedy),
+			slog.String("skill", c.Name()), slog.String("call", c.Proposed().ID()))
 	}
 }
 
