@@ -32,6 +32,9 @@ func (l *loader) checkCredentials() {
 		if !known || e.val.kind != mappingNode {
 			continue
 		}
+		// A path counts once it is checked: what follows from a refused one is no
+		// mistake of its own.
+		l.cfg.Credentials[e.key] = Credential{Env: c.Env, Program: c.Program}
 		given := 0
 		for _, set := range []bool{c.Env != "", c.File != "", c.Program} {
 			if set {

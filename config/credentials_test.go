@@ -32,3 +32,22 @@ func TestCredentials(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 }
+
+// What is broken has its default: checks that go on from a draft find a whole path
+// or none, whatever was refused.
+func TestRefusedPathsAreNone(t *testing.T) {
+	_, dir, _ := load(t, map[string]string{"vedette.yaml": `version: 1
+ledger: {path: ~/v.db}
+keys: {dir: ~/keys}
+credentials:
+  a: {file: ./token}
+  b: {file: "{user}/token"}
+  c: {file: "x/{user}", program: true}
+  d: {file: "~/x/{user}"}
+  e: {file: "y/{user}"}
+`}, config.Options{})
+	d := config.Inspect(filepath.Join(dir, "vedette.yaml"), config.Options{Env: env(nil)})
+	require.NotNil(t, d.Config)
+	require.Equal(t, []string{filepath.Join(dir, "y")}, d.Config.CredentialFolders())
+	require.Equal(t, []string{filepath.Join(dir, "vedette.db"), filepath.Join(dir, "vedette-keys")}, []string{d.Config.Ledger.Path, d.Config.Keys.Dir})
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"strings"
@@ -12,9 +13,10 @@ import (
 func (l *loader) resolvePaths() {
 	c := l.cfg
 	keysGiven := l.section("keys", "dir") != nil
-	c.Ledger.Path = l.abs(c.Ledger.Path, l.section("ledger", "path"))
+	standard := defaults() // in place of a path that is refused
+	c.Ledger.Path = cmp.Or(l.abs(c.Ledger.Path, l.section("ledger", "path")), filepath.Join(l.dir, standard.Ledger.Path))
 	if keysGiven {
-		c.Keys.Dir = l.abs(c.Keys.Dir, l.section("keys", "dir"))
+		c.Keys.Dir = cmp.Or(l.abs(c.Keys.Dir, l.section("keys", "dir")), filepath.Join(l.dir, standard.Keys.Dir))
 	} else {
 		c.Keys.Dir = filepath.Join(filepath.Dir(c.Ledger.Path), c.Keys.Dir)
 	}

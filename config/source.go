@@ -45,6 +45,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	f, err := parseTokens(strings.ReplaceAll(string(src), "\r\n", "\n"))
 	if err != nil {
 		at, msg := syntaxError(file, err)
+		at, msg = tellTab(src, at, msg)
 		out.add(at, "%s", msg)
 		return nil
 	}
@@ -61,6 +62,24 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 		body = d.Body
 	}
 	return c.convert(body)
+}
+
+// tellTab names the tab that a document which can't be read is indented with. Where
+// it stands in another line than the mistake it may be innocent, so both are told.
+func tellTab(src []byte, at Position, msg string) (Position, string) {
+	for i, line := range strings.Split(string(src), "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		tab := strings.IndexByte(indent, '\t')
+		told := fmt.Sprintf("line %d uses a tab for indentation; use spaces", i+1)
+		switch {
+		case tab < 0 || strings.TrimSpace(line) == "":
+		case at.Line == i+1:
+			return Position{at.File, i + 1, tab + 1}, told
+		case tab == 0: // a text over several lines may have one after spaces
+			return at, msg + "; " + told
+		}
+	}
+	return at, msg
 }
 
 // badByte finds the first byte that text may not hold.

@@ -15,7 +15,8 @@ import (
 
 // manyWarnings are those of which a configuration may have several.
 func (c *Config) manyWarnings() []Warning {
-	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.openUnavailable(), c.believedServers(), c.unmeetable(), c.writtenSecrets())
+	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
+		c.believedServers(), c.unmeetable(), c.writtenSecrets())
 }
 
 func (c *Config) warnAt(path, code, msg, advice string) Warning {
@@ -50,7 +51,7 @@ func (c *Config) missingForbidden() []Warning {
 	var out []Warning
 	for i, p := range c.Guard.ForbidPaths {
 		base, rest := doublestar.SplitPattern(p)
-		if strings.HasPrefix(p, "**/") || rest == "" || !filepath.IsAbs(filepath.FromSlash(base)) {
+		if strings.HasPrefix(p, "**/") || rest == "" || c.blankEnds(i) || !filepath.IsAbs(filepath.FromSlash(base)) {
 			continue
 		}
 		if _, err := os.Stat(filepath.FromSlash(base)); os.IsNotExist(err) {
@@ -60,6 +61,25 @@ func (c *Config) missingForbidden() []Warning {
 		}
 	}
 	return out
+}
+
+// blankForbidden finds patterns with blanks around them, which belong to the name
+// that is forbidden: a file is rarely called so.
+func (c *Config) blankForbidden() []Warning {
+	var out []Warning
+	for i := range c.Guard.ForbidPaths {
+		if c.blankEnds(i) {
+			path := fmt.Sprintf("guard.forbid_paths[%d]", i)
+			out = append(out, c.warnAt(path, "forbid_blanks", path+" begins or ends with a blank: it forbids only a name with that blank",
+				"take the blank out"))
+		}
+	}
+	return out
+}
+
+func (c *Config) blankEnds(i int) bool {
+	n, _ := c.where.find(fmt.Sprintf("guard.forbid_paths[%d]", i))
+	return n != nil && n.kind == scalarNode && strings.TrimSpace(n.text) != n.text
 }
 
 // openUnavailable finds grave calls that go ahead while no model can be reached.

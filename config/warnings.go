@@ -46,7 +46,9 @@ func (s Sentinel) Idle() bool {
 // it may know, in the order of the file.
 func (c *Config) Warnings() []Warning {
 	var out []Warning
-	for _, look := range []func() (Warning, bool){c.idleModes, c.idleKeys, c.shortReview, c.noCache, c.openUnjudged, c.oneAddress} {
+	for _, look := range []func() (Warning, bool){
+		c.idleModes, c.idleKeys, c.shortReview, c.noCache, c.openUnjudged, c.oneAddress, c.idleAskBelow,
+	} {
 		if w, found := look(); found {
 			out = append(out, w)
 		}
@@ -136,8 +138,25 @@ func (c *Config) openUnjudged() (Warning, bool) {
 		return Warning{}, false
 	}
 	return c.warning("unjudgeable_allow", "sentinel.unjudgeable."+open[0],
-		"calls go ahead that no model could judge, and whoever writes their arguments can make it so: sentinel.unjudgeable allows "+strings.Join(open, ", "),
+		"calls go ahead that no model could judge, and the writer of their arguments can make it so: sentinel.unjudgeable allows "+strings.Join(open, ", "),
 		"set them to ask or deny")
+}
+
+// idleAskBelow finds a judge that never asks a person: what scores so low is
+// denied already. Zero says that on purpose.
+func (c *Config) idleAskBelow() (Warning, bool) {
+	ask, deny := c.Judge.AskBelow, c.Judge.Threshold
+	if ask == 0 || ask >= deny {
+		return Warning{}, false
+	}
+	path := "judge.ask_below"
+	if !c.written(path) {
+		path = "judge.threshold"
+	}
+	return c.warning("ask_below_idle", path,
+		fmt.Sprintf("judge.ask_below, %.2f, is less than judge.threshold, %.2f: the judge denies such calls and never asks a person",
+			float64(ask)/100, float64(deny)/100),
+		"raise ask_below above the threshold, lower the threshold, or set ask_below to 0")
 }
 
 // Open returns the rows that say allow.

@@ -34,12 +34,21 @@ func TestWarnings(t *testing.T) {
 		"too short, shared": {"sentinel: {timeout: 1999ms}\nroles: {sentinel: [slow, fast], agent: fast}", []string{"review_timeout v.yaml:3:21: sentinel.timeout, 1.999s, ends each review before models.fast.timeout, 20s, does"}},
 		"no cache":          {"sentinel: {cache_ttl: 0s, cache_size: 5}", []string{"cache_off v.yaml:4:39: sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept"}},
 		"unjudgeable": {"sentinel: {unjudgeable: {read: allow, create: allow}}", []string{
-			"unjudgeable_allow v.yaml:4:32: calls go ahead that no model could judge, and whoever writes their arguments can make it so: sentinel.unjudgeable allows read, create"}},
+			"unjudgeable_allow v.yaml:4:32: calls go ahead that no model could judge, and the writer of their arguments can make it so: sentinel.unjudgeable allows read, create"}},
 		"one address":       {"telemetry: {metrics: {listen: '127.0.0.1:8420'}}", []string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
 		"every interface":   {"telemetry: {metrics: {listen: '0.0.0.0:8420'}}", []string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
 		"the same, by name": {"server: {listen: 'localhost:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server", "listen_twice v.yaml:5:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
 		"other hosts":       {"server: {listen: '10.0.0.1:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
 		"any port":          {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
+		"never asks":        {"judge: {threshold: 0.6, ask_below: 0.4}", []string{"ask_below_idle v.yaml:4:36: judge.ask_below, 0.40, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
+		"never asks since":  {"judge: {threshold: 0.6}", []string{"ask_below_idle v.yaml:4:20: judge.ask_below, 0.50, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
+		"asks of nothing":   {"judge: {threshold: 0.6, ask_below: 0}", nil},
+		"asks beyond it":    {"judge: {threshold: 0.6, ask_below: 0.6}", nil},
+		"blanks": {"guard: {forbid_paths: [' ~/x', '/dev/null ', '**/*.pem', ' z']}", []string{
+			"forbid_blanks v.yaml:4:24: guard.forbid_paths[0] begins or ends with a blank: it forbids only a name with that blank",
+			"forbid_blanks v.yaml:4:32: guard.forbid_paths[1] begins or ends with a blank: it forbids only a name with that blank",
+			"forbid_blanks v.yaml:4:58: guard.forbid_paths[3] begins or ends with a blank: it forbids only a name with that blank",
+		}},
 		"by their place": {"telemetry: {metrics: {listen: 'localhost:8420'}}\nsentinel: {cache_size: 1, timeout: 1s, cache_ttl: 0s}", []string{
 			"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it",
 			"cache_off v.yaml:5:24: sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept",

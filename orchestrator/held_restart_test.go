@@ -34,6 +34,19 @@ func (a *slowPerson) Approve(ctx context.Context, _ sentinel.Call, d sentinel.De
 	return no, nil
 }
 
+// asksAlways is the rule by which a person is asked about each call of note.echo.
+const asksAlways = "permissions: [{skill: note.echo, then: ask}]\n"
+
+// slowHouse is a process with a slow person whose agent a does what is given.
+func slowHouse(t *testing.T, config string, does ...any) (*rig, options, *slowPerson) {
+	t.Helper()
+	person := newSlowPerson()
+	o := with(echo(t))
+	o.config = config
+	o.Approver = person
+	return start(t, o, orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", does...)), o, person
+}
+
 // kindsOf are the kinds of the records of a call.
 func kindsOf(list []ledger.Record) (out []string) {
 	for _, r := range list {
@@ -57,12 +70,7 @@ func expiryOf(t *testing.T, r ledger.Record) time.Time {
 // a person. The next one asks about it again, under the same id and with the same
 // expiry, and runs it once after a yes.
 func TestShutdownLeavesACallHeld(t *testing.T) {
-	person := newSlowPerson()
-	o := with(echo(t))
-	o.config = "approvals: {timeout: 1h}\npermissions: [{skill: note.echo, then: ask}]\n"
-	o.Approver = person
-	r := start(t, o,
-		orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "a is done"))
+	r, o, person := slowHouse(t, "approvals: {timeout: 1h}\n"+asksAlways, use("note.echo", "x"), "a is done")
 	r.begins()
 	first := <-person.asked
 	held := r.list(ledger.Query{Kind: "held"})
@@ -86,11 +94,7 @@ func TestShutdownLeavesACallHeld(t *testing.T) {
 
 // An agent that is cancelled withdraws its call: that is decided, and on record.
 func TestACancelledAgentWithdrawsItsCall(t *testing.T) {
-	person := newSlowPerson()
-	o := with(echo(t))
-	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-	o.Approver = person
-	r := start(t, o, orch("unused", "unused"), agent("do-a", use("note.echo", "x"), "unused"))
+	r, _, person := slowHouse(t, asksAlways, use("note.echo", "x"), "unused")
 	n := 0
 	r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
 		switch n++; n {
@@ -113,11 +117,7 @@ func TestACancelledAgentWithdrawsItsCall(t *testing.T) {
 // The end of a turn is on record only after the end of each of its calls that
 // waited for a person: whatever kills the process then, none is left without one.
 func TestTheEndOfATurnEndsItsHeldCalls(t *testing.T) {
-	person := newSlowPerson()
-	o := with(echo(t))
-	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-	o.Approver = person
-	r := start(t, o, orch("unused", "unused"), agent("do-a", use("note.echo", "x"), "unused"))
+	r, _, person := slowHouse(t, asksAlways, use("note.echo", "x"), "unused")
 	n := 0
 	r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
 		if n++; n == 1 {
@@ -136,12 +136,7 @@ func TestTheEndOfATurnEndsItsHeldCalls(t *testing.T) {
 // An agent whose process breaks while its call waits for a person will not be
 // started again, so its question ends, on record.
 func TestACrashedAgentsCallEnds(t *testing.T) {
-	person := newSlowPerson()
-	o := with(echo(t))
-	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-	o.Approver = person
-	r := start(t, o,
-		orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "unused"))
+	r, _, person := slowHouse(t, asksAlways, use("note.echo", "x"), "unused")
 	r.begins()
 	<-person.asked
 	sup, ok := r.sys.Whereis(agentsName("c1"))

@@ -13,12 +13,8 @@ import (
 
 // heldHouse is a process whose agent's call waits for a person.
 func heldHouse(t *testing.T) (*rig, ledger.Record) {
-	person := newSlowPerson()
-	o := with(echo(t))
-	o.config = "approvals: {timeout: 1h}\npermissions: [{skill: note.echo, then: ask}]\n"
-	o.Approver = person
-	r := start(t, o,
-		orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "a is done"))
+	t.Helper()
+	r, _, person := slowHouse(t, "approvals: {timeout: 1h}\n"+asksAlways, use("note.echo", "x"), "a is done")
 	r.begins()
 	<-person.asked
 	held := r.list(ledger.Query{Kind: sentinel.RecordHeld})

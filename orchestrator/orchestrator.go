@@ -157,7 +157,10 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
-	o := &Orchestrator{opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow, doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))}
+	o := &Orchestrator{
+		opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow,
+		doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait)),
+	}
 	o.end.done = make(chan struct{})
 	tel, err := o.newTelemetry(ctx, cfg)
 	if err != nil {

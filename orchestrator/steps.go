@@ -28,6 +28,7 @@ type Step struct {
 	Approver string
 	// Refusal says who stopped the call (Gate), why (Code, Reason), what can be
 	// done, and whether the same call may come again. Nil for one that was allowed.
+	// While a person is being asked its Kind is ask, and nothing is refused yet.
 	Refusal *skills.Refusal
 }
 

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -68,6 +69,50 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 	require.Len(t, s.steps, maxSteps)
 	require.Equal(t, 2, s.left)
+}
+
+// Of a call that still waits for a person the step says so, in its outcome and in
+// its refusal's kind alike, and that the call isn't to be made again.
+func TestStepOfAHeldCall(t *testing.T) {
+	r, held := heldHouse(t)
+	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	require.NoError(t, err)
+	require.True(t, known)
+	steps, left, err := r.Orchestrator.steps(t.Context(), "c1", "ann", row.Turn)
+	require.NoError(t, err)
+	require.Zero(t, left)
+	require.Len(t, steps, 2)
+	got := steps[1]
+	require.Equal(t, []string{held.Call, "ask", skills.KindAsk, sentinel.GatePermission}, []string{got.Call, got.Outcome, got.Refusal.Kind, got.Refusal.Gate})
+	require.False(t, got.Refusal.Retryable)
+	require.Contains(t, got.Refusal.WhatYouCanDo, "Wait")
+	require.NoError(t, r.Close(context.Background()))
+}
+
+// A turn that a restart interrupts has the steps of both processes: those of before,
+// the call that a person was being asked about then, and those of afterwards.
+func TestStepsOverARestart(t *testing.T) {
+	r, o, person := slowHouse(t, "approvals: {timeout: 1h}\npermissions: [{skill: note.echo, then: ask, when: \"args.X == 'second'\"}]\n",
+		use("note.echo", "first"), use("note.echo", "second"), use("note.echo", "third"), "a is done")
+	r.begins()
+	<-person.asked
+	person.open.Store(true)
+	before := r.list(ledger.Query{Kind: sentinel.RecordDecision})
+	require.Len(t, before, 2, "the dispatch and the first call, in the first process")
+	held := r.list(ledger.Query{Kind: sentinel.RecordHeld})
+	require.Len(t, held, 1)
+	r.restart(o)
+	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Zero(t, reply.Left)
+	require.Len(t, reply.Steps, 4)
+	for i, want := range []string{"agent.dispatch", "note.echo", "note.echo", "note.echo"} {
+		got := reply.Steps[i]
+		require.Equal(t, []string{want, "allow", "ok"}, []string{got.Skill, got.Outcome, got.Status}, "step %d", i)
+	}
+	require.Equal(t, []string{before[0].Call, before[1].Call, held[0].Call},
+		[]string{reply.Steps[0].Call, reply.Steps[1].Call, reply.Steps[2].Call})
+	r.verify()
 }
 
 func marshal(t *testing.T, v any) string {

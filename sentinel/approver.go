@@ -28,6 +28,14 @@ const approverGrace = 250 * time.Millisecond
 // answered. After any other error, a panic or a verdict that is neither yes nor
 // no the call stays held: the approver is asked again under the same id after a
 // pause of a second, then of two and so on up to half a minute, until the expiry.
+//
+// An approver of one's own answers for a person named ann like this; the package's
+// example has the whole of one:
+//
+//	return sentinel.Verdict{
+//		Gate: sentinel.GateApproval, State: sentinel.Judged, Outcome: sentinel.Allow,
+//		Meta: map[string]string{"by": "ann", "via": "pager"},
+//	}, nil
 type Approver interface {
 	Approve(ctx context.Context, c Call, d Decision) (Verdict, error)
 }

@@ -3,6 +3,7 @@ package sentinel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -141,6 +142,7 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	}
 	var values []Value
 	if err != nil {
+		p.logCredential(ctx, c, err)
 		b.Status, b.Code = failure(err)
 		b.Trust = string(trust(c.Skill(), skills.Result{}))
 		values = append(values, Value{"error", []byte(err.Error())})
@@ -226,6 +228,17 @@ func trust(s *skills.Skill, r skills.Result) skills.Trust {
 		return skills.Untrusted
 	}
 	return s.Spec().Output
+}
+
+// logCredential tells the operator which credential a call lacked and what to do.
+// The model is told neither, and the log no value.
+func (p *Checkpoint) logCredential(ctx context.Context, c Call, err error) {
+	var missing *skills.CredentialError
+	if errors.As(err, &missing) {
+		p.logger().LogAttrs(ctx, slog.LevelWarn, "a skill can't use its user's credential, so it did nothing",
+			slog.String("credential", missing.Name), slog.String("why", missing.Why), slog.String("remedy", missing.Remedy),
+			slog.String("skill", c.Name()), slog.String("call", c.Proposed().ID()))
+	}
 }
 
 func failure(err error) (status, code string) {

@@ -63,6 +63,9 @@ var advice = map[string]string{
 // adviceAskAgain is for a call that needs a person and that no person refused.
 const adviceAskAgain = "No person has refused it. You may make the call once more; a person is asked about it as it is then."
 
+// adviceWait is for a call that a person is being asked about.
+const adviceWait = "Wait for the person's answer; the call runs after a yes. Don't make it again."
+
 // OnRecord is what the ledger says of a decision, for people who are shown it
 // later: codes and fixed words, no value of the call.
 type OnRecord struct {
@@ -72,7 +75,8 @@ type OnRecord struct {
 	Degraded        bool
 	// Approver is who answered the question; empty where no person did.
 	Approver string
-	// Refusal is what a decision that didn't allow says, nil where it allowed.
+	// Refusal is what a decision that didn't allow says, nil where it allowed. Of
+	// a held call it says who asks and why, and its kind is skills.KindAsk.
 	// How long to wait, and a gate's own advice, are not on record.
 	Refusal *skills.Refusal
 }
@@ -110,9 +114,13 @@ func ReadRecord(kind string, raw []byte) (OnRecord, error) {
 		return r, nil
 	}
 	r.Refusal = refusal(Decision{ID: b.DecisionID, Outcome: b.Outcome, BlockedBy: r.BlockedBy, Code: b.Code, Reason: b.Reason})
-	if kind == RecordRefused {
+	switch kind {
+	case RecordRefused:
 		r.Refusal.Kind = skills.KindInvalid
 		r.Refusal.Retryable = false
+	case RecordHeld: // the gate that asks is no gate that refuses
+		r.Refusal.Kind, r.Refusal.Retryable = skills.KindAsk, false
+		r.Refusal.WhatYouCanDo = adviceWait
 	}
 	return r, nil
 }

@@ -18,8 +18,8 @@ import (
 // returns is kept no longer than the call. It must be safe for concurrent use.
 type CredentialResolver interface {
 	// Credential returns the user's credential of that name. An error, or an
-	// empty text, is a credential that is missing: neither the model nor a log
-	// is told more.
+	// empty text, is a credential that is missing: the model is told no more, and
+	// the log only which one it is and what an operator can do.
 	Credential(ctx context.Context, name string, c Caller) (string, error)
 }
 
@@ -39,6 +39,9 @@ const CodeCredentialMissing = "credential_missing"
 type CredentialError struct {
 	// Name is the credential's name in the configuration.
 	Name string
+	// Why is what is wrong with it and Remedy what an operator can do: fixed words
+	// for the log, without a value, a path or a user. The model is told neither.
+	Why, Remedy string
 }
 
 // Error returns CodeCredentialMissing.
@@ -61,17 +64,30 @@ const (
 // bounds, or with a NUL in it, counts as missing; blanks around one are dropped.
 func ResolveCredential(ctx context.Context, from CredentialResolver, name string, c Caller) (string, error) {
 	if from == nil {
-		return "", &CredentialError{name}
+		return "", missingCredential(name)
 	}
 	value, err := from.Credential(ctx, name, c)
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoEffect, ctx.Err())
 	}
 	value = strings.TrimSpace(value)
-	if err != nil || len(value) < MinCredential || len(value) > MaxCredential || strings.ContainsRune(value, 0) {
-		return "", &CredentialError{name}
+	switch {
+	case err != nil || value == "":
+		return "", missingCredential(name)
+	case len(value) < MinCredential:
+		return "", &CredentialError{name, fmt.Sprintf("it has fewer than %d bytes", MinCredential),
+			"store a longer one: a short one can't be told from words in an answer"}
+	case len(value) > MaxCredential:
+		return "", &CredentialError{name, fmt.Sprintf("it has more than %d bytes", MaxCredential), "store the credential alone, without other text"}
+	case strings.ContainsRune(value, 0):
+		return "", &CredentialError{name, "it holds a NUL", "store it as text"}
 	}
 	return value, nil
+}
+
+func missingCredential(name string) *CredentialError {
+	return &CredentialError{name, "there is none for this user, or it can't be read",
+		"store the user's own where credentials." + name + " of the configuration says"}
 }
 
 // FuncOption shapes a Go function that is declared as a skill.
@@ -128,7 +144,7 @@ type walletKey struct{}
 func CredentialFrom(ctx context.Context, name string) (string, error) {
 	w, _ := ctx.Value(walletKey{}).(*wallet)
 	if w == nil || !slices.Contains(w.may, name) {
-		return "", &CredentialError{name}
+		return "", &CredentialError{name, "the Go skill doesn't name it", "name it with skills.UseCredentials where the program declares the skill"}
 	}
 	value, err := ResolveCredential(ctx, w.from, name, w.caller)
 	if err != nil {
@@ -150,7 +166,7 @@ func (w *wallet) clean(res Result, err error) (Result, error) {
 	var f *Failure
 	switch {
 	case errors.As(err, &missing):
-		return res, missing
+		return res, &CredentialError{s.Text(missing.Name), s.Text(missing.Why), s.Text(missing.Remedy)}
 	case errors.As(err, &f) && f != nil:
 		return res, &Failure{Code: f.Code, Unknown: f.Unknown, Err: s.Error(f.Err)}
 	}

@@ -133,6 +133,12 @@ func TestCredentialBounds(t *testing.T) {
 	} {
 		_, err := skills.ResolveCredential(t.Context(), fixed(row.value), "x", skills.Caller{User: "u"})
 		require.Equal(t, row.good, err == nil, "%.20q", row.value)
+		var missing *skills.CredentialError
+		require.Equal(t, !row.good, errors.As(err, &missing))
+		if !row.good {
+			require.NotEmpty(t, missing.Why)
+			require.NotEmpty(t, missing.Remedy)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

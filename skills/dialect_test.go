@@ -127,3 +127,21 @@ func TestDialectsThatAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// A keyword of another dialect is refused with the word that says the same here.
+func TestForeignKeywords(t *testing.T) {
+	for property, want := range map[string]string{
+		`{"type":"string","nullable":true}`:   `parameters.properties.a.nullable: unknown schema keyword "nullable", a word of OpenAPI; write type: [string, "null"]`,
+		`{"type":"integer","divisibleBy":2}`:  `parameters.properties.a.divisibleBy: unknown schema keyword "divisibleBy", a word of draft-03; did you mean "multipleOf"?`,
+		`{"extends":{"type":"string"}}`:       `parameters.properties.a.extends: unknown schema keyword "extends", a word of draft-03; did you mean "allOf"`,
+		`{"disallow":"string"}`:               `unknown schema keyword "disallow", a word of draft-03; did you mean "not"?`,
+		`{"type":"string","id":"x"}`:          `unknown schema keyword "id", a word of draft-04; refer to #/$defs/name`,
+		`{"type":"string","required":true}`:   "parameters.properties.a.required: is true or false in draft-03 alone; name the argument in the list required",
+		`{"type":"string","required":false}`:  "parameters.properties.a.required: is true or false in draft-03 alone",
+		`{"type":"string","nulable":"x"}`:     `unknown schema keyword "nulable"`,
+		`{"type":"string","additionalIt":{}}`: `unknown schema keyword "additionalIt"`,
+	} {
+		_, err := compileRaw(`{"type":"object","properties":{"a":` + property + `}}`)
+		require.ErrorContains(t, err, want, property)
+	}
+}

@@ -60,6 +60,9 @@ func lintKeyword(m map[string]any, k, at string) []error {
 		if k == "$schema" && at != "parameters.$schema" {
 			return []error{&PathError{at, "stands inside the schema; one dialect holds for the whole of it, so write it at the top"}}
 		}
+		if _, isBool := v.(bool); isBool && k == "required" {
+			return []error{&PathError{at, "is true or false in draft-03 alone; name the argument in the list required of the object around it"}}
+		}
 		if f, ok := v.(string); ok && k == "format" && !formats[f] {
 			return []error{&PathError{at, unknownWord("format", f, slices.Sorted(maps.Keys(formats)))}}
 		}
@@ -91,7 +94,19 @@ func lintKeyword(m map[string]any, k, at string) []error {
 	case "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary":
 		return []error{&PathError{at, k + " is not supported; refer to #/$defs/name instead"}}
 	}
+	if now, foreign := foreignWords[k]; foreign {
+		return []error{&PathError{at, fmt.Sprintf("unknown schema keyword %q, %s", k, now)}}
+	}
 	return []error{&PathError{at, unknownWord("schema keyword", k, slices.Sorted(maps.Keys(keywords)))}}
+}
+
+// foreignWords are keywords of other dialects, and what says the same here.
+var foreignWords = map[string]string{
+	"nullable":    `a word of OpenAPI; write type: [string, "null"] with the type that it has`,
+	"divisibleBy": `a word of draft-03; did you mean "multipleOf"?`,
+	"extends":     `a word of draft-03; did you mean "allOf", a list of schemas?`,
+	"disallow":    `a word of draft-03; did you mean "not"?`,
+	"id":          "a word of draft-04; refer to #/$defs/name instead",
 }
 
 func lintAnnotation(k string, v any, at string) []error {

@@ -34,6 +34,7 @@ const (
 	KindBudget     = "budget"      // a limit is used up
 	KindInvalid    = "invalid"     // the proposal was not a well-formed call
 	KindPaused     = "paused"      // an operator stopped all work
+	KindAsk        = "ask"         // the call is held: a person is being asked, and it may still run
 )
 
 // Refusal is the typed answer to a call that did not run. The model is shown

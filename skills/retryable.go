@@ -16,8 +16,8 @@ import "time"
 //     approval.superseded), or the question reached no person (approval.error,
 //     approval.panic, approval.no_answer, approval.canceled), so that a person may
 //     be asked again; never after a person's no, or where no person can be asked;
-//   - ask_expired and invalid: no. An agent doesn't repeat a question that expired,
-//     and a malformed call stays malformed.
+//   - ask, ask_expired and invalid: no. A person may still answer a held call, an
+//     agent doesn't repeat a question that expired, and a malformed call stays so.
 //
 // An unknown kind or code is not retryable.
 func Retryable(kind, code string, after time.Duration) bool {

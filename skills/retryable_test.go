@@ -24,6 +24,7 @@ func TestRetryable(t *testing.T) {
 		{skills.KindBudget, "limits.calls", -time.Second, false},
 		{skills.KindDeny, "review.unjudgeable", 0, true},
 		{skills.KindDeny, "guard.path", time.Hour, false},
+		{skills.KindAsk, "judge.ask_below", 0, false},
 		{skills.KindAskDenied, "approval.changed", 0, true},
 		{skills.KindAskDenied, "approval.denied", 0, false},
 		{skills.KindAskExpired, "approval.changed", time.Hour, false},

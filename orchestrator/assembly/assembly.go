@@ -229,7 +229,8 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		return err
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
-		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away, Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
+		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away,
+		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
 		Pauser:  p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,

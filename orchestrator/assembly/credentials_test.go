@@ -67,6 +67,12 @@ func TestCallsCarryTheirUser(t *testing.T) {
 	_, err = p.Checkpoint.Desk(g).Invoke(t.Context(), "mail.list", json.RawMessage(`{}`))
 	require.EqualError(t, err, "skill failed: credential_missing")
 	require.Empty(t, callers, "nothing was sent without it")
+	require.Contains(t, log.String(), `"credential":"mail","why":"there is none for this user, or it can't be read","remedy":"store the user's own where credentials.mail`)
+	vault[g.User()] = "SHORT-1"
+	_, err = p.Checkpoint.Desk(g).Invoke(t.Context(), "mail.list", json.RawMessage(`{}`))
+	require.EqualError(t, err, "skill failed: credential_missing")
+	require.Contains(t, log.String(), `"credential":"mail","why":"it has fewer than 8 bytes","remedy":"store a longer one`)
+	require.NotContains(t, log.String(), "SHORT-1")
 	require.NotContains(t, log.String(), userSecret)
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)

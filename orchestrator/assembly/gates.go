@@ -135,7 +135,8 @@ func reviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (sentinel
 		Models: models, Unavailable: unavailable, Unjudgeable: unjudgeable,
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
 		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: terms(cfg), Escalate: second,
-		CacheTTL: o.cacheTTL, Apart: o.apart, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor, Observer: o.observer, Log: o.log, Now: o.now,
+		CacheTTL: o.cacheTTL, Apart: o.apart, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
+		Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
 }
 

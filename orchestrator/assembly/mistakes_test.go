@@ -52,6 +52,27 @@ func TestModelMistakes(t *testing.T) {
 	}
 }
 
+// A path that is refused is told at its line, and once: nothing that follows from it
+// is a mistake of its own.
+func TestARefusedPathIsToldOnce(t *testing.T) {
+	t.Setenv("HOME", "")
+	for text, want := range map[string]string{
+		"credentials: {a: {file: ./token}}":           "vedette.yaml:4:25: credentials.a.file must have one {user} in the last part of its path",
+		"credentials: {a: {file: 't/{user}/x'}}":      "vedette.yaml:4:25: credentials.a.file must have one {user} in the last part of its path",
+		"credentials: {a: {file: ./t, env: 'A'}}":     "vedette.yaml:4:15: credentials.a must have exactly one of env, file and program: true",
+		"credentials: {a: {file: '~/token/{user}'}}":  "vedette.yaml:4:25: ~ can't be resolved because HOME isn't set; write the path out",
+		"ledger: {path: ~/v.db}":                      "vedette.yaml:4:16: ~ can't be resolved because HOME isn't set; write the path out",
+		"ledger: {path: ledger.db}\nkeys: {dir: ~/k}": "vedette.yaml:5:13: ~ can't be resolved because HOME isn't set; write the path out",
+		"guard: {forbid_paths: [~/x]}":                "vedette.yaml:4:24: ~ can't be resolved because HOME isn't set; write the path out",
+	} {
+		file := write(t, text+"\n")
+		var list config.Errors
+		require.ErrorAs(t, assembly.CheckDraft(config.Inspect(file, config.Options{})), &list, text)
+		require.Len(t, list, 1, "%s: %s", text, list)
+		require.Contains(t, list.Error(), want)
+	}
+}
+
 // What a file can't say is refused just so, at the nearest place.
 func TestModelMistakesOfAProgram(t *testing.T) {
 	const models, entry = "vedette.yaml:4:1: models: ", "vedette.yaml:4:10: models.fast"

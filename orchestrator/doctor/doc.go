@@ -22,7 +22,7 @@
 //
 // Findings hold names, addresses without user, password and query, numbers and
 // closed words: no key, no value, no model's text. Names are as they were
-// written, so whoever prints them must escape them.
+// written, so the program that prints them must escape them.
 //
 // What not to do: don't take an ok for a proof. It is what was seen at one
 // moment, and canaries are a smoke alarm, see package review.

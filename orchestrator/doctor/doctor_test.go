@@ -66,7 +66,7 @@ func TestRedis(t *testing.T) {
 	r = examine("redis://:hush-hush@" + bad.Address())
 	require.False(t, r.OK)
 	require.Equal(t, []string{"problem maxmemory-policy is allkeys-lru: a count that is evicted is a limit that is lifted"}, found(r, "limits eviction"))
-	require.Equal(t, []string{"warning no append-only file is kept: a restart of the server begins every budget anew"}, found(r, "limits persistence"))
+	require.Equal(t, []string{"warning no append-only file is kept: a restart of the server begins every budget at zero"}, found(r, "limits persistence"))
 	require.NotContains(t, fmt.Sprint(r), "hush-hush")
 
 	r = examine("redis://:wrong@" + bad.Address())
@@ -111,7 +111,7 @@ func TestTLS(t *testing.T) {
 	defer s.Close()
 	url := s.URL + "/v1"
 	r := Examine(t.Context(), write(t, fmt.Sprintf("models: {m: {model: m, base_url: %q}}\nroles: {sentinel: m}\n", url)), Options{})
-	require.Equal(t, []string{"problem its certificate is signed by nobody that this machine trusts (TLS)"}, found(r, "model m"))
+	require.Equal(t, []string{"problem this machine trusts no authority that signed its certificate (TLS)"}, found(r, "model m"))
 	for want, cause := range map[string]error{
 		"its certificate is another host's (TLS)": &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "h"}},
 		"its certificate is not valid (TLS)":      &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}},

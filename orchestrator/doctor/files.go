@@ -42,7 +42,7 @@ func globbed(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// private finds what others may open; what isn't there is nobody's.
+// private finds what others may open; what isn't there is open to no user.
 func (e *exam) private(path string, forbidden fs.FileMode, command string) {
 	info, err := os.Lstat(path)
 	switch {

@@ -16,7 +16,7 @@ func (e *exam) limits(ctx context.Context) {
 	s := e.cfg.Limits.Store
 	switch {
 	case s.Driver != config.LimitsOnRedis:
-		e.ok("limits", "counted in memory: each process has budgets of its own, and a restart begins anew")
+		e.ok("limits", "counted in memory: each process has budgets of its own, and a restart begins them at zero")
 		return
 	case e.offline:
 		e.ok("limits", "the server of limits.store was not asked")
@@ -56,7 +56,7 @@ func (e *exam) keeps(i redisstore.Info) {
 	case !i.Told:
 		e.warn("limits persistence", "the server does not tell whether it keeps an append-only file", "let its user run INFO")
 	case !i.AOF:
-		e.warn("limits persistence", "no append-only file is kept: a restart of the server begins every budget anew", "set appendonly to yes")
+		e.warn("limits persistence", "no append-only file is kept: a restart of the server begins every budget at zero", "set appendonly to yes")
 	default:
 		e.ok("limits persistence", "an append-only file is kept")
 	}

@@ -39,7 +39,7 @@ func (e *exam) models(ctx context.Context) {
 		if w := wires[name]; w != nil {
 			return w
 		}
-		return http.DefaultTransport // it is in no role, so nobody asks it
+		return http.DefaultTransport // it is in no role, so no part of the program asks it
 	}})
 	if err != nil {
 		e.problem("models", err.Error(), "vedette validate shows where")
@@ -71,7 +71,7 @@ func (e *exam) used() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// idle are the models that nobody asks, sorted.
+// idle are the models that no role asks, sorted.
 func (e *exam) idle(used []string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.cfg.Models)), func(name string) bool { return slices.Contains(used, name) })
 }
@@ -95,7 +95,7 @@ func (e *exam) reach(ctx context.Context, m *llm.Client, w *wire) bool {
 	check := "model " + m.Name()
 	var f *llm.Error
 	if errors.As(err, &f) && f.Kind == llm.KindBadResponse && (f.Code == llm.CodeLength || f.Code == llm.CodeEmpty) {
-		err = nil // it answered, and a question of ours matters to nobody
+		err = nil // it answered, and no role needs an answer to a question of ours
 	}
 	if err == nil {
 		e.ok(check, "it answers")
@@ -106,7 +106,7 @@ func (e *exam) reach(ctx context.Context, m *llm.Client, w *wire) bool {
 	return false
 }
 
-// explain says what a failed question means for whoever runs the server.
+// explain says what a failed question means for the operator of the server.
 func explain(f *llm.Error, w *wire) (message, advice string) {
 	if f == nil {
 		return "it could not be asked", "report this"

@@ -22,7 +22,7 @@ func (e *exam) policy(context.Context) {
 	e.fallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable, false,
 		"while no model can be reached, every call goes ahead unjudged, marked as degraded: the review fails open")
 	e.fallback("sentinel.unjudgeable", e.cfg.Sentinel.Unjudgeable, true,
-		"a call that no model can judge goes ahead, and whoever writes its arguments can make it so")
+		"a call that no model can judge goes ahead, and the writer of its arguments can make it so")
 }
 
 func (e *exam) reviewMode() {
@@ -80,7 +80,7 @@ func (e *exam) fallback(path string, f config.Fallback, attackers bool, all stri
 	case everything:
 		e.warn(path, all, "set at least modify, irreversible, costs_money and outward to ask or deny")
 	case len(open) > 0 && attackers:
-		e.warn(path, "calls that go ahead without a judgement, which whoever writes their arguments can bring about: "+strings.Join(open, ", "), "set them to ask or deny")
+		e.warn(path, "calls that go ahead without a judgement, which the writer of their arguments can bring about: "+strings.Join(open, ", "), "set them to ask or deny")
 	case len(open) > 0:
 		e.warn(path, "calls that go ahead without a judgement: "+strings.Join(open, ", "), "set them to ask or deny")
 	}
@@ -103,11 +103,11 @@ func (e *exam) approvals(context.Context) {
 		e.ok("approvals", "no rule and no skill asks a person; only what could not be judged would")
 		return
 	}
-	e.warn("approvals", fmt.Sprintf("%d rules and skills ask a person, and the configuration names nobody who is asked", n),
-		"a program that embeds Vedette has to give it an Approver; where nobody can approve, ask is deny")
+	e.warn("approvals", fmt.Sprintf("%d rules and skills ask a person, and the configuration names no person who is asked", n),
+		"a program that embeds Vedette has to give it an Approver; where no person can approve, ask is deny")
 }
 
-// skills warns of those whose arguments nobody has told apart.
+// skills warns of those whose arguments no author has told apart.
 func (e *exam) skills(context.Context) {
 	var plain []string
 	for _, s := range e.cfg.Skills {

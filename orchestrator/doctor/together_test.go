@@ -204,7 +204,7 @@ func TestSurprises(t *testing.T) {
 		return found(Examine(t.Context(), write(t, text), Options{Offline: true}), check)
 	}
 	got := check(models+"sentinel: {unavailable: {read: allow}, unjudgeable: {read: allow, create: allow}}\n", "sentinel.unjudgeable")
-	require.Equal(t, []string{"warning calls that go ahead without a judgement, which whoever writes their arguments can bring about: read, create"}, got)
+	require.Equal(t, []string{"warning calls that go ahead without a judgement, which the writer of their arguments can bring about: read, create"}, got)
 	require.Empty(t, check(models+"sentinel: {unavailable: {read: allow, create: allow}}\n", "sentinel.unavailable"))
 	got = check(models+"sentinel: {unavailable: {read: allow, outward: allow}}\n", "sentinel.unavailable")
 	require.Equal(t, []string{"warning calls that go ahead without a judgement: outward"}, got)

@@ -82,7 +82,7 @@ func (w *wire) broken() (message, advice string) {
 	case errors.As(w.cause, &host):
 		return "its certificate is another host's (TLS)", "use the name that the certificate is for in base_url"
 	case errors.As(w.cause, &unknown):
-		return "its certificate is signed by nobody that this machine trusts (TLS)", "install the authority's certificate on this machine"
+		return "this machine trusts no authority that signed its certificate (TLS)", "install the authority's certificate on this machine"
 	case errors.As(w.cause, &cert):
 		return "its certificate is not valid (TLS)", "renew the certificate, and check the clock of this machine"
 	case errors.As(w.cause, &record):

@@ -47,7 +47,7 @@ func (e *exam) context(m *llm.Client) {
 	check, size := "context "+m.Name(), m.Config().Context
 	switch {
 	case size == 0:
-		e.warn(check, "models."+m.Name()+".context is not set: where its server cuts off what is too long, the rest is judged and nobody notices",
+		e.warn(check, "models."+m.Name()+".context is not set: where its server cuts off what is too long, the model judges the rest and no message says so",
 			"write how many tokens it takes: the smaller one of what the server is set to and what the model was made for")
 	case size < longQuestion:
 		e.warn(check, fmt.Sprintf("%d tokens: a question of the review can have about %d, and what is longer is unjudgeable", size, longQuestion),

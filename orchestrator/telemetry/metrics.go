@@ -80,7 +80,7 @@ func (m *Metrics) defineCalls() {
 func (m *Metrics) defineReview() {
 	m.reviews = m.counter("reviews_total", "Verdicts of the model review. failure says why there is no judgement, none where there is one; in shadow mode outcome is what it would be, and skipped where the budget of the day is spent and the rules decide (`sentinel.budget.rules_for`).", "mode", "effect", "outcome", "failure")
 	m.escalations = m.counter("review_second_opinions_total", "Second opinions that were asked for. failure says why there is none.", "failure")
-	m.cacheHits = m.counter("review_cache_hits_total", "Reviews that were not asked for anew: from a cache, shared with an identical call in flight, or judged ahead.", "from")
+	m.cacheHits = m.counter("review_cache_hits_total", "Reviews without a new question to a model: from a cache, shared with an identical call in flight, or judged ahead.", "from")
 	m.breakerChanges = m.counter("review_breaker_changes_total", "Changes of a model's breaker.", "model", "to")
 	m.reviewTime = m.histogram("review_duration_seconds", "What a review took. from says where its judgement is from, model or one of the cache's.", forModels, "from")
 }

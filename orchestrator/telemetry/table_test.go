@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write docs/metrics.md anew")
 const page = `# Metrics
 
 What ` + "`telemetry.metrics`" + ` serves at ` + "`GET /metrics`" + `, and what a program's own registry gets. Labels are
-names that the configuration declares and words of closed lists: a skill that nobody configured is
+names that the configuration declares and words of closed lists: a skill that no operator configured is
 ` + "`unknown`" + `, a word that is on no list ` + "`other`" + `, no word ` + "`none`" + `. Ids of users, conversations and agents,
 arguments, results and texts are in no label. Each replica counts for itself. A server of
 ` + "`telemetry.metrics`" + ` has besides what Go and the process tell of themselves (` + "`go_*`, `process_*`" + `).

@@ -216,6 +216,17 @@ func TestOptionsNeverShrinkTheCore(t *testing.T) {
 	}
 }
 
+// A pattern in the home folder needs to know which that is; otherwise it would forbid
+// something else.
+func TestForbiddenInAnUnknownHome(t *testing.T) {
+	for _, p := range []string{"~", "~/x", "~/**/*.pem"} {
+		_, err := guard.New(guard.Options{Forbid: []string{"/ok", p}, Env: touch.Env{Root: "/workspace", NoFS: true}})
+		require.EqualError(t, err, "guard.forbid_paths[1]: begins with ~, and the home folder isn't known; write the path out", p)
+		_, err = guard.New(guard.Options{Forbid: []string{"/ok", p}, Env: touch.Env{Root: "/workspace", Home: "/home/alice", NoFS: true}})
+		require.NoError(t, err, p)
+	}
+}
+
 // What is recorded names codes and declared arguments, never a value and never
 // a key that the model made up.
 func TestVerdictHoldsNoValues(t *testing.T) {

@@ -19,7 +19,7 @@ func allowed(h, at string) (string, error) {
 	case strings.Contains(name, ":") && !isAddress(name):
 		return "", &skills.PathError{Path: at, Msg: "must be a host without a port: all its ports are allowed"}
 	case zone == touch.Metadata:
-		return "", &skills.PathError{Path: at, Msg: "hands out this machine's credentials; it is never allowed"}
+		return "", &skills.PathError{Path: at, Msg: "names a metadata service, which hands out this machine's credentials; it is never allowed"}
 	}
 	return name, nil
 }

@@ -147,6 +147,8 @@ func patterns(raw string, env touch.Env, roots []string, at string) ([]string, e
 	pat := fold(strings.TrimRight(raw, "/"))
 	var bases []string
 	switch {
+	case (raw == "~" || strings.HasPrefix(raw, "~/")) && env.Home == "":
+		return nil, &skills.PathError{Path: at, Msg: "begins with ~, and the home folder isn't known; write the path out"}
 	case strings.HasPrefix(raw, "~"):
 		env.Root = "/"
 		bases = []string{fold(touch.Lexical(raw, env))}

@@ -157,7 +157,7 @@ func (c *compiler) when(at, text string, r *rule) error {
 		return &skills.PathError{Path: at, Msg: fmt.Sprintf("is a %s; a condition must be true or false, such as args.draft == true", tree.OutputType())}
 	}
 	r.args = argsRead(tree.NativeRep())
-	if err := errors.Join(c.argsExist(at, r), c.compare(at, tree)); err != nil {
+	if err := errors.Join(c.argsExist(at, r), c.compare(at, tree, r)); err != nil {
 		return err
 	}
 	if c.constantlyFalse(tree) {

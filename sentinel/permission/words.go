@@ -63,14 +63,19 @@ type comparisons struct {
 	bound map[string]subject // variables of exists, all and their like
 	// listed are those of them that go through a list in the condition.
 	listed map[string][]ast.Expr
-	errs   []error
-	at     string
+	// typesOf says of which JSON types an argument can be; none: any.
+	typesOf func(arg string) []string
+	errs    []error
+	at      string
 }
 
 // compare returns a mistake for each literal that what it is compared with can
 // never be.
-func (c *compiler) compare(at string, tree *cel.Ast) error {
-	v := &comparisons{tree: tree.NativeRep(), words: c.wordsOf(), bound: map[string]subject{}, listed: map[string][]ast.Expr{}, at: at}
+func (c *compiler) compare(at string, tree *cel.Ast, r *rule) error {
+	v := &comparisons{
+		tree: tree.NativeRep(), words: c.wordsOf(), bound: map[string]subject{}, listed: map[string][]ast.Expr{}, at: at,
+		typesOf: func(arg string) []string { return c.typesOf(arg, r) },
+	}
 	v.visit(tree.NativeRep().Expr())
 	return errors.Join(v.errs...)
 }
@@ -142,6 +147,7 @@ func (v *comparisons) equal(side, literal ast.Expr) {
 	if s, ok := v.subject(side); ok {
 		v.mustBe(s, literal)
 	}
+	v.mustBeOfType(side, literal)
 }
 
 // in checks x in ['a', 'b'] and 'a' in list.
@@ -149,6 +155,11 @@ func (v *comparisons) in(item, list ast.Expr) {
 	if s, ok := v.subject(item); ok && list.Kind() == ast.ListKind {
 		for _, e := range list.AsList().Elements() {
 			v.mustBe(s, e)
+		}
+	}
+	if list.Kind() == ast.ListKind {
+		for _, e := range list.AsList().Elements() {
+			v.mustBeOfType(item, e)
 		}
 	}
 	if s, ok := v.elements(list); ok {

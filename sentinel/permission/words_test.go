@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/sentinel/permission"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // A comparison of a closed name with a word that it never holds is a mistake,
@@ -50,6 +51,40 @@ func TestComparisonsThatNeverHold(t *testing.T) {
 			require.EqualError(t, err, "permissions[0].when: "+want)
 		})
 	}
+}
+
+// A comparison of an argument with a value of a type that its schema never lets
+// through is a mistake, with its place in the condition.
+func TestArgumentsOfAnotherType(t *testing.T) {
+	for when, want := range map[string]string{
+		"args.to == 5":                        "1:12: args.to is never a number; its schema says string",
+		"args.to != true":                     "1:12: args.to is never a boolean; its schema says string",
+		"5.5 == args['to']":                   "1:1: args.to is never a number; its schema says string",
+		"has(args.n) && args.n == '5'":        "1:26: args.n is never a string; its schema says number",
+		"args.to in ['a', 5]":                 "1:18: args.to is never a number; its schema says string",
+		"args.list == 'a' || args.opt == 'a'": "1:14: args.list is never a string; its schema says array\npermissions[0].when: 1:33: args.opt is never a string; its schema says object",
+		"call.tainted &&\n  args.to == 5":     "2:14: args.to is never a number; its schema says string",
+		"args.list.exists(x, args.to == 5)":   "1:32: args.to is never a number; its schema says string",
+	} {
+		_, err := permission.New(permission.Options{Registry: registry(t), Rules: []permission.Rule{{Skill: "email.send", Then: permission.Ask, When: when}}})
+		require.EqualError(t, err, "permissions[0].when: "+want, when)
+	}
+	for _, rule := range []permission.Rule{
+		{Skill: "email.send", When: "args.to == 'a' && args.n == 5 && args.n != 5.5 && args['n'] in [1u, 2]"},
+		{Skill: "email.send", When: "args.to != null && args.list == [1] && args.list.exists(x, x == 5) && args.opt.a == 5"},
+		{Skill: "email.send", When: "args.to == args.n || has(args.to) == true || args[user] == 5"},
+		{Skill: "*", When: "args.to == 5"}, // open.any takes any
+		{Skill: "open.any", When: "args.to == 5"},
+		{Skill: "mixed.type", When: "args.a == 5 && args.b == 5 && args.b == 'x' && args.b != null && args.c == 5"},
+	} {
+		rule.Then = permission.Ask
+		mixed := skills.Spec{Name: "mixed.type", Effect: skills.Read, Parameters: []byte(`{"type":"object","properties":{"a":{},"b":{"type":["string","integer"]},"c":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`)}
+		_, err := permission.New(permission.Options{Registry: registry(t, mixed), Rules: []permission.Rule{rule}})
+		require.NoError(t, err, rule.When)
+	}
+	known := permission.Options{Registry: registry(t), Known: []string{"email.more"}, Rules: []permission.Rule{{Skill: "email.*", Then: permission.Ask, When: "args.to == 5"}}}
+	_, err := permission.New(known)
+	require.NoError(t, err, "of a skill elsewhere no schema is known")
 }
 
 // What may hold is no mistake, and neither is what can't be told.

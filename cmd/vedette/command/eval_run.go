@@ -106,7 +106,8 @@ func (run *evalRun) read(cfg *config.Config) (answered, error) {
 // decider builds the checkpoint. Where no model is asked, it stands in for
 // them. The function that it returns ends the file of prompts.
 func (run *evalRun) decider(cfg *config.Config, answers answered, log io.Writer) (*assembly.Decider, func() error, error) {
-	o := assembly.DeciderOptions{NoReview: run.flags.noReview, NoFS: true, Log: slog.New(newSeldom(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}), saidAgain))}
+	warnings := slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})
+	o := assembly.DeciderOptions{NoReview: run.flags.noReview, NoFS: true, Log: slog.New(newSeldom(warnings, saidAgain))}
 	run.log = o.Log
 	done := func() error { return nil }
 	if run.flags.offline() {

@@ -19,7 +19,10 @@ import (
 const page = 1000
 
 var (
-	kinds    = []string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome, pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge}
+	kinds = []string{
+		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
+		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge,
+	}
 	outcomes = []string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown}
 )
 

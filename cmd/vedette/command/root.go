@@ -34,7 +34,10 @@ func standard() *app {
 
 // constructors make the subcommands, in the order of the help.
 func constructors() []func(*app) *cobra.Command {
-	return []func(*app) *cobra.Command{newDemo, newCheck, newEval, newExplain, newTest, newLint, newValidate, newDoctor, newLedger, newJournal, newTop, newPause, newVersion, newExitCodes}
+	return []func(*app) *cobra.Command{
+		newDemo, newCheck, newEval, newExplain, newTest, newLint, newValidate, newDoctor,
+		newLedger, newJournal, newTop, newPause, newVersion, newExitCodes,
+	}
 }
 
 func newRoot(a *app) *cobra.Command {

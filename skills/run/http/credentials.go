@@ -64,7 +64,9 @@ func (e *endpoint) addCredentials(ctx context.Context, h http.Header, o skills.O
 			return nil, err
 		}
 		if hasControl(secret) {
-			return nil, &skills.CredentialError{Name: names[0]}
+			return nil, &skills.CredentialError{
+				Name: names[0], Why: "it holds a control character, which no header can", Remedy: "store it on one line, without such characters",
+			}
 		}
 		value := strings.Replace(v, "{"+names[0]+"}", secret, 1)
 		h.Set(k, value)

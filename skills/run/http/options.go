@@ -176,10 +176,10 @@ func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 		return &skills.PathError{Path: at, Msg: "must not hold a name or password; use headers"}
 	case u.Fragment != "" || strings.ContainsAny(u.Host+u.RawQuery, "{}"):
 		return &skills.PathError{Path: at, Msg: "may have {places} in its path alone, and no fragment; for the query use query"}
+	case isMetadataName(u.Hostname()): // first: nothing that could be added would allow it
+		return &skills.PathError{Path: at, Msg: metadataHost}
 	case u.Scheme == "http" && !slices.ContainsFunc(e.AllowHosts, func(h string) bool { return strings.EqualFold(h, u.Hostname()) }):
 		return &skills.PathError{Path: at, Msg: "must be https, or its host must stand in allow_hosts"}
-	case isMetadataName(u.Hostname()):
-		return &skills.PathError{Path: at, Msg: "hands out this machine's credentials; it is never allowed"}
 	case u.Scheme != "http" && u.Scheme != "https":
 		return &skills.PathError{Path: at, Msg: "must be https"}
 	}
@@ -197,11 +197,19 @@ func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 	return errors.Join(errs...)
 }
 
+// metadataHost is said of a host that no list may name.
+const metadataHost = "names a metadata service, which hands out this machine's credentials; it is never allowed"
+
 func (e *endpoint) checkPrivate(at string) error {
 	var errs []error
-	for i, h := range e.AllowPrivate.list {
-		if isMetadataName(h) {
-			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.allow_private[%d]", at, i), Msg: "hands out this machine's credentials; it is never allowed"})
+	for _, list := range []struct {
+		key   string
+		hosts []string
+	}{{"allow_hosts", e.AllowHosts}, {"allow_private", e.AllowPrivate.list}} {
+		for i, h := range list.hosts {
+			if isMetadataName(h) {
+				errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.%s[%d]", at, list.key, i), Msg: metadataHost})
+			}
 		}
 	}
 	return errors.Join(errs...)

@@ -42,11 +42,14 @@ func TestMetadataIsNeverAllowed(t *testing.T) {
 	kit := runtest.New(t)
 	for at, o := range map[string]opts{
 		"run.http.url":              {"url": "https://[fd00:ec2::254]/x"},
+		"run.http.url: names":       {"url": "http://169.254.169.254/x"},
+		"run.http.allow_hosts[0]":   {"url": "https://example.com/", "allow_hosts": []string{"169.254.169.254"}},
 		"run.http.allow_private[1]": {"url": "https://example.com/", "allow_private": []string{"a.internal", "Metadata.google.internal."}},
 	} {
 		_, err := New(runtest.Compile(t, spec(o), nil), kit.Redeemer, Options{})
 		require.ErrorContains(t, err, at)
 		require.ErrorContains(t, err, "never allowed")
+		require.ErrorContains(t, err, "names a metadata service")
 	}
 }
 
