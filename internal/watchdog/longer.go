@@ -4,7 +4,7 @@ package main
 
 import "time"
 
-// longer are the tests that may be silent for longer than two minutes, each with
+// longer are the tests that may be silent for longer than five minutes, each with
 // its reason. None of them is exempt. Those with long may be so with VEDETTE_LONG
 // alone, which ./test -long sets.
 var longer = []struct {
@@ -15,6 +15,6 @@ var longer = []struct {
 }{
 	{".", "TestInvariantsAreTested", 12 * time.Minute, false, "each case compiles the tests of a package, then runs some of them"},
 	{"orchestrator", "TestKilled", 15 * time.Minute, true, "it kills 300 processes, one after another"},
-	{"orchestrator", "TestChaos", 5 * time.Minute, true, "it makes faults for a minute, then waits for all that was begun"},
+	{"orchestrator", "TestChaos", 10 * time.Minute, true, "it makes faults for a minute, then waits for all that was begun"},
 	{"sentinel/ledger", "TestCrash", 10 * time.Minute, true, "it kills 100 processes, one after another"},
 }
