@@ -154,10 +154,27 @@ func (v *conversation) wait(c *otp.Context, msg any) {
 	case nativeCall, placesWanted: // of a turn that this process doesn't know yet
 		c.Reply(nil, errGone)
 	case otp.TaskResult:
-		if m.Ref == v.loading {
+		switch {
+		case m.Ref != v.loading:
+		case !v.hasAgentsRoom(c):
+			c.SendAfter(roomTick, m)
+		default:
 			v.recalled(c, m)
 		}
 	}
+}
+
+// roomTick is how often a conversation looks whether its agents can be started.
+const roomTick = 5 * time.Millisecond
+
+// hasAgentsRoom reports whether the supervisor of the conversation's agents is up.
+// It starts after this process, and a resumed turn may need it at once.
+func (v *conversation) hasAgentsRoom(c *otp.Context) bool {
+	_, up := c.System().Whereis(agentsName(v.id))
+	if !up {
+		v.o.at("no room yet")
+	}
+	return up
 }
 
 // recalled takes what is kept and does what was asked meanwhile. Without it

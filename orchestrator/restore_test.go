@@ -10,6 +10,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -353,4 +354,38 @@ func TestUnattended(t *testing.T) {
 	}, eventually, tick)
 	_, err = c.Reply(t.Context(), "r2")
 	require.ErrorIs(t, err, ErrInterrupted)
+}
+
+// A conversation comes up before the supervisor of its agents. It goes on with
+// what is kept once both are there: a resumed turn may start an agent at once.
+func TestResumeWaitsForTheRoomOfAgents(t *testing.T) {
+	o := with(echo(t))
+	waits, recalled := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	o.tune.at = func(place string) {
+		switch place {
+		case "no room yet":
+			once.Do(func() { close(waits) })
+		case "recalled":
+			close(recalled)
+		}
+	}
+	r := start(t, o, orch("unused", "unused"))
+	ctx, cancel := context.WithTimeout(t.Context(), eventually)
+	defer cancel()
+	sup, ok := r.sys.Whereis("conversations")
+	require.True(t, ok)
+	server := serverSpec(r.Orchestrator, "c9", "ann")
+	server.Significant = false // this supervisor has other children
+	_, err := otp.StartChild(ctx, sup, server)
+	require.NoError(t, err)
+	<-waits
+	select {
+	case <-recalled:
+		t.Fatal("it went on without room for agents")
+	default:
+	}
+	_, err = otp.StartChild(ctx, sup, agentsSpec("c9"))
+	require.NoError(t, err)
+	<-recalled
 }

@@ -123,21 +123,26 @@ func (r *router) opened(c *otp.Context, m otp.Reply) {
 // conversationSpec is one conversation: its server first, then its agents, so
 // that a server that crashes takes the agents it forgot with it.
 func conversationSpec(o *Orchestrator, id, user string) otp.ChildSpec {
-	var started atomic.Bool
-	members := otp.DynamicSupervisorSpec("agents", otp.DynamicSupervisorOptions{MaxChildren: 64})
-	members.Name = agentsName(id)
 	spec := otp.SupervisorSpec("conversation-"+id, otp.SupervisorOptions{
 		Strategy: otp.RestForOne, MaxRestarts: 3, Period: 5 * time.Second,
 		// A server that ends by itself has been idle for long: all of it goes.
 		AutoShutdown: otp.AutoShutdownAny,
-		Children: []otp.ChildSpec{
-			{
-				ID: "server", Name: serverName(id), Restart: otp.Transient, Significant: true,
-				Start: func() otp.Server { return &conversation{o: o, id: id, user: user, crashed: started.Swap(true)} },
-			},
-			members,
-		},
+		Children:     []otp.ChildSpec{serverSpec(o, id, user), agentsSpec(id)},
 	})
 	spec.Name, spec.Restart = supervisorName(id), otp.Transient
+	return spec
+}
+
+func serverSpec(o *Orchestrator, id, user string) otp.ChildSpec {
+	var started atomic.Bool
+	return otp.ChildSpec{
+		ID: "server", Name: serverName(id), Restart: otp.Transient, Significant: true,
+		Start: func() otp.Server { return &conversation{o: o, id: id, user: user, crashed: started.Swap(true)} },
+	}
+}
+
+func agentsSpec(id string) otp.ChildSpec {
+	spec := otp.DynamicSupervisorSpec("agents", otp.DynamicSupervisorOptions{MaxChildren: 64})
+	spec.Name = agentsName(id)
 	return spec
 }

@@ -93,14 +93,15 @@ func (y *payer) counted(user string) (used [2]int, held bool) {
 	return used, held
 }
 
-// back starts the server and asks until it knows what it missed.
+// back starts the server and asks until it knows what it missed. Each question
+// is another user's: one user's budget could be spent before that.
 func (y *payer) back() {
 	y.t.Helper()
 	y.srv.Restart()
 	n := 0
 	require.Eventually(y.t, func() bool {
 		n++
-		if err := y.ask("other", fmt.Sprint("back", n)); err != nil {
+		if err := y.ask(fmt.Sprint("other", n), fmt.Sprint("back", n)); err != nil {
 			return false
 		}
 		st, ok := y.parts.Limits()
