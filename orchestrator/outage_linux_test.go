@@ -167,6 +167,7 @@ func TestAgentWaitsForStore(t *testing.T) {
 			case err := <-sent:
 				t.Fatalf("the agent's time was over before its skill began: %v", err)
 			}
+			r.has(recordRound, 2) // the orchestrator has nothing more to write: it waits for its agent
 			free := fullDisk(t)
 			open()
 			waits := func() bool { return strings.Contains(r.log.String(), "waits for the database") }
