@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	osexec "os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,8 +38,8 @@ func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
 // homeOf is the home folder that an environment names, or the usual one.
 func homeOf(env []string) string {
 	for _, e := range env {
-		if v, found := strings.CutPrefix(e, "HOME="); found && strings.HasPrefix(v, "/") {
-			return v
+		if v, found := strings.CutPrefix(e, "HOME="); found && filepath.IsAbs(v) {
+			return filepath.Clean(v)
 		}
 	}
 	return homeFolder

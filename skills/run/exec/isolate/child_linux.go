@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,7 +30,6 @@ func MaybeChild() {
 	}
 	// Capabilities and restrictions belong to a thread: all stays on this one.
 	runtime.LockOSThread()
-	debug.SetGCPercent(-1) // it lives for milliseconds, or waits
 	unix.CloseOnExec(planFile)
 	unix.CloseOnExec(lineFile)
 	sayFailed(followPlan())

@@ -20,5 +20,7 @@
 // The child starts while packages are initialised: Go initialises those that are
 // ready in the order of their import paths, so a package that needs little comes
 // before those that cost milliseconds. For that reason isolate imports the
-// standard library and golang.org/x/sys alone. Don't import anything else here.
+// standard library and golang.org/x/sys alone, and of the library only what is
+// ready early: not path/filepath, for one. TestChildStartsEarly of cmd/vedette
+// sees what came before.
 package isolate

@@ -22,7 +22,8 @@ type Plan struct {
 	Dir       string
 	// Read and Write are the paths that stay reachable, besides the system's own.
 	Read, Write []string
-	// Home is the private home folder; only with Tree. If empty, there is none.
+	// Home is the private home folder, absolute and clean; only with Tree. If
+	// empty, there is none. All other paths are absolute and clean too.
 	Home string
 	// Files are made in the tree: an absolute path and its content; only with Tree.
 	Files map[string]string

@@ -2,7 +2,6 @@ package isolate
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -85,9 +84,9 @@ func isWithin(path, dir string) bool {
 // that end with it. A folder that a rule names isn't one of them.
 func (p *Plan) privateFolders(rules []rule) []string {
 	var out []string
-	for _, dir := range []string{"/tmp", "/dev/shm", filepath.Clean("/" + p.Home)} {
+	for _, dir := range []string{"/tmp", "/dev/shm", p.Home} {
 		taken := func(r rule) bool { return isWithin(dir, r.path) }
-		if dir != "/" && !isWithin(dir, "/proc") && !slices.Contains(out, dir) && !slices.ContainsFunc(rules, taken) {
+		if dir != "" && dir != "/" && !isWithin(dir, "/proc") && !slices.Contains(out, dir) && !slices.ContainsFunc(rules, taken) {
 			out = append(out, dir)
 		}
 	}

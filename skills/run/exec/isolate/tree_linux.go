@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,7 +49,7 @@ func buildTree(p *Plan, rules []rule) error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(Stage, p.Dir), 0o755); err != nil {
+	if err := os.MkdirAll(Stage+p.Dir, 0o755); err != nil {
 		return failAt(StepMounts, fmt.Errorf("make the working directory: %w", err))
 	}
 	return nil
@@ -102,13 +102,13 @@ func (p *Plan) furnishTree(rules []rule) error {
 		return fmt.Errorf("make a folder: %w", err)
 	}
 	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
-		if err := os.Symlink(to, filepath.Join(Stage, "dev", name)); err != nil {
+		if err := os.Symlink(to, Stage+"/dev/"+name); err != nil {
 			return fmt.Errorf("make a link: %w", err)
 		}
 	}
 	for path, content := range p.Files {
-		to := filepath.Join(Stage, path)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		to := Stage + path
+		if err := os.MkdirAll(folderOf(to), 0o755); err != nil {
 			return fmt.Errorf("make a folder: %w", err)
 		}
 		if err := os.WriteFile(to, []byte(content), 0o644); err != nil { //nolint:gosec // it holds no secret
@@ -119,7 +119,7 @@ func (p *Plan) furnishTree(rules []rule) error {
 }
 
 func mountPrivate(dir string) error {
-	to := filepath.Join(Stage, dir)
+	to := Stage + dir
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
@@ -135,7 +135,7 @@ func mountPrivate(dir string) error {
 
 // attachMount puts a mount where its path says, below the stage.
 func attachMount(fd int, r rule) error {
-	to := filepath.Join(Stage, r.path)
+	to := Stage + r.path
 	if err := makePlace(to, r.dir); err != nil {
 		return fmt.Errorf("make a place for a mount: %w", err)
 	}
@@ -152,7 +152,7 @@ func makePlace(to string, dir bool) error {
 	if dir {
 		return os.MkdirAll(to, 0o755)
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(folderOf(to), 0o755); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o644)
@@ -168,7 +168,7 @@ func checkOwner(r rule) error {
 	if !r.write || os.Geteuid() != 0 || isWithin(r.path, "/dev") {
 		return nil
 	}
-	if err := unix.Access(filepath.Join(Stage, r.path), unix.W_OK); errors.Is(err, unix.EACCES) {
+	if err := unix.Access(Stage+r.path, unix.W_OK); errors.Is(err, unix.EACCES) {
 		return &Failed{Step: StepWriteRoot, Errno: unix.EACCES}
 	}
 	return nil
@@ -189,3 +189,7 @@ func (p *Plan) landlockRules(rules []rule) []rule {
 	}
 	return out
 }
+
+// folderOf is the folder that a clean absolute path lies in. Package filepath is
+// initialised too late to be used here.
+func folderOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 1)] }
