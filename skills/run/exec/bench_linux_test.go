@@ -26,14 +26,9 @@ func childrenTime(b *testing.B) time.Duration {
 func BenchmarkLayers(b *testing.B) {
 	path, err := osexec.LookPath("true")
 	require.NoError(b, err)
-	under := func(isolation string, ways ...way) func() {
-		c := config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: isolation, Dir: "/"}
-		p := &program{config: c, path: path}
+	under := func(w way) func() {
+		p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Dir: "/"}, path: path}
 		return func() {
-			w := wayFull
-			if len(ways) > 0 {
-				w = ways[0]
-			}
 			r, err := p.start(b.Context(), w, p.Argv, environment{}, skills.Order{})
 			require.NoError(b, err)
 			require.NoError(b, p.outcome(b.Context(), r, r.awaitEnd()))
@@ -44,16 +39,16 @@ func BenchmarkLayers(b *testing.B) {
 		run  func()
 	}{
 		{"true", func() { require.NoError(b, osexec.Command(path).Run()) }},
-		{"none", under(IsolationNone, way{grade: GradeNone})},
+		{"none", under(way{grade: GradeNone})},
 		{"reexec", func() {
 			cmd := osexec.Command("/proc/self/exe")
 			cmd.Args, cmd.Env = []string{"vedette-exec-child"}, []string{}
 			_ = cmd.Run() // it finds no plan and ends
 		}},
-		{"landlock", under(IsolationLandlock, wayLandlock)},
-		{"landlock-strict", under(IsolationStrict, wayStrict)},
-		{"landlock+namespaces", under(IsolationLandlock, wayBoth)},
-		{"full", under(IsolationFull)},
+		{"landlock", under(wayLandlock)},
+		{"landlock-strict", under(wayStrict)},
+		{"landlock+namespaces", under(wayBoth)},
+		{"full", under(wayFull)},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			var took []time.Duration

@@ -41,7 +41,7 @@ func systemPaths(p *Plan) (read, write []string) {
 	}
 	write = []string{"/dev/null", "/dev/full"}
 	if p.HostProc {
-		read, write = append(read, "/proc"), append(write, "/dev/shm")
+		read = append(read, "/proc")
 	}
 	return read, write
 }

@@ -118,7 +118,9 @@ func (p *Plan) furnishTree(rules []rule) error {
 
 // linkAll makes the links that every tree has.
 func linkAll() error {
-	links := map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2"}
+	links := map[string]string{
+		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
+	}
 	for _, path := range mergedPaths {
 		if to, linked := mergedLink(path); linked {
 			links[path] = strings.TrimPrefix(to, "/")
