@@ -34,6 +34,22 @@ const (
 	Persistence  = "persistence"      // something is made to run later, or at every start
 )
 
+// The closed list of codes in Touch.Unread.
+const (
+	UnreadOption  = "unread_option"  // an option before code or a command that the program's row does not name
+	UnreadProgram = "unread_program" // a program without a row acts on a device or a core path, or gets code
+	UnreadCode    = "unread_code"    // inline code in another language that may do harm
+	UnreadTarget  = "unread_target"  // what is removed or overwritten comes from a pipe, a loop or a search
+	UnreadBudget  = "unread_budget"  // the line needs more than the budget
+	SecretSent    = "secret_sent"    // credentials or the environment go into a network client
+	RemoteShell   = "remote_shell"   // a shell is handed to another machine
+)
+
+// UnreadCodes returns the codes that Touch.Unread may hold.
+func UnreadCodes() []string {
+	return []string{UnreadOption, UnreadProgram, UnreadCode, UnreadTarget, UnreadBudget, SecretSent, RemoteShell}
+}
+
 // DangerCodes returns the codes that Touch.Dangers may hold.
 func DangerCodes() []string {
 	return []string{RmRoot, RmHome, RmSystem, MakeFS, DeviceWrite, ForkBomb, ChmodTree, ChownTree, MoveTree, KillAll, VolumeDestroy, Operator}

@@ -73,6 +73,12 @@ type Path struct {
 	// Names is set where only names below the path are read, or what kind of
 	// files they are: not what is in them.
 	Names bool
+	// Client is set where a program logs in with the file, such as the key of
+	// "ssh -i": the other side never sees what is in it.
+	Client bool
+	// Public is set where the file holds nothing secret by its kind, although
+	// its folder does: a public key, known_hosts, the metadata of a device.
+	Public bool
 	// Glob is set where Raw has a pattern that the shell expands: then
 	// Clean is the folder that holds the matches, and Recursive or Access
 	// apply to its entries.
@@ -154,6 +160,14 @@ type Touch struct {
 	// Injected are arguments that are no command line and hold a piece of
 	// one, such as "example.com; id".
 	Injected []Danger
+	// Unread are pieces of command lines that could not be read: an option
+	// that may hold a command, code beyond the budget, a program that nothing
+	// is known of on a device. They are no harm by themselves; what they do is
+	// unknown, so a person should see them.
+	Unread []Danger
+	// Plain names the x-shell arguments whose command lines were read whole and
+	// do nothing but read.
+	Plain []string
 	// Unparsed names the arguments whose command line could not be parsed.
 	Unparsed []string
 	// Incomplete names the arguments whose command line ends inside a quote
