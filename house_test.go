@@ -43,6 +43,9 @@ var rooms = map[string]room{
 
 	"internal/netzone": {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
+	"skills/run/exec/egress":        {[]string{"internal/netzone", "skills", "skills/run/exec/egress/listen"}, "it serves sockets for a list of hosts and knows no program"},
+	"skills/run/exec/egress/listen": {nil, "it runs in the sandbox's child before all else, so it needs the standard library and x/sys alone"},
+
 	"skills":                  {[]string{"skills/internal/scrub", "skills/leak", "skills/warrant"}, leaf},
 	"skills/leak":             {nil, leaf},
 	"skills/warrant":          {nil, "receivers of outgoing calls import it, so it needs the standard library alone"},
