@@ -51,6 +51,7 @@ var runOptions = map[string][]runOption{
 		{"write", optList, "", "Paths that the program may write."},
 		{"isolation", optText, "auto|landlock|namespaces|none", "What must hold of the sandbox (default auto: the best this system has)."},
 		{"network", optBool, "", "Let the program use the network (default false)."},
+		{"egress", optList, "", "Hosts with ports that the program may reach and no other, such as pypi.org:443 or *.example.com:443; needs the full isolation."},
 		{"allow_dash", optBool, "", "Let an argument begin with a dash (default false)."},
 	},
 	"builtin": {

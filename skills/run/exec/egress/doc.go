@@ -7,7 +7,7 @@
 //
 //   - HTTPS_PROXY and HTTP_PROXY (Policy.Environ) name a proxy that knows CONNECT and
 //     plain HTTP.
-//   - Its resolver (Policy.Files) gives each listed name an address of 198.18.0.0/16
+//   - Its resolver (Policy.Resolver) gives each listed name an address of 198.18.0.0/16
 //     and all others NXDOMAIN. Every address leads to the listeners, and the address
 //     that the program called tells the name that it meant.
 //

@@ -141,10 +141,7 @@ func (s *Server) newRelay() *relay {
 // carryBoth carries bytes both ways until both halves have ended, and notes in done
 // how. The first bytes to the host come from request, where there is one.
 func (s *Server) carryBoth(done *Connection, program, host *side, request *http.Request) {
-	stop := context.AfterFunc(s.ctx, func() {
-		host.end(Stopped)
-		closeBoth(program, host)
-	})
+	stop := context.AfterFunc(s.ctx, func() { closeBoth(program, host) })
 	defer stop()
 	defer closeBoth(program, host)
 	said, heard := make(chan struct{}), make(chan struct{})
@@ -164,6 +161,9 @@ func (s *Server) carryBoth(done *Connection, program, host *side, request *http.
 	closeBoth(program, host)
 	<-said
 	<-heard
+	if s.ctx.Err() != nil {
+		host.end(Stopped)
+	}
 	done.Out, done.In, done.Outcome = host.got.Load(), program.got.Load(), host.outcome()
 }
 

@@ -175,14 +175,8 @@ func (p *Policy) Environ() []string {
 	}
 }
 
-// Files returns the files that the program's resolver needs, by path.
-func (p *Policy) Files() map[string]string {
-	return map[string]string{
-		"/etc/resolv.conf":   "nameserver 127.0.0.1\n",
-		"/etc/nsswitch.conf": "hosts: files dns\n",
-		"/etc/hosts":         "127.0.0.1 localhost\n::1 localhost\n",
-	}
-}
+// Resolver returns the text of the program's /etc/resolv.conf.
+func (p *Policy) Resolver() string { return "nameserver 127.0.0.1\n" }
 
 // plainName returns a name as the list spells it.
 func plainName(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }

@@ -19,7 +19,7 @@ func TestParseAccepts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, listen.Plan{Proxy: 3129, Ports: []uint16{80, 443, 3128, 5432, 8443}}, p.Plan())
 	require.Contains(t, p.Environ(), "HTTPS_PROXY=http://127.0.0.1:3129")
-	require.Equal(t, "nameserver 127.0.0.1\n", p.Files()["/etc/resolv.conf"])
+	require.Equal(t, "nameserver 127.0.0.1\n", p.Resolver())
 }
 
 // A mistake stands at its own place in the list, and no value but the list's own is
