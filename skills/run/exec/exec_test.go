@@ -22,6 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	MaybeChild()
+	playRole()
 	goleak.VerifyTestMain(m)
 }
 

@@ -80,6 +80,7 @@ type child struct {
 	line  *os.File // to the child; nil without isolation
 	order *os.File // the plan
 	peer  *os.File // the child's end
+	group *group   // nil without limits that need one
 }
 
 // close lets go of what is still open.
@@ -89,6 +90,7 @@ func (c *child) close() {
 			_ = f.Close()
 		}
 	}
+	c.group.remove()
 	*c = child{}
 }
 
@@ -120,6 +122,13 @@ func (p *program) wrapCommand(cmd *osexec.Cmd, w way) (*child, error) {
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true
 	if w.spaces {
 		askSpaces(cmd, w, plan)
+	}
+	if c.group, err = p.Limits.newGroup(); err != nil {
+		c.close()
+		return nil, err
+	}
+	if c.group != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.group.folder.Fd()) //nolint:gosec // files have small numbers
 	}
 	return c, nil
 }
@@ -184,8 +193,8 @@ func (r *running) awaitStart(ctx context.Context, w way) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %w", errIsolation, err)
-		case !more && ready && !w.spaces:
-			return nil // its end closed as it became the program
+		case !more && ready:
+			return nil // it became the program, or was killed when that may have run
 		case !more && ctx.Err() != nil:
 			return ctx.Err()
 		case !more:
@@ -236,7 +245,10 @@ func explainFailure(f *isolate.Failed) error {
 		}
 		return fmt.Errorf("the program can't be started: %w", f.Errno)
 	}
-	return &StepError{Step: f.Step.String(), Err: errors.New(f.Error()), Remedy: remedyOf(f.Step, f.Errno), errno: f.Errno}
+	if f.Step == isolate.StepStart && f.Text == "" {
+		f.Text = "the child ended before it said why"
+	}
+	return &StepError{Step: f.Step.String(), Err: errors.New(f.Words()), Remedy: remedyOf(f.Step, f.Errno), errno: f.Errno}
 }
 
 // cloneFailed is a child that couldn't be started in its namespaces.
@@ -268,9 +280,9 @@ func remedyOf(s isolate.Step, errno syscall.Errno) string {
 	case isolate.StepSeccomp:
 		return "use amd64 or arm64, and a kernel with seccomp filters"
 	case isolate.StepLimits:
-		return "lower the values under limits to what this process may have itself"
+		return "lower the values under limits to what this process may have itself; limits.memory needs a delegated cgroup v2 (Delegate=yes)"
 	}
-	return "see vedette doctor"
+	return "look for a filter or a limit of this process or container that refuses what a start needs"
 }
 
 // closeAll closes what nothing serves.

@@ -59,6 +59,8 @@ func startInit(p *Plan, set ruleset) error {
 	if err := first.stripPrivileges(p, set); err != nil {
 		return err
 	}
+	// From here on the program may run, whoever is killed before telling.
+	first.addCall(StepInit, unix.SYS_WRITE, lineFile, addressOf(first, &[1]byte{kindReady}), 1)
 	// No handler of A's may run in a process without its runtime.
 	all, old := ^uint64(0), uint64(0)
 	if err := setSignals(&all, &old); err != nil {
@@ -88,7 +90,7 @@ func startInit(p *Plan, set ruleset) error {
 func (s *script) protectInit() {
 	s.addCall(StepInit, unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	// Where Vedette is gone already, this fails.
-	s.addCall(StepInit, unix.SYS_WRITE, lineFile, addressOf(s, &[1]byte{kindReady}), 1)
+	s.addCall(StepInit, unix.SYS_WRITE, lineFile, addressOf(s, &[1]byte{kindAlive}), 1)
 	s.addCall(StepInit, unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)
 	standard := addressOf(s, &[4]uint64{})
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
@@ -111,9 +113,9 @@ func (s *script) enterTree(p *Plan, set ruleset) {
 // mountProc adds a /proc of the own process namespace. The system's would show
 // every process, and lets uid 0 open settings of the kernel for writing.
 func (s *script) mountProc(p *Plan, set ruleset) {
-	flags, data := uintptr(unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC), "subset=pid,hidepid=2"
+	flags, data := uintptr(unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC), "subset=pid,hidepid=4"
 	if p.WholeProc {
-		flags, data = flags|unix.MS_RDONLY, "hidepid=2"
+		flags, data = flags|unix.MS_RDONLY, "hidepid=4"
 	}
 	kind, place := s.pathOf("proc"), s.pathOf(Stage+"/proc")
 	mount := s.addCall(StepProc, unix.SYS_MOUNT, kind, place, kind, flags, s.pathOf(data))

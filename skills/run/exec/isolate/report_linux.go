@@ -43,6 +43,7 @@ func (s Step) String() string {
 
 // The kinds of message on the line.
 const (
+	kindAlive     = 'a' // PID 1 exists
 	kindReady     = 'r' // the child is about to become the program, or to make it
 	kindFailed    = 'f' // a step, an errno, and words where the child had some
 	kindStarted   = 's' // the program runs; one byte of flags
@@ -64,14 +65,17 @@ type Failed struct {
 }
 
 // Error returns the step and what the system said.
-func (f *Failed) Error() string {
+func (f *Failed) Error() string { return f.Step.String() + ": " + f.Words() }
+
+// Words is what the child or the system said, without the step.
+func (f *Failed) Words() string {
 	switch {
 	case f.Text != "":
-		return f.Step.String() + ": " + f.Text
+		return f.Text
 	case f.Errno != 0:
-		return f.Step.String() + ": " + f.Errno.Error()
+		return f.Errno.Error()
 	}
-	return f.Step.String() + " failed"
+	return "it failed"
 }
 
 // Unwrap returns the system's error.
@@ -98,7 +102,7 @@ type Message struct {
 	Failed *Failed
 	// Started says that the program runs; NoProc that its tree has no /proc.
 	Started, NoProc bool
-	// Ready says that the child did all it could before it becomes the program.
+	// Ready says that the program is next: from then on it may have run.
 	Ready bool
 	// Listeners are files made in the network namespace; the receiver owns them.
 	Listeners []int
@@ -133,7 +137,7 @@ func Receive(line int) (m Message, ok bool, err error) {
 	case buf[0] == kindEnded && n >= 5:
 		status := syscall.WaitStatus(binary.LittleEndian.Uint32(buf[1:]))
 		m.Ended = &status
-	case buf[0] != kindListeners:
+	case buf[0] != kindListeners && buf[0] != kindAlive:
 		return m, false, errors.New("the child said what no child says")
 	}
 	return m, true, nil
