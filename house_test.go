@@ -53,7 +53,7 @@ var rooms = map[string]room{
 	"skills/credential":       {[]string{"skills"}, executor},
 	"skills/internal/scrub":   {nil, "it reads texts and knows nothing of who wrote them"},
 	"skills/internal/runtest": {[]string{"skills", "skills/warrant"}, executor},
-	"skills/run/exec":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/run/exec/egress", "skills/run/exec/isolate"}, executor},
+	"skills/run/exec":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/run/exec/egress", "skills/run/exec/egress/listen", "skills/run/exec/isolate"}, executor},
 	"skills/run/exec/isolate": {[]string{"skills/run/exec/egress/listen"}, "it runs while packages are initialised: what it imports, every sandboxed start waits for"},
 	"skills/run/http":         {[]string{"internal/netzone", "skills", "skills/internal/decode", "skills/internal/scrub", "skills/warrant"}, executor},
 	"skills/run/template":     {[]string{"skills", "skills/internal/decode"}, executor},

@@ -54,6 +54,14 @@
 // process can't be restricted from outside and restricting ourselves would be
 // wrong. So main, and TestMain of tests, must call MaybeChild before all else.
 //
+// # Network
+//
+// egress lists hosts with ports, `egress: ["pypi.org:443", "*.example.com:443"]`. The
+// program has a network of its own, in which every connection ends at Vedette. Vedette
+// connects to the listed hosts alone, by the rules of package egress, and tells what
+// the program did and tried in Result.Egress. It needs the full grade. The program gets
+// HTTPS_PROXY and HTTP_PROXY, and a resolver for what doesn't heed them.
+//
 // # What not to do
 //
 // Don't name a shell with a script made of placeholders: New refuses it. Don't
