@@ -11,9 +11,11 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -147,5 +149,36 @@ func TestEgressOptions(t *testing.T) {
 		row.o["argv"] = []string{"true"}
 		_, err := New(runtest.Compile(t, spec(row.o), nil), kit.Redeemer, Options{Dir: t.TempDir(), AllowHosts: []string{"10.0.0.7"}})
 		require.ElementsMatch(t, row.want, runtest.Paths(err), "%s: %v", name, err)
+	}
+}
+
+// BenchmarkEgress is /bin/true under full, without hosts to reach and with them. The
+// two take turns, so that they share what else this machine does.
+func BenchmarkEgress(b *testing.B) {
+	path, err := osexec.LookPath("true")
+	require.NoError(b, err)
+	start := func(list ...string) func() {
+		p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/"}, path: path}
+		p.Egress = list
+		require.NoError(b, p.checkEgress("egress", nil))
+		return func() {
+			r, err := p.start(b.Context(), wayFull, p.Argv, environment{}, skills.Order{})
+			require.NoError(b, err)
+			require.NoError(b, p.outcome(b.Context(), r, r.awaitEnd()))
+		}
+	}
+	rows := []func(){start(), start("example.com:443"), start("a.test:1", "a.test:2", "a.test:3", "a.test:4", "a.test:5", "a.test:6", "a.test:7", "a.test:8")}
+	took := make([][]float64, len(rows))
+	for b.Loop() {
+		for i, run := range rows {
+			began := time.Now()
+			run()
+			took[i] = append(took[i], float64(time.Since(began).Microseconds())/1000)
+		}
+	}
+	for i, name := range []string{"full", "1-port", "8-ports"} {
+		slices.Sort(took[i])
+		b.ReportMetric(took[i][len(took[i])/2], name+"-p50-ms")
+		b.ReportMetric(took[i][0], name+"-least-ms")
 	}
 }

@@ -103,6 +103,29 @@ func TestListedHost(t *testing.T) {
 	})
 }
 
+// A system without IPv6, or with it switched off, serves IPv4, and IPv6 fails.
+func TestWithoutIPv6(t *testing.T) {
+	asEachUser(t, func(t *testing.T) {
+		o := startOrigin(t)
+		for _, what := range []string{withoutIPv6, ipv6Off} {
+			s := newSandbox(t, []string{"example.com"}, at("example.com", o.secure))
+			s.without = what
+			for _, proxied := range []bool{false, true} {
+				s.proxied = proxied
+				r := s.run(t, "curl", "-sS", "--cacert", o.roots, "https://"+at("example.com", o.secure))
+				require.Zero(t, r.code, "%s: %s", what, r.stderr)
+				require.Equal(t, int64(1), r.totals.Connections)
+			}
+			r := s.run(t, probeName, "lookup", "udp", "secret.evil.test.", "8.8.8.8:53")
+			require.NotZero(t, r.code)
+			require.Contains(t, r.outcomes(), "dns host_not_listed secret.evil.test:0")
+			r = s.run(t, probeName, "dial", "tcp", at("2606:4700::1111", o.secure))
+			require.NotZero(t, r.code)
+			require.Zero(t, r.totals.Connections)
+		}
+	})
+}
+
 // Everything else fails, and each attempt is recorded.
 func TestAllElseFails(t *testing.T) {
 	asEachUser(t, func(t *testing.T) {

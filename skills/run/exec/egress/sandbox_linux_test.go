@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -58,6 +59,34 @@ type orders struct {
 	Path  string
 	Argv  []string
 	Env   []string
+	// Without is what the sandbox's system lacks: withoutIPv6 or ipv6Off.
+	Without string
+}
+
+const (
+	withoutIPv6 = "ipv6"          // a kernel that has no IPv6
+	ipv6Off     = "ipv6 switched" // one on which it is switched off
+)
+
+// takeAway makes the system lack something.
+func takeAway(what string) error {
+	switch what {
+	case ipv6Off:
+		return os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
+	case withoutIPv6:
+		code := []unix.SockFilter{
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_SOCKET, Jf: 3},
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16}, {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.AF_INET6, Jf: 1},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		}
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return err
+		}
+		prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+		return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0)
+	}
+	return nil
 }
 
 // becomeProgram does what the sandbox's child does around listen.Open, and returns
@@ -78,6 +107,9 @@ func becomeProgram() error {
 	}
 	if err := raiseLoopback(); err != nil {
 		return err
+	}
+	if err := takeAway(o.Without); err != nil {
+		return fmt.Errorf("take away %s: %w", o.Without, err)
 	}
 	fds, err := listen.Open(o.Plan)
 	if err != nil {
@@ -133,7 +165,7 @@ type sandbox struct {
 	options egress.Options
 	proxied bool // whether programs get the proxy's variables
 	env     []string
-	argv0   string
+	without string
 }
 
 // ran is what became of a program.
@@ -182,7 +214,7 @@ func (s sandbox) run(t testing.TB, argv ...string) ran {
 func (s sandbox) command(t testing.TB, line *os.File, argv []string) *osexec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
-	o := orders{Plan: s.policy.Plan(), Argv: argv, Files: map[string]string{}, Env: append(s.env, "PATH=/usr/bin:/bin")}
+	o := orders{Plan: s.policy.Plan(), Argv: argv, Without: s.without, Files: map[string]string{}, Env: append(s.env, "PATH=/usr/bin:/bin")}
 	if s.proxied {
 		o.Env = append(o.Env, s.policy.Environ()...)
 	}
