@@ -177,6 +177,9 @@ func TestAllElseFails(t *testing.T) {
 				if row.argv[1] != "say" {
 					require.NotZero(t, r.code, "%s", r.stdout)
 				}
+				if row.argv[1] == "lookup" {
+					require.Contains(t, r.stderr, "no such host", "it was answered, from the address that was asked")
+				}
 				require.NotContains(t, r.stdout, "GET")
 				require.Contains(t, r.outcomes(), row.record)
 				require.Zero(t, r.totals.Connections)
