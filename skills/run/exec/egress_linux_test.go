@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,21 +22,6 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/runtest"
 	"github.com/vedette-dev/vedette/skills/run/exec/egress"
 )
-
-// asEachUser runs f, and as root runs the test a second time as an ordinary user.
-func asEachUser(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	f(t)
-	if os.Geteuid() != 0 {
-		return
-	}
-	cmd := osexec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env, cmd.Dir = append(os.Environ(), "HOME=/", "TMPDIR=/tmp"), "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "as uid 65534:\n%s", out)
-	require.Contains(t, string(out), "--- PASS: "+t.Name()+" ")
-}
 
 // fetch runs a skill that fetches an address with curl. example.com is a server of
 // this machine, which the operator has allowed.
@@ -69,54 +53,50 @@ func fetch(t *testing.T, o opts, argv ...string) (port string, run func(url stri
 // A skill reaches the hosts that it lists, with the proxy's variables and without,
 // and its result tells what it did there.
 func TestEgress(t *testing.T) {
-	asEachUser(t, func(t *testing.T) {
-		for via, argv := range map[egress.Via][]string{egress.ViaProxy: nil, egress.ViaDirect: {"--noproxy", "*"}} {
-			port, run := fetch(t, opts{"isolation": "full"}, argv...)
-			res, list, err := run("https://example.com:" + port + "/")
-			require.NoError(t, err)
-			require.Equal(t, "from example.com:"+port, res.Content)
-			require.Equal(t, GradeFull, res.Isolation)
-			require.Len(t, list, 1)
-			require.Equal(t, via, list[0].Via)
-			require.Equal(t, egress.Connected, list[0].Outcome)
-			require.Equal(t, "127.0.0.1:"+port, list[0].Address.String())
-			want := skills.Egress{Connections: 1, BytesOut: list[0].Out, BytesIn: list[0].In, Details: res.Egress.Details}
-			require.Equal(t, want, *res.Egress)
-			require.Positive(t, want.BytesOut)
-		}
-	})
+	for via, argv := range map[egress.Via][]string{egress.ViaProxy: nil, egress.ViaDirect: {"--noproxy", "*"}} {
+		port, run := fetch(t, opts{"isolation": "full"}, argv...)
+		res, list, err := run("https://example.com:" + port + "/")
+		require.NoError(t, err)
+		require.Equal(t, "from example.com:"+port, res.Content)
+		require.Equal(t, GradeFull, res.Isolation)
+		require.Len(t, list, 1)
+		require.Equal(t, via, list[0].Via)
+		require.Equal(t, egress.Connected, list[0].Outcome)
+		require.Equal(t, "127.0.0.1:"+port, list[0].Address.String())
+		want := skills.Egress{Connections: 1, BytesOut: list[0].Out, BytesIn: list[0].In, Details: res.Egress.Details}
+		require.Equal(t, want, *res.Egress)
+		require.Positive(t, want.BytesOut)
+	}
 }
 
 // All else fails, and what was tried is told although the program failed.
 func TestEgressRefuses(t *testing.T) {
-	asEachUser(t, func(t *testing.T) {
-		for via, argv := range map[string][]string{"proxy": nil, "direct": {"--noproxy", "*"}} {
-			port, run := fetch(t, opts{}, argv...)
-			for url, want := range map[string]string{
-				"https://other.test:" + port + "/":                 "proxy host_not_listed, dns host_not_listed",
-				"https://8.8.8.8:" + port + "/":                    "proxy address_not_listed, direct address_not_listed",
-				"https://example.com:1443/":                        "proxy port_not_listed, tcp port_not_listed",
-				"http://169.254.169.254/latest/meta-data/":         "proxy metadata, tcp metadata",
-				"https://[2606:4700::1111]:" + port + "/":          "proxy address_not_listed, direct address_not_listed",
-				"http://metadata.google.internal/computeMetadata/": "proxy metadata, dns metadata",
-			} {
-				res, list, err := run(url)
-				if via == "proxy" && strings.HasPrefix(url, "http:") {
-					require.NoError(t, err) // curl prints the proxy's words
-					require.Contains(t, res.Content, "the sandbox refuses this host or port")
-				} else {
-					var exit *ExitError
-					require.ErrorAs(t, err, &exit, "%s: %q", url, res.Content)
-				}
-				require.NotEmpty(t, list, url)
-				for _, c := range list {
-					require.Contains(t, want, string(c.Via)+" "+string(c.Outcome), url)
-				}
-				require.Zero(t, res.Egress.Connections)
-				require.Positive(t, res.Egress.Refused)
+	for via, argv := range map[string][]string{"proxy": nil, "direct": {"--noproxy", "*"}} {
+		port, run := fetch(t, opts{}, argv...)
+		for url, want := range map[string]string{
+			"https://other.test:" + port + "/":                 "proxy host_not_listed, dns host_not_listed",
+			"https://8.8.8.8:" + port + "/":                    "proxy address_not_listed, direct address_not_listed",
+			"https://example.com:1443/":                        "proxy port_not_listed, tcp port_not_listed",
+			"http://169.254.169.254/latest/meta-data/":         "proxy metadata, tcp metadata",
+			"https://[2606:4700::1111]:" + port + "/":          "proxy address_not_listed, direct address_not_listed",
+			"http://metadata.google.internal/computeMetadata/": "proxy metadata, dns metadata",
+		} {
+			res, list, err := run(url)
+			if via == "proxy" && strings.HasPrefix(url, "http:") {
+				require.NoError(t, err) // curl prints the proxy's words
+				require.Contains(t, res.Content, "the sandbox refuses this host or port")
+			} else {
+				var exit *ExitError
+				require.ErrorAs(t, err, &exit, "%s: %q", url, res.Content)
 			}
+			require.NotEmpty(t, list, url)
+			for _, c := range list {
+				require.Contains(t, want, string(c.Via)+" "+string(c.Outcome), url)
+			}
+			require.Zero(t, res.Egress.Connections)
+			require.Positive(t, res.Egress.Refused)
 		}
-	})
+	}
 }
 
 // A program without a list reaches nothing, and nothing is said of its network.
