@@ -162,3 +162,52 @@ func BenchmarkEgress(b *testing.B) {
 		b.ReportMetric(took[i][0], name+"-least-ms")
 	}
 }
+
+// Tools of every day find listed hosts, with the proxy's variables and without them.
+func TestToolsWithEgress(t *testing.T) {
+	site := t.TempDir()
+	text := `git init -q -b main r; cd r; echo x > f; git add f; git -c user.name=n -c user.email=e@x commit -qm one; cd ..
+git clone -q --bare r r.git; git -C r.git update-server-info; echo page > page`
+	setUp := osexec.CommandContext(t.Context(), "bash", "-ec", text)
+	setUp.Dir = site
+	out, err := setUp.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	server := httptest.NewTLSServer(http.FileServer(http.Dir(site)))
+	t.Cleanup(server.Close)
+	roots := filepath.Join(site, "roots.pem")
+	require.NoError(t, os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	host := "example.com" + server.URL[strings.LastIndex(server.URL, ":"):]
+	for name, tool := range map[string]struct {
+		program  string
+		required bool
+		text     string
+		want     string
+		direct   bool // it heeds no variables
+	}{
+		"git":    {"git", true, `GIT_SSL_CAINFO=$2 git clone -q $1/r.git /tmp/c && git -C /tmp/c log --format=%s`, "one\n", false},
+		"python": {"/usr/bin/python3", false, `SSL_CERT_FILE=$2 /usr/bin/python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1] + "/page").read())' $1`, "b'page\\n'\n", false},
+		"node":   {"node", false, `NODE_EXTRA_CA_CERTS=$2 node -e 'fetch(process.argv[1] + "/page").then(r => r.text()).then(console.log)' $1`, "page\n\n", true},
+	} {
+		_, err := osexec.LookPath(tool.program)
+		if err != nil && !tool.required {
+			t.Logf("%s is not installed", name)
+			continue
+		}
+		require.NoError(t, err, "./test installs %s", name)
+		for _, script := range []string{tool.text, "unset HTTPS_PROXY https_proxy; " + tool.text} {
+			o := opts{"argv": []string{"bash", "-c", script, "-", "https://" + host, roots}, "env": []string{"PATH"}, "read": []string{roots}, "egress": []string{host}}
+			kit, s := runtest.New(t), runtest.Compile(t, spec(o), nil)
+			e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir(), AllowHosts: []string{"127.0.0.1"}, Lookup: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+			}})
+			require.NoError(t, err)
+			res, err := kit.Run(t, e, s, opts{"a": ""})
+			require.NoError(t, err, "%s: %+v", name, res.Egress)
+			require.Equal(t, tool.want, res.Content, name)
+			require.Positive(t, res.Egress.Connections)
+			require.Zero(t, res.Egress.Refused, "%s", res.Egress.Details)
+			proxied := strings.Contains(string(res.Egress.Details), `"via":"proxy"`)
+			require.Equal(t, script == tool.text && !tool.direct, proxied, name)
+		}
+	}
+}
