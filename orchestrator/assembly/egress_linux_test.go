@@ -14,9 +14,9 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
-// fetching is a configuration with a sandboxed skill that fetches addr, and may reach
+// writeFetching is a configuration with a sandboxed skill that fetches addr, and may reach
 // hosts.
-func fetching(t *testing.T, addr, hosts, extra string) string {
+func writeFetching(t *testing.T, addr, hosts, extra string) string {
 	t.Helper()
 	file := write(t, extra)
 	text := skillsYAML + "  - name: web.fetch\n    effect: read\n    run:\n      exec:\n        argv: [curl, -sS, --max-time, \"10\", \"" + addr + "\"]\n        env: [PATH]\n" +
@@ -35,7 +35,7 @@ func TestEgressIsOnRecord(t *testing.T) {
 		at, came := loopback(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sent")) })
 		addr := at("wiki.example.com")
 		host := strings.TrimSuffix(strings.TrimPrefix(addr, "http://"), "/send")
-		p := build(t, fetching(t, addr, host, extra), assembly.Options{Lookup: answers("127.0.0.1")})
+		p := build(t, writeFetching(t, addr, host, extra), assembly.Options{Lookup: answers("127.0.0.1")})
 		res, err := p.Checkpoint.Desk(grant(t, "fetch the page", "web.fetch")).Invoke(t.Context(), "web.fetch", json.RawMessage(`{}`))
 		require.NoError(t, err)
 		reached := extra != ""

@@ -2,8 +2,8 @@ package exec
 
 import "github.com/vedette-dev/vedette/skills/run/exec/egress/listen"
 
-// listenPlan is what must listen in the sandbox; nil without hosts to reach.
-func (p *program) listenPlan() *listen.Plan {
+// planListeners is what must listen in the sandbox; nil without hosts to reach.
+func (p *program) planListeners() *listen.Plan {
 	if p.policy == nil {
 		return nil
 	}

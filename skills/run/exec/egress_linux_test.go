@@ -23,9 +23,9 @@ import (
 	"github.com/vedette-dev/vedette/skills/run/exec/egress"
 )
 
-// fetch runs a skill that fetches an address with curl. example.com is a server of
+// newFetcher runs a skill that fetches an address with curl. example.com is a server of
 // this machine, which the operator has allowed.
-func fetch(t *testing.T, o opts, argv ...string) (port string, run func(url string) (skills.Result, []egress.Connection, error)) {
+func newFetcher(t *testing.T, o opts, argv ...string) (port string, run func(url string) (skills.Result, []egress.Connection, error)) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "from "+r.Host) }))
 	t.Cleanup(server.Close)
@@ -54,7 +54,7 @@ func fetch(t *testing.T, o opts, argv ...string) (port string, run func(url stri
 // and its result tells what it did there.
 func TestEgress(t *testing.T) {
 	for via, argv := range map[egress.Via][]string{egress.ViaProxy: nil, egress.ViaDirect: {"--noproxy", "*"}} {
-		port, run := fetch(t, opts{"isolation": "full"}, argv...)
+		port, run := newFetcher(t, opts{"isolation": "full"}, argv...)
 		res, list, err := run("https://example.com:" + port + "/")
 		require.NoError(t, err)
 		require.Equal(t, "from example.com:"+port, res.Content)
@@ -72,7 +72,7 @@ func TestEgress(t *testing.T) {
 // All else fails, and what was tried is told although the program failed.
 func TestEgressRefuses(t *testing.T) {
 	for via, argv := range map[string][]string{"proxy": nil, "direct": {"--noproxy", "*"}} {
-		port, run := fetch(t, opts{}, argv...)
+		port, run := newFetcher(t, opts{}, argv...)
 		for url, want := range map[string]string{
 			"https://other.test:" + port + "/":                 "proxy host_not_listed, dns host_not_listed",
 			"https://8.8.8.8:" + port + "/":                    "proxy address_not_listed, direct address_not_listed",

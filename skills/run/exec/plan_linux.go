@@ -21,7 +21,7 @@ func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
 	if w.tree {
 		plan.Home = homeOf(cmd.Env)
 		plan.Files = p.syntheticFiles(plan.Home)
-		plan.Egress = p.listenPlan()
+		plan.Egress = p.planListeners()
 		plan.WholeProc = slices.ContainsFunc(p.Read, func(path string) bool { return path == "/proc" || strings.HasPrefix(path, "/proc/") })
 	}
 	if w.strict {

@@ -48,7 +48,9 @@ func portOf(t testing.TB, a net.Addr) uint16 {
 	return to.Port()
 }
 
-func at(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
+func joinPort(host string, port uint16) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
 
 // lookupLocal says that every name is this machine's.
 func lookupLocal(context.Context, string) ([]netip.Addr, error) {
@@ -69,16 +71,16 @@ func TestListedHost(t *testing.T) {
 	asEachUser(t, func(t *testing.T) {
 		o := startOrigin(t)
 		for _, proxied := range []bool{false, true} {
-			s := newSandbox(t, []string{"example.com", "www.example.com"}, at("example.com", o.secure), at("*.example.com", o.secure), at("example.com", o.plain))
+			s := newSandbox(t, []string{"example.com", "www.example.com"}, joinPort("example.com", o.secure), joinPort("*.example.com", o.secure), joinPort("example.com", o.plain))
 			s.proxied = proxied
 			via := map[bool]egress.Via{false: egress.ViaDirect, true: egress.ViaProxy}[proxied]
 			for _, row := range []struct {
 				url, host string
 				port      uint16
 			}{
-				{"https://" + at("example.com", o.secure) + "/", "example.com", o.secure},
-				{"https://" + at("WWW.example.com", o.secure) + "/", "www.example.com", o.secure},
-				{"http://" + at("example.com", o.plain) + "/", "example.com", o.plain},
+				{"https://" + joinPort("example.com", o.secure) + "/", "example.com", o.secure},
+				{"https://" + joinPort("WWW.example.com", o.secure) + "/", "www.example.com", o.secure},
+				{"http://" + joinPort("example.com", o.plain) + "/", "example.com", o.plain},
 			} {
 				for _, argv := range [][]string{
 					{"curl", "-sS", "--cacert", o.roots, row.url},
@@ -93,7 +95,7 @@ func TestListedHost(t *testing.T) {
 					require.Equal(t, via, c.Via)
 					require.Equal(t, row.host, strings.ToLower(c.Host))
 					require.Equal(t, row.port, c.Port)
-					require.Equal(t, at("127.0.0.1", row.port), c.Address.String())
+					require.Equal(t, joinPort("127.0.0.1", row.port), c.Address.String())
 					require.Positive(t, c.Out)
 					require.Positive(t, c.In)
 					require.Equal(t, egress.Totals{Connections: 1, Out: c.Out, In: c.In}, r.totals)
@@ -108,18 +110,18 @@ func TestWithoutIPv6(t *testing.T) {
 	asEachUser(t, func(t *testing.T) {
 		o := startOrigin(t)
 		for _, what := range []string{withoutIPv6, ipv6Off} {
-			s := newSandbox(t, []string{"example.com"}, at("example.com", o.secure))
+			s := newSandbox(t, []string{"example.com"}, joinPort("example.com", o.secure))
 			s.without = what
 			for _, proxied := range []bool{false, true} {
 				s.proxied = proxied
-				r := s.run(t, "curl", "-sS", "--cacert", o.roots, "https://"+at("example.com", o.secure))
+				r := s.run(t, "curl", "-sS", "--cacert", o.roots, "https://"+joinPort("example.com", o.secure))
 				require.Zero(t, r.code, "%s: %s", what, r.stderr)
 				require.Equal(t, int64(1), r.totals.Connections)
 			}
 			r := s.run(t, probeName, "lookup", "udp", "secret.evil.test.", "8.8.8.8:53")
 			require.NotZero(t, r.code)
 			require.Contains(t, r.outcomes(), "dns host_not_listed secret.evil.test:0")
-			r = s.run(t, probeName, "dial", "tcp", at("2606:4700::1111", o.secure))
+			r = s.run(t, probeName, "dial", "tcp", joinPort("2606:4700::1111", o.secure))
 			require.NotZero(t, r.code)
 			require.Zero(t, r.totals.Connections)
 		}
@@ -131,8 +133,8 @@ func TestAllElseFails(t *testing.T) {
 	asEachUser(t, func(t *testing.T) {
 		o := startOrigin(t)
 		port := strconv.Itoa(int(o.secure))
-		secure := "https://" + at("example.com", o.secure)
-		other := "https://" + at("other.test", o.secure) + "/"
+		secure := "https://" + joinPort("example.com", o.secure)
+		other := "https://" + joinPort("other.test", o.secure) + "/"
 		for name, row := range map[string]struct {
 			proxied bool
 			argv    []string
@@ -141,25 +143,25 @@ func TestAllElseFails(t *testing.T) {
 			"another host":            {false, []string{"curl", "-sS", "--cacert", o.roots, other}, "dns host_not_listed other.test:0"},
 			"another host, by proxy":  {true, []string{"curl", "-sS", "--cacert", o.roots, other}, "proxy host_not_listed other.test:" + port},
 			"plainly, by proxy":       {true, []string{"curl", "-sSf", "http://other.test/"}, "proxy host_not_listed other.test:80"},
-			"an address":              {false, []string{"curl", "-sSk", "https://" + at("8.8.8.8", o.secure)}, "direct address_not_listed 8.8.8.8:" + port},
-			"an address, by proxy":    {true, []string{"curl", "-sSk", "https://" + at("8.8.8.8", o.secure)}, "proxy address_not_listed 8.8.8.8:" + port},
-			"this machine":            {false, []string{probeName, "dial", "tcp", at("127.0.0.1", o.secure)}, "direct address_not_listed 127.0.0.1:" + port},
-			"this machine, by proxy":  {true, []string{"curl", "-sSk", "--noproxy", "", "https://" + at("127.0.0.1", o.secure)}, "proxy address_not_listed 127.0.0.1:" + port},
+			"an address":              {false, []string{"curl", "-sSk", "https://" + joinPort("8.8.8.8", o.secure)}, "direct address_not_listed 8.8.8.8:" + port},
+			"an address, by proxy":    {true, []string{"curl", "-sSk", "https://" + joinPort("8.8.8.8", o.secure)}, "proxy address_not_listed 8.8.8.8:" + port},
+			"this machine":            {false, []string{probeName, "dial", "tcp", joinPort("127.0.0.1", o.secure)}, "direct address_not_listed 127.0.0.1:" + port},
+			"this machine, by proxy":  {true, []string{"curl", "-sSk", "--noproxy", "", "https://" + joinPort("127.0.0.1", o.secure)}, "proxy address_not_listed 127.0.0.1:" + port},
 			"another port":            {false, []string{"curl", "-sSk", "https://example.com:1443"}, "tcp port_not_listed 198.18.0.1:1443"},
 			"another port, by proxy":  {true, []string{"curl", "-sSk", "https://example.com:1443"}, "proxy port_not_listed example.com:1443"},
 			"an address, other port":  {false, []string{probeName, "dial", "tcp", "8.8.8.8:1443"}, "tcp port_not_listed 8.8.8.8:1443"},
 			"UDP":                     {false, []string{probeName, "dial", "udp", "8.8.8.8:443"}, "udp protocol 8.8.8.8:443"},
-			"UDP to a listed host":    {false, []string{probeName, "dial", "udp", at("example.com", o.secure)}, "udp protocol 198.18.0.1:" + port},
+			"UDP to a listed host":    {false, []string{probeName, "dial", "udp", joinPort("example.com", o.secure)}, "udp protocol 198.18.0.1:" + port},
 			"UDP, IPv6":               {false, []string{probeName, "dial", "udp", "[2606:4700::1111]:443"}, "udp protocol 2606:4700::1111:443"},
-			"IPv6":                    {false, []string{"curl", "-sSkg", "https://" + at("2606:4700::1111", o.secure)}, "direct address_not_listed 2606:4700::1111:" + port},
+			"IPv6":                    {false, []string{"curl", "-sSkg", "https://" + joinPort("2606:4700::1111", o.secure)}, "direct address_not_listed 2606:4700::1111:" + port},
 			"IPv6, other port":        {false, []string{probeName, "dial", "tcp", "[2606:4700::1111]:1443"}, "tcp port_not_listed 2606:4700::1111:1443"},
-			"IPv6, by proxy":          {true, []string{"curl", "-sSkg", "https://" + at("2606:4700::1111", o.secure)}, "proxy address_not_listed 2606:4700::1111:" + port},
+			"IPv6, by proxy":          {true, []string{"curl", "-sSkg", "https://" + joinPort("2606:4700::1111", o.secure)}, "proxy address_not_listed 2606:4700::1111:" + port},
 			"DNS":                     {false, []string{probeName, "lookup", "udp", "secret.evil.test.", ""}, "dns host_not_listed secret.evil.test:0"},
 			"DNS of another server":   {false, []string{probeName, "lookup", "udp", "secret.evil.test.", "8.8.8.8:53"}, "dns host_not_listed secret.evil.test:0"},
 			"DNS by TCP":              {false, []string{probeName, "lookup", "tcp", "secret.evil.test.", "8.8.8.8:53"}, "dns host_not_listed secret.evil.test:0"},
 			"DNS by IPv6":             {false, []string{probeName, "lookup", "udp", "secret.evil.test.", "[2606:4700::1111]:53"}, "dns host_not_listed secret.evil.test:0"},
 			"a metadata address":      {false, []string{probeName, "dial", "tcp", "169.254.169.254:80"}, "tcp metadata 169.254.169.254:80"},
-			"one at a listed port":    {false, []string{probeName, "dial", "tcp", at("169.254.169.254", o.secure)}, "direct metadata 169.254.169.254:" + port},
+			"one at a listed port":    {false, []string{probeName, "dial", "tcp", joinPort("169.254.169.254", o.secure)}, "direct metadata 169.254.169.254:" + port},
 			"one by proxy":            {true, []string{"curl", "-sSf", "http://169.254.169.254/latest/"}, "proxy metadata 169.254.169.254:80"},
 			"one by name":             {true, []string{"curl", "-sSf", "http://metadata.google.internal/"}, "proxy metadata metadata.google.internal:80"},
 			"one by name, DNS":        {false, []string{probeName, "lookup", "udp", "metadata.google.internal.", ""}, "dns metadata metadata.google.internal:0"},
@@ -170,7 +172,7 @@ func TestAllElseFails(t *testing.T) {
 			"a request for the proxy": {true, []string{"curl", "-sSf", "--noproxy", "*", "http://127.0.0.1:3128/"}, "proxy bad_request :0"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				s := newSandbox(t, []string{"down.example.com", "none.example.com"}, at("example.com", o.secure), "example.com:8443",
+				s := newSandbox(t, []string{"down.example.com", "none.example.com"}, joinPort("example.com", o.secure), "example.com:8443",
 					"down.example.com:8444", "none.example.com:8444")
 				s.proxied, s.options.Lookup = row.proxied, lookupMixed
 				r := s.run(t, row.argv...)

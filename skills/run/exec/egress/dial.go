@@ -52,10 +52,10 @@ func (d *dialer) dialTarget(ctx context.Context, t target) (net.Conn, netip.Addr
 	}
 	for _, a := range addrs {
 		if !d.policy.mayReach(t.name, a) {
-			return nil, netip.AddrPortFrom(a.Unmap(), t.port), refusalOf(a)
+			return nil, netip.AddrPortFrom(a.Unmap(), t.port), nameRefusal(a)
 		}
 	}
-	out := net.Dialer{Timeout: attemptTime, Control: d.controlFor(t)}
+	out := net.Dialer{Timeout: attemptTime, Control: d.makeControl(t)}
 	var to netip.AddrPort
 	for _, a := range addrs {
 		to = netip.AddrPortFrom(a.Unmap(), t.port)
@@ -66,8 +66,8 @@ func (d *dialer) dialTarget(ctx context.Context, t target) (net.Conn, netip.Addr
 	return nil, to, Unreachable
 }
 
-// controlFor returns a check of the address that the socket really goes to.
-func (d *dialer) controlFor(t target) func(network, address string, c syscall.RawConn) error {
+// makeControl returns a check of the address that the socket really goes to.
+func (d *dialer) makeControl(t target) func(network, address string, c syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(address)
 		if err != nil || !d.policy.mayReach(t.name, a.Addr()) || a.Port() != t.port {
@@ -80,7 +80,7 @@ func (d *dialer) controlFor(t target) func(network, address string, c syscall.Ra
 // errRefused never leaves this package: dialTarget answers with an Outcome.
 var errRefused = errors.New("the address is refused")
 
-func refusalOf(a netip.Addr) Outcome {
+func nameRefusal(a netip.Addr) Outcome {
 	if netzone.Of(a) == netzone.Metadata {
 		return Metadata
 	}

@@ -33,7 +33,7 @@ func (z *zone) answerQuery(msg []byte) (reply []byte, refused Connection) {
 		return packAnswer(h, nil, nil), Connection{Via: ViaDNS, Outcome: BadRequest}
 	}
 	q := questions[0]
-	name := plainName(q.Name.String())
+	name := trimName(q.Name.String())
 	if !z.policy.listsName(name) {
 		h.RCode = dnsmessage.RCodeNameError
 		return packAnswer(h, &q, nil), Connection{Via: ViaDNS, Host: name, Outcome: z.policy.judgeName(name, 0)}

@@ -212,7 +212,7 @@ func (s *Server) onProxy(c *net.TCPConn) {
 	done := Connection{Via: ViaProxy, Outcome: BadRequest}
 	h, err := readHead(c)
 	if err == nil {
-		done.Host, done.Port, err = h.hostPort()
+		done.Host, done.Port, err = h.readHostPort()
 	}
 	if err != nil {
 		answerProgram(c, http.StatusBadRequest, answerBad)
@@ -244,7 +244,7 @@ func (s *Server) serveProxied(done *Connection, c, up net.Conn, h head) {
 	h.continueFrom(r.newSide(c))
 	program.from = h.ahead
 	if !h.tunnels() {
-		s.carryBoth(done, program, host, h.forwardable())
+		s.carryBoth(done, program, host, h.makeForwardable())
 		return
 	}
 	if _, err := io.WriteString(c, answerConnected); err != nil {

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-func parsed(t testing.TB, list ...string) *Policy {
+func parsePolicy(t testing.TB, list ...string) *Policy {
 	t.Helper()
 	p, err := Parse("at", list, nil)
 	require.NoError(t, err)
 	return p
 }
 
-func query(t testing.TB, name string, kind dnsmessage.Type, class dnsmessage.Class) []byte {
+func packQuery(t testing.TB, name string, kind dnsmessage.Type, class dnsmessage.Class) []byte {
 	t.Helper()
 	m := dnsmessage.Message{Header: dnsmessage.Header{ID: 7, RecursionDesired: true},
 		Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name), Type: kind, Class: class}}}
@@ -31,7 +31,7 @@ func query(t testing.TB, name string, kind dnsmessage.Type, class dnsmessage.Cla
 }
 
 func TestAnswers(t *testing.T) {
-	z := zone{parsed(t, "pypi.org:443", "*.example.com:443"), newNames()}
+	z := zone{parsePolicy(t, "pypi.org:443", "*.example.com:443"), newNames()}
 	in := dnsmessage.ClassINET
 	for _, row := range []struct {
 		name    string
@@ -54,7 +54,7 @@ func TestAnswers(t *testing.T) {
 		{".", dnsmessage.TypeNS, in, dnsmessage.RCodeNameError, "", HostNotListed},
 		{"pypi.org.", dnsmessage.TypeA, dnsmessage.ClassCHAOS, dnsmessage.RCodeFormatError, "", BadRequest},
 	} {
-		raw, refused := z.answerQuery(query(t, row.name, row.kind, row.class))
+		raw, refused := z.answerQuery(packQuery(t, row.name, row.kind, row.class))
 		require.Equal(t, row.outcome, refused.Outcome, row.name)
 		var m dnsmessage.Message
 		require.NoError(t, m.Unpack(raw))
@@ -90,21 +90,21 @@ func TestNamesEnd(t *testing.T) {
 	name, ok := n.nameOf(a)
 	require.True(t, ok)
 	require.Equal(t, "a.b.example.com", name)
-	z := zone{parsed(t, "*.example.com:443"), n}
-	_, refused := z.answerQuery(query(t, "two.more.example.com.", dnsmessage.TypeA, dnsmessage.ClassINET))
+	z := zone{parsePolicy(t, "*.example.com:443"), n}
+	_, refused := z.answerQuery(packQuery(t, "two.more.example.com.", dnsmessage.TypeA, dnsmessage.ClassINET))
 	require.Equal(t, Full, refused.Outcome)
 }
 
 // Whatever a program sends as DNS, the answer is well formed, is to its question, and
 // has an address for listed names alone.
 func FuzzDNS(f *testing.F) {
-	f.Add(query(f, "pypi.org.", dnsmessage.TypeA, dnsmessage.ClassINET))
-	f.Add(query(f, "a.b.example.com.", dnsmessage.TypeAAAA, dnsmessage.ClassINET))
-	f.Add(query(f, "evil.test.", dnsmessage.TypeTXT, dnsmessage.ClassINET))
+	f.Add(packQuery(f, "pypi.org.", dnsmessage.TypeA, dnsmessage.ClassINET))
+	f.Add(packQuery(f, "a.b.example.com.", dnsmessage.TypeAAAA, dnsmessage.ClassINET))
+	f.Add(packQuery(f, "evil.test.", dnsmessage.TypeTXT, dnsmessage.ClassINET))
 	f.Add([]byte("\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\xc0\x0c\x00\x01\x00\x01"))
 	f.Add([]byte("\x00\x07\x01\x00\xff\xff\x00\x00\x00\x00\x00\x00\x04pypi\x03org\x00\x00\x01\x00\x01"))
 	f.Add([]byte("\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x08pypi.org\x00\x00\x01\x00\x01"))
-	p := parsed(f, "pypi.org:443", "*.example.com:443")
+	p := parsePolicy(f, "pypi.org:443", "*.example.com:443")
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		z := zone{p, newNames()}
 		reply, refused := z.answerQuery(msg)
@@ -119,7 +119,7 @@ func FuzzDNS(f *testing.F) {
 		require.Equal(t, []byte{byte(m.ID >> 8), byte(m.ID)}, msg[:2])
 		require.LessOrEqual(t, len(m.Answers), 1)
 		if len(m.Answers) == 1 {
-			name := plainName(m.Questions[0].Name.String())
+			name := trimName(m.Questions[0].Name.String())
 			require.True(t, name == "pypi.org" || strings.HasSuffix(name, ".example.com"), "%q", name)
 			require.Empty(t, refused.Outcome)
 		}
@@ -156,7 +156,7 @@ func TestRequests(t *testing.T) {
 		host := ""
 		if err == nil {
 			var port uint16
-			host, port, err = h.hostPort()
+			host, port, err = h.readHostPort()
 			if err == nil {
 				require.Equal(t, uint16(443), port)
 			}
@@ -173,7 +173,7 @@ func TestForwarded(t *testing.T) {
 	h, err := readHead(strings.NewReader(raw))
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, h.forwardable().Write(&out))
+	require.NoError(t, h.makeForwardable().Write(&out))
 	require.Equal(t, "POST /a?b=c HTTP/1.1\r\nHost: pypi.org\r\nConnection: close\r\nContent-Length: 3\r\nX-Keep: 2\r\n\r\nabc", out.String())
 }
 
@@ -185,13 +185,13 @@ func FuzzProxy(f *testing.F) {
 	f.Add([]byte("POST http://pypi.org/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n3\r\nabc\r\n0\r\nX: 1\r\n\r\nGET / HTTP/1.1\r\n\r\n"))
 	f.Add([]byte("POST http://pypi.org/ HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc"))
 	f.Add([]byte("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"))
-	p := parsed(f, "pypi.org:80", "*.example.com:80")
+	p := parsePolicy(f, "pypi.org:80", "*.example.com:80")
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		h, err := readHead(bytes.NewReader(raw))
 		if err != nil {
 			return
 		}
-		host, port, err := h.hostPort()
+		host, port, err := h.readHostPort()
 		if err != nil {
 			return
 		}
@@ -202,13 +202,13 @@ func FuzzProxy(f *testing.F) {
 		require.Equal(t, uint16(80), port)
 		h.continueFrom(eof{})
 		var out bytes.Buffer
-		if h.forwardable().Write(&out) != nil {
+		if h.makeForwardable().Write(&out) != nil {
 			return
 		}
 		again := bufio.NewReader(&out)
 		r, err := http.ReadRequest(again)
 		require.NoError(t, err, "%q", raw)
-		name, _, _ := strings.Cut(plainName(r.Host), ":")
+		name, _, _ := strings.Cut(trimName(r.Host), ":")
 		require.Equal(t, to.name, strings.TrimSuffix(name, "."))
 		require.False(t, r.URL.IsAbs(), "%q", r.RequestURI)
 		_, err = io.Copy(io.Discard, r.Body)

@@ -66,12 +66,12 @@ func Parse(at string, list, allowHosts []string) (*Policy, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	p.proxy = freePort(p.ports())
+	p.proxy = pickPort(p.ports())
 	return p, nil
 }
 
-// freePort returns a port for the proxy that isn't listed.
-func freePort(taken []uint16) uint16 {
+// pickPort returns a port for the proxy that isn't listed.
+func pickPort(taken []uint16) uint16 {
 	port := uint16(3128)
 	for slices.Contains(taken, port) {
 		port++
@@ -124,9 +124,9 @@ func checkName(name string, wild bool) string {
 	switch {
 	case strings.Contains(name, "*"):
 		return `may have one star, in front and before a dot: "*.example.com:443"`
-	case len(name) > 253 || slices.ContainsFunc(labels, badLabel):
+	case len(name) > 253 || slices.ContainsFunc(labels, isBadLabel):
 		return "is no host's name; write letters of another alphabet as xn--"
-	case numeric(labels[len(labels)-1]):
+	case isNumeric(labels[len(labels)-1]):
 		return "its last part is a number, as in an address; write the address in full"
 	case netzone.IsMetadataName(name):
 		return metadataFault
@@ -138,13 +138,13 @@ func checkName(name string, wild bool) string {
 	return ""
 }
 
-func badLabel(l string) bool {
+func isBadLabel(l string) bool {
 	return l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' ||
 		strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != ""
 }
 
-// numeric reports whether a name that ends so is read as an IPv4 address.
-func numeric(label string) bool {
+// isNumeric reports whether a name that ends so is read as an IPv4 address.
+func isNumeric(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {
 		return true
 	}
@@ -178,8 +178,8 @@ func (p *Policy) Environ() []string {
 // Resolver returns the text of the program's /etc/resolv.conf.
 func (p *Policy) Resolver() string { return "nameserver 127.0.0.1\n" }
 
-// plainName returns a name as the list spells it.
-func plainName(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
+// trimName returns a name as the list spells it.
+func trimName(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
 
 // judgeName says whether a listed name and port are meant: Connected, or why not.
 // The name must be plain.
@@ -210,7 +210,7 @@ func (e entry) matches(name string) bool {
 		return e.name != "" && e.name == name
 	}
 	below, ok := strings.CutSuffix(name, "."+e.name)
-	return ok && len(name) <= 253 && !slices.ContainsFunc(strings.Split(below, "."), badLabel)
+	return ok && len(name) <= 253 && !slices.ContainsFunc(strings.Split(below, "."), isBadLabel)
 }
 
 // judgeAddress is judgeName for an address.

@@ -40,12 +40,12 @@ func TestAccount(t *testing.T) {
 
 // The socket's own check refuses by itself, whatever was judged before.
 func TestControl(t *testing.T) {
-	d := dialer{policy: parsed(t, "pypi.org:443")}
-	check := d.controlFor(target{name: "pypi.org", port: 443})
+	d := dialer{policy: parsePolicy(t, "pypi.org:443")}
+	check := d.makeControl(target{name: "pypi.org", port: 443})
 	require.NoError(t, check("tcp", "8.8.8.8:443", nil))
 	for _, addr := range []string{"127.0.0.1:443", "169.254.169.254:443", "8.8.8.8:80", "nonsense", "[::1]:443", "[fe80::1%eth0]:443"} {
 		require.ErrorIs(t, check("tcp", addr, nil), errRefused, addr)
 	}
-	require.Equal(t, Metadata, refusalOf(netip.MustParseAddr("169.254.169.254")))
-	require.Equal(t, AddressPrivate, refusalOf(netip.MustParseAddr("10.0.0.1")))
+	require.Equal(t, Metadata, nameRefusal(netip.MustParseAddr("169.254.169.254")))
+	require.Equal(t, AddressPrivate, nameRefusal(netip.MustParseAddr("10.0.0.1")))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes returns a relay between two pipes, started, and their far ends.
-func pipes(t *testing.T, r *relay) (program, host net.Conn, ended chan struct{}) {
+// startRelay returns a relay between two pipes, started, and their far ends.
+func startRelay(t *testing.T, r *relay) (program, host net.Conn, ended chan struct{}) {
 	t.Helper()
 	r.active.Store(time.Now().UnixNano())
 	near, program := net.Pipe()
@@ -28,7 +28,7 @@ func pipes(t *testing.T, r *relay) (program, host net.Conn, ended chan struct{})
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &relay{idle: time.Minute}
-		program, host, ended := pipes(t, r)
+		program, host, ended := startRelay(t, r)
 		start := time.Now()
 		for range 10 { // the host talks, the program listens
 			time.Sleep(50 * time.Second)
@@ -51,7 +51,7 @@ func TestIdle(t *testing.T) {
 func TestIdleReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &relay{idle: time.Minute}
-		program, host, ended := pipes(t, r)
+		program, host, ended := startRelay(t, r)
 		_, err := host.Write([]byte("x"))
 		require.NoError(t, err)
 		<-ended
@@ -67,7 +67,7 @@ func TestBytesOfARun(t *testing.T) {
 		var left atomic.Int64
 		left.Store(10)
 		r := &relay{idle: time.Minute, left: &left}
-		program, host, ended := pipes(t, r)
+		program, host, ended := startRelay(t, r)
 		_, err := program.Write([]byte("12345678"))
 		require.NoError(t, err)
 		_, err = io.ReadFull(host, make([]byte, 8))

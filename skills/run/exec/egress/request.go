@@ -41,9 +41,9 @@ var errBadRequest = errors.New("the request can't be read")
 // tunnels reports whether the request asks for a connection and not for an answer.
 func (h head) tunnels() bool { return h.request.Method == http.MethodConnect }
 
-// hostPort returns what the request asks for: CONNECT names it, and an address in
+// readHostPort returns what the request asks for: CONNECT names it, and an address in
 // full names it where the answer is asked for.
-func (h head) hostPort() (host string, port uint16, err error) {
+func (h head) readHostPort() (host string, port uint16, err error) {
 	r := h.request
 	digits := ""
 	switch {
@@ -74,7 +74,7 @@ func (p *Policy) findTarget(host string, port uint16) (target, Outcome) {
 		a = a.Unmap()
 		return target{addr: a, port: port}, p.judgeAddress(a, port)
 	}
-	name := plainName(host)
+	name := trimName(host)
 	return target{name: name, port: port}, p.judgeName(name, port)
 }
 
@@ -83,9 +83,9 @@ var hopHeaders = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Upgrade",
 }
 
-// forwardable makes of the request one for the host itself: the host that was checked
+// makeForwardable makes of the request one for the host itself: the host that was checked
 // is the one that it names, and the connection serves this request alone.
-func (h head) forwardable() *http.Request {
+func (h head) makeForwardable() *http.Request {
 	r := h.request
 	for _, list := range r.Header["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {

@@ -22,9 +22,9 @@ import (
 	"github.com/vedette-dev/vedette/skills/run/exec/egress/listen"
 )
 
-// localFiles are sockets of this process in place of a sandbox's, and the address of
+// openLocalFiles are sockets of this process in place of a sandbox's, and the address of
 // the proxy.
-func localFiles(t testing.TB, p *egress.Policy) (files []*os.File, proxy string) {
+func openLocalFiles(t testing.TB, p *egress.Policy) (files []*os.File, proxy string) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -48,8 +48,8 @@ func localFiles(t testing.TB, p *egress.Policy) (files []*os.File, proxy string)
 	return files, proxy
 }
 
-// far is a host that hands its connections to the test.
-func far(t testing.TB) (port uint16, conns <-chan net.Conn) {
+// startFar is a host that hands its connections to the test.
+func startFar(t testing.TB) (port uint16, conns <-chan net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -74,11 +74,11 @@ func far(t testing.TB) (port uint16, conns <-chan net.Conn) {
 	return portOf(t, l.Addr()), out
 }
 
-func serveLocal(t testing.TB, ctx context.Context, o egress.Options, port uint16) (*egress.Server, *book, string) {
+func serveLocally(t testing.TB, ctx context.Context, o egress.Options, port uint16) (*egress.Server, *book, string) {
 	t.Helper()
-	p, err := egress.Parse("egress", []string{at("far.test", port)}, []string{"far.test"})
+	p, err := egress.Parse("egress", []string{joinPort("far.test", port)}, []string{"far.test"})
 	require.NoError(t, err)
-	files, proxy := localFiles(t, p)
+	files, proxy := openLocalFiles(t, p)
 	b := &book{}
 	o.Policy, o.Lookup = p, lookupLocal
 	if o.Recorder == nil {
@@ -89,13 +89,13 @@ func serveLocal(t testing.TB, ctx context.Context, o egress.Options, port uint16
 	return s, b, proxy
 }
 
-// tunnel opens a connection to far.test through the proxy.
-func tunnel(t testing.TB, proxy string, port uint16) net.Conn {
+// openTunnel opens a connection to far.test through the proxy.
+func openTunnel(t testing.TB, proxy string, port uint16) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", proxy)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	_, err = fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", at("far.test", port))
+	_, err = fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", joinPort("far.test", port))
 	require.NoError(t, err)
 	return c
 }
@@ -110,12 +110,12 @@ func readEstablished(t testing.TB, c net.Conn) {
 
 // Connections beyond the bound wait for one that ends.
 func TestConnsAtATime(t *testing.T) {
-	port, conns := far(t)
-	s, _, proxy := serveLocal(t, t.Context(), egress.Options{Limits: egress.Limits{Conns: 1}}, port)
-	first := tunnel(t, proxy, port)
+	port, conns := startFar(t)
+	s, _, proxy := serveLocally(t, t.Context(), egress.Options{Limits: egress.Limits{Conns: 1}}, port)
+	first := openTunnel(t, proxy, port)
 	readEstablished(t, first)
 	one := <-conns
-	second := tunnel(t, proxy, port)
+	second := openTunnel(t, proxy, port)
 	require.Empty(t, conns)
 	require.NoError(t, first.Close())
 	require.NoError(t, one.Close())
@@ -126,9 +126,9 @@ func TestConnsAtATime(t *testing.T) {
 
 // What was said before the program ended arrives; then all ends, whatever the host does.
 func TestStopDrains(t *testing.T) {
-	port, conns := far(t)
-	s, b, proxy := serveLocal(t, t.Context(), egress.Options{}, port)
-	c := tunnel(t, proxy, port)
+	port, conns := startFar(t)
+	s, b, proxy := serveLocally(t, t.Context(), egress.Options{}, port)
+	c := openTunnel(t, proxy, port)
 	readEstablished(t, c)
 	_, err := io.WriteString(c, strings.Repeat("x", 100_000))
 	require.NoError(t, err)
@@ -148,13 +148,13 @@ func TestStopDrains(t *testing.T) {
 
 // A program that stays, a host that doesn't read, a context that ends: Stop returns.
 func TestStopEnds(t *testing.T) {
-	port, conns := far(t)
+	port, conns := startFar(t)
 	for name, end := range map[string]func(cancel func()){"stop": func(func()) {}, "the context": func(cancel func()) { cancel() }} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s, b, proxy := serveLocal(t, ctx, egress.Options{}, port)
-			c := tunnel(t, proxy, port)
+			s, b, proxy := serveLocally(t, ctx, egress.Options{}, port)
+			c := openTunnel(t, proxy, port)
 			readEstablished(t, c)
 			up := <-conns
 			end(cancel)
@@ -177,10 +177,10 @@ func (panicking) Record(egress.Connection) { panic("CANARY") }
 
 // A Recorder that breaks loses its records, which are counted, and nothing else.
 func TestRecorderPanics(t *testing.T) {
-	port, conns := far(t)
-	s, _, proxy := serveLocal(t, t.Context(), egress.Options{Recorder: panicking{}}, port)
+	port, conns := startFar(t)
+	s, _, proxy := serveLocally(t, t.Context(), egress.Options{Recorder: panicking{}}, port)
 	for range 2 {
-		c := tunnel(t, proxy, port)
+		c := openTunnel(t, proxy, port)
 		readEstablished(t, c)
 		require.NoError(t, errors.Join((<-conns).Close(), c.Close()))
 	}
@@ -191,13 +191,13 @@ func TestRecorderPanics(t *testing.T) {
 func TestPanicIsContained(t *testing.T) {
 	p, err := egress.Parse("egress", []string{"far.test:443"}, nil)
 	require.NoError(t, err)
-	files, proxy := localFiles(t, p)
+	files, proxy := openLocalFiles(t, p)
 	b := &book{}
 	s, err := egress.Serve(t.Context(), files, egress.Options{Policy: p, Recorder: b, Lookup: func(context.Context, string) ([]netip.Addr, error) {
 		panic("CANARY")
 	}})
 	require.NoError(t, err)
-	c := tunnel(t, proxy, 443)
+	c := openTunnel(t, proxy, 443)
 	n, err := c.Read(make([]byte, 1))
 	require.Zero(t, n)
 	require.Error(t, err)
@@ -207,9 +207,9 @@ func TestPanicIsContained(t *testing.T) {
 
 // The bytes of a run are one number for all of its connections.
 func TestBytesAreBounded(t *testing.T) {
-	port, conns := far(t)
-	s, b, proxy := serveLocal(t, t.Context(), egress.Options{Limits: egress.Limits{Bytes: 50_000}}, port)
-	c := tunnel(t, proxy, port)
+	port, conns := startFar(t)
+	s, b, proxy := serveLocally(t, t.Context(), egress.Options{Limits: egress.Limits{Bytes: 50_000}}, port)
+	c := openTunnel(t, proxy, port)
 	readEstablished(t, c)
 	up := <-conns
 	_, err := io.WriteString(c, strings.Repeat("x", 200_000))
@@ -225,18 +225,18 @@ func TestBytesAreBounded(t *testing.T) {
 // A request to the proxy is the last of its connection: what follows it would reach a
 // host that it wasn't meant for.
 func TestOneRequestAConnection(t *testing.T) {
-	port, conns := far(t)
-	s, _, proxy := serveLocal(t, t.Context(), egress.Options{}, port)
+	port, conns := startFar(t)
+	s, _, proxy := serveLocally(t, t.Context(), egress.Options{}, port)
 	c, err := net.Dial("tcp", proxy)
 	require.NoError(t, err)
-	_, err = fmt.Fprintf(c, "POST http://%s/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET http://other.test/secret HTTP/1.1\r\n\r\n", at("far.test", port))
+	_, err = fmt.Fprintf(c, "POST http://%s/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET http://other.test/secret HTTP/1.1\r\n\r\n", joinPort("far.test", port))
 	require.NoError(t, err)
 	up := <-conns
 	raw, _ := io.ReadAll(up)
 	r := bufio.NewReader(strings.NewReader(string(raw)))
 	req, err := http.ReadRequest(r)
 	require.NoError(t, err)
-	require.Equal(t, at("far.test", port), req.Host)
+	require.Equal(t, joinPort("far.test", port), req.Host)
 	require.Equal(t, "close", req.Header.Get("Connection"))
 	require.NotContains(t, string(raw), "secret")
 	require.NoError(t, errors.Join(up.Close(), c.Close()))
@@ -258,7 +258,7 @@ func TestServeRefuses(t *testing.T) {
 		"swapped":   {p, func(f []*os.File) []*os.File { f[1], f[0] = f[0], f[1]; return f }, "isn't one of UDP"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, _ := localFiles(t, p)
+			files, _ := openLocalFiles(t, p)
 			s, err := egress.Serve(t.Context(), row.change(files), egress.Options{Policy: row.policy})
 			require.Nil(t, s)
 			require.ErrorContains(t, err, row.want)
@@ -313,7 +313,7 @@ func BenchmarkServe(b *testing.B) {
 	require.NoError(b, err)
 	for b.Loop() {
 		b.StopTimer()
-		files, _ := localFiles(b, p)
+		files, _ := openLocalFiles(b, p)
 		b.StartTimer()
 		s, err := egress.Serve(b.Context(), files, egress.Options{Policy: p})
 		require.NoError(b, err)
@@ -322,9 +322,9 @@ func BenchmarkServe(b *testing.B) {
 }
 
 func BenchmarkThroughput(b *testing.B) {
-	port, conns := far(b)
-	s, _, proxy := serveLocal(b, b.Context(), egress.Options{}, port)
-	c := tunnel(b, proxy, port)
+	port, conns := startFar(b)
+	s, _, proxy := serveLocally(b, b.Context(), egress.Options{}, port)
+	c := openTunnel(b, proxy, port)
 	readEstablished(b, c)
 	up := <-conns
 	const size = 1 << 20
@@ -345,10 +345,10 @@ func BenchmarkThroughput(b *testing.B) {
 
 // BenchmarkConnection is one short connection through the proxy.
 func BenchmarkConnection(b *testing.B) {
-	port, conns := far(b)
-	s, _, proxy := serveLocal(b, b.Context(), egress.Options{Limits: egress.Limits{Idle: time.Minute}}, port)
+	port, conns := startFar(b)
+	s, _, proxy := serveLocally(b, b.Context(), egress.Options{Limits: egress.Limits{Idle: time.Minute}}, port)
 	for b.Loop() {
-		c := tunnel(b, proxy, port)
+		c := openTunnel(b, proxy, port)
 		readEstablished(b, c)
 		require.NoError(b, errors.Join((<-conns).Close(), c.Close()))
 	}

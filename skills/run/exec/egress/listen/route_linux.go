@@ -41,7 +41,7 @@ func lacksIPv6(err error) bool {
 
 // addLocalRoute asks the kernel for one route and waits for its answer.
 func addLocalRoute(fd int, family uint8, number uint32) error {
-	if err := unix.Sendto(fd, routeMessage(family, number), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+	if err := unix.Sendto(fd, buildRouteMessage(family, number), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return err
 	}
 	b := make([]byte, 4096)
@@ -58,8 +58,8 @@ func addLocalRoute(fd int, family uint8, number uint32) error {
 	return nil
 }
 
-// routeMessage is RTM_NEWROUTE: everything, local, on lo.
-func routeMessage(family uint8, number uint32) []byte {
+// buildRouteMessage is RTM_NEWROUTE: everything, local, on lo.
+func buildRouteMessage(family uint8, number uint32) []byte {
 	e := binary.NativeEndian
 	size := uint32(unix.SizeofNlMsghdr + unix.SizeofRtMsg + 8)
 	b := e.AppendUint32(nil, size)

@@ -20,10 +20,10 @@ func openWatch(p Plan) (int, error) {
 	}
 	// A kernel that can't leave out a packet's way out has the filter do so.
 	_ = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
-	code := watchFilter(p)
+	code := buildFilter(p)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: (*unix.SockFilter)(unsafe.Pointer(&code[0]))}
 	if err = unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog); err == nil {
-		err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: loopbackIndex})
+		err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: toNetworkOrder(unix.ETH_P_ALL), Ifindex: loopbackIndex})
 	}
 	if err != nil {
 		_ = unix.Close(fd)
@@ -32,8 +32,8 @@ func openWatch(p Plan) (int, error) {
 	return fd, nil
 }
 
-// networkOrder returns v as the kernel's structures hold it, its high byte first.
-func networkOrder(v uint16) uint16 {
+// toNetworkOrder returns v as the kernel's structures hold it, its high byte first.
+func toNetworkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
 }
 
@@ -66,8 +66,8 @@ const (
 	flagSyn, flagAck = 0x02, 0x10
 )
 
-// watchFilter passes what openWatch says, as the kernel's classic BPF.
-func watchFilter(p Plan) []unix.SockFilter {
+// buildFilter passes what openWatch says, as the kernel's classic BPF.
+func buildFilter(p Plan) []unix.SockFilter {
 	s := []step{
 		{code: loadWord, k: direction}, {code: equals, k: unix.PACKET_HOST, other: "drop"},
 		{code: loadWord, k: protocol}, {code: equals, k: unix.ETH_P_IP, yes: "ipv4"},
@@ -94,11 +94,11 @@ func watchFilter(p Plan) []unix.SockFilter {
 	for _, port := range p.Ports {
 		s = append(s, step{code: equals, k: uint32(port), yes: "drop"})
 	}
-	return assemble(append(s, step{label: "pass", code: give, k: FrameSize}, step{label: "drop", code: give}))
+	return assembleSteps(append(s, step{label: "pass", code: give, k: FrameSize}, step{label: "drop", code: give}))
 }
 
-// assemble turns labels into distances. They are below 256: the plan is bounded.
-func assemble(steps []step) []unix.SockFilter {
+// assembleSteps turns labels into distances. They are below 256: the plan is bounded.
+func assembleSteps(steps []step) []unix.SockFilter {
 	at := map[string]int{}
 	for i, s := range steps {
 		at[s.label] = i
