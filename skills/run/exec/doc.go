@@ -55,7 +55,7 @@
 //
 // Under every grade but none the program sees the system's programs and libraries,
 // certificates of public authorities, and the paths in read and write. It holds no
-// capability and can't get one. It can't use the network unless network is set.
+// capability and can't get one. It can't use the network unless network or egress is set.
 //
 // Under full it has besides: a /tmp, a /dev/shm and a home folder of its own that
 // end with it, of at most 1 GiB each; five devices; a /proc with its own processes
