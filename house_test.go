@@ -43,6 +43,9 @@ var rooms = map[string]room{
 
 	"internal/netzone": {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
+	"skills/run/exec/egress":        {[]string{"internal/netzone", "skills", "skills/run/exec/egress/listen"}, "it serves sockets for a list of hosts and knows no program"},
+	"skills/run/exec/egress/listen": {nil, "it runs in the sandbox's child before all else, so it needs the standard library and x/sys alone"},
+
 	"skills":                  {[]string{"skills/internal/scrub", "skills/leak", "skills/warrant"}, leaf},
 	"skills/leak":             {nil, leaf},
 	"skills/warrant":          {nil, "receivers of outgoing calls import it, so it needs the standard library alone"},
@@ -50,8 +53,8 @@ var rooms = map[string]room{
 	"skills/credential":       {[]string{"skills"}, executor},
 	"skills/internal/scrub":   {nil, "it reads texts and knows nothing of who wrote them"},
 	"skills/internal/runtest": {[]string{"skills", "skills/warrant"}, executor},
-	"skills/run/exec":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/run/exec/isolate"}, executor},
-	"skills/run/exec/isolate": {nil, "it runs while packages are initialised: what it imports, every sandboxed start waits for"},
+	"skills/run/exec":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/run/exec/egress", "skills/run/exec/egress/listen", "skills/run/exec/isolate"}, executor},
+	"skills/run/exec/isolate": {[]string{"skills/run/exec/egress/listen"}, "it runs while packages are initialised: what it imports, every sandboxed start waits for"},
 	"skills/run/http":         {[]string{"internal/netzone", "skills", "skills/internal/decode", "skills/internal/scrub", "skills/warrant"}, executor},
 	"skills/run/template":     {[]string{"skills", "skills/internal/decode"}, executor},
 	"skills/builtin/files":    {[]string{"skills", "skills/internal/decode"}, executor},

@@ -58,6 +58,7 @@ var runOptions = map[string][]runOption{
 		{"limits.processes", optInt, "", "Processes and threads (default 1024; for root by cgroup alone)."},
 		{"limits.memory", optInt, "", "Memory of all processes together in bytes, where cgroup v2 can be written (no default)."},
 		{"network", optBool, "", "Let the program use the network (default false)."},
+		{"egress", optList, "", "Hosts with ports that the program may reach and no other, such as pypi.org:443 or *.example.com:443; needs the full isolation."},
 		{"allow_dash", optBool, "", "Let an argument begin with a dash (default false)."},
 	},
 	"builtin": {

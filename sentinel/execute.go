@@ -153,6 +153,12 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 		b.Marks = TextMarks(res.Content)
 		values = append(values, Value{"result", []byte(res.Content)})
 	}
+	if e := res.Egress; e != nil { // also of a call that failed: what left has left
+		b.Egress = e
+		if len(e.Details) > 0 {
+			values = append(values, Value{"egress", e.Details})
+		}
+	}
 	p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
 	d.remember(c, res, err, b.Marks)
 	p.ended(ctx, g, b, values)

@@ -280,8 +280,10 @@ type outcomeBody struct {
 	Truncated  bool   `json:"truncated,omitempty"`
 	Template   bool   `json:"template,omitempty"`
 	// Marks are what the result looks like: codes of TextMarks.
-	Marks     []string `json:"marks,omitempty"`
-	ElapsedUS int64    `json:"elapsed_us"`
+	Marks []string `json:"marks,omitempty"`
+	// Egress counts what a sandboxed program did on the network.
+	Egress    *skills.Egress `json:"egress,omitempty"`
+	ElapsedUS int64          `json:"elapsed_us"`
 }
 
 func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Time) Record {

@@ -77,6 +77,24 @@ func TestRecordsHoldNoValues(t *testing.T) {
 	require.Contains(t, string(b.rec.records[0].Body), `"arg_names":["key","to"],"undeclared":1`)
 }
 
+// What a program did on the network is counted in the ledger, also where it failed;
+// the hosts that it asked for are values.
+func TestEgressIsRecorded(t *testing.T) {
+	for status, failed := range map[string]error{sentinel.StatusOK: nil, sentinel.StatusFailed: errors.New("exit code 1")} {
+		b := newBench(t, nil)
+		b.run = func() (skills.Result, error) {
+			return skills.Result{Egress: &skills.Egress{Connections: 2, Refused: 1, BytesOut: 30, BytesIn: 4, Details: json.RawMessage(`[{"host":"CANARY"}]`)}}, failed
+		}
+		_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)
+		require.Equal(t, failed != nil, err != nil)
+		last := b.rec.records[len(b.rec.records)-1]
+		require.Equal(t, status, last.Outcome)
+		require.Contains(t, string(last.Body), `"egress":{"connections":2,"refused":1,"bytes_out":30,"bytes_in":4}`)
+		require.NotContains(t, string(last.Body), "CANARY")
+		require.Contains(t, last.Values, sentinel.Value{Name: "egress", Data: []byte(`[{"host":"CANARY"}]`)})
+	}
+}
+
 // In a malformed call a secret can stand under a name that is spelt wrong: no
 // value of an undeclared name is kept then, whichever gate has stopped the call,
 // whatever the ledger may hold, and also where rules have rewritten it.

@@ -203,6 +203,11 @@ func bounded(r Result) Result {
 	if !isolations[r.Isolation] {
 		r.Isolation = ""
 	}
+	if r.Egress != nil && len(r.Egress.Details) > MaxEgress {
+		short := *r.Egress
+		short.Details = nil
+		r.Egress = &short
+	}
 	return r
 }
 

@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -15,6 +16,9 @@ type Result struct {
 	// Isolation says under what containment the skill ran, for example
 	// "landlock", "namespaces", "os.Root", "in process".
 	Isolation string `json:"isolation,omitempty"`
+	// Egress is what the skill's program did on its sandbox's network; nil where it
+	// had none.
+	Egress *Egress `json:"egress,omitempty"`
 	// Note is the checkpoint's word to the agent: that rules changed the call
 	// before it ran. A skill's own is replaced.
 	Note string `json:"note,omitempty"`
@@ -24,6 +28,27 @@ type Result struct {
 	// and nothing was done.
 	Template bool `json:"template,omitempty"`
 }
+
+// Egress counts what a program did on the network of its sandbox. The numbers hold no
+// value and are recorded in the ledger.
+type Egress struct {
+	// Connections were made; Refused are attempts that were not let through.
+	Connections int64 `json:"connections"`
+	Refused     int64 `json:"refused"`
+	// BytesOut left for hosts, BytesIn came from them.
+	BytesOut int64 `json:"bytes_out"`
+	BytesIn  int64 `json:"bytes_in"`
+	// Unrecorded are those that Details leaves out, since there were too many.
+	Unrecorded int64 `json:"unrecorded,omitempty"`
+	// Details lists hosts, ports and outcomes as JSON, at most MaxEgress bytes. A
+	// program chooses the hosts that it asks for, so they are values: they go to the
+	// journal, never to the ledger or a log.
+	Details json.RawMessage `json:"-"`
+}
+
+// MaxEgress is the greatest size in bytes of an Egress's details; longer ones are
+// dropped, and the numbers stay.
+const MaxEgress = 256 << 10
 
 // The kinds of refusal: a closed list that a program can branch on.
 const (

@@ -20,9 +20,11 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/run/exec"
 )
 
 func TestMain(m *testing.M) {
+	exec.MaybeChild()
 	if file := os.Getenv(interruptedFile); file != "" {
 		beInterrupted(file)
 	}

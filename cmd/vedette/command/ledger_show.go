@@ -187,7 +187,13 @@ type shownBody struct {
 	ElapsedUS  int64       `json:"elapsed_us"`
 	Gates      []shownGate `json:"gates"`
 	Marks      []string    `json:"marks"`
-	Flags      []struct {
+	Egress     *struct {
+		Connections int64 `json:"connections"`
+		Refused     int64 `json:"refused"`
+		BytesOut    int64 `json:"bytes_out"`
+		BytesIn     int64 `json:"bytes_in"`
+	} `json:"egress"`
+	Flags []struct {
 		Code string   `json:"code"`
 		Args []string `json:"args"`
 	} `json:"flags"`
@@ -296,6 +302,9 @@ func (s shownRecord) head(b shownBody, colour bool) *table {
 	add("result marks", strings.Join(b.Marks, ", "))
 	if b.Bytes != nil {
 		add("result", strings.Trim(fmt.Sprintf("%d bytes, %s, %s", *b.Bytes, b.Trust, b.Isolation), ", "))
+	}
+	if e := b.Egress; e != nil {
+		add("network", fmt.Sprintf("%d connections, %d refused, %d bytes out, %d in", e.Connections, e.Refused, e.BytesOut, e.BytesIn))
 	}
 	add("digest", b.Digest)
 	add("policy", b.Policy)

@@ -55,7 +55,7 @@
 //
 // Under every grade but none the program sees the system's programs and libraries,
 // certificates of public authorities, and the paths in read and write. It holds no
-// capability and can't get one. It can't use the network unless network is set.
+// capability and can't get one. It can't use the network unless network or egress is set.
 //
 // Under full it has besides: a /tmp, a /dev/shm and a home folder of its own that
 // end with it, of at most 1 GiB each; five devices; a /proc with its own processes
@@ -89,6 +89,14 @@
 //
 // A program that is ended by a signal fails with an ExitError whose code is 128 and
 // the signal's number, as in shells; how far it got is unknown.
+//
+// # Network
+//
+// egress lists hosts with ports, `egress: ["pypi.org:443", "*.example.com:443"]`. The
+// program has a network of its own, in which every connection ends at Vedette. Vedette
+// connects to the listed hosts alone, by the rules of package egress, and tells what
+// the program did and tried in Result.Egress. It needs the full grade. The program gets
+// HTTPS_PROXY and HTTP_PROXY, and a resolver for what doesn't heed them.
 //
 // # What not to do
 //

@@ -52,6 +52,7 @@ func (p *program) checkEnv(at string, s *skills.Skill) error {
 			c.fail(at+".set_env."+name, "is no variable's name, or its value holds a NUL")
 		}
 	}
+	p.checkProxied(&c, at)
 	taken := slices.Clone(p.Env)
 	for name := range p.SetEnv {
 		taken = append(taken, name)
@@ -166,6 +167,9 @@ func (p *program) environ(ctx context.Context, o skills.Order) (environment, err
 			return environment{}, err
 		}
 		out.list, secrets = append(out.list, name+"="+v), append(secrets, v)
+	}
+	if p.policy != nil {
+		out.list = append(out.list, p.policy.Environ()...)
 	}
 	slices.Sort(out.list)
 	out.clean = scrub.New(append(secrets, secretArguments(p.Argv)...)...)

@@ -340,7 +340,7 @@ func TestAsSecondUser(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for _, name := range []string{"TestOutside", "TestToolsUnderFull", "TestSurroundings", "TestRootGetsNoFurther", "TestFilteredCalls"} {
+	for _, name := range []string{"TestOutside", "TestToolsUnderFull", "TestSurroundings", "TestRootGetsNoFurther", "TestFilteredCalls", "TestEgress", "TestEgressRefuses"} {
 		require.Contains(t, string(out), "--- PASS: "+name+" ", "as user %d", uid)
 	}
 }

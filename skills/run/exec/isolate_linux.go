@@ -69,7 +69,7 @@ func (p *program) ways() ([]way, error) {
 		}
 		return []way{wayBoth, wayLandlock}, nil
 	}
-	if p.readsOnly && len(p.Write) == 0 {
+	if p.readsOnly && len(p.Write) == 0 && p.policy == nil {
 		return []way{wayFull, wayStrict}, nil
 	}
 	return []way{wayFull}, nil

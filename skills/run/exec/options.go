@@ -2,9 +2,11 @@ package exec
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
+	"github.com/vedette-dev/vedette/skills/run/exec/egress"
 )
 
 // Options is what a running system adds to a skill's own options.
@@ -23,6 +26,12 @@ type Options struct {
 	Dir string
 	// Credentials are what a skill's option of that name may use. If nil, none.
 	Credentials skills.Credentials
+	// AllowHosts are names and addresses of private hosts that the egress option may
+	// reach (guard.allow_hosts). A metadata service is never reached.
+	AllowHosts []string
+	// Lookup resolves the names that the egress option lists. If nil, the system's
+	// resolver.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 const (
@@ -44,6 +53,7 @@ type config struct {
 	Write       []string          `json:"write"`
 	Isolation   string            `json:"isolation"`
 	Network     bool              `json:"network"`
+	Egress      []string          `json:"egress"`
 	Limits      limits            `json:"limits"`
 	AllowDash   bool              `json:"allow_dash"`
 }
@@ -64,8 +74,8 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
-	errs := []error{p.checkPlain(at), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup}
+	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
 	if c.Isolation != IsolationNone && !childReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
@@ -81,6 +91,8 @@ type program struct {
 	path        string // the executable, absolute
 	readsOnly   bool
 	credentials skills.Credentials
+	policy      *egress.Policy // nil without hosts to reach
+	lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 func (p *program) checkPlain(at string) error {

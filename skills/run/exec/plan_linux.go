@@ -21,6 +21,7 @@ func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
 	if w.tree {
 		plan.Home = homeOf(cmd.Env)
 		plan.Files = p.syntheticFiles(plan.Home)
+		plan.Egress = p.planListeners()
 		plan.WholeProc = slices.ContainsFunc(p.Read, func(path string) bool { return path == "/proc" || strings.HasPrefix(path, "/proc/") })
 	}
 	if w.strict {
@@ -61,6 +62,9 @@ func (p *program) syntheticFiles(home string) map[string]string {
 		files["/etc/nsswitch.conf"] = "passwd: files\ngroup: files\nhosts: files dns\n"
 		files["/etc/hosts"] = "127.0.0.1 localhost sandbox\n::1 localhost\n"
 		files["/etc/resolv.conf"] = "# There is no network.\n"
+	}
+	if p.policy != nil {
+		files["/etc/resolv.conf"] = p.policy.Resolver()
 	}
 	return files
 }

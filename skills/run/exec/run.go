@@ -58,11 +58,14 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 	r, err := p.launch(ctx, argv, env, o)
 	if err != nil {
 		err = finish(ctx, nil, err)
+		if errors.Is(err, errBegun) {
+			return skills.Result{}, &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: env.clean.Error(err)}
+		}
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
 	err = finish(ctx, r, p.outcome(ctx, r, r.awaitEnd()))
 	text, cut := r.stdout.take()
-	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation}, err
+	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation, Egress: r.egress}, err
 }
 
 // prepareRun is called before the child starts. What it returns is called when
@@ -70,13 +73,6 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 // and the error where nothing was started.
 func (p *program) prepareRun(context.Context, skills.Order) (finish func(context.Context, *running, error) error, err error) {
 	return func(_ context.Context, _ *running, outcome error) error { return outcome }, nil
-}
-
-// serveListeners owns files that were made in the network namespace: it serves
-// them until stop is called or ctx ends. stop returns when nothing of it runs.
-func (p *program) serveListeners(_ context.Context, _ skills.Order, listeners []*os.File) (stop func(), err error) {
-	closeAll(listeners)
-	return func() {}, nil
 }
 
 // awaitEnd returns when nothing of the program is left, with what os/exec says of
@@ -148,6 +144,9 @@ func (r *running) ending() ending {
 // way may work, and nothing has been done.
 var errIsolation = errors.New("the isolation can't be set up")
 
+// errBegun marks a failure after the program had begun: it was killed.
+var errBegun = errors.New("the program had begun and was ended")
+
 // running is a program under way.
 type running struct {
 	cmd            *osexec.Cmd
@@ -156,6 +155,7 @@ type running struct {
 	child          *child
 	listeners      []*os.File
 	stop           func()              // ends what serves the listeners
+	egress         *skills.Egress      // what they served, when they were stopped
 	exit           *syscall.WaitStatus // as PID 1 told it; nil: PID 1 died
 	stdout, stderr *limited
 	clean          *scrub.Scrubber
@@ -196,7 +196,7 @@ func (p *program) start(ctx context.Context, w way, argv []string, env environme
 		return nil, startError(err, w)
 	}
 	if err = r.awaitStart(ctx, w); err == nil && len(r.listeners) > 0 {
-		r.stop, err = p.serveListeners(ctx, o, r.listeners)
+		err = p.serveListeners(ctx, r)
 	}
 	if err != nil {
 		_ = killGroup(r.cmd)

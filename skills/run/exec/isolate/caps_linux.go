@@ -9,6 +9,9 @@ func SetupCaps(p Plan) []uintptr {
 	if p.OwnNet {
 		caps = append(caps, unix.CAP_NET_ADMIN)
 	}
+	if p.Egress != nil {
+		caps = append(caps, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE)
+	}
 	if p.Overlay {
 		caps = append(caps, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_FSETID)
 	}

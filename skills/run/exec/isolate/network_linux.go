@@ -4,11 +4,18 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vedette-dev/vedette/skills/run/exec/egress/listen"
 )
 
 // openListeners makes what listens inside the network namespace. Its files go to
 // Vedette in the order returned, at most maxListeners of them.
-func openListeners(*Plan) (fds []int, err error) { return nil, nil }
+func openListeners(p *Plan) (fds []int, err error) {
+	if p.Egress == nil {
+		return nil, nil
+	}
+	return listen.Open(*p.Egress)
+}
 
 // prepareNetwork raises the loopback of a network namespace that goes with a
 // tree, and passes the listeners out.
