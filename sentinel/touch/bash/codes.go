@@ -1,6 +1,8 @@
-package touch
+package bash
 
-// The closed list of codes in Touch.Dangers.
+import "strings"
+
+// The closed list of codes in Dangers.
 const (
 	RmRoot        = "rm_root"        // everything is removed
 	RmHome        = "rm_home"        // a home folder, or all that is in it
@@ -18,7 +20,7 @@ const (
 	Operator = "operator_command"
 )
 
-// The closed list of codes in Touch.Doubts.
+// The closed list of codes in Doubts.
 const (
 	OpaqueCommand = "opaque_command" // what runs can't be known
 	UnsetTree     = "unset_tree"     // a removal that is of root if a variable is empty
@@ -34,7 +36,7 @@ const (
 	Persistence  = "persistence"      // something is made to run later, or at every start
 )
 
-// The closed list of codes in Touch.Unread.
+// The closed list of codes in Unread.
 const (
 	UnreadOption  = "unread_option"  // an option before code or a command that the program's row does not name
 	UnreadProgram = "unread_program" // a program without a row acts on a device or a core path, or gets code
@@ -45,17 +47,42 @@ const (
 	RemoteShell   = "remote_shell"   // a shell is handed to another machine
 )
 
-// UnreadCodes returns the codes that Touch.Unread may hold.
+// UnreadCodes returns the codes that Unread may hold.
 func UnreadCodes() []string {
 	return []string{UnreadOption, UnreadProgram, UnreadCode, UnreadTarget, UnreadBudget, SecretSent, RemoteShell}
 }
 
-// DangerCodes returns the codes that Touch.Dangers may hold.
+// DangerCodes returns the codes that Dangers may hold.
 func DangerCodes() []string {
 	return []string{RmRoot, RmHome, RmSystem, MakeFS, DeviceWrite, ForkBomb, ChmodTree, ChownTree, MoveTree, KillAll, VolumeDestroy, Operator}
 }
 
-// DoubtCodes returns the codes that Touch.Doubts may hold.
+// DoubtCodes returns the codes that Doubts may hold.
 func DoubtCodes() []string {
 	return []string{OpaqueCommand, UnsetTree, UnknownTarget, VolumeRemoval, ProjectWipe, CloudDestroy, DatabaseLoss, VolumeLoss, BackupLoss, KeyLoss, Persistence}
 }
+
+// The closed list of codes in Changes.
+const (
+	RemoteChange     = "remote_change"     // something on another machine or service
+	RemoteRemoval    = "remote_removal"    // the same, taken away
+	SystemChange     = "system_change"     // packages, services, accounts, mounts, the kernel
+	SystemRemoval    = "system_removal"    // a package or an account is removed
+	ProcessChange    = "process_change"    // a process is signalled
+	ContainerChange  = "container_change"  // containers, images, networks of this machine
+	ContainerRemoval = "container_removal" // the same, removed
+	HistoryChange    = "history_change"    // a repository's history, index or working tree
+	HistoryRemoval   = "history_removal"   // files or commits of it are dropped
+	DatabaseChange   = "database_change"   // rows, tables or keys of a database
+)
+
+// ChangeCodes returns the codes that Changes may hold.
+func ChangeCodes() []string {
+	return []string{
+		RemoteChange, RemoteRemoval, SystemChange, SystemRemoval, ProcessChange, ContainerChange, ContainerRemoval,
+		HistoryChange, HistoryRemoval, DatabaseChange,
+	}
+}
+
+// Removes reports whether a change takes something away.
+func Removes(code string) bool { return strings.HasSuffix(code, "_removal") }

@@ -1,0 +1,319 @@
+package bash
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
+)
+
+// action is one simple command being acted on: what the table says of its words,
+// part by part.
+type action struct {
+	s    *shell
+	at   *shell // in the folder where the program was told to work
+	name string
+	argv []field
+	args []field
+	use  programs.Use
+	in   stream
+	out  stream
+	ran  int      // commands inside of it
+	kept []string // where boxed commands see folders, and which
+}
+
+func (a *action) run() stream {
+	s := a.s
+	if a.use.Rehearsal {
+		s.mentionWords(a.args)
+		return a.print()
+	}
+	for _, e := range a.use.Effects {
+		s.addEffect(e)
+	}
+	for _, p := range a.use.Parts {
+		a.actOn(p)
+	}
+	if a.use.Here.Role == programs.File {
+		a.touchFile(a.use.Here, literalField("."))
+	}
+	a.reportUnread()
+	a.reportSecrets()
+	a.readInput()
+	s.trackFiles(a)
+	if !a.use.Known {
+		a.tryUnknown()
+	} else {
+		s.mentionWords(a.listUncovered())
+	}
+	s.noteTraits(a)
+	if a.ran > 0 {
+		return a.out
+	}
+	return a.print()
+}
+
+// print is what the program prints, as far as that can be known.
+func (a *action) print() stream {
+	args, in := a.s.feedFiles(a.name, a.args, a.in)
+	out := a.s.printText(a.name, args, in)
+	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret
+	out.foreign = !out.known && (out.foreign || a.use.Network || decoders[a.name] || a.use.Input == programs.Shown && a.in.foreign)
+	return out
+}
+
+// field returns the words that a part stands in.
+func (a *action) field(p programs.Part) field {
+	if p.Arg < 0 || p.Arg >= len(a.args) {
+		return literalField(p.Text)
+	}
+	return a.args[p.Arg].slice(p.From, p.To)
+}
+
+// words returns the words of a Command or a Line, the first from its byte on.
+func (a *action) words(p programs.Part) []field {
+	end := min(max(p.End, p.Arg+1), len(a.args))
+	list := slices.Clone(a.args[p.Arg:end])
+	if len(list) > 0 {
+		list[0] = list[0].slice(p.From, p.To)
+	}
+	return list
+}
+
+func (a *action) actOn(p programs.Part) {
+	f := a.field(p)
+	switch p.Role {
+	case programs.File:
+		a.touchFile(p, f)
+	case programs.Folder:
+		if f.text != "" {
+			a.at.addPath(f, Path{Access: Read, Names: true})
+			a.at = a.at.enterFolder(f)
+		}
+	case programs.Command:
+		a.runCommand(p)
+	case programs.Line:
+		a.runLine(p)
+	case programs.Code:
+		a.at.readCode(f, p.Lang)
+	case programs.Script:
+		a.at.runScript(orElse(p.Lang, a.name), f, a.in, a.listParameters(p))
+	case programs.Host, programs.URL:
+		a.reach(p, f)
+	case programs.Assign:
+		if name, val, ok := strings.Cut(f.text, "="); ok {
+			a.assign(name, f.withText(val))
+		}
+	case programs.Sent:
+		if f.secret {
+			a.s.addUnread(SecretSent)
+		}
+		a.s.findMetadata(f)
+	case programs.Process:
+		if isEveryProcess(a.name, f) {
+			a.s.addDanger(KillAll)
+		}
+	}
+}
+
+// isEveryProcess reports whether a signal goes to all there are.
+func isEveryProcess(name string, f field) bool {
+	if name == "kill" {
+		return f.text == "-1"
+	}
+	return !f.unknown && strings.Trim(f.text, ".*^$") == "" && f.text != "."
+}
+
+// assign gives a variable its value for the commands that follow.
+func (a *action) assign(name string, f field) {
+	v := value{f.toFrags()}
+	if a.at == a.s {
+		a.at = a.s.fork()
+	}
+	a.at.setVariable(name, v)
+	a.at.bindVariable(name, v)
+}
+
+// listParameters are the words behind a script or a line, which it knows as $1.
+func (a *action) listParameters(p programs.Part) []field {
+	from := min(max(p.Arg+1, 0), len(a.args))
+	return a.args[from:]
+}
+
+func (a *action) runCommand(p programs.Part) {
+	words := a.words(p)
+	if len(words) == 0 {
+		return
+	}
+	a.ran++
+	switch {
+	case p.Boxed:
+		a.at.runBoxed(a.seeOutside(words), a.in, len(a.kept) > 0)
+	case strings.ContainsAny(words[0].text, " \t\n;|&") || len(words) == 1 && words[0].blank:
+		a.out = a.at.runCommandLine(words[0])
+	default:
+		a.out = a.at.fork().runWords(words, a.in)
+	}
+	a.reportShell(words[0].text)
+}
+
+func (a *action) runLine(p programs.Part) {
+	words := a.words(p)
+	a.ran++
+	a.reportShell(words[0].text)
+	lang := orElse(p.Lang, "sh")
+	switch {
+	case p.Boxed:
+		a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
+	case len(words) > 1:
+		a.out = a.at.fork().evalWords(words)
+		if list := strings.Fields(joinTexts(words)); a.in.known && isShell(programName(list[0])) {
+			a.at.fork().runWords(literalFields(list), a.in)
+		}
+	case isShell(a.name):
+		a.out = a.at.runScriptText(lang, words[0], a.listParameters(p))
+	case p.Option != "":
+		a.at.runHook(words[0])
+	default:
+		a.out = a.at.runCommandLine(words[0])
+	}
+}
+
+// reportShell notes a shell that is handed to another machine.
+func (a *action) reportShell(first string) {
+	word, _, _ := strings.Cut(strings.TrimSpace(first), " ")
+	if a.use.Network && isDialer[a.name] && (isShell(programName(word)) || programName(word) == "cmd" || programName(word) == "powershell") {
+		a.s.addUnread(RemoteShell)
+	}
+}
+
+// isDialer are the programs that join a command to a connection.
+var isDialer = toSet("nc ncat netcat socat telnet openssl")
+
+// seeOutside maps the paths of a boxed command to where they are on this
+// machine.
+func (a *action) seeOutside(words []field) []field {
+	out := slices.Clone(words)
+	for i, f := range out {
+		for j := 0; j+1 < len(a.kept); j += 2 {
+			inside, host := a.kept[j], a.kept[j+1]
+			f.text, f.bare = mapInside(f.text, inside, host), mapInside(f.bare, inside, host)
+		}
+		out[i] = f
+	}
+	return out
+}
+
+func mapInside(text, inside, host string) string {
+	if text == inside {
+		return host + "/"
+	}
+	return strings.ReplaceAll(text, inside+"/", host+"/")
+}
+
+func (a *action) touchFile(p programs.Part, f field) {
+	s := a.at
+	access := Access(p.Access)
+	if p.Inside != "" {
+		if k, _ := s.findTree(f.text); k != 0 {
+			a.kept = append(a.kept, strings.TrimSuffix(p.Inside, "/"), strings.TrimSuffix(f.text, "/"))
+		}
+	}
+	if f.proc != nil {
+		return
+	}
+	if isStandard(f.text) && a.in.open {
+		if p.Sent {
+			a.sendInput()
+		}
+		return
+	}
+	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent, Client: p.Client})
+	if p.Sent && !p.Names && (f.secret || holdsSecrets(f.text)) {
+		s.addUnread(SecretSent)
+	}
+	s.judgeFile(a, p, f)
+}
+
+// isStandard reports whether a file is the standard input.
+func isStandard(text string) bool {
+	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
+}
+
+// listUncovered are the options that no part stands in: what they hold may be a
+// path.
+func (a *action) listUncovered() []field {
+	var out []field
+	for i, f := range a.args {
+		if len(f.text) < 2 || f.text[0] != '-' || a.ran > 0 && a.isInside(i) {
+			continue
+		}
+		if !slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Arg == i }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// isInside reports whether a word belongs to a command inside of this one.
+func (a *action) isInside(i int) bool {
+	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
+		return (p.Role == programs.Command || p.Role == programs.Line) && i >= p.Arg && i < p.End
+	})
+}
+
+// reportUnread names the options that the program's row does not, where they
+// stand before code or a command.
+func (a *action) reportUnread() {
+	if len(a.use.Unread) == 0 {
+		return
+	}
+	runs := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
+		return p.Role == programs.Command || p.Role == programs.Line || p.Role == programs.Code || p.Role == programs.Script
+	})
+	if runs || a.use.Input == programs.Runs {
+		a.s.addUnread(UnreadOption)
+		a.s.tryCommands(a.name, a.args)
+	}
+}
+
+// readInput does with the standard input what the program does.
+func (a *action) readInput() {
+	switch a.use.Input {
+	case programs.Leaves:
+		a.sendInput()
+	case programs.Runs:
+		a.at.fork().runStream(a.use.InputLang, a.name, a.in)
+	case programs.Names:
+		a.readNameList()
+	case programs.Items:
+		for _, p := range a.use.Parts {
+			if p.Role == programs.Command {
+				a.s.runItems(a.words(p), "{}", a.s.listItems(a.in), false)
+			}
+		}
+	case programs.Shown, programs.Ignored:
+	}
+}
+
+func (a *action) sendInput() {
+	a.s.made.sends++
+	if a.in.secret {
+		a.s.addUnread(SecretSent)
+	}
+}
+
+// readNameList records the files that an archiver is told of by its input.
+func (a *action) readNameList() {
+	a.s.made.opens++
+	a.s.made.trees++
+	sent := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Sent })
+	if a.in.known {
+		for line := range strings.Lines(a.in.text) {
+			a.at.addPath(literalField(strings.TrimSpace(line)), Path{Access: Read, Recursive: true, Sent: sent})
+		}
+	}
+	for _, t := range a.in.trees {
+		a.at.addPath(literalField(t), Path{Access: Read, Recursive: true, Sent: sent})
+	}
+}

@@ -1,0 +1,99 @@
+package bash
+
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/host"
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
+)
+
+// reach records the host that a part names.
+func (a *action) reach(p programs.Part, f field) {
+	if f.secret && !a.s.quiet {
+		a.s.addUnread(SecretSent)
+	}
+	if i := strings.Index(f.text, "://"); i > 0 && holdsPassword(f.text[i+3:]) {
+		a.s.addUnread(SecretSent)
+	}
+	if f.unknown && !strings.Contains(f.text, "://") {
+		return
+	}
+	if hasFold(f.text, "file:") {
+		a.s.addAccess(f, Read)
+		return
+	}
+	a.s.reachHost(f.text, true)
+	a.s.findMetadata(f)
+}
+
+// holdsPassword reports whether an address has a token before its host:
+// "token@host", "ann:secret@host".
+func holdsPassword(rest string) bool {
+	user, _, ok := strings.Cut(rest, "@")
+	if !ok || strings.ContainsAny(user, "/?#") {
+		return false
+	}
+	_, password, two := strings.Cut(user, ":")
+	return two && password != "" || len(user) >= 16 || strings.HasPrefix(user, "ghp_") || strings.HasPrefix(user, "$")
+}
+
+// reachHost records the host in a URL or, with bare, in user@host:path.
+func (s *shell) reachHost(text string, bare bool) {
+	if s.quiet {
+		return
+	}
+	found := s.addURL(text, false)
+	for _, h := range host.ListInnerHosts(text) {
+		s.addHost(Host{Name: h.Name, Zone: h.Zone, Inside: true})
+	}
+	if found || !bare || isNumber(text) && len(text) < 8 { // a port, a number of seconds
+		return
+	}
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		text = text[i+1:]
+	}
+	if !strings.HasPrefix(text, "[") && strings.Count(text, ":") < 2 {
+		text, _, _ = strings.Cut(text, ":")
+	}
+	s.addURL(text, true)
+}
+
+func (s *shell) addURL(text string, bare bool) (found bool) {
+	for _, h := range host.ListURLHosts(text, bare) {
+		s.addHost(Host{Name: h.Name, Zone: h.Zone})
+		found = true
+	}
+	return found
+}
+
+// findMetadata records a metadata service wherever it stands among a client's
+// arguments: behind --resolve, as a proxy, in a header.
+func (s *shell) findMetadata(f field) {
+	if len(f.text) > 1024 || s.quiet {
+		return
+	}
+	for _, w := range strings.FieldsFunc(f.text, func(r rune) bool { return strings.ContainsRune(":/,@ =?&[]", r) }) {
+		if strings.Contains(w, ".") || len(w) == 10 && isNumber(w) {
+			if name, z := host.ParseHost(w); z == host.Metadata {
+				s.addHost(Host{Name: name, Zone: z})
+			}
+		}
+	}
+}
+
+// reportSecrets looks for credentials among the words of a program that talks
+// to another machine, and for a metadata service.
+func (a *action) reportSecrets() {
+	if !a.use.Network {
+		return
+	}
+	for i, f := range a.args {
+		if a.ran > 0 && a.isInside(i) {
+			continue
+		}
+		a.s.findMetadata(f)
+		if f.proc != nil && f.proc.secret {
+			a.s.addUnread(SecretSent)
+		}
+	}
+}
