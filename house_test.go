@@ -63,7 +63,6 @@ var rooms = map[string]room{
 	"sentinel/touch":          {[]string{"sentinel/touch/host", "sentinel/touch/path", "skills"}, "it describes a call before there is one"},
 	"sentinel/touch/path":     {nil, "it reads the names of files and knows no call"},
 	"sentinel/touch/host":     {[]string{"internal/netzone", "sentinel/touch/path"}, "it reads the names of machines, whose escapes are those of paths"},
-	"sentinel/touch/programs": {nil, "it says what programs do and evaluates nothing"},
 	"sentinel/schema":         {judged, gate},
 	"sentinel/scope":          {judged, gate},
 	"sentinel/permission":     {judged, gate},
