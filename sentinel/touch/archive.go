@@ -1,6 +1,10 @@
 package touch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+)
 
 // tars are the programs with tar's command line.
 var tars = set("tar bsdtar gtar star jar")
@@ -60,7 +64,7 @@ func (s *shell) inFolder(dir field) *shell {
 	f.cond = 0
 	v := value{}
 	for _, p := range s.resolve(dir.text) {
-		v = append(v, frags{{s: p, kind: quotedFrag, home: dir.home || ownHome(dir.text)}})
+		v = append(v, frags{{s: p, kind: quotedFrag, home: dir.home || path.NamesHome(dir.text)}})
 	}
 	if dir.unknown {
 		v = value{{{s: dir.text, kind: unknownFrag}}}

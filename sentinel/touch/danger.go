@@ -1,10 +1,12 @@
 package touch
 
 import (
-	"path"
+	paths "path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // destroyers are the programs that a pattern in a command's name is tried
@@ -122,11 +124,11 @@ func cutAny(s, chars string) (string, string, bool) {
 
 // owns reports whether a home folder is only given to the one it is named
 // after, the usual repair.
-func (s *shell) owns(owner string, f field, k treeKind) bool {
+func (s *shell) owns(owner string, f field, k path.Tree) bool {
 	user, _, _ := cutAny(owner, ":.")
 	for _, p := range s.resolve(f.text) {
 		p = strings.TrimSuffix(p, "/*")
-		if k != homeTree || path.Base(p) != user {
+		if k != path.HomeTree || paths.Base(p) != user {
 			return false
 		}
 	}
@@ -142,8 +144,8 @@ func (s *shell) move(args []field) {
 			s.doubt(ProjectWipe)
 		}
 		switch {
-		case k == noTree:
-		case k == homeTree && entries && !gone:
+		case k == path.NoTree:
+		case k == path.HomeTree && entries && !gone:
 		default:
 			s.danger(MoveTree)
 		}

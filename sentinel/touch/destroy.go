@@ -3,6 +3,8 @@ package touch
 import (
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // verbs are the words of a program that take something away which nobody can
@@ -73,7 +75,7 @@ func (s *shell) loses(name string, args []field, in stream) {
 		s.doubt(cmpCode(v.code, CloudDestroy))
 	}
 	switch {
-	case (name == "fdisk" || name == "gdisk" || name == "cfdisk") && in.open && len(ops) > 0 && slices.ContainsFunc(s.resolve(ops[0].text), device) && !flag(args, "l", "list"):
+	case (name == "fdisk" || name == "gdisk" || name == "cfdisk") && in.open && len(ops) > 0 && slices.ContainsFunc(s.resolve(ops[0].text), path.IsDevice) && !flag(args, "l", "list"):
 		s.danger(DeviceWrite) // it does as its input says
 	case (name == "pkill" || name == "killall") && slices.ContainsFunc(words, func(w string) bool { return w != "" && strings.Trim(w, ".*^$") == "" }):
 		s.danger(KillAll)
@@ -234,17 +236,17 @@ func (s *shell) container(words []string, args []field) {
 // wipes reports whether something that is removed with all below it is the
 // working tree, or the history of it.
 func (s *shell) wipes(f field) bool {
-	if s.c.env.Root == "" && !slices.ContainsFunc(s.resolve("."), func(p string) bool { return p == unknownCwd }) {
+	if s.c.env.Root == "" && !slices.ContainsFunc(s.resolve("."), func(p string) bool { return p == path.UnknownFolder }) {
 		return false
 	}
 	root := strings.TrimSuffix(s.c.env.Root, "/")
 	if root == "" {
-		root = unknownCwd
+		root = path.UnknownFolder
 	}
 	for _, p := range s.resolve(f.text) {
 		for {
 			i := strings.LastIndexByte(p, '/')
-			if i <= 0 || !allEntries(p[i+1:]) {
+			if i <= 0 || !path.IsEveryEntry(p[i+1:]) {
 				break
 			}
 			p = p[:i]

@@ -3,6 +3,8 @@ package touch
 import (
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // wiper says when a program that is pointed at a device destroys what is on
@@ -138,7 +140,7 @@ func (s *shell) onDevice(f field) bool {
 	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.inDev() && len(s.made.links) == 0 {
 		return false // it can't resolve to one: most arguments
 	}
-	return slices.ContainsFunc(s.resolve(f.text), device)
+	return slices.ContainsFunc(s.resolve(f.text), path.IsDevice)
 }
 
 func (s *shell) inDev() bool {
@@ -207,14 +209,14 @@ func (s *shell) maybeDevice(f field) bool {
 		return true
 	}
 	return slices.ContainsFunc(s.resolve(f.text), func(p string) bool {
-		r := s.c.links.follow(p)
+		r := s.c.links.Follow(p)
 		for _, dir := range []string{"/dev", "/proc", "/sys"} {
 			if p == dir || r == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(r, dir+"/") {
 				return true
 			}
 		}
-		k, _ := treeOf(p, s.c.env)
-		return k != noTree
+		k, _ := path.FindTree(p, s.c.env)
+		return k != path.NoTree
 	})
 }
 

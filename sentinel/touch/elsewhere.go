@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // inContainer reads what docker and its kin do: the volumes they remove, and
@@ -60,7 +62,7 @@ func hostMount(options []field) (host, inside string) {
 		if len(parts) < 2 || len(parts[1]) < 2 {
 			continue
 		}
-		if k, _ := treeOf(strings.TrimSuffix(parts[0], "/")+"/", Env{}); parts[0] == "/" || k == systemTree {
+		if k, _ := path.FindTree(strings.TrimSuffix(parts[0], "/")+"/", Env{}); parts[0] == "/" || k == path.SystemTree {
 			return strings.TrimSuffix(parts[0], "/"), strings.TrimSuffix(parts[1], "/")
 		}
 	}
@@ -78,7 +80,7 @@ func (s *shell) inPod(args []field, in stream) {
 // machine's; what it destroys is lost there all the same.
 func (s *shell) elsewhere(cmd []field, in stream) {
 	f := s.fork()
-	f.c = &collector{env: Env{NoFS: true}, links: newLinks(Env{NoFS: true}), hosts: map[Host]bool{}, arg: s.arg}
+	f.c = &collector{env: Env{NoFS: true}, links: path.NewLinks(Env{NoFS: true}), hosts: map[Host]bool{}, arg: s.arg}
 	f.run(cmd, in)
 	t := f.c.touch
 	if len(t.Dangers) > 0 || slices.ContainsFunc(t.Paths, func(p Path) bool { return p.Access.Has(Delete) && p.Recursive }) {

@@ -1,11 +1,12 @@
 package touch
 
 import (
-	"path"
+	paths "path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -72,7 +73,7 @@ func injectForms(text string) []string {
 	out := []string{text}
 	d := text
 	for range 2 {
-		d = unpercent(d)
+		d = path.DecodePercent(d)
 	}
 	out = appendNew(out, d)
 	for _, t := range out {
@@ -212,7 +213,7 @@ func ends(text string) bool {
 // runnable reports whether a word names a program: one that is known here, or
 // one by its path.
 func runnable(w string) bool {
-	switch dir := path.Dir(w); dir {
+	switch dir := paths.Dir(w); dir {
 	case "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/tmp", "/dev/shm", "/var/tmp":
 		return true
 	case ".":

@@ -3,6 +3,8 @@ package touch
 import (
 	"regexp"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 var (
@@ -139,7 +141,7 @@ func (s *shell) codePath(text string, p span, loose Access) {
 	}
 	absolute := strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~")
 	switch {
-	case strings.ContainsAny(file, "\n\x00") || file == "" || len(file) > maxPath:
+	case strings.ContainsAny(file, "\n\x00") || file == "" || len(file) > path.MaxLength:
 		return
 	case a == 0 && absolute:
 		a = Read

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // lostByWord are the words of frameworks' own tools that empty a database, and
@@ -153,7 +155,7 @@ func (s *shell) massKill(name string, args []field) {
 			return
 		}
 		for _, f := range operands(args, "n") {
-			if k, _ := s.tree(f.text); k != noTree && (flag(args, "mM", "mount", "ismountpoint") || k == rootTree) {
+			if k, _ := s.tree(f.text); k != path.NoTree && (flag(args, "mM", "mount", "ismountpoint") || k == path.RootTree) {
 				s.danger(KillAll)
 			}
 		}

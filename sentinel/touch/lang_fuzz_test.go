@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // Whatever a program holds, in whichever language it is said to be, reading it
@@ -41,7 +43,7 @@ func FuzzProgram(f *testing.F) {
 		for _, words := range powerCommands(src) {
 			require.NotEmpty(t, words)
 		}
-		s := newShell(&collector{env: Env{NoFS: true}, links: newLinks(Env{NoFS: true}), hosts: map[Host]bool{}}, "")
+		s := newShell(&collector{env: Env{NoFS: true}, links: path.NewLinks(Env{NoFS: true}), hosts: map[Host]bool{}}, "")
 		s.quiet = true
 		s.sedScript(src)
 		s.exLines(src)

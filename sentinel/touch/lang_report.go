@@ -3,6 +3,8 @@ package touch
 import (
 	"regexp"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // report records what a program's calls do whose arguments are no plain
@@ -21,13 +23,13 @@ func (s *shell) report(g *program, name string, said map[string]bool) {
 			s.regrants(c)
 		case byName(c.name).Has(Write):
 			for _, a := range c.args {
-				if a.text() && strings.HasPrefix(a.s, "/") && device(a.s) {
+				if a.text() && strings.HasPrefix(a.s, "/") && path.IsDevice(a.s) {
 					s.danger(DeviceWrite)
 				}
 			}
 		case c.name == "rename" || c.name == "move" || c.name == "renamesync" || c.name == "mv" || c.name == "rename!":
 			if len(c.args) > 0 && c.args[0].text() {
-				if k, entries := s.tree(c.args[0].s); k != noTree && (k != homeTree || !entries) {
+				if k, entries := s.tree(c.args[0].s); k != path.NoTree && (k != path.HomeTree || !entries) {
 					s.danger(MoveTree)
 				}
 			}
@@ -143,7 +145,7 @@ func (s *shell) goesOne(a val, whole bool, name string) {
 		s.doubt(ProjectWipe)
 	}
 	if whole && !a.known && rooted(a.s) {
-		if k, _ := s.tree(a.s); k != noTree {
+		if k, _ := s.tree(a.s); k != path.NoTree {
 			s.opaque(name)
 		}
 	}
@@ -161,7 +163,7 @@ func (s *shell) regrants(c *call) {
 			continue
 		}
 		k, _ := s.tree(a.s)
-		if k == noTree || k == homeTree && !a.each && !deep {
+		if k == path.NoTree || k == path.HomeTree && !a.each && !deep {
 			continue
 		}
 		if strings.HasPrefix(c.name, "chmod") {

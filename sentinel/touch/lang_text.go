@@ -72,7 +72,7 @@ func hexEscape(b []byte, s string) ([]byte, int) {
 	} else {
 		most := map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[0]]
 		i := 0
-		for i < most && i < len(digits) && hexVal(digits[i]) < 16 {
+		for i < most && i < len(digits) && strings.IndexByte("0123456789abcdefABCDEF", digits[i]) >= 0 {
 			i++
 		}
 		digits, n = digits[:i], i+1

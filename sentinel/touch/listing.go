@@ -1,10 +1,12 @@
 package touch
 
 import (
-	"path"
+	paths "path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // counted is seq; without an end it never stops.
@@ -45,7 +47,7 @@ func (s *shell) renames(name string, args []field) stream {
 		return stream{open: true}
 	}
 	if name == "basename" && len(ops) == 2 && !flag(args, "a", "multiple") {
-		t := path.Base(ops[0].text)
+		t := paths.Base(ops[0].text)
 		if cutOff := strings.TrimSuffix(t, ops[1].text); cutOff != "" {
 			t = cutOff
 		}
@@ -56,15 +58,15 @@ func (s *shell) renames(name string, args []field) stream {
 		t := o.text
 		switch name {
 		case "dirname":
-			t = path.Dir(strings.TrimRight(t, "/"))
+			t = paths.Dir(strings.TrimRight(t, "/"))
 			if strings.HasPrefix(o.text, "/") && t == "." {
 				t = "/"
 			}
 		case "basename":
-			t = path.Base(t)
+			t = paths.Base(t)
 		case "realpath", "readlink":
 			if t = s.resolve(t)[0]; name == "realpath" || flag(args, "fem", "canonicalize") {
-				t = s.c.links.follow(t)
+				t = s.c.links.Follow(t)
 			}
 		}
 		out.WriteString(t)
@@ -94,10 +96,10 @@ func (s *shell) lists(name string, args []field) stream {
 		ops = literals([]string{"."})
 	}
 	for _, o := range ops {
-		last := path.Base(o.text)
+		last := paths.Base(o.text)
 		switch {
 		case o.unknown:
-		case strings.ContainsAny(o.text, "*?[") && allEntries(last):
+		case strings.ContainsAny(o.text, "*?[") && path.IsEveryEntry(last):
 			out.trees = append(out.trees, o.text)
 		case strings.ContainsAny(o.text, "*?["):
 			out.some = append(out.some, o.text)

@@ -1,9 +1,11 @@
 package touch
 
 import (
-	"path"
+	paths "path"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // linkAt returns the link at a path.
@@ -23,14 +25,14 @@ func (m *made) unlink(p string) {
 func (s *shell) copies(name string, args []field) {
 	from, to := sources(args, "tSmgo")
 	if to.text == "" && len(from) == 1 && name == "ln" {
-		to = from[0].after(path.Base(from[0].text))
+		to = from[0].after(paths.Base(from[0].text))
 	}
 	if to.text == "" || to.unknown {
 		return
 	}
 	for _, f := range from {
 		at := []string{to.text}
-		if inside := strings.TrimSuffix(to.text, "/") + "/" + path.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") || to.text == "." {
+		if inside := strings.TrimSuffix(to.text, "/") + "/" + paths.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") || to.text == "." {
 			at = []string{inside}
 		} else if name != "ln" {
 			at = append(at, inside)
@@ -45,7 +47,7 @@ func (s *shell) copyTo(name string, f field, to string, symbolic bool) {
 	var m madeFile
 	if old, ok := s.madeFile(f.text); ok {
 		m = old
-	} else if binFolders[path.Dir(f.text)] {
+	} else if binFolders[paths.Dir(f.text)] {
 		m.program = programName(f.text)
 	}
 	if m.program != "" || m.known || m.foreign {
@@ -53,7 +55,7 @@ func (s *shell) copyTo(name string, f field, to string, symbolic bool) {
 			remember(s, &s.made.files, p, m)
 		}
 		if m.program != "" {
-			remember(s, &s.made.names, path.Base(to), m.program)
+			remember(s, &s.made.names, paths.Base(to), m.program)
 		}
 	}
 	if symbolic {
@@ -76,7 +78,7 @@ func (s *shell) link(target field, at string, mount bool) {
 	for _, p := range s.places(at) {
 		t := target.text
 		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") && !mount {
-			t = path.Dir(p) + "/" + t // as the link will be read
+			t = paths.Dir(p) + "/" + t // as the link will be read
 		}
 		for _, to := range s.places(t) {
 			if l, ok := s.made.linkAt(to); ok {
@@ -137,7 +139,7 @@ func (s *shell) resolve(text string) []string {
 			p, at := out[i], l.at
 			switch {
 			case strings.HasPrefix(p, at+"/"):
-				out = appendNew(out, resolveDots(l.target+p[len(at):], false))
+				out = appendNew(out, path.ResolveDots(l.target+p[len(at):]))
 			case p == at && (l.mount || strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
 				out = appendNew(out, l.target)
 			case l.mount && strings.HasPrefix(at, p+"/"):

@@ -250,15 +250,3 @@ func (s *shell) fetched(dir string, url string) {
 
 // backups are folders that hold nothing else.
 var backups = set("/backup /backups /var/backups /mnt/backup /mnt/backups /srv/backup /srv/backups /data/backup /data/backups /opt/backup /opt/backups")
-
-// mountedDrive is a drive of Windows where a POSIX system shows it.
-var mountedDrive = regexp.MustCompile(`^/(?:mnt/|cygdrive/)([a-z])(/.*)?$|^/([cd])(/.*)?$`)
-
-// driveOf returns such a path as Windows writes it.
-func driveOf(p string) string {
-	m := mountedDrive.FindStringSubmatch(p)
-	if m == nil {
-		return p
-	}
-	return path.Clean(m[1] + m[3] + ":/" + strings.TrimPrefix(m[2]+m[4], "/"))
-}

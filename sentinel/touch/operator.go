@@ -32,7 +32,7 @@ func (s *shell) isSelf(f field, name string) bool {
 	if f.unknown || !strings.Contains(f.text, "/") {
 		return false
 	}
-	return slices.ContainsFunc(s.resolve(f.text), func(p string) bool { return p == self || s.c.links.follow(p) == self })
+	return slices.ContainsFunc(s.resolve(f.text), func(p string) bool { return p == self || s.c.links.Follow(p) == self })
 }
 
 // operators reports whether the words after the program's name are, or may

@@ -2,6 +2,9 @@ package touch
 
 import (
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/host"
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // use says what a program does to the files among its operands.
@@ -171,13 +174,13 @@ func (s *shell) mention(f field) bool {
 func (s *shell) path(f field, a Access) { s.pathAs(f, Path{Access: a}) }
 
 func (s *shell) pathAs(f field, p Path) {
-	if f.text == "" || f.blank || f.proc != nil || f.text == "-" || len(f.text) > maxPath*4 {
+	if f.text == "" || f.blank || f.proc != nil || f.text == "-" || len(f.text) > path.MaxLength*4 {
 		return
 	}
 	if i := strings.Index(f.text, ":"); i > 1 && !strings.Contains(f.text[:i], "/") && p.Access != Mention {
 		s.path(field{text: f.text[i+1:], bare: f.text[i+1:]}, Mention) // host:path is elsewhere
 	}
-	p.Raw, p.Arg, p.Shell, p.Glob, p.Home = f.text, s.arg, true, f.glob, f.home || ownHome(f.text) || !strings.HasPrefix(f.text, "/") && s.inHome()
+	p.Raw, p.Arg, p.Shell, p.Glob, p.Home = f.text, s.arg, true, f.glob, f.home || path.NamesHome(f.text) || !strings.HasPrefix(f.text, "/") && s.inHome()
 	p.Sent, p.Recursive = p.Sent || f.sent, p.Recursive || f.tree
 	clean := s.resolve(f.text)
 	if len(f.text) > 2 && f.text[1] == ':' && strings.Contains(f.text, `\`) {
@@ -192,17 +195,13 @@ func (s *shell) pathAs(f field, p Path) {
 		}
 	}
 	for i := 0; i < len(clean) && i < 16; i++ {
-		if r := throughProc(clean[i]); r != clean[i] {
-			clean = appendNew(clean, lexical(r, s.c.env, false))
+		if r := path.FollowProc(clean[i]); r != clean[i] {
+			clean = appendNew(clean, path.Lexical(r, s.c.env))
 		}
-		p.Clean, p.Real = clean[i], s.c.links.follow(clean[i])
+		p.Clean, p.Real = clean[i], s.c.links.Follow(clean[i])
 		s.c.touch.Paths = append(s.c.touch.Paths, p)
 	}
 }
-
-// ownHome reports whether a path is spelt from the home folder of whoever runs
-// it: "~" or "~/x", not "~bob".
-func ownHome(text string) bool { return text == "~" || strings.HasPrefix(text, "~/") }
 
 // inHome reports whether the folder was changed to the home folder by "cd".
 func (s *shell) inHome() bool {
@@ -240,7 +239,7 @@ func (s *shell) network(name string, args []field) {
 			}
 			if name == "curl" || name == "wget" || strings.Contains(f.text, "://") {
 				// A number that is no address but an option's value stays out.
-				_, z := hostName(strings.SplitN(f.text, "/", 2)[0])
+				_, z := host.ParseAuthority(strings.SplitN(f.text, "/", 2)[0])
 				s.reach(f.text, strings.Contains(f.text, ".") || z == Metadata || hasFold(f.text, "localhost"))
 			} else {
 				s.reach(f.text, true)

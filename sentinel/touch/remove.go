@@ -1,10 +1,12 @@
 package touch
 
 import (
-	"path"
+	paths "path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 func (s *shell) remove(args []field, always bool) {
@@ -22,10 +24,10 @@ func (s *shell) remove(args []field, always bool) {
 func (s *shell) removeOne(f field, all bool) {
 	k, entries := s.tree(f.text)
 	if all && len(f.text) > 1 && f.text[1] == ':' && wholeDrive.MatchString(f.text) {
-		k = rootTree
+		k = path.RootTree
 	}
-	if k != noTree && (all || f.tree || entries && k != rootTree) {
-		s.danger(k.rm())
+	if k != path.NoTree && (all || f.tree || entries && k != path.RootTree) {
+		s.danger(rmCode(k))
 		return
 	}
 	if all && slices.ContainsFunc(s.resolve(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
@@ -38,7 +40,7 @@ func (s *shell) removeOne(f field, all bool) {
 	case strings.HasPrefix(f.bare, "/") && !scratchName(f.text):
 		// "$X/*" and "/$X" are the root where X is empty, "$X/usr" is a
 		// system's.
-		if k, _ := s.tree(strings.ReplaceAll(f.bare, "$entry", "")); k == rootTree || k == systemTree {
+		if k, _ := s.tree(strings.ReplaceAll(f.bare, "$entry", "")); k == path.RootTree || k == path.SystemTree {
 			s.doubt(UnsetTree)
 		}
 	}
@@ -122,16 +124,16 @@ func (s *shell) rsync(args []field) {
 	from, to := sources(args, "eBfTM")
 	if slices.ContainsFunc(args, func(f field) bool { return f.text == "--remove-source-files" }) {
 		for _, f := range from {
-			if k, _ := s.tree(f.text); k != noTree {
-				s.danger(k.rm())
+			if k, _ := s.tree(f.text); k != path.NoTree {
+				s.danger(rmCode(k))
 			}
 		}
 	}
 	if to.text == "" || !slices.ContainsFunc(args, func(f field) bool { return strings.HasPrefix(f.text, "--del") }) {
 		return
 	}
-	if k, _ := s.tree(to.text); k != noTree {
-		s.danger(k.rm())
+	if k, _ := s.tree(to.text); k != path.NoTree {
+		s.danger(rmCode(k))
 	}
 }
 
@@ -156,10 +158,10 @@ func (s *shell) gitCleans(args []field) {
 			}
 			for _, o := range ops {
 				if !strings.HasPrefix(o.text, "/") {
-					o.text = path.Join(in, o.text)
+					o.text = paths.Join(in, o.text)
 				}
-				if k, _ := s.tree(o.text); k != noTree {
-					s.danger(k.rm())
+				if k, _ := s.tree(o.text); k != path.NoTree {
+					s.danger(rmCode(k))
 				}
 			}
 			return
@@ -189,16 +191,16 @@ func (s *shell) chmod(name string, args []field) {
 	for _, f := range ops {
 		k, entries := s.tree(f.text)
 		switch {
-		case k == noTree:
+		case k == path.NoTree:
 		case name == "setfacl" || name == "chattr":
-			if all && (k != homeTree || name == "setfacl" && given(args, "-b --remove-all -k --set")) {
+			if all && (k != path.HomeTree || name == "setfacl" && given(args, "-b --remove-all -k --set")) {
 				s.danger(ChmodTree)
 			}
-		case name == "chmod" && opens(mode) && (all || entries || k != homeTree):
+		case name == "chmod" && opens(mode) && (all || entries || k != path.HomeTree):
 			s.danger(ChmodTree)
-		case name == "chmod" && strings.Trim(mode, "0") == "" && mode != "" && k != homeTree, name == "chcon" && all:
+		case name == "chmod" && strings.Trim(mode, "0") == "" && mode != "" && k != path.HomeTree, name == "chcon" && all:
 			s.danger(ChmodTree)
-		case name == "chmod" && all && k != homeTree:
+		case name == "chmod" && all && k != path.HomeTree:
 			s.danger(ChmodTree)
 		case name != "chmod" && (all || f.tree) && !s.owns(mode, f, k):
 			s.danger(ChownTree)

@@ -1,11 +1,13 @@
 package touch
 
 import (
-	"path"
+	paths "path"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 func (s *shell) call(ce *syntax.CallExpr, in stream) stream {
@@ -152,7 +154,7 @@ func programName(text string) string {
 	if text == "." || plainName(text) { // the first is the other name of source, not a folder
 		return text
 	}
-	name := strings.ToLower(path.Base(strings.ReplaceAll(text, `\`, "/")))
+	name := strings.ToLower(paths.Base(strings.ReplaceAll(text, `\`, "/")))
 	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
 		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
 			name = strings.TrimPrefix(name, mark)
@@ -194,10 +196,10 @@ func (s *shell) opaque(name string) {
 // dd give it away.
 func (s *shell) guess(f field, args []field) {
 	s.mayOperate(f, args)
-	base := path.Base(f.text)
+	base := paths.Base(f.text)
 	if !f.unknown {
 		for _, n := range destroyers {
-			if ok, _ := path.Match(base, n); ok {
+			if ok, _ := paths.Match(base, n); ok {
 				s.effects(n, args)
 			}
 		}
@@ -264,7 +266,7 @@ func (s *shell) chdir(args []field) {
 		ops[0] = ops[0].after(strings.TrimSuffix(dir, "/") + "/" + ops[0].text)
 	}
 	if len(ops) == 0 {
-		s.set("PWD", value{{{s: home(s.c.env), kind: quotedFrag, home: true}}})
+		s.set("PWD", value{{{s: s.c.env.HomeFolder(), kind: quotedFrag, home: true}}})
 		return
 	}
 	if ops[0].unknown {
@@ -272,7 +274,7 @@ func (s *shell) chdir(args []field) {
 		return
 	}
 	var v value
-	own := ops[0].home || ownHome(ops[0].text)
+	own := ops[0].home || path.NamesHome(ops[0].text)
 	s.pathAs(ops[0], Path{Access: Read, Names: true})
 	for _, p := range s.resolve(ops[0].text) {
 		v = append(v, frags{{s: p, kind: quotedFrag, home: own}})

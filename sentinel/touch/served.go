@@ -3,6 +3,8 @@ package touch
 import (
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // server says which folder a program hands out to whoever asks: an option's
@@ -120,7 +122,7 @@ func (s *shell) gitDoes(sub, dir string, moved bool, args []field) {
 	whole := flag(args, "A", "all") || slices.ContainsFunc(ops, func(f field) bool { return f.text == "." || f.text == "*" || f.text == ":/" })
 	switch sub {
 	case "add", "stage", "commit":
-		if whole && k != noTree {
+		if whole && k != path.NoTree {
 			s.pathAs(field{text: dir, bare: dir}, Path{Access: Read, Recursive: true})
 		}
 		for _, o := range ops {
@@ -140,11 +142,11 @@ func (s *shell) gitDoes(sub, dir string, moved bool, args []field) {
 		}
 	case "rm", "clean":
 		loses := sub == "rm" && flag(args, "r") && !flag(args, "n", "cached", "dry-run") || sub == "clean" && flag(args, "f", "force") && !flag(args, "n", "dry-run")
-		if k != noTree && loses && (whole || sub == "clean" && len(ops) == 0) {
-			s.danger(k.rm())
+		if k != path.NoTree && loses && (whole || sub == "clean" && len(ops) == 0) {
+			s.danger(rmCode(k))
 		}
 	case "checkout", "restore", "reset":
-		if k != noTree && (whole || sub == "reset" && flag(args, "", "hard") || flag(args, "f", "force")) && !moved {
+		if k != path.NoTree && (whole || sub == "reset" && flag(args, "", "hard") || flag(args, "f", "force")) && !moved {
 			s.doubt(ProjectWipe)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // The bounds of what is read of one argument's command line. Beyond any of
@@ -87,7 +89,7 @@ func newShell(c *collector, arg string) *shell {
 	*s = shell{c: c, arg: arg, def: &room.defined, running: map[*syntax.Stmt]bool{}, spent: &room.budget, made: &room.made}
 	cwd := c.env.Root
 	if cwd == "" {
-		cwd = unknownCwd
+		cwd = path.UnknownFolder
 	}
 	s.def.vars["PWD"] = literal(cwd)
 	return s

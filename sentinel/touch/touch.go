@@ -174,18 +174,3 @@ type Touch struct {
 	// or a bracket. It was read as if it were closed.
 	Incomplete []string
 }
-
-// Env is what paths are resolved against. The zero value resolves relative
-// paths against "/" and knows no home folder but the usual places.
-type Env struct {
-	// Root is the first of the guard's roots: relative paths start there.
-	Root string
-	// Home is the home folder of the user the process runs as.
-	Home string
-	// Program is the absolute path of the running program, links followed: its
-	// operators' commands are known by it, as they are by the name of vedette.
-	Program string
-	// NoFS keeps symbolic links from being followed: for measuring calls
-	// whose files are elsewhere.
-	NoFS bool
-}

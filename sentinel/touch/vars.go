@@ -85,9 +85,9 @@ func (s *shell) lookup(name string) value {
 			return each(s.params)
 		}
 	case "HOME":
-		return value{{{s: home(s.c.env), kind: quotedFrag, home: true}}}
+		return value{{{s: s.c.env.HomeFolder(), kind: quotedFrag, home: true}}}
 	case "USER", "LOGNAME", "USERNAME":
-		return literal(path.Base(home(s.c.env)))
+		return literal(path.Base(s.c.env.HomeFolder()))
 	case "TMPDIR", "TMP", "TEMP":
 		return literal("/tmp")
 	case "IFS":

@@ -1,4 +1,4 @@
-package touch
+package path
 
 import (
 	"strings"
@@ -9,28 +9,28 @@ import (
 
 const maxDecodes = 5 // rounds of percent decoding
 
-// decode undoes what may hide a path: percent escapes (repeated, overlong,
+// DecodeText undoes what may hide a path: percent escapes (repeated, overlong,
 // %uXXXX, malformed), "0x2f" and "..2f" for a slash, backslashes, look-alike
 // dots and slashes, control bytes. NUL bytes stay: two readers differ in them.
 // It reads like the laxest receiver, so use its result beside the literal text
 // and never instead of it.
-func decode(s string) string {
-	if plain(s) {
+func DecodeText(s string) string {
+	if isPlain(s) {
 		return s
 	}
 	for range maxDecodes {
-		d := unhex(unpercent(s))
+		d := decodeHex(DecodePercent(s))
 		if d == s {
 			break
 		}
 		s = d
 	}
-	s = lookalikes(lax(s))
+	s = foldLookalikes(decodeLax(s))
 	return strings.ReplaceAll(s, `\`, "/")
 }
 
-// plain reports whether decode has nothing to do: the common case.
-func plain(s string) bool {
+// isPlain reports whether DecodeText has nothing to do: the common case.
+func isPlain(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c == '%' || c == '\\' || c >= 0x7f:
@@ -42,9 +42,9 @@ func plain(s string) bool {
 	return true
 }
 
-// unpercent decodes each escape once. A malformed one beside dots is how
+// DecodePercent decodes each escape once. A malformed one beside dots is how
 // filters are fooled (%bg%qf, %c1%pc): it reads as a separator.
-func unpercent(s string) string {
+func DecodePercent(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
 	}
@@ -55,17 +55,17 @@ func unpercent(s string) string {
 			b = append(b, s[i])
 			continue
 		}
-		if r, ok := hexRune(s, i+1); ok {
+		if r, ok := readHexRune(s, i+1); ok {
 			b = utf8.AppendRune(b, r)
 			i += 5
 			continue
 		}
-		if v, ok := hexByte(s, i+1); ok {
+		if v, ok := readHexByte(s, i+1); ok {
 			b = append(b, v)
 			i += 2
 			continue
 		}
-		if dotted && i+2 < len(s) && letter(s[i+1]) && letter(s[i+2]) {
+		if dotted && i+2 < len(s) && isLetter(s[i+1]) && isLetter(s[i+2]) {
 			b = append(b, '/')
 			i += 2
 			continue
@@ -75,90 +75,27 @@ func unpercent(s string) string {
 	return string(b)
 }
 
-// unplaced reports whether no two receivers need agree on what raw names.
-func unplaced(raw string) bool {
-	if _, url := afterScheme(raw); url || reserved(raw) {
-		return true
-	}
-	for range maxDecodes {
-		if strings.IndexByte(raw, '%') < 0 {
-			return false
-		}
-		for i := 0; i+2 < len(raw); i++ {
-			if raw[i] == '%' && oddEscape(raw[i+1:]) {
-				return true
-			}
-		}
-		raw = unpercent(raw)
-	}
-	return false
-}
-
-// reserved reports whether raw names one of Windows' devices in the way of
-// Windows, or a file's stream by its type: elsewhere they are plain names.
-func reserved(raw string) bool {
-	if strings.HasSuffix(strings.ToLower(raw), "$data") && strings.Contains(raw, ":") {
-		return true
-	}
-	windows := strings.ContainsAny(raw, `\:`)
-	last := raw[strings.LastIndexAny(raw, `/\`)+1:]
-	stem, _, _ := strings.Cut(strings.TrimRight(last, ": ."), ".")
-	if !windows && (stem != strings.ToUpper(stem) || stem != last) {
-		return false
-	}
-	stem = strings.ToLower(strings.TrimSpace(stem))
-	switch stem {
-	case "con", "prn", "aux", "nul", "conin$", "conout$", "clock$":
-		return true
-	}
-	return len(stem) == 4 && (stem[:3] == "com" || stem[:3] == "lpt") && digit(stem[3]) && stem[3] != '0'
-}
-
-// oddEscape looks at what follows a "%": a rune, an escaped escape, or the
-// first byte of an overlong form.
-func oddEscape(s string) bool {
-	if _, ok := hexRune(s, 0); ok {
-		return true
-	}
-	if s[0] == '%' {
-		_, ok := hexByte(s, 1)
-		return ok
-	}
-	lead, ok := hexByte(s, 0)
-	if !ok || lead < 0xc0 {
-		return false
-	}
-	if lead < 0xc2 || lead > 0xf4 {
-		return true
-	}
-	next, ok := byte(0), len(s) > 3 && s[2] == '%'
-	if ok {
-		next, ok = hexByte(s, 3)
-	}
-	return ok && (lead == 0xe0 && next < 0xa0 || lead == 0xf0 && next < 0x90)
-}
-
-func hexByte(s string, i int) (byte, bool) {
+func readHexByte(s string, i int) (byte, bool) {
 	if i+2 > len(s) {
 		return 0, false
 	}
-	hi, lo := hexVal(s[i]), hexVal(s[i+1])
+	hi, lo := hexValue(s[i]), hexValue(s[i+1])
 	return hi<<4 | lo&0xf, hi < 16 && lo < 16
 }
 
-// hexRune reads the u2215 of %u2215.
-func hexRune(s string, i int) (rune, bool) {
+// readHexRune reads the u2215 of %u2215.
+func readHexRune(s string, i int) (rune, bool) {
 	if i+5 > len(s) || s[i]|0x20 != 'u' {
 		return 0, false
 	}
-	hi, ok1 := hexByte(s, i+1)
-	lo, ok2 := hexByte(s, i+3)
+	hi, ok1 := readHexByte(s, i+1)
+	lo, ok2 := readHexByte(s, i+3)
 	return rune(hi)<<8 | rune(lo), ok1 && ok2
 }
 
-func hexVal(c byte) byte {
+func hexValue(c byte) byte {
 	switch {
-	case digit(c):
+	case isDigit(c):
 		return c - '0'
 	case c|0x20 >= 'a' && c|0x20 <= 'f':
 		return c | 0x20 - 'a' + 10
@@ -166,12 +103,12 @@ func hexVal(c byte) byte {
 	return 0xff
 }
 
-// unhex reads 0x2f, 0x5c and, after two dots, 2f and 5c as separators.
-func unhex(s string) string {
+// decodeHex reads 0x2f, 0x5c and, after two dots, 2f and 5c as separators.
+func decodeHex(s string) string {
 	var b []byte
 	from := 0
 	for i := 2; i+1 < len(s); i++ {
-		if !separatorHex(s[i : i+2]) {
+		if !isSeparatorHex(s[i : i+2]) {
 			continue
 		}
 		start := i
@@ -179,7 +116,7 @@ func unhex(s string) string {
 		case s[i-2] == '0' && s[i-1]|0x20 == 'x':
 			start = i - 2
 		case s[i-2] == '.' && s[i-1] == '.':
-		case b != nil && slashed(b) && i-from > 0 && !strings.Contains(s[from:i], "/"):
+		case b != nil && endsInSlash(b) && i-from > 0 && !strings.Contains(s[from:i], "/"):
 			// once one separator was spelt this way, so are the others
 		default:
 			continue
@@ -197,15 +134,15 @@ func unhex(s string) string {
 	return string(append(b, s[from:]...))
 }
 
-func slashed(b []byte) bool { return b[len(b)-1] == '/' }
+func endsInSlash(b []byte) bool { return b[len(b)-1] == '/' }
 
-func separatorHex(s string) bool {
+func isSeparatorHex(s string) bool {
 	return s[0] == '2' && s[1]|0x20 == 'f' || s[0] == '5' && s[1]|0x20 == 'c'
 }
 
-// lax decodes UTF-8 as careless decoders do: overlong forms count, bytes that
+// decodeLax decodes UTF-8 as careless decoders do: overlong forms count, bytes that
 // fit nowhere and control bytes except NUL are dropped.
-func lax(s string) string {
+func decodeLax(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -221,7 +158,7 @@ func lax(s string) string {
 			i += n
 			continue
 		}
-		r, n := overlong(s[i:])
+		r, n := readOverlong(s[i:])
 		if n > 0 && r < 0x80 && r != 0 {
 			b = append(b, byte(r))
 		}
@@ -230,7 +167,7 @@ func lax(s string) string {
 	return string(b)
 }
 
-func overlong(s string) (rune, int) {
+func readOverlong(s string) (rune, int) {
 	n, r := 0, rune(0)
 	switch c := s[0]; {
 	case c&0xe0 == 0xc0:
@@ -262,9 +199,9 @@ var lookalike = strings.NewReplacer(
 	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
 )
 
-// lookalikes maps other spellings of a character to it: full-width letters,
+// foldLookalikes maps other spellings of a character to it: full-width letters,
 // dot leaders, the division slash; invisible ones go.
-func lookalikes(s string) string {
+func foldLookalikes(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return norm.NFKC.String(lookalike.Replace(s))

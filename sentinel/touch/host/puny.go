@@ -1,4 +1,4 @@
-package touch
+package host
 
 import (
 	"strings"
@@ -14,12 +14,12 @@ func UnicodeHost(text string) string {
 	}
 	var b strings.Builder
 	for text != "" {
-		i := strings.IndexFunc(text, func(r rune) bool { return !labelRune(r) })
+		i := strings.IndexFunc(text, func(r rune) bool { return !isLabelRune(r) })
 		if i < 0 {
 			i = len(text)
 		}
 		label := text[:i]
-		if u, ok := unpuny(label); ok {
+		if u, ok := decodeLabel(label); ok {
 			label = u
 		}
 		b.WriteString(label)
@@ -30,7 +30,7 @@ func UnicodeHost(text string) string {
 	return b.String()
 }
 
-func labelRune(r rune) bool { return r < 0x80 && (letter(byte(r)) || digit(byte(r)) || r == '-') }
+func isLabelRune(r rune) bool { return r < 0x80 && (isLetter(byte(r)) || isDigit(byte(r)) || r == '-') }
 
 func hasPuny(text string) bool {
 	for i := 0; i+4 <= len(text); i++ {
@@ -48,8 +48,8 @@ const (
 	maxLabel                     = 63
 )
 
-// unpuny decodes one label.
-func unpuny(label string) (string, bool) {
+// decodeLabel decodes one label.
+func decodeLabel(label string) (string, bool) {
 	if len(label) > maxLabel || !hasFold(label, "xn--") {
 		return "", false
 	}
@@ -60,13 +60,13 @@ func unpuny(label string) (string, bool) {
 	}
 	n, bias, at := 0x80, punyBias, 0
 	for first := true; rest != ""; first = false {
-		delta, used, ok := punyDelta(rest, bias)
+		delta, used, ok := readDelta(rest, bias)
 		if !ok {
 			return "", false
 		}
 		rest = rest[used:]
 		at += delta
-		bias = punyAdapt(delta, len(out)+1, first)
+		bias = adaptBias(delta, len(out)+1, first)
 		n += at / (len(out) + 1)
 		at %= len(out) + 1
 		if n < 0xa0 || n > utf8.MaxRune || !utf8.ValidRune(rune(n)) { // control characters are no letters
@@ -78,15 +78,15 @@ func unpuny(label string) (string, bool) {
 	return string(out), true
 }
 
-// punyDelta reads one number of variable length.
-func punyDelta(s string, bias int) (delta, used int, ok bool) {
+// readDelta reads one number of variable length.
+func readDelta(s string, bias int) (delta, used int, ok bool) {
 	w := 1
 	for k := punyBase; used < len(s); k += punyBase {
 		var d int
 		switch c := s[used]; {
-		case digit(c):
+		case isDigit(c):
 			d = int(c-'0') + 26
-		case letter(c):
+		case isLetter(c):
 			d = int(c - 'a')
 		default:
 			return 0, 0, false
@@ -107,7 +107,7 @@ func punyDelta(s string, bias int) (delta, used int, ok bool) {
 	return 0, 0, false
 }
 
-func punyAdapt(delta, points int, first bool) int {
+func adaptBias(delta, points int, first bool) int {
 	if first {
 		delta /= punyDamp
 	} else {

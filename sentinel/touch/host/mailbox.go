@@ -1,4 +1,4 @@
-package touch
+package host
 
 import (
 	"strings"
@@ -14,10 +14,10 @@ import (
 // end, an address in brackets, and letters that no screen shows or that servers fold.
 func PlainMailbox(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
-	return ok && len(s) <= 254 && plainLocal(local) && plainDomain(domain)
+	return ok && len(s) <= 254 && isPlainLocal(local) && isPlainDomain(domain)
 }
 
-func plainLocal(s string) bool {
+func isPlainLocal(s string) bool {
 	if s == "" || s[0] == '.' || s[len(s)-1] == '.' || strings.Contains(s, "..") {
 		return false
 	}
@@ -29,7 +29,7 @@ func plainLocal(s string) bool {
 	return norm.NFKC.IsNormalString(s)
 }
 
-func plainDomain(s string) bool {
+func isPlainDomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
@@ -53,23 +53,24 @@ func Routed(s string) bool {
 	return strings.Contains(s, "@") && !PlainMailbox(s)
 }
 
-// routes returns, as plain addresses, where else the addresses in a text may be sent
+// ListRoutes returns, as plain addresses, where else the addresses in a text may be sent
 // on to: of "a%b.test@c.test" a@b.test. A rule that looks at domains must see each.
-func routes(text string) []string {
+func ListRoutes(text string) []string {
 	if !strings.Contains(text, "@") || strings.Contains(text, "://") {
 		return nil
 	}
 	var out []string
-	for chunk := range strings.FieldsFuncSeq(norm.NFKC.String(text), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;<>", r) }) {
-		if at := strings.IndexByte(chunk, '@'); at < 0 || at > 0 && !strings.ContainsAny(chunk, `%!"(`) && strings.IndexByte(chunk[at+1:], '@') < 0 {
+	for chunk := range strings.FieldsFuncSeq(norm.NFKC.String(text), endsAddress) {
+		at := strings.IndexByte(chunk, '@')
+		if at < 0 || at > 0 && !strings.ContainsAny(chunk, `%!"(`) && strings.IndexByte(chunk[at+1:], '@') < 0 {
 			continue
 		}
 		atoms := strings.FieldsFunc(chunk, func(r rune) bool { return strings.ContainsRune(`@%!"():\[]`, r) })
 		for i, a := range atoms {
-			if a = strings.Trim(a, "."); !strings.Contains(a, ".") || strings.IndexFunc(a, func(r rune) bool { return r < utf8.RuneSelf && !domainByte(byte(r)) }) >= 0 {
+			if a = strings.Trim(a, "."); !strings.Contains(a, ".") || strings.ContainsFunc(a, endsDomain) {
 				continue
 			}
-			if out = appendNew(out, userAt(atoms, i)+"@"+a); len(out) >= maxEmails {
+			if out = appendNew(out, findUser(atoms, i)+"@"+a); len(out) >= maxMailboxes {
 				return out
 			}
 		}
@@ -77,9 +78,13 @@ func routes(text string) []string {
 	return out
 }
 
-// userAt is whose mail goes to the i-th part of a route: the name next before it, and
+func endsAddress(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;<>", r) }
+
+func endsDomain(r rune) bool { return r < utf8.RuneSelf && !isDomainByte(byte(r)) }
+
+// findUser says whose mail goes to the i-th part of a route: the name next before it, and
 // in a bang path, which has none before, the one behind it.
-func userAt(atoms []string, i int) string {
+func findUser(atoms []string, i int) string {
 	for j := i - 1; j >= 0; j-- {
 		if !strings.Contains(atoms[j], ".") {
 			return atoms[j]
@@ -95,3 +100,40 @@ func userAt(atoms []string, i int) string {
 	}
 	return ""
 }
+
+const maxMailboxes = 256
+
+// ListMailboxes returns the addresses of mail in a text, at most 256. It looks
+// at every byte at most three times.
+func ListMailboxes(text string) []string {
+	if strings.Contains(text, "://") {
+		return nil
+	}
+	var out []string
+	for from := 0; len(out) < maxMailboxes; {
+		at := strings.IndexByte(text[from:], '@')
+		if at < 0 {
+			return out
+		}
+		at += from
+		lo, hi := at, at+1
+		for lo > from && isLocalByte(text[lo-1]) {
+			lo--
+		}
+		for hi < len(text) && isDomainByte(text[hi]) {
+			hi++
+		}
+		domain := strings.TrimRight(text[at+1:hi], ".-")
+		if lo < at && strings.IndexByte(domain, '.') > 0 {
+			out = append(out, text[lo:at]+"@"+domain)
+		}
+		from = hi
+	}
+	return out
+}
+
+func isLocalByte(b byte) bool {
+	return isLetter(b) || isDigit(b) || strings.IndexByte("._%+-'", b) >= 0 || b >= 0x80
+}
+
+func isDomainByte(b byte) bool { return isLetter(b) || isDigit(b) || b == '.' || b == '-' || b >= 0x80 }

@@ -1,15 +1,15 @@
-package touch
+package path
 
 import "strings"
 
 const maxGlued = 16
 
-// glued returns the absolute paths inside a value that is one word: in quotes or
+// FindGlued returns the absolute paths inside a value that is one word: in quotes or
 // brackets, behind "file=", "@", ":" or "-f", before "?x=1". A receiver that
 // takes such a word apart opens them. Prose has blanks and isn't looked at.
-func glued(text string) []string {
+func FindGlued(text string) []string {
 	text = strings.TrimSpace(text)
-	if len(text) > maxPath || strings.Contains(text, "://") || strings.ContainsAny(text, " \t\r\n") {
+	if len(text) > MaxLength || strings.Contains(text, "://") || strings.ContainsAny(text, " \t\r\n") {
 		return nil
 	}
 	var out []string
@@ -35,15 +35,24 @@ func beginsAt(text string, i int) bool {
 	if strings.IndexByte("\"'`<>[{(=:@|;,&!", text[i-1]) >= 0 {
 		return true
 	}
-	return i == 2 && text[0] == '-' && letter(text[1])
+	return i == 2 && text[0] == '-' && isLetter(text[1])
 }
 
-// gluedPaths adds what glued finds as mentioned.
-func (c *collector) gluedPaths(text, arg string) {
-	if strings.IndexByte(text, '/') < 0 {
-		return
+// IsProse reports whether a value is text for people: it has blanks and starts
+// like no path.
+func IsProse(text string) bool {
+	text = strings.TrimSpace(text)
+	if !strings.ContainsAny(text, " \t\r\n") {
+		return false
 	}
-	for _, p := range glued(text) {
-		c.paths(p, Path{Access: Mention, Arg: arg})
+	if len(text) > 1 && text[1] == ':' && isLetter(text[0]) {
+		return false
 	}
+	if text[0] == '%' {
+		// What an escape hides decides; a NUL that vanishes hides most.
+		if text = strings.Trim(DecodeText(text[:min(len(text), 256)]), " \t\r\n\x00"); text == "" {
+			return false
+		}
+	}
+	return strings.IndexByte(`/~.\$`, text[0]) < 0 && !hasFold(text, "file:")
 }

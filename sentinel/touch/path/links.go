@@ -1,15 +1,15 @@
-package touch
+package path
 
 import "strings"
 
 const (
-	maxLinks = 40 // symbolic links followed in one path, as Linux does
-	maxPath  = 4096
+	maxLinks  = 40 // symbolic links followed in one path, as Linux does
+	MaxLength = 4096
 )
 
-// links follows symbolic links, remembering what it has looked at during one
-// call.
-type links struct {
+// Links follows symbolic links and remembers what it has looked at: make one
+// for each call. It is not for several goroutines.
+type Links struct {
 	off   bool
 	first [4]seenPath // most calls look at no more
 	n     int
@@ -26,13 +26,14 @@ type entry struct {
 	target  string // of a link
 }
 
-func newLinks(env Env) *links { return &links{off: env.NoFS} }
+// NewLinks returns Links for one call. With NoFS they follow nothing.
+func NewLinks(env Env) *Links { return &Links{off: env.NoFS} }
 
-// follow returns where clean leads: every existing component resolved, what
+// Follow returns where clean leads: every existing component resolved, what
 // does not exist yet appended as it is. What can't be followed (a loop, a
 // name too long to open) comes back as it was.
-func (l *links) follow(clean string) string {
-	if l.off || len(clean) > maxPath || !strings.HasPrefix(clean, "/") || strings.HasPrefix(clean, "//") {
+func (l *Links) Follow(clean string) string {
+	if l.off || len(clean) > MaxLength || !strings.HasPrefix(clean, "/") || strings.HasPrefix(clean, "//") {
 		return clean
 	}
 	done, rest := "", clean
@@ -47,7 +48,7 @@ func (l *links) follow(clean string) string {
 			continue
 		}
 		next := done + "/" + c
-		e := l.look(next)
+		e := l.lookUp(next)
 		if e.missing {
 			return resolveDots(next+"/"+rest, false)
 		}
@@ -55,7 +56,7 @@ func (l *links) follow(clean string) string {
 			done = next
 			continue
 		}
-		if hops++; hops > maxLinks || len(e.target)+len(rest) > 2*maxPath {
+		if hops++; hops > maxLinks || len(e.target)+len(rest) > 2*MaxLength {
 			return clean
 		}
 		if strings.HasPrefix(e.target, "/") {
@@ -69,7 +70,7 @@ func (l *links) follow(clean string) string {
 	return done
 }
 
-func (l *links) look(p string) entry {
+func (l *Links) lookUp(p string) entry {
 	for i := range l.n {
 		if l.first[i].path == p {
 			return l.first[i].entry
@@ -96,4 +97,4 @@ func (l *links) look(p string) entry {
 
 // Real returns where a cleaned path leads once the symbolic links that exist
 // are followed. With NoFS it is the path itself.
-func Real(clean string, env Env) string { return newLinks(env).follow(clean) }
+func Real(clean string, env Env) string { return NewLinks(env).Follow(clean) }

@@ -1,4 +1,4 @@
-package touch
+package path
 
 import (
 	"testing"
@@ -14,12 +14,12 @@ func TestResolved(t *testing.T) {
 		"": false, "/": false, "a": false, "/a": true, "/a/b.c/d-e": true, "/a/": false, "//a": false, "/a//b": false, "/./a": false, "/a/..": false,
 		"/a/.ssh": false, "/a./b": false, "/a /b": false, "/a/b ": false, "/a/?./b": false, "/é": false, "/a..b": true,
 	} {
-		require.Equal(t, want, resolved(p), p)
+		require.Equal(t, want, isResolved(p), p)
 	}
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := "/" + rapid.StringMatching(`([a-c_.\- ]{0,3}/){0,4}[a-c_.;?*é -]{0,4}`).Draw(t, "path")
-		if !resolved(p) {
+		if !isResolved(p) {
 			return
 		}
 		found++

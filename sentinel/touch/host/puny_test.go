@@ -1,11 +1,11 @@
-package touch_test
+package host_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/vedette-dev/vedette/sentinel/touch"
+	"github.com/vedette-dev/vedette/sentinel/touch/host"
 )
 
 // Punycode reads as people see it; what is none stays as it is.
@@ -15,20 +15,20 @@ func TestUnicodeHost(t *testing.T) {
 		"xn--fsqu00a.xn--0zwm56d": "例子.测试", "xn--80ak6aa92e.com": "аррӏе.com", "example.com": "example.com", "xn--": "", "xn--a": "xn--a", "xn--99999999999": "xn--99999999999", "": "",
 		"me@xn--mnchen-3ya.de": "me@münchen.de", "ünïxn--x": "ünïxn--x",
 	} {
-		require.Equal(t, want, touch.UnicodeHost(in), in)
+		require.Equal(t, want, host.UnicodeHost(in), in)
 	}
 }
 
 // A name whose Punycode folds to a local one is held for that; its own spelling
 // stays its name.
 func TestPunycodeZones(t *testing.T) {
-	for in, zone := range map[string]touch.Zone{
-		"xn--localhost-.": touch.Loopback, "xn--mnchen-3ya.de": touch.Open, "xn--mnchen-3ya.internal": touch.Private,
+	for in, zone := range map[string]host.Zone{
+		"xn--localhost-.": host.Loopback, "xn--mnchen-3ya.de": host.Open, "xn--mnchen-3ya.internal": host.Private,
 	} {
-		_, got := touch.ParseHost(in)
+		_, got := host.ParseHost(in)
 		require.Equal(t, zone, got, in)
 	}
-	name, _ := touch.ParseHost("xn--MNCHEN-3ya.de.")
+	name, _ := host.ParseHost("xn--MNCHEN-3ya.de.")
 	require.Equal(t, "xn--mnchen-3ya.de", name)
 }
 
@@ -37,5 +37,5 @@ func FuzzUnicodeHost(f *testing.F) {
 	f.Add("xn--mnchen-3ya.de")
 	f.Add("xn--0zwm56d")
 	f.Add("xn---")
-	f.Fuzz(func(t *testing.T, s string) { _ = touch.UnicodeHost(s); touch.ParseHost(s) })
+	f.Fuzz(func(t *testing.T, s string) { _ = host.UnicodeHost(s); host.ParseHost(s) })
 }

@@ -1,4 +1,4 @@
-package touch
+package host
 
 import (
 	"errors"
@@ -11,24 +11,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/vedette-dev/vedette/internal/netzone"
-)
-
-// Zone says where a host is, as far as its name tells. Of an address netzone decides,
-// which the dialers ask too.
-type Zone uint8
-
-// The zones, the worst last. A name that only a resolver knows is Open: what
-// it resolves to is the dialer's to check.
-const (
-	Open     = Zone(netzone.Open)     // the Internet, or can't be known
-	Loopback = Zone(netzone.Loopback) // this machine
-	Private  = Zone(netzone.Private)  // private, link-local, shared, reserved addresses and names
-	Metadata = Zone(netzone.Metadata) // where clouds hand out a machine's credentials
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 var (
 	// localNames end the names that no public resolver knows.
-	localNames = []string{".local", ".localdomain", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local", ".consul", ".corp"}
+	localNames = []string{
+		".local", ".localdomain", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local", ".consul", ".corp",
+	}
 	// mirrors are public names that resolve to the address they spell.
 	mirrors    = []string{".nip.io", ".sslip.io", ".xip.io", ".traefik.me", ".1u.ms", ".rbndr.us", ".nip.direct"}
 	ownMirrors = []string{"localtest.me", "lvh.me", "vcap.me", "lacolhost.com"}
@@ -48,14 +38,14 @@ func ParseHost(h string) (name string, z Zone) {
 	if i := strings.IndexByte(bare, '%'); i >= 0 && strings.Contains(bare, ":") {
 		bare = bare[:i] // the interface of a link-local address
 	}
-	if a, err := parseAddr(bare); err == nil {
+	if a, err := parseAddress(bare); err == nil {
 		a = a.WithZone("")
-		return a.Unmap().String(), zoneOf(a)
+		return a.Unmap().String(), findAddressZone(a)
 	}
-	if a, alt, ok := looseIPv4(bare); ok {
-		return a.String(), max(zoneOf(a), zoneOf(alt))
+	if a, alt, ok := parseLooseIPv4(bare); ok {
+		return a.String(), max(findAddressZone(a), findAddressZone(alt))
 	}
-	z = zoneOfName(h)
+	z = findNameZone(h)
 	if i := strings.IndexAny(h, "\x00;,!"); i > 0 {
 		_, cut := ParseHost(h[:i]) // of a reader that stops there
 		z = max(z, cut)
@@ -68,13 +58,13 @@ func ParseHost(h string) (name string, z Zone) {
 	return h, z
 }
 
-var errNoAddr = errors.New("no address")
+var errNoAddress = errors.New("no address")
 
-// parseAddr is netip.ParseAddr without an error made for each name: an address
+// parseAddress is netip.ParseAddr without an error made for each name: an address
 // begins with a digit or has a colon.
-func parseAddr(s string) (netip.Addr, error) {
-	if s == "" || !digit(s[0]) && strings.IndexByte(s, ':') < 0 {
-		return netip.Addr{}, errNoAddr
+func parseAddress(s string) (netip.Addr, error) {
+	if s == "" || !isDigit(s[0]) && strings.IndexByte(s, ':') < 0 {
+		return netip.Addr{}, errNoAddress
 	}
 	return netip.ParseAddr(s)
 }
@@ -86,7 +76,7 @@ func foldHost(h string) string {
 		if !strings.Contains(h, "%") || strings.Contains(h, ":") {
 			break
 		}
-		h = unpercent(h)
+		h = path.DecodePercent(h)
 	}
 	for i := range len(h) {
 		if h[i] >= 0x80 {
@@ -96,13 +86,13 @@ func foldHost(h string) string {
 	return h
 }
 
-func zoneOf(a netip.Addr) Zone { return Zone(netzone.Of(a)) }
+func findAddressZone(a netip.Addr) Zone { return Zone(netzone.Of(a)) }
 
-// looseIPv4 reads an address as inet_aton does: one to four parts, each
+// parseLooseIPv4 reads an address as inet_aton does: one to four parts, each
 // decimal, octal or hexadecimal. alt is what a reader sees to whom a leading
 // zero means nothing.
-func looseIPv4(h string) (a, alt netip.Addr, ok bool) {
-	if h == "" || !digit(h[0]) || len(h) > 64 {
+func parseLooseIPv4(h string) (a, alt netip.Addr, ok bool) {
+	if h == "" || !isDigit(h[0]) || len(h) > 64 {
 		return a, a, false
 	}
 	parts := strings.Split(h, ".")
@@ -134,14 +124,14 @@ func looseIPv4(h string) (a, alt netip.Addr, ok bool) {
 		}
 		v, w = v<<bits|x, w<<bits|y&(1<<bits-1)
 	}
-	return addr4(v), addr4(w), true
+	return makeIPv4(v), makeIPv4(w), true
 }
 
-func addr4(v uint64) netip.Addr {
+func makeIPv4(v uint64) netip.Addr {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
 }
 
-func zoneOfName(h string) Zone {
+func findNameZone(h string) Zone {
 	ends := func(list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(h, s) })
 	}
@@ -153,26 +143,26 @@ func zoneOfName(h string) Zone {
 	case slices.ContainsFunc(ownMirrors, func(m string) bool { return h == m || strings.HasSuffix(h, "."+m) }):
 		return Loopback
 	case ends(mirrors):
-		return mirrored(h)
+		return findMirroredZone(h)
 	case ends(localNames):
 		return Private
 	}
 	return Open
 }
 
-// mirrored returns the zone of the address spelt in "app-10-0-0-1.nip.io".
-func mirrored(h string) Zone {
+// findMirroredZone returns the zone of the address spelt in "app-10-0-0-1.nip.io".
+func findMirroredZone(h string) Zone {
 	parts := strings.FieldsFunc(h, func(r rune) bool { return r == '.' || r == '-' })
 	worst := Open
 	for i := 0; i+4 <= len(parts); i++ {
 		if a, err := netip.ParseAddr(strings.Join(parts[i:i+4], ".")); err == nil {
-			worst = max(worst, zoneOf(a))
+			worst = max(worst, findAddressZone(a))
 		}
 	}
 	for _, p := range parts[:max(0, len(parts)-2)] {
 		if len(p) == 8 {
 			if v, err := strconv.ParseUint(p, 16, 32); err == nil {
-				worst = max(worst, zoneOf(addr4(v)))
+				worst = max(worst, findAddressZone(makeIPv4(v)))
 			}
 		}
 	}

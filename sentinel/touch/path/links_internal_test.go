@@ -1,4 +1,4 @@
-package touch
+package path
 
 import (
 	"os"
@@ -17,14 +17,14 @@ func TestLookAt(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.NoError(t, os.Symlink(file, link))
 	require.NoError(t, os.Symlink(long, far))
-	l := newLinks(Env{})
+	l := NewLinks(Env{})
 	for range 2 { // asked, then remembered
 		for p, want := range map[string]entry{
 			dir: {}, file: {}, link: {target: file}, far: {target: long},
 			filepath.Join(dir, "none"): {missing: true}, filepath.Join(file, "below"): {missing: true},
 			file + "\x00": {missing: true}, "/" + strings.Repeat("n", 300): {missing: true},
 		} {
-			require.Equal(t, want, l.look(p), p)
+			require.Equal(t, want, l.lookUp(p), p)
 		}
 	}
 	require.Equal(t, len(l.first), l.n)

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package touch
+package path
 
 import (
 	"io/fs"
