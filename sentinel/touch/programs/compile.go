@@ -49,6 +49,12 @@ func (r *row) addClause(text string) error {
 		c.conds, text = append(c.conds, d), strings.TrimSpace(then)
 	}
 	word, rest, _ := strings.Cut(text, " ")
+	if len(c.conds) > 0 && isKind(word) {
+		c.values, _ = readKind(word)
+		c.options = strings.Fields(rest)
+		r.clauses = append(r.clauses, c)
+		return nil
+	}
 	if len(c.conds) == 0 && (word == "flags" || word == "rehearsal" && rest != "" || isKind(word)) {
 		return r.addOptions(word, strings.Fields(rest))
 	}
@@ -56,8 +62,10 @@ func (r *row) addClause(text string) error {
 }
 
 func isKind(word string) bool {
-	_, err := readKind(word)
-	return err == nil
+	name, _, _ := strings.Cut(word, "+")
+	name, _, _ = strings.Cut(name, ":")
+	_, ok := kinds[name]
+	return ok
 }
 
 // readKind reads "read+tree" and "code:python".
@@ -68,8 +76,8 @@ func readKind(text string) (kind, error) {
 	if !ok {
 		return k, fmt.Errorf("kind %q is unknown", name)
 	}
-	if k.lang = lang; lang == "" && k.role == Script {
-		return k, errors.New("a script needs a language: script:sh")
+	if k.lang = lang; lang == "" && (k.role == Script || k.role == Code) {
+		return k, errors.New("a script and code need a language: script:sh")
 	}
 	for _, p := range parts[1:] {
 		switch p {
@@ -190,21 +198,31 @@ func (r *row) readCond(not bool, text string) (cond, error) {
 	return d, nil
 }
 
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 // addOptions adds the options of a clause, or the keys of operands where it
 // names none.
 func (r *row) addOptions(word string, words []string) error {
 	var k kind
 	values := 0
 	if word != "flags" && word != "rehearsal" {
-		k, _ = readKind(word)
+		var err error
+		if k, err = readKind(word); err != nil {
+			return err
+		}
 		values = 1
 	}
 	var keys []keyed
 	var options []*option
 	for _, w := range words {
+		if word == "flags" && !strings.Contains("-+/", w[:1]) {
+			r.words = true // "(" and "!" of find
+			r.placeOption(&option{name: w})
+			continue
+		}
 		if w[0] != '-' && w[0] != '+' && w[0] != '/' {
 			i := strings.LastIndexAny(w, "=:")
-			if i < 0 {
+			if i < 0 && strings.ContainsAny(w, letters) {
 				return fmt.Errorf("%q is no option and no key", w)
 			}
 			keys = append(keys, keyed{key: strings.ToLower(w[:i+1]), mark: w[i+1:], kind: k})
@@ -220,7 +238,7 @@ func (r *row) addOptions(word string, words []string) error {
 	if len(words) == 0 {
 		return errors.New("it names no option")
 	}
-	if len(options) == 0 {
+	if len(options) == 0 && len(keys) > 0 {
 		r.keys = append(r.keys, keys...)
 	}
 	for _, o := range options {

@@ -23,7 +23,7 @@
 //	mkfs.*: …
 //
 // A name with "@" in front is no program: other rows say "like @name". Behind
-// the names stand clauses, ";" between two of them.
+// the names stand clauses, ";" between two of them, also at the end of a line.
 //
 // # Options
 //
@@ -41,12 +41,15 @@
 //
 // Words that end in "=" or ":" narrow a clause to values that start with them,
 // in any case of letters; "*" stands for a piece of the key. Behind the sign
-// may stand what is cut off as well. Without an option in the clause they are
-// the keys of operands:
+// may stand what is cut off as well, or that alone. Without an option in the
+// clause they are the keys of operands:
 //
 //	client -o IdentityFile=; line -o ProxyCommand= LocalCommand=
 //	line -c core.pager= alias.*=!
+//	write -o; line -o |
 //	read if=; write of=
+//
+// Words among "flags" that have no sign are words without a meaning: "(", "!".
 //
 // # Kinds
 //
@@ -109,11 +112,15 @@
 // # Conditions
 //
 // "if A B: clause" counts where one of A and B holds, "unless A B: clause"
-// where none does. They may be nested: "if A: if B: clause" needs both.
+// where none does. They may be nested: "if A: if B: clause" needs both. A kind
+// with options behind a condition changes what their values are:
+//
+//	tar: write -f --file; if -x --extract: read -f --file
 //
 //	-x, --long      the option is given; it becomes a flag where no clause says more
 //	-X=put,delete   the option is given and its value is one of these ("*" in them)
 //	1=rm,del        the first operand is one of these; 2=, 3=, last=, any= alike
+//	--              "--" stands among the words
 //	none, some      no operand is given; there is one
 //	code            something is run that its words hold
 //

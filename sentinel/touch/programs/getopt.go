@@ -80,9 +80,12 @@ func (r *reader) scanWords() {
 	}
 }
 
+var dashDash = option{name: "--"}
+
 // endOptions is what "--" says.
 func (r *reader) endOptions(i int) int {
 	r.stopped = true
+	r.hits = append(r.hits, hit{option: &dashDash})
 	for j := range r.row.clauses {
 		if c := &r.row.clauses[j]; c.dash != nil && r.holdsAll(c.conds) && i < len(r.args) {
 			r.addPart(*c.dash, i, 0, "--")
@@ -96,6 +99,9 @@ func (r *reader) endOptions(i int) int {
 }
 
 func (r *reader) looksOption(t string) bool {
+	if r.row.words && r.row.long[t] != nil {
+		return true
+	}
 	if len(t) < 2 {
 		return false
 	}

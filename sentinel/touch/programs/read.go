@@ -70,6 +70,12 @@ func (r *reader) applyClause(c *clause) {
 		if c.input.is == Runs && r.holdsCode() {
 			u.Input, u.InputLang = c.input.held, ""
 		}
+	case c.options != nil:
+		for i := range u.Parts {
+			if p := &u.Parts[i]; p.Option != "" && slices.Contains(c.options, p.Option) {
+				p.Role, p.Access, p.Tree, p.Names, p.Sent = c.values.role, c.values.access, c.values.tree, c.values.names, c.values.sent
+			}
+		}
 	case c.here != nil && len(r.operands) == 0:
 		u.Here = Part{Role: c.here.role, Access: c.here.access, Tree: c.here.tree, Names: c.here.names, Effect: c.here.effect}
 	}

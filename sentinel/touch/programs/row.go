@@ -63,6 +63,9 @@ type clause struct {
 	effect Effect
 	input  *input
 	traits trait
+	// values is what the values of options are where the conditions hold.
+	values  kind
+	options []string
 }
 
 type input struct {
@@ -119,6 +122,7 @@ type row struct {
 	children map[string]*row
 	globs    []*row // children whose word has a "*"
 	deep     *row   // the child "**"
+	words    bool   // some options are words without a sign, such as "("
 	stated   bool   // it has a row of its own and isn't only on the way to one
 	options  []*option
 	short    [128]uint16 // index+1 of "-x"

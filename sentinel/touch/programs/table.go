@@ -45,8 +45,7 @@ func Programs() []string {
 
 // entry is a row as it is written.
 type entry struct {
-	at, names string
-	clauses   []string
+	at, names, text string
 }
 
 func loadTable(files fs.FS) (*table, error) {
@@ -95,8 +94,7 @@ func splitEntries(file, text string) ([]entry, error) {
 				errs = append(errs, fmt.Errorf("%s: a line starts with a blank and no row is above it; start the row at the left edge", at))
 				continue
 			}
-			e := &out[len(out)-1]
-			e.clauses = append(e.clauses, splitClauses(line)...)
+			out[len(out)-1].text += line
 		default:
 			names, rest, ok := strings.Cut(line+" ", ": ")
 			if !ok {
@@ -107,7 +105,7 @@ func splitEntries(file, text string) ([]entry, error) {
 				errs = append(errs, fmt.Errorf("%s: row %q stands behind %q; sort the rows of a section", at, names, last))
 			}
 			last = names
-			out = append(out, entry{at: at, names: names, clauses: splitClauses(rest)})
+			out = append(out, entry{at: at, names: names, text: strings.TrimSpace(rest)})
 		}
 	}
 	return out, errors.Join(errs...)
@@ -115,8 +113,8 @@ func splitEntries(file, text string) ([]entry, error) {
 
 func splitClauses(text string) []string {
 	var out []string
-	for c := range strings.SplitSeq(text+" ", "; ") {
-		if c = strings.TrimSuffix(strings.TrimSpace(c), ";"); c != "" {
+	for c := range strings.SplitSeq(text, ";") {
+		if c = strings.TrimSpace(c); c != "" {
 			out = append(out, c)
 		}
 	}
@@ -206,7 +204,7 @@ func (r *row) inheritTraits() {
 // first.
 func (b *builder) collectClauses(e entry, depth int) ([]string, error) {
 	var out []string
-	for _, c := range e.clauses {
+	for _, c := range splitClauses(e.text) {
 		like, ok := strings.CutPrefix(c, "like ")
 		if !ok {
 			out = append(out, c)
