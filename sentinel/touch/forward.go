@@ -48,56 +48,6 @@ func PlainMailbox(s string) bool { return host.PlainMailbox(s) }
 // Routed reports whether a text is an address that is no PlainMailbox.
 func Routed(s string) bool { return host.Routed(s) }
 
-// url records the hosts of a URL.
-func (c *collector) url(text string, bare bool, h Host) (found bool) {
-	for _, u := range host.ListURLHosts(text, bare) {
-		h.Name, h.Zone, found = u.Name, u.Zone, true
-		c.host(h)
-	}
-	return found
-}
-
-// urls records the hosts that stand in a longer text.
-func (c *collector) urls(text string, h Host) {
-	h.Inside = true
-	for _, u := range host.ListInnerHosts(text) {
-		h.Name, h.Zone = u.Name, u.Zone
-		c.host(h)
-	}
-}
-
-// rmCode is the code of the loss of a tree.
-func rmCode(k path.Tree) string { return [...]string{"", RmRoot, RmSystem, RmHome}[k] }
-
-// tree says which tree an argument names: as a whole, or all of its entries.
-func (s *shell) tree(text string) (k path.Tree, entries bool) {
-	for _, p := range s.resolve(text) {
-		if k, entries = path.FindTree(p, s.c.env); k != path.NoTree {
-			return k, entries
-		}
-	}
-	return path.NoTree, false
-}
-
-// places returns what a word of a command names, for each folder that the
-// command may run in. A shell hands paths over as they are: nothing is
-// decoded.
-func (s *shell) places(text string) []string {
-	if strings.HasPrefix(text, "/") {
-		return []string{path.Lexical(text, s.c.env)}
-	}
-	var out []string
-	for _, f := range s.def.vars["PWD"] {
-		env := s.c.env
-		env.Root = f.text()
-		out = appendNew(out, path.Lexical(text, env))
-	}
-	if len(out) == 0 {
-		out = append(out, path.Lexical(text, s.c.env))
-	}
-	return out
-}
-
 func letter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }

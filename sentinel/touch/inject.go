@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -223,15 +225,17 @@ func runnable(w string) bool {
 	if strings.HasPrefix(w, "./") {
 		return true
 	}
-	if _, ok := useOf(w); ok {
-		return w != ":"
-	}
-	if _, ok := wrappers[w]; ok {
-		return true
-	}
-	_, lang := interpreter(w)
-	return lang || shells[w] || otherPrograms[w]
+	return w != ":" && (isProgram[w] || knownPrograms()[w])
 }
+
+// knownPrograms are those that the table has a row of.
+var knownPrograms = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range programs.Programs() {
+		out[name] = true
+	}
+	return out
+})
 
 func set(list string) map[string]bool {
 	out := map[string]bool{}
@@ -242,9 +246,9 @@ func set(list string) map[string]bool {
 }
 
 var (
-	// otherPrograms are what injected commands start with, beyond the
-	// programs whose operands are known.
-	otherPrograms = set("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute nslookup dig host " +
+	// isProgram are what injected commands start with, beyond the programs of
+	// the table.
+	isProgram = set("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute nslookup dig host " +
 		"curl wget nc ncat netcat socat telnet ssh scp sftp ftp tftp who w last users groups uptime lsb_release cd kill killall pkill crontab at " +
 		"useradd usermod adduser passwd chpasswd mount umount systemctl service reboot shutdown halt poweroff init mkfs dd find xargs eval exec source " +
 		"mysql psql sqlite3 mongo redis-cli docker kubectl git svn make gcc cc go npm npx pip pip3 apt apt-get yum dnf apk brew iptables nft tcpdump nmap " +

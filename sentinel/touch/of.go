@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/bash"
 	"github.com/vedette-dev/vedette/sentinel/touch/host"
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 	"github.com/vedette-dev/vedette/skills"
@@ -18,7 +19,7 @@ import (
 // command line beyond MaxShell, nested too deeply, or no shell) it names in
 // Unparsed, so that a reader can refuse it.
 func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
-	c := &collector{env: env, links: path.NewLinks(env), effect: access(s.Effect())}
+	c := &collector{env: env, links: path.NewLinks(env), effect: accessOf(s.Effect()), budget: bash.NewBudget()}
 	defer func() {
 		// A parser that breaks on hostile text must not break its caller,
 		// and what it did not read counts as unreadable.
@@ -32,9 +33,9 @@ func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
 	return c.touch
 }
 
-// access is what the effect of a skill does to the files in its x-path
+// accessOf is what the effect of a skill does to the files in its x-path
 // arguments.
-func access(e skills.Effect) Access {
+func accessOf(e skills.Effect) Access {
 	switch e {
 	case skills.Read:
 		return Read
@@ -53,11 +54,7 @@ type collector struct {
 	hosts  map[Host]bool
 	arg    string // being read, for a panic's sake
 
-	// The program that was looked up last, and room to hand out: see facts.go.
-	lastName    string
-	lastFact    fact
-	spareFields []field
-	spareWords  []string
+	budget *bash.Budget // for all command lines of the call
 
 	// A list marked x-shell arrives item by item.
 	list     []string
@@ -105,13 +102,13 @@ func (c *collector) flush() {
 	}
 	list, name := c.list, c.listName
 	c.list, c.listAt, c.arg = nil, "", name
-	readList(c, name, list)
+	c.takeFindings(bash.EvaluateWords(list, c.env, c.budget), name)
 }
 
 func (c *collector) text(a skills.Arg, text string) {
 	switch {
 	case a.Marks.Has(skills.Shell):
-		readLine(c, a.Name, text)
+		c.takeFindings(bash.Evaluate(text, c.env, c.budget), a.Name)
 		return
 	case a.Marks.Has(skills.Path):
 		c.inject(text, a)
@@ -201,18 +198,46 @@ func (c *collector) gluedPaths(text, arg string) {
 	}
 }
 
-func (c *collector) danger(code, arg string) {
-	d := Danger{Code: code, Arg: arg}
-	if !slices.Contains(c.touch.Dangers, d) {
-		c.touch.Dangers = append(c.touch.Dangers, d)
+// takeFindings adds what a command line would do to the call's Touch.
+func (c *collector) takeFindings(f bash.Findings, arg string) {
+	t := &c.touch
+	t.Paths = slices.Grow(t.Paths, len(f.Paths))
+	for _, p := range f.Paths {
+		t.Paths = append(t.Paths, Path{
+			Raw: p.Raw, Clean: p.Clean, Real: p.Real, Access: Access(p.Access), Recursive: p.Recursive, Arg: arg, Shell: true,
+			Home: p.Home, Sent: p.Sent, Names: p.Names, Client: p.Client, Public: p.Public, Glob: p.Glob,
+		})
+	}
+	t.Commands = slices.Grow(t.Commands, len(f.Commands))
+	for _, k := range f.Commands {
+		t.Commands = append(t.Commands, Command{Name: k.Name, Args: k.Args, Dynamic: k.Dynamic, Opaque: k.Opaque, Arg: arg})
+	}
+	for _, h := range f.Hosts {
+		c.host(Host{Name: h.Name, Zone: h.Zone, Arg: arg, Shell: true, Inside: h.Inside})
+	}
+	t.Dangers = addCodes(t.Dangers, f.Dangers, arg)
+	t.Doubts = addCodes(t.Doubts, f.Doubts, arg)
+	t.Changes = addCodes(t.Changes, f.Changes, arg)
+	t.Unread = addCodes(t.Unread, f.Unread, arg)
+	if f.Unparsed {
+		t.Unparsed = appendNew(t.Unparsed, arg)
+	}
+	if f.Incomplete {
+		t.Incomplete = appendNew(t.Incomplete, arg)
+	}
+	if f.Plain {
+		t.Plain = appendNew(t.Plain, arg)
 	}
 }
 
-func (c *collector) doubt(code, arg string) {
-	d := Danger{Code: code, Arg: arg}
-	if !slices.Contains(c.touch.Doubts, d) {
-		c.touch.Doubts = append(c.touch.Doubts, d)
+// addCodes adds the codes that are not there yet.
+func addCodes(list []Danger, codes []string, arg string) []Danger {
+	for _, code := range codes {
+		if d := (Danger{Code: code, Arg: arg}); !slices.Contains(list, d) {
+			list = append(list, d)
+		}
 	}
+	return list
 }
 
 func appendNew(list []string, s string) []string {

@@ -16,13 +16,13 @@ import (
 type filter func(args []string, in string) (out string, ok bool)
 
 var filters = map[string]filter{
-	"cat": same, "tee": always, "sort": always, "uniq": always, "tac": turned, "rev": eachLine(reversed),
-	"head": heads, "tail": tails, "cut": cut, "tr": translate, "base64": decode64, "xxd": decodeHex, "sed": replace, "awk": column, "gawk": column, "mawk": column,
-	"grep": sieve, "egrep": sieve, "fgrep": sieve,
+	"cat": passText, "tee": passAlways, "sort": passAlways, "uniq": passAlways, "tac": reverseOrder, "rev": passEach(reverseLines),
+	"head": printHead, "tail": printTail, "cut": cutColumns, "tr": translateText, "base64": decodeBase64, "xxd": decodeHex, "sed": replaceText, "awk": printColumns, "gawk": printColumns, "mawk": printColumns,
+	"grep": siftLines, "egrep": siftLines, "fgrep": siftLines,
 }
 
-// filtered returns what a filter prints of its input.
-func filtered(name string, args []string, in stream) stream {
+// runFilter returns what a filter prints of its input.
+func runFilter(name string, args []string, in stream) stream {
 	none := stream{open: true}
 	if in.known {
 		if f := filters[name]; len(in.text) <= MaxShell {
@@ -45,24 +45,24 @@ func filtered(name string, args []string, in stream) stream {
 	return none
 }
 
-func same(args []string, in string) (string, bool) {
+func passText(args []string, in string) (string, bool) {
 	return in, len(args) == 0 || strings.Join(args, " ") == "-"
 }
 
-func always(_ []string, in string) (string, bool) { return in, true }
+func passAlways(_ []string, in string) (string, bool) { return in, true }
 
-func turned(_ []string, in string) (string, bool) {
+func reverseOrder(_ []string, in string) (string, bool) {
 	lines := strings.SplitAfter(in, "\n")
 	slices.Reverse(lines)
 	return strings.Join(lines, ""), true
 }
 
-func eachLine(f func(string) string) filter {
+func passEach(f func(string) string) filter {
 	return func(args []string, in string) (string, bool) { return f(in), len(args) == 0 }
 }
 
-// optionValue returns what follows a short option, in its word or in the next.
-func optionValue(args []string, short string, long string) (string, bool) {
+// findOption returns what follows a short option, in its word or in the next.
+func findOption(args []string, short string, long string) (string, bool) {
 	for i, a := range args {
 		if v, ok := strings.CutPrefix(a, "--"+long+"="); ok {
 			return v, true
@@ -80,9 +80,9 @@ func optionValue(args []string, short string, long string) (string, bool) {
 	return "", false
 }
 
-// heads is what head prints.
-func heads(args []string, in string) (string, bool) {
-	n, bytes, ok := amount(args)
+// printHead is what head prints.
+func printHead(args []string, in string) (string, bool) {
+	n, bytes, ok := readAmount(args)
 	switch {
 	case !ok:
 		return "", false
@@ -93,9 +93,9 @@ func heads(args []string, in string) (string, bool) {
 	return strings.Join(lines[:min(n, len(lines))], ""), true
 }
 
-// tails is what tail prints.
-func tails(args []string, in string) (string, bool) {
-	n, bytes, ok := amount(args)
+// printTail is what tail prints.
+func printTail(args []string, in string) (string, bool) {
+	n, bytes, ok := readAmount(args)
 	switch {
 	case !ok:
 		return "", false
@@ -106,12 +106,12 @@ func tails(args []string, in string) (string, bool) {
 	return strings.Join(lines[len(lines)-min(n, len(lines)):], ""), true
 }
 
-// amount is how many bytes or lines head and tail print.
-func amount(args []string) (n int, bytes, ok bool) {
+// readAmount is how many bytes or lines head and tail print.
+func readAmount(args []string) (n int, bytes, ok bool) {
 	text := "10"
-	if c, given := optionValue(args, "-c", "bytes"); given {
+	if c, given := findOption(args, "-c", "bytes"); given {
 		text, bytes = c, true
-	} else if c, given := optionValue(args, "-n", "lines"); given {
+	} else if c, given := findOption(args, "-n", "lines"); given {
 		text = c
 	} else if len(args) > 0 && len(args[0]) > 1 && isNumber(args[0][1:]) {
 		text = args[0][1:]
@@ -122,19 +122,19 @@ func amount(args []string) (n int, bytes, ok bool) {
 	return n, bytes, err == nil && n >= 0 && !strings.HasPrefix(text, "+")
 }
 
-// cut is cut -c and cut -d -f, of one field or a range.
-func cut(args []string, in string) (string, bool) {
-	list, chars := optionValue(args, "-c", "characters")
+// cutColumns is cut -c and cut -d -f, of one field or a range.
+func cutColumns(args []string, in string) (string, bool) {
+	list, chars := findOption(args, "-c", "characters")
 	if !chars {
-		list, chars = optionValue(args, "-b", "bytes")
+		list, chars = findOption(args, "-b", "bytes")
 	}
 	delim := "\t"
-	if d, ok := optionValue(args, "-d", "delimiter"); ok {
+	if d, ok := findOption(args, "-d", "delimiter"); ok {
 		delim = d
 	}
 	if !chars {
 		var ok bool
-		if list, ok = optionValue(args, "-f", "fields"); !ok {
+		if list, ok = findOption(args, "-f", "fields"); !ok {
 			return "", false
 		}
 	}
@@ -164,8 +164,8 @@ func cut(args []string, in string) (string, bool) {
 	return out.String(), true
 }
 
-// translate is tr with sets of plain characters and ranges.
-func translate(args []string, in string) (string, bool) {
+// translateText is tr with sets of plain characters and ranges.
+func translateText(args []string, in string) (string, bool) {
 	mode := ""
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		mode, args = mode+args[0][1:], args[1:]
@@ -173,7 +173,7 @@ func translate(args []string, in string) (string, bool) {
 	if strings.Trim(mode, "ds") != "" || len(args) == 0 || strings.Contains(args[0], "[:") && !strings.Contains(mode, "d") {
 		return "", false
 	}
-	from := members(args[0])
+	from := listMembers(args[0])
 	if strings.Contains(mode, "d") {
 		return strings.Map(func(r rune) rune {
 			if strings.ContainsRune(from, r) {
@@ -185,7 +185,7 @@ func translate(args []string, in string) (string, bool) {
 	if len(args) < 2 || from == "" {
 		return in, mode == "s"
 	}
-	f, t := []rune(from), []rune(members(args[1]))
+	f, t := []rune(from), []rune(listMembers(args[1]))
 	if len(t) == 0 {
 		return "", false
 	}
@@ -199,12 +199,12 @@ func translate(args []string, in string) (string, bool) {
 
 var classes = strings.NewReplacer("[:space:]", " \t\n\r", "[:upper:]", "A-Z", "[:lower:]", "a-z", "[:digit:]", "0-9", "[:alpha:]", "A-Za-z")
 
-// members writes out a set of tr: "a-z", "\n", "[:space:]".
-func members(set string) string {
+// listMembers writes out a set of tr: "a-z", "\n", "[:space:]".
+func listMembers(set string) string {
 	if strings.Contains(set, "[:") {
 		set = classes.Replace(set)
 	}
-	set = escapes(set)
+	set = readEscapes(set)
 	var out []rune
 	r := []rune(set)
 	for i := 0; i < len(r) && len(out) < 1024; i++ {
@@ -222,8 +222,8 @@ func members(set string) string {
 
 var octalEscape = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// escapes reads the backslashes that printf, echo -e and tr know.
-func escapes(text string) string {
+// readEscapes reads the backslashes that printf, echo -e and tr know.
+func readEscapes(text string) string {
 	if strings.IndexByte(text, '\\') < 0 {
 		return text
 	}
@@ -235,18 +235,18 @@ func escapes(text string) string {
 	return t
 }
 
-// unescaped is a format whose %b are %s, their arguments' escapes read.
-func unescaped(format string, args []string) string {
+// unescapeFormat is a format whose %b are %s, their arguments' escapes read.
+func unescapeFormat(format string, args []string) string {
 	if !strings.Contains(format, "%b") {
 		return format
 	}
 	for i := range args {
-		args[i] = escapes(args[i])
+		args[i] = readEscapes(args[i])
 	}
 	return strings.ReplaceAll(format, "%b", "%s")
 }
 
-func decode64(args []string, in string) (string, bool) {
+func decodeBase64(args []string, in string) (string, bool) {
 	if !slices.ContainsFunc(args, func(a string) bool {
 		return a == "--decode" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.ContainsAny(a, "dD")
 	}) {
@@ -266,8 +266,8 @@ func decodeHex(args []string, in string) (string, bool) {
 	return string(b), err == nil
 }
 
-// sieve is grep: what it may print is at most what it is fed.
-func sieve(args []string, in string) (string, bool) {
+// siftLines is grep: what it may print is at most what it is fed.
+func siftLines(args []string, in string) (string, bool) {
 	ops := 0
 	for _, a := range args {
 		if a == "" || a[0] != '-' {
@@ -278,4 +278,81 @@ func sieve(args []string, in string) (string, bool) {
 		}
 	}
 	return in, ops == 1
+}
+
+// replaceText is sed with one or more s commands on plain text.
+func replaceText(args []string, in string) (string, bool) {
+	if len(args) == 2 && (args[0] == "-e" || args[0] == "-E" || args[0] == "-r") {
+		args = args[1:]
+	}
+	if len(args) != 1 || len(args[0]) > 256 {
+		return "", false
+	}
+	for _, c := range strings.Split(args[0], ";") {
+		c = strings.TrimSpace(c)
+		if len(c) < 4 || c[0] != 's' {
+			return "", false
+		}
+		parts := strings.Split(c[2:], c[1:2])
+		if len(parts) != 3 || strings.Trim(parts[2], "gI") != "" || strings.ContainsAny(parts[1], `\&`) {
+			return "", false
+		}
+		re, err := regexp.Compile("(?m)" + parts[0])
+		if err != nil {
+			return "", false
+		}
+		if (len(in)+1)*(len(parts[1])+1) > maxBytes { // each place may be replaced
+			return "", false
+		}
+		with := strings.ReplaceAll(parts[1], "$", "$$")
+		if parts[2] == "" {
+			if at := re.FindStringIndex(in); at != nil && strings.Count(strings.TrimSuffix(in, "\n"), "\n") == 0 {
+				in = in[:at[0]] + parts[1] + in[at[1]:]
+				continue
+			}
+		}
+		in = re.ReplaceAllString(in, with)
+	}
+	return in, true
+}
+
+var printColumn = regexp.MustCompile(`^\s*\{\s*print\s+\$(\d)\s*;?\s*\}\s*$`)
+
+// printColumns is awk '{print $2}'.
+func printColumns(args []string, in string) (string, bool) {
+	sep, prog := "", ""
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "-F" && i+1 < len(args):
+			i++
+			sep = args[i]
+		case strings.HasPrefix(args[i], "-F"):
+			sep = args[i][2:]
+		case prog == "":
+			prog = args[i]
+		default:
+			return "", false
+		}
+	}
+	m := printColumn.FindStringSubmatch(prog)
+	if m == nil {
+		return "", false
+	}
+	n := int(m[1][0] - '0')
+	var out strings.Builder
+	for line := range strings.Lines(in) {
+		line = strings.TrimSuffix(line, "\n")
+		parts := strings.Fields(line)
+		if sep != "" && sep != " " {
+			parts = strings.Split(line, sep)
+		}
+		switch {
+		case n == 0:
+			out.WriteString(line)
+		case n <= len(parts):
+			out.WriteString(parts[n-1])
+		}
+		out.WriteByte('\n')
+	}
+	return out.String(), true
 }

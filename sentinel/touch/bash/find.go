@@ -1,84 +1,125 @@
 package bash
 
-import "strings"
+import (
+	"slices"
+	"strings"
 
-// find reads find and fd: where they start, what narrows them, and what they
-// do to each entry.
-func (s *shell) find(name string, args []field) stream {
-	roots, rest := findRoots(name, args)
-	if len(roots) == 0 {
-		roots = literalFields([]string{"."})
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+)
+
+// search is what find or fd is told: where it starts, what narrows it, and what
+// it does to each entry.
+type search struct {
+	name   string
+	roots  []field
+	expr   []field
+	narrow bool
+	named  string // the pattern that narrows it by name
+	runs   bool
+}
+
+var findRuns = toSet("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+
+// runFind reads find and fd, and returns which names they print.
+func (s *shell) runFind(name string, args []field) stream {
+	f := search{name: name}
+	f.roots, f.expr = splitRoots(name, args)
+	if len(f.roots) == 0 {
+		f.roots = []field{literalField(".")}
 	}
-	s.searches(name, roots, args, rest)
-	narrow := narrowed(rest) || name != "find" && byPattern(args)
-	deletes, named := false, nameIn(name, rest)
-	for i := 0; i < len(rest); i++ {
-		switch rest[i].text {
-		case "-delete":
-			deletes = true
-		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
-			end := execEnd(rest[i+1:])
-			s.each(name, roots, rest[i+1:i+1+end], narrow, named)
-			i += end
-		case "-fprint", "-fprintf", "-fls", "-fprint0":
-			if i++; i < len(rest) {
-				s.writes(rest[i])
-			}
-		}
-	}
+	f.runs = slices.ContainsFunc(args, func(a field) bool { return findRuns[a.text] })
+	s.addSearched(f, args)
+	f.narrow = isNarrowed(f.expr) || name != "find" && hasPattern(args)
+	f.named = findName(name, f.expr)
+	deletes := s.runActions(f)
 	out := stream{open: true}
-	for _, r := range roots {
-		a := Read
+	for _, r := range f.roots {
+		access := Read
 		if deletes {
-			a = Delete
+			access = Delete
 		}
-		s.pathAs(r, Path{Access: a, Recursive: deletes || !narrow, Names: !deletes})
+		s.addPath(r, Path{Access: access, Recursive: deletes || !f.narrow, Names: !deletes})
 		switch {
 		case r.unknown:
-		case narrow:
-			out.some = append(out.some, below(r.text, named))
+		case f.narrow:
+			out.some = append(out.some, entryBelow(r.text, f.named))
 		default:
 			out.trees = append(out.trees, r.text)
 		}
-		if deletes && !narrow {
-			r.tree = true
-			s.removeOne(r, true)
-			if s.wipes(r) {
-				s.addDoubt(ProjectWipe)
+		if deletes {
+			s.deleteFound(f, r)
+		}
+	}
+	if deletes || f.runs {
+		s.made.impure = true
+	}
+	return out
+}
+
+// runActions runs what a search does to each entry, and reports whether it
+// deletes them.
+func (s *shell) runActions(f search) (deletes bool) {
+	for i := 0; i < len(f.expr); i++ {
+		switch t := f.expr[i].text; {
+		case t == "-delete":
+			deletes = true
+		case findRuns[t]:
+			end := findExecEnd(f.expr[i+1:])
+			s.runEach(f, f.expr[i+1:i+1+end])
+			i += end
+		case t == "-fprint" || t == "-fprintf" || t == "-fls" || t == "-fprint0":
+			if i++; i < len(f.expr) {
+				s.overwrite(f.expr[i])
 			}
 		}
 	}
-	return out
+	return deletes
+}
+
+// deleteFound looks at a folder whose entries are removed.
+func (s *shell) deleteFound(f search, r field) {
+	if f.narrow {
+		s.doubtFed(field{text: entryBelow(r.text, f.named), bare: r.bare, unknown: true, blank: r.blank, fed: !r.unknown})
+		return
+	}
+	r.tree = true
+	s.removeTarget(r, true)
+	if s.wipesProject(r) {
+		s.addDoubt(ProjectWipe)
+	}
 }
 
 // fdValues are the short options of fd that take a value.
 const fdValues = "eEtTdgcjoS"
 
-// fdOperands are fd's pattern and the folders that it looks in.
-func fdOperands(args []field) []field {
+var fdLong = toSet("--type --max-depth --min-depth --color --threads --extension --exclude --changed-within --size")
+
+// listFdOperands are fd's pattern and the folders that it looks in.
+func listFdOperands(args []field) []field {
 	var ops []field
 	for i := 0; i < len(args); i++ {
-		if args[i].text == "--type" || args[i].text == "--max-depth" || args[i].text == "--min-depth" || args[i].text == "--color" || args[i].text == "--threads" {
+		if fdLong[args[i].text] {
 			i++
 			continue
 		}
+		if findRuns[args[i].text] {
+			break
+		}
 		ops = append(ops, args[i])
 	}
-	return operands(ops, fdValues)
+	return listOperands(ops, fdValues)
 }
 
-// byPattern reports whether fd is given a pattern that not every name matches.
-func byPattern(args []field) bool {
-	ops := fdOperands(args)
-	return len(ops) > 0 && !matchAll(ops[0].text)
+// hasPattern reports whether fd is given a pattern that not every name matches.
+func hasPattern(args []field) bool {
+	ops := listFdOperands(args)
+	return len(ops) > 0 && !matchesAll(ops[0].text)
 }
 
-func findRoots(name string, args []field) (roots, rest []field) {
+func splitRoots(name string, args []field) (roots, rest []field) {
 	if name != "find" {
-		for i, a := range fdOperands(args) {
-			if i > 0 {
-				roots = append(roots, a)
-			}
+		if ops := listFdOperands(args); len(ops) > 1 {
+			roots = ops[1:]
 		}
 		return roots, args
 	}
@@ -94,10 +135,10 @@ func findRoots(name string, args []field) (roots, rest []field) {
 	return roots, nil
 }
 
-// nameIn is the pattern that narrows a search by name, empty where none does.
-func nameIn(name string, expr []field) string {
+// findName is the pattern that narrows a search by name, empty where none does.
+func findName(name string, expr []field) string {
 	if name != "find" {
-		if ops := operands(expr, "eEtTdgcjoS"); len(ops) > 0 && !strings.ContainsAny(ops[0].text, `^$\()|+`) {
+		if ops := listFdOperands(expr); len(ops) > 0 && !strings.ContainsAny(ops[0].text, `^$\()|+`) {
 			return "*" + ops[0].text + "*"
 		}
 		return ""
@@ -110,63 +151,64 @@ func nameIn(name string, expr []field) string {
 	return ""
 }
 
-// below is an entry of a folder: by its pattern, or one that nobody knows.
-func below(dir, pattern string) string {
-	if pattern == "" || matchAll(pattern) {
+// entryBelow is an entry of a folder: by its pattern, or one that can't be known.
+func entryBelow(dir, pattern string) string {
+	if pattern == "" || matchesAll(pattern) {
 		pattern = "$entry"
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + pattern
 }
 
-// narrowed reports whether an expression leaves most entries alone.
-func narrowed(expr []field) bool {
+var (
+	findPatterns = toSet("-name -iname -path -ipath -wholename -regex -iregex -lname")
+	findTests    = toSet("-mtime -mmin -atime -amin -ctime -cmin -newer -size -user -group -uid -gid -perm -inum -links -samefile -newermt -used -fstype")
+	findFlags    = toSet("-empty -nouser -nogroup -xtype -e")
+)
+
+// isNarrowed reports whether an expression leaves most entries alone.
+func isNarrowed(expr []field) bool {
 	not := false
 	for i := 0; i < len(expr); i++ {
-		val := ""
+		t, val := expr[i].text, ""
 		if i+1 < len(expr) {
 			val = expr[i+1].text
 		}
-		switch expr[i].text {
-		case "!", "-not":
+		narrows := false
+		switch {
+		case t == "!" || t == "-not":
 			not = !not
 			continue
-		case "-exec", "-execdir", "-ok", "-okdir":
-			i += execEnd(expr[i+1:])
-		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-lname":
+		case findRuns[t]:
+			i += findExecEnd(expr[i+1:])
+		case findPatterns[t]:
 			i++
-			if !not && !matchAll(val) {
-				return true
-			}
-		case "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-size", "-user", "-group", "-uid",
-			"-gid", "-perm", "-inum", "-links", "-samefile", "-newermt", "-used", "-fstype":
+			narrows = !matchesAll(val)
+		case findTests[t]:
 			i++
-			if !not && !(expr[i-1].text == "-size" && strings.HasPrefix(val, "+0")) {
+			narrows = t != "-size" || !strings.HasPrefix(val, "+0")
+		case findFlags[t]:
+			narrows = true
+		case t == "-type":
+			if i++; val != "f" && val != "d" && !strings.Contains(val, ",") {
 				return true
 			}
-		case "-empty", "-nouser", "-nogroup", "-xtype", "-e":
-			if !not {
+		case t == "-maxdepth":
+			if i++; val == "0" {
 				return true
 			}
-		case "-type":
-			i++
-			if val != "f" && val != "d" && !strings.Contains(val, ",") {
-				return true
-			}
-		case "-maxdepth":
-			i++
-			if val == "0" {
-				return true
-			}
+		}
+		if narrows && !not {
+			return true
 		}
 		not = false
 	}
 	return false
 }
 
-// matchAll reports whether a pattern matches every name.
-func matchAll(pattern string) bool { return strings.Trim(pattern, "*?.^$/") == "" }
+// matchesAll reports whether a pattern matches every name.
+func matchesAll(pattern string) bool { return strings.Trim(pattern, "*?.^$/") == "" }
 
-func execEnd(words []field) int {
+func findExecEnd(words []field) int {
 	for i, w := range words {
 		if w.text == ";" || w.text == "+" && i > 0 && words[i-1].text == "{}" {
 			return i
@@ -175,17 +217,80 @@ func execEnd(words []field) int {
 	return len(words)
 }
 
-// each runs a command for the entries below the roots.
-func (s *shell) each(name string, roots, words []field, narrow bool, named string) {
-	for _, r := range roots {
-		r.tree = true
-		if narrow {
-			r = field{text: below(r.text, named), bare: below(r.bare, named), unknown: true}
+// runEach runs a command for the entries below the roots.
+func (s *shell) runEach(f search, words []field) {
+	for _, r := range f.roots {
+		r.tree, r.fed = true, true
+		if f.narrow {
+			r = field{text: entryBelow(r.text, f.named), bare: entryBelow(r.bare, f.named), unknown: true, fed: true}
 		}
-		found := substitute(words, "{}", []field{r})
-		if name == "find" && len(found) > len(words) { // no {} in it; fd puts the entry at the end
+		found := s.substitute(words, "{}", []field{r})
+		if f.name == "find" && len(found) > len(words) { // no {} in it; fd puts the entry at the end
 			found = words
 		}
 		s.runWords(found, stream{})
 	}
+}
+
+// addSearched records the names that a search looks for.
+func (s *shell) addSearched(f search, args []field) {
+	if f.name != "find" {
+		if ops := listFdOperands(args); len(ops) > 0 && len(strings.Trim(ops[0].text, "^$.*?")) > 3 { // shorter ones are part of any name
+			for _, r := range f.roots {
+				s.addNamed(r, globOf(ops[0].text), !f.runs)
+			}
+		}
+		return
+	}
+	for i := 0; i+1 < len(f.expr); i++ {
+		if i > 0 && (f.expr[i-1].text == "!" || f.expr[i-1].text == "-not") {
+			continue
+		}
+		pattern := f.expr[i+1].text
+		for _, r := range f.roots {
+			switch f.expr[i].text {
+			case "-name", "-iname", "-lname", "-ilname":
+				s.addNamed(r, pattern, !f.runs)
+			case "-path", "-ipath", "-wholename", "-iwholename":
+				s.addUnder(r, pattern, !f.runs)
+			case "-regex", "-iregex":
+				s.addUnder(r, globOf(pattern), !f.runs)
+			}
+		}
+	}
+}
+
+// addUnder records the files of a name that may lie anywhere below root: "/**/"
+// stands for the folders between. pattern is of the end of a file's path.
+func (s *shell) addUnder(root field, pattern string, names bool) {
+	if pattern = strings.TrimLeft(pattern, "*/"); pattern != "" {
+		s.addBelow(root, pattern, names)
+	}
+}
+
+// addNamed is addUnder for the pattern of a name, whose leading "*" counts.
+func (s *shell) addNamed(root field, pattern string, names bool) {
+	if !matchesAll(pattern) {
+		s.addBelow(root, pattern, names)
+	}
+}
+
+func (s *shell) addBelow(root field, pattern string, names bool) {
+	if len(pattern) > 256 || root.unknown {
+		return
+	}
+	text := strings.TrimRight(root.text, "/") + "/**/" + pattern
+	s.addPath(field{text: text, bare: text, glob: true, home: root.home || path.NamesHome(root.text)}, Path{Access: Read, Names: names})
+}
+
+// globOf is a pattern close to a regular expression, which may match anywhere.
+func globOf(expr string) string {
+	head, tail := "*", "*"
+	if e, ok := strings.CutPrefix(expr, "^"); ok {
+		head, expr = "", e
+	}
+	if e, ok := strings.CutSuffix(expr, "$"); ok {
+		tail, expr = "", e
+	}
+	return head + strings.NewReplacer(".*", "*", ".+", "*", `\`, "", "(", "", ")", "").Replace(expr) + tail
 }

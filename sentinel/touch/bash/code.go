@@ -1,0 +1,94 @@
+package bash
+
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/code"
+)
+
+// maxInner is how deep code inside of code is read.
+const maxInner = 4
+
+// readCode reads a program in another language, for what its literal texts say.
+// One in a shell's language is a command line.
+func (s *shell) readCode(f field, lang string) {
+	if isShell(lang) {
+		s.runCommandLine(f)
+		return
+	}
+	if f.unknown {
+		s.addOpaque("")
+	}
+	s.readInline(lang, f.bare, 0)
+}
+
+func (s *shell) readInline(lang, text string, depth int) {
+	if depth > maxInner || !s.budget.TakeBytes(len(text)) {
+		s.addUnread(UnreadBudget)
+		return
+	}
+	found := code.Read(lang, text)
+	for _, p := range found.Paths {
+		s.touchCoded(p)
+	}
+	for _, c := range found.Commands {
+		if len(c.Words) > 0 {
+			s.fork().runWords(literalFields(c.Words), stream{})
+			continue
+		}
+		if lang := orElse(c.Lang, "sh"); isShell(lang) {
+			s.guessLine(c.Line)
+		} else {
+			s.readInline(lang, c.Line, depth+1)
+		}
+	}
+	for _, u := range found.URLs {
+		s.reachHost(u, true)
+		s.findMetadata(literalField(u))
+	}
+	for _, in := range found.Inner {
+		if isShell(in.Lang) {
+			s.guessLine(in.Text)
+		} else {
+			s.readInline(in.Lang, in.Text, depth+1)
+		}
+	}
+	s.addCoded(found)
+}
+
+// touchCoded records a file that code names, and what is lost with it.
+func (s *shell) touchCoded(p code.Path) {
+	f, access := literalField(p.Text), Access(p.Access)
+	f.glob = strings.ContainsAny(p.Text, "*?[")
+	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names})
+	switch {
+	case p.Effect != "":
+		s.addTreeEffect(p.Effect, f)
+	case access.Has(Delete):
+		s.removeTarget(f, p.Tree)
+		if p.Tree && s.wipesProject(f) {
+			s.addDoubt(ProjectWipe)
+		}
+	}
+	if access.Has(Write) {
+		s.writeTarget("", f, access|Read)
+	}
+}
+
+// addCoded records what code does beyond files.
+func (s *shell) addCoded(found code.Findings) {
+	for _, e := range found.Effects {
+		switch e {
+		case ForkBomb, KillAll:
+			s.addDanger(e)
+		default:
+			s.addDoubt(e)
+		}
+	}
+	if found.Sends && found.Environment {
+		s.addUnread(SecretSent)
+	}
+	if found.Unread {
+		s.addUnread(UnreadCode)
+	}
+}

@@ -1,0 +1,4 @@
+package code
+
+// Read is a stand-in.
+func Read(lang, text string) Findings { return Findings{} }
