@@ -57,9 +57,16 @@ func (a *action) run() stream {
 func (a *action) print() stream {
 	args, in := a.s.feedFiles(a.name, a.args, a.in)
 	out := a.s.printText(a.name, args, in)
-	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret
+	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
 	out.foreign = !out.known && (out.foreign || a.use.Network || decoders[a.name] || a.use.Input == programs.Shown && a.in.foreign)
 	return out
+}
+
+// showsSecret reports whether a program prints what a file of credentials holds.
+func (a *action) showsSecret() bool {
+	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
+		return p.Role == programs.File && p.Access == programs.Read && !p.Names && !p.Client && holdsSecrets(a.field(p).text)
+	})
 }
 
 // field returns the words that a part stands in.
@@ -105,7 +112,7 @@ func (a *action) actOn(p programs.Part) {
 			a.assign(name, f.withText(val))
 		}
 	case programs.Sent:
-		if f.secret {
+		if f.secret || f.token && !logsIn[p.Option] {
 			a.s.addUnread(SecretSent)
 		}
 		a.s.findMetadata(f)
@@ -115,6 +122,9 @@ func (a *action) actOn(p programs.Part) {
 		}
 	}
 }
+
+// logsIn are the options in which a client shows who it is.
+var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --auth -a")
 
 // isEveryProcess reports whether a signal goes to all there are.
 func isEveryProcess(name string, f field) bool {
@@ -229,7 +239,7 @@ func (a *action) touchFile(p programs.Part, f field) {
 		return
 	}
 	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent, Client: p.Client})
-	if p.Sent && !p.Names && (f.secret || holdsSecrets(f.text)) {
+	if p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree)) {
 		s.addUnread(SecretSent)
 	}
 	s.judgeFile(a, p, f)

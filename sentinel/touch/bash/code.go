@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/code"
@@ -85,7 +86,8 @@ func (s *shell) addCoded(found code.Findings) {
 			s.addDoubt(e)
 		}
 	}
-	if found.Sends && found.Environment {
+	leaks := found.Environment || slices.ContainsFunc(found.Paths, func(p code.Path) bool { return p.Access == code.ToRead && holdsSecrets(p.Text) })
+	if leaks && (found.Sends || len(found.URLs) > 0) {
 		s.addUnread(SecretSent)
 	}
 	if found.Unread {

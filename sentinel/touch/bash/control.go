@@ -86,7 +86,7 @@ func (s *shell) readFile(f field) stream {
 		return knownStream(m.text)
 	}
 	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
-	return stream{open: true, file: named && !m.foreign, foreign: m.foreign}
+	return stream{open: true, file: named && !m.foreign, foreign: m.foreign, secret: holdsSecrets(f.text)}
 }
 
 // readGiven is the stream of a here-document or a here-string.
@@ -143,6 +143,10 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 		s.level--
 	}()
 	return s.runStatement(body, in)
+}
+
+func isSocket(text string) bool {
+	return strings.HasPrefix(text, "/dev/tcp/") || strings.HasPrefix(text, "/dev/udp/")
 }
 
 // dialSocket records the host of /dev/tcp/HOST/PORT, which bash connects to.

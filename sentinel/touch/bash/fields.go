@@ -13,6 +13,7 @@ type field struct {
 	home    bool    // starts with the home folder, by its variable
 	fed     bool    // comes from a pipe, a loop or a search
 	secret  bool    // holds credentials or the environment
+	token   bool    // has a variable that is named after credentials
 	proc    *stream // of <( … )
 }
 
@@ -31,7 +32,7 @@ func (f field) toFrags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, secret: f.secret}}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, secret: f.secret, token: f.token}}
 }
 
 // withText is a piece of a field, or what is made of it.
@@ -123,7 +124,7 @@ func splitFields(list frags) []field {
 			if i > 0 || isBlank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, secret: p.secret})
+			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, secret: p.secret, token: p.token})
 		}
 		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)
@@ -143,7 +144,7 @@ type builder struct {
 
 func (b *builder) add(p frag) {
 	b.f.home = b.f.home || p.home && !b.any
-	b.f.fed, b.f.secret = b.f.fed || p.fed, b.f.secret || p.secret
+	b.f.fed, b.f.secret, b.f.token = b.f.fed || p.fed, b.f.secret || p.secret, b.f.token || p.token
 	b.any = true
 	b.text.WriteString(p.s)
 	if p.proc != nil {

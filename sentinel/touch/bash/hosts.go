@@ -9,7 +9,7 @@ import (
 
 // reach records the host that a part names.
 func (a *action) reach(p programs.Part, f field) {
-	if f.secret && !a.s.quiet {
+	if f.secret || f.token {
 		a.s.addUnread(SecretSent)
 	}
 	if i := strings.Index(f.text, "://"); i > 0 && holdsPassword(f.text[i+3:]) {
@@ -92,7 +92,7 @@ func (a *action) reportSecrets() {
 			continue
 		}
 		a.s.findMetadata(f)
-		if f.proc != nil && f.proc.secret {
+		if f.secret || f.proc != nil && f.proc.secret {
 			a.s.addUnread(SecretSent)
 		}
 	}

@@ -100,6 +100,9 @@ var decoders = toSet("curl wget http https xh aria2c nc ncat netcat base64 base3
 // settleFiles gives the files that a command's redirects name what it printed.
 func (s *shell) settleFiles(list []written, out stream) {
 	for _, w := range list {
+		if out.secret && w.all && isSocket(w.to.text) {
+			s.addUnread(SecretSent)
+		}
 		switch {
 		case w.done:
 		case w.all:

@@ -2,7 +2,6 @@ package bash
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
@@ -192,11 +191,12 @@ func holdsSecrets(file string) bool {
 	return len(file) <= maxPath && secretFile.MatchString(file) && !secretSample.MatchString(file)
 }
 
-// sendsTree reports whether a folder that leaves as a whole may hold secrets:
-// a home, a system tree, or everything.
-func (s *shell) sendsTree(f field) bool {
-	return slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool {
-		k, _ := path.FindTree(p, s.env)
-		return k != path.NoTree
-	})
+// leaksFile reports whether a file, or all below a folder, must not leave
+// unseen: one that holds credentials by its name, a home or a system tree.
+func (s *shell) leaksFile(f field, all bool) bool {
+	if holdsSecrets(f.text) {
+		return true
+	}
+	k, _ := s.findTree(f.text)
+	return all && k != path.NoTree
 }

@@ -291,7 +291,7 @@ func (s *shell) markSent(from, to int) {
 	for i := from; i < to; i++ {
 		p := &s.out.Paths[i]
 		p.Sent = p.Sent || p.Access.Has(Read)
-		if p.Sent && !p.Names && holdsSecrets(p.Clean) {
+		if p.Sent && !p.Names && s.leaksFile(literalField(p.Clean), p.Recursive) {
 			s.addUnread(SecretSent)
 		}
 	}

@@ -118,7 +118,7 @@ func (s *shell) lookUpVariable(name string) value {
 	if isNumber(name) && (!s.inFunc || s.params != nil) {
 		return s.readPositional(name)
 	}
-	return value{{{s: "$" + name, kind: unknownFrag, secret: namesSecret(name)}}}
+	return value{{{s: "$" + name, kind: unknownFrag, token: namesSecret(name)}}}
 }
 
 // joinEach is one value of several fields.

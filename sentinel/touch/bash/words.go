@@ -29,6 +29,7 @@ type frag struct {
 	home   bool    // starts with the home folder, by its variable
 	fed    bool    // comes from a pipe, a loop or a search
 	secret bool    // holds credentials or the environment
+	token  bool    // a variable that is named after credentials
 	proc   *stream // what <( … ) prints
 }
 
@@ -294,7 +295,7 @@ func substitutedValue(out stream) value {
 	if names := out.trees; len(names)+len(out.some) > 0 && len(names)+len(out.some) <= maxAlts {
 		return listedValue(out)
 	}
-	return value{{{s: "$()", kind: unknownFrag, secret: out.secret}}}
+	return value{{{s: "$()", kind: unknownFrag, fed: true, secret: out.secret}}}
 }
 
 // unescapeLiteral reads the backslashes of a literal.
