@@ -9,7 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
-// held says what a line is stopped by: a danger, a doubt, or nothing.
+// held says what a line is stopped by: a danger, a doubt, what can't be read, or
+// nothing.
 func held(t *testing.T, line string) (dangers, doubts []string) {
 	t.Helper()
 	got := shell(t, line)
@@ -17,7 +18,7 @@ func held(t *testing.T, line string) (dangers, doubts []string) {
 	for _, d := range got.Dangers {
 		dangers = append(dangers, d.Code)
 	}
-	for _, d := range got.Doubts {
+	for _, d := range append(got.Doubts, got.Unread...) {
 		doubts = append(doubts, d.Code)
 	}
 	return dangers, doubts
@@ -74,7 +75,7 @@ func TestInterpreters(t *testing.T) {
 
 // What a program puts together from pieces is what it names.
 func TestFolded(t *testing.T) {
-	refused(t,
+	asked(t,
 		`python3 -c "import shutil; shutil.rmtree('\x2f')"`, `python3 -c "import shutil; shutil.rmtree('\057')"`, `python3 -c "import shutil; shutil.rmtree('\u002f')"`, `python3 -c "import shutil; shutil.rmtree(chr(47))"`, `python3 -c "import shutil,os; shutil.rmtree(os.sep+'etc')"`,
 		`python3 -c "import shutil,os; shutil.rmtree(os.path.join('/','usr'))"`, `python3 -c "import shutil,pathlib; shutil.rmtree(pathlib.Path.home())"`, `python3 -c "import shutil,os; shutil.rmtree(os.path.expanduser('~'))"`, `python3 -c "import shutil,pathlib; shutil.rmtree(pathlib.Path('/')/'etc')"`,
 		`python3 -c "import shutil; d='/'; e='etc'; shutil.rmtree(d+e)"`, `python3 -c "import shutil; shutil.rmtree('%s' % '/')"`, `python3 -c "import shutil; shutil.rmtree('{}etc'.format('/'))"`, `python3 -c "import shutil; a='etc'; shutil.rmtree(f'/{a}')"`, `python3 -c "import shutil; shutil.rmtree('cte/'[::-1])"`,
@@ -100,7 +101,7 @@ func TestFolded(t *testing.T) {
 // A program that is decoded and run is read as well; where it can't be, a
 // person is asked, as where nobody can tell what is run or removed.
 func TestDecodedAndRun(t *testing.T) {
-	refused(t,
+	asked(t,
 		`python3 -c "exec(__import__('base64').b64decode('aW1wb3J0IHNodXRpbDtzaHV0aWwucm10cmVlKCcvJyk='))"`, `python3 -c "import base64,os; os.system(base64.b64decode('cm0gLXJmIC8=').decode())"`, `python3 -c "import codecs,os; os.system(codecs.decode('ez -es /','rot13'))"`,
 		`python3 -c "import os; os.system(bytes.fromhex('726d202d7266202f').decode())"`, `python3 -c "eval(compile('import os; os.system(\"rm -rf /\")','x','exec'))"`, `node -e 'eval(atob("cmVxdWlyZSgiZnMiKS5ybVN5bmMoIi8iKQ=="))'`, `node -e 'eval(Buffer.from("cmVxdWlyZSgiZnMiKS5ybVN5bmMoIi8iKQ==","base64").toString())'`,
 		`node -e 'new Function("require(\"fs\").rmSync(\"/\")")()'`, `php -r 'eval(base64_decode("c3lzdGVtKCJybSAtcmYgLyIpOw=="));'`, `php -r 'system(str_rot13("ez -es /"));'`, `php -r 'system(hex2bin("726d202d7266202f"));'`, `perl -MMIME::Base64 -e 'system(decode_base64("cm0gLXJmIC8="))'`,
@@ -120,7 +121,7 @@ func TestDecodedAndRun(t *testing.T) {
 // Loops over a whole tree remove or open it; a program that starts itself
 // without end is a bomb in every language.
 func TestLoops(t *testing.T) {
-	refused(t,
+	asked(t,
 		`python3 -c "import os;[os.remove(os.path.join(d,f)) for d,_,fs in os.walk('/') for f in fs]"`, "python3 <<'E'\nimport os\nfor d, _, fs in os.walk('/'):\n    for f in fs:\n        os.unlink(os.path.join(d, f))\nE", `python3 -c "import os,glob;[os.remove(f) for f in glob.glob('/*')]"`, `python3 -c "import os,glob; list(map(os.remove, glob.glob('/etc/*')))"`,
 		`ruby -e 'Dir["/*"].each{|f| File.delete(f)}'`, `ruby -rfileutils -e 'Dir.glob("/etc/*").each { |f| FileUtils.rm_rf(f) }'`, `perl -e 'unlink for glob("/etc/*")'`, `perl -e 'unlink glob("/*")'`, `php -r 'foreach (glob("/*") as $f) unlink($f);'`, `node -e 'for (const f of fs.readdirSync("/")) fs.rmSync("/"+f,{recursive:true})'`,
 		`python3 -c "import os;[os.chmod(os.path.join(d,f),0) for d,_,fs in os.walk('/') for f in fs]"`, `perl -e 'chmod 0777, glob("/*")'`, `python3 -c "import os; os.chmod('/',0o777)"`, `python3 -c "import shutil; shutil.move('/etc','/x')"`,

@@ -24,6 +24,9 @@ type action struct {
 
 func (a *action) run() stream {
 	s := a.s
+	if v := s.def.vars["GIT_WORK_TREE"]; a.name == "git" && len(v) > 0 && !v.isUnknown() {
+		a.at = s.enterFolder(literalField(v[0].text()))
+	}
 	if a.use.Rehearsal {
 		s.mentionWords(a.args)
 		return a.print()
@@ -39,6 +42,8 @@ func (a *action) run() stream {
 	}
 	a.reportUnread()
 	a.reportSecrets()
+	a.readLists()
+	s.readProject(a.name)
 	a.readInput()
 	s.trackFiles(a)
 	if !a.use.Known {
@@ -169,6 +174,12 @@ func (a *action) runCommand(p programs.Part) {
 
 func (a *action) runLine(p programs.Part) {
 	words := a.words(p)
+	if isScriptName(words[0].text) {
+		return
+	}
+	if a.name == "env" {
+		words[0] = words[0].withText(strings.ReplaceAll(words[0].text, `\_`, " ")) // a blank of env -S
+	}
 	a.ran++
 	a.reportShell(words[0].text)
 	lang := orElse(p.Lang, "sh")
@@ -187,6 +198,13 @@ func (a *action) runLine(p programs.Part) {
 	default:
 		a.out = a.at.runCommandLine(words[0])
 	}
+}
+
+// isScriptName reports whether a word is a script of the project, or a pattern
+// of several: "npm:watch-*".
+func isScriptName(text string) bool {
+	by, _, ok := strings.Cut(text, ":")
+	return ok && (by == "npm" || by == "pnpm" || by == "yarn" || by == "bun" || by == "deno")
 }
 
 // reportShell notes a shell that is handed to another machine.
@@ -310,6 +328,22 @@ func (a *action) sendInput() {
 	a.s.made.sends++
 	if a.in.secret {
 		a.s.addUnread(SecretSent)
+	}
+}
+
+// readLists reads the lists of files that an archiver is given by an option.
+func (a *action) readLists() {
+	for _, p := range a.use.Parts {
+		if p.Role != programs.File || p.Option != "-T" && p.Option != "--files-from" {
+			continue
+		}
+		f := a.field(p)
+		in := a.s.readFile(f)
+		if f.proc != nil || in.known {
+			b := *a
+			b.in = in
+			b.readNameList()
+		}
 	}
 }
 

@@ -20,6 +20,15 @@ func (s *shell) readCode(f field, lang string) {
 	if f.unknown {
 		s.addOpaque("")
 	}
+	lang = orElse(aliasLanguages[lang], lang)
+	if read, ok := lineReaders()[lang]; ok {
+		if !s.budget.TakeBytes(len(f.bare)) {
+			s.addUnread(UnreadBudget)
+			return
+		}
+		read(s, f.bare)
+		return
+	}
 	s.readInline(lang, f.bare, 0)
 }
 

@@ -149,7 +149,7 @@ func isPlainName(text string) bool {
 }
 
 // shells are the programs that read command lines, by the name of their language.
-var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh source .")
+var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline source .")
 
 func isShell(name string) bool { return shells[name] }
 
