@@ -283,6 +283,8 @@ func (o *option) cutSign(w string) (string, bool) {
 		o.digits = true
 	case '>':
 		o.apart = true
+	case '~':
+		o.shy = true
 	case '!':
 		o.ends = true
 	case '*':

@@ -243,9 +243,9 @@ func (r *reader) takeOption(o *option, i, from int) int {
 
 // takeValues gives o the words from next on.
 func (r *reader) takeValues(o *option, i, next int) int {
-	if next+o.values > len(r.args) {
+	if next+o.values > len(r.args) || o.shy && strings.HasPrefix(r.args[next].Text, "-") {
 		r.hits = append(r.hits, hit{option: o})
-		return len(r.args)
+		return next
 	}
 	at := next
 	if !o.first {

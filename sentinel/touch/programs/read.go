@@ -143,6 +143,12 @@ func (r *reader) addValue(k kind, keys []keyed, i, from int, option string) {
 func findKey(keys []keyed, text string) (*keyed, int) {
 	for i := range keys {
 		k := &keys[i]
+		if k.key == "" {
+			if strings.HasPrefix(text, k.mark) {
+				return k, len(k.mark)
+			}
+			continue
+		}
 		sep := k.key[len(k.key)-1]
 		at := strings.IndexByte(text, sep)
 		if blank := strings.IndexByte(text, ' '); sep == '=' && blank > 0 && (at < 0 || blank < at) {
@@ -152,7 +158,10 @@ func findKey(keys []keyed, text string) (*keyed, int) {
 			continue
 		}
 		at++
-		if strings.HasPrefix(text[at:], k.mark) {
+		switch {
+		case k.kind.role == Assign:
+			return k, 0
+		case strings.HasPrefix(text[at:], k.mark):
 			return k, at + len(k.mark)
 		}
 	}

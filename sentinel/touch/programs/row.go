@@ -33,6 +33,7 @@ type option struct {
 	first     bool // of several values the first is of the kind
 	joined    bool // the value is optional, and joined
 	digits    bool // and of digits
+	shy       bool // the next word is the value unless it starts with "-"
 	apart     bool // the value is the next word, also inside a cluster
 	ends      bool // the options end behind its value
 	start     bool // every word that starts with name
