@@ -41,23 +41,26 @@ func ReadWords(name string, args []Word) Use {
 	return r.use
 }
 
+// maxWords is how many words a row's name may have behind the program.
+const maxWords = 6
+
 // findProgram returns the row of a program, by its name or by a pattern.
 func findProgram(name string) *row {
 	t := loaded()
-	if r := t.programs[name]; r != nil {
+	if r := t.program(name); r != nil {
 		return r
 	}
 	lower := strings.TrimSuffix(strings.ToLower(name), ".exe")
-	if r := t.programs[lower]; r != nil && (lower != strings.ToLower(name) || r.has(nocaseStyle|windowsStyle)) {
+	if r := t.program(lower); r != nil && (lower != strings.ToLower(name) || r.has(nocaseStyle|windowsStyle)) {
 		return r
 	}
-	for _, g := range t.globs {
-		if matchGlob(g.name, name) {
-			return g
+	for _, p := range t.patterns {
+		if matchGlob(p, name) {
+			return t.program(p)
 		}
 	}
 	if bare := strings.TrimRight(name, "0123456789.-"); bare != name && len(bare) > 1 {
-		return t.programs[bare] // python3.12, gcc-13, lua5.4
+		return t.program(bare) // python3.12, gcc-13, lua5.4
 	}
 	return nil
 }

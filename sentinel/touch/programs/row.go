@@ -124,7 +124,6 @@ type row struct {
 	globs    []*row // children whose word has a "*"
 	deep     *row   // the child "**"
 	words    bool   // some options are words without a sign, such as "("
-	stated   bool   // it has a row of its own and isn't only on the way to one
 	options  []*option
 	short    [128]uint16 // index+1 of "-x"
 	plus     [128]uint16 // index+1 of "+x"
