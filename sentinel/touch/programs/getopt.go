@@ -41,6 +41,9 @@ func ReadWords(name string, args []Word) Use {
 	return r.use
 }
 
+// Has reports whether the table has a row for a program.
+func Has(name string) bool { return findProgram(name) != nil }
+
 // maxWords is how many words a row's name may have behind the program.
 const maxWords = 6
 

@@ -24,6 +24,7 @@ const (
 	untilEnd      // up to ";" or "+"
 	bodyText      // "@file" is a file
 	formText      // so it is behind "name="
+	mountText     // HOST:INSIDE, or type=bind,source=HOST,target=INSIDE
 )
 
 // option is an option of a row.
@@ -61,6 +62,8 @@ type clause struct {
 	slots  []slot // of "args"
 	dash   *kind
 	here   *kind
+	also   *kind
+	text   string // of also
 	effect Effect
 	input  *input
 	traits trait

@@ -58,6 +58,12 @@ type Part struct {
 	// Arg is the index of its word, From the byte in it where the piece starts
 	// ("-fFILE", "--file=FILE", "if=FILE").
 	Arg, From int
+	// To is the byte behind the piece where it ends before its word does
+	// ("HOST:INSIDE"), else 0.
+	To int
+	// Text is the piece where it stands in no word, such as the store whose
+	// secrets a program prints. Arg is -1 then.
+	Text string
 	// End is the index after the last word of a Command or Line; else Arg+1.
 	End int
 	// Access is what happens to a File.
@@ -66,9 +72,11 @@ type Part struct {
 	// metadata are read, Sent where its content goes to another machine,
 	// Client where the program logs in with it and shows it to no one.
 	Tree, Names, Sent, Client bool
-	// Boxed is set where a Command or Line runs in a container or on another
-	// machine: its files aren't this machine's.
+	// Boxed is set where a Command or Line runs in a container or a pod, whose
+	// files are not this machine's.
 	Boxed bool
+	// Inside is where a Boxed command sees a File: "/host" of "/:/host".
+	Inside string
 	// Effect is the code (of touch.Danger) of what happens where a File is a
 	// device or a tree that matters: "mkfs", "chmod_tree", "move_tree". Empty
 	// for what follows from Access alone.
