@@ -15,7 +15,7 @@ var kinds = map[string]kind{
 	"client": {role: File, access: Read, client: true}, "sent": {role: File, access: Read, sent: true}, "body": {role: Sent, form: bodyText},
 	"form": {role: Sent, form: formText}, "host": {role: Host}, "url": {role: URL}, "assign": {role: Assign}, "process": {role: Process},
 	"code": {role: Code}, "script": {role: Script}, "line": {role: Line}, "linerest": {role: Line, form: allWords}, "words": {role: Line, form: allWords},
-	"command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
+	"mount": {role: File, access: Read | Write, tree: true, form: mountText}, "command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
 }
 
 // effectCodes are the codes of effects, as package touch lists them.
@@ -68,6 +68,10 @@ func isKind(word string) bool {
 	return ok
 }
 
+// onlyCore is the effect of a removal that matters only where it is of root, a
+// system tree or a home.
+const onlyCore = "only_core"
+
 // readKind reads "read+tree" and "code:python".
 func readKind(text string) (kind, error) {
 	parts := strings.Split(text, "+")
@@ -94,7 +98,7 @@ func readKind(text string) (kind, error) {
 		case "box":
 			k.boxed = true
 		default:
-			if !slices.Contains(effectCodes[Danger], p) && !slices.Contains(effectCodes[Doubt], p) {
+			if p != onlyCore && !slices.Contains(effectCodes[Danger], p) && !slices.Contains(effectCodes[Doubt], p) {
 				return k, fmt.Errorf("sign %q of a kind is unknown", p)
 			}
 			k.effect = p
@@ -130,6 +134,15 @@ func (r *row) addEffects(c clause, word string, rest []string) error {
 		} else {
 			c.here = &k
 		}
+	case "also":
+		if len(rest) != 2 {
+			return errors.New("also needs a kind and a text")
+		}
+		k, err := readKind(rest[0])
+		if err != nil {
+			return err
+		}
+		c.also, c.text = &k, rest[1]
 	case "input":
 		is, held, _ := strings.Cut(one, "/")
 		name, lang, _ := strings.Cut(is, ":")
@@ -283,6 +296,8 @@ func (o *option) cutSign(w string) (string, bool) {
 		o.digits = true
 	case '>':
 		o.apart = true
+	case '~':
+		o.shy = true
 	case '!':
 		o.ends = true
 	case '*':

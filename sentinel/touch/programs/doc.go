@@ -34,6 +34,7 @@
 //	--color?   the value is optional, and joined: --color=auto, -i.bak
 //	-l?#       the same, and of digits: "perl -lne" is -l -n -e
 //	-o>        the value is the next word even inside a cluster: "bash -oe pipefail"
+//	-p~        the next word is the value unless it starts with "-": "node -p -e X"
 //	-c!        the options end behind it, what follows belongs to its value
 //	--arg{2}   two values, of which the last is of the kind; {-2}: the first is
 //	-D*        the value is joined, and the option is every word that starts so
@@ -64,6 +65,7 @@
 //	body             text that goes to another machine; "@file" is a file
 //	form             the same behind a name: "name=@file", "name=<file"
 //	host url         a host, with or without user, port and path; an address
+//	mount            HOST:INSIDE of a container, or source=HOST,target=INSIDE
 //	assign           NAME=value for the environment
 //	process          a process, or a pattern of processes
 //	code:LANG        code in one word
@@ -76,9 +78,10 @@
 //
 // Signs that follow a kind: +tree (all below it), +names (only names and
 // metadata are read), +sent, +client, +remote (it may be host:path, or an
-// address), +box (a command that runs in a container or on another machine),
-// or a code of an effect, such as +mkfs or +chmod_tree: what happens where the
-// file is a device or a tree that matters.
+// address; where the last operand is, the files before it are sent), +box (it
+// runs, or is, in a container or a pod), or a code of an effect, such as +mkfs
+// or +chmod_tree: what happens where the file is a device or a tree that
+// matters; +only_core is a removal that matters nowhere else.
 //
 // # Operands
 //
@@ -96,6 +99,7 @@
 // # What it does
 //
 //	danger|doubt|change CODE   an effect by its code in package touch
+//	also KIND TEXT             a file or host that stands in no word: also read ~/.gnupg
 //	network                    it talks to another machine by its nature
 //	reads                      it does nothing but read, files and input aside
 //	environment                it prints the environment or other secrets

@@ -41,23 +41,29 @@ func ReadWords(name string, args []Word) Use {
 	return r.use
 }
 
+// Has reports whether the table has a row for a program.
+func Has(name string) bool { return findProgram(name) != nil }
+
+// maxWords is how many words a row's name may have behind the program.
+const maxWords = 6
+
 // findProgram returns the row of a program, by its name or by a pattern.
 func findProgram(name string) *row {
 	t := loaded()
-	if r := t.programs[name]; r != nil {
+	if r := t.program(name); r != nil {
 		return r
 	}
 	lower := strings.TrimSuffix(strings.ToLower(name), ".exe")
-	if r := t.programs[lower]; r != nil && (lower != strings.ToLower(name) || r.has(nocaseStyle|windowsStyle)) {
+	if r := t.program(lower); r != nil && (lower != strings.ToLower(name) || r.has(nocaseStyle|windowsStyle)) {
 		return r
 	}
-	for _, g := range t.globs {
-		if matchGlob(g.name, name) {
-			return g
+	for _, p := range t.patterns {
+		if matchGlob(p, name) {
+			return t.program(p)
 		}
 	}
 	if bare := strings.TrimRight(name, "0123456789.-"); bare != name && len(bare) > 1 {
-		return t.programs[bare] // python3.12, gcc-13, lua5.4
+		return t.program(bare) // python3.12, gcc-13, lua5.4
 	}
 	return nil
 }
@@ -243,9 +249,9 @@ func (r *reader) takeOption(o *option, i, from int) int {
 
 // takeValues gives o the words from next on.
 func (r *reader) takeValues(o *option, i, next int) int {
-	if next+o.values > len(r.args) {
+	if next+o.values > len(r.args) || o.shy && strings.HasPrefix(r.args[next].Text, "-") {
 		r.hits = append(r.hits, hit{option: o})
-		return len(r.args)
+		return next
 	}
 	at := next
 	if !o.first {

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,25 @@ func (r *reader) finishUse() {
 	if traits&(treeOperands|namesOperands|sentOperands) != 0 {
 		u.markOperands(traits)
 	}
+	u.markSent()
 	r.reportUnread()
+}
+
+// markSent says that the files go out where the last operand is remote and
+// written; a container isn't remote.
+func (u *Use) markSent() {
+	last := len(u.Parts) - 1
+	for last >= 0 && u.Parts[last].Option != "" {
+		last--
+	}
+	if last < 1 || u.Parts[last].Boxed || u.Parts[last].Role != Host && u.Parts[last].Role != URL || u.Parts[last].Access&Write == 0 {
+		return
+	}
+	for i := range last {
+		if p := &u.Parts[i]; p.Role == File && p.Option == "" && p.Access&Read != 0 {
+			p.Sent = true
+		}
+	}
 }
 
 // markOperands says what holds of all files among the operands that are treated
@@ -76,6 +95,11 @@ func (r *reader) applyClause(c *clause) {
 				p.Role, p.Access, p.Tree, p.Names, p.Sent = c.values.role, c.values.access, c.values.tree, c.values.names, c.values.sent
 			}
 		}
+	case c.also != nil:
+		u.Parts = append(u.Parts, Part{
+			Role: c.also.role, Arg: -1, Text: c.text, Access: c.also.access, Tree: c.also.tree, Names: c.also.names, Sent: c.also.sent, Client: c.also.client,
+			Effect: c.also.effect,
+		})
 	case c.here != nil && len(r.operands) == 0:
 		u.Here = Part{Role: c.here.role, Access: c.here.access, Tree: c.here.tree, Names: c.here.names, Effect: c.here.effect}
 	}
@@ -143,6 +167,12 @@ func (r *reader) addValue(k kind, keys []keyed, i, from int, option string) {
 func findKey(keys []keyed, text string) (*keyed, int) {
 	for i := range keys {
 		k := &keys[i]
+		if k.key == "" {
+			if strings.HasPrefix(text, k.mark) {
+				return k, len(k.mark)
+			}
+			continue
+		}
 		sep := k.key[len(k.key)-1]
 		at := strings.IndexByte(text, sep)
 		if blank := strings.IndexByte(text, ' '); sep == '=' && blank > 0 && (at < 0 || blank < at) {
@@ -152,7 +182,10 @@ func findKey(keys []keyed, text string) (*keyed, int) {
 			continue
 		}
 		at++
-		if strings.HasPrefix(text[at:], k.mark) {
+		switch {
+		case k.kind.role == Assign:
+			return k, 0
+		case strings.HasPrefix(text[at:], k.mark):
 			return k, at + len(k.mark)
 		}
 	}
@@ -177,6 +210,9 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 		p.End = r.findEnd(i)
 	case k.form == bodyText || k.form == formText:
 		r.addBody(p, k.form == formText)
+		return
+	case k.form == mountText:
+		r.addMount(p)
 		return
 	case (k.role == File || k.role == Script) && isInput(text):
 		if k.sent {
@@ -207,15 +243,13 @@ func (r *reader) addBody(p Part, named bool) {
 	text := r.args[p.Arg].Text[p.From:]
 	at := 0
 	if named {
-		at = strings.IndexByte(text, '=') + 1
-	}
-	if at >= len(text) || text[at] != '@' && (!named || text[at] != '<') {
-		if i := strings.Index(text, "@"); !named && i > 0 && strings.IndexByte(text[:i], '=') < 0 && !strings.ContainsAny(text, " {\"") && p.Option == "--data-urlencode" {
-			at = i // "name@file"
-		} else {
-			r.use.Parts = append(r.use.Parts, p)
-			return
+		if at = strings.IndexAny(text, "=@"); at >= 0 && text[at] == '=' {
+			at++ // "name=@file"; else "name@file"
 		}
+	}
+	if at < 0 || at >= len(text) || text[at] != '@' && (!named || text[at] != '<') {
+		r.use.Parts = append(r.use.Parts, p)
+		return
 	}
 	file := text[at+1:]
 	if end := strings.IndexByte(file, ';'); named && end >= 0 {
@@ -227,6 +261,50 @@ func (r *reader) addBody(p Part, named bool) {
 	}
 	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1
 	r.use.Parts = append(r.use.Parts, p)
+}
+
+// addMount adds the folder of this machine that a container sees.
+func (r *reader) addMount(p Part) {
+	text := r.args[p.Arg].Text[p.From:]
+	host, rest, _ := strings.Cut(text, ":")
+	p.To = p.From + len(host)
+	if strings.Contains(text, "=") && !strings.HasPrefix(text, "/") {
+		host = ""
+		for at, field := range fieldsOf(text) {
+			key, value, _ := strings.Cut(field, "=")
+			switch key {
+			case "source", "src":
+				host, p.From, p.To = value, p.From+at+len(key)+1, p.From+at+len(field)
+			case "target", "dst", "destination":
+				p.Inside = value
+			case "readonly", "ro":
+				p.Access = Read
+			}
+		}
+	} else {
+		inside, opts, _ := strings.Cut(rest, ":")
+		p.Inside = inside
+		if slices.Contains(strings.Split(opts, ","), "ro") {
+			p.Access = Read
+		}
+	}
+	if host == "" || !strings.ContainsAny(host[:1], "/~.$") {
+		return // a volume with a name
+	}
+	r.use.Parts = append(r.use.Parts, p)
+}
+
+// fieldsOf yields the pieces between commas, and where they start.
+func fieldsOf(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		at := 0
+		for field := range strings.SplitSeq(text, ",") {
+			if !yield(at, field) {
+				return
+			}
+			at += len(field) + 1
+		}
+	}
 }
 
 // findEnd returns the index of the word that ends a command of find's.

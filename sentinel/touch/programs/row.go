@@ -24,6 +24,7 @@ const (
 	untilEnd      // up to ";" or "+"
 	bodyText      // "@file" is a file
 	formText      // so it is behind "name="
+	mountText     // HOST:INSIDE, or type=bind,source=HOST,target=INSIDE
 )
 
 // option is an option of a row.
@@ -33,6 +34,7 @@ type option struct {
 	first     bool // of several values the first is of the kind
 	joined    bool // the value is optional, and joined
 	digits    bool // and of digits
+	shy       bool // the next word is the value unless it starts with "-"
 	apart     bool // the value is the next word, also inside a cluster
 	ends      bool // the options end behind its value
 	start     bool // every word that starts with name
@@ -60,6 +62,8 @@ type clause struct {
 	slots  []slot // of "args"
 	dash   *kind
 	here   *kind
+	also   *kind
+	text   string // of also
 	effect Effect
 	input  *input
 	traits trait
@@ -123,7 +127,6 @@ type row struct {
 	globs    []*row // children whose word has a "*"
 	deep     *row   // the child "**"
 	words    bool   // some options are words without a sign, such as "("
-	stated   bool   // it has a row of its own and isn't only on the way to one
 	options  []*option
 	short    [128]uint16 // index+1 of "-x"
 	plus     [128]uint16 // index+1 of "+x"

@@ -14,33 +14,20 @@ import (
 //go:embed table/*.tbl
 var tableFiles embed.FS
 
-// table is all rows: the programs by their names, and those whose name is a
-// pattern.
-type table struct {
-	programs map[string]*row
-	globs    []*row
-}
-
-// loaded parses the table when it is first asked. The table is part of the
-// program and its test reads all of it, so that an error can't be met here.
+// loaded reads the table when it is first asked. The table is part of the
+// program and its test compiles all of it: an error can't be met here.
 var loaded = sync.OnceValue(func() *table {
-	t, err := loadTable(tableFiles)
-	if err != nil {
-		panic(err)
-	}
+	t, _ := loadTable(tableFiles)
 	return t
 })
 
-// Programs returns the names of all programs in the table, sorted; a name may
-// hold "*", such as "mkfs.*".
-func Programs() []string {
-	t := loaded()
-	names := slices.Collect(maps.Keys(t.programs))
-	for _, g := range t.globs {
-		names = append(names, g.name)
-	}
-	slices.Sort(names)
-	return names
+// table is all rows as they are written, and those of the programs that were
+// asked for, compiled.
+type table struct {
+	entries  map[string][]*entry // by the first word of their names
+	patterns []string            // first words with a "*"
+	lock     sync.RWMutex
+	programs map[string]*row
 }
 
 // entry is a row as it is written.
@@ -48,93 +35,79 @@ type entry struct {
 	at, names, text string
 }
 
-func loadTable(files fs.FS) (*table, error) {
-	names, err := fs.Glob(files, "table/*.tbl")
-	if err != nil {
-		return nil, err
-	}
-	var entries []entry
-	var errs []error
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		found, err := splitEntries(name, string(text))
-		entries, errs = append(entries, found...), append(errs, err)
-	}
-	b := builder{table: &table{programs: map[string]*row{}}, byName: map[string]entry{}}
-	for _, e := range entries {
-		errs = append(errs, b.addEntry(e))
-	}
-	for depth := range maxWords { // rows hand down to those below them
-		for _, e := range entries {
-			errs = append(errs, b.addRows(e, depth))
-		}
-	}
-	return b.table, errors.Join(errs...)
+// Programs returns the names of all programs in the table, sorted; a name may
+// hold "*", such as "mkfs.*".
+func Programs() []string {
+	names := slices.Collect(maps.Keys(loaded().entries))
+	names = slices.DeleteFunc(names, func(n string) bool { return n[0] == '@' })
+	slices.Sort(names)
+	return names
 }
 
-// splitEntries takes a file apart into rows, and checks their order.
-func splitEntries(file, text string) ([]entry, error) {
-	var out []entry
+func loadTable(files fs.FS) (*table, error) {
+	t := &table{entries: map[string][]*entry{}, programs: map[string]*row{}}
+	names, err := fs.Glob(files, "table/*.tbl")
+	errs := []error{err}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		errs = append(errs, err, t.addFile(name, string(text)))
+	}
+	slices.Sort(t.patterns)
+	return t, errors.Join(errs...)
+}
+
+// addFile takes a file apart into rows.
+func (t *table) addFile(file, text string) error {
+	var e *entry
 	var errs []error
-	last := ""
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimRight(line, " \t\r\n")
-		at := fmt.Sprintf("%s:%d", file, n)
 		switch {
-		case line == "" || line[0] == '#':
-		case strings.HasPrefix(line, "@source "):
-			last = ""
-		case line[0] == ' ' || line[0] == '\t':
-			if len(out) == 0 {
-				errs = append(errs, fmt.Errorf("%s: a line starts with a blank and no row is above it; start the row at the left edge", at))
-				continue
-			}
-			out[len(out)-1].text += line
+		case line == "" || line[0] == '#' || strings.HasPrefix(line, "@source "):
+		case line[0] == ' ' && e != nil:
+			e.text += line
 		default:
-			names, rest, ok := strings.Cut(line+" ", ": ")
-			if !ok {
-				errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names", at))
+			names, clauses, ok := strings.Cut(line+" ", ": ")
+			e = &entry{at: fmt.Sprintf("%s:%d", file, n), names: names, text: clauses}
+			if !ok || names[0] == ' ' {
+				errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names, or starts with a blank", e.at))
 				continue
 			}
-			if names < last {
-				errs = append(errs, fmt.Errorf("%s: row %q stands behind %q; sort the rows of a section", at, names, last))
+			t.addEntry(e)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *table) addEntry(e *entry) {
+	for name := range strings.SplitSeq(e.names, ", ") {
+		first, _, _ := strings.Cut(name, " ")
+		for word := range strings.SplitSeq(first, "|") {
+			list := t.entries[word]
+			if len(list) == 0 && strings.Contains(word, "*") {
+				t.patterns = append(t.patterns, word)
 			}
-			last = names
-			out = append(out, entry{at: at, names: names, text: strings.TrimSpace(rest)})
+			if len(list) == 0 || list[len(list)-1] != e {
+				t.entries[word] = append(list, e)
+			}
 		}
 	}
-	return out, errors.Join(errs...)
 }
 
-func splitClauses(text string) []string {
+// spellNames writes out those names of an entry that start with the word first:
+// "a|b c, d" is "a c", "b c" and "d".
+func (e *entry) spellNames(first string) []string {
 	var out []string
-	for c := range strings.SplitSeq(text, ";") {
-		if c = strings.TrimSpace(c); c != "" {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// builder makes rows of entries.
-type builder struct {
-	table  *table
-	byName map[string]entry
-}
-
-// spellNames writes out "a|b c, d": "a c", "b c", "d".
-func spellNames(names string) []string {
-	var out []string
-	for name := range strings.SplitSeq(names, ", ") {
+	for name := range strings.SplitSeq(e.names, ", ") {
 		spelt := []string{""}
-		for word := range strings.FieldsSeq(name) {
+		for i, word := range strings.Fields(name) {
 			var next []string
 			for alt := range strings.SplitSeq(word, "|") {
+				if i == 0 && alt != first {
+					continue
+				}
 				for _, s := range spelt {
 					next = append(next, strings.TrimSpace(s+" "+alt))
 				}
@@ -146,50 +119,109 @@ func spellNames(names string) []string {
 	return out
 }
 
-func (b *builder) addEntry(e entry) error {
-	for _, name := range spellNames(e.names) {
-		if old, ok := b.byName[name]; ok {
-			return fmt.Errorf("%s: row %q is already in %s; join the two", e.at, name, old.at)
+// findEntry returns the row of a name as it is written.
+func (t *table) findEntry(name string) *entry {
+	first, _, _ := strings.Cut(name, " ")
+	for _, e := range t.entries[first] {
+		if slices.Contains(e.spellNames(first), name) {
+			return e
 		}
-		b.byName[name] = e
 	}
 	return nil
 }
 
-// maxWords is how many words a row's name may have.
-const maxWords = 6
-
-// addRows compiles an entry into a row for each of its names of so many words
-// behind the program's.
-func (b *builder) addRows(e entry, depth int) error {
-	if strings.HasPrefix(e.names, "@") {
+// program returns the rows of a program, compiled; nil where it has none. Every
+// row in the table compiles: see its test.
+func (t *table) program(name string) *row {
+	if len(t.entries[name]) == 0 || name[0] == '@' {
 		return nil
 	}
-	clauses, err := b.collectClauses(e, 0)
-	if err != nil {
-		return err
+	t.lock.RLock()
+	r := t.programs[name]
+	t.lock.RUnlock()
+	if r != nil {
+		return r
 	}
+	r, _ = t.compileProgram(name)
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.programs[name] = r
+	return r
+}
+
+// compileProgram compiles the rows whose names start with the word name, those
+// of few words first: they hand down to those below them.
+func (t *table) compileProgram(name string) (*row, error) {
+	root := &row{name: name}
 	var errs []error
-	for _, name := range spellNames(e.names) {
-		if strings.Count(name, " ") != depth {
-			continue
-		}
-		r := b.placeRow(name)
-		r.stated, r.at = true, e.at
-		for _, c := range clauses { // manners first: they say how options are spelt
-			if t, ok := traitNames[c]; ok {
-				r.traits |= t
-			}
-		}
-		r.inheritTraits()
-		for _, c := range clauses {
-			if err := r.addClause(c); err != nil {
-				errs = append(errs, fmt.Errorf("%s: clause %q: %w", e.at, c, err))
-			}
-		}
-		r.settleRow()
+	type place struct {
+		name  string
+		entry *entry
 	}
+	var places []place
+	for _, e := range t.entries[name] {
+		for _, n := range e.spellNames(name) {
+			places = append(places, place{n, e})
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return strings.Count(a.name, " ") - strings.Count(b.name, " ") })
+	for _, p := range places {
+		clauses, err := t.collectClauses(p.entry, 0)
+		r := root
+		for _, word := range strings.Fields(p.name)[1:] {
+			r = r.placeChild(word)
+		}
+		if r.at != "" {
+			err = errors.Join(err, fmt.Errorf("%s: row %q is already in %s; join the two", p.entry.at, p.name, r.at))
+		}
+		r.at = p.entry.at
+		errs = append(errs, err, r.compileRow(clauses))
+	}
+	return root, errors.Join(errs...)
+}
+
+// compileRow adds clauses to a row; its manners first, for they say how options
+// are spelt.
+func (r *row) compileRow(clauses []string) error {
+	for _, c := range clauses {
+		if t, ok := traitNames[c]; ok {
+			r.traits |= t
+		}
+	}
+	r.inheritTraits()
+	var errs []error
+	for _, c := range clauses {
+		if err := r.addClause(c); err != nil {
+			errs = append(errs, fmt.Errorf("%s: clause %q: %w", r.at, c, err))
+		}
+	}
+	r.settleRow()
 	return errors.Join(errs...)
+}
+
+// collectClauses returns the clauses of an entry, those of the rows it is like
+// where it says so.
+func (t *table) collectClauses(e *entry, depth int) ([]string, error) {
+	var out []string
+	for c := range strings.SplitSeq(e.text, ";") {
+		c = strings.TrimSpace(c)
+		like, ok := strings.CutPrefix(c, "like ")
+		switch {
+		case ok:
+			other := t.findEntry(like)
+			if other == nil || depth > 8 {
+				return nil, fmt.Errorf("%s: no row is named %q, or it is like itself", e.at, like)
+			}
+			more, err := t.collectClauses(other, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		case c != "":
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 // inheritTraits takes over the manners of the row above.
@@ -200,82 +232,27 @@ func (r *row) inheritTraits() {
 	}
 }
 
-// collectClauses returns the clauses of an entry, those of the rows it is like
-// first.
-func (b *builder) collectClauses(e entry, depth int) ([]string, error) {
-	var out []string
-	for _, c := range splitClauses(e.text) {
-		like, ok := strings.CutPrefix(c, "like ")
-		if !ok {
-			out = append(out, c)
-			continue
-		}
-		other, known := b.byName[strings.TrimSpace(like)]
-		if !known || depth > 8 {
-			return nil, fmt.Errorf("%s: no row is named %q, or it is like itself", e.at, like)
-		}
-		more, err := b.collectClauses(other, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, more...)
-	}
-	return out, nil
-}
-
-// placeRow returns the row of a name, with the rows on the way to it.
-func (b *builder) placeRow(name string) *row {
-	program, rest, more := strings.Cut(name, " ")
-	r := b.table.programs[program]
-	if r == nil && strings.Contains(program, "*") {
-		if i := slices.IndexFunc(b.table.globs, func(g *row) bool { return g.name == program }); i >= 0 {
-			r = b.table.globs[i]
-		} else {
-			r = newRow(program, nil)
-			b.table.globs = append(b.table.globs, r)
-		}
-	}
-	if r == nil {
-		r = newRow(program, nil)
-		b.table.programs[program] = r
-	}
-	for more {
-		var word string
-		word, rest, more = strings.Cut(rest, " ")
-		r = r.placeChild(word)
-	}
-	return r
-}
-
-func newRow(name string, parent *row) *row {
-	r := &row{name: name, parent: parent}
-	r.inheritTraits()
-	return r
-}
-
+// placeChild returns the row of a word behind r's name, which it makes where
+// there is none.
 func (r *row) placeChild(word string) *row {
+	c := &row{name: r.name + " " + word, parent: r}
+	c.inheritTraits()
 	switch {
+	case word == "**" && r.deep == nil:
+		r.deep = c
+		return c
 	case word == "**":
-		if r.deep == nil {
-			r.deep = newRow(r.name+" **", r)
-		}
 		return r.deep
 	case strings.Contains(word, "*"):
-		for _, c := range r.globs {
-			if c.word() == word {
-				return c
-			}
+		if i := slices.IndexFunc(r.globs, func(g *row) bool { return g.name == c.name }); i >= 0 {
+			return r.globs[i]
 		}
-		c := newRow(r.name+" "+word, r)
 		r.globs = append(r.globs, c)
 		return c
-	}
-	c := r.children[word]
-	if c == nil {
-		c = newRow(r.name+" "+word, r)
+	case r.children[word] == nil:
 		put(&r.children, word, c)
 	}
-	return c
+	return r.children[word]
 }
 
 func put[V any](m *map[string]V, key string, v V) {
