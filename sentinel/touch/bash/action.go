@@ -193,6 +193,8 @@ func (a *action) runLine(p programs.Part) {
 		}
 	case isShell(a.name):
 		a.out = a.at.runScriptText(lang, words[0], a.listParameters(p))
+	case words[0].blank && programOptions[p.Option]:
+		a.at.addOpaque("")
 	case p.Option != "":
 		a.at.runHook(words[0])
 	default:

@@ -57,13 +57,6 @@ func (s *shell) runKeeping(name string, args []field) bool {
 		s.setPositionals(args)
 	case "alias":
 		s.defineAliases(args)
-	case "trap":
-		if len(args) > 0 && args[0].text == "--" {
-			args = args[1:]
-		}
-		if len(args) > 1 {
-			s.evalWords(args[:1])
-		}
 	case "hash":
 		if len(args) == 3 && args[0].text == "-p" {
 			setKey(&s.ownNames().aliases, args[2].text, args[1].text)

@@ -18,12 +18,26 @@ func (a *action) reach(p programs.Part, f field) {
 	if f.unknown && !strings.Contains(f.text, "://") {
 		return
 	}
+	if words, ok := strings.CutPrefix(f.text, "ext::"); ok { // git starts a program for it
+		a.runTransport(words)
+		return
+	}
 	if hasFold(f.text, "file:") {
 		a.s.addAccess(f, Read)
 		return
 	}
 	a.s.reachHost(f.text, true)
 	a.s.findMetadata(f)
+}
+
+// runTransport runs the program of git's "ext::" addresses, in which "% " is a
+// blank inside of a word.
+func (a *action) runTransport(text string) {
+	words := strings.Fields(strings.ReplaceAll(text, "% ", "\x00"))
+	for i, w := range words {
+		words[i] = strings.ReplaceAll(w, "\x00", " ")
+	}
+	a.at.fork().runWords(literalFields(words), stream{})
 }
 
 // holdsPassword reports whether an address has a token before its host:

@@ -30,8 +30,11 @@ func (a *action) tryUnknown() {
 		return
 	}
 	for i, f := range a.args {
-		_, val, joined := strings.Cut(f.text, "=")
-		if joined {
+		opt, val, joined := strings.Cut(f.text, "=")
+		if textOptions[opt] || i > 0 && textOptions[a.args[i-1].text] {
+			continue
+		}
+		if joined && !strings.ContainsAny(f.text, " \n") {
 			f = f.withText(val)
 		}
 		if s.isCore(f) || len(f.text) > 2 && f.text[0] == '-' && s.isCore(f.slice(2, 0)) {
