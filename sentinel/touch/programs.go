@@ -88,7 +88,7 @@ func (s *shell) effects(name string, args []field) {
 			a |= Write
 		}
 		if len(ops) == 0 && lister && listers[name] {
-			s.path(field{text: ".", bare: "."}, Read) // where it was changed to
+			s.pathAs(field{text: ".", bare: "."}, Path{Access: Read, Names: lists[name]}) // where it was changed to
 		}
 		for _, f := range ops[min(skip, len(ops)):] {
 			s.pathAs(f, Path{Access: a, Recursive: deep, Names: lister && lists[name]})
