@@ -103,7 +103,16 @@ func injected(text string, a skills.Arg) string {
 	if m := callOf(text); m != nil && (i < 0 || m[0] < i) && words.MatchString(text[:m[0]]) {
 		return ShellCommand
 	}
-	if i < 0 || i > 512 || !words.MatchString(text[:i]) {
+	switch {
+	case i < 0 || i > 512:
+		return ""
+	case words.MatchString(text[:i]):
+	case name:
+		// A name may become a command's operand, so it gets no exemption for
+		// prose: "8.8.8.8 -c 1; rm -rf /". A blank before code marks is none
+		// either; English words still count as such.
+		return separated(strings.TrimRight(text[:i], " "), text[i:], false)
+	default:
 		return ""
 	}
 	if callOf(text[i:]) != nil {
