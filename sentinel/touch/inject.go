@@ -203,6 +203,8 @@ func commandAt(text string, word bool, sep byte) string {
 		return strings.ContainsAny(w[:1], "-/~$|;&<>`'\"") || strings.Contains(w, "://") || strings.Contains(w, "/.") || digits(w)
 	})
 	switch {
+	case sep == '|' && (first == "sh" || first == "bash" || first == "zsh" || first == "dash" || first == "ksh"):
+		return ShellCommand
 	case strong && (word || sep != '\n' || !english[first]):
 		return ShellCommand
 	case word && (ends(after) || !english[first]):

@@ -177,10 +177,11 @@ func (a *action) runLine(p programs.Part) {
 	if isScriptName(words[0].text) {
 		return
 	}
-	if a.name == "env" {
-		words[0] = words[0].withText(strings.ReplaceAll(words[0].text, `\_`, " ")) // a blank of env -S
-	}
 	a.ran++
+	if a.name == "env" { // its -S splits one word, and takes the others as they are
+		a.splitLine(words)
+		return
+	}
 	a.reportShell(words[0].text)
 	lang := orElse(p.Lang, "sh")
 	switch {
@@ -200,6 +201,16 @@ func (a *action) runLine(p programs.Part) {
 	default:
 		a.out = a.at.runCommandLine(words[0])
 	}
+}
+
+// splitLine runs the line of env -S, in which "\_" is a blank.
+func (a *action) splitLine(words []field) {
+	line := strings.ReplaceAll(words[0].text, `\_`, " ")
+	if len(words) == 1 || strings.ContainsAny(line, `"'$`) {
+		a.out = a.at.runCommandLine(literalField(strings.TrimSpace(line + " " + joinTexts(words[1:]))))
+		return
+	}
+	a.out = a.at.fork().runWords(append(literalFields(strings.Fields(line)), words[1:]...), a.in)
 }
 
 // isScriptName reports whether a word is a script of the project, or a pattern

@@ -288,14 +288,18 @@ func (s *shell) findFlood(name string, args []field, in stream) {
 		return
 	}
 	for i, a := range args {
-		_, joined, _ := strings.Cut(a.text, "=")
-		next := ""
-		if i+1 < len(args) {
-			next = args[i+1].text
-		}
+		opt, n, _ := strings.Cut(a.text, "=")
 		switch {
-		case name == "xargs" && (a.text == "-P0" || (a.text == "-P" || a.text == "--max-procs") && next == "0" || strings.HasPrefix(a.text, "--max-procs=") && joined == "0"),
-			name == "parallel" && (a.text == "-j0" || (a.text == "-j" || a.text == "--jobs") && next == "0"):
+		case opt == "-P" || opt == "--max-procs" || opt == "-j" || opt == "--jobs":
+			if n == "" && i+1 < len(args) {
+				n = args[i+1].text
+			}
+		case len(opt) > 2 && (opt[:2] == "-P" || opt[:2] == "-j"):
+			n = opt[2:]
+		default:
+			continue
+		}
+		if isNumber(n) && (strings.Trim(n, "0") == "" || len(n) > 3) {
 			s.addDanger(ForkBomb)
 		}
 	}

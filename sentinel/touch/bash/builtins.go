@@ -40,14 +40,19 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 	case "shift":
 		s.params = s.params[min(1, len(s.params)):]
 	case "command", "exec", "builtin":
-		if slices.ContainsFunc(args, func(f field) bool { return f.text == "" || f.text[0] != '-' }) {
-			return done, false
+		rest := listOperands(args, "a")
+		if len(rest) > 0 && changesShell[rest[0].text] { // "builtin cd /" changes this shell
+			return s.runWords(args[len(args)-len(rest):], in), true
 		}
+		return done, len(rest) == 0
 	default:
 		return done, s.runKeeping(name, args)
 	}
 	return done, true
 }
+
+// changesShell are the builtins that change the shell they run in.
+var changesShell = toSet("cd pushd chdir eval source . read mapfile readarray printf shift set alias unset")
 
 // runKeeping runs the builtins that keep words for later; it reports whether
 // there is no more to be said of them.

@@ -29,6 +29,9 @@ func (s *shell) readCode(f field, lang string) {
 		read(s, f.bare)
 		return
 	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(f.bare), " "); scary[scaryName(first)] {
+		s.guessLine(f.bare) // a line that was given to the wrong program
+	}
 	s.readInline(lang, f.bare, 0)
 }
 

@@ -102,11 +102,8 @@ func (s *shell) readGiven(w *syntax.Word, end string) stream {
 // overwrite records that a redirect or a tool writes over f.
 func (s *shell) overwrite(f field) {
 	s.addAccess(f, Write)
-	s.dialSocket(f)
-	if s.isOnDevice(f) {
-		s.addDanger(DeviceWrite)
-	}
-	if f.tree || f.text == "/" { // each file below: nothing writes to a folder itself
+	s.writeTarget("", f, Write)
+	if f.text == "/" { // each file below: nothing writes to a folder itself
 		f.tree = true
 		s.removeTarget(f, true)
 	}

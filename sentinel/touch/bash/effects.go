@@ -44,7 +44,7 @@ func (s *shell) judgeFile(a *action, p programs.Part, f field) {
 		s.changeMode(a, p, f)
 	case MoveTree:
 		s.moveTree(a, f)
-	case RmRoot, RmHome, RmSystem, "rsync_delete":
+	case RmRoot, RmHome, RmSystem, "rsync_delete", "only_core":
 		if k, _ := s.findTree(f.text); k != path.NoTree {
 			s.addDanger(removalOf(k))
 		}
@@ -121,7 +121,7 @@ func (s *shell) isScratch(f field) bool {
 	}
 	root := strings.TrimSuffix(orElse(s.env.Root, path.UnknownFolder), "/") + "/"
 	for _, p := range s.resolvePath(f.text) {
-		inside := strings.HasPrefix(p, root) && len(p) > len(root)
+		inside := strings.HasPrefix(p, root) && len(p) > len(root) || f.tree && p+"/" == root
 		if !inside && !slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(p, dir) && len(p) > len(dir) }) {
 			return false
 		}
@@ -200,6 +200,9 @@ func (s *shell) writeTarget(name string, f field, access Access) {
 	}
 	if access == Write {
 		s.doubtFed(f)
+		if k, entries := s.findTree(f.text); entries && k != path.NoTree { // each file in it
+			s.addDanger(removalOf(k))
+		}
 	}
 }
 
@@ -272,6 +275,28 @@ func opensAll(mode string) bool {
 	return false
 }
 
+// closesOwner reports whether a mode takes a right from the owner.
+func closesOwner(mode string) bool {
+	for part := range strings.SplitSeq(mode, ",") {
+		if who, what, ok := strings.Cut(part, "-"); ok && strings.ContainsAny(what, "rx") && (who == "" || strings.ContainsAny(who, "au")) {
+			return true
+		}
+	}
+	return octal.MatchString(mode) && strings.HasPrefix(strings.TrimLeft(mode[max(0, len(mode)-3):], " "), "0") && len(mode) >= 3
+}
+
+// emptyFile records that a file is left with nothing in it: outside of the
+// working folder that is as good as a removal.
+func (s *shell) emptyFile(f field) {
+	if f.blank || f.text == "" || isHarmless(f.text) || s.isScratch(f) {
+		return
+	}
+	s.addAccess(f, Delete)
+	s.removeTarget(f, false)
+}
+
+func isHarmless(text string) bool { return strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "&") }
+
 // changeMode looks at modes, owners and attributes of whole trees.
 func (s *shell) changeMode(a *action, p programs.Part, f field) {
 	k, entries := s.findTree(f.text)
@@ -288,7 +313,7 @@ func (s *shell) changeMode(a *action, p programs.Part, f field) {
 		if p.Tree && (k != path.HomeTree || a.name == "setfacl" && hasFlag(a.args, "bk", "remove-all", "set", "remove-default")) || a.name == "chcon" && p.Tree {
 			s.addDanger(ChmodTree)
 		}
-	case opensAll(mode) && (p.Tree || entries || k != path.HomeTree),
+	case opensAll(mode) && (p.Tree || entries || k != path.HomeTree), p.Tree && closesOwner(mode),
 		k != path.HomeTree && (p.Tree || mode != "" && strings.Trim(mode, "0") == ""):
 		s.addDanger(ChmodTree)
 	}

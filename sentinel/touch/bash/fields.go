@@ -32,7 +32,7 @@ func (f field) toFrags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, secret: f.secret, token: f.token}}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, secret: f.secret, token: f.token}}
 }
 
 // withText is a piece of a field, or what is made of it.
@@ -145,6 +145,7 @@ type builder struct {
 func (b *builder) add(p frag) {
 	b.f.home = b.f.home || p.home && !b.any
 	b.f.fed, b.f.secret, b.f.token = b.f.fed || p.fed, b.f.secret || p.secret, b.f.token || p.token
+	b.f.tree = b.f.tree || p.tree
 	b.any = true
 	b.text.WriteString(p.s)
 	if p.proc != nil {

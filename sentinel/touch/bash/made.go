@@ -103,6 +103,9 @@ func (s *shell) settleFiles(list []written, out stream) {
 		if out.secret && w.all && isSocket(w.to.text) {
 			s.addUnread(SecretSent)
 		}
+		if out.known && out.text == "" && !w.add && w.all {
+			s.emptyFile(w.to)
+		}
 		switch {
 		case w.done:
 		case w.all:

@@ -68,6 +68,12 @@ func (s *shell) trackFiles(a *action) {
 		s.trackDownload(a)
 	case "cp", "mv", "ln", "install", "link":
 		s.trackCopies(a)
+	case "truncate":
+		for _, f := range a.listFiles(Write) {
+			s.emptyFile(f)
+		}
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "ghc", "javac", "kotlinc", "nvcc", "gfortran", "dmd", "ldc2", "zig", "fpc":
+		s.readSources(a.args)
 	case "mknod":
 		s.trackNode(a.args)
 	case "mount", "bindfs":
@@ -106,6 +112,9 @@ func (s *shell) trackDD(a *action) {
 		s.keepFile(f, in, false, in.foreign)
 		if len(from) > 0 {
 			s.copyFile("cp", from[0], f.text, false)
+		}
+		if len(from) > 0 && from[0].text == "/dev/null" {
+			s.emptyFile(f)
 		}
 	}
 }
@@ -149,6 +158,9 @@ func (s *shell) trackCopies(a *action) {
 	}
 	symbolic := ln && hasFlag(a.args, "s", "symbolic") || a.name == "cp" && hasFlag(a.args, "s", "symbolic-link")
 	for _, f := range from {
+		if f.text == "/dev/null" && !ln {
+			s.emptyFile(to)
+		}
 		at := []string{to.text}
 		if inside := strings.TrimSuffix(to.text, "/") + "/" + paths.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") || to.text == "." {
 			at = []string{inside}
@@ -201,6 +213,18 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 			if l, ok := s.made.linkAt(p); ok {
 				s.linkPath(literalField(l.target), to, l.mount)
 			}
+		}
+	}
+}
+
+// readSources reads what a compiler is given that the line has written: it runs
+// sooner or later.
+func (s *shell) readSources(args []field) {
+	for _, f := range args {
+		if m, ok := s.findMade(f.text); ok && m.known {
+			s.readCode(literalField(m.text), "c")
+		} else if f.proc != nil && f.proc.known {
+			s.readCode(literalField(f.proc.text), "c")
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (s *shell) listReadings(f field) []string {
 }
 
 // publicFile is a file that holds nothing secret by its kind.
-var publicFile = regexp.MustCompile(`(?i)/(?:\.ssh/(?:known_hosts[^/]*|[^/]+\.pub|config)|etc/ssh/[^/]+\.pub|etc/ssh/ssh_config|etc/ssh/ssh_known_hosts|etc/passwd)$`)
+var publicFile = regexp.MustCompile(`(?i)/(?:\.ssh/(?:known_hosts[^/]*|[^/]+\.pub)|etc/ssh/[^/]+\.pub|etc/ssh/ssh_known_hosts)$`)
 
 // isPublic reports whether what is read of a path is nothing secret: a public
 // key, known_hosts, the metadata of a device.

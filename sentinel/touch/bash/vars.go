@@ -247,6 +247,9 @@ func markNeverEmpty(v value) value {
 // known value.
 func (s *shell) computeParam(p *syntax.ParamExp, v value) value {
 	var out value
+	if p.Param.Value == "HOME" && len(v) == 1 { // whoever it is: ${HOME%/*}
+		v = append(v[:1:1], frags{{s: "/home/user", kind: quotedFrag}})
+	}
 	longest := s.measureReplacement(p)
 	for _, f := range v {
 		if (f.size()+1)*longest > maxBytes { // each place may be replaced

@@ -28,6 +28,7 @@ type frag struct {
 	bare   string  // of an unknown one: what is known of it
 	home   bool    // starts with the home folder, by its variable
 	fed    bool    // comes from a pipe, a loop or a search
+	tree   bool    // stands for everything below it
 	secret bool    // holds credentials or the environment
 	token  bool    // a variable that is named after credentials
 	proc   *stream // what <( … ) prints
