@@ -177,6 +177,10 @@ func (a *action) runLine(p programs.Part) {
 	if isScriptName(words[0].text) {
 		return
 	}
+	if lang := orElse(p.Lang, "sh"); !isShell(lang) {
+		a.at.readCode(joinFields(words), lang)
+		return
+	}
 	a.ran++
 	if a.name == "env" { // its -S splits one word, and takes the others as they are
 		a.splitLine(words)
@@ -344,18 +348,27 @@ func (a *action) sendInput() {
 	}
 }
 
-// readLists reads the lists of files that an archiver is given by an option.
+// readLists reads the lists that a program is given by an option: an archiver's
+// of files, a client's of addresses.
 func (a *action) readLists() {
 	for _, p := range a.use.Parts {
-		if p.Role != programs.File || p.Option != "-T" && p.Option != "--files-from" {
+		f := a.field(p)
+		if p.Role != programs.File || p.Option == "" || f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
 			continue
 		}
-		f := a.field(p)
 		in := a.s.readFile(f)
-		if f.proc != nil || in.known {
+		if isStandard(f.text) {
+			in = a.in
+		}
+		switch p.Option {
+		case "-T", "--files-from":
 			b := *a
 			b.in = in
 			b.readNameList()
+		case "-K", "--config", "-i", "--input-file":
+			if a.use.Network && in.known {
+				readURLList(a.s, in.text)
+			}
 		}
 	}
 }

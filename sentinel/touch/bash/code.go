@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,8 +18,11 @@ func (s *shell) readCode(f field, lang string) {
 		s.runCommandLine(f)
 		return
 	}
-	if f.unknown {
+	if f.unknown && isProgramming(lang) {
 		s.addOpaque("")
+	}
+	if lang == "redis" && f.fed && f.unknown {
+		s.addDoubt(DatabaseLoss) // whatever it is handed
 	}
 	lang = orElse(aliasLanguages[lang], lang)
 	if read, ok := lineReaders()[lang]; ok {
@@ -41,6 +45,9 @@ func (s *shell) readInline(lang, text string, depth int) {
 		return
 	}
 	found := code.Read(lang, text)
+	if changesData(lang, text) {
+		s.addChange(DatabaseChange)
+	}
 	for _, p := range found.Paths {
 		s.touchCoded(p)
 	}
@@ -67,6 +74,22 @@ func (s *shell) readInline(lang, text string, depth int) {
 		}
 	}
 	s.addCoded(found)
+}
+
+var (
+	sqlChange   = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s|revoke\s|copy\s+\S+\s+from\b)`)
+	mongoChange = regexp.MustCompile(`\.(insert|update|replace|delete|remove|drop|create|rename|bulkWrite|findOneAnd|findAndModify)\w*\s*\(`)
+)
+
+// changesData reports whether statements change what a database holds.
+func changesData(lang, text string) bool {
+	switch lang {
+	case "sql", "cypher":
+		return sqlChange.MatchString(text)
+	case "mongo":
+		return mongoChange.MatchString(text)
+	}
+	return false
 }
 
 // touchCoded records a file that code names, and what is lost with it.

@@ -84,6 +84,21 @@ func joinTexts(words []field) string {
 	return strings.Join(texts, " ")
 }
 
+// joinFields makes one word of several.
+func joinFields(words []field) field {
+	if len(words) == 1 {
+		return words[0]
+	}
+	out := literalField(joinTexts(words))
+	bare := make([]string, len(words))
+	for i, w := range words {
+		bare[i] = w.bare
+		out.unknown, out.fed = out.unknown || w.unknown, out.fed || w.fed
+	}
+	out.bare = strings.Join(bare, " ")
+	return out
+}
+
 // separateFields splits with the separators that IFS holds now.
 func (s *shell) separateFields(list frags) []field {
 	v, ok := s.def.vars["IFS"]

@@ -17,7 +17,7 @@ func lineReaders() map[string]lineReader {
 	return map[string]lineReader{
 		"sqlite": readClientSQL, "psql": readClientSQL, "mysql": readClientSQL, "sftp": readTransfer, "crontab": readCrontab, "diskpart": readDiskpart,
 		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readBangs, "gnuplot": readBangs, "fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
-		"tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList, "keys": readKeys, "commas": readCommas,
+		"tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList, "keys": readKeys, "commas": readCommas, "ansible": readAnsible,
 		"toml": readRecipe, "json": readRecipe, "yaml": readRecipe, "xml": readRecipe, "cmake": readRecipe, "recipe": readRecipe, "ninja": readRecipe, "just": readRecipe,
 	}
 }
@@ -207,6 +207,31 @@ func readKeys(s *shell, text string) {
 	s.runHook(literalField(text))
 	s.tryLine(strings.ReplaceAll(text, "   ", "\x00"), true)
 	s.tryLine(strings.Join(strings.Fields(text), " "), true)
+}
+
+// readAnsible reads a module's arguments: a command line, or words such as
+// "path=/ state=absent".
+func readAnsible(s *shell, text string) {
+	s.runHook(literalField(text))
+	opts := map[string]string{}
+	for w := range strings.FieldsSeq(text) {
+		if k, v, ok := strings.Cut(w, "="); ok {
+			opts[k] = v
+		}
+	}
+	if opts["src"] != "" {
+		s.addAccess(literalField(opts["src"]), Read)
+	}
+	if target := literalField(orElse(opts["path"], orElse(opts["dest"], opts["name"]))); opts["state"] == "absent" && target.text != "" {
+		s.removeTarget(target, true)
+		s.addAccess(target, Delete)
+	}
+	if opts["dev"] != "" && opts["fstype"] != "" {
+		s.makeFileSystem(literalField(opts["dev"]))
+	}
+	if _, line, ok := strings.Cut(text, "cmd="); ok {
+		s.runHook(literalField(strings.Trim(line, `"'`)))
+	}
 }
 
 func readCommas(s *shell, text string) { s.runHook(literalField(strings.ReplaceAll(text, ",", " "))) }

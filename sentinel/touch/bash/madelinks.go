@@ -73,7 +73,9 @@ func (s *shell) trackFiles(a *action) {
 			s.emptyFile(f)
 		}
 	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "ghc", "javac", "kotlinc", "nvcc", "gfortran", "dmd", "ldc2", "zig", "fpc":
-		s.readSources(a.args)
+		s.readSources(a.args, "c")
+	case "go":
+		s.readSources(a.args, "recipe")
 	case "mknod":
 		s.trackNode(a.args)
 	case "mount", "bindfs":
@@ -219,12 +221,12 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 
 // readSources reads what a compiler is given that the line has written: it runs
 // sooner or later.
-func (s *shell) readSources(args []field) {
+func (s *shell) readSources(args []field, lang string) {
 	for _, f := range args {
 		if m, ok := s.findMade(f.text); ok && m.known {
-			s.readCode(literalField(m.text), "c")
+			s.readCode(literalField(m.text), lang)
 		} else if f.proc != nil && f.proc.known {
-			s.readCode(literalField(f.proc.text), "c")
+			s.readCode(literalField(f.proc.text), lang)
 		}
 	}
 }

@@ -29,6 +29,9 @@ func (s *shell) runCommandLine(f field) stream {
 // line of a shell does not.
 func (s *shell) runHook(f field) {
 	text := strings.TrimLeft(f.text, " \t!|:&-@+")
+	if n := len(text); n > 1 && (text[0] == '\'' || text[0] == '"') && text[n-1] == text[0] && strings.Count(text, text[:1]) == 2 {
+		text = text[1 : n-1]
+	}
 	if text == "" || f.blank || f.proc != nil {
 		return
 	}
