@@ -228,7 +228,7 @@ func (r *row) addOptions(word string, words []string) error {
 	var keys []keyed
 	var options []*option
 	for _, w := range words {
-		if word == "flags" && !strings.Contains("-+/", w[:1]) {
+		if word == "flags" && (w == "-" || !strings.Contains("-+/", w[:1])) {
 			r.words = true // "(" and "!" of find
 			r.placeOption(&option{name: w})
 			continue
@@ -286,7 +286,7 @@ func (o *option) cutSign(w string) (string, bool) {
 		o.values, o.first = 2, true
 		return name, true
 	}
-	if len(w) < 3 {
+	if len(w) < 3 && w != "+*" {
 		return w, false
 	}
 	switch w[len(w)-1] {

@@ -82,12 +82,11 @@ func (r *reader) applyClause(c *clause) {
 	case c.effect.Class != 0:
 		u.Effects = append(u.Effects, c.effect)
 	case c.input != nil:
-		u.Input, u.InputLang = max(u.Input, c.input.is), c.input.lang
-		if u.Input != c.input.is {
-			u.InputLang = ""
-		}
-		if c.input.is == Runs && r.holdsCode() {
+		if u.Input, u.InputLang = c.input.is, c.input.lang; u.Input == Runs && r.holdsCode() {
 			u.Input, u.InputLang = c.input.held, ""
+		}
+		if r.leaves {
+			u.Input = Leaves
 		}
 	case c.options != nil:
 		for i := range u.Parts {
@@ -100,7 +99,7 @@ func (r *reader) applyClause(c *clause) {
 			Role: c.also.role, Arg: -1, Text: c.text, Access: c.also.access, Tree: c.also.tree, Names: c.also.names, Sent: c.also.sent, Client: c.also.client,
 			Effect: c.also.effect,
 		})
-	case c.here != nil && len(r.operands) == 0:
+	case c.here != nil && !slices.ContainsFunc(u.Parts, func(p Part) bool { return p.Role == File && p.Option == "" && p.Arg >= 0 }):
 		u.Here = Part{Role: c.here.role, Access: c.here.access, Tree: c.here.tree, Names: c.here.names, Effect: c.here.effect}
 	}
 }
@@ -215,9 +214,7 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 		r.addMount(p)
 		return
 	case (k.role == File || k.role == Script) && isInput(text):
-		if k.sent {
-			r.use.Input = Leaves
-		}
+		r.sendInput(k.sent)
 		return
 	case k.role == File && k.remote && isRemote(text):
 		p.Role, p.Access = Host, k.access
@@ -226,6 +223,13 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 		}
 	}
 	r.use.Parts = append(r.use.Parts, p)
+}
+
+// sendInput notes that the input goes to another machine.
+func (r *reader) sendInput(sent bool) {
+	if sent {
+		r.leaves, r.use.Input = true, Leaves
+	}
 }
 
 func isInput(text string) bool {
@@ -256,7 +260,7 @@ func (r *reader) addBody(p Part, named bool) {
 		file = file[:end]
 	}
 	if isInput(file) {
-		r.use.Input = Leaves
+		r.sendInput(true)
 		return
 	}
 	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1
