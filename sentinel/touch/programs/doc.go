@@ -70,6 +70,7 @@
 //	process          a process, or a pattern of processes
 //	code:LANG        code in one word
 //	script:LANG      a file that is run as code; what follows are its words
+//	start:LANG       the same, run before the code that its words or input hold
 //	line[:SHELL]     a command line in one word
 //	linerest         a command line in one word, and all words behind it
 //	words[:SHELL]    a command line that is all words from here on
@@ -108,7 +109,7 @@
 //	                           "runs:sh/leaves" where something else may hold the code
 //	tree, names, sent          the files among its operands are of that sort (those
 //	                           that are treated as the first is: no copy's target)
-//	like ROW                   all clauses of that row come first
+//	like ROW                   all clauses of that row stand here; later ones count more
 //
 // "--help" and "--version" before the first operand are a rehearsal of every
 // program. A rehearsal's value of none, false, no or 0 is none.

@@ -16,6 +16,7 @@ type reader struct {
 	hits     []hit
 	operands []int
 	unread   []int
+	holds    bool // a word is, or names, the code that runs
 	leaves   bool // the input goes to another machine
 	stopped  bool // no more options
 	tail     int  // index in operands of a command or words that take all the rest
