@@ -35,7 +35,7 @@
 //	-l?#       the same, and of digits: "perl -lne" is -l -n -e
 //	-o>        the value is the next word even inside a cluster: "bash -oe pipefail"
 //	-p~        the next word is the value unless it starts with "-": "node -p -e X"
-//	-c!        the options end behind it, what follows belongs to its value
+//	-c!        the options end behind it
 //	--arg{2}   two values, of which the last is of the kind; {-2}: the first is
 //	-D*        the value is joined, and the option is every word that starts so
 //	-#         any number: "nice -5"
