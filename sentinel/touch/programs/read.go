@@ -30,7 +30,23 @@ func (r *reader) finishUse() {
 		u.markOperands(traits)
 	}
 	u.markSent()
+	if r.row.has(bundleStyle) {
+		u.sortParts()
+	}
 	r.reportUnread()
+}
+
+// sortParts puts parts in the order of the words, what options name before the
+// folders that tar changes to: an archive isn't looked for in those.
+func (u *Use) sortParts() {
+	slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.place() - b.place() })
+}
+
+func (p Part) place() int {
+	if p.Option != "" && p.Role != Folder {
+		return -1
+	}
+	return p.Arg
 }
 
 // markSent says that the files go out where the last operand is remote and
@@ -105,9 +121,7 @@ func (r *reader) applyClause(c *clause) {
 }
 
 // holdsCode reports whether a word is, or names, something that runs.
-func (r *reader) holdsCode() bool {
-	return slices.ContainsFunc(r.use.Parts, func(p Part) bool { return p.Role.weighs() > 1 })
-}
+func (r *reader) holdsCode() bool { return r.holds }
 
 // layout returns the last places of operands whose conditions hold, nil where
 // the row has none.
@@ -223,6 +237,7 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 		}
 	}
 	r.use.Parts = append(r.use.Parts, p)
+	r.holds = r.holds || p.Role.weighs() > 1 && !k.first
 }
 
 // sendInput notes that the input goes to another machine.

@@ -11,6 +11,7 @@ type kind struct {
 	access                           Access
 	tree, names, sent, client, boxed bool
 	remote                           bool // host:path and addresses are no files
+	first                            bool // it runs before the code that the words or the input hold
 	effect, lang                     string
 	form                             form
 }
