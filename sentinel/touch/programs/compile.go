@@ -15,7 +15,7 @@ var kinds = map[string]kind{
 	"client": {role: File, access: Read, client: true}, "sent": {role: File, access: Read, sent: true}, "body": {role: Sent, form: bodyText},
 	"form": {role: Sent, form: formText}, "host": {role: Host}, "url": {role: URL}, "assign": {role: Assign}, "process": {role: Process},
 	"code": {role: Code}, "script": {role: Script}, "line": {role: Line}, "linerest": {role: Line, form: allWords}, "words": {role: Line, form: allWords},
-	"mount": {role: File, access: Read | Write, tree: true, form: mountText}, "command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
+	"start": {role: Script, first: true}, "mount": {role: File, access: Read | Write, tree: true, form: mountText}, "command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
 }
 
 // effectCodes are the codes of effects, as package touch lists them.
@@ -228,7 +228,7 @@ func (r *row) addOptions(word string, words []string) error {
 	var keys []keyed
 	var options []*option
 	for _, w := range words {
-		if word == "flags" && !strings.Contains("-+/", w[:1]) {
+		if word == "flags" && (w == "-" || !strings.Contains("-+/", w[:1])) {
 			r.words = true // "(" and "!" of find
 			r.placeOption(&option{name: w})
 			continue
@@ -286,7 +286,7 @@ func (o *option) cutSign(w string) (string, bool) {
 		o.values, o.first = 2, true
 		return name, true
 	}
-	if len(w) < 3 {
+	if len(w) < 3 && w != "+*" {
 		return w, false
 	}
 	switch w[len(w)-1] {

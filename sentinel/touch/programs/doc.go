@@ -35,7 +35,7 @@
 //	-l?#       the same, and of digits: "perl -lne" is -l -n -e
 //	-o>        the value is the next word even inside a cluster: "bash -oe pipefail"
 //	-p~        the next word is the value unless it starts with "-": "node -p -e X"
-//	-c!        the options end behind it, what follows belongs to its value
+//	-c!        the options end behind it
 //	--arg{2}   two values, of which the last is of the kind; {-2}: the first is
 //	-D*        the value is joined, and the option is every word that starts so
 //	-#         any number: "nice -5"
@@ -70,6 +70,7 @@
 //	process          a process, or a pattern of processes
 //	code:LANG        code in one word
 //	script:LANG      a file that is run as code; what follows are its words
+//	start:LANG       the same, run before the code that its words or input hold
 //	line[:SHELL]     a command line in one word
 //	linerest         a command line in one word, and all words behind it
 //	words[:SHELL]    a command line that is all words from here on
@@ -108,7 +109,7 @@
 //	                           "runs:sh/leaves" where something else may hold the code
 //	tree, names, sent          the files among its operands are of that sort (those
 //	                           that are treated as the first is: no copy's target)
-//	like ROW                   all clauses of that row come first
+//	like ROW                   all clauses of that row stand here; later ones count more
 //
 // "--help" and "--version" before the first operand are a rehearsal of every
 // program. A rehearsal's value of none, false, no or 0 is none.

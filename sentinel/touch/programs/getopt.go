@@ -16,6 +16,8 @@ type reader struct {
 	hits     []hit
 	operands []int
 	unread   []int
+	holds    bool // a word is, or names, the code that runs
+	leaves   bool // the input goes to another machine
 	stopped  bool // no more options
 	tail     int  // index in operands of a command or words that take all the rest
 }
@@ -143,8 +145,7 @@ func (r *reader) readOption(i int) int {
 		}
 	}
 	if t[1] >= '0' && t[1] <= '9' && r.row.findLetter('-', '#') != nil && r.row.findLetter(t[0], t[1]) == nil {
-		r.hits = append(r.hits, hit{option: r.row.findLetter('-', '#')})
-		return i + 1
+		return r.takeOption(r.row.findLetter('-', '#'), i, 0)
 	}
 	return r.readCluster(i, 1, t[0])
 }
@@ -277,7 +278,6 @@ func (r *reader) endValue(o *option, next int) int {
 		return len(r.args)
 	case o.ends:
 		r.stopped = true
-		return len(r.args)
 	}
 	return next
 }

@@ -30,7 +30,23 @@ func (r *reader) finishUse() {
 		u.markOperands(traits)
 	}
 	u.markSent()
+	if r.row.has(bundleStyle) {
+		u.sortParts()
+	}
 	r.reportUnread()
+}
+
+// sortParts puts parts in the order of the words, what options name before the
+// folders that tar changes to: an archive isn't looked for in those.
+func (u *Use) sortParts() {
+	slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.place() - b.place() })
+}
+
+func (p Part) place() int {
+	if p.Option != "" && p.Role != Folder {
+		return -1
+	}
+	return p.Arg
 }
 
 // markSent says that the files go out where the last operand is remote and
@@ -82,12 +98,11 @@ func (r *reader) applyClause(c *clause) {
 	case c.effect.Class != 0:
 		u.Effects = append(u.Effects, c.effect)
 	case c.input != nil:
-		u.Input, u.InputLang = max(u.Input, c.input.is), c.input.lang
-		if u.Input != c.input.is {
-			u.InputLang = ""
-		}
-		if c.input.is == Runs && r.holdsCode() {
+		if u.Input, u.InputLang = c.input.is, c.input.lang; u.Input == Runs && r.holdsCode() {
 			u.Input, u.InputLang = c.input.held, ""
+		}
+		if r.leaves {
+			u.Input = Leaves
 		}
 	case c.options != nil:
 		for i := range u.Parts {
@@ -100,15 +115,13 @@ func (r *reader) applyClause(c *clause) {
 			Role: c.also.role, Arg: -1, Text: c.text, Access: c.also.access, Tree: c.also.tree, Names: c.also.names, Sent: c.also.sent, Client: c.also.client,
 			Effect: c.also.effect,
 		})
-	case c.here != nil && len(r.operands) == 0:
+	case c.here != nil && !slices.ContainsFunc(u.Parts, func(p Part) bool { return p.Role == File && p.Option == "" && p.Arg >= 0 }):
 		u.Here = Part{Role: c.here.role, Access: c.here.access, Tree: c.here.tree, Names: c.here.names, Effect: c.here.effect}
 	}
 }
 
 // holdsCode reports whether a word is, or names, something that runs.
-func (r *reader) holdsCode() bool {
-	return slices.ContainsFunc(r.use.Parts, func(p Part) bool { return p.Role.weighs() > 1 })
-}
+func (r *reader) holdsCode() bool { return r.holds }
 
 // layout returns the last places of operands whose conditions hold, nil where
 // the row has none.
@@ -215,9 +228,7 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 		r.addMount(p)
 		return
 	case (k.role == File || k.role == Script) && isInput(text):
-		if k.sent {
-			r.use.Input = Leaves
-		}
+		r.sendInput(k.sent)
 		return
 	case k.role == File && k.remote && isRemote(text):
 		p.Role, p.Access = Host, k.access
@@ -226,6 +237,14 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 		}
 	}
 	r.use.Parts = append(r.use.Parts, p)
+	r.holds = r.holds || p.Role.weighs() > 1 && !k.first
+}
+
+// sendInput notes that the input goes to another machine.
+func (r *reader) sendInput(sent bool) {
+	if sent {
+		r.leaves, r.use.Input = true, Leaves
+	}
 }
 
 func isInput(text string) bool {
@@ -256,7 +275,7 @@ func (r *reader) addBody(p Part, named bool) {
 		file = file[:end]
 	}
 	if isInput(file) {
-		r.use.Input = Leaves
+		r.sendInput(true)
 		return
 	}
 	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1

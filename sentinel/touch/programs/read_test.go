@@ -40,8 +40,14 @@ func spell(line string, args []programs.Word, u programs.Use) string {
 			}
 		}
 		words := []string{}
-		for i := p.Arg; i < p.End; i++ {
+		if p.Arg < 0 {
+			words = append(words, p.Text)
+		}
+		for i := p.Arg; i >= 0 && i < p.End; i++ {
 			t := args[i].Text
+			if i == p.Arg && p.To > 0 {
+				t = t[:p.To]
+			}
 			if i == p.Arg {
 				t = t[p.From:]
 			}

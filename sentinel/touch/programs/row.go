@@ -11,6 +11,7 @@ type kind struct {
 	access                           Access
 	tree, names, sent, client, boxed bool
 	remote                           bool // host:path and addresses are no files
+	first                            bool // it runs before the code that the words or the input hold
 	effect, lang                     string
 	form                             form
 }
@@ -19,12 +20,12 @@ type kind struct {
 type form uint8
 
 const (
-	oneWord  form = iota
-	allWords      // all words from here on
-	untilEnd      // up to ";" or "+"
-	bodyText      // "@file" is a file
-	formText      // so it is behind "name="
-	mountText     // HOST:INSIDE, or type=bind,source=HOST,target=INSIDE
+	oneWord   form = iota
+	allWords       // all words from here on
+	untilEnd       // up to ";" or "+"
+	bodyText       // "@file" is a file
+	formText       // so it is behind "name="
+	mountText      // HOST:INSIDE, or type=bind,source=HOST,target=INSIDE
 )
 
 // option is an option of a row.
@@ -151,7 +152,7 @@ func (r *row) findOption(name string) *option {
 }
 
 func (r *row) ownOption(name string) *option {
-	if len(name) == 2 && name[1] < 128 {
+	if len(name) == 2 && name[0] != '/' && name[1] < 128 {
 		return r.letter(name[0], name[1])
 	}
 	return r.long[name]

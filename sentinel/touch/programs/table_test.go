@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"errors"
 	"io/fs"
 	"strings"
 	"testing"
@@ -14,12 +15,14 @@ import (
 func compileAll(t *testing.T, files fs.FS) error {
 	t.Helper()
 	table, err := loadTable(files)
+	errs := []error{err}
 	for name := range table.entries {
-		if err == nil && name[0] != '@' {
+		if name[0] != '@' {
 			_, err = table.compileProgram(name)
+			errs = append(errs, err)
 		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // TestTableLoads reads the whole table: every row is well-formed, sorted within
