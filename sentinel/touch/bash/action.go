@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,6 +45,7 @@ func (a *action) run() stream {
 	a.reportSecrets()
 	a.readLists()
 	s.readProject(a.name)
+	s.addLookedUp(a)
 	a.readInput()
 	s.trackFiles(a)
 	if !a.use.Known {
@@ -99,7 +101,7 @@ func (a *action) actOn(p programs.Part) {
 		a.touchFile(p, f)
 	case programs.Folder:
 		if f.text != "" {
-			a.at.addPath(f, Path{Access: Read, Names: true})
+			a.at.addAccess(f, Mention)
 			a.at = a.at.enterFolder(f)
 		}
 	case programs.Command:
@@ -116,6 +118,10 @@ func (a *action) actOn(p programs.Part) {
 		if name, val, ok := strings.Cut(f.text, "="); ok {
 			a.assign(name, f.withText(val))
 		}
+	case programs.Data:
+		if !saysText[a.name] && !textOptions[p.Option] && (p.Option != "" || !findsText[a.name]) {
+			a.at.mentionWords([]field{f})
+		}
 	case programs.Sent:
 		if f.secret || f.token && !logsIn[p.Option] {
 			a.s.addUnread(SecretSent)
@@ -128,6 +134,13 @@ func (a *action) actOn(p programs.Part) {
 	}
 }
 
+// saysText are the programs whose words are text that names no file, findsText
+// those whose operand without an option is a pattern or a program.
+var (
+	saysText  = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare local typeset readonly")
+	findsText = toSet("grep egrep fgrep rg ag ack zgrep sed awk gawk mawk jq yq xq perl ruby python python3 node find fd")
+)
+
 // logsIn are the options in which a client shows who it is.
 var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --auth -a")
 
@@ -136,7 +149,7 @@ func isEveryProcess(name string, f field) bool {
 	if name == "kill" {
 		return f.text == "-1"
 	}
-	return !f.unknown && strings.Trim(f.text, ".*^$") == "" && f.text != "."
+	return !f.unknown && strings.Trim(f.text, ".*^$") == "" && (f.text != "." || name == "pkill")
 }
 
 // assign gives a variable its value for the commands that follow.
@@ -193,9 +206,6 @@ func (a *action) runLine(p programs.Part) {
 		a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
 	case len(words) > 1:
 		a.out = a.at.fork().evalWords(words)
-		if list := strings.Fields(joinTexts(words)); a.in.known && isShell(programName(list[0])) {
-			a.at.fork().runWords(literalFields(list), a.in)
-		}
 	case isShell(a.name):
 		a.out = a.at.runScriptText(lang, words[0], a.listParameters(p))
 	case words[0].blank && programOptions[p.Option]:
@@ -204,6 +214,9 @@ func (a *action) runLine(p programs.Part) {
 		a.at.runHook(words[0])
 	default:
 		a.out = a.at.runCommandLine(words[0])
+	}
+	if list := strings.Fields(joinTexts(words)); a.in.known && len(list) > 0 && isShell(programName(list[0])) && !isShell(a.name) {
+		a.at.fork().runWords(literalFields(list), a.in)
 	}
 }
 
@@ -273,12 +286,15 @@ func (a *action) touchFile(p programs.Part, f field) {
 		}
 		return
 	}
-	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent, Client: p.Client})
+	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent, Client: p.Client && !accountFile.MatchString(f.text)})
 	if p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree)) {
 		s.addUnread(SecretSent)
 	}
 	s.judgeFile(a, p, f)
 }
+
+// accountFile is no file that a client logs in with.
+var accountFile = regexp.MustCompile(`^/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd)`)
 
 // isStandard reports whether a file is the standard input.
 func isStandard(text string) bool {
@@ -322,8 +338,14 @@ func (a *action) reportUnread() {
 	}
 }
 
+// partitioners do to a disk as their input says.
+var partitioners = toSet("fdisk gdisk cfdisk sgdisk sfdisk parted")
+
 // readInput does with the standard input what the program does.
 func (a *action) readInput() {
+	if partitioners[a.name] && a.in.open && !hasFlag(a.args, "l", "list") && slices.ContainsFunc(a.args, a.s.isOnDevice) {
+		a.s.addDanger(DeviceWrite)
+	}
 	switch a.use.Input {
 	case programs.Leaves:
 		a.sendInput()
@@ -343,6 +365,9 @@ func (a *action) readInput() {
 
 func (a *action) sendInput() {
 	a.s.made.sends++
+	if a.in.known && strings.Contains(strings.ToLower(a.in.text), "flush_all") { // of memcached
+		a.s.addDoubt(DatabaseLoss)
+	}
 	if a.in.secret {
 		a.s.addUnread(SecretSent)
 	}
@@ -368,6 +393,10 @@ func (a *action) readLists() {
 		case "-K", "--config", "-i", "--input-file":
 			if a.use.Network && in.known {
 				readURLList(a.s, in.text)
+			}
+		default:
+			if f.proc != nil && in.known {
+				readRecipe(a.s, in.text)
 			}
 		}
 	}

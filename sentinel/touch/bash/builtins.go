@@ -44,7 +44,7 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 		if len(rest) > 0 && changesShell[rest[0].text] { // "builtin cd /" changes this shell
 			return s.runWords(args[len(args)-len(rest):], in), true
 		}
-		return done, len(rest) == 0
+		return stream{open: true}, len(rest) == 0
 	default:
 		return done, s.runKeeping(name, args)
 	}
@@ -66,7 +66,7 @@ func (s *shell) runKeeping(name string, args []field) bool {
 		if len(args) == 3 && args[0].text == "-p" {
 			setKey(&s.ownNames().aliases, args[2].text, args[1].text)
 		}
-	case "unset", "let", "test", "[":
+	case "unset", "let", "test", "[", "wait":
 		for _, a := range args {
 			s.readSubscript(a.text)
 		}
@@ -86,6 +86,7 @@ func (s *shell) runKeeping(name string, args []field) bool {
 		}
 	case "zargs":
 		s.runZargs(args)
+		return true
 	}
 	return false
 }

@@ -87,7 +87,9 @@ func (s *shell) removeTarget(f field, all bool) {
 	if all && slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
 		s.addDoubt(BackupLoss)
 	}
-	s.doubtFed(f)
+	if !f.unknown || !all || !isUnsure(f) {
+		s.doubtFed(f)
+	}
 	switch {
 	case !f.unknown || !all:
 	case isUnsure(f):
@@ -104,11 +106,14 @@ func (s *shell) removeTarget(f field, all bool) {
 // doubtFed asks about what comes from a pipe, a loop or a search, unless it can
 // only lie below the working folder, or in a folder for passing files.
 func (s *shell) doubtFed(f field) {
-	if !f.fed || f.proc != nil || s.isScratch(f) {
+	if !f.fed || f.proc != nil || s.isScratch(f) || disposable.MatchString(f.text) {
 		return
 	}
 	s.addUnread(UnreadTarget)
 }
+
+// disposable are the names of files that are made again by themselves.
+var disposable = regexp.MustCompile(`(?i)/[*._a-z0-9-]*(\.(pyc|pyo|o|obj|class|tmp|temp|swp|swo|orig|rej|bak|old|gcda|gcno|pid)|~|__pycache__|node_modules|\.ds_store|thumbs\.db|\.pytest_cache|\.mypy_cache|core\.\*)$`)
 
 // scratchFolders are those where nothing is kept.
 var scratchFolders = []string{"/tmp/", "/dev/shm/", "/var/tmp/"}

@@ -260,6 +260,57 @@ func (s *shell) addSearched(f search, args []field) {
 	}
 }
 
+// locates are the programs that look a name up in the whole system, greps those
+// that search through files.
+var (
+	locates = toSet("locate plocate mlocate slocate mdfind")
+	greps   = toSet("grep egrep fgrep rg ag ack")
+)
+
+// addLookedUp records the names that a search through the system or through
+// files is narrowed to.
+func (s *shell) addLookedUp(a *action) {
+	switch {
+	case locates[a.name]:
+		for _, o := range listOperands(a.args, "dln") {
+			p := o.text
+			if hasFlag(a.args, "r", "regex", "regexp") {
+				p = globOf(p)
+			} else if !strings.ContainsAny(p, "*?[") {
+				p = "*" + p + "*"
+			}
+			s.addNamed(literalField("/"), p, true)
+		}
+	case greps[a.name]:
+		s.addIncluded(a.name, a.args)
+	}
+}
+
+func (s *shell) addIncluded(name string, args []field) {
+	roots := []field{literalField(".")}
+	if ops := listOperands(args, "ABCmdgtTe"); len(ops) > 1 {
+		roots = ops[1:]
+	}
+	for i, a := range args {
+		opt, val, joined := strings.Cut(a.text, "=")
+		switch {
+		case opt == "--include" || opt == "--glob" || opt == "--iglob":
+		case name == "rg" && strings.HasPrefix(a.text, "-g"):
+			val, joined = a.text[2:], len(a.text) > 2
+		default:
+			continue
+		}
+		if !joined && i+1 < len(args) {
+			val = args[i+1].text
+		}
+		for _, r := range roots {
+			if !strings.HasPrefix(val, "!") {
+				s.addNamed(r, val, false)
+			}
+		}
+	}
+}
+
 // addUnder records the files of a name that may lie anywhere below root: "/**/"
 // stands for the folders between. pattern is of the end of a file's path.
 func (s *shell) addUnder(root field, pattern string, names bool) {

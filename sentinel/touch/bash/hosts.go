@@ -15,7 +15,7 @@ func (a *action) reach(p programs.Part, f field) {
 	if i := strings.Index(f.text, "://"); i > 0 && holdsPassword(f.text[i+3:]) {
 		a.s.addUnread(SecretSent)
 	}
-	if f.unknown && !strings.Contains(f.text, "://") {
+	if f.unknown && !strings.Contains(f.text, "://") || strings.Contains(p.Option, "LISTEN") {
 		return
 	}
 	if words, ok := strings.CutPrefix(f.text, "ext::"); ok { // git starts a program for it
@@ -26,8 +26,28 @@ func (a *action) reach(p programs.Part, f field) {
 		a.s.addAccess(f, Read)
 		return
 	}
-	a.s.reachHost(f.text, true)
+	if text := cutForward(f.text); text != "" {
+		a.s.reachHost(text, true)
+	}
 	a.s.findMetadata(f)
+}
+
+// cutForward returns the host in the forms of socat and of ssh's forwards:
+// "TCP:host:80", "80:host:80". It is empty where there is none.
+func cutForward(text string) string {
+	kind, rest, ok := strings.Cut(text, ":")
+	switch {
+	case !ok || strings.HasPrefix(rest, "//"):
+		return text
+	case isNumber(kind) && strings.Contains(rest, ":"):
+		return rest
+	case kind != strings.ToUpper(kind) || strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" || isNumber(kind):
+		return text
+	case strings.Contains(kind, "LISTEN") || strings.Contains(kind, "UNIX") || strings.Contains(kind, "EXEC") || strings.Contains(kind, "FILE") || strings.Contains(kind, "OPEN"):
+		return ""
+	}
+	rest, _, _ = strings.Cut(rest, ",")
+	return rest
 }
 
 // runTransport runs the program of git's "ext::" addresses, in which "% " is a

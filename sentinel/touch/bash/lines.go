@@ -42,7 +42,7 @@ func (s *shell) eachLine(text string, read func(line string)) {
 }
 
 // bangs are how clients and editors say that a line is the shell's.
-var bangs = []string{"!", "shell ", ".shell ", ".system ", `\!`, "platform shell ", "system ", "r !", "w !", "e !", "%!", "silent !"}
+var bangs = []string{"!", "shell ", ".shell ", ".system ", `\!`, "platform shell ", "system ", "r !", "w !", "e !", "%!", "silent !", "~!"}
 
 // copyProgram is how PostgreSQL runs a command.
 var copyProgram = regexp.MustCompile(`(?i)\bprogram\s+'([^']*)'`)
@@ -77,7 +77,9 @@ func readClientSQL(s *shell, text string) {
 func readTransfer(s *shell, text string) {
 	readBangs(s, text)
 	s.eachLine(strings.ReplaceAll(text, ";", "\n"), func(line string) {
-		if w := strings.Fields(line); len(w) > 1 && (w[0] == "put" || w[0] == "mput" || w[0] == "reput" || w[0] == "mirror") {
+		if w := strings.Fields(line); len(w) > 2 && w[0] == "rm" && strings.HasPrefix(w[1], "-r") {
+			s.removeTarget(literalField(w[len(w)-1]), true)
+		} else if len(w) > 1 && (w[0] == "put" || w[0] == "mput" || w[0] == "reput" || w[0] == "mirror") {
 			f := literalField(w[len(w)-1])
 			if w[0] != "mirror" {
 				f = literalField(w[1])
