@@ -273,6 +273,9 @@ func (a *action) touchFile(p programs.Part, f field) {
 	s := a.at
 	access := Access(p.Access)
 	if p.Inside != "" {
+		if kernelTrees[strings.TrimRight(f.text, "/")] {
+			return // what monitors are given
+		}
 		if k, _ := s.findTree(f.text); k != 0 {
 			a.kept = append(a.kept, strings.TrimSuffix(p.Inside, "/"), strings.TrimSuffix(f.text, "/"))
 		}
@@ -295,6 +298,8 @@ func (a *action) touchFile(p programs.Part, f field) {
 
 // accountFile is no file that a client logs in with.
 var accountFile = regexp.MustCompile(`^/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd)`)
+
+var kernelTrees = toSet("/sys /proc /dev")
 
 // isStandard reports whether a file is the standard input.
 func isStandard(text string) bool {

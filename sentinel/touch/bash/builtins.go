@@ -209,6 +209,7 @@ func (s *shell) readQuotedSubscript(w *syntax.Word) {
 
 // readNames is "read a b": the first line of what it is fed, split at IFS.
 func (s *shell) readNames(args []field, in stream) {
+	s.made.opens++
 	names, array := s.listReadNames(args)
 	if len(names) == 0 && array == "" {
 		names = []string{"REPLY"}
@@ -279,6 +280,7 @@ func (s *shell) cutWord(line string) (word, rest string) {
 }
 
 func (s *shell) readLines(args []field, in stream) {
+	s.made.opens++
 	name := "MAPFILE"
 	if ops := listOperands(args, "dnOsuCc"); len(ops) > 0 {
 		name = ops[0].text

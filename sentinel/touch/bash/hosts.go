@@ -2,6 +2,7 @@ package bash
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/host"
 	"github.com/vedette-dev/vedette/sentinel/touch/programs"
@@ -29,7 +30,9 @@ func (a *action) reach(p programs.Part, f field) {
 	if text := cutForward(f.text); text != "" {
 		a.s.reachHost(text, true)
 	}
-	a.s.findMetadata(f)
+	if !a.use.Network { // reportSecrets looks at all words of the others
+		a.s.findMetadata(f)
+	}
 }
 
 // cutForward returns the host in the forms of socat and of ssh's forwards:
@@ -103,7 +106,7 @@ func (s *shell) addURL(text string, bare bool) (found bool) {
 // findMetadata records a metadata service wherever it stands among a client's
 // arguments: behind --resolve, as a proxy, in a header.
 func (s *shell) findMetadata(f field) {
-	if len(f.text) > 1024 || s.quiet {
+	if len(f.text) > 1024 || s.quiet || strings.IndexByte(f.text, '.') < 0 && strings.IndexFunc(f.text, unicode.IsDigit) < 0 {
 		return
 	}
 	for _, w := range strings.FieldsFunc(f.text, func(r rune) bool { return strings.ContainsRune(":/,@ =?&[]", r) }) {

@@ -15,7 +15,7 @@ const parseCost = 256
 
 // parseText reads text and walks it, and returns what it prints.
 func (s *shell) parseText(text string) stream {
-	if s.level > maxLevels || !s.budget.TakeBytes(len(text)+parseCost) {
+	if s.level > maxLevels || !s.budget.TakeBytes(2*len(text)+parseCost) {
 		s.budget.over = true
 		return stream{open: true}
 	}
