@@ -7,8 +7,8 @@ import (
 
 const (
 	maxCode  = 64 << 10 // bytes of code
-	maxSteps = 100_000  // operands read
-	maxTail  = 512      // words of a call without brackets
+	maxSteps = 40_000   // operands read
+	maxTail  = 64       // words of a call without brackets
 	maxFound = 512      // findings of a kind
 )
 
@@ -40,6 +40,8 @@ func dialectOf(lang string) dialect {
 		return dialect{comments: []string{"%"}, quotes: `"'`, concat: "++"}
 	case "lisp":
 		return dialect{comments: []string{";"}, quotes: `"`, concat: "lisp"}
+	case "sql":
+		return dialect{comments: []string{"--", "/*"}, quotes: "'\"`", literal: true}
 	case "vim":
 		return dialect{quotes: `"'`, concat: "."}
 	case "go", "scala", "kotlin", "groovy":
@@ -58,6 +60,7 @@ type reader struct {
 	open  []int // of a closing bracket, where it opens
 	vars  map[string]value
 	alias map[string]string
+	class []*entry        // of the words
 	words map[string]bool // in small letters, and the whole texts
 	f     *Findings
 	steps int
@@ -122,15 +125,27 @@ func readProgram(f *Findings, lang, text string) {
 // variables, and the folders that are listed.
 func (r *reader) collect() {
 	for i, t := range r.toks {
+		r.noteContext(i)
 		switch t.kind {
 		case wordTok:
 			r.words[strings.ToLower(t.text)] = true
-			r.assign(i)
 		case textTok:
 			if len(t.text) < 32 {
 				r.words[strings.ToLower(t.text)] = true
 			}
 			r.readText(t.text)
+		}
+	}
+	r.importing = false
+	r.class = make([]*entry, len(r.toks))
+	for i, t := range r.toks {
+		if t.kind == wordTok {
+			r.class[i] = r.lookUp(t.text)
+		}
+	}
+	for i, t := range r.toks {
+		if t.kind == wordTok {
+			r.assign(i)
 		}
 	}
 	for i := range r.toks {
@@ -229,25 +244,29 @@ func (r *reader) setVar(name string, v value) {
 
 // classOf says what the word at i does in this program.
 func (r *reader) classOf(i int) entry {
-	w := r.word(i)
-	if w == "" {
+	if i < 0 || i >= len(r.toks) || r.class[i] == nil {
 		return entry{}
 	}
+	return *r.class[i]
+}
+
+func (r *reader) lookUp(w string) *entry {
 	if w == "Function" && r.lang == "js" {
-		return entry{class: "eval"}
+		return &entry{class: "eval"}
 	}
 	w = strings.ToLower(strings.TrimLeft(w, "@"))
 	if a, ok := r.alias[w]; ok {
 		w = a
 	}
-	for _, lang := range []string{r.lang, "*"} {
-		for _, e := range readWords()[lang][w] {
-			if e.need == "" || r.words[e.need] {
-				return e
+	for _, lang := range [...]string{r.lang, "*"} {
+		list := readWords()[lang][w]
+		for i := range list {
+			if list[i].need == "" || r.words[list[i].need] {
+				return &list[i]
 			}
 		}
 	}
-	return entry{}
+	return nil
 }
 
 // noteContext follows where names are only introduced: import, use, and

@@ -21,6 +21,7 @@ const (
 // where a blank stands before it.
 type token struct {
 	text         string
+	at           int // where it stands, of signs and words
 	kind         kind
 	first, blank bool
 }
@@ -36,6 +37,7 @@ type dialect struct {
 	bare     bool   // calls need no brackets
 	perlish  bool   // qw(a b), s/a/b/
 	percent  bool   // %w(a b), ?x
+	literal  bool   // a backslash in a text is one
 }
 
 const (
@@ -62,7 +64,7 @@ func scan(d dialect, src string, depth int) []token {
 
 func (s *scanner) emit(k kind, text string) {
 	blank := s.at > 0 && s.at <= len(s.src) && strings.IndexByte(" \t\n", s.src[s.at-1]) >= 0
-	s.out = append(s.out, token{text: text, kind: k, first: s.first, blank: blank})
+	s.out = append(s.out, token{text: text, at: s.at, kind: k, first: s.first, blank: blank})
 	s.first = false
 }
 
@@ -101,6 +103,10 @@ func (s *scanner) scanOne() {
 }
 
 func (s *scanner) skipComment(rest string) bool {
+	if s.d.literal && strings.HasPrefix(rest, "/*!") { // MySQL runs those
+		s.at += 3
+		return true
+	}
 	for _, c := range s.d.comments {
 		if !strings.HasPrefix(rest, c) {
 			continue
@@ -301,6 +307,12 @@ func (s *scanner) scanSign(rest string) {
 func (s *scanner) scanText(q byte, prefix string) {
 	rest := s.src[s.at:]
 	var body string
+	if s.d.literal {
+		body, _, _ = strings.Cut(rest[1:], string(q))
+		s.at += min(len(body)+2, len(rest))
+		s.emit(textTok, body)
+		return
+	}
 	if t := strings.Repeat(string(q), 3); strings.HasPrefix(rest, t) && q != '`' {
 		var closed bool
 		body, _, closed = strings.Cut(rest[3:], t)
