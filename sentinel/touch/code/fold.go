@@ -170,7 +170,7 @@ func (r *reader) foldName(i, stop, depth int) (value, int) {
 	}
 	from := i
 	for r.is(i+1, ".") && i+2 < stop && r.word(i+2) != "" {
-		if c := r.classOf(i).class; c == "join" || c == "same" || c == "home" {
+		if c := r.classOf(i).class; r.is(i+1, "(") && (c == "join" || c == "same" || c == "home") {
 			break
 		}
 		i += 2
@@ -309,6 +309,8 @@ func applyMethod(v value, name entry, word string, args []arg) value {
 			pieces = append(pieces, a.value)
 		}
 		return joinPath(pieces)
+	case name.class == "home":
+		return value{text: "~"}
 	case name.class == "decode", v.made, len(args) > 0 && encodings[args[len(args)-1].text]:
 		return hidden
 	case name.class == "same" && len(args) <= 1:

@@ -127,7 +127,9 @@ func (r *reader) readRun(i int, e entry, args []arg, called bool) {
 	r.addCommand(words, isList)
 }
 
-var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "cmd": true, "cmd.exe": true, "powershell": true, "pwsh": true}
+var shells = map[string]bool{
+	"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "cmd": true, "cmd.exe": true, "powershell": true, "pwsh": true,
+}
 
 func (r *reader) addCommand(words []string, isList bool) {
 	if len(words) == 0 {
@@ -160,7 +162,10 @@ func (r *reader) readRemove(i int, low string, args []arg, called bool) {
 		return
 	}
 	v := r.target(i, args)
-	tree := strings.Contains(low, "tree") || strings.Contains(low, "rm_r") || strings.Contains(low, "all") || strings.Contains(low, "dir_r") || strings.Contains(low, "directory") || low == "rimraf" || low == "removeitem"
+	tree := low == "rimraf" || low == "removeitem"
+	for _, part := range []string{"tree", "rm_r", "all", "dir_r", "directory"} {
+		tree = tree || strings.Contains(low, part)
+	}
 	for _, a := range args {
 		tree = tree || a.name == "recursive" || r.is(a.at, "{")
 	}
@@ -273,7 +278,7 @@ func (r *reader) readEval(i int, args []arg, called bool) {
 		r.f.Inner = append(r.f.Inner, Inline{r.lang, args[len(args)-1].text})
 	case !args[0].open && !args[0].isSet:
 		if strings.HasSuffix(r.word(i), "file") {
-			r.f.Paths = append(r.f.Paths, Path{Text: args[0].text, Access: ToRead | ToExecute})
+			r.f.add(Path{Text: args[0].text, Access: ToRead | ToExecute})
 			return
 		}
 		r.f.Inner = append(r.f.Inner, Inline{r.lang, args[0].text})
@@ -287,7 +292,7 @@ func (r *reader) readEval(i int, args []arg, called bool) {
 		if !r.is(end+1, ".") || r.word(end+2) != "read" || !r.is(end+5, ")") {
 			r.f.Unread = true
 		}
-		r.f.Paths = append(r.f.Paths, Path{Text: inner[0].text, Access: ToRead | ToExecute})
+		r.f.add(Path{Text: inner[0].text, Access: ToRead | ToExecute})
 	default:
 		r.f.Unread = true
 	}
@@ -307,10 +312,12 @@ func (r *reader) readName(low string, args []arg) {
 	if symbol {
 		name = strings.ToLower(r.word(named.at + 1))
 	}
-	if r.toks[named.at].kind == textTok && !r.is(named.at+1, ",") && !r.is(named.at+1, ")") && !r.toks[min(named.at+1, len(r.toks)-1)].first && r.is(named.at-1, "(") {
+	next := named.at + 1
+	joined := next < len(r.toks) && (r.toks[next].kind == joinTok || r.is(next, r.d.concat) || r.is(next, "+"))
+	if joined && r.toks[named.at].kind == textTok && r.is(named.at-1, "(") {
 		r.f.Unread = true // the name is in pieces
 	}
-	if e := readWords()["*"][strings.TrimPrefix(name, "node:")]; len(e) > 0 && (low == "require" || low == "import") && e[0].class == "net" {
+	if e := readWords()["*"][strings.TrimPrefix(name, "node:")]; low == "require" && len(e) > 0 && e[0].class == "net" {
 		r.network = true
 	}
 	switch {
@@ -321,7 +328,7 @@ func (r *reader) readName(low string, args []arg) {
 		r.f.Unread = r.f.Unread || !r.is(named.at, "&")
 	case named.open && !symbol:
 		r.f.Unread = true
-	case strings.HasPrefix(name, "child_process") || strings.HasPrefix(name, "node:child_process") || name == "subprocess" || name == "pty":
+	case strings.HasSuffix(name, "child_process") || name == "subprocess" || name == "pty":
 		r.process = true
 	case low == "require" || low == "import":
 		r.f.Unread = r.f.Unread || r.isDangerous(name)
@@ -356,7 +363,7 @@ func (r *reader) readVariableCall(i int) {
 // readSign looks for obj["na" + "me"](…).
 func (r *reader) readSign(i int) {
 	switch {
-	case r.is(i, "[") && r.match[i] < len(r.toks) && (r.is(r.match[i]+1, "(") || r.is(r.match[i]+1, "`")) && i > 0 && r.toks[i-1].kind != textTok && !r.toks[i].blank:
+	case r.is(i, "[") && r.is(r.match[i]+1, "(") && i > 0 && r.toks[i-1].kind != textTok && !r.toks[i].blank:
 		v, next := r.fold(i+1, r.match[i], 1)
 		pieces := next-i > 2 && r.toks[i+1].kind == textTok
 		if pieces || v.open && r.is(i+2, "(") || !v.open && r.isDangerous(strings.ToLower(v.text)) {
@@ -390,10 +397,12 @@ func (r *reader) readSecret(i int, low string) {
 		return
 	}
 	plain := strings.TrimLeft(low, "$%@")
-	if plain == "env" && !r.is(i-1, ".") && r.lang != "ruby" && r.lang != "php" && !strings.HasPrefix(r.word(i), "%") && r.lang != "perl" {
+	if plain == "env" && !r.is(i-1, ".") && !r.d.bare {
 		return
 	}
-	single := r.is(i+1, "[") || r.is(i+1, "{") || r.is(i+1, "(") || r.is(i+1, ".") && r.word(i+2) != "" && r.word(i+2) != "items" && r.word(i+2) != "copy" && !strings.HasPrefix(r.word(i+2), "to_")
+	method := r.word(i + 2)
+	single := r.is(i+1, "[") || r.is(i+1, "{") || r.is(i+1, "(") ||
+		r.is(i+1, ".") && method != "" && method != "items" && method != "copy" && !strings.HasPrefix(method, "to_")
 	if !single || r.is(i+1, "(") && r.is(i+2, ")") {
 		r.f.Environment = true
 		return
@@ -472,18 +481,19 @@ func (r *reader) place(v value, access Access, tree bool, effect string) {
 	r.f.Unread = r.f.Unread || v.made
 	for _, t := range v.texts() {
 		t = cutText(t)
-		below := t != "" && !strings.HasPrefix(t, "$") && !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") && !strings.Contains(t, "..") && t[min(1, len(t)-1)] != ':'
+		below := t != "" && strings.IndexByte("$/~", t[0]) < 0 && !strings.Contains(t, "..") && t[min(1, len(t)-1)] != ':'
 		switch {
+		case t == "":
+			r.f.Unread = r.f.Unread || access != ToRead
 		case strings.Contains(t, "://") && !strings.HasPrefix(t, "file:"):
 			r.f.URLs = append(r.f.URLs, t)
 			r.network = true
 		case !v.open || below:
-			if t != "" || access&ToRead == 0 {
-				r.f.Paths = append(r.f.Paths, Path{Text: t, Access: access, Tree: tree, Effect: effect})
-			}
+			r.f.add(Path{Text: t, Access: access, Tree: tree, Effect: effect})
 		case access == ToRead:
 			if !strings.HasPrefix(t, "$") || hints(t) {
-				r.f.Paths, r.f.Unread = append(r.f.Paths, Path{Text: t, Access: access}), true
+				r.f.Unread = true
+				r.f.add(Path{Text: t, Access: access})
 			}
 		default:
 			r.placeListed(access, effect)
@@ -494,14 +504,12 @@ func (r *reader) place(v value, access Access, tree bool, effect string) {
 	}
 }
 
+// hints reports whether pieces of a name are those of a secret's.
 func hints(t string) bool {
-	for _, s := range []string{".ssh", ".aws", ".env", "shadow", "passwd", "id_rsa", "id_ed", "cred", "secret", "token", ".kube", ".gnupg", ".netrc", "key"} {
-		if strings.Contains(t, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(secretNames), func(s string) bool { return strings.Contains(t, s) })
 }
+
+const secretNames = ".ssh .aws .env shadow passwd id_rsa id_ed cred secret token .kube .gnupg .netrc key"
 
 // placeListed puts the folders that the code lists in the place of an operand
 // that can't be known. A name below a relative folder is daily work.
@@ -512,11 +520,10 @@ func (r *reader) placeListed(access Access, effect string) {
 	}
 	for _, l := range r.listed {
 		for _, t := range l.texts() {
-			if l.open || t == "" || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, "..") || strings.Trim(t, "./*") == "" && !r.narrow {
-				r.f.Unread = true
-			}
-			if !l.open && len(r.f.Paths) < maxFound {
-				r.f.Paths = append(r.f.Paths, Path{Text: t, Access: access, Tree: true, Effect: effect})
+			wide := l.open || t == "" || t[0] == '/' || t[0] == '~' || strings.HasPrefix(t, "..")
+			r.f.Unread = r.f.Unread || wide || strings.Trim(t, "./*") == "" && !r.narrow
+			if !l.open {
+				r.f.add(Path{Text: t, Access: access, Tree: true, Effect: effect})
 			}
 		}
 	}
@@ -529,14 +536,17 @@ func (r *reader) mention() {
 	for _, p := range r.f.Paths {
 		found[p.Text] = true
 	}
-	for _, t := range r.toks {
+	for i, t := range r.toks {
+		if i > 0 && (r.toks[i-1].kind == joinTok || r.is(i-1, "+") || r.is(i-1, r.d.concat)) {
+			continue // the end of a longer text
+		}
 		if t.kind != textTok || len(t.text) < 2 || len(t.text) > maxText || found[t.text] || len(found) > maxFound {
 			continue
 		}
 		if strings.HasPrefix(t.text, "/") && !strings.HasPrefix(t.text, "//") || strings.HasPrefix(t.text, "~/") {
 			if !strings.ContainsAny(t.text, " \n\t") {
 				found[t.text] = true
-				r.f.Paths = append(r.f.Paths, Path{Text: t.text})
+				r.f.add(Path{Text: t.text})
 			}
 		}
 	}

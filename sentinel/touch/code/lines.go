@@ -20,12 +20,19 @@ func (f *Findings) addLine(line string) {
 	if line == "" {
 		return
 	}
-	f.Commands = append(f.Commands, Command{Line: line})
+	if len(f.Commands) <= maxFound {
+		f.Commands = append(f.Commands, Command{Line: line})
+	}
 }
 
 func (f *Findings) addPath(text string, access Access) {
-	if text = strings.TrimSpace(text); text != "" {
-		f.Paths = append(f.Paths, Path{Text: cutText(text), Access: access})
+	f.add(Path{Text: strings.TrimSpace(text), Access: access})
+}
+
+// add keeps a path that has a name.
+func (f *Findings) add(p Path) {
+	if p.Text = cutText(p.Text); p.Text != "" && len(f.Paths) <= maxFound {
+		f.Paths = append(f.Paths, p)
 	}
 }
 
@@ -158,7 +165,8 @@ func (f *Findings) readEditorLine(line string) bool {
 }
 
 var editorFile = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(w|W|wq|write|r|read|e|E|edit|sav|saveas|x|xit|up|update|so|source|f|file|tabe|tabedit|sp|split|vs|vsplit)(!)?(?:\s+(\S.*)|\s*(!.+))?$`)
+	return regexp.MustCompile(`^(w|W|wq|write|r|read|e|E|edit|sav|saveas|x|xit|up|update|so|source|f|file|tabe|tabedit|sp|split|vs|vsplit)` +
+		`(!)?(?:\s+(\S.*)|\s*(!.+))?$`)
 })
 
 var vimCode = sync.OnceValue(func() *regexp.Regexp {
@@ -184,7 +192,7 @@ func readVim(f *Findings, text string) {
 			f.readEditorLine(strings.Trim(line, `"'`)) // execute "…"
 			continue
 		}
-		if head, rest, _ := strings.Cut(line, " "); head == "ter" || head == "term" || head == "terminal" || head == "make" && rest != "" || head == "gr" || head == "grep!" {
+		if head, rest, _ := strings.Cut(line, " "); among(" ter term terminal make gr grep! ", head) {
 			f.addLine(rest)
 			continue
 		}
@@ -194,7 +202,9 @@ func readVim(f *Findings, text string) {
 }
 
 var debugLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:(shell|!|make|platform\s+shell|pipe|\|)\s*(.+)|(python|py|python-interactive|pi|script|guile|gu)\s+(?:--\s*)?(.+)|(source|restore|dump|generate-core-file|gcore|add-symbol-file|save)\s+(.+))$`)
+	return regexp.MustCompile(`^\s*(?:(shell|!|make|platform\s+shell|pipe|\|)\s*(.+)|` +
+		`(python|py|python-interactive|pi|script|guile|gu)\s+(?:--\s*)?(.+)|` +
+		`(source|restore|dump|generate-core-file|gcore|add-symbol-file|save)\s+(.+))$`)
 })
 
 // readDebugger reads the commands of gdb and lldb.
@@ -216,7 +226,11 @@ func readDebugger(f *Findings, text string) {
 			f.Inner = append(f.Inner, Inline{"python", m[4]})
 		default:
 			words := strings.Fields(m[6])
-			f.addPath(words[len(words)-1], map[bool]Access{true: ToRead | ToExecute, false: ToWrite}[m[5] == "source"])
+			access := ToWrite
+			if m[5] == "source" {
+				access = ToRead | ToExecute
+			}
+			f.addPath(words[len(words)-1], access)
 		}
 	}
 }
@@ -308,7 +322,8 @@ func readJq(f *Findings, text string) {
 }
 
 var tclCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[\s;{\["])(exec|spawn|system|eval|subst|uplevel|interp|load|source|socket|open|file\s+(?:delete|rename|copy|mkdir|attributes))(?:\s+([^\n;\]]+)|[\s\]]|$)`)
+	return regexp.MustCompile(`(?:^|[\s;{\["])(exec|spawn|system|eval|subst|uplevel|interp|load|source|socket|open|` +
+		`file\s+(?:delete|rename|copy|mkdir|attributes))(?:\s+([^\n;\]]+)|[\s\]]|$)`)
 })
 
 // readTcl reads the commands of Tcl and expect, whose words need no quotes.
@@ -328,7 +343,7 @@ func readTcl(f *Findings, text string) {
 		case len(kind) == 2:
 			access := map[string]Access{"delete": ToDelete, "rename": ToRead | ToDelete, "copy": ToRead}[kind[1]]
 			for _, w := range words {
-				f.Paths = append(f.Paths, Path{Text: w, Access: max(access, ToRead), Tree: access == ToDelete})
+				f.add(Path{Text: w, Access: max(access, ToRead), Tree: access == ToDelete})
 			}
 			f.Unread = f.Unread || open && kind[1] == "delete"
 		case m[1] == "socket":
@@ -349,7 +364,8 @@ func readTcl(f *Findings, text string) {
 }
 
 var appleCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)do\s+(?:shell\s+)?script\s+(?:"((?:[^"\\]|\\.)*)"\s*(&)?|(.))|\b(delete|restart|shut\s+down|erase|keystroke|run\s+script|load\s+script|system\s+attribute)\b`)
+	return regexp.MustCompile(`(?i)do\s+(?:shell\s+)?script\s+(?:"((?:[^"\\]|\\.)*)"\s*(&)?|(.))|` +
+		`\b(delete|restart|shut\s+down|erase|keystroke|run\s+script|load\s+script|system\s+attribute)\b`)
 })
 
 func readAppleScript(f *Findings, text string) {
@@ -394,14 +410,14 @@ func (r *reader) readAwkPipe(i int, printing bool, from int) {
 	var v value
 	if r.word(i+1) == "getline" {
 		k := i - 1
-		for k > 0 && (r.toks[k-1].kind == textTok || r.toks[k-1].kind == wordTok && r.toks[k-1].text != "while") && !r.toks[k].first {
+		for k > 0 && (r.toks[k-1].kind == textTok || r.word(k-1) != "" && r.word(k-1) != "while") && !r.toks[k].first {
 			k--
 		}
 		v, _ = r.fold(k, i, 1)
 	} else if v, _ = r.fold(i+1, len(r.toks), 1); printing {
 		printed, _ := r.fold(from, i, 1)
 		switch name := v.text[strings.LastIndexByte(v.text, '/')+1:]; {
-		case v.open || name != "sh" && name != "bash" && name != "zsh" && name != "dash" && name != "ksh" && !strings.HasPrefix(name, "python"):
+		case v.open || !shells[name] && !strings.HasPrefix(name, "python"):
 		case printed.open:
 			r.f.Unread = true
 		default:

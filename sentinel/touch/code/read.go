@@ -12,8 +12,8 @@ const (
 	maxFound = 512      // findings of a kind
 )
 
-// dialects are the languages whose programs are calls. Those that aren't
-// listed are read as C is.
+// dialectOf says how a language whose programs are calls is written. One that
+// isn't listed is read as C is.
 func dialectOf(lang string) dialect {
 	switch lang {
 	case "python":
@@ -32,6 +32,13 @@ func dialectOf(lang string) dialect {
 		return dialect{comments: []string{"--"}, quotes: `"'`, concat: "..", decimal: true, bare: true}
 	case "awk":
 		return dialect{comments: []string{"#"}, quotes: `"`, concat: "juxtapose", regex: true}
+	}
+	return compiledDialect(lang)
+}
+
+// compiledDialect is dialectOf for the languages that aren't mostly scripts.
+func compiledDialect(lang string) dialect {
+	switch lang {
 	case "r":
 		return dialect{comments: []string{"#"}, quotes: `"'`, concat: "+"}
 	case "julia":
@@ -219,10 +226,10 @@ func (r *reader) assign(i int) {
 			v = unknown
 		}
 		r.setVar(name, v)
-	case i+1 < len(r.toks) && r.toks[i+1].kind == signTok && (strings.HasSuffix(r.toks[i+1].text, "=") || r.toks[i+1].text == "=~") && !strings.Contains("== != <= >=", r.toks[i+1].text),
+	case r.is(i+2, "=") && among(" || ? % & | ^ ** && ", r.at(i+1)), among(" += -= .= *= /= =~ <> ", r.at(i+1)) && r.toks[i+1].kind == signTok,
 		r.is(i+1, "=>") && r.lang == "js", r.is(i-1, "|") && r.is(i+1, "|"), r.word(i-1) == "as", r.word(i-1) == "lambda":
 		r.setVar(name, unknown)
-	case (r.word(i-1) == "def" || r.word(i-1) == "function" || r.word(i-1) == "fun" || r.word(i-1) == "func") && r.is(i+1, "("):
+	case among(" def function fun func sub ", r.word(i-1)) && r.is(i+1, "("):
 		for k := i + 2; k < r.match[i+1] && k < i+maxList; k++ {
 			if r.word(k) != "" {
 				r.setVar(r.word(k), unknown)
@@ -284,7 +291,8 @@ func (r *reader) noteContext(i int) {
 	case r.is(i, "=") && r.is(i-1, "}"):
 		r.importing = false
 	}
-	if r.importing && r.word(i) != "" && (r.word(i+1) == "as" || r.is(i+1, ":") || r.is(i+1, "=>")) && r.word(i+2) != "" && len(r.alias) < maxVars {
+	renamed := r.word(i+1) == "as" || r.is(i+1, ":") || r.is(i+1, "=>")
+	if r.importing && renamed && r.word(i) != "" && r.word(i+2) != "" && len(r.alias) < maxVars {
 		r.alias[strings.ToLower(r.word(i+2))] = strings.ToLower(r.word(i))
 	}
 	if r.is(i, ":") && r.importing && r.lang == "python" {
@@ -309,13 +317,14 @@ func (r *reader) called(i int) ([]arg, bool) {
 		return r.argsIn(next, next+1, 0), true
 	}
 	t := r.toks[next]
-	begins := t.kind == textTok || t.kind == numTok || t.kind == wordTok && !stopWords[t.text] || r.is(next, "[") && t.blank || r.is(next, ":") || r.is(next, `\`) || r.is(next, "<")
+	begins := t.kind == textTok || t.kind == numTok || t.kind == wordTok && !among(stopWords, t.text) ||
+		r.is(next, "[") && t.blank || r.is(next, ":") || r.is(next, `\`) || r.is(next, "<")
 	if !r.d.bare || t.first || !begins {
 		return nil, false
 	}
 	end := next
-	for end < len(r.toks) && end < next+maxTail && !r.toks[end].first && !(r.toks[end].kind == wordTok && stopWords[r.toks[end].text]) {
-		if t := r.toks[end]; t.kind == signTok && (t.text == ";" || t.text == "}" || t.text == ")" || t.text == "|" || t.text == "&&" || t.text == "||" || t.text == "{") {
+	for end < len(r.toks) && end < next+maxTail && !r.toks[end].first && !among(stopWords, r.word(end)) {
+		if t := r.toks[end]; t.kind == signTok && among(" ; } ) | && || { ", t.text) {
 			break
 		}
 		end = max(r.match[end], end) + 1
@@ -323,7 +332,8 @@ func (r *reader) called(i int) ([]arg, bool) {
 	return r.argsIn(next, min(end, len(r.toks)), 0), true
 }
 
-var stopWords = map[string]bool{"if": true, "unless": true, "while": true, "until": true, "for": true, "foreach": true, "do": true, "and": true, "or": true, "then": true, "end": true}
+// stopWords end a call without brackets.
+const stopWords = " if unless while until for foreach do and or then end "
 
 // receiver returns what the method at i is called on.
 func (r *reader) receiver(i int) value {

@@ -52,6 +52,7 @@ type scanner struct {
 	out   []token
 	depth int
 	first bool
+	blank bool
 }
 
 func scan(d dialect, src string, depth int) []token {
@@ -63,18 +64,18 @@ func scan(d dialect, src string, depth int) []token {
 }
 
 func (s *scanner) emit(k kind, text string) {
-	blank := s.at > 0 && s.at <= len(s.src) && strings.IndexByte(" \t\n", s.src[s.at-1]) >= 0
-	s.out = append(s.out, token{text: text, at: s.at, kind: k, first: s.first, blank: blank})
-	s.first = false
+	s.out = append(s.out, token{text: text, at: s.at, kind: k, first: s.first, blank: s.blank})
+	s.first, s.blank = false, false
 }
 
 func (s *scanner) scanOne() {
 	c, rest := s.src[s.at], s.src[s.at:]
 	switch {
 	case c == '\n':
-		s.first = true
+		s.first, s.blank = true, true
 		s.at++
 	case c <= ' ':
+		s.blank = true
 		s.at++
 	case s.skipComment(rest):
 	case strings.IndexByte(s.d.quotes, c) >= 0:
@@ -104,7 +105,9 @@ func (s *scanner) scanOne() {
 
 func (s *scanner) skipComment(rest string) bool {
 	if s.d.literal && strings.HasPrefix(rest, "/*!") { // MySQL runs those
-		s.at += 3
+		for s.at += 3; s.at < len(s.src) && isDigit(s.src[s.at]); {
+			s.at++
+		}
 		return true
 	}
 	for _, c := range s.d.comments {
@@ -136,7 +139,8 @@ func (s *scanner) scanWord(rest string) {
 		n++
 	}
 	w := rest[:n]
-	if n < len(rest) && n <= 2 && (rest[n] == '"' || rest[n] == '\'') && strings.Trim(strings.ToLower(w), "bfrus") == "" && strings.IndexByte(s.d.quotes, rest[n]) >= 0 {
+	quoted := n < len(rest) && (rest[n] == '"' || rest[n] == '\'') && strings.IndexByte(s.d.quotes, rest[n]) >= 0
+	if quoted && n <= 2 && strings.Trim(strings.ToLower(w), "bfrus") == "" {
 		s.at += n
 		s.scanText(rest[n], strings.ToLower(w))
 		return

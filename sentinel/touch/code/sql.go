@@ -7,11 +7,13 @@ import (
 // The words of SQL that this reader knows, in small letters.
 const (
 	sqlDropped = " database schema table keyspace tablespace owned user role collection view materialized index type function "
-	sqlReads   = " load_file pg_read_file pg_read_binary_file pg_ls_dir readfile lo_import infile read_csv read_parquet read_json file read_csv_auto load_extension "
-	sqlWrites  = " outfile dumpfile writefile lo_export attach disk "
-	sqlRuns    = " xp_cmdshell sys_exec sys_eval program "
+	sqlReads   = " load_file pg_read_file pg_read_binary_file pg_ls_dir readfile lo_import infile " +
+		"read_csv read_parquet read_json file read_csv_auto load_extension "
+	sqlWrites = " outfile dumpfile writefile lo_export attach disk "
+	sqlRuns   = " xp_cmdshell sys_exec sys_eval program "
 	// sqlCode run code of another language, or a text as a statement.
-	sqlCode = " load_extension sp_oacreate sp_configure dbms_scheduler dbms_java xp_cmdshell sys_exec sys_eval utl_http utl_file dblink_connect http_get "
+	sqlCode = " load_extension sp_oacreate sp_configure dbms_scheduler dbms_java xp_cmdshell sys_exec sys_eval " +
+		"utl_http utl_file dblink_connect http_get "
 	sqlMade = " function procedure extension language library assembly "
 )
 
@@ -66,7 +68,7 @@ func (s *sqlReader) readSQLWord(i int) {
 		w == "system" && before == "alter", strings.HasPrefix(w, "$") && before == "do",
 		w == "from" && s.lowAt(i-2) == "prepare" && s.next(i) == "@", w == "exec" && s.next(i) == "(":
 		s.f.Unread = true
-	case (w == "system" || w == "source" || w == "tee" || w == "pager" || w == "host") && (i == 0 || s.toks[i].first || s.toks[i-1].text == ";"):
+	case among(" system source tee pager host ", w) && (s.toks[i].first || s.toks[i-1].text == ";"):
 		s.f.readMeta(w, s.lineFrom(s.toks[i].at+len(w)))
 	}
 }
