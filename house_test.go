@@ -62,6 +62,7 @@ var rooms = map[string]room{
 	"sentinel":                {[]string{"sentinel/touch", "skills", "skills/warrant"}, "it takes ledger, limits and approver as interfaces that it declares"},
 	"sentinel/touch":          {[]string{"sentinel/touch/host", "sentinel/touch/path", "skills"}, "it describes a call before there is one"},
 	"sentinel/touch/path":     {nil, "it reads the names of files and knows no call"},
+	"sentinel/touch/code":     {nil, "it reads inline code in other languages and knows no shell"},
 	"sentinel/touch/host":     {[]string{"internal/netzone", "sentinel/touch/path"}, "it reads the names of machines, whose escapes are those of paths"},
 	"sentinel/schema":         {judged, gate},
 	"sentinel/scope":          {judged, gate},

@@ -32,8 +32,9 @@ const (
 // Path is a file or folder that the code names.
 type Path struct {
 	// Text is the path as the code has it. A home folder that the code asks
-	// its language for is "~".
-	Text   string
+	// its language for is "~", and "$" stands for what can't be known.
+	Text string
+	// Access is 0 where an absolute path only stands in the code.
 	Access Access
 	// Tree is set where all below the path is meant, Names where only names
 	// and metadata are read.
@@ -61,13 +62,16 @@ type Inline struct{ Lang, Text string }
 type Findings struct {
 	Paths    []Path
 	Commands []Command
-	// URLs are addresses and bare hosts that the code goes to.
+	// URLs are the addresses and bare hosts in the code.
 	URLs []string
 	// Inner is code that the code runs: read it as well, with less depth left.
 	Inner []Inline
 	// Effects are codes of touch.Danger: "fork_bomb" and "kill_all" of its
 	// dangers, "database_destroy" of its doubts.
 	Effects []string
+	// Network is set where the code has a word that goes to another machine:
+	// then URLs are reached, else they only stand there.
+	Network bool
 	// Sends is set where the code hands texts of its own making to another
 	// machine, Input where it reads its standard input, Environment where it
 	// prints or sends the environment as a whole.
