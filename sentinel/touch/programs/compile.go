@@ -130,7 +130,7 @@ func (r *row) addEffects(c clause, word string, rest []string) error {
 			return err
 		}
 		if word == "dash" {
-			c.dash = &k
+			c.dash, r.dashes = &k, true
 		} else {
 			c.here = &k
 		}

@@ -76,10 +76,10 @@ func (r *reader) scanWords() {
 		switch {
 		case i == 0 && t != "" && t[0] != '-' && r.row.has(bundleStyle):
 			i = r.readCluster(i, 0, '-')
+		case t == "--" && (!r.stopped || r.row.dashes):
+			i = r.endOptions(i + 1)
 		case r.stopped:
 			i = r.addOperand(i)
-		case t == "--":
-			i = r.endOptions(i + 1)
 		case r.looksOption(t):
 			i = r.readOption(i)
 		default:
@@ -270,10 +270,9 @@ func (r *reader) takeValues(o *option, i, next int) int {
 // endValue returns the index behind a value that ends at next, and stops where
 // the value takes all that follows.
 func (r *reader) endValue(o *option, next int) int {
-	if n := len(r.use.Parts); n > 0 && o.kind.form == untilEnd {
-		return max(next, r.use.Parts[n-1].End+1)
-	}
 	switch {
+	case o.kind.form == untilEnd:
+		return min(r.findEnd(next-1)+1, len(r.args))
 	case o.kind.form == allWords:
 		return len(r.args)
 	case o.ends:

@@ -220,7 +220,9 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 	case k.form == allWords:
 		p.End = len(r.args)
 	case k.form == untilEnd:
-		p.End = r.findEnd(i)
+		if p.End = r.findEnd(i); p.End == i {
+			return
+		}
 	case k.form == bodyText || k.form == formText:
 		r.addBody(p, k.form == formText)
 		return
