@@ -16,10 +16,10 @@ type reader struct {
 	hits     []hit
 	operands []int
 	unread   []int
-	holds    bool // a word is, or names, the code that runs
-	leaves   bool // the input goes to another machine
-	stopped  bool // no more options
-	tail     int  // index in operands of a command or words that take all the rest
+	holds    bool   // a word is, or names, the code that runs
+	input    *input // what a word that stands for it makes of the input
+	stopped  bool   // no more options
+	tail     int    // index in operands of a command or words that take all the rest
 }
 
 // hit is an option that was given.
@@ -96,6 +96,10 @@ func (r *reader) endOptions(i int) int {
 	r.hits = append(r.hits, hit{option: &dashDash})
 	for j := range r.row.clauses {
 		if c := &r.row.clauses[j]; c.dash != nil && r.holdsAll(c.conds) && i < len(r.args) {
+			if c.dash.form == asShell {
+				r.row, r.operands, r.stopped = loaded().program("sh"), r.operands[:0], false
+				return i
+			}
 			r.addPart(*c.dash, i, 0, "--")
 			if c.dash.form == allWords {
 				return len(r.args)

@@ -25,6 +25,7 @@ const (
 	untilEnd       // up to ";" or "+"
 	bodyText       // "@file" is a file
 	formText       // so it is behind "name="
+	asShell        // what follows are the words of sh
 	mountText      // HOST:INSIDE, or type=bind,source=HOST,target=INSIDE
 )
 
