@@ -34,13 +34,20 @@ func ReadWords(name string, args []Word) Use {
 	if root == nil {
 		return Use{}
 	}
-	var hits [16]hit
-	var operands [32]int
-	r := reader{args: args, row: root, deep: root.deep, descend: maxWords, hits: hits[:0], operands: operands[:0], tail: -1}
+	t := loaded()
+	r, _ := t.readers.Get().(*reader)
+	if r == nil {
+		r = &reader{}
+	}
+	*r = reader{args: args, row: root, deep: root.deep, descend: maxWords, hits: r.hits[:0], operands: r.operands[:0], unread: r.unread[:0], tail: -1}
 	r.use.Parts = make([]Part, 0, len(args)+1)
 	r.scanWords()
 	r.finishUse()
-	return r.use
+	use := r.use
+	clear(r.hits)
+	*r = reader{hits: r.hits, operands: r.operands, unread: r.unread}
+	t.readers.Put(r)
+	return use
 }
 
 // Has reports whether the table has a row for a program.

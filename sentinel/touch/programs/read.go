@@ -344,14 +344,18 @@ func (r *reader) findEnd(i int) int {
 // holdsAll reports whether all conditions hold for what was read so far.
 func (r *reader) holdsAll(conds []cond) bool {
 	for i := range conds {
-		if slices.ContainsFunc(conds[i].tests, r.holdsTest) == conds[i].not {
+		held := false
+		for j := range conds[i].tests {
+			held = held || r.holdsTest(&conds[i].tests[j])
+		}
+		if held == conds[i].not {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *reader) holdsTest(t test) bool {
+func (r *reader) holdsTest(t *test) bool {
 	if t.option != "" {
 		return slices.ContainsFunc(r.hits, func(h hit) bool {
 			return h.option.name == t.option && (t.values == nil || matchFold(t.values, h.value))
