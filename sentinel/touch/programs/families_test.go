@@ -80,7 +80,7 @@ aws --region x rds delete-db-instance --db-instance-identifier d  =>  aws | chan
 aws ec2 terminate-instances --dry-run  =>  aws | change remote_removal | doubt cloud_destroy | rehearsal
 aws ec2 describe-instances  =>  aws | reads
 aws ec2 run-instances  =>  aws | change remote_change
-aws configure export-credentials  =>  aws configure | environment | also ~/.aws/credentials
+aws configure export-credentials  =>  aws configure | file r <~/.aws/credentials> | environment
 aws secretsmanager get-secret-value --secret-id x  =>  aws | environment | reads
 aws s3api delete-bucket --bucket b  =>  aws | change remote_removal | doubt cloud_destroy
 gcloud -q projects delete p  =>  gcloud | change remote_removal | doubt cloud_destroy
@@ -157,7 +157,7 @@ kubectl apply -f -  =>  kubectl apply | input leaves | change remote_change
 kubectl logs x  =>  kubectl logs | reads
 kubectl rollout status deploy/x  =>  kubectl rollout | reads
 kubectl rollout restart deploy/x  =>  kubectl rollout | change remote_change
-kubectl config view --raw  =>  kubectl config | environment | also ~/.kube/config | reads
+kubectl config view --raw  =>  kubectl config | file r <~/.kube/config> | environment | reads
 kubectl cp p:/x .  =>  kubectl cp | host <p:/x> | file w <.> | change remote_change
 kubectl cp f p:/x  =>  kubectl cp | file r sent <f> | host <p:/x> | change remote_change
 kubectl drain n  =>  kubectl drain | change remote_removal | doubt cloud_destroy
@@ -247,7 +247,7 @@ git clean -n  =>  git clean | change history_removal | rehearsal
 git -C / clean -fdx  =>  git clean | folder </> | change history_removal | here
 git rm -r --cached x  =>  git rm | change history_removal
 git rm -rf x  =>  git rm | file d tree <x> | change history_removal
-git add -A  =>  git add | change history_change | also .
+git add -A  =>  git add | file r tree <.> | change history_change
 git add .  =>  git add | file r tree <.> | change history_change
 git commit -am 'drop table'  =>  git commit | change history_change
 git clone https://a.example/x d  =>  git clone | url names <https://a.example/x> | file w <d> | change history_change
@@ -266,7 +266,7 @@ git bisect run ./t.sh  =>  git bisect run | command <./t.sh>
 git rebase -x 'make test' main  =>  git rebase | line <make test> | change history_change
 git filter-branch --tree-filter 'rm -rf /' HEAD  =>  git filter-branch | line <rm -rf /> | change history_removal
 git worktree remove --force d  =>  git worktree remove | file d tree <d> | change history_removal
-git credential fill  =>  git credential | environment | also ~/.git-credentials
+git credential fill  =>  git credential | file r <~/.git-credentials> | environment
 git ls-remote ext::sh  =>  git ls-remote | host names <ext::sh> | doubt opaque_command
 git difftool -x 'rm -rf /'  =>  git difftool | line <rm -rf />
 git fetch --upload-pack='rm -rf /' x  =>  git fetch | line <rm -rf /> | file r names <x> | change history_change
@@ -350,7 +350,7 @@ pkill x  =>  pkill | process <x> | change process_change
 pkill -9 -u root  =>  pkill | change process_change | danger kill_all
 killall -l  =>  killall | reads
 fuser -km /home  =>  fuser | file r names kill_all </home> | change process_change
-getent shadow  =>  getent | environment | also /etc/shadow | reads
+getent shadow  =>  getent | file r </etc/shadow> | environment | reads
 getent hosts a  =>  getent | reads
 stress-ng --fork 0  =>  stress-ng | change process_change | danger fork_bomb
 stress-ng --fork 4 -t 10  =>  stress-ng | change process_change
@@ -411,7 +411,7 @@ fastboot erase x  =>  fastboot | doubt volume_destroy
 adb shell rm -rf /  =>  adb shell | line <rm -rf /> | input leaves
 
 # secrets
-gpg --export-secret-keys -a  =>  gpg | environment | also ~/.gnupg
+gpg --export-secret-keys -a  =>  gpg | file r tree <~/.gnupg> | environment
 gpg --delete-secret-keys x  =>  gpg | doubt key_destroy
 gpg -d f.gpg  =>  gpg | file r <f.gpg>
 gpg --send-keys x  =>  gpg | change remote_change
@@ -423,7 +423,7 @@ ssh-add k  =>  ssh-add | file r client <k>
 vault delete secret/x  =>  vault | doubt cloud_destroy | change remote_removal
 vault kv get secret/x  =>  vault | environment
 vault status  =>  vault | reads
-pass show x  =>  pass | environment | also ~/.password-store
+pass show x  =>  pass | file r tree <~/.password-store> | environment
 pass  =>  pass | reads
 pass rm x  =>  pass | doubt key_destroy
 op read op://x/y  =>  op | environment | reads
@@ -432,8 +432,8 @@ op run -- rm -rf x  =>  op run | command <rm -rf x>
 aws-vault exec p -- rm -rf x  =>  aws-vault exec | command <rm -rf x>
 age -d -i k f  =>  age | file r client <k> | file r <f>
 keytool -delete -alias x -keystore k  =>  keytool | file rw <k> | doubt key_destroy | change system_change
-secret-tool lookup a b  =>  secret-tool | environment | also ~/.local/share/keyrings
-security find-generic-password -w -s x  =>  security | environment | also ~/Library/Keychains
+secret-tool lookup a b  =>  secret-tool | file r tree <~/.local/share/keyrings> | environment
+security find-generic-password -w -s x  =>  security | file r tree <~/Library/Keychains> | environment
 
 # platforms
 reg delete 'HKLM\SYSTEM' /f  =>  reg | change system_removal | doubt unknown_target
@@ -466,28 +466,17 @@ func TestFamilies(t *testing.T) {
 		}
 		n++
 		name, args := splitWords(line)
-		require.Equal(t, want, describeUse(line, args, programs.ReadWords(name, args)), line)
+		require.Equal(t, want, describeUse(args, programs.ReadWords(name, args)), line)
 	}
 	require.Greater(t, n, 300)
 }
 
-// describeUse writes a use as families has it: without what most clients share.
-func describeUse(line string, args []programs.Word, u programs.Use) string {
-	var placed []programs.Part
-	also := ""
-	for _, p := range u.Parts {
-		if p.Arg >= 0 {
-			placed = append(placed, p)
-			continue
-		}
-		also += " | also " + p.Text
-	}
-	u.Parts = placed
-	out := strings.Replace(spell(line, args, u), " | input shown", "", 1) + also
+// describeUse writes a use as families has it.
+func describeUse(args []programs.Word, u programs.Use) string {
 	if u.Reads {
-		out += " | reads"
+		return spellUse(args, u) + " | reads"
 	}
-	return out
+	return spellUse(args, u)
 }
 
 // What talks to another machine by its nature says so, and what doesn't does not.
