@@ -15,7 +15,7 @@ var kinds = map[string]kind{
 	"client": {role: File, access: Read, client: true}, "sent": {role: File, access: Read, sent: true}, "body": {role: Sent, form: bodyText},
 	"form": {role: Sent, form: formText}, "host": {role: Host}, "url": {role: URL}, "assign": {role: Assign}, "process": {role: Process},
 	"code": {role: Code}, "script": {role: Script}, "line": {role: Line}, "linerest": {role: Line, form: allWords}, "words": {role: Line, form: allWords},
-	"start": {role: Script, first: true}, "mount": {role: File, access: Read | Write, tree: true, form: mountText}, "command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
+	"start": {role: Script, first: true}, "shell": {role: Line, form: asShell}, "mount": {role: File, access: Read | Write, tree: true, form: mountText}, "command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
 }
 
 // effectCodes are the codes of effects, as package touch lists them.
@@ -130,7 +130,7 @@ func (r *row) addEffects(c clause, word string, rest []string) error {
 			return err
 		}
 		if word == "dash" {
-			c.dash = &k
+			c.dash, r.dashes = &k, true
 		} else {
 			c.here = &k
 		}
@@ -241,6 +241,7 @@ func (r *row) addOptions(word string, words []string) error {
 			keys = append(keys, keyed{key: strings.ToLower(w[:i+1]), mark: w[i+1:], kind: k})
 			continue
 		}
+		r.words = r.words || w[0] == '/' && !r.has(windowsStyle)
 		o := readOption(w)
 		if o.kind = k; o.values == 0 {
 			o.values = values

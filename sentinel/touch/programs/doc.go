@@ -75,6 +75,7 @@
 //	linerest         a command line in one word, and all words behind it
 //	words[:SHELL]    a command line that is all words from here on
 //	command          a command: its name and all words from here on
+//	shell            behind "--" alone: the words of a shell
 //	until            a command up to the word ";", or up to "+" behind "{}"
 //
 // Signs that follow a kind: +tree (all below it), +names (only names and

@@ -16,10 +16,10 @@ type reader struct {
 	hits     []hit
 	operands []int
 	unread   []int
-	holds    bool // a word is, or names, the code that runs
-	leaves   bool // the input goes to another machine
-	stopped  bool // no more options
-	tail     int  // index in operands of a command or words that take all the rest
+	holds    bool   // a word is, or names, the code that runs
+	input    *input // what a word that stands for it makes of the input
+	stopped  bool   // no more options
+	tail     int    // index in operands of a command or words that take all the rest
 }
 
 // hit is an option that was given.
@@ -34,13 +34,20 @@ func ReadWords(name string, args []Word) Use {
 	if root == nil {
 		return Use{}
 	}
-	var hits [16]hit
-	var operands [32]int
-	r := reader{args: args, row: root, deep: root.deep, descend: maxWords, hits: hits[:0], operands: operands[:0], tail: -1}
+	t := loaded()
+	r, _ := t.readers.Get().(*reader)
+	if r == nil {
+		r = &reader{}
+	}
+	*r = reader{args: args, row: root, deep: root.deep, descend: maxWords, hits: r.hits[:0], operands: r.operands[:0], unread: r.unread[:0], tail: -1}
 	r.use.Parts = make([]Part, 0, len(args)+1)
 	r.scanWords()
 	r.finishUse()
-	return r.use
+	use := r.use
+	clear(r.hits)
+	*r = reader{hits: r.hits, operands: r.operands, unread: r.unread}
+	t.readers.Put(r)
+	return use
 }
 
 // Has reports whether the table has a row for a program.
@@ -76,10 +83,10 @@ func (r *reader) scanWords() {
 		switch {
 		case i == 0 && t != "" && t[0] != '-' && r.row.has(bundleStyle):
 			i = r.readCluster(i, 0, '-')
+		case t == "--" && (!r.stopped || r.row.dashes):
+			i = r.endOptions(i + 1)
 		case r.stopped:
 			i = r.addOperand(i)
-		case t == "--":
-			i = r.endOptions(i + 1)
 		case r.looksOption(t):
 			i = r.readOption(i)
 		default:
@@ -96,6 +103,10 @@ func (r *reader) endOptions(i int) int {
 	r.hits = append(r.hits, hit{option: &dashDash})
 	for j := range r.row.clauses {
 		if c := &r.row.clauses[j]; c.dash != nil && r.holdsAll(c.conds) && i < len(r.args) {
+			if c.dash.form == asShell {
+				r.row, r.operands, r.stopped = loaded().program("sh"), r.operands[:0], false
+				return i
+			}
 			r.addPart(*c.dash, i, 0, "--")
 			if c.dash.form == allWords {
 				return len(r.args)
@@ -270,10 +281,9 @@ func (r *reader) takeValues(o *option, i, next int) int {
 // endValue returns the index behind a value that ends at next, and stops where
 // the value takes all that follows.
 func (r *reader) endValue(o *option, next int) int {
-	if n := len(r.use.Parts); n > 0 && o.kind.form == untilEnd {
-		return max(next, r.use.Parts[n-1].End+1)
-	}
 	switch {
+	case o.kind.form == untilEnd:
+		return min(r.findEnd(next-1)+1, len(r.args))
 	case o.kind.form == allWords:
 		return len(r.args)
 	case o.ends:

@@ -26,6 +26,9 @@ func (r *reader) finishUse() {
 	}
 	u.Network, u.Reads, u.Environment = traits&network != 0, traits&reads != 0, traits&environment != 0
 	u.Rehearsal = u.Rehearsal || traits&rehearsal != 0
+	if r.input != nil {
+		u.Input, u.InputLang = r.input.is, r.input.lang
+	}
 	if traits&(treeOperands|namesOperands|sentOperands) != 0 {
 		u.markOperands(traits)
 	}
@@ -100,9 +103,6 @@ func (r *reader) applyClause(c *clause) {
 	case c.input != nil:
 		if u.Input, u.InputLang = c.input.is, c.input.lang; u.Input == Runs && r.holdsCode() {
 			u.Input, u.InputLang = c.input.held, ""
-		}
-		if r.leaves {
-			u.Input = Leaves
 		}
 	case c.options != nil:
 		for i := range u.Parts {
@@ -220,7 +220,9 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 	case k.form == allWords:
 		p.End = len(r.args)
 	case k.form == untilEnd:
-		p.End = r.findEnd(i)
+		if p.End = r.findEnd(i); p.End == i {
+			return
+		}
 	case k.form == bodyText || k.form == formText:
 		r.addBody(p, k.form == formText)
 		return
@@ -228,7 +230,7 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 		r.addMount(p)
 		return
 	case (k.role == File || k.role == Script) && isInput(text):
-		r.sendInput(k.sent)
+		r.useInput(k)
 		return
 	case k.role == File && k.remote && isRemote(text):
 		p.Role, p.Access = Host, k.access
@@ -240,10 +242,13 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 	r.holds = r.holds || p.Role.weighs() > 1 && !k.first
 }
 
-// sendInput notes that the input goes to another machine.
-func (r *reader) sendInput(sent bool) {
-	if sent {
-		r.leaves, r.use.Input = true, Leaves
+// useInput notes what becomes of the input that a word stands for.
+func (r *reader) useInput(k kind) {
+	switch {
+	case k.sent:
+		r.input = &input{is: Leaves}
+	case k.role == Script:
+		r.input = &input{is: Runs, lang: k.lang}
 	}
 }
 
@@ -275,7 +280,7 @@ func (r *reader) addBody(p Part, named bool) {
 		file = file[:end]
 	}
 	if isInput(file) {
-		r.sendInput(true)
+		r.useInput(kind{sent: true})
 		return
 	}
 	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1
@@ -339,14 +344,18 @@ func (r *reader) findEnd(i int) int {
 // holdsAll reports whether all conditions hold for what was read so far.
 func (r *reader) holdsAll(conds []cond) bool {
 	for i := range conds {
-		if slices.ContainsFunc(conds[i].tests, r.holdsTest) == conds[i].not {
+		held := false
+		for j := range conds[i].tests {
+			held = held || r.holdsTest(&conds[i].tests[j])
+		}
+		if held == conds[i].not {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *reader) holdsTest(t test) bool {
+func (r *reader) holdsTest(t *test) bool {
 	if t.option != "" {
 		return slices.ContainsFunc(r.hits, func(h hit) bool {
 			return h.option.name == t.option && (t.values == nil || matchFold(t.values, h.value))

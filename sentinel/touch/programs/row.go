@@ -25,6 +25,7 @@ const (
 	untilEnd       // up to ";" or "+"
 	bodyText       // "@file" is a file
 	formText       // so it is behind "name="
+	asShell        // what follows are the words of sh
 	mountText      // HOST:INSIDE, or type=bind,source=HOST,target=INSIDE
 )
 
@@ -127,6 +128,7 @@ type row struct {
 	children map[string]*row
 	globs    []*row // children whose word has a "*"
 	deep     *row   // the child "**"
+	dashes   bool   // "--" has a meaning of its own
 	words    bool   // some options are words without a sign, such as "("
 	options  []*option
 	short    [128]uint16 // index+1 of "-x"
@@ -213,12 +215,18 @@ func (r *row) completeOption(name string) *option {
 			if len(o.name) <= len(name) || !strings.HasPrefix(o.name, name) {
 				continue
 			}
-			if best == nil || o.values > best.values || o.kind.role.weighs() > best.kind.role.weighs() {
+			if best == nil || o.outweighs(best) {
 				best = o
 			}
 		}
 	}
 	return best
+}
+
+// outweighs reports whether o is to be taken where a word may mean p as well.
+func (o *option) outweighs(p *option) bool {
+	a, b := o.values+o.kind.role.weighs(), p.values+p.kind.role.weighs()
+	return a > b || a == b && len(o.name) < len(p.name)
 }
 
 // weighs orders roles by what is lost if one is taken for another.

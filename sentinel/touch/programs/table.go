@@ -28,6 +28,7 @@ type table struct {
 	patterns []string            // first words with a "*"
 	lock     sync.RWMutex
 	programs map[string]*row
+	readers  sync.Pool // of *reader: one is needed for each command
 }
 
 // entry is a row as it is written.
