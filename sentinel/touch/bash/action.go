@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
@@ -46,6 +47,10 @@ func (a *action) run() stream {
 	a.readLists()
 	s.readProject(a.name)
 	s.addLookedUp(a)
+	s.removeCaches(a)
+	if strings.HasPrefix(a.name, "mvn") {
+		s.runMaven(a.args)
+	}
 	a.readInput()
 	s.trackFiles(a)
 	if !a.use.Known {
@@ -102,6 +107,9 @@ func (a *action) actOn(p programs.Part) {
 	case programs.Folder:
 		if f.text != "" {
 			a.at.addAccess(f, Mention)
+			if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
+				a.s.addUnread(UnreadTarget)
+			}
 			a.at = a.at.enterFolder(f)
 		}
 	case programs.Command:
@@ -119,8 +127,12 @@ func (a *action) actOn(p programs.Part) {
 			a.assign(name, f.withText(val))
 		}
 	case programs.Data:
+		if _, line, ok := strings.Cut(f.text, "="); ok && a.name == "git" && strings.HasPrefix(f.text, "alias.") {
+			a.at.runHook(f.withText("git " + line))
+		}
 		if !saysText[a.name] && !textOptions[p.Option] && (p.Option != "" || !findsText[a.name]) {
 			a.at.mentionWords([]field{f})
+			a.reportSecretFile(p, f)
 		}
 	case programs.Sent:
 		if f.secret || f.token && !logsIn[p.Option] {
@@ -140,6 +152,9 @@ var (
 	saysText  = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare local typeset readonly")
 	findsText = toSet("grep egrep fgrep rg ag ack zgrep sed awk gawk mawk jq yq xq perl ruby python python3 node find fd")
 )
+
+// unpacks are the programs that write what an archive or a patch says.
+var unpacks = toSet("tar gtar bsdtar cpio pax unzip patch 7z 7za unrar bsdcpio ar")
 
 // logsIn are the options in which a client shows who it is.
 var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --auth -a")
@@ -176,6 +191,11 @@ func (a *action) runCommand(p programs.Part) {
 	a.ran++
 	switch {
 	case p.Boxed:
+		for _, f := range words {
+			if strings.Contains(f.text, "://") {
+				a.s.findMetadata(f)
+			}
+		}
 		a.at.runBoxed(a.seeOutside(words), a.in, len(a.kept) > 0)
 	case strings.ContainsAny(words[0].text, " \t\n;|&") || len(words) == 1 && words[0].blank:
 		a.out = a.at.runCommandLine(words[0])
@@ -280,6 +300,13 @@ func (a *action) touchFile(p programs.Part, f field) {
 			a.kept = append(a.kept, strings.TrimSuffix(p.Inside, "/"), strings.TrimSuffix(f.text, "/"))
 		}
 	}
+	if strings.Contains(f.text, "://") && !hasFold(f.text, "file:") {
+		s.reachHost(f.text, false)
+		return
+	}
+	if p.Sent && strings.HasPrefix(f.text, "@") {
+		f = f.slice(1, 0)
+	}
 	if f.proc != nil {
 		return
 	}
@@ -289,9 +316,17 @@ func (a *action) touchFile(p programs.Part, f field) {
 		}
 		return
 	}
-	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent, Client: p.Client && !accountFile.MatchString(f.text)})
-	if p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree)) {
+	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
+	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
+	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)})
+	if leaks {
 		s.addUnread(SecretSent)
+	}
+	if access == Read && !p.Client && !p.Names {
+		a.reportSecretFile(p, f)
+	}
+	if k, _ := s.findTree(f.text); k == path.RootTree && access.Has(Write) && unpacks[a.name] {
+		a.s.addUnread(UnreadTarget)
 	}
 	s.judgeFile(a, p, f)
 }
@@ -299,19 +334,31 @@ func (a *action) touchFile(p programs.Part, f field) {
 // accountFile is no file that a client logs in with.
 var accountFile = regexp.MustCompile(`^/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd)`)
 
+// isStore are the programs that copy whole folders to a store elsewhere.
+var isStore = toSet("aws gsutil gcloud rclone s3cmd mc azcopy s5cmd")
+
 var kernelTrees = toSet("/sys /proc /dev")
+
+// reportSecretFile asks where a program that talks to another machine is given a
+// file of credentials, unless as its own settings.
+func (a *action) reportSecretFile(p programs.Part, f field) {
+	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") && !strings.Contains(p.Option, "var-file") {
+		a.s.addUnread(SecretSent)
+	}
+}
 
 // isStandard reports whether a file is the standard input.
 func isStandard(text string) bool {
 	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
 }
 
-// listUncovered are the options that no part stands in: what they hold may be a
+// listUncovered are the words that no part stands in: what they hold may be a
 // path.
 func (a *action) listUncovered() []field {
 	var out []field
 	for i, f := range a.args {
-		if len(f.text) < 2 || f.text[0] != '-' || a.ran > 0 && a.isInside(i) {
+		parameter := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return takesParameters[p.Role] && p.Arg < i })
+		if len(f.text) < 2 || f.text[0] != '-' && (parameter || saysText[a.name] || findsText[a.name]) || a.ran > 0 && a.isInside(i) {
 			continue
 		}
 		if !slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Arg == i }) {
@@ -320,6 +367,8 @@ func (a *action) listUncovered() []field {
 	}
 	return out
 }
+
+var takesParameters = map[programs.Role]bool{programs.Line: true, programs.Code: true, programs.Script: true}
 
 // isInside reports whether a word belongs to a command inside of this one.
 func (a *action) isInside(i int) bool {

@@ -33,13 +33,17 @@ func (s *shell) readCode(f field, lang string) {
 		read(s, f.bare)
 		return
 	}
-	if first, _, _ := strings.Cut(strings.TrimSpace(f.bare), " "); scary[scaryName(first)] {
-		s.guessLine(f.bare) // a line that was given to the wrong program
+	first, _, _ := strings.Cut(strings.TrimSpace(f.bare), " ")
+	if lang == "tcl" || scary[first] || strings.HasPrefix(first, "/") && scary[scaryName(first)] {
+		s.guessLine(f.bare) // a line that was given to the wrong program; Tcl's are much like a shell's
 	}
 	s.readInline(lang, f.bare, 0)
 }
 
 func (s *shell) readInline(lang, text string, depth int) {
+	if lang == "sql" {
+		s.addMatches(sqlReads, text)
+	}
 	if depth > maxInner || !s.budget.TakeBytes(len(text)) {
 		s.addUnread(UnreadBudget)
 		return
@@ -63,6 +67,10 @@ func (s *shell) readInline(lang, text string, depth int) {
 		}
 	}
 	for _, u := range found.URLs {
+		if hasFold(u, "file:") {
+			s.addAccess(literalField(u), Read)
+			continue
+		}
 		s.reachHost(u, true)
 		s.findMetadata(literalField(u))
 	}
@@ -77,6 +85,7 @@ func (s *shell) readInline(lang, text string, depth int) {
 }
 
 var (
+	sqlReads    = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom|\bpg_read_file\()\s*'([~/.][^']*)'`)
 	sqlChange   = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s|revoke\s|copy\s+\S+\s+from\b)`)
 	mongoChange = regexp.MustCompile(`\.(insert|update|replace|delete|remove|drop|create|rename|bulkWrite|findOneAnd|findAndModify)\w*\s*\(`)
 )

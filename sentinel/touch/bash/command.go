@@ -102,12 +102,36 @@ func (s *shell) runWords(argv []field, in stream) stream {
 
 // runProgram acts on what the table says of a program.
 func (s *shell) runProgram(name string, argv []field, in stream) stream {
+	if windowsPrograms[name] {
+		argv = splitDrives(argv)
+	}
 	words := make([]programs.Word, len(argv)-1)
 	for i, f := range argv[1:] {
 		words[i] = programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil}
 	}
-	a := &action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: programs.ReadWords(name, words), in: in, out: stream{open: true}}
+	use := programs.ReadWords(name, words)
+	if base := paths.Base(argv[0].text); !use.Known && base != name {
+		use = programs.ReadWords(base, words) // R
+	}
+	a := &action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
 	return a.run()
+}
+
+// windowsPrograms are Windows' own, whose words a backslash before a blank joins
+// in another shell: "C:\ /t".
+var windowsPrograms = toSet("del erase rd rmdir format icacls takeown cipher attrib")
+
+func splitDrives(argv []field) []field {
+	out := make([]field, 0, len(argv))
+	for _, a := range argv {
+		drive, rest, ok := strings.Cut(a.text, ": ")
+		if !ok || len(drive) != 1 {
+			out = append(out, a)
+			continue
+		}
+		out = append(append(out, literalField(drive+":")), literalFields(strings.Fields(rest))...)
+	}
+	return out
 }
 
 // nameProgram returns the base name that f runs; sure is false where it may be

@@ -77,8 +77,8 @@ func (s *shell) addTreeEffect(code string, f field) {
 // removeTarget looks at one thing that is removed, with all below it or not.
 func (s *shell) removeTarget(f field, all bool) {
 	k, entries := s.findTree(f.text)
-	if all && len(f.text) > 1 && f.text[1] == ':' && wholeDrive.MatchString(f.text) {
-		k = path.RootTree
+	if w := findWindows(f.text); all && w != path.NoTree {
+		k = w
 	}
 	if k != path.NoTree && (all || f.tree || entries && k != path.RootTree) {
 		s.addDanger(removalOf(k))
@@ -134,6 +134,19 @@ func (s *shell) isScratch(f field) bool {
 	return !strings.Contains(f.text, "$(") && !strings.HasPrefix(f.text, "$")
 }
 
+// findWindows says which of Windows' trees a word names.
+func findWindows(text string) path.Tree {
+	switch {
+	case len(text) < 2 || text[1] != ':' && text[0] != '%':
+		return path.NoTree
+	case bareDrive.MatchString(text):
+		return path.RootTree
+	case wholeDrive.MatchString(text), wholeByName.MatchString(text):
+		return path.SystemTree
+	}
+	return path.NoTree
+}
+
 func removalOf(k path.Tree) string {
 	switch k {
 	case path.RootTree:
@@ -166,6 +179,9 @@ var (
 	// wholeDrive is a drive, or what Windows can't be without on it. A POSIX
 	// shell eats the backslashes.
 	wholeDrive = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?|windows.*|users|program ?files.*|programdata)?$`)
+	bareDrive  = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?)?$`)
+	// wholeByName are the variables that hold a drive, or what Windows needs.
+	wholeByName = regexp.MustCompile(`(?i)^%(systemroot|systemdrive|windir|userprofile|homedrive|programfiles|programdata|allusersprofile)%[\\/]*(\*(\.\*)?)?$`)
 	// backups are folders that hold nothing else.
 	backups = toSet("/backup /backups /var/backups /mnt/backup /mnt/backups /srv/backup /srv/backups /data/backup /data/backups /opt/backup /opt/backups")
 )
@@ -300,11 +316,16 @@ func (s *shell) emptyFile(f field) {
 	s.removeTarget(f, false)
 }
 
-func isHarmless(text string) bool { return strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "&") }
+func isHarmless(text string) bool {
+	return strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "&")
+}
 
 // changeMode looks at modes, owners and attributes of whole trees.
 func (s *shell) changeMode(a *action, p programs.Part, f field) {
 	k, entries := s.findTree(f.text)
+	if k == path.NoTree {
+		k = findWindows(f.text)
+	}
 	if k == path.NoTree {
 		return
 	}

@@ -10,7 +10,7 @@ var commandVars = toSet("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR 
 	"SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER " +
 	"GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND RESTIC_PASSWORD_COMMAND " +
 	"FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND " +
-	"NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor MANOPT TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
+	"NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor MANOPT GOFLAGS TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
 
 // proxies are the variables that name the host that clients go to first.
 var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY AWS_EC2_METADATA_SERVICE_ENDPOINT AWS_CONTAINER_CREDENTIALS_FULL_URI GCE_METADATA_HOST")
@@ -67,6 +67,8 @@ func (s *shell) bindField(name string, f field, lib bool) {
 		from = "exec="
 	case name == "LESS":
 		from = "+!"
+	case name == "GOFLAGS":
+		from = "exec="
 	}
 	if from != "" {
 		_, cmd, ok := strings.Cut(f.text, from)
@@ -75,7 +77,31 @@ func (s *shell) bindField(name string, f field, lib bool) {
 		}
 		f = f.withText(cmd)
 	}
+	if !strings.Contains(f.text, " ") && strings.HasPrefix(f.text, "/") {
+		for _, at := range s.resolvePath(f.text) {
+			if slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+				s.addOpaque("") // whoever put it there
+			}
+		}
+	}
 	s.runHook(f)
+}
+
+// cacheFolders are the variables that name the folder that a program's "clean"
+// removes.
+var cacheFolders = map[string]string{"go": "GOCACHE GOMODCACHE", "cargo": "CARGO_TARGET_DIR", "npm": "npm_config_cache NPM_CONFIG_CACHE", "yarn": "YARN_CACHE_FOLDER", "ccache": "CCACHE_DIR", "pip": "PIP_CACHE_DIR"}
+
+// removeCaches looks at the folders that a clean removes by their variables.
+func (s *shell) removeCaches(a *action) {
+	names := cacheFolders[a.name]
+	if names == "" || !slices.ContainsFunc(a.args, func(f field) bool { return f.text == "clean" || f.text == "purge" || f.text == "--clear" }) {
+		return
+	}
+	for name := range strings.FieldsSeq(names) {
+		for _, fr := range s.def.vars[name] {
+			s.removeTarget(toField(fr), true)
+		}
+	}
 }
 
 // toField is a value as one field.

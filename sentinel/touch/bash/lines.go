@@ -16,14 +16,14 @@ type lineReader func(s *shell, text string)
 func lineReaders() map[string]lineReader {
 	return map[string]lineReader{
 		"sqlite": readClientSQL, "psql": readClientSQL, "mysql": readClientSQL, "sftp": readTransfer, "crontab": readCrontab, "diskpart": readDiskpart,
-		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readBangs, "gnuplot": readBangs, "fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
-		"tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList, "keys": readKeys, "commas": readCommas, "ansible": readAnsible,
+		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readDebugger, "gnuplot": readBangs, "fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
+		"matlab": readNumeric, "octave": readNumeric, "tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList, "keys": readKeys, "commas": readCommas, "ansible": readAnsible, "puppet": readResources, "chef": readResources,
 		"toml": readRecipe, "json": readRecipe, "yaml": readRecipe, "xml": readRecipe, "cmake": readRecipe, "recipe": readRecipe, "ninja": readRecipe, "just": readRecipe,
 	}
 }
 
 // aliasLanguages are other names of languages that package code reads.
-var aliasLanguages = map[string]string{"elisp": "lisp", "clojure": "lisp", "applescript": "osascript", "typescript": "js", "octave": "r", "matlab": "r", "gradle": "groovy"}
+var aliasLanguages = map[string]string{"elisp": "lisp", "clojure": "lisp", "applescript": "osascript", "typescript": "js", "gradle": "groovy"}
 
 // maxLines is how many lines of such a text are read.
 const maxLines = 256
@@ -42,7 +42,7 @@ func (s *shell) eachLine(text string, read func(line string)) {
 }
 
 // bangs are how clients and editors say that a line is the shell's.
-var bangs = []string{"!", "shell ", ".shell ", ".system ", `\!`, "platform shell ", "system ", "r !", "w !", "e !", "%!", "silent !", "~!"}
+var bangs = []string{"!", "shell ", ".shell ", ".sh ", ".system ", `\!`, "platform shell ", "shell-escape ", "system ", "r !", "w !", "e !", "%!", "silent !", "~!"}
 
 // copyProgram is how PostgreSQL runs a command.
 var copyProgram = regexp.MustCompile(`(?i)\bprogram\s+'([^']*)'`)
@@ -62,6 +62,21 @@ func readBangs(s *shell, text string) {
 	})
 }
 
+func readDebugger(s *shell, text string) {
+	readBangs(s, text)
+	s.eachLine(text, func(line string) {
+		if script, ok := strings.CutPrefix(line, "script "); ok {
+			s.readInline("python", script, 1)
+		}
+	})
+}
+
+// readNumeric reads Matlab and Octave, whose lines may be the shell's.
+func readNumeric(s *shell, text string) {
+	readBangs(s, text)
+	s.readInline("r", text, 1)
+}
+
 // clientRuns are the programs that a database's own functions start.
 var clientRuns = regexp.MustCompile(`(?i)\bedit\s*\([^()]*,\s*'([^']*)'\s*\)|\bedit\s*\([^()]*,\s*"([^"]*)"\s*\)|\bsystem\s*\(\s*'([^']*)'`)
 
@@ -70,8 +85,18 @@ func readClientSQL(s *shell, text string) {
 	for _, m := range clientRuns.FindAllStringSubmatch(text, 8) {
 		s.runHook(literalField(m[1] + m[2] + m[3]))
 	}
+	for _, m := range sqlSends.FindAllStringSubmatch(text, 8) {
+		f := literalField(m[1] + m[2])
+		s.addPath(f, Path{Access: Read, Sent: true})
+		if s.leaksFile(f, false) {
+			s.addUnread(SecretSent)
+		}
+	}
 	s.readInline("sql", text, 1)
 }
+
+// sqlSends are how a client's own file goes to the server.
+var sqlSends = regexp.MustCompile(`(?i)\\copy\s+\S+(?:\s*\([^)]*\))?\s+from\s+'?([^'\s]+)|\blocal\s+infile\s+'([^']+)'`)
 
 // readTransfer reads what a client of another machine is told to send.
 func readTransfer(s *shell, text string) {
@@ -233,6 +258,34 @@ func readAnsible(s *shell, text string) {
 	}
 	if _, line, ok := strings.Cut(text, "cmd="); ok {
 		s.runHook(literalField(strings.Trim(line, `"'`)))
+	}
+}
+
+// absentFile is how the languages of configuration managers remove a file.
+var absentFile = regexp.MustCompile(`(?s)\b(?:file|tidy)\s*\{\s*["']([^"']+)["'].*?absent|\b(?:directory|file)\s*\(?\s*["']([^"']+)["']\s*\)?.*?:delete`)
+
+func readResources(s *shell, text string) {
+	for _, m := range absentFile.FindAllStringSubmatch(text, 8) {
+		f := literalField(m[1] + m[2])
+		s.addAccess(f, Delete)
+		s.removeTarget(f, true)
+	}
+	readEmbedded(s, text)
+}
+
+// runMaven reads the program that Maven's exec plugin is given in two pieces.
+func (s *shell) runMaven(args []field) {
+	program, rest := "", ""
+	for _, a := range args {
+		if v, ok := strings.CutPrefix(a.text, "-Dexec.executable="); ok {
+			program = v
+		}
+		if v, ok := strings.CutPrefix(a.text, "-Dexec.args="); ok {
+			rest = v
+		}
+	}
+	if program != "" {
+		s.runHook(literalField(program + " " + rest))
 	}
 }
 

@@ -73,9 +73,9 @@ func (s *shell) trackFiles(a *action) {
 			s.emptyFile(f)
 		}
 	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "ghc", "javac", "kotlinc", "nvcc", "gfortran", "dmd", "ldc2", "zig", "fpc":
-		s.readSources(a.args, "c")
+		s.readSources(a, "c")
 	case "go":
-		s.readSources(a.args, "recipe")
+		s.readSources(a, "recipe")
 	case "mknod":
 		s.trackNode(a.args)
 	case "mount", "bindfs":
@@ -221,8 +221,11 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 
 // readSources reads what a compiler is given that the line has written: it runs
 // sooner or later.
-func (s *shell) readSources(args []field, lang string) {
-	for _, f := range args {
+func (s *shell) readSources(a *action, lang string) {
+	for _, f := range a.args {
+		if f.text == "-" && a.in.known {
+			s.readCode(literalField(a.in.text), lang)
+		}
 		if m, ok := s.findMade(f.text); ok && m.known {
 			s.readCode(literalField(m.text), lang)
 		} else if f.proc != nil && f.proc.known {

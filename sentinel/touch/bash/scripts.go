@@ -35,6 +35,9 @@ func (s *shell) runHook(f field) {
 	if text == "" || f.blank || f.proc != nil {
 		return
 	}
+	if slices.Contains(destroyers, programName(text)) && !strings.Contains(text, " ") { // what it destroys, its caller says
+		s.addUnread(UnreadOption)
+	}
 	t := s.readAside(func(g *shell) {
 		g.quiet = g.quiet || f.unknown
 		g.parseText(text)
