@@ -56,7 +56,7 @@ nmap -sV a.example  =>  nmap | host <a.example>
 tcpdump -i eth0 -w f  =>  tcpdump | file w <f>
 miniserve x  =>  miniserve | file r tree <x>
 rclone copy x r:y  =>  rclone copy | file r tree sent <x> | host <r:y> | change remote_change
-rclone sync x r:y  =>  rclone sync | file r tree sent <x> | host <r:y> | change remote_removal
+rclone sync x r:y  =>  rclone sync | file r tree <x> | host tree only_core <r:y> | change remote_removal
 rclone purge r:y  =>  rclone purge | host tree <r:y> | change remote_removal | doubt cloud_destroy
 rclone ls r:  =>  rclone ls | host names <r:> | reads
 
@@ -351,7 +351,7 @@ pkill -9 -u root  =>  pkill | change process_change | danger kill_all
 killall -l  =>  killall | reads
 fuser -km /home  =>  fuser | file r names kill_all </home> | change process_change
 getent shadow  =>  getent | file r </etc/shadow> | environment | reads
-getent hosts a  =>  getent | reads
+getent hosts a  =>  getent | host <a> | reads
 stress-ng --fork 0  =>  stress-ng | change process_change | danger fork_bomb
 stress-ng --fork 4 -t 10  =>  stress-ng | change process_change
 mount  =>  mount | reads
@@ -411,7 +411,7 @@ fastboot erase x  =>  fastboot | doubt volume_destroy
 adb shell rm -rf /  =>  adb shell | line <rm -rf /> | input leaves
 
 # secrets
-gpg --export-secret-keys -a  =>  gpg | file r tree <~/.gnupg> | environment
+gpg --export-secret-keys -a  =>  gpg | file r tree <~/.gnupg/private-keys-v1.d> | environment
 gpg --delete-secret-keys x  =>  gpg | doubt key_destroy
 gpg -d f.gpg  =>  gpg | file r <f.gpg>
 gpg --send-keys x  =>  gpg | change remote_change
@@ -436,7 +436,7 @@ secret-tool lookup a b  =>  secret-tool | file r tree <~/.local/share/keyrings> 
 security find-generic-password -w -s x  =>  security | file r tree <~/Library/Keychains> | environment
 
 # platforms
-reg delete 'HKLM\SYSTEM' /f  =>  reg | change system_removal | doubt unknown_target
+reg delete 'HKLM\SYSTEM' /f  =>  reg | change system_removal | danger rm_system
 reg add 'HKCU\Software\Microsoft\Windows\CurrentVersion\Run' /v x /d y  =>  reg | change system_change | doubt persistence
 reg query HKLM  =>  reg | reads
 del /s /q x  =>  del | file d tree <x>
