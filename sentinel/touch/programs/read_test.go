@@ -278,7 +278,7 @@ func TestFilesAndBuilders(t *testing.T) {
 		"cp -r a b c":                       "cp | file r tree <a> | file r tree <b> | file w <c>",
 		"cp --targ=d a b":                   "cp | file w <d> | file r <a> | file r <b>",
 		"mv a b":                            "mv | file rd move_tree <a> | file w <b>",
-		"ln -s a b":                         "ln | file r names <a> | file w <b>",
+		"ln -s a b":                         "ln | file r tree <a> | file w <b>",
 		"rm --recurs --force x":             "rm | file d tree <x>",
 		"rm -rf -- -x":                      "rm | file d tree <-x>",
 		"rm x -rf":                          "rm | file d tree <x>",
