@@ -246,7 +246,7 @@ func TestInterpreters(t *testing.T) {
 		"perl -pi -e X f":                     "perl | code perl <X> | file rw <f>",
 		"perl -i.bak -pe X f":                 "perl | code perl <X> | file rw <f>",
 		"perl -0777 -F: -lane X f":            "perl | code perl <X> | file r <f>",
-		"perl -Mstrict -e X -- a":             "perl | code perl <X>",
+		"perl -Mstrict -e X -- a":             "perl | code perl <X> | file r <a>",
 		"ruby -rfileutils -e X":               "ruby | code ruby <X>",
 		"node -p -e X":                        "node | code js <X>",
 		"node -pe X":                          "node | code js <X>",
