@@ -175,6 +175,9 @@ func (t *table) compileProgram(name string) (*row, error) {
 		for _, word := range strings.Fields(p.name)[1:] {
 			r = r.placeChild(word)
 		}
+		if r.at == p.entry.at {
+			continue // the same in another case of letters
+		}
 		if r.at != "" {
 			err = errors.Join(err, fmt.Errorf("%s: row %q is already in %s; join the two", p.entry.at, p.name, r.at))
 		}
