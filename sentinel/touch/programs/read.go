@@ -404,7 +404,7 @@ func (r *reader) reportUnread() {
 		last = len(r.args)
 	}
 	for _, p := range r.use.Parts {
-		if p.Role.weighs() > 1 {
+		if p.Role.weighs() > 1 && p.Role != Script { // a file runs as it is, whatever stands before it
 			last = max(last, p.Arg)
 		}
 	}

@@ -262,7 +262,7 @@ func TestInterpreters(t *testing.T) {
 		"pwsh -NoProfile -Comm Remove-Item x": "pwsh | line powershell <Remove-Item x>",
 		"pwsh -enc AAAA":                      "pwsh | code powershell-base64 <AAAA>",
 		"cmd.exe /C rd /s x":                  "cmd | line cmd <rd /s x>",
-		"R -e X":                              "R | code r <X>",
+		"R -e X":                              "r | code r <X>",
 		"lua -e X":                            "lua | code lua <X>",
 		"java -cp x -jar a.jar -c X":          "java | file rx <a.jar>",
 		"osascript -e X":                      "osascript | code applescript <X>",

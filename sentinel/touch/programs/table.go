@@ -84,7 +84,7 @@ func (t *table) addFile(file, text string) error {
 
 func (t *table) addEntry(e *entry) {
 	for name := range strings.SplitSeq(e.names, ", ") {
-		first, _, _ := strings.Cut(name, " ")
+		first, _, _ := strings.Cut(strings.ToLower(name), " ")
 		for word := range strings.SplitSeq(first, "|") {
 			list := t.entries[word]
 			if len(list) == 0 && strings.Contains(word, "*") {
@@ -106,8 +106,11 @@ func (e *entry) spellNames(first string) []string {
 		for i, word := range strings.Fields(name) {
 			var next []string
 			for alt := range strings.SplitSeq(word, "|") {
-				if i == 0 && alt != first {
-					continue
+				if i == 0 {
+					if !strings.EqualFold(alt, first) {
+						continue
+					}
+					alt = first
 				}
 				for _, s := range spelt {
 					next = append(next, strings.TrimSpace(s+" "+alt))
@@ -122,7 +125,7 @@ func (e *entry) spellNames(first string) []string {
 
 // findEntry returns the row of a name as it is written.
 func (t *table) findEntry(name string) *entry {
-	first, _, _ := strings.Cut(name, " ")
+	first, _, _ := strings.Cut(strings.ToLower(name), " ")
 	for _, e := range t.entries[first] {
 		if slices.Contains(e.spellNames(first), name) {
 			return e
@@ -171,6 +174,9 @@ func (t *table) compileProgram(name string) (*row, error) {
 		r := root
 		for _, word := range strings.Fields(p.name)[1:] {
 			r = r.placeChild(word)
+		}
+		if r.at == p.entry.at {
+			continue // the same in another case of letters
 		}
 		if r.at != "" {
 			err = errors.Join(err, fmt.Errorf("%s: row %q is already in %s; join the two", p.entry.at, p.name, r.at))
