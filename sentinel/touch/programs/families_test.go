@@ -56,7 +56,7 @@ nmap -sV a.example  =>  nmap | host <a.example>
 tcpdump -i eth0 -w f  =>  tcpdump | file w <f>
 miniserve x  =>  miniserve | file r tree <x>
 rclone copy x r:y  =>  rclone copy | file r tree sent <x> | host <r:y> | change remote_change
-rclone sync x r:y  =>  rclone sync | file r tree <x> | host tree only_core <r:y> | change remote_removal
+rclone sync x r:y  =>  rclone sync | file r tree sent <x> | host <r:y> | change remote_removal
 rclone purge r:y  =>  rclone purge | host tree <r:y> | change remote_removal | doubt cloud_destroy
 rclone ls r:  =>  rclone ls | host names <r:> | reads
 
@@ -119,7 +119,7 @@ railway up  =>  railway | change remote_change
 # containers
 docker run --rm -v /srv/x:/x a ls  =>  docker run | file rw tree </srv/x> | command box <ls> | input leaves | change container_change
 docker run -it --privileged -v /:/h img rm -rf /h
-    =>  docker run | file rw tree </> | command box <rm -rf /h> | input leaves | change container_change
+    =>  docker run | file rw tree </> | command box <rm -rf /h> | input leaves | change container_change | doubt opaque_command
 docker run -d -p 80:80 --name web -e A=b nginx  =>  docker run | input leaves | change container_change
 docker run --rm -it -v $PWD:/src -w /src node:20 npm test
     =>  docker run | file rw tree <$PWD> | command box <npm test> | input leaves | change container_change
@@ -355,7 +355,7 @@ getent hosts a  =>  getent | host <a> | reads
 stress-ng --fork 0  =>  stress-ng | change process_change | danger fork_bomb
 stress-ng --fork 4 -t 10  =>  stress-ng | change process_change
 mount  =>  mount | reads
-mount --bind /dev x/dev  =>  mount | file r names </dev> | file r names <x/dev> | change system_change
+mount --bind /dev x/dev  =>  mount | file r names </dev> | file w <x/dev> | change system_change
 ansible all -m ping  =>  ansible
 ansible all -m file -a 'path=/ state=absent'  =>  ansible | line ansible <path=/ state=absent> | change remote_change
 salt '*' cmd.run 'rm -rf /'  =>  salt | line <rm -rf /> | change remote_change
