@@ -30,7 +30,7 @@ wget -qO- https://a.example  =>  wget | url <https://a.example>
 wget --post-file=f https://a.example  =>  wget | file r sent <f> | url <https://a.example> | change remote_change
 wget -e use_askpass=/x https://a.example  =>  wget | line </x> | url <https://a.example>
 wget -i f  =>  wget | script urls <f>
-http POST a.example x=@f  =>  http | file r sent <f> | url <a.example> | input leaves | change remote_change
+http POST a.example x=@f  =>  http | url <a.example> | file r sent <f> | input leaves | change remote_change | change remote_change
 http DELETE a.example/1  =>  http | url <a.example/1> | input leaves | change remote_removal
 ssh -i k host ls -la  =>  ssh | file r client <k> | host <host> | line <ls -la> | input leaves
 ssh -o 'ProxyCommand=nc x 1' host  =>  ssh | line <nc x 1> | host <host> | input leaves
@@ -418,7 +418,7 @@ gpg --send-keys x  =>  gpg | change remote_change
 openssl s_client -connect a.example:443  =>  openssl s_client | host <a.example:443> | input leaves
 openssl enc -aes-256-cbc -in f -out g -pass file:p  =>  openssl enc | file r <f> | file w <g> | file r client <p>
 openssl x509 -in c.pem -noout -text  =>  openssl x509 | file r <c.pem>
-ssh-keygen -lf k.pub  =>  ssh-keygen | file r client <k.pub> | reads
+ssh-keygen -lf k.pub  =>  ssh-keygen | file r <k.pub> | reads
 ssh-add k  =>  ssh-add | file r client <k>
 vault delete secret/x  =>  vault | doubt cloud_destroy | change remote_removal
 vault kv get secret/x  =>  vault | environment
