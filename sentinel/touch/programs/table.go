@@ -60,6 +60,7 @@ func loadTable(files fs.FS) (*table, error) {
 // addFile takes a file apart into rows.
 func (t *table) addFile(file, text string) error {
 	var e *entry
+	var list []*entry
 	var errs []error
 	n := 0
 	for line := range strings.Lines(text) {
@@ -70,14 +71,18 @@ func (t *table) addFile(file, text string) error {
 		case line[0] == ' ' && e != nil:
 			e.text += line
 		default:
-			names, clauses, ok := strings.Cut(line+" ", ": ")
-			e = &entry{at: fmt.Sprintf("%s:%d", file, n), names: names, text: clauses}
-			if !ok || names[0] == ' ' {
-				errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names, or starts with a blank", e.at))
-				continue
-			}
-			t.addEntry(e)
+			e = &entry{at: fmt.Sprintf("%s:%d", file, n), text: line}
+			list = append(list, e)
 		}
+	}
+	for _, e := range list {
+		var ok bool
+		if e.names, e.text, ok = strings.Cut(e.text+" ", ": "); !ok || e.names[0] == ' ' {
+			errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names, or starts with a blank", e.at))
+			continue
+		}
+		e.names = strings.ReplaceAll(e.names, "|  ", "|") // they go on in the next line
+		t.addEntry(e)
 	}
 	return errors.Join(errs...)
 }
