@@ -30,7 +30,7 @@ wget -qO- https://a.example  =>  wget | url <https://a.example>
 wget --post-file=f https://a.example  =>  wget | file r sent <f> | url <https://a.example> | change remote_change
 wget -e use_askpass=/x https://a.example  =>  wget | line </x> | url <https://a.example>
 wget -i f  =>  wget | script urls <f>
-http POST a.example x=@f  =>  http | file r sent <f> | url <a.example> | input leaves | change remote_change
+http POST a.example x=@f  =>  http | url <a.example> | file r sent <f> | input leaves | change remote_change | change remote_change
 http DELETE a.example/1  =>  http | url <a.example/1> | input leaves | change remote_removal
 ssh -i k host ls -la  =>  ssh | file r client <k> | host <host> | line <ls -la> | input leaves
 ssh -o 'ProxyCommand=nc x 1' host  =>  ssh | line <nc x 1> | host <host> | input leaves
@@ -119,7 +119,7 @@ railway up  =>  railway | change remote_change
 # containers
 docker run --rm -v /srv/x:/x a ls  =>  docker run | file rw tree </srv/x> | command box <ls> | input leaves | change container_change
 docker run -it --privileged -v /:/h img rm -rf /h
-    =>  docker run | file rw tree </> | command box <rm -rf /h> | input leaves | change container_change
+    =>  docker run | file rw tree </> | command box <rm -rf /h> | input leaves | change container_change | doubt opaque_command
 docker run -d -p 80:80 --name web -e A=b nginx  =>  docker run | input leaves | change container_change
 docker run --rm -it -v $PWD:/src -w /src node:20 npm test
     =>  docker run | file rw tree <$PWD> | command box <npm test> | input leaves | change container_change
@@ -351,11 +351,11 @@ pkill -9 -u root  =>  pkill | change process_change | danger kill_all
 killall -l  =>  killall | reads
 fuser -km /home  =>  fuser | file r names kill_all </home> | change process_change
 getent shadow  =>  getent | file r </etc/shadow> | environment | reads
-getent hosts a  =>  getent | reads
+getent hosts a  =>  getent | host <a> | reads
 stress-ng --fork 0  =>  stress-ng | change process_change | danger fork_bomb
 stress-ng --fork 4 -t 10  =>  stress-ng | change process_change
 mount  =>  mount | reads
-mount --bind /dev x/dev  =>  mount | file r names </dev> | file r names <x/dev> | change system_change
+mount --bind /dev x/dev  =>  mount | file r names </dev> | file w <x/dev> | change system_change
 ansible all -m ping  =>  ansible
 ansible all -m file -a 'path=/ state=absent'  =>  ansible | line ansible <path=/ state=absent> | change remote_change
 salt '*' cmd.run 'rm -rf /'  =>  salt | line <rm -rf /> | change remote_change
@@ -411,14 +411,14 @@ fastboot erase x  =>  fastboot | doubt volume_destroy
 adb shell rm -rf /  =>  adb shell | line <rm -rf /> | input leaves
 
 # secrets
-gpg --export-secret-keys -a  =>  gpg | file r tree <~/.gnupg> | environment
+gpg --export-secret-keys -a  =>  gpg | file r tree <~/.gnupg/private-keys-v1.d> | environment
 gpg --delete-secret-keys x  =>  gpg | doubt key_destroy
 gpg -d f.gpg  =>  gpg | file r <f.gpg>
 gpg --send-keys x  =>  gpg | change remote_change
 openssl s_client -connect a.example:443  =>  openssl s_client | host <a.example:443> | input leaves
 openssl enc -aes-256-cbc -in f -out g -pass file:p  =>  openssl enc | file r <f> | file w <g> | file r client <p>
 openssl x509 -in c.pem -noout -text  =>  openssl x509 | file r <c.pem>
-ssh-keygen -lf k.pub  =>  ssh-keygen | file r client <k.pub> | reads
+ssh-keygen -lf k.pub  =>  ssh-keygen | file r <k.pub> | reads
 ssh-add k  =>  ssh-add | file r client <k>
 vault delete secret/x  =>  vault | doubt cloud_destroy | change remote_removal
 vault kv get secret/x  =>  vault | environment
@@ -436,7 +436,7 @@ secret-tool lookup a b  =>  secret-tool | file r tree <~/.local/share/keyrings> 
 security find-generic-password -w -s x  =>  security | file r tree <~/Library/Keychains> | environment
 
 # platforms
-reg delete 'HKLM\SYSTEM' /f  =>  reg | change system_removal | doubt unknown_target
+reg delete 'HKLM\SYSTEM' /f  =>  reg | change system_removal | danger rm_system
 reg add 'HKCU\Software\Microsoft\Windows\CurrentVersion\Run' /v x /d y  =>  reg | change system_change | doubt persistence
 reg query HKLM  =>  reg | reads
 del /s /q x  =>  del | file d tree <x>

@@ -62,8 +62,8 @@ func findProgram(name string) *row {
 	if r := t.program(name); r != nil {
 		return r
 	}
-	lower := strings.TrimSuffix(strings.ToLower(name), ".exe")
-	if r := t.program(lower); r != nil && (lower != strings.ToLower(name) || r.has(nocaseStyle|windowsStyle)) {
+	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
+	if r := t.program(name); r != nil {
 		return r
 	}
 	for _, p := range t.patterns {

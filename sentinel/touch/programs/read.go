@@ -107,7 +107,8 @@ func (r *reader) applyClause(c *clause) {
 	case c.options != nil:
 		for i := range u.Parts {
 			if p := &u.Parts[i]; p.Option != "" && slices.Contains(c.options, p.Option) {
-				p.Role, p.Access, p.Tree, p.Names, p.Sent = c.values.role, c.values.access, c.values.tree, c.values.names, c.values.sent
+				v := &c.values
+				p.Role, p.Access, p.Tree, p.Names, p.Sent, p.Lang = v.role, v.access, v.tree, v.names, v.sent, v.lang
 			}
 		}
 	case c.also != nil:
@@ -403,7 +404,7 @@ func (r *reader) reportUnread() {
 		last = len(r.args)
 	}
 	for _, p := range r.use.Parts {
-		if p.Role.weighs() > 1 {
+		if p.Role.weighs() > 1 && p.Role != Script { // a file runs as it is, whatever stands before it
 			last = max(last, p.Arg)
 		}
 	}

@@ -294,9 +294,10 @@ func matchGlob(pattern, text string) bool {
 	}
 }
 
-// matchFold reports whether text is one of patterns, in any case of letters.
+// matchFold reports whether text is one of patterns, in any case of letters;
+// `\*` is a star.
 func matchFold(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
-		return strings.EqualFold(p, text) || strings.Contains(p, "*") && matchGlob(strings.ToLower(p), strings.ToLower(text))
+		return strings.EqualFold(p, text) || p == `\*` && text == "*" || strings.Contains(p, "*") && matchGlob(strings.ToLower(p), strings.ToLower(text))
 	})
 }

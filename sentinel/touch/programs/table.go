@@ -60,6 +60,7 @@ func loadTable(files fs.FS) (*table, error) {
 // addFile takes a file apart into rows.
 func (t *table) addFile(file, text string) error {
 	var e *entry
+	var list []*entry
 	var errs []error
 	n := 0
 	for line := range strings.Lines(text) {
@@ -70,21 +71,25 @@ func (t *table) addFile(file, text string) error {
 		case line[0] == ' ' && e != nil:
 			e.text += line
 		default:
-			names, clauses, ok := strings.Cut(line+" ", ": ")
-			e = &entry{at: fmt.Sprintf("%s:%d", file, n), names: names, text: clauses}
-			if !ok || names[0] == ' ' {
-				errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names, or starts with a blank", e.at))
-				continue
-			}
-			t.addEntry(e)
+			e = &entry{at: fmt.Sprintf("%s:%d", file, n), text: line}
+			list = append(list, e)
 		}
+	}
+	for _, e := range list {
+		var ok bool
+		if e.names, e.text, ok = strings.Cut(e.text+" ", ": "); !ok || e.names[0] == ' ' {
+			errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names, or starts with a blank", e.at))
+			continue
+		}
+		e.names = strings.ReplaceAll(e.names, "|  ", "|") // they go on in the next line
+		t.addEntry(e)
 	}
 	return errors.Join(errs...)
 }
 
 func (t *table) addEntry(e *entry) {
 	for name := range strings.SplitSeq(e.names, ", ") {
-		first, _, _ := strings.Cut(name, " ")
+		first, _, _ := strings.Cut(strings.ToLower(name), " ")
 		for word := range strings.SplitSeq(first, "|") {
 			list := t.entries[word]
 			if len(list) == 0 && strings.Contains(word, "*") {
@@ -106,8 +111,11 @@ func (e *entry) spellNames(first string) []string {
 		for i, word := range strings.Fields(name) {
 			var next []string
 			for alt := range strings.SplitSeq(word, "|") {
-				if i == 0 && alt != first {
-					continue
+				if i == 0 {
+					if !strings.EqualFold(alt, first) {
+						continue
+					}
+					alt = first
 				}
 				for _, s := range spelt {
 					next = append(next, strings.TrimSpace(s+" "+alt))
@@ -122,7 +130,7 @@ func (e *entry) spellNames(first string) []string {
 
 // findEntry returns the row of a name as it is written.
 func (t *table) findEntry(name string) *entry {
-	first, _, _ := strings.Cut(name, " ")
+	first, _, _ := strings.Cut(strings.ToLower(name), " ")
 	for _, e := range t.entries[first] {
 		if slices.Contains(e.spellNames(first), name) {
 			return e
@@ -171,6 +179,9 @@ func (t *table) compileProgram(name string) (*row, error) {
 		r := root
 		for _, word := range strings.Fields(p.name)[1:] {
 			r = r.placeChild(word)
+		}
+		if r.at == p.entry.at {
+			continue // the same in another case of letters
 		}
 		if r.at != "" {
 			err = errors.Join(err, fmt.Errorf("%s: row %q is already in %s; join the two", p.entry.at, p.name, r.at))
