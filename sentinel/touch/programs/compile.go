@@ -29,7 +29,8 @@ var effectCodes = map[Class]string{
 	Change: " remote_change remote_removal system_change system_removal process_change container_change container_removal history_change" +
 		" history_removal database_change ",
 	Doubt: " opaque_command unset_tree unknown_target volume_removal project_wipe cloud_destroy database_destroy volume_destroy" +
-		" backup_destroy key_destroy persistence ",
+		" backup_destroy key_destroy persistence" +
+		" unread_option unread_program unread_code unread_target unread_budget secret_sent remote_shell ", // those of Touch.Unread
 	Danger: " rm_root rm_home rm_system mkfs device_write fork_bomb chmod_tree chown_tree move_tree kill_all volume_destroy operator_command ",
 }
 

@@ -214,7 +214,8 @@ func matchKey(pattern, key string) bool {
 
 func (k *kind) makePart() Part {
 	return Part{
-		Role: k.role, Access: k.access, Tree: k.tree, Names: k.names, Sent: k.sent, Client: k.client, Boxed: k.boxed, Effect: k.effect, Lang: k.lang,
+		Role: k.role, Access: k.access, Tree: k.tree, Names: k.names, Sent: k.sent, Client: k.client, Boxed: k.boxed,
+		Effect: k.effect, Lang: k.lang,
 	}
 }
 

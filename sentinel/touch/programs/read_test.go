@@ -11,7 +11,8 @@ import (
 
 var roleNames = map[programs.Role]string{
 	programs.File: "file", programs.Command: "command", programs.Line: "line", programs.Code: "code", programs.Script: "script",
-	programs.Host: "host", programs.URL: "url", programs.Folder: "folder", programs.Assign: "assign", programs.Data: "data", programs.Sent: "body", programs.Process: "process",
+	programs.Host: "host", programs.URL: "url", programs.Folder: "folder", programs.Assign: "assign", programs.Data: "data",
+	programs.Sent: "body", programs.Process: "process",
 }
 
 var (
@@ -176,7 +177,6 @@ func TestWrappers(t *testing.T) {
 		"timeout --sig KILL 5s rm -r x":            "timeout | command <rm -r x>",
 		"stdbuf -oL rm x":                          "stdbuf | command <rm x>",
 		"nohup rm -rf /":                           "nohup | command <rm -rf />",
-		"ionice -c 3 rm x":                         "ionice | command <rm x>",
 		"taskset -c 0,1 rm x":                      "taskset | command <rm x>",
 		"chroot --userspec=a /mnt rm x":            "chroot | folder </mnt> | command <rm x>",
 		"chroot /mnt":                              "chroot | folder </mnt> | input runs sh",
