@@ -7,8 +7,9 @@ import (
 )
 
 var benchLines = []string{
-	"ls -la /tmp", "git status --short", "grep -rn TODO src", "cat README.md", "go test ./...", "rm -rf build", "cp -r a b", "bash -euo pipefail -c 'echo x'",
-	"python3 -m pytest -q", "kubectl get pods -n web", "find . -name '*.go' -type f", "tar czf out.tgz src", "docker run --rm -it alpine sh", "sed -i s/a/b/ f.txt", "npm run build",
+	"ls -la /tmp", "git status --short", "grep -rn TODO src", "cat README.md", "go test ./...", "rm -rf build", "cp -r a b",
+	"bash -euo pipefail -c 'echo x'", "python3 -m pytest -q", "kubectl get pods -n web", "find . -name '*.go' -type f",
+	"tar czf out.tgz src", "docker run --rm -it alpine sh", "sed -i s/a/b/ f.txt", "npm run build",
 }
 
 func BenchmarkReadWords(b *testing.B) {

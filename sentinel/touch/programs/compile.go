@@ -9,21 +9,33 @@ import (
 
 // kinds are the kinds of values and operands by their names in the table.
 var kinds = map[string]kind{
-	"data": {role: Data}, "value": {role: Data}, "read": {role: File, access: Read}, "write": {role: File, access: Write}, "append": {role: File, access: Write},
+	"data": {role: Data}, "value": {role: Data},
+	"read": {role: File, access: Read}, "write": {role: File, access: Write}, "append": {role: File, access: Write},
 	"rw": {role: File, access: Read | Write}, "delete": {role: File, access: Delete}, "move": {role: File, access: Read | Delete},
 	"run": {role: File, access: Read | Execute}, "list": {role: File, access: Read, names: true}, "folder": {role: Folder},
-	"client": {role: File, access: Read, client: true}, "sent": {role: File, access: Read, sent: true}, "body": {role: Sent, form: bodyText},
-	"form": {role: Sent, form: formText}, "host": {role: Host}, "url": {role: URL}, "assign": {role: Assign}, "process": {role: Process},
-	"code": {role: Code}, "script": {role: Script}, "line": {role: Line}, "linerest": {role: Line, form: allWords}, "words": {role: Line, form: allWords},
-	"start": {role: Script, first: true}, "shell": {role: Line, form: asShell}, "mount": {role: File, access: Read | Write, tree: true, form: mountText}, "command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
+	"client": {role: File, access: Read, client: true}, "sent": {role: File, access: Read, sent: true},
+	"mount": {role: File, access: Read | Write, tree: true, form: mountText},
+	"body":  {role: Sent, form: bodyText}, "form": {role: Sent, form: formText},
+	"host": {role: Host}, "url": {role: URL}, "assign": {role: Assign},
+	"process": {role: Process},
+	"code":    {role: Code}, "script": {role: Script}, "start": {role: Script, first: true},
+	"line": {role: Line}, "linerest": {role: Line, form: allWords}, "words": {role: Line, form: allWords},
+	"shell":   {role: Line, form: asShell},
+	"command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
 }
 
 // effectCodes are the codes of effects, as package touch lists them.
-var effectCodes = map[Class][]string{
-	Change: {"remote_change", "remote_removal", "system_change", "system_removal", "process_change", "container_change", "container_removal", "history_change", "history_removal", "database_change"},
-	Doubt: {"opaque_command", "unset_tree", "unknown_target", "volume_removal", "project_wipe", "cloud_destroy", "database_destroy", "volume_destroy", "backup_destroy", "key_destroy",
-		"persistence"},
-	Danger: {"rm_root", "rm_home", "rm_system", "mkfs", "device_write", "fork_bomb", "chmod_tree", "chown_tree", "move_tree", "kill_all", "volume_destroy", "operator_command"},
+var effectCodes = map[Class]string{
+	Change: " remote_change remote_removal system_change system_removal process_change container_change container_removal history_change" +
+		" history_removal database_change ",
+	Doubt: " opaque_command unset_tree unknown_target volume_removal project_wipe cloud_destroy database_destroy volume_destroy" +
+		" backup_destroy key_destroy persistence" +
+		" unread_option unread_program unread_code unread_target unread_budget secret_sent remote_shell ", // those of Touch.Unread
+	Danger: " rm_root rm_home rm_system mkfs device_write fork_bomb chmod_tree chown_tree move_tree kill_all volume_destroy operator_command ",
+}
+
+func isEffect(class Class, code string) bool {
+	return code != "" && strings.Contains(effectCodes[class], " "+code+" ")
 }
 
 var classNames = map[string]Class{"danger": Danger, "doubt": Doubt, "change": Change}
@@ -98,7 +110,7 @@ func readKind(text string) (kind, error) {
 		case "box":
 			k.boxed = true
 		default:
-			if p != onlyCore && !slices.Contains(effectCodes[Danger], p) && !slices.Contains(effectCodes[Doubt], p) {
+			if p != onlyCore && !isEffect(Danger, p) && !isEffect(Doubt, p) {
 				return k, fmt.Errorf("sign %q of a kind is unknown", p)
 			}
 			k.effect = p
@@ -108,67 +120,61 @@ func readKind(text string) (kind, error) {
 }
 
 // addEffects compiles a clause that names no options.
-func (r *row) addEffects(c clause, word string, rest []string) error {
-	one := ""
-	if len(rest) == 1 {
-		one = rest[0]
-	}
-	if class := classNames[word]; class != 0 {
-		if !slices.Contains(effectCodes[class], one) {
-			return fmt.Errorf("code %q is no %s", one, word)
-		}
+func (r *row) addEffects(c clause, word string, rest []string) (err error) {
+	one := strings.Join(rest, " ")
+	class, t := classNames[word], traitNames[word]
+	switch {
+	case class != 0 && isEffect(class, one):
 		c.effect = Effect{Class: class, Code: one}
-		r.clauses = append(r.clauses, c)
+	case class != 0:
+		return fmt.Errorf("code %q is no %s", one, word)
+	case word == "args":
+		c.slots, err = readSlots(rest)
+	case word == "dash":
+		c.dash, err = readPlace(one)
+		r.dashes = true
+	case word == "here":
+		c.here, err = readPlace(one)
+	case word == "also" && len(rest) == 2:
+		c.text = rest[1]
+		c.also, err = readPlace(rest[0])
+	case word == "input":
+		c.input, err = readInput(one)
+	case t == 0 || one != "":
+		return fmt.Errorf("clause %q is unknown", word)
+	case len(c.conds) == 0:
+		r.traits |= t
 		return nil
-	}
-	switch word {
-	case "args":
-		return r.addArgs(c, rest)
-	case "dash", "here":
-		k, err := readKind(one)
-		if err != nil {
-			return err
-		}
-		if word == "dash" {
-			c.dash, r.dashes = &k, true
-		} else {
-			c.here = &k
-		}
-	case "also":
-		if len(rest) != 2 {
-			return errors.New("also needs a kind and a text")
-		}
-		k, err := readKind(rest[0])
-		if err != nil {
-			return err
-		}
-		c.also, c.text = &k, rest[1]
-	case "input":
-		is, held, _ := strings.Cut(one, "/")
-		name, lang, _ := strings.Cut(is, ":")
-		c.input = &input{is: inputNames[name], held: inputNames[held], lang: lang}
-		if held == "" {
-			c.input.held = Shown
-		}
-		if _, ok := inputNames[name]; !ok || (lang == "") == (name == "runs") {
-			return fmt.Errorf("input %q is unknown", one)
-		}
 	default:
-		t, ok := traitNames[word]
-		if !ok || len(rest) > 0 {
-			return fmt.Errorf("clause %q is unknown", word)
-		}
-		if c.traits = t; len(c.conds) == 0 {
-			r.traits |= t
-			return nil
-		}
+		c.traits = t
 	}
 	r.clauses = append(r.clauses, c)
-	return nil
+	return err
 }
 
-func (r *row) addArgs(c clause, words []string) error {
-	c.slots = []slot{}
+func readPlace(text string) (*kind, error) {
+	k, err := readKind(text)
+	return &k, err
+}
+
+// readInput reads "runs:sh/leaves".
+func readInput(text string) (*input, error) {
+	first, held, _ := strings.Cut(text, "/")
+	name, lang, _ := strings.Cut(first, ":")
+	is, ok := inputNames[name]
+	if !ok || (lang == "") == (is == Runs) {
+		return nil, fmt.Errorf("input %q is unknown", text)
+	}
+	in := &input{is: is, held: Shown, lang: lang}
+	if held != "" {
+		in.held = inputNames[held]
+	}
+	return in, nil
+}
+
+// readSlots reads where operands stand: "data read...".
+func readSlots(words []string) ([]slot, error) {
+	slots := []slot{}
 	for _, w := range words {
 		var s slot
 		var err error
@@ -177,13 +183,17 @@ func (r *row) addArgs(c clause, words []string) error {
 		}
 		w, s.each = strings.CutSuffix(w, "...")
 		if s.kind, err = readKind(w); err != nil {
-			return err
+			return nil, err
 		}
-		c.slots = append(c.slots, s)
+		slots = append(slots, s)
 	}
-	r.clauses = append(r.clauses, c)
-	return nil
+	return slots, nil
 }
+
+var (
+	operandTests = strings.Fields("1 2 3 4 5 6 7 8 9 last any")
+	otherTests   = strings.Fields("none some code")
+)
 
 // readCond reads the tests of a condition; options that they name and nothing
 // else does are flags.
@@ -198,10 +208,11 @@ func (r *row) readCond(not bool, text string) (cond, error) {
 		switch {
 		case strings.HasPrefix(name, "-"), strings.HasPrefix(name, "+"), strings.HasPrefix(name, "/"):
 			t.option = name
-			if r.findOption(name) == nil && r.findStart(name) == nil && !slices.ContainsFunc(r.starts, func(o *option) bool { return o.name == name }) {
+			started := func(o *option) bool { return o.name == name }
+			if r.findOption(name) == nil && r.findStart(name) == nil && !slices.ContainsFunc(r.starts, started) {
 				r.placeOption(&option{name: name})
 			}
-		case valued && (len(name) == 1 && name[0] >= '1' && name[0] <= '9' || name == "last" || name == "any"), !valued && (name == "none" || name == "some" || name == "code"):
+		case valued && slices.Contains(operandTests, name), !valued && slices.Contains(otherTests, name):
 			t.what = name
 		default:
 			return d, fmt.Errorf("condition %q is unknown", w)
@@ -228,31 +239,25 @@ func (r *row) addOptions(word string, words []string) error {
 	var keys []keyed
 	var options []*option
 	for _, w := range words {
-		if word == "flags" && (w == "-" || !strings.Contains("-+/", w[:1])) {
-			r.words = true // "(" and "!" of find
-			r.placeOption(&option{name: w})
-			continue
-		}
-		if w[0] != '-' && w[0] != '+' && w[0] != '/' {
-			i := strings.LastIndexAny(w, "=:")
-			if i < 0 && strings.ContainsAny(w, letters) {
-				return fmt.Errorf("%q is no option and no key", w)
+		signed := strings.Contains("-+/", w[:1]) && w != "-"
+		r.words = r.words || word == "flags" && !signed || w[0] == '/' && !r.has(windowsStyle)
+		switch i := strings.LastIndexAny(w, "=:"); {
+		case signed || word == "flags": // "(" and "!" of find have no sign
+			o := readOption(w)
+			if o.kind, o.rehearses = k, word == "rehearsal"; o.values == 0 {
+				o.values = values
 			}
+			options = append(options, r.spreadOption(o)...)
+		case i < 0 && strings.ContainsAny(w, letters):
+			return fmt.Errorf("%q is no option and no key", w)
+		default:
 			keys = append(keys, keyed{key: strings.ToLower(w[:i+1]), mark: w[i+1:], kind: k})
-			continue
 		}
-		r.words = r.words || w[0] == '/' && !r.has(windowsStyle)
-		o := readOption(w)
-		if o.kind = k; o.values == 0 {
-			o.values = values
-		}
-		o.rehearses = word == "rehearsal"
-		options = append(options, r.spreadOption(o)...)
 	}
-	if len(words) == 0 {
+	if len(options)+len(keys) == 0 {
 		return errors.New("it names no option")
 	}
-	if len(options) == 0 && len(keys) > 0 {
+	if len(options) == 0 {
 		r.keys = append(r.keys, keys...)
 	}
 	for _, o := range options {
@@ -267,11 +272,7 @@ func (r *row) addOptions(word string, words []string) error {
 // readOption reads the signs behind an option.
 func readOption(w string) *option {
 	o := &option{}
-	if w == "-#" {
-		o.name = w
-		return o
-	}
-	for more := true; more; {
+	for more := len(w) > 2 || w == "+*"; more; {
 		w, more = o.cutSign(w)
 	}
 	o.name = w
@@ -312,7 +313,7 @@ func (o *option) cutSign(w string) (string, bool) {
 // spreadOption makes "-abc" three options where the row has no long ones of a
 // single dash.
 func (r *row) spreadOption(o *option) []*option {
-	if len(o.name) <= 2 || o.start || strings.HasPrefix(o.name, "--") || r.has(singleStyle) || o.name[0] == '/' {
+	if len(o.name) <= 2 || o.start || strings.HasPrefix(o.name, "--") || r.has(singleStyle) || !strings.Contains("-+", o.name[:1]) {
 		return []*option{o}
 	}
 	var out []*option
@@ -351,7 +352,7 @@ func (r *row) placeOption(o *option) {
 	case len(o.name) == 2 && o.name[0] == '+' && o.name[1] < 128:
 		r.plus[o.name[1]] = uint16(len(r.options))
 	default:
-		put(&r.long, o.name, o)
+		putInto(&r.long, o.name, o)
 	}
 }
 

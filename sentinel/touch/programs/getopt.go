@@ -39,7 +39,10 @@ func ReadWords(name string, args []Word) Use {
 	if r == nil {
 		r = &reader{}
 	}
-	*r = reader{args: args, row: root, deep: root.deep, descend: maxWords, hits: r.hits[:0], operands: r.operands[:0], unread: r.unread[:0], tail: -1}
+	*r = reader{
+		args: args, row: root, deep: root.deep, descend: maxWords, tail: -1,
+		hits: r.hits[:0], operands: r.operands[:0], unread: r.unread[:0],
+	}
 	r.use.Parts = make([]Part, 0, len(args)+1)
 	r.scanWords()
 	r.finishUse()

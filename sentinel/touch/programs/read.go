@@ -107,19 +107,21 @@ func (r *reader) applyClause(c *clause) {
 	case c.options != nil:
 		for i := range u.Parts {
 			if p := &u.Parts[i]; p.Option != "" && slices.Contains(c.options, p.Option) {
-				v := &c.values
-				p.Role, p.Access, p.Tree, p.Names, p.Sent, p.Lang = v.role, v.access, v.tree, v.names, v.sent, v.lang
+				now := c.values.makePart()
+				now.Arg, now.From, now.To, now.End, now.Option = p.Arg, p.From, p.To, p.End, p.Option
+				*p = now
 			}
 		}
 	case c.also != nil:
-		u.Parts = append(u.Parts, Part{
-			Role: c.also.role, Arg: -1, Text: c.text, Access: c.also.access, Tree: c.also.tree, Names: c.also.names, Sent: c.also.sent, Client: c.also.client,
-			Effect: c.also.effect,
-		})
-	case c.here != nil && !slices.ContainsFunc(u.Parts, func(p Part) bool { return p.Role == File && p.Option == "" && p.Arg >= 0 }):
-		u.Here = Part{Role: c.here.role, Access: c.here.access, Tree: c.here.tree, Names: c.here.names, Effect: c.here.effect}
+		p := c.also.makePart()
+		p.Arg, p.Text = -1, c.text
+		u.Parts = append(u.Parts, p)
+	case c.here != nil && !slices.ContainsFunc(u.Parts, Part.isOperand):
+		u.Here = c.here.makePart()
 	}
 }
+
+func (p Part) isOperand() bool { return p.Role == File && p.Option == "" && p.Arg >= 0 }
 
 // holdsCode reports whether a word is, or names, something that runs.
 func (r *reader) holdsCode() bool { return r.holds }
@@ -210,13 +212,18 @@ func matchKey(pattern, key string) bool {
 	return strings.EqualFold(pattern, key) || strings.Contains(pattern, "*") && matchGlob(pattern, strings.ToLower(key))
 }
 
+func (k *kind) makePart() Part {
+	return Part{
+		Role: k.role, Access: k.access, Tree: k.tree, Names: k.names, Sent: k.sent, Client: k.client, Boxed: k.boxed,
+		Effect: k.effect, Lang: k.lang,
+	}
+}
+
 // addPart adds the piece of word i from byte from on.
 func (r *reader) addPart(k kind, i, from int, option string) {
 	text := r.args[i].Text[from:]
-	p := Part{
-		Role: k.role, Arg: i, From: from, End: i + 1, Access: k.access, Tree: k.tree, Names: k.names, Sent: k.sent, Client: k.client,
-		Boxed: k.boxed, Effect: k.effect, Lang: k.lang, Option: option,
-	}
+	p := k.makePart()
+	p.Arg, p.From, p.End, p.Option = i, from, i+1, option
 	switch {
 	case k.form == allWords:
 		p.End = len(r.args)

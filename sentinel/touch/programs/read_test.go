@@ -10,8 +10,9 @@ import (
 )
 
 var roleNames = map[programs.Role]string{
-	programs.File: "file", programs.Command: "command", programs.Line: "line", programs.Code: "code", programs.Script: "script", programs.Host: "host", programs.URL: "url",
-	programs.Folder: "folder", programs.Assign: "assign", programs.Data: "data", programs.Sent: "body", programs.Process: "process",
+	programs.File: "file", programs.Command: "command", programs.Line: "line", programs.Code: "code", programs.Script: "script",
+	programs.Host: "host", programs.URL: "url", programs.Folder: "folder", programs.Assign: "assign", programs.Data: "data",
+	programs.Sent: "body", programs.Process: "process",
 }
 
 var (
@@ -66,7 +67,8 @@ func spellPart(b *strings.Builder, args []programs.Word, p programs.Part) {
 		}
 	}
 	spellMarks(b, " ", []mark{
-		{p.Tree, "tree"}, {p.Names, "names"}, {p.Sent, "sent"}, {p.Client, "client"}, {p.Boxed, "box"}, {p.Effect != "", p.Effect}, {p.Lang != "", p.Lang},
+		{p.Tree, "tree"}, {p.Names, "names"}, {p.Sent, "sent"}, {p.Client, "client"}, {p.Boxed, "box"},
+		{p.Effect != "", p.Effect}, {p.Lang != "", p.Lang},
 	})
 	words := []string{p.Text}
 	if p.Arg >= 0 {
@@ -148,47 +150,51 @@ func TestShells(t *testing.T) {
 
 func TestWrappers(t *testing.T) {
 	requireUses(t, map[string]string{
-		"env":                                         "env | environment",
-		"env A=b":                                     "env | assign <A=b> | environment",
-		"env -i - A=b C=d rm x":                       "env | assign <A=b> | assign <C=d> | command <rm x>",
-		"env -u X -C /tmp ls":                         "env | folder </tmp> | command <ls>",
-		"env -S 'rm -rf' /":                           "env | line <rm -rf />",
-		"env -vS'rm -rf' /":                           "env | line <rm -rf />",
-		"env --split-string='rm -rf' /":               "env | line <rm -rf />",
-		"env --frob rm x":                             "env | command <rm x> | unread --frob",
-		"sudo -u x -- rm -rf /":                       "sudo | command <rm -rf />",
-		"sudo -nu root FOO=1 rm x":                    "sudo | assign <FOO=1> | command <rm x>",
-		"sudo -s":                                     "sudo | input runs sh",
-		"sudo -i rm -rf /":                            "sudo | line <rm -rf />",
-		"sudo -e /etc/hosts":                          "sudo | file rw </etc/hosts>",
-		"sudo -l":                                     "sudo | rehearsal",
-		"sudo -kW rm x":                               "sudo | command <rm x> | unread -kW",
-		"su - bob -c 'rm -rf /'":                      "su | line <rm -rf />",
-		"su -c 'rm -rf /' root":                       "su | line <rm -rf />",
-		"su root -- -c X":                             "sh | line <X>",
-		"runuser -u bob -- rm x":                      "runuser | command <rm x>",
-		"nice -n5 rm x":                               "nice | command <rm x>",
-		"nice -5 rm x":                                "nice | command <rm x>",
-		"nice -n 5 rm x":                              "nice | command <rm x>",
-		"timeout -k 5 10 rm -rf /":                    "timeout | command <rm -rf />",
-		"timeout -s9 10 rm -rf /":                     "timeout | command <rm -rf />",
-		"timeout --sig KILL 5s rm -r x":               "timeout | command <rm -r x>",
-		"stdbuf -oL rm x":                             "stdbuf | command <rm x>",
-		"nohup rm -rf /":                              "nohup | command <rm -rf />",
-		"ionice -c 3 rm x":                            "ionice | command <rm x>",
-		"taskset -c 0,1 rm x":                         "taskset | command <rm x>",
-		"chroot --userspec=a /mnt rm x":               "chroot | folder </mnt> | command <rm x>",
-		"chroot /mnt":                                 "chroot | folder </mnt> | input runs sh",
-		"strace -fo '|sh' ls":                         "strace | line <sh> | command <ls>",
-		"strace -fo out ls":                           "strace | file w <out> | command <ls>",
-		"flock /tmp/l -c X":                           "flock | line <X> | file w </tmp/l>",
-		"flock -n 9 rm x":                             "flock | file w <9> | command <rm x>",
-		"script -qc 'rm x' /dev/null":                 "script | line <rm x> | file w </dev/null>",
-		"unshare -r rm x":                             "unshare | command <rm x>",
-		"nsenter -t 1 -m rm x":                        "nsenter | command <rm x>",
-		"bwrap --bind / / --dev /dev rm x":            "bwrap | command <rm x>",
-		"systemd-run --on-active=5 rm x":              "systemd-run | command <rm x> | doubt persistence",
-		"start-stop-daemon -S -x /bin/rm -- -rf /":    "start-stop-daemon | file rx </bin/rm> | command <-rf /> | doubt opaque_command",
+		"env":                                      "env | environment",
+		"env A=b":                                  "env | assign <A=b> | environment",
+		"env -i - A=b C=d rm x":                    "env | assign <A=b> | assign <C=d> | command <rm x>",
+		"env -u X -C /tmp ls":                      "env | folder </tmp> | command <ls>",
+		"env -S 'rm -rf' /":                        "env | line <rm -rf />",
+		"env -vS'rm -rf' /":                        "env | line <rm -rf />",
+		"env --split-string='rm -rf' /":            "env | line <rm -rf />",
+		"env --frob rm x":                          "env | command <rm x> | unread --frob",
+		"sudo -u x -- rm -rf /":                    "sudo | command <rm -rf />",
+		"sudo -nu root FOO=1 rm x":                 "sudo | assign <FOO=1> | command <rm x>",
+		"sudo -s":                                  "sudo | input runs sh",
+		"sudo -i rm -rf /":                         "sudo | line <rm -rf />",
+		"sudo -e /etc/hosts":                       "sudo | file rw </etc/hosts>",
+		"sudo -l":                                  "sudo | rehearsal",
+		"sudo -kW rm x":                            "sudo | command <rm x> | unread -kW",
+		"su - bob -c 'rm -rf /'":                   "su | line <rm -rf />",
+		"su -c 'rm -rf /' root":                    "su | line <rm -rf />",
+		"su root -- -c X":                          "sh | line <X>",
+		"runuser -u bob -- rm x":                   "runuser | command <rm x>",
+		"nice -n5 rm x":                            "nice | command <rm x>",
+		"nice -5 rm x":                             "nice | command <rm x>",
+		"nice -n 5 rm x":                           "nice | command <rm x>",
+		"timeout -k 5 10 rm -rf /":                 "timeout | command <rm -rf />",
+		"timeout -s9 10 rm -rf /":                  "timeout | command <rm -rf />",
+		"timeout --sig KILL 5s rm -r x":            "timeout | command <rm -r x>",
+		"stdbuf -oL rm x":                          "stdbuf | command <rm x>",
+		"nohup rm -rf /":                           "nohup | command <rm -rf />",
+		"taskset -c 0,1 rm x":                      "taskset | command <rm x>",
+		"chroot --userspec=a /mnt rm x":            "chroot | folder </mnt> | command <rm x>",
+		"chroot /mnt":                              "chroot | folder </mnt> | input runs sh",
+		"strace -fo '|sh' ls":                      "strace | line <sh> | command <ls>",
+		"strace -fo out ls":                        "strace | file w <out> | command <ls>",
+		"flock /tmp/l -c X":                        "flock | line <X> | file w </tmp/l>",
+		"flock -n 9 rm x":                          "flock | file w <9> | command <rm x>",
+		"script -qc 'rm x' /dev/null":              "script | line <rm x> | file w </dev/null>",
+		"unshare -r rm x":                          "unshare | command <rm x>",
+		"nsenter -t 1 -m rm x":                     "nsenter | command <rm x>",
+		"bwrap --bind / / --dev /dev rm x":         "bwrap | command <rm x>",
+		"systemd-run --on-active=5 rm x":           "systemd-run | command <rm x> | doubt persistence",
+		"start-stop-daemon -S -x /bin/rm -- -rf /": "start-stop-daemon | file rx </bin/rm> | command <-rf /> | doubt opaque_command",
+	})
+}
+
+func TestSearches(t *testing.T) {
+	requireUses(t, map[string]string{
 		"xargs -I{} sh -c 'rm {}'":                    "xargs | command <sh -c rm {}> | input items",
 		"xargs -0 -n1 rm -rf":                         "xargs | command <rm -rf> | input items",
 		"xargs -a list rm":                            "xargs | file r <list> | command <rm> | input items",

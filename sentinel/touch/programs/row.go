@@ -298,6 +298,9 @@ func matchGlob(pattern, text string) bool {
 // `\*` is a star.
 func matchFold(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
-		return strings.EqualFold(p, text) || p == `\*` && text == "*" || strings.Contains(p, "*") && matchGlob(strings.ToLower(p), strings.ToLower(text))
+		if p == `\*` {
+			return text == "*"
+		}
+		return strings.EqualFold(p, text) || strings.Contains(p, "*") && matchGlob(strings.ToLower(p), strings.ToLower(text))
 	})
 }

@@ -262,12 +262,12 @@ func (r *row) placeChild(word string) *row {
 		r.globs = append(r.globs, c)
 		return c
 	case r.children[word] == nil:
-		put(&r.children, word, c)
+		putInto(&r.children, word, c)
 	}
 	return r.children[word]
 }
 
-func put[V any](m *map[string]V, key string, v V) {
+func putInto[V any](m *map[string]V, key string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
 	}
