@@ -10,7 +10,9 @@ import (
 
 const read, write, del, run = code.ToRead, code.ToWrite, code.ToDelete, code.ToExecute
 
-func paths(p ...code.Path) code.Findings { return code.Findings{Paths: p} }
+func paths(p ...code.Path) code.Findings {
+	return code.Findings{Paths: p}
+}
 
 type finding struct {
 	lang, text string

@@ -1,6 +1,8 @@
 package code
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -170,12 +172,12 @@ func (r *reader) foldName(i, stop, depth int) (value, int) {
 	}
 	from := i
 	for r.is(i+1, ".") && i+2 < stop && r.word(i+2) != "" {
-		if c := r.classOf(i).class; r.is(i+1, "(") && (c == "join" || c == "same" || c == "home") {
+		if c := r.foldClass(i).class; r.is(i+1, "(") && (c == "join" || c == "same" || c == "home") {
 			break
 		}
 		i += 2
 	}
-	name := r.classOf(i)
+	name := r.foldClass(i)
 	key := i + 1
 	switch {
 	case r.word(i) == "HOME" && i > from || name.class == "home" && (!name.weak || r.is(key, "(") || r.bareCall(i)):
@@ -184,6 +186,8 @@ func (r *reader) foldName(i, stop, depth int) (value, int) {
 		return r.foldEnv(key, depth)
 	case r.is(key, "("):
 		return r.foldCall(name, i, depth)
+	case r.word(i) == "__dirname":
+		return value{text: "."}, i + 1
 	case i == from:
 		if v, ok := r.vars[r.word(i)]; ok {
 			return v, i + 1
@@ -240,10 +244,31 @@ func (r *reader) foldEnv(i, depth int) (value, int) {
 func (r *reader) foldCall(name entry, i, depth int) (value, int) {
 	next := max(r.match[i+1], i+1) + 1
 	args := r.args(i+1, depth+1)
+	if name.class == "decode" || len(args) > 1 && encodings[args[1].text] {
+		return decodeArgs(r.word(i), args), next
+	}
+	switch name.class {
+	case "temp":
+		return value{text: "/tmp/made"}, next
+	case "here":
+		return value{text: "."}, next
+	}
+	if len(args) == 0 {
+		return unknown, next
+	}
+	listed := r.lang == "perl" || r.lang == "php"
 	switch {
-	case name.class == "decode" || len(args) > 1 && encodings[args[1].text]:
-		return hidden, next
-	case len(args) == 0:
+	case name.class == "join" && listed, name.class == "concat":
+		sep, v := "", value{isSet: true}
+		if listed {
+			sep, v.open, args = args[0].text, args[0].open, args[1:]
+		}
+		for _, a := range args {
+			v = joinValues(v, a.value, "")
+		}
+		return value{text: cutText(strings.Join(v.list, sep)), open: v.open, made: v.made}, next
+	case name.class == "char", name.class == "same" && args[0].isSet && strings.HasPrefix(r.word(i), "byte"):
+		return joinRunes(args), next
 	case name.class == "join" && !args[0].isSet:
 		pieces := make([]value, len(args))
 		for k, a := range args {
@@ -254,18 +279,23 @@ func (r *reader) foldCall(name entry, i, depth int) (value, int) {
 		return args[0].value, next
 	case args[0].made:
 		return hidden, next
-	case name.class == "char":
-		v := value{}
-		for _, a := range args {
-			n, err := strconv.ParseUint(a.text, 0, 21)
+	}
+	return unknown, next
+}
+
+// joinRunes is the text that numbers stand for.
+func joinRunes(args []arg) value {
+	v := value{}
+	for _, a := range args {
+		for _, t := range a.texts() {
+			n, err := strconv.ParseUint(t, 0, 21)
 			if err != nil || !utf8.ValidRune(rune(n)) {
-				return unknown, next
+				return hidden
 			}
 			v.text += string(rune(n))
 		}
-		return v, next
 	}
-	return unknown, next
+	return v
 }
 
 // foldMethods reads what is called on a value.
@@ -273,7 +303,7 @@ func (r *reader) foldMethods(v value, i, stop, depth int) (value, int) {
 	for i+1 < stop {
 		switch {
 		case r.is(i, ".") && r.word(i+1) != "":
-			name, at := r.classOf(i+1), i+2
+			name, at := r.foldClass(i+1), i+2
 			var args []arg
 			if r.is(at, "(") {
 				args = r.args(at, depth+1)
@@ -313,7 +343,11 @@ func applyMethod(v value, name entry, word string, args []arg) value {
 		return joinPath(pieces)
 	case name.class == "home":
 		return value{text: "~"}
-	case name.class == "decode", v.made, len(args) > 0 && encodings[args[len(args)-1].text]:
+	case name.class == "decode" || len(args) > 0 && encodings[args[len(args)-1].text]:
+		return decodeArgs(word, append([]arg{{value: v}}, args...))
+	case name.class == "same" && v.made:
+		return v
+	case v.made:
 		return hidden
 	case name.class == "same" && len(args) <= 1:
 		return v
@@ -387,4 +421,54 @@ func (r *reader) argsIn(i, end, depth int) []arg {
 		out = append(out, a)
 	}
 	return out
+}
+
+// decodeArgs is what a call that decodes makes of a literal text, by the name
+// of the call and of the encoding. It stays hidden: it was not to be read.
+func decodeArgs(word string, args []arg) value {
+	how := strings.ToLower(word)
+	for _, a := range args {
+		if encodings[a.text] {
+			how += " " + a.text
+		}
+	}
+	text := ""
+	for _, a := range args {
+		if !encodings[a.text] && !a.open && len(a.text) <= maxText && len(a.text) > len(text) {
+			text = a.text
+		}
+	}
+	var out []byte
+	var err error
+	switch {
+	case text == "":
+		return hidden
+	case strings.Contains(how, "hex") || how == "pack" && strings.Trim(text, "0123456789abcdefABCDEF") == "":
+		out, err = hex.DecodeString(text)
+	case strings.Contains(how, "64") || how == "atob" || how == "unpack1":
+		out, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	case strings.Contains(how, "rot"):
+		out = []byte(strings.Map(turnLetter, text))
+	case strings.Contains(how, "rev"):
+		for _, c := range []byte(text) {
+			out = append([]byte{c}, out...)
+		}
+	default:
+		return hidden
+	}
+	if err != nil {
+		return hidden
+	}
+	return value{text: string(out), made: true}
+}
+
+// turnLetter is rot13.
+func turnLetter(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return 'a' + (r-'a'+13)%26
+	case r >= 'A' && r <= 'Z':
+		return 'A' + (r-'A'+13)%26
+	}
+	return r
 }

@@ -59,7 +59,9 @@ func (r *reader) readCall(i int, e entry, low string, args []arg, called bool) {
 	case "remove":
 		r.readRemove(i, low, args, called)
 	case "write":
-		if called {
+		if called && low == "writefile" && r.lang == "vim" && len(args) > 1 {
+			r.place(args[1].value, ToWrite, false, "")
+		} else if called {
 			r.place(r.target(i, args), ToWrite, false, "")
 		}
 	case "open":
@@ -114,7 +116,9 @@ func (r *reader) readRun(i int, e entry, args []arg, called bool) {
 	open := first.open
 	isList := first.isSet
 	words = append(words, first.texts()...)
+	made := first.made
 	for _, a := range args[1:] {
+		made = made || a.made
 		more := r.lang != "js" && r.lang != "php" && r.lang != "awk" && a.name == ""
 		switch {
 		case r.is(a.at, "{") || a.name != "":
@@ -127,7 +131,7 @@ func (r *reader) readRun(i int, e entry, args []arg, called bool) {
 	if len(words) > 1 && words[0] == words[1] {
 		words = words[1:]
 	}
-	r.f.Unread = r.f.Unread || open
+	r.f.Unread = r.f.Unread || open || made
 	r.addCommand(words, isList)
 }
 
@@ -157,6 +161,10 @@ func (r *reader) addCommand(words []string, isList bool) {
 	}
 }
 
+// single remove one file, unless they are told to take all below it.
+const single = " unlink unlinksync remove delete truncate truncatesync ftruncate file.remove delete-file deletefile delete_file " +
+	"deleteifexists remove_file rmdir rmdirsync safe_unlink unlinkf "
+
 func (r *reader) readRemove(i int, low string, args []arg, called bool) {
 	if r.word(i-1) == "git" || r.is(i-1, ":") && !called {
 		r.f.Unread = r.f.Unread || r.is(i-1, ":")
@@ -166,12 +174,9 @@ func (r *reader) readRemove(i int, low string, args []arg, called bool) {
 		return
 	}
 	v := r.target(i, args)
-	tree := low == "rimraf" || low == "removeitem"
-	for _, part := range []string{"tree", "rm_r", "all", "dir_r", "directory"} {
-		tree = tree || strings.Contains(low, part)
-	}
-	for _, a := range args {
-		tree = tree || a.name == "recursive" || r.is(a.at, "{")
+	tree := !among(single, low)
+	for k, a := range args {
+		tree = tree || a.name == "recursive" || r.is(a.at, "{") || k > 0 && r.lang == "vim" && strings.Contains(a.text, "r")
 	}
 	if r.d.bare || r.lang == "lisp" {
 		for _, a := range args[min(1, len(args)):] {
@@ -281,7 +286,7 @@ func (r *reader) readEval(i int, args []arg, called bool) {
 	case r.word(i) == "Function" && !args[len(args)-1].open:
 		r.f.Inner = append(r.f.Inner, Inline{r.lang, args[len(args)-1].text})
 	case !args[0].open && !args[0].isSet:
-		r.f.Unread = r.f.Unread || r.inPieces(args[0].at)
+		r.f.Unread = r.f.Unread || args[0].made || r.inPieces(args[0].at)
 		if strings.HasSuffix(r.word(i), "file") || r.lang == "lisp" && r.word(i) == "load" {
 			r.f.add(Path{Text: args[0].text, Access: ToRead | ToExecute})
 			return
@@ -344,7 +349,10 @@ func (r *reader) readName(low string, args []arg) {
 // inPieces reports whether the text at i is put together from more: a name or
 // code that is written so hides what it is.
 func (r *reader) inPieces(i int) bool {
-	return i+1 < len(r.toks) && r.toks[i].kind == textTok && (r.toks[i+1].kind == joinTok || r.is(i+1, r.d.concat) || r.is(i+1, "+") || r.is(i+1, "."))
+	if i+1 >= len(r.toks) || r.toks[i].kind != textTok {
+		return false
+	}
+	return r.toks[i+1].kind == joinTok || r.is(i+1, r.d.concat) || r.is(i+1, "+") || r.is(i+1, ".")
 }
 
 // isDangerous reports whether a name is of something that runs or removes.
@@ -370,13 +378,18 @@ func (r *reader) readVariableCall(i int) {
 // readSign looks for obj["na" + "me"](…).
 func (r *reader) readSign(i int) {
 	switch {
+	case r.is(i, "!") && r.toks[i].first && r.lang == "python": // IPython
+		line, _, _ := strings.Cut(r.src[r.toks[i].at+1:], "\n")
+		r.f.addLine(strings.TrimLeft(line, "!"))
 	case r.is(i, "[") && r.is(r.match[i]+1, "(") && i > 0 && r.toks[i-1].kind != textTok && !r.toks[i].blank:
 		v, _ := r.fold(i+1, r.match[i], 1)
-		if r.inPieces(i+1) || r.is(i-1, "]") && r.word(i+1) != "" || v.open && r.is(i+2, "(") || !v.open && r.isDangerous(strings.ToLower(v.text)) {
-			r.f.Unread = true
-		}
+		made := r.inPieces(i+1) || r.is(i-1, "]") && r.word(i+1) != "" || v.open && r.is(i+2, "(")
+		r.f.Unread = r.f.Unread || made || !v.open && r.isDangerous(strings.ToLower(v.text))
 	case r.is(i, "&") && r.word(i+1) == "" && r.is(i+1, ":") && r.isDangerous(strings.ToLower(r.word(i+2))):
 		r.f.Unread = true
+		if r.classOf(i+2).class == "remove" {
+			r.placeListed(ToDelete, "")
+		}
 	case r.is(i, "!") && r.is(i-1, ".") && r.lang == "scala", r.is(i, "!!") && r.lang == "scala":
 		r.readRun(i, entry{}, nil, false)
 	}
@@ -386,7 +399,7 @@ func (r *reader) readText(t string) {
 	switch {
 	case len(t) > maxText:
 	case strings.HasPrefix(t, "*.") || strings.HasPrefix(t, ".") && len(t) > 2 && len(t) < 8 || t == "__pycache__":
-		r.narrow = true
+		r.narrow = strings.TrimPrefix(t, "*")
 	case strings.HasPrefix(t, "php://input"), strings.HasPrefix(t, "php://stdin"):
 		r.f.Input = true
 	case t == "POST" || t == "PUT" || t == "PATCH":
@@ -529,7 +542,10 @@ func (r *reader) placeListed(access Access, effect string) {
 	for _, l := range r.listed {
 		for _, t := range l.texts() {
 			wide := l.open || t == "" || t[0] == '/' || t[0] == '~' || strings.HasPrefix(t, "..")
-			r.f.Unread = r.f.Unread || wide || strings.Trim(t, "./*") == "" && !r.narrow
+			r.f.Unread = r.f.Unread || wide || strings.Trim(t, "./*") == "" && r.narrow == ""
+			if strings.Trim(t, "./*") == "" && t != "" && !wide {
+				t = "./**/*" + r.narrow
+			}
 			if !l.open {
 				r.f.add(Path{Text: t, Access: access, Tree: true, Effect: effect})
 			}

@@ -9,7 +9,8 @@ import (
 // lineReaders are the languages whose programs are lines of commands.
 var lineReaders = sync.OnceValue(func() map[string]func(*Findings, string) {
 	return map[string]func(*Findings, string){
-		"sed": readSed, "ed": readEditor, "vim": readVim, "gdb": readDebugger, "make": readMake, "dc": readCalculator, "m4": readMacros,
+		"sed": readSed, "ed": readEditor, "vim": readVim, "gdb": readDebugger, "make": readMake,
+		"dc": readCalculator, "bc": readCalculator, "m4": readMacros,
 		"jq": readJq, "tcl": readTcl, "powershell": readPowerShell, "cmd": readPowerShell, "osascript": readAppleScript,
 		"sql": readSQL, "mongo": readMongo, "redis": readRedis, "cypher": readCypher,
 	}
@@ -107,7 +108,11 @@ func (f *Findings) readSubstitute(text string, i int, c byte) int {
 		return i
 	}
 	end := text[i]
-	for range 2 {
+	part := i
+	for n := range 2 {
+		if n == 1 {
+			part = i + 1
+		}
 		for i++; i < len(text) && text[i] != end; i++ {
 			if text[i] == '\\' {
 				i++
@@ -118,10 +123,12 @@ func (f *Findings) readSubstitute(text string, i int, c byte) int {
 		f.Unread = true // it ends inside
 		return len(text)
 	}
+	replacement := text[min(part, i-1) : i-1]
 	for c == 's' && i < len(text) && strings.IndexByte(" \t;}\n", text[i]) < 0 {
 		switch text[i] {
 		case 'e':
 			f.Unread = true // what was matched runs
+			f.addLine(strings.NewReplacer(`\/`, "/", `\&`, "&").Replace(replacement))
 		case 'w':
 			line, _, _ := strings.Cut(text[i+1:], "\n")
 			f.addPath(line, ToWrite)
@@ -179,6 +186,11 @@ func readVim(f *Findings, text string) {
 		line = strings.TrimLeft(strings.TrimSpace(line), ":%0123456789,$. ")
 		for _, w := range []string{"silent! ", "silent ", "sil! ", "sil ", "noautocmd ", "exe ", "execute "} {
 			line = strings.TrimPrefix(line, w)
+		}
+		if strings.HasPrefix(line, "au") {
+			_, cmd, _ := strings.Cut(line, " !")
+			f.addLine(cmd)
+			continue
 		}
 		if m := vimCode().FindStringSubmatch(line); m != nil {
 			lang := strings.TrimSuffix(strings.TrimRight(m[1], "3x"), "do")

@@ -29,13 +29,19 @@ const (
 	powerOptions = " -value -filter -itemtype -tail -pattern -encoding -delimiter "
 	// powerHidden are words of code that runs, and doesn't show what it is.
 	powerHidden = "[scriptblock] frombase64string reflection downloadstring downloaddata [activator] getmethod( invokescript virtualalloc " +
-		"dllimport .invoke( -encodedcommand tcpclient [diagnostics.process] -join [char] shadowcopy wmi"
+		"dllimport .invoke( -encodedcommand tcpclient [diagnostics.process] -join [char] shadowcopy wmi .delete("
 )
 
 func among(list, name string) bool { return name != "" && strings.Contains(list, " "+name+" ") }
 
 var powerStatic = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\[(?:system\.)?io\.(?:file|directory)\]::(\w+)\(\s*(?:['"]([^'"$]+)['"])?`)
+})
+
+// powerBomb is a loop without end that starts programs, or a script that does.
+var powerBomb = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)%0\s*\|\s*%0|` +
+		`(?:while\s*\(\s*(?:1|\$true)\s*\)|for\s*\(;;\)|for\s+/l\s+%+\w\s+in\s*\(\d+,0,\d+\)\s*do)[\s{]*(?:start|saps)`)
 })
 
 // powerWord is a word of PowerShell; quoted is set where it stood in quotes.
@@ -51,18 +57,11 @@ func readPowerShell(f *Findings, text string) {
 		f.Unread = f.Unread || strings.Contains(low, w)
 	}
 	f.Network = strings.Contains(text, "://")
-	for _, m := range powerStatic().FindAllStringSubmatch(text, maxFound) {
-		access := ToWrite
-		switch verb := strings.ToLower(m[1]); {
-		case strings.HasPrefix(verb, "delete"):
-			access = ToDelete
-		case strings.HasPrefix(verb, "read") || strings.HasPrefix(verb, "open") || strings.HasPrefix(verb, "get") || verb == "exists":
-			access = ToRead
-		}
-		f.Unread = f.Unread || m[2] == "" && access != ToRead
-		f.addPath(m[2], access)
+	if powerBomb().MatchString(text) {
+		f.Effects = append(f.Effects, "fork_bomb")
 	}
-	var words []powerWord
+	f.readPowerStatic(text)
+	var words, before []powerWord
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case c == '#':
@@ -71,8 +70,8 @@ func readPowerShell(f *Findings, text string) {
 			words = append(words, powerWord{text: "&"})
 			i++
 		case strings.IndexByte(";|\n{}&()", c) >= 0:
-			f.readPowerLine(words)
-			words = words[:0]
+			before = f.readPowerStage(before, words, c == '|')
+			words = nil
 			i++
 		case c == '"' || c == '\'':
 			body, n := cutPower(text[i:])
@@ -86,7 +85,39 @@ func readPowerShell(f *Findings, text string) {
 			i += n
 		}
 	}
+	f.readPowerStage(before, words, false)
+}
+
+// readPowerStatic reads the calls of .NET on files.
+func (f *Findings) readPowerStatic(text string) {
+	for _, m := range powerStatic().FindAllStringSubmatch(text, maxFound) {
+		access := ToWrite
+		switch verb := strings.ToLower(m[1]); {
+		case strings.HasPrefix(verb, "delete"):
+			access = ToDelete
+		case strings.HasPrefix(verb, "read") || strings.HasPrefix(verb, "open") || strings.HasPrefix(verb, "get") || verb == "exists":
+			access = ToRead
+		}
+		f.Unread = f.Unread || m[2] == "" && access != ToRead
+		f.addPath(m[2], access)
+	}
+}
+
+// readPowerStage reads one command of a pipe. What the one before it lists is
+// what a removal without a name takes; it returns the words of one that lists.
+func (f *Findings) readPowerStage(before, words []powerWord, piped bool) []powerWord {
 	f.readPowerLine(words)
+	if len(words) == 0 {
+		return nil
+	}
+	name := strings.ToLower(words[0].text)
+	if len(before) > 0 && among(powerRemoves, name) {
+		f.placePower(before[1:], ToDelete)
+	}
+	if piped && among(" get-childitem gci ls dir get-item gi ", name) {
+		return words
+	}
+	return nil
 }
 
 // wordOfPower is a word without quotes, its home folder as "~".
@@ -145,8 +176,11 @@ func (f *Findings) readPowerCommand(name string, words []powerWord, invoked bool
 	case name == "":
 	case (name == "iex" || name == "invoke-expression") && len(words) == 2 && words[1].quoted && !words[1].open:
 		f.Inner = append(f.Inner, Inline{"powershell", words[1].text})
-	case among(powerEvals, name), among(powerLoss, name):
+	case among(powerEvals, name):
 		f.Unread = true
+	case among(powerLoss, name):
+		f.Unread = true
+		f.runPower(words, false)
 	case among(powerRemoves, name):
 		f.placePower(words[1:], ToDelete)
 	case among(powerWrites, name):
@@ -160,6 +194,7 @@ func (f *Findings) readPowerCommand(name string, words []powerWord, invoked bool
 		f.runPower(words, among(powerStarts, name))
 	case cmdlet && isLetter(name[0]) && !among(powerVerbs, verb):
 		f.Unread = true
+		f.runPower(words, false)
 	}
 }
 
@@ -205,7 +240,7 @@ func (f *Findings) placePower(words []powerWord, access Access) {
 	}
 	for k, w := range words {
 		switch {
-		case !w.quoted && (strings.HasPrefix(w.text, "-") || len(w.text) <= 3 && strings.HasPrefix(w.text, "/") && access == ToDelete):
+		case !w.quoted && (strings.HasPrefix(w.text, "-") || len(w.text) <= 3 && len(w.text) > 1 && w.text[0] == '/' && access == ToDelete):
 		case k > 0 && among(powerOptions, strings.ToLower(words[k-1].text)):
 		case w.open:
 			seen = true

@@ -51,6 +51,8 @@ func compiledDialect(lang string) dialect {
 		return dialect{comments: []string{"--", "/*"}, quotes: "'\"`", literal: true}
 	case "vim":
 		return dialect{quotes: `"'`, concat: "."}
+	case "haskell", "ocaml", "nim", "prolog":
+		return dialect{comments: []string{"--", "%", "#"}, quotes: `"`, concat: "++", bare: true}
 	case "go", "scala", "kotlin", "groovy":
 		holes := map[string]byte{"kotlin": '$', "groovy": '$', "scala": 0, "go": 0}[lang]
 		return dialect{comments: []string{"//", "/*"}, quotes: "\"'`", holes: holes, concat: "+"}
@@ -67,14 +69,16 @@ type reader struct {
 	open  []int // of a closing bracket, where it opens
 	vars  map[string]value
 	alias map[string]string
-	class []*entry        // of the words
+	class []*entry // of the words
+	folds []*entry // of those that only put texts together
+	src   string
 	words map[string]bool // in small letters, and the whole texts
 	f     *Findings
 	steps int
 
 	importing, ran, process, network, raw, sends, secret, reads bool
 	listed                                                      []value
-	narrow                                                      bool
+	narrow                                                      string // the end of names that the code looks for
 }
 
 // Read says what text does as code in a language: "python", "js", "perl",
@@ -110,7 +114,7 @@ func (f *Findings) limit() {
 
 func readProgram(f *Findings, lang, text string) {
 	r := &reader{d: dialectOf(lang), lang: lang, f: f, vars: map[string]value{}, alias: map[string]string{}, words: map[string]bool{}}
-	r.toks = scan(r.d, text, 0)
+	r.src, r.toks = text, scan(r.d, text, 0)
 	r.pair()
 	r.collect()
 	if lang == "awk" {
@@ -144,10 +148,10 @@ func (r *reader) collect() {
 		}
 	}
 	r.importing = false
-	r.class = make([]*entry, len(r.toks))
+	r.class, r.folds = make([]*entry, len(r.toks)), make([]*entry, len(r.toks))
 	for i, t := range r.toks {
 		if t.kind == wordTok {
-			r.class[i] = r.lookUp(t.text)
+			r.class[i], r.folds[i] = r.lookUp(t.text)
 		}
 	}
 	for i, t := range r.toks {
@@ -159,6 +163,8 @@ func (r *reader) collect() {
 		if e := r.classOf(i); e.class == "list" && len(r.listed) <= maxList && (!e.weak || r.behindModule(i)) {
 			if args, called := r.called(i); called {
 				r.listed = append(r.listed, r.target(i, args))
+			} else if r.d.bare && r.is(i-1, ".") {
+				r.listed = append(r.listed, r.receiver(i))
 			} else if r.is(i+1, "[") {
 				r.listed = append(r.listed, value{isSet: true, list: r.argsTexts(i + 1)})
 			}
@@ -257,23 +263,43 @@ func (r *reader) classOf(i int) entry {
 	return *r.class[i]
 }
 
-func (r *reader) lookUp(w string) *entry {
+// foldClass says how the word at i puts texts together.
+func (r *reader) foldClass(i int) entry {
+	if i < 0 || i >= len(r.toks) || r.folds[i] == nil {
+		return entry{}
+	}
+	return *r.folds[i]
+}
+
+func (r *reader) lookUp(w string) (class, fold *entry) {
 	if w == "Function" && r.lang == "js" {
-		return &entry{class: "eval"}
+		return &entry{class: "eval"}, nil
 	}
 	w = strings.ToLower(strings.TrimLeft(w, "@"))
 	if a, ok := r.alias[w]; ok {
 		w = a
 	}
+	if i := strings.LastIndexByte(w, ':'); i >= 0 && r.d.concat == "lisp" {
+		w = w[i+1:] // of a package
+	}
+	if i := strings.LastIndexByte(w, '/'); i >= 0 && readWords()["*"][w] == nil {
+		w = w[i+1:]
+	}
 	for _, lang := range [...]string{r.lang, "*"} {
 		list := readWords()[lang][w]
 		for i := range list {
-			if list[i].need == "" || r.words[list[i].need] {
-				return &list[i]
+			if list[i].need != "" && !r.words[list[i].need] {
+				continue
+			}
+			if class == nil {
+				class = &list[i]
+			}
+			if among(" join same home char decode temp here concat ", list[i].class) && fold == nil {
+				fold = &list[i]
 			}
 		}
 	}
-	return nil
+	return class, fold
 }
 
 // noteContext follows where names are only introduced: import, use, and
@@ -304,13 +330,13 @@ func (r *reader) noteContext(i int) {
 func (r *reader) called(i int) ([]arg, bool) {
 	next := i + 1
 	switch {
-	case r.is(next, "("):
-		return r.args(next, 0), true
 	case r.d.concat == "lisp":
 		if r.is(i-1, "(") {
 			return r.argsIn(next, r.match[i-1], 0), true
 		}
 		return nil, false
+	case r.is(next, "("):
+		return r.args(next, 0), true
 	case next >= len(r.toks):
 		return nil, false
 	case r.word(i) == "`":

@@ -135,7 +135,7 @@ func (s *scanner) skipComment(rest string) bool {
 // quoting words.
 func (s *scanner) scanWord(rest string) {
 	n := 1
-	for n < len(rest) && (isWordByte(rest[n]) || rest[n] == '-' && s.d.concat == "lisp") {
+	for n < len(rest) && (isWordByte(rest[n]) || s.d.concat == "lisp" && strings.IndexByte("-:/.*+!?", rest[n]) >= 0) {
 		n++
 	}
 	w := rest[:n]
@@ -150,6 +150,9 @@ func (s *scanner) scanWord(rest string) {
 	}
 	s.emit(wordTok, w)
 	s.at += n
+	if s.d.holes == '#' && n+1 < len(rest) && rest[n] == '!' && rest[n+1] != '=' {
+		s.at++ // a name's end
+	}
 }
 
 // scanQuoted reads q(x), qq, qw, qx, and skips m, s, tr and y.
