@@ -1,6 +1,11 @@
 package bash
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // field is one argument of a command.
 type field struct {
@@ -185,4 +190,199 @@ func (b *builder) end(out []field) []field {
 	}
 	*b = builder{}
 	return out
+}
+
+// stream is what a command reads or writes: its text where that is known, and
+// the folders whose every entry it names (find, ls), or some entries of which.
+type stream struct {
+	open, known bool
+	endless     bool
+	text        string
+	trees       []string
+	some        []string // "build/*.o", or "build/$entry" where nothing is known
+	file        bool     // comes from a file that the line names
+	foreign     bool     // comes from another machine, or decoded: its text can't be looked at
+	secret      bool     // holds credentials or the environment
+}
+
+func knownStream(text string) stream { return stream{open: true, known: true, text: text} }
+
+// addNames adds what another stream says of the names in it.
+func (in *stream) addNames(o stream) {
+	in.trees = append(in.trees, o.trees...)
+	in.some = append(in.some, o.some...)
+	in.endless = in.endless || o.endless
+	in.foreign = in.foreign || o.foreign
+	in.secret = in.secret || o.secret
+}
+
+// feedLoop gives the variables of "while read x" what the loop is fed.
+func (s *shell) feedLoop(cond []*syntax.Stmt, in stream) {
+	for _, st := range cond {
+		call, ok := st.Cmd.(*syntax.CallExpr)
+		if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "read" {
+			continue
+		}
+		for _, w := range call.Args[1:] {
+			if name := w.Lit(); syntax.ValidName(name) {
+				s.ownNames().vars[name] = fedValue(in)
+			}
+		}
+	}
+}
+
+// fedValue is what a variable holds that is read from a stream.
+func fedValue(in stream) value {
+	var v value
+	if in.known {
+		for line := range strings.Lines(in.text) {
+			if len(v) >= maxAlts {
+				break
+			}
+			v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag, secret: in.secret}})
+		}
+		return v
+	}
+	for _, f := range in.listEntries() {
+		v = append(v, f.toFrags())
+	}
+	return v
+}
+
+// listedValue is what the names that a command prints make of a word.
+func listedValue(in stream) value {
+	var v value
+	for _, t := range in.trees {
+		t = strings.TrimSuffix(strings.TrimSuffix(t, "/*"), "/") + "/*"
+		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
+	}
+	for _, t := range in.some {
+		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
+	}
+	return v
+}
+
+// listEntries are the items of a stream whose text is not known, one at least.
+func (in stream) listEntries() []field {
+	var out []field
+	for _, t := range in.trees {
+		out = append(out, field{text: t, bare: t, tree: true, fed: true})
+	}
+	for _, t := range in.some {
+		out = append(out, field{text: t, bare: t, unknown: true, fed: true})
+	}
+	if len(out) == 0 {
+		out = append(out, field{text: "$read", unknown: true, blank: true, fed: true, secret: in.secret})
+	}
+	return out
+}
+
+func toSet(list string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		out[w] = true
+	}
+	return out
+}
+
+// listOperands returns the arguments that are no options; values are the short
+// options that take the next word.
+func listOperands(args []field, values string) []field {
+	if !slices.ContainsFunc(args, func(f field) bool { return len(f.text) > 1 && f.text[0] == '-' }) {
+		return slices.Clip(args) // no options: the common case, asked several times of each command
+	}
+	var out []field
+	for i := 0; i < len(args); i++ {
+		a := args[i].text
+		switch {
+		case a == "--":
+			return append(out, args[i+1:]...)
+		case len(a) > 1 && a[0] == '-':
+			if a[1] != '-' && strings.IndexByte(values, a[len(a)-1]) >= 0 {
+				i++
+			}
+		default:
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// asksHelp reports whether a program only says how it is used. Behind an
+// operand or "--" the word may be a file's name.
+func asksHelp(args []field) bool {
+	for _, a := range args {
+		switch {
+		case a.text == "--help" || a.text == "--version":
+			return true
+		case a.text == "--" || a.text == "" || a.text[0] != '-' || a.unknown:
+			return false
+		}
+	}
+	return false
+}
+
+func hasWord(args []field, word string) bool {
+	return slices.ContainsFunc(args, func(f field) bool { return f.text == word })
+}
+
+// hasFlag reports whether a short option, alone or in a cluster, or a long one,
+// whole or abbreviated, is given.
+func hasFlag(args []field, short string, long ...string) bool {
+	for _, a := range args {
+		t := a.text
+		if t == "--" {
+			return false
+		}
+		if name, ok := strings.CutPrefix(t, "--"); ok {
+			name, _, _ = strings.Cut(name, "=")
+			if name != "" && slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(l, name) }) {
+				return true
+			}
+			continue
+		}
+		if len(t) > 1 && t[0] == '-' && strings.ContainsAny(t[1:], short) {
+			return true
+		}
+	}
+	return false
+}
+
+func cutAny(s, chars string) (before, after string, found bool) {
+	i := strings.IndexAny(s, chars)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+func hasFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// isAssignment reports whether a word is NAME=value.
+func isAssignment(text string) bool {
+	i := strings.IndexByte(text, '=')
+	if i <= 0 {
+		return false
+	}
+	for j := range i {
+		if !isLetter(text[j]) && text[j] != '_' && (j == 0 || !isDigit(text[j])) {
+			return false
+		}
+	}
+	return true
 }
