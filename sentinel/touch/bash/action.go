@@ -120,6 +120,7 @@ func (a *action) actOn(p programs.Part) {
 		a.at.readCode(f, p.Lang)
 	case programs.Script:
 		a.at.runScript(orElse(p.Lang, a.name), f, a.in, a.listParameters(p))
+		a.nameScript(f, a.listParameters(p))
 	case programs.Host, programs.URL:
 		a.reach(p, f)
 	case programs.Assign:
@@ -127,9 +128,6 @@ func (a *action) actOn(p programs.Part) {
 			a.assign(name, f.withText(val))
 		}
 	case programs.Data:
-		if _, line, ok := strings.Cut(f.text, "="); ok && a.name == "git" && strings.HasPrefix(f.text, "alias.") {
-			a.at.runHook(f.withText("git " + line))
-		}
 		if !saysText[a.name] && !textOptions[p.Option] && (p.Option != "" || !findsText[a.name]) {
 			a.at.mentionWords([]field{f})
 			a.reportSecretFile(p, f)
@@ -139,6 +137,10 @@ func (a *action) actOn(p programs.Part) {
 			a.s.addUnread(SecretSent)
 		}
 		a.s.findMetadata(f)
+		if strings.HasPrefix(f.text, "@") {
+			p.Sent, p.Access = true, programs.Read
+			a.touchFile(p, f)
+		}
 	case programs.Process:
 		if isEveryProcess(a.name, f) {
 			a.s.addDanger(KillAll)
@@ -158,6 +160,18 @@ var unpacks = toSet("tar gtar bsdtar cpio pax unzip patch 7z 7za unrar bsdcpio a
 
 // logsIn are the options in which a client shows who it is.
 var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --auth -a")
+
+// nameScript looks for the effects of a script that has a row by its own name:
+// "manage.py flush", "artisan db:wipe".
+func (a *action) nameScript(f field, params []field) {
+	use := programs.ReadWords(programName(f.text), listWords(params))
+	if !use.Known || use.Rehearsal || f.unknown {
+		return
+	}
+	for _, e := range use.Effects {
+		a.s.addEffect(e)
+	}
+}
 
 // isEveryProcess reports whether a signal goes to all there are.
 func isEveryProcess(name string, f field) bool {
@@ -208,6 +222,10 @@ func (a *action) runCommand(p programs.Part) {
 func (a *action) runLine(p programs.Part) {
 	words := a.words(p)
 	if isScriptName(words[0].text) {
+		return
+	}
+	if p.Lang == "git" { // of an alias
+		a.at.runHook(words[0].withText("git " + words[0].text))
 		return
 	}
 	if lang := orElse(p.Lang, "sh"); !isShell(lang) {

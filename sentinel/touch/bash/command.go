@@ -105,16 +105,21 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 	if windowsPrograms[name] {
 		argv = splitDrives(argv)
 	}
-	words := make([]programs.Word, len(argv)-1)
-	for i, f := range argv[1:] {
-		words[i] = programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil}
-	}
+	words := listWords(argv[1:])
 	use := programs.ReadWords(name, words)
 	if base := paths.Base(argv[0].text); !use.Known && base != name {
 		use = programs.ReadWords(base, words) // R
 	}
 	a := &action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
 	return a.run()
+}
+
+func listWords(args []field) []programs.Word {
+	words := make([]programs.Word, len(args))
+	for i, f := range args {
+		words[i] = programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil}
+	}
+	return words
 }
 
 // windowsPrograms are Windows' own, whose words a backslash before a blank joins

@@ -16,7 +16,7 @@ type lineReader func(s *shell, text string)
 func lineReaders() map[string]lineReader {
 	return map[string]lineReader{
 		"sqlite": readClientSQL, "psql": readClientSQL, "mysql": readClientSQL, "sftp": readTransfer, "crontab": readCrontab, "diskpart": readDiskpart,
-		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readDebugger, "gnuplot": readBangs, "fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
+		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readDebugger, "gnuplot": readPlots, "fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
 		"matlab": readNumeric, "octave": readNumeric, "tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList, "keys": readKeys, "commas": readCommas, "ansible": readAnsible, "puppet": readResources, "chef": readResources,
 		"toml": readRecipe, "json": readRecipe, "yaml": readRecipe, "xml": readRecipe, "cmake": readRecipe, "recipe": readRecipe, "ninja": readRecipe, "just": readRecipe,
 	}
@@ -69,6 +69,11 @@ func readDebugger(s *shell, text string) {
 			s.readInline("python", script, 1)
 		}
 	})
+}
+
+func readPlots(s *shell, text string) {
+	readBangs(s, text)
+	s.readInline("gnuplot", text, 1)
 }
 
 // readNumeric reads Matlab and Octave, whose lines may be the shell's.

@@ -92,7 +92,7 @@ func printFormat(args []string) stream {
 		return stream{open: true}
 	}
 	format, rest := args[0], args[1:]
-	if strings.Contains(format, "*") || sumWidths(format) > MaxShell {
+	if starWidth.MatchString(format) || sumWidths(format) > MaxShell {
 		return stream{open: true} // "%9999999d" prints more than there is room for
 	}
 	var b strings.Builder
@@ -225,6 +225,9 @@ func (s *shell) listNames(name string, args []field) stream {
 	}
 	return out
 }
+
+// starWidth is a width that an argument gives.
+var starWidth = regexp.MustCompile(`%[-+ #0]*(\*|\d*\.\*)`)
 
 // sumWidths adds the numbers in a format, each of which may be a width.
 func sumWidths(format string) int {
