@@ -105,13 +105,7 @@ func (a *action) actOn(p programs.Part) {
 	case programs.File:
 		a.touchFile(p, f)
 	case programs.Folder:
-		if f.text != "" {
-			a.at.addAccess(f, Mention)
-			if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
-				a.s.addUnread(UnreadTarget)
-			}
-			a.at = a.at.enterFolder(f)
-		}
+		a.enterFolder(f)
 	case programs.Command:
 		a.runCommand(p)
 	case programs.Line:
@@ -133,14 +127,7 @@ func (a *action) actOn(p programs.Part) {
 			a.reportSecretFile(p, f)
 		}
 	case programs.Sent:
-		if f.secret || f.token && !logsIn[p.Option] {
-			a.s.addUnread(SecretSent)
-		}
-		a.s.findMetadata(f)
-		if strings.HasPrefix(f.text, "@") {
-			p.Sent, p.Access = true, programs.Read
-			a.touchFile(p, f)
-		}
+		a.sendText(p, f)
 	case programs.Process:
 		if isEveryProcess(a.name, f) {
 			a.s.addDanger(KillAll)
@@ -148,10 +135,35 @@ func (a *action) actOn(p programs.Part) {
 	}
 }
 
+// enterFolder is the folder that the parts behind it work in.
+func (a *action) enterFolder(f field) {
+	if f.text == "" {
+		return
+	}
+	a.at.addAccess(f, Mention)
+	if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
+		a.s.addUnread(UnreadTarget)
+	}
+	a.at = a.at.enterFolder(f)
+}
+
+// sendText looks at text that goes to another machine.
+func (a *action) sendText(p programs.Part, f field) {
+	if f.secret || f.token && !logsIn[p.Option] {
+		a.s.addUnread(SecretSent)
+	}
+	a.s.findMetadata(f)
+	if strings.HasPrefix(f.text, "@") {
+		p.Sent, p.Access = true, programs.Read
+		a.touchFile(p, f)
+	}
+}
+
 // saysText are the programs whose words are text that names no file, findsText
 // those whose operand without an option is a pattern or a program.
 var (
-	saysText  = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare local typeset readonly")
+	saysText = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare " +
+		"local typeset readonly")
 	findsText = toSet("grep egrep fgrep rg ag ack zgrep sed awk gawk mawk jq yq xq perl ruby python python3 node find fd")
 )
 
@@ -336,7 +348,8 @@ func (a *action) touchFile(p programs.Part, f field) {
 	}
 	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
 	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
-	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)})
+	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client &&
+		!accountFile.MatchString(f.text)})
 	if leaks {
 		s.addUnread(SecretSent)
 	}
@@ -360,7 +373,8 @@ var kernelTrees = toSet("/sys /proc /dev")
 // reportSecretFile asks where a program that talks to another machine is given a
 // file of credentials, unless as its own settings.
 func (a *action) reportSecretFile(p programs.Part, f field) {
-	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") && !strings.Contains(p.Option, "var-file") {
+	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") &&
+		!strings.Contains(p.Option, "var-file") {
 		a.s.addUnread(SecretSent)
 	}
 }

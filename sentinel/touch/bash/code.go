@@ -85,8 +85,11 @@ func (s *shell) readInline(lang, text string, depth int) {
 }
 
 var (
-	sqlReads    = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom|\bpg_read_file\()\s*'([~/.][^']*)'`)
-	sqlChange   = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s|revoke\s|copy\s+\S+\s+from\b)`)
+	sqlReads = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom` +
+		`|\bpg_read_file\()\s*'([~/.][^']*)'`)
+	sqlChange = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter` +
+		`|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s` +
+		`|revoke\s|copy\s+\S+\s+from\b)`)
 	mongoChange = regexp.MustCompile(`\.(insert|update|replace|delete|remove|drop|create|rename|bulkWrite|findOneAnd|findAndModify)\w*\s*\(`)
 )
 
@@ -130,7 +133,10 @@ func (s *shell) addCoded(found code.Findings) {
 			s.addDoubt(e)
 		}
 	}
-	leaks := found.Environment || slices.ContainsFunc(found.Paths, func(p code.Path) bool { return p.Access == code.ToRead && holdsSecrets(p.Text) })
+	leaks := found.Environment || slices.ContainsFunc(found.Paths, func(p code.Path) bool {
+		return p.Access == code.ToRead &&
+			holdsSecrets(p.Text)
+	})
 	if leaks && (found.Sends || len(found.URLs) > 0) {
 		s.addUnread(SecretSent)
 	}

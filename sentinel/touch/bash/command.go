@@ -178,7 +178,8 @@ func isPlainName(text string) bool {
 }
 
 // shells are the programs that read command lines, by the name of their language.
-var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline source .")
+var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
+	"source .")
 
 func isShell(name string) bool { return shells[name] }
 
@@ -239,9 +240,10 @@ func (s *shell) guessEffects(f field, args []field) {
 
 // scary are the programs that matter under another name, and that text must
 // name before it is worth reading as a command.
-var scary = toSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup lvremove vgremove pvremove zpool zfs " +
-	"chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate " +
-	"cp rd del trash trash-put killall5 chroot ssh unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
+var scary = toSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup " +
+	"lvremove vgremove pvremove zpool zfs chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su " +
+	"env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate cp rd del trash trash-put killall5 chroot ssh " +
+	"unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
 
 // scaryName is the name in a word that may be a program or the path of one.
 func scaryName(w string) string {
@@ -256,7 +258,8 @@ func scaryName(w string) string {
 // another name.
 func (s *shell) locateProgram(name string, args []field) (stream, bool) {
 	switch {
-	case name == "which", name == "command" && hasFlag(args, "v"), name == "type" && hasFlag(args, "pP"), name == "whereis" && hasFlag(args, "b"):
+	case name == "which", name == "command" && hasFlag(args, "v"), name == "type" && hasFlag(args, "pP"), name == "whereis" && hasFlag(args,
+		"b"):
 	default:
 		return stream{}, false
 	}

@@ -46,7 +46,8 @@ func cutForward(text string) string {
 		return rest
 	case kind != strings.ToUpper(kind) || strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" || isNumber(kind):
 		return text
-	case strings.Contains(kind, "LISTEN") || strings.Contains(kind, "UNIX") || strings.Contains(kind, "EXEC") || strings.Contains(kind, "FILE") || strings.Contains(kind, "OPEN"):
+	case strings.Contains(kind, "LISTEN") || strings.Contains(kind, "UNIX") || strings.Contains(kind, "EXEC") || strings.Contains(kind,
+		"FILE") || strings.Contains(kind, "OPEN"):
 		return ""
 	}
 	rest, _, _ = strings.Cut(rest, ",")
