@@ -14,6 +14,14 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
+func listTexts(args []field) []string {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = a.text
+	}
+	return texts
+}
+
 var printsNothing = toSet("true : export set shopt wait sleep")
 
 // printText returns what the simplest programs print, so that text which is
@@ -26,10 +34,7 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	if name == "echo" && (len(args) == 0 || !strings.HasPrefix(args[0].text, "-")) {
 		return knownStream(joinTexts(args) + "\n")
 	}
-	texts := make([]string, len(args))
-	for i, a := range args {
-		texts[i] = a.text
-	}
+	texts := listTexts(args)
 	if printsNothing[name] {
 		return knownStream("")
 	}
