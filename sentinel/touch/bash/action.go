@@ -176,7 +176,7 @@ var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --a
 // nameScript looks for the effects of a script that has a row by its own name:
 // "manage.py flush", "artisan db:wipe".
 func (a *action) nameScript(f field, params []field) {
-	use := programs.ReadWords(programName(f.text), listWords(params))
+	use := programs.ReadWords(programName(f.text), listWords(nil, params))
 	if !use.Known || use.Rehearsal || f.unknown {
 		return
 	}
@@ -389,6 +389,9 @@ func isStandard(text string) bool {
 func (a *action) listUncovered() []field {
 	var out []field
 	for i, f := range a.args {
+		if strings.IndexAny(f.text, "/~.:") < 0 {
+			continue // it can't be a path: most
+		}
 		parameter := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return takesParameters[p.Role] && p.Arg < i })
 		if len(f.text) < 2 || f.text[0] != '-' && (parameter || saysText[a.name] || findsText[a.name]) || a.ran > 0 && a.isInside(i) {
 			continue

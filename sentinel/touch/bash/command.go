@@ -105,19 +105,23 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 	if windowsPrograms[name] {
 		argv = splitDrives(argv)
 	}
-	words := listWords(argv[1:])
+	room := &struct { // in one piece: most commands have few words
+		action
+		words [6]programs.Word
+	}{}
+	words := listWords(room.words[:0], argv[1:])
 	use := programs.ReadWords(name, words)
 	if base := paths.Base(argv[0].text); !use.Known && base != name {
 		use = programs.ReadWords(base, words) // R
 	}
-	a := &action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
+	a := &room.action
+	*a = action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
 	return a.run()
 }
 
-func listWords(args []field) []programs.Word {
-	words := make([]programs.Word, len(args))
-	for i, f := range args {
-		words[i] = programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil}
+func listWords(words []programs.Word, args []field) []programs.Word {
+	for _, f := range args {
+		words = append(words, programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil})
 	}
 	return words
 }

@@ -23,6 +23,7 @@ type made struct {
 
 	sends, opens, trees int  // commands that sent their input, took it for names, or for folders
 	impure              bool // something did more than read
+	last                placed
 }
 
 // madeFile is what is known of a file that was written.
