@@ -385,31 +385,40 @@ func isStandard(text string) bool {
 }
 
 // listUncovered are the words that no part stands in: what they hold may be a
-// path.
+// path. Those behind a line or code are its parameters.
 func (a *action) listUncovered() []field {
 	var out []field
+	covered, parameters := a.coverWords()
 	for i, f := range a.args {
-		if strings.IndexAny(f.text, "/~.:") < 0 {
-			continue // it can't be a path: most
-		}
-		parameter := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return takesParameters[p.Role] && p.Arg < i })
-		if len(f.text) < 2 || f.text[0] != '-' && (parameter || saysText[a.name] || findsText[a.name]) || a.ran > 0 && a.isInside(i) {
+		option := len(f.text) > 1 && f.text[0] == '-'
+		if covered[i] || strings.IndexAny(f.text, "/~.:") < 0 || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
 			continue
 		}
-		if !slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Arg == i }) {
-			out = append(out, f)
-		}
+		out = append(out, f)
 	}
 	return out
 }
 
-var takesParameters = map[programs.Role]bool{programs.Line: true, programs.Code: true, programs.Script: true}
-
-// isInside reports whether a word belongs to a command inside of this one.
-func (a *action) isInside(i int) bool {
-	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
-		return (p.Role == programs.Command || p.Role == programs.Line) && i >= p.Arg && i < p.End
-	})
+// coverWords marks the words that a part stands in, and returns where the
+// parameters of a line or of code begin.
+func (a *action) coverWords() (covered []bool, parameters int) {
+	covered, parameters = make([]bool, len(a.args)), len(a.args)
+	for _, p := range a.use.Parts {
+		if p.Arg < 0 || p.Arg >= len(a.args) {
+			continue
+		}
+		covered[p.Arg] = true
+		switch p.Role {
+		case programs.Line, programs.Command:
+			for i := p.Arg; i < min(p.End, len(a.args)); i++ {
+				covered[i] = true
+			}
+		}
+		if p.Role == programs.Line || p.Role == programs.Code || p.Role == programs.Script {
+			parameters = min(parameters, p.Arg)
+		}
+	}
+	return covered, parameters
 }
 
 // reportUnread names the options that the program's row does not, where they
