@@ -463,6 +463,9 @@ func (a *action) readInput() {
 
 func (a *action) sendInput() {
 	a.s.made.sends++
+	if a.in.known { // some clients take lines for the shell
+		readBangs(a.s, a.in.text)
+	}
 	if a.in.known && strings.Contains(strings.ToLower(a.in.text), "flush_all") { // of memcached
 		a.s.addDoubt(DatabaseLoss)
 	}

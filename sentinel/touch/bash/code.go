@@ -45,6 +45,9 @@ func (s *shell) readInline(lang, text string, depth int) {
 	case "sql":
 		s.addMatches(sqlReads, text)
 	case "powershell":
+		if powerHive.MatchString(text) {
+			s.addDanger(RmSystem)
+		}
 		for _, m := range powerDeletes.FindAllStringSubmatch(text, 8) {
 			s.removeTarget(literalField(strings.Trim(m[1]+m[2], `"' `)), true)
 		}
@@ -103,6 +106,7 @@ var (
 	netWords = regexp.MustCompile(`(?i)\b(socket|create_connection|https?connection|connect|https?|net|inet|tcpsocket|fetch|axios|dial|urlopen|irm|iwr|` +
 		`invoke-restmethod|invoke-webrequest|client_socket|fsockopen)\b`)
 	powerDeletes = regexp.MustCompile(`(?i)\(\s*get-item\s+([^()]+)\)\s*\.\s*delete\(|\bdirectory\]::delete\(\s*["']([^"']+)`)
+	powerHive    = regexp.MustCompile(`(?i)\b(?:remove-item|ri|rm|del)\s+(?:-\w+\s+)*["']?(?:hklm|hkcu|hkcr):\\?(?:software|system|sam|security)?\\?["']?(?:\s|$)`)
 	sqlReads     = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom` +
 		`|\bpg_read_file\()\s*'([~/.][^']*)'`)
 	sqlChange = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter` +

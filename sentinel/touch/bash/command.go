@@ -162,6 +162,9 @@ func programName(text string) string {
 		return text
 	}
 	name := strings.ToLower(paths.Base(strings.ReplaceAll(text, `\`, "/")))
+	if i := strings.IndexByte(name, '^'); i > 0 {
+		name = strings.ReplaceAll(name, "^", "") // of cmd, to which it means nothing
+	}
 	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
 		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
 			name = strings.TrimPrefix(name, mark)

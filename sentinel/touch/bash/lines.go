@@ -20,7 +20,7 @@ func lineReaders() map[string]lineReader {
 		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readDebugger, "gnuplot": readPlots,
 		"fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
 		"matlab": readNumeric, "octave": readNumeric, "tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList,
-		"keys": readKeys, "commas": readCommas, "ansible": readAnsible, "puppet": readResources, "chef": readResources,
+		"keys": readKeys, "commas": readCommas, "ansible": readAnsible, "puppet": readResources, "chef": readRecipes,
 		"toml": readRecipe, "json": readRecipe, "yaml": readRecipe, "xml": readRecipe, "cmake": readRecipe, "recipe": readRecipe,
 		"ninja": readRecipe, "just": readRecipe,
 	}
@@ -85,8 +85,13 @@ func readPlots(s *shell, text string) {
 // readNumeric reads Matlab and Octave, whose lines may be the shell's.
 func readNumeric(s *shell, text string) {
 	readBangs(s, text)
+	for _, m := range numericRemoves.FindAllStringSubmatch(text, 8) {
+		s.removeTarget(literalField(m[1]), true)
+	}
 	s.readInline("r", text, 1)
 }
+
+var numericRemoves = regexp.MustCompile(`\brmdir\s*\(\s*["']([^"']+)["']\s*,\s*["']s`)
 
 // clientRuns are the programs that a database's own functions start.
 var clientRuns = regexp.MustCompile(`(?i)\bedit\s*\([^()]*,\s*'([^']*)'\s*\)|\bedit\s*\([^()]*,\s*"([^"]*)"\s*\)|\bsystem\s*\(\s*'([^']*)'`)
@@ -284,6 +289,11 @@ func readResources(s *shell, text string) {
 		s.removeTarget(f, true)
 	}
 	readEmbedded(s, text)
+}
+
+func readRecipes(s *shell, text string) {
+	readResources(s, text)
+	s.readInline("ruby", text, 1)
 }
 
 // runMaven reads the program that Maven's exec plugin is given in two pieces.
