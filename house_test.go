@@ -64,7 +64,12 @@ var rooms = map[string]room{
 	"limits/redisstore":       {[]string{"limits"}, "it counts and knows nobody who is counted"},
 	"config":                  {[]string{"skills"}, "packages check their own options; config knows positions, not meanings"},
 	"sentinel":                {[]string{"sentinel/touch", "skills", "skills/warrant"}, "it takes ledger, limits and approver as interfaces that it declares"},
-	"sentinel/touch":          {[]string{"internal/netzone", "skills"}, "it describes a call before there is one"},
+	"sentinel/touch":          {[]string{"sentinel/touch/bash", "sentinel/touch/host", "sentinel/touch/path", "sentinel/touch/programs", "skills"}, "it describes a call before there is one"},
+	"sentinel/touch/bash":     {[]string{"sentinel/touch/code", "sentinel/touch/host", "sentinel/touch/path", "sentinel/touch/programs"}, "it reads command lines and knows no call"},
+	"sentinel/touch/programs": {nil, "it holds what programs do and evaluates nothing"},
+	"sentinel/touch/path":     {nil, "it reads the names of files and knows no call"},
+	"sentinel/touch/code":     {nil, "it reads inline code in other languages and knows no shell"},
+	"sentinel/touch/host":     {[]string{"internal/netzone", "sentinel/touch/path"}, "it reads the names of machines, whose escapes are those of paths"},
 	"sentinel/schema":         {judged, gate},
 	"sentinel/scope":          {judged, gate},
 	"sentinel/permission":     {judged, gate},
@@ -105,7 +110,7 @@ var only = map[string][]string{
 	"golang.org/x/time":                 {"sentinel/review"},
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
 	"cel.dev/cel-go":                    {"sentinel/permission"},
-	"mvdan.cc/sh/v3":                    {"sentinel/touch"},
+	"mvdan.cc/sh/v3":                    {"sentinel/touch/bash"},
 	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},

@@ -36,6 +36,7 @@ var runOptions = map[string][]runOption{
 		{"allow_hosts", optList, "", "Hosts that may be reached by http without TLS."},
 		{"allow_private", optHosts, "", "Hosts that may have a private address, or false for none at all."},
 		{"safe", optBool, "", "Says that the endpoint changes nothing whatever its method, so that a skill that reads may call it (default false)."},
+		{"isolation", optText, "external", "Says that the service isolates the command lines that it runs (x-shell)."},
 		{"credentials", optTable, "", "Headers with the user's own credential: its name under credentials, in braces."},
 	},
 	"exec": {

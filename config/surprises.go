@@ -16,7 +16,7 @@ import (
 // manyWarnings are those of which a configuration may have several.
 func (c *Config) manyWarnings() []Warning {
 	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
-		c.believedServers(), c.unmeetable(), c.writtenSecrets())
+		c.believedServers(), c.unisolatedShells(), c.unmeetable(), c.writtenSecrets())
 }
 
 func (c *Config) warnAt(path, code, msg, advice string) Warning {
@@ -106,6 +106,29 @@ func (c *Config) believedServers() []Warning {
 			path := SkillPath(s.Skill.Name(), "output")
 			out = append(out, c.warnAt(path, "output_trusted", path+" is trusted, and the results come from a server: whatever it answers can name the target of a later call",
 				"take it out, unless no one else can write what the server answers"))
+		}
+	}
+	return out
+}
+
+// unisolatedShells finds skills that take a command line which nothing holds.
+func (c *Config) unisolatedShells() []Warning {
+	var out []Warning
+	for _, s := range c.Skills {
+		if !s.Skill.TakesShell() {
+			continue
+		}
+		kind := s.Skill.Spec().Run.Kind
+		path := SkillPath(s.Skill.Name(), "run."+kind)
+		switch s.Skill.Confinement() {
+		case skills.Unconfined:
+			out = append(out, c.warnAt(path+".isolation", "shell_unconfined", path+".isolation is none: a person is asked about every command line that does more than read",
+				"set isolation to auto, and list the folders that the program needs under read and write"))
+		case skills.Undeclared:
+			if kind == "http" {
+				out = append(out, c.warnAt(path, "shell_elsewhere", path+" sends command lines to a service, and Vedette can't see what holds them there",
+					"run them in a sandbox there, and say isolation: external"))
+			}
 		}
 	}
 	return out

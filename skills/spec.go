@@ -70,6 +70,8 @@ type Skill struct {
 	schema *schema
 	notes  *notes
 	digest string
+
+	confinement Confinement
 }
 
 // Compile checks a Spec and returns the Skill, or every mistake in it as
@@ -86,7 +88,7 @@ func Compile(s Spec) (*Skill, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Skill{spec: s, schema: sch, notes: notes, digest: d}, nil
+	return &Skill{spec: s, schema: sch, notes: notes, digest: d, confinement: confinementOf(s.Run)}, nil
 }
 
 func withDefaults(s Spec) Spec {

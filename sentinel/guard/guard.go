@@ -29,6 +29,10 @@
 //	guard.shell_in_argument  a separator that may be one
 //	guard.private_host    a private address that a command line goes to. The
 //	                      machine's own is free there: developers run servers
+//	guard.unread          a piece of a command line that the guard can't read:
+//	                      nothing but a person settles it
+//	guard.unconfined      a command line that does more than read, in a program
+//	                      without a sandbox (isolation: none)
 //	guard.dynamic         a command that can't be known before it runs
 //	guard.unparsed_shell  a command line that ends inside a quote or a bracket
 //
@@ -67,6 +71,8 @@ const (
 	CodeInjected      = "guard.shell_in_argument"
 	CodeExceeded      = "guard.effect_exceeded"
 	CodePrivateHost   = "guard.private_host"
+	CodeUnread        = "guard.unread"
+	CodeUnconfined    = "guard.unconfined"
 )
 
 // Options add to the core. The zero value is the core alone.
@@ -200,6 +206,9 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 		return sentinel.Verdict{State: sentinel.Skipped, Reason: "the skill is unknown"}, nil
 	}
 	denies, asks := g.look(c.Touch(), c.Effect())
+	if c.Skill().Confinement() == skills.Unconfined {
+		asks.addUnconfined(c.Skill(), c.Touch())
+	}
 	switch {
 	case len(denies) > 0:
 		return denies.verdict(sentinel.Deny), nil
@@ -243,6 +252,9 @@ func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings
 			asks.add(code, d.Code, d.Arg)
 		}
 	}
+	for _, d := range t.Unread {
+		asks.add(CodeUnread, d.Code, d.Arg)
+	}
 	for _, arg := range t.Incomplete {
 		asks.add(CodeUnparsed, "incomplete", arg)
 	}
@@ -268,10 +280,23 @@ func (f *findings) add(code, signal, arg string) {
 	}
 }
 
+// addUnconfined asks about the command lines that aren't plainly reading, where
+// the program that runs them has no sandbox.
+func (f *findings) addUnconfined(s *skills.Skill, t touch.Touch) {
+	if !s.TakesShell() {
+		return
+	}
+	for _, c := range t.Commands {
+		if !slices.Contains(t.Plain, c.Arg) {
+			f.add(CodeUnconfined, "no_sandbox", c.Arg)
+		}
+	}
+}
+
 // order ranks the codes: the worst one names the verdict.
 var order = []string{
 	CodeIrrecoverable, CodeOperator, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
-	CodeDestructive, CodeSensitive, CodeDynamic,
+	CodeDestructive, CodeSensitive, CodeUnread, CodeUnconfined, CodeDynamic,
 }
 
 // explain says for people what each code means.
@@ -299,6 +324,10 @@ func explain(code string) string {
 		return "what is lost can't be brought back"
 	case CodeSensitive:
 		return "a place that calls for a person"
+	case CodeUnread:
+		return "a part of the command line can't be read"
+	case CodeUnconfined:
+		return "the command does more than read, and no sandbox holds it"
 	}
 	return "what would run can't be known beforehand"
 }
@@ -307,7 +336,7 @@ func advise(code string) string {
 	switch code {
 	case CodeOutside:
 		return "Use a path inside the workspace."
-	case CodeUnparsed, CodeDynamic:
+	case CodeUnparsed, CodeDynamic, CodeUnread:
 		return "Write the command out in full: plain words, closed quotes, nothing piped into a shell."
 	case CodeInjected:
 		return "Give the plain name, address or path alone."
@@ -315,7 +344,7 @@ func advise(code string) string {
 		return "Use a skill whose declared effect covers this."
 	case CodePrivateHost:
 		return "Use a public address, or tell the user which host is needed: an operator can allow it by name."
-	case CodeDestructive, CodeSensitive:
+	case CodeDestructive, CodeSensitive, CodeUnconfined:
 		return "Say why it is needed and wait for the approval, or do it without this step."
 	}
 	return "Do without it, or tell the user that it is needed. No wording of this call will be allowed."

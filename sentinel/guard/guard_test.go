@@ -104,7 +104,8 @@ func TestSymlinks(t *testing.T) {
 	} {
 		require.Equal(t, code, b.check(t, "test.read", map[string]any{"path": p}).Code, p)
 	}
-	require.Equal(t, guard.CodeForbidden, b.shell(t, "cat passwd").Code)
+	require.Equal(t, guard.CodeSensitive, b.shell(t, "cat passwd").Code)
+	require.Equal(t, guard.CodeForbidden, b.shell(t, "tee passwd").Code)
 	require.Equal(t, guard.CodeForbidden, b.shell(t, "cd away && cat .ssh/x").Code)
 	require.Equal(t, sentinel.Allow, b.check(t, "test.read", map[string]any{"path": "fine/x"}).Outcome)
 	require.Equal(t, sentinel.Allow, b.check(t, "test.write", map[string]any{"path": "real/new/file"}).Outcome)

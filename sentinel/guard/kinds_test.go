@@ -38,12 +38,20 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// What every shell runs first may be read and not written, whichever way.
+// What every shell runs first may be read and not written, whichever way; a
+// command line may change its own user's, which a person sees first.
 func TestStartupFiles(t *testing.T) {
 	b := core(t)
 	for _, line := range []string{
-		"echo 'alias ls=x' >> ~/.bashrc", "tee -a ~/.zshrc < x", "sed -i s/a/b/ $HOME/.profile", "cp x ~/.bash_profile", "cp x /etc/profile.d/x.sh", "mv x /home/bob/.zshenv", `python3 -c "open('/home/alice/.bashrc','a').write('x')"`, "dd of=/etc/profile if=x",
-		"cd && echo x >> .bashrc", "rm ~/.bashrc", "ln -sf x ~/.config/fish/config.fish", "curl -o ~/.bash_aliases https://a.example", "echo x > /etc/ld.so.preload",
+		"echo 'alias ls=x' >> ~/.bashrc", "tee -a ~/.zshrc < x", "sed -i s/a/b/ $HOME/.profile", "cp x ~/.bash_profile", `python3 -c "open('/home/alice/.bashrc','a').write('x')"`,
+		"cd && echo x >> .bashrc", "rm ~/.bashrc", "ln -sf x ~/.config/fish/config.fish", "curl -o ~/.bash_aliases https://a.example",
+	} {
+		v := b.shell(t, line)
+		require.Equal(t, sentinel.Ask, v.Outcome, line)
+		require.Equal(t, guard.PlaceStartup, v.Evidence[0].Signal, line)
+	}
+	for _, line := range []string{
+		"cp x /etc/profile.d/x.sh", "mv x /home/bob/.zshenv", "dd of=/etc/profile if=x", "echo x > /etc/ld.so.preload", "echo x >> ~bob/.bashrc",
 	} {
 		v := b.shell(t, line)
 		require.Equal(t, sentinel.Deny, v.Outcome, line)
@@ -175,7 +183,7 @@ func TestHomeOfRoot(t *testing.T) {
 	for _, line := range []string{"rm -rf $HOME/build", "rm -rf ~/tmp", "cat ~/notes.md", "cd && ls x", `cat "${HOME}/x"`} {
 		require.Equal(t, sentinel.Allow, b.shell(t, line).Outcome, line)
 	}
-	for _, line := range []string{"cat /root/x", "rm -rf /root/build", "cat ~root/x", "cat ~/.ssh/id_rsa", "rm -rf ~", "rm -rf $HOME/*", "cat ~/../root/../etc/shadow", "echo x >> ~/.bashrc", "cat x/../../root/y"} {
+	for _, line := range []string{"cat /root/x", "rm -rf /root/build", "cat ~root/x", "cat ~/.ssh/id_rsa", "rm -rf ~", "rm -rf $HOME/*", "cat ~/../root/../etc/shadow", "cat x/../../root/y"} {
 		require.Equal(t, sentinel.Deny, b.shell(t, line).Outcome, line)
 	}
 	require.Equal(t, sentinel.Deny, core(t).shell(t, "cat /root/x").Outcome)

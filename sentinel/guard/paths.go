@@ -21,7 +21,12 @@ func (g *Guard) path(found, asks *findings, p touch.Path, effect skills.Effect) 
 	}
 	for _, n := range names {
 		if place := forbidden(n, p, p.Home && within(n, g.home)); place != "" {
-			found.add(CodeForbidden, place, p.Arg)
+			switch readingOf(place, n, p) {
+			case asked:
+				asks.add(CodeSensitive, place, p.Arg)
+			case refused:
+				found.add(CodeForbidden, place, p.Arg)
+			}
 		} else if place, ask := g.guarded(n, p, effect); place != "" && ask {
 			asks.add(CodeSensitive, place, p.Arg)
 		} else if place != "" {

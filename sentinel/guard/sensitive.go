@@ -101,7 +101,8 @@ func (g *Guard) guarded(n string, p touch.Path, effect skills.Effect) (signal st
 	}
 	if writes {
 		if s := starts(startupHome); s != "" {
-			return s, false
+			// People change their own every day; a stranger's is left alone.
+			return s, p.Shell && g.home != "/" && within(n, g.home)
 		}
 		if s := starts(startupTools); s != "" {
 			return s, true

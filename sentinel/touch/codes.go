@@ -1,61 +1,77 @@
 package touch
 
-// The closed list of codes in Touch.Dangers.
+import "github.com/vedette-dev/vedette/sentinel/touch/bash"
+
+// The closed list of codes in Touch.Dangers: see package bash.
 const (
-	RmRoot        = "rm_root"        // everything is removed
-	RmHome        = "rm_home"        // a home folder, or all that is in it
-	RmSystem      = "rm_system"      // a system tree, or all that is in it
-	MakeFS        = "mkfs"           // a file system is made over what is there
-	DeviceWrite   = "device_write"   // a device is overwritten or repartitioned
-	ForkBomb      = "fork_bomb"      // processes breed until none can start
-	ChmodTree     = "chmod_tree"     // root, a system tree or a home is opened to all
-	ChownTree     = "chown_tree"     // root, a system tree or a home changes hands
-	MoveTree      = "move_tree"      // root, a system tree or a home is moved away
-	KillAll       = "kill_all"       // every process is killed
-	VolumeDestroy = "volume_destroy" // a volume, a pool or its key is destroyed
-	// Operator is this program's own command that only its operators may give:
-	// it pauses, lifts a pause, or erases or opens what is kept.
-	Operator = "operator_command"
+	RmRoot        = bash.RmRoot
+	RmHome        = bash.RmHome
+	RmSystem      = bash.RmSystem
+	MakeFS        = bash.MakeFS
+	DeviceWrite   = bash.DeviceWrite
+	ForkBomb      = bash.ForkBomb
+	ChmodTree     = bash.ChmodTree
+	ChownTree     = bash.ChownTree
+	MoveTree      = bash.MoveTree
+	KillAll       = bash.KillAll
+	VolumeDestroy = bash.VolumeDestroy
+	Operator      = bash.Operator
 )
 
-// The closed list of codes in Touch.Doubts.
+// The closed list of codes in Touch.Doubts: see package bash.
 const (
-	OpaqueCommand = "opaque_command" // what runs can't be known
-	UnsetTree     = "unset_tree"     // a removal that is of root if a variable is empty
-	UnknownTarget = "unknown_target" // a tree is removed, or a device written, that can't be known
-	VolumeRemoval = "volume_removal" // a volume is removed, the tool will ask
-
-	ProjectWipe  = "project_wipe"     // the working tree, or its history, is removed as a whole
-	CloudDestroy = "cloud_destroy"    // resources or data in a cloud or a service are deleted
-	DatabaseLoss = "database_destroy" // a database, a table or a queue is dropped or emptied
-	VolumeLoss   = "volume_destroy"   // a container's volumes or a virtual machine are deleted
-	BackupLoss   = "backup_destroy"   // backups are deleted
-	KeyLoss      = "key_destroy"      // a secret key is deleted
-	Persistence  = "persistence"      // something is made to run later, or at every start
+	OpaqueCommand = bash.OpaqueCommand
+	UnsetTree     = bash.UnsetTree
+	UnknownTarget = bash.UnknownTarget
+	VolumeRemoval = bash.VolumeRemoval
+	ProjectWipe   = bash.ProjectWipe
+	CloudDestroy  = bash.CloudDestroy
+	DatabaseLoss  = bash.DatabaseLoss
+	VolumeLoss    = bash.VolumeLoss
+	BackupLoss    = bash.BackupLoss
+	KeyLoss       = bash.KeyLoss
+	Persistence   = bash.Persistence
 )
 
-// The closed list of codes in Touch.Unread.
+// The closed list of codes in Touch.Unread: see package bash.
 const (
-	UnreadOption  = "unread_option"  // an option before code or a command that the program's row does not name
-	UnreadProgram = "unread_program" // a program without a row acts on a device or a core path, or gets code
-	UnreadCode    = "unread_code"    // inline code in another language that may do harm
-	UnreadTarget  = "unread_target"  // what is removed or overwritten comes from a pipe, a loop or a search
-	UnreadBudget  = "unread_budget"  // the line needs more than the budget
-	SecretSent    = "secret_sent"    // credentials or the environment go into a network client
-	RemoteShell   = "remote_shell"   // a shell is handed to another machine
+	UnreadOption  = bash.UnreadOption
+	UnreadProgram = bash.UnreadProgram
+	UnreadCode    = bash.UnreadCode
+	UnreadTarget  = bash.UnreadTarget
+	UnreadBudget  = bash.UnreadBudget
+	SecretSent    = bash.SecretSent
+	RemoteShell   = bash.RemoteShell
 )
 
-// UnreadCodes returns the codes that Touch.Unread may hold.
-func UnreadCodes() []string {
-	return []string{UnreadOption, UnreadProgram, UnreadCode, UnreadTarget, UnreadBudget, SecretSent, RemoteShell}
-}
+// The closed list of codes in Touch.Changes: see package bash.
+const (
+	RemoteChange     = bash.RemoteChange
+	RemoteRemoval    = bash.RemoteRemoval
+	SystemChange     = bash.SystemChange
+	SystemRemoval    = bash.SystemRemoval
+	ProcessChange    = bash.ProcessChange
+	ContainerChange  = bash.ContainerChange
+	ContainerRemoval = bash.ContainerRemoval
+	HistoryChange    = bash.HistoryChange
+	HistoryRemoval   = bash.HistoryRemoval
+	DatabaseChange   = bash.DatabaseChange
+)
 
 // DangerCodes returns the codes that Touch.Dangers may hold.
-func DangerCodes() []string {
-	return []string{RmRoot, RmHome, RmSystem, MakeFS, DeviceWrite, ForkBomb, ChmodTree, ChownTree, MoveTree, KillAll, VolumeDestroy, Operator}
-}
+func DangerCodes() []string { return bash.DangerCodes() }
 
 // DoubtCodes returns the codes that Touch.Doubts may hold.
-func DoubtCodes() []string {
-	return []string{OpaqueCommand, UnsetTree, UnknownTarget, VolumeRemoval, ProjectWipe, CloudDestroy, DatabaseLoss, VolumeLoss, BackupLoss, KeyLoss, Persistence}
-}
+func DoubtCodes() []string { return bash.DoubtCodes() }
+
+// ChangeCodes returns the codes that Touch.Changes may hold.
+func ChangeCodes() []string { return bash.ChangeCodes() }
+
+// UnreadCodes returns the codes that Touch.Unread may hold.
+func UnreadCodes() []string { return bash.UnreadCodes() }
+
+// Removes reports whether a change takes something away.
+func Removes(code string) bool { return bash.Removes(code) }
+
+// MaxShell is the longest command line in bytes; a longer one is Unparsed.
+const MaxShell = bash.MaxShell

@@ -1,11 +1,14 @@
 package touch
 
 import (
-	"path"
+	paths "path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -72,7 +75,7 @@ func injectForms(text string) []string {
 	out := []string{text}
 	d := text
 	for range 2 {
-		d = unpercent(d)
+		d = path.DecodePercent(d)
 	}
 	out = appendNew(out, d)
 	for _, t := range out {
@@ -100,7 +103,16 @@ func injected(text string, a skills.Arg) string {
 	if m := callOf(text); m != nil && (i < 0 || m[0] < i) && words.MatchString(text[:m[0]]) {
 		return ShellCommand
 	}
-	if i < 0 || i > 512 || !words.MatchString(text[:i]) {
+	switch {
+	case i < 0 || i > 512:
+		return ""
+	case words.MatchString(text[:i]):
+	case name:
+		// A name may become a command's operand, so it gets no exemption for
+		// prose: "8.8.8.8 -c 1; rm -rf /". A blank before code marks is none
+		// either; English words still count as such.
+		return separated(strings.TrimRight(text[:i], " "), text[i:], false)
+	default:
 		return ""
 	}
 	if callOf(text[i:]) != nil {
@@ -191,6 +203,8 @@ func commandAt(text string, word bool, sep byte) string {
 		return strings.ContainsAny(w[:1], "-/~$|;&<>`'\"") || strings.Contains(w, "://") || strings.Contains(w, "/.") || digits(w)
 	})
 	switch {
+	case sep == '|' && (first == "sh" || first == "bash" || first == "zsh" || first == "dash" || first == "ksh"):
+		return ShellCommand
 	case strong && (word || sep != '\n' || !english[first]):
 		return ShellCommand
 	case word && (ends(after) || !english[first]):
@@ -212,7 +226,7 @@ func ends(text string) bool {
 // runnable reports whether a word names a program: one that is known here, or
 // one by its path.
 func runnable(w string) bool {
-	switch dir := path.Dir(w); dir {
+	switch dir := paths.Dir(w); dir {
 	case "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/tmp", "/dev/shm", "/var/tmp":
 		return true
 	case ".":
@@ -222,15 +236,17 @@ func runnable(w string) bool {
 	if strings.HasPrefix(w, "./") {
 		return true
 	}
-	if _, ok := useOf(w); ok {
-		return w != ":"
-	}
-	if _, ok := wrappers[w]; ok {
-		return true
-	}
-	_, lang := interpreter(w)
-	return lang || shells[w] || otherPrograms[w]
+	return w != ":" && (isProgram[w] || knownPrograms()[w])
 }
+
+// knownPrograms are those that the table has a row of.
+var knownPrograms = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range programs.Programs() {
+		out[name] = true
+	}
+	return out
+})
 
 func set(list string) map[string]bool {
 	out := map[string]bool{}
@@ -241,9 +257,9 @@ func set(list string) map[string]bool {
 }
 
 var (
-	// otherPrograms are what injected commands start with, beyond the
-	// programs whose operands are known.
-	otherPrograms = set("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute nslookup dig host " +
+	// isProgram are what injected commands start with, beyond the programs of
+	// the table.
+	isProgram = set("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute nslookup dig host " +
 		"curl wget nc ncat netcat socat telnet ssh scp sftp ftp tftp who w last users groups uptime lsb_release cd kill killall pkill crontab at " +
 		"useradd usermod adduser passwd chpasswd mount umount systemctl service reboot shutdown halt poweroff init mkfs dd find xargs eval exec source " +
 		"mysql psql sqlite3 mongo redis-cli docker kubectl git svn make gcc cc go npm npx pip pip3 apt apt-get yum dnf apk brew iptables nft tcpdump nmap " +

@@ -25,6 +25,7 @@ func harmless(t *testing.T, lines []string) {
 		got := shell(t, line)
 		require.Empty(t, got.Dangers, line)
 		require.Empty(t, got.Doubts, line)
+		require.Empty(t, got.Unread, line)
 		require.Empty(t, got.Unparsed, line)
 		require.Empty(t, got.Incomplete, line)
 	}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/bash"
+	"github.com/vedette-dev/vedette/sentinel/touch/host"
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -16,7 +19,7 @@ import (
 // command line beyond MaxShell, nested too deeply, or no shell) it names in
 // Unparsed, so that a reader can refuse it.
 func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
-	c := &collector{env: env, links: newLinks(env), effect: access(s.Effect())}
+	c := &collector{env: env, links: path.NewLinks(env), effect: accessOf(s.Effect()), budget: bash.NewBudget()}
 	defer func() {
 		// A parser that breaks on hostile text must not break its caller,
 		// and what it did not read counts as unreadable.
@@ -30,9 +33,9 @@ func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
 	return c.touch
 }
 
-// access is what the effect of a skill does to the files in its x-path
+// accessOf is what the effect of a skill does to the files in its x-path
 // arguments.
-func access(e skills.Effect) Access {
+func accessOf(e skills.Effect) Access {
 	switch e {
 	case skills.Read:
 		return Read
@@ -45,17 +48,13 @@ func access(e skills.Effect) Access {
 // collector gathers a Touch from one call's arguments.
 type collector struct {
 	env    Env
-	links  *links
+	links  *path.Links
 	effect Access
 	touch  Touch
 	hosts  map[Host]bool
 	arg    string // being read, for a panic's sake
 
-	// The program that was looked up last, and room to hand out: see facts.go.
-	lastName    string
-	lastFact    fact
-	spareFields []field
-	spareWords  []string
+	budget *bash.Budget // for all command lines of the call
 
 	// A list marked x-shell arrives item by item.
 	list     []string
@@ -103,13 +102,13 @@ func (c *collector) flush() {
 	}
 	list, name := c.list, c.listName
 	c.list, c.listAt, c.arg = nil, "", name
-	readList(c, name, list)
+	c.takeFindings(bash.EvaluateWords(list, c.env, c.budget), name)
 }
 
 func (c *collector) text(a skills.Arg, text string) {
 	switch {
 	case a.Marks.Has(skills.Shell):
-		readLine(c, a.Name, text)
+		c.takeFindings(bash.Evaluate(text, c.env, c.budget), a.Name)
 		return
 	case a.Marks.Has(skills.Path):
 		c.inject(text, a)
@@ -124,8 +123,8 @@ func (c *collector) text(a skills.Arg, text string) {
 	if a.Marks.Has(skills.Target) {
 		c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: text, Arg: a.Name})
 	}
-	found := emails(text)
-	for _, m := range routes(text) {
+	found := host.ListMailboxes(text)
+	for _, m := range host.ListRoutes(text) {
 		found = appendNew(found, m)
 	}
 	for _, m := range found {
@@ -151,44 +150,25 @@ func (c *collector) host(h Host) {
 // reached records the hosts in an argument: of a URL, of what an x-url argument
 // holds, and of a value that is nothing but a metadata service's address.
 func (c *collector) reached(text string, a skills.Arg) {
-	h := Host{Arg: a.Name}
-	whole := c.url(text, a.Marks.Has(skills.URL), h)
-	c.urls(text, h)
-	if strings.Contains(text, "%3") || strings.Contains(text, "%2") {
-		c.urls(unpercent(text), h)
+	whole, inner := host.ListNamed(text, a.Marks.Has(skills.URL))
+	for _, h := range whole {
+		c.host(Host{Name: h.Name, Zone: h.Zone, Arg: a.Name})
 	}
-	if whole && a.Marks.Has(skills.URL) && webScheme(text) {
-		if h.Name, h.Zone = hostName(authorities(text, true)[0]); h.Zone == Open && oneLabel(h.Name) {
-			h.Zone = Private // no public name has one label
-			c.host(h)
-		}
+	for _, h := range inner {
+		c.host(Host{Name: h.Name, Zone: h.Zone, Arg: a.Name, Inside: true})
 	}
-	if !whole && len(text) <= 64 {
-		if h.Name, h.Zone = hostName(strings.TrimSpace(text)); h.Zone == Metadata && strings.Contains(h.Name, ".") {
-			c.host(h)
-		}
-	}
-}
-
-func webScheme(text string) bool {
-	text = strings.TrimSpace(text)
-	return hasFold(text, "http:") || hasFold(text, "https:") || hasFold(text, "ws:") || hasFold(text, "wss:")
-}
-
-func oneLabel(name string) bool {
-	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // mention reads a whole value as a path, unless it is prose.
 func (c *collector) mention(text, arg string) {
 	if strings.Contains(text, "://") && !hasFold(strings.TrimSpace(text), "file:") {
-		if s, ok := unwrapped(text); ok {
+		if s, ok := path.Unwrap(text); ok {
 			c.paths(s, Path{Access: Mention, Arg: arg})
 		}
 		return
 	}
 	c.gluedPaths(text, arg)
-	if prose(text) {
+	if path.IsProse(text) {
 		return
 	}
 	p := Path{Access: Mention, Arg: arg}
@@ -199,46 +179,65 @@ func (c *collector) mention(text, arg string) {
 	}
 }
 
-// prose reports whether a value is text for people: it has blanks and starts
-// like no path.
-func prose(text string) bool {
-	text = strings.TrimSpace(text)
-	if !strings.ContainsAny(text, " \t\r\n") {
-		return false
-	}
-	if len(text) > 1 && text[1] == ':' && letter(text[0]) {
-		return false
-	}
-	if text[0] == '%' {
-		// What an escape hides decides; a NUL that vanishes hides most.
-		if text = strings.Trim(decode(text[:min(len(text), 256)]), " \t\r\n\x00"); text == "" {
-			return false
-		}
-	}
-	return strings.IndexByte(`/~.\$`, text[0]) < 0 && !hasFold(text, "file:")
-}
-
 // paths adds one Path for every way in which raw may be read.
 func (c *collector) paths(raw string, p Path) {
-	p.Unplaced, p.Home = unplaced(raw), ownHome(raw)
-	for _, clean := range readings(raw, c.env) {
-		p.Raw, p.Clean, p.Real = raw, clean, c.links.follow(clean)
+	p.Unplaced, p.Home = path.IsUnplaced(raw), path.NamesHome(raw)
+	for _, clean := range path.ListReadings(raw, c.env) {
+		p.Raw, p.Clean, p.Real = raw, clean, c.links.Follow(clean)
 		c.touch.Paths = append(c.touch.Paths, p)
 	}
 }
 
-func (c *collector) danger(code, arg string) {
-	d := Danger{Code: code, Arg: arg}
-	if !slices.Contains(c.touch.Dangers, d) {
-		c.touch.Dangers = append(c.touch.Dangers, d)
+// gluedPaths adds the paths that stand inside a word as mentioned.
+func (c *collector) gluedPaths(text, arg string) {
+	if strings.IndexByte(text, '/') < 0 {
+		return
+	}
+	for _, p := range path.FindGlued(text) {
+		c.paths(p, Path{Access: Mention, Arg: arg})
 	}
 }
 
-func (c *collector) doubt(code, arg string) {
-	d := Danger{Code: code, Arg: arg}
-	if !slices.Contains(c.touch.Doubts, d) {
-		c.touch.Doubts = append(c.touch.Doubts, d)
+// takeFindings adds what a command line would do to the call's Touch.
+func (c *collector) takeFindings(f bash.Findings, arg string) {
+	t := &c.touch
+	t.Paths = slices.Grow(t.Paths, len(f.Paths))
+	for _, p := range f.Paths {
+		t.Paths = append(t.Paths, Path{
+			Raw: p.Raw, Clean: p.Clean, Real: p.Real, Access: Access(p.Access), Recursive: p.Recursive, Arg: arg, Shell: true,
+			Home: p.Home, Sent: p.Sent, Names: p.Names, Client: p.Client, Public: p.Public, Glob: p.Glob,
+		})
 	}
+	t.Commands = slices.Grow(t.Commands, len(f.Commands))
+	for _, k := range f.Commands {
+		t.Commands = append(t.Commands, Command{Name: k.Name, Args: k.Args, Dynamic: k.Dynamic, Opaque: k.Opaque, Arg: arg})
+	}
+	for _, h := range f.Hosts {
+		c.host(Host{Name: h.Name, Zone: h.Zone, Arg: arg, Shell: true, Inside: h.Inside})
+	}
+	t.Dangers = addCodes(t.Dangers, f.Dangers, arg)
+	t.Doubts = addCodes(t.Doubts, f.Doubts, arg)
+	t.Changes = addCodes(t.Changes, f.Changes, arg)
+	t.Unread = addCodes(t.Unread, f.Unread, arg)
+	if f.Unparsed {
+		t.Unparsed = appendNew(t.Unparsed, arg)
+	}
+	if f.Incomplete {
+		t.Incomplete = appendNew(t.Incomplete, arg)
+	}
+	if f.Plain {
+		t.Plain = appendNew(t.Plain, arg)
+	}
+}
+
+// addCodes adds the codes that are not there yet.
+func addCodes(list []Danger, codes []string, arg string) []Danger {
+	for _, code := range codes {
+		if d := (Danger{Code: code, Arg: arg}); !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 func appendNew(list []string, s string) []string {

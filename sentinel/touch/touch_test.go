@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,25 +50,6 @@ func of(t testing.TB, raw string) touch.Touch {
 func shell(t testing.TB, line string) touch.Touch {
 	t.Helper()
 	return touch.Of(skill(t, skills.Irreversible), map[string]any{"command": line}, env())
-}
-
-// A path is read as the laxest receiver would read it.
-func TestClean(t *testing.T) {
-	for raw, want := range map[string]string{
-		"a/b": "/workspace/a/b", "./a//b/.": "/workspace/a/b", "../x": "/x", "/": "/", "": "/workspace", "/a/b/../../..": "/",
-		"~": "/home/alice", "~/x": "/home/alice/x", "~bob/x": "/home/bob/x", "~root": "/root", "$HOME/x": "/home/alice/x", "${HOME}": "/home/alice",
-		"~$doc.docx": "/workspace/~$doc.docx", "file:///etc/x": "/etc/x", "file://localhost/x": "/x", "FILE:/x": "/x",
-		"%2e%2e%2fx": "/x", "%252e%252e/x": "/x", "%c0%ae%c0%ae/x": "/x", "%e0%80%ae./x": "/x", "..%c1%9cx": "/x", "..%u2215x": "/x",
-		"..0x2fx": "/x", "..2fx": "/x", `..\x`: "/x", "a%00.png": "/workspace/a", "a\x00b": "/workspace/a", "....//x": "/x", ".../x": "/x", "./...": "/workspace/...",
-		"..;/x": "/x", "C:\\x\\..\\y": "C:/y", "c:/x": "C:/x", `\\?\C:\x`: "C:/x", `\\host.example\share\x`: "//host.example/share/x",
-		"a. /b ": "/workspace/a/b", //nolint:gocritic // the spaces are what it is about
-		"／ｅｔｃ":   "/etc", "100%": "/workspace/100%", "a%20b": "/workspace/a b", "/a/\u200bb": "/a/b", "..": "/",
-	} {
-		require.Equal(t, want, touch.Clean(raw, env()), "%q", raw)
-	}
-	require.Equal(t, "/a", touch.Clean("a", touch.Env{}), "no root: the top")
-	require.Equal(t, "/home/user/a", touch.Clean("~/a", touch.Env{}))
-	require.Equal(t, "/workspace/%2e%2e/x", touch.Lexical("%2e%2e/x", env()), "configuration is not decoded")
 }
 
 // Every reading of a path is there, so that none of them can be used to hide
@@ -213,25 +192,6 @@ func TestBranches(t *testing.T) {
 	} {
 		require.Equal(t, danger, len(shell(t, line).Dangers) > 0, line)
 	}
-}
-
-// Real follows links that exist and leaves alone what can't be followed.
-func TestReal(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "d"), 0o700))
-	for link, target := range map[string]string{"abs": "/etc", "rel": "d/../abs", "loop": "loop", "dangling": "nowhere/x"} {
-		require.NoError(t, os.Symlink(target, filepath.Join(dir, link)))
-	}
-	e := touch.Env{Root: dir}
-	for p, want := range map[string]string{
-		"abs/x": "/etc/x", "rel/y/z": "/etc/y/z", "loop/x": dir + "/loop/x", "dangling/y": dir + "/nowhere/x/y", "d/new/file": dir + "/d/new/file",
-	} {
-		require.Equal(t, want, touch.Real(filepath.Join(dir, p), e), p)
-	}
-	require.Equal(t, dir+"/abs/x", touch.Real(dir+"/abs/x", touch.Env{NoFS: true}))
-	long := "/" + strings.Repeat("a/", 4000)
-	require.Equal(t, long, touch.Real(long, e))
 }
 
 // Nothing that is too large or too deep is read in part and called clean.

@@ -1,7 +1,3 @@
-// Package programs says what programs do with their words and their input, as
-// data: one embedded table with a row per program or subcommand, and one reader
-// of options for all of them. It evaluates nothing: package bash hands it the
-// words of one simple command and follows what comes back.
 package programs
 
 // Word is one word after a program's name, as the shell hands it over.
@@ -35,7 +31,8 @@ const (
 	// Line is a command line in one word, or in the words up to End with
 	// blanks between them. Lang names the shell where it isn't sh.
 	Line
-	// Code is inline code in Lang: "python", "sql", "awk", …
+	// Code is inline code in Lang: "python", "sql", "awk", … What follows it,
+	// or a Line that is one word, and is no Part itself, are its parameters.
 	Code
 	// Script is a file that is run as code in Lang; what follows are its words.
 	Script
@@ -61,6 +58,12 @@ type Part struct {
 	// Arg is the index of its word, From the byte in it where the piece starts
 	// ("-fFILE", "--file=FILE", "if=FILE").
 	Arg, From int
+	// To is the byte behind the piece where it ends before its word does
+	// ("HOST:INSIDE"), else 0.
+	To int
+	// Text is the piece where it stands in no word, such as the store whose
+	// secrets a program prints. Arg is -1 then.
+	Text string
 	// End is the index after the last word of a Command or Line; else Arg+1.
 	End int
 	// Access is what happens to a File.
@@ -69,6 +72,11 @@ type Part struct {
 	// metadata are read, Sent where its content goes to another machine,
 	// Client where the program logs in with it and shows it to no one.
 	Tree, Names, Sent, Client bool
+	// Boxed is set where a Command or Line runs in a container or a pod, whose
+	// files are not this machine's.
+	Boxed bool
+	// Inside is where a Boxed command sees a File: "/host" of "/:/host".
+	Inside string
 	// Effect is the code (of touch.Danger) of what happens where a File is a
 	// device or a tree that matters: "mkfs", "chmod_tree", "move_tree". Empty
 	// for what follows from Access alone.
@@ -92,7 +100,7 @@ const (
 	Items
 	// Names: each line names a file that File parts stand for (cpio, rsync --files-from=-).
 	Names
-	// Runs: it is code in InputLang, run where nothing else holds the code.
+	// Runs: it is code in InputLang, and nothing among the words holds the code.
 	Runs
 	// Leaves: it goes to another machine.
 	Leaves
@@ -125,6 +133,9 @@ type Use struct {
 	// Row is the row's name, with its subcommands: "git push".
 	Row   string
 	Parts []Part
+	// Here is what happens to the current folder: its Role is File where no
+	// operand names another, else 0. Its Arg means nothing.
+	Here  Part
 	Input Input
 	// InputLang is the language of an input that runs: "sh", "python", "sql".
 	InputLang string

@@ -62,6 +62,8 @@ type config struct {
 	AllowPrivate hosts             `json:"allow_private"`
 	// Safe says that the endpoint changes nothing, whatever its method says.
 	Safe bool `json:"safe"`
+	// Isolation is external where the service isolates what it runs.
+	Isolation string `json:"isolation"`
 	// Credentials are headers with the name of a credential in braces.
 	Credentials map[string]string `json:"credentials"`
 }
@@ -145,6 +147,9 @@ func (e *endpoint) checkPlain(at string) error {
 		}
 	}
 	errs = append(errs, decode.OneOf(at+".body", "body", e.Body, "json", "none"))
+	if e.Isolation != "" {
+		errs = append(errs, decode.OneOf(at+".isolation", "isolation", e.Isolation, string(skills.External)))
+	}
 	if e.Body == "json" && reading {
 		errs = append(errs, &skills.PathError{Path: at + ".body", Msg: "a GET or HEAD has no body; use query"})
 	}

@@ -1,0 +1,86 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch"
+)
+
+// freedom is what a command line that only reads may do with a place.
+type freedom uint8
+
+const (
+	refused freedom = iota // the place's contents are secret, or it is written
+	asked                  // a person may allow it
+	free
+)
+
+// readingOf says what a command line may do with a place of the core without
+// destroying it or seeing what is secret in it. Arguments that are no command
+// line keep to the whole core: what their skill does with them is unknown.
+func readingOf(signal, n string, p touch.Path) freedom {
+	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access.Has(touch.Delete) || strings.ContainsAny(n, meta) {
+		return refused
+	}
+	if p.Access.Has(touch.Write) {
+		return writingOf(signal, p)
+	}
+	parts := components(n)
+	if len(parts) == 0 {
+		return refused
+	}
+	last := parts[len(parts)-1]
+	switch {
+	case p.Client, p.Public, p.Names:
+		return free
+	case strings.HasSuffix(last, ".pub"):
+		return free
+	case signal == PlaceSSH:
+		return sshFreedom(last)
+	case signal == PlaceAccounts:
+		if strings.TrimSuffix(last, "-") == "passwd" {
+			return asked
+		}
+	case signal == PlaceSSHD:
+		if !strings.HasPrefix(last, "ssh_host_") {
+			return asked
+		}
+	case signal == PlaceBoot:
+		return asked
+	case signal == PlaceSys:
+		return free
+	case signal == PlaceProc:
+		return processFreedom(parts)
+	}
+	return refused
+}
+
+// writingOf says what a command line may change at a place without destroying
+// it: the mode of a user's own keys, and a key that its own program makes.
+func writingOf(signal string, p touch.Path) freedom {
+	if (p.Names || p.Client) && !p.Recursive && (signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
+		return asked
+	}
+	return refused
+}
+
+// sshFreedom is readingOf for a file in a folder .ssh. Any name may be a key's.
+func sshFreedom(name string) freedom {
+	switch {
+	case strings.HasPrefix(name, "known_hosts"):
+		return free
+	case name == "authorized_keys":
+		return asked
+	}
+	return refused
+}
+
+// processFreedom is readingOf for /proc: what a process is, not what it holds.
+func processFreedom(parts []string) freedom {
+	plain := []string{"status", "stat", "statm", "cgroup", "limits", "comm", "mounts", "mountinfo", "io", "sched", "loadavg", "net", "ns", "oom_score", "uptime"}
+	if len(parts) > 2 && slices.Contains(plain, parts[2]) {
+		return free
+	}
+	return refused
+}

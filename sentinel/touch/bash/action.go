@@ -1,0 +1,519 @@
+package bash
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
+)
+
+// action is one simple command being acted on: what the table says of its words,
+// part by part.
+type action struct {
+	s    *shell
+	at   *shell // in the folder where the program was told to work
+	name string
+	argv []field
+	args []field
+	use  programs.Use
+	in   stream
+	out  stream
+	ran  int      // commands inside of it
+	kept []string // where boxed commands see folders, and which
+}
+
+func (a *action) run() stream {
+	s := a.s
+	if v := s.def.vars["GIT_WORK_TREE"]; a.name == "git" && len(v) > 0 && !v.isUnknown() {
+		a.at = s.enterFolder(literalField(v[0].text()))
+	}
+	if a.use.Rehearsal {
+		s.mentionWords(a.args)
+		return a.print()
+	}
+	for _, e := range a.use.Effects {
+		s.addEffect(e)
+	}
+	for _, p := range a.use.Parts {
+		a.actOn(p)
+	}
+	if a.use.Here.Role == programs.File {
+		a.touchFile(a.use.Here, literalField("."))
+	}
+	a.reportUnread()
+	a.reportSecrets()
+	a.readLists()
+	s.readProject(a.name)
+	s.addLookedUp(a)
+	s.removeCaches(a)
+	if strings.HasPrefix(a.name, "mvn") {
+		s.runMaven(a.args)
+	}
+	a.readInput()
+	s.trackFiles(a)
+	if !a.use.Known {
+		a.tryUnknown()
+	} else {
+		s.mentionWords(a.listUncovered())
+	}
+	s.noteTraits(a)
+	if a.ran > 0 {
+		return a.out
+	}
+	return a.print()
+}
+
+// print is what the program prints, as far as that can be known.
+func (a *action) print() stream {
+	args, in := a.s.feedFiles(a.name, a.args, a.in)
+	out := a.s.printText(a.name, args, in)
+	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
+	out.foreign = !out.known && (out.foreign || a.use.Network || decoders[a.name] || a.use.Input == programs.Shown && a.in.foreign)
+	return out
+}
+
+// showsSecret reports whether a program prints what a file of credentials holds.
+func (a *action) showsSecret() bool {
+	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
+		return p.Role == programs.File && p.Access == programs.Read && !p.Names && !p.Client && holdsSecrets(a.field(p).text)
+	})
+}
+
+// field returns the words that a part stands in.
+func (a *action) field(p programs.Part) field {
+	if p.Arg < 0 || p.Arg >= len(a.args) {
+		return literalField(p.Text)
+	}
+	return a.args[p.Arg].slice(p.From, p.To)
+}
+
+// words returns the words of a Command or a Line, the first from its byte on.
+func (a *action) words(p programs.Part) []field {
+	end := min(max(p.End, p.Arg+1), len(a.args))
+	list := slices.Clone(a.args[p.Arg:end])
+	if len(list) > 0 {
+		list[0] = list[0].slice(p.From, p.To)
+	}
+	return list
+}
+
+func (a *action) actOn(p programs.Part) {
+	f := a.field(p)
+	switch p.Role {
+	case programs.File:
+		a.touchFile(p, f)
+	case programs.Folder:
+		a.enterFolder(f)
+	case programs.Command:
+		a.runCommand(p)
+	case programs.Line:
+		a.runLine(p)
+	case programs.Code:
+		a.at.readCode(f, p.Lang)
+	case programs.Script:
+		a.at.runScript(orElse(p.Lang, a.name), f, a.in, a.listParameters(p))
+		a.nameScript(f, a.listParameters(p))
+	case programs.Host, programs.URL:
+		a.reach(p, f)
+	case programs.Assign:
+		if name, val, ok := strings.Cut(f.text, "="); ok {
+			a.assign(name, f.withText(val))
+		}
+	case programs.Data:
+		if !saysText[a.name] && !textOptions[p.Option] && (p.Option != "" || !findsText[a.name]) {
+			a.at.mentionWords([]field{f})
+			a.reportSecretFile(p, f)
+		}
+	case programs.Sent:
+		a.sendText(p, f)
+	case programs.Process:
+		if isEveryProcess(a.name, f) {
+			a.s.addDanger(KillAll)
+		}
+	}
+}
+
+// enterFolder is the folder that the parts behind it work in.
+func (a *action) enterFolder(f field) {
+	if f.text == "" {
+		return
+	}
+	a.at.addAccess(f, Mention)
+	if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
+		a.s.addUnread(UnreadTarget)
+	}
+	a.at = a.at.enterFolder(f)
+}
+
+// sendText looks at text that goes to another machine.
+func (a *action) sendText(p programs.Part, f field) {
+	if f.secret || f.token && !logsIn[p.Option] {
+		a.s.addUnread(SecretSent)
+	}
+	a.s.findMetadata(f)
+	if strings.HasPrefix(f.text, "@") {
+		p.Sent, p.Access = true, programs.Read
+		a.touchFile(p, f)
+	}
+}
+
+// saysText are the programs whose words are text that names no file, findsText
+// those whose operand without an option is a pattern or a program.
+var (
+	saysText = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare " +
+		"local typeset readonly")
+	findsText = toSet("grep egrep fgrep rg ag ack zgrep sed awk gawk mawk jq yq xq perl ruby python python3 node find fd")
+)
+
+// unpacks are the programs that write what an archive or a patch says.
+var unpacks = toSet("tar gtar bsdtar cpio pax unzip patch 7z 7za unrar bsdcpio ar")
+
+// logsIn are the options in which a client shows who it is.
+var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --auth -a")
+
+// nameScript looks for the effects of a script that has a row by its own name:
+// "manage.py flush", "artisan db:wipe".
+func (a *action) nameScript(f field, params []field) {
+	use := programs.ReadWords(programName(f.text), listWords(nil, params))
+	if !use.Known || use.Rehearsal || f.unknown {
+		return
+	}
+	for _, e := range use.Effects {
+		a.s.addEffect(e)
+	}
+}
+
+// isEveryProcess reports whether a signal goes to all there are.
+func isEveryProcess(name string, f field) bool {
+	if name == "kill" {
+		return f.text == "-1"
+	}
+	return !f.unknown && strings.Trim(f.text, ".*^$") == "" && (f.text != "." || name == "pkill")
+}
+
+// assign gives a variable its value for the commands that follow.
+func (a *action) assign(name string, f field) {
+	v := value{f.toFrags()}
+	if a.at == a.s {
+		a.at = a.s.fork()
+	}
+	a.at.setVariable(name, v)
+	a.at.bindVariable(name, v)
+}
+
+// listParameters are the words behind a script or a line, which it knows as $1.
+func (a *action) listParameters(p programs.Part) []field {
+	from := min(max(p.Arg+1, 0), len(a.args))
+	return a.args[from:]
+}
+
+func (a *action) runCommand(p programs.Part) {
+	words := a.words(p)
+	if len(words) == 0 {
+		return
+	}
+	a.ran++
+	switch {
+	case p.Boxed:
+		for _, f := range words {
+			if strings.Contains(f.text, "://") {
+				a.s.findMetadata(f)
+			}
+		}
+		a.at.runBoxed(a.seeOutside(words), a.in, len(a.kept) > 0)
+	case strings.ContainsAny(words[0].text, " \t\n;|&") || len(words) == 1 && words[0].blank:
+		a.out = a.at.runCommandLine(words[0])
+	default:
+		a.out = a.at.fork().runWords(words, a.in)
+	}
+	a.reportShell(words[0].text)
+}
+
+func (a *action) runLine(p programs.Part) {
+	words := a.words(p)
+	if isScriptName(words[0].text) {
+		return
+	}
+	if p.Lang == "git" { // of an alias
+		a.at.runHook(words[0].withText("git " + words[0].text))
+		return
+	}
+	if lang := orElse(p.Lang, "sh"); !isShell(lang) {
+		a.at.readCode(joinFields(words), lang)
+		return
+	}
+	a.ran++
+	if a.name == "env" { // its -S splits one word, and takes the others as they are
+		a.splitLine(words)
+		return
+	}
+	a.reportShell(words[0].text)
+	lang := orElse(p.Lang, "sh")
+	switch {
+	case p.Boxed:
+		a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
+	case len(words) > 1:
+		a.out = a.at.fork().evalWords(words)
+	case isShell(a.name):
+		a.out = a.at.runScriptText(lang, words[0], a.listParameters(p))
+	case words[0].blank && programOptions[p.Option]:
+		a.at.addOpaque("")
+	case p.Option != "":
+		a.at.runHook(words[0])
+	default:
+		a.out = a.at.runCommandLine(words[0])
+	}
+	if list := strings.Fields(joinTexts(words)); a.in.known && len(list) > 0 && isShell(programName(list[0])) && !isShell(a.name) {
+		a.at.fork().runWords(literalFields(list), a.in)
+	}
+}
+
+// splitLine runs the line of env -S, in which "\_" is a blank.
+func (a *action) splitLine(words []field) {
+	line := strings.ReplaceAll(words[0].text, `\_`, " ")
+	if len(words) == 1 || strings.ContainsAny(line, `"'$`) {
+		a.out = a.at.runCommandLine(literalField(strings.TrimSpace(line + " " + joinTexts(words[1:]))))
+		return
+	}
+	a.out = a.at.fork().runWords(append(literalFields(strings.Fields(line)), words[1:]...), a.in)
+}
+
+// isScriptName reports whether a word is a script of the project, or a pattern
+// of several: "npm:watch-*".
+func isScriptName(text string) bool {
+	by, _, ok := strings.Cut(text, ":")
+	return ok && (by == "npm" || by == "pnpm" || by == "yarn" || by == "bun" || by == "deno")
+}
+
+// reportShell notes a shell that is handed to another machine.
+func (a *action) reportShell(first string) {
+	word, _, _ := strings.Cut(strings.TrimSpace(first), " ")
+	if a.use.Network && isDialer[a.name] && (isShell(programName(word)) || programName(word) == "cmd" || programName(word) == "powershell") {
+		a.s.addUnread(RemoteShell)
+	}
+}
+
+// isDialer are the programs that join a command to a connection.
+var isDialer = toSet("nc ncat netcat socat telnet openssl")
+
+// seeOutside maps the paths of a boxed command to where they are on this
+// machine.
+func (a *action) seeOutside(words []field) []field {
+	out := slices.Clone(words)
+	for i, f := range out {
+		for j := 0; j+1 < len(a.kept); j += 2 {
+			inside, host := a.kept[j], a.kept[j+1]
+			f.text, f.bare = mapInside(f.text, inside, host), mapInside(f.bare, inside, host)
+		}
+		out[i] = f
+	}
+	return out
+}
+
+func mapInside(text, inside, host string) string {
+	if text == inside {
+		return host + "/"
+	}
+	return strings.ReplaceAll(text, inside+"/", host+"/")
+}
+
+func (a *action) touchFile(p programs.Part, f field) {
+	s := a.at
+	access := Access(p.Access)
+	if p.Inside != "" {
+		if kernelTrees[strings.TrimRight(f.text, "/")] {
+			return // what monitors are given
+		}
+		if k, _ := s.findTree(f.text); k != 0 {
+			a.kept = append(a.kept, strings.TrimSuffix(p.Inside, "/"), strings.TrimSuffix(f.text, "/"))
+		}
+	}
+	if strings.Contains(f.text, "://") && !hasFold(f.text, "file:") {
+		s.reachHost(f.text, false)
+		return
+	}
+	if p.Sent && strings.HasPrefix(f.text, "@") {
+		f = f.slice(1, 0)
+	}
+	if f.proc != nil {
+		return
+	}
+	if isStandard(f.text) && a.in.open {
+		if p.Sent {
+			a.sendInput()
+		}
+		return
+	}
+	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
+	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
+	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client &&
+		!accountFile.MatchString(f.text)})
+	if leaks {
+		s.addUnread(SecretSent)
+	}
+	if access == Read && !p.Client && !p.Names {
+		a.reportSecretFile(p, f)
+	}
+	if k, _ := s.findTree(f.text); k == path.RootTree && access.Has(Write) && unpacks[a.name] {
+		a.s.addUnread(UnreadTarget)
+	}
+	s.judgeFile(a, p, f)
+}
+
+// accountFile is no file that a client logs in with.
+var accountFile = regexp.MustCompile(`^/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd)`)
+
+// isStore are the programs that copy whole folders to a store elsewhere.
+var isStore = toSet("aws gsutil gcloud rclone s3cmd mc azcopy s5cmd")
+
+var kernelTrees = toSet("/sys /proc /dev")
+
+// reportSecretFile asks where a program that talks to another machine is given a
+// file of credentials, unless as its own settings.
+func (a *action) reportSecretFile(p programs.Part, f field) {
+	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") &&
+		!strings.Contains(p.Option, "var-file") {
+		a.s.addUnread(SecretSent)
+	}
+}
+
+// isStandard reports whether a file is the standard input.
+func isStandard(text string) bool {
+	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
+}
+
+// listUncovered are the words that no part stands in: what they hold may be a
+// path. Those behind a line or code are its parameters.
+func (a *action) listUncovered() []field {
+	var out []field
+	covered, parameters := a.coverWords()
+	for i, f := range a.args {
+		option := len(f.text) > 1 && f.text[0] == '-'
+		if covered[i] || strings.IndexAny(f.text, "/~.:") < 0 || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// coverWords marks the words that a part stands in, and returns where the
+// parameters of a line or of code begin.
+func (a *action) coverWords() (covered []bool, parameters int) {
+	covered, parameters = make([]bool, len(a.args)), len(a.args)
+	for _, p := range a.use.Parts {
+		if p.Arg < 0 || p.Arg >= len(a.args) {
+			continue
+		}
+		covered[p.Arg] = true
+		switch p.Role {
+		case programs.Line, programs.Command:
+			for i := p.Arg; i < min(p.End, len(a.args)); i++ {
+				covered[i] = true
+			}
+		}
+		if p.Role == programs.Line || p.Role == programs.Code || p.Role == programs.Script {
+			parameters = min(parameters, p.Arg)
+		}
+	}
+	return covered, parameters
+}
+
+// reportUnread names the options that the program's row does not, where they
+// stand before code or a command.
+func (a *action) reportUnread() {
+	if len(a.use.Unread) == 0 {
+		return
+	}
+	runs := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
+		return p.Role == programs.Command || p.Role == programs.Line || p.Role == programs.Code || p.Role == programs.Script
+	})
+	if runs || a.use.Input == programs.Runs {
+		a.s.addUnread(UnreadOption)
+		a.s.tryCommands(a.name, a.args)
+	}
+}
+
+// partitioners do to a disk as their input says.
+var partitioners = toSet("fdisk gdisk cfdisk sgdisk sfdisk parted")
+
+// readInput does with the standard input what the program does.
+func (a *action) readInput() {
+	if partitioners[a.name] && a.in.open && !hasFlag(a.args, "l", "list") && slices.ContainsFunc(a.args, a.s.isOnDevice) {
+		a.s.addDanger(DeviceWrite)
+	}
+	switch a.use.Input {
+	case programs.Leaves:
+		a.sendInput()
+	case programs.Runs:
+		a.at.fork().runStream(a.use.InputLang, a.name, a.in)
+	case programs.Names:
+		a.readNameList()
+	case programs.Items:
+		for _, p := range a.use.Parts {
+			if p.Role == programs.Command {
+				a.s.runItems(a.words(p), "{}", a.s.listItems(a.in), false)
+			}
+		}
+	case programs.Shown, programs.Ignored:
+	}
+}
+
+func (a *action) sendInput() {
+	a.s.made.sends++
+	if a.in.known { // some clients take lines for the shell
+		readBangs(a.s, a.in.text)
+	}
+	if a.in.known && strings.Contains(strings.ToLower(a.in.text), "flush_all") { // of memcached
+		a.s.addDoubt(DatabaseLoss)
+	}
+	if a.in.secret {
+		a.s.addUnread(SecretSent)
+	}
+}
+
+// readLists reads the lists that a program is given by an option: an archiver's
+// of files, a client's of addresses.
+func (a *action) readLists() {
+	for _, p := range a.use.Parts {
+		f := a.field(p)
+		if p.Role != programs.File || p.Option == "" || f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
+			continue
+		}
+		in := a.s.readFile(f)
+		if isStandard(f.text) {
+			in = a.in
+		}
+		switch p.Option {
+		case "-T", "--files-from":
+			b := *a
+			b.in = in
+			b.readNameList()
+		case "-K", "--config", "-i", "--input-file":
+			if a.use.Network && in.known {
+				readURLList(a.s, in.text)
+			}
+		default:
+			if f.proc != nil && in.known {
+				readRecipe(a.s, in.text)
+			}
+		}
+	}
+}
+
+// readNameList records the files that an archiver is told of by its input.
+func (a *action) readNameList() {
+	a.s.made.opens++
+	a.s.made.trees++
+	sent := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Sent })
+	if a.in.known {
+		for line := range strings.Lines(a.in.text) {
+			a.at.addPath(literalField(strings.TrimSpace(line)), Path{Access: Read, Recursive: true, Sent: sent})
+		}
+	}
+	for _, t := range a.in.trees {
+		a.at.addPath(literalField(t), Path{Access: Read, Recursive: true, Sent: sent})
+	}
+}

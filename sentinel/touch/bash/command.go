@@ -1,0 +1,361 @@
+package bash
+
+import (
+	paths "path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
+)
+
+func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
+	for _, a := range ce.Assigns {
+		s.assignVariable(a)
+	}
+	if len(ce.Args) == 0 {
+		return stream{open: true, known: true}
+	}
+	if argv := plainFields(ce.Args); argv != nil {
+		return s.runWords(argv, in)
+	}
+	rest := make([]field, 0, len(ce.Args))
+	first := s.expandWord(ce.Args[0])
+	for _, w := range ce.Args[1:] {
+		if lit, ok := isSimple(w); ok {
+			rest = append(rest, literalField(lit))
+			continue
+		}
+		rest = append(rest, flatten(s.expandWord(w))...)
+	}
+	out := stream{open: true}
+	for i, f := range first {
+		if i == 8 {
+			s.budget.over = true
+			break
+		}
+		if argv := slices.Concat(f, rest); len(argv) > 0 {
+			out = s.runWords(argv, in)
+		}
+	}
+	return out
+}
+
+// plainFields returns the fields of words that have nothing to expand, nil where
+// one has: most commands.
+func plainFields(list []*syntax.Word) []field {
+	for _, w := range list {
+		if _, ok := isSimple(w); !ok {
+			return nil
+		}
+	}
+	argv := make([]field, 0, len(list))
+	for _, w := range list {
+		argv = append(argv, literalField(w.Parts[0].(*syntax.Lit).Value))
+	}
+	return argv
+}
+
+// runWords reads one command: a function, a builtin, or a program, which says
+// what it does with its words.
+func (s *shell) runWords(argv []field, in stream) stream {
+	if len(argv) == 0 || !s.budget.takeStep() {
+		return stream{open: true}
+	}
+	if s.level++; s.level > maxLevels {
+		s.budget.over = true
+	}
+	defer func() { s.level-- }()
+	if s.budget.over {
+		return stream{open: true}
+	}
+	name, sure := nameProgram(argv[0])
+	name = s.findRenamed(argv[0], name)
+	args := argv[1:]
+	s.addCommand(name, args, !sure)
+	s.findOperator(argv[0], name, args)
+	if !sure {
+		s.guessEffects(argv[0], args)
+		if name == "" {
+			return stream{open: true}
+		}
+	}
+	if s.def.funcs[argv[0].text] != nil {
+		return s.callFunction(argv[0].text, args, in)
+	}
+	if out, ok := s.runBuiltin(argv[0], name, args, in); ok {
+		return out
+	}
+	if out, ok := s.locateProgram(name, args); ok {
+		return out
+	}
+	switch name {
+	case "xargs", "parallel":
+		s.runXargs(name, args, in)
+		return stream{open: true}
+	case "find", "fd", "fdfind":
+		return s.runFind(name, args)
+	}
+	return s.runProgram(name, argv, in)
+}
+
+// runProgram acts on what the table says of a program.
+func (s *shell) runProgram(name string, argv []field, in stream) stream {
+	if windowsPrograms[name] {
+		argv = splitDrives(argv)
+	}
+	room := &struct { // in one piece: most commands have few words
+		action
+		words [6]programs.Word
+	}{}
+	words := listWords(room.words[:0], argv[1:])
+	use := programs.ReadWords(name, words)
+	if base := paths.Base(argv[0].text); !use.Known && base != name {
+		use = programs.ReadWords(base, words) // R
+	}
+	a := &room.action
+	*a = action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
+	return a.run()
+}
+
+func listWords(words []programs.Word, args []field) []programs.Word {
+	for _, f := range args {
+		words = append(words, programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil})
+	}
+	return words
+}
+
+// windowsPrograms are Windows' own, whose words a backslash before a blank joins
+// in another shell: "C:\ /t".
+var windowsPrograms = toSet("del erase rd rmdir format icacls takeown cipher attrib")
+
+func splitDrives(argv []field) []field {
+	out := make([]field, 0, len(argv))
+	for _, a := range argv {
+		drive, rest, ok := strings.Cut(a.text, ": ")
+		if !ok || len(drive) != 1 {
+			out = append(out, a)
+			continue
+		}
+		out = append(append(out, literalField(drive+":")), literalFields(strings.Fields(rest))...)
+	}
+	return out
+}
+
+// nameProgram returns the base name that f runs; sure is false where it may be
+// another.
+func nameProgram(f field) (name string, sure bool) {
+	if f.unknown {
+		// "$JAVA_HOME/bin/java" is java whatever the variable holds.
+		i := strings.LastIndexByte(f.text, '/')
+		j := strings.LastIndexByte(f.bare, '/')
+		if i < 0 || j < 0 || f.text[i:] != f.bare[j:] {
+			return programName(f.bare), false
+		}
+	}
+	return programName(f.text), !f.glob || f.text == "["
+}
+
+func programName(text string) string {
+	if text == "." || isPlainName(text) { // the first is the other name of source, not a folder
+		return text
+	}
+	name := strings.ToLower(paths.Base(strings.ReplaceAll(text, `\`, "/")))
+	if i := strings.IndexByte(name, '^'); i > 0 {
+		name = strings.ReplaceAll(name, "^", "") // of cmd, to which it means nothing
+	}
+	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
+		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
+			name = strings.TrimPrefix(name, mark)
+		}
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
+}
+
+// isPlainName reports whether text is a name as most programs have: small
+// letters and digits.
+func isPlainName(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < 'a' || c > 'z') && !isDigit(c) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// shells are the programs that read command lines, by the name of their language.
+var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
+	"source .")
+
+func isShell(name string) bool { return shells[name] }
+
+func (s *shell) addCommand(name string, args []field, opaque bool) {
+	if s.quiet {
+		return
+	}
+	cmd := Command{Name: name, Opaque: opaque, Dynamic: opaque, Args: make([]string, len(args))}
+	if opaque {
+		cmd.Name = ""
+		s.addDoubt(OpaqueCommand)
+	}
+	for i, a := range args {
+		cmd.Args[i] = a.text
+		cmd.Dynamic = cmd.Dynamic || a.unknown
+	}
+	s.out.Commands = append(s.out.Commands, cmd)
+}
+
+// addOpaque records an interpreter whose program can't be known.
+func (s *shell) addOpaque(name string) {
+	if s.quiet {
+		return
+	}
+	s.out.Commands = append(s.out.Commands, Command{Name: name, Dynamic: true, Opaque: true})
+	s.addDoubt(OpaqueCommand)
+}
+
+// destroyers are the programs that a pattern in a command's name is tried
+// against.
+var destroyers = []string{"rm", "dd", "mkfs", "mkfs.ext4", "mkfs.xfs", "mv", "chmod", "chown", "shred", "wipefs", "find", "kill"}
+
+// guessEffects looks for what an unknown program would destroy: a name with a
+// pattern is each program it matches; arguments that only make sense to rm or
+// dd give it away.
+func (s *shell) guessEffects(f field, args []field) {
+	s.guessOperator(f, args)
+	if !f.unknown {
+		base := paths.Base(f.text)
+		for _, n := range destroyers {
+			if ok, _ := paths.Match(base, n); ok {
+				s.tryWords(append(literalFields([]string{n}), args...))
+			}
+		}
+		return
+	}
+	if hasFlag(args, "rR", "recursive") {
+		for _, a := range listOperands(args, "") {
+			s.removeTarget(a, true)
+		}
+	}
+	for _, a := range args {
+		if strings.HasPrefix(a.text, "of=") {
+			s.writeDevice(a.slice(len("of="), 0))
+		}
+	}
+}
+
+// scary are the programs that matter under another name, and that text must
+// name before it is worth reading as a command.
+var scary = toSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup " +
+	"lvremove vgremove pvremove zpool zfs chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su " +
+	"env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate cp rd del trash trash-put killall5 chroot ssh " +
+	"unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
+
+// scaryName is the name in a word that may be a program or the path of one.
+func scaryName(w string) string {
+	w = w[strings.LastIndexByte(w, '/')+1:]
+	if strings.HasPrefix(w, "mkfs.") {
+		return "mkfs"
+	}
+	return w
+}
+
+// locateProgram is what "which rm" prints: only for programs that matter under
+// another name.
+func (s *shell) locateProgram(name string, args []field) (stream, bool) {
+	switch {
+	case name == "which", name == "command" && hasFlag(args, "v"), name == "type" && hasFlag(args, "pP"), name == "whereis" && hasFlag(args,
+		"b"):
+	default:
+		return stream{}, false
+	}
+	ops := listOperands(args, "")
+	if len(ops) != 1 || !scary[scaryName(ops[0].text)] {
+		return stream{}, false
+	}
+	return knownStream("/usr/bin/" + scaryName(ops[0].text) + "\n"), true
+}
+
+// ownName is what this program's command line is called, whatever the running
+// binary is.
+const ownName = "vedette"
+
+// findOperator looks for this program's own commands that are its operators' alone:
+// they lift pauses and erase or open what is sealed. The rest of it only reads
+// configurations and cases, and is free.
+func (s *shell) findOperator(f field, name string, args []field) {
+	if (name == ownName || s.isSelf(f, name)) && isOperators(args) {
+		s.addDanger(Operator)
+	}
+}
+
+// isSelf reports whether a command is the running program, by its name or by
+// where the word leads.
+func (s *shell) isSelf(f field, name string) bool {
+	self := s.env.Program
+	if self == "" {
+		return false
+	}
+	if name == programName(self) {
+		return true
+	}
+	if f.unknown || !strings.Contains(f.text, "/") {
+		return false
+	}
+	return slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool { return p == self || s.links.Follow(p) == self })
+}
+
+// isOperators reports whether the words after the program's name are, or may
+// turn out to be, an operator's command. The command is the first word that is
+// no option; behind an option it may be that one's value, and the next counts
+// too.
+func isOperators(args []field) bool {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if !a.unknown && len(a.text) > 1 && a.text[0] == '-' {
+			continue
+		}
+		if isOperator(a, args[i+1:]) {
+			return true
+		}
+		if i == 0 || args[i-1].text == "--" || !strings.HasPrefix(args[i-1].text, "-") || strings.Contains(args[i-1].text, "=") {
+			return false
+		}
+	}
+	return false
+}
+
+// isOperator reports whether one word, with what follows, is such a command.
+func isOperator(command field, rest []field) bool {
+	if command.unknown || command.glob {
+		return true
+	}
+	switch command.text {
+	case "pause", "journal":
+		return !asksHelp(rest)
+	case "ledger": // its records are no secret, what the journal holds of them is
+		return slices.ContainsFunc(rest, func(f field) bool { return f.unknown || strings.HasPrefix(f.text, "--values") })
+	}
+	return false
+}
+
+// guessOperator looks for the same behind a name that can't be known for sure: a
+// pattern that this program's name fits, or words that make sense to nothing
+// else.
+func (s *shell) guessOperator(f field, args []field) {
+	if !f.unknown {
+		for _, n := range []string{ownName, paths.Base(s.env.Program)} {
+			if ok, _ := paths.Match(paths.Base(f.text), n); ok && isOperators(args) {
+				s.addDanger(Operator)
+			}
+		}
+		return
+	}
+	if len(args) > 1 && (args[0].text == "pause" && slices.ContainsFunc(args[1:], func(a field) bool {
+		opt, _, _ := strings.Cut(a.text, "=")
+		return slices.Contains([]string{"--lift", "--all", "--user", "--skill"}, opt)
+	}) || args[0].text == "journal" && args[1].text == "purge") {
+		s.addDanger(Operator)
+	}
+}

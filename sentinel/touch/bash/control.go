@@ -1,0 +1,182 @@
+package bash
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (s *shell) readRedirect(r *syntax.Redirect, in stream) stream {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc == nil {
+			return stream{open: true, known: true}
+		}
+		return s.openDescriptor(r, s.readGiven(r.Hdoc, ""), in)
+	case syntax.WordHdoc:
+		return s.openDescriptor(r, s.readGiven(r.Word, "\n"), in)
+	}
+	for _, f := range flatten(s.expandWord(r.Word)) {
+		switch r.Op {
+		case syntax.RdrIn:
+			s.addAccess(f, Read)
+			s.dialSocket(f)
+			in = s.openDescriptor(r, s.readFile(f), in)
+		case syntax.RdrInOut:
+			s.addAccess(f, Read|Write)
+			s.dialSocket(f)
+		case syntax.DplIn, syntax.DplOut:
+			if from, ok := s.made.fds[f.text]; ok && r.Op == syntax.DplIn {
+				in = from
+			}
+			if !isNumber(f.text) && f.text != "-" {
+				s.overwrite(f)
+			}
+		default:
+			s.overwrite(f)
+			s.made.pending = append(s.made.pending, written{
+				to: f, add: r.Op == syntax.AppOut || r.Op == syntax.AppAll, all: r.N == nil || r.N.Value == "1",
+			})
+		}
+	}
+	return in
+}
+
+// dialsBack reports whether a command's output goes to a host, and its input
+// comes from where its output goes.
+func dialsBack(list []*syntax.Redirect) bool {
+	host, back := false, false
+	for _, r := range list {
+		if r.Word == nil || len(r.Word.Parts) == 0 {
+			continue
+		}
+		l, ok := r.Word.Parts[0].(*syntax.Lit)
+		host = host || ok && (strings.HasPrefix(l.Value, "/dev/tcp/") || strings.HasPrefix(l.Value, "/dev/udp/")) && r.Op != syntax.RdrIn
+		zero := r.N != nil && r.N.Value == "0"
+		back = back || zero && (r.Op == syntax.DplOut || r.Op == syntax.DplIn) || r.Op == syntax.DplIn && r.N == nil || r.Op == syntax.RdrInOut &&
+			(r.N == nil || zero)
+	}
+	return host && back
+}
+
+// openDescriptor gives a descriptor what is read from it; the standard input is
+// given to the command.
+func (s *shell) openDescriptor(r *syntax.Redirect, from, in stream) stream {
+	if r.N == nil || r.N.Value == "0" {
+		return from
+	}
+	fd := r.N.Value
+	if name := strings.Trim(fd, "{}"); name != fd {
+		s.made.next++
+		fd = strconv.Itoa(9 + s.made.next)
+		s.setVariable(name, literalValue(fd))
+	}
+	remember(s, &s.made.fds, fd, from)
+	return in
+}
+
+// readFile is what a file holds, where it was written just before.
+func (s *shell) readFile(f field) stream {
+	if f.proc != nil {
+		return *f.proc
+	}
+	m, made := s.findMade(f.text)
+	if made && m.known {
+		return knownStream(m.text)
+	}
+	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
+	return stream{open: true, file: named && !m.foreign, foreign: m.foreign, secret: holdsSecrets(f.text)}
+}
+
+// readGiven is the stream of a here-document or a here-string.
+func (s *shell) readGiven(w *syntax.Word, end string) stream {
+	alts := s.readTexts(w, end == "")
+	secret := slices.ContainsFunc(alts, func(f frags) bool { return slices.ContainsFunc(f, func(p frag) bool { return p.secret }) })
+	if len(alts) != 1 || alts.isUnknown() {
+		return stream{open: true, secret: secret}
+	}
+	return stream{open: true, known: true, text: alts[0].text() + end, secret: secret}
+}
+
+// overwrite records that a redirect or a tool writes over f.
+func (s *shell) overwrite(f field) {
+	s.addAccess(f, Write)
+	s.writeTarget("", f, Write)
+	if f.text == "/" { // each file below: nothing writes to a folder itself
+		f.tree = true
+		s.removeTarget(f, true)
+	}
+}
+
+// declareFunction reads a function's body once with parameters that can't be
+// known; each call reads it again with its own.
+func (s *shell) declareFunction(f *syntax.FuncDecl) {
+	if f.Name == nil || f.Body == nil {
+		return
+	}
+	if s.isBreeding(f) {
+		s.addDanger(ForkBomb)
+	}
+	setKey(&s.ownNames().funcs, f.Name.Value, f.Body)
+	s.callFunction(f.Name.Value, nil, stream{})
+}
+
+func (s *shell) callFunction(name string, args []field, in stream) stream {
+	body := s.def.funcs[name]
+	if s.running[body] || s.level > maxLevels {
+		return stream{open: true}
+	}
+	s.running[body] = true
+	params, inFunc := s.params, s.inFunc
+	s.inFunc = true
+	s.params = slices.Clone(args)
+	s.unsure++
+	s.level++
+	defer func() {
+		s.params, s.inFunc = params, inFunc
+		delete(s.running, body)
+		s.unsure--
+		s.level--
+	}()
+	return s.runStatement(body, in)
+}
+
+func isSocket(text string) bool {
+	return strings.HasPrefix(text, "/dev/tcp/") || strings.HasPrefix(text, "/dev/udp/")
+}
+
+// dialSocket records the host of /dev/tcp/HOST/PORT, which bash connects to.
+func (s *shell) dialSocket(f field) {
+	for _, dev := range []string{"/dev/tcp/", "/dev/udp/"} {
+		if rest, ok := strings.CutPrefix(f.text, dev); ok {
+			s.reachHost(strings.SplitN(rest, "/", 2)[0], true)
+		}
+	}
+}
+
+// feedConsumers lets the commands of >( … ) read what is written to them.
+func (s *shell) feedConsumers(st *syntax.Stmt, in, out stream) {
+	for _, r := range st.Redirs {
+		s.feedConsumer(r.Word, out)
+	}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+		if call.Args[0].Lit() != "tee" {
+			in = stream{}
+		}
+		for _, w := range call.Args {
+			s.feedConsumer(w, in)
+		}
+	}
+}
+
+func (s *shell) feedConsumer(w *syntax.Word, from stream) {
+	if w == nil || len(w.Parts) != 1 {
+		return
+	}
+	if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
+		from.open = true
+		s.fork().runStatements(p.Stmts, from)
+	}
+}

@@ -1,0 +1,392 @@
+package bash
+
+import (
+	paths "path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
+)
+
+// addEffect records what a program does beyond files.
+func (s *shell) addEffect(e programs.Effect) {
+	switch {
+	case slices.Contains(UnreadCodes(), e.Code):
+		s.addUnread(e.Code)
+	case e.Class == programs.Danger:
+		s.addDanger(e.Code)
+	case e.Class == programs.Doubt:
+		s.addDoubt(e.Code)
+	default:
+		s.addChange(e.Code)
+	}
+}
+
+// judgeFile looks for what can't be undone in what a program does to a file.
+func (s *shell) judgeFile(a *action, p programs.Part, f field) {
+	access := Access(p.Access)
+	switch p.Effect {
+	case "":
+		if access.Has(Delete) {
+			s.removeTarget(f, p.Tree)
+			if p.Tree && (a.name != "rm" || hasFlag(a.args, "f", "force")) && s.wipesProject(f) {
+				s.addDoubt(ProjectWipe) // without -f it stops to ask
+			}
+		}
+		if access.Has(Write) {
+			s.writeTarget(a.name, f, access)
+		}
+	case MakeFS:
+		s.makeFileSystem(f)
+	case ChmodTree, ChownTree:
+		s.changeMode(a, p, f)
+	case MoveTree:
+		s.moveTree(a, f)
+	case RmRoot, RmHome, RmSystem, "rsync_delete", "only_core":
+		if k, _ := s.findTree(f.text); k != path.NoTree {
+			s.addDanger(removalOf(k))
+		}
+	case DeviceWrite:
+		s.writeDevice(f)
+	default:
+		s.addTreeEffect(p.Effect, f)
+	}
+}
+
+// addTreeEffect records an effect that only holds of a device or of a tree that
+// matters.
+func (s *shell) addTreeEffect(code string, f field) {
+	k, _ := s.findTree(f.text)
+	if k == path.NoTree && !s.isOnDevice(f) {
+		return
+	}
+	switch {
+	case slices.Contains(DangerCodes(), code):
+		s.addDanger(code)
+	case slices.Contains(DoubtCodes(), code):
+		s.addDoubt(code)
+	case slices.Contains(UnreadCodes(), code):
+		s.addUnread(code)
+	default:
+		s.addChange(code)
+	}
+}
+
+// removeTarget looks at one thing that is removed, with all below it or not.
+func (s *shell) removeTarget(f field, all bool) {
+	k, entries := s.findTree(f.text)
+	if w := findWindows(f.text); all && w != path.NoTree {
+		k = w
+	}
+	if k != path.NoTree && (all || f.tree || entries && k != path.RootTree) {
+		s.addDanger(removalOf(k))
+		return
+	}
+	if all && slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
+		s.addDoubt(BackupLoss)
+	}
+	if !f.unknown || !all || !isUnsure(f) {
+		s.doubtFed(f)
+	}
+	switch {
+	case !f.unknown || !all:
+	case isUnsure(f):
+		s.addDoubt(UnknownTarget)
+	case strings.HasPrefix(f.bare, "/") && !namesScratch(f.text):
+		// "$X/*" and "/$X" are the root where X is empty, "$X/usr" is a
+		// system's.
+		if k, _ := s.findTree(strings.ReplaceAll(f.bare, "$entry", "")); k == path.RootTree || k == path.SystemTree {
+			s.addDoubt(UnsetTree)
+		}
+	}
+}
+
+// doubtFed asks about what comes from a pipe, a loop or a search, unless it can
+// only lie below the working folder, or in a folder for passing files.
+func (s *shell) doubtFed(f field) {
+	if !f.fed || f.proc != nil || s.isScratch(f) || disposable.MatchString(f.text) {
+		return
+	}
+	s.addUnread(UnreadTarget)
+}
+
+// disposable are the names of files that are made again by themselves.
+var disposable = regexp.MustCompile(`(?i)/[*._a-z0-9-]*(\.(pyc|pyo|o|obj|class|tmp|temp|swp|swo|orig|rej|bak|old|gcda|gcno|pid)|~` +
+	`|__pycache__|node_modules|\.ds_store|thumbs\.db|\.pytest_cache|\.mypy_cache|core\.\*)$`)
+
+// scratchFolders are those where nothing is kept.
+var scratchFolders = []string{"/tmp/", "/dev/shm/", "/var/tmp/"}
+
+// isScratch reports whether all that a word may name lies below the working
+// folder or in a folder for passing files.
+func (s *shell) isScratch(f field) bool {
+	if f.blank {
+		return false
+	}
+	root := strings.TrimSuffix(orElse(s.env.Root, path.UnknownFolder), "/") + "/"
+	for _, p := range s.resolvePath(f.text) {
+		inside := strings.HasPrefix(p, root) && len(p) > len(root) || f.tree && p+"/" == root
+		if !inside && !slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(p, dir) && len(p) > len(dir) }) {
+			return false
+		}
+	}
+	return !strings.Contains(f.text, "$(") && !strings.HasPrefix(f.text, "$")
+}
+
+// findWindows says which of Windows' trees a word names.
+func findWindows(text string) path.Tree {
+	switch {
+	case len(text) < 2 || text[1] != ':' && text[0] != '%':
+		return path.NoTree
+	case bareDrive.MatchString(text):
+		return path.RootTree
+	case wholeDrive.MatchString(text), wholeByName.MatchString(text):
+		return path.SystemTree
+	}
+	return path.NoTree
+}
+
+func removalOf(k path.Tree) string {
+	switch k {
+	case path.RootTree:
+		return RmRoot
+	case path.HomeTree:
+		return RmHome
+	}
+	return RmSystem
+}
+
+// isUnsure reports whether nothing is known of what a word names: no folder on
+// its way, no end of its name. A parameter is looked at where the function is
+// called; a variable of the environment that is named after what is made again
+// is believed.
+func isUnsure(f field) bool {
+	if !f.unknown || positional.MatchString(f.text) || namesScratch(f.text) {
+		return false
+	}
+	for c := range strings.SplitSeq(f.bare, "/") {
+		if strings.Trim(c, ".*?[]$\\ ") != "" {
+			return false
+		}
+	}
+	return !strings.HasPrefix(f.bare, "/")
+}
+
+var (
+	positional = regexp.MustCompile(`^\$[0-9@*]`)
+	scratch    = regexp.MustCompile(`(?i)^\$(\w*_)?(build|dist|out|output|tmp|temp|tmpdir|tempdir|cache|coverage|artifacts?|staging|scratch` +
+		`|builddir|outdir|work|workdir|test|tests|target)(_\w*)?(/|$)`)
+	// wholeDrive is a drive, or what Windows can't be without on it. A POSIX
+	// shell eats the backslashes.
+	wholeDrive = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?|windows.*|users|program ?files.*|programdata)?$`)
+	bareDrive  = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?)?$`)
+	// wholeByName are the variables that hold a drive, or what Windows needs.
+	wholeByName = regexp.MustCompile(`(?i)^%(systemroot|systemdrive|windir|userprofile|homedrive|programfiles|programdata` +
+		`|allusersprofile)%[\\/]*(\*(\.\*)?)?$`)
+	// backups are folders that hold nothing else.
+	backups = toSet("/backup /backups /var/backups /mnt/backup /mnt/backups /srv/backup /srv/backups /data/backup /data/backups " +
+		"/opt/backup /opt/backups")
+)
+
+func namesScratch(text string) bool { return len(text) < 256 && scratch.MatchString(text) }
+
+// wipesProject reports whether something that is removed with all below it is
+// the working tree, or the history of it.
+func (s *shell) wipesProject(f field) bool {
+	if s.env.Root == "" && !slices.Contains(s.resolvePath("."), path.UnknownFolder) {
+		return false
+	}
+	root := orElse(strings.TrimSuffix(s.env.Root, "/"), path.UnknownFolder)
+	for _, p := range s.resolvePath(f.text) {
+		for {
+			i := strings.LastIndexByte(p, '/')
+			if i <= 0 || !path.IsEveryEntry(p[i+1:]) {
+				break
+			}
+			p = p[:i]
+		}
+		if p == root || p != "/" && strings.HasPrefix(root, p+"/") || p == root+"/.git" {
+			return true
+		}
+	}
+	return false
+}
+
+// writeTarget looks at what is written over.
+func (s *shell) writeTarget(name string, f field, access Access) {
+	s.dialSocket(f)
+	switch {
+	case name == "dd" || f.tree && !access.Has(Read):
+		s.writeDevice(f)
+	case s.isOnDevice(f):
+		s.addDanger(DeviceWrite)
+	}
+	if access == Write {
+		s.doubtFed(f)
+		if k, entries := s.findTree(f.text); entries && k != path.NoTree { // each file in it
+			s.addDanger(removalOf(k))
+		}
+	}
+}
+
+// writeDevice looks for a device, or each file of a tree, that is overwritten.
+func (s *shell) writeDevice(f field) {
+	switch {
+	case isUnsure(f):
+		s.addDoubt(UnknownTarget)
+	case s.isOnDevice(f):
+		s.addDanger(DeviceWrite)
+	case f.tree || f.text == "/": // of find's {}: each file below
+		f.tree = true
+		s.removeTarget(f, true)
+	}
+}
+
+// isOnDevice reports whether f is a device that holds data.
+func (s *shell) isOnDevice(f field) bool {
+	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.isInDev() &&
+		len(s.made.links) == 0 {
+		return false // it can't resolve to one: most arguments
+	}
+	return slices.ContainsFunc(s.resolvePath(f.text), path.IsDevice)
+}
+
+func (s *shell) isInDev() bool {
+	return slices.ContainsFunc(s.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
+}
+
+// makeFileSystem is mkfs: it makes a file system over what is there. In a file
+// that is named as one that is how disk images are made.
+func (s *shell) makeFileSystem(f field) {
+	file := !f.unknown && !f.glob && strings.ContainsAny(f.text, "./")
+	if s.mayBeDevice(f) || !file {
+		s.addDanger(MakeFS)
+	}
+}
+
+func (s *shell) mayBeDevice(f field) bool {
+	if f.unknown || f.glob || strings.ContainsAny(f.text, "=:") {
+		return true
+	}
+	return slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool {
+		r := s.links.Follow(p)
+		for _, dir := range []string{"/dev", "/proc", "/sys"} {
+			if p == dir || r == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(r, dir+"/") {
+				return true
+			}
+		}
+		k, _ := path.FindTree(p, s.env)
+		return k != path.NoTree
+	})
+}
+
+var octal = regexp.MustCompile(`^[0-7]{1,5}$`)
+
+// opensAll reports whether a mode lets everybody write, or the group do as the
+// owner does.
+func opensAll(mode string) bool {
+	if octal.MatchString(mode) {
+		m := strings.TrimLeft(mode, "0")
+		last := mode[len(mode)-1]
+		return last&2 != 0 || len(m) == 3 && strings.HasPrefix(m, "77")
+	}
+	for part := range strings.SplitSeq(mode, ",") {
+		who, what, ok := cutAny(part, "+=")
+		if ok && strings.Contains(what, "w") && (who == "" || strings.ContainsAny(who, "ao")) {
+			return true
+		}
+	}
+	return false
+}
+
+// closesOwner reports whether a mode takes a right from the owner.
+func closesOwner(mode string) bool {
+	for part := range strings.SplitSeq(mode, ",") {
+		if who, what, ok := strings.Cut(part, "-"); ok && strings.ContainsAny(what, "rx") && (who == "" || strings.ContainsAny(who, "au")) {
+			return true
+		}
+	}
+	return octal.MatchString(mode) && strings.HasPrefix(strings.TrimLeft(mode[max(0, len(mode)-3):], " "), "0") && len(mode) >= 3
+}
+
+// emptyFile records that a file is left with nothing in it: outside of the
+// working folder that is as good as a removal.
+func (s *shell) emptyFile(f field) {
+	if f.blank || f.text == "" || isHarmless(f.text) || s.isScratch(f) {
+		return
+	}
+	s.addAccess(f, Delete)
+	s.removeTarget(f, false)
+}
+
+func isHarmless(text string) bool {
+	return strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "&")
+}
+
+// changeMode looks at modes, owners and attributes of whole trees.
+func (s *shell) changeMode(a *action, p programs.Part, f field) {
+	k, entries := s.findTree(f.text)
+	if k == path.NoTree {
+		k = findWindows(f.text)
+	}
+	if k == path.NoTree {
+		return
+	}
+	mode := a.findMode(p)
+	switch {
+	case p.Effect == ChownTree:
+		if (p.Tree || f.tree) && !s.returnsHome(mode, f, k) {
+			s.addDanger(ChownTree)
+		}
+	case a.name != "chmod":
+		if p.Tree && (k != path.HomeTree || a.name == "setfacl" && hasFlag(a.args, "bk", "remove-all", "set", "remove-default")) ||
+			a.name == "chcon" && p.Tree {
+			s.addDanger(ChmodTree)
+		}
+	case opensAll(mode) && (p.Tree || entries || k != path.HomeTree), p.Tree && closesOwner(mode),
+		k != path.HomeTree && (p.Tree || mode != "" && strings.Trim(mode, "0") == ""):
+		s.addDanger(ChmodTree)
+	}
+}
+
+// findMode is the mode or the owner that a program gives, the word before its
+// first file.
+func (a *action) findMode(p programs.Part) string {
+	for _, m := range a.use.Parts {
+		if m.Role == programs.Data && m.Option == "" && m.Arg >= 0 && m.Arg < p.Arg {
+			return a.args[m.Arg].text
+		}
+	}
+	return ""
+}
+
+// returnsHome reports whether a home folder is only given to the one it is
+// named after, the usual repair.
+func (s *shell) returnsHome(owner string, f field, k path.Tree) bool {
+	user, _, _ := cutAny(owner, ":.")
+	for _, p := range s.resolvePath(f.text) {
+		if k != path.HomeTree || paths.Base(strings.TrimSuffix(p, "/*")) != user {
+			return false
+		}
+	}
+	return true
+}
+
+// moveTree is mv: what is moved away is no longer where all look for it.
+func (s *shell) moveTree(a *action, f field) {
+	gone := false
+	for _, p := range a.use.Parts {
+		if p.Role == programs.File && Access(p.Access) == Write {
+			gone = slices.Contains(s.resolvePath(a.field(p).text), "/dev/null")
+		}
+	}
+	k, entries := s.findTree(f.text)
+	if gone && s.wipesProject(f) {
+		s.addDoubt(ProjectWipe)
+	}
+	if k != path.NoTree && (k != path.HomeTree || !entries || gone) {
+		s.addDanger(MoveTree)
+	}
+}

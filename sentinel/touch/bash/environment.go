@@ -1,0 +1,167 @@
+package bash
+
+import (
+	"slices"
+	"strings"
+)
+
+// commandVars are the variables whose value some program runs.
+var commandVars = toSet("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXTERNAL_DIFF " +
+	"GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER " +
+	"SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER " +
+	"LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND " +
+	"RESTIC_PASSWORD_COMMAND FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER " +
+	"RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor " +
+	"MANOPT GOFLAGS TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
+
+// proxies are the variables that name the host that clients go to first.
+var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY AWS_EC2_METADATA_SERVICE_ENDPOINT " +
+	"AWS_CONTAINER_CREDENTIALS_FULL_URI GCE_METADATA_HOST")
+
+// startFiles are the variables that name a program to run first, and what
+// runs it.
+var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTARTUP": "python", "RUBYOPT": "ruby", "PERL5OPT": "perl",
+	"NODE_OPTIONS": "node", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java"}
+
+// bindVariable reads the value that a variable is given for the sake of the programs
+// that run it.
+func (s *shell) bindVariable(name string, v value) {
+	if len(v) == 0 {
+		return
+	}
+	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
+	if proxies[name] {
+		s.findMetadata(literalField(v[0].text()))
+	}
+	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(strings.TrimSpace(v[0].text()), "() {") {
+		_, body, _ := strings.Cut(v[0].text(), "{") // a function, and what Shellshock ran behind it
+		s.guessLine("{" + body)
+		s.guessLine(strings.TrimSuffix(strings.TrimSpace(body), "}"))
+		for part := range strings.SplitSeq(body, "}") {
+			s.guessLine(strings.TrimLeft(part, "; "))
+		}
+	}
+	if !lib && !commandVars[name] && !namesRunner(name) && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
+		return
+	}
+	for _, fr := range v[:min(len(v), 4)] {
+		s.bindField(name, toField(fr), lib)
+	}
+}
+
+func (s *shell) bindField(name string, f field, lib bool) {
+	from := ""
+	switch {
+	case lib:
+		s.loadLibraries(f)
+		return
+	case startFiles[name] != "":
+		s.readStartFile(startFiles[name], f)
+		return
+	case strings.HasPrefix(name, "PS") && len(name) == 3:
+		if !strings.Contains(f.text, "$(") && !strings.Contains(f.text, "`") {
+			return // a prompt without a command in it
+		}
+		f = f.withText(`true "` + strings.NewReplacer(`"`, `\"`, `\$(`, "$(").Replace(f.text) + `"`)
+	case name == "SHELL":
+		if !strings.Contains(f.text, " ") {
+			return // a shell without words of its own
+		}
+	case name == "TAR_OPTIONS":
+		from = "exec="
+	case name == "LESS":
+		from = "+!"
+	case name == "GOFLAGS":
+		from = "exec="
+	}
+	if from != "" {
+		_, cmd, ok := strings.Cut(f.text, from)
+		if !ok {
+			return
+		}
+		f = f.withText(cmd)
+	}
+	if !strings.Contains(f.text, " ") && strings.HasPrefix(f.text, "/") {
+		for _, at := range s.resolvePath(f.text) {
+			if slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+				s.addOpaque("") // whoever put it there
+			}
+		}
+	}
+	s.runHook(f)
+}
+
+// cacheFolders are the variables that name the folder that a program's "clean"
+// removes.
+var cacheFolders = map[string]string{"go": "GOCACHE GOMODCACHE", "cargo": "CARGO_TARGET_DIR", "npm": "npm_config_cache NPM_CONFIG_CACHE",
+	"yarn": "YARN_CACHE_FOLDER", "ccache": "CCACHE_DIR", "pip": "PIP_CACHE_DIR"}
+
+// removeCaches looks at the folders that a clean removes by their variables.
+func (s *shell) removeCaches(a *action) {
+	names := cacheFolders[a.name]
+	if names == "" || !slices.ContainsFunc(a.args, func(f field) bool {
+		return f.text == "clean" || f.text == "purge" ||
+			f.text == "--clear"
+	}) {
+		return
+	}
+	for name := range strings.FieldsSeq(names) {
+		for _, fr := range s.def.vars[name] {
+			s.removeTarget(toField(fr), true)
+		}
+	}
+}
+
+// toField is a value as one field.
+func toField(fr frags) field {
+	f := field{text: fr.text(), bare: fr.text()}
+	for _, p := range fr {
+		if p.kind == unknownFrag {
+			f.unknown, f.blank = true, len(fr) == 1
+		}
+		if p.proc != nil {
+			f.proc = p.proc
+		}
+	}
+	return f
+}
+
+// namesRunner reports whether a build tool runs what a variable of this name
+// holds: CARGO_TARGET_…_RUNNER, RUSTC_WORKSPACE_WRAPPER.
+func namesRunner(name string) bool {
+	return strings.HasPrefix(name, "CARGO_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) ||
+		strings.HasPrefix(name, "RUSTC_") && strings.HasSuffix(name, "_WRAPPER") ||
+		name == "CMAKE_C_COMPILER_LAUNCHER" || name == "CMAKE_CXX_COMPILER_LAUNCHER"
+}
+
+func (s *shell) readStartFile(by string, f field) {
+	switch {
+	case (by == "bash" || by == "sh") && (strings.Contains(f.text, "$(") || strings.Contains(f.text, "`")):
+		s.guessLine(`true "` + f.text + `"`) // its name is expanded first
+	case f.proc != nil, strings.Contains(f.text, "/") && !strings.ContainsAny(f.text, " ="):
+		s.runScript(by, f, stream{}, nil)
+	case by != "bash" && by != "sh" && strings.ContainsAny(f.text, "-("):
+		s.mentionWords(literalFields(strings.Fields(f.text)))
+		s.readCode(f, "")
+		if _, cmd, ok := strings.Cut(f.text, "OnError="); ok {
+			s.runHook(f.withText(strings.Trim(cmd, `"'`)))
+		}
+	}
+}
+
+// loadLibraries reads the libraries that every program is to load first: one that
+// was just put somewhere is a program that nothing is known of.
+func (s *shell) loadLibraries(f field) {
+	if f.blank {
+		s.addOpaque("")
+		return
+	}
+	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == ':' || r == ' ' }) {
+		s.addAccess(f.withText(p), Read|Execute)
+		for _, at := range s.resolvePath(p) {
+			if slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+				s.addOpaque("")
+			}
+		}
+	}
+}

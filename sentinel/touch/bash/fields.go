@@ -1,0 +1,388 @@
+package bash
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// field is one argument of a command.
+type field struct {
+	text    string  // unknown parts as stand-ins
+	bare    string  // unknown parts as empty: what unset variables give
+	unknown bool    // some part is
+	blank   bool    // all of it is unknown
+	glob    bool    // has a pattern that the shell expands
+	tree    bool    // stands for everything below text
+	home    bool    // starts with the home folder, by its variable
+	fed     bool    // comes from a pipe, a loop or a search
+	secret  bool    // holds credentials or the environment
+	token   bool    // has a variable that is named after credentials
+	proc    *stream // of <( … )
+}
+
+func literalField(text string) field { return field{text: text, bare: text} }
+
+func literalFields(list []string) []field {
+	out := make([]field, len(list))
+	for i, s := range list {
+		out[i] = literalField(s)
+	}
+	return out
+}
+
+func (f field) toFrags() frags {
+	kind := quotedFrag
+	if f.unknown {
+		kind = unknownFrag
+	}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, secret: f.secret, token: f.token}}
+}
+
+// withText is a piece of a field, or what is made of it.
+func (f field) withText(t string) field {
+	f.text, f.bare, f.glob, f.tree = t, t, false, false
+	return f
+}
+
+// slice returns the piece of a field from one byte to another, 0 for its end.
+func (f field) slice(from, to int) field {
+	if from <= 0 && to <= 0 || from > len(f.text) {
+		return f
+	}
+	if to <= 0 || to > len(f.text) || to < from {
+		to = len(f.text)
+	}
+	bare := f.bare
+	if f.text == f.bare {
+		bare = f.text[from:to]
+	} else if from <= len(bare) && f.text[:from] == bare[:from] {
+		bare = bare[from:]
+		if to < len(f.text) {
+			bare = strings.TrimSuffix(bare, f.text[to:])
+		}
+	}
+	f.text, f.bare = f.text[from:to], bare
+	f.glob = f.glob && strings.ContainsAny(f.text, "*?[")
+	f.blank = f.unknown && strings.Trim(bare, `"'`) == ""
+	return f
+}
+
+func flatten(alts [][]field) []field {
+	if len(alts) == 1 {
+		return alts[0]
+	}
+	var out []field
+	for _, a := range alts {
+		out = append(out, a...)
+	}
+	return out
+}
+
+// joinTexts joins words as eval does.
+func joinTexts(words []field) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
+	}
+	return strings.Join(texts, " ")
+}
+
+// joinFields makes one word of several.
+func joinFields(words []field) field {
+	if len(words) == 1 {
+		return words[0]
+	}
+	out := literalField(joinTexts(words))
+	bare := make([]string, len(words))
+	for i, w := range words {
+		bare[i] = w.bare
+		out.unknown, out.fed = out.unknown || w.unknown, out.fed || w.fed
+	}
+	out.bare = strings.Join(bare, " ")
+	return out
+}
+
+// separateFields splits with the separators that IFS holds now.
+func (s *shell) separateFields(list frags) []field {
+	v, ok := s.def.vars["IFS"]
+	if !ok || len(v) == 0 || v.isUnknown() || strings.Trim(v[0].text(), " \t\n") == "" {
+		return splitFields(list)
+	}
+	ifs := v[0].text()
+	mapped := make(frags, len(list))
+	for i, p := range list {
+		if p.kind == splitFrag {
+			p.s = strings.Map(func(r rune) rune {
+				if strings.ContainsRune(ifs, r) {
+					return ' '
+				}
+				return r
+			}, p.s)
+		}
+		mapped[i] = p
+	}
+	return splitFields(mapped)
+}
+
+// splitFields makes fields of a word's pieces, as the shell splits values at
+// blanks.
+func splitFields(list frags) []field {
+	var out []field
+	var cur builder
+	for _, p := range list {
+		if p.kind == breakFrag {
+			out = cur.end(out)
+			continue
+		}
+		if p.kind != splitFrag {
+			cur.add(p)
+			continue
+		}
+		for i, word := range strings.FieldsFunc(p.s, isBlank) {
+			if i > 0 || isBlank(rune(p.s[0])) {
+				out = cur.end(out)
+			}
+			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, secret: p.secret, token: p.token})
+		}
+		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
+			out = cur.end(out)
+		}
+	}
+	return cur.end(out)
+}
+
+func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
+
+// builder makes one field of its pieces.
+type builder struct {
+	text, bare strings.Builder
+	f          field
+	any, known bool
+}
+
+func (b *builder) add(p frag) {
+	b.f.home = b.f.home || p.home && !b.any
+	b.f.fed, b.f.secret, b.f.token = b.f.fed || p.fed, b.f.secret || p.secret, b.f.token || p.token
+	b.f.tree = b.f.tree || p.tree
+	b.any = true
+	b.text.WriteString(p.s)
+	if p.proc != nil {
+		b.f.proc = p.proc
+	}
+	if p.kind == unknownFrag {
+		b.f.unknown = true
+		b.known = b.known || p.bare != ""
+		b.bare.WriteString(p.bare)
+		return
+	}
+	b.known = b.known || p.s != ""
+	b.bare.WriteString(p.s)
+	b.f.glob = b.f.glob || p.kind == litFrag && strings.ContainsAny(p.s, "*?[")
+}
+
+func (b *builder) end(out []field) []field {
+	if b.any {
+		b.f.text, b.f.bare = b.text.String(), b.bare.String()
+		b.f.blank = b.f.unknown && !b.known
+		out = append(out, b.f)
+	}
+	*b = builder{}
+	return out
+}
+
+// stream is what a command reads or writes: its text where that is known, and
+// the folders whose every entry it names (find, ls), or some entries of which.
+type stream struct {
+	open, known bool
+	endless     bool
+	text        string
+	trees       []string
+	some        []string // "build/*.o", or "build/$entry" where nothing is known
+	file        bool     // comes from a file that the line names
+	foreign     bool     // comes from another machine, or decoded: its text can't be looked at
+	secret      bool     // holds credentials or the environment
+}
+
+func knownStream(text string) stream { return stream{open: true, known: true, text: text} }
+
+// addNames adds what another stream says of the names in it.
+func (in *stream) addNames(o stream) {
+	in.trees = append(in.trees, o.trees...)
+	in.some = append(in.some, o.some...)
+	in.endless = in.endless || o.endless
+	in.foreign = in.foreign || o.foreign
+	in.secret = in.secret || o.secret
+}
+
+// feedLoop gives the variables of "while read x" what the loop is fed.
+func (s *shell) feedLoop(cond []*syntax.Stmt, in stream) {
+	for _, st := range cond {
+		call, ok := st.Cmd.(*syntax.CallExpr)
+		if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "read" {
+			continue
+		}
+		for _, w := range call.Args[1:] {
+			if name := w.Lit(); syntax.ValidName(name) {
+				s.ownNames().vars[name] = fedValue(in)
+			}
+		}
+	}
+}
+
+// fedValue is what a variable holds that is read from a stream.
+func fedValue(in stream) value {
+	var v value
+	if in.known {
+		for line := range strings.Lines(in.text) {
+			if len(v) >= maxAlts {
+				break
+			}
+			v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag, secret: in.secret}})
+		}
+		return v
+	}
+	for _, f := range in.listEntries() {
+		v = append(v, f.toFrags())
+	}
+	return v
+}
+
+// listedValue is what the names that a command prints make of a word.
+func listedValue(in stream) value {
+	var v value
+	for _, t := range in.trees {
+		t = strings.TrimSuffix(strings.TrimSuffix(t, "/*"), "/") + "/*"
+		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
+	}
+	for _, t := range in.some {
+		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
+	}
+	return v
+}
+
+// listEntries are the items of a stream whose text is not known, one at least.
+func (in stream) listEntries() []field {
+	var out []field
+	for _, t := range in.trees {
+		out = append(out, field{text: t, bare: t, tree: true, fed: true})
+	}
+	for _, t := range in.some {
+		out = append(out, field{text: t, bare: t, unknown: true, fed: true})
+	}
+	if len(out) == 0 {
+		out = append(out, field{text: "$read", unknown: true, blank: true, fed: true, secret: in.secret})
+	}
+	return out
+}
+
+func toSet(list string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		out[w] = true
+	}
+	return out
+}
+
+// listOperands returns the arguments that are no options; values are the short
+// options that take the next word.
+func listOperands(args []field, values string) []field {
+	if !slices.ContainsFunc(args, func(f field) bool { return len(f.text) > 1 && f.text[0] == '-' }) {
+		return slices.Clip(args) // no options: the common case, asked several times of each command
+	}
+	var out []field
+	for i := 0; i < len(args); i++ {
+		a := args[i].text
+		switch {
+		case a == "--":
+			return append(out, args[i+1:]...)
+		case len(a) > 1 && a[0] == '-':
+			if a[1] != '-' && strings.IndexByte(values, a[len(a)-1]) >= 0 {
+				i++
+			}
+		default:
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// asksHelp reports whether a program only says how it is used. Behind an
+// operand or "--" the word may be a file's name.
+func asksHelp(args []field) bool {
+	for _, a := range args {
+		switch {
+		case a.text == "--help" || a.text == "--version":
+			return true
+		case a.text == "--" || a.text == "" || a.text[0] != '-' || a.unknown:
+			return false
+		}
+	}
+	return false
+}
+
+func hasWord(args []field, word string) bool {
+	return slices.ContainsFunc(args, func(f field) bool { return f.text == word })
+}
+
+// hasFlag reports whether a short option, alone or in a cluster, or a long one,
+// whole or abbreviated, is given.
+func hasFlag(args []field, short string, long ...string) bool {
+	for _, a := range args {
+		t := a.text
+		if t == "--" {
+			return false
+		}
+		if name, ok := strings.CutPrefix(t, "--"); ok {
+			name, _, _ = strings.Cut(name, "=")
+			if name != "" && slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(l, name) }) {
+				return true
+			}
+			continue
+		}
+		if len(t) > 1 && t[0] == '-' && strings.ContainsAny(t[1:], short) {
+			return true
+		}
+	}
+	return false
+}
+
+func cutAny(s, chars string) (before, after string, found bool) {
+	i := strings.IndexAny(s, chars)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+func hasFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// isAssignment reports whether a word is NAME=value.
+func isAssignment(text string) bool {
+	i := strings.IndexByte(text, '=')
+	if i <= 0 {
+		return false
+	}
+	for j := range i {
+		if !isLetter(text[j]) && text[j] != '_' && (j == 0 || !isDigit(text[j])) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,215 @@
+package bash
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxList is how many words one list may hand out.
+const maxList = 256
+
+// xargsJob is what the words of xargs or parallel say.
+type xargsJob struct {
+	words   []field // of the command
+	replace string
+	items   []field
+	lines   bool // of parallel: each is a command line
+}
+
+// runXargs runs the words of xargs with what its input names; of parallel too,
+// and with what follows ":::".
+func (s *shell) runXargs(name string, args []field, in stream) {
+	s.made.opens++
+	s.findFlood(name, args, in)
+	j := xargsJob{words: args, replace: "{}", lines: name == "parallel"}
+	in = s.readArgFile(args, in)
+	s.skipXargsOptions(&j)
+	s.mentionWords(args[:len(args)-len(j.words)])
+	if !s.takeGiven(&j) {
+		j.items = s.listItems(in)
+	}
+	s.runItems(j.words, j.replace, j.items, j.lines)
+}
+
+// xargsValues are the options of xargs and parallel that take the next word.
+var xargsValues = toSet("--delimiter --max-args --max-procs --max-lines --max-chars --arg-file --eof --jobs --colsep -L -n -P -s -d " +
+	"-E -a -C -j -S -N")
+
+func (s *shell) skipXargsOptions(j *xargsJob) {
+	for len(j.words) > 0 && len(j.words[0].text) > 1 && j.words[0].text[0] == '-' && j.words[0].text != "--" {
+		a := j.words[0].text
+		j.words = j.words[1:]
+		switch {
+		case strings.HasPrefix(a, "--replace="), strings.HasPrefix(a, "--replace"):
+			_, j.replace, _ = strings.Cut(a, "=")
+		case strings.HasPrefix(a, "-i"), strings.HasPrefix(a, "-I") && len(a) > 2:
+			j.replace = a[2:]
+		case a == "-I" || a == "-J" || a == "-R":
+			if len(j.words) > 0 {
+				j.replace, j.words = j.words[0].text, j.words[1:]
+			}
+		case xargsValues[a] && len(j.words) > 0:
+			j.words = j.words[1:]
+		}
+	}
+	if len(j.words) > 0 && j.words[0].text == "--" {
+		j.words = j.words[1:]
+	}
+	j.replace = orElse(j.replace, "{}")
+}
+
+// readArgFile is what xargs and parallel read in place of their input.
+func (s *shell) readArgFile(args []field, in stream) stream {
+	for i, a := range args {
+		val, joined := strings.CutPrefix(a.text, "--arg-file=")
+		if !joined && a.text != "-a" && a.text != "--arg-file" {
+			if !strings.HasPrefix(a.text, "-") {
+				return in
+			}
+			continue
+		}
+		f := a.withText(val)
+		if !joined && i+1 < len(args) {
+			f = args[i+1]
+		}
+		if text, ok := s.readContent(f, in); ok {
+			return knownStream(text)
+		}
+		if f.proc != nil {
+			return *f.proc
+		}
+		return stream{} // a file's lines are arguments, which nothing here can know
+	}
+	return in
+}
+
+// takeGiven takes the words behind ":::" for the items.
+func (s *shell) takeGiven(j *xargsJob) bool {
+	if !j.lines {
+		return false
+	}
+	for i, a := range j.words {
+		if a.text == ":::" || a.text == ":::+" {
+			given := j.words[i+1:]
+			j.words = j.words[:i]
+			s.runCombined(j.words, given)
+			j.items = slices.DeleteFunc(slices.Clone(given), func(f field) bool { return strings.HasPrefix(f.text, ":::") })
+			return true
+		}
+	}
+	return false
+}
+
+// listItems returns what a stream hands out, one field each.
+func (s *shell) listItems(in stream) []field {
+	switch {
+	case in.known:
+		var out []field
+		for line := range strings.Lines(strings.ReplaceAll(in.text, "\x00", "\n")) {
+			if !s.budget.takeItems(1) || len(out) > maxList {
+				s.budget.over = true
+				return nil
+			}
+			out = append(out, literalField(strings.TrimSpace(line)))
+		}
+		return out
+	case in.open:
+		return in.listEntries()
+	}
+	return nil
+}
+
+func (s *shell) runItems(words []field, replace string, items []field, lines bool) {
+	if len(items) > maxList {
+		s.budget.over = true
+		return
+	}
+	if len(words) == 0 {
+		for _, it := range items {
+			if lines && it.unknown {
+				s.addOpaque("parallel")
+			} else if lines {
+				s.guessLine(it.text)
+			}
+		}
+		return
+	}
+	for _, it := range items {
+		if lines && strings.ContainsAny(words[0].text, " \t;|&") {
+			s.guessLine(joinTexts(s.substitute(words, replace, []field{it})))
+			continue
+		}
+		s.runWords(s.substitute(words, replace, []field{it}), stream{})
+		if parts := strings.Fields(it.text); len(parts) > 1 && !it.unknown {
+			s.runWords(s.substitute(words, replace, literalFields(parts)), stream{})
+		}
+	}
+	if len(items) == 0 {
+		s.runWords(words, stream{})
+	}
+}
+
+// substitute puts the items where replace stands, or at the end.
+func (s *shell) substitute(words []field, replace string, items []field) []field {
+	out, found := make([]field, 0, len(words)+len(items)), false
+	for _, w := range words {
+		switch {
+		case w.text == replace:
+			out, found = append(out, items...), true
+		case strings.Contains(w.text, replace) && len(items) > 0:
+			found = true
+			it := items[0]
+			if !s.budget.TakeBytes(len(w.text) + strings.Count(w.text, replace)*len(it.text)) {
+				return out
+			}
+			w.text = strings.ReplaceAll(w.text, replace, it.text)
+			w.bare = strings.ReplaceAll(w.bare, replace, it.bare)
+			w.unknown, w.fed, w.secret = w.unknown || it.unknown, w.fed || it.fed, w.secret || it.secret
+			out = append(out, w)
+		default:
+			out = append(out, w)
+		}
+	}
+	if !found {
+		out = append(out, items...)
+	}
+	return out
+}
+
+// runCombined reads what parallel makes of several lists: each word of one with
+// each of the others.
+func (s *shell) runCombined(words, given []field) {
+	lists := [][]field{nil}
+	for _, g := range given {
+		if strings.HasPrefix(g.text, ":::") {
+			lists = append(lists, nil)
+			continue
+		}
+		lists[len(lists)-1] = append(lists[len(lists)-1], g)
+	}
+	if len(lists) < 2 {
+		return
+	}
+	rows := [][]field{nil}
+	for _, l := range lists {
+		var next [][]field
+		if len(rows)*len(l) > maxList {
+			s.budget.over = true
+			return
+		}
+		for _, r := range rows {
+			for _, f := range l {
+				next = append(next, append(slices.Clone(r), f))
+			}
+		}
+		rows = next
+	}
+	for _, r := range rows {
+		line := slices.Clone(words)
+		for i, f := range r {
+			line = s.substitute(line, "{"+strconv.Itoa(i+1)+"}", []field{f})
+		}
+		s.guessLine(joinTexts(line))
+	}
+}

@@ -1,0 +1,450 @@
+package bash
+
+import (
+	paths "path"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
+)
+
+// made is what a command line itself has put where a later part of it may
+// find it: files, programs under another name, links and mounts. Forks share
+// it: a subshell's files stay.
+type made struct {
+	files   map[string]madeFile
+	links   []madeLink
+	names   map[string]string // programs by another name
+	fds     map[string]stream
+	running map[string]bool
+	pending []written
+	into    []written // of the statement at hand
+	next    int       // descriptor that a shell would choose
+
+	sends, opens, trees int  // commands that sent their input, took it for names, or for folders
+	impure              bool // something did more than read
+	last                placed
+}
+
+// madeFile is what is known of a file that was written.
+type madeFile struct {
+	known   bool
+	text    string
+	program string // it is a copy of
+	foreign bool   // from another machine, or decoded: its text can't be looked at
+}
+
+// madeLink is where a path leads: a mount is part of the tree around it.
+type madeLink struct {
+	at, target string
+	mount      bool
+}
+
+// written is a redirect to a file while its command is being read.
+type written struct {
+	to   field
+	add  bool
+	all  bool // of the command's output, not of its errors
+	done bool // it is known already what it holds
+}
+
+// The bounds of what one line may make: every path is held against the links.
+const (
+	maxMade      = 4096
+	maxKept      = 32 << 10 // bytes of a file that is added to; a longer one is not looked at
+	maxMadeLinks = 64
+)
+
+// remember sets a key of a map that is made on first use, up to a bound.
+func remember[T any](s *shell, m *map[string]T, key string, v T) {
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	if len(*m) >= maxMade {
+		s.budget.over = true
+		return
+	}
+	(*m)[key] = v
+}
+
+// keepFile remembers what a file holds from now on.
+func (s *shell) keepFile(f field, out stream, add, foreign bool) {
+	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
+		return
+	}
+	for _, p := range s.listPlaces(f.text) {
+		m := madeFile{known: out.known, text: out.text, foreign: foreign && !out.known}
+		if old, ok := s.made.files[p]; ok && (add || s.unsure > 0) {
+			m.foreign = m.foreign || old.foreign
+			m.known = m.known && old.known || s.unsure > 0 && (m.known || old.known)
+			m.text = old.text + m.text
+		}
+		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !s.budget.TakeBytes(len(out.text)) {
+			m = madeFile{foreign: true}
+		}
+		remember(s, &s.made.files, p, m)
+	}
+}
+
+// findMade returns what is known of a file that the line has written.
+func (s *shell) findMade(text string) (madeFile, bool) {
+	if len(s.made.files) == 0 {
+		return madeFile{}, false
+	}
+	for _, p := range s.resolvePath(text) {
+		if m, ok := s.made.files[p]; ok {
+			return m, true
+		}
+	}
+	return madeFile{}, false
+}
+
+// decoders print what can't be looked at beforehand.
+var decoders = toSet("curl wget http https xh aria2c nc ncat netcat base64 base32 xxd openssl uudecode")
+
+// settleFiles gives the files that a command's redirects name what it printed.
+func (s *shell) settleFiles(list []written, out stream) {
+	for _, w := range list {
+		if out.secret && w.all && isSocket(w.to.text) {
+			s.addUnread(SecretSent)
+		}
+		if out.known && out.text == "" && !w.add && w.all {
+			s.emptyFile(w.to)
+		}
+		switch {
+		case w.done:
+		case w.all:
+			s.keepFile(w.to, out, w.add, out.foreign)
+		default:
+			s.keepFile(w.to, stream{}, w.add, false)
+		}
+	}
+}
+
+// findRenamed returns the program that a word runs after it was copied, linked or
+// hashed under another name; those that are feared by their own name keep it.
+func (s *shell) findRenamed(f field, name string) string {
+	if scary[name] || f.unknown || len(s.made.files) == 0 && len(s.made.names) == 0 {
+		return name
+	}
+	if strings.Contains(f.text, "/") {
+		if m, ok := s.findMade(f.text); ok && m.program != "" {
+			return m.program
+		}
+		return name
+	}
+	if p, ok := s.made.names[name]; ok {
+		return p
+	}
+	return name
+}
+
+// binFolders hold programs and nothing else.
+var binFolders = toSet("/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /opt/local/bin")
+
+// passers print what they read, one way or another.
+var passers = toSet("cat tac sort uniq head tail rev base64 xxd tr")
+
+// feedFiles puts the files among a filter's operands that are known on its input.
+func (s *shell) feedFiles(name string, args []field, in stream) ([]field, stream) {
+	if len(s.made.files) == 0 || !passers[name] {
+		return args, in
+	}
+	var text strings.Builder
+	var left []field
+	for _, a := range args {
+		if m, ok := s.findMade(a.text); ok && m.known {
+			text.WriteString(m.text)
+			continue
+		}
+		left = append(left, a)
+	}
+	if len(left) == len(args) || !s.budget.TakeBytes(text.Len()) {
+		return args, in
+	}
+	return left, knownStream(text.String())
+}
+
+// linkAt returns the link at a path.
+func (m *made) linkAt(p string) (madeLink, bool) {
+	i := slices.IndexFunc(m.links, func(l madeLink) bool { return l.at == p })
+	if i < 0 {
+		return madeLink{}, false
+	}
+	return m.links[i], true
+}
+
+func (m *made) unlink(p string) {
+	m.links = slices.DeleteFunc(m.links, func(l madeLink) bool { return l.at == p })
+}
+
+// linkPath makes a path lead to a target.
+func (s *shell) linkPath(target field, at string, mount bool) {
+	if target.unknown || target.text == "" || at == "" {
+		return
+	}
+	for _, p := range s.listPlaces(at) {
+		t := target.text
+		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") && !mount {
+			t = paths.Dir(p) + "/" + t // as the link will be read
+		}
+		for _, to := range s.listPlaces(t) {
+			if l, ok := s.made.linkAt(to); ok {
+				to = l.target
+			}
+			if to == p {
+				continue
+			}
+			if s.made.unlink(p); len(s.made.links) >= maxMadeLinks {
+				s.budget.over = true
+				return
+			}
+			s.made.links = append(s.made.links, madeLink{at: p, target: to, mount: mount})
+		}
+	}
+}
+
+// trackFiles remembers the files, names, links and mounts that a command makes.
+func (s *shell) trackFiles(a *action) {
+	row, _, _ := strings.Cut(a.use.Row, " ")
+	switch orElse(row, a.name) {
+	case "tee", "sponge":
+		for _, f := range a.listFiles(Write) {
+			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"), a.in.foreign)
+		}
+	case "dd":
+		s.trackDD(a)
+	case "cat":
+		for i, w := range s.made.into {
+			if len(a.args) == 1 && binFolders[paths.Dir(a.args[0].text)] {
+				s.copyFile("cat", a.args[0], w.to.text, false)
+				s.made.into[i].done = true
+			}
+		}
+	case "curl", "wget":
+		s.trackDownload(a)
+	case "cp", "mv", "ln", "install", "link":
+		s.trackCopies(a)
+	case "truncate":
+		for _, f := range a.listFiles(Write) {
+			s.emptyFile(f)
+		}
+	case "go":
+		s.readSources(a, "recipe")
+	case "mknod":
+		s.trackNode(a.args)
+	case "mount", "bindfs":
+		s.trackMount(a.name, a.args)
+	case "umount", "unmount", "fusermount":
+		s.forgetMounts(listOperands(a.args, ""))
+	default:
+		if compilers[a.name] {
+			s.readSources(a, "c")
+		}
+	case "mklink":
+		if ops := slices.DeleteFunc(listOperands(a.args, ""), func(f field) bool { return len(f.text) == 2 && f.text[0] == '/' }); len(ops) == 2 {
+			s.linkPath(ops[1], ops[0].text, false)
+		}
+	}
+}
+
+// listFiles returns the files of an action that are touched in a way.
+func (a *action) listFiles(access Access) []field {
+	var out []field
+	for _, p := range a.use.Parts {
+		if p.Role == programs.File && Access(p.Access).Has(access) {
+			out = append(out, a.field(p))
+		}
+	}
+	return out
+}
+
+func (s *shell) trackDD(a *action) {
+	in := a.in
+	from, to := a.listFiles(Read), a.listFiles(Write)
+	if len(from) > 0 {
+		in = s.readFile(from[0])
+	}
+	for _, f := range to {
+		s.keepFile(f, in, false, in.foreign)
+		if len(from) > 0 {
+			s.copyFile("cp", from[0], f.text, false)
+		}
+		if len(from) > 0 && from[0].text == "/dev/null" {
+			s.emptyFile(f)
+		}
+	}
+}
+
+// trackDownload remembers the files that come from another machine. A name that
+// starts with a dot is seldom one that somebody asked for.
+func (s *shell) trackDownload(a *action) {
+	dir := "."
+	for _, p := range a.use.Parts {
+		f := a.field(p)
+		switch {
+		case p.Role == programs.Folder || p.Role == programs.File && p.Option != "" && (p.Option == "-P" || p.Option == "--directory-prefix" ||
+			p.Option == "--output-dir"):
+			dir = f.text
+		case p.Role == programs.File && Access(p.Access).Has(Write):
+			s.keepFile(f, stream{}, false, true)
+		}
+	}
+	for _, f := range a.args {
+		if !strings.Contains(f.text, "://") || a.name != "wget" && !hasFlag(a.args, "O", "remote-name") {
+			continue
+		}
+		base, _, _ := strings.Cut(f.text, "?")
+		base = paths.Base(base)
+		to := literalField(strings.TrimSuffix(dir, "/") + "/" + base)
+		s.keepFile(to, stream{}, false, true)
+		if strings.HasPrefix(base, ".") || base == "authorized_keys" {
+			s.overwrite(to)
+		}
+	}
+}
+
+// trackCopies follows files under their new names.
+func (s *shell) trackCopies(a *action) {
+	ln := a.name == "ln" || a.name == "link"
+	from, to := splitTarget(a.args, "tSmgo")
+	if to.text == "" && len(from) == 1 && ln {
+		to = from[0].withText(paths.Base(from[0].text))
+	}
+	if to.text == "" || to.unknown {
+		return
+	}
+	symbolic := ln && hasFlag(a.args, "s", "symbolic") || a.name == "cp" && hasFlag(a.args, "s", "symbolic-link")
+	for _, f := range from {
+		if f.text == "/dev/null" && !ln {
+			s.emptyFile(to)
+		}
+		at := []string{to.text}
+		if inside := strings.TrimSuffix(to.text, "/") + "/" + paths.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") ||
+			to.text == "." {
+			at = []string{inside}
+		} else if !ln {
+			at = append(at, inside)
+		}
+		for _, p := range at {
+			s.copyFile(a.name, f, p, symbolic)
+		}
+	}
+}
+
+// splitTarget splits the operands of cp, mv and the like from where they go.
+func splitTarget(args []field, values string) (from []field, to field) {
+	ops := listOperands(args, values)
+	for i, a := range args {
+		if dir, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
+			return ops, a.withText(dir)
+		}
+		if (a.text == "-t" || a.text == "--target-directory") && i+1 < len(args) {
+			return ops, args[i+1]
+		}
+	}
+	if len(ops) < 2 {
+		return ops, field{}
+	}
+	return ops[:len(ops)-1], ops[len(ops)-1]
+}
+
+func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
+	var m madeFile
+	if old, ok := s.findMade(f.text); ok {
+		m = old
+	} else if binFolders[paths.Dir(f.text)] {
+		m.program = programName(f.text)
+	}
+	if m.program != "" || m.known || m.foreign {
+		for _, p := range s.listPlaces(to) {
+			remember(s, &s.made.files, p, m)
+		}
+		if m.program != "" {
+			remember(s, &s.made.names, paths.Base(to), m.program)
+		}
+	}
+	if symbolic {
+		s.linkPath(f, to, false)
+	}
+	if name == "mv" {
+		for _, p := range s.listPlaces(f.text) {
+			if l, ok := s.made.linkAt(p); ok {
+				s.linkPath(literalField(l.target), to, l.mount)
+			}
+		}
+	}
+}
+
+func (s *shell) forgetMounts(list []field) {
+	for _, f := range list {
+		for _, p := range s.listPlaces(f.text) {
+			s.made.unlink(p)
+		}
+	}
+}
+
+// compilers make a program of a source.
+var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc nvcc gfortran dmd ldc2 zig fpc")
+
+// readSources reads what a compiler is given that the line has written: it runs
+// sooner or later.
+func (s *shell) readSources(a *action, lang string) {
+	for _, f := range a.args {
+		if f.text == "-" && a.in.known {
+			s.readCode(literalField(a.in.text), lang)
+		}
+		if m, ok := s.findMade(f.text); ok && m.known {
+			s.readCode(literalField(m.text), lang)
+		} else if f.proc != nil && f.proc.known {
+			s.readCode(literalField(f.proc.text), lang)
+		}
+	}
+}
+
+// trackNode follows the devices that mknod makes under other names.
+func (s *shell) trackNode(args []field) {
+	ops := listOperands(args, "mZ")
+	if len(ops) < 3 || ops[1].text != "b" && (ops[1].text != "c" || ops[2].text != "1") {
+		return
+	}
+	for _, p := range s.listPlaces(ops[0].text) {
+		s.made.links = append(s.made.links, madeLink{at: p, target: "/dev/mapper/made", mount: true})
+	}
+}
+
+// trackMount follows the mounts that show one folder at another place.
+func (s *shell) trackMount(name string, args []field) {
+	ops := listOperands(args, "otTLU")
+	bind, upper := name == "bindfs" || hasFlag(args, "BRM", "bind", "rbind", "move"), ""
+	for i, a := range args {
+		if a.text != "-o" || i+1 >= len(args) {
+			continue
+		}
+		for opt := range strings.SplitSeq(args[i+1].text, ",") {
+			bind = bind || opt == "bind" || opt == "rbind"
+			if dir, ok := strings.CutPrefix(opt, "upperdir="); ok {
+				upper = dir
+			}
+		}
+	}
+	switch {
+	case bind && len(ops) == 2:
+		s.linkPath(ops[0], ops[1].text, true)
+	case upper != "" && len(ops) > 0:
+		s.linkPath(literalField(upper), ops[len(ops)-1].text, true)
+	}
+}
+
+// readContent is the text of a file that is known: what comes on the input, out
+// of <( … ), or was written just before.
+func (s *shell) readContent(f field, in stream) (string, bool) {
+	switch {
+	case f.proc != nil:
+		return f.proc.text, f.proc.known
+	case isStandard(f.text):
+		return in.text, in.known
+	}
+	m, ok := s.findMade(f.text)
+	return m.text, ok && m.known
+}

@@ -1,0 +1,227 @@
+package bash
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+)
+
+func (s *shell) addAccess(f field, a Access) { s.addPath(f, Path{Access: a}) }
+
+// addPath records a path for each place that a word may name.
+func (s *shell) addPath(f field, p Path) {
+	if f.text == "" || f.blank || f.proc != nil || f.text == "-" || len(f.text) > maxPath {
+		return
+	}
+	if i := strings.Index(f.text, ":"); i > 1 && !strings.Contains(f.text[:i], "/") && p.Access != Mention {
+		s.addAccess(literalField(f.text[i+1:]), Mention) // host:path is elsewhere
+	}
+	p.Raw, p.Glob = f.text, f.glob
+	p.Home = f.home || path.NamesHome(f.text) || !strings.HasPrefix(f.text, "/") && s.isInHome()
+	p.Recursive = p.Recursive || f.tree
+	for _, clean := range s.listReadings(f) {
+		if !s.budget.takeItems(1) {
+			return
+		}
+		p.Clean, p.Real = clean, s.links.Follow(clean)
+		p.Public = isPublic(p)
+		s.out.Paths = append(s.out.Paths, p)
+	}
+}
+
+// listReadings returns the places that a word may name, 16 at most.
+func (s *shell) listReadings(f field) []string {
+	clean := s.resolvePath(f.text)
+	if len(f.text) > 2 && f.text[1] == ':' && strings.Contains(f.text, `\`) {
+		clean = s.resolvePath(strings.ReplaceAll(f.text, `\`, "/"))
+	}
+	if hasFold(f.text, "file:") && strings.Contains(f.text, "%") {
+		clean = appendNew(clean, path.Clean(f.text, s.env)) // a client undoes the escapes
+	}
+	if f.unknown && f.bare != "" {
+		for _, b := range s.resolvePath(f.bare) {
+			clean = appendNew(clean, b)
+		}
+	}
+	clean = slices.Clip(clean[:min(len(clean), 16)])
+	for i := 0; i < len(clean) && i < 16; i++ {
+		if r := path.FollowProc(clean[i]); r != clean[i] {
+			clean = appendNew(clean, path.Lexical(r, s.env))
+		}
+	}
+	return clean
+}
+
+// publicFile is a file that holds nothing secret by its kind.
+var publicFile = regexp.MustCompile(`(?i)/(?:\.ssh/(?:known_hosts[^/]*|[^/]+\.pub)|etc/ssh/[^/]+\.pub|etc/ssh/ssh_known_hosts)$`)
+
+// isPublic reports whether what is read of a path is nothing secret: a public
+// key, known_hosts, the metadata of a device.
+func isPublic(p Path) bool {
+	if p.Access != Read {
+		return false
+	}
+	if p.Names && path.IsDevice(p.Clean) {
+		return true
+	}
+	return strings.Contains(p.Clean, "ssh/") && publicFile.MatchString(p.Clean) && publicFile.MatchString(p.Real)
+}
+
+// isInHome reports whether the folder was changed to the home folder by "cd".
+func (s *shell) isInHome() bool {
+	v := s.def.vars["PWD"]
+	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
+}
+
+// findTree says which tree an argument names: as a whole, or all of its entries.
+func (s *shell) findTree(text string) (k path.Tree, entries bool) {
+	for _, p := range s.resolvePath(text) {
+		if k, entries = path.FindTree(p, s.env); k != path.NoTree {
+			return k, entries
+		}
+	}
+	return path.NoTree, false
+}
+
+// listPlaces returns what a word of a command names, for each folder that the
+// command may run in. A shell hands paths over as they are: nothing is decoded.
+func (s *shell) listPlaces(text string) []string {
+	if strings.HasPrefix(text, "/") {
+		return []string{path.Lexical(text, s.env)}
+	}
+	folders, last := s.def.vars["PWD"], &s.made.last
+	if len(folders) > 0 && len(last.folders) == len(folders) && &last.folders[0] == &folders[0] && last.text == text {
+		return last.places // each word is asked for several times
+	}
+	var out []string
+	for _, f := range folders {
+		env := s.env
+		env.Root = f.text()
+		out = appendNew(out, path.Lexical(text, env))
+	}
+	if len(out) == 0 {
+		out = append(out, path.Lexical(text, s.env))
+	}
+	*last = placed{text: text, folders: folders, places: slices.Clip(out)}
+	return last.places
+}
+
+// placed is what a word named last, in which folders.
+type placed struct {
+	text    string
+	folders value
+	places  []string
+}
+
+// resolvePath returns what a word of a command names, and where links that were
+// just made lead it.
+func (s *shell) resolvePath(text string) []string {
+	out := s.listPlaces(text)
+	if len(s.made.links) == 0 {
+		return out
+	}
+	for i, n := 0, len(out); i < n; i++ {
+		for _, l := range s.made.links {
+			p, at := out[i], l.at
+			switch {
+			case strings.HasPrefix(p, at+"/"):
+				out = appendNew(out, path.ResolveDots(l.target+p[len(at):]))
+			case p == at && (l.mount || strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
+				out = appendNew(out, l.target)
+			case l.mount && strings.HasPrefix(at, p+"/"):
+				out = appendNew(out, l.target) // it lies in what is named
+			}
+		}
+	}
+	return out
+}
+
+// mentionWords records the arguments that look like paths, also behind "=", ":",
+// "@" or a short option.
+func (s *shell) mentionWords(args []field) {
+	for _, a := range args {
+		switch {
+		case strings.ContainsAny(a.text, " \t\n") && !strings.HasPrefix(a.text, "/") && !strings.HasPrefix(a.text, "~"):
+		case strings.Contains(a.text, "://"):
+			s.reachHost(a.text, false)
+			if hasFold(a.text, "file:") {
+				s.addAccess(a, Read)
+			}
+		default:
+			s.mentionWord(a)
+		}
+	}
+}
+
+func (s *shell) mentionWord(a field) {
+	if i := strings.IndexByte(a.text, ':'); i > 1 && strings.IndexByte("/~.", a.text[0]) >= 0 {
+		s.mentionPath(a.slice(0, i)) // HERE:THERE
+	}
+	if !strings.HasPrefix(a.text, "-") && s.mentionPath(a) {
+		return
+	}
+	if t := a.text; len(t) > 2 && t[0] == '-' && t[1] != '-' {
+		s.mentionPath(cutPiece(a, 2))
+	}
+	for i, n := 0, 0; i+1 < len(a.text) && n < 8; i++ {
+		if strings.IndexByte("=:@,", a.text[i]) >= 0 {
+			s.mentionPath(cutPiece(a, i+1))
+			n++
+		}
+	}
+}
+
+// cutPiece returns the field from byte i on, up to a separator.
+func cutPiece(f field, i int) field {
+	t := f.text[i:]
+	if j := strings.IndexAny(t, ",:;"); j > 0 {
+		t = t[:j]
+	}
+	f.text, f.bare, f.home = t, t, false
+	return f
+}
+
+func (s *shell) mentionPath(f field) bool {
+	t := f.text
+	if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, ".") && len(t) > 2 ||
+		strings.Contains(t, "/.") || strings.Contains(t, "../") {
+		s.addAccess(f, Mention)
+		return true
+	}
+	return false
+}
+
+// secretName is what files and variables are called that hold credentials.
+var (
+	secretVariable = regexp.MustCompile(`(?i)(^|_)(token|secret|secrets|password|passwd|passphrase|credentials?|apikey|private_key` +
+		`|access_key|api_key|secret_key|auth_key|pat|pgpassword)(_|$)|^AWS_(SECRET|SESSION)`)
+	secretFile = regexp.MustCompile(`(?i)(^|/)(\.env(\.[a-z]+)?|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
+		`|ini)|\.npmrc|\.pypirc|\.netrc|\.pgpass|\.git-credentials|\.vault-token|\.dockercfg|kubeconfig[^/]*|[^/]*\.(pem|key|p12|pfx|jks` +
+		`|keystore|kdbx|ovpn|tfstate|tfvars)|id_(rsa|dsa|ecdsa|ed25519)|terraform\.tfstate|master\.key|\.(bash|zsh|python|psql|mysql` +
+		`|node_repl)_history|\.(aws|ssh|gnupg|kube|docker|azure)(/.*)?|\.config/(gcloud|gh|hub|op)(/.*)?)$`)
+	secretSample = regexp.MustCompile(`(?i)\.(example|sample|template|dist|defaults?|pub)$`)
+)
+
+func namesSecret(variable string) bool { return secretVariable.MatchString(variable) }
+
+// holdsSecrets reports whether a file holds credentials by its name.
+func holdsSecrets(file string) bool {
+	last := file[strings.LastIndexByte(file, '/')+1:]
+	if !strings.Contains(last, ".") && !strings.Contains(file, "/.") && !strings.Contains(last, "_") && !strings.Contains(last, "cred") &&
+		!strings.Contains(last, "kube") {
+		return false // most
+	}
+	return len(file) <= maxPath && secretFile.MatchString(file) && !secretSample.MatchString(file)
+}
+
+// leaksFile reports whether a file, or all below a folder, must not leave
+// unseen: one that holds credentials by its name, a home or a system tree.
+func (s *shell) leaksFile(f field, all bool) bool {
+	if holdsSecrets(f.text) {
+		return true
+	}
+	k, _ := s.findTree(f.text)
+	return all && k != path.NoTree
+}

@@ -1,0 +1,312 @@
+package bash
+
+import (
+	paths "path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// runCommandLine reads an argument that is a command line.
+func (s *shell) runCommandLine(f field) stream {
+	switch {
+	case f.proc != nil || f.text == "":
+		return stream{open: true}
+	case f.blank:
+		s.addOpaque("")
+		return stream{open: true}
+	case f.unknown:
+		s.guessLine(f.text)
+		s.guessLine(f.bare)
+		return stream{open: true}
+	}
+	return s.fork().parseText(f.text)
+}
+
+// runHook reads a value that some program runs as a command line, with marks of
+// its own before it and behind it: what it touches counts, that it may be no
+// line of a shell does not.
+func (s *shell) runHook(f field) {
+	text := strings.TrimLeft(f.text, " \t!|:&-@+")
+	if n := len(text); n > 1 && (text[0] == '\'' || text[0] == '"') && text[n-1] == text[0] && strings.Count(text, text[:1]) == 2 {
+		text = text[1 : n-1]
+	}
+	if text == "" || f.blank || f.proc != nil {
+		return
+	}
+	if slices.Contains(destroyers, programName(text)) && !strings.Contains(text, " ") { // what it destroys, its caller says
+		s.addUnread(UnreadOption)
+	}
+	t := s.readAside(func(g *shell) {
+		g.quiet = g.quiet || f.unknown
+		g.parseText(text)
+	})
+	for _, code := range t.Doubts {
+		if !s.quiet || code != OpaqueCommand {
+			s.addDoubt(code)
+		}
+	}
+	s.takeFindings(t)
+	for _, p := range t.Paths {
+		if p.Access != Mention { // the key that "ssh -i" names is no file of this command
+			s.out.Paths = append(s.out.Paths, p)
+		}
+	}
+}
+
+// takeFindings adds what was read aside, but for its paths and its doubts.
+func (s *shell) takeFindings(t *Findings) {
+	for _, code := range t.Dangers {
+		s.addDanger(code)
+	}
+	for _, code := range t.Unread {
+		s.addUnread(code)
+	}
+	for _, code := range t.Changes {
+		s.addChange(code)
+	}
+	for _, h := range t.Hosts {
+		s.addHost(h)
+	}
+}
+
+// runScriptText is what follows -c: the text, then $0, $1 and so on.
+func (s *shell) runScriptText(lang string, f field, params []field) stream {
+	g := s.fork()
+	g.inFunc, g.params = false, slices.Clone(params)
+	if f.unknown {
+		s.addOpaque(lang)
+		g.guessLine(f.text)
+		return stream{open: true}
+	}
+	text := f.text
+	switch lang {
+	case "fish":
+		if sh, ok := translateFish(text); ok {
+			text = sh
+		}
+	case "zsh":
+		text = zshFor.ReplaceAllString(text, "for $1 in $2; do $3; done")
+		for _, m := range globCode.FindAllStringSubmatch(text, 8) {
+			s.runHook(literalField(strings.Trim(m[2], `'":{}\`)))
+		}
+	}
+	return g.parseText(text)
+}
+
+// runStream runs what a stream says, in a shell's language or another.
+func (s *shell) runStream(lang, name string, in stream) {
+	switch {
+	case in.known && isShell(orElse(lang, "sh")):
+		s.parseText(in.text)
+	case in.known:
+		s.readCode(literalField(in.text), lang)
+	case !in.open:
+	case isShell(orElse(lang, "sh")), in.foreign, isProgramming(lang) && !in.file: // a file's program is the file's, as an operand's is
+		s.addOpaque(name)
+	}
+}
+
+// dataLanguages are those in which programs are mostly given data.
+var dataLanguages = toSet("sql mongo redis cypher yaml json make ed sed vim gnuplot r octave tex roff awk")
+
+func isProgramming(lang string) bool { return !dataLanguages[lang] }
+
+// runScript runs the file f in a language.
+func (s *shell) runScript(lang string, f field, in stream, params []field) {
+	switch {
+	case f.proc != nil:
+		s.runStream(lang, lang, *f.proc)
+	case isStandard(f.text):
+		in.open = true
+		s.runStream(lang, lang, in)
+	case s.made.fds[nameDescriptor(f.text)].open:
+		s.runStream(lang, lang, s.made.fds[nameDescriptor(f.text)])
+	default:
+		s.addAccess(f, Read|Execute)
+		s.replayFile(lang, f, params)
+	}
+}
+
+// nameDescriptor is the number in /dev/fd/3.
+func nameDescriptor(text string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(text, "/dev/fd/"), "/proc/self/fd/")
+}
+
+// replayFile runs a file that was just written: by an interpreter, or by its
+// path. It reports whether there was one.
+func (s *shell) replayFile(lang string, f field, params []field) bool {
+	m, ok := s.findMade(f.text)
+	if !ok && !strings.Contains(f.text, "/") && len(s.made.files) > 0 {
+		for dir := range binFolders {
+			if found, here := s.made.files[dir+"/"+f.text]; here {
+				m, ok = found, true
+			}
+		}
+	}
+	switch {
+	case !ok:
+		return false
+	case m.foreign:
+		s.addOpaque(lang)
+		return true
+	case !m.known || s.made.running[f.text]:
+		return false
+	}
+	s.runMade(lang, f, m, params)
+	return true
+}
+
+// runMade runs what was written to a file.
+func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
+	remember(s, &s.made.running, f.text, true)
+	defer delete(s.made.running, f.text)
+	if !isShell(lang) {
+		if by, rest, ok := readShebang(m.text); ok && lang == "" {
+			s.runWords(append(literalFields(append(strings.Fields(rest), f.text)), params...), stream{})
+			lang = by
+		}
+	}
+	if lang != "" && !isShell(lang) {
+		s.readCode(literalField(m.text), lang)
+		return
+	}
+	if list, how := s.parseShell(m.text); how == whole && breedsFile(list, f.text) {
+		s.addDanger(ForkBomb)
+	}
+	if lang == "source" || lang == "." {
+		s.parseText(m.text)
+		return
+	}
+	g := s.fork()
+	g.inFunc, g.params = false, append([]field{f}, params...)
+	g.parseText(m.text)
+}
+
+// readShebang reads the first line of a script: what runs it, and with what.
+func readShebang(text string) (by, rest string, ok bool) {
+	line, ok := strings.CutPrefix(text, "#!")
+	if !ok {
+		return "sh", "", false
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	words := strings.Fields(line)
+	if len(words) > 1 && paths.Base(words[0]) == "env" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return "sh", "", true
+	}
+	return programName(words[0]), strings.Join(words, " "), true
+}
+
+// breedsFile reports whether a script starts itself twice at once, by its path
+// or as $0.
+func breedsFile(list []*syntax.Stmt, path string) bool {
+	b := bomb{names: map[string]bool{path: true}, memo: map[*syntax.Stmt]bool{}}
+	return slices.ContainsFunc(list, b.in)
+}
+
+// runBoxed reads a command that runs in a container. Its files are not this
+// machine's unless one of its folders is; what it destroys is lost there all
+// the same.
+func (s *shell) runBoxed(words []field, in stream, shared bool) {
+	if shared {
+		s.fork().runWords(words, in)
+		return
+	}
+	env := s.env
+	env.NoFS = true
+	g := newShell(env, s.budget)
+	g.quiet, g.level = s.quiet, s.level
+	g.runWords(words, in)
+	t := g.out
+	if len(t.Dangers) > 0 || slices.ContainsFunc(t.Paths, func(p Path) bool { return p.Access.Has(Delete) && p.Recursive }) {
+		s.addDoubt(VolumeLoss)
+	}
+	for _, code := range t.Doubts {
+		if code != ProjectWipe && code != OpaqueCommand && code != UnsetTree && code != UnknownTarget {
+			s.addDoubt(code)
+		}
+	}
+	if s.quiet {
+		return
+	}
+	t.Dangers, t.Unread = nil, slices.DeleteFunc(t.Unread, func(code string) bool { return code == UnreadTarget })
+	s.takeFindings(t)
+	s.out.Commands = append(s.out.Commands, t.Commands...)
+}
+
+var fishHead = regexp.MustCompile(`^(for\s+\w+\s+in\b.*|while\b.*|if\b.*|else if\b.*|begin|function\s+\S+.*|switch\b.*|else|end)$`)
+
+// translateFish turns a program of fish into one of a shell that is read here, as far as
+// its blocks and its substitutions go; ok is false where nothing had to change.
+func translateFish(text string) (sh string, ok bool) {
+	if !strings.Contains(text, "end") && !strings.ContainsAny(text, "(") {
+		return text, false
+	}
+	var open []string
+	var out []string
+	for _, st := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' }) {
+		t := strings.TrimSpace(st)
+		if !fishHead.MatchString(t) {
+			out = append(out, markSubstitutions(t))
+			continue
+		}
+		word, rest, _ := strings.Cut(t, " ")
+		switch word {
+		case "for", "while":
+			open, out = append(open, "done"), append(out, markSubstitutions(t)+"; do :")
+		case "if":
+			open, out = append(open, "fi"), append(out, markSubstitutions(t)+"; then :")
+		case "else":
+			if strings.HasPrefix(rest, "if ") {
+				out = append(out, "elif "+markSubstitutions(rest[3:])+"; then :")
+			} else {
+				out = append(out, "else :")
+			}
+		case "begin":
+			open, out = append(open, "}"), append(out, "{ :")
+		case "function":
+			name, _, _ := strings.Cut(rest, " ")
+			open, out = append(open, "}"), append(out, name+"() { :")
+		case "end":
+			if len(open) == 0 {
+				return text, false
+			}
+			out, open = append(out, open[len(open)-1]), open[:len(open)-1]
+		default:
+			return text, false
+		}
+	}
+	return strings.Join(out, "\n"), len(open) == 0
+}
+
+// markSubstitutions turns (cmd) into $(cmd).
+func markSubstitutions(t string) string {
+	var b strings.Builder
+	quote := byte(0)
+	for i := range len(t) {
+		c := t[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(' && (i == 0 || t[i-1] != '$'):
+			b.WriteByte('$')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// zshFor is the short form of zsh's loop: for x (a b) cmd.
+var zshFor = regexp.MustCompile(`\bfor\s+(\w+)\s*\(([^()]*)\)\s*(?:\{\s*)?([^;{}\n]+?)\s*;?\s*\}?\s*$`)
+
+// globCode is the code in a qualifier of zsh: *(e:"rm x":).
+var globCode = regexp.MustCompile(`\([^()]*[eE+](['"{:|<\[])(.+?)['"}:|>\]]*\)`)

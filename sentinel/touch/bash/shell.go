@@ -1,0 +1,311 @@
+package bash
+
+import (
+	"maps"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+)
+
+// shell is one shell as far as its state can be known without running it.
+// Assignments, folders changed to and functions are followed in order; where a
+// branch may or may not run, both values count.
+type shell struct {
+	env     path.Env
+	links   *path.Links
+	out     *Findings
+	budget  *Budget
+	def     *defined
+	shared  bool                  // def is another shell's as well
+	running map[*syntax.Stmt]bool // functions being read, which may be recursive
+	params  []field
+	inFunc  bool // params are a caller's, or unknown where nil
+	unsure  int  // inside something that may not run
+	nesting int  // of statements
+	level   int  // of command lines inside command lines
+	quiet   bool // the text may be no shell at all
+	trial   int  // guesses inside guesses
+	tried   bool // the words at hand are such a guess already
+	made    *made
+}
+
+// defined is what a command line has defined so far.
+type defined struct {
+	vars    map[string]value
+	funcs   map[string]*syntax.Stmt
+	aliases map[string]string
+	refs    map[string]string   // declare -n: another name for a variable
+	calls   map[string][]string // by function: what it calls whatever happens
+}
+
+func newShell(env path.Env, b *Budget) *shell {
+	room := &struct { // in one piece: most command lines are short
+		shell
+		defined
+		made
+		Findings
+	}{}
+	room.vars = map[string]value{}
+	s := &room.shell
+	*s = shell{env: env, links: path.NewLinks(env), out: &room.Findings, budget: b, def: &room.defined, running: map[*syntax.Stmt]bool{},
+		made: &room.made}
+	cwd := env.Root
+	if cwd == "" {
+		cwd = path.UnknownFolder
+	}
+	s.def.vars["PWD"] = literalValue(cwd)
+	return s
+}
+
+// fork returns a shell whose changes do not come back: ( … ), a pipe's side.
+// What is defined is copied when one of the two changes it.
+func (s *shell) fork() *shell {
+	s.shared = true
+	f := *s
+	return &f
+}
+
+// readAside lets read work with findings of its own and returns those.
+func (s *shell) readAside(read func(*shell)) *Findings {
+	f := s.fork()
+	f.out = &Findings{}
+	read(f)
+	return f.out
+}
+
+// setKey makes a map on first use: most command lines define neither functions
+// nor aliases.
+func setKey[V any](m *map[string]V, name string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[name] = v
+}
+
+// ownNames returns the names of this shell alone, to be changed.
+func (s *shell) ownNames() *defined {
+	if s.shared {
+		n := s.def
+		s.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
+		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
+			refs: maps.Clone(n.refs), calls: maps.Clone(n.calls)}, false
+	}
+	return s.def
+}
+
+func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
+	if len(list) == 1 {
+		return s.runStatement(list[0], in)
+	}
+	out := stream{open: true, known: true}
+	var text strings.Builder
+	for _, st := range list {
+		o := s.runStatement(st, in)
+		out.known = out.known && o.known && text.Len()+len(o.text) <= MaxShell
+		out.addNames(o)
+		if out.known {
+			text.WriteString(o.text)
+		}
+	}
+	if out.known {
+		out.text = text.String()
+	}
+	return out
+}
+
+// runUnsure reads what may run or not.
+func (s *shell) runUnsure(list []*syntax.Stmt, in stream) {
+	s.unsure++
+	defer func() { s.unsure-- }()
+	s.runStatements(list, in)
+}
+
+func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
+	if s.nesting >= maxNesting {
+		s.budget.over = true
+	}
+	if s.budget.over { // refused anyway: no need to read on
+		return stream{open: true}
+	}
+	s.nesting++
+	defer func() { s.nesting-- }()
+	from, sends, mark := len(s.out.Paths), s.made.sends, len(s.made.pending)
+	for _, r := range st.Redirs {
+		in = s.readRedirect(r, in)
+	}
+	if st.Cmd == nil {
+		return in // $(<file)
+	}
+	if st.Redirs != nil && dialsBack(st.Redirs) {
+		in = stream{open: true, foreign: true} // what the other side sends
+		s.addUnread(RemoteShell)
+	}
+	to := len(s.out.Paths)
+	files := append([]written(nil), s.made.pending[mark:]...)
+	s.made.pending = s.made.pending[:mark]
+	s.made.into = files
+	out := s.runCommand(st.Cmd, in)
+	s.made.into = nil
+	s.settleFiles(files, out)
+	s.feedConsumers(st, in, out)
+	if s.made.sends > sends {
+		s.markSent(from, to)
+	}
+	return out
+}
+
+func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
+	switch cmd := cmd.(type) {
+	case *syntax.CallExpr:
+		return s.runCall(cmd, in)
+	case *syntax.BinaryCmd:
+		return s.runBinary(cmd, in)
+	case *syntax.Subshell:
+		return s.fork().runStatements(cmd.Stmts, in)
+	case *syntax.Block:
+		return s.runStatements(cmd.Stmts, in)
+	case *syntax.IfClause:
+		for c := cmd; c != nil; c = c.Else {
+			s.runStatements(c.Cond, in)
+			s.runUnsure(c.Then, in)
+		}
+	case *syntax.WhileClause:
+		s.runWhile(cmd, in)
+	case *syntax.ForClause:
+		s.runFor(cmd, in)
+	case *syntax.CaseClause:
+		s.expandWords(cmd.Word)
+		for _, item := range cmd.Items {
+			s.expandWords(item.Patterns...)
+			s.runUnsure(item.Stmts, in)
+		}
+	case *syntax.FuncDecl:
+		s.declareFunction(cmd)
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			return s.runStatement(cmd.Stmt, in)
+		}
+	case *syntax.CoprocClause:
+		return s.fork().runStatement(cmd.Stmt, in)
+	case *syntax.DeclClause:
+		s.declareNames(cmd)
+	default: // [[ … ]], (( … )), let: only what they substitute runs
+		s.walkInner(cmd)
+	}
+	return stream{open: true}
+}
+
+func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
+	switch b.Op {
+	case syntax.Pipe, syntax.PipeAll:
+		from := len(s.out.Paths)
+		left := s.runSide(b.X, in)
+		left.open = true
+		to, sends, opens := len(s.out.Paths), s.made.sends, s.made.opens
+		out := s.runSide(b.Y, left)
+		if s.made.sends > sends {
+			s.markSent(from, to)
+		}
+		if s.made.opens > opens {
+			s.markOpened(from, to, s.made.trees > 0)
+		}
+		return out
+	case syntax.AndStmt:
+		x := s.runStatement(b.X, in)
+		y := s.runStatement(b.Y, in)
+		return stream{open: true, known: x.known && y.known, text: x.text + y.text, secret: x.secret || y.secret, foreign: x.foreign || y.foreign}
+	}
+	s.runStatement(b.X, in)
+	s.unsure++
+	defer func() { s.unsure-- }()
+	s.runStatement(b.Y, in)
+	return stream{open: true}
+}
+
+// walkInner walks the command substitutions inside a node that runs nothing else.
+func (s *shell) walkInner(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			s.fork().runStatements(n.Stmts, stream{})
+			return false
+		case *syntax.ProcSubst:
+			s.fork().runStatements(n.Stmts, stream{})
+			return false
+		case *syntax.UnaryTest: // [[ -v 'x[$(cmd)]' ]]
+			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet {
+				s.readQuotedSubscript(w)
+			}
+		case *syntax.SglQuoted: // let 'x[$(cmd)]=1'
+			s.readSubscript(n.Value)
+		}
+		return true
+	})
+}
+
+func (s *shell) expandWords(list ...*syntax.Word) {
+	for _, w := range list {
+		if w != nil {
+			s.expandWord(w)
+		}
+	}
+}
+
+func (s *shell) runFor(f *syntax.ForClause, in stream) {
+	switch l := f.Loop.(type) {
+	case *syntax.WordIter:
+		var v value
+		for _, w := range l.Items {
+			for _, fl := range flatten(s.expandWord(w)) {
+				if !s.budget.takeItems(1) {
+					return
+				}
+				v = append(v, fl.toFrags())
+			}
+		}
+		if !l.InPos.IsValid() {
+			v = s.lookUpVariable("@")
+		}
+		s.ownNames().vars[l.Name.Value] = v
+	case *syntax.CStyleLoop:
+		if l.Cond == nil && isFlood(f.Do) {
+			s.addDanger(ForkBomb)
+		}
+		s.walkInner(f.Loop)
+	}
+	s.runUnsure(f.Do, in)
+}
+
+// runSide reads one side of a pipe. One that is a pipe itself has sides of its
+// own.
+func (s *shell) runSide(st *syntax.Stmt, in stream) stream {
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
+		return s.runStatement(st, in)
+	}
+	return s.fork().runStatement(st, in)
+}
+
+// markSent marks the files that were read for a command that sends its input,
+// those from one index of Paths to another.
+func (s *shell) markSent(from, to int) {
+	for i := from; i < to; i++ {
+		p := &s.out.Paths[i]
+		p.Sent = p.Sent || p.Access.Has(Read)
+		if p.Sent && !p.Names && s.leaksFile(literalField(p.Clean), p.Recursive) {
+			s.addUnread(SecretSent)
+		}
+	}
+}
+
+// markOpened marks what was only listed as read where a command takes those
+// names for files, and with trees the folders that were listed whole.
+func (s *shell) markOpened(from, to int, trees bool) {
+	for i := from; i < to; i++ {
+		p := &s.out.Paths[i]
+		if strings.Contains(p.Clean, "/**/") || trees && p.Recursive {
+			p.Names = false
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package code
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+)
+
+//go:embed words.tbl
+var table string
+
+// entry is what one word does. weak is set where it counts only alone or
+// behind a module.
+type entry struct {
+	class, need string
+	weak        bool
+}
+
+// readWords returns the entries by language and word. The table is read once,
+// when the first program is.
+var readWords = sync.OnceValue(func() map[string]map[string][]entry {
+	out := map[string]map[string][]entry{}
+	for line := range strings.Lines(table) {
+		head, words, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		class, langs, _ := strings.Cut(head, " ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for lang := range strings.SplitSeq(langs, ",") {
+			if out[lang] == nil {
+				out[lang] = map[string][]entry{}
+			}
+			for w := range strings.FieldsSeq(words) {
+				name, need, _ := strings.Cut(w, "+")
+				name, weak := strings.CutSuffix(name, "?")
+				out[lang][name] = append(out[lang][name], entry{class: class, need: need, weak: weak})
+			}
+		}
+	}
+	return out
+})

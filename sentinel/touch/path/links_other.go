@@ -1,0 +1,21 @@
+//go:build !unix
+
+package path
+
+import (
+	"io/fs"
+	"os"
+)
+
+// lookAt says what is at p.
+func lookAt(p string) entry {
+	info, err := os.Lstat(p)
+	if err != nil {
+		return entry{missing: true}
+	}
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return entry{}
+	}
+	target, err := os.Readlink(p)
+	return entry{missing: err != nil, target: target}
+}

@@ -1,0 +1,426 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+)
+
+// reader goes through the words of one command.
+type reader struct {
+	args     []Word
+	row      *row
+	alt      *row // where the words that led to row may lead as well, by a pattern
+	deep     *row // the innermost "**" on the way
+	descend  int  // how many more words may be those of a subcommand
+	use      Use
+	hits     []hit
+	operands []int
+	unread   []int
+	holds    bool   // a word is, or names, the code that runs
+	input    *input // what a word that stands for it makes of the input
+	slots    []slot // the places of operands for the options so far
+	laidOut  int    // hits when slots was worked out
+	assigns  int    // operands in front that are NAME=value
+	stopped  bool   // no more options
+	tail     int    // index in operands of a command or words that take all the rest
+}
+
+// hit is an option that was given.
+type hit struct {
+	option *option
+	value  string
+}
+
+// ReadWords says what the program name does with args.
+func ReadWords(name string, args []Word) Use {
+	root := findProgram(name)
+	if root == nil {
+		return Use{}
+	}
+	t := loaded()
+	r, _ := t.readers.Get().(*reader)
+	if r == nil {
+		r = &reader{}
+	}
+	*r = reader{
+		args: args, row: root, deep: root.deep, descend: maxWords, tail: -1,
+		hits: r.hits[:0], operands: r.operands[:0], unread: r.unread[:0],
+	}
+	r.use.Parts = make([]Part, 0, len(args)+1)
+	r.scanWords()
+	r.finishUse()
+	use := r.use
+	clear(r.hits)
+	*r = reader{hits: r.hits, operands: r.operands, unread: r.unread}
+	t.readers.Put(r)
+	return use
+}
+
+// Has reports whether the table has a row for a program.
+func Has(name string) bool { return findProgram(name) != nil }
+
+// maxWords is how many words a row's name may have behind the program.
+const maxWords = 6
+
+// findProgram returns the row of a program, by its name or by a pattern.
+func findProgram(name string) *row {
+	t := loaded()
+	if r := t.program(name); r != nil {
+		return r
+	}
+	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
+	if r := t.program(name); r != nil {
+		return r
+	}
+	for _, p := range t.patterns {
+		if matchGlob(p, name) {
+			return t.program(p)
+		}
+	}
+	if bare := strings.TrimRight(name, "0123456789.-"); bare != name && len(bare) > 1 {
+		return t.program(bare) // python3.12, gcc-13, lua5.4
+	}
+	return nil
+}
+
+func (r *reader) scanWords() {
+	for i := 0; i < len(r.args) && r.tail < 0; {
+		t := r.args[i].Text
+		switch {
+		case i == 0 && t != "" && t[0] != '-' && r.row.has(bundleStyle):
+			i = r.readCluster(i, 0, '-')
+		case t == "--" && (!r.stopped || r.row.dashes):
+			i = r.endOptions(i + 1)
+		case r.stopped:
+			i = r.addOperand(i)
+		case r.looksOption(t):
+			i = r.readOption(i)
+		default:
+			i = r.addOperand(i)
+		}
+	}
+}
+
+var dashDash = option{name: "--"}
+
+// endOptions is what "--" says.
+func (r *reader) endOptions(i int) int {
+	r.stopped = true
+	r.noteHit(&dashDash, "")
+	for j := range r.row.clauses {
+		if c := &r.row.clauses[j]; c.dash != nil && r.holdsAll(c.conds) && i < len(r.args) {
+			if c.dash.form == asShell {
+				r.row, r.operands, r.assigns, r.slots, r.stopped = loaded().program("sh"), r.operands[:0], 0, nil, false
+				return i
+			}
+			r.addPart(*c.dash, i, 0, "--")
+			if c.dash.form == allWords {
+				return len(r.args)
+			}
+			return i + 1
+		}
+	}
+	return i
+}
+
+func (r *reader) looksOption(t string) bool {
+	if r.row.words && r.row.long[t] != nil {
+		return true
+	}
+	if len(t) < 2 {
+		return false
+	}
+	switch t[0] {
+	case '-':
+		return true
+	case '+':
+		return r.row.findLetter('+', t[1]) != nil || r.row.findOption(t) != nil || r.row.findStart(t) != nil
+	case '/':
+		return r.row.has(windowsStyle) && r.windowsOption(t) != nil
+	}
+	return false
+}
+
+// windowsOption returns the option "/x" or "/x:value".
+func (r *reader) windowsOption(t string) *option {
+	name, _, _ := strings.Cut(strings.ToLower(t), ":")
+	return r.row.findOption(name)
+}
+
+// readOption reads the option at word i and returns the index behind it.
+func (r *reader) readOption(i int) int {
+	t := r.args[i].Text
+	switch {
+	case t[0] == '/':
+		return r.takeOption(r.windowsOption(t), i, strings.IndexByte(t, ':')+1)
+	case strings.HasPrefix(t, "--"):
+		return r.readLong(i, false)
+	}
+	if r.row.has(singleStyle) || r.row.findStart(t) != nil || r.row.findOption(t) != nil {
+		if next := r.readLong(i, true); next > 0 {
+			return next
+		}
+	}
+	if t[1] >= '0' && t[1] <= '9' && r.row.findLetter('-', '#') != nil && r.row.findLetter(t[0], t[1]) == nil {
+		return r.takeOption(r.row.findLetter('-', '#'), i, 0)
+	}
+	return r.readCluster(i, 1, t[0])
+}
+
+// readLong reads an option that is a whole word, with or without "=value". With
+// single it returns 0 where the row has none that fits.
+func (r *reader) readLong(i int, single bool) int {
+	t := r.args[i].Text
+	name, _, valued := strings.Cut(t, "=")
+	if r.row.has(nocaseStyle) {
+		name = strings.ToLower(name)
+	}
+	o := r.row.findOption(name)
+	if o == nil {
+		if o = r.row.findStart(t); o != nil {
+			return r.takeOption(o, i, len(o.name))
+		}
+	}
+	if o == nil && len(name) > 2 && (!single || r.row.has(abbrevStyle)) {
+		if (name == "--help" || name == "--version") && len(r.operands) == 0 {
+			r.use.Rehearsal = true
+			return i + 1
+		}
+		o = r.row.completeOption(name)
+	}
+	switch {
+	case o == nil && single && !(r.row.has(singleStyle) && valued):
+		return 0
+	case o == nil:
+		r.unread = append(r.unread, i)
+		return i + 1
+	case valued:
+		return r.takeOption(o, i, len(name)+1)
+	}
+	return r.takeOption(o, i, 0)
+}
+
+// readCluster reads letters from byte at of word i on, the last of which may
+// have a value.
+func (r *reader) readCluster(i, at int, sign byte) int {
+	t := r.args[i].Text
+	next := i + 1
+	for j := at; j < len(t); j++ {
+		o := r.row.findLetter(sign, t[j])
+		switch {
+		case o == nil && t[j] == '=': // "-x=value" of an option without one
+			return next
+		case o == nil:
+			if n := len(r.unread); n == 0 || r.unread[n-1] != i {
+				r.unread = append(r.unread, i)
+			}
+		case o.values == 0:
+			next = max(next, r.takeOption(o, i, 0))
+		case o.joined:
+			end := len(t)
+			if o.digits {
+				for end = j + 1; end < len(t) && t[end] >= '0' && t[end] <= '9'; {
+					end++
+				}
+			}
+			r.addHit(o, i, j+1, t[j+1:end])
+			j = end - 1
+		case at == 0 || o.apart:
+			next = r.takeValues(o, i, next)
+		default:
+			if j+1 == len(t) {
+				return r.takeOption(o, i, 0)
+			}
+			if t[j+1] == '=' && j+2 < len(t) {
+				j++
+			}
+			return max(next, r.takeOption(o, i, j+1))
+		}
+	}
+	return next
+}
+
+// takeOption records o, whose value starts at byte from of word i, or is in the
+// words that follow where from is 0.
+func (r *reader) takeOption(o *option, i, from int) int {
+	switch {
+	case o.values == 0 && !o.start:
+		value := ""
+		if from > 0 {
+			value = r.args[i].Text[from:]
+		}
+		r.noteHit(o, value)
+		if o.ends {
+			r.stopped = true
+		}
+		return i + 1
+	case from > 0 || o.joined || o.start:
+		value := ""
+		if from > 0 {
+			value = r.args[i].Text[from:]
+		}
+		r.addHit(o, i, from, value)
+		return r.endValue(o, i+1)
+	}
+	return r.takeValues(o, i, i+1)
+}
+
+// takeValues gives o the words from next on.
+func (r *reader) takeValues(o *option, i, next int) int {
+	if next+o.values > len(r.args) || o.shy && strings.HasPrefix(r.args[next].Text, "-") {
+		r.noteHit(o, "")
+		return next
+	}
+	at := next
+	if !o.first {
+		at += o.values - 1
+	}
+	for n := next; n < next+o.values; n++ {
+		if n != at {
+			r.addPart(kind{role: Data}, n, 0, o.name)
+		}
+	}
+	r.addHit(o, at, 0, r.args[at].Text)
+	return r.endValue(o, next+o.values)
+}
+
+// endValue returns the index behind a value that ends at next, and stops where
+// the value takes all that follows.
+func (r *reader) endValue(o *option, next int) int {
+	switch {
+	case o.kind.form == untilEnd:
+		return min(r.findEnd(next-1)+1, len(r.args))
+	case o.kind.form == allWords:
+		return len(r.args)
+	case o.ends:
+		r.stopped = true
+	}
+	return next
+}
+
+// noteHit remembers that o is given: once, where no condition looks at its value.
+func (r *reader) noteHit(o *option, value string) {
+	if !o.tested && !o.rehearses && slices.ContainsFunc(r.hits, func(h hit) bool { return h.option == o }) {
+		return
+	}
+	r.hits = append(r.hits, hit{o, value})
+}
+
+func (r *reader) addHit(o *option, i, from int, value string) {
+	r.noteHit(o, value)
+	if o.values > 0 && (from > 0 || !o.joined) && from <= len(r.args[i].Text) {
+		r.addValue(o.kind, o.keyed, i, from, o.name)
+	}
+}
+
+// addOperand reads the operand at word i: a subcommand, a key with its value,
+// or one that the row's layout has a place for.
+func (r *reader) addOperand(i int) int {
+	t := r.args[i].Text
+	if r.descend > 0 {
+		r.descend--
+		if r.stepDown(t) {
+			return i + 1
+		}
+	}
+	for n := r.row; n != nil; n = n.above() {
+		if len(n.keys) > 0 {
+			if k, at := findKey(n.keys, t); k != nil {
+				r.addPart(k.kind, i, at, t[:at])
+				return i + 1
+			}
+		}
+	}
+	r.operands = append(r.operands, i)
+	if r.assigns == len(r.operands)-1 && isAssignment(t) {
+		r.assigns++
+	}
+	if r.row.has(posixStyle) {
+		r.stopped = true
+	}
+	if r.row.runs {
+		if slots := r.findLayout(); len(slots) > 0 {
+			s := r.slotOfLast(slots)
+			switch {
+			case s == nil || s.each:
+			case s.kind.form == allWords:
+				r.tail = len(r.operands) - 1
+			case s.kind.role == Line || s.kind.role == Script:
+				r.stopped = true
+			}
+		}
+	}
+	return i + 1
+}
+
+// stepDown goes on to the row of the subcommand word.
+func (r *reader) stepDown(word string) bool {
+	next := r.row.step(word)
+	var alt *row
+	if next != nil {
+		if i := slices.IndexFunc(r.row.globs, func(g *row) bool { return g != next && matchGlob(g.word(), word) }); i >= 0 {
+			alt = r.row.globs[i]
+		}
+	}
+	if next == nil && r.alt != nil {
+		next = r.alt.step(word)
+	}
+	if next == nil && r.deep != nil {
+		if next = r.deep.step(word); next == nil {
+			return false // an operand, or a word on the way
+		}
+	}
+	if next == nil {
+		r.descend = 0
+		return false
+	}
+	r.row, r.alt = next, alt
+	if next.deep != nil {
+		r.deep = next.deep
+	}
+	r.operands, r.assigns, r.slots = r.operands[:0], 0, nil
+	return true
+}
+
+// findLayout is layout, worked out again only where an option or one of the
+// first operands is new.
+func (r *reader) findLayout() []slot {
+	if len(r.operands) < maxTested || len(r.hits) != r.laidOut || r.slots == nil {
+		r.slots, r.laidOut = r.layout(), len(r.hits)
+	}
+	return r.slots
+}
+
+// maxTested is the last operand that a condition may name.
+const maxTested = 9
+
+// slotOfLast returns the place of the last operand among those in front of
+// slots, nil where it has none.
+func (r *reader) slotOfLast(slots []slot) *slot {
+	n := len(r.operands)
+	if slots[0].assign {
+		if n -= r.assigns; n == 0 {
+			return &slots[0]
+		}
+		slots = slots[1:]
+	}
+	for i := range slots {
+		if n--; n == 0 || slots[i].each {
+			return &slots[i]
+		}
+	}
+	return nil
+}
+
+func isAssignment(t string) bool {
+	i := strings.IndexByte(t, '=')
+	if i <= 0 || t[0] >= '0' && t[0] <= '9' {
+		return false
+	}
+	for _, c := range []byte(t[:i]) {
+		if c != '_' && c != '%' && c != '(' && c != ')' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}

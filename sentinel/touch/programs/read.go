@@ -1,0 +1,423 @@
+package programs
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// finishUse works out what follows from all words.
+func (r *reader) finishUse() {
+	u := &r.use
+	u.Known, u.Row = true, r.row.name
+	for i := range r.hits {
+		if h := &r.hits[i]; h.option.rehearses && !isNegation(h.value) {
+			u.Rehearsal = true
+		}
+	}
+	r.addOperands()
+	traits := r.row.traits
+	for i := range r.row.clauses {
+		if c := &r.row.clauses[i]; c.slots == nil && c.dash == nil && r.holdsAll(c.conds) {
+			traits |= c.traits
+			r.applyClause(c)
+		}
+	}
+	u.Network, u.Reads, u.Environment = traits&network != 0, traits&reads != 0, traits&environment != 0
+	u.Rehearsal = u.Rehearsal || traits&rehearsal != 0
+	if r.input != nil {
+		u.Input, u.InputLang = r.input.is, r.input.lang
+	}
+	if traits&(treeOperands|namesOperands|sentOperands) != 0 {
+		u.markOperands(traits)
+	}
+	u.markSent()
+	if r.row.has(bundleStyle) {
+		u.sortParts()
+	}
+	r.reportUnread()
+}
+
+// sortParts puts parts in the order of the words, what options name before the
+// folders that tar changes to: an archive isn't looked for in those.
+func (u *Use) sortParts() {
+	slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.place() - b.place() })
+}
+
+func (p Part) place() int {
+	if p.Option != "" && p.Role != Folder {
+		return -1
+	}
+	return p.Arg
+}
+
+// markSent says that the files go out where the last operand is remote and
+// written; a container isn't remote.
+func (u *Use) markSent() {
+	last := len(u.Parts) - 1
+	for last >= 0 && u.Parts[last].Option != "" {
+		last--
+	}
+	if last < 1 || u.Parts[last].Boxed || u.Parts[last].Role != Host && u.Parts[last].Role != URL || u.Parts[last].Access&Write == 0 {
+		return
+	}
+	for i := range last {
+		if p := &u.Parts[i]; p.Role == File && p.Option == "" && p.Access&Read != 0 {
+			p.Sent = true
+		}
+	}
+}
+
+// markOperands says what holds of all files among the operands that are treated
+// as the first one is: not of the target of a copy.
+func (u *Use) markOperands(t trait) {
+	first := Access(0)
+	for i := range u.Parts {
+		p := &u.Parts[i]
+		if p.Role != File || p.Option != "" {
+			continue
+		}
+		if first == 0 {
+			first = p.Access
+		}
+		if p.Access == first {
+			p.Tree, p.Names, p.Sent = p.Tree || t&treeOperands != 0, p.Names || t&namesOperands != 0, p.Sent || t&sentOperands != 0
+		}
+	}
+}
+
+func isNegation(value string) bool {
+	switch strings.ToLower(value) {
+	case "none", "false", "no", "0", "off":
+		return true
+	}
+	return false
+}
+
+func (r *reader) applyClause(c *clause) {
+	u := &r.use
+	switch {
+	case c.effect.Class != 0:
+		u.Effects = append(u.Effects, c.effect)
+	case c.input != nil:
+		if u.Input, u.InputLang = c.input.is, c.input.lang; u.Input == Runs && r.holdsCode() {
+			u.Input, u.InputLang = c.input.held, ""
+		}
+	case c.options != nil:
+		for i := range u.Parts {
+			if p := &u.Parts[i]; p.Option != "" && slices.Contains(c.options, p.Option) {
+				now := c.values.makePart()
+				now.Arg, now.From, now.To, now.End, now.Option = p.Arg, p.From, p.To, p.End, p.Option
+				*p = now
+			}
+		}
+	case c.also != nil:
+		p := c.also.makePart()
+		p.Arg, p.Text = -1, c.text
+		u.Parts = append(u.Parts, p)
+	case c.here != nil && !slices.ContainsFunc(u.Parts, Part.isOperand):
+		u.Here = c.here.makePart()
+	}
+}
+
+func (p Part) isOperand() bool { return p.Role == File && p.Option == "" && p.Arg >= 0 }
+
+// holdsCode reports whether a word is, or names, something that runs.
+func (r *reader) holdsCode() bool { return r.holds }
+
+// layout returns the last places of operands whose conditions hold, nil where
+// the row has none.
+func (r *reader) layout() []slot {
+	for i := len(r.row.clauses) - 1; i >= 0; i-- {
+		if c := &r.row.clauses[i]; c.slots != nil && r.holdsAll(c.conds) {
+			return c.slots
+		}
+	}
+	return nil
+}
+
+func (r *reader) addOperands() {
+	slots := r.layout()
+	ops := r.operands
+	if len(slots) == 0 || len(ops) == 0 {
+		return
+	}
+	back := 0 // places behind the one that is repeated
+	for i := len(slots) - 1; i >= 0 && !slots[i].each && !slots[i].assign; i-- {
+		back++
+	}
+	if back == len(slots) || slots[len(slots)-1-back].assign {
+		back = 0
+	}
+	s := 0
+	for n, i := range ops {
+		for s < len(slots) && slots[s].assign && !isAssignment(r.args[i].Text) {
+			s++
+		}
+		if s < len(slots) && slots[s].each && n > 0 && len(ops)-n <= back {
+			s = len(slots) - (len(ops) - n)
+		}
+		if s == len(slots) {
+			return
+		}
+		r.addPart(slots[s].kind, i, 0, "")
+		if !slots[s].each && !slots[s].assign {
+			s++
+		}
+	}
+}
+
+// addValue adds the value of an option, whose key may say what it is.
+func (r *reader) addValue(k kind, keys []keyed, i, from int, option string) {
+	if len(keys) > 0 {
+		if found, at := findKey(keys, r.args[i].Text[from:]); found != nil {
+			r.addPart(found.kind, i, from+at, option)
+			return
+		}
+	}
+	r.addPart(k, i, from, option)
+}
+
+// findKey returns the key that text starts with, and where its value starts.
+func findKey(keys []keyed, text string) (*keyed, int) {
+	for i := range keys {
+		k := &keys[i]
+		if k.key == "" {
+			if strings.HasPrefix(text, k.mark) {
+				return k, len(k.mark)
+			}
+			continue
+		}
+		sep := k.key[len(k.key)-1]
+		at := strings.IndexByte(text, sep)
+		if blank := strings.IndexByte(text, ' '); sep == '=' && blank > 0 && (at < 0 || blank < at) {
+			at = blank // "ProxyCommand nc %h"
+		}
+		if at < 0 || !matchKey(k.key[:len(k.key)-1], text[:at]) {
+			continue
+		}
+		at++
+		switch {
+		case k.kind.role == Assign:
+			return k, 0
+		case strings.HasPrefix(text[at:], k.mark):
+			return k, at + len(k.mark)
+		}
+	}
+	return nil, 0
+}
+
+func matchKey(pattern, key string) bool {
+	return strings.EqualFold(pattern, key) || strings.Contains(pattern, "*") && matchGlob(pattern, strings.ToLower(key))
+}
+
+func (k *kind) makePart() Part {
+	return Part{
+		Role: k.role, Access: k.access, Tree: k.tree, Names: k.names, Sent: k.sent, Client: k.client, Boxed: k.boxed,
+		Effect: k.effect, Lang: k.lang,
+	}
+}
+
+// addPart adds the piece of word i from byte from on.
+func (r *reader) addPart(k kind, i, from int, option string) {
+	text := r.args[i].Text[from:]
+	p := k.makePart()
+	p.Arg, p.From, p.End, p.Option = i, from, i+1, option
+	switch {
+	case k.form == allWords:
+		p.End = len(r.args)
+	case k.form == untilEnd:
+		if p.End = r.findEnd(i); p.End == i {
+			return
+		}
+	case k.form == bodyText || k.form == formText:
+		r.addBody(p, k.form == formText)
+		return
+	case k.form == mountText:
+		r.addMount(p)
+		return
+	case (k.role == File || k.role == Script) && isInput(text):
+		r.useInput(k)
+		return
+	case k.role == File && k.remote && isRemote(text):
+		p.Role, p.Access = Host, k.access
+		if strings.Contains(text, "://") {
+			p.Role = URL
+		}
+	}
+	r.use.Parts = append(r.use.Parts, p)
+	r.holds = r.holds || p.Role.weighs() > 1 && !k.first
+}
+
+// useInput notes what becomes of the input that a word stands for.
+func (r *reader) useInput(k kind) {
+	switch {
+	case k.sent:
+		r.input = &input{is: Leaves}
+	case k.role == Script:
+		r.input = &input{is: Runs, lang: k.lang}
+	}
+}
+
+func isInput(text string) bool {
+	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
+}
+
+// isRemote reports whether a word is host:path or an address.
+func isRemote(text string) bool {
+	i := strings.IndexByte(text, ':')
+	return i > 0 && !strings.Contains(text[:i], "/") && !(i == 1 && strings.HasPrefix(text[2:], `\`))
+}
+
+// addBody adds what a request carries: text, or the files that "@" names in it.
+func (r *reader) addBody(p Part, named bool) {
+	text := r.args[p.Arg].Text[p.From:]
+	at := 0
+	if named {
+		if at = strings.IndexAny(text, "=@"); at >= 0 && text[at] == '=' {
+			at++ // "name=@file"; else "name@file"
+		}
+	}
+	if at < 0 || at >= len(text) || text[at] != '@' && (!named || text[at] != '<') {
+		r.use.Parts = append(r.use.Parts, p)
+		return
+	}
+	file := text[at+1:]
+	if end := strings.IndexByte(file, ';'); named && end >= 0 {
+		file = file[:end]
+	}
+	if isInput(file) {
+		r.useInput(kind{sent: true})
+		return
+	}
+	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1
+	r.use.Parts = append(r.use.Parts, p)
+}
+
+// addMount adds the folder of this machine that a container sees.
+func (r *reader) addMount(p Part) {
+	text := r.args[p.Arg].Text[p.From:]
+	host, rest, _ := strings.Cut(text, ":")
+	p.To = p.From + len(host)
+	if strings.Contains(text, "=") && !strings.HasPrefix(text, "/") {
+		host = ""
+		for at, field := range fieldsOf(text) {
+			key, value, _ := strings.Cut(field, "=")
+			switch key {
+			case "source", "src":
+				host, p.From, p.To = value, p.From+at+len(key)+1, p.From+at+len(field)
+			case "target", "dst", "destination":
+				p.Inside = value
+			case "readonly", "ro":
+				p.Access = Read
+			}
+		}
+	} else {
+		inside, opts, _ := strings.Cut(rest, ":")
+		p.Inside = inside
+		if slices.Contains(strings.Split(opts, ","), "ro") {
+			p.Access = Read
+		}
+	}
+	if host == "" || !strings.ContainsAny(host[:1], "/~.$") {
+		return // a volume with a name
+	}
+	r.use.Parts = append(r.use.Parts, p)
+}
+
+// fieldsOf yields the pieces between commas, and where they start.
+func fieldsOf(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		at := 0
+		for field := range strings.SplitSeq(text, ",") {
+			if !yield(at, field) {
+				return
+			}
+			at += len(field) + 1
+		}
+	}
+}
+
+// findEnd returns the index of the word that ends a command of find's.
+func (r *reader) findEnd(i int) int {
+	for n := i; n < len(r.args); n++ {
+		if t := r.args[n].Text; t == ";" || t == `\;` || t == "+" && n > i && r.args[n-1].Text == "{}" {
+			return n
+		}
+	}
+	return len(r.args)
+}
+
+// holdsAll reports whether all conditions hold for what was read so far.
+func (r *reader) holdsAll(conds []cond) bool {
+	for i := range conds {
+		held := false
+		for j := range conds[i].tests {
+			held = held || r.holdsTest(&conds[i].tests[j])
+		}
+		if held == conds[i].not {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *reader) holdsTest(t *test) bool {
+	if t.option != "" {
+		return slices.ContainsFunc(r.hits, func(h hit) bool {
+			return h.option.name == t.option && (t.values == nil || matchFold(t.values, h.value))
+		})
+	}
+	operand := func(i int) bool { return matchFold(t.values, r.args[r.operands[i]].Text) }
+	n := len(r.operands)
+	switch t.what {
+	case "none", "some":
+		return r.isBare() == (t.what == "none")
+	case "code":
+		return r.holdsCode()
+	case "last":
+		return n > 0 && operand(n-1)
+	case "any":
+		for i := range n {
+			if operand(i) {
+				return true
+			}
+		}
+		return false
+	}
+	i, _ := strconv.Atoi(t.what)
+	return i <= n && operand(i-1)
+}
+
+// isBare reports whether no operand is given but NAME=value.
+func (r *reader) isBare() bool {
+	for _, i := range r.operands {
+		if !isAssignment(r.args[i].Text) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.use.Parts, func(p Part) bool { return p.Role == Command || p.Role == Line })
+}
+
+// reportUnread names the options that the row doesn't know and that stand
+// before something that runs.
+func (r *reader) reportUnread() {
+	if len(r.unread) == 0 || !r.row.runs || r.row.has(looseStyle) {
+		return
+	}
+	last := -1
+	if r.use.Input == Runs {
+		last = len(r.args)
+	}
+	for _, p := range r.use.Parts {
+		if p.Role.weighs() > 1 && p.Role != Script { // a file runs as it is, whatever stands before it
+			last = max(last, p.Arg)
+		}
+	}
+	for _, i := range r.unread {
+		if i <= last {
+			r.use.Unread = append(r.use.Unread, r.args[i].Text)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package programs
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed table/*.tbl
+var tableFiles embed.FS
+
+// loaded reads the table when it is first asked. The table is part of the
+// program and its test compiles all of it: an error can't be met here.
+var loaded = sync.OnceValue(func() *table {
+	t, _ := loadTable(tableFiles)
+	return t
+})
+
+// table is all rows as they are written, and those of the programs that were
+// asked for, compiled.
+type table struct {
+	entries  map[string][]*entry // by the first word of their names
+	patterns []string            // first words with a "*"
+	lock     sync.RWMutex
+	programs map[string]*row
+	readers  sync.Pool // of *reader: one is needed for each command
+}
+
+// entry is a row as it is written.
+type entry struct {
+	at, names, text string
+}
+
+// Programs returns the names of all programs in the table, sorted; a name may
+// hold "*", such as "mkfs.*".
+func Programs() []string {
+	names := slices.Collect(maps.Keys(loaded().entries))
+	names = slices.DeleteFunc(names, func(n string) bool { return n[0] == '@' })
+	slices.Sort(names)
+	return names
+}
+
+func loadTable(files fs.FS) (*table, error) {
+	t := &table{entries: map[string][]*entry{}, programs: map[string]*row{}}
+	names, err := fs.Glob(files, "table/*.tbl")
+	errs := []error{err}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		errs = append(errs, err, t.addFile(name, string(text)))
+	}
+	slices.Sort(t.patterns)
+	return t, errors.Join(errs...)
+}
+
+// addFile takes a file apart into rows.
+func (t *table) addFile(file, text string) error {
+	var e *entry
+	var list []*entry
+	var errs []error
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, " \t\r\n")
+		switch {
+		case line == "" || line[0] == '#' || strings.HasPrefix(line, "@source "):
+		case line[0] == ' ' && e != nil:
+			e.text += line
+		default:
+			e = &entry{at: fmt.Sprintf("%s:%d", file, n), text: line}
+			list = append(list, e)
+		}
+	}
+	for _, e := range list {
+		var ok bool
+		if e.names, e.text, ok = strings.Cut(e.text+" ", ": "); !ok || e.names[0] == ' ' {
+			errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names, or starts with a blank", e.at))
+			continue
+		}
+		e.names = strings.ReplaceAll(e.names, "|  ", "|") // they go on in the next line
+		t.addEntry(e)
+	}
+	return errors.Join(errs...)
+}
+
+func (t *table) addEntry(e *entry) {
+	for name := range strings.SplitSeq(e.names, ", ") {
+		first, _, _ := strings.Cut(strings.ToLower(name), " ")
+		for word := range strings.SplitSeq(first, "|") {
+			list := t.entries[word]
+			if len(list) == 0 && strings.Contains(word, "*") {
+				t.patterns = append(t.patterns, word)
+			}
+			if len(list) == 0 || list[len(list)-1] != e {
+				t.entries[word] = append(list, e)
+			}
+		}
+	}
+}
+
+// spellNames writes out those names of an entry that start with the word first:
+// "a|b c, d" is "a c", "b c" and "d".
+func (e *entry) spellNames(first string) []string {
+	var out []string
+	for name := range strings.SplitSeq(e.names, ", ") {
+		spelt := []string{""}
+		for i, word := range strings.Fields(name) {
+			var next []string
+			for alt := range strings.SplitSeq(word, "|") {
+				if i == 0 {
+					if !strings.EqualFold(alt, first) {
+						continue
+					}
+					alt = first
+				}
+				for _, s := range spelt {
+					next = append(next, strings.TrimSpace(s+" "+alt))
+				}
+			}
+			spelt = next
+		}
+		out = append(out, spelt...)
+	}
+	return out
+}
+
+// findEntry returns the row of a name as it is written.
+func (t *table) findEntry(name string) *entry {
+	first, _, _ := strings.Cut(strings.ToLower(name), " ")
+	for _, e := range t.entries[first] {
+		if slices.Contains(e.spellNames(first), name) {
+			return e
+		}
+	}
+	return nil
+}
+
+// program returns the rows of a program, compiled; nil where it has none. Every
+// row in the table compiles: see its test.
+func (t *table) program(name string) *row {
+	if len(t.entries[name]) == 0 || name[0] == '@' {
+		return nil
+	}
+	t.lock.RLock()
+	r := t.programs[name]
+	t.lock.RUnlock()
+	if r != nil {
+		return r
+	}
+	r, _ = t.compileProgram(name)
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.programs[name] = r
+	return r
+}
+
+// compileProgram compiles the rows whose names start with the word name, those
+// of few words first: they hand down to those below them.
+func (t *table) compileProgram(name string) (*row, error) {
+	root := &row{name: name}
+	var errs []error
+	type place struct {
+		name  string
+		entry *entry
+	}
+	var places []place
+	for _, e := range t.entries[name] {
+		for _, n := range e.spellNames(name) {
+			places = append(places, place{n, e})
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return strings.Count(a.name, " ") - strings.Count(b.name, " ") })
+	for _, p := range places {
+		clauses, err := t.collectClauses(p.entry, 0)
+		r := root
+		for _, word := range strings.Fields(p.name)[1:] {
+			r = r.placeChild(word)
+		}
+		if r.at == p.entry.at {
+			continue // the same in another case of letters
+		}
+		if r.at != "" {
+			err = errors.Join(err, fmt.Errorf("%s: row %q is already in %s; join the two", p.entry.at, p.name, r.at))
+		}
+		r.at = p.entry.at
+		errs = append(errs, err, r.compileRow(clauses))
+	}
+	return root, errors.Join(errs...)
+}
+
+// compileRow adds clauses to a row; its manners first, for they say how options
+// are spelt.
+func (r *row) compileRow(clauses []string) error {
+	for _, c := range clauses {
+		if t, ok := traitNames[c]; ok {
+			r.traits |= t
+		}
+	}
+	r.inheritTraits()
+	var errs []error
+	for _, c := range clauses {
+		if err := r.addClause(c); err != nil {
+			errs = append(errs, fmt.Errorf("%s: clause %q: %w", r.at, c, err))
+		}
+	}
+	r.settleRow()
+	return errors.Join(errs...)
+}
+
+// collectClauses returns the clauses of an entry, those of the rows it is like
+// where it says so.
+func (t *table) collectClauses(e *entry, depth int) ([]string, error) {
+	var out []string
+	for c := range strings.SplitSeq(e.text, ";") {
+		c = strings.TrimSpace(c)
+		like, ok := strings.CutPrefix(c, "like ")
+		switch {
+		case ok:
+			other := t.findEntry(like)
+			if other == nil || depth > 8 {
+				return nil, fmt.Errorf("%s: no row is named %q, or it is like itself", e.at, like)
+			}
+			more, err := t.collectClauses(other, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		case c != "":
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// inheritTraits takes over the manners of the row above.
+func (r *row) inheritTraits() {
+	if r.parent != nil && !r.has(ownStyle) {
+		r.traits |= r.parent.traits & inherited
+		r.runs = r.runs || r.parent.runs
+	}
+}
+
+// placeChild returns the row of a word behind r's name, which it makes where
+// there is none.
+func (r *row) placeChild(word string) *row {
+	c := &row{name: r.name + " " + word, parent: r}
+	c.inheritTraits()
+	switch {
+	case word == "**" && r.deep == nil:
+		r.deep = c
+		return c
+	case word == "**":
+		return r.deep
+	case strings.Contains(word, "*"):
+		if i := slices.IndexFunc(r.globs, func(g *row) bool { return g.name == c.name }); i >= 0 {
+			return r.globs[i]
+		}
+		r.globs = append(r.globs, c)
+		return c
+	case r.children[word] == nil:
+		putInto(&r.children, word, c)
+	}
+	return r.children[word]
+}
+
+func putInto[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}
