@@ -208,10 +208,15 @@ func (r *row) readCond(not bool, text string) (cond, error) {
 		switch {
 		case strings.HasPrefix(name, "-"), strings.HasPrefix(name, "+"), strings.HasPrefix(name, "/"):
 			t.option = name
-			started := func(o *option) bool { return o.name == name }
-			if r.findOption(name) == nil && r.findStart(name) == nil && !slices.ContainsFunc(r.starts, started) {
-				r.placeOption(&option{name: name})
+			o := r.findOption(name)
+			if i := slices.IndexFunc(r.starts, func(o *option) bool { return o.name == name }); i >= 0 {
+				o = r.starts[i]
 			}
+			if o == nil {
+				o = &option{name: name}
+				r.placeOption(o)
+			}
+			o.tested = o.tested || valued
 		case valued && slices.Contains(operandTests, name), !valued && slices.Contains(otherTests, name):
 			t.what = name
 		default:

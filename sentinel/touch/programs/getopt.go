@@ -18,6 +18,9 @@ type reader struct {
 	unread   []int
 	holds    bool   // a word is, or names, the code that runs
 	input    *input // what a word that stands for it makes of the input
+	slots    []slot // the places of operands for the options so far
+	laidOut  int    // hits when slots was worked out
+	assigns  int    // operands in front that are NAME=value
 	stopped  bool   // no more options
 	tail     int    // index in operands of a command or words that take all the rest
 }
@@ -103,11 +106,11 @@ var dashDash = option{name: "--"}
 // endOptions is what "--" says.
 func (r *reader) endOptions(i int) int {
 	r.stopped = true
-	r.hits = append(r.hits, hit{option: &dashDash})
+	r.noteHit(&dashDash, "")
 	for j := range r.row.clauses {
 		if c := &r.row.clauses[j]; c.dash != nil && r.holdsAll(c.conds) && i < len(r.args) {
 			if c.dash.form == asShell {
-				r.row, r.operands, r.stopped = loaded().program("sh"), r.operands[:0], false
+				r.row, r.operands, r.assigns, r.slots, r.stopped = loaded().program("sh"), r.operands[:0], 0, nil, false
 				return i
 			}
 			r.addPart(*c.dash, i, 0, "--")
@@ -246,7 +249,7 @@ func (r *reader) takeOption(o *option, i, from int) int {
 		if from > 0 {
 			value = r.args[i].Text[from:]
 		}
-		r.hits = append(r.hits, hit{o, value})
+		r.noteHit(o, value)
 		if o.ends {
 			r.stopped = true
 		}
@@ -265,7 +268,7 @@ func (r *reader) takeOption(o *option, i, from int) int {
 // takeValues gives o the words from next on.
 func (r *reader) takeValues(o *option, i, next int) int {
 	if next+o.values > len(r.args) || o.shy && strings.HasPrefix(r.args[next].Text, "-") {
-		r.hits = append(r.hits, hit{option: o})
+		r.noteHit(o, "")
 		return next
 	}
 	at := next
@@ -295,8 +298,16 @@ func (r *reader) endValue(o *option, next int) int {
 	return next
 }
 
-func (r *reader) addHit(o *option, i, from int, value string) {
+// noteHit remembers that o is given: once, where no condition looks at its value.
+func (r *reader) noteHit(o *option, value string) {
+	if !o.tested && !o.rehearses && slices.ContainsFunc(r.hits, func(h hit) bool { return h.option == o }) {
+		return
+	}
 	r.hits = append(r.hits, hit{o, value})
+}
+
+func (r *reader) addHit(o *option, i, from int, value string) {
+	r.noteHit(o, value)
 	if o.values > 0 && (from > 0 || !o.joined) && from <= len(r.args[i].Text) {
 		r.addValue(o.kind, o.keyed, i, from, o.name)
 	}
@@ -321,12 +332,15 @@ func (r *reader) addOperand(i int) int {
 		}
 	}
 	r.operands = append(r.operands, i)
+	if r.assigns == len(r.operands)-1 && isAssignment(t) {
+		r.assigns++
+	}
 	if r.row.has(posixStyle) {
 		r.stopped = true
 	}
 	if r.row.runs {
-		if slots := r.layout(); slots != nil {
-			s := slotOfLast(slots, r.operands, r.args)
+		if slots := r.findLayout(); len(slots) > 0 {
+			s := r.slotOfLast(slots)
 			switch {
 			case s == nil || s.each:
 			case s.kind.form == allWords:
@@ -364,26 +378,35 @@ func (r *reader) stepDown(word string) bool {
 	if next.deep != nil {
 		r.deep = next.deep
 	}
-	r.operands = r.operands[:0]
+	r.operands, r.assigns, r.slots = r.operands[:0], 0, nil
 	return true
 }
 
+// findLayout is layout, worked out again only where an option or one of the
+// first operands is new.
+func (r *reader) findLayout() []slot {
+	if len(r.operands) < maxTested || len(r.hits) != r.laidOut || r.slots == nil {
+		r.slots, r.laidOut = r.layout(), len(r.hits)
+	}
+	return r.slots
+}
+
+// maxTested is the last operand that a condition may name.
+const maxTested = 9
+
 // slotOfLast returns the place of the last operand among those in front of
 // slots, nil where it has none.
-func slotOfLast(slots []slot, operands []int, args []Word) *slot {
-	s := 0
-	for n, i := range operands {
-		for s < len(slots) && slots[s].assign && !isAssignment(args[i].Text) {
-			s++
+func (r *reader) slotOfLast(slots []slot) *slot {
+	n := len(r.operands)
+	if slots[0].assign {
+		if n -= r.assigns; n == 0 {
+			return &slots[0]
 		}
-		if s == len(slots) {
-			return nil
-		}
-		if n == len(operands)-1 {
-			return &slots[s]
-		}
-		if !slots[s].each && !slots[s].assign {
-			s++
+		slots = slots[1:]
+	}
+	for i := range slots {
+		if n--; n == 0 || slots[i].each {
+			return &slots[i]
 		}
 	}
 	return nil

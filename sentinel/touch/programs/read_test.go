@@ -362,3 +362,16 @@ func requireInside(t *testing.T, args []programs.Word, u programs.Use) {
 		require.True(t, p.From >= 0 && p.From <= len(text) && (p.To == 0 || p.To >= p.From && p.To <= len(text)), "%+v in %q", p, text)
 	}
 }
+
+// What is read of a line takes time and memory in step with its length: here
+// every word is an option with a value, or an operand of a row that runs things.
+func TestManyWords(t *testing.T) {
+	for _, line := range []string{"tar -C x a", "hyperfine -w 1 a", "env A=1", "sudo A=1 -u x", "gawk -i x", "find -exec x ;"} {
+		name, rest, _ := strings.Cut(line, " ")
+		_, args := splitWords("x " + strings.Repeat(rest+" ", 64<<10/(len(rest)+1)))
+		u := programs.ReadWords(name, args)
+		require.True(t, u.Known, line)
+		require.LessOrEqual(t, len(u.Parts), len(args), line)
+		requireInside(t, args, u)
+	}
+}

@@ -41,6 +41,7 @@ type option struct {
 	ends      bool // the options end behind its value
 	start     bool // every word that starts with name
 	rehearses bool
+	tested    bool // a condition looks at its value
 	kind      kind
 	keyed     []keyed
 }
