@@ -70,6 +70,7 @@ func (a *action) print() stream {
 	args, in := a.s.feedFiles(a.name, a.args, a.in)
 	out := a.s.printText(a.name, args, in)
 	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
+	a.markSecrets(&out)
 	out.foreign = !out.known && (out.foreign || a.use.Network || decoders[a.name] || a.use.Input == programs.Shown && a.in.foreign)
 	return out
 }
@@ -133,7 +134,7 @@ func (a *action) actOn(p programs.Part) {
 			a.reportSecretFile(p, f)
 		}
 	case programs.Sent:
-		if f.secret || f.token && !logsIn[p.Option] {
+		if f.secret && !a.isOwnToken(p, f) || f.token && !logsIn[p.Option] && !a.asksForToken(f) {
 			a.s.addUnread(SecretSent)
 		}
 		a.s.findMetadata(f)
@@ -337,7 +338,7 @@ func (a *action) touchFile(p programs.Part, f field) {
 	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
 	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
 	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)})
-	if leaks {
+	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDump(f) {
 		s.addUnread(SecretSent)
 	}
 	if access == Read && !p.Client && !p.Names {
@@ -440,7 +441,7 @@ func (a *action) sendInput() {
 	if a.in.known && strings.Contains(strings.ToLower(a.in.text), "flush_all") { // of memcached
 		a.s.addDoubt(DatabaseLoss)
 	}
-	if a.in.secret {
+	if a.in.secret || a.in.dump && a.use.Network && a.leavesAlone() || a.in.token && a.use.Network && a.ran == 0 && !a.keepsSecrets() {
 		a.s.addUnread(SecretSent)
 	}
 }

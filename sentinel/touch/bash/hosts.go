@@ -129,7 +129,7 @@ func (a *action) reportSecrets() {
 			continue
 		}
 		a.s.findMetadata(f)
-		if f.secret || f.proc != nil && f.proc.secret {
+		if f.secret && !a.isOwnWord(i, f) || f.proc != nil && f.proc.secret {
 			a.s.addUnread(SecretSent)
 		}
 	}

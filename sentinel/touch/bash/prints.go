@@ -41,6 +41,8 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 		}
 	case "true", ":", "export", "set", "shopt", "wait", "sleep":
 		return knownStream("")
+	case "date":
+		return printDate(texts)
 	case "yes":
 		return stream{open: true, endless: true}
 	case "seq":
@@ -65,6 +67,20 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	}
 	return none
 }
+
+// printDate is date with a format: what the clock says are digits, and what the
+// format says besides is its own.
+func printDate(args []string) stream {
+	for _, a := range args {
+		if format, ok := strings.CutPrefix(a, "+"); ok {
+			return knownStream(dateFields.ReplaceAllString(format, "00") + "\n")
+		}
+	}
+	return stream{open: true}
+}
+
+// dateFields are the marks in a format that stand for digits.
+var dateFields = regexp.MustCompile(`%[-_0^#+]?[0-9]*[dFHIjkClmMNsSTuUVwWyYgGeqDR]`)
 
 func printEcho(args []string) string {
 	escapes, end := false, "\n"
