@@ -228,7 +228,7 @@ git push -f origin main  =>  git push | file r names <origin> | change remote_re
 git push origin :x  =>  git push | file r names <origin> | change remote_removal
 git push origin +main  =>  git push | file r names <origin> | change remote_removal
 git push --dry-run  =>  git push | change remote_change | rehearsal
-git push https://tok@github.com/a/b main  =>  git push | url names <https://tok@github.com/a/b> | change remote_change
+git push https://tok@github.com/a/b main  =>  git push | url names <https://tok@github.com/a/b> | change remote_change | doubt secret_sent
 git push --receive-pack='rm -rf /' x  =>  git push | line <rm -rf /> | file r names <x> | change remote_change
 git status  =>  git status | reads
 git log --oneline -5  =>  git log | reads
