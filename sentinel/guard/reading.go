@@ -20,8 +20,11 @@ const (
 // destroying it or seeing what is secret in it. Arguments that are no command
 // line keep to the whole core: what their skill does with them is unknown.
 func readingOf(signal, n string, p touch.Path) freedom {
-	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access&(touch.Write|touch.Delete) != 0 || strings.ContainsAny(n, meta) {
+	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access.Has(touch.Delete) || strings.ContainsAny(n, meta) {
 		return refused
+	}
+	if p.Access.Has(touch.Write) {
+		return writingOf(signal, p)
 	}
 	parts := components(n)
 	if len(parts) == 0 {
@@ -49,6 +52,15 @@ func readingOf(signal, n string, p touch.Path) freedom {
 		return free
 	case signal == PlaceProc:
 		return processFreedom(parts)
+	}
+	return refused
+}
+
+// writingOf says what a command line may change at a place without destroying
+// it: the mode of a user's own keys, and a key that its own program makes.
+func writingOf(signal string, p touch.Path) freedom {
+	if (p.Names || p.Client) && !p.Recursive && (signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
+		return asked
 	}
 	return refused
 }

@@ -92,7 +92,7 @@ func TestFolded(t *testing.T) {
 		`python3 -c "import shutil; shutil.rmtree('build')"`, `python3 -c "import shutil,os; shutil.rmtree(os.path.join('build','x'))"`, `python3 -c "import os; os.remove(os.path.join('/tmp','x'))"`, `python3 -c "import shutil,tempfile; d=tempfile.mkdtemp(); shutil.rmtree(d)"`, `node -e 'fs.rmSync(path.join(__dirname,"dist"),{recursive:true})'`,
 		`node -e 'require("fs").rmSync(path.resolve("dist"),{recursive:true})'`, `ruby -rfileutils -e 'FileUtils.rm_rf(File.join("tmp","cache"))'`, `perl -e 'unlink "x.o"'`, `python3 -c "import os; print(os.path.join('/', 'etc'))"`, `python3 -c "print('/'.join(['a','b']))"`, `python3 -c "print('a/b'.split('/'))"`, `python3 -c "import subprocess; subprocess.run(['git','status'])"`,
 		"python3 <<'E'\nimport os, shutil\nfor d in ('build', 'dist'):\n    shutil.rmtree(d, ignore_errors=True)\nfor root, dirs, files in os.walk('.'):\n    for f in files:\n        if f.endswith('.pyc'):\n            os.remove(os.path.join(root, f))\nE",
-		"python3 <<'E'\nfrom pathlib import Path\nimport shutil\nfor p in Path('.').rglob('__pycache__'):\n    shutil.rmtree(p)\nE", 
+		"python3 <<'E'\nfrom pathlib import Path\nimport shutil\nfor p in Path('.').rglob('__pycache__'):\n    shutil.rmtree(p)\nE",
 		`ruby -e 'Dir["*.o"].each{|f| File.delete(f)}'`, `python3 -c "import glob,os; [os.remove(f) for f in glob.glob('*.pyc')]"`, `node -e 'const s="a"; console.log(s+"/b", 10/2/1)'`, `python3 -c "x='/'; print(x)"`, `php -r 'unlink("/tmp/x");'`, `python3 -c "import os; os.remove('a'+'.txt')"`,
 		`python3 -c "import re; print(re.compile('a/b').pattern)"`, `python3 -c "import os; os.chmod('run.sh', 0o755)"`,
 	)

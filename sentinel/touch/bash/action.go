@@ -106,13 +106,7 @@ func (a *action) actOn(p programs.Part) {
 	case programs.File:
 		a.touchFile(p, f)
 	case programs.Folder:
-		if f.text != "" {
-			a.at.addAccess(f, Mention)
-			if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
-				a.s.addUnread(UnreadTarget)
-			}
-			a.at = a.at.enterFolder(f)
-		}
+		a.enterFolder(f)
 	case programs.Command:
 		a.runCommand(p)
 	case programs.Line:
@@ -134,14 +128,7 @@ func (a *action) actOn(p programs.Part) {
 			a.reportSecretFile(p, f)
 		}
 	case programs.Sent:
-		if f.secret && !a.isOwnToken(p, f) || f.token && !logsIn[p.Option] && !a.asksForToken(f) {
-			a.s.addUnread(SecretSent)
-		}
-		a.s.findMetadata(f)
-		if strings.HasPrefix(f.text, "@") {
-			p.Sent, p.Access = true, programs.Read
-			a.touchFile(p, f)
-		}
+		a.sendText(p, f)
 	case programs.Process:
 		if isEveryProcess(a.name, f) {
 			a.s.addDanger(KillAll)
@@ -149,10 +136,35 @@ func (a *action) actOn(p programs.Part) {
 	}
 }
 
+// enterFolder is the folder that the parts behind it work in.
+func (a *action) enterFolder(f field) {
+	if f.text == "" {
+		return
+	}
+	a.at.addAccess(f, Mention)
+	if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
+		a.s.addUnread(UnreadTarget)
+	}
+	a.at = a.at.enterFolder(f)
+}
+
+// sendText looks at text that goes to another machine.
+func (a *action) sendText(p programs.Part, f field) {
+	if f.secret && !a.isOwnToken(p, f) || f.token && !logsIn[p.Option] && !a.asksForToken(f) {
+		a.s.addUnread(SecretSent)
+	}
+	a.s.findMetadata(f)
+	if strings.HasPrefix(f.text, "@") {
+		p.Sent, p.Access = true, programs.Read
+		a.touchFile(p, f)
+	}
+}
+
 // saysText are the programs whose words are text that names no file, findsText
 // those whose operand without an option is a pattern or a program.
 var (
-	saysText  = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare local typeset readonly")
+	saysText = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare " +
+		"local typeset readonly")
 	findsText = toSet("grep egrep fgrep rg ag ack zgrep sed awk gawk mawk jq yq xq perl ruby python python3 node find fd")
 )
 
@@ -165,7 +177,7 @@ var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --a
 // nameScript looks for the effects of a script that has a row by its own name:
 // "manage.py flush", "artisan db:wipe".
 func (a *action) nameScript(f field, params []field) {
-	use := programs.ReadWords(programName(f.text), listWords(params))
+	use := programs.ReadWords(programName(f.text), listWords(nil, params))
 	if !use.Known || use.Rehearsal || f.unknown {
 		return
 	}
@@ -337,7 +349,8 @@ func (a *action) touchFile(p programs.Part, f field) {
 	}
 	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
 	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
-	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)})
+	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client &&
+		!accountFile.MatchString(f.text)})
 	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDump(f) {
 		s.addUnread(SecretSent)
 	}
@@ -361,7 +374,8 @@ var kernelTrees = toSet("/sys /proc /dev")
 // reportSecretFile asks where a program that talks to another machine is given a
 // file of credentials, unless as its own settings.
 func (a *action) reportSecretFile(p programs.Part, f field) {
-	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") && !strings.Contains(p.Option, "var-file") {
+	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") &&
+		!strings.Contains(p.Option, "var-file") {
 		a.s.addUnread(SecretSent)
 	}
 }
@@ -372,28 +386,40 @@ func isStandard(text string) bool {
 }
 
 // listUncovered are the words that no part stands in: what they hold may be a
-// path.
+// path. Those behind a line or code are its parameters.
 func (a *action) listUncovered() []field {
 	var out []field
+	covered, parameters := a.coverWords()
 	for i, f := range a.args {
-		parameter := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return takesParameters[p.Role] && p.Arg < i })
-		if len(f.text) < 2 || f.text[0] != '-' && (parameter || saysText[a.name] || findsText[a.name]) || a.ran > 0 && a.isInside(i) {
+		option := len(f.text) > 1 && f.text[0] == '-'
+		if covered[i] || strings.IndexAny(f.text, "/~.:") < 0 || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
 			continue
 		}
-		if !slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Arg == i }) {
-			out = append(out, f)
-		}
+		out = append(out, f)
 	}
 	return out
 }
 
-var takesParameters = map[programs.Role]bool{programs.Line: true, programs.Code: true, programs.Script: true}
-
-// isInside reports whether a word belongs to a command inside of this one.
-func (a *action) isInside(i int) bool {
-	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
-		return (p.Role == programs.Command || p.Role == programs.Line) && i >= p.Arg && i < p.End
-	})
+// coverWords marks the words that a part stands in, and returns where the
+// parameters of a line or of code begin.
+func (a *action) coverWords() (covered []bool, parameters int) {
+	covered, parameters = make([]bool, len(a.args)), len(a.args)
+	for _, p := range a.use.Parts {
+		if p.Arg < 0 || p.Arg >= len(a.args) {
+			continue
+		}
+		covered[p.Arg] = true
+		switch p.Role {
+		case programs.Line, programs.Command:
+			for i := p.Arg; i < min(p.End, len(a.args)); i++ {
+				covered[i] = true
+			}
+		}
+		if p.Role == programs.Line || p.Role == programs.Code || p.Role == programs.Script {
+			parameters = min(parameters, p.Arg)
+		}
+	}
+	return covered, parameters
 }
 
 // reportUnread names the options that the program's row does not, where they
@@ -438,6 +464,9 @@ func (a *action) readInput() {
 
 func (a *action) sendInput() {
 	a.s.made.sends++
+	if a.in.known { // some clients take lines for the shell
+		readBangs(a.s, a.in.text)
+	}
 	if a.in.known && strings.Contains(strings.ToLower(a.in.text), "flush_all") { // of memcached
 		a.s.addDoubt(DatabaseLoss)
 	}

@@ -34,7 +34,8 @@ func (s *shell) isBreeding(f *syntax.FuncDecl) bool {
 // listCircle returns the other functions that name calls, by way of others or not,
 // and that call it back.
 func (s *shell) listCircle(name string) []string {
-	if !slices.ContainsFunc(slices.Collect(maps.Values(s.def.calls)), func(list []string) bool { return slices.Contains(list, name) }) || s.def.calls[name] == nil {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(s.def.calls)), func(list []string) bool { return slices.Contains(list, name) }) ||
+		s.def.calls[name] == nil {
 		return nil
 	}
 	called, back := map[string]bool{name: true}, map[string]bool{name: true}

@@ -112,7 +112,8 @@ func (s *shell) runZargs(args []field) {
 
 func (s *shell) changeFolder(args []field) {
 	ops := listOperands(args, "")
-	if v := s.def.vars["CDPATH"]; len(ops) == 1 && len(v) > 0 && !v.isUnknown() && !strings.HasPrefix(ops[0].text, "/") && !strings.HasPrefix(ops[0].text, ".") {
+	if v := s.def.vars["CDPATH"]; len(ops) == 1 && len(v) > 0 && !v.isUnknown() && !strings.HasPrefix(ops[0].text, "/") &&
+		!strings.HasPrefix(ops[0].text, ".") {
 		dir, _, _ := strings.Cut(v[0].text(), ":")
 		ops[0] = ops[0].withText(strings.TrimSuffix(dir, "/") + "/" + ops[0].text)
 	}

@@ -41,8 +41,21 @@ func (s *shell) readCode(f field, lang string) {
 }
 
 func (s *shell) readInline(lang, text string, depth int) {
-	if lang == "sql" {
+	switch lang {
+	case "sql":
 		s.addMatches(sqlReads, text)
+	case "powershell":
+		if powerHive.MatchString(text) {
+			s.addDanger(RmSystem)
+		}
+		for _, m := range powerDeletes.FindAllStringSubmatch(text, 8) {
+			s.removeTarget(literalField(strings.Trim(m[1]+m[2], `"' `)), true)
+		}
+	}
+	if netWords.MatchString(text) { // a metadata service as a whole string of what goes to hosts
+		for _, w := range strings.FieldsFunc(text[:min(len(text), maxScanned)], isMark) {
+			s.findMetadata(literalField(w))
+		}
 	}
 	if depth > maxInner || !s.budget.TakeBytes(len(text)) {
 		s.addUnread(UnreadBudget)
@@ -84,9 +97,21 @@ func (s *shell) readInline(lang, text string, depth int) {
 	s.addCoded(found)
 }
 
+// maxScanned is how much of a program is looked through for addresses.
+const maxScanned = 4096
+
+func isMark(r rune) bool { return strings.ContainsRune(" \t\n\"'`(),;{}<>", r) }
+
 var (
-	sqlReads    = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom|\bpg_read_file\()\s*'([~/.][^']*)'`)
-	sqlChange   = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s|revoke\s|copy\s+\S+\s+from\b)`)
+	netWords = regexp.MustCompile(`(?i)\b(socket|create_connection|https?connection|connect|https?|net|inet|tcpsocket|fetch|axios|dial|urlopen|irm|iwr|` +
+		`invoke-restmethod|invoke-webrequest|client_socket|fsockopen)\b`)
+	powerDeletes = regexp.MustCompile(`(?i)\(\s*get-item\s+([^()]+)\)\s*\.\s*delete\(|\bdirectory\]::delete\(\s*["']([^"']+)`)
+	powerHive    = regexp.MustCompile(`(?i)\b(?:remove-item|ri|rm|del)\s+(?:-\w+\s+)*["']?(?:hklm|hkcu|hkcr):\\?(?:software|system|sam|security)?\\?["']?(?:\s|$)`)
+	sqlReads     = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom` +
+		`|\bpg_read_file\()\s*'([~/.][^']*)'`)
+	sqlChange = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter` +
+		`|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s` +
+		`|revoke\s|copy\s+\S+\s+from\b)`)
 	mongoChange = regexp.MustCompile(`\.(insert|update|replace|delete|remove|drop|create|rename|bulkWrite|findOneAnd|findAndModify)\w*\s*\(`)
 )
 
@@ -130,7 +155,10 @@ func (s *shell) addCoded(found code.Findings) {
 			s.addDoubt(e)
 		}
 	}
-	leaks := found.Environment || slices.ContainsFunc(found.Paths, func(p code.Path) bool { return p.Access == code.ToRead && holdsSecrets(p.Text) })
+	leaks := found.Environment || slices.ContainsFunc(found.Paths, func(p code.Path) bool {
+		return p.Access == code.ToRead &&
+			holdsSecrets(p.Text)
+	})
 	if leaks && (found.Sends || len(found.URLs) > 0) {
 		s.addUnread(SecretSent)
 	}

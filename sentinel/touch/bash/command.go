@@ -105,19 +105,23 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 	if windowsPrograms[name] {
 		argv = splitDrives(argv)
 	}
-	words := listWords(argv[1:])
+	room := &struct { // in one piece: most commands have few words
+		action
+		words [6]programs.Word
+	}{}
+	words := listWords(room.words[:0], argv[1:])
 	use := programs.ReadWords(name, words)
 	if base := paths.Base(argv[0].text); !use.Known && base != name {
 		use = programs.ReadWords(base, words) // R
 	}
-	a := &action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
+	a := &room.action
+	*a = action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
 	return a.run()
 }
 
-func listWords(args []field) []programs.Word {
-	words := make([]programs.Word, len(args))
-	for i, f := range args {
-		words[i] = programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil}
+func listWords(words []programs.Word, args []field) []programs.Word {
+	for _, f := range args {
+		words = append(words, programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil})
 	}
 	return words
 }
@@ -158,6 +162,9 @@ func programName(text string) string {
 		return text
 	}
 	name := strings.ToLower(paths.Base(strings.ReplaceAll(text, `\`, "/")))
+	if i := strings.IndexByte(name, '^'); i > 0 {
+		name = strings.ReplaceAll(name, "^", "") // of cmd, to which it means nothing
+	}
 	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
 		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
 			name = strings.TrimPrefix(name, mark)
@@ -178,7 +185,8 @@ func isPlainName(text string) bool {
 }
 
 // shells are the programs that read command lines, by the name of their language.
-var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline source .")
+var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
+	"source .")
 
 func isShell(name string) bool { return shells[name] }
 
@@ -239,9 +247,10 @@ func (s *shell) guessEffects(f field, args []field) {
 
 // scary are the programs that matter under another name, and that text must
 // name before it is worth reading as a command.
-var scary = toSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup lvremove vgremove pvremove zpool zfs " +
-	"chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate " +
-	"cp rd del trash trash-put killall5 chroot ssh unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
+var scary = toSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup " +
+	"lvremove vgremove pvremove zpool zfs chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su " +
+	"env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate cp rd del trash trash-put killall5 chroot ssh " +
+	"unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
 
 // scaryName is the name in a word that may be a program or the path of one.
 func scaryName(w string) string {
@@ -256,7 +265,8 @@ func scaryName(w string) string {
 // another name.
 func (s *shell) locateProgram(name string, args []field) (stream, bool) {
 	switch {
-	case name == "which", name == "command" && hasFlag(args, "v"), name == "type" && hasFlag(args, "pP"), name == "whereis" && hasFlag(args, "b"):
+	case name == "which", name == "command" && hasFlag(args, "v"), name == "type" && hasFlag(args, "pP"), name == "whereis" && hasFlag(args,
+		"b"):
 	default:
 		return stream{}, false
 	}

@@ -55,7 +55,8 @@ func dialsBack(list []*syntax.Redirect) bool {
 		l, ok := r.Word.Parts[0].(*syntax.Lit)
 		host = host || ok && (strings.HasPrefix(l.Value, "/dev/tcp/") || strings.HasPrefix(l.Value, "/dev/udp/")) && r.Op != syntax.RdrIn
 		zero := r.N != nil && r.N.Value == "0"
-		back = back || zero && (r.Op == syntax.DplOut || r.Op == syntax.DplIn) || r.Op == syntax.DplIn && r.N == nil || r.Op == syntax.RdrInOut && (r.N == nil || zero)
+		back = back || zero && (r.Op == syntax.DplOut || r.Op == syntax.DplIn) || r.Op == syntax.DplIn && r.N == nil || r.Op == syntax.RdrInOut &&
+			(r.N == nil || zero)
 	}
 	return host && back
 }

@@ -113,7 +113,8 @@ func (s *shell) doubtFed(f field) {
 }
 
 // disposable are the names of files that are made again by themselves.
-var disposable = regexp.MustCompile(`(?i)/[*._a-z0-9-]*(\.(pyc|pyo|o|obj|class|tmp|temp|swp|swo|orig|rej|bak|old|gcda|gcno|pid)|~|__pycache__|node_modules|\.ds_store|thumbs\.db|\.pytest_cache|\.mypy_cache|core\.\*)$`)
+var disposable = regexp.MustCompile(`(?i)/[*._a-z0-9-]*(\.(pyc|pyo|o|obj|class|tmp|temp|swp|swo|orig|rej|bak|old|gcda|gcno|pid)|~` +
+	`|__pycache__|node_modules|\.ds_store|thumbs\.db|\.pytest_cache|\.mypy_cache|core\.\*)$`)
 
 // scratchFolders are those where nothing is kept.
 var scratchFolders = []string{"/tmp/", "/dev/shm/", "/var/tmp/"}
@@ -175,15 +176,18 @@ func isUnsure(f field) bool {
 
 var (
 	positional = regexp.MustCompile(`^\$[0-9@*]`)
-	scratch    = regexp.MustCompile(`(?i)^\$(\w*_)?(build|dist|out|output|tmp|temp|tmpdir|tempdir|cache|coverage|artifacts?|staging|scratch|builddir|outdir|work|workdir|test|tests|target)(_\w*)?(/|$)`)
+	scratch    = regexp.MustCompile(`(?i)^\$(\w*_)?(build|dist|out|output|tmp|temp|tmpdir|tempdir|cache|coverage|artifacts?|staging|scratch` +
+		`|builddir|outdir|work|workdir|test|tests|target)(_\w*)?(/|$)`)
 	// wholeDrive is a drive, or what Windows can't be without on it. A POSIX
 	// shell eats the backslashes.
 	wholeDrive = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?|windows.*|users|program ?files.*|programdata)?$`)
 	bareDrive  = regexp.MustCompile(`(?i)^[a-z]:[\\/]*(\*(\.\*)?)?$`)
 	// wholeByName are the variables that hold a drive, or what Windows needs.
-	wholeByName = regexp.MustCompile(`(?i)^%(systemroot|systemdrive|windir|userprofile|homedrive|programfiles|programdata|allusersprofile)%[\\/]*(\*(\.\*)?)?$`)
+	wholeByName = regexp.MustCompile(`(?i)^%(systemroot|systemdrive|windir|userprofile|homedrive|programfiles|programdata` +
+		`|allusersprofile)%[\\/]*(\*(\.\*)?)?$`)
 	// backups are folders that hold nothing else.
-	backups = toSet("/backup /backups /var/backups /mnt/backup /mnt/backups /srv/backup /srv/backups /data/backup /data/backups /opt/backup /opt/backups")
+	backups = toSet("/backup /backups /var/backups /mnt/backup /mnt/backups /srv/backup /srv/backups /data/backup /data/backups " +
+		"/opt/backup /opt/backups")
 )
 
 func namesScratch(text string) bool { return len(text) < 256 && scratch.MatchString(text) }
@@ -242,7 +246,8 @@ func (s *shell) writeDevice(f field) {
 
 // isOnDevice reports whether f is a device that holds data.
 func (s *shell) isOnDevice(f field) bool {
-	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.isInDev() && len(s.made.links) == 0 {
+	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.isInDev() &&
+		len(s.made.links) == 0 {
 		return false // it can't resolve to one: most arguments
 	}
 	return slices.ContainsFunc(s.resolvePath(f.text), path.IsDevice)
@@ -339,7 +344,8 @@ func (s *shell) changeMode(a *action, p programs.Part, f field) {
 			s.addDanger(ChownTree)
 		}
 	case a.name != "chmod":
-		if p.Tree && (k != path.HomeTree || a.name == "setfacl" && hasFlag(a.args, "bk", "remove-all", "set", "remove-default")) || a.name == "chcon" && p.Tree {
+		if p.Tree && (k != path.HomeTree || a.name == "setfacl" && hasFlag(a.args, "bk", "remove-all", "set", "remove-default")) ||
+			a.name == "chcon" && p.Tree {
 			s.addDanger(ChmodTree)
 		}
 	case opensAll(mode) && (p.Tree || entries || k != path.HomeTree), p.Tree && closesOwner(mode),

@@ -6,18 +6,22 @@ import (
 )
 
 // commandVars are the variables whose value some program runs.
-var commandVars = toSet("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS " +
-	"SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER " +
-	"GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND RESTIC_PASSWORD_COMMAND " +
-	"FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND " +
-	"NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor MANOPT GOFLAGS TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
+var commandVars = toSet("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXTERNAL_DIFF " +
+	"GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER " +
+	"SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER " +
+	"LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND " +
+	"RESTIC_PASSWORD_COMMAND FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER " +
+	"RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor " +
+	"MANOPT GOFLAGS TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
 
 // proxies are the variables that name the host that clients go to first.
-var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY AWS_EC2_METADATA_SERVICE_ENDPOINT AWS_CONTAINER_CREDENTIALS_FULL_URI GCE_METADATA_HOST")
+var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY AWS_EC2_METADATA_SERVICE_ENDPOINT " +
+	"AWS_CONTAINER_CREDENTIALS_FULL_URI GCE_METADATA_HOST")
 
 // startFiles are the variables that name a program to run first, and what
 // runs it.
-var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTARTUP": "python", "RUBYOPT": "ruby", "PERL5OPT": "perl", "NODE_OPTIONS": "node", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java"}
+var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTARTUP": "python", "RUBYOPT": "ruby", "PERL5OPT": "perl",
+	"NODE_OPTIONS": "node", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java"}
 
 // bindVariable reads the value that a variable is given for the sake of the programs
 // that run it.
@@ -89,12 +93,16 @@ func (s *shell) bindField(name string, f field, lib bool) {
 
 // cacheFolders are the variables that name the folder that a program's "clean"
 // removes.
-var cacheFolders = map[string]string{"go": "GOCACHE GOMODCACHE", "cargo": "CARGO_TARGET_DIR", "npm": "npm_config_cache NPM_CONFIG_CACHE", "yarn": "YARN_CACHE_FOLDER", "ccache": "CCACHE_DIR", "pip": "PIP_CACHE_DIR"}
+var cacheFolders = map[string]string{"go": "GOCACHE GOMODCACHE", "cargo": "CARGO_TARGET_DIR", "npm": "npm_config_cache NPM_CONFIG_CACHE",
+	"yarn": "YARN_CACHE_FOLDER", "ccache": "CCACHE_DIR", "pip": "PIP_CACHE_DIR"}
 
 // removeCaches looks at the folders that a clean removes by their variables.
 func (s *shell) removeCaches(a *action) {
 	names := cacheFolders[a.name]
-	if names == "" || !slices.ContainsFunc(a.args, func(f field) bool { return f.text == "clean" || f.text == "purge" || f.text == "--clear" }) {
+	if names == "" || !slices.ContainsFunc(a.args, func(f field) bool {
+		return f.text == "clean" || f.text == "purge" ||
+			f.text == "--clear"
+	}) {
 		return
 	}
 	for name := range strings.FieldsSeq(names) {
@@ -121,7 +129,8 @@ func toField(fr frags) field {
 // namesRunner reports whether a build tool runs what a variable of this name
 // holds: CARGO_TARGET_…_RUNNER, RUSTC_WORKSPACE_WRAPPER.
 func namesRunner(name string) bool {
-	return strings.HasPrefix(name, "CARGO_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) || strings.HasPrefix(name, "RUSTC_") && strings.HasSuffix(name, "_WRAPPER") ||
+	return strings.HasPrefix(name, "CARGO_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) ||
+		strings.HasPrefix(name, "RUSTC_") && strings.HasSuffix(name, "_WRAPPER") ||
 		name == "CMAKE_C_COMPILER_LAUNCHER" || name == "CMAKE_CXX_COMPILER_LAUNCHER"
 }
 

@@ -266,7 +266,8 @@ func DangerCodes() []string {
 
 // DoubtCodes returns the codes that Doubts may hold.
 func DoubtCodes() []string {
-	return []string{OpaqueCommand, UnsetTree, UnknownTarget, VolumeRemoval, ProjectWipe, CloudDestroy, DatabaseLoss, VolumeLoss, BackupLoss, KeyLoss, Persistence}
+	return []string{OpaqueCommand, UnsetTree, UnknownTarget, VolumeRemoval, ProjectWipe, CloudDestroy, DatabaseLoss, VolumeLoss, BackupLoss,
+		KeyLoss, Persistence}
 }
 
 // The closed list of codes in Changes.

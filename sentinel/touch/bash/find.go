@@ -161,8 +161,9 @@ func entryBelow(dir, pattern string) string {
 
 var (
 	findPatterns = toSet("-name -iname -path -ipath -wholename -regex -iregex -lname")
-	findTests    = toSet("-mtime -mmin -atime -amin -ctime -cmin -newer -size -user -group -uid -gid -perm -inum -links -samefile -newermt -used -fstype")
-	findFlags    = toSet("-empty -nouser -nogroup -xtype -e")
+	findTests    = toSet("-mtime -mmin -atime -amin -ctime -cmin -newer -size -user -group -uid -gid -perm -inum -links -samefile " +
+		"-newermt -used -fstype")
+	findFlags = toSet("-empty -nouser -nogroup -xtype -e")
 )
 
 // isNarrowed reports whether an expression leaves most entries alone.

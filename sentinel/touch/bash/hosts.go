@@ -46,7 +46,8 @@ func cutForward(text string) string {
 		return rest
 	case kind != strings.ToUpper(kind) || strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" || isNumber(kind):
 		return text
-	case strings.Contains(kind, "LISTEN") || strings.Contains(kind, "UNIX") || strings.Contains(kind, "EXEC") || strings.Contains(kind, "FILE") || strings.Contains(kind, "OPEN"):
+	case strings.Contains(kind, "LISTEN") || strings.Contains(kind, "UNIX") || strings.Contains(kind, "EXEC") || strings.Contains(kind,
+		"FILE") || strings.Contains(kind, "OPEN"):
 		return ""
 	}
 	rest, _, _ = strings.Cut(rest, ",")
@@ -118,15 +119,27 @@ func (s *shell) findMetadata(f field) {
 	}
 }
 
+// findInside is the index of the first word of a command inside of this one.
+func (a *action) findInside() int {
+	first := len(a.args)
+	for _, p := range a.use.Parts {
+		if (p.Role == programs.Command || p.Role == programs.Line) && p.Option == "" && p.Arg >= 0 {
+			first = min(first, p.Arg)
+		}
+	}
+	return first
+}
+
 // reportSecrets looks for credentials among the words of a program that talks
 // to another machine, and for a metadata service.
 func (a *action) reportSecrets() {
 	if !a.use.Network {
 		return
 	}
+	inside := a.findInside()
 	for i, f := range a.args {
-		if a.ran > 0 && a.isInside(i) {
-			continue
+		if i >= inside {
+			break
 		}
 		a.s.findMetadata(f)
 		if f.secret && !a.isOwnWord(i, f) || f.proc != nil && f.proc.secret {

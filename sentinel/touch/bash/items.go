@@ -33,7 +33,8 @@ func (s *shell) runXargs(name string, args []field, in stream) {
 }
 
 // xargsValues are the options of xargs and parallel that take the next word.
-var xargsValues = toSet("--delimiter --max-args --max-procs --max-lines --max-chars --arg-file --eof --jobs --colsep -L -n -P -s -d -E -a -C -j -S -N")
+var xargsValues = toSet("--delimiter --max-args --max-procs --max-lines --max-chars --arg-file --eof --jobs --colsep -L -n -P -s -d " +
+	"-E -a -C -j -S -N")
 
 func (s *shell) skipXargsOptions(j *xargsJob) {
 	for len(j.words) > 0 && len(j.words[0].text) > 1 && j.words[0].text[0] == '-' && j.words[0].text != "--" {

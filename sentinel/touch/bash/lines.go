@@ -15,15 +15,20 @@ type lineReader func(s *shell, text string)
 // the table has for them.
 func lineReaders() map[string]lineReader {
 	return map[string]lineReader{
-		"sqlite": readClientSQL, "psql": readClientSQL, "mysql": readClientSQL, "sftp": readTransfer, "crontab": readCrontab, "diskpart": readDiskpart,
-		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readDebugger, "gnuplot": readPlots, "fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
-		"matlab": readNumeric, "octave": readNumeric, "tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList, "keys": readKeys, "commas": readCommas, "ansible": readAnsible, "puppet": readResources, "chef": readResources,
-		"toml": readRecipe, "json": readRecipe, "yaml": readRecipe, "xml": readRecipe, "cmake": readRecipe, "recipe": readRecipe, "ninja": readRecipe, "just": readRecipe,
+		"sqlite": readClientSQL, "psql": readClientSQL, "mysql": readClientSQL, "sftp": readTransfer, "crontab": readCrontab,
+		"diskpart":          readDiskpart,
+		"powershell-base64": readEncoded, "less": readBangs, "kak": readBangs, "mutt": readBangs, "lldb": readDebugger, "gnuplot": readPlots,
+		"fzf": readEmbedded, "rpm": readEmbedded, "exim": readEmbedded,
+		"matlab": readNumeric, "octave": readNumeric, "tex": readTeX, "roff": readRoff, "c": readIncludes, "urls": readURLList,
+		"keys": readKeys, "commas": readCommas, "ansible": readAnsible, "puppet": readResources, "chef": readRecipes,
+		"toml": readRecipe, "json": readRecipe, "yaml": readRecipe, "xml": readRecipe, "cmake": readRecipe, "recipe": readRecipe,
+		"ninja": readRecipe, "just": readRecipe,
 	}
 }
 
 // aliasLanguages are other names of languages that package code reads.
-var aliasLanguages = map[string]string{"elisp": "lisp", "clojure": "lisp", "applescript": "osascript", "typescript": "js", "gradle": "groovy"}
+var aliasLanguages = map[string]string{"elisp": "lisp", "clojure": "lisp", "applescript": "osascript", "typescript": "js",
+	"gradle": "groovy"}
 
 // maxLines is how many lines of such a text are read.
 const maxLines = 256
@@ -42,7 +47,8 @@ func (s *shell) eachLine(text string, read func(line string)) {
 }
 
 // bangs are how clients and editors say that a line is the shell's.
-var bangs = []string{"!", "shell ", ".shell ", ".sh ", ".system ", `\!`, "platform shell ", "shell-escape ", "system ", "r !", "w !", "e !", "%!", "silent !", "~!"}
+var bangs = []string{"!", "shell ", ".shell ", ".sh ", ".system ", `\!`, "platform shell ", "shell-escape ", "system ", "r !", "w !",
+	"e !", "%!", "silent !", "~!"}
 
 // copyProgram is how PostgreSQL runs a command.
 var copyProgram = regexp.MustCompile(`(?i)\bprogram\s+'([^']*)'`)
@@ -79,8 +85,13 @@ func readPlots(s *shell, text string) {
 // readNumeric reads Matlab and Octave, whose lines may be the shell's.
 func readNumeric(s *shell, text string) {
 	readBangs(s, text)
+	for _, m := range numericRemoves.FindAllStringSubmatch(text, 8) {
+		s.removeTarget(literalField(m[1]), true)
+	}
 	s.readInline("r", text, 1)
 }
+
+var numericRemoves = regexp.MustCompile(`\brmdir\s*\(\s*["']([^"']+)["']\s*,\s*["']s`)
 
 // clientRuns are the programs that a database's own functions start.
 var clientRuns = regexp.MustCompile(`(?i)\bedit\s*\([^()]*,\s*'([^']*)'\s*\)|\bedit\s*\([^()]*,\s*"([^"]*)"\s*\)|\bsystem\s*\(\s*'([^']*)'`)
@@ -241,7 +252,8 @@ func (s *shell) sendListed(file string) {
 }
 
 // keyNames are the keys that are typed for a blank or the end of a line.
-var keyNames = strings.NewReplacer("^M", "\n", `\r`, "\n", `\n`, "\n", "\r", "\n", `\015`, "\n", `\012`, "\n", "Space", " ", "Enter", "\n", "C-m", "\n")
+var keyNames = strings.NewReplacer("^M", "\n", `\r`, "\n", `\n`, "\n", "\r", "\n", `\015`, "\n", `\012`, "\n", "Space", " ", "Enter",
+	"\n", "C-m", "\n")
 
 // readKeys reads the keys that are sent to a terminal, where a shell reads them.
 func readKeys(s *shell, text string) {
@@ -277,7 +289,8 @@ func readAnsible(s *shell, text string) {
 }
 
 // absentFile is how the languages of configuration managers remove a file.
-var absentFile = regexp.MustCompile(`(?s)\b(?:file|tidy)\s*\{\s*["']([^"']+)["'].*?absent|\b(?:directory|file)\s*\(?\s*["']([^"']+)["']\s*\)?.*?:delete`)
+var absentFile = regexp.MustCompile(`(?s)\b(?:file|tidy)\s*\{\s*["']([^"']+)["'].*?absent|\b(?:directory` +
+	`|file)\s*\(?\s*["']([^"']+)["']\s*\)?.*?:delete`)
 
 func readResources(s *shell, text string) {
 	for _, m := range absentFile.FindAllStringSubmatch(text, 8) {
@@ -286,6 +299,11 @@ func readResources(s *shell, text string) {
 		s.removeTarget(f, true)
 	}
 	readEmbedded(s, text)
+}
+
+func readRecipes(s *shell, text string) {
+	readResources(s, text)
+	s.readInline("ruby", text, 1)
 }
 
 // runMaven reads the program that Maven's exec plugin is given in two pieces.
@@ -307,7 +325,8 @@ func (s *shell) runMaven(args []field) {
 func readCommas(s *shell, text string) { s.runHook(literalField(strings.ReplaceAll(text, ",", " "))) }
 
 var (
-	unmarked   = strings.NewReplacer(`"`, " ", "'", " ", "`", " ", "{", " ", "}", " ", "[", " ", "]", " ", ",", " ", "<", " ", ">", " ", "(", " ", ")", " ", `\`, " ", "!", " ", "$", " ", "REMOVE_RECURSE", "rm -rf")
+	unmarked = strings.NewReplacer(`"`, " ", "'", " ", "`", " ", "{", " ", "}", " ", "[", " ", "]", " ", ",", " ", "<", " ", ">", " ", "(",
+		" ", ")", " ", `\`, " ", "!", " ", "$", " ", "REMOVE_RECURSE", "rm -rf")
 	antDeletes = regexp.MustCompile(`<delete\s[^>]*\bdir\s*=\s*"([^"]+)"`)
 )
 
@@ -330,10 +349,14 @@ func readRecipe(s *shell, text string) {
 // projectFiles are the files of a project in which a program finds what it
 // runs, and their language.
 var projectFiles = map[string][2]string{
-	"npm": {"json", "package.json"}, "yarn": {"json", "package.json"}, "pnpm": {"json", "package.json"}, "bun": {"json", "package.json"}, "just": {"recipe", "justfile Justfile"},
-	"task": {"recipe", "Taskfile.yml Taskfile.yaml"}, "rake": {"ruby", "Rakefile"}, "ninja": {"recipe", "build.ninja"}, "nox": {"python", "noxfile.py"}, "tox": {"recipe", "tox.ini"}, "scons": {"python", "SConstruct"},
-	"foreman": {"recipe", "Procfile"}, "honcho": {"recipe", "Procfile"}, "gradle": {"groovy", "build.gradle build.gradle.kts"}, "ant": {"xml", "build.xml"}, "pre-commit": {"yaml", ".pre-commit-config.yaml"},
-	"cargo": {"recipe", "build.rs .cargo/config.toml"}, "make": {"make", "GNUmakefile makefile Makefile"}, "gmake": {"make", "GNUmakefile makefile Makefile"},
+	"npm": {"json", "package.json"}, "yarn": {"json", "package.json"}, "pnpm": {"json", "package.json"}, "bun": {"json", "package.json"},
+	"just": {"recipe", "justfile Justfile"},
+	"task": {"recipe", "Taskfile.yml Taskfile.yaml"}, "rake": {"ruby", "Rakefile"}, "ninja": {"recipe", "build.ninja"}, "nox": {"python",
+		"noxfile.py"}, "tox": {"recipe", "tox.ini"}, "scons": {"python", "SConstruct"},
+	"foreman": {"recipe", "Procfile"}, "honcho": {"recipe", "Procfile"}, "gradle": {"groovy", "build.gradle build.gradle.kts"},
+	"ant": {"xml", "build.xml"}, "pre-commit": {"yaml", ".pre-commit-config.yaml"},
+	"cargo": {"recipe", "build.rs .cargo/config.toml"}, "make": {"make", "GNUmakefile makefile Makefile"}, "gmake": {"make",
+		"GNUmakefile makefile Makefile"},
 }
 
 // readProject reads the files of a project that the line itself has made.

@@ -24,6 +24,7 @@ type made struct {
 	sends, opens, trees int  // commands that sent their input, took it for names, or for folders
 	impure              bool // something did more than read
 	remote              bool // the repository was told where its remote is
+	last                placed
 }
 
 // madeFile is what is known of a file that was written.
@@ -243,8 +244,6 @@ func (s *shell) trackFiles(a *action) {
 		for _, f := range a.listFiles(Write) {
 			s.emptyFile(f)
 		}
-	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "ghc", "javac", "kotlinc", "nvcc", "gfortran", "dmd", "ldc2", "zig", "fpc":
-		s.readSources(a, "c")
 	case "go":
 		s.readSources(a, "recipe")
 	case "mknod":
@@ -252,10 +251,10 @@ func (s *shell) trackFiles(a *action) {
 	case "mount", "bindfs":
 		s.trackMount(a.name, a.args)
 	case "umount", "unmount", "fusermount":
-		for _, f := range listOperands(a.args, "") {
-			for _, p := range s.listPlaces(f.text) {
-				s.made.unlink(p)
-			}
+		s.forgetMounts(listOperands(a.args, ""))
+	default:
+		if compilers[a.name] {
+			s.readSources(a, "c")
 		}
 	case "mklink":
 		if ops := slices.DeleteFunc(listOperands(a.args, ""), func(f field) bool { return len(f.text) == 2 && f.text[0] == '/' }); len(ops) == 2 {
@@ -299,7 +298,8 @@ func (s *shell) trackDownload(a *action) {
 	for _, p := range a.use.Parts {
 		f := a.field(p)
 		switch {
-		case p.Role == programs.Folder || p.Role == programs.File && p.Option != "" && (p.Option == "-P" || p.Option == "--directory-prefix" || p.Option == "--output-dir"):
+		case p.Role == programs.Folder || p.Role == programs.File && p.Option != "" && (p.Option == "-P" || p.Option == "--directory-prefix" ||
+			p.Option == "--output-dir"):
 			dir = f.text
 		case p.Role == programs.File && Access(p.Access).Has(Write):
 			s.keepFile(f, stream{}, false, true)
@@ -335,7 +335,8 @@ func (s *shell) trackCopies(a *action) {
 			s.emptyFile(to)
 		}
 		at := []string{to.text}
-		if inside := strings.TrimSuffix(to.text, "/") + "/" + paths.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") || to.text == "." {
+		if inside := strings.TrimSuffix(to.text, "/") + "/" + paths.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") ||
+			to.text == "." {
 			at = []string{inside}
 		} else if !ln {
 			at = append(at, inside)
@@ -389,6 +390,17 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 		}
 	}
 }
+
+func (s *shell) forgetMounts(list []field) {
+	for _, f := range list {
+		for _, p := range s.listPlaces(f.text) {
+			s.made.unlink(p)
+		}
+	}
+}
+
+// compilers make a program of a source.
+var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc nvcc gfortran dmd ldc2 zig fpc")
 
 // readSources reads what a compiler is given that the line has written: it runs
 // sooner or later.

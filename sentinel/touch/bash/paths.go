@@ -2,6 +2,7 @@ package bash
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
@@ -44,7 +45,7 @@ func (s *shell) listReadings(f field) []string {
 			clean = appendNew(clean, b)
 		}
 	}
-	clean = clean[:min(len(clean), 16)]
+	clean = slices.Clip(clean[:min(len(clean), 16)])
 	for i := 0; i < len(clean) && i < 16; i++ {
 		if r := path.FollowProc(clean[i]); r != clean[i] {
 			clean = appendNew(clean, path.Lexical(r, s.env))
@@ -62,7 +63,10 @@ func isPublic(p Path) bool {
 	if p.Access != Read {
 		return false
 	}
-	return publicFile.MatchString(p.Clean) && publicFile.MatchString(p.Real) || p.Names && path.IsDevice(p.Clean)
+	if p.Names && path.IsDevice(p.Clean) {
+		return true
+	}
+	return strings.Contains(p.Clean, "ssh/") && publicFile.MatchString(p.Clean) && publicFile.MatchString(p.Real)
 }
 
 // isInHome reports whether the folder was changed to the home folder by "cd".
@@ -87,8 +91,12 @@ func (s *shell) listPlaces(text string) []string {
 	if strings.HasPrefix(text, "/") {
 		return []string{path.Lexical(text, s.env)}
 	}
+	folders, last := s.def.vars["PWD"], &s.made.last
+	if len(folders) > 0 && len(last.folders) == len(folders) && &last.folders[0] == &folders[0] && last.text == text {
+		return last.places // each word is asked for several times
+	}
 	var out []string
-	for _, f := range s.def.vars["PWD"] {
+	for _, f := range folders {
 		env := s.env
 		env.Root = f.text()
 		out = appendNew(out, path.Lexical(text, env))
@@ -96,7 +104,15 @@ func (s *shell) listPlaces(text string) []string {
 	if len(out) == 0 {
 		out = append(out, path.Lexical(text, s.env))
 	}
-	return out
+	*last = placed{text: text, folders: folders, places: slices.Clip(out)}
+	return last.places
+}
+
+// placed is what a word named last, in which folders.
+type placed struct {
+	text    string
+	folders value
+	places  []string
 }
 
 // resolvePath returns what a word of a command names, and where links that were
@@ -179,15 +195,24 @@ func (s *shell) mentionPath(f field) bool {
 
 // secretName is what files and variables are called that hold credentials.
 var (
-	secretVariable = regexp.MustCompile(`(?i)(^|_)(token|secret|secrets|password|passwd|passphrase|credentials?|apikey|private_key|access_key|api_key|secret_key|auth_key|pat|pgpassword)(_|$)|^AWS_(SECRET|SESSION)`)
-	secretFile     = regexp.MustCompile(`(?i)(^|/)(\.env(\.[a-z]+)?|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt|ini)|\.npmrc|\.pypirc|\.netrc|\.pgpass|\.git-credentials|\.vault-token|\.dockercfg|kubeconfig[^/]*|[^/]*\.(pem|key|p12|pfx|jks|keystore|kdbx|ovpn|tfstate|tfvars)|id_(rsa|dsa|ecdsa|ed25519)|terraform\.tfstate|master\.key|\.(bash|zsh|python|psql|mysql|node_repl)_history|\.(aws|ssh|gnupg|kube|docker|azure)(/.*)?|\.config/(gcloud|gh|hub|op)(/.*)?)$`)
-	secretSample   = regexp.MustCompile(`(?i)\.(example|sample|template|dist|defaults?|pub)$`)
+	secretVariable = regexp.MustCompile(`(?i)(^|_)(token|secret|secrets|password|passwd|passphrase|credentials?|apikey|private_key` +
+		`|access_key|api_key|secret_key|auth_key|pat|pgpassword)(_|$)|^AWS_(SECRET|SESSION)`)
+	secretFile = regexp.MustCompile(`(?i)(^|/)(\.env(\.[a-z]+)?|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
+		`|ini)|\.npmrc|\.pypirc|\.netrc|\.pgpass|\.git-credentials|\.vault-token|\.dockercfg|kubeconfig[^/]*|[^/]*\.(pem|key|p12|pfx|jks` +
+		`|keystore|kdbx|ovpn|tfstate|tfvars)|id_(rsa|dsa|ecdsa|ed25519)|terraform\.tfstate|master\.key|\.(bash|zsh|python|psql|mysql` +
+		`|node_repl)_history|\.(aws|ssh|gnupg|kube|docker|azure)(/.*)?|\.config/(gcloud|gh|hub|op)(/.*)?)$`)
+	secretSample = regexp.MustCompile(`(?i)\.(example|sample|template|dist|defaults?|pub)$`)
 )
 
 func namesSecret(variable string) bool { return secretVariable.MatchString(variable) }
 
 // holdsSecrets reports whether a file holds credentials by its name.
 func holdsSecrets(file string) bool {
+	last := file[strings.LastIndexByte(file, '/')+1:]
+	if !strings.Contains(last, ".") && !strings.Contains(file, "/.") && !strings.Contains(last, "_") && !strings.Contains(last, "cred") &&
+		!strings.Contains(last, "kube") {
+		return false // most
+	}
 	return len(file) <= maxPath && secretFile.MatchString(file) && !secretSample.MatchString(file)
 }
 

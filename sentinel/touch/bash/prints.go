@@ -14,21 +14,40 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
+// prints are the programs whose output is worked out, filters aside.
+var prints = toSet("date echo printf pwd true : export set shopt wait sleep yes seq mktemp ls compgen locate plocate mlocate rg dirname basename realpath readlink")
+
+func listTexts(args []field) []string {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = a.text
+	}
+	return texts
+}
+
+var printsNothing = toSet("true : export set shopt wait sleep")
+
 // printText returns what the simplest programs print, so that text which is
 // echoed into a shell is read as the shell would.
 func (s *shell) printText(name string, args []field, in stream) stream {
 	none := stream{open: true}
-	for _, a := range args {
-		if a.unknown || a.proc != nil {
-			return none
-		}
+	if slices.ContainsFunc(args, func(a field) bool { return a.unknown || a.proc != nil }) {
+		return none
 	}
 	if name == "echo" && (len(args) == 0 || !strings.HasPrefix(args[0].text, "-")) {
 		return knownStream(joinTexts(args) + "\n")
 	}
-	texts := make([]string, len(args))
-	for i, a := range args {
-		texts[i] = a.text
+	if !prints[name] && filters[name] == nil {
+		return none
+	}
+	texts := listTexts(args)
+	if printsNothing[name] {
+		return knownStream("")
+	}
+	if name == "rg" && hasWord(args, "--files") {
+		for _, o := range listOperands(args, "gtTjM") {
+			none.trees = append(none.trees, o.text)
+		}
 	}
 	switch name {
 	case "echo":
@@ -39,8 +58,6 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 		if v := s.def.vars["PWD"]; len(v) == 1 && !v.isUnknown() {
 			return knownStream(v[0].text() + "\n")
 		}
-	case "true", ":", "export", "set", "shopt", "wait", "sleep":
-		return knownStream("")
 	case "date":
 		return printDate(texts)
 	case "yes":
@@ -51,14 +68,6 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 		return stream{open: true, known: true, text: "/tmp/tmp.XXXXXXXXXX\n"}
 	case "ls", "compgen", "locate", "plocate", "mlocate":
 		return s.listNames(name, args)
-	case "rg":
-		if hasWord(args, "--files") {
-			none.trees = texts[:0:0]
-			for _, o := range listOperands(args, "gtTjM") {
-				none.trees = append(none.trees, o.text)
-			}
-		}
-		return none
 	case "dirname", "basename", "realpath", "readlink":
 		return s.printPath(name, args)
 	}
@@ -264,7 +273,8 @@ type filter func(args []string, in string) (out string, ok bool)
 
 var filters = map[string]filter{
 	"cat": passText, "tee": passAlways, "sort": passAlways, "uniq": passAlways, "tac": reverseOrder, "rev": passEach(reverseLines),
-	"head": printHead, "tail": printTail, "cut": cutColumns, "tr": translateText, "base64": decodeBase64, "xxd": decodeHex, "sed": replaceText, "awk": printColumns, "gawk": printColumns, "mawk": printColumns,
+	"head": printHead, "tail": printTail, "cut": cutColumns, "tr": translateText, "base64": decodeBase64, "xxd": decodeHex,
+	"sed": replaceText, "awk": printColumns, "gawk": printColumns, "mawk": printColumns,
 	"grep": siftLines, "egrep": siftLines, "fgrep": siftLines,
 }
 

@@ -153,13 +153,13 @@ func (a *action) emptiesFiles() bool {
 	case strings.HasSuffix(a.name, "sed"):
 		return deletesLines.MatchString(text) || quiet && text == ""
 	case strings.HasSuffix(a.name, "awk"):
-		return printsNothing.MatchString(text)
+		return keepsNoLine.MatchString(text)
 	}
-	return quiet && printsNothing.MatchString(text) || quiet && text == "1"
+	return quiet && keepsNoLine.MatchString(text) || quiet && text == "1"
 }
 
 // The programs of editors that keep no line.
 var (
 	deletesLines  = regexp.MustCompile(`^(?:[01],\$|/\.?\*?/)?\s*d;?$`)
-	printsNothing = regexp.MustCompile(`^(?:0|\{?\s*(?:next)?;?\s*\}?);?$`)
+	keepsNoLine = regexp.MustCompile(`^(?:0|\{?\s*(?:next)?;?\s*\}?);?$`)
 )

@@ -50,7 +50,8 @@ func newShell(env path.Env, b *Budget) *shell {
 	}{}
 	room.vars = map[string]value{}
 	s := &room.shell
-	*s = shell{env: env, links: path.NewLinks(env), out: &room.Findings, budget: b, def: &room.defined, running: map[*syntax.Stmt]bool{}, made: &room.made}
+	*s = shell{env: env, links: path.NewLinks(env), out: &room.Findings, budget: b, def: &room.defined, running: map[*syntax.Stmt]bool{},
+		made: &room.made}
 	cwd := env.Root
 	if cwd == "" {
 		cwd = path.UnknownFolder
@@ -89,7 +90,8 @@ func (s *shell) ownNames() *defined {
 	if s.shared {
 		n := s.def
 		s.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
-		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases), refs: maps.Clone(n.refs), calls: maps.Clone(n.calls)}, false
+		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
+			refs: maps.Clone(n.refs), calls: maps.Clone(n.calls)}, false
 	}
 	return s.def
 }

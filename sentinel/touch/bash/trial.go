@@ -16,10 +16,12 @@ const (
 )
 
 // textOptions are the options whose value is text for people.
-var textOptions = toSet("-m --message --msg --title --body --text --comment --note --notes --desc --description --subject --summary --prompt --query --grep --pattern --regex --regexp --label --reason --name --content --match --search")
+var textOptions = toSet("-m --message --msg --title --body --text --comment --note --notes --desc --description --subject --summary " +
+	"--prompt --query --grep --pattern --regex --regexp --label --reason --name --content --match --search")
 
 // programOptions are those whose value a program is likely to run.
-var programOptions = toSet("-c -e -x -E -X -ex -o --exec --execute --cmd --command --run --eval --shell --hook --script --call --do --on-change --before --after --pre --post")
+var programOptions = toSet("-c -e -x -E -X -ex -o --exec --execute --cmd --command --run --eval --shell --hook --script --call --do " +
+	"--on-change --before --after --pre --post")
 
 // tryUnknown reads the words of a program that no row is of: what they mention,
 // what was just written under its name, and what they would be as a command.

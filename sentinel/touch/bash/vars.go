@@ -89,36 +89,28 @@ func (s *shell) lookUpVariable(name string) value {
 		return value{{{s: s.env.HomeFolder(), kind: quotedFrag, home: true}}}
 	case "USER", "LOGNAME", "USERNAME":
 		return literalValue(path.Base(s.env.HomeFolder()))
-	case "TMPDIR", "TMP", "TEMP":
-		return literalValue("/tmp")
-	case "IFS":
-		return literalValue(" \t\n")
-	case "PATH":
-		return literalValue("/usr/local/bin:/usr/bin:/bin")
-	case "SHELL", "BASH":
-		return literalValue("/bin/bash")
-	case "EDITOR", "VISUAL":
-		return literalValue("vi")
-	case "PAGER":
-		return literalValue("less")
 	case "OLDPWD":
 		return s.def.vars["PWD"]
-	case "?", "#", "UID", "EUID":
-		return literalValue("0")
-	case "$", "!", "PPID", "RANDOM", "SECONDS", "LINENO":
-		return literalValue("1")
-	case "-":
-		return literalValue("hB")
 	case "0":
 		if !s.inFunc && len(s.params) > 0 {
 			return s.readPositional(name)
 		}
 		return literalValue("sh")
 	}
+	if text, ok := usualValues[name]; ok {
+		return literalValue(text)
+	}
 	if isNumber(name) && (!s.inFunc || s.params != nil) {
 		return s.readPositional(name)
 	}
 	return value{{{s: "$" + name, kind: unknownFrag, token: namesSecret(name)}}}
+}
+
+// usualValues are what variables hold that a shell sets by itself.
+var usualValues = map[string]string{
+	"TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp", "IFS": " \t\n", "PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/bash", "BASH": "/bin/bash",
+	"EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "?": "0", "#": "0", "UID": "0", "EUID": "0", "$": "1", "!": "1", "PPID": "1", "RANDOM": "1",
+	"SECONDS": "1", "LINENO": "1", "-": "hB",
 }
 
 // joinEach is one value of several fields.
