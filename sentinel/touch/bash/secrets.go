@@ -160,6 +160,6 @@ func (a *action) emptiesFiles() bool {
 
 // The programs of editors that keep no line.
 var (
-	deletesLines  = regexp.MustCompile(`^(?:[01],\$|/\.?\*?/)?\s*d;?$`)
-	keepsNoLine = regexp.MustCompile(`^(?:0|\{?\s*(?:next)?;?\s*\}?);?$`)
+	deletesLines = regexp.MustCompile(`^(?:[01],\$|/\.?\*?/)?\s*d;?$`)
+	keepsNoLine  = regexp.MustCompile(`^(?:0|\{?\s*(?:next)?;?\s*\}?);?$`)
 )
