@@ -7,15 +7,12 @@
 //	t := touch.Of(skill, args, touch.Env{Root: "/srv/workspace", Home: "/home/alice"})
 //	for _, p := range t.Paths { … p.Clean, p.Real, p.Access … }
 //
-// Command lines are parsed as bash and followed as far as they can be known
-// without running them: quotes, variables, functions, pipes from echo, sh -c,
-// programs that start others (launchers.go), options, variables and input that
-// hold commands (cmdvalues.go, environment.go, stdin.go), files, links and
-// copies that the line itself makes (made.go). The words of a program that
-// nobody knows are tried as a command for dangers alone (trial.go): a program
-// that only talks about commands belongs in the list of those.
+// Package bash evaluates command lines, package programs holds what programs do
+// with their words, package code reads inline code in other languages, packages
+// path and host read names. This package gathers what they find over a call's
+// arguments by the marks of its schema.
 // What can't be known is marked (Dynamic, Opaque, Doubts), and what can't be
-// read is named (Unparsed, Incomplete): never take an empty Touch for a
+// read is named (Unparsed, Incomplete, Unread): never take an empty Touch for a
 // harmless call without looking at those. Never match on Raw, and don't open
 // Clean later as if it were still what was looked at: links change.
 //

@@ -216,7 +216,7 @@ func listInlined(cmd *syntax.CallExpr) []*syntax.Stmt {
 		if text == "" || text[0] == '-' || len(text) > maxInline {
 			continue
 		}
-		if list, err := parseAs(syntax.LangBash, text); err == nil {
+		if list, err := parseAs(NewBudget(), syntax.LangBash, text); err == nil {
 			return list
 		}
 	}

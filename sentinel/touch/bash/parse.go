@@ -15,11 +15,11 @@ const parseCost = 256
 
 // parseText reads text and walks it, and returns what it prints.
 func (s *shell) parseText(text string) stream {
-	if s.level > maxLevels || !s.budget.TakeBytes(2*len(text)+parseCost) {
+	if s.level > maxLevels || !s.budget.TakeBytes(parseCost) {
 		s.budget.over = true
 		return stream{open: true}
 	}
-	list, how := parseShell(text)
+	list, how := s.parseShell(text)
 	switch {
 	case s.quiet:
 	case how == unparsable:
@@ -31,7 +31,7 @@ func (s *shell) parseText(text string) stream {
 	defer func() { s.level-- }()
 	if strings.Contains(strings.ReplaceAll(text, "$((", ""), "((") && how != unparsable {
 		// To a plain sh that is no arithmetic but two subshells.
-		if posix, err := parseAs(syntax.LangPOSIX, text); err == nil {
+		if posix, err := parseAs(s.budget, syntax.LangPOSIX, text); err == nil {
 			f := s.fork()
 			f.quiet = true
 			f.runStatements(posix, stream{})
@@ -62,26 +62,26 @@ const (
 // parseShell returns the statements of text. Text that only lacks a closing
 // mark is read as if it had it: no shell runs that part, but the complete
 // lines before it run.
-func parseShell(text string) ([]*syntax.Stmt, parsed) {
+func (s *shell) parseShell(text string) ([]*syntax.Stmt, parsed) {
 	if len(text) > MaxShell || countOpeners(text) > maxOpeners {
 		return nil, unparsable
 	}
-	list, err := parseAs(syntax.LangBash, text)
+	list, err := parseAs(s.budget, syntax.LangBash, text)
 	if err == nil {
 		return list, whole
 	}
-	if list, err := parseAs(syntax.LangBash, text+endHeredoc(text)); err == nil {
+	if list, err := parseAs(s.budget, syntax.LangBash, text+endHeredoc(text)); err == nil {
 		return list, whole // a shell warns and runs it
 	}
 	if syntax.IsIncomplete(err) && len(text) <= maxRepair {
 		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
-			if list, err := parseAs(syntax.LangBash, text+end); err == nil {
+			if list, err := parseAs(s.budget, syntax.LangBash, text+end); err == nil {
 				return list, unclosed
 			}
 		}
 	}
 	for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangZsh} {
-		if list, err := parseAs(lang, text); err == nil {
+		if list, err := parseAs(s.budget, lang, text); err == nil {
 			return list, whole
 		}
 	}
@@ -125,27 +125,28 @@ const maxParses = 16
 //
 // and to every shell it isn't, since a comment begins a word. Such a mark is
 // escaped, which changes nothing for a shell, and the text read again.
-func parseAs(lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
+func parseAs(b *Budget, lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
 	if !hasHashInWord(text) {
-		f, err := parseText(lang, text, false)
+		f, err := parseText(b, lang, text, false)
 		if err != nil {
 			return nil, err
 		}
 		return f.Stmts, nil
 	}
-	h := hashes{lang: lang, left: maxParses}
+	h := hashes{budget: b, lang: lang, left: maxParses}
 	return h.parseText(text)
 }
 
 // hashes reads one text until no comment begins in the middle of a word.
 type hashes struct {
-	lang syntax.LangVariant
-	left int // parses
+	budget *Budget
+	lang   syntax.LangVariant
+	left   int // parses
 }
 
 func (h *hashes) parseText(text string) ([]*syntax.Stmt, error) {
 	for ; h.left > 0; h.left-- {
-		f, err := parseText(h.lang, text, true)
+		f, err := parseText(h.budget, h.lang, text, true)
 		if err != nil {
 			return h.parseUnhidden(text, err)
 		}
@@ -177,7 +178,10 @@ func escapeAt(text string, at int) string { return text[:at] + `\` + text[at:] }
 
 var errHashes = syntax.ParseError{Text: "too many marks that may begin a comment"}
 
-func parseText(lang syntax.LangVariant, text string, comments bool) (*syntax.File, error) {
+func parseText(b *Budget, lang syntax.LangVariant, text string, comments bool) (*syntax.File, error) {
+	if !b.TakeBytes(2 * len(text)) { // a text that is no shell's may be read in many ways
+		return nil, errHashes
+	}
 	return syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(comments)).Parse(strings.NewReader(text), "")
 }
 

@@ -177,7 +177,7 @@ func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
 		s.readCode(literalField(m.text), lang)
 		return
 	}
-	if list, how := parseShell(m.text); how == whole && breedsFile(list, f.text) {
+	if list, how := s.parseShell(m.text); how == whole && breedsFile(list, f.text) {
 		s.addDanger(ForkBomb)
 	}
 	if lang == "source" || lang == "." {
