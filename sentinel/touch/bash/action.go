@@ -70,7 +70,8 @@ func (a *action) print() stream {
 	args, in := a.s.feedFiles(a.name, a.args, a.in)
 	out := a.s.printText(a.name, args, in)
 	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
-	out.foreign = !out.known && (out.foreign || a.use.Network || decoders[a.name] || a.use.Input == programs.Shown && a.in.foreign)
+	a.markSecrets(&out)
+	out.foreign = !out.known && (out.foreign || a.use.Network && !a.use.Dumps || decoders[a.name] || a.use.Input == programs.Shown && a.in.foreign)
 	return out
 }
 
@@ -149,7 +150,7 @@ func (a *action) enterFolder(f field) {
 
 // sendText looks at text that goes to another machine.
 func (a *action) sendText(p programs.Part, f field) {
-	if f.secret || f.token && !logsIn[p.Option] {
+	if f.secret && !a.isOwnToken(p, f) || f.token && !logsIn[p.Option] && !a.asksForToken(f) {
 		a.s.addUnread(SecretSent)
 	}
 	a.s.findMetadata(f)
@@ -350,7 +351,7 @@ func (a *action) touchFile(p programs.Part, f field) {
 	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
 	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client &&
 		!accountFile.MatchString(f.text)})
-	if leaks {
+	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDump(f) {
 		s.addUnread(SecretSent)
 	}
 	if access == Read && !p.Client && !p.Names {
@@ -469,7 +470,7 @@ func (a *action) sendInput() {
 	if a.in.known && strings.Contains(strings.ToLower(a.in.text), "flush_all") { // of memcached
 		a.s.addDoubt(DatabaseLoss)
 	}
-	if a.in.secret {
+	if a.in.secret || a.in.dump && a.use.Network && a.leavesAlone() || a.in.token && a.use.Network && a.ran == 0 && !a.keepsSecrets() {
 		a.s.addUnread(SecretSent)
 	}
 }

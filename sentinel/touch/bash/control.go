@@ -87,7 +87,7 @@ func (s *shell) readFile(f field) stream {
 		return knownStream(m.text)
 	}
 	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
-	return stream{open: true, file: named && !m.foreign, foreign: m.foreign, secret: holdsSecrets(f.text)}
+	return stream{open: true, file: named && !m.foreign, foreign: m.foreign, dump: m.dump, secret: holdsSecrets(f.text)}
 }
 
 // readGiven is the stream of a here-document or a here-string.

@@ -319,6 +319,9 @@ func (s *shell) emptyFile(f field) {
 	}
 	s.addAccess(f, Delete)
 	s.removeTarget(f, false)
+	if strings.ContainsAny(f.text, "*?") && !strings.HasSuffix(f.text, ".log") && !disposable.MatchString(f.text) {
+		s.doubtFed(field{text: f.text, bare: f.bare, fed: true}) // one after another
+	}
 }
 
 func isHarmless(text string) bool {

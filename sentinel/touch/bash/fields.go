@@ -19,6 +19,7 @@ type field struct {
 	fed     bool    // comes from a pipe, a loop or a search
 	secret  bool    // holds credentials or the environment
 	token   bool    // has a variable that is named after credentials
+	minted  string  // of a secret: the hosts that it is for
 	proc    *stream // of <( … )
 }
 
@@ -37,7 +38,7 @@ func (f field) toFrags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, secret: f.secret, token: f.token}}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, secret: f.secret, token: f.token, minted: f.minted}}
 }
 
 // withText is a piece of a field, or what is made of it.
@@ -144,7 +145,7 @@ func splitFields(list frags) []field {
 			if i > 0 || isBlank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, secret: p.secret, token: p.token})
+			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, secret: p.secret, token: p.token, minted: p.minted})
 		}
 		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)
@@ -164,6 +165,11 @@ type builder struct {
 
 func (b *builder) add(p frag) {
 	b.f.home = b.f.home || p.home && !b.any
+	if p.secret && (!b.f.secret || b.f.minted == p.minted) {
+		b.f.minted = p.minted
+	} else if p.secret {
+		b.f.minted = ""
+	}
 	b.f.fed, b.f.secret, b.f.token = b.f.fed || p.fed, b.f.secret || p.secret, b.f.token || p.token
 	b.f.tree = b.f.tree || p.tree
 	b.any = true
@@ -202,7 +208,11 @@ type stream struct {
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
 	file        bool     // comes from a file that the line names
 	foreign     bool     // comes from another machine, or decoded: its text can't be looked at
+	fetched     bool     // is what an address gave
 	secret      bool     // holds credentials or the environment
+	token       bool     // holds a variable that is named after credentials
+	minted      string   // holds a credential that a program made or opened: the hosts that it is for
+	dump        bool     // holds somebody's data as a whole
 }
 
 func knownStream(text string) stream { return stream{open: true, known: true, text: text} }
@@ -213,7 +223,13 @@ func (in *stream) addNames(o stream) {
 	in.some = append(in.some, o.some...)
 	in.endless = in.endless || o.endless
 	in.foreign = in.foreign || o.foreign
-	in.secret = in.secret || o.secret
+	in.addSecrets(o)
+}
+
+// addSecrets adds what another stream holds that must not leave.
+func (in *stream) addSecrets(o stream) {
+	in.secret, in.token, in.dump, in.fetched = in.secret || o.secret, in.token || o.token, in.dump || o.dump, in.fetched || o.fetched
+	in.minted = orElse(in.minted, o.minted)
 }
 
 // feedLoop gives the variables of "while read x" what the loop is fed.

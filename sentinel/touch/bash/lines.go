@@ -229,8 +229,8 @@ func readURLList(s *shell, text string) {
 		switch {
 		case ok && key == "output":
 			s.overwrite(literalField(line))
-		case ok && strings.HasPrefix(line, "@"):
-			s.addPath(literalField(line[1:]), Path{Access: Read, Sent: true})
+		case ok && (strings.HasPrefix(line, "@") || key == "upload-file" || key == "T" || strings.HasPrefix(key, "form") && strings.Contains(line, "=@")):
+			s.sendListed(line[strings.IndexByte(line, '@')+1:])
 		default:
 			s.reachHost(line, true)
 			s.findMetadata(literalField(line))
@@ -239,6 +239,16 @@ func readURLList(s *shell, text string) {
 			}
 		}
 	})
+}
+
+// sendListed records a file that a client is told to send.
+func (s *shell) sendListed(file string) {
+	file, _, _ = strings.Cut(file, ";")
+	f := literalField(file)
+	s.addPath(f, Path{Access: Read, Sent: true})
+	if s.leaksFile(f, false) {
+		s.addUnread(SecretSent)
+	}
 }
 
 // keyNames are the keys that are typed for a blank or the end of a line.

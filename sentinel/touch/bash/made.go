@@ -23,6 +23,7 @@ type made struct {
 
 	sends, opens, trees int  // commands that sent their input, took it for names, or for folders
 	impure              bool // something did more than read
+	remote              bool // the repository was told where its remote is
 	last                placed
 }
 
@@ -32,6 +33,7 @@ type madeFile struct {
 	text    string
 	program string // it is a copy of
 	foreign bool   // from another machine, or decoded: its text can't be looked at
+	dump    bool   // somebody's data as a whole
 }
 
 // madeLink is where a path leads: a mount is part of the tree around it.
@@ -73,7 +75,7 @@ func (s *shell) keepFile(f field, out stream, add, foreign bool) {
 		return
 	}
 	for _, p := range s.listPlaces(f.text) {
-		m := madeFile{known: out.known, text: out.text, foreign: foreign && !out.known}
+		m := madeFile{known: out.known, text: out.text, foreign: foreign && !out.known, dump: out.dump}
 		if old, ok := s.made.files[p]; ok && (add || s.unsure > 0) {
 			m.foreign = m.foreign || old.foreign
 			m.known = m.known && old.known || s.unsure > 0 && (m.known || old.known)
@@ -116,7 +118,7 @@ func (s *shell) settleFiles(list []written, out stream) {
 		case w.all:
 			s.keepFile(w.to, out, w.add, out.foreign)
 		default:
-			s.keepFile(w.to, stream{}, w.add, false)
+			s.keepFile(w.to, stream{}, w.add, false) // errors
 		}
 	}
 }
@@ -206,8 +208,21 @@ func (s *shell) linkPath(target field, at string, mount bool) {
 
 // trackFiles remembers the files, names, links and mounts that a command makes.
 func (s *shell) trackFiles(a *action) {
+	if a.use.Dumps {
+		for _, f := range a.listFiles(Write) {
+			s.keepFile(f, stream{dump: true}, false, true)
+		}
+	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
 	switch orElse(row, a.name) {
+	case "git":
+		s.trackRemote(a)
+	case "sed", "perl", "ruby", "awk":
+		if a.emptiesFiles() {
+			for _, f := range a.listFiles(Write) {
+				s.emptyFile(f)
+			}
+		}
 	case "tee", "sponge":
 		for _, f := range a.listFiles(Write) {
 			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"), a.in.foreign)
@@ -356,7 +371,7 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 	} else if binFolders[paths.Dir(f.text)] {
 		m.program = programName(f.text)
 	}
-	if m.program != "" || m.known || m.foreign {
+	if m.program != "" || m.known || m.foreign || m.dump {
 		for _, p := range s.listPlaces(to) {
 			remember(s, &s.made.files, p, m)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // prints are the programs whose output is worked out, filters aside.
-var prints = toSet("echo printf pwd true : export set shopt wait sleep yes seq mktemp ls compgen locate plocate mlocate rg dirname basename realpath readlink")
+var prints = toSet("date echo printf pwd true : export set shopt wait sleep yes seq mktemp ls compgen locate plocate mlocate rg dirname basename realpath readlink")
 
 func listTexts(args []field) []string {
 	texts := make([]string, len(args))
@@ -58,6 +58,8 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 		if v := s.def.vars["PWD"]; len(v) == 1 && !v.isUnknown() {
 			return knownStream(v[0].text() + "\n")
 		}
+	case "date":
+		return printDate(texts)
 	case "yes":
 		return stream{open: true, endless: true}
 	case "seq":
@@ -74,6 +76,20 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	}
 	return none
 }
+
+// printDate is date with a format: what the clock says are digits, and what the
+// format says besides is its own.
+func printDate(args []string) stream {
+	for _, a := range args {
+		if format, ok := strings.CutPrefix(a, "+"); ok {
+			return knownStream(dateFields.ReplaceAllString(format, "00") + "\n")
+		}
+	}
+	return stream{open: true}
+}
+
+// dateFields are the marks in a format that stand for digits.
+var dateFields = regexp.MustCompile(`%[-_0^#+]?[0-9]*[dFHIjkClmMNsSTuUVwWyYgGeqDR]`)
 
 func printEcho(args []string) string {
 	escapes, end := false, "\n"

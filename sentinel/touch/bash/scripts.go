@@ -99,6 +99,10 @@ func (s *shell) runScriptText(lang string, f field, params []field) stream {
 // runStream runs what a stream says, in a shell's language or another.
 func (s *shell) runStream(lang, name string, in stream) {
 	switch {
+	case lang == "manifest": // what a cluster is told to be
+		if in.fetched {
+			s.addUnread(UnreadCode)
+		}
 	case in.known && isShell(orElse(lang, "sh")):
 		s.parseText(in.text)
 	case in.known:

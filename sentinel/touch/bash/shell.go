@@ -2,6 +2,7 @@ package bash
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -148,7 +149,9 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 	s.made.into = files
 	out := s.runCommand(st.Cmd, in)
 	s.made.into = nil
-	s.settleFiles(files, out)
+	if s.settleFiles(files, out); slices.ContainsFunc(files, func(w written) bool { return w.all }) {
+		out.minted = "" // its reader doesn't get it
+	}
 	s.feedConsumers(st, in, out)
 	if s.made.sends > sends {
 		s.markSent(from, to)
@@ -215,7 +218,10 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 	case syntax.AndStmt:
 		x := s.runStatement(b.X, in)
 		y := s.runStatement(b.Y, in)
-		return stream{open: true, known: x.known && y.known, text: x.text + y.text, secret: x.secret || y.secret, foreign: x.foreign || y.foreign}
+		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, foreign: x.foreign || y.foreign}
+		out.addSecrets(x)
+		out.addSecrets(y)
+		return out
 	}
 	s.runStatement(b.X, in)
 	s.unsure++

@@ -31,6 +31,7 @@ type frag struct {
 	tree   bool    // stands for everything below it
 	secret bool    // holds credentials or the environment
 	token  bool    // a variable that is named after credentials
+	minted string  // of a secret: the hosts that it is for
 	proc   *stream // what <( … ) prints
 }
 
@@ -291,12 +292,12 @@ func (s *shell) useValue(v value, quoted bool) value {
 
 func substitutedValue(out stream) value {
 	if out.known {
-		return value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, secret: out.secret}}}
+		return value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, secret: out.secret, token: out.token, minted: out.minted}}}
 	}
 	if names := out.trees; len(names)+len(out.some) > 0 && len(names)+len(out.some) <= maxAlts {
 		return listedValue(out)
 	}
-	return value{{{s: "$()", kind: unknownFrag, fed: true, secret: out.secret}}}
+	return value{{{s: "$()", kind: unknownFrag, fed: true, secret: out.secret, token: out.token, minted: out.minted}}}
 }
 
 // unescapeLiteral reads the backslashes of a literal.

@@ -140,6 +140,8 @@ func (r *row) addEffects(c clause, word string, rest []string) (err error) {
 		c.also, err = readPlace(rest[0])
 	case word == "input":
 		c.input, err = readInput(one)
+	case word == "token":
+		c.traits, c.hosts = token, rest
 	case t == 0 || one != "":
 		return fmt.Errorf("clause %q is unknown", word)
 	case len(c.conds) == 0:

@@ -25,6 +25,7 @@ func (r *reader) finishUse() {
 		}
 	}
 	u.Network, u.Reads, u.Environment = traits&network != 0, traits&reads != 0, traits&environment != 0
+	u.Dumps, u.Token = traits&dumps != 0, traits&token != 0
 	u.Rehearsal = u.Rehearsal || traits&rehearsal != 0
 	if r.input != nil {
 		u.Input, u.InputLang = r.input.is, r.input.lang
@@ -98,6 +99,8 @@ func isNegation(value string) bool {
 func (r *reader) applyClause(c *clause) {
 	u := &r.use
 	switch {
+	case c.hosts != nil:
+		u.TokenHosts = append(u.TokenHosts, c.hosts...)
 	case c.effect.Class != 0:
 		u.Effects = append(u.Effects, c.effect)
 	case c.input != nil:

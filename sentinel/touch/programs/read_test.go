@@ -49,7 +49,7 @@ func spellUse(args []programs.Word, u programs.Use) string {
 	for _, e := range u.Effects {
 		fmt.Fprintf(&b, " | %s %s", classNames[e.Class], e.Code)
 	}
-	spellMarks(&b, " | ", []mark{{u.Here.Role != 0, "here"}, {u.Rehearsal, "rehearsal"}, {u.Environment, "environment"}})
+	spellMarks(&b, " | ", []mark{{u.Here.Role != 0, "here"}, {u.Rehearsal, "rehearsal"}, {u.Environment, "environment"}, {u.Token, "token"}, {u.Dumps, "dumps"}})
 	for _, t := range u.Unread {
 		b.WriteString(" | unread " + t)
 	}
@@ -288,9 +288,9 @@ func TestFilesAndBuilders(t *testing.T) {
 		"rm --recurs --force x":             "rm | file d tree <x>",
 		"rm -rf -- -x":                      "rm | file d tree <-x>",
 		"rm x -rf":                          "rm | file d tree <x>",
-		"chmod -R 777 /":                    "chmod | file w tree chmod_tree </>",
-		"chmod -w f":                        "chmod | file w chmod_tree <f>",
-		"chown -R bob:bob /":                "chown | file w tree chown_tree </>",
+		"chmod -R 777 /":                    "chmod | file w tree names chmod_tree </>",
+		"chmod -w f":                        "chmod | file w names chmod_tree <f>",
+		"chown -R bob:bob /":                "chown | file w tree names chown_tree </>",
 		"ls -la":                            "ls | here",
 		"ls --color=auto /x":                "ls | file r names </x>",
 		"head -5 f":                         "head | file r <f>",

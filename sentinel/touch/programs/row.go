@@ -66,7 +66,8 @@ type clause struct {
 	dash   *kind
 	here   *kind
 	also   *kind
-	text   string // of also
+	text   string   // of also
+	hosts  []string // of token
 	effect Effect
 	input  *input
 	traits trait
@@ -93,7 +94,7 @@ type test struct {
 }
 
 // trait is a property of a row, or of what it does.
-type trait uint16
+type trait uint32
 
 const (
 	posixStyle trait = 1 << iota
@@ -107,6 +108,8 @@ const (
 	network
 	reads
 	environment
+	dumps
+	token
 	rehearsal
 	treeOperands
 	namesOperands
@@ -117,7 +120,7 @@ const (
 
 var traitNames = map[string]trait{
 	"posix": posixStyle, "single": singleStyle, "abbrev": abbrevStyle, "nocase": nocaseStyle, "bundle": bundleStyle, "windows": windowsStyle,
-	"own": ownStyle, "loose": looseStyle, "network": network, "reads": reads, "environment": environment, "rehearsal": rehearsal,
+	"own": ownStyle, "loose": looseStyle, "network": network, "reads": reads, "environment": environment, "dumps": dumps, "rehearsal": rehearsal,
 	"tree": treeOperands, "names": namesOperands, "sent": sentOperands,
 }
 

@@ -148,6 +148,13 @@ type Use struct {
 	Rehearsal bool
 	// Environment is set where it prints the environment or other secrets.
 	Environment bool
+	// Token is set where what it prints is a credential, TokenHosts are the
+	// hosts that this one is for, with those below them.
+	Token      bool
+	TokenHosts []string
+	// Dumps is set where it gives out somebody's data as a whole: a database,
+	// a repository, an image.
+	Dumps bool
 	// Unread are the options that the row doesn't name and that stand before
 	// code or a command, or may change what the operands are.
 	Unread []string
