@@ -260,6 +260,9 @@ func stepFailed(s isolate.Step, errno syscall.Errno) error {
 
 // remedyOf says what to do about a step that failed.
 func remedyOf(s isolate.Step, errno syscall.Errno) string {
+	if errno == unix.ELOOP {
+		return "a link was put where a declared path leads; look who made it, remove it, or start Vedette again if it is meant"
+	}
 	switch s {
 	case isolate.StepClone:
 		if errno == unix.ENOSPC {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"slices"
@@ -88,7 +87,8 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 // program is a skill's options, checked and resolved.
 type program struct {
 	config
-	path        string // the executable, absolute
+	path        string            // the executable, absolute
+	real        map[string]string // where read and write led when they were looked up
 	readsOnly   bool
 	credentials skills.Credentials
 	policy      *egress.Policy // nil without hosts to reach
@@ -168,14 +168,18 @@ func isScript(argv []string, i int) bool {
 // resolve looks up the program, the working directory and the paths to allow.
 func (p *program) resolve(at, base string) error {
 	var errs []error
+	p.real = map[string]string{}
 	abs := func(path, where string) string {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(base, path)
 		}
-		if _, err := os.Stat(path); err != nil {
+		path = filepath.Clean(path)
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
 			errs = append(errs, &skills.PathError{Path: where, Msg: "does not exist or can't be looked at"})
 		}
-		return filepath.Clean(path)
+		p.real[path] = real
+		return path
 	}
 	dir := base
 	if p.Dir != "" {
@@ -188,22 +192,43 @@ func (p *program) resolve(at, base string) error {
 	for i := range p.Write {
 		here := fmt.Sprintf("%s.write[%d]", at, i)
 		p.Write[i] = abs(p.Write[i], here)
-		if p.Write[i] == "/proc" || strings.HasPrefix(p.Write[i], "/proc/") {
-			errs = append(errs, &skills.PathError{Path: here, Msg: "is in /proc, which holds settings of the kernel; leave it out"})
+		if fault := writeFault(p.Write[i], p.real[p.Write[i]]); fault != "" {
+			errs = append(errs, &skills.PathError{Path: here, Msg: fault})
 		}
 	}
-	if len(p.Argv) > 0 && p.Argv[0] != "" {
-		p.path = p.Argv[0]
-		if strings.ContainsRune(p.path, filepath.Separator) && !filepath.IsAbs(p.path) {
-			p.path = filepath.Join(base, p.path)
+	return errors.Join(append(errs, p.findProgram(at, base))...)
+}
+
+// writeFault says why no program may write to a path, or to where it leads.
+func writeFault(path, real string) string {
+	for _, place := range []string{path, real} {
+		for _, system := range []string{"/proc", "/sys"} {
+			if place == system || strings.HasPrefix(place, system+"/") {
+				return "is in " + system + ", which holds settings of the kernel; leave it out"
+			}
 		}
-		found, err := osexec.LookPath(p.path)
-		if err != nil || !filepath.IsAbs(found) {
-			errs = append(errs, &skills.PathError{Path: at + ".argv[0]", Msg: "no such program; give its full path or put it on the PATH"})
+		if place == "/" {
+			return "is the whole system, with settings of the kernel; list the folders that are meant"
 		}
-		p.path = found
 	}
-	return errors.Join(errs...)
+	return ""
+}
+
+// findProgram looks the program up.
+func (p *program) findProgram(at, base string) error {
+	if len(p.Argv) == 0 || p.Argv[0] == "" {
+		return nil
+	}
+	p.path = p.Argv[0]
+	if strings.ContainsRune(p.path, filepath.Separator) && !filepath.IsAbs(p.path) {
+		p.path = filepath.Join(base, p.path)
+	}
+	found, err := osexec.LookPath(p.path)
+	if err != nil || !filepath.IsAbs(found) {
+		return &skills.PathError{Path: at + ".argv[0]", Msg: "no such program; give its full path or put it on the PATH"}
+	}
+	p.path = found
+	return nil
 }
 
 // arguments reads the top-level arguments of an order, numbers as written.

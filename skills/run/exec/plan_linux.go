@@ -16,7 +16,7 @@ const homeFolder = "/home/user"
 
 // planFor returns what the child is told about one run.
 func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
-	plan := isolate.Plan{Path: p.path, Argv: cmd.Args, Env: cmd.Env, Dir: p.Dir, Read: p.Read, Write: p.Write,
+	plan := isolate.Plan{Path: p.path, Argv: cmd.Args, Env: cmd.Env, Dir: p.Dir, Read: p.Read, Write: p.Write, Real: p.real,
 		Tree: w.tree, OwnPIDs: w.spaces, OwnNet: w.spaces && !p.Network, Network: p.Network, HostProc: w.strict, Limits: p.limitsFor(w)}
 	if w.tree {
 		plan.Home = homeOf(cmd.Env)
@@ -29,7 +29,7 @@ func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
 		plan.Env = append(slices.Clone(cmd.Env), "GIT_CONFIG_NOSYSTEM=1")
 	}
 	var err error
-	plan.Filter, err = buildFilter(filterNeeds{strict: w.strict, network: p.Network, abi: isolate.LandlockABI()})
+	plan.Filter, err = buildFilter(filterNeeds{spaces: w.spaces, strict: w.strict, network: p.Network, abi: isolate.LandlockABI()})
 	if err != nil {
 		return plan, stepFailed(isolate.StepSeccomp, 0)
 	}

@@ -70,8 +70,29 @@ var signals = []uint32{
 	unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL,
 }
 
+// strangers are calls that reach processes and memory of the same user which only
+// namespaces for processes and IPC keep apart. Landlock governs none of them.
+var strangers = []uint32{
+	unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_SEMTIMEDOP, unix.SYS_SEMOP,
+	unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}
+
+// schedulers change how a process is run; their first argument names it, 0 the caller.
+var schedulers = []uint32{unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY}
+
+// fileFlags are the requests of ioctl that change a file's metadata through a file
+// that is open for reading alone.
+var fileFlags = []uint32{unix.FS_IOC_SETFLAGS, fsIOCSetXAttr, fsIOCSetVersion, unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY}
+
+const (
+	fsIOCSetXAttr   = 0x401c5820 // FS_IOC_FSSETXATTR
+	fsIOCSetVersion = 0x40087602 // FS_IOC_SETVERSION
+)
+
 // filterNeeds says which filter is wanted.
 type filterNeeds struct {
+	spaces  bool // namespaces for processes and IPC keep strangers apart
 	strict  bool // no sockets, no changes of metadata
 	network bool // with strict: sockets of the internet are allowed
 	abi     int  // Landlock's version, for what it leaves to strict
@@ -100,6 +121,15 @@ func buildFilter(n filterNeeds) ([]byte, error) {
 	if n.strict {
 		f.addStrict(n)
 	}
+	if !n.spaces {
+		f.addAll(strangers, answerEPERM)
+		for _, nr := range schedulers {
+			f.addOther(nr, 0, 0)
+		}
+	}
+	// A limit on processor time ends a process, PID 1 too, and asks no one but the
+	// user's number.
+	f.addOther(unix.SYS_PRLIMIT64, 0, 0)
 	f.addAll(missing, answerENOSYS)
 	f.addAll(slices.Concat(refused, oldRefused), answerEPERM)
 	f.addMasked(unix.SYS_CLONE, 0, newSpaces)
@@ -140,6 +170,7 @@ func (f *filter) checkArch() {
 // addStrict refuses what Landlock can't keep inside without namespaces.
 func (f *filter) addStrict(n filterNeeds) {
 	f.addAll(slices.Concat(metadata, oldMetadata), answerEPERM)
+	f.addEqual(unix.SYS_IOCTL, 1, fileFlags...)
 	if n.abi < isolate.FirstABIWithScope {
 		f.addAll(signals, answerEPERM)
 	}

@@ -83,7 +83,7 @@ func makeRuleset(p *Plan, rules []rule, prefix string) (ruleset, error) {
 	}
 	set := ruleset{fd: int(fd), known: attr.Handled_access_fs}
 	for _, r := range p.landlockRules(rules) {
-		err := set.allowPath(prefix+r.path, rightsOf(r))
+		err := set.allowPath(r, prefix, rightsOf(r))
 		if r.own && errors.Is(err, unix.ENOENT) {
 			continue // what the operator declared lies on top of it
 		}
@@ -95,7 +95,7 @@ func makeRuleset(p *Plan, rules []rule, prefix string) (ruleset, error) {
 		return set, nil
 	}
 	// All that the tree holds was declared, so its folders may be listed.
-	return set, set.allowPath(prefix, unix.LANDLOCK_ACCESS_FS_READ_DIR)
+	return set, set.allowPath(rule{}, prefix, unix.LANDLOCK_ACCESS_FS_READ_DIR)
 }
 
 func rightsOf(r rule) uint64 {
@@ -110,8 +110,8 @@ func rightsOf(r rule) uint64 {
 	return filesOnly
 }
 
-func (s ruleset) allowPath(path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+func (s ruleset) allowPath(r rule, prefix string, rights uint64) error {
+	fd, err := openPlace(r, prefix)
 	if err != nil {
 		return fmt.Errorf("open a path to allow: %w", err)
 	}

@@ -24,6 +24,9 @@ type Plan struct {
 	Dir       string
 	// Read and Write are the paths that stay reachable, besides the system's own.
 	Read, Write []string
+	// Real says where each of Read and Write led when the operator's configuration was
+	// read. A program that plants a link later doesn't change what they name.
+	Real map[string]string
 	// Home is the private home folder, absolute and clean; only with Tree. If
 	// empty, there is none. All other paths are absolute and clean too.
 	Home string

@@ -9,6 +9,7 @@ import (
 // rule is one path that stays reachable.
 type rule struct {
 	path  string
+	real  string // where a declared path leads; no part of it may be a link
 	write bool
 	dir   bool
 	own   bool // made in the tree, not taken from the system
@@ -60,7 +61,7 @@ func (p *Plan) rules() []rule {
 				continue
 			}
 			if st, err := os.Stat(path); err == nil {
-				out = append(out, rule{path: path, write: w, dir: st.IsDir()})
+				out = append(out, rule{path: path, real: p.Real[path], write: w, dir: st.IsDir()})
 			}
 		}
 	}

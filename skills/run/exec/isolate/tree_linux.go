@@ -58,35 +58,53 @@ func buildTree(p *Plan, rules []rule) error {
 // copyMount returns a detached mount of what a rule names.
 func copyMount(p *Plan, r rule) (int, error) {
 	if !r.write || isWithin(r.path, "/dev") {
-		fd, err := cloneMount(r.path, r.write)
+		fd, err := cloneMount(r)
 		return fd, failAt(StepMounts, err)
 	}
-	fd, err := mountWriteRoot(p, r.path, r.dir)
+	fd, err := mountWriteRoot(p, r)
 	return fd, failAt(StepWriteRoot, err)
 }
 
 // mountWriteRoot returns a detached mount (as open_tree or fsmount give it) that
 // is attached at root in the new tree. The system's paths are all still where
 // they belong when it is called.
-func mountWriteRoot(_ *Plan, root string, _ bool) (mount int, err error) {
-	return cloneMount(root, true)
+func mountWriteRoot(_ *Plan, r rule) (mount int, err error) {
+	return cloneMount(r)
 }
 
-// cloneMount returns a detached copy of the mounts at a path, made read-only
-// unless it may be written.
-func cloneMount(path string, write bool) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+// cloneMount returns a detached copy of the mounts at a rule's path, made read-only
+// unless it may be written. Devices work below /dev alone.
+func cloneMount(r rule) (int, error) {
+	place, err := openPlace(r, "")
+	if err != nil {
+		return 0, fmt.Errorf("open a declared path: %w", err)
+	}
+	defer func() { _ = unix.Close(place) }()
+	fd, err := unix.OpenTree(place, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return 0, fmt.Errorf("copy a mount: %w", err)
 	}
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
-	if !write {
+	if !r.write {
 		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
+	if !isWithin(r.path, "/dev") {
+		attr.Attr_set |= unix.MOUNT_ATTR_NODEV
 	}
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
 		return 0, fmt.Errorf("protect a mount: %w", err)
 	}
 	return fd, nil
+}
+
+// openPlace opens what a rule names, as a place alone. A declared path is opened where
+// it led at first, and a link that was planted since then fails: a program may change
+// what lies in its write roots between two runs.
+func openPlace(r rule, prefix string) (int, error) {
+	if prefix != "" || r.real == "" {
+		return unix.Open(prefix+r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	}
+	return unix.Openat2(unix.AT_FDCWD, r.real, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 }
 
 // furnishTree makes what the tree holds besides the system's paths: folders for
