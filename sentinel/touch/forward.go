@@ -50,8 +50,6 @@ func Routed(s string) bool { return host.Routed(s) }
 
 func letter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
-func digit(b byte) bool { return b >= '0' && b <= '9' }
-
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func hasFold(s, prefix string) bool {

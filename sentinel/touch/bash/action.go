@@ -392,7 +392,7 @@ func (a *action) listUncovered() []field {
 	covered, parameters := a.coverWords()
 	for i, f := range a.args {
 		option := len(f.text) > 1 && f.text[0] == '-'
-		if covered[i] || strings.IndexAny(f.text, "/~.:") < 0 || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
+		if covered[i] || !strings.ContainsAny(f.text, "/~.:") || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
 			continue
 		}
 		out = append(out, f)

@@ -374,8 +374,6 @@ func cutAny(s, chars string) (before, after string, found bool) {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
-
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 func hasFold(s, prefix string) bool {
@@ -387,18 +385,4 @@ func appendNew(list []string, s string) []string {
 		return list
 	}
 	return append(list, s)
-}
-
-// isAssignment reports whether a word is NAME=value.
-func isAssignment(text string) bool {
-	i := strings.IndexByte(text, '=')
-	if i <= 0 {
-		return false
-	}
-	for j := range i {
-		if !isLetter(text[j]) && text[j] != '_' && (j == 0 || !isDigit(text[j])) {
-			return false
-		}
-	}
-	return true
 }

@@ -56,7 +56,7 @@ func peakMemory() int {
 	if err != nil {
 		return 0
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if kb, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
 			n, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(kb, "kB")))

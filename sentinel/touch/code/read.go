@@ -189,10 +189,10 @@ func (r *reader) pair() {
 			continue
 		}
 		switch {
-		case strings.Contains("([{", t.text):
+		case strings.Contains("([{", t.text): //nolint:gocritic // the text is looked for among signs
 			r.match[i] = len(r.toks)
 			stack = append(stack, i)
-		case strings.Contains(")]}", t.text) && len(stack) > 0:
+		case strings.Contains(")]}", t.text) && len(stack) > 0: //nolint:gocritic // the text is looked for among signs
 			top := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			r.match[top], r.open[i] = i, top
@@ -212,7 +212,7 @@ func (r *reader) assign(i int) {
 			from++
 		}
 		v, next := r.fold(from, len(r.toks), 1)
-		if next < len(r.toks) && !r.toks[next].first && r.toks[next].kind == signTok && !strings.Contains(";,)}", r.toks[next].text) {
+		if next < len(r.toks) && !r.toks[next].first && r.toks[next].kind == signTok && !strings.Contains(";,)}", r.toks[next].text) { //nolint:gocritic // the text is looked for among signs
 			v = unknown // an operator that isn't read
 		}
 		k := i

@@ -328,7 +328,7 @@ func (s *scanner) scanText(q byte, prefix string) {
 			s.at += 3
 		}
 	} else {
-		n := 0
+		var n int
 		body, n = cutDelimited(rest)
 		s.at += n
 	}
@@ -444,7 +444,8 @@ func (s *scanner) unescape(t string) string {
 // readEscape returns the rune of an escape and its length; 0 where it stands
 // for itself.
 func readEscape(t string, decimal bool) (rune, int) {
-	base, from, most := 16, 1, 0
+	base, from := 16, 1
+	var most int
 	switch c := t[0]; {
 	case c == 'n':
 		return '\n', 1

@@ -3,7 +3,8 @@ package path
 import "strings"
 
 const (
-	maxLinks  = 40 // symbolic links followed in one path, as Linux does
+	maxLinks = 40 // symbolic links followed in one path, as Linux does
+	// MaxLength is the length of a path in bytes beyond which no system opens one.
 	MaxLength = 4096
 )
 

@@ -246,7 +246,7 @@ func (r *row) addOptions(word string, words []string) error {
 	var keys []keyed
 	var options []*option
 	for _, w := range words {
-		signed := strings.Contains("-+/", w[:1]) && w != "-"
+		signed := strings.Contains("-+/", w[:1]) && w != "-" //nolint:gocritic // the sign is looked for among signs
 		r.words = r.words || word == "flags" && !signed || w[0] == '/' && !r.has(windowsStyle)
 		switch i := strings.LastIndexAny(w, "=:"); {
 		case signed || word == "flags": // "(" and "!" of find have no sign
@@ -320,7 +320,7 @@ func (o *option) cutSign(w string) (string, bool) {
 // spreadOption makes "-abc" three options where the row has no long ones of a
 // single dash.
 func (r *row) spreadOption(o *option) []*option {
-	if len(o.name) <= 2 || o.start || strings.HasPrefix(o.name, "--") || r.has(singleStyle) || !strings.Contains("-+", o.name[:1]) {
+	if len(o.name) <= 2 || o.start || strings.HasPrefix(o.name, "--") || r.has(singleStyle) || !strings.Contains("-+", o.name[:1]) { //nolint:gocritic // the sign is looked for among signs
 		return []*option{o}
 	}
 	var out []*option

@@ -27,7 +27,7 @@ import (
 // this machine, which the operator has allowed.
 func newFetcher(t *testing.T, o opts, argv ...string) (port string, run func(url string) (skills.Result, []egress.Connection, error)) {
 	t.Helper()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "from "+r.Host) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, "from "+r.Host) }))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	roots := filepath.Join(dir, "roots.pem")

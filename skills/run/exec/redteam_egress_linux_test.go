@@ -97,6 +97,6 @@ for a in 127.0.0.1 0.0.0.0 169.254.169.254 198.18.200.1; do (exec 4<>/dev/tcp/$a
 	require.Equal(t, "good.example:"+port, hosts.Load())
 	var records []egress.Connection
 	require.NoError(t, json.Unmarshal(res.Egress.Details, &records))
-	require.Equal(t, int64(1), int64(res.Egress.Connections))
+	require.Equal(t, int64(1), res.Egress.Connections)
 	require.GreaterOrEqual(t, int(res.Egress.Refused), len(rows)-1, "each refusal is on record")
 }

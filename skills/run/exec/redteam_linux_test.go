@@ -84,7 +84,7 @@ func (v redTarget) markers(t *testing.T) map[string]any {
 	require.NoError(t, err)
 	core, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	require.NoError(t, err)
-	for k, x := range map[string]any{"limit": lim, "priority": prio, "cpus": cpus, "policy": sched.Policy, "process": strings.Contains("TZX", strings.Fields(string(stat))[2]),
+	for k, x := range map[string]any{"limit": lim, "priority": prio, "cpus": cpus, "policy": sched.Policy, "process": strings.Contains("TZX", strings.Fields(string(stat))[2]), //nolint:gocritic // the state is one letter
 		"attached": segment.Atime, "core": string(core)} {
 		out[k] = x
 	}

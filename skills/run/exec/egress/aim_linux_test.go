@@ -30,7 +30,7 @@ func startOrigin(t testing.TB) origin {
 	t.Helper()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "%s %s %d", r.Method, r.Host, len(b))
+		_, _ = fmt.Fprintf(w, "%s %s %d", r.Method, r.Host, len(b))
 	})
 	plain, secure := httptest.NewServer(h), httptest.NewTLSServer(h)
 	t.Cleanup(plain.Close)

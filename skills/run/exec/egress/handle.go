@@ -96,7 +96,8 @@ func (s *Server) onDirect(c *net.TCPConn) {
 		return
 	}
 	start := time.Now()
-	a, host := to.AddrPort().Addr().Unmap(), ""
+	a := to.AddrPort().Addr().Unmap()
+	var host string
 	if name, known := s.zone.names.nameOf(a); known {
 		host = name
 	} else {

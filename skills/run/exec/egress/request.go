@@ -45,7 +45,7 @@ func (h head) tunnels() bool { return h.request.Method == http.MethodConnect }
 // full names it where the answer is asked for.
 func (h head) readHostPort() (host string, port uint16, err error) {
 	r := h.request
-	digits := ""
+	var digits string
 	switch {
 	case h.tunnels():
 		if r.ContentLength > 0 || len(r.TransferEncoding) > 0 {

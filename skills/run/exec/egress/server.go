@@ -242,7 +242,7 @@ func (s *Server) acceptConns(l net.Listener, on func(c *net.TCPConn)) {
 		}
 		s.spawnOwned(func() {
 			defer func() { <-s.seats }()
-			defer c.Close()
+			defer func() { _ = c.Close() }()
 			stop := context.AfterFunc(s.ctx, func() { _ = c.Close() })
 			defer stop()
 			on(c.(*net.TCPConn))

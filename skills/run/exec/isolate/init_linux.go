@@ -169,7 +169,7 @@ func runInit(b *birth) {
 	}
 	b.started[0], b.started[1] = kindStarted, flags
 	writeLine(unsafe.Pointer(&b.started), 2)
-	runScript(b.last)
+	_, _, _ = runScript(b.last)
 	reapUntil(b, child)
 }
 
@@ -192,7 +192,7 @@ func reapUntil(b *birth, child uintptr) {
 		}
 	}
 	for {
-		syscall.RawSyscall6(unix.SYS_EXIT_GROUP, 0, 0, 0, 0, 0, 0)
+		_, _, _ = syscall.RawSyscall6(unix.SYS_EXIT_GROUP, 0, 0, 0, 0, 0, 0)
 	}
 }
 
@@ -213,14 +213,14 @@ func failRaw(b *birth, step Step, errno syscall.Errno) {
 	spellNumber(&b.failed, 2, uint32(errno))
 	writeLine(unsafe.Pointer(&b.failed), 6)
 	for {
-		syscall.RawSyscall6(unix.SYS_EXIT_GROUP, exitFailed, 0, 0, 0, 0, 0)
+		_, _, _ = syscall.RawSyscall6(unix.SYS_EXIT_GROUP, exitFailed, 0, 0, 0, 0, 0)
 	}
 }
 
 //go:norace
 //go:nosplit
 func writeLine(p unsafe.Pointer, n uintptr) {
-	syscall.RawSyscall6(unix.SYS_WRITE, lineFile, uintptr(p), n, 0, 0, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_WRITE, lineFile, uintptr(p), n, 0, 0, 0)
 }
 
 // waitFor returns when PID 1 has ended.
