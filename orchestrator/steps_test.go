@@ -78,7 +78,7 @@ func TestStepOfAHeldCall(t *testing.T) {
 	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, known)
-	steps, left, err := r.Orchestrator.steps(t.Context(), "c1", "ann", row.Turn)
+	steps, left, err := r.steps(t.Context(), "c1", "ann", row.Turn)
 	require.NoError(t, err)
 	require.Zero(t, left)
 	require.Len(t, steps, 2)

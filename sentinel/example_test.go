@@ -26,7 +26,7 @@ type pager struct {
 // no answer: the error leaves the call held.
 func (p pager) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
 	select {
-	case p.questions <- question{c.Name(), string(c.Args()), d.Reason}:
+	case p.questions <- question{c.Name(), c.Args(), d.Reason}:
 	case <-ctx.Done():
 		return sentinel.Verdict{}, ctx.Err()
 	}

@@ -44,7 +44,7 @@ func TestEgressIsOnRecord(t *testing.T) {
 
 		r, err := ledger.OpenReader(t.Context(), p.Config.Ledger.Path)
 		require.NoError(t, err)
-		defer func() { require.NoError(t, r.Close()) }()
+		t.Cleanup(func() { require.NoError(t, r.Close()) })
 		list, err := r.List(t.Context(), ledger.Query{})
 		require.NoError(t, err)
 		require.Len(t, list, 2)

@@ -331,7 +331,7 @@ func (a *action) touchFile(p programs.Part, f field) {
 			a.kept = append(a.kept, strings.TrimSuffix(p.Inside, "/"), strings.TrimSuffix(f.text, "/"))
 		}
 	}
-	if strings.Contains(f.text, "://") && !hasFold(f.text, "file:") {
+	if strings.Contains(f.text, "://") && !isFileURL(f.text) {
 		s.reachHost(f.text, false)
 		return
 	}

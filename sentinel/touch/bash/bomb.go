@@ -284,7 +284,7 @@ func isFlood(body []*syntax.Stmt) bool {
 }
 
 // findFlood looks for programs started without bound for input without end.
-func (s *shell) findFlood(name string, args []field, in stream) {
+func (s *shell) findFlood(args []field, in stream) {
 	if !in.endless {
 		return
 	}

@@ -80,7 +80,7 @@ func (s *shell) readInline(lang, text string, depth int) {
 		}
 	}
 	for _, u := range found.URLs {
-		if hasFold(u, "file:") {
+		if isFileURL(u) {
 			s.addAccess(literalField(u), Read)
 			continue
 		}

@@ -376,8 +376,8 @@ func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-func hasFold(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+func isFileURL(s string) bool {
+	return len(s) >= len("file:") && strings.EqualFold(s[:len("file:")], "file:")
 }
 
 func appendNew(list []string, s string) []string {

@@ -25,7 +25,7 @@ func (a *action) reach(p programs.Part, f field) {
 		a.runTransport(words)
 		return
 	}
-	if hasFold(f.text, "file:") || strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~") {
+	if isFileURL(f.text) || strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~") {
 		a.s.addAccess(f, Read)
 		return
 	}

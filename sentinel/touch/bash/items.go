@@ -21,7 +21,7 @@ type xargsJob struct {
 // and with what follows ":::".
 func (s *shell) runXargs(name string, args []field, in stream) {
 	s.made.opens++
-	s.findFlood(name, args, in)
+	s.findFlood(args, in)
 	j := xargsJob{words: args, replace: "{}", lines: name == "parallel"}
 	in = s.readArgFile(args, in)
 	s.skipXargsOptions(&j)

@@ -234,7 +234,7 @@ func readURLList(s *shell, text string) {
 		default:
 			s.reachHost(line, true)
 			s.findMetadata(literalField(line))
-			if hasFold(line, "file:") {
+			if isFileURL(line) {
 				s.addAccess(literalField(line), Read)
 			}
 		}

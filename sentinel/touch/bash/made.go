@@ -252,13 +252,13 @@ func (s *shell) trackFiles(a *action) {
 		s.trackMount(a.name, a.args)
 	case "umount", "unmount", "fusermount":
 		s.forgetMounts(listOperands(a.args, ""))
-	default:
-		if compilers[a.name] {
-			s.readSources(a, "c")
-		}
 	case "mklink":
 		if ops := slices.DeleteFunc(listOperands(a.args, ""), func(f field) bool { return len(f.text) == 2 && f.text[0] == '/' }); len(ops) == 2 {
 			s.linkPath(ops[1], ops[0].text, false)
+		}
+	default:
+		if compilers[a.name] {
+			s.readSources(a, "c")
 		}
 	}
 }

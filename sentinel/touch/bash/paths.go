@@ -37,7 +37,7 @@ func (s *shell) listReadings(f field) []string {
 	if len(f.text) > 2 && f.text[1] == ':' && strings.Contains(f.text, `\`) {
 		clean = s.resolvePath(strings.ReplaceAll(f.text, `\`, "/"))
 	}
-	if hasFold(f.text, "file:") && strings.Contains(f.text, "%") {
+	if isFileURL(f.text) && strings.Contains(f.text, "%") {
 		clean = appendNew(clean, path.Clean(f.text, s.env)) // a client undoes the escapes
 	}
 	if f.unknown && f.bare != "" {
@@ -146,7 +146,7 @@ func (s *shell) mentionWords(args []field) {
 		case strings.ContainsAny(a.text, " \t\n") && !strings.HasPrefix(a.text, "/") && !strings.HasPrefix(a.text, "~"):
 		case strings.Contains(a.text, "://"):
 			s.reachHost(a.text, false)
-			if hasFold(a.text, "file:") {
+			if isFileURL(a.text) {
 				s.addAccess(a, Read)
 			}
 		default:

@@ -148,14 +148,14 @@ func readEditor(f *Findings, text string) {
 }
 
 // readEditorLine reads what editors of that family share: !cmd, r, w, e.
-func (f *Findings) readEditorLine(line string) bool {
+func (f *Findings) readEditorLine(line string) {
 	if strings.HasPrefix(line, "!") {
 		f.addLine(strings.TrimLeft(line, "!"))
-		return true
+		return
 	}
 	m := editorFile().FindStringSubmatch(line)
 	if m == nil {
-		return false
+		return
 	}
 	name := strings.TrimSpace(m[3])
 	switch {
@@ -168,7 +168,6 @@ func (f *Findings) readEditorLine(line string) bool {
 	default:
 		f.addPath(name, ToRead)
 	}
-	return true
 }
 
 var editorFile = sync.OnceValue(func() *regexp.Regexp {

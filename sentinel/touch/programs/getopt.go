@@ -226,7 +226,7 @@ func (r *reader) readCluster(i, at int, sign byte) int {
 			r.addHit(o, i, j+1, t[j+1:end])
 			j = end - 1
 		case at == 0 || o.apart:
-			next = r.takeValues(o, i, next)
+			next = r.takeValues(o, next)
 		default:
 			if j+1 == len(t) {
 				return r.takeOption(o, i, 0)
@@ -262,11 +262,11 @@ func (r *reader) takeOption(o *option, i, from int) int {
 		r.addHit(o, i, from, value)
 		return r.endValue(o, i+1)
 	}
-	return r.takeValues(o, i, i+1)
+	return r.takeValues(o, i+1)
 }
 
 // takeValues gives o the words from next on.
-func (r *reader) takeValues(o *option, i, next int) int {
+func (r *reader) takeValues(o *option, next int) int {
 	if next+o.values > len(r.args) || o.shy && strings.HasPrefix(r.args[next].Text, "-") {
 		r.noteHit(o, "")
 		return next

@@ -124,12 +124,12 @@ func buildFilter(n filterNeeds) ([]byte, error) {
 	if !n.spaces {
 		f.addAll(strangers, answerEPERM)
 		for _, nr := range schedulers {
-			f.addOther(nr, 0, 0)
+			f.addOther(nr, 0)
 		}
 	}
 	// A limit on processor time ends a process, PID 1 too, and asks no one but the
 	// user's number.
-	f.addOther(unix.SYS_PRLIMIT64, 0, 0)
+	f.addOther(unix.SYS_PRLIMIT64, 0)
 	f.addAll(missing, answerENOSYS)
 	f.addAll(slices.Concat(refused, oldRefused), answerEPERM)
 	f.addMasked(unix.SYS_CLONE, 0, newSpaces)
@@ -137,8 +137,8 @@ func buildFilter(n filterNeeds) ([]byte, error) {
 		f.addMode(m)
 	}
 	f.addEqual(unix.SYS_IOCTL, 1, unix.TIOCSTI, unix.TIOCLINUX)
-	f.addOther(unix.SYS_SOCKET, 0, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
-	f.addOther(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX)
+	f.addOther(unix.SYS_SOCKET, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+	f.addOther(unix.SYS_SOCKETPAIR, unix.AF_UNIX)
 	f.code = append(f.code, answerAllow)
 	return f.assemble()
 }
@@ -178,7 +178,7 @@ func (f *filter) addStrict(n filterNeeds) {
 		f.addAll([]uint32{unix.SYS_TRUNCATE}, answerEPERM)
 	}
 	if n.network {
-		f.addOther(unix.SYS_SOCKET, 0, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+		f.addOther(unix.SYS_SOCKET, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
 	} else {
 		f.addAll([]uint32{unix.SYS_SOCKET}, answerEPERM)
 	}
@@ -222,9 +222,9 @@ func (f *filter) addEqual(nr uint32, arg int, values ...uint32) {
 	f.addBlock(nr, block...)
 }
 
-// addOther refuses a call where the lower half of an argument is none of values.
-func (f *filter) addOther(nr uint32, arg int, values ...uint32) {
-	block := []bpf.Instruction{loadWord(lowOf(arg))}
+// addOther refuses a call where the lower half of its first argument is none of values.
+func (f *filter) addOther(nr uint32, values ...uint32) {
+	block := []bpf.Instruction{loadWord(lowOf(0))}
 	for i, v := range values {
 		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: uint8(len(values) - i)}) //nolint:gosec // a handful
 	}

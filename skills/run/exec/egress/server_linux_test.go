@@ -74,7 +74,7 @@ func startFar(t testing.TB) (port uint16, conns <-chan net.Conn) {
 	return portOf(t, l.Addr()), out
 }
 
-func serveLocally(t testing.TB, ctx context.Context, o egress.Options, port uint16) (*egress.Server, *book, string) {
+func serveLocally(ctx context.Context, t testing.TB, o egress.Options, port uint16) (*egress.Server, *book, string) {
 	t.Helper()
 	p, err := egress.Parse("egress", []string{joinPort("far.test", port)}, []string{"far.test"})
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func readEstablished(t testing.TB, c net.Conn) {
 // Connections beyond the bound wait for one that ends.
 func TestConnsAtATime(t *testing.T) {
 	port, conns := startFar(t)
-	s, _, proxy := serveLocally(t, t.Context(), egress.Options{Limits: egress.Limits{Conns: 1}}, port)
+	s, _, proxy := serveLocally(t.Context(), t, egress.Options{Limits: egress.Limits{Conns: 1}}, port)
 	first := openTunnel(t, proxy, port)
 	readEstablished(t, first)
 	one := <-conns
@@ -127,7 +127,7 @@ func TestConnsAtATime(t *testing.T) {
 // What was said before the program ended arrives; then all ends, whatever the host does.
 func TestStopDrains(t *testing.T) {
 	port, conns := startFar(t)
-	s, b, proxy := serveLocally(t, t.Context(), egress.Options{}, port)
+	s, b, proxy := serveLocally(t.Context(), t, egress.Options{}, port)
 	c := openTunnel(t, proxy, port)
 	readEstablished(t, c)
 	_, err := io.WriteString(c, strings.Repeat("x", 100_000))
@@ -153,7 +153,7 @@ func TestStopEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s, b, proxy := serveLocally(t, ctx, egress.Options{}, port)
+			s, b, proxy := serveLocally(ctx, t, egress.Options{}, port)
 			c := openTunnel(t, proxy, port)
 			readEstablished(t, c)
 			up := <-conns
@@ -178,7 +178,7 @@ func (panicking) Record(egress.Connection) { panic("CANARY") }
 // A Recorder that breaks loses its records, which are counted, and nothing else.
 func TestRecorderPanics(t *testing.T) {
 	port, conns := startFar(t)
-	s, _, proxy := serveLocally(t, t.Context(), egress.Options{Recorder: panicking{}}, port)
+	s, _, proxy := serveLocally(t.Context(), t, egress.Options{Recorder: panicking{}}, port)
 	for range 2 {
 		c := openTunnel(t, proxy, port)
 		readEstablished(t, c)
@@ -208,7 +208,7 @@ func TestPanicIsContained(t *testing.T) {
 // The bytes of a run are one number for all of its connections.
 func TestBytesAreBounded(t *testing.T) {
 	port, conns := startFar(t)
-	s, b, proxy := serveLocally(t, t.Context(), egress.Options{Limits: egress.Limits{Bytes: 50_000}}, port)
+	s, b, proxy := serveLocally(t.Context(), t, egress.Options{Limits: egress.Limits{Bytes: 50_000}}, port)
 	c := openTunnel(t, proxy, port)
 	readEstablished(t, c)
 	up := <-conns
@@ -226,7 +226,7 @@ func TestBytesAreBounded(t *testing.T) {
 // host that it wasn't meant for.
 func TestOneRequestAConnection(t *testing.T) {
 	port, conns := startFar(t)
-	s, _, proxy := serveLocally(t, t.Context(), egress.Options{}, port)
+	s, _, proxy := serveLocally(t.Context(), t, egress.Options{}, port)
 	c, err := net.Dial("tcp", proxy)
 	require.NoError(t, err)
 	_, err = fmt.Fprintf(c, "POST http://%s/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET http://other.test/secret HTTP/1.1\r\n\r\n", joinPort("far.test", port))
@@ -323,7 +323,7 @@ func BenchmarkServe(b *testing.B) {
 
 func BenchmarkThroughput(b *testing.B) {
 	port, conns := startFar(b)
-	s, _, proxy := serveLocally(b, b.Context(), egress.Options{}, port)
+	s, _, proxy := serveLocally(b.Context(), b, egress.Options{}, port)
 	c := openTunnel(b, proxy, port)
 	readEstablished(b, c)
 	up := <-conns
@@ -346,7 +346,7 @@ func BenchmarkThroughput(b *testing.B) {
 // BenchmarkConnection is one short connection through the proxy.
 func BenchmarkConnection(b *testing.B) {
 	port, conns := startFar(b)
-	s, _, proxy := serveLocally(b, b.Context(), egress.Options{Limits: egress.Limits{Idle: time.Minute}}, port)
+	s, _, proxy := serveLocally(b.Context(), b, egress.Options{Limits: egress.Limits{Idle: time.Minute}}, port)
 	for b.Loop() {
 		c := openTunnel(b, proxy, port)
 		readEstablished(b, c)
