@@ -159,10 +159,10 @@ func (e *Evaluator) work(ctx context.Context, work <-chan task, s slots) error {
 			}
 			close(t.begun)
 			res, err := e.evaluate(ctx, t.line, s)
-			s.free()
 			if err != nil {
-				return err
+				return err // it ends the run: the slot stays taken, so that no further case begins before the others are stopped
 			}
+			s.free()
 			t.done <- res
 		case <-ctx.Done():
 			return ctx.Err()

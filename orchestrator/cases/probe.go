@@ -167,8 +167,8 @@ func (s slots) free() {
 	}
 }
 
-// idle waits without its slot, and reports whether it was for the whole time. It
-// has its slot again in any case.
+// idle waits without its slot, and reports whether it was for the whole time and
+// has its slot again. A run that ends gives no slot back.
 func (s slots) idle(ctx context.Context, d time.Duration) bool {
 	s.free()
 	t := time.NewTimer(d)
@@ -177,8 +177,5 @@ func (s slots) idle(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 	case <-ctx.Done():
 	}
-	if s != nil {
-		s <- struct{}{}
-	}
-	return ctx.Err() == nil
+	return s.take(ctx) == nil && ctx.Err() == nil
 }
