@@ -79,7 +79,7 @@ func TestAnswerTooLong(t *testing.T) {
 // of them evenly, and no more than needed.
 func TestEndThatFits(t *testing.T) {
 	end := endRecord{V: recordVersion, Reply: Reply{Text: strings.Repeat("t", 1000)}}
-	for range 200 {
+	for range 60 {
 		end.Reply.Agents = append(end.Reply.Agents, agents.Result{Answer: strings.Repeat("\u2028", agents.MaxAnswer/3)})
 	}
 	whole := end.Reply.Agents[0].Answer

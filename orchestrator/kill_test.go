@@ -232,12 +232,12 @@ func TestKilled(t *testing.T) {
 		runKilled(t, dir)
 		return
 	}
-	kills := 5
+	kills, requests := 5, 16
 	if os.Getenv("VEDETTE_LONG") != "" { // ./test -long
-		kills = 300
+		kills, requests = 300, 40
 	}
 	for killed := 0; killed < kills; { // a house is done when all its requests are answered
-		killed += killHouseful(t, min(kills-killed, 60), 40)
+		killed += killHouseful(t, min(kills-killed, 60), requests)
 	}
 }
 
