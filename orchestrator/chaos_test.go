@@ -75,6 +75,9 @@ func (x *chaos) broken(main agents.Model) chatFunc {
 	}
 }
 
+// chaosCallers are how many conversations are talked to at a time.
+const chaosCallers = 200
+
 // chaos is 200 conversations, whoever kills their processes, and the count of
 // what came of it.
 type chaos struct {
@@ -88,7 +91,7 @@ type chaos struct {
 
 // chaosBound is how long enough is waited for beyond chaosTime: on a machine that
 // has other things to do it takes longer to get as far.
-const chaosBound = 5 * time.Minute
+const chaosBound = 3 * time.Minute
 
 // enough is what has to have happened before the faults end.
 func (x *chaos) enough() bool {
@@ -98,8 +101,18 @@ func (x *chaos) enough() bool {
 // patience is how long a caller waits. Where a machine is so slow that the time
 // for the faults is over without enough of them, callers wait longer.
 func (x *chaos) patience() time.Duration {
-	slow := 1 + int(time.Since(x.began)/chaosTime())
-	return time.Duration(slow*(200+rand.IntN(3300))) * time.Millisecond
+	return time.Duration(x.slowness()*(200+rand.IntN(3300))) * time.Millisecond
+}
+
+// slowness is 1 while the time for the faults lasts, and grows where it is over
+// without enough of them.
+func (x *chaos) slowness() int { return 1 + int(time.Since(x.began)/chaosTime()) }
+
+// killPause is the time between two kills. A slow machine answers too few requests
+// between kills that come as fast as on a quick one.
+func (x *chaos) killPause() time.Duration {
+	slow := time.Duration(x.slowness())
+	return 20 * time.Millisecond * slow * slow * slow
 }
 
 // request sends one request, of a random kind and with random patience.
@@ -206,9 +219,9 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 	})
 	defer enough.Stop()
 	var wg sync.WaitGroup
-	for id := range 200 {
+	for id := range chaosCallers {
 		wg.Go(func() {
-			for ctx.Err() == nil {
+			for ctx.Err() == nil && id < chaosCallers/x.slowness() { // on a slow machine, fewer ask for longer
 				x.request(context.WithoutCancel(ctx), id)
 			}
 		})
@@ -217,7 +230,7 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 		for round := 0; ctx.Err() == nil; round++ {
 			x.kill(ctx, round)
 			select {
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(x.killPause()):
 			case <-ctx.Done():
 			}
 		}
