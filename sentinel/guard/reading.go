@@ -24,7 +24,7 @@ func readingOf(signal, n string, p touch.Path) freedom {
 		return refused
 	}
 	if p.Access.Has(touch.Write) {
-		return writingOf(signal, p)
+		return writingOf(signal, components(n), p)
 	}
 	parts := components(n)
 	if len(parts) == 0 {
@@ -37,7 +37,7 @@ func readingOf(signal, n string, p touch.Path) freedom {
 	case strings.HasSuffix(last, ".pub"):
 		return free
 	case signal == PlaceSSH:
-		return sshFreedom(last)
+		return sshFreedom(last, parts)
 	case signal == PlaceAccounts:
 		if strings.TrimSuffix(last, "-") == "passwd" {
 			return asked
@@ -57,20 +57,38 @@ func readingOf(signal, n string, p touch.Path) freedom {
 }
 
 // writingOf says what a command line may change at a place without destroying
-// it: the mode of a user's own keys, and a key that its own program makes.
-func writingOf(signal string, p touch.Path) freedom {
+// it: the mode of a user's own keys, a key that its own program makes, and what
+// ssh reads beside the keys. A mode for the owner alone takes nothing from anyone.
+func writingOf(signal string, parts []string, p touch.Path) freedom {
+	if signal == PlaceSSH && !p.Recursive && besideKeys(parts) {
+		return asked
+	}
 	if (p.Names || p.Client) && !p.Recursive && (signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
+		if p.Names && p.Client {
+			return free
+		}
 		return asked
 	}
 	return refused
 }
 
+// besideKeys reports whether a file in a folder .ssh says which hosts there are and
+// how they are reached. Its name alone tells it from a key.
+func besideKeys(parts []string) bool {
+	i := slices.Index(parts, ".ssh")
+	if i < 0 || len(parts) < i+2 {
+		return false
+	}
+	name := parts[i+1]
+	return name == "config" && len(parts) == i+2 || name == "config.d" || strings.HasPrefix(name, "known_hosts") && len(parts) == i+2
+}
+
 // sshFreedom is readingOf for a file in a folder .ssh. Any name may be a key's.
-func sshFreedom(name string) freedom {
+func sshFreedom(name string, parts []string) freedom {
 	switch {
 	case strings.HasPrefix(name, "known_hosts"):
 		return free
-	case name == "authorized_keys":
+	case name == "authorized_keys", besideKeys(parts):
 		return asked
 	}
 	return refused
