@@ -47,12 +47,17 @@ func (g *Guard) host(denies, asks *findings, h touch.Host, commands []touch.Comm
 // isThisMachine reports whether a private name is the machine's own, as its
 // containers call it.
 func isThisMachine(name string) bool {
-	return slices.Contains([]string{"host.docker.internal", "gateway.docker.internal", "kubernetes.docker.internal", "host.containers.internal", "host.lima.internal"}, name)
+	switch name {
+	case "host.docker.internal", "gateway.docker.internal", "kubernetes.docker.internal", "host.containers.internal", "host.lima.internal":
+		return true
+	}
+	return false
 }
 
 var (
 	// probes ask whether a host is there and bring nothing back.
-	probes = toSet("ping ping6 fping arping traceroute tracepath traceroute6 mtr dig nslookup host drill kdig pg_isready wait-for-it wait-for-it.sh wait-on nmap")
+	probes = toSet("ping ping6 fping arping traceroute tracepath traceroute6 mtr dig nslookup host drill kdig pg_isready wait-for-it " +
+		"wait-for-it.sh nmap")
 	// proving are clients that check whom they talk to and log in themselves.
 	proving = toSet("ssh scp sftp rsync autossh mosh ssh-keyscan ssh-copy-id git psql pg_dump mysql mysqldump mariadb sqlcmd mongosh kubectl")
 )
@@ -90,9 +95,20 @@ func trustsNoNetwork(h touch.Host, commands []touch.Command) bool {
 
 // isScan reports whether a netcat only tries a port.
 func isScan(c touch.Command) bool {
-	return slices.Contains([]string{"nc", "ncat", "netcat"}, c.Name) && slices.ContainsFunc(c.Args, func(w string) bool {
-		return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "z") && strings.Trim(w, "-zvnuw46") == strings.Trim(w, "-zvnuw460123456789")
-	})
+	if !slices.Contains([]string{"nc", "ncat", "netcat"}, c.Name) {
+		return false
+	}
+	tries := false
+	for _, w := range c.Args {
+		if !strings.HasPrefix(w, "-") {
+			continue
+		}
+		if strings.Trim(w, "-zvnuw0123456789") != "" {
+			return false
+		}
+		tries = tries || strings.Contains(w, "z")
+	}
+	return tries
 }
 
 // speaksHTTP reports whether a client is given an address of the web.

@@ -20,7 +20,11 @@ const (
 // destroying it or seeing what is secret in it. Arguments that are no command
 // line keep to the whole core: what their skill does with them is unknown.
 func readingOf(signal, n string, p touch.Path) freedom {
-	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access.Has(touch.Delete) || strings.ContainsAny(n, meta) {
+	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access.Has(touch.Delete) {
+		return refused
+	}
+	// A pattern may stand for any name, so that only a mode for the owner is plain.
+	if strings.ContainsAny(n, meta) && (!p.Names || !p.Client || strings.Contains(n, "**")) {
 		return refused
 	}
 	if p.Access.Has(touch.Write) {
@@ -60,13 +64,14 @@ func readingOf(signal, n string, p touch.Path) freedom {
 // it: the mode of a user's own keys, a key that its own program makes, and what
 // ssh reads beside the keys. A mode for the owner alone takes nothing from anyone.
 func writingOf(signal string, parts []string, p touch.Path) freedom {
-	if signal == PlaceSSH && !p.Recursive && besideKeys(parts) {
-		return asked
-	}
+	beside := signal == PlaceSSH && !p.Recursive && besideKeys(parts)
 	if (p.Names || p.Client) && !p.Recursive && (signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
 		if p.Names && p.Client {
 			return free
 		}
+		return asked
+	}
+	if beside {
 		return asked
 	}
 	return refused
@@ -80,7 +85,10 @@ func besideKeys(parts []string) bool {
 		return false
 	}
 	name := parts[i+1]
-	return name == "config" && len(parts) == i+2 || name == "config.d" || strings.HasPrefix(name, "known_hosts") && len(parts) == i+2
+	if name == "config.d" {
+		return true
+	}
+	return len(parts) == i+2 && (name == "config" || strings.HasPrefix(name, "config.") || strings.HasPrefix(name, "known_hosts"))
 }
 
 // sshFreedom is readingOf for a file in a folder .ssh. Any name may be a key's.

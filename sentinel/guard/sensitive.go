@@ -60,7 +60,7 @@ var (
 	// personal are the folders of a home that hold a person's own work.
 	personal = []string{"documents", "desktop", "pictures", "photos", "music", "videos", "movies", "mail", ".mail", ".thunderbird"}
 	// kept are the folders at the top of the tree whose own folders hold data.
-	kept = []string{"srv", "data", "backup", "backups", "mnt", "media", "volumes", "export", "exports", "storage", "nas", "archive", "archives"}
+	kept = []string{"srv", "data", "backup", "backups", "mnt", "media", "volumes", "export", "exports", "storage", "sdcard", "nas", "archive", "archives"}
 	// leaving are the trees whose files nobody sends away by the way.
 	leaving = tops(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
 )
