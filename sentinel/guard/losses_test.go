@@ -52,15 +52,17 @@ func TestLossesAndGrants(t *testing.T) {
 		"aws iam attach-user-policy --user-name e --policy-arn arn:aws:iam::aws:policy/AdministratorAccess": guard.CodeSensitive,
 		"gcloud projects add-iam-policy-binding p --member=user:e@a.example --role=roles/owner":             guard.CodeSensitive,
 		"az role assignment create --assignee x --role Owner":                                               guard.CodeSensitive,
-		"chmod 4755 /tmp/x":                       guard.CodeSensitive,
-		"sysctl -w kernel.core_pattern='|/tmp/x'": guard.CodeSensitive,
+		"git branch -D main":                                                                                guard.CodeDestructive,
+		"gsutil lifecycle set x.json gs://x":                                                                guard.CodeDestructive,
+		"chmod 4755 /tmp/x":                                                                                 guard.CodeSensitive,
+		"sysctl -w kernel.core_pattern='|/tmp/x'":                                                           guard.CodeSensitive,
 	} {
 		v := b.shell(t, line)
 		require.Equal(t, sentinel.Ask, v.Outcome, line)
 		require.Equal(t, code, v.Code, line)
 	}
 	for _, line := range []string{
-		"git push origin --delete feature/x", "git push origin :old", "git reflog", "7z a x.7z docs", "aws s3 sync dist s3://x", "gsutil iam get gs://x",
+		"git push origin --delete feature/x", "git push origin :old", "git branch -D old", "gsutil lifecycle get gs://x", "git reflog", "7z a x.7z docs", "aws s3 sync dist s3://x", "gsutil iam get gs://x",
 		"tar czf - docs | ssh ann@a.example 'tar xz'", "tar czf x.tgz docs", "history | grep docker", "docker push registry.a.example/team/web:1.4",
 		"direnv allow", "dropdb shop_test", "chmod 755 x.sh", "kubectl create ns dev", "gcloud projects add-iam-policy-binding p --member=user:e@a.example --role=roles/viewer",
 		"sysctl -w vm.swappiness=10",

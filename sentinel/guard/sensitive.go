@@ -58,7 +58,7 @@ var (
 	// users are parts of those that people fill themselves.
 	users = tops(PlaceSystem, "usr/local", "usr/src", "usr/home", "var/lib/docker/tmp")
 	// personal are the folders of a home that hold a person's own work.
-	personal = []string{"documents", "desktop", "pictures", "photos", "music", "videos", "movies", "mail", ".mail", ".thunderbird"}
+	personal = []string{"documents", "desktop", "pictures", "photos", "music", "videos", "movies", "mail", ".mail", ".thunderbird", ".config", ".local"}
 	// kept are the folders at the top of the tree whose own folders hold data.
 	kept = []string{"srv", "data", "backup", "backups", "mnt", "media", "volumes", "export", "exports", "storage", "sdcard", "nas", "archive", "archives"}
 	// leaving are the trees whose files nobody sends away by the way.
