@@ -23,7 +23,7 @@ func TestFoldersOfData(t *testing.T) {
 	}
 	for _, line := range []string{
 		"rm -rf ~/build", "rm -rf ~/Downloads/old", "rm -rf ~/Documents/drafts/tmp", "rm ~/Documents/x.pdf", "mv ~/Documents/x /mnt/backup/x", "rm -rf /tmp/data",
-		"rm -rf /srv/workspace/build", "cat /etc/fstab", "rm -rf data", "ls ~/Documents",
+		"rm -rf /srv/workspace/build", "rm -rf /backup/2024-01", "cat /etc/fstab", "rm -rf data", "ls ~/Documents",
 	} {
 		v := b.shell(t, line)
 		require.Equal(t, sentinel.Allow, v.Outcome, "%s: %s", line, v.Reason)

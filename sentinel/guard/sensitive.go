@@ -61,6 +61,8 @@ var (
 	personal = []string{"documents", "desktop", "pictures", "photos", "music", "videos", "movies", "mail", ".mail", ".thunderbird", ".config", ".local"}
 	// kept are the folders at the top of the tree whose own folders hold data.
 	kept = []string{"srv", "data", "backup", "backups", "mnt", "media", "volumes", "export", "exports", "storage", "sdcard", "nas", "archive", "archives"}
+	// rotated are those of them whose own folders are old copies that daily work removes.
+	rotated = []string{"backup", "backups", "archive", "archives"}
 	// leaving are the trees whose files nobody sends away by the way.
 	leaving = tops(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
 )
@@ -165,6 +167,9 @@ func (g *Guard) losesFolder(parts, home []string, p touch.Path) bool {
 	}
 	if slices.ContainsFunc(g.roots, func(r string) bool { return within("/"+strings.Join(parts, "/"), fold(r)) }) {
 		return false // where agents are meant to work
+	}
+	if len(parts) == 2 && slices.Contains(rotated, parts[0]) {
+		return false
 	}
 	return len(parts) <= 2 && (slices.Contains(kept, parts[0]) || len(parts) == 2 && parts[0] == "var" && parts[1] == "www")
 }
