@@ -15,7 +15,7 @@ func TestWaysIn(t *testing.T) {
 	b := core(t)
 	for name, tc := range map[string]struct{ denied, asked, free []string }{
 		"changing to the folder": {
-			denied: []string{"(cd ~/.ssh; cat deploy_key)", "pushd ~/.gnupg && cat x", "cd /root; cat x", "cd /home/bob/.ssh && tar c .", "cd ~ && cd .ssh && cat config", "git -C ~/.ssh status", "git --git-dir=/root/x/.git log", "cd / && cat etc/shadow", "sudo -D /etc cat shadow", "env -C /etc cat shadow", "env --chdir=/etc cat shadow", "sudo --chdir /etc -u x cat shadow"},
+			denied: []string{"(cd ~/.ssh; cat deploy_key)", "pushd ~/.gnupg && cat x", "cd /root; cat x", "cd /home/bob/.ssh && tar c .", "cd ~ && cd .ssh && cat deploy", "git -C ~/.ssh status", "git --git-dir=/root/x/.git log", "cd / && cat etc/shadow", "sudo -D /etc cat shadow", "env -C /etc cat shadow", "env --chdir=/etc cat shadow", "sudo --chdir /etc -u x cat shadow"},
 			free:   []string{"(cd ~/.ssh; ls)", "pushd ~/.gnupg && ls", "cd /home/bob/.ssh", "cd src && cat x", "cd ~/projects && ls", "cd -", "cd", "pushd /srv/app", "git -C web log", "cd /etc/nginx && ls", "cd /", "env -C web npm test", "sudo -u bob ls", "env A=b make -C web"},
 		},
 		"searching for names": {

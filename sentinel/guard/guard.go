@@ -13,7 +13,8 @@
 //	                      read, written or only mentioned
 //	guard.protected       a write to Vedette's own files; for keys a read too
 //	guard.outside_roots   an x-path argument outside the roots
-//	guard.shell_in_argument  a command spliced into an argument that holds none
+//	guard.shell_in_argument  a command spliced into an argument that holds none;
+//	                      a name that a program would read as an option
 //	guard.effect_exceeded a command line that does more than its skill declares
 //	guard.private_host    a metadata service, wherever it stands; an address of
 //	                      this machine or its network in a URL argument
@@ -25,10 +26,13 @@
 //	                      resources, volumes, backups, the working tree
 //	guard.sensitive_path  a folder read as a whole with a part of the core in it
 //	                      (a copy of a home folder, an archive of /etc); histories, mail, account policy; system files that
-//	                      are removed or sent away; what runs by itself later
+//	                      are removed or sent away; what runs by itself later;
+//	                      whole folders of documents or data that are removed
 //	guard.shell_in_argument  a separator that may be one
 //	guard.private_host    a private address that a command line goes to. The
-//	                      machine's own is free there: developers run servers
+//	                      machine's own is free there: developers run servers.
+//	                      So are probes (ping, dig, nc -z), and hosts with a name
+//	                      for clients that log in (ssh, git, psql)
 //	guard.unread          a piece of a command line that the guard can't read:
 //	                      nothing but a person settles it
 //	guard.unconfined      a command line that does more than read, in a program
@@ -206,6 +210,7 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 		return sentinel.Verdict{State: sentinel.Skipped, Reason: "the skill is unknown"}, nil
 	}
 	denies, asks := g.look(c.Touch(), c.Effect())
+	denies.addOptions(c)
 	if c.Skill().Confinement() == skills.Unconfined {
 		asks.addUnconfined(c.Skill(), c.Touch())
 	}
@@ -240,7 +245,7 @@ func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings
 		}
 	}
 	for _, h := range t.Hosts {
-		g.host(&denies, &asks, h)
+		g.host(&denies, &asks, h, t.Commands)
 	}
 	for _, arg := range t.Unparsed {
 		denies.add(CodeUnparsed, "unparsed", arg)
@@ -315,7 +320,7 @@ func explain(code string) string {
 	case CodeUnparsed:
 		return "a command line that can't be read"
 	case CodeInjected:
-		return "a command in an argument that holds none"
+		return "a command or an option in an argument that holds none"
 	case CodeExceeded:
 		return "the command does more than the skill declares"
 	case CodePrivateHost:

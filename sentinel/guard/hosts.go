@@ -31,7 +31,7 @@ func isAddress(name string) bool {
 
 // host looks at one host that the call would reach. A name that resolves to a
 // private address is the dialer's to refuse.
-func (g *Guard) host(denies, asks *findings, h touch.Host) {
+func (g *Guard) host(denies, asks *findings, h touch.Host, commands []touch.Command) {
 	signal := [...]string{"", "loopback", "private", "metadata"}[h.Zone]
 	switch {
 	case h.Zone == touch.Metadata:
@@ -39,9 +39,81 @@ func (g *Guard) host(denies, asks *findings, h touch.Host) {
 	case h.Zone == touch.Open || h.Inside || slices.Contains(g.hosts, h.Name):
 	case !h.Shell:
 		denies.add(CodePrivateHost, signal, h.Arg)
-	case h.Zone == touch.Private:
+	case h.Zone == touch.Private && !isThisMachine(h.Name) && !trustsNoNetwork(h, commands):
 		asks.add(CodePrivateHost, signal, h.Arg)
 	}
+}
+
+// isThisMachine reports whether a private name is the machine's own, as its
+// containers call it.
+func isThisMachine(name string) bool {
+	switch name {
+	case "host.docker.internal", "gateway.docker.internal", "kubernetes.docker.internal", "host.containers.internal", "host.lima.internal":
+		return true
+	}
+	return false
+}
+
+var (
+	// probes ask whether a host is there and bring nothing back.
+	probes = toSet("ping ping6 fping arping traceroute tracepath traceroute6 mtr dig nslookup host drill kdig pg_isready wait-for-it " +
+		"wait-for-it.sh nmap")
+	// proving are clients that check whom they talk to and log in themselves.
+	proving = toSet("ssh scp sftp rsync autossh mosh ssh-keyscan ssh-copy-id git psql pg_dump mysql mysqldump mariadb sqlcmd mongosh kubectl")
+)
+
+func toSet(list string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		out[w] = true
+	}
+	return out
+}
+
+// trustsNoNetwork reports whether only programs name a private host that reach
+// no service which answers whoever is in its network: probes, and clients that log in.
+// A client's host has a name, by which a person knows it; a bare address is asked
+// about. What such a client does there is judged by its words, as for any host.
+func trustsNoNetwork(h touch.Host, commands []touch.Command) bool {
+	found := false
+	for _, c := range commands {
+		if c.Arg != h.Arg || !slices.ContainsFunc(c.Args, func(w string) bool { return strings.Contains(strings.ToLower(w), h.Name) }) {
+			continue
+		}
+		found = true
+		switch {
+		case c.Dynamic || c.Opaque:
+			return false
+		case probes[c.Name], isScan(c):
+		case proving[c.Name] && !isAddress(h.Name) && !speaksHTTP(c):
+		default:
+			return false
+		}
+	}
+	return found
+}
+
+// isScan reports whether a netcat only tries a port.
+func isScan(c touch.Command) bool {
+	if !slices.Contains([]string{"nc", "ncat", "netcat"}, c.Name) {
+		return false
+	}
+	tries := false
+	for _, w := range c.Args {
+		if !strings.HasPrefix(w, "-") {
+			continue
+		}
+		if strings.Trim(w, "-zvnuw0123456789") != "" {
+			return false
+		}
+		tries = tries || strings.Contains(w, "z")
+	}
+	return tries
+}
+
+// speaksHTTP reports whether a client is given an address of the web.
+func speaksHTTP(c touch.Command) bool {
+	return c.Name != "git" && slices.ContainsFunc(c.Args, func(w string) bool { return strings.Contains(strings.ToLower(w), "http://") })
 }
 
 // limited reports whether a skill declares less than the loss of data.

@@ -183,6 +183,7 @@ func TestHomeOfRoot(t *testing.T) {
 	for _, line := range []string{"rm -rf $HOME/build", "rm -rf ~/tmp", "cat ~/notes.md", "cd && ls x", `cat "${HOME}/x"`} {
 		require.Equal(t, sentinel.Allow, b.shell(t, line).Outcome, line)
 	}
+	require.Equal(t, sentinel.Allow, b.shell(t, "./configure --prefix=$HOME/.local && make install").Outcome)
 	for _, line := range []string{"cat /root/x", "rm -rf /root/build", "cat ~root/x", "cat ~/.ssh/id_rsa", "rm -rf ~", "rm -rf $HOME/*", "cat ~/../root/../etc/shadow", "cat x/../../root/y"} {
 		require.Equal(t, sentinel.Deny, b.shell(t, line).Outcome, line)
 	}

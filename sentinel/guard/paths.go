@@ -20,7 +20,7 @@ func (g *Guard) path(found, asks *findings, p touch.Path, effect skills.Effect) 
 		names = append(names, p.Real)
 	}
 	for _, n := range names {
-		if place := forbidden(n, p, p.Home && within(n, g.home)); place != "" {
+		if place := forbidden(n, p, (p.Home || p.Shell && p.Access == touch.Mention) && within(n, g.home)); place != "" {
 			switch readingOf(place, n, p) {
 			case asked:
 				asks.add(CodeSensitive, place, p.Arg)

@@ -20,11 +20,15 @@ const (
 // destroying it or seeing what is secret in it. Arguments that are no command
 // line keep to the whole core: what their skill does with them is unknown.
 func readingOf(signal, n string, p touch.Path) freedom {
-	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access.Has(touch.Delete) || strings.ContainsAny(n, meta) {
+	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access.Has(touch.Delete) {
+		return refused
+	}
+	// A pattern may stand for any name, so that only a mode for the owner is plain.
+	if strings.ContainsAny(n, meta) && (!p.Names || !p.Client || strings.Contains(n, "**")) {
 		return refused
 	}
 	if p.Access.Has(touch.Write) {
-		return writingOf(signal, p)
+		return writingOf(signal, components(n), p)
 	}
 	parts := components(n)
 	if len(parts) == 0 {
@@ -37,7 +41,7 @@ func readingOf(signal, n string, p touch.Path) freedom {
 	case strings.HasSuffix(last, ".pub"):
 		return free
 	case signal == PlaceSSH:
-		return sshFreedom(last)
+		return sshFreedom(last, parts)
 	case signal == PlaceAccounts:
 		if strings.TrimSuffix(last, "-") == "passwd" {
 			return asked
@@ -57,20 +61,42 @@ func readingOf(signal, n string, p touch.Path) freedom {
 }
 
 // writingOf says what a command line may change at a place without destroying
-// it: the mode of a user's own keys, and a key that its own program makes.
-func writingOf(signal string, p touch.Path) freedom {
+// it: the mode of a user's own keys, a key that its own program makes, and what
+// ssh reads beside the keys. A mode for the owner alone takes nothing from anyone.
+func writingOf(signal string, parts []string, p touch.Path) freedom {
+	beside := signal == PlaceSSH && !p.Recursive && besideKeys(parts)
 	if (p.Names || p.Client) && !p.Recursive && (signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
+		if p.Names && p.Client {
+			return free
+		}
+		return asked
+	}
+	if beside {
 		return asked
 	}
 	return refused
 }
 
+// besideKeys reports whether a file in a folder .ssh says which hosts there are and
+// how they are reached. Its name alone tells it from a key.
+func besideKeys(parts []string) bool {
+	i := slices.Index(parts, ".ssh")
+	if i < 0 || len(parts) < i+2 {
+		return false
+	}
+	name := parts[i+1]
+	if name == "config.d" {
+		return true
+	}
+	return len(parts) == i+2 && (name == "config" || strings.HasPrefix(name, "config.") || strings.HasPrefix(name, "known_hosts"))
+}
+
 // sshFreedom is readingOf for a file in a folder .ssh. Any name may be a key's.
-func sshFreedom(name string) freedom {
+func sshFreedom(name string, parts []string) freedom {
 	switch {
 	case strings.HasPrefix(name, "known_hosts"):
 		return free
-	case name == "authorized_keys":
+	case name == "authorized_keys", besideKeys(parts):
 		return asked
 	}
 	return refused

@@ -18,6 +18,8 @@ const (
 	PlacePrograms = "system_programs" // the programs and libraries that others run
 	PlaceSystem   = "system_delete"   // a file of the system that is removed
 	PlaceSent     = "file_sent"       // a file of the system or a dot-file of a home that leaves the machine
+	PlaceMounts   = "system_start"    // what a machine needs to start and to find others
+	PlacePersonal = "personal_delete" // a whole folder of what people or services keep
 )
 
 var (
@@ -35,6 +37,8 @@ var (
 			"etc/rc3.d", "etc/rc4.d", "etc/rc5.d", "etc/rc6.d", "etc/rcs.d", "etc/rc.local", "etc/inittab", "etc/pam.d", "etc/pam.conf", "etc/udev", "etc/xdg/autostart", "etc/apt/apt.conf.d", "etc/ld.so.conf…", "etc/modules…", "etc/update-motd.d", "etc/nsswitch.conf", "etc/login.defs"),
 		places(PlaceLater, ".config/systemd", ".config/autostart", "library/launchagents", "library/launchdaemons", ".git/hooks", "start menu/programs/startup",
 			".git/config", ".envrc", ".vscode/tasks.json", ".mcp.json", ".config/pip", ".pip/pip.conf", ".local/share/systemd", ".local/share/autostart", ".config/git/config", ".config/direnv", ".config/git/hooks"),
+		tops(PlaceLater, "proc/sys/kernel/core_pattern", "proc/sys/kernel/modprobe", "proc/sys/kernel/hotplug"),
+		tops(PlaceMounts, "etc/fstab", "etc/crypttab", "etc/default/grub…", "etc/grub.d", "etc/mdadm", "etc/lvm"),
 		tops(PlaceLater, "etc/pip.conf", "etc/npmrc", "etc/gitconfig", "etc/crontab"),
 		tops(PlacePrograms, "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr/bin", "usr/sbin", "usr/lib", "usr/lib32", "usr/lib64", "usr/libexec", "windows/system32"),
 	)
@@ -53,6 +57,12 @@ var (
 	system = tops(PlaceSystem, "etc", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "var/log", "var/lib", "var/db", "var/spool", "library", "system", "windows", "program files", "program files (x86)")
 	// users are parts of those that people fill themselves.
 	users = tops(PlaceSystem, "usr/local", "usr/src", "usr/home", "var/lib/docker/tmp")
+	// personal are the folders of a home that hold a person's own work.
+	personal = []string{"documents", "desktop", "pictures", "photos", "music", "videos", "movies", "mail", ".mail", ".thunderbird", ".config", ".local"}
+	// kept are the folders at the top of the tree whose own folders hold data.
+	kept = []string{"srv", "data", "backup", "backups", "mnt", "media", "volumes", "export", "exports", "storage", "sdcard", "nas", "archive", "archives"}
+	// rotated are those of them whose own folders are old copies that daily work removes.
+	rotated = []string{"backup", "backups", "archive", "archives"}
 	// leaving are the trees whose files nobody sends away by the way.
 	leaving = tops(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
 )
@@ -129,6 +139,9 @@ func (g *Guard) outgoing(parts, home []string, p touch.Path) string {
 	if p.Access.Has(touch.Delete) && systemIndex.holds(parts, "") != "" && usersIndex.holds(parts, "") == "" {
 		return PlaceSystem
 	}
+	if g.losesFolder(parts, home, p) {
+		return PlacePersonal
+	}
 	if p.Access.Has(touch.Write) && len(parts) == 2 && parts[0] == "usr" && !slices.Contains([]string{"local", "src"}, parts[1]) {
 		return PlacePrograms
 	}
@@ -140,4 +153,23 @@ func (g *Guard) outgoing(parts, home []string, p touch.Path) string {
 		return PlaceSent
 	}
 	return ""
+}
+
+// losesFolder reports whether a command line removes a whole folder that a person
+// fills, in a home, or one that a service does, near the top of the tree. What
+// lies deeper is daily work, and a move keeps what it moves.
+func (g *Guard) losesFolder(parts, home []string, p touch.Path) bool {
+	if !p.Recursive || !p.Access.Has(touch.Delete) || p.Access.Has(touch.Read) || len(parts) == 0 {
+		return false
+	}
+	if len(home) == 1 {
+		return slices.Contains(personal, home[0])
+	}
+	if slices.ContainsFunc(g.roots, func(r string) bool { return within("/"+strings.Join(parts, "/"), fold(r)) }) {
+		return false // where agents are meant to work
+	}
+	if len(parts) == 2 && slices.Contains(rotated, parts[0]) {
+		return false
+	}
+	return len(parts) <= 2 && (slices.Contains(kept, parts[0]) || len(parts) == 2 && parts[0] == "var" && parts[1] == "www")
 }

@@ -308,7 +308,7 @@ func TestFilesAndBuilders(t *testing.T) {
 		"tar --to-command='rm x' -xf a.tar": "tar | line <rm x> | file r <a.tar> | here",
 		"tar xzf a.tgz -C /etc":             "tar | file r <a.tgz> | folder </etc> | here",
 		"tar czf /tmp/o.tgz src -C /x y":    "tar | file w </tmp/o.tgz> | file r tree <src> | folder </x> | file r tree <y>",
-		"tar -cf - a":                       "tar | file r tree <a>",
+		"tar -cf - a":                       "tar | file r tree <a> | dumps",
 		"tar cf o --checkpoint-action=exec='sh x' a": "tar | file w <o> | line <sh x> | file r tree <a>",
 		"tar -I 'sh x' -cf a b":                      "tar | line <sh x> | file w <a> | file r tree <b>",
 		"zip -T -TT 'sh x' a.zip b":                  "zip | line <sh x> | file w <a.zip> | file r <b>",
