@@ -32,7 +32,7 @@ func (v *view) aims(a skills.Arg) bool {
 // isn't counted twice.
 func otherID(v *view) finding {
 	var f finding
-	if v.request == nil || !v.final() || len(v.request.ids) == 0 {
+	if v.request == nil || !v.final() || len(v.request.ids)+len(v.request.numbered) == 0 {
 		return f
 	}
 	for i, val := range v.values {
@@ -57,12 +57,60 @@ func (v *view) namesOther(val value) bool {
 	for part := range idParts(val.fold) {
 		one := val
 		one.fold = part
-		if v.request.ids[shapeOf(part)] && !v.request.grounds(one) && !whole(v.request.fold, fileSigns.Replace(part)) {
+		if (v.request.ids[shapeOf(part)] || v.isNumberOf(part, val)) && !v.request.grounds(one) && !whole(v.request.fold, fileSigns.Replace(part)) {
 			return true
 		}
 	}
 	return false
 }
+
+// isNumberOf reports whether an id is a number of a few digits, such as no text knows
+// for an id by itself, and the user named another by the noun of the skill or of the
+// argument: order 42.
+func (v *view) isNumberOf(part string, val value) bool {
+	if !isShortNumber(part) {
+		return false
+	}
+	for _, name := range []string{v.s.Name(), val.arg} {
+		for _, w := range nameWords(name) {
+			if v.request.numbered[stem(w)] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isShortNumber(w string) bool {
+	return w != "" && len(w) <= minNumber && strings.Trim(w, "0123456789") == ""
+}
+
+// numberedIn returns the stems of the nouns that a number of a few digits follows, as
+// in "order 42", "order no. 42" and "order #42".
+func numberedIn(fold string) map[string]bool {
+	var out map[string]bool
+	noun := ""
+	for w := range strings.FieldsSeq(fold) {
+		bare := strings.Trim(w, idQuotes)
+		switch {
+		case bare == "" || isAny([]string{bare}, numberWords):
+			continue
+		case isShortNumber(bare) && noun != "":
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[stem(noun)] = true
+		}
+		noun = ""
+		if strings.TrimRight(w, idQuotes) == w { // no sentence ends between them
+			noun = bare
+		}
+	}
+	return out
+}
+
+// numberWords stand between a noun and its number.
+var numberWords = set("no nr number num id")
 
 // idParts are the words of a folded target, however they are set apart. Hyphens of
 // other scripts count as one, and signs without a width as none.

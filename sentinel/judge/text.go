@@ -26,6 +26,7 @@ type text struct {
 	relative bool // a word of it counts days
 	assigned []assigned
 	ids      map[string]bool // shapes of the ids in it
+	numbered map[string]bool // stems of nouns that a number of a few digits follows: "order 42"
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
 	known     bool
@@ -76,6 +77,7 @@ func read(s string) *text {
 	t.dates = datesIn(list)
 	t.assigned = assignedIn(t.fold)
 	t.ids = idsIn(t.fold, t.sums.currency)
+	t.numbered = numberedIn(t.fold)
 	if t.says&pays != 0 && t.sums.currency || t.namesAccount() {
 		t.concepts |= concepts[stem("bank")]
 	}
