@@ -17,6 +17,9 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) == 0 {
 		return stream{open: true, known: true}
 	}
+	if len(ce.Args) < 3 && isItself(ce.Args[0]) {
+		s.findBreeding(s.started)
+	}
 	if argv := plainFields(ce.Args); argv != nil {
 		return s.runWords(argv, in)
 	}
@@ -80,6 +83,9 @@ func (s *shell) runWords(argv []field, in stream) stream {
 		if name == "" {
 			return stream{open: true}
 		}
+	}
+	if from, ok := s.made.running[argv[0].text]; ok {
+		s.findBreeding(from)
 	}
 	if s.def.funcs[argv[0].text] != nil {
 		return s.callFunction(argv[0].text, args, in)

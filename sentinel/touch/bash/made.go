@@ -16,7 +16,7 @@ type made struct {
 	links   []madeLink
 	names   map[string]string // programs by another name
 	fds     map[string]stream
-	running map[string]bool
+	running map[string]place // scripts
 	pending []written
 	into    []written // of the statement at hand
 	next    int       // descriptor that a shell would choose

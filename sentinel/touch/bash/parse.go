@@ -37,9 +37,6 @@ func (s *shell) parseText(text string) stream {
 			f.runStatements(posix, stream{})
 		}
 	}
-	if startsItself(text) && breedsList(list) {
-		s.addDanger(ForkBomb)
-	}
 	return s.runStatements(list, stream{})
 }
 

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // runCommandLine reads an argument that is a command line.
@@ -75,7 +73,7 @@ func (s *shell) takeFindings(t *Findings) {
 // runScriptText is what follows -c: the text, then $0, $1 and so on.
 func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	g := s.fork()
-	g.inFunc, g.params = false, slices.Clone(params)
+	g.inFunc, g.params, g.started = false, slices.Clone(params), s.place
 	if f.unknown {
 		s.addOpaque(lang)
 		g.guessLine(f.text)
@@ -156,16 +154,21 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 	case m.foreign:
 		s.addOpaque(lang)
 		return true
-	case !m.known || s.made.running[f.text]:
+	case !m.known || s.made.runsAlready(f.text):
 		return false
 	}
 	s.runMade(lang, f, m, params)
 	return true
 }
 
+func (m *made) runsAlready(file string) bool {
+	_, ok := m.running[file]
+	return ok
+}
+
 // runMade runs what was written to a file.
 func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
-	remember(s, &s.made.running, f.text, true)
+	remember(s, &s.made.running, f.text, s.place)
 	defer delete(s.made.running, f.text)
 	if !isShell(lang) {
 		if by, rest, ok := readShebang(m.text); ok && lang == "" {
@@ -177,15 +180,12 @@ func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
 		s.readCode(literalField(m.text), lang)
 		return
 	}
-	if list, how := s.parseShell(m.text); how == whole && breedsFile(list, f.text) {
-		s.addDanger(ForkBomb)
-	}
 	if lang == "source" || lang == "." {
 		s.parseText(m.text)
 		return
 	}
 	g := s.fork()
-	g.inFunc, g.params = false, append([]field{f}, params...)
+	g.inFunc, g.params, g.started = false, append([]field{f}, params...), s.place
 	g.parseText(m.text)
 }
 
@@ -204,13 +204,6 @@ func readShebang(text string) (by, rest string, ok bool) {
 		return "sh", "", true
 	}
 	return programName(words[0]), strings.Join(words, " "), true
-}
-
-// breedsFile reports whether a script starts itself twice at once, by its path
-// or as $0.
-func breedsFile(list []*syntax.Stmt, path string) bool {
-	b := bomb{names: map[string]bool{path: true}, memo: map[*syntax.Stmt]bool{}}
-	return slices.ContainsFunc(list, b.in)
 }
 
 // runBoxed reads a command that runs in a container. Its files are not this
