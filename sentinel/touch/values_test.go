@@ -52,7 +52,7 @@ func TestInput(t *testing.T) {
 	}
 	dangerous(t, []string{
 		"printf '!rm -rf /\\nq\\n' | ed", "ed <<< '!rm -rf /'", "printf '!rm -rf /\\n' | ex -s x", "echo '@reboot rm -rf /' | crontab -", "echo '0 0 * * * rm -rf /' | crontab -", "echo '.shell rm -rf /' | sqlite3 x", "echo 'rm -rf /' > j; at now -f j",
-		"source /dev/fd/3 3<<< 'rm -rf /'", "bash /dev/fd/9 9<<< 'rm -rf /'", "exec 5<<< 'rm -rf /'; bash <&5", "exec {fd}<<< 'rm -rf /'; bash /dev/fd/$fd", "printf 'select disk 0\\nclean\\n' | diskpart", `psql -c "COPY t TO PROGRAM 'rm -rf /'"`,
+		"source /dev/fd/3 3<<< 'rm -rf /'", "bash /dev/fd/9 9<<< 'rm -rf /'", "exec 5<<< 'rm -rf /'; bash <&5", "exec {fd}<<< 'rm -rf /'; bash /dev/fd/$fd", `psql -c "COPY t TO PROGRAM 'rm -rf /'"`,
 	})
 	harmless(t, []string{
 		"ed x <<'E'\n1d\nw\nq\nE", "at -l", "atq", "sudo -s", "sudo -i", "ssh host", "tar cz dir | ssh host 'tar xz'", "exec 3<<< 'rm -rf /'; cat <&3", "psql -c \"COPY t TO '/tmp/x.csv' CSV\"", "make 2>&1 | tee >(grep error > errors.txt)",

@@ -48,9 +48,6 @@ func (a *action) run() stream {
 	s.readProject(a.name)
 	s.addLookedUp(a)
 	s.removeCaches(a)
-	if strings.HasPrefix(a.name, "mvn") {
-		s.runMaven(a.args)
-	}
 	a.readInput()
 	s.trackFiles(a)
 	if !a.use.Known {
@@ -498,7 +495,7 @@ func (a *action) readLists() {
 			}
 		default:
 			if f.proc != nil && in.known {
-				readRecipe(a.s, in.text)
+				readForeign(a.s, in.text)
 			}
 		}
 	}
