@@ -25,7 +25,8 @@ func isItself(w *syntax.Word) bool {
 		parts = q.Parts
 	}
 	p, ok := parts[0].(*syntax.ParamExp)
-	return w.Lit() == "%0" || ok && len(parts) == 1 && p.Param != nil && p.Exp == nil && (p.Param.Value == "0" || p.Param.Value == "BASH_SOURCE")
+	return w.Lit() == "%0" || ok && len(parts) == 1 &&
+		p.Param != nil && p.Exp == nil && (p.Param.Value == "0" || p.Param.Value == "BASH_SOURCE")
 }
 
 // runWhile reads a loop. One that never ends and waits for nothing that it starts

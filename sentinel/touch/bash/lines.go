@@ -12,7 +12,8 @@ import (
 func lineReaders() map[string]func(s *shell, text string) {
 	out := map[string]func(s *shell, text string){
 		"sqlite": readClientSQL, "psql": readClientSQL, "mysql": readClientSQL, "sftp": readTransfer, "powershell-base64": readEncoded,
-		"urls": readURLList, "less": readBangs, "kak": readBangs, "mutt": readBangs, "crontab": readForeign,
+		"urls": readURLList, "less": readBangs, "kak": readBangs,
+		"mutt": readBangs, "crontab": readForeign,
 	}
 	for lang := range strings.FieldsSeq("fzf rpm exim tex roff keys commas ansible puppet chef toml json yaml xml cmake recipe ninja just lldb " +
 		"matlab octave diskpart mvn gnuplot") {
@@ -24,11 +25,14 @@ func lineReaders() map[string]func(s *shell, text string) {
 // What matters in a language that isn't read here: words that act on a place,
 // how a place looks (files that pass aside), and words that need none.
 var (
-	foreignMarks = regexp.MustCompile(`(?i)absent\b|:delete\b|REMOVE_RECURSE|<delete\s|\b(?:system|dos|unix|rmdir)\b|mkfs|fstype=|\\input\||^[.']\s*(?:sy|pso)\b`)
+	foreignMarks = regexp.MustCompile(`(?i)absent\b|:delete\b|REMOVE_RECURSE|<delete\s|\b(?:system|dos|unix|rmdir)\b|mkfs|fstype=` +
+		`|\\input\||^[.']\s*(?:sy|pso)\b`)
 	foreignPlace = regexp.MustCompile(`(?:^|[\s"'(={,:>|])[/~]`)
-	foreignPower = regexp.MustCompile(`(?i)write18|directlua.*\b(?:os|io)\.|^\s*script\b|^\s*(?:clean|format|delete)\b|^(?:rm|dd|shred|sh|bash|mkfs\S*)$|["'\s{(=@](?:/etc/(?:shadow|sudoers)|~/\.|/root/)`)
-	foreignReads = regexp.MustCompile(`(?:\\(?:input|include|openin\d*=?|verbatiminput|lstinputlisting)\s*\{?|(?m:^[.'])\s*(?:so|mso|cf|trf)|\bsrc=)\s*([~/][^}\s\\]*)`)
-	passing      = regexp.MustCompile(`/(?:var/)?tmp/[\w.-]+`)
+	foreignPower = regexp.MustCompile(`(?i)write18|directlua.*\b(?:os|io)\.|^\s*script\b|^\s*(?:clean|format|delete)\b` +
+		`|^(?:rm|dd|shred|sh|bash|mkfs\S*)$|["'\s{(=@](?:/etc/(?:shadow|sudoers)|~/\.|/root/)`)
+	foreignReads = regexp.MustCompile(`(?:\\(?:input|include|openin\d*=?|verbatiminput|lstinputlisting)\s*\{?` +
+		`|(?m:^[.'])\s*(?:so|mso|cf|trf)|\bsrc=)\s*([~/][^}\s\\]*)`)
+	passing = regexp.MustCompile(`/(?:var/)?tmp/[\w.-]+`)
 )
 
 // readForeign looks at a text in a language of its own, in which commands stand
@@ -56,7 +60,8 @@ func readForeign(s *shell, text string) {
 
 var (
 	// keyNames are the keys that are typed for a blank or the end of a line.
-	keyNames = strings.NewReplacer("^M", "\n", `\r`, "\n", `\n`, "\n", "\r", "\n", `\015`, "\n", `\012`, "\n", "Space", " ", "Enter", "\n", "C-m", "\n")
+	keyNames = strings.NewReplacer("^M", "\n", `\r`, "\n", `\n`, "\n", "\r", "\n", `\015`, "\n", `\012`, "\n", "Space", " ", "Enter", "\n",
+		"C-m", "\n")
 	unmarked = strings.NewReplacer(`"`, " ", "'", " ", "`", " ", "{", " ", "}", " ", "[", " ", "]", " ", ",", " ", "<", " ", ">", " ", "(",
 		" ", ")", " ", `\`, " ", "!", " ", "$", " ", ";", " ", "=", " ")
 )

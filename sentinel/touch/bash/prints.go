@@ -20,23 +20,19 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	if slices.ContainsFunc(args, func(a field) bool { return a.unknown || a.proc != nil }) {
 		return none
 	}
-	texts := make([]string, len(args))
-	for i, a := range args {
-		texts[i] = a.text
-	}
 	switch name {
 	case "true", ":", "export", "set", "shopt", "wait", "sleep":
 		return knownStream("")
 	case "echo":
-		return knownStream(printEcho(texts))
+		return knownStream(printEcho(listTexts(args)))
 	case "printf":
-		return printFormat(texts)
+		return printFormat(listTexts(args))
 	case "pwd":
 		if v := s.def.vars["PWD"]; len(v) == 1 && !v.isUnknown() {
 			return knownStream(v[0].text() + "\n")
 		}
 	case "date":
-		return printDate(texts)
+		return printDate(listTexts(args))
 	case "yes":
 		none.endless = true
 	case "seq":
@@ -54,10 +50,23 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	case "dirname", "basename", "realpath", "readlink":
 		return s.printPath(name, args)
 	default:
-		return s.filterText(name, texts, in)
+		if filters[name] {
+			return s.filterText(name, listTexts(args), in)
+		}
 	}
 	return none
 }
+
+func listTexts(args []field) []string {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = a.text
+	}
+	return texts
+}
+
+// filters print what they read, some of it, or it in another form.
+var filters = toSet("cat sort uniq tac tr tee grep egrep fgrep head tail base64 sed awk gawk mawk cut rev xxd")
 
 // lowers are the sets of small letters that tr is given, with those of capitals.
 var lowers = map[string]string{"a-z": "A-Z", "[a-z]": "[A-Z]", "[:lower:]": "[:upper:]"}
