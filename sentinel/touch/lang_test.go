@@ -144,7 +144,7 @@ func TestScripted(t *testing.T) {
 		`emacs --batch --eval '(shell-command "rm -rf /")'`, `emacs -Q --batch --eval '(delete-directory "/" t)'`, `emacsclient -e '(shell-command "rm -rf /")'`, `ed <<< '!rm -rf /'`, `printf '!rm -rf /\nq\n' | ed x`, `gdb -batch -ex 'shell rm -rf /'`, `gdb -batch -ex '!rm -rf /'`, `gdb -ex 'python import shutil; shutil.rmtree("/")'`, `gdb -ex 'call (int)system("rm -rf /")'`, `lldb -o 'platform shell rm -rf /'`,
 		`sqlite3 x.db '.shell rm -rf /'`, `sqlite3 x.db '.system rm -rf /'`, `sqlite3 x.db '.once |rm -rf /'`, "sqlite3 <<'E'\n.shell rm -rf /\nE", `sqlite3 x "select writefile('/dev/sda', x'00')"`, `mysql -e '\! rm -rf /'`, `mysql -e 'system rm -rf /'`, `psql -c '\! rm -rf /'`, `psql -c "COPY (SELECT 1) TO PROGRAM 'rm -rf /'"`, `psql -c "\copy t to program 'rm -rf /'"`, "psql <<'E'\n\\! rm -rf /\nE", `sqlplus <<< 'host rm -rf /'`,
 		`vim -c 'au VimEnter * !rm -rf /'`, `vim -c 'exe "!rm -rf /"'`, `vim -c 'call writefile([], "/dev/sda")'`, `gdb -x <(echo 'shell rm -rf /')`, `sqlite3 x "select edit('x','rm -rf /')"`, `bc <<< '!rm -rf /'`, `sed -f <(echo 'e rm -rf /') x`,
-		`dc -e '!rm -rf /'`, `echo 'syscmd(rm -rf /)' | m4`, "m4 <<< 'esyscmd(`rm -rf /'\\'')'", `printf 'select disk 0\nclean\n' | diskpart`, `reg delete 'HKLM\SYSTEM' /f`,
+		`dc -e '!rm -rf /'`, `echo 'syscmd(rm -rf /)' | m4`, "m4 <<< 'esyscmd(`rm -rf /'\\'')'", `reg delete 'HKLM\SYSTEM' /f`,
 	)
 	asked(t, `sed '/x/e' f`, `sed ':a;e' f`, `awk '{print | "sh"}' f`, `awk '{system($0)}' f`, `sed 's/^x: //e' f`, `sed 's/.*/&/e' f`)
 	passes(t,

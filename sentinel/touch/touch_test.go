@@ -219,7 +219,12 @@ func TestBounds(t *testing.T) {
 			require.LessOrEqual(t, len(got.Commands), 2000, name)
 			continue
 		}
-		require.Equal(t, []string{"command"}, got.Unparsed, name)
+		if name == "long" || name == "brackets" { // no shell's parser is given that much
+			require.Equal(t, []string{"command"}, got.Unparsed, name)
+			continue
+		}
+		require.Empty(t, got.Unparsed, name)
+		require.Contains(t, codes(got.Unread), touch.UnreadBudget, name)
 	}
 	require.Empty(t, shell(t, strings.Repeat("echo ok\n", 10_000)).Unparsed, "80 KB of plain commands are read")
 }

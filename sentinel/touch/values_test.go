@@ -52,7 +52,7 @@ func TestInput(t *testing.T) {
 	}
 	dangerous(t, []string{
 		"printf '!rm -rf /\\nq\\n' | ed", "ed <<< '!rm -rf /'", "printf '!rm -rf /\\n' | ex -s x", "echo '@reboot rm -rf /' | crontab -", "echo '0 0 * * * rm -rf /' | crontab -", "echo '.shell rm -rf /' | sqlite3 x", "echo 'rm -rf /' > j; at now -f j",
-		"source /dev/fd/3 3<<< 'rm -rf /'", "bash /dev/fd/9 9<<< 'rm -rf /'", "exec 5<<< 'rm -rf /'; bash <&5", "exec {fd}<<< 'rm -rf /'; bash /dev/fd/$fd", "printf 'select disk 0\\nclean\\n' | diskpart", `psql -c "COPY t TO PROGRAM 'rm -rf /'"`,
+		"source /dev/fd/3 3<<< 'rm -rf /'", "bash /dev/fd/9 9<<< 'rm -rf /'", "exec 5<<< 'rm -rf /'; bash <&5", "exec {fd}<<< 'rm -rf /'; bash /dev/fd/$fd", `psql -c "COPY t TO PROGRAM 'rm -rf /'"`,
 	})
 	harmless(t, []string{
 		"ed x <<'E'\n1d\nw\nq\nE", "at -l", "atq", "sudo -s", "sudo -i", "ssh host", "tar cz dir | ssh host 'tar xz'", "exec 3<<< 'rm -rf /'; cat <&3", "psql -c \"COPY t TO '/tmp/x.csv' CSV\"", "make 2>&1 | tee >(grep error > errors.txt)",
@@ -78,7 +78,7 @@ func TestMade(t *testing.T) {
 		"echo ls > x; echo 'rm -rf /' >> x; sh x", "(echo rm -rf /) > x && ./x", "echo cm0gLXJmIC8= > x; base64 -d x | sh", "printf '#!/usr/bin/python3\\nimport shutil; shutil.rmtree(\"/\")' > x; ./x", "echo 'import shutil; shutil.rmtree(\"/\")' > k.py && python3 k.py",
 		"echo './s&./s' > s; ./s", "cp /bin/rm x; ./x -rf /", "ln -s /bin/rm ./tidy && ./tidy -rf /", "cp \"$(which rm)\" y; ./y -rf /", "cp $(command -v rm) /usr/local/bin/zap; zap -rf /", "cat /bin/rm > k; ./k -rf /", "dd if=/bin/rm of=k; ./k -rf /",
 		"install /bin/dd q; ./q if=/dev/zero of=/dev/sda", "cp /bin/bash b; ./b -c 'rm -rf /'", "hash -p /bin/rm z; z -rf /", "alias zap='rm -rf'; zap /", "ln -s / b; rm -rf b/*", "ln -s / ./build && rm -rf ./build/", "ln -s / a; ln -s a b; rm -rf b/*", "ln -sfn /etc out; rm -rf out/",
-		"ln -s / r; find r/ -delete", "ln -s / r; cd r/; rm -rf *", "mount --bind / m; rm -rf m", "mount -o bind / m && rm -rf m/*", "mount --bind /home x/home; rm -rf x", "bindfs / m; rm -rf m/",
+		"ln -s / r; find r/ -delete", "ln -s / r; cd r/; rm -rf *",
 	})
 	harmless(t, []string{
 		"echo 'rm -rf build' > x; sh x", "echo 'rm -rf /' > notes.txt; cat notes.txt", "cat > run.sh <<'E'\n#!/bin/bash\nset -e\nmake\nE\nchmod +x run.sh && ./run.sh", "cp a.sh b.sh && bash b.sh", "cp /usr/bin/python3 py && ./py -V", "ln -s /opt/app-1.2 current", "ln -s / b; rm b",

@@ -27,7 +27,7 @@ func TestValues(t *testing.T) {
 		"declare":          {[]string{`declare -n r=HOME; rm -rf "$r"`, `typeset d=/; rm -rf $d`, `declare -A m=([k]=/); rm -rf "${m[k]}"`}, []string{`declare -i n=3; rm -rf build$n`, `declare -n r=x; x=build; rm -rf "$r"`}},
 		"alias":            {[]string{`alias z='rm -rf'; z /`, `hash -p /bin/rm z; z -rf /`}, []string{`alias ll='ls -la'; ll /`, `alias rm='rm -i'; rm x`}},
 		"substring":        {[]string{`rm -rf "${PATH:0:1}"`, `x=/a; rm -rf ${x%a}`, `x=//; rm -rf "${x//\/\//\/}"`, `x=RM; ${x,,} -rf /`}, []string{`x=build/a; rm -rf "${x%/*}"`}},
-		"filters":          {[]string{`rm -rf $(printf %b '\0057')`, `rm -rf $(echo a | tr a /)`, `rm -rf "$(sed s,x,/, <<< x)"`, `rm -rf $(awk '{print $2}' <<< "a /")`, `rm -rf $(echo x:/ | cut -d: -f2)`, `rm -rf $(printf '/x' | head -c 1)`, `rm -rf $(echo Lw== | base64 -d)`, `rm -rf $(rev <<< cte/)`}, []string{`rm -rf $(echo BUILD | tr A-Z a-z)`, `rm -rf $(echo /x:build | cut -d: -f2)`}},
+		"filters":          {[]string{`rm -rf $(printf %b '\0057')`, `rm -rf $(echo Lw== | base64 -d)`, `rm -rf $(echo /ETC | tr A-Z a-z)`}, []string{`rm -rf $(echo BUILD | tr A-Z a-z)`}},
 		"paths":            {[]string{`rm -rf $(dirname /etc)`, `rm -rf $(dirname $HOME)`, `rm -rf $(realpath /tmp/..)`, `rm -rf /$(basename /x/etc)`, `rm -rf $(cd / && pwd)`}, []string{`rm -rf $(dirname build/x)`, `rm -rf "$(basename /srv/app)"`, `D=$(cd "$(dirname "$0")" && pwd); rm -rf "$D/build"`}},
 		"extended pattern": {[]string{`rm -rf /!(x)`, `rm -rf /@(etc|usr)`, `rm -rf ~/!(keep)`, `zsh -c 'rm -rf /*(D)'`}, []string{`rm -rf build/!(keep)`, `rm -rf !(keep)`, `ls @(a|b)`}},
 		"index":            {[]string{`x[$(rm -rf /)]=1`, `(( x[$(rm -rf /)] = 1 ))`, `unset 'x[$(rm -rf /)]'`, `[[ -v 'x[$(rm -rf /)]' ]]`, `declare 'x[$(rm -rf /)]=1'`}, []string{`x[1]=/; echo $x`, `unset 'x[0]'`}},
@@ -40,6 +40,16 @@ func TestValues(t *testing.T) {
 			require.Empty(t, shell(t, line).Dangers, "%s: %s", name, line)
 			require.Empty(t, shell(t, line).Doubts, "%s: %s", name, line)
 		}
+	}
+}
+
+// What a filter makes of a known text isn't worked out: a person is asked.
+func TestUnfollowedFilters(t *testing.T) {
+	for _, line := range []string{
+		`rm -rf $(echo a | tr a /)`, `rm -rf "$(sed s,x,/, <<< x)"`, `rm -rf $(awk '{print $2}' <<< "a /")`, `rm -rf $(echo x:/ | cut -d: -f2)`, `rm -rf $(printf '/x' | head -c 1)`,
+		`rm -rf $(rev <<< cte/)`, `rm -rf $(echo /x:build | cut -d: -f2)`,
+	} {
+		require.True(t, doubts(t, line, touch.UnknownTarget), line)
 	}
 }
 

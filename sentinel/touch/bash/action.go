@@ -48,9 +48,6 @@ func (a *action) run() stream {
 	s.readProject(a.name)
 	s.addLookedUp(a)
 	s.removeCaches(a)
-	if strings.HasPrefix(a.name, "mvn") {
-		s.runMaven(a.args)
-	}
 	a.readInput()
 	s.trackFiles(a)
 	if !a.use.Known {
@@ -115,7 +112,6 @@ func (a *action) actOn(p programs.Part) {
 		a.at.readCode(f, p.Lang)
 	case programs.Script:
 		a.at.runScript(orElse(p.Lang, a.name), f, a.in, a.listParameters(p))
-		a.nameScript(f, a.listParameters(p))
 	case programs.Host, programs.URL:
 		a.reach(p, f)
 	case programs.Assign:
@@ -173,18 +169,6 @@ var unpacks = toSet("tar gtar bsdtar cpio pax unzip patch 7z 7za unrar bsdcpio a
 
 // logsIn are the options in which a client shows who it is.
 var logsIn = toSet("-H --header -u --user --oauth2-bearer --password --token --auth -a")
-
-// nameScript looks for the effects of a script that has a row by its own name:
-// "manage.py flush", "artisan db:wipe".
-func (a *action) nameScript(f field, params []field) {
-	use := programs.ReadWords(programName(f.text), listWords(nil, params))
-	if !use.Known || use.Rehearsal || f.unknown {
-		return
-	}
-	for _, e := range use.Effects {
-		a.s.addEffect(e)
-	}
-}
 
 // isEveryProcess reports whether a signal goes to all there are.
 func isEveryProcess(name string, f field) bool {
@@ -498,7 +482,7 @@ func (a *action) readLists() {
 			}
 		default:
 			if f.proc != nil && in.known {
-				readRecipe(a.s, in.text)
+				readForeign(a.s, in.text)
 			}
 		}
 	}

@@ -78,36 +78,11 @@ func (s *shell) runKeeping(name string, args []field) bool {
 		if hasFlag(args, "f") {
 			s.addOpaque("enable")
 		}
-	case "bind":
-		for i, a := range args {
-			if _, cmd, ok := strings.Cut(a.text, ":"); ok && i > 0 && args[i-1].text == "-x" {
-				s.runHook(a.withText(strings.Trim(strings.TrimSpace(cmd), `"'`)))
-			}
-		}
-	case "zargs":
-		s.runZargs(args)
-		return true
+	case "bind", "zargs":
+		readForeign(s, joinTexts(args))
+		return name == "zargs"
 	}
 	return false
-}
-
-// runZargs is zsh's xargs: "zargs -- FILES -- COMMAND".
-func (s *shell) runZargs(args []field) {
-	var parts [][]field
-	cur := []field{}
-	for _, a := range args {
-		if a.text == "--" {
-			parts, cur = append(parts, cur), []field{}
-			continue
-		}
-		cur = append(cur, a)
-	}
-	if parts = append(parts, cur); len(parts) < 2 {
-		return
-	}
-	for _, f := range parts[len(parts)-2] {
-		s.runWords(append(slices.Clone(parts[len(parts)-1]), f), stream{})
-	}
 }
 
 func (s *shell) changeFolder(args []field) {

@@ -44,6 +44,8 @@ func (s *shell) readInline(lang, text string, depth int) {
 	switch lang {
 	case "sql":
 		s.addMatches(sqlReads, text)
+	case "c":
+		s.addMatches(incReads, text)
 	case "powershell":
 		if powerHive.MatchString(text) {
 			s.addDanger(RmSystem)
@@ -103,6 +105,7 @@ const maxScanned = 4096
 func isMark(r rune) bool { return strings.ContainsRune(" \t\n\"'`(),;{}<>", r) }
 
 var (
+	incReads = regexp.MustCompile(`(?m)^\s*#\s*include(?:_next)?\s*["<]([~/][^">]+)`)
 	netWords = regexp.MustCompile(`(?i)\b(socket|create_connection|https?connection|connect|https?|net|inet|tcpsocket|fetch|axios|dial|urlopen|irm|iwr|` +
 		`invoke-restmethod|invoke-webrequest|client_socket|fsockopen)\b`)
 	powerDeletes = regexp.MustCompile(`(?i)\(\s*get-item\s+([^()]+)\)\s*\.\s*delete\(|\bdirectory\]::delete\(\s*["']([^"']+)`)

@@ -17,6 +17,9 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) == 0 {
 		return stream{open: true, known: true}
 	}
+	if len(ce.Args) < 3 && isItself(ce.Args[0]) {
+		s.findBreeding(s.started)
+	}
 	if argv := plainFields(ce.Args); argv != nil {
 		return s.runWords(argv, in)
 	}
@@ -80,6 +83,9 @@ func (s *shell) runWords(argv []field, in stream) stream {
 		if name == "" {
 			return stream{open: true}
 		}
+	}
+	if from, ok := s.made.running[argv[0].text]; ok {
+		s.findBreeding(from)
 	}
 	if s.def.funcs[argv[0].text] != nil {
 		return s.callFunction(argv[0].text, args, in)
@@ -224,21 +230,15 @@ var destroyers = []string{"rm", "dd", "mkfs", "mkfs.ext4", "mkfs.xfs", "mv", "ch
 // dd give it away.
 func (s *shell) guessEffects(f field, args []field) {
 	s.guessOperator(f, args)
-	if !f.unknown {
-		base := paths.Base(f.text)
-		for _, n := range destroyers {
-			if ok, _ := paths.Match(base, n); ok {
-				s.tryWords(append(literalFields([]string{n}), args...))
-			}
+	for _, n := range destroyers {
+		if ok, _ := paths.Match(paths.Base(f.text), n); ok && !f.unknown {
+			s.tryWords(append(literalFields([]string{n}), args...))
 		}
-		return
 	}
-	if hasFlag(args, "rR", "recursive") {
-		for _, a := range listOperands(args, "") {
+	for _, a := range listOperands(args, "") {
+		if f.unknown && hasFlag(args, "rR", "recursive") {
 			s.removeTarget(a, true)
 		}
-	}
-	for _, a := range args {
 		if strings.HasPrefix(a.text, "of=") {
 			s.writeDevice(a.slice(len("of="), 0))
 		}

@@ -116,19 +116,20 @@ func (s *shell) declareFunction(f *syntax.FuncDecl) {
 	if f.Name == nil || f.Body == nil {
 		return
 	}
-	if s.isBreeding(f) {
-		s.addDanger(ForkBomb)
-	}
 	setKey(&s.ownNames().funcs, f.Name.Value, f.Body)
 	s.callFunction(f.Name.Value, nil, stream{})
 }
 
 func (s *shell) callFunction(name string, args []field, in stream) stream {
 	body := s.def.funcs[name]
-	if s.running[body] || s.level > maxLevels {
+	from, runs := s.running[body]
+	if runs {
+		s.findBreeding(from)
+	}
+	if runs || s.level > maxLevels {
 		return stream{open: true}
 	}
-	s.running[body] = true
+	s.running[body] = place{s.aside, s.branches}
 	params, inFunc := s.params, s.inFunc
 	s.inFunc = true
 	s.params = slices.Clone(args)

@@ -84,6 +84,9 @@ func (s *shell) removeTarget(f field, all bool) {
 		s.addDanger(removalOf(k))
 		return
 	}
+	if len(s.made.remapped) > 0 {
+		s.addUnread(UnreadTarget)
+	}
 	if all && slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
 		s.addDoubt(BackupLoss)
 	}
@@ -217,6 +220,9 @@ func (s *shell) wipesProject(f field) bool {
 // writeTarget looks at what is written over.
 func (s *shell) writeTarget(name string, f field, access Access) {
 	s.dialSocket(f)
+	if len(s.made.remapped) > 0 {
+		s.addUnread(UnreadTarget)
+	}
 	switch {
 	case name == "dd" || f.tree && !access.Has(Read):
 		s.writeDevice(f)

@@ -83,7 +83,8 @@ type Findings struct {
 	Hosts    []Host
 	// Dangers, Doubts, Changes and Unread hold codes from the closed lists.
 	Dangers, Doubts, Changes, Unread []string
-	// Unparsed is set where the line is none that a shell reads, or too large.
+	// Unparsed is set where the line is none that a shell reads, or longer than
+	// MaxShell.
 	Unparsed bool
 	// Incomplete is set where the line ends inside a quote or a bracket.
 	Incomplete bool
@@ -92,7 +93,7 @@ type Findings struct {
 }
 
 // Evaluate returns what a shell would do with a line. It takes what it needs
-// from the budget; a line that needs more is Unparsed and has UnreadBudget.
+// from the budget; a line that needs more has UnreadBudget.
 // It runs nothing and reads the file system for symbolic links alone.
 func Evaluate(line string, env path.Env, b *Budget) Findings {
 	s := newShell(env, b)
@@ -122,7 +123,6 @@ func EvaluateWords(words []string, env path.Env, b *Budget) Findings {
 func (s *shell) closeFindings() Findings {
 	f := s.out
 	if s.budget.over {
-		f.Unparsed = true
 		s.addUnread(UnreadBudget)
 	}
 	stopped := f.Unparsed || f.Incomplete || len(f.Dangers)+len(f.Doubts)+len(f.Changes)+len(f.Unread) > 0

@@ -208,6 +208,7 @@ type stream struct {
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
 	file        bool     // comes from a file that the line names
 	foreign     bool     // comes from another machine, or decoded: its text can't be looked at
+	decoded     bool     // was decoded, and is known
 	fetched     bool     // is what an address gave
 	secret      bool     // holds credentials or the environment
 	token       bool     // holds a variable that is named after credentials

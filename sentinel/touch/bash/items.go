@@ -2,7 +2,6 @@ package bash
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -93,7 +92,9 @@ func (s *shell) takeGiven(j *xargsJob) bool {
 		if a.text == ":::" || a.text == ":::+" {
 			given := j.words[i+1:]
 			j.words = j.words[:i]
-			s.runCombined(j.words, given)
+			if hasWord(given, ":::") && (namesScary(joinTexts(j.words)) || namesScary(joinTexts(given))) {
+				s.addUnread(UnreadCode) // each word of one list with each of the others
+			}
 			j.items = slices.DeleteFunc(slices.Clone(given), func(f field) bool { return strings.HasPrefix(f.text, ":::") })
 			return true
 		}
@@ -175,41 +176,4 @@ func (s *shell) substitute(words []field, replace string, items []field) []field
 		out = append(out, items...)
 	}
 	return out
-}
-
-// runCombined reads what parallel makes of several lists: each word of one with
-// each of the others.
-func (s *shell) runCombined(words, given []field) {
-	lists := [][]field{nil}
-	for _, g := range given {
-		if strings.HasPrefix(g.text, ":::") {
-			lists = append(lists, nil)
-			continue
-		}
-		lists[len(lists)-1] = append(lists[len(lists)-1], g)
-	}
-	if len(lists) < 2 {
-		return
-	}
-	rows := [][]field{nil}
-	for _, l := range lists {
-		var next [][]field
-		if len(rows)*len(l) > maxList {
-			s.budget.over = true
-			return
-		}
-		for _, r := range rows {
-			for _, f := range l {
-				next = append(next, append(slices.Clone(r), f))
-			}
-		}
-		rows = next
-	}
-	for _, r := range rows {
-		line := slices.Clone(words)
-		for i, f := range r {
-			line = s.substitute(line, "{"+strconv.Itoa(i+1)+"}", []field{f})
-		}
-		s.guessLine(joinTexts(line))
-	}
 }

@@ -2,6 +2,7 @@ package bash
 
 import (
 	paths "path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,14 +17,15 @@ type made struct {
 	links   []madeLink
 	names   map[string]string // programs by another name
 	fds     map[string]stream
-	running map[string]bool
+	running map[string]place // scripts
 	pending []written
 	into    []written // of the statement at hand
 	next    int       // descriptor that a shell would choose
 
-	sends, opens, trees int  // commands that sent their input, took it for names, or for folders
-	impure              bool // something did more than read
-	remote              bool // the repository was told where its remote is
+	sends, opens, trees int      // commands that sent their input, took it for names, or for folders
+	impure              bool     // something did more than read
+	remapped            []string // where a device, a mount or a junction shows one place at another
+	remote              bool     // the repository was told where its remote is
 	last                placed
 }
 
@@ -36,10 +38,9 @@ type madeFile struct {
 	dump    bool   // somebody's data as a whole
 }
 
-// madeLink is where a path leads: a mount is part of the tree around it.
+// madeLink is where a path leads.
 type madeLink struct {
 	at, target string
-	mount      bool
 }
 
 // written is a redirect to a file while its command is being read.
@@ -181,13 +182,13 @@ func (m *made) unlink(p string) {
 }
 
 // linkPath makes a path lead to a target.
-func (s *shell) linkPath(target field, at string, mount bool) {
+func (s *shell) linkPath(target field, at string) {
 	if target.unknown || target.text == "" || at == "" {
 		return
 	}
 	for _, p := range s.listPlaces(at) {
 		t := target.text
-		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") && !mount {
+		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") {
 			t = paths.Dir(p) + "/" + t // as the link will be read
 		}
 		for _, to := range s.listPlaces(t) {
@@ -201,7 +202,7 @@ func (s *shell) linkPath(target field, at string, mount bool) {
 				s.budget.over = true
 				return
 			}
-			s.made.links = append(s.made.links, madeLink{at: p, target: to, mount: mount})
+			s.made.links = append(s.made.links, madeLink{at: p, target: to})
 		}
 	}
 }
@@ -247,21 +248,24 @@ func (s *shell) trackFiles(a *action) {
 	case "go":
 		s.readSources(a, "recipe")
 	case "mknod":
-		s.trackNode(a.args)
-	case "mount", "bindfs":
-		s.trackMount(a.name, a.args)
-	case "umount", "unmount", "fusermount":
-		s.forgetMounts(listOperands(a.args, ""))
-	case "mklink":
-		if ops := slices.DeleteFunc(listOperands(a.args, ""), func(f field) bool { return len(f.text) == 2 && f.text[0] == '/' }); len(ops) == 2 {
-			s.linkPath(ops[1], ops[0].text, false)
+		if hasWord(a.args, "b") || hasWord(a.args, "c") {
+			s.made.remapped = append(s.made.remapped, "")
 		}
+	case "mount", "bindfs", "mklink":
+		if text := joinTexts(a.args); a.name != "mount" || remaps.MatchString(text) {
+			s.made.remapped = append(s.made.remapped, text[strings.LastIndexByte(text, ' ')+1:])
+		}
+	case "umount", "unmount", "fusermount":
+		s.made.remapped = slices.DeleteFunc(s.made.remapped, func(at string) bool { return at != "" && hasWord(a.args, at) })
 	default:
 		if compilers[a.name] {
 			s.readSources(a, "c")
 		}
 	}
 }
+
+// remaps are the options of mount that show a folder at another place.
+var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
 
 // listFiles returns the files of an action that are touched in a way.
 func (a *action) listFiles(access Access) []field {
@@ -380,21 +384,13 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 		}
 	}
 	if symbolic {
-		s.linkPath(f, to, false)
+		s.linkPath(f, to)
 	}
 	if name == "mv" {
 		for _, p := range s.listPlaces(f.text) {
 			if l, ok := s.made.linkAt(p); ok {
-				s.linkPath(literalField(l.target), to, l.mount)
+				s.linkPath(literalField(l.target), to)
 			}
-		}
-	}
-}
-
-func (s *shell) forgetMounts(list []field) {
-	for _, f := range list {
-		for _, p := range s.listPlaces(f.text) {
-			s.made.unlink(p)
 		}
 	}
 }
@@ -414,40 +410,6 @@ func (s *shell) readSources(a *action, lang string) {
 		} else if f.proc != nil && f.proc.known {
 			s.readCode(literalField(f.proc.text), lang)
 		}
-	}
-}
-
-// trackNode follows the devices that mknod makes under other names.
-func (s *shell) trackNode(args []field) {
-	ops := listOperands(args, "mZ")
-	if len(ops) < 3 || ops[1].text != "b" && (ops[1].text != "c" || ops[2].text != "1") {
-		return
-	}
-	for _, p := range s.listPlaces(ops[0].text) {
-		s.made.links = append(s.made.links, madeLink{at: p, target: "/dev/mapper/made", mount: true})
-	}
-}
-
-// trackMount follows the mounts that show one folder at another place.
-func (s *shell) trackMount(name string, args []field) {
-	ops := listOperands(args, "otTLU")
-	bind, upper := name == "bindfs" || hasFlag(args, "BRM", "bind", "rbind", "move"), ""
-	for i, a := range args {
-		if a.text != "-o" || i+1 >= len(args) {
-			continue
-		}
-		for opt := range strings.SplitSeq(args[i+1].text, ",") {
-			bind = bind || opt == "bind" || opt == "rbind"
-			if dir, ok := strings.CutPrefix(opt, "upperdir="); ok {
-				upper = dir
-			}
-		}
-	}
-	switch {
-	case bind && len(ops) == 2:
-		s.linkPath(ops[0], ops[1].text, true)
-	case upper != "" && len(ops) > 0:
-		s.linkPath(literalField(upper), ops[len(ops)-1].text, true)
 	}
 }
 

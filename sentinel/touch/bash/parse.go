@@ -23,7 +23,7 @@ func (s *shell) parseText(text string) stream {
 	switch {
 	case s.quiet:
 	case how == unparsable:
-		s.out.Unparsed = true
+		s.out.Unparsed = s.out.Unparsed || !s.budget.over // beyond the budget a person is asked
 	case how == unclosed:
 		s.out.Incomplete = true
 	}
@@ -36,9 +36,6 @@ func (s *shell) parseText(text string) stream {
 			f.quiet = true
 			f.runStatements(posix, stream{})
 		}
-	}
-	if startsItself(text) && breedsList(list) {
-		s.addDanger(ForkBomb)
 	}
 	return s.runStatements(list, stream{})
 }

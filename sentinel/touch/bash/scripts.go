@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // runCommandLine reads an argument that is a command line.
@@ -75,7 +73,7 @@ func (s *shell) takeFindings(t *Findings) {
 // runScriptText is what follows -c: the text, then $0, $1 and so on.
 func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	g := s.fork()
-	g.inFunc, g.params = false, slices.Clone(params)
+	g.inFunc, g.params, g.started = false, slices.Clone(params), s.place
 	if f.unknown {
 		s.addOpaque(lang)
 		g.guessLine(f.text)
@@ -84,8 +82,12 @@ func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	text := f.text
 	switch lang {
 	case "fish":
-		if sh, ok := translateFish(text); ok {
-			text = sh
+		if fishMarks.MatchString(text) { // blocks and substitutions of its own
+			if readForeign(s, strings.ReplaceAll(text, ";", "\n")); namesScary(text) && foreignPlace.MatchString(passing.ReplaceAllString(text, "")) ||
+				strings.Contains(text, "&") {
+				s.addUnread(UnreadCode)
+			}
+			return stream{open: true}
 		}
 	case "zsh":
 		text = zshFor.ReplaceAllString(text, "for $1 in $2; do $3; done")
@@ -156,16 +158,21 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 	case m.foreign:
 		s.addOpaque(lang)
 		return true
-	case !m.known || s.made.running[f.text]:
+	case !m.known || s.made.runsAlready(f.text):
 		return false
 	}
 	s.runMade(lang, f, m, params)
 	return true
 }
 
+func (m *made) runsAlready(file string) bool {
+	_, ok := m.running[file]
+	return ok
+}
+
 // runMade runs what was written to a file.
 func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
-	remember(s, &s.made.running, f.text, true)
+	remember(s, &s.made.running, f.text, s.place)
 	defer delete(s.made.running, f.text)
 	if !isShell(lang) {
 		if by, rest, ok := readShebang(m.text); ok && lang == "" {
@@ -177,15 +184,12 @@ func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
 		s.readCode(literalField(m.text), lang)
 		return
 	}
-	if list, how := s.parseShell(m.text); how == whole && breedsFile(list, f.text) {
-		s.addDanger(ForkBomb)
-	}
 	if lang == "source" || lang == "." {
 		s.parseText(m.text)
 		return
 	}
 	g := s.fork()
-	g.inFunc, g.params = false, append([]field{f}, params...)
+	g.inFunc, g.params, g.started = false, append([]field{f}, params...), s.place
 	g.parseText(m.text)
 }
 
@@ -204,13 +208,6 @@ func readShebang(text string) (by, rest string, ok bool) {
 		return "sh", "", true
 	}
 	return programName(words[0]), strings.Join(words, " "), true
-}
-
-// breedsFile reports whether a script starts itself twice at once, by its path
-// or as $0.
-func breedsFile(list []*syntax.Stmt, path string) bool {
-	b := bomb{names: map[string]bool{path: true}, memo: map[*syntax.Stmt]bool{}}
-	return slices.ContainsFunc(list, b.in)
 }
 
 // runBoxed reads a command that runs in a container. Its files are not this
@@ -243,71 +240,8 @@ func (s *shell) runBoxed(words []field, in stream, shared bool) {
 	s.out.Commands = append(s.out.Commands, t.Commands...)
 }
 
-var fishHead = regexp.MustCompile(`^(for\s+\w+\s+in\b.*|while\b.*|if\b.*|else if\b.*|begin|function\s+\S+.*|switch\b.*|else|end)$`)
-
-// translateFish turns a program of fish into one of a shell that is read here, as far as
-// its blocks and its substitutions go; ok is false where nothing had to change.
-func translateFish(text string) (sh string, ok bool) {
-	if !strings.Contains(text, "end") && !strings.ContainsAny(text, "(") {
-		return text, false
-	}
-	var open []string
-	var out []string
-	for _, st := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' }) {
-		t := strings.TrimSpace(st)
-		if !fishHead.MatchString(t) {
-			out = append(out, markSubstitutions(t))
-			continue
-		}
-		word, rest, _ := strings.Cut(t, " ")
-		switch word {
-		case "for", "while":
-			open, out = append(open, "done"), append(out, markSubstitutions(t)+"; do :")
-		case "if":
-			open, out = append(open, "fi"), append(out, markSubstitutions(t)+"; then :")
-		case "else":
-			if strings.HasPrefix(rest, "if ") {
-				out = append(out, "elif "+markSubstitutions(rest[3:])+"; then :")
-			} else {
-				out = append(out, "else :")
-			}
-		case "begin":
-			open, out = append(open, "}"), append(out, "{ :")
-		case "function":
-			name, _, _ := strings.Cut(rest, " ")
-			open, out = append(open, "}"), append(out, name+"() { :")
-		case "end":
-			if len(open) == 0 {
-				return text, false
-			}
-			out, open = append(out, open[len(open)-1]), open[:len(open)-1]
-		default:
-			return text, false
-		}
-	}
-	return strings.Join(out, "\n"), len(open) == 0
-}
-
-// markSubstitutions turns (cmd) into $(cmd).
-func markSubstitutions(t string) string {
-	var b strings.Builder
-	quote := byte(0)
-	for i := range len(t) {
-		c := t[i]
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"':
-			quote = c
-		case c == '(' && (i == 0 || t[i-1] != '$'):
-			b.WriteByte('$')
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
+// fishMarks are what fish writes in another way than the other shells.
+var fishMarks = regexp.MustCompile(`\bend\b|(?:^|[^$])\(`)
 
 // zshFor is the short form of zsh's loop: for x (a b) cmd.
 var zshFor = regexp.MustCompile(`\bfor\s+(\w+)\s*\(([^()]*)\)\s*(?:\{\s*)?([^;{}\n]+?)\s*;?\s*\}?\s*$`)

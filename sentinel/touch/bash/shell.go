@@ -19,16 +19,18 @@ type shell struct {
 	out     *Findings
 	budget  *Budget
 	def     *defined
-	shared  bool                  // def is another shell's as well
-	running map[*syntax.Stmt]bool // functions being read, which may be recursive
+	shared  bool                   // def is another shell's as well
+	running map[*syntax.Stmt]place // functions being read, which may be recursive
 	params  []field
 	inFunc  bool // params are a caller's, or unknown where nil
 	unsure  int  // inside something that may not run
-	nesting int  // of statements
-	level   int  // of command lines inside command lines
-	quiet   bool // the text may be no shell at all
-	trial   int  // guesses inside guesses
-	tried   bool // the words at hand are such a guess already
+	place
+	started place // of the script
+	nesting int   // of statements
+	level   int   // of command lines inside command lines
+	quiet   bool  // the text may be no shell at all
+	trial   int   // guesses inside guesses
+	tried   bool  // the words at hand are such a guess already
 	made    *made
 }
 
@@ -37,8 +39,7 @@ type defined struct {
 	vars    map[string]value
 	funcs   map[string]*syntax.Stmt
 	aliases map[string]string
-	refs    map[string]string   // declare -n: another name for a variable
-	calls   map[string][]string // by function: what it calls whatever happens
+	refs    map[string]string // declare -n: another name for a variable
 }
 
 func newShell(env path.Env, b *Budget) *shell {
@@ -50,7 +51,7 @@ func newShell(env path.Env, b *Budget) *shell {
 	}{}
 	room.vars = map[string]value{}
 	s := &room.shell
-	*s = shell{env: env, links: path.NewLinks(env), out: &room.Findings, budget: b, def: &room.defined, running: map[*syntax.Stmt]bool{},
+	*s = shell{env: env, links: path.NewLinks(env), out: &room.Findings, budget: b, def: &room.defined, running: map[*syntax.Stmt]place{},
 		made: &room.made}
 	cwd := env.Root
 	if cwd == "" {
@@ -91,7 +92,7 @@ func (s *shell) ownNames() *defined {
 		n := s.def
 		s.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
 		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
-			refs: maps.Clone(n.refs), calls: maps.Clone(n.calls)}, false
+			refs: maps.Clone(n.refs)}, false
 	}
 	return s.def
 }
@@ -119,7 +120,8 @@ func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
 // runUnsure reads what may run or not.
 func (s *shell) runUnsure(list []*syntax.Stmt, in stream) {
 	s.unsure++
-	defer func() { s.unsure-- }()
+	s.branches++
+	defer func() { s.unsure--; s.branches-- }()
 	s.runStatements(list, in)
 }
 
@@ -131,7 +133,11 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 		return stream{open: true}
 	}
 	s.nesting++
-	defer func() { s.nesting-- }()
+	outer := s.place
+	defer func() { s.nesting--; s.place = outer }()
+	if st.Background {
+		s.aside++
+	}
 	from, sends, mark := len(s.out.Paths), s.made.sends, len(s.made.pending)
 	for _, r := range st.Redirs {
 		in = s.readRedirect(r, in)
@@ -201,6 +207,8 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 }
 
 func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
+	outer := s.place
+	defer func() { s.place = outer }()
 	switch b.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(s.out.Paths)
@@ -217,6 +225,9 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		return out
 	case syntax.AndStmt:
 		x := s.runStatement(b.X, in)
+		if s.aside == 0 {
+			s.branches++
+		}
 		y := s.runStatement(b.Y, in)
 		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, foreign: x.foreign || y.foreign}
 		out.addSecrets(x)
@@ -224,9 +235,10 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		return out
 	}
 	s.runStatement(b.X, in)
-	s.unsure++
-	defer func() { s.unsure-- }()
-	s.runStatement(b.Y, in)
+	if s.aside > 0 {
+		s.branches-- // it goes on beside this shell, whichever of the two runs
+	}
+	s.runUnsure([]*syntax.Stmt{b.Y}, in)
 	return stream{open: true}
 }
 
@@ -290,7 +302,9 @@ func (s *shell) runSide(st *syntax.Stmt, in stream) stream {
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
 		return s.runStatement(st, in)
 	}
-	return s.fork().runStatement(st, in)
+	f := s.fork()
+	f.aside++
+	return f.runStatement(st, in)
 }
 
 // markSent marks the files that were read for a command that sends its input,
