@@ -111,8 +111,8 @@ func (x *chaos) slowness() int { return 1 + int(time.Since(x.began)/chaosTime())
 // killPause is the time between two kills. A slow machine answers too few requests
 // between kills that come as fast as on a quick one.
 func (x *chaos) killPause() time.Duration {
-	slow := time.Duration(x.slowness())
-	return 20 * time.Millisecond * slow * slow * slow
+	slow := x.slowness()
+	return time.Duration(20*slow*slow*slow) * time.Millisecond
 }
 
 // request sends one request, of a random kind and with random patience.
