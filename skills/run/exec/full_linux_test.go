@@ -336,7 +336,7 @@ func TestAsSecondUser(t *testing.T) {
 	require.NoError(t, os.WriteFile(binary, b, 0o755))
 	cmd := osexec.CommandContext(t.Context(), binary, "-test.v", "-test.skip=^(TestAsSecondUser|Fuzz.*)$")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "GOCACHE="+filepath.Join(dir, "cache"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "GOCACHE="+filepath.Join(dir, "cache"), raceVariable+"="+raceOptions())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -33,6 +33,13 @@ const (
 	roleHost     = "host"
 )
 
+// raceVariable steers the race detector of a binary that starts itself again.
+const raceVariable = "GORACE"
+
+// raceOptions lets a process end at once: with the race detector each would sleep a
+// second, for races that other threads find meanwhile. What is found is told as ever.
+func raceOptions() string { return strings.TrimSpace(os.Getenv(raceVariable) + " atexit_sleep_ms=0") }
+
 // playRole is called first by TestMain.
 func playRole() {
 	switch os.Getenv(roleVariable) {
@@ -143,7 +150,7 @@ func rawCall(nr uintptr) error {
 func tryInside(t *testing.T, o opts, effect skills.Effect, attempts ...string) (skills.Result, map[string]string) {
 	t.Helper()
 	o["argv"] = append([]string{ownBinary(t)}, attempts...)
-	o["set_env"] = opts{roleVariable: roleProgram}
+	o["set_env"] = opts{roleVariable: roleProgram, raceVariable: raceOptions()}
 	sp := spec(o)
 	sp.Effect = effect
 	kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
@@ -289,7 +296,7 @@ func hostCommand(t *testing.T, o hostOrder) *osexec.Cmd {
 	raw, err := json.Marshal(o)
 	require.NoError(t, err)
 	cmd := osexec.CommandContext(t.Context(), "/proc/self/exe", string(raw))
-	cmd.Env = append(os.Environ(), roleVariable+"="+roleHost)
+	cmd.Env = append(os.Environ(), roleVariable+"="+roleHost, raceVariable+"="+raceOptions())
 	if o.Lack == "proc" || o.Lack == "userns" {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 		askSpaces(cmd, wayFull, isolate.Plan{})

@@ -3,7 +3,6 @@ package isolate
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -81,7 +80,7 @@ func startInit(p *Plan, set ruleset) error {
 	}
 	_ = setSignals(&old, nil)
 	waitFor(pid)
-	os.Exit(0)
+	syscall.Exit(0)
 	return nil
 }
 
