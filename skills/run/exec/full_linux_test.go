@@ -4,6 +4,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -390,12 +391,12 @@ func TestCgroup(t *testing.T) {
 	}
 	out := runShell(t, opts{"read": []string{"/proc"}, "limits": opts{"processes": 100}}, `grep ^0:: /proc/self/cgroup || true`)
 	require.Equal(t, can && os.Geteuid() == 0, strings.Contains(out, "/"+groupPrefix), out)
-	left, err := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(parent, groupPrefix+strconv.Itoa(os.Getpid())+"-*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 
 	mark := filepath.Join(t.TempDir(), "mark")
-	g, missing := limits{Memory: 64 << 20}.newGroup()
+	g, missing := limits{Memory: 64 << 20}.newGroup(wayFull)
 	g.remove()
 	_, err = run(t, opts{"argv": []string{"touch", mark}, "write": []string{filepath.Dir(mark)}, "limits": opts{"memory": 64 << 20}}, opts{"a": ""})
 	if missing == nil {
