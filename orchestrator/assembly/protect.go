@@ -25,7 +25,10 @@ func secret(cfg *config.Config) []string {
 // guarded are the same files for programs: what none may write, and the folders and
 // files that none may read.
 func guarded(cfg *config.Config) []exec.Guarded {
-	out := []exec.Guarded{{What: "the keys", Path: cfg.Keys.Dir, Secret: true}, {What: "the owner's socket", Path: SocketPath(cfg.Ledger.Path), Secret: true}}
+	out := []exec.Guarded{
+		{What: "the keys", Path: cfg.Keys.Dir, Secret: true},
+		{What: "the owner's socket", Path: SocketPath(cfg.Ledger.Path), Secret: true},
+	}
 	for _, dir := range cfg.CredentialFolders() {
 		out = append(out, exec.Guarded{What: "the credentials", Path: dir, Secret: true})
 	}

@@ -298,7 +298,7 @@ func remedyOf(s isolate.Step, errno syscall.Errno) string {
 		return "let this user make user namespaces: the container's seccomp profile, user.max_user_namespaces or an AppArmor rule forbids it"
 	case isolate.StepNetwork:
 		if errno == unix.EPERM || errno == unix.EACCES {
-			return "let this user rule a network namespace of its own: an AppArmor profile with userns and capability net_admin, or the container's profile"
+			return "let this user rule a network namespace of its own: an AppArmor profile with userns and capability net_admin"
 		}
 		return "give the kernel a loopback device and IPv4 in a new network namespace, with netlink and packet sockets where a skill lists egress"
 	case isolate.StepMounts:
