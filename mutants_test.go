@@ -509,3 +509,33 @@ var decided = []mutant{
 	{"another call is answered as the one that ran", "sentinel/numbered.go", "case !same:\n",
 		"case !same && !past.Allowed:\n", "sentinel", []string{"TestAnotherCallAfterRestart"}, false},
 }
+
+// unconfined is broken lines of what holds a program in its sandbox.
+var unconfined = []mutant{
+	{"the filter of system calls isn't installed", "skills/run/exec/isolate/script_linux.go",
+		"s.addCall(StepSeccomp, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, addressOf(s, program))", "addressOf(s, program)",
+		"skills/run/exec", []string{"TestFilteredCalls"}, true},
+	{"the Landlock ruleset restricts no one", "skills/run/exec/isolate/script_linux.go",
+		"s.addCall(StepLandlock, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set.fd), 0)", "_ = set",
+		"skills/run/exec", []string{"TestLandlockAlone"}, true},
+	{"the dialled address isn't checked", "skills/run/exec/egress/dial.go", "err != nil || !d.policy.mayReach(t.name, a.Addr()) || a.Port() != t.port",
+		"err != nil || a.Port() != t.port", "skills/run/exec/egress", []string{"TestControl"}, true},
+	{"auto falls to none", "skills/run/exec/isolate_linux.go", "\t\treturn []way{wayFull, wayStrict}, nil\n\t}\n\treturn []way{wayFull}, nil\n",
+		"\t\treturn []way{wayFull, wayStrict}, nil\n\t}\n\treturn []way{wayFull, {grade: GradeNone}}, nil\n", "skills/run/exec", []string{"TestWays"}, true},
+	{"auto falls to none for readers", "skills/run/exec/isolate_linux.go", "return []way{wayFull, wayStrict}, nil",
+		"return []way{wayFull, wayStrict, {grade: GradeNone}}, nil", "skills/run/exec", []string{"TestWays"}, false},
+	{"PID 1 reaps its own child alone", "skills/run/exec/isolate/init_linux.go", "unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&b.status))",
+		"unix.SYS_WAIT4, child, uintptr(unsafe.Pointer(&b.status))", "skills/run/exec", []string{"TestPID1"}, true},
+	{"processes live on at the return", "skills/run/exec/isolate_linux.go", "\tr.child.awaitInit()\n}", "}",
+		"skills/run/exec", []string{"TestNothingLivesAtTheReturn"}, true},
+	{"root's processes have no bound", "skills/run/exec/isolate/init_linux.go", "\ts.limitNumbers(p)\n", "",
+		"skills/run/exec", []string{"TestProcessesAreBoundedByDefault"}, false},
+	{"a program may have what is guarded", "skills/run/exec/options.go", "errs = append(errs, p.checkGuarded(at, o.Guarded))", "_ = p.checkGuarded",
+		"skills/run/exec", []string{"TestGuardedPaths"}, true},
+	{"a program may replace a link to what is guarded", "skills/run/exec/guarded.go", " || write && isLinkedFrom(real, own)", "",
+		"skills/run/exec", []string{"TestGuardedPaths"}, false},
+	{"a program may read what is secret", "skills/run/exec/guarded.go", "!write && !g.Secret", "!write",
+		"skills/run/exec", []string{"TestGuardedPaths"}, false},
+	{"the assembly guards nothing", "orchestrator/assembly/executors.go", "Guarded: guarded(cfg)", "Guarded: guarded(cfg)[:0]",
+		"orchestrator/assembly", []string{"TestProgramsGetNothingOfOurs"}, false},
+}

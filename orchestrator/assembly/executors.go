@@ -75,7 +75,7 @@ func executor(
 	case "template":
 		return template.New(s, r, template.Options{})
 	case "exec":
-		return exec.New(s, r, exec.Options{Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup})
+		return exec.New(s, r, exec.Options{Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup, Guarded: guarded(cfg)})
 	case "http":
 		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg), Credentials: book})
 	case "builtin":

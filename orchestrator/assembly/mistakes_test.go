@@ -1,6 +1,8 @@
 package assembly_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -118,4 +120,41 @@ permissions: [{skill: fs.read, then: ask, when: "args.path.endsWth('x')"}]
 	require.Contains(t, got[0], "vedette.yaml:4:37: models.fast.base_url: ")
 	require.Contains(t, got[1], "vedette.yaml:5:26: roles.sentinel[1]: ")
 	require.Contains(t, got[2], "vedette.yaml:6:49: permissions[0].when: ")
+}
+
+// A program gets no path over what decides about agents: neither to write it nor, where
+// it is secret, to read it. The mistake is told where the path stands.
+func TestProgramsGetNothingOfOurs(t *testing.T) {
+	const extra = "ledger: {path: state/v.db}\nkeys: {dir: state/keys}\ncredentials: {git: {file: 'tokens/{user}'}}\n"
+	for paths, want := range map[string]string{
+		"read: [state]":             "read[0]: contains the ",
+		"read: [workspace, tokens]": "read[1]: contains the credentials (",
+		"write: [state/keys/old]":   "write[0]: lies in the keys (",
+		"read: [state/v.db-wal]":    "read[0]: contains the database (",
+		"read: [state/v.db]":        "read[0]: contains the database (",
+		"write: [.]":                "write[0]: contains the ",
+		"write: [vedette.yaml]":     "write[0]: contains the configuration (",
+		"write: [skills.yaml]":      "write[0]: contains a file of the configuration (",
+	} {
+		t.Run(paths, func(t *testing.T) {
+			file := write(t, extra)
+			dir := filepath.Dir(file)
+			for _, folder := range []string{"state/keys/old", "tokens"} {
+				require.NoError(t, os.MkdirAll(filepath.Join(dir, folder), 0o700))
+			}
+			for _, name := range []string{"state/v.db", "state/v.db-wal"} {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+			}
+			const head = "skills:\n  - name: demo.run\n    effect: modify\n    run:\n      exec:\n        argv: [\"true\"]\n"
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "skills.yaml"), fmt.Appendf(nil, "%s        %s\n", head, paths), 0o600))
+			cfg, err := config.Load(file, config.Options{})
+			require.NoError(t, err)
+			err = assembly.Check(cfg)
+			var place *config.Error
+			require.ErrorAs(t, err, &place)
+			require.ErrorContains(t, err, "skills.yaml:7:")
+			require.ErrorContains(t, err, "run.exec."+want)
+			require.ErrorContains(t, err, "; give the program a folder of its own")
+		})
+	}
 }

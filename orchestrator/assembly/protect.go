@@ -8,21 +8,52 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel/guard"
+	"github.com/vedette-dev/vedette/skills/run/exec"
 )
 
 // protected are the files that decide what is allowed: no call may write one.
 func protected(cfg *config.Config) []string {
-	out := append(binary(), cfg.Files...)
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		out = append(out, cfg.Ledger.Path+suffix)
-	}
-	return out
+	return slices.Concat(binary(), cfg.Files, databaseFiles(cfg))
 }
 
 // secret are the keys, the users' credentials and the owner's socket, which a
 // program opens by what looks like reading: no call may name them.
 func secret(cfg *config.Config) []string {
 	return append([]string{cfg.Keys.Dir, SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
+}
+
+// guarded are the same files for programs: what none may write, and the folders and
+// files that none may read.
+func guarded(cfg *config.Config) []exec.Guarded {
+	out := []exec.Guarded{
+		{What: "the keys", Path: cfg.Keys.Dir, Secret: true},
+		{What: "the owner's socket", Path: SocketPath(cfg.Ledger.Path), Secret: true},
+	}
+	for _, dir := range cfg.CredentialFolders() {
+		out = append(out, exec.Guarded{What: "the credentials", Path: dir, Secret: true})
+	}
+	for _, path := range databaseFiles(cfg) {
+		out = append(out, exec.Guarded{What: "the database", Path: path, Secret: true})
+	}
+	for i, path := range cfg.Files {
+		what := "the configuration"
+		if i > 0 {
+			what = "a file of the configuration"
+		}
+		out = append(out, exec.Guarded{What: what, Path: path})
+	}
+	for _, path := range binary() {
+		out = append(out, exec.Guarded{What: "the running program", Path: path})
+	}
+	return out
+}
+
+// databaseFiles are the database and what lies beside it while it is open.
+func databaseFiles(cfg *config.Config) (out []string) {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		out = append(out, cfg.Ledger.Path+suffix)
+	}
+	return out
 }
 
 // binary is the running program's own path, which no call may write.

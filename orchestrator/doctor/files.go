@@ -108,6 +108,9 @@ func (e *exam) sandbox(ctx context.Context) {
 	grade, err := exec.Probe(ctx)
 	var step *exec.StepError
 	switch {
+	case err == nil && !exec.BoundsProcesses(ctx):
+		e.warn("sandbox", "programs run under "+grade+", but as root nothing limits their number of processes",
+			"run Vedette as an ordinary user, delegate a cgroup v2 with pids to it (Delegate=yes), or use Linux 6.14 or newer; skills: "+some(users))
 	case err == nil:
 		e.ok("sandbox", "programs run under %s", grade)
 	case !errors.As(err, &step):

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -23,13 +24,18 @@ const groupPrefix = "vedette-exec-"
 type group struct {
 	path   string
 	folder *os.File
+	pids   bool // it bounds the number of processes
 }
 
-// newGroup makes a cgroup where limits ask for what rlimits can't give: memory of
-// all processes together, and the number of root's processes. Without memory it
-// does what it can; a limit on memory that can't be had fails.
-func (l limits) newGroup() (*group, error) {
-	if l.Memory == 0 && (l.Processes == 0 || os.Geteuid() != 0) {
+// holdsProcesses reports whether the group bounds the number of processes.
+func (g *group) holdsProcesses() bool { return g != nil && g.pids }
+
+// newGroup makes a cgroup where rlimits can't give what is wanted: a limit on the
+// memory of all processes together, and one on the number of root's processes, which
+// the full grade always has. Without memory it does what it can; a limit on memory
+// that can't be had fails.
+func (l limits) newGroup(w way) (*group, error) {
+	if l.Memory == 0 && (os.Geteuid() != 0 || l.Processes == 0 && !w.tree) {
 		return nil, nil
 	}
 	err := error(unix.ENOENT)
@@ -65,8 +71,12 @@ func (l limits) newGroupIn(parent string) (*group, error) {
 		_ = writeControl(path, "memory.swap.max", "0")
 		_ = writeControl(path, "memory.oom.group", "1")
 	}
-	if l.Processes > 0 {
-		_ = writeControl(path, "pids.max", strconv.FormatInt(l.Processes+ownProcesses, 10))
+	if l.Processes > 0 || os.Geteuid() == 0 {
+		err := writeControl(path, "pids.max", strconv.FormatInt(cmp.Or(l.Processes, defaultProcesses)+ownProcesses, 10))
+		if g.pids = err == nil; err != nil && l.Memory == 0 && l.Processes == 0 {
+			g.remove()
+			return nil, err // there is no other use for it
+		}
 	}
 	if g.folder, err = os.Open(path); err != nil {
 		g.remove()

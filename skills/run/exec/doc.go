@@ -82,10 +82,11 @@
 //
 // limits bounds one run: cpu (time of each process, default 10m), file_size (bytes,
 // default 4 GiB), open_files (default 4096), address_space (bytes, no default: node
-// and Go reserve gigabytes), processes (default 1024; the kernel counts them per
-// user namespace, and root's not at all) and memory (bytes of all processes
-// together, no default). memory needs a cgroup v2 that can be written, or the call
-// fails as not_started. processes uses one for root where it can be had.
+// and Go reserve gigabytes), processes (default 1024, counted per user namespace) and
+// memory (bytes of all processes together, no default). memory needs a cgroup v2 that
+// can be written, or the call fails as not_started. For root the kernel applies no
+// limit on processes: full bounds its process numbers instead (Linux 6.14 and newer),
+// and uses a cgroup where it can be had. BoundsProcesses says whether one of them holds.
 //
 // A program that is ended by a signal fails with an ExitError whose code is 128 and
 // the signal's number, as in shells; how far it got is unknown.
@@ -102,5 +103,6 @@
 //
 // Don't name a shell with a script made of placeholders: New refuses it. Don't
 // list a variable that holds a credential unless the program needs it. Don't
-// put a folder that holds Vedette's configuration, keys or database in read.
+// put a folder that holds Vedette's configuration, keys or database in read or write:
+// New refuses what Options.Guarded lists.
 package exec

@@ -71,6 +71,7 @@ func TestEgress(t *testing.T) {
 
 // All else fails, and what was tried is told although the program failed.
 func TestEgressRefuses(t *testing.T) {
+	t.Parallel()
 	for via, argv := range map[string][]string{"proxy": nil, "direct": {"--noproxy", "*"}} {
 		port, run := newFetcher(t, opts{}, argv...)
 		for url, want := range map[string]string{
@@ -165,6 +166,7 @@ func BenchmarkEgress(b *testing.B) {
 
 // Tools of every day find listed hosts, with the proxy's variables and without them.
 func TestToolsWithEgress(t *testing.T) {
+	t.Parallel()
 	site := t.TempDir()
 	text := `git init -q -b main r; cd r; echo x > f; git add f; git -c user.name=n -c user.email=e@x commit -qm one; cd ..
 git clone -q --bare r r.git; git -C r.git update-server-info; echo page > page`

@@ -38,26 +38,30 @@ func held(t *testing.T, dir string) (gone func()) {
 // At its timeout the program is killed with all that it started, however many
 // and, where there is a namespace, even what left the group.
 func TestTimeoutKillsTheWholeGroup(t *testing.T) {
+	t.Parallel()
 	script := `exec 9>"$1/fifo"; echo x >&9; for i in 1 2 3 4 5 6 7 8; do (trap "" TERM HUP INT; while :; do sleep 1000 & wait; done) & done; `
 	for mode, leave := range map[string]string{
 		IsolationNone: "", IsolationLandlock: "setsid sleep 1000 & ", IsolationNamespaces: "setsid sleep 1000 & ",
 	} {
-		dir := t.TempDir()
-		gone := held(t, dir)
-		o := opts{"argv": []string{"sh", "-c", script + leave + "wait", "-", "{{a}}"}, "isolation": mode, "env": []string{"PATH"}}
-		if mode != IsolationNone {
-			o["write"] = []string{dir}
-		}
-		sp := spec(o)
-		sp.Timeout = time.Second
-		kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
-		e, err := New(s, kit.Redeemer, Options{Dir: dir})
-		require.NoError(t, err)
-		_, err = kit.Run(t, e, s, opts{"a": dir})
-		f := failure(t, err)
-		require.Equal(t, skills.FailTimeout, f.Code, "%s: %v", mode, err)
-		require.True(t, f.Unknown)
-		gone()
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			gone := held(t, dir)
+			o := opts{"argv": []string{"sh", "-c", script + leave + "wait", "-", "{{a}}"}, "isolation": mode, "env": []string{"PATH"}}
+			if mode != IsolationNone {
+				o["write"] = []string{dir}
+			}
+			sp := spec(o)
+			sp.Timeout = time.Second
+			kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
+			e, err := New(s, kit.Redeemer, Options{Dir: dir})
+			require.NoError(t, err)
+			_, err = kit.Run(t, e, s, opts{"a": dir})
+			f := failure(t, err)
+			require.Equal(t, skills.FailTimeout, f.Code, "%v", err)
+			require.True(t, f.Unknown)
+			gone()
+		})
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	osexec "os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -33,11 +32,19 @@ const (
 	roleHost     = "host"
 )
 
+// raceVariable steers the race detector of a binary that starts itself again.
+const raceVariable = "GORACE"
+
+// raceOptions lets a process end at once: with the race detector each would sleep a
+// second, for races that other threads find meanwhile. What is found is told as ever.
+func raceOptions() string { return strings.TrimSpace(os.Getenv(raceVariable) + " atexit_sleep_ms=0") }
+
 // playRole is called first by TestMain.
 func playRole() {
 	switch os.Getenv(roleVariable) {
 	case roleProgram:
 		tryAll(os.Args[1:])
+		syscall.Exit(0) // a race detector would sleep a second, and can't read its options without /proc
 	case roleHost:
 		beHost(os.Args[1])
 	default:
@@ -289,7 +296,7 @@ func hostCommand(t *testing.T, o hostOrder) *osexec.Cmd {
 	raw, err := json.Marshal(o)
 	require.NoError(t, err)
 	cmd := osexec.CommandContext(t.Context(), "/proc/self/exe", string(raw))
-	cmd.Env = append(os.Environ(), roleVariable+"="+roleHost)
+	cmd.Env = append(os.Environ(), roleVariable+"="+roleHost, raceVariable+"="+raceOptions())
 	if o.Lack == "proc" || o.Lack == "userns" {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 		askSpaces(cmd, wayFull, isolate.Plan{})
@@ -311,9 +318,9 @@ func inHost(t *testing.T, o hostOrder) hostReport {
 	return r
 }
 
-// giveTo lets a user reach a folder that this test made.
+// giveTo makes a folder that belongs to a user, or gives one away.
 func giveTo(t *testing.T, dir string, uid int) {
 	t.Helper()
-	require.NoError(t, os.Chown(filepath.Dir(dir), uid, uid))
+	require.NoError(t, os.MkdirAll(dir, 0o755))
 	require.NoError(t, os.Chown(dir, uid, uid))
 }

@@ -81,11 +81,12 @@ type child struct {
 	order *os.File // the plan
 	peer  *os.File // the child's end
 	group *group   // nil without limits that need one
+	init  *os.File // PID 1's pidfd; nil until it came
 }
 
 // close lets go of what is still open.
 func (c *child) close() {
-	for _, f := range []*os.File{c.line, c.order, c.peer} {
+	for _, f := range []*os.File{c.line, c.order, c.peer, c.init} {
 		if f != nil {
 			_ = f.Close()
 		}
@@ -123,7 +124,7 @@ func (p *program) wrapCommand(cmd *osexec.Cmd, w way) (*child, error) {
 	if w.spaces {
 		askSpaces(cmd, w, plan)
 	}
-	if c.group, err = p.Limits.newGroup(); err != nil {
+	if c.group, err = p.Limits.newGroup(w); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -205,9 +206,11 @@ func (r *running) awaitStart(ctx context.Context, w way) error {
 			if m.NoProc {
 				r.isolation = GradeFullNoProc
 			}
+			r.bounded = r.bounded && !m.NoBound || r.child.group.holdsProcesses()
 			return nil
 		}
 		ready = ready || m.Ready
+		r.keepInit(m)
 		r.listeners = append(r.listeners, filesOf(m.Listeners)...)
 	}
 }
@@ -219,8 +222,15 @@ func filesOf(fds []int) (out []*os.File) {
 	return out
 }
 
-// readEnd learns how the program ended, once PID 1 has. Without PID 1 the child's
-// own end is the program's.
+// keepInit keeps PID 1's pidfd.
+func (r *running) keepInit(m isolate.Message) {
+	for _, fd := range m.Init {
+		r.child.init = os.NewFile(uintptr(fd), "PID 1") //nolint:gosec // files have small numbers
+	}
+}
+
+// readEnd learns how the program ended, and returns once PID 1 and all others of its
+// namespace have. Without PID 1 the child's own end is the program's.
 func (r *running) readEnd() {
 	if r.child.line == nil || !r.spaces {
 		return
@@ -228,10 +238,27 @@ func (r *running) readEnd() {
 	for {
 		m, more, err := isolate.Receive(int(r.child.line.Fd())) //nolint:gosec // files have small numbers
 		if err != nil || !more {
-			return
+			break
 		}
+		r.keepInit(m)
+		closeAll(filesOf(m.Listeners))
 		if m.Ended != nil {
 			r.exit = m.Ended
+		}
+	}
+	r.child.awaitInit()
+}
+
+// awaitInit returns when PID 1 has ended. The kernel says so when the last process of
+// its namespace is gone, whatever killed it.
+func (c *child) awaitInit() {
+	if c.init == nil {
+		return // it never began, or the kernel is older than 5.3
+	}
+	for {
+		wait := []unix.PollFd{{Fd: int32(c.init.Fd()), Events: unix.POLLIN}} //nolint:gosec // files have small numbers
+		if _, err := unix.Poll(wait, -1); !errors.Is(err, unix.EINTR) {
+			return
 		}
 	}
 }
@@ -269,7 +296,12 @@ func remedyOf(s isolate.Step, errno syscall.Errno) string {
 			return "raise user.max_user_namespaces"
 		}
 		return "let this user make user namespaces: the container's seccomp profile, user.max_user_namespaces or an AppArmor rule forbids it"
-	case isolate.StepMounts, isolate.StepNetwork:
+	case isolate.StepNetwork:
+		if errno == unix.EPERM || errno == unix.EACCES {
+			return "let this user rule a network namespace of its own: an AppArmor profile with userns and capability net_admin"
+		}
+		return "give the kernel a loopback device and IPv4 in a new network namespace, with netlink and packet sockets where a skill lists egress"
+	case isolate.StepMounts:
 		return "give Vedette an AppArmor profile with the userns rule, or set kernel.apparmor_restrict_unprivileged_userns to 0"
 	case isolate.StepProc:
 		return "this container masks /proc; run it with an unmasked /proc, or take /proc out of read"

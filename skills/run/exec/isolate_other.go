@@ -41,6 +41,8 @@ func (r *running) awaitStart(context.Context, way) error { return nil }
 
 func (r *running) readEnd() {}
 
+func (p *program) boundsNumber(way) bool { return false }
+
 func cloneFailed(errno syscall.Errno) error { return fmt.Errorf("%w: %w", errIsolation, errno) }
 
 func closeAll(files []*os.File) {

@@ -2,6 +2,8 @@ package exec
 
 import (
 	"cmp"
+	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +35,38 @@ func (p *program) limitsFor(w way) []isolate.Limit {
 		out = append(out, limitTo(unix.RLIMIT_NPROC, l.Processes))
 	}
 	return out
+}
+
+// keptNumbers are process numbers that the kernel gives out once alone.
+const keptNumbers = 300
+
+// numbersFor returns the bound on process numbers, which stands in for the limit that
+// the kernel doesn't apply to root. Before Linux 6.14 the setting is the whole
+// system's and must not be touched.
+func (p *program) numbersFor(w way) int64 {
+	if !w.tree || os.Geteuid() != 0 || !kernelSince(6, 14) {
+		return 0
+	}
+	return cmp.Or(p.Limits.Processes, defaultProcesses) + ownProcesses + keptNumbers
+}
+
+// boundsNumber reports whether something bounds the number of processes: for root
+// that of process numbers, for others the limit of their user namespace.
+func (p *program) boundsNumber(w way) bool {
+	return p.numbersFor(w) > 0 || os.Geteuid() != 0 && (w.spaces || w.landlock && p.Limits.Processes > 0)
+}
+
+// kernelSince reports whether the running kernel says that it is of a release or newer.
+func kernelSince(major, minor int) bool {
+	var name unix.Utsname
+	var have [2]int
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &have[0], &have[1]); err != nil {
+		return false
+	}
+	return have[0] > major || have[0] == major && have[1] >= minor
 }
 
 func limitTo(resource int, want int64) isolate.Limit {

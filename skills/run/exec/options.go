@@ -28,6 +28,9 @@ type Options struct {
 	// AllowHosts are names and addresses of private hosts that the egress option may
 	// reach (guard.allow_hosts). A metadata service is never reached.
 	AllowHosts []string
+	// Guarded are Vedette's own files and folders. A skill whose read or write holds
+	// one, or lies in one, is refused.
+	Guarded []Guarded
 	// Lookup resolves the names that the egress option lists. If nil, the system's
 	// resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -75,6 +78,7 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	}
 	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup}
 	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
+	errs = append(errs, p.checkGuarded(at, o.Guarded))
 	if c.Isolation != IsolationNone && !childReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}

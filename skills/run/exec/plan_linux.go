@@ -17,7 +17,8 @@ const homeFolder = "/home/user"
 // planFor returns what the child is told about one run.
 func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
 	plan := isolate.Plan{Path: p.path, Argv: cmd.Args, Env: cmd.Env, Dir: p.Dir, Read: p.Read, Write: p.Write, Real: p.real,
-		Tree: w.tree, OwnPIDs: w.spaces, OwnNet: w.spaces && !p.Network, Network: p.Network, HostProc: w.strict, Limits: p.limitsFor(w)}
+		Tree: w.tree, OwnPIDs: w.spaces, OwnNet: w.spaces && !p.Network, Network: p.Network, HostProc: w.strict,
+		Limits: p.limitsFor(w), Numbers: p.numbersFor(w)}
 	if w.tree {
 		plan.Home = homeOf(cmd.Env)
 		plan.Files = p.syntheticFiles(plan.Home)

@@ -255,9 +255,11 @@ func TestRedTeamInside(t *testing.T) {
 // A folder that a program may change can't be made to lead elsewhere: the next run
 // doesn't get what a planted link names.
 func TestRedTeamPlantedLinks(t *testing.T) {
+	t.Parallel()
 	for _, isolation := range []string{IsolationFull, IsolationLandlock, IsolationStrict} {
 		for _, kind := range []string{"write", "read", "write file", "read file"} {
 			t.Run(isolation+" "+kind, func(t *testing.T) {
+				t.Parallel()
 				v := newVictim(t)
 				before := v.state(t)
 				work := t.TempDir()

@@ -152,6 +152,7 @@ type running struct {
 	cmd            *osexec.Cmd
 	isolation      string // the grade
 	spaces         bool   // it has a PID 1 of its own
+	bounded        bool   // the number of its processes has a bound
 	child          *child
 	listeners      []*os.File
 	stop           func()              // ends what serves the listeners
@@ -181,7 +182,7 @@ func (p *program) launch(ctx context.Context, argv []string, env environment, o 
 // start returns when the program is known to run, or why it doesn't; then
 // nothing of it is left.
 func (p *program) start(ctx context.Context, w way, argv []string, env environment, o skills.Order) (r *running, err error) {
-	r = &running{isolation: w.grade, spaces: w.spaces, stop: func() {}, clean: env.clean,
+	r = &running{isolation: w.grade, spaces: w.spaces, bounded: p.boundsNumber(w), stop: func() {}, clean: env.clean,
 		stdout: &limited{max: p.OutputLimit}, stderr: &limited{max: maxStderr}}
 	r.cmd = command(ctx, p.path, argv, env.list, p.Dir)
 	r.cmd.Stdout, r.cmd.Stderr = r.stdout, r.stderr
@@ -201,6 +202,7 @@ func (p *program) start(ctx context.Context, w way, argv []string, env environme
 	if err != nil {
 		_ = killGroup(r.cmd)
 		_ = r.cmd.Wait()
+		r.readEnd()
 		r.child.close()
 		closeAll(r.listeners)
 		return nil, err

@@ -68,6 +68,7 @@ func newSandbox(t testing.TB, allow []string, list ...string) sandbox {
 // A listed host is reached with the proxy's variables and without them, by curl and
 // by Go's own client, over TLS and plainly, by its name and through a wildcard.
 func TestListedHost(t *testing.T) {
+	t.Parallel()
 	asEachUser(t, func(t *testing.T) {
 		o := startOrigin(t)
 		for _, proxied := range []bool{false, true} {
@@ -107,6 +108,7 @@ func TestListedHost(t *testing.T) {
 
 // A system without IPv6, or with it switched off, serves IPv4, and IPv6 fails.
 func TestWithoutIPv6(t *testing.T) {
+	t.Parallel()
 	asEachUser(t, func(t *testing.T) {
 		o := startOrigin(t)
 		for _, what := range []string{withoutIPv6, ipv6Off} {
@@ -130,6 +132,7 @@ func TestWithoutIPv6(t *testing.T) {
 
 // Everything else fails, and each attempt is recorded.
 func TestAllElseFails(t *testing.T) {
+	t.Parallel()
 	asEachUser(t, func(t *testing.T) {
 		o := startOrigin(t)
 		port := strconv.Itoa(int(o.secure))
@@ -172,6 +175,7 @@ func TestAllElseFails(t *testing.T) {
 			"a request for the proxy": {true, []string{"curl", "-sSf", "--noproxy", "*", "http://127.0.0.1:3128/"}, "proxy bad_request :0"},
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				s := newSandbox(t, []string{"down.example.com", "none.example.com"}, joinPort("example.com", o.secure), "example.com:8443",
 					"down.example.com:8444", "none.example.com:8444")
 				s.proxied, s.options.Lookup = row.proxied, lookupMixed

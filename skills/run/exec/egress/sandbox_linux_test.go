@@ -52,6 +52,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// raceOptions lets a process end at once: with the race detector each would sleep a
+// second, for races that other threads find meanwhile. What is found is told as ever.
+func raceOptions() string { return "GORACE=" + os.Getenv("GORACE") + " atexit_sleep_ms=0" }
+
 // orders are what the child is told.
 type orders struct {
 	Plan  listen.Plan
@@ -214,7 +218,7 @@ func (s sandbox) run(t testing.TB, argv ...string) ran {
 func (s sandbox) command(t testing.TB, line *os.File, argv []string) *osexec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
-	o := orders{Plan: s.policy.Plan(), Argv: argv, Without: s.without, Files: map[string]string{}, Env: append(s.env, "PATH=/usr/bin:/bin")}
+	o := orders{Plan: s.policy.Plan(), Argv: argv, Without: s.without, Files: map[string]string{}, Env: append(s.env, "PATH=/usr/bin:/bin", raceOptions())}
 	if s.proxied {
 		o.Env = append(o.Env, s.policy.Environ()...)
 	}
@@ -288,7 +292,7 @@ func asEachUser(t *testing.T, f func(t *testing.T)) {
 		return
 	}
 	cmd := osexec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "HOME=/", "TMPDIR=/tmp")
+	cmd.Env = append(os.Environ(), "HOME=/", "TMPDIR=/tmp", raceOptions())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	cmd.Dir = "/"
 	out, err := cmd.CombinedOutput()

@@ -3,8 +3,8 @@ package isolate
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -81,7 +81,7 @@ func startInit(p *Plan, set ruleset) error {
 	}
 	_ = setSignals(&old, nil)
 	waitFor(pid)
-	os.Exit(0)
+	syscall.Exit(0)
 	return nil
 }
 
@@ -91,6 +91,7 @@ func (s *script) protectInit() {
 	s.addCall(StepInit, unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	// Where Vedette is gone already, this fails.
 	s.addCall(StepInit, unix.SYS_WRITE, lineFile, addressOf(s, &[1]byte{kindAlive}), 1)
+	s.passInit()
 	s.addCall(StepInit, unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)
 	standard := addressOf(s, &[4]uint64{})
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
@@ -98,9 +99,55 @@ func (s *script) protectInit() {
 	}
 }
 
+// passInit hands Vedette a file that says when PID 1 has ended. The kernel says so
+// after the last process of the namespace is gone; the line closes before that.
+func (s *script) passInit() {
+	message := &initMessage{}
+	message.data[0] = kindInit
+	message.part = unix.Iovec{Base: &message.data[0], Len: 1}
+	message.right.SetLen(unix.CmsgLen(4))
+	message.right.Level, message.right.Type = unix.SOL_SOCKET, unix.SCM_RIGHTS
+	message.head = unix.Msghdr{Iov: &message.part, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&message.right))}
+	message.head.SetControllen(unix.CmsgSpace(4))
+	open := s.addCall(StepInit, unix.SYS_PIDFD_OPEN, 1, 0)
+	open.save, open.may, open.skip = &message.fd, true, 1 // before Linux 5.3
+	addressOf(s, message)
+	s.addCall(StepInit, unix.SYS_SENDMSG, lineFile, uintptr(unsafe.Pointer(&message.head)), unix.MSG_NOSIGNAL)
+}
+
+// initMessage is a message with one file, as the kernel reads it.
+type initMessage struct {
+	head  unix.Msghdr
+	part  unix.Iovec
+	right unix.Cmsghdr
+	fd    int32 // follows right
+	_     int32
+	data  [1]byte
+}
+
+// limitNumbers adds the bound on processes that holds for root too. The whole /proc
+// that it is written through is gone before the program's own is mounted.
+func (s *script) limitNumbers(p *Plan) {
+	if p.Numbers == 0 {
+		return
+	}
+	none, kind, place := s.pathOf(""), s.pathOf("proc"), s.pathOf(Stage+"/proc")
+	mount := s.addCall(StepLimits, unix.SYS_MOUNT, kind, place, kind, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, none)
+	mount.may, mount.skip, mount.flag = true, 4, flagNoBound
+	fd := new(int32)
+	open := s.addCall(StepLimits, unix.SYS_OPENAT, ^uintptr(99), s.pathOf(Stage+"/proc/sys/kernel/pid_max"), unix.O_WRONLY|unix.O_CLOEXEC)
+	open.save, open.may, open.skip, open.flag = fd, true, 2, flagNoBound
+	value := s.pathOf(strconv.FormatInt(p.Numbers, 10))
+	write := s.addCall(StepLimits, unix.SYS_WRITE, 0, value, uintptr(len(strconv.FormatInt(p.Numbers, 10))))
+	write.on, write.may, write.flag = fd, true, flagNoBound
+	s.addCall(StepLimits, unix.SYS_CLOSE, 0).on = fd
+	s.addCall(StepLimits, unix.SYS_UMOUNT2, place, unix.MNT_DETACH)
+}
+
 // enterTree adds /proc, makes the stage the root, lets go of the old one and
 // closes the new one to writing outside the rules.
 func (s *script) enterTree(p *Plan, set ruleset) {
+	s.limitNumbers(p)
 	s.mountProc(p, set)
 	here, none, root := s.pathOf("."), s.pathOf(""), s.pathOf("/")
 	s.addCall(StepMounts, unix.SYS_CHDIR, s.pathOf(Stage))

@@ -53,6 +53,9 @@ type Plan struct {
 	Filter []byte
 	// Limits are the program's resource limits.
 	Limits []Limit
+	// Numbers bounds the process numbers that the process namespace gives out, which
+	// root can't pass either; only with Tree, from Linux 6.14 on. 0: no bound.
+	Numbers int64
 }
 
 // Limit is one resource limit: a number of RLIMIT_… and its value, soft and hard.

@@ -50,11 +50,15 @@ const (
 	kindFailed    = 'f' // a step, an errno, and words where the child had some
 	kindStarted   = 's' // the program runs; one byte of flags
 	kindListeners = 'l' // listeners ride along
+	kindInit      = 'i' // PID 1's pidfd rides along
 	kindEnded     = 'x' // the program's wait status
 )
 
-// flagNoProc says that the tree has no /proc.
-const flagNoProc = 1
+// The flags of a start.
+const (
+	flagNoProc  = 1 // the tree has no /proc
+	flagNoBound = 2 // Plan.Numbers could not be set
+)
 
 // maxListeners is the greatest number of files that one message carries.
 const maxListeners = 64
@@ -102,12 +106,15 @@ func failAt(s Step, err error) error {
 type Message struct {
 	// Failed is the step that failed, if one did.
 	Failed *Failed
-	// Started says that the program runs; NoProc that its tree has no /proc.
-	Started, NoProc bool
+	// Started says that the program runs; NoProc that its tree has no /proc; NoBound
+	// that its process numbers could not be bounded.
+	Started, NoProc, NoBound bool
 	// Ready says that the program is next: from then on it may have run.
 	Ready bool
 	// Listeners are files made in the network namespace; the receiver owns them.
 	Listeners []int
+	// Init is PID 1's pidfd; the receiver owns it. Empty in every other message.
+	Init []int
 	// Ended is how the program ended.
 	Ended *syscall.WaitStatus
 }
@@ -130,10 +137,12 @@ func Receive(line int) (m Message, ok bool, err error) {
 	}
 	buf = buf[:n]
 	switch {
+	case buf[0] == kindInit:
+		m.Init, m.Listeners = m.Listeners, nil
 	case buf[0] == kindReady:
 		m.Ready = true
 	case buf[0] == kindStarted && n >= 2:
-		m.Started, m.NoProc = true, buf[1]&flagNoProc != 0
+		m.Started, m.NoProc, m.NoBound = true, buf[1]&flagNoProc != 0, buf[1]&flagNoBound != 0
 	case buf[0] == kindFailed && n >= 6:
 		m.Failed = &Failed{Step: Step(buf[1]), Errno: syscall.Errno(binary.LittleEndian.Uint32(buf[2:])), Text: string(buf[6:])}
 	case buf[0] == kindEnded && n >= 5:

@@ -13,8 +13,8 @@ type call struct {
 	nr   uintptr
 	args [6]uintptr
 	step Step
-	// save, if set, takes the result.
-	save *int32
+	// save, if set, takes the result; on, if set, gives the first argument.
+	save, on *int32
 	// may says that it may fail; then the next skip calls are left out and the
 	// script's flag is set where flag is.
 	may  bool
@@ -66,6 +66,9 @@ func addressOf[T any](s *script, v *T) uintptr {
 func runScript(calls []call) (flags uint8, step Step, errno syscall.Errno) {
 	for i := 0; i < len(calls); i++ {
 		c := &calls[i]
+		if c.on != nil {
+			c.args[0] = uintptr(*c.on)
+		}
 		r, _, e := syscall.RawSyscall6(c.nr, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], c.args[5])
 		switch {
 		case e == 0 && c.save != nil:
