@@ -1,0 +1,111 @@
+package snapshot
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const killVariable = "SNAPSHOT_KILL"
+
+// commitAndDie is the process that dies: it begins or resumes a commit, and kills itself at
+// the point of that number.
+func commitAndDie(t *testing.T, point int) {
+	l, err := Load(os.Getenv("SNAPSHOT_STATE"), os.Getenv("SNAPSHOT_ID"))
+	require.NoError(t, err)
+	reached := 0
+	l.reach = func(string) {
+		if reached++; reached == point {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	if digest := os.Getenv("SNAPSHOT_DIGEST"); digest != "" {
+		_, err = l.Commit(t.Context(), digest, CommitOptions{})
+	} else {
+		_, err = l.Resume(t.Context())
+	}
+	require.NoError(t, err)
+}
+
+// killed commits or resumes in another process that dies at a point, and reports false where
+// that process came to its end before.
+func killed(t *testing.T, l *Layer, digest string, point int) bool {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestKilled$")
+	cmd.Env = append(os.Environ(), killVariable+"="+strconv.Itoa(point), "SNAPSHOT_DIGEST="+digest,
+		"SNAPSHOT_STATE="+filepath.Dir(l.folder), "SNAPSHOT_ID="+l.id)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	var exit *exec.ExitError
+	require.True(t, errors.As(err, &exit), "%v", err)
+	require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal(), "%s", out)
+	return true
+}
+
+// A commit that is killed at any point, resumed, killed again and resumed once more gives
+// the same tree as one that isn't.
+func TestKilled(t *testing.T) {
+	if point := os.Getenv(killVariable); point != "" {
+		n, err := strconv.Atoi(point)
+		require.NoError(t, err)
+		commitAndDie(t, n)
+		return
+	}
+	asBoth(t, func(t *testing.T) {
+		want := view(t, script)
+		stride := 1 // an ordinary user is killed at fewer points, since each takes a process
+		if os.Geteuid() != 0 || testing.Short() {
+			stride = 9
+		}
+		for _, apart := range []bool{false, true} {
+			n := 1
+			for killOnce(t, apart, n, want) {
+				n += stride
+			}
+			require.Greater(t, n, 70, "the kills ended before the commit did")
+		}
+	})
+}
+
+// killOnce kills a commit at point n, and its redo at another. It reports false where there
+// is no such point.
+func killOnce(t *testing.T, apart bool, n int, want []string) bool {
+	s := newSite(t, apart)
+	prepare(t, s)
+	before := dump(t, s.root)
+	l := s.open(t)
+	runIn(t, l, script)
+	digest := changes(t, l).Digest
+	if !killed(t, l, digest, n) {
+		require.Equal(t, want, dump(t, s.root))
+		return false
+	}
+	state, err := l.State()
+	require.NoError(t, err)
+	if state == StateOpen {
+		require.Equal(t, before, dump(t, s.root))
+		_, err := l.Resume(t.Context())
+		require.ErrorIs(t, err, ErrNotBegun)
+		_, err = l.Commit(t.Context(), digest, CommitOptions{})
+		require.NoError(t, err)
+	} else {
+		require.Equal(t, StateBegun, state)
+		require.ErrorIs(t, l.Discard(), ErrBegun)
+		killed(t, l, "", n*7%50+1)
+		report, err := l.Resume(t.Context())
+		require.NoError(t, err, "point %d", n)
+		require.Equal(t, Report{Digest: digest, Written: 25, Deleted: 7}, report)
+	}
+	require.Equal(t, want, dump(t, s.root), "point %d", n)
+	require.NoError(t, l.Discard())
+	return true
+}
