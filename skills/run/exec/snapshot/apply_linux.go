@@ -11,7 +11,7 @@ import (
 )
 
 // applier does the steps of a journal. Each step can be done again after a kill at any
-// point of it, and tells by what is on both sides how far it came.
+// point of it. What is on both sides tells how far it came.
 type applier struct {
 	ctx   context.Context //nolint:containedctx // it lives as long as one applyJournal
 	layer *Layer
@@ -21,11 +21,11 @@ type applier struct {
 	wrote bool // something in a root was changed
 }
 
-// errConflict is a step that others are in the way of.
-type errConflict struct{ reason Reason }
+// stepConflict is a step that others are in the way of.
+type stepConflict struct{ reason Reason }
 
 // Error names the reason.
-func (e *errConflict) Error() string { return "snapshot: others changed a path: " + string(e.reason) }
+func (e *stepConflict) Error() string { return "snapshot: others changed a path: " + string(e.reason) }
 
 // action is one thing that a step needs.
 type action struct {
@@ -80,7 +80,7 @@ func (l *Layer) applyJournal(ctx context.Context, j journal, redo bool) (Report,
 // explainFailure tells a conflict from a failure. Where nothing was written yet, the
 // decision is taken back, and a conflict is one like any other.
 func (a *applier) explainFailure(u *UnfinishedError, s step) error {
-	var conflict *errConflict
+	var conflict *stepConflict
 	if !errors.As(u.Err, &conflict) {
 		return u
 	}
@@ -147,7 +147,7 @@ func (a *applier) enterPlace(s step, index int) (place, error) {
 func explainMoved(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
-		return &errConflict{ConflictMoved}
+		return &stepConflict{ConflictMoved}
 	}
 	return fmt.Errorf("snapshot: open a folder of the root: %w", err)
 }
@@ -201,7 +201,7 @@ func (a *applier) openFolder(s step) error {
 		return fmt.Errorf("snapshot: look at a folder of the root: %w", err)
 	}
 	if st.Ino != s.was.ino {
-		return &errConflict{ConflictMoved}
+		return &stepConflict{ConflictMoved}
 	}
 	if st.Mode&0o700 == 0o700 {
 		return nil
@@ -230,7 +230,7 @@ func (a *applier) makeFolder(p place) error {
 	}
 	err = unix.Mkdirat(p.folder, p.name, 0o700)
 	if errors.Is(err, unix.EEXIST) {
-		return &errConflict{ConflictAppeared}
+		return &stepConflict{ConflictAppeared}
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: make a folder: %w", err)
@@ -282,9 +282,9 @@ func (a *applier) putAside(p place) error {
 		case !found && a.redo:
 			return nil // it was removed before
 		case !found:
-			return &errConflict{ConflictGone}
+			return &stepConflict{ConflictGone}
 		case seenOf(st) != p.was:
-			return &errConflict{ConflictEdited}
+			return &stepConflict{ConflictEdited}
 		}
 		if err := unix.Renameat2(p.folder, p.name, p.folder, aside, unix.RENAME_NOREPLACE); err != nil {
 			return fmt.Errorf("snapshot: put a path aside: %w", err)
@@ -296,7 +296,7 @@ func (a *applier) putAside(p place) error {
 			a.wrote = true
 		}
 		if err == nil {
-			err = &errConflict{ConflictEdited}
+			err = &stepConflict{ConflictEdited}
 		}
 		return err
 	}

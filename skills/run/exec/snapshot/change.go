@@ -186,7 +186,8 @@ func isSound(c Change) bool {
 	default:
 		return false
 	}
-	return c.Root >= 0 && c.Size >= 0 && c.WasSize >= 0 && c.Lost >= 0 && isPath(c.Path) && isType(c.Type) && isType(c.Was) && c.Mode&^0o7777 == 0
+	counts := c.Root >= 0 && c.Size >= 0 && c.WasSize >= 0 && c.Lost >= 0
+	return counts && isPath(c.Path) && isType(c.Type) && isType(c.Was) && c.Mode&^0o7777 == 0
 }
 
 func isType(t Type) bool {

@@ -134,10 +134,10 @@ func DiscardFolder(state, id string) error {
 	if err == nil {
 		return l.Discard()
 	}
-	if !errors.Is(err, ErrNoLayer) {
+	if !errors.Is(err, ErrNoLayer) || !isID(id) {
 		return err
 	}
-	return removeLayer(filepath.Join(state, filepath.Base(id)))
+	return removeLayer(filepath.Join(state, id))
 }
 
 func removeLayer(folder string) error {
@@ -211,7 +211,7 @@ func (l *Layer) syncUpper(steps []step) error {
 func syncPaths(top int, paths []string) error {
 	folders := map[string]bool{}
 	for _, p := range paths {
-		for _, f := range parents(p) {
+		for _, f := range listParents(p) {
 			folders[f] = true
 		}
 		fd, err := openBeneath(top, p, unix.O_RDONLY|unix.O_NONBLOCK)

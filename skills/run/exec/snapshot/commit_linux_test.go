@@ -66,39 +66,39 @@ var scriptChanges = []string{
 	"deleted - whole was folder lost 3",
 }
 
-// prepare fills a root with what the script starts from.
-func prepare(t testing.TB, s site) {
+// prepareRoot fills a root with what the script starts from.
+func prepareRoot(t testing.TB, s site) {
 	t.Helper()
-	fill(t, s.root, start)
+	fillTree(t, s.root, start)
 	require.NoError(t, os.Chmod(filepath.Join(s.root, "closed"), 0o555))
 }
 
-// view is the tree that the program sees at its end, without the program's own eyes: a copy
+// viewDirectly is the tree that the program sees at its end, without the program's own eyes: a copy
 // of the root on which the script ran directly.
-func view(t *testing.T, script string) []string {
+func viewDirectly(t *testing.T, script string) []string {
 	t.Helper()
 	s := newSite(t, false)
-	prepare(t, s)
+	prepareRoot(t, s)
 	runDirectly(t, s.root, script)
-	return dump(t, s.root)
+	return dumpTree(t, s.root)
 }
 
 // Every kind of change is listed, committed, and gone from the state afterwards; the root is
 // what it would be had the program written to it. On one file system and on two.
 func TestCommit(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
-		want := view(t, script)
+		want := viewDirectly(t, script)
 		for _, apart := range []bool{false, true} {
 			s := newSite(t, apart)
-			prepare(t, s)
-			before := dump(t, s.root)
+			prepareRoot(t, s)
+			before := dumpTree(t, s.root)
 			l := s.open(t)
 			runIn(t, l, script)
-			require.Equal(t, before, dump(t, s.root), "the program wrote to the root itself")
+			require.Equal(t, before, dumpTree(t, s.root), "the program wrote to the root itself")
 
 			changes, err := l.Changes(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, scriptChanges, lines(changes.List))
+			require.Equal(t, scriptChanges, showLines(changes.List))
 			again, err := l.Changes(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, changes, again)
@@ -106,7 +106,7 @@ func TestCommit(t *testing.T) {
 			report, err := l.Commit(t.Context(), changes.Digest, CommitOptions{})
 			require.NoError(t, err)
 			require.Equal(t, Report{Digest: changes.Digest, Written: 25, Deleted: 7}, report)
-			require.Equal(t, want, dump(t, s.root))
+			require.Equal(t, want, dumpTree(t, s.root))
 			st, err := os.Stat(filepath.Join(s.root, "touch"))
 			require.NoError(t, err)
 			require.Equal(t, 2001, st.ModTime().Year())
@@ -119,7 +119,7 @@ func TestCommit(t *testing.T) {
 			report, err = l.Resume(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, changes.Digest, report.Digest)
-			require.Equal(t, want, dump(t, s.root))
+			require.Equal(t, want, dumpTree(t, s.root))
 			require.NoError(t, l.Discard())
 			ids, err := IDs(s.state)
 			require.NoError(t, err)
@@ -132,15 +132,15 @@ func TestCommit(t *testing.T) {
 func TestDiscard(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
 		s := newSite(t, false)
-		prepare(t, s)
-		before := dump(t, s.root)
+		prepareRoot(t, s)
+		before := dumpTree(t, s.root)
 		l := s.open(t)
 		runIn(t, l, `chmod 755 closed; rm -rf ./*; mkdir -p a/b; echo x >a/b/c; chmod 000 a/b a
 			p=$(printf "d/%.0s" {1..400}); mkdir -p deep/$p; echo x >deep/$p/x; chmod 500 deep/$p`)
 		_, err := l.Resume(t.Context())
 		require.ErrorIs(t, err, ErrNotBegun)
 		require.NoError(t, l.Discard())
-		require.Equal(t, before, dump(t, s.root))
+		require.Equal(t, before, dumpTree(t, s.root))
 		ids, err := IDs(s.state)
 		require.NoError(t, err)
 		require.Empty(t, ids)
@@ -152,7 +152,7 @@ func TestDiscard(t *testing.T) {
 // The digest is over what was done and where, and over nothing of the layer.
 func TestDigest(t *testing.T) {
 	s := newSite(t, false)
-	fill(t, s.root, map[string]string{"a": "1"})
+	fillTree(t, s.root, map[string]string{"a": "1"})
 	digest := func(script string) string {
 		l := s.open(t)
 		runIn(t, l, script)
@@ -171,20 +171,20 @@ func TestDigest(t *testing.T) {
 // A commit of another digest than the layer's writes nothing.
 func TestChangedAfterApproval(t *testing.T) {
 	s := newSite(t, false)
-	fill(t, s.root, map[string]string{"a": "1"})
+	fillTree(t, s.root, map[string]string{"a": "1"})
 	l := s.open(t)
 	runIn(t, l, "echo 2 >a")
 	c, err := l.Changes(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, hex.EncodeToString(sum("2\n")), c.List[0].SHA256)
+	require.Equal(t, hex.EncodeToString(sumOf("2\n")), c.List[0].SHA256)
 	upper := filepath.Join(l.rootFolder(0), "upper", "a")
 	require.NoError(t, os.WriteFile(upper, []byte("3\n"), 0o644))
 	_, err = l.Commit(t.Context(), c.Digest, CommitOptions{})
 	require.ErrorIs(t, err, ErrDigest)
-	require.Equal(t, []string{`"." folder 0755`, `"a" file 0644 "1"`}, dump(t, s.root))
+	require.Equal(t, []string{`"." folder 0755`, `"a" file 0644 "1"`}, dumpTree(t, s.root))
 }
 
-func sum(s string) []byte {
+func sumOf(s string) []byte {
 	b := sha256.Sum256([]byte(s))
 	return b[:]
 }

@@ -218,8 +218,8 @@ func (p *planner) compareOld(c Change, folder int, name string, st unix.Stat_t) 
 	return "", err
 }
 
-// isMoved reports whether one of the folders on the way to rel may have been moved since the
-// start, and another put in its place. That changes both its own time and its parent's. So
+// isMoved reports whether others may have put another folder in the place of one on the way
+// to rel. That changes both its own time and its parent's. So
 // do entries that others make in both, which then looks the same.
 func (p *planner) isMoved(rel string) (bool, error) {
 	if rel == "." {
@@ -266,7 +266,8 @@ func (p *planner) keepModes(folder int, rel string) {
 		return
 	}
 	mode := st.Mode & 0o7777
-	p.steps = append(p.steps, step{Change: Change{Root: p.index, Path: rel, Kind: kept, Type: Folder, Was: Folder, Mode: mode, WasMode: mode}, was: seenOf(st)})
+	c := Change{Root: p.index, Path: rel, Kind: kept, Type: Folder, Was: Folder, Mode: mode, WasMode: mode}
+	p.steps = append(p.steps, step{Change: c, was: seenOf(st)})
 }
 
 // isNew reports whether something was changed since the start.
@@ -300,8 +301,8 @@ func (l *Layer) isClockBack() (bool, error) {
 	return offset < l.meta.Offset-clockSlack, nil
 }
 
-// parents returns the folders on the way to rel, the root first.
-func parents(rel string) []string {
+// listParents returns the folders on the way to rel, the root first.
+func listParents(rel string) []string {
 	out := []string{"."}
 	if rel == "." {
 		return out

@@ -45,7 +45,8 @@ func TestConflicts(t *testing.T) {
 		"another parent": {
 			"echo 1 >a/f", "mv a c; mv spare a", []Conflict{{0, "a/f", ConflictMoved}}},
 		"another grandparent": {
-			"echo 1 >a/deep/x; echo 2 >a/deep/er/y", "mv a c; mv spare a", []Conflict{{0, "a/deep/er/y", ConflictMoved}, {0, "a/deep/x", ConflictMoved}}},
+			"echo 1 >a/deep/x; echo 2 >a/deep/er/y", "mv a c; mv spare a",
+			[]Conflict{{0, "a/deep/er/y", ConflictMoved}, {0, "a/deep/x", ConflictMoved}}},
 		"another grandparent that was written to": {
 			"echo 1 >a/deep/x", "mv a c; mv spare a; echo >a/new", []Conflict{{0, "a/deep/x", ConflictMoved}}},
 		"a link for the parent": {
@@ -57,12 +58,12 @@ func TestConflicts(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
 		for name, row := range rows {
 			s := newSite(t, false)
-			fill(t, s.root, root)
+			fillTree(t, s.root, root)
 			l := s.open(t)
 			runIn(t, l, row.program)
 			runDirectly(t, s.root, row.others)
-			before := dump(t, s.root)
-			c := changes(t, l)
+			before := dumpTree(t, s.root)
+			c := listChanges(t, l)
 			found, err := l.Conflicts(t.Context(), c)
 			require.NoError(t, err, name)
 			_, err = l.Commit(t.Context(), c.Digest, CommitOptions{})
@@ -75,11 +76,11 @@ func TestConflicts(t *testing.T) {
 			require.ErrorAs(t, err, &conflict, name)
 			require.Equal(t, row.want, conflict.Conflicts, name)
 			require.Equal(t, found, conflict.Conflicts, name)
-			require.Equal(t, before, dump(t, s.root), name)
+			require.Equal(t, before, dumpTree(t, s.root), name)
 			state, err := l.State()
 			require.NoError(t, err)
 			require.Equal(t, StateOpen, state, name)
-			require.Equal(t, c, changes(t, l), "%s: the layer must keep the changes", name)
+			require.Equal(t, c, listChanges(t, l), "%s: the layer must keep the changes", name)
 		}
 	})
 }
@@ -87,16 +88,16 @@ func TestConflicts(t *testing.T) {
 // A clock that was set back hides what others did, so nothing is committed.
 func TestClockSetBack(t *testing.T) {
 	s := newSite(t, false)
-	fill(t, s.root, map[string]string{"a": "1"})
+	fillTree(t, s.root, map[string]string{"a": "1"})
 	l := s.open(t)
 	runIn(t, l, "echo 2 >a")
 	l.meta.Offset += 1e9
-	_, err := l.Commit(t.Context(), changes(t, l).Digest, CommitOptions{})
+	_, err := l.Commit(t.Context(), listChanges(t, l).Digest, CommitOptions{})
 	var conflict *ConflictError
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, []Conflict{{0, ".", ConflictClock}}, conflict.Conflicts)
 	l.meta.Offset -= 1e9
-	_, err = l.Commit(t.Context(), changes(t, l).Digest, CommitOptions{})
+	_, err = l.Commit(t.Context(), listChanges(t, l).Digest, CommitOptions{})
 	require.NoError(t, err)
 }
 
@@ -104,10 +105,10 @@ func TestClockSetBack(t *testing.T) {
 func TestChangedBeforeTheStart(t *testing.T) {
 	for range 50 {
 		s := newSite(t, false)
-		fill(t, s.root, map[string]string{"a/f": "1"})
+		fillTree(t, s.root, map[string]string{"a/f": "1"})
 		l := s.open(t)
 		fillUpper(t, l, map[string]string{"a/f": "2", "a/new": "2"})
-		_, err := l.Commit(t.Context(), changes(t, l).Digest, CommitOptions{})
+		_, err := l.Commit(t.Context(), listChanges(t, l).Digest, CommitOptions{})
 		require.NoError(t, err)
 	}
 }
@@ -115,7 +116,7 @@ func TestChangedBeforeTheStart(t *testing.T) {
 // fillUpper writes to an upper layer as a program would, without running one.
 func fillUpper(t testing.TB, l *Layer, files map[string]string) {
 	t.Helper()
-	fill(t, filepath.Join(l.rootFolder(0), "upper"), files)
+	fillTree(t, filepath.Join(l.rootFolder(0), "upper"), files)
 }
 
 // flipper exchanges a folder with a link that leads outside, as fast as it can.
@@ -160,17 +161,17 @@ func TestLinkFlipper(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
 		s := newSite(t, false)
 		outside := filepath.Join(filepath.Dir(s.root), "outside")
-		fill(t, outside, map[string]string{"f": "outside", "gone/x": "outside"})
-		untouched := dump(t, outside)
-		fill(t, s.root, map[string]string{"dir/f": "0", "link": "->" + outside})
+		fillTree(t, outside, map[string]string{"f": "outside", "gone/x": "outside"})
+		untouched := dumpTree(t, outside)
+		fillTree(t, s.root, map[string]string{"dir/f": "0", "link": "->" + outside})
 		f := &flipper{t: t, root: s.root}
 		done, refused, late := 0, 0, 0
 		for i := range 300 {
-			fill(t, s.root, map[string]string{"dir/f": "0", "dir/gone/x": "x"})
+			fillTree(t, s.root, map[string]string{"dir/f": "0", "dir/gone/x": "x"})
 			l := s.open(t)
 			fillUpper(t, l, map[string]string{"dir/f": "2", "dir/new": "2"})
 			require.NoError(t, unix.Mknod(filepath.Join(l.rootFolder(0), "upper/dir/gone"), unix.S_IFCHR, 0))
-			c := changes(t, l)
+			c := listChanges(t, l)
 			if i%2 == 0 {
 				f.start()
 			}
@@ -181,12 +182,12 @@ func TestLinkFlipper(t *testing.T) {
 			}
 			_, err := l.Commit(t.Context(), c.Digest, CommitOptions{})
 			f.stop()
-			require.Equal(t, untouched, dump(t, outside), "commit %d touched the outside", i)
+			require.Equal(t, untouched, dumpTree(t, outside), "commit %d touched the outside", i)
 			var unfinished *UnfinishedError
 			switch {
 			case err == nil:
 				done++
-				require.Contains(t, dump(t, s.root), `"dir/new" file 0644 "2"`)
+				require.Contains(t, dumpTree(t, s.root), `"dir/new" file 0644 "2"`)
 			case errors.As(err, &unfinished):
 				late++
 				_, err := l.Resume(t.Context())

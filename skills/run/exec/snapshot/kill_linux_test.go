@@ -34,9 +34,9 @@ func commitAndDie(t *testing.T, point int) {
 	require.NoError(t, err)
 }
 
-// killed commits or resumes in another process that dies at a point, and reports false where
+// isKilled commits or resumes in another process that dies at a point, and reports false where
 // that process came to its end before.
-func killed(t *testing.T, l *Layer, digest string, point int) bool {
+func isKilled(t *testing.T, l *Layer, digest string, point int) bool {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestKilled$")
 	cmd.Env = append(os.Environ(), killVariable+"="+strconv.Itoa(point), "SNAPSHOT_DIGEST="+digest,
@@ -61,13 +61,17 @@ func TestKilled(t *testing.T) {
 		return
 	}
 	asBoth(t, func(t *testing.T) {
-		want := view(t, script)
-		stride := 1 // an ordinary user is killed at fewer points, since each takes a process
-		if os.Geteuid() != 0 || testing.Short() {
-			stride = 9
+		want := viewDirectly(t, script)
+		// Each point takes three processes, so ./test takes some, and ./test -long all.
+		stride := 5
+		switch {
+		case os.Getenv("VEDETTE_LONG") != "":
+			stride = 1
+		case os.Geteuid() != 0:
+			stride = 11
 		}
-		for _, apart := range []bool{false, true} {
-			n := 1
+		for i, apart := range []bool{false, true} {
+			n := 1 + i*2
 			for killOnce(t, apart, n, want) {
 				n += stride
 			}
@@ -80,19 +84,19 @@ func TestKilled(t *testing.T) {
 // is no such point.
 func killOnce(t *testing.T, apart bool, n int, want []string) bool {
 	s := newSite(t, apart)
-	prepare(t, s)
-	before := dump(t, s.root)
+	prepareRoot(t, s)
+	before := dumpTree(t, s.root)
 	l := s.open(t)
 	runIn(t, l, script)
-	digest := changes(t, l).Digest
-	if !killed(t, l, digest, n) {
-		require.Equal(t, want, dump(t, s.root))
+	digest := listChanges(t, l).Digest
+	if !isKilled(t, l, digest, n) {
+		require.Equal(t, want, dumpTree(t, s.root))
 		return false
 	}
 	state, err := l.State()
 	require.NoError(t, err)
 	if state == StateOpen {
-		require.Equal(t, before, dump(t, s.root))
+		require.Equal(t, before, dumpTree(t, s.root))
 		_, err := l.Resume(t.Context())
 		require.ErrorIs(t, err, ErrNotBegun)
 		_, err = l.Commit(t.Context(), digest, CommitOptions{})
@@ -100,12 +104,12 @@ func killOnce(t *testing.T, apart bool, n int, want []string) bool {
 	} else {
 		require.Equal(t, StateBegun, state)
 		require.ErrorIs(t, l.Discard(), ErrBegun)
-		killed(t, l, "", n*7%50+1)
+		isKilled(t, l, "", n*7%50+1)
 		report, err := l.Resume(t.Context())
 		require.NoError(t, err, "point %d", n)
 		require.Equal(t, Report{Digest: digest, Written: 25, Deleted: 7}, report)
 	}
-	require.Equal(t, want, dump(t, s.root), "point %d", n)
+	require.Equal(t, want, dumpTree(t, s.root), "point %d", n)
 	require.NoError(t, l.Discard())
 	return true
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -42,7 +43,11 @@ func becomeShell() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	for _, r := range layer.Mounts().Roots {
+	roots := layer.Mounts().Roots
+	if os.Getenv("SNAPSHOT_NO_MOUNT") != "" { // a benchmark of the rest
+		roots = nil
+	}
+	for _, r := range roots {
 		fd, err := mount.Detach(r)
 		if err != nil {
 			return err
@@ -58,7 +63,27 @@ func becomeShell() error {
 	if err := dropAll(); err != nil {
 		return err
 	}
-	return syscall.Exec("/bin/bash", []string{"bash", "-euo", "pipefail", "-c", os.Getenv("SNAPSHOT_SCRIPT")}, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"})
+	if attr := os.Getenv("SNAPSHOT_ATTR"); attr != "" {
+		path, name, _ := strings.Cut(attr, "=")
+		if err := unix.Setxattr(path, name, []byte("y"), 0); err != nil {
+			return err
+		}
+	}
+	if state := os.Getenv("SNAPSHOT_OPEN"); state != "" {
+		return openInside(state)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
+	return syscall.Exec("/bin/bash", []string{"bash", "-euo", "pipefail", "-c", os.Getenv("SNAPSHOT_SCRIPT")}, env)
+}
+
+// openInside tries to make a layer whose state is on an overlay, as in most containers, and
+// prints what it is told.
+func openInside(state string) error {
+	_, err := Open(Options{State: state + "/state", Roots: []string{state + "/root"}})
+	var st *StateError
+	fmt.Println(errors.As(err, &st), err)
+	os.Exit(0)
+	return nil
 }
 
 func dropAll() error {
@@ -74,11 +99,11 @@ func dropAll() error {
 }
 
 // runIn runs a bash script over the layer, in namespaces of its own, and returns what it prints.
-func runIn(t testing.TB, l *Layer, script string) string {
+func runIn(t testing.TB, l *Layer, script string, env ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Args = []string{childName}
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SNAPSHOT_STATE=" + filepath.Dir(l.folder), "SNAPSHOT_ID=" + l.id, "SNAPSHOT_SCRIPT=" + script}
+	cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "SNAPSHOT_STATE="+filepath.Dir(l.folder), "SNAPSHOT_ID="+l.id, "SNAPSHOT_SCRIPT="+script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
@@ -163,9 +188,9 @@ func (s site) open(t testing.TB, more ...func(*Options)) *Layer {
 	return l
 }
 
-// fill makes files of a root: a name that ends in "/" is a folder, a value that begins with
+// fillTree makes files of a root: a name that ends in "/" is a folder, a value that begins with
 // "->" a link.
-func fill(t testing.TB, root string, files map[string]string) {
+func fillTree(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	names := make([]string, 0, len(files))
 	for n := range files {
@@ -187,8 +212,8 @@ func fill(t testing.TB, root string, files map[string]string) {
 	}
 }
 
-// dump is a tree as text: types, permissions, contents, targets and kept attributes.
-func dump(t testing.TB, root string) []string {
+// dumpTree is a tree as text: types, permissions, contents, targets and kept attributes.
+func dumpTree(t testing.TB, root string) []string {
 	t.Helper()
 	var out []string
 	require.NoError(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -232,8 +257,8 @@ func dump(t testing.TB, root string) []string {
 	return out
 }
 
-// lines are changes as short text.
-func lines(list []Change) []string {
+// showLines are changes as short text.
+func showLines(list []Change) []string {
 	var out []string
 	for _, c := range list {
 		line := fmt.Sprintf("%s %s %s", c.Kind, orDash(string(c.Type)), c.Show())
@@ -268,8 +293,8 @@ func runDirectly(t testing.TB, dir, script string) {
 	require.NoError(t, err, "%s", out)
 }
 
-// changes lists a layer.
-func changes(t testing.TB, l *Layer) *Changes {
+// listChanges lists a layer.
+func listChanges(t testing.TB, l *Layer) *Changes {
 	t.Helper()
 	c, err := l.Changes(t.Context())
 	require.NoError(t, err)

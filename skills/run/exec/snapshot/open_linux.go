@@ -45,7 +45,7 @@ func Open(o Options) (*Layer, error) {
 // Load opens a layer that another process left. The error is ErrNoLayer where there is
 // none of that id.
 func Load(state, id string) (*Layer, error) {
-	if raw, err := hex.DecodeString(id); err != nil || len(raw) != 16 {
+	if !isID(id) {
 		return nil, ErrNoLayer
 	}
 	state, err := filepath.Abs(state)
@@ -66,6 +66,12 @@ func Load(state, id string) (*Layer, error) {
 	return l, nil
 }
 
+// isID reports whether a name is one that Open gives.
+func isID(name string) bool {
+	raw, err := hex.DecodeString(name)
+	return err == nil && hex.EncodeToString(raw) == name && len(raw) == 16
+}
+
 // IDs returns the ids of the layers in a state folder, also of those that were never
 // opened to the end: Load says ErrNoLayer of them, and DiscardFolder removes them.
 func IDs(state string) ([]string, error) {
@@ -78,7 +84,7 @@ func IDs(state string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if raw, err := hex.DecodeString(e.Name()); err == nil && len(raw) == 16 && e.IsDir() {
+		if isID(e.Name()) && e.IsDir() {
 			out = append(out, e.Name())
 		}
 	}
@@ -210,14 +216,14 @@ func (l *Layer) makeFolders() error {
 		}
 		_ = unix.Removexattr(upper, overlayPrefix+"vedette")
 		// The upper layer's own permissions are those that the program sees at the root.
-		if err := unix.Chmod(upper, uint32(st.Mode().Perm())|sticky(st.Mode())); err != nil {
+		if err := unix.Chmod(upper, uint32(st.Mode().Perm())|readExtraBits(st.Mode())); err != nil {
 			return &StateError{filepath.Dir(l.folder), "can't be written"}
 		}
 	}
 	return l.startClock()
 }
 
-func sticky(m fs.FileMode) (bits uint32) {
+func readExtraBits(m fs.FileMode) (bits uint32) {
 	if m&fs.ModeSticky != 0 {
 		bits |= unix.S_ISVTX
 	}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placeFile moves a file or link from the upper layer into the root, or copies it where
-// the two are on different file systems or mounts.
+// placeFile moves a file or link from the upper layer into the root. Across file systems
+// or mounts it copies.
 func (a *applier) placeFile(p place) error {
 	up, there, err := lookAt(p.from, p.name)
 	if err != nil {
@@ -62,11 +62,11 @@ func (a *applier) isPlaced(p place, st unix.Stat_t, found bool) (bool, error) {
 	}
 	switch {
 	case !found:
-		return false, &errConflict{ConflictGone}
+		return false, &stepConflict{ConflictGone}
 	case p.was == (seen{}):
-		return false, &errConflict{ConflictAppeared}
+		return false, &stepConflict{ConflictAppeared}
 	}
-	return false, &errConflict{ConflictEdited}
+	return false, &stepConflict{ConflictEdited}
 }
 
 // isSame reports whether the root has what the step writes.
@@ -127,7 +127,7 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 	}
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return &errConflict{ConflictGone}
+		return &stepConflict{ConflictGone}
 	case errors.Is(err, unix.EINVAL): // a file system that can't exchange
 		return a.replaceIn(p, from, name)
 	case err != nil:
@@ -143,7 +143,7 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 		a.wrote = true
 		return fmt.Errorf("snapshot: put a file back: %w", e)
 	}
-	return &errConflict{ConflictEdited}
+	return &stepConflict{ConflictEdited}
 }
 
 // openUpper lets the owner write to a folder of the upper layer that the program closed.
@@ -158,7 +158,7 @@ func (a *applier) moveIn(p place, from int, name string) error {
 		err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_NOREPLACE)
 	}
 	if errors.Is(err, unix.EEXIST) {
-		return &errConflict{ConflictAppeared}
+		return &stepConflict{ConflictAppeared}
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: move a file: %w", err)
@@ -171,7 +171,7 @@ func (a *applier) moveIn(p place, from int, name string) error {
 func (a *applier) replaceIn(p place, from int, name string) error {
 	st, found, err := lookAt(p.folder, p.name)
 	if err != nil || !found || seenOf(st) != p.was {
-		return &errConflict{ConflictEdited}
+		return &stepConflict{ConflictEdited}
 	}
 	if err := unix.Renameat(from, name, p.folder, p.name); err != nil {
 		return fmt.Errorf("snapshot: move a file: %w", err)
