@@ -35,8 +35,14 @@ func isStripped(name string) bool {
 // listAttrs returns the names of a file's extended attributes, sorted. A file system
 // without any has none.
 func listAttrs(fd int) ([]string, error) {
-	buf := make([]byte, maxAttrs)
-	n, err := unix.Flistxattr(fd, buf)
+	n, err := unix.Flistxattr(fd, nil)
+	if err == nil && n == 0 {
+		return nil, nil
+	}
+	buf := make([]byte, min(max(n, 0), maxAttrs))
+	if err == nil {
+		n, err = unix.Flistxattr(fd, buf)
+	}
 	switch {
 	case errors.Is(err, unix.ENOTSUP):
 		return nil, nil
@@ -51,8 +57,12 @@ func listAttrs(fd int) ([]string, error) {
 }
 
 func readAttr(fd int, name string) ([]byte, error) {
-	buf := make([]byte, maxAttrs)
-	n, err := unix.Fgetxattr(fd, name, buf)
+	n, err := unix.Fgetxattr(fd, name, nil)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	buf := make([]byte, n)
+	n, err = unix.Fgetxattr(fd, name, buf)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func withoutPath(err error) error {
 // hashContent returns the SHA-256 of an open file of the size that was seen.
 func hashContent(ctx context.Context, f io.Reader, size int64) (string, error) {
 	sum := sha256.New()
-	buf := make([]byte, 128<<10)
+	buf := make([]byte, min(max(size, 0)+1, 128<<10))
 	var total int64
 	for {
 		if err := ctx.Err(); err != nil {
