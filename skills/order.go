@@ -211,6 +211,7 @@ func bounded(r Result) Result {
 var isolations = map[string]bool{
 	"in process": true, "os.Root": true, "remote": true, "none": true,
 	"landlock": true, "namespaces": true, "landlock+namespaces": true,
+	"full": true, "full-noproc": true, "landlock-strict": true,
 }
 
 // MaxError is the greatest size in bytes of a failure's text; the rest is cut.

@@ -105,16 +105,18 @@ func (e *exam) sandbox(ctx context.Context) {
 		e.ok("sandbox", "no skill runs a program")
 		return
 	}
-	name, err := exec.Probe(ctx)
+	grade, err := exec.Probe(ctx)
+	var step *exec.StepError
 	switch {
-	case err != nil:
+	case err == nil:
+		e.ok("sandbox", "programs run under %s", grade)
+	case !errors.As(err, &step):
 		e.problem("sandbox", "programs can't be run: "+err.Error(), "skills that run programs: "+some(users))
-	case name == exec.IsolationNone:
-		e.warn("sandbox", "this system isolates no program: isolation auto runs them with all rights of Vedette's", "use Linux 5.13 or newer with Landlock, or isolation: landlock to refuse; skills: "+some(users))
-	case name == exec.IsolationLandlock:
-		e.warn("sandbox", "programs run under Landlock without namespaces: what they start can outlive them", "let this user make user namespaces; skills: "+some(users))
+	case grade != "":
+		e.warn("sandbox", "programs run under "+grade+" alone, and only where a skill reads: full fails at step "+step.Step+": "+cause(step.Err),
+			step.Remedy+"; skills: "+some(users))
 	default:
-		e.ok("sandbox", "programs run under %s", name)
+		e.problem("sandbox", "no program is started: full fails at step "+step.Step+": "+cause(step.Err), step.Remedy+"; skills: "+some(users))
 	}
 }
 

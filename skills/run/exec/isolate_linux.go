@@ -1,21 +1,21 @@
 package exec
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	osexec "os/exec"
+	"slices"
 	"sync/atomic"
+	"syscall"
 
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
-)
 
-// childName is argv[0] of this binary when it is started to isolate itself and
-// become the program.
-const childName = "vedette-exec-child"
+	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
+)
 
 // mayHaveChild is set once, by MaybeChild. It is the one fact about the whole
 // process that New must know: a binary that lacks the call would run its own
@@ -28,117 +28,147 @@ func childReady() bool { return mayHaveChild.Load() }
 // one, and then doesn't return. Otherwise it returns at once. Call it first in
 // main, and in TestMain of tests that run isolated programs.
 func MaybeChild() {
-	if len(os.Args) == 1 && os.Args[0] == childName {
-		becomeProgram()
-		os.Exit(childFailed)
-	}
+	isolate.MaybeChild()
 	mayHaveChild.Store(true)
 }
 
-// plan is what the child is told, over a pipe so that its environment and its
-// arguments stay clean.
-type plan struct {
-	Path        string
-	Argv, Env   []string
-	Dir         string
-	Read, Write []string
-	Landlock    bool
-	Mounts      bool
-	Network     bool
+// way is one way to isolate.
+type way struct {
+	grade    string
+	landlock bool
+	spaces   bool // namespaces for processes, network and IPC
+	tree     bool // a file system of its own; needs spaces
+	strict   bool // a filter that stands in for namespaces
 }
 
-// landlockABI returns the version that the kernel has, 0 for none.
-func landlockABI() int {
-	v, err := ll.LandlockGetABIVersion()
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
-// firstABIWithTCP is the Landlock version that can refuse TCP.
-const firstABIWithTCP = 4
+var (
+	wayFull     = way{grade: GradeFull, landlock: true, spaces: true, tree: true}
+	wayStrict   = way{grade: GradeStrict, landlock: true, strict: true}
+	wayBoth     = way{grade: gradeBoth, landlock: true, spaces: true}
+	wayLandlock = way{grade: GradeLandlock, landlock: true}
+)
 
 // ways lists what to try, the best first. A start costs a process, and what a
 // system lacks it lacks for every run, but asking is the one reliable probe.
 func (p *program) ways() ([]way, error) {
-	both := way{name: "landlock+namespaces", landlock: true, spaces: true}
-	alone := way{name: IsolationLandlock, landlock: true}
-	mounts := way{name: IsolationNamespaces, spaces: true, mounts: true}
-	abi := landlockABI()
+	abi := isolate.LandlockABI()
+	switch {
+	case p.Isolation == IsolationNone:
+		return []way{{grade: GradeNone}}, nil
+	case abi == 0:
+		return nil, stepFailed(isolate.StepLandlock, unix.ENOSYS)
+	}
 	switch p.Isolation {
-	case IsolationNone:
-		return []way{{name: IsolationNone}}, nil
-	case IsolationNamespaces:
-		return []way{mounts}, nil
+	case IsolationFull, IsolationNamespaces:
+		return []way{wayFull}, nil
+	case IsolationStrict:
+		return []way{wayStrict}, nil
 	case IsolationLandlock:
-		switch {
-		case abi == 0:
-			return nil, errors.New("isolation \"landlock\" is not to be had on this system")
-		case abi < firstABIWithTCP && !p.Network:
-			return []way{both}, nil
+		if abi < isolate.FirstABIWithTCP && !p.Network {
+			return []way{wayBoth}, nil
 		}
-		return []way{both, alone}, nil
+		return []way{wayBoth, wayLandlock}, nil
 	}
-	if abi == 0 {
-		return []way{mounts, {name: IsolationNone}}, nil
+	if p.readsOnly && len(p.Write) == 0 {
+		return []way{wayFull, wayStrict}, nil
 	}
-	return []way{both, alone}, nil
+	return []way{wayFull}, nil
 }
 
-// wrap turns cmd into one that starts this binary, which isolates itself as w
-// says and becomes the program. started returns when that has happened.
-func (p *program) wrap(cmd *osexec.Cmd, w way) (started func() error, closers []io.Closer, err error) {
-	if !w.landlock && !w.mounts {
-		return nil, nil, nil
+// child is the isolated side of a running program, as Vedette sees it.
+type child struct {
+	line  *os.File // to the child; nil without isolation
+	order *os.File // the plan
+	peer  *os.File // the child's end
+	group *group   // nil without limits that need one
+}
+
+// close lets go of what is still open.
+func (c *child) close() {
+	for _, f := range []*os.File{c.line, c.order, c.peer} {
+		if f != nil {
+			_ = f.Close()
+		}
 	}
-	raw, err := json.Marshal(plan{Path: p.path, Argv: cmd.Args, Env: cmd.Env, Dir: p.Dir, Read: p.Read, Write: p.Write,
-		Landlock: w.landlock, Mounts: w.mounts, Network: p.Network})
+	c.group.remove()
+	*c = child{}
+}
+
+// wrapCommand turns cmd into one that starts this binary, which isolates itself
+// as w says and becomes the program.
+func (p *program) wrapCommand(cmd *osexec.Cmd, w way) (*child, error) {
+	if !w.landlock {
+		return &child{}, nil
+	}
+	plan, err := p.planFor(cmd, w)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	order, err := sealed(raw)
+	raw, err := json.Marshal(plan)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	report, tell, err := os.Pipe()
-	if err != nil {
-		_ = order.Close()
-		return nil, nil, err
+	c := &child{}
+	if c.order, err = writeSealed(raw); err != nil {
+		return nil, err
 	}
-	cmd.Path, cmd.Args, cmd.Env, cmd.Dir = "/proc/self/exe", []string{childName}, []string{}, "/"
-	cmd.ExtraFiles = []*os.File{order, tell}
+	if c.line, c.peer, err = openLine(); err != nil {
+		c.close()
+		return nil, err
+	}
+	cmd.Path, cmd.Args, cmd.Env, cmd.Dir = "/proc/self/exe", []string{isolate.ChildName}, []string{}, "/"
+	cmd.ExtraFiles = []*os.File{c.order, c.peer}
+	// A session of its own: no terminal to put input into, and a group.
+	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true
 	if w.spaces {
-		spaces(cmd, w, p.Network)
+		askSpaces(cmd, w, plan)
 	}
-	return func() error {
-		_ = tell.Close() // the child's copy is the only one left
-		return told(report)
-	}, []io.Closer{order, tell, report}, nil
+	if c.group, err = p.Limits.newGroup(); err != nil {
+		c.close()
+		return nil, err
+	}
+	if c.group != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.group.folder.Fd()) //nolint:gosec // files have small numbers
+	}
+	return c, nil
 }
 
-// spaces asks for namespaces of its own. The user namespace maps our own ids
-// alone, and is what lets an ordinary user make the others.
-func spaces(cmd *osexec.Cmd, w way, network bool) {
+// askSpaces asks for namespaces of its own. The user namespace maps our own ids
+// alone, and is what lets an ordinary user make the others. Starting another
+// binary takes an ordinary user's capabilities unless they are ambient.
+func askSpaces(cmd *osexec.Cmd, w way, plan isolate.Plan) {
 	a := cmd.SysProcAttr
-	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
-	if !network {
+	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWIPC
+	if plan.OwnNet {
 		a.Cloneflags |= unix.CLONE_NEWNET
 	}
-	if w.mounts {
-		a.Cloneflags |= unix.CLONE_NEWNS
+	if w.tree {
+		a.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWUTS
 	}
-	a.UidMappings, a.GidMappings = ownIDs()
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+	if os.Geteuid() != 0 {
+		a.AmbientCaps = isolate.SetupCaps(plan)
+	}
 }
 
-// sealed returns a memory file with the plan, to be read from the start. It
+// openLine returns the two ends of a socket that keeps messages apart.
+func openLine() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a line to the child: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "line"), os.NewFile(uintptr(fds[1]), "line"), nil //nolint:gosec // files have small numbers
+}
+
+// writeSealed returns a memory file with the plan, to be read from the start. It
 // holds arguments, so it is on no disk.
-func sealed(raw []byte) (*os.File, error) {
+func writeSealed(raw []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("plan", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("make the child's plan: %w", err)
 	}
-	f := os.NewFile(uintptr(fd), "plan")
+	f := os.NewFile(uintptr(fd), "plan") //nolint:gosec // files have small numbers
 	if _, err := f.Write(raw); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -150,19 +180,114 @@ func sealed(raw []byte) (*os.File, error) {
 	return f, nil
 }
 
-// told reads the child's report: nothing if it became the program.
-func told(report io.Reader) error {
-	b, err := io.ReadAll(io.LimitReader(report, 4096))
-	if err != nil {
-		return fmt.Errorf("%w: %w", errIsolation, err)
-	}
-	switch {
-	case len(b) == 0 || b[0] != readyMark:
-		return fmt.Errorf("%w: the child ended before it said why", errIsolation)
-	case len(b) == 1:
+// awaitStart reads the line until the program runs, or the child has said why it
+// doesn't.
+func (r *running) awaitStart(ctx context.Context, w way) error {
+	if r.child.line == nil {
 		return nil
-	case b[1] == programMark:
-		return fmt.Errorf("the program can't be started: %s", b[2:])
 	}
-	return fmt.Errorf("%w: %s", errIsolation, b[2:])
+	_ = r.child.peer.Close() // the child's copy is the only one left
+	ready := false
+	for {
+		m, more, err := isolate.Receive(int(r.child.line.Fd())) //nolint:gosec // files have small numbers
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", errIsolation, err)
+		case !more && ready:
+			return nil // it became the program, or was killed when that may have run
+		case !more && ctx.Err() != nil:
+			return ctx.Err()
+		case !more:
+			return stepFailed(isolate.StepStart, 0)
+		case m.Failed != nil:
+			return explainFailure(m.Failed)
+		case m.Started:
+			if m.NoProc {
+				r.isolation = GradeFullNoProc
+			}
+			return nil
+		}
+		ready = ready || m.Ready
+		r.listeners = append(r.listeners, filesOf(m.Listeners)...)
+	}
+}
+
+func filesOf(fds []int) (out []*os.File) {
+	for _, fd := range fds {
+		out = append(out, os.NewFile(uintptr(fd), "listener")) //nolint:gosec // files have small numbers
+	}
+	return out
+}
+
+// readEnd learns how the program ended, once PID 1 has. Without PID 1 the child's
+// own end is the program's.
+func (r *running) readEnd() {
+	if r.child.line == nil || !r.spaces {
+		return
+	}
+	for {
+		m, more, err := isolate.Receive(int(r.child.line.Fd())) //nolint:gosec // files have small numbers
+		if err != nil || !more {
+			return
+		}
+		if m.Ended != nil {
+			r.exit = m.Ended
+		}
+	}
+}
+
+// explainFailure gives a step that failed its remedy. The last two steps are the
+// program's own: no other way to isolate would help.
+func explainFailure(f *isolate.Failed) error {
+	if f.Step == isolate.StepDir || f.Step == isolate.StepProgram {
+		if f.Step == isolate.StepDir {
+			return fmt.Errorf("the program can't be started: go to its working directory: %w", f.Errno)
+		}
+		return fmt.Errorf("the program can't be started: %w", f.Errno)
+	}
+	if f.Step == isolate.StepStart && f.Text == "" {
+		f.Text = "the child ended before it said why"
+	}
+	return &StepError{Step: f.Step.String(), Err: errors.New(f.Words()), Remedy: remedyOf(f.Step, f.Errno), errno: f.Errno}
+}
+
+// cloneFailed is a child that couldn't be started in its namespaces.
+func cloneFailed(errno syscall.Errno) error { return stepFailed(isolate.StepClone, errno) }
+
+func stepFailed(s isolate.Step, errno syscall.Errno) error {
+	return explainFailure(&isolate.Failed{Step: s, Errno: errno})
+}
+
+// remedyOf says what to do about a step that failed.
+func remedyOf(s isolate.Step, errno syscall.Errno) string {
+	switch s {
+	case isolate.StepClone:
+		if errno == unix.ENOSPC {
+			return "raise user.max_user_namespaces"
+		}
+		return "let this user make user namespaces: the container's seccomp profile, user.max_user_namespaces or an AppArmor rule forbids it"
+	case isolate.StepMounts, isolate.StepNetwork:
+		return "give Vedette an AppArmor profile with the userns rule, or set kernel.apparmor_restrict_unprivileged_userns to 0"
+	case isolate.StepProc:
+		return "this container masks /proc; run it with an unmasked /proc, or take /proc out of read"
+	case isolate.StepWriteRoot:
+		if errno == unix.EINVAL {
+			return "put Vedette's state on a volume: an overlay's upper folder can't be on an overlay"
+		}
+		return "run Vedette as the owner of the write roots: for root no other user's files can be written in the sandbox"
+	case isolate.StepLandlock:
+		return "use Linux 5.13 or newer with Landlock among the security modules (lsm=landlock,...)"
+	case isolate.StepSeccomp:
+		return "use amd64 or arm64, and a kernel with seccomp filters"
+	case isolate.StepLimits:
+		return "lower the values under limits to what this process may have itself; limits.memory needs a delegated cgroup v2 (Delegate=yes)"
+	}
+	return "look for a filter or a limit of this process or container that refuses what a start needs"
+}
+
+// closeAll closes what nothing serves.
+func closeAll(files []*os.File) {
+	for _, f := range slices.Clone(files) {
+		_ = f.Close()
+	}
 }

@@ -3,9 +3,11 @@
 package exec
 
 import (
+	"context"
 	"fmt"
-	"io"
+	"os"
 	osexec "os/exec"
+	"syscall"
 )
 
 // MaybeChild does nothing on this system: there is no isolation to apply.
@@ -13,14 +15,36 @@ func MaybeChild() {}
 
 func childReady() bool { return true }
 
-// ways lists what to try, in order. There is nothing to try here.
-func (p *program) ways() ([]way, error) {
-	if p.Isolation == IsolationLandlock || p.Isolation == IsolationNamespaces {
-		return nil, fmt.Errorf("isolation %q is not to be had on this system", p.Isolation)
-	}
-	return []way{{name: IsolationNone}}, nil
+// way is one way to isolate.
+type way struct {
+	grade  string
+	spaces bool
 }
 
-func (p *program) wrap(*osexec.Cmd, way) (started func() error, closers []io.Closer, err error) {
-	return nil, nil, nil
+// ways lists what to try, in order. There is nothing to try here.
+func (p *program) ways() ([]way, error) {
+	if p.Isolation != IsolationNone {
+		return nil, &StepError{Step: "landlock", Err: fmt.Errorf("isolation %q is not to be had on this system", p.Isolation),
+			Remedy: "run Vedette on Linux, or trust the program and set isolation to none"}
+	}
+	return []way{{grade: GradeNone}}, nil
+}
+
+// child is the isolated side of a running program; there is none here.
+type child struct{}
+
+func (c *child) close() {}
+
+func (p *program) wrapCommand(*osexec.Cmd, way) (*child, error) { return &child{}, nil }
+
+func (r *running) awaitStart(context.Context, way) error { return nil }
+
+func (r *running) readEnd() {}
+
+func cloneFailed(errno syscall.Errno) error { return fmt.Errorf("%w: %w", errIsolation, errno) }
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/runtest"
+	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
 )
 
 // alone starts argv under Landlock without namespaces, which is what is left on
@@ -24,9 +25,9 @@ func alone(t *testing.T, network bool, read []string, argv ...string) (int, stri
 	c := config{Argv: argv, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationLandlock, Network: network, Read: read}
 	p := &program{config: c}
 	require.NoError(t, p.resolve("run.exec", t.TempDir()))
-	r, err := p.start(t.Context(), way{name: IsolationLandlock, landlock: true}, argv, environment{}, "")
+	r, err := p.start(t.Context(), wayLandlock, argv, environment{}, skills.Order{})
 	require.NoError(t, err)
-	_ = r.cmd.Wait()
+	_ = r.awaitEnd()
 	out, _ := r.stdout.take()
 	return r.cmd.ProcessState.ExitCode(), out
 }
@@ -43,7 +44,7 @@ func TestLandlockAlone(t *testing.T) {
 	require.NotZero(t, code)
 	require.Empty(t, out)
 
-	require.GreaterOrEqual(t, landlockABI(), firstABIWithTCP)
+	require.GreaterOrEqual(t, isolate.LandlockABI(), isolate.FirstABIWithTCP)
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
@@ -55,31 +56,26 @@ func TestLandlockAlone(t *testing.T) {
 	}
 }
 
-// A version is only asked for what it knows, and network lifts network alone.
-func TestHandled(t *testing.T) {
-	require.Equal(t, uint64(1<<13-1), handled(1, false).HandledAccessFS)
-	require.Zero(t, handled(3, false).HandledAccessNet)
-	require.NotZero(t, handled(4, false).HandledAccessNet)
-	require.Zero(t, handled(7, true).HandledAccessNet)
-	require.Equal(t, handled(7, false).HandledAccessFS, handled(7, true).HandledAccessFS)
-	require.Zero(t, handled(5, false).Scoped)
-	require.NotZero(t, handled(6, true).Scoped)
-}
-
 // Each isolation is tried in the order that is promised, and a demanded one is
 // never given up for a lesser one.
 func TestWays(t *testing.T) {
-	names := func(isolation string, network bool) (out []string) {
-		ways, err := (&program{config: config{Isolation: isolation, Network: network}}).ways()
+	names := func(isolation string, network bool, more ...program) (out []string) {
+		p := append(more, program{})[0]
+		p.Isolation, p.Network = isolation, network
+		ways, err := p.ways()
 		require.NoError(t, err)
 		for _, w := range ways {
-			out = append(out, w.name)
+			out = append(out, w.grade)
 		}
 		return out
 	}
-	require.Equal(t, []string{"landlock+namespaces", "landlock"}, names(IsolationAuto, false))
+	require.Equal(t, []string{"full"}, names(IsolationAuto, false))
+	require.Equal(t, []string{"full", "landlock-strict"}, names(IsolationAuto, false, program{readsOnly: true}))
+	require.Equal(t, []string{"full"}, names(IsolationAuto, false, program{readsOnly: true, config: config{Write: []string{"/srv"}}}))
+	require.Equal(t, []string{"full"}, names(IsolationFull, false, program{readsOnly: true}))
+	require.Equal(t, []string{"landlock-strict"}, names(IsolationStrict, false))
 	require.Equal(t, []string{"landlock+namespaces", "landlock"}, names(IsolationLandlock, true))
-	require.Equal(t, []string{"namespaces"}, names(IsolationNamespaces, false))
+	require.Equal(t, []string{"full"}, names(IsolationNamespaces, false))
 	require.Equal(t, []string{"none"}, names(IsolationNone, false))
 }
 

@@ -25,14 +25,6 @@ type Options struct {
 	Credentials skills.Credentials
 }
 
-// The values of the isolation option.
-const (
-	IsolationAuto       = "auto"
-	IsolationLandlock   = "landlock"
-	IsolationNamespaces = "namespaces"
-	IsolationNone       = "none"
-)
-
 const (
 	defaultOutput = 64 << 10
 	maxStderr     = 8 << 10
@@ -52,6 +44,7 @@ type config struct {
 	Write       []string          `json:"write"`
 	Isolation   string            `json:"isolation"`
 	Network     bool              `json:"network"`
+	Limits      limits            `json:"limits"`
 	AllowDash   bool              `json:"allow_dash"`
 }
 
@@ -93,7 +86,8 @@ type program struct {
 func (p *program) checkPlain(at string) error {
 	errs := []error{
 		decode.OneOf(at+".stdin", "stdin", p.Stdin, "json", "none"),
-		decode.OneOf(at+".isolation", "isolation", p.Isolation, IsolationAuto, IsolationLandlock, IsolationNamespaces, IsolationNone),
+		decode.OneOf(at+".isolation", "isolation", p.Isolation, IsolationAuto, IsolationFull, IsolationStrict, IsolationLandlock, IsolationNamespaces, IsolationNone),
+		p.Limits.check(at+".limits", p.Isolation),
 	}
 	if p.OutputLimit < 1 || p.OutputLimit > skills.MaxResult {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})
@@ -180,7 +174,11 @@ func (p *program) resolve(at, base string) error {
 		p.Read[i] = abs(p.Read[i], fmt.Sprintf("%s.read[%d]", at, i))
 	}
 	for i := range p.Write {
-		p.Write[i] = abs(p.Write[i], fmt.Sprintf("%s.write[%d]", at, i))
+		here := fmt.Sprintf("%s.write[%d]", at, i)
+		p.Write[i] = abs(p.Write[i], here)
+		if p.Write[i] == "/proc" || strings.HasPrefix(p.Write[i], "/proc/") {
+			errs = append(errs, &skills.PathError{Path: here, Msg: "is in /proc, which holds settings of the kernel; leave it out"})
+		}
 	}
 	if len(p.Argv) > 0 && p.Argv[0] != "" {
 		p.path = p.Argv[0]

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -50,41 +51,97 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 	if err != nil {
 		return skills.Result{}, err
 	}
-	l, err := p.launch(ctx, argv, env, o.Args)
+	finish, err := p.prepareRun(ctx, o)
 	if err != nil {
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
-	awaitExit(l.cmd)
-	_ = killGroup(l.cmd) // what it left behind
-	err = l.cmd.Wait()
-	text, cut := l.stdout.take()
-	res := skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: l.isolation}
-	return res, p.outcome(ctx, l, err)
+	r, err := p.launch(ctx, argv, env, o)
+	if err != nil {
+		err = finish(ctx, nil, err)
+		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
+	}
+	err = finish(ctx, r, p.outcome(ctx, r, r.awaitEnd()))
+	text, cut := r.stdout.take()
+	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation}, err
+}
+
+// prepareRun is called before the child starts. What it returns is called when
+// every process of the program is gone, with the program's outcome; and with nil
+// and the error where nothing was started.
+func (p *program) prepareRun(context.Context, skills.Order) (finish func(context.Context, *running, error) error, err error) {
+	return func(_ context.Context, _ *running, outcome error) error { return outcome }, nil
+}
+
+// serveListeners owns files that were made in the network namespace: it serves
+// them until stop is called or ctx ends. stop returns when nothing of it runs.
+func (p *program) serveListeners(_ context.Context, _ skills.Order, listeners []*os.File) (stop func(), err error) {
+	closeAll(listeners)
+	return func() {}, nil
+}
+
+// awaitEnd returns when nothing of the program is left, with what os/exec says of
+// the process that we started.
+func (r *running) awaitEnd() error {
+	awaitExit(r.cmd)
+	_ = killGroup(r.cmd) // what it left behind
+	err := r.cmd.Wait()
+	r.readEnd()
+	r.child.close()
+	r.stop()
+	return err
 }
 
 // outcome tells an end by itself from one by force.
 func (p *program) outcome(ctx context.Context, r *running, err error) error {
-	state := r.cmd.ProcessState
+	ended := r.ending()
 	switch {
-	case ctx.Err() != nil && (state == nil || !state.Exited()):
+	case ctx.Err() != nil && !ended.byItself:
 		return ctx.Err()
-	case err == nil, errors.Is(err, osexec.ErrWaitDelay) && state.Success():
+	case ended.byItself && ended.code == 0 && (err == nil || errors.Is(err, osexec.ErrWaitDelay)):
 		return nil
-	case state != nil && state.Exited() && state.ExitCode() != 0:
-		said := r.clean.Cut(r.stderr.take())
-		return &ExitError{Code: state.ExitCode(), Stderr: strings.ToValidUTF8(strings.TrimSpace(said), "\uFFFD")}
+	case ended.byItself && ended.code != 0:
+		return r.exitError(ended.code)
+	case ended.code != 0:
+		// It was killed from inside the sandbox, as by a limit or by itself: how
+		// far it got is anybody's guess.
+		return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: r.exitError(ended.code)}
 	}
 	// Killed by a signal that wasn't ours, or its pipes broke: how far it got
 	// is anybody's guess. What os/exec said is text alone, no part of the API.
-	return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: errors.New("the program was ended from outside: " + err.Error())}
+	said := "its end was not seen"
+	if err != nil {
+		said = err.Error()
+	}
+	return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: errors.New("the program was ended from outside: " + said)}
 }
 
-// way is one way to isolate.
-type way struct {
-	name     string
-	landlock bool
-	spaces   bool // namespaces for processes, network and IPC
-	mounts   bool // a file system of its own
+// exitError is an exit code with what the program said.
+func (r *running) exitError(code int) *ExitError {
+	said := r.clean.Cut(r.stderr.take())
+	return &ExitError{Code: code, Stderr: strings.ToValidUTF8(strings.TrimSpace(said), "\uFFFD")}
+}
+
+// ending is how a program ended: by itself with a code, or by a signal, whose
+// code is that of shells, 128 and its number. Without a code it isn't known.
+type ending struct {
+	byItself bool
+	code     int
+}
+
+// ending reads what PID 1 told, or without it the state of the process itself.
+func (r *running) ending() ending {
+	state := r.cmd.ProcessState
+	switch {
+	case r.spaces && r.exit == nil:
+		return ending{}
+	case r.spaces && r.exit.Signaled():
+		return ending{code: 128 + int(r.exit.Signal())}
+	case r.spaces:
+		return ending{byItself: true, code: r.exit.ExitStatus()}
+	case state != nil && state.Exited():
+		return ending{byItself: true, code: state.ExitCode()}
+	}
+	return ending{}
 }
 
 // errIsolation marks a failure before the program itself was reached: the next
@@ -94,53 +151,58 @@ var errIsolation = errors.New("the isolation can't be set up")
 // running is a program under way.
 type running struct {
 	cmd            *osexec.Cmd
-	isolation      string
+	isolation      string // the grade
+	spaces         bool   // it has a PID 1 of its own
+	child          *child
+	listeners      []*os.File
+	stop           func()              // ends what serves the listeners
+	exit           *syscall.WaitStatus // as PID 1 told it; nil: PID 1 died
 	stdout, stderr *limited
 	clean          *scrub.Scrubber
 }
 
 // launch starts the program in the first way that this system has.
-func (p *program) launch(ctx context.Context, argv []string, env environment, stdin string) (*running, error) {
+func (p *program) launch(ctx context.Context, argv []string, env environment, o skills.Order) (*running, error) {
 	ways, err := p.ways()
 	if err != nil {
 		return nil, err
 	}
+	var failed []error
 	for _, w := range ways {
-		var r *running
-		if r, err = p.start(ctx, w, argv, env, stdin); err == nil || !errors.Is(err, errIsolation) {
+		r, err := p.start(ctx, w, argv, env, o)
+		if err == nil || !errors.Is(err, errIsolation) {
 			return r, err
 		}
+		failed = append(failed, err)
 	}
-	return nil, err
+	return nil, errors.Join(failed...)
 }
 
 // start returns when the program is known to run, or why it doesn't; then
 // nothing of it is left.
-func (p *program) start(ctx context.Context, w way, argv []string, env environment, stdin string) (*running, error) {
-	r := &running{isolation: w.name, stdout: &limited{max: p.OutputLimit}, stderr: &limited{max: maxStderr}, clean: env.clean}
+func (p *program) start(ctx context.Context, w way, argv []string, env environment, o skills.Order) (r *running, err error) {
+	r = &running{isolation: w.grade, spaces: w.spaces, stop: func() {}, clean: env.clean,
+		stdout: &limited{max: p.OutputLimit}, stderr: &limited{max: maxStderr}}
 	r.cmd = command(ctx, p.path, argv, env.list, p.Dir)
 	r.cmd.Stdout, r.cmd.Stderr = r.stdout, r.stderr
 	if p.Stdin == "json" {
-		r.cmd.Stdin = strings.NewReader(stdin)
+		r.cmd.Stdin = strings.NewReader(o.Args)
 	}
-	started, closers, err := p.wrap(r.cmd, w)
-	defer func() {
-		for _, c := range closers {
-			_ = c.Close()
-		}
-	}()
-	if err != nil {
+	if r.child, err = p.wrapCommand(r.cmd, w); err != nil {
 		return nil, err
 	}
 	if err := r.cmd.Start(); err != nil {
+		r.child.close()
 		return nil, startError(err, w)
 	}
-	if started == nil {
-		return r, nil
+	if err = r.awaitStart(ctx, w); err == nil && len(r.listeners) > 0 {
+		r.stop, err = p.serveListeners(ctx, o, r.listeners)
 	}
-	if err := started(); err != nil {
+	if err != nil {
 		_ = killGroup(r.cmd)
 		_ = r.cmd.Wait()
+		r.child.close()
+		closeAll(r.listeners)
 		return nil, err
 	}
 	return r, nil
@@ -152,8 +214,9 @@ func startError(err error, w way) error {
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	if w.spaces && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", errIsolation, err)
+	var errno syscall.Errno
+	if w.spaces && errors.As(err, &errno) {
+		return cloneFailed(errno)
 	}
 	return fmt.Errorf("the program can't be started: %w", err)
 }

@@ -219,13 +219,15 @@ type digester struct{ hash.Hash }
 
 func startDigest(roots []string) digester {
 	d := digester{sha256.New()}
-	fmt.Fprintf(d, "vedette snapshot 1\n%d\n", len(roots))
+	d.write("vedette snapshot 1\n%d\n", len(roots))
 	for _, r := range roots {
-		fmt.Fprintf(d, "%s\n", strconv.QuoteToASCII(r))
+		d.write("%s\n", strconv.QuoteToASCII(r))
 	}
 	return d
 }
 
-func (d digester) add(c Change) { fmt.Fprintln(d, encodeChange(c)) }
+func (d digester) write(format string, a ...any) { _, _ = fmt.Fprintf(d, format, a...) } // a hash never fails
+
+func (d digester) add(c Change) { d.write("%s\n", encodeChange(c)) }
 
 func (d digester) sum() string { return "sha256:" + hex.EncodeToString(d.Sum(nil)) }

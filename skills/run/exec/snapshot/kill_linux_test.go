@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,7 +45,7 @@ func isKilled(t *testing.T, l *Layer, digest string, point int) bool {
 		return false
 	}
 	var exit *exec.ExitError
-	require.True(t, errors.As(err, &exit), "%v", err)
+	require.ErrorAs(t, err, &exit)
 	require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal(), "%s", out)
 	return true
 }

@@ -74,7 +74,7 @@ func (w *lister) compareFile(p pair, name string, c *Change, up, low unix.Stat_t
 	case w.ctx.Err() != nil:
 		return w.ctx.Err()
 	case err != nil || old != c.SHA256:
-		return nil
+		return nil //nolint:nilerr // it is listed as another content
 	case c.Mode != c.WasMode || c.Attrs != oldAttrs || c.Stripped != "":
 		c.Kind = Attributes
 	case up.Mtim != low.Mtim:

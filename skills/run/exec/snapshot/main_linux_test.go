@@ -103,7 +103,7 @@ func runIn(t testing.TB, l *Layer, script string, env ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Args = []string{childName}
-	cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "SNAPSHOT_STATE="+filepath.Dir(l.folder), "SNAPSHOT_ID="+l.id, "SNAPSHOT_SCRIPT="+script)
+	cmd.Env = slices.Concat(env, []string{"PATH=" + os.Getenv("PATH"), "SNAPSHOT_STATE=" + filepath.Dir(l.folder), "SNAPSHOT_ID=" + l.id, "SNAPSHOT_SCRIPT=" + script})
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
@@ -129,7 +129,7 @@ func asBoth(t *testing.T, body func(t *testing.T)) {
 	}
 	t.Run("root", body)
 	t.Run("ordinary", func(t *testing.T) {
-		dir, err := os.MkdirTemp("", "snapshot")
+		dir, err := os.MkdirTemp("", "snapshot") //nolint:usetesting // t.TempDir is closed to other users
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 		require.NoError(t, os.Chown(dir, ordinary, ordinary))
@@ -155,7 +155,7 @@ func newSite(t testing.TB, apart bool) site {
 	s := site{root: filepath.Join(root, "root"), state: filepath.Join(root, "state")}
 	require.NoError(t, os.Mkdir(s.root, 0o755))
 	if apart {
-		s.state, err = os.MkdirTemp("/dev/shm", "snapshot")
+		s.state, err = os.MkdirTemp("/dev/shm", "snapshot") //nolint:usetesting // another file system
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, os.RemoveAll(s.state)) })
 		var a, b unix.Stat_t

@@ -77,7 +77,7 @@ func (m *measurer) measureEntry(fd int, name, rel string, depth int, st unix.Sta
 		m.out.newer = true
 	}
 	here := rel + "/" + name
-	fmt.Fprintf(m.sum, "%s %s %d %d %d\n", strconv.QuoteToASCII(here), typeOf(st), st.Ino, st.Size, st.Mtim.Nano())
+	_, _ = fmt.Fprintf(m.sum, "%s %s %d %d %d\n", strconv.QuoteToASCII(here), typeOf(st), st.Ino, st.Size, st.Mtim.Nano())
 	if typeOf(st) != Folder {
 		m.out.files++
 		m.out.bytes += st.Size

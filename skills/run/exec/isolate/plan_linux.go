@@ -1,0 +1,55 @@
+package isolate
+
+// ChildName is argv[0] of this binary when it is started as the child.
+const ChildName = "vedette-exec-child"
+
+// The child's files, beside the program's standard ones.
+const (
+	planFile = 3
+	lineFile = 4
+)
+
+// Stage is where the new root is put together. It is a mount point in the
+// child's own mount namespace alone.
+const Stage = "/tmp"
+
+// Plan is what the child is told. It travels in a memory file, so that the
+// child's environment and arguments stay clean.
+type Plan struct {
+	// Path, Argv, Env and Dir are the program's.
+	Path      string
+	Argv, Env []string
+	Dir       string
+	// Read and Write are the paths that stay reachable, besides the system's own.
+	Read, Write []string
+	// Home is the private home folder, absolute and clean; only with Tree. If
+	// empty, there is none. All other paths are absolute and clean too.
+	Home string
+	// Files are made in the tree: an absolute path and its content; only with Tree.
+	Files map[string]string
+	// Tree asks for a root of its own that holds the declared paths alone.
+	Tree bool
+	// OwnPIDs asks for a process namespace with a PID 1 that reaps.
+	OwnPIDs bool
+	// OwnNet says that the child is in a network namespace of its own.
+	OwnNet bool
+	// Network lets Landlock allow TCP, and keeps the system's resolver files.
+	Network bool
+	// WholeProc asks for all of /proc, read-only, and not for processes alone.
+	WholeProc bool
+	// HostProc lets a program without a tree read the system's /proc and
+	// certificates: what interpreters need under landlock-strict.
+	HostProc bool
+	// Overlay asks for the capabilities that an overlay needs while it is mounted.
+	Overlay bool
+	// Filter is the seccomp filter, as the kernel reads it.
+	Filter []byte
+	// Limits are the program's resource limits.
+	Limits []Limit
+}
+
+// Limit is one resource limit: a number of RLIMIT_… and its value, soft and hard.
+type Limit struct {
+	Resource int
+	Value    uint64
+}

@@ -1,0 +1,195 @@
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// privateSize bounds each private folder, in what tmpfs reads. Pages of it are
+// memory, and are given back when the program ends.
+const privateSize = "size=1g,nr_inodes=200k,"
+
+// buildTree puts together below Stage a root that holds the rules' paths, private
+// folders, synthetic files and nothing else. PID 1 makes it the root.
+func buildTree(p *Plan, rules []rule) error {
+	if _, err := os.Stat(p.Dir); errors.Is(err, os.ErrNotExist) {
+		return failAt(StepDir, err) // the tree would hold an empty one
+	}
+	if err := unix.Sethostname([]byte("sandbox")); err != nil {
+		return failAt(StepMounts, fmt.Errorf("name the host: %w", err))
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return failAt(StepMounts, fmt.Errorf("keep mounts to ourselves: %w", err))
+	}
+	// All copies are taken before the stage hides what is below it.
+	copies := make([]int, len(rules))
+	for i, r := range rules {
+		fd, err := copyMount(p, r)
+		if err != nil {
+			return err
+		}
+		copies[i] = fd
+	}
+	if err := unix.Mount("vedette", Stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=16m,mode=0755"); err != nil {
+		return failAt(StepMounts, fmt.Errorf("make a root: %w", err))
+	}
+	if err := p.furnishTree(rules); err != nil {
+		return failAt(StepMounts, err)
+	}
+	for i, r := range rules {
+		if err := attachMount(copies[i], r); err != nil {
+			return failAt(StepMounts, err)
+		}
+		if err := checkOwner(r); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(Stage+p.Dir, 0o755); err != nil {
+		return failAt(StepMounts, fmt.Errorf("make the working directory: %w", err))
+	}
+	return nil
+}
+
+// copyMount returns a detached mount of what a rule names.
+func copyMount(p *Plan, r rule) (int, error) {
+	if !r.write || isWithin(r.path, "/dev") {
+		fd, err := cloneMount(r.path, r.write)
+		return fd, failAt(StepMounts, err)
+	}
+	fd, err := mountWriteRoot(p, r.path, r.dir)
+	return fd, failAt(StepWriteRoot, err)
+}
+
+// mountWriteRoot returns a detached mount (as open_tree or fsmount give it) that
+// is attached at root in the new tree. The system's paths are all still where
+// they belong when it is called.
+func mountWriteRoot(_ *Plan, root string, _ bool) (mount int, err error) {
+	return cloneMount(root, true)
+}
+
+// cloneMount returns a detached copy of the mounts at a path, made read-only
+// unless it may be written.
+func cloneMount(path string, write bool) (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return 0, fmt.Errorf("copy a mount: %w", err)
+	}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
+	if !write {
+		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+		return 0, fmt.Errorf("protect a mount: %w", err)
+	}
+	return fd, nil
+}
+
+// furnishTree makes what the tree holds besides the system's paths: folders for
+// the program alone, the entries of /dev that lead to its own files, and files
+// that name its user and no one else's. Binds come on top of them.
+func (p *Plan) furnishTree(rules []rule) error {
+	for _, dir := range p.privateFolders(rules) {
+		if err := mountPrivate(dir); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(Stage+"/proc", 0o555); err != nil {
+		return fmt.Errorf("make a folder: %w", err)
+	}
+	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+		if err := os.Symlink(to, Stage+"/dev/"+name); err != nil {
+			return fmt.Errorf("make a link: %w", err)
+		}
+	}
+	for path, content := range p.Files {
+		to := Stage + path
+		if err := os.MkdirAll(folderOf(to), 0o755); err != nil {
+			return fmt.Errorf("make a folder: %w", err)
+		}
+		if err := os.WriteFile(to, []byte(content), 0o644); err != nil { //nolint:gosec // it holds no secret
+			return fmt.Errorf("make a file: %w", err)
+		}
+	}
+	return nil
+}
+
+func mountPrivate(dir string) error {
+	to := Stage + dir
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return fmt.Errorf("make a folder: %w", err)
+	}
+	mode := "mode=0700"
+	if dir == "/tmp" || dir == "/dev/shm" {
+		mode = "mode=1777"
+	}
+	if err := unix.Mount("private", to, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, privateSize+mode); err != nil {
+		return fmt.Errorf("mount a private folder: %w", err)
+	}
+	return nil
+}
+
+// attachMount puts a mount where its path says, below the stage.
+func attachMount(fd int, r rule) error {
+	to := Stage + r.path
+	if err := makePlace(to, r.dir); err != nil {
+		return fmt.Errorf("make a place for a mount: %w", err)
+	}
+	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, to, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("attach a mount: %w", err)
+	}
+	return unix.Close(fd)
+}
+
+func makePlace(to string, dir bool) error {
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	if dir {
+		return os.MkdirAll(to, 0o755)
+	}
+	if err := os.MkdirAll(folderOf(to), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// checkOwner finds a write root that root can't write to: only root's own number
+// is mapped, so files of others are as closed to it as to any stranger.
+func checkOwner(r rule) error {
+	if !r.write || os.Geteuid() != 0 || isWithin(r.path, "/dev") {
+		return nil
+	}
+	if err := unix.Access(Stage+r.path, unix.W_OK); errors.Is(err, unix.EACCES) {
+		return &Failed{Step: StepWriteRoot, Errno: unix.EACCES}
+	}
+	return nil
+}
+
+// landlockRules are the tree's paths for Landlock: what was taken from the system
+// and what was made.
+func (p *Plan) landlockRules(rules []rule) []rule {
+	if !p.Tree {
+		return rules
+	}
+	out := slices.Clone(rules)
+	for _, dir := range p.privateFolders(rules) {
+		out = append(out, rule{path: dir, write: true, dir: true, own: true})
+	}
+	for path := range p.Files {
+		out = append(out, rule{path: path, own: true})
+	}
+	return out
+}
+
+// folderOf is the folder that a clean absolute path lies in. Package filepath is
+// initialised too late to be used here.
+func folderOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 1)] }

@@ -1,0 +1,66 @@
+package exec
+
+import (
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
+)
+
+// homeFolder is the private home of a program whose environment names none.
+const homeFolder = "/home/user"
+
+// planFor returns what the child is told about one run.
+func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
+	plan := isolate.Plan{Path: p.path, Argv: cmd.Args, Env: cmd.Env, Dir: p.Dir, Read: p.Read, Write: p.Write,
+		Tree: w.tree, OwnPIDs: w.spaces, OwnNet: w.spaces && !p.Network, Network: p.Network, HostProc: w.strict, Limits: p.limitsFor(w)}
+	if w.tree {
+		plan.Home = homeOf(cmd.Env)
+		plan.Files = p.syntheticFiles(plan.Home)
+		plan.WholeProc = slices.ContainsFunc(p.Read, func(path string) bool { return path == "/proc" || strings.HasPrefix(path, "/proc/") })
+	}
+	if w.strict {
+		// The system's settings of git can't be read, which git takes for an error.
+		plan.Env = append(slices.Clone(cmd.Env), "GIT_CONFIG_NOSYSTEM=1")
+	}
+	var err error
+	plan.Filter, err = buildFilter(filterNeeds{strict: w.strict, network: p.Network, abi: isolate.LandlockABI()})
+	if err != nil {
+		return plan, stepFailed(isolate.StepSeccomp, 0)
+	}
+	return plan, nil
+}
+
+// homeOf is the home folder that an environment names, or the usual one.
+func homeOf(env []string) string {
+	for _, e := range env {
+		if v, found := strings.CutPrefix(e, "HOME="); found && filepath.IsAbs(v) {
+			return filepath.Clean(v)
+		}
+	}
+	return homeFolder
+}
+
+// syntheticFiles are the files of /etc that a program gets in place of the
+// system's: they name its own user and nobody else.
+func (p *program) syntheticFiles(home string) map[string]string {
+	uid, gid := os.Geteuid(), os.Getegid()
+	name := "user"
+	if uid == 0 {
+		name = "root"
+	}
+	files := map[string]string{
+		"/etc/passwd": fmt.Sprintf("%s:x:%d:%d::%s:/bin/sh\n", name, uid, gid, home),
+		"/etc/group":  fmt.Sprintf("%s:x:%d:\n", name, gid),
+	}
+	if !p.Network {
+		files["/etc/nsswitch.conf"] = "passwd: files\ngroup: files\nhosts: files dns\n"
+		files["/etc/hosts"] = "127.0.0.1 localhost sandbox\n::1 localhost\n"
+		files["/etc/resolv.conf"] = "# There is no network.\n"
+	}
+	return files
+}
