@@ -23,6 +23,11 @@ type Options struct {
 	Dir string
 	// Credentials are what a skill's option of that name may use. If nil, none.
 	Credentials skills.Credentials
+	// State is the folder in which skills that write by snapshot keep what isn't
+	// committed yet; see package snapshot on where it may be. If empty, skills write
+	// directly, and one whose write_mode is snapshot is a mistake. Set it only where
+	// Result.Follow is heeded: without that nothing such a skill writes is kept.
+	State string
 }
 
 const (
@@ -44,6 +49,9 @@ type config struct {
 	Write       []string          `json:"write"`
 	Isolation   string            `json:"isolation"`
 	Network     bool              `json:"network"`
+	WriteMode   string            `json:"write_mode"`
+	MaxDeleted  maxDeleted        `json:"max_deleted"`
+	WriteLimit  int64             `json:"write_limit"`
 	Limits      limits            `json:"limits"`
 	AllowDash   bool              `json:"allow_dash"`
 }
@@ -64,8 +72,8 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
-	errs := []error{p.checkPlain(at), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, state: o.State}
+	errs := []error{p.checkPlain(at), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base), p.chooseWriteMode(at, s)}
 	if c.Isolation != IsolationNone && !childReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
@@ -81,6 +89,7 @@ type program struct {
 	path        string // the executable, absolute
 	readsOnly   bool
 	credentials skills.Credentials
+	state       string // where layers are kept; empty: there are none
 }
 
 func (p *program) checkPlain(at string) error {
@@ -88,6 +97,7 @@ func (p *program) checkPlain(at string) error {
 		decode.OneOf(at+".stdin", "stdin", p.Stdin, "json", "none"),
 		decode.OneOf(at+".isolation", "isolation", p.Isolation, IsolationAuto, IsolationFull, IsolationStrict, IsolationLandlock, IsolationNamespaces, IsolationNone),
 		p.Limits.check(at+".limits", p.Isolation),
+		p.checkWrite(at),
 	}
 	if p.OutputLimit < 1 || p.OutputLimit > skills.MaxResult {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})

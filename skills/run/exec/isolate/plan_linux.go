@@ -1,5 +1,7 @@
 package isolate
 
+import "github.com/vedette-dev/vedette/skills/run/exec/snapshot/mount"
+
 // ChildName is argv[0] of this binary when it is started as the child.
 const ChildName = "vedette-exec-child"
 
@@ -42,6 +44,9 @@ type Plan struct {
 	HostProc bool
 	// Overlay asks for the capabilities that an overlay needs while it is mounted.
 	Overlay bool
+	// Snapshot names the write roots that are overlays; the others are the folders
+	// themselves.
+	Snapshot *mount.Plan `json:",omitempty"`
 	// Filter is the seccomp filter, as the kernel reads it.
 	Filter []byte
 	// Limits are the program's resource limits.

@@ -46,19 +46,19 @@ func (l *Layer) decide(ctx context.Context, digest string, o CommitOptions) (jou
 	if err != nil {
 		return journal{}, err
 	}
-	if changes.Digest != digest {
-		return journal{}, ErrDigest
-	}
-	refused := changes.Refused()
-	if len(refused) > 0 && !o.LeaveRefused {
-		return journal{}, &RefusedError{refused}
-	}
 	steps, conflicts, err := l.planSteps(ctx, changes.List)
 	if err != nil {
 		return journal{}, err
 	}
-	if len(conflicts) > 0 {
+	refused := changes.Refused()
+	switch {
+	// What others did changes the list too. The paths say more than another digest.
+	case len(conflicts) > 0:
 		return journal{}, &ConflictError{conflicts}
+	case changes.Digest != digest:
+		return journal{}, ErrDigest
+	case len(refused) > 0 && !o.LeaveRefused:
+		return journal{}, &RefusedError{refused}
 	}
 	if err := l.syncUpper(steps); err != nil {
 		return journal{}, err

@@ -18,6 +18,7 @@ const (
 // rootMeta is a root as it was when the layer was opened.
 type rootMeta struct {
 	Path string `json:"path"`
+	At   string `json:"at"` // as the caller wrote it
 	Dev  uint64 `json:"dev"`
 	Ino  uint64 `json:"ino"`
 }
@@ -64,7 +65,7 @@ func (l *Layer) Roots() []string {
 func (l *Layer) Mounts() *mount.Plan {
 	p := &mount.Plan{}
 	for i, r := range l.meta.Roots {
-		p.Roots = append(p.Roots, mount.Root{Path: r.Path, Folder: l.rootFolder(i), Dev: r.Dev, Ino: r.Ino})
+		p.Roots = append(p.Roots, mount.Root{Path: r.Path, At: r.At, Folder: l.rootFolder(i), Dev: r.Dev, Ino: r.Ino})
 	}
 	return p
 }

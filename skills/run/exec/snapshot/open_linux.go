@@ -171,7 +171,7 @@ func lookAtRoot(p string) (rootMeta, error) {
 	if int(st.Uid) != os.Geteuid() {
 		return rootMeta{}, &RootError{p, fmt.Sprintf("belongs to user %d; run Vedette as its owner", st.Uid)}
 	}
-	return rootMeta{Path: path, Dev: st.Dev, Ino: st.Ino}, nil
+	return rootMeta{Path: path, At: p, Dev: st.Dev, Ino: st.Ino}, nil
 }
 
 // isBelow reports whether path is folder or in it. Both are clean.

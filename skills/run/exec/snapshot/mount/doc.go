@@ -17,6 +17,7 @@ const (
 // Root is one folder that becomes an overlay.
 type Root struct {
 	Path   string `json:"path"`   // absolute, without symbolic links
+	At     string `json:"at"`     // the same as the caller wrote it
 	Folder string `json:"folder"` // absolute; holds Upper, Work and Lower
 	Dev    uint64 `json:"dev"`    // what Path must be
 	Ino    uint64 `json:"ino"`
@@ -27,13 +28,13 @@ type Plan struct {
 	Roots []Root `json:"roots"`
 }
 
-// Find returns the root at an absolute path.
+// Find returns the root that the caller wrote so.
 func (p *Plan) Find(path string) (Root, bool) {
 	if p == nil {
 		return Root{}, false
 	}
 	for _, r := range p.Roots {
-		if r.Path == path {
+		if r.At == path {
 			return r, true
 		}
 	}
