@@ -33,6 +33,13 @@ func newShell(t *testing.T, o opts) *shell {
 	t.Helper()
 	base := t.TempDir()
 	sh := &shell{root: filepath.Join(base, "root"), state: filepath.Join(base, "state"), kit: runtest.New(t)}
+	t.Cleanup(func() { // the kernel closes a folder of the layer to its owner
+		ids, err := snapshot.IDs(sh.state)
+		require.NoError(t, err)
+		for _, id := range ids {
+			require.NoError(t, snapshot.DiscardFolder(sh.state, id))
+		}
+	})
 	require.NoError(t, os.MkdirAll(filepath.Join(sh.root, ".git/hooks"), 0o755))
 	for _, n := range strings.Split("a b c d e f g h i j", " ") {
 		require.NoError(t, os.WriteFile(filepath.Join(sh.root, n), []byte(n), 0o644))
