@@ -44,7 +44,8 @@ func (l limits) newGroup() (*group, error) {
 	}
 	var errno syscall.Errno
 	_ = errors.As(err, &errno)
-	return nil, explainFailure(&isolate.Failed{Step: isolate.StepLimits, Errno: errno, Text: "no cgroup v2 with a limit on memory can be made"})
+	failed := &isolate.Failed{Step: isolate.StepLimits, Errno: errno, Text: "no cgroup v2 with a limit on memory can be made"}
+	return nil, explainFailure(failed)
 }
 
 // newGroupIn makes a cgroup in a parent and sets its limits.

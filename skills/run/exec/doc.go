@@ -32,27 +32,63 @@
 //
 // # Isolation
 //
-// The isolation option says what must hold:
+// The isolation option says what must hold. Result.Isolation names the grade that
+// was in force:
 //
-//	auto        the best this system has; the result says which it was
-//	landlock    Landlock, or the call fails as not_started
-//	namespaces  a file system of its own by mount namespaces, or not_started
-//	none        nothing; for programs that are trusted like Vedette itself
+//	auto             full; else landlock-strict where the skill only reads and has
+//	                 no path in write; else the call fails as not_started
+//	full             namespaces for users, mounts, processes, network, IPC and host
+//	                 name; a tree of the declared paths; Landlock; a filter of
+//	                 system calls. The grade is "full", or "full-noproc" where the
+//	                 system lets us mount no /proc
+//	landlock-strict  Landlock and a filter that also refuses sockets and changes of
+//	                 metadata. For readers: git init, gcc and tar need more
+//	landlock         Landlock and the filter, with namespaces for processes,
+//	                 network and IPC where they can be had. The grade is
+//	                 "landlock+namespaces" or "landlock"
+//	namespaces       what full was called first
+//	none             nothing; for programs that are trusted like Vedette itself
 //
-// Under landlock and namespaces the program sees the system's own programs and
-// libraries, the paths in read and write, and nothing else, and holds no
-// capability. It can't use the network unless network is set. Landlock is
-// joined by process, network and IPC namespaces where the system lets us make
-// them; then nothing that the program started outlives it, not even what left
-// its process group. Result.Isolation names what was in force: "landlock
-// +namespaces", "landlock", "namespaces" or "none". Plain "landlock" restricts
-// TCP alone on kernels before Landlock ABI 10, and TCP not at all before ABI 4:
-// a program without network is then refused under `isolation: landlock`, and
-// runs with that gap under auto.
+// Nothing falls back to none. A step of the isolation that fails is a StepError with
+// the step's name and its remedy, and the program has not run. docs/sandbox.md says
+// which attack each layer stops, and what stays open in which grade.
+//
+// Under every grade but none the program sees the system's programs and libraries,
+// certificates of public authorities, and the paths in read and write. It holds no
+// capability and can't get one. It can't use the network unless network is set.
+//
+// Under full it has besides: a /tmp, a /dev/shm and a home folder of its own that
+// end with it, of at most 1 GiB each; five devices; a /proc with its own processes
+// alone; its own loopback; and files of /etc that name its user and no other. The
+// home folder is HOME of its environment, or /home/user. With /proc in read it gets
+// the whole of its own /proc, read-only; never the system's. Its PID 1 reaps and
+// can't be signalled; nothing that the program started outlives it. Where Vedette
+// runs as root, only root's number exists inside: a write root of another owner
+// fails at the step "write root".
+//
+// Under landlock-strict the system's /proc is readable, and GIT_CONFIG_NOSYSTEM=1
+// is set. Plain landlock leaves open: metadata (chmod, utime, stat) of files of the
+// same owner, and Unix sockets by path before Landlock ABI 9. It restricts TCP
+// alone before ABI 10, and TCP not at all before ABI 4; a program without network is
+// refused there unless it has a network namespace.
 //
 // Isolation is applied by a child that is this binary, started again, since a
 // process can't be restricted from outside and restricting ourselves would be
-// wrong. So main, and TestMain of tests, must call MaybeChild before all else.
+// wrong. So main, and TestMain of tests, must call MaybeChild before all else. A
+// binary that imports this package does nothing at its start but look at its name;
+// the child takes over before most packages are initialised (package isolate).
+//
+// # Limits
+//
+// limits bounds one run: cpu (time of each process, default 10m), file_size (bytes,
+// default 4 GiB), open_files (default 4096), address_space (bytes, no default: node
+// and Go reserve gigabytes), processes (default 1024; the kernel counts them per
+// user namespace, and root's not at all) and memory (bytes of all processes
+// together, no default). memory needs a cgroup v2 that can be written, or the call
+// fails as not_started. processes uses one for root where it can be had.
+//
+// A program that is ended by a signal fails with an ExitError whose code is 128 and
+// the signal's number, as in shells; how far it got is unknown.
 //
 // # What not to do
 //

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/runtest"
 )
 
-// script runs a shell script under full and returns what it printed.
-func script(t *testing.T, o opts, text string, args ...string) string {
+// runShell runs a shell script under full and returns what it printed.
+func runShell(t *testing.T, o opts, text string, args ...string) string {
 	t.Helper()
 	o["argv"] = append([]string{"bash", "-euo", "pipefail", "-c", text, "-"}, args...)
 	o["isolation"] = IsolationFull
@@ -39,7 +40,7 @@ func script(t *testing.T, o opts, text string, args ...string) string {
 func TestTree(t *testing.T) {
 	read, write := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(read, "r"), []byte("r"), 0o644))
-	out := script(t, opts{"read": []string{read}, "write": []string{write}, "set_env": opts{"HOME": "/home/someone"}}, `
+	out := runShell(t, opts{"read": []string{read}, "write": []string{write}, "set_env": opts{"HOME": "/home/someone"}}, `
 echo $(ls /dev)
 wc -l < /etc/passwd; cut -d: -f3 /etc/passwd; test "$(cut -d: -f6 /etc/passwd)" = "$HOME" && echo home
 cat "$1/r"; echo
@@ -99,7 +100,7 @@ const s = h.createServer((q, r) => r.end("own")).listen(0, "127.0.0.1", () => h.
 		}
 		require.NoError(t, err, "./test installs %s", name)
 		work := t.TempDir()
-		got := script(t, opts{"write": []string{work, cache}, "read": []string{root}, "dir": work, "set_env": opts{"HOME": homeFolder, "GOCACHE": cache}}, tool.text)
+		got := runShell(t, opts{"write": []string{work, cache}, "read": []string{root}, "dir": work, "set_env": opts{"HOME": homeFolder, "GOCACHE": cache}}, tool.text)
 		require.Equal(t, tool.want, got, name)
 	}
 }
@@ -114,6 +115,20 @@ func TestReadersUnderStrict(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "1\n1\n", res.Content)
 		require.Equal(t, GradeStrict, res.Isolation)
+	}
+}
+
+// Interpreters start under strict, which gives them the system's /proc to read.
+func TestInterpretersUnderStrict(t *testing.T) {
+	for program, argv := range map[string][]string{"/usr/bin/python3": {"-c", "import ssl, json; print(1)"}, "node": {"-p", "1"}, "bash": {"-c", "echo 1"}} {
+		path, err := osexec.LookPath(program)
+		if err != nil {
+			t.Logf("%s is not installed", program)
+			continue
+		}
+		r := inHost(t, hostOrder{Lack: "clone", Options: opts{"argv": append([]string{path}, argv...), "env": []string{"PATH"}}, Effect: skills.Read})
+		require.Equal(t, GradeStrict, r.Isolation, "%+v", r)
+		require.Equal(t, "1\n", r.Content, program)
 	}
 }
 
@@ -138,17 +153,32 @@ func TestDeathBySignal(t *testing.T) {
 	}
 }
 
+// A file that Vedette holds open without CLOEXEC, as one that it was started with,
+// isn't the program's.
+func TestInheritedFilesStayOutside(t *testing.T) {
+	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0)
+	require.NoError(t, err)
+	defer func() { _ = unix.Close(fd) }()
+	for _, isolation := range []string{IsolationFull, IsolationStrict, IsolationLandlock} {
+		o := opts{"argv": []string{"bash", "-c", `for f in {3..200}; do (: <&$f) 2> /dev/null && echo $f; done; true`}, "isolation": isolation}
+		res, err := run(t, o, opts{"a": ""})
+		require.NoError(t, err)
+		require.Empty(t, res.Content, isolation)
+	}
+}
+
 // PID 1 can't be seen, ended or frozen by the program; it reaps what others leave.
 func TestPID1(t *testing.T) {
-	out := script(t, opts{}, `
+	out := runShell(t, opts{}, `
 for s in TERM KILL QUIT HUP INT SEGV STOP ABRT USR1 URG; do kill -$s 1 || echo "no $s"; done
 ls -d /proc/[0-9]* | grep -cx /proc/1 || true
+echo $(ls /proc/self/fd)
 for i in 1 2 3 4 5 6 7 8; do (true & exec true); done
 (true &)
 cut -d' ' -f4 /proc/self/stat
 for i in $(seq 1000); do grep -lq '^State:.Z' /proc/[0-9]*/status 2> /dev/null || { echo reaped; exit 0; }; done; echo zombies`)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	require.Equal(t, "0", lines[0], out)
+	require.Equal(t, []string{"0", "0 1 2 3"}, lines[:2], out) // ls itself reads the folder by 3
 	require.Equal(t, "reaped", lines[len(lines)-1], out)
 }
 
@@ -243,9 +273,9 @@ func TestWriteRootOfAnother(t *testing.T) {
 // Limits are those of the options, and the defaults elsewhere.
 func TestLimits(t *testing.T) {
 	show := `ulimit -St; ulimit -Hf; ulimit -Sn; ulimit -Sv; ulimit -Hc; ulimit -u`
-	out := script(t, opts{"limits": opts{"cpu": "90s", "file_size": 1 << 20, "open_files": 64, "address_space": 8 << 30, "processes": 100}}, show)
+	out := runShell(t, opts{"limits": opts{"cpu": "90s", "file_size": 1 << 20, "open_files": 64, "address_space": 8 << 30, "processes": 100}}, show)
 	require.Equal(t, "90\n1024\n64\n8388608\n0\n132\n", out)
-	out = script(t, opts{}, show)
+	out = runShell(t, opts{}, show)
 	require.Equal(t, "600\n4194304\n4096\nunlimited\n0\n1056\n", out)
 
 	dir := t.TempDir()
@@ -326,7 +356,7 @@ func TestCgroup(t *testing.T) {
 	if can {
 		require.NoError(t, os.Remove(probe))
 	}
-	out := script(t, opts{"read": []string{"/proc"}, "limits": opts{"processes": 100}}, `grep ^0:: /proc/self/cgroup || true`)
+	out := runShell(t, opts{"read": []string{"/proc"}, "limits": opts{"processes": 100}}, `grep ^0:: /proc/self/cgroup || true`)
 	require.Equal(t, can && os.Geteuid() == 0, strings.Contains(out, "/"+groupPrefix), out)
 	left, err := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
 	require.NoError(t, err)

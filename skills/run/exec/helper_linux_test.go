@@ -138,9 +138,9 @@ func rawCall(nr uintptr) error {
 	return nil
 }
 
-// attempt runs the attempts in the sandbox and returns what came of each. The
+// tryInside runs the attempts in the sandbox and returns what came of each. The
 // program is the test binary, which needs nothing of the system but the loader.
-func attempt(t *testing.T, o opts, effect skills.Effect, attempts ...string) (skills.Result, map[string]string) {
+func tryInside(t *testing.T, o opts, effect skills.Effect, attempts ...string) (skills.Result, map[string]string) {
 	t.Helper()
 	o["argv"] = append([]string{ownBinary(t)}, attempts...)
 	o["set_env"] = opts{roleVariable: roleProgram}
@@ -254,7 +254,7 @@ type denied struct {
 // denyCalls gives all threads of this process a filter such as containers have.
 func denyCalls(list ...denied) error {
 	f := &filter{}
-	f.code = append(f.code, load(offsetNumber))
+	f.code = append(f.code, loadWord(offsetNumber))
 	f.addAll([]uint32{unix.SYS_CLONE3}, answerENOSYS) // as containers do: its flags can't be read
 	for _, d := range list {
 		if d.bits == 0 {

@@ -71,7 +71,7 @@ func TestOutside(t *testing.T) {
 	} {
 		v := newVictim(t)
 		before := v.state(t)
-		res, out := attempt(t, opts{"isolation": isolation}, skills.Modify, v.attempts...)
+		res, out := tryInside(t, opts{"isolation": isolation}, skills.Modify, v.attempts...)
 		for kind, said := range out {
 			require.Equal(t, slices.Contains(open, kind), said == "done", "%s: %s %s", isolation, kind, said)
 		}
@@ -84,7 +84,7 @@ func TestOutside(t *testing.T) {
 // by path. It holds contents, links, signals and abstract sockets.
 func TestOutsideUnderLandlock(t *testing.T) {
 	v := newVictim(t)
-	res, out := attempt(t, opts{"isolation": IsolationLandlock}, skills.Modify, v.attempts...)
+	res, out := tryInside(t, opts{"isolation": IsolationLandlock}, skills.Modify, v.attempts...)
 	require.Contains(t, []string{gradeBoth, GradeLandlock}, res.Isolation)
 	for _, kind := range []string{"read", "write", "truncate", "link", "signal", "abstract", "tcp"} {
 		require.NotEqual(t, "done", out[kind], kind)
@@ -105,7 +105,7 @@ func TestRootGetsNoFurther(t *testing.T) {
 		if proc {
 			o["read"] = []string{"/proc"}
 		}
-		_, out := attempt(t, o, skills.Modify, "write=/proc/sys/kernel/core_pattern", "setuid="+file, "setuid-new="+filepath.Join(dir, "new"), "create="+filepath.Join(dir, "plain"))
+		_, out := tryInside(t, o, skills.Modify, "write=/proc/sys/kernel/core_pattern", "setuid="+file, "setuid-new="+filepath.Join(dir, "new"), "create="+filepath.Join(dir, "plain"))
 		require.NotEqual(t, "done", out["write"])
 		require.Equal(t, "EPERM", out["setuid"])
 		require.Equal(t, "EPERM", out["setuid-new"])
@@ -132,7 +132,7 @@ func TestFilteredCalls(t *testing.T) {
 		}
 	}
 	for _, isolation := range []string{IsolationFull, IsolationStrict, IsolationLandlock} {
-		_, out := attempt(t, opts{"isolation": isolation}, skills.Modify, attempts...)
+		_, out := tryInside(t, opts{"isolation": isolation}, skills.Modify, attempts...)
 		require.Equal(t, want, out, isolation)
 	}
 }

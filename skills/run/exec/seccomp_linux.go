@@ -66,7 +66,9 @@ var metadata = []uint32{
 
 // signals are the calls that send one. Strict refuses them where Landlock is too
 // old to keep them inside.
-var signals = []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL}
+var signals = []uint32{
+	unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL,
+}
 
 // filterNeeds says which filter is wanted.
 type filterNeeds struct {
@@ -121,14 +123,15 @@ func (f *filter) assemble() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func load(offset uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offset, Size: 4} }
+func loadWord(offset uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offset, Size: 4} }
 
 func lowOf(arg int) uint32 { return uint32(offsetArgs + 8*arg) } //nolint:gosec // arguments are 0 to 5
 
 // checkArch kills calls of another processor's kind (int 0x80), and refuses those
 // of x32, whose numbers have a bit of their own.
 func (f *filter) checkArch() {
-	f.code = append(f.code, load(offsetArch), bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, answerKill, load(offsetNumber))
+	ours := bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}
+	f.code = append(f.code, loadWord(offsetArch), ours, answerKill, loadWord(offsetNumber))
 	if x32Bit != 0 {
 		f.code = append(f.code, bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32Bit, SkipTrue: 1}, answerENOSYS)
 	}
@@ -160,12 +163,12 @@ func (f *filter) addAll(numbers []uint32, answer bpf.RetConstant) {
 // after it.
 func (f *filter) addBlock(nr uint32, block ...bpf.Instruction) {
 	f.code = append(f.code, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: nr, SkipTrue: uint8(len(block) + 1)}) //nolint:gosec // blocks are short
-	f.code = append(append(f.code, block...), load(offsetNumber))
+	f.code = append(append(f.code, block...), loadWord(offsetNumber))
 }
 
 // addMasked refuses a call where an argument has one of the bits.
 func (f *filter) addMasked(nr uint32, arg int, bits uint32) {
-	f.addBlock(nr, load(lowOf(arg)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: bits, SkipTrue: 1}, answerEPERM)
+	f.addBlock(nr, loadWord(lowOf(arg)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: bits, SkipTrue: 1}, answerEPERM)
 }
 
 // addMode refuses a call that gives a file one of setIDs.
@@ -175,13 +178,13 @@ func (f *filter) addMode(m modes) {
 		return
 	}
 	const makesFile = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
-	f.addBlock(m.nr, load(lowOf(m.flags)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: makesFile, SkipTrue: 3},
-		load(lowOf(m.mode)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: setIDs, SkipTrue: 1}, answerEPERM)
+	f.addBlock(m.nr, loadWord(lowOf(m.flags)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: makesFile, SkipTrue: 3},
+		loadWord(lowOf(m.mode)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: setIDs, SkipTrue: 1}, answerEPERM)
 }
 
 // addEqual refuses a call where the lower half of an argument is one of values.
 func (f *filter) addEqual(nr uint32, arg int, values ...uint32) {
-	block := []bpf.Instruction{load(lowOf(arg))}
+	block := []bpf.Instruction{loadWord(lowOf(arg))}
 	for _, v := range values {
 		block = append(block, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: v, SkipTrue: 1}, answerEPERM)
 	}
@@ -190,7 +193,7 @@ func (f *filter) addEqual(nr uint32, arg int, values ...uint32) {
 
 // addOther refuses a call where the lower half of an argument is none of values.
 func (f *filter) addOther(nr uint32, arg int, values ...uint32) {
-	block := []bpf.Instruction{load(lowOf(arg))}
+	block := []bpf.Instruction{loadWord(lowOf(arg))}
 	for i, v := range values {
 		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: uint8(len(values) - i)}) //nolint:gosec // a handful
 	}

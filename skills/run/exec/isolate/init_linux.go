@@ -127,7 +127,8 @@ func (s *script) mountProc(p *Plan, set ruleset) {
 
 // setSignals sets the thread's set of blocked signals, and reads what it was.
 func setSignals(now, was *uint64) error {
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(now)), uintptr(unsafe.Pointer(was)), sigsetSize, 0, 0)
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(now)),
+		uintptr(unsafe.Pointer(was)), sigsetSize, 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("block signals: %w", errno)
 	}

@@ -117,7 +117,8 @@ func (s ruleset) allowPath(path string, rights uint64) error {
 	}
 	defer func() { _ = unix.Close(fd) }()
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & s.known, Parent_fd: int32(fd)} //nolint:gosec // files have small numbers
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(s.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(s.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("allow a path: %w", errno)
 	}

@@ -30,8 +30,10 @@ const (
 	StepProgram
 )
 
-var stepNames = [...]string{"start", "clone", "mounts", "write root", "network", "proc", "init", "landlock", "privileges", "seccomp", "limits",
-	"working directory", "program"}
+var stepNames = [...]string{
+	"start", "clone", "mounts", "write root", "network", "proc", "init", "landlock", "privileges", "seccomp", "limits",
+	"working directory", "program",
+}
 
 // String returns the step's name, as errors and doctor write it.
 func (s Step) String() string {

@@ -14,19 +14,34 @@ type rule struct {
 	own   bool // made in the tree, not taken from the system
 }
 
+// mergedPaths are links into /usr on most systems: the tree then has links too,
+// since each mount costs time.
+var mergedPaths = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
+
+// mergedLink returns where one of mergedPaths leads, if that is below /usr.
+func mergedLink(path string) (to string, linked bool) {
+	to, err := os.Readlink(path)
+	return to, err == nil && isWithin("/"+strings.TrimPrefix(to, "/"), "/usr") && !strings.Contains(to, "..")
+}
+
 // systemPaths are what programs need to run at all: programs, libraries, what the
 // loader reads, and the certificates of public authorities. None of it is a
 // secret on any system we know.
 func systemPaths(p *Plan) (read, write []string) {
-	read = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/etc/ld.so.cache", "/etc/ld.so.conf",
+	for _, path := range mergedPaths {
+		if _, linked := mergedLink(path); !linked {
+			read = append(read, path)
+		}
+	}
+	read = append(read, "/usr", "/nix/store", "/etc/ld.so.cache", "/etc/ld.so.conf",
 		"/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
-		"/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted", "/dev/random", "/dev/urandom", "/dev/zero"}
+		"/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted", "/dev/random", "/dev/urandom", "/dev/zero")
 	if p.Network {
 		read = append(read, "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/gai.conf")
 	}
 	write = []string{"/dev/null", "/dev/full"}
 	if p.HostProc {
-		read, write = append(read, "/proc"), append(write, "/dev/shm")
+		read = append(read, "/proc")
 	}
 	return read, write
 }

@@ -113,7 +113,9 @@ func (s *script) limitResources(p *Plan) {
 	}
 }
 
-// execProgram adds the call that is the program.
+// execProgram adds the call that is the program. It gets its three standard files
+// and none that Vedette was started with.
 func (s *script) execProgram(p *Plan) {
+	s.addCall(StepProgram, unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
 	s.addCall(StepProgram, unix.SYS_EXECVE, s.pathOf(p.Path), s.listOf(p.Argv), s.listOf(p.Env))
 }

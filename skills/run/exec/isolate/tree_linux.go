@@ -106,10 +106,8 @@ func (p *Plan) furnishTree(rules []rule) error {
 	if err := os.MkdirAll(Stage+"/proc", 0o555); err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
-	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
-		if err := os.Symlink(to, Stage+"/dev/"+name); err != nil {
-			return fmt.Errorf("make a link: %w", err)
-		}
+	if err := linkAll(); err != nil {
+		return fmt.Errorf("make a link: %w", err)
 	}
 	for path, content := range p.Files {
 		to := Stage + path
@@ -118,6 +116,24 @@ func (p *Plan) furnishTree(rules []rule) error {
 		}
 		if err := os.WriteFile(to, []byte(content), 0o644); err != nil { //nolint:gosec // it holds no secret
 			return fmt.Errorf("make a file: %w", err)
+		}
+	}
+	return nil
+}
+
+// linkAll makes the links that every tree has.
+func linkAll() error {
+	links := map[string]string{
+		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
+	}
+	for _, path := range mergedPaths {
+		if to, linked := mergedLink(path); linked {
+			links[path] = strings.TrimPrefix(to, "/")
+		}
+	}
+	for path, to := range links {
+		if err := os.Symlink(to, Stage+path); err != nil {
+			return err
 		}
 	}
 	return nil
