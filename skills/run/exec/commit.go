@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	osexec "os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -237,13 +238,17 @@ func explainCommit(err error) error {
 	return fmt.Errorf("%w: %w", skills.ErrNoEffect, err)
 }
 
-// ProbeSnapshot tries on this system all that write_mode snapshot needs, with its layer in
-// the state folder, and returns why it can't be had. The program that calls it must call
+// ProbeSnapshot tries on this system all that write_mode snapshot needs, over a write root
+// and with the layer in the state folder. Nothing of it stays. It returns why it can't be had. The program that calls it must call
 // MaybeChild first.
 func ProbeSnapshot(ctx context.Context, state, folder string) error {
-	p := &program{state: state, config: config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
-		Argv: []string{"/bin/sh", "-c", `: >"$1/probe"`, "-", filepath.Clean(folder)}, Write: []string{filepath.Clean(folder)}, WriteMode: WriteSnapshot}}
-	p.path = p.Argv[0]
+	path, err := osexec.LookPath("touch")
+	if err != nil {
+		return fmt.Errorf("there is no program to try it with: %w", err)
+	}
+	folder = filepath.Clean(folder)
+	p := &program{state: state, path: path, config: config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
+		Argv: []string{path, folder + "/probe"}, Write: []string{folder}, WriteMode: WriteSnapshot}}
 	w, err := p.prepareRun(ctx, skills.Order{})
 	if err != nil {
 		return err
