@@ -41,6 +41,9 @@ type Follow struct {
 	// Reasons say why a person must be asked, whatever became of the call itself: a
 	// closed list of words. Empty for none.
 	Reasons []string
+	// Drop throws away what waits for the call. The checkpoint calls it once the call is
+	// refused for good, and never while it is held.
+	Drop func() error
 }
 
 // FollowPath is one absolute path that a Follow would write. It may hold any bytes but NUL.

@@ -85,7 +85,7 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &skills.Follow{Skill: CommitSkill}
+	f := &skills.Follow{Skill: CommitSkill, Drop: w.layer.Discard}
 	args := commitArgs{Call: w.order.CallID, Layer: w.layer.ID(), Digest: c.Digest, Roots: c.Roots, Bytes: c.Bytes, Reasons: []string{}}
 	text := true
 	for _, one := range c.List {

@@ -109,7 +109,8 @@ func (p *program) prepareRun(ctx context.Context, o skills.Order) (*writing, err
 		return w, nil
 	}
 	var err error
-	w.layer, err = snapshot.Open(snapshot.Options{State: p.state, Roots: p.Write, Limits: snapshot.Limits{Bytes: p.WriteLimit}, LinkTargets: linkTargets})
+	w.layer, err = snapshot.Open(snapshot.Options{State: p.state, Label: o.CallID, Roots: p.Write,
+		Limits: snapshot.Limits{Bytes: p.WriteLimit}, LinkTargets: linkTargets})
 	if err != nil {
 		return nil, err
 	}

@@ -226,6 +226,21 @@ func TestSnapshotConflict(t *testing.T) {
 	require.Equal(t, 1, sh.layers(t))
 }
 
+// What is refused is dropped, and its changes with it.
+func TestSnapshotDropped(t *testing.T) {
+	sh := newShell(t, nil)
+	res, args, err := sh.do(t, "echo A >a")
+	require.NoError(t, err)
+	layer, err := snapshot.Load(sh.state, args.Layer)
+	require.NoError(t, err)
+	require.Equal(t, "call-1", layer.Label())
+	require.NoError(t, res.Follow.Drop())
+	require.Zero(t, sh.layers(t))
+	_, err = sh.follow(t, res)
+	require.ErrorIs(t, err, snapshot.ErrNoLayer)
+	require.Equal(t, "a", sh.read(t, "a"))
+}
+
 // A commit for another list than the layer's does nothing.
 func TestSnapshotOfAnotherDigest(t *testing.T) {
 	sh := newShell(t, nil)

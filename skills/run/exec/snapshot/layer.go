@@ -26,6 +26,7 @@ type rootMeta struct {
 // meta is what a layer must know in another process.
 type meta struct {
 	Version     int        `json:"version"`
+	Label       string     `json:"label,omitempty"`
 	Roots       []rootMeta `json:"roots"`
 	Limits      Limits     `json:"limits"`
 	LinkTargets []string   `json:"link_targets,omitempty"`
@@ -51,6 +52,9 @@ type Layer struct {
 
 // ID names the layer in its state folder.
 func (l *Layer) ID() string { return l.id }
+
+// Label returns what Options called the layer.
+func (l *Layer) Label() string { return l.meta.Label }
 
 // Roots returns the absolute paths of the roots.
 func (l *Layer) Roots() []string {

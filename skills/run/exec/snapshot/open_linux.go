@@ -30,11 +30,14 @@ func Open(o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(o.Label) > maxLabel || !utf8.ValidString(o.Label) {
+		return nil, fmt.Errorf("snapshot: a label is UTF-8 of at most %d bytes", maxLabel)
+	}
 	raw := make([]byte, 16)
 	_, _ = rand.Read(raw)
 	l := &Layer{id: hex.EncodeToString(raw)}
 	l.folder = filepath.Join(state, l.id)
-	l.meta = meta{Version: 1, Roots: roots, Limits: o.Limits.orDefaults(), LinkTargets: o.LinkTargets}
+	l.meta = meta{Version: 1, Label: o.Label, Roots: roots, Limits: o.Limits.orDefaults(), LinkTargets: o.LinkTargets}
 	if err := l.makeFolders(); err != nil {
 		_ = l.Discard()
 		return nil, err

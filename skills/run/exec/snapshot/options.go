@@ -9,6 +9,7 @@ const (
 	maxAttrs       = 64 << 10
 	maxConflicts   = 1000
 	maxRoots       = 64
+	maxLabel       = 200
 )
 
 // Limits bound what is listed and committed. A zero stands for the default.
@@ -35,6 +36,8 @@ func (l Limits) orDefaults() Limits {
 type Options struct {
 	// State is the folder in which layers live. Open makes it, of mode 0700.
 	State string
+	// Label is kept with the layer, to find again whose it is. At most 200 bytes of UTF-8.
+	Label string
 	// Roots are absolute folders, owned by this process's user, none in another and
 	// none with the state folder in it.
 	Roots  []string

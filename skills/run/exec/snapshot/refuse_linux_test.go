@@ -280,6 +280,7 @@ func TestOpenRefuses(t *testing.T) {
 		"state in root":   {Options{State: s.root + "/state", Roots: []string{s.root}}, "has the state folder in it"},
 		"root in state":   {Options{State: outer, Roots: []string{s.root}}, "or is in it"},
 		"mounts in it":    {Options{State: s.state, Roots: []string{"/dev"}}, "has another file system mounted in it"},
+		"long label":      {Options{State: s.state, Roots: []string{s.root}, Label: strings.Repeat("x", 201)}, "a label is UTF-8"},
 		"no state":        {Options{Roots: []string{s.root}}, "has no absolute path"},
 		"state of a file": {Options{State: s.root + "/file", Roots: []string{s.root}}, "put the state on a volume"},
 	}
@@ -327,9 +328,10 @@ func TestAnotherRoot(t *testing.T) {
 // Two processes don't work on one layer.
 func TestBusy(t *testing.T) {
 	s := newSite(t, false)
-	l := s.open(t)
+	l := s.open(t, func(o *Options) { o.Label = "call-1" })
 	other, err := Load(s.state, l.ID())
 	require.NoError(t, err)
+	require.Equal(t, "call-1", other.Label())
 	require.Equal(t, l.Mounts(), other.Mounts())
 	unlock, err := l.lock()
 	require.NoError(t, err)
