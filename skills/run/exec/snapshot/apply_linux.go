@@ -286,6 +286,7 @@ func (a *applier) putAside(p place) error {
 		case seenOf(st) != p.was:
 			return &stepConflict{ConflictEdited}
 		}
+		a.layer.reachPoint("take")
 		if err := unix.Renameat2(p.folder, p.name, p.folder, aside, unix.RENAME_NOREPLACE); err != nil {
 			return fmt.Errorf("snapshot: put a path aside: %w", err)
 		}

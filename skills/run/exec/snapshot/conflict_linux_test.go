@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -86,6 +88,50 @@ func TestConflicts(t *testing.T) {
 	})
 }
 
+// What others do at the very last moment, between the look at a path and the move, isn't
+// overwritten either.
+func TestLastMoment(t *testing.T) {
+	for name, row := range map[string]struct {
+		program, point, others string
+		want                   Conflict
+	}{
+		"another file":  {"echo 1 >a/f", "swap", "echo 2 >x; mv x a/f", Conflict{0, "a/f", ConflictEdited}},
+		"an edit":       {"echo 1 >a/f", "swap", "echo longer >>a/f", Conflict{0, "a/f", ConflictEdited}},
+		"a removal":     {"echo 1 >a/f", "swap", "rm a/f", Conflict{0, "a/f", ConflictGone}},
+		"a new file":    {"echo 1 >a/new", "swap", "echo 2 >a/new", Conflict{0, "a/new", ConflictAppeared}},
+		"one to remove": {"rm a/f", "take", "echo 2 >x; mv x a/f", Conflict{0, "a/f", ConflictEdited}},
+		"below":         {"rm -r a", "take", "echo 2 >a/deep/new", Conflict{0, "a", ConflictEdited}},
+		"an edit below": {"rm -r a", "take", "echo 2 >a/deep/x", Conflict{0, "a", ConflictEdited}},
+		"for a file":    {"rm -r a; echo 1 >a", "take", "echo 2 >a/deep/new", Conflict{0, "a", ConflictEdited}},
+	} {
+		for _, apart := range []bool{false, true} {
+			s := newSite(t, apart)
+			fillTree(t, s.root, map[string]string{"a/f": "f", "a/deep/x": "x"})
+			l := s.open(t)
+			runIn(t, l, row.program)
+			digest := listChanges(t, l).Digest
+			var after []string
+			l.reach = func(point string) {
+				if point == row.point && after == nil {
+					runDirectly(t, s.root, row.others)
+					after = dumpTree(t, s.root)
+				}
+			}
+			_, err := l.Commit(t.Context(), digest, CommitOptions{})
+			var conflict *ConflictError
+			require.ErrorAs(t, err, &conflict, name)
+			require.Equal(t, []Conflict{row.want}, conflict.Conflicts, name)
+			if apart && row.point == "swap" { // the copy stood beside when others came
+				after = slices.DeleteFunc(after, func(line string) bool { return strings.Contains(line, ".vedette-") })
+			}
+			require.Equal(t, after, dumpTree(t, s.root), name)
+			state, err := l.State()
+			require.NoError(t, err)
+			require.Equal(t, StateOpen, state, name)
+		}
+	}
+}
+
 // A clock that was set back hides what others did, so nothing is committed.
 func TestClockSetBack(t *testing.T) {
 	s := newSite(t, false)
@@ -155,23 +201,23 @@ func (f *flipper) stop() {
 	}
 }
 
-// 300 commits run against another that exchanges their folder with a link to the outside:
+// 300 commits run against another that exchanges a folder above theirs with a link outside:
 // half of them all the time, half from the moment of the decision on. Each is done in the
 // folder or refused, and the outside is untouched.
 func TestLinkFlipper(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
 		s := newSite(t, false)
 		outside := filepath.Join(filepath.Dir(s.root), "outside")
-		fillTree(t, outside, map[string]string{"f": "outside", "gone/x": "outside"})
+		fillTree(t, outside, map[string]string{"sub/f": "outside", "sub/gone/x": "outside"})
 		untouched := dumpTree(t, outside)
-		fillTree(t, s.root, map[string]string{"dir/f": "0", "link": "->" + outside})
+		fillTree(t, s.root, map[string]string{"dir/sub/f": "0", "link": "->../outside"})
 		f := &flipper{t: t, root: s.root}
 		done, refused, late := 0, 0, 0
 		for i := range 300 {
-			fillTree(t, s.root, map[string]string{"dir/f": "0", "dir/gone/x": "x"})
+			fillTree(t, s.root, map[string]string{"dir/sub/f": "0", "dir/sub/gone/x": "x"})
 			l := s.open(t)
-			fillUpper(t, l, map[string]string{"dir/f": "2", "dir/new": "2"})
-			require.NoError(t, unix.Mknod(filepath.Join(l.rootFolder(0), "upper/dir/gone"), unix.S_IFCHR, 0))
+			fillUpper(t, l, map[string]string{"dir/sub/f": "2", "dir/sub/new": "2", "dir/sub/newer/n": "2"})
+			require.NoError(t, unix.Mknod(filepath.Join(l.rootFolder(0), "upper/dir/sub/gone"), unix.S_IFCHR, 0))
 			c := listChanges(t, l)
 			if i%2 == 0 {
 				f.start()
@@ -188,7 +234,7 @@ func TestLinkFlipper(t *testing.T) {
 			switch {
 			case err == nil:
 				done++
-				require.Contains(t, dumpTree(t, s.root), `"dir/new" file 0644 "2"`)
+				require.Contains(t, dumpTree(t, s.root), `"dir/sub/new" file 0644 "2"`)
 			case errors.As(err, &unfinished):
 				late++
 				_, err := l.Resume(t.Context())

@@ -118,6 +118,7 @@ func (p place) prepareFile() error {
 // listed: the old one is exchanged, looked at, and put back if it is another. old is nil
 // where nothing is there.
 func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error {
+	a.layer.reachPoint("swap")
 	if old == nil {
 		return a.moveIn(p, from, name)
 	}
