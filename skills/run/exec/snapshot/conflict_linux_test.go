@@ -99,7 +99,7 @@ func TestLastMoment(t *testing.T) {
 		"an edit":       {"echo 1 >a/f", "swap", "echo longer >>a/f", Conflict{0, "a/f", ConflictEdited}},
 		"a removal":     {"echo 1 >a/f", "swap", "rm a/f", Conflict{0, "a/f", ConflictGone}},
 		"a new file":    {"echo 1 >a/new", "swap", "echo 2 >a/new", Conflict{0, "a/new", ConflictAppeared}},
-		"one to remove": {"rm a/f", "take", "echo 2 >x; mv x a/f", Conflict{0, "a/f", ConflictEdited}},
+		"one to remove": {"rm a/f", "take", "printf 2 >x; mv x a/f", Conflict{0, "a/f", ConflictEdited}},
 		"below":         {"rm -r a", "take", "echo 2 >a/deep/new", Conflict{0, "a", ConflictEdited}},
 		"an edit below": {"rm -r a", "take", "echo 2 >a/deep/x", Conflict{0, "a", ConflictEdited}},
 		"for a file":    {"rm -r a; echo 1 >a", "take", "echo 2 >a/deep/new", Conflict{0, "a", ConflictEdited}},
