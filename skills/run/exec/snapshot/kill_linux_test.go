@@ -112,3 +112,52 @@ func killOnce(t *testing.T, apart bool, n int, want []string) bool {
 	require.NoError(t, l.Discard())
 	return true
 }
+
+// What a commit placed before it died may be changed by others until it is resumed: it is
+// theirs then, and the rest is finished.
+func TestEditedBeforeResume(t *testing.T) {
+	s := newSite(t, false)
+	fillTree(t, s.root, map[string]string{"a": "1", "b": "1"})
+	l := s.open(t)
+	runIn(t, l, "echo 2 >a; echo 2 >b")
+	digest := listChanges(t, l).Digest
+	l.reach = func(point string) {
+		if point == "swapped" {
+			panic("the process dies")
+		}
+	}
+	require.Panics(t, func() { _, _ = l.Commit(t.Context(), digest, CommitOptions{}) })
+	l.reach = nil
+	require.NoError(t, os.WriteFile(filepath.Join(s.root, "a"), []byte("other"), 0o644))
+	_, err := l.Resume(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{`"." folder 0755`, `"a" file 0644 "other"`, `"b" file 0644 "2\n"`}, dumpTree(t, s.root))
+}
+
+// What others changed before its turn stops a redo, which says where; it goes on when that
+// is gone.
+func TestUnfinished(t *testing.T) {
+	s := newSite(t, false)
+	fillTree(t, s.root, map[string]string{"a": "1"})
+	l := s.open(t)
+	runIn(t, l, "echo 2 >a; echo 2 >b")
+	digest := listChanges(t, l).Digest
+	l.reach = func(point string) {
+		if point == "swapped" {
+			panic("the process dies")
+		}
+	}
+	require.Panics(t, func() { _, _ = l.Commit(t.Context(), digest, CommitOptions{}) })
+	l.reach = nil
+	require.NoError(t, os.WriteFile(filepath.Join(s.root, "b"), []byte("other"), 0o644))
+	_, err := l.Resume(t.Context())
+	var unfinished *UnfinishedError
+	require.ErrorAs(t, err, &unfinished)
+	require.Equal(t, []Conflict{{0, "b", ConflictAppeared}}, unfinished.Conflicts)
+	require.ErrorIs(t, l.Discard(), ErrBegun)
+	require.Equal(t, []string{`"." folder 0755`, `"a" file 0644 "2\n"`, `"b" file 0644 "other"`}, dumpTree(t, s.root))
+	require.NoError(t, os.Remove(filepath.Join(s.root, "b")))
+	_, err = l.Resume(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{`"." folder 0755`, `"a" file 0644 "2\n"`, `"b" file 0644 "2\n"`}, dumpTree(t, s.root))
+}
