@@ -63,7 +63,8 @@ const commitSchema = `{"type":"object","additionalProperties":false,
 	"required":["call","layer","digest","roots","created","changed","deleted","lost","bytes","reasons","paths","more"],"properties":{
 	"call":{"type":"string"},"layer":{"type":"string","pattern":"^[0-9a-f]{32}$"},"digest":{"type":"string","pattern":"^sha256:[0-9a-f]{64}$"},
 	"roots":{"type":"array","items":{"type":"string"},"maxItems":64},
-	"created":{"type":"integer"},"changed":{"type":"integer"},"deleted":{"type":"integer"},"lost":{"type":"integer"},"bytes":{"type":"integer"},
+	"created":{"type":"integer"},"changed":{"type":"integer"},"deleted":{"type":"integer"},"lost":{"type":"integer"},
+	"bytes":{"type":"integer"},
 	"reasons":{"type":"array","items":{"enum":["deleted","runs_later","refused","names"]}},
 	"paths":{"type":"array","maxItems":200,"items":{"type":"object","x-content":true}},"more":{"type":"integer"}}}`
 
@@ -71,8 +72,9 @@ const commitSchema = `{"type":"object","additionalProperties":false,
 // what follows from a call that wrote by snapshot.
 func CommitSpec() skills.Spec {
 	return skills.Spec{
-		Name: CommitSkill, Description: "Write to its folders what a sandboxed program changed.", Effect: skills.Modify, Reaches: skills.Self,
-		Output: skills.Trusted, Parameters: json.RawMessage(commitSchema), Run: skills.Run{Kind: "native"},
+		Name: CommitSkill, Description: "Write to its folders what a sandboxed program changed.",
+		Effect: skills.Modify, Reaches: skills.Self, Output: skills.Trusted,
+		Parameters: json.RawMessage(commitSchema), Run: skills.Run{Kind: "native"},
 		// A commit that began is finished by its journal; one that ended says so again.
 		Idempotent: true,
 	}
@@ -96,7 +98,10 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 	for _, r := range []struct {
 		word string
 		is   bool
-	}{{ReasonDeleted, found.TooMany}, {ReasonRunsLater, len(found.RunsLater) > 0}, {ReasonRefused, len(found.Refused) > 0}, {ReasonNames, !text}} {
+	}{
+		{ReasonDeleted, found.TooMany}, {ReasonRunsLater, len(found.RunsLater) > 0}, {ReasonRefused, len(found.Refused) > 0},
+		{ReasonNames, !text},
+	} {
 		if r.is {
 			args.Reasons = append(args.Reasons, r.word)
 		}

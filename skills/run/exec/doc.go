@@ -90,6 +90,16 @@
 // A program that is ended by a signal fails with an ExitError whose code is 128 and
 // the signal's number, as in shells; how far it got is unknown.
 //
+// # Writing
+//
+// With `write_mode: snapshot` the paths in write are an overlay while the program runs,
+// which needs the grade full. What the program changed is listed when it has ended, and
+// the result's Follow asks for the call exec.commit, whose executor NewCommit makes. What
+// no such call commits never reaches the paths: heed Follow, or leave Options.State empty.
+// max_deleted, of files and percent, says from where on that call must ask a person;
+// write_limit bounds what the program may write, in bytes. A program that is ended by force
+// leaves nothing. Effects over the network aren't undone. See package snapshot.
+//
 // # What not to do
 //
 // Don't name a shell with a script made of placeholders: New refuses it. Don't

@@ -44,7 +44,8 @@ func (p *program) checkWrite(at string) error {
 		errs = append(errs, &skills.PathError{Path: at + ".max_deleted", Msg: "takes files of at least 1 and percent from 1 to 100"})
 	}
 	if p.WriteMode == WriteDirect && (p.WriteLimit != 0 || p.MaxDeleted != (maxDeleted{})) {
-		errs = append(errs, &skills.PathError{Path: at + ".write_mode", Msg: "is direct, so write_limit and max_deleted bind nothing; leave them out"})
+		msg := "is direct, so write_limit and max_deleted bind nothing; leave them out"
+		errs = append(errs, &skills.PathError{Path: at + ".write_mode", Msg: msg})
 	}
 	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,7 +115,8 @@ func TestSnapshotCommits(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1, 1}, []int{args.Created, args.Changed, args.Deleted, args.Lost})
 	require.Empty(t, args.Reasons)
 	require.Equal(t, sh.root+"/b", args.Paths[0].Path, "what is lost is shown first")
-	require.ElementsMatch(t, []skills.FollowPath{{Path: sh.root + "/a"}, {Path: sh.root + "/b", Deleted: true}, {Path: sh.root + "/new"}}, res.Follow.Paths)
+	paths := []skills.FollowPath{{Path: sh.root + "/a"}, {Path: sh.root + "/b", Deleted: true}, {Path: sh.root + "/new"}}
+	require.ElementsMatch(t, paths, res.Follow.Paths)
 
 	sh.kit.Unwarranted(t, sh.commit, sh.committing, res.Follow.Args, func() bool { return sh.read(t, "a") == "a" })
 	done, err := sh.follow(t, res)
@@ -275,6 +275,7 @@ func TestWriteMode(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	mode := []string{"run.exec.write_mode"}
 	for name, row := range map[string]struct {
 		o      opts
 		params string
@@ -290,13 +291,14 @@ func TestWriteMode(t *testing.T) {
 		"default under landlock": {opts{"write": []string{dir}, "isolation": "landlock"}, shellSchema, state, nil, WriteDirect},
 		"direct":                 {opts{"write": []string{dir}, "write_mode": "direct"}, shellSchema, state, nil, WriteDirect},
 		"snapshot":               {opts{"write": []string{dir}, "write_mode": "snapshot"}, anything, state, nil, WriteSnapshot},
-		"without state":          {opts{"write": []string{dir}, "write_mode": "snapshot"}, shellSchema, "", []string{"run.exec.write_mode"}, ""},
-		"without roots":          {opts{"write_mode": "snapshot"}, shellSchema, state, []string{"run.exec.write_mode"}, ""},
-		"with a file":            {opts{"write": []string{file}, "write_mode": "snapshot"}, shellSchema, state, []string{"run.exec.write_mode"}, ""},
-		"under landlock":         {opts{"write": []string{dir}, "write_mode": "snapshot", "isolation": "landlock"}, shellSchema, state, []string{"run.exec.write_mode"}, ""},
-		"another word":           {opts{"write": []string{dir}, "write_mode": "copy"}, shellSchema, state, []string{"run.exec.write_mode"}, ""},
-		"bounds of direct":       {opts{"write": []string{dir}, "write_mode": "direct", "write_limit": 1}, shellSchema, state, []string{"run.exec.write_mode"}, ""},
-		"bad bounds":             {opts{"write": []string{dir}, "write_limit": -1, "max_deleted": opts{"percent": 101}}, shellSchema, state, []string{"run.exec.write_limit", "run.exec.max_deleted"}, ""},
+		"without state":          {opts{"write": []string{dir}, "write_mode": "snapshot"}, shellSchema, "", mode, ""},
+		"without roots":          {opts{"write_mode": "snapshot"}, shellSchema, state, mode, ""},
+		"with a file":            {opts{"write": []string{file}, "write_mode": "snapshot"}, shellSchema, state, mode, ""},
+		"under landlock":         {opts{"write": []string{dir}, "write_mode": "snapshot", "isolation": "landlock"}, shellSchema, state, mode, ""},
+		"another word":           {opts{"write": []string{dir}, "write_mode": "copy"}, shellSchema, state, mode, ""},
+		"bounds of direct":       {opts{"write": []string{dir}, "write_mode": "direct", "write_limit": 1}, shellSchema, state, mode, ""},
+		"bad bounds": {opts{"write": []string{dir}, "write_limit": -1, "max_deleted": opts{"percent": 101}}, shellSchema, state,
+			[]string{"run.exec.write_limit", "run.exec.max_deleted"}, ""},
 	} {
 		row.o["argv"] = []string{"true"}
 		sp := spec(row.o)
@@ -335,5 +337,5 @@ func TestProbeSnapshot(t *testing.T) {
 	require.Empty(t, ids)
 	err = ProbeSnapshot(t.Context(), filepath.Join(folder, "state"), folder)
 	var root *snapshot.RootError
-	require.True(t, errors.As(err, &root), "%v", err)
+	require.ErrorAs(t, err, &root)
 }

@@ -103,7 +103,8 @@ func runIn(t testing.TB, l *Layer, script string, env ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Args = []string{childName}
-	cmd.Env = slices.Concat(env, []string{"PATH=" + os.Getenv("PATH"), "SNAPSHOT_STATE=" + filepath.Dir(l.folder), "SNAPSHOT_ID=" + l.id, "SNAPSHOT_SCRIPT=" + script})
+	cmd.Env = slices.Concat(env, []string{"PATH=" + os.Getenv("PATH"),
+		"SNAPSHOT_STATE=" + filepath.Dir(l.folder), "SNAPSHOT_ID=" + l.id, "SNAPSHOT_SCRIPT=" + script})
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
