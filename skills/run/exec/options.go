@@ -32,6 +32,11 @@ type Options struct {
 	// Lookup resolves the names that the egress option lists. If nil, the system's
 	// resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// State is the folder in which skills that write by snapshot keep what isn't
+	// committed yet; see package snapshot on where it may be. If empty, skills write
+	// directly, and one whose write_mode is snapshot is a mistake. Set it only where
+	// Result.Follow is heeded: without that nothing such a skill writes is kept.
+	State string
 }
 
 const (
@@ -54,6 +59,9 @@ type config struct {
 	Isolation   string            `json:"isolation"`
 	Network     bool              `json:"network"`
 	Egress      []string          `json:"egress"`
+	WriteMode   string            `json:"write_mode"`
+	MaxDeleted  maxDeleted        `json:"max_deleted"`
+	WriteLimit  int64             `json:"write_limit"`
 	Limits      limits            `json:"limits"`
 	AllowDash   bool              `json:"allow_dash"`
 }
@@ -74,8 +82,9 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup}
-	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, state: o.State}
+	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base),
+		p.chooseWriteMode(at, s)}
 	if c.Isolation != IsolationNone && !childReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
@@ -93,6 +102,7 @@ type program struct {
 	credentials skills.Credentials
 	policy      *egress.Policy // nil without hosts to reach
 	lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
+	state       string // where layers are kept; empty: there are none
 }
 
 func (p *program) checkPlain(at string) error {
@@ -100,6 +110,7 @@ func (p *program) checkPlain(at string) error {
 		decode.OneOf(at+".stdin", "stdin", p.Stdin, "json", "none"),
 		decode.OneOf(at+".isolation", "isolation", p.Isolation, IsolationAuto, IsolationFull, IsolationStrict, IsolationLandlock, IsolationNamespaces, IsolationNone),
 		p.Limits.check(at+".limits", p.Isolation),
+		p.checkWrite(at),
 	}
 	if p.OutputLimit < 1 || p.OutputLimit > skills.MaxResult {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})

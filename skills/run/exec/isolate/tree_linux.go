@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot/mount"
 )
 
 // privateSize bounds each private folder, in what tmpfs reads. Pages of it are
@@ -68,7 +70,10 @@ func copyMount(p *Plan, r rule) (int, error) {
 // mountWriteRoot returns a detached mount (as open_tree or fsmount give it) that
 // is attached at root in the new tree. The system's paths are all still where
 // they belong when it is called.
-func mountWriteRoot(_ *Plan, root string, _ bool) (mount int, err error) {
+func mountWriteRoot(p *Plan, root string, dir bool) (fd int, err error) {
+	if r, layered := p.Snapshot.Find(root); layered && dir {
+		return mount.Detach(r)
+	}
 	return cloneMount(root, true)
 }
 
