@@ -49,6 +49,10 @@ type Follow struct {
 	Drop func() error
 }
 
+// CommitName is the one skill that a Follow may ask for. No scope grants it: a call of it
+// that follows from none is refused.
+const CommitName = "exec.commit"
+
 // FollowPath is one absolute path that a Follow would write. It may hold any bytes but NUL.
 type FollowPath struct {
 	Path    string

@@ -91,7 +91,7 @@ var (
 	// origins say where a review's judgement came from, if not from a model.
 	origins  = listOf(strings.Fields("cache shared ahead"))
 	statuses = listOf([]string{sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown})
-	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled, skills.FailNotStarted, "warrant", sentinel.CodeOutcomePaused})
+	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled, skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused})
 	records  = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome})
 	breakers = listOf(strings.Fields("closed half-open open"))
 	canaries = listOf([]review.Canary{review.CanaryPassed, review.CanaryFailed, review.CanaryUnanswered})

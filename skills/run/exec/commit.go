@@ -17,7 +17,7 @@ import (
 )
 
 // CommitSkill is the name of the call that writes what a program left in its snapshot.
-const CommitSkill = "exec.commit"
+const CommitSkill = skills.CommitName
 
 // The reasons for which a person is asked before a commit.
 const (
@@ -247,6 +247,9 @@ func explainCommit(err error) error {
 // and with the layer in the state folder. Nothing of it stays. It returns why it can't be had. The program that calls it must call
 // MaybeChild first.
 func ProbeSnapshot(ctx context.Context, state, folder string) error {
+	if !childReady() {
+		return errors.New("exec.MaybeChild was not called first in main")
+	}
 	path, err := osexec.LookPath("touch")
 	if err != nil {
 		return fmt.Errorf("there is no program to try it with: %w", err)

@@ -37,6 +37,10 @@ type Options struct {
 	// directly, and one whose write_mode is snapshot is a mistake. Set it only where
 	// Result.Follow is heeded: without that nothing such a skill writes is kept.
 	State string
+	// CanSnapshot tells why a write root can't be an overlay here, as ProbeSnapshot does;
+	// nil without asking means that each can. A skill that names no write_mode writes
+	// directly then, and one that names snapshot is a mistake.
+	CanSnapshot func(folder string) error
 }
 
 const (
@@ -82,7 +86,7 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, state: o.State}
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, state: o.State, canSnapshot: o.CanSnapshot}
 	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base),
 		p.chooseWriteMode(at, s)}
 	if c.Isolation != IsolationNone && !childReady() {
@@ -102,6 +106,7 @@ type program struct {
 	credentials skills.Credentials
 	policy      *egress.Policy // nil without hosts to reach
 	lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
+	canSnapshot func(folder string) error
 	state       string // where layers are kept; empty: there are none
 }
 

@@ -55,6 +55,9 @@ func (p *program) checkWrite(at string) error {
 // mode that is written and can't be had is a mistake.
 func (p *program) chooseWriteMode(at string, s *skills.Skill) error {
 	why := p.whyDirect()
+	if wanted := p.WriteMode == WriteSnapshot || p.WriteMode == "" && s.TakesShell(); wanted && why == "" {
+		why = p.tryRoots()
+	}
 	switch {
 	case p.WriteMode == WriteSnapshot && why != "":
 		return &skills.PathError{Path: at + ".write_mode", Msg: "can't be snapshot: " + why}
@@ -86,6 +89,19 @@ func (p *program) whyDirect() string {
 		st, err := os.Stat(w)
 		if err == nil && !st.IsDir() || strings.HasPrefix(w, "/dev/") {
 			return "one of write is no folder; name the folder that it is in"
+		}
+	}
+	return ""
+}
+
+// tryRoots asks of each write root whether it can be an overlay here; empty if all can.
+func (p *program) tryRoots() string {
+	if p.canSnapshot == nil {
+		return ""
+	}
+	for _, w := range p.Write {
+		if err := p.canSnapshot(w); err != nil {
+			return err.Error()
 		}
 	}
 	return ""
