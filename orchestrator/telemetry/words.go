@@ -48,7 +48,7 @@ var codes = listOf(strings.Fields(`
 	approval.canceled approval.changed approval.denied approval.expired approval.no_answer approval.nobody
 	approval.pending_full approval.superseded approval.unbindable
 	checkpoint.no_gate
-	guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
+	guard.commit guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
 	guard.outside_roots guard.private_host guard.protected guard.sensitive_path guard.shell_in_argument
 	guard.unparsed_shell guard.operator
 	judge.ask_below judge.below_threshold
