@@ -195,7 +195,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	o.canSnapshot = canSnapshot(ctx, cfg)
+	o.canSnapshot = canSnapshot(ctx, cfg, o.Log)
 	reg, natives, err := registry(cfg, o)
 	if err != nil {
 		return err

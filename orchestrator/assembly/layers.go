@@ -3,6 +3,7 @@ package assembly
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/vedette-dev/vedette/config"
@@ -31,13 +32,16 @@ func needsCommit(cfg *config.Config) bool {
 }
 
 // canSnapshot tries a write root once, however many skills name it.
-func canSnapshot(ctx context.Context, cfg *config.Config) func(folder string) error {
+func canSnapshot(ctx context.Context, cfg *config.Config, log *slog.Logger) func(folder string) error {
 	tried := map[string]error{}
 	return func(folder string) error {
 		err, known := tried[folder]
 		if !known {
 			err = exec.ProbeSnapshot(ctx, snapshotFolder(cfg), folder)
 			tried[folder] = err
+			if err != nil {
+				log.Warn("a write root can't be written by snapshot: programs that name no write_mode write to it directly, without undo", "why", err)
+			}
 		}
 		return err
 	}
