@@ -64,7 +64,8 @@ func (p *Checkpoint) SettleFollow(ctx context.Context, firstID string) (drop boo
 		if err := p.EndHeld(ctx, FollowID(firstID), "the process ended while a person was asked whether to commit"); err != nil {
 			return false, err
 		}
-		no := &skills.Failure{Code: skills.FailNotCommitted, Err: errors.New("what the program wrote was not committed: the process ended before a person had answered")}
+		no := &skills.Failure{Code: skills.FailNotCommitted, Err: errors.New(
+			"what the program wrote was not committed: the process ended before a person had answered")}
 		return true, p.endFirst(ctx, firstID, f, no)
 	}
 	return true, nil // the program itself died with its process, or the call was refused
@@ -99,7 +100,8 @@ func (p *Checkpoint) redoFollow(ctx context.Context, firstID string, f followPas
 	if failed == nil {
 		return true, p.endFirst(ctx, firstID, f, nil)
 	}
-	no := &skills.Failure{Code: skills.FailNotCommitted, Unknown: b.Status == StatusUnknown, Err: fmt.Errorf("what the program wrote was not committed: %w", failed)}
+	no := &skills.Failure{Code: skills.FailNotCommitted, Unknown: b.Status == StatusUnknown,
+		Err: fmt.Errorf("what the program wrote was not committed: %w", failed)}
 	return !no.Unknown, p.endFirst(ctx, firstID, f, no)
 }
 
@@ -115,7 +117,8 @@ func (p *Checkpoint) orderOf(r Record) (skills.Order, error) {
 		CallID: b.CallID, GrantID: b.Grant, User: r.User, Conversation: r.Conversation, Skill: r.Skill, SkillDigest: s.Digest(), Args: args,
 	}
 	if p.mac(o.Digest()) != b.Digest {
-		return skills.Order{}, errors.New("the call that an earlier process had allowed is not the one that is kept: its arguments were erased, or its skill has changed")
+		return skills.Order{}, errors.New(
+			"the call that an earlier process had allowed is not the one that is kept: its arguments were erased, or its skill has changed")
 	}
 	return o, nil
 }

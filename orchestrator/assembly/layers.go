@@ -68,7 +68,8 @@ func (p *Parts) settleLayers(ctx context.Context) error {
 			}
 		}
 		if !drop {
-			p.log.Warn("what a program wrote before the last process ended is committed in part, or it isn't known; the next start tries again", "call", l.CallID)
+			p.log.Warn("what a program wrote before the last process ended may be committed in part; the next start tries again",
+				"call", l.CallID)
 			continue
 		}
 		if err := exec.DropLayer(state, l.ID); err != nil {
