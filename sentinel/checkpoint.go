@@ -235,6 +235,9 @@ func (p *Checkpoint) check(ctx context.Context, name string, c Call, start time.
 	if g == nil {
 		return Verdict{State: Failed, Code: name + ".missing", Reason: "the gate is missing"}
 	}
+	if v, ok := inheritVerdict(g, c); ok {
+		return v
+	}
 	v, err := g.Check(ctx, c)
 	if err != nil {
 		return Verdict{

@@ -185,6 +185,7 @@ func (p *Past) refused(r Record) {
 // pastBody is what is read of the body of a decision, or of a refused proposal.
 type pastBody struct {
 	CallID    string            `json:"call"`
+	Grant     string            `json:"grant"`
 	SkillSpec string            `json:"skill_digest"`
 	Digest    string            `json:"digest"`
 	Tainted   bool              `json:"tainted"`

@@ -26,6 +26,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/leak"
+	"github.com/vedette-dev/vedette/skills/run/exec"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -81,6 +82,8 @@ type Options struct {
 	// Maintain says when values whose retention is over are erased, after the
 	// time at start; nil means every ten minutes.
 	Maintain <-chan time.Time
+
+	canSnapshot func(folder string) error // nil: it isn't tried
 }
 
 // Parts is everything that was built. Close releases it.
@@ -136,6 +139,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := p.assemble(ctx, cfg, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
+	if err := p.settleLayers(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
 	if err := p.settleInterrupted(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -189,6 +195,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err != nil {
 		return err
 	}
+	o.canSnapshot = canSnapshot(ctx, cfg, o.Log)
 	reg, natives, err := registry(cfg, o)
 	if err != nil {
 		return err
@@ -259,6 +266,13 @@ func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skill
 		}
 		list = append(list, s)
 		run[s.Name()] = n.Run
+	}
+	if needsCommit(cfg) {
+		s, err := skills.Compile(exec.CommitSpec())
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, s)
 	}
 	reg, err := skills.NewRegistry(list...)
 	return reg, run, err

@@ -44,6 +44,13 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 			out[l.Skill.Name()] = e
 		}
 	}
+	if needsCommit(cfg) {
+		s, err := skills.Compile(exec.CommitSpec())
+		if err != nil {
+			return nil, err
+		}
+		out[s.Name()] = exec.NewCommit(s, r, exec.CommitOptions{State: snapshotFolder(cfg)})
+	}
 	for _, g := range o.Skills {
 		if err := knownCredentials(g, book); err != nil {
 			errs = append(errs, err)
@@ -75,7 +82,9 @@ func executor(
 	case "template":
 		return template.New(s, r, template.Options{})
 	case "exec":
-		return exec.New(s, r, exec.Options{Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup})
+		return exec.New(s, r, exec.Options{
+			Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup, State: snapshotFolder(cfg), CanSnapshot: o.canSnapshot,
+		})
 	case "http":
 		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg), Credentials: book})
 	case "builtin":

@@ -83,9 +83,11 @@ func hundredths(h config.Hundredths) int {
 	return int(h)
 }
 
-// orchestratorCalls are the orchestrator's own skills: rules may name them also
+// orchestratorCalls are the program's own skills: rules may name them also
 // where nothing is there to make them, as in check.
-func orchestratorCalls() []string { return []string{"agent.dispatch", "agent.update", "agent.extend"} }
+func orchestratorCalls() []string {
+	return []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
+}
 
 func rules(cfg *config.Config) []permission.Rule {
 	out := make([]permission.Rule, len(cfg.Permissions)) // not nil: no rules means the default

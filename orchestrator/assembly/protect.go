@@ -16,7 +16,7 @@ func protected(cfg *config.Config) []string {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		out = append(out, cfg.Ledger.Path+suffix)
 	}
-	return out
+	return append(out, snapshotFolder(cfg))
 }
 
 // secret are the keys, the users' credentials and the owner's socket, which a

@@ -35,6 +35,8 @@
 //	                      without a sandbox (isolation: none)
 //	guard.dynamic         a command that can't be known before it runs
 //	guard.unparsed_shell  a command line that ends inside a quote or a bracket
+//	guard.commit          a commit of what a program wrote, where it removes much, or
+//	                      writes what runs later, or a part of it can't be committed
 //
 // It is the first layer and not the last: a path can be swapped between this
 // check and the open, and a program can do what its name does not say.
@@ -73,6 +75,7 @@ const (
 	CodePrivateHost   = "guard.private_host"
 	CodeUnread        = "guard.unread"
 	CodeUnconfined    = "guard.unconfined"
+	CodeCommit        = "guard.commit"
 )
 
 // Options add to the core. The zero value is the core alone.
@@ -209,6 +212,9 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 	if c.Skill().Confinement() == skills.Unconfined {
 		asks.addUnconfined(c.Skill(), c.Touch())
 	}
+	for _, reason := range c.Reasons() {
+		asks.add(CodeCommit, commitReason(reason), "")
+	}
 	switch {
 	case len(denies) > 0:
 		return denies.verdict(sentinel.Deny), nil
@@ -216,6 +222,15 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 		return asks.verdict(sentinel.Ask), nil
 	}
 	return sentinel.Pass(), nil
+}
+
+// commitReason keeps a skill's own word out of the record, unless it is a known one.
+func commitReason(word string) string {
+	switch word {
+	case "deleted", "runs_later", "refused", "names":
+		return word
+	}
+	return "other"
 }
 
 // look returns what is against a call and what a person should see first.
@@ -296,7 +311,7 @@ func (f *findings) addUnconfined(s *skills.Skill, t touch.Touch) {
 // order ranks the codes: the worst one names the verdict.
 var order = []string{
 	CodeIrrecoverable, CodeOperator, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
-	CodeDestructive, CodeSensitive, CodeUnread, CodeUnconfined, CodeDynamic,
+	CodeCommit, CodeDestructive, CodeSensitive, CodeUnread, CodeUnconfined, CodeDynamic,
 }
 
 // explain says for people what each code means.
@@ -320,6 +335,8 @@ func explain(code string) string {
 		return "the command does more than the skill declares"
 	case CodePrivateHost:
 		return "an address that is not on the Internet"
+	case CodeCommit:
+		return "what the program changed calls for a person"
 	case CodeDestructive:
 		return "what is lost can't be brought back"
 	case CodeSensitive:

@@ -1,0 +1,80 @@
+package assembly
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/run/exec"
+)
+
+// snapshotFolder is where programs' changes wait until they are committed. It is beside
+// the database, and as protected.
+func snapshotFolder(cfg *config.Config) string {
+	return filepath.Join(filepath.Dir(cfg.Ledger.Path), "snapshots")
+}
+
+// needsCommit reports whether a skill of the configuration may write by snapshot.
+func needsCommit(cfg *config.Config) bool {
+	for _, l := range cfg.Skills {
+		var o struct {
+			Write []string `json:"write"`
+		}
+		run := l.Skill.Spec().Run
+		if run.Kind == "exec" && json.Unmarshal(run.Options, &o) == nil && len(o.Write) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// canSnapshot tries a write root once, however many skills name it.
+func canSnapshot(ctx context.Context, cfg *config.Config, log *slog.Logger) func(folder string) error {
+	tried := map[string]error{}
+	return func(folder string) error {
+		err, known := tried[folder]
+		if !known {
+			err = exec.ProbeSnapshot(ctx, snapshotFolder(cfg), folder)
+			tried[folder] = err
+			if err != nil {
+				log.Warn("a write root can't be written by snapshot: programs that name no write_mode write to it directly, without undo", "why", err)
+			}
+		}
+		return err
+	}
+}
+
+// settleLayers ends what earlier processes left uncommitted: what was allowed is
+// committed, the rest is thrown away. What can't be settled stays, and is logged. It must
+// run before the first call of this process, and before settleInterrupted.
+func (p *Parts) settleLayers(ctx context.Context) error {
+	if _, ok := p.Registry.Get(skills.CommitName); !ok {
+		return nil
+	}
+	state := snapshotFolder(p.Config)
+	list, err := exec.LeftLayers(state)
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		drop := true
+		if l.CallID != "" {
+			if drop, err = p.Checkpoint.SettleFollow(ctx, l.CallID); err != nil {
+				p.log.Error("what a program wrote before the last process ended can't be settled; it is kept", "call", l.CallID, "error", err)
+				continue
+			}
+		}
+		if !drop {
+			p.log.Warn("what a program wrote before the last process ended may be committed in part; the next start tries again",
+				"call", l.CallID)
+			continue
+		}
+		if err := exec.DropLayer(state, l.ID); err != nil {
+			p.log.Warn("what a program wrote before the last process ended can't be thrown away", "call", l.CallID, "error", err)
+		}
+	}
+	return nil
+}
