@@ -43,7 +43,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 		var err error
 		if !ok {
 			d.put(markApproval(refuseCanceled()))
-		} else if c, d, err = p.hold(ctx, c, d, k.held); err != nil {
+		} else if c, d, err = p.hold(ctx, c, d, k); err != nil {
 			return granted{}, err
 		}
 	}
@@ -142,15 +142,39 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	if stopped(err) {
 		return skills.Result{}, d.caught(ctx, g, b, err)
 	}
-	err = d.concludeFollow(ctx, g, res, err)
+	return d.conclude(ctx, ranCall{g: g, res: res, err: err, start: start})
+}
+
+// ranCall is a call whose executor has returned.
+type ranCall struct {
+	g       granted
+	res     skills.Result
+	err     error
+	start   time.Time
+	resumed *followPast // an earlier process ran it; nil: this one did
+}
+
+// conclude decides and runs what follows from a call that ran, and records what became of
+// the call. One whose follow-up waits for a person has no outcome yet: the error wraps
+// ErrHeld.
+func (d *Desk) conclude(ctx context.Context, e ranCall) (skills.Result, error) {
+	p, g, c, res := d.p, e.g, e.g.c, e.res
+	b := outcomeBody{ElapsedUS: p.now().Sub(e.start).Microseconds()}
+	err := d.concludeFollow(ctx, e)
 	res.Follow = nil
+	if errors.Is(err, ErrHeld) {
+		p.release(ctx, c.Name(), c.Proposed().ID())
+		return skills.Result{}, err
+	}
 	if err != nil {
 		p.logCredential(ctx, c, err)
 	} else {
 		res.Trust = trust(c.Skill(), res)
 	}
 	values := b.describe(c, res, err)
-	p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
+	if e.resumed == nil { // the place of one that an earlier process ran was given back when it was found
+		p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
+	}
 	d.remember(c, res, err, b.Marks)
 	p.ended(ctx, g, b, values)
 	res.Note = ""

@@ -79,59 +79,67 @@ func inheritVerdict(g Gate, c Call) (Verdict, bool) {
 
 // concludeFollow decides and runs the call that a skill asks for, and returns what the
 // first call comes to. What was refused or failed is thrown away. What may have happened
-// in part stays, for the next start to end.
-func (d *Desk) concludeFollow(ctx context.Context, g granted, res skills.Result, ran error) error {
-	f := res.Follow
+// in part stays, for the next start to end, and so does what a person is still asked about:
+// the error wraps ErrHeld then.
+func (d *Desk) concludeFollow(ctx context.Context, e ranCall) error {
+	f := e.res.Follow
 	if f == nil {
-		return ran
+		return e.err
 	}
-	kept := Value{"result", []byte(res.Content)}
-	if ran != nil {
-		kept = Value{"error", []byte(ran.Error())}
+	why := d.followUp(ctx, e)
+	if errors.Is(why, ErrHeld) {
+		if d.p.keepsFollows() {
+			return why
+		}
+		why = d.p.withdrawFollow(ctx, e.followID())
 	}
-	why := d.followUp(ctx, g, f, kept)
 	if why == nil {
-		return ran
+		return e.err
 	}
 	said := fmt.Errorf("what the program wrote was not committed: %w", why)
-	if ran != nil {
-		said = fmt.Errorf("%w; the program itself failed: %w", said, ran)
+	if e.err != nil {
+		said = fmt.Errorf("%w; the program itself failed: %w", said, e.err)
 	}
 	var failed *skills.Failure
 	if errors.As(why, &failed) && failed.Unknown {
 		return &skills.Failure{Code: skills.FailNotCommitted, Unknown: true, Err: said}
 	}
-	d.p.dropFollow(g.c, f)
+	d.p.dropFollow(e.g.c.ID(), f.Drop)
 	return &skills.Failure{Code: skills.FailNotCommitted, Err: said}
 }
 
 // dropFollow throws away what waited for a call that won't run.
-func (p *Checkpoint) dropFollow(c Call, f *skills.Follow) {
+func (p *Checkpoint) dropFollow(callID string, drop func() error) {
 	defer func() {
 		if recover() != nil {
-			p.logger().Error("what a refused call would have written can't be thrown away: its skill panicked", "call", c.ID())
+			p.logger().Error("what a refused call would have written can't be thrown away: its skill panicked", "call", callID)
 		}
 	}()
-	if f.Drop == nil {
+	if drop == nil {
 		return
 	}
-	if err := f.Drop(); err != nil { // it never reaches the files, and the next start tries again
-		p.logger().Warn("what a refused call would have written is left on disk", "call", c.ID())
+	if err := drop(); err != nil { // it never reaches the files, and the next start tries again
+		p.logger().Warn("what a refused call would have written is left on disk", "call", callID)
 	}
 }
 
 // followUp takes the call that a skill asks for through the checkpoint, under the grant
-// and trace of the first. The error is a *skills.Refusal where it was refused and a
-// *skills.Failure where it ran and failed.
-func (d *Desk) followUp(ctx context.Context, g granted, f *skills.Follow, kept Value) error {
-	p, first := d.p, g.c
+// and trace of the first. The error is a *skills.Refusal where it was refused, a
+// *skills.Failure where it ran and failed, and wraps ErrHeld where a person is still asked.
+func (d *Desk) followUp(ctx context.Context, e ranCall) error {
+	p, first, f := d.p, e.g.c, e.res.Follow
 	if f.Skill != skills.CommitName {
 		return errors.New("the skill asks for a call that none may ask for")
 	}
 	prop := Proposal{
-		Skill: f.Skill, Args: f.Args, Grant: first.grant, Trace: first.trace, BeforeTaint: first.granted, ID: FollowID(first.ID()),
-		Follows: &first, FollowsDecision: g.d.ID, Writes: f.Paths, Reasons: f.Reasons,
+		Skill: f.Skill, Args: f.Args, Grant: first.grant, Trace: first.trace, BeforeTaint: first.granted, ID: e.followID(),
+		Follows: &first, FollowsDecision: e.g.d.ID, Writes: f.Paths, Reasons: f.Reasons,
 	}
+	leave, err := p.lanes.enter(ctx, prop.ID)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	lv := Verdict{Gate: GateLimits, State: Skipped, Reason: "it follows a call that used a slot"}
 	if v, ok := p.paused(first.grant.User(), f.Skill); ok {
 		lv = v
@@ -144,10 +152,7 @@ func (d *Desk) followUp(ctx context.Context, g granted, f *skills.Follow, kept V
 	if err != nil {
 		return err
 	}
-	dec, err := p.decideAndRecord(ctx, c, lv, keeping{desk: d, numbered: true, kept: []Value{kept}})
-	if errors.Is(err, ErrHeld) {
-		return errors.Join(p.endFollow(ctx, c.ID()), err)
-	}
+	dec, err := p.decideAndRecord(ctx, c, lv, e.keeping(d))
 	if err != nil {
 		return err
 	}
@@ -158,15 +163,6 @@ func (d *Desk) followUp(ctx context.Context, g granted, f *skills.Follow, kept V
 		return refusal(dec.d)
 	}
 	return d.runFollow(ctx, dec)
-}
-
-// endFollow withdraws, on record, the question about a call whose first call's caller
-// has left: what it would write is thrown away.
-func (p *Checkpoint) endFollow(ctx context.Context, callID string) error {
-	if p.o.History == nil {
-		return nil
-	}
-	return p.EndHeld(context.WithoutCancel(ctx), callID, "the caller left while a person was asked whether to commit")
 }
 
 // runFollow runs a call that follows from another under its own warrant, and records

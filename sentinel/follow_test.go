@@ -227,36 +227,36 @@ func TestAnAllowedFollowIsFinishedAfterACrash(t *testing.T) {
 	require.NoError(t, err)
 	crashed := k.rec.records[:2] // both decisions, no outcome
 	first := crashed[0].CallID
-	change := func(records []sentinel.Record) (*commits, bool, error) {
+	change := func(records []sentinel.Record) (*commits, sentinel.FollowLeft, error) {
 		next := newCommits(t, func(o *sentinel.Options) {})
 		next.rec.records = slices.Clone(records)
 		again := newCommits(t, func(o *sentinel.Options) { o.Recorder, o.History = next.rec, memory{next.rec} })
 		again.rec = next.rec
-		drop, err := again.SettleFollow(t.Context(), first)
-		return again, drop, err
+		left, err := again.SettleFollow(t.Context(), first)
+		return again, left, err
 	}
 	forged := slices.Clone(crashed)
 	forged[1].Values = []sentinel.Value{{Name: "args", Data: []byte(`{"digest":"sha256:2"}`)}}
-	again, drop, err := change(forged)
+	again, left, err := change(forged)
 	require.ErrorContains(t, err, "not the one that is kept")
-	require.False(t, drop)
+	require.Equal(t, sentinel.FollowUnknown, left)
 	require.Empty(t, again.committed)
 
-	again, drop, err = change(crashed)
+	again, left, err = change(crashed)
 	require.NoError(t, err)
-	require.True(t, drop)
+	require.Equal(t, sentinel.FollowOver, left)
 	require.Equal(t, []string{`{"digest":"sha256:1"}`}, again.committed)
 	require.Equal(t, []string{"exec.commit ok", "test.do ok"}, again.outcomes())
 	last := again.rec.records[len(again.rec.records)-1]
 	require.Equal(t, "the program's", string(last.Values[0].Data))
 
-	again, drop, err = change(again.rec.records)
+	again, left, err = change(again.rec.records)
 	require.NoError(t, err)
-	require.True(t, drop)
+	require.Equal(t, sentinel.FollowOver, left)
 	require.Empty(t, again.committed, "an end that is known is not repeated")
 
-	again, drop, err = change(crashed[:1])
+	again, left, err = change(crashed[:1])
 	require.NoError(t, err)
-	require.True(t, drop)
+	require.Equal(t, sentinel.FollowOver, left)
 	require.Empty(t, again.committed, "what no decision allowed does not run")
 }

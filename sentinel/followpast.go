@@ -1,9 +1,12 @@
 package sentinel
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -11,83 +14,129 @@ import (
 
 // followPast is what is on record of a call that follows from another.
 type followPast struct {
-	allowed *Record // the decision that allowed it
-	ended   *Record // the last outcome
-	held    bool    // a person was being asked
-	kept    []Value // what its first call had returned
+	id       string
+	first    string      // the id under which its first call was proposed
+	decided  *Record     // the last decision
+	ended    *Record     // the last outcome
+	question *heldBefore // a person is being asked, and nothing was decided since
+	kept     []Value     // what its first call had returned
 }
 
-func readFollow(list []Record) (f followPast) {
+func readFollow(id string, list []Record) followPast {
+	f := followPast{id: id, first: strings.TrimSuffix(id, FollowID(""))}
+	past, _ := readPast(id, list)
+	f.question = past.held
 	for _, r := range list {
-		switch {
-		case r.Kind == RecordHeld:
-			f.held = true
-		case r.Kind == RecordDecision && r.Outcome == Allow.String():
-			f.allowed = &r
-			f.kept = nil
-			for _, name := range []string{"result", "error"} {
-				if data, ok := r.value(name); ok {
-					f.kept = append(f.kept, Value{name, data})
-				}
-			}
-		case r.Kind == RecordOutcome:
+		if r.Kind == RecordHeld || r.Kind == RecordDecision {
+			f.readKept(r)
+		}
+		switch r.Kind {
+		case RecordDecision:
+			f.decided = &r
+		case RecordOutcome:
 			f.ended = &r
 		}
 	}
 	return f
 }
 
+// readKept takes down what a record says of the first call.
+func (f *followPast) readKept(r Record) {
+	b, _ := r.proposal()
+	f.first = cmp.Or(b.Follows, f.first)
+	var kept []Value
+	for _, name := range []string{"result", "error", "ran"} {
+		if data, ok := r.value(name); ok {
+			kept = append(kept, Value{name, data})
+		}
+	}
+	if len(kept) > 0 { // a question that was ended keeps none
+		f.kept = kept
+	}
+}
+
+// args are the arguments of the question; nil where they were erased.
+func (f followPast) args() json.RawMessage {
+	if f.question == nil {
+		return nil
+	}
+	args, _ := f.question.record.value("args")
+	return args
+}
+
 // known reports whether the call's end is on record, as success or as a failure that
 // did nothing.
 func (f followPast) known() bool { return f.ended != nil && f.ended.Outcome != StatusUnknown }
 
+// failure is what the first call comes to after an end that is known; nil for success.
+func (f followPast) failure() error {
+	if f.ended.Outcome == StatusOK {
+		return nil
+	}
+	said, _ := f.ended.value("error")
+	return notCommitted(pastError(said))
+}
+
+// FollowLeft says what becomes of what waits for a call that follows from another.
+type FollowLeft uint8
+
+const (
+	// FollowOver: the call has ended, and what waits for it is of no use any more.
+	FollowOver FollowLeft = iota
+	// FollowHeld: a person is still asked. A desk that is resumed puts the question again.
+	FollowHeld
+	// FollowUnknown: it may have happened in part; the next start tries again.
+	FollowUnknown
+)
+
 // SettleFollow ends what an earlier process left of the call that follows from the call of
 // that id. One that was allowed runs again, under a new warrant for the same bytes: its
-// skill finishes what was begun. One that was not is withdrawn, on record. drop says that
-// what waits for it is of no use any more. It must run before the first call of this
-// process. An error means that nothing was settled and nothing may be dropped.
-func (p *Checkpoint) SettleFollow(ctx context.Context, firstID string) (drop bool, err error) {
+// skill finishes what was begun. One that a person is asked about stays until its time is
+// over; it is withdrawn, on record, where no desk could put the question again. It must run
+// before the first call of this process. An error means that nothing was settled and
+// nothing may be dropped.
+func (p *Checkpoint) SettleFollow(ctx context.Context, firstID string) (FollowLeft, error) {
 	if p.o.History == nil || p.o.Recorder == nil || p.o.Issuer == nil {
-		return false, fmt.Errorf("%w: the checkpoint keeps no records to read back", ErrNotRecorded)
+		return FollowUnknown, fmt.Errorf("%w: the checkpoint keeps no records to read back", ErrNotRecorded)
 	}
-	list, err := p.o.History.Past(ctx, FollowID(firstID))
+	f, err := p.followOf(ctx, firstID)
 	if err != nil {
-		return false, fmt.Errorf("%w: the records of the call could not be read: %w", ErrNotRecorded, err)
+		return FollowUnknown, err
 	}
-	f := readFollow(list)
 	switch {
 	case f.known():
-		return true, nil
-	case f.allowed != nil:
-		return p.redoFollow(ctx, firstID, f)
-	case f.held:
-		if err := p.EndHeld(ctx, FollowID(firstID), "the process ended while a person was asked whether to commit"); err != nil {
-			return false, err
-		}
-		no := &skills.Failure{Code: skills.FailNotCommitted, Err: errors.New(
-			"what the program wrote was not committed: the process ended before a person had answered")}
-		return true, p.endFirst(ctx, firstID, f, no)
+		return FollowOver, p.endFirst(ctx, f, f.failure())
+	case f.question != nil && p.keepsFollows() && p.now().Before(f.question.expires):
+		return FollowHeld, nil
+	case f.question != nil && p.keepsFollows():
+		return FollowOver, p.ExpireFollow(ctx, f.id)
+	case f.question != nil:
+		return FollowOver, p.endHeld(ctx, f.id, CodeApprovalCanceled, "the process ended while a person was asked whether to commit")
+	case f.decided != nil && f.decided.Outcome == Allow.String():
+		return p.redoFollow(ctx, f)
+	case f.decided != nil:
+		return FollowOver, p.endFirst(ctx, f, notCommitted(errors.New(f.decided.Code)))
 	}
-	return true, nil // the program itself died with its process, or the call was refused
+	return FollowOver, nil // the program itself died with its process
 }
 
 // redoFollow runs an allowed call again and records what became of it and of its first.
-func (p *Checkpoint) redoFollow(ctx context.Context, firstID string, f followPast) (drop bool, err error) {
-	o, err := p.orderOf(*f.allowed)
+func (p *Checkpoint) redoFollow(ctx context.Context, f followPast) (FollowLeft, error) {
+	o, err := p.orderOf(*f.decided)
 	if err != nil {
-		return false, err
+		return FollowUnknown, err
 	}
 	if v, ok := p.paused(o.User, o.Skill); ok {
-		return false, errors.New(v.Reason)
+		return FollowUnknown, errors.New(v.Reason)
 	}
 	w, err := p.o.Issuer.Issue(o.Digest())
 	if err != nil {
-		return false, errors.Join(ErrNotRecorded, err)
+		return FollowUnknown, errors.Join(ErrNotRecorded, err)
 	}
-	again := *f.allowed // the same decision: it is on record that it starts once more
+	again := *f.decided // the same decision: it is on record that it starts once more
 	again.ID, again.At, again.Values, again.Spend, again.SpendExpires = newID(), p.now(), f.kept, w.ID(), w.Expires()
 	if err := p.record(ctx, again); err != nil {
-		return false, err
+		return FollowUnknown, err
 	}
 	start := p.now()
 	res, failed := p.o.Executors[o.Skill].Execute(ctx, w, o)
@@ -95,14 +144,17 @@ func (p *Checkpoint) redoFollow(ctx context.Context, firstID string, f followPas
 	s, _ := p.o.Registry.Get(o.Skill)
 	values := b.describe(Call{skill: s, name: o.Skill}, res, failed)
 	if err := p.record(ctx, endOf(again, b, values, p.now())); err != nil {
-		return false, err
+		return FollowUnknown, err
 	}
 	if failed == nil {
-		return true, p.endFirst(ctx, firstID, f, nil)
+		return FollowOver, p.endFirst(ctx, f, nil)
 	}
-	no := &skills.Failure{Code: skills.FailNotCommitted, Unknown: b.Status == StatusUnknown,
-		Err: fmt.Errorf("what the program wrote was not committed: %w", failed)}
-	return !no.Unknown, p.endFirst(ctx, firstID, f, no)
+	no := notCommitted(failed)
+	if b.Status == StatusUnknown {
+		no.Unknown = true
+		return FollowUnknown, p.endFirst(ctx, f, no)
+	}
+	return FollowOver, p.endFirst(ctx, f, no)
 }
 
 // orderOf rebuilds the order that a decision allowed. The digest on record must be its
@@ -125,28 +177,30 @@ func (p *Checkpoint) orderOf(r Record) (skills.Order, error) {
 
 // endFirst records the outcome of a call whose follow-up has ended in this process. One
 // that has an outcome keeps it.
-func (p *Checkpoint) endFirst(ctx context.Context, firstID string, f followPast, failed error) error {
-	list, err := p.o.History.Past(ctx, firstID)
+func (p *Checkpoint) endFirst(ctx context.Context, f followPast, failed error) error {
+	list, err := p.o.History.Past(ctx, f.first)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: the records of the call could not be read: %w", ErrNotRecorded, err)
 	}
-	first := readFollow(list)
-	if first.allowed == nil || first.ended != nil {
+	first := readFollow(f.first, list)
+	if first.decided == nil || first.decided.Outcome != Allow.String() || first.ended != nil {
 		return nil
 	}
-	body, _ := first.allowed.proposal()
-	b := outcomeBody{V: 1, DecisionID: first.allowed.DecisionID, CallID: body.CallID, Status: StatusOK}
-	values := f.kept
+	body, _ := first.decided.proposal()
+	b := outcomeBody{V: 1, DecisionID: first.decided.DecisionID, CallID: body.CallID}
+	res, ran := f.returned()
 	switch {
 	case failed != nil:
-		b.Status, b.Code = failure(failed)
-		values = []Value{{"error", []byte(failed.Error())}}
-	case len(values) > 0 && values[0].Name == "error": // the program failed, and what it wrote was committed
-		b.Status, b.Code = StatusFailed, skills.FailFailed
-	case len(values) > 0:
-		b.Bytes, b.Marks = len(values[0].Data), TextMarks(string(values[0].Data))
+		ran = failed
+	case len(f.kept) == 0:
+		ran = nil // it is on record that it was committed, and what it said was erased
 	}
-	return p.record(ctx, endOf(*first.allowed, b, values, p.now()))
+	s, ok := p.o.Registry.Get(first.decided.Skill)
+	if !ok {
+		return nil // the outcome of a skill that is gone stays unknown
+	}
+	values := b.describe(Call{skill: s, name: s.Name()}, res, ran)
+	return p.record(ctx, endOf(*first.decided, b, values, p.now()))
 }
 
 // endOf is the outcome record of a decision that was read back.

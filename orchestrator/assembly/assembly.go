@@ -103,6 +103,7 @@ type Parts struct {
 	limits   *counters
 	ask      map[string]askable
 	pools    []*admission.Pool
+	held     []string // calls whose changes waited for a person when the process started
 	recorder recorder
 	upkeep   *maintenance
 	birds    *maintenance // asks the review's models what is known
@@ -239,7 +240,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away,
 		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
-		Pauser:  p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
+		Pauser:  p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Follows: exec.Layers{State: snapshotFolder(cfg)}, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err

@@ -3,13 +3,21 @@ package assembly
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 )
+
+// expiryGrace is how long after its time a question about a commit is left to the desk
+// that may be at work on it.
+const expiryGrace = time.Minute
 
 // snapshotFolder is where programs' changes wait until they are committed. It is beside
 // the database, and as protected.
@@ -48,8 +56,9 @@ func canSnapshot(ctx context.Context, cfg *config.Config, log *slog.Logger) func
 }
 
 // settleLayers ends what earlier processes left uncommitted: what was allowed is
-// committed, the rest is thrown away. What can't be settled stays, and is logged. It must
-// run before the first call of this process, and before settleInterrupted.
+// committed, what a person is still asked about waits, the rest is thrown away. What can't
+// be settled stays, and is logged. It must run before the first call of this process, and
+// before settleInterrupted.
 func (p *Parts) settleLayers(ctx context.Context) error {
 	if _, ok := p.Registry.Get(skills.CommitName); !ok {
 		return nil
@@ -60,14 +69,18 @@ func (p *Parts) settleLayers(ctx context.Context) error {
 		return err
 	}
 	for _, l := range list {
-		drop := true
+		left := sentinel.FollowOver
 		if l.CallID != "" {
-			if drop, err = p.Checkpoint.SettleFollow(ctx, l.CallID); err != nil {
+			if left, err = p.Checkpoint.SettleFollow(ctx, l.CallID); err != nil {
 				p.log.Error("what a program wrote before the last process ended can't be settled; it is kept", "call", l.CallID, "error", err)
 				continue
 			}
 		}
-		if !drop {
+		switch left {
+		case sentinel.FollowHeld:
+			p.held = append(p.held, l.CallID)
+			continue
+		case sentinel.FollowUnknown:
 			p.log.Warn("what a program wrote before the last process ended may be committed in part; the next start tries again",
 				"call", l.CallID)
 			continue
@@ -77,4 +90,26 @@ func (p *Parts) settleLayers(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// expireLayers ends the questions about commits whose time is over and which no desk has
+// put again: what waited for them is thrown away. A desk that is at work on one ends it by
+// itself.
+func (p *Parts) expireLayers(ctx context.Context) error {
+	if _, ok := p.Registry.Get(skills.CommitName); !ok {
+		return nil
+	}
+	list, err := p.Ledger.List(ctx, ledger.Query{
+		Skill: skills.CommitName, Kind: sentinel.RecordHeld, Without: sentinel.RecordDecision, Limit: maxLeftHeld,
+	})
+	for _, r := range list {
+		var b struct {
+			ExpiresAt time.Time `json:"expires_at"`
+		}
+		if json.Unmarshal(r.Body, &b) != nil || p.now().Before(b.ExpiresAt.Add(expiryGrace)) {
+			continue
+		}
+		err = errors.Join(err, p.Checkpoint.ExpireFollow(ctx, r.Call))
+	}
+	return err
 }

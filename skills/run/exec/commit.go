@@ -87,13 +87,12 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &skills.Follow{Skill: CommitSkill, Drop: w.layer.Discard}
+	f := &skills.Follow{Skill: CommitSkill, Paths: listPaths(c), Drop: w.layer.Discard}
 	args := commitArgs{Call: w.order.CallID, Layer: w.layer.ID(), Digest: c.Digest, Roots: c.Roots, Bytes: c.Bytes, Reasons: []string{}}
 	text := true
 	for _, one := range c.List {
 		args.count(one)
 		text = text && utf8.ValidString(one.Path) && utf8.ValidString(one.Target)
-		f.Paths = append(f.Paths, skills.FollowPath{Path: absolute(c, one), Deleted: one.Kind == snapshot.Deleted})
 	}
 	for _, r := range []struct {
 		word string

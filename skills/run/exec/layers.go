@@ -1,0 +1,66 @@
+package exec
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot"
+)
+
+// Layers gives back the changes of programs that wait for a person, in a process that
+// didn't run the programs. Its zero value finds none.
+type Layers struct {
+	// State is the folder of Options.State.
+	State string
+}
+
+// Restore returns the call that commits what the arguments of an exec.commit name. It lists
+// the changes again, and an error says that they are gone or aren't those of the digest.
+func (l Layers) Restore(ctx context.Context, args json.RawMessage) (*skills.Follow, error) {
+	a, layer, err := l.load(args)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := layer.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if changes.Digest != a.Digest {
+		return nil, snapshot.ErrDigest
+	}
+	return &skills.Follow{Skill: CommitSkill, Args: args, Paths: listPaths(changes), Reasons: a.Reasons, Drop: layer.Discard}, nil
+}
+
+// Drop throws away the changes that the arguments of an exec.commit name. What is gone
+// already is no error.
+func (l Layers) Drop(args json.RawMessage) error {
+	_, layer, err := l.load(args)
+	if errors.Is(err, snapshot.ErrNoLayer) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return layer.Discard()
+}
+
+func (l Layers) load(args json.RawMessage) (commitArgs, *snapshot.Layer, error) {
+	var a commitArgs
+	if err := json.Unmarshal(args, &a); err != nil {
+		return a, nil, fmt.Errorf("%w: the arguments are no commit", skills.ErrBadInput)
+	}
+	layer, err := snapshot.Load(l.State, a.Layer)
+	return a, layer, err
+}
+
+// listPaths are the paths that committing the changes would write.
+func listPaths(c *snapshot.Changes) []skills.FollowPath {
+	out := make([]skills.FollowPath, len(c.List))
+	for i, one := range c.List {
+		out[i] = skills.FollowPath{Path: absolute(c, one), Deleted: one.Kind == snapshot.Deleted}
+	}
+	return out
+}
