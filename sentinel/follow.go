@@ -56,7 +56,7 @@ func (c Call) Reasons() []string {
 func touchWrites(writes []skills.FollowPath, env touch.Env) touch.Touch {
 	var t touch.Touch
 	for _, w := range writes {
-		p := touch.Path{Raw: w.Path, Clean: w.Path, Real: touch.Real(w.Path, env), Access: touch.Write}
+		p := touch.Path{Raw: w.Path, Clean: w.Path, Real: touch.Real(w.Path, env), Access: touch.Write, Inert: w.Inert}
 		if w.Deleted {
 			p.Access, p.Recursive = touch.Delete, true
 		}

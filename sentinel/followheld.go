@@ -98,7 +98,7 @@ func (d *Desk) resumeFollow(ctx context.Context, prop Proposal, past Past) (skil
 		c, _ = p.Rewrite(ctx, c)
 		c.id = past.JudgedID
 	}
-	follow, err := p.o.Follows.Restore(ctx, f.args())
+	follow, err := p.o.Follows.Restore(ctx, f.asked)
 	if ctx.Err() != nil {
 		return skills.Result{}, fmt.Errorf("%w; its caller left: %w", ErrHeld, ctx.Err())
 	}
@@ -163,8 +163,8 @@ func (p *Checkpoint) ExpireFollow(ctx context.Context, followID string) error {
 // closeFollow throws away what waited for a call whose question has ended, and records
 // that the first call committed nothing.
 func (p *Checkpoint) closeFollow(ctx context.Context, f followPast, reason string) error {
-	if args := f.args(); p.o.Follows != nil && args != nil {
-		p.dropFollow(f.first, func() error { return p.o.Follows.Drop(args) })
+	if p.o.Follows != nil && f.asked != nil {
+		p.dropFollow(f.first, func() error { return p.o.Follows.Drop(f.asked) })
 	}
 	return p.endFirst(ctx, f, notCommitted(errors.New(reason)))
 }

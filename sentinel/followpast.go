@@ -15,11 +15,12 @@ import (
 // followPast is what is on record of a call that follows from another.
 type followPast struct {
 	id       string
-	first    string      // the id under which its first call was proposed
-	decided  *Record     // the last decision
-	ended    *Record     // the last outcome
-	question *heldBefore // a person is being asked, and nothing was decided since
-	kept     []Value     // what its first call had returned
+	first    string          // the id under which its first call was proposed
+	decided  *Record         // the last decision
+	ended    *Record         // the last outcome
+	question *heldBefore     // a person is being asked, and nothing was decided since
+	asked    json.RawMessage // the arguments of the question; nil where they were erased
+	kept     []Value         // what its first call had returned
 }
 
 func readFollow(id string, list []Record) followPast {
@@ -29,6 +30,9 @@ func readFollow(id string, list []Record) followPast {
 	for _, r := range list {
 		if r.Kind == RecordHeld || r.Kind == RecordDecision {
 			f.readKept(r)
+		}
+		if args, ok := r.value("args"); ok && r.Kind == RecordHeld {
+			f.asked = args
 		}
 		switch r.Kind {
 		case RecordDecision:
@@ -53,15 +57,6 @@ func (f *followPast) readKept(r Record) {
 	if len(kept) > 0 { // a question that was ended keeps none
 		f.kept = kept
 	}
-}
-
-// args are the arguments of the question; nil where they were erased.
-func (f followPast) args() json.RawMessage {
-	if f.question == nil {
-		return nil
-	}
-	args, _ := f.question.record.value("args")
-	return args
 }
 
 // known reports whether the call's end is on record, as success or as a failure that

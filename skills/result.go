@@ -57,6 +57,8 @@ const CommitName = "exec.commit"
 type FollowPath struct {
 	Path    string
 	Deleted bool // with all that is below it
+	// Inert is set where its content is known to run nothing, whatever its name says.
+	Inert bool
 }
 
 // Egress counts what a program did on the network of its sandbox. The numbers hold no

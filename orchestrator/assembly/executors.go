@@ -67,15 +67,20 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	return out, errors.Join(errs...)
 }
 
+// optionsFolder is what relative paths in skills' options resolve against.
+func optionsFolder(cfg *config.Config) string {
+	if cfg.File != "" {
+		if abs, err := filepath.Abs(cfg.File); err == nil {
+			return filepath.Dir(abs)
+		}
+	}
+	return filepath.Dir(cfg.Ledger.Path)
+}
+
 func executor(
 	cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc, book *credential.Book,
 ) (skills.Executor, error) {
-	dir := filepath.Dir(cfg.Ledger.Path)
-	if cfg.File != "" {
-		if abs, err := filepath.Abs(cfg.File); err == nil {
-			dir = filepath.Dir(abs)
-		}
-	}
+	dir := optionsFolder(cfg)
 	switch kind := s.Spec().Run.Kind; kind {
 	case "":
 		return nil, nil

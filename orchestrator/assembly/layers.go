@@ -48,11 +48,46 @@ func canSnapshot(ctx context.Context, cfg *config.Config, log *slog.Logger) func
 			err = exec.ProbeSnapshot(ctx, snapshotFolder(cfg), folder)
 			tried[folder] = err
 			if err != nil {
-				log.Warn("a write root can't be written by snapshot: programs that name no write_mode write to it directly, without undo", "why", err)
+				log.Warn("a write root can't be written by snapshot: a person is asked about each command line that does more than read", "why", err)
 			}
 		}
 		return err
 	}
+}
+
+// listNoUndo are the skills whose command lines write to folders at once, since no snapshot
+// can be had. Without canSnapshot, what only a trial tells is left out.
+func listNoUndo(cfg *config.Config, canSnapshot func(folder string) error) (names []string) {
+	for _, w := range listWriters(cfg, canSnapshot) {
+		if w.Mode == exec.WriteDirect && w.Why != "" {
+			names = append(names, w.Skill)
+		}
+	}
+	return names
+}
+
+// Writer is a skill that runs a program with write roots.
+type Writer struct {
+	Skill string
+	// Mode is how it writes, and Why is why that is not by snapshot: see exec.WriteModeOf.
+	Mode, Why string
+}
+
+// Writers tries for each skill that runs a program how it writes on this system. It starts
+// a small program over each write root, of which nothing stays; exec.MaybeChild must have
+// been called first in main.
+func Writers(ctx context.Context, cfg *config.Config) []Writer {
+	return listWriters(cfg, canSnapshot(ctx, cfg, slog.New(slog.DiscardHandler)))
+}
+
+func listWriters(cfg *config.Config, canSnapshot func(folder string) error) (out []Writer) {
+	o := exec.Options{Dir: optionsFolder(cfg), State: snapshotFolder(cfg), CanSnapshot: canSnapshot}
+	for _, l := range cfg.Skills {
+		if mode, why := exec.WriteModeOf(l.Skill, o); mode != "" {
+			out = append(out, Writer{l.Skill.Name(), mode, why})
+		}
+	}
+	return out
 }
 
 // settleLayers ends what earlier processes left uncommitted: what was allowed is

@@ -50,7 +50,7 @@ var codes = listOf(strings.Fields(`
 	checkpoint.no_gate
 	guard.commit guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
 	guard.outside_roots guard.private_host guard.protected guard.sensitive_path guard.shell_in_argument
-	guard.unparsed_shell guard.operator
+	guard.no_undo guard.operator guard.unconfined guard.unparsed_shell guard.unread
 	judge.ask_below judge.below_threshold
 	limits.agent_calls limits.agent_cost limits.agent_tokens limits.away limits.canceled
 	limits.conversation_calls limits.conversation_cost limits.conversation_tokens limits.degraded limits.omitted limits.paused

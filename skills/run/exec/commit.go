@@ -87,7 +87,11 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &skills.Follow{Skill: CommitSkill, Paths: listPaths(c), Drop: w.layer.Discard}
+	paths, err := listPaths(w.caller, w.layer, c)
+	if err != nil {
+		return nil, err
+	}
+	f := &skills.Follow{Skill: CommitSkill, Paths: paths, Drop: w.layer.Discard}
 	args := commitArgs{Call: w.order.CallID, Layer: w.layer.ID(), Digest: c.Digest, Roots: c.Roots, Bytes: c.Bytes, Reasons: []string{}}
 	text := true
 	for _, one := range c.List {

@@ -31,7 +31,11 @@ func (l Layers) Restore(ctx context.Context, args json.RawMessage) (*skills.Foll
 	if changes.Digest != a.Digest {
 		return nil, snapshot.ErrDigest
 	}
-	return &skills.Follow{Skill: CommitSkill, Args: args, Paths: listPaths(changes), Reasons: a.Reasons, Drop: layer.Discard}, nil
+	paths, err := listPaths(ctx, layer, changes)
+	if err != nil {
+		return nil, err
+	}
+	return &skills.Follow{Skill: CommitSkill, Args: args, Paths: paths, Reasons: a.Reasons, Drop: layer.Discard}, nil
 }
 
 // Drop throws away the changes that the arguments of an exec.commit name. What is gone
@@ -57,10 +61,18 @@ func (l Layers) load(args json.RawMessage) (commitArgs, *snapshot.Layer, error) 
 }
 
 // listPaths are the paths that committing the changes would write.
-func listPaths(c *snapshot.Changes) []skills.FollowPath {
+func listPaths(ctx context.Context, l *snapshot.Layer, c *snapshot.Changes) ([]skills.FollowPath, error) {
+	list, err := l.Inert(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	inert := map[snapshot.Change]bool{}
+	for _, one := range list {
+		inert[one] = true
+	}
 	out := make([]skills.FollowPath, len(c.List))
 	for i, one := range c.List {
-		out[i] = skills.FollowPath{Path: absolute(c, one), Deleted: one.Kind == snapshot.Deleted}
+		out[i] = skills.FollowPath{Path: absolute(c, one), Deleted: one.Kind == snapshot.Deleted, Inert: inert[one]}
 	}
-	return out
+	return out, nil
 }

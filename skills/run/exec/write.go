@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -92,6 +93,31 @@ func (p *program) whyDirect() string {
 		}
 	}
 	return ""
+}
+
+// WriteModeOf returns how a skill of kind exec writes on this system; empty for one that
+// writes nowhere, and where its options are mistaken, which New tells. why is set where it
+// can't write by snapshot: with WriteDirect nothing but that decided, and the skill takes a
+// command line; with WriteSnapshot the skill names that mode, and New refuses it.
+func WriteModeOf(s *skills.Skill, o Options) (mode, why string) {
+	if s.Spec().Run.Kind != "exec" {
+		return "", ""
+	}
+	p := &program{config: config{Isolation: IsolationAuto}, state: o.State, canSnapshot: o.CanSnapshot}
+	base, err := filepath.Abs(o.Dir)
+	if err != nil || decode.Options(s.Spec().Run.Options, "", &p.config) != nil || p.resolve("", base) != nil || len(p.Write) == 0 {
+		return "", ""
+	}
+	if p.WriteMode == WriteDirect || p.WriteMode == "" && !s.TakesShell() {
+		return WriteDirect, ""
+	}
+	if why = p.whyDirect(); why == "" {
+		why = p.tryRoots()
+	}
+	if why != "" && p.WriteMode == "" {
+		return WriteDirect, why
+	}
+	return WriteSnapshot, why
 }
 
 // tryRoots asks of each write root whether it can be an overlay here; empty if all can.

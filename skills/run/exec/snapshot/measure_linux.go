@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
+	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -154,6 +157,11 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 // counted only where the percentage needs it, and only as far.
 func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Findings, error) {
 	f, lost := sortFindings(c.List)
+	inert, err := l.Inert(ctx, c)
+	if err != nil {
+		return f, err
+	}
+	f.RunsLater = slices.DeleteFunc(f.RunsLater, func(later Change) bool { return slices.Contains(inert, later) })
 	all := 0
 	for i := range l.meta.Roots {
 		if lost[i] == 0 {
@@ -174,6 +182,45 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 	}
 	f.TooMany = f.TooMany || all > limit.Files
 	return f, nil
+}
+
+// Inert returns the changes that run nothing later though their names say so: of a
+// repository that the program made itself the configuration, where it sets nothing that
+// runs, and the samples of hooks. A clone needs no question for them.
+func (l *Layer) Inert(ctx context.Context, c *Changes) ([]Change, error) {
+	configs, out := newRepositories(c.List)
+	for _, one := range configs {
+		plain, err := l.isPlainConfig(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		if plain {
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// isPlainConfig reads the file that a change made. Content that isn't the change's is not
+// plain.
+func (l *Layer) isPlainConfig(ctx context.Context, c Change) (bool, error) {
+	upper, err := l.openUpper(c.Root)
+	if err != nil {
+		return false, err
+	}
+	defer closeFD(upper)
+	fd, err := openBeneath(upper, c.Path, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return false, nil //nolint:nilerr // what can't be read asks
+	}
+	file := os.NewFile(uintptr(fd), "config")
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxGitConfig+1))
+	if err != nil || ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]) == c.SHA256 && isPlainGitConfig(string(text)), nil
 }
 
 // countFiles counts the files of a root up to enough.

@@ -48,3 +48,6 @@ func (l *Layer) State() (State, error) { return "", ErrUnsupported }
 
 // Discard returns ErrUnsupported on this system.
 func (l *Layer) Discard() error { return ErrUnsupported }
+
+// Inert returns ErrUnsupported.
+func (l *Layer) Inert(context.Context, *Changes) ([]Change, error) { return nil, ErrUnsupported }
