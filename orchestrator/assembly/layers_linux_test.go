@@ -466,7 +466,7 @@ func dieBeforeCommit(file string) {
 		e.Fatal(err)
 	}
 	p, err := assembly.Build(ctx, cfg, assembly.Options{Observe: func(ev sentinel.Event) {
-		if ev.Kind == sentinel.RecordDecision && ev.Call.Name() == skills.CommitName {
+		if ev.Kind == sentinel.RecordDecision && ev.Call.Name() == skills.CommitName && os.Getenv("VEDETTE_TEST_MANY") == "" {
 			os.Exit(9)
 		}
 	}})
@@ -482,8 +482,38 @@ func dieBeforeCommit(file string) {
 	if err != nil {
 		e.Fatal(err)
 	}
-	_, err = p.Checkpoint.Desk(g).Invoke(ctx, "box.run", json.RawMessage(`{"command":"echo new > made; echo done"}`))
+	line := `{"command":"echo new > made; echo done"}`
+	if os.Getenv("VEDETTE_TEST_MANY") != "" {
+		line = `{"command":"i=0; while [ $i -lt 600 ]; do : > n$i; i=$((i+1)); done"}`
+	}
+	_, err = p.Checkpoint.Desk(g).Invoke(ctx, "box.run", json.RawMessage(line))
 	e.Fatal("the call ended", err)
+}
+
+// A process that is killed in the middle of a commit leaves one that the next one finishes:
+// all of it is true then, and both calls say so.
+func TestACommitThatWasKilledIsFinished(t *testing.T) {
+	file, tree := writeBox(t, "")
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := osexec.CommandContext(t.Context(), exe)
+	cmd.Env, cmd.Stderr = append(os.Environ(), committedFile+"="+file, "VEDETTE_TEST_MANY=yes"), os.Stderr
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool {
+		entries, err := os.ReadDir(tree)
+		require.NoError(t, err)
+		return len(entries) > 61 // the first of the new files is there
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	var exit *osexec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	require.Equal(t, -1, exit.ExitCode(), "it was killed while it committed")
+	require.Less(t, len(listTree(t, tree)), 61+600)
+
+	p := build(t, file, assembly.Options{})
+	require.Len(t, listTree(t, tree), 61+600)
+	require.Equal(t, []string{"exec.commit ok", "box.run ok"}, statuses(t, p))
+	requireNoLayers(t, file)
 }
 
 // A process that dies between the decision and the commit leaves a commit that the next
