@@ -213,7 +213,7 @@ func TestLinkFlipper(t *testing.T) {
 		fillTree(t, s.root, map[string]string{"dir/sub/f": "0", "link": "->../outside"})
 		f := &flipper{t: t, root: s.root}
 		done, refused, late := 0, 0, 0
-		commits := 50 // ./test -long makes as many as the flipper was tried with
+		commits := 24 // ./test -long makes as many as the flipper was tried with
 		if os.Getenv("VEDETTE_LONG") != "" {
 			commits = 300
 		}

@@ -62,12 +62,12 @@ func TestKilled(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
 		want := viewDirectly(t, script)
 		// Each point takes three processes, so ./test takes some, and ./test -long all.
-		stride := 19
+		stride := 31
 		switch {
 		case os.Getenv("VEDETTE_LONG") != "":
 			stride = 1
 		case os.Geteuid() != 0:
-			stride = 37
+			stride = 61
 		}
 		for i, apart := range []bool{false, true} {
 			n := 1 + i*2
