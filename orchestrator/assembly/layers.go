@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -77,6 +79,9 @@ type Writer struct {
 // a small program over each write root, of which nothing stays; exec.MaybeChild must have
 // been called first in main.
 func Writers(ctx context.Context, cfg *config.Config) []Writer {
+	if _, err := os.Stat(snapshotFolder(cfg)); errors.Is(err, fs.ErrNotExist) {
+		defer func() { _ = os.Remove(snapshotFolder(cfg)) }() // it may be another user's who runs this
+	}
 	return listWriters(cfg, canSnapshot(ctx, cfg, slog.New(slog.DiscardHandler)))
 }
 
