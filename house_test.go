@@ -53,8 +53,8 @@ var rooms = map[string]room{
 	"skills/credential":       {[]string{"skills"}, executor},
 	"skills/internal/scrub":   {nil, "it reads texts and knows nothing of who wrote them"},
 	"skills/internal/runtest": {[]string{"skills", "skills/warrant"}, executor},
-	"skills/run/exec":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/run/exec/egress", "skills/run/exec/egress/listen", "skills/run/exec/isolate"}, executor},
-	"skills/run/exec/isolate": {[]string{"skills/run/exec/egress/listen"}, "it runs while packages are initialised: what it imports, every sandboxed start waits for"},
+	"skills/run/exec":         {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/run/exec/egress", "skills/run/exec/egress/listen", "skills/run/exec/isolate", "skills/run/exec/snapshot"}, executor},
+	"skills/run/exec/isolate": {[]string{"skills/run/exec/egress/listen", "skills/run/exec/snapshot/mount"}, "it runs while packages are initialised: what it imports, every sandboxed start waits for"},
 	"skills/run/http":         {[]string{"internal/netzone", "skills", "skills/internal/decode", "skills/internal/scrub", "skills/warrant"}, executor},
 	"skills/run/template":     {[]string{"skills", "skills/internal/decode"}, executor},
 	"skills/builtin/files":    {[]string{"skills", "skills/internal/decode"}, executor},
@@ -99,6 +99,9 @@ var rooms = map[string]room{
 	"cmd/vedette":             {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
 	"cmd/vedette/command":     {[]string{"cmd/vedette/demo", "config", "orchestrator", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
 	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
+
+	"skills/run/exec/snapshot":       {[]string{"skills/run/exec/snapshot/mount"}, "it lists and commits what a program wrote, and knows no skill, no call and no decision"},
+	"skills/run/exec/snapshot/mount": {nil, "the child runs it before other packages are initialised, so it needs the standard library and system calls alone"},
 }
 
 // only says which packages may import a library whose types or traps must not

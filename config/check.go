@@ -14,9 +14,9 @@ import (
 // whether or not there is such a call today.
 const reservedDomain = "agent."
 
-// orchestratorCalls are the calls that the orchestrator makes itself. They
-// pass the same rules as skills, so rules may name them.
-var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend"}
+// orchestratorCalls are the calls that the program makes itself: the orchestrator, and
+// the checkpoint. They pass the same rules as skills, so rules may name them.
+var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
 
 // check does what no single value shows: references, rules, paths.
 func (l *loader) check() {

@@ -16,7 +16,7 @@ import (
 // manyWarnings are those of which a configuration may have several.
 func (c *Config) manyWarnings() []Warning {
 	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
-		c.believedServers(), c.unisolatedShells(), c.unmeetable(), c.writtenSecrets())
+		c.believedServers(), c.unisolatedShells(), c.directWrites(), c.unmeetable(), c.writtenSecrets())
 }
 
 func (c *Config) warnAt(path, code, msg, advice string) Warning {
@@ -129,6 +129,32 @@ func (c *Config) unisolatedShells() []Warning {
 				out = append(out, c.warnAt(path, "shell_elsewhere", path+" sends command lines to a service, and Vedette can't see what holds them there",
 					"run them in a sandbox there, and say isolation: external"))
 			}
+		}
+	}
+	return out
+}
+
+// directWrites finds skills whose command lines write to their folders at once.
+func (c *Config) directWrites() []Warning {
+	var out []Warning
+	for _, s := range c.Skills {
+		run := s.Skill.Spec().Run
+		var o struct {
+			Write     []string `json:"write"`
+			WriteMode string   `json:"write_mode"`
+			Isolation string   `json:"isolation"`
+		}
+		if run.Kind != "exec" || !s.Skill.TakesShell() || json.Unmarshal(run.Options, &o) != nil || len(o.Write) == 0 {
+			continue
+		}
+		path := SkillPath(s.Skill.Name(), "run.exec")
+		switch {
+		case o.WriteMode == "direct":
+			out = append(out, c.warnAt(path+".write_mode", "write_direct", path+".write_mode is direct: what a command line removes or overwrites is gone, and no person sees it before",
+				"take it out, so that changes are listed before they are true"))
+		case o.WriteMode == "" && strings.HasPrefix(o.Isolation, "landlock"):
+			out = append(out, c.warnAt(path+".isolation", "write_direct", path+".isolation has no snapshots: a person is asked about every command line that does more than read",
+				"set isolation to auto"))
 		}
 	}
 	return out

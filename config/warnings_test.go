@@ -94,6 +94,18 @@ skills: {include: [s.yaml]}
   effect: read
   parameters: {type: object, required: [ib], additionalProperties: true}
   run: {template: x}
+- name: b.direct
+  effect: irreversible
+  parameters: {type: object, properties: {line: {type: string, x-shell: true}}}
+  run: {exec: {argv: [sh, -c, 'eval "$1"', sh, '{{line}}'], write: [work], write_mode: direct}}
+- name: b.landlock
+  effect: irreversible
+  parameters: {type: object, properties: {line: {type: string, x-shell: true}}}
+  run: {exec: {argv: [sh, -c, 'eval "$1"', sh, '{{line}}'], write: [work], isolation: landlock}}
+- name: b.snapshot
+  effect: irreversible
+  parameters: {type: object, properties: {line: {type: string, x-shell: true}}}
+  run: {exec: {argv: [sh, -c, 'eval "$1"', sh, '{{line}}'], write: [work]}}
 `}, config.Options{Env: env(map[string]string{"KEY": "sk-from-outside"})})
 	require.NoError(t, err)
 	var got []string
@@ -104,6 +116,7 @@ skills: {include: [s.yaml]}
 	}
 	require.Equal(t, []string{
 		"output_trusted s.yaml:4:11", "required_unknown s.yaml:5:30", "secret_written s.yaml:6:21", "secret_written s.yaml:6:73",
+		"write_direct s.yaml:14:88", "write_direct s.yaml:18:87",
 		"secret_written vedette.yaml:2:55", "unavailable_allow vedette.yaml:4:53", "unavailable_allow vedette.yaml:4:69",
 		"root_missing vedette.yaml:5:25", "forbid_missing vedette.yaml:5:61", "server_unused vedette.yaml:6:18",
 	}, got)

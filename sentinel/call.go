@@ -25,6 +25,8 @@ type Call struct {
 	flags   []Flag
 	outward bool
 	digest  string
+	// follows is set for a call that another made necessary.
+	follows *following
 	// findings are the judge's; the review alone is shown a call that has them.
 	findings *Findings
 
@@ -47,6 +49,14 @@ type Proposal struct {
 	BeforeTaint skills.Scope
 	// ID names the call; empty makes a new one.
 	ID string
+	// Follows is the call that made this one necessary, and FollowsDecision what
+	// allowed that one. The checkpoint alone sets them, never what a model sent.
+	Follows         *Call
+	FollowsDecision string
+	// Writes are what a call that follows would write, and Reasons why a person is
+	// asked about it.
+	Writes  []skills.FollowPath
+	Reasons []string
 }
 
 // NewCall checks and freezes a proposal. It returns a *CallError for one that
@@ -73,7 +83,8 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	}
 	if s, ok := reg.Get(p.Skill); ok {
 		c.skill = s
-		c.touch = touch.Of(s, parsed, env)
+		c.follows = p.following()
+		c.touch = c.lookUp(env)
 	}
 	c.flagArgs()
 	c.outward = outward(c)
@@ -85,10 +96,18 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 // the links on the way to what they name may have changed.
 func (c Call) again(env touch.Env) Call {
 	if c.skill != nil {
-		c.touch = touch.Of(c.skill, c.parsed, env)
+		c.touch = c.lookUp(env)
 		c.outward = outward(c)
 	}
 	return c
+}
+
+// lookUp works out what a call of a known skill would touch, as it is now.
+func (c Call) lookUp(env touch.Env) touch.Touch {
+	if c.follows != nil {
+		return touchWrites(c.follows.writes, env)
+	}
+	return touch.Of(c.skill, c.parsed, env)
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }

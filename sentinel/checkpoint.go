@@ -72,6 +72,10 @@ type Options struct {
 	// Queues are where allowed calls of a skill wait for others of it. A skill
 	// without one runs at once.
 	Queues map[string]Queue
+	// Follows gives back what waits for a call that follows from another, so that a
+	// question about it outlives its caller and its process. Without it, or without
+	// History, such a question is withdrawn and what waits is thrown away.
+	Follows FollowKeeper
 	// DigestKey salts the digests in the ledger.
 	DigestKey [32]byte
 	Values    ValuesMode
@@ -234,6 +238,9 @@ func (p *Checkpoint) check(ctx context.Context, name string, c Call, start time.
 	g := p.gates[name]
 	if g == nil {
 		return Verdict{State: Failed, Code: name + ".missing", Reason: "the gate is missing"}
+	}
+	if v, ok := inheritVerdict(g, c); ok {
+		return v
 	}
 	v, err := g.Check(ctx, c)
 	if err != nil {

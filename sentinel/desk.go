@@ -135,6 +135,9 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	if err != nil {
 		return skills.Result{}, err
 	}
+	if past.follow != nil {
+		return d.resumeFollow(ctx, prop, past)
+	}
 	k := keeping{desk: d, numbered: true, held: past.held}
 	if found {
 		var a *answer

@@ -24,6 +24,7 @@ type keeping struct {
 	numbered bool        // what a restart needs is kept as well
 	repeat   bool        // the call was allowed under its id before
 	held     *heldBefore // a person was being asked about it when its process ended
+	kept     []Value     // goes with the decision, for who ends the call after a crash
 }
 
 // decideAndRecord judges the call, asks a person where needed and makes the
@@ -42,7 +43,7 @@ func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict
 		var err error
 		if !ok {
 			d.put(markApproval(refuseCanceled()))
-		} else if c, d, err = p.hold(ctx, c, d, k.held); err != nil {
+		} else if c, d, err = p.hold(ctx, c, d, k); err != nil {
 			return granted{}, err
 		}
 	}
@@ -106,6 +107,7 @@ func (p *Checkpoint) writeDecision(ctx context.Context, g granted, k keeping) (g
 	if k.numbered && g.d.Outcome != Allow {
 		r.Values = append(r.Values, Value{valueRefusal, encode(refusal(g.d))})
 	}
+	r.Values = append(r.Values, k.kept...)
 	if g.d.Outcome == Allow {
 		if k.numbered && !k.repeat {
 			r.Once, r.OnceFor = g.c.Proposed().ID(), onceFor
@@ -136,19 +138,61 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	seat := p.flight.enter(c, PhaseQueued, start)
 	res, err := p.run(ctx, c, g, seat)
 	seat.leave()
-	b := outcomeBody{Status: StatusOK, ElapsedUS: p.now().Sub(start).Microseconds()}
+	b := outcomeBody{ElapsedUS: p.now().Sub(start).Microseconds()}
 	if stopped(err) {
 		return skills.Result{}, d.caught(ctx, g, b, err)
 	}
-	var values []Value
+	return d.conclude(ctx, ranCall{g: g, res: res, err: err, start: start})
+}
+
+// ranCall is a call whose executor has returned.
+type ranCall struct {
+	g       granted
+	res     skills.Result
+	err     error
+	start   time.Time
+	resumed *followPast // an earlier process ran it; nil: this one did
+}
+
+// conclude decides and runs what follows from a call that ran, and records what became of
+// the call. One whose follow-up waits for a person has no outcome yet: the error wraps
+// ErrHeld.
+func (d *Desk) conclude(ctx context.Context, e ranCall) (skills.Result, error) {
+	p, g, c, res := d.p, e.g, e.g.c, e.res
+	b := outcomeBody{ElapsedUS: p.now().Sub(e.start).Microseconds()}
+	err := d.concludeFollow(ctx, e)
+	res.Follow = nil
+	if errors.Is(err, ErrHeld) {
+		p.release(ctx, c.Name(), c.Proposed().ID())
+		return skills.Result{}, err
+	}
 	if err != nil {
 		p.logCredential(ctx, c, err)
+	} else {
+		res.Trust = trust(c.Skill(), res)
+	}
+	values := b.describe(c, res, err)
+	if e.resumed == nil { // the place of one that an earlier process ran was given back when it was found
+		p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
+	}
+	d.remember(c, res, err, b.Marks)
+	p.ended(ctx, g, b, values)
+	res.Note = ""
+	if m := g.d.Modified; m != nil {
+		res.Note = m.Note()
+	}
+	return res, err
+}
+
+// describe takes down what became of a call that ran, and returns its values.
+func (b *outcomeBody) describe(c Call, res skills.Result, err error) (values []Value) {
+	b.Status = StatusOK
+	if err != nil {
 		b.Status, b.Code = failure(err)
 		b.Trust = string(trust(c.Skill(), skills.Result{}))
 		values = append(values, Value{"error", []byte(err.Error())})
 	} else {
-		res.Trust = trust(c.Skill(), res)
-		b.Bytes, b.Trust, b.Isolation = len(res.Content), string(res.Trust), res.Isolation
+		b.Bytes, b.Trust, b.Isolation = len(res.Content), string(trust(c.Skill(), res)), res.Isolation
 		b.Truncated, b.Template = res.Truncated, res.Template
 		b.Marks = TextMarks(res.Content)
 		values = append(values, Value{"result", []byte(res.Content)})
@@ -159,14 +203,7 @@ func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 			values = append(values, Value{"egress", e.Details})
 		}
 	}
-	p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
-	d.remember(c, res, err, b.Marks)
-	p.ended(ctx, g, b, values)
-	res.Note = ""
-	if m := g.d.Modified; m != nil {
-		res.Note = m.Note()
-	}
-	return res, err
+	return values
 }
 
 // ended records what became of a call. The effect has happened: a record that
@@ -265,7 +302,7 @@ func executorFailed(err error) bool {
 	if !errors.As(err, &f) {
 		return false
 	}
-	if f.Code == skills.FailCanceled || f.Code == skills.FailNotStarted {
+	if f.Code == skills.FailCanceled || f.Code == skills.FailNotStarted || f.Code == skills.FailNotCommitted {
 		return false
 	}
 	return !errors.Is(err, skills.ErrBadInput) && !errors.Is(err, skills.ErrChanged)

@@ -27,7 +27,8 @@ func (h *heldBefore) isAbout(digest string) bool { return h != nil && h.digest =
 // hold puts an Ask before a person. What the call's paths lead to is bound to
 // the question, and the question is on record before it is asked. The error
 // wraps ErrHeld or ErrNotRecorded, and nothing was decided then.
-func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldBefore) (Call, Decision, error) {
+func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, k keeping) (Call, Decision, error) {
+	before := k.held
 	bound, err := p.bindPaths(ctx, c)
 	if v, ok := refuseUnbindable(err); ok {
 		d.put(v)
@@ -49,7 +50,9 @@ func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, before *heldB
 		d.At = p.now()
 		return c, d, nil
 	}
-	if err := p.record(ctx, p.decisionRecord(RecordHeld, c, d)); err != nil {
+	question := p.decisionRecord(RecordHeld, c, d)
+	question.Values = append(question.Values, k.kept...)
+	if err := p.record(ctx, question); err != nil {
 		return c, d, err
 	}
 	p.observe(Event{Call: c, Decision: d, Kind: RecordHeld, Context: ctx})

@@ -98,7 +98,7 @@ func (c Call) Proposed() Call {
 // rewritten before is not rewritten again.
 func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict) {
 	m, ok := p.gates[GatePermission].(Modifier)
-	if !ok || c.skill == nil || c.parent != nil {
+	if !ok || c.skill == nil || c.parent != nil || c.follows != nil { // what follows is only lowered
 		return c, nil
 	}
 	defer func() {

@@ -97,7 +97,10 @@ func (p *Checkpoint) past(ctx context.Context, id string, n int) (Past, bool, er
 	}
 	past, ok := readPast(id, list)
 	past.Number = n
-	return past, ok, nil
+	if past.follow, err = p.heldFollow(ctx, past); err != nil {
+		return Past{}, false, err
+	}
+	return past, ok && past.follow == nil, nil
 }
 
 // answer is what a desk returns for a call.

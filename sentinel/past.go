@@ -44,6 +44,8 @@ type Past struct {
 	JudgedID string
 
 	held     *heldBefore // a person was being asked, and nothing has been decided since
+	follow   *followPast // a person was being asked about what it would write
+	decision string      // the one that allowed it
 	began    bool        // it was allowed under this id, perhaps before it was refused
 	spec     string      // the digest of the skill as it was then
 	digest   string      // keyed, of the call as it was proposed
@@ -185,6 +187,8 @@ func (p *Past) refused(r Record) {
 // pastBody is what is read of the body of a decision, or of a refused proposal.
 type pastBody struct {
 	CallID    string            `json:"call"`
+	Grant     string            `json:"grant"`
+	Follows   string            `json:"follows"`
 	SkillSpec string            `json:"skill_digest"`
 	Digest    string            `json:"digest"`
 	Tainted   bool              `json:"tainted"`
@@ -210,6 +214,7 @@ func (p *Past) allowed(r Record) {
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
 		Tainted: b.Tainted, JudgedID: b.CallID, began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
+		decision: r.DecisionID,
 	}
 	if m := b.Modified; m != nil {
 		p.Result.Note = Modified{Rules: m.Rules, Args: m.Args}.Note()

@@ -39,6 +39,13 @@ func (d *Desk) Recall(ctx context.Context, skill string, _ json.RawMessage) (ski
 	switch {
 	case err != nil:
 		return skills.Result{}, err
+	case past.follow != nil: // it ran, and no desk can ask about what it wrote again
+		d.recount(ctx, g, past)
+		const why = "its secret arguments are kept nowhere, so the question can't be put again"
+		if err := d.p.EndHeld(ctx, past.follow.id, why); err != nil {
+			return skills.Result{}, err
+		}
+		return skills.Result{}, notCommitted(errors.New(why))
 	case !found:
 		d.recount(ctx, g, Past{CallID: CallID(g.ID(), n)})
 		if past.held != nil { // no desk can ask about it again

@@ -88,6 +88,7 @@ type body struct {
 	DecisionID string            `json:"decision"`
 	CallID     string            `json:"call"`
 	Grant      string            `json:"grant"`
+	Follows    string            `json:"follows,omitempty"` // the call that made this one necessary
 	Turn       string            `json:"turn,omitempty"`
 	Effect     skills.Effect     `json:"effect,omitempty"`
 	Outward    bool              `json:"outward"`
@@ -142,6 +143,9 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 	r := Record{
 		Kind: kind, ID: newID(), At: d.At, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code,
+	}
+	if first, ok := c.Follows(); ok {
+		b.Follows = first.Proposed().ID()
 	}
 	if s := c.Skill(); s != nil {
 		r.Skill, b.SkillSpec = s.Name(), s.Digest()

@@ -77,7 +77,15 @@ func (d *Desk) Withdraw(ctx context.Context) error {
 // desk will ask about again: its agent crashed, its turn has ended, or its secret
 // arguments are lost. A call whose questions have all ended is left as it is. It
 // waits until no desk is at work on the call. ErrNotRecorded: nothing is certain.
+//
+// What waits for a call that follows from another is thrown away then, and its first call
+// has committed nothing.
 func (p *Checkpoint) EndHeld(ctx context.Context, callID, reason string) error {
+	return p.endHeld(ctx, callID, CodeApprovalCanceled, reason)
+}
+
+// endHeld ends the questions about a call with a code.
+func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) error {
 	if p.o.History == nil || p.o.Recorder == nil {
 		return fmt.Errorf("%w: the checkpoint keeps no records to read back", ErrNotRecorded)
 	}
@@ -90,10 +98,14 @@ func (p *Checkpoint) EndHeld(ctx context.Context, callID, reason string) error {
 	if err != nil {
 		return fmt.Errorf("%w: the records of the call could not be read: %w", ErrNotRecorded, err)
 	}
-	for _, r := range endless(list) {
-		if err := p.endQuestion(ctx, r, CodeApprovalCanceled, reason); err != nil {
+	open := endless(list)
+	for _, r := range open {
+		if err := p.endQuestion(ctx, r, code, reason); err != nil {
 			return err
 		}
+	}
+	if len(open) > 0 && open[0].Skill == skills.CommitName {
+		return p.closeFollow(ctx, readFollow(callID, list), reason)
 	}
 	return nil
 }

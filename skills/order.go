@@ -82,6 +82,9 @@ const (
 	FailTimeout    = "timeout"
 	FailCanceled   = "canceled"
 	FailNotStarted = "not_started"
+	// FailNotCommitted is the checkpoint's: the skill ran, and what it would have
+	// written was thrown away, or is unknown where Unknown is set.
+	FailNotCommitted = "not_committed"
 )
 
 // Error returns the code and the skill's own message.

@@ -47,7 +47,7 @@ func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) 
 // Len returns how many skills there are.
 func (r *Registry) Len() int { return len(r.byName) }
 
-// InScope returns the names that the scope allows, sorted.
+// InScope returns the names that the scope allows, sorted. CommitName is never among them.
 func (r *Registry) InScope(s Scope) []string {
-	return slices.DeleteFunc(r.Names(), func(n string) bool { return !s.Allows(n) })
+	return slices.DeleteFunc(r.Names(), func(n string) bool { return !s.Allows(n) || n == CommitName })
 }

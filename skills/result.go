@@ -27,6 +27,38 @@ type Result struct {
 	// Template is set when the result is a fixed text from configuration
 	// and nothing was done.
 	Template bool `json:"template,omitempty"`
+	// Follow is the call that has to be decided before this one has an outcome; nil
+	// for none. It is the checkpoint's to heed, also beside an error.
+	Follow *Follow `json:"-"`
+}
+
+// Follow is a call that an Executor asks the checkpoint to decide: the second half of
+// its own. The checkpoint decides it as one of the same grant.
+type Follow struct {
+	Skill string
+	// Args is the JSON of its arguments.
+	Args json.RawMessage
+	// Paths are all that it would write, for the guard; Args has only what a person reads.
+	// The digest in Args covers them.
+	Paths []FollowPath
+	// Reasons say why a person must be asked, whatever became of the call itself: a
+	// closed list of words. Empty for none.
+	Reasons []string
+	// Drop throws away what waits for the call. The checkpoint calls it once the call is
+	// refused for good, and never while it is held.
+	Drop func() error
+}
+
+// CommitName is the one skill that a Follow may ask for. No scope grants it: a call of it
+// that follows from none is refused.
+const CommitName = "exec.commit"
+
+// FollowPath is one absolute path that a Follow would write. It may hold any bytes but NUL.
+type FollowPath struct {
+	Path    string
+	Deleted bool // with all that is below it
+	// Inert is set where its content is known to run nothing, whatever its name says.
+	Inert bool
 }
 
 // Egress counts what a program did on the network of its sandbox. The numbers hold no

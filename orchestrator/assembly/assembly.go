@@ -26,6 +26,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/leak"
+	"github.com/vedette-dev/vedette/skills/run/exec"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -81,6 +82,8 @@ type Options struct {
 	// Maintain says when values whose retention is over are erased, after the
 	// time at start; nil means every ten minutes.
 	Maintain <-chan time.Time
+
+	canSnapshot func(folder string) error // nil: it isn't tried
 }
 
 // Parts is everything that was built. Close releases it.
@@ -100,6 +103,7 @@ type Parts struct {
 	limits   *counters
 	ask      map[string]askable
 	pools    []*admission.Pool
+	held     []string // calls whose changes waited for a person when the process started
 	recorder recorder
 	upkeep   *maintenance
 	birds    *maintenance // asks the review's models what is known
@@ -135,6 +139,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	}
 	if err := p.assemble(ctx, cfg, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
+	}
+	if err := p.settleLayers(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	if err := p.settleInterrupted(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -189,6 +196,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err != nil {
 		return err
 	}
+	o.canSnapshot = canSnapshot(ctx, cfg, o.Log)
 	reg, natives, err := registry(cfg, o)
 	if err != nil {
 		return err
@@ -210,7 +218,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	}
 	gs, err := gates(cfg, reg, roster, gateOptions{
 		noReview: o.NoReview, cacheTTL: cfg.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: environment(cfg, false),
-		purse: p.limits.purse(), observer: o.ObserveReview,
+		purse: p.limits.purse(), observer: o.ObserveReview, noUndo: listNoUndo(cfg, o.canSnapshot),
 	})
 	if err != nil {
 		return err
@@ -232,7 +240,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away,
 		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
-		Pauser:  p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
+		Pauser:  p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Follows: exec.Layers{State: snapshotFolder(cfg)}, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err
@@ -259,6 +267,13 @@ func registry(cfg *config.Config, o Options) (*skills.Registry, map[string]skill
 		}
 		list = append(list, s)
 		run[s.Name()] = n.Run
+	}
+	if needsCommit(cfg) {
+		s, err := skills.Compile(exec.CommitSpec())
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, s)
 	}
 	reg, err := skills.NewRegistry(list...)
 	return reg, run, err

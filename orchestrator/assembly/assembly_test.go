@@ -25,9 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	exec.MaybeChild()
-	if file := os.Getenv(interruptedFile); file != "" {
-		beInterrupted(file)
-	}
+	beAsked()
 	goleak.VerifyTestMain(m)
 }
 

@@ -44,6 +44,13 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 			out[l.Skill.Name()] = e
 		}
 	}
+	if needsCommit(cfg) {
+		s, err := skills.Compile(exec.CommitSpec())
+		if err != nil {
+			return nil, err
+		}
+		out[s.Name()] = exec.NewCommit(s, r, exec.CommitOptions{State: snapshotFolder(cfg)})
+	}
 	for _, g := range o.Skills {
 		if err := knownCredentials(g, book); err != nil {
 			errs = append(errs, err)
@@ -60,22 +67,30 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 	return out, errors.Join(errs...)
 }
 
+// optionsFolder is what relative paths in skills' options resolve against.
+func optionsFolder(cfg *config.Config) string {
+	if cfg.File != "" {
+		if abs, err := filepath.Abs(cfg.File); err == nil {
+			return filepath.Dir(abs)
+		}
+	}
+	return filepath.Dir(cfg.Ledger.Path)
+}
+
 func executor(
 	cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc, book *credential.Book,
 ) (skills.Executor, error) {
-	dir := filepath.Dir(cfg.Ledger.Path)
-	if cfg.File != "" {
-		if abs, err := filepath.Abs(cfg.File); err == nil {
-			dir = filepath.Dir(abs)
-		}
-	}
+	dir := optionsFolder(cfg)
 	switch kind := s.Spec().Run.Kind; kind {
 	case "":
 		return nil, nil
 	case "template":
 		return template.New(s, r, template.Options{})
 	case "exec":
-		return exec.New(s, r, exec.Options{Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup, Guarded: guarded(cfg)})
+		return exec.New(s, r, exec.Options{
+			Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup, Guarded: guarded(cfg),
+			State: snapshotFolder(cfg), CanSnapshot: o.canSnapshot,
+		})
 	case "http":
 		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg), Credentials: book})
 	case "builtin":

@@ -50,6 +50,7 @@ type gateOptions struct {
 	env      touch.Env
 	purse    review.Purse    // nil where nothing is counted
 	observer review.Observer // nil where nobody looks
+	noUndo   []string        // skills whose command lines write where no snapshot can be had
 	// elsewhere are skills of which nothing but the name is known, and partial
 	// says that there are more: what can't be read of a configuration.
 	elsewhere []string
@@ -65,7 +66,7 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
-		Keys: secret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env,
+		Keys: secret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env, NoUndo: o.noUndo,
 	})
 	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow), Roots: cfg.Guard.Roots, Env: o.env})
 	rev, err5 := reviewGate(cfg, roster, o)
@@ -83,9 +84,11 @@ func hundredths(h config.Hundredths) int {
 	return int(h)
 }
 
-// orchestratorCalls are the orchestrator's own skills: rules may name them also
+// orchestratorCalls are the program's own skills: rules may name them also
 // where nothing is there to make them, as in check.
-func orchestratorCalls() []string { return []string{"agent.dispatch", "agent.update", "agent.extend"} }
+func orchestratorCalls() []string {
+	return []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
+}
 
 func rules(cfg *config.Config) []permission.Rule {
 	out := make([]permission.Rule, len(cfg.Permissions)) // not nil: no rules means the default

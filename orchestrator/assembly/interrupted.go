@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -54,7 +55,7 @@ func (p *Parts) settleInterrupted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	total := 0
+	total, mark := 0, last
 	for {
 		found, err := p.Ledger.List(ctx, ledger.Query{
 			Kind: sentinel.RecordDecision, Outcome: sentinel.Allow.String(), Without: sentinel.RecordOutcome,
@@ -67,10 +68,12 @@ func (p *Parts) settleInterrupted(ctx context.Context) error {
 		if len(found) == interruptedStep {
 			settled = found[len(found)-1].Index
 		}
-		if err := p.settle(ctx, found, settled); err != nil {
+		over := p.leaveHeld(found, &mark)
+		if err := p.settle(ctx, over, min(settled, mark)); err != nil {
 			return fmt.Errorf("record the outcome of interrupted calls: %w", err)
 		}
-		if total += len(found); len(found) < interruptedStep {
+		total += len(over)
+		if len(found) < interruptedStep {
 			break
 		}
 		after = settled
@@ -79,6 +82,21 @@ func (p *Parts) settleInterrupted(ctx context.Context) error {
 		p.log.Warn("calls were under way when the last process ended; what became of them is unknown", "calls", total)
 	}
 	return nil
+}
+
+// leaveHeld returns the calls without those whose commit a person is asked about: they have
+// an outcome when that is answered, and mark stays before the first of them.
+func (p *Parts) leaveHeld(found []ledger.Record, mark *int64) (over []ledger.Record) {
+	for _, d := range found {
+		var b struct{ Call string }
+		_ = json.Unmarshal(d.Body, &b) // what can't be read waits for no commit
+		if slices.Contains(p.held, b.Call) {
+			*mark = min(*mark, d.Index-1)
+			continue
+		}
+		over = append(over, d)
+	}
+	return over
 }
 
 // unsettled returns the index up to which all calls have an outcome and that

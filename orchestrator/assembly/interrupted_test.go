@@ -23,6 +23,14 @@ import (
 // interruptedFile names the configuration for the process that gets killed.
 const interruptedFile = "VEDETTE_TEST_INTERRUPTED"
 
+// beAsked becomes the process that a test kills, where the environment says so.
+func beAsked() {
+	if file := os.Getenv(interruptedFile); file != "" {
+		beInterrupted(file)
+	}
+	dieWhereAsked()
+}
+
 type fatal interface{ Fatal(...any) }
 
 // marker is a skill that leaves a line for each run and then waits for as long

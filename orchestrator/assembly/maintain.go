@@ -121,6 +121,7 @@ func (p *Parts) forget(ctx context.Context) {
 		}
 		return err
 	})
+	p.contained(ctx, "throw away what waited for expired questions", func() error { return p.expireLayers(ctx) })
 	p.contained(ctx, "forget spent warrants", func() error {
 		_, err := p.Store.PruneSpent(ctx, p.now().Add(-spentKept))
 		return err

@@ -13,7 +13,7 @@ import (
 
 // protected are the files that decide what is allowed: no call may write one.
 func protected(cfg *config.Config) []string {
-	return slices.Concat(binary(), cfg.Files, databaseFiles(cfg))
+	return slices.Concat(binary(), cfg.Files, databaseFiles(cfg), []string{snapshotFolder(cfg)})
 }
 
 // secret are the keys, the users' credentials and the owner's socket, which a

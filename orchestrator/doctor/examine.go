@@ -104,7 +104,7 @@ func (e *exam) rest(ctx context.Context) {
 		look func(context.Context)
 	}{
 		{"permissions", e.policy}, {"approvals", e.approvals}, {"skills", e.skills}, {"files", e.files}, {"roots", e.roots}, {"store", e.store},
-		{"ledger", e.ledger}, {"pauses", e.pauses}, {"limits", e.limits}, {"sandbox", e.sandbox}, {"models", e.models},
+		{"ledger", e.ledger}, {"pauses", e.pauses}, {"limits", e.limits}, {"sandbox", e.sandbox}, {"snapshot", e.snapshots}, {"models", e.models},
 	} {
 		e.began = time.Now()
 		skipped := len(e.skipped)

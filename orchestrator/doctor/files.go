@@ -123,6 +123,33 @@ func (e *exam) sandbox(ctx context.Context) {
 	}
 }
 
+// snapshots tries whether what command lines write can be held until it is committed.
+func (e *exam) snapshots(ctx context.Context) {
+	whys := map[string][]string{}
+	held, direct := 0, 0
+	for _, w := range assembly.Writers(ctx, e.cfg) {
+		switch {
+		case w.Why != "" && w.Mode == exec.WriteSnapshot:
+			e.problem("snapshot", w.Skill+" names write_mode snapshot and can't have it: "+w.Why, snapshotRemedy)
+		case w.Why != "":
+			whys[w.Why] = append(whys[w.Why], w.Skill)
+		case w.Mode == exec.WriteSnapshot:
+			held++
+		default:
+			direct++
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(whys)) {
+		e.warn("snapshot", "nothing undoes what command lines write, so a person is asked about each that does more than read: "+why,
+			snapshotRemedy+"; skills: "+some(whys[why]))
+	}
+	if len(whys) == 0 && held+direct > 0 {
+		e.ok("snapshot", "%d skills write by snapshot, %d directly", held, direct)
+	}
+}
+
+const snapshotRemedy = "put write roots and state folder on a file system that holds overlays, such as ext4 or xfs (a volume in a container), and see the sandbox above"
+
 // writable reports why a folder can't be written to, without writing.
 func writable(dir string) error {
 	info, err := os.Stat(dir)

@@ -48,9 +48,9 @@ var codes = listOf(strings.Fields(`
 	approval.canceled approval.changed approval.denied approval.expired approval.no_answer approval.nobody
 	approval.pending_full approval.superseded approval.unbindable
 	checkpoint.no_gate
-	guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
+	guard.commit guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
 	guard.outside_roots guard.private_host guard.protected guard.sensitive_path guard.shell_in_argument
-	guard.unconfined guard.unparsed_shell guard.unread guard.operator
+	guard.no_undo guard.operator guard.unconfined guard.unparsed_shell guard.unread
 	judge.ask_below judge.below_threshold
 	limits.agent_calls limits.agent_cost limits.agent_tokens limits.away limits.canceled
 	limits.conversation_calls limits.conversation_cost limits.conversation_tokens limits.degraded limits.omitted limits.paused
@@ -91,7 +91,7 @@ var (
 	// origins say where a review's judgement came from, if not from a model.
 	origins  = listOf(strings.Fields("cache shared ahead"))
 	statuses = listOf([]string{sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown})
-	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled, skills.FailNotStarted, "warrant", sentinel.CodeOutcomePaused})
+	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled, skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused})
 	records  = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome})
 	breakers = listOf(strings.Fields("closed half-open open"))
 	canaries = listOf([]review.Canary{review.CanaryPassed, review.CanaryFailed, review.CanaryUnanswered})

@@ -39,8 +39,10 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 		s.row("request", "(none is known)")
 	}
 	s.row("mission", s.quote(g.Mission(), maxShown))
-	s.arguments(c)
-	s.paths(c)
+	if !s.changes(c) {
+		s.arguments(c)
+		s.paths(c)
+	}
 	s.bound(d.Bound)
 	if !d.Expires.IsZero() {
 		s.row("until", d.Expires.UTC().Format(time.RFC3339)+", then nothing runs")

@@ -101,6 +101,53 @@ func TestDescribeTellsWhatIsCut(t *testing.T) {
 	}
 }
 
+// committing is a call that commits what a program wrote.
+func committing(t *testing.T, args map[string]any) sentinel.Call {
+	t.Helper()
+	run, err := skills.Compile(skills.Spec{Name: "box.run", Effect: skills.Irreversible})
+	require.NoError(t, err)
+	commit, err := skills.Compile(skills.Spec{Name: skills.CommitName, Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object"}`)})
+	require.NoError(t, err)
+	reg, err := skills.NewRegistry(run, commit)
+	require.NoError(t, err)
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a"})
+	require.NoError(t, err)
+	first, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "box.run", Args: json.RawMessage(`{}`), Grant: g})
+	require.NoError(t, err)
+	raw, err := json.Marshal(args)
+	require.NoError(t, err)
+	c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: skills.CommitName, Args: raw, Grant: g, Follows: &first})
+	require.NoError(t, err)
+	return c
+}
+
+// A commit is shown as what it changes, what matters most first, and within bounds.
+func TestDescribeCommits(t *testing.T) {
+	paths := []map[string]any{
+		{"path": "/srv/.envrc", "kind": "created", "type": "file", "bytes": 9, "note": "runs_later"},
+		{"path": "/srv/src", "kind": "deleted", "bytes": 4096, "lost": 60},
+		{"path": "/srv/x\n  asks     y", "kind": "attributes", "type": "file"},
+		{"path": "/srv/l", "kind": "changed", "type": "link", "target": "b"},
+	}
+	for range 30 {
+		paths = append(paths, map[string]any{"path": "/srv/more", "kind": "created", "type": "file"})
+	}
+	text := approval.Describe(committing(t, map[string]any{
+		"digest": "sha256:12", "roots": []string{"/srv"}, "created": 31, "changed": 2, "deleted": 1, "lost": 60, "bytes": 5000, "paths": paths, "more": 7,
+	}), sentinel.Decision{})
+	for _, line := range []string{
+		"  after    box.run, which has run in its sandbox", "  changes  31 created, 2 changed, 1 deleted; 5000 bytes to write\n",
+		"files that are gone, emptied or replaced: 60\n", `  created  "/srv/.envrc", 9 bytes: others run it later, unasked`,
+		`  deleted  "/srv/src", 4096 bytes, 60 files with it`, `  mode     "/srv/x\n  asks     y", 0 bytes`, `  changed  "/srv/l", 0 bytes, a link to "b"`,
+		"  more     …and 21 more changes, not shown", "  CUT      ", `  digest   "sha256:12"`,
+	} {
+		require.Contains(t, text, line)
+	}
+	require.Equal(t, 16, strings.Count(text, `"/srv/more"`))
+	require.NotContains(t, text, "  arg      ")
+	require.Contains(t, approval.Describe(committing(t, map[string]any{"digest": 1}), sentinel.Decision{}), `  arg      "digest": 1`)
+}
+
 // The user's own words and the call's digest are there to be compared.
 func TestDescribeRequestAndDigest(t *testing.T) {
 	request := "send it\n  arg      \"to\": \"nobody\""

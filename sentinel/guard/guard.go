@@ -37,8 +37,12 @@
 //	                      nothing but a person settles it
 //	guard.unconfined      a command line that does more than read, in a program
 //	                      without a sandbox (isolation: none)
+//	guard.no_undo         the same, where what the program writes can't be held in
+//	                      a snapshot until it is committed
 //	guard.dynamic         a command that can't be known before it runs
 //	guard.unparsed_shell  a command line that ends inside a quote or a bracket
+//	guard.commit          a commit of what a program wrote, where it removes much, or
+//	                      writes what runs later, or a part of it can't be committed
 //
 // It is the first layer and not the last: a path can be swapped between this
 // check and the open, and a program can do what its name does not say.
@@ -77,6 +81,8 @@ const (
 	CodePrivateHost   = "guard.private_host"
 	CodeUnread        = "guard.unread"
 	CodeUnconfined    = "guard.unconfined"
+	CodeNoUndo        = "guard.no_undo"
+	CodeCommit        = "guard.commit"
 )
 
 // Options add to the core. The zero value is the core alone.
@@ -101,6 +107,9 @@ type Options struct {
 	// reach, such as "wiki.internal" or "10.0.0.7". A metadata service can't
 	// be among them.
 	AllowHosts []string
+	// NoUndo are the names of skills whose command lines write to folders at once,
+	// since this system can hold no snapshot of them.
+	NoUndo []string
 	// Env is what paths are resolved against, the same as the calls'.
 	Env touch.Env
 }
@@ -113,6 +122,7 @@ type Guard struct {
 	sources []source
 	keys    []string
 	hosts   []string
+	noUndo  []string
 	home    string
 	// The same in lower case, as paths are compared.
 	foldedProtect, foldedKeys []string
@@ -125,7 +135,7 @@ var _ sentinel.Gate = (*Guard)(nil)
 // read, a root that is not absolute, lies in the core or holds a protected
 // file.
 func New(o Options) (*Guard, error) {
-	g := &Guard{home: homeOf(o.Env)}
+	g := &Guard{home: homeOf(o.Env), noUndo: slices.Clone(o.NoUndo)}
 	var errs []error
 	for i, h := range o.AllowHosts {
 		name, err := allowed(h, fmt.Sprintf("guard.allow_hosts[%d]", i))
@@ -212,7 +222,13 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 	denies, asks := g.look(c.Touch(), c.Effect())
 	denies.addOptions(c)
 	if c.Skill().Confinement() == skills.Unconfined {
-		asks.addUnconfined(c.Skill(), c.Touch())
+		asks.addDoing(c.Skill(), c.Touch(), CodeUnconfined, "no_sandbox")
+	}
+	if slices.Contains(g.noUndo, c.Skill().Name()) {
+		asks.addDoing(c.Skill(), c.Touch(), CodeNoUndo, "no_snapshot")
+	}
+	for _, reason := range c.Reasons() {
+		asks.add(CodeCommit, commitReason(reason), "")
 	}
 	switch {
 	case len(denies) > 0:
@@ -221,6 +237,15 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 		return asks.verdict(sentinel.Ask), nil
 	}
 	return sentinel.Pass(), nil
+}
+
+// commitReason keeps a skill's own word out of the record, unless it is a known one.
+func commitReason(word string) string {
+	switch word {
+	case "deleted", "runs_later", "refused", "names":
+		return word
+	}
+	return "other"
 }
 
 // look returns what is against a call and what a person should see first.
@@ -285,15 +310,15 @@ func (f *findings) add(code, signal, arg string) {
 	}
 }
 
-// addUnconfined asks about the command lines that aren't plainly reading, where
-// the program that runs them has no sandbox.
-func (f *findings) addUnconfined(s *skills.Skill, t touch.Touch) {
+// addDoing asks about the command lines that aren't plainly reading, where the
+// program that runs them has no sandbox, or nothing undoes what it writes.
+func (f *findings) addDoing(s *skills.Skill, t touch.Touch, code, signal string) {
 	if !s.TakesShell() {
 		return
 	}
 	for _, c := range t.Commands {
 		if !slices.Contains(t.Plain, c.Arg) {
-			f.add(CodeUnconfined, "no_sandbox", c.Arg)
+			f.add(code, signal, c.Arg)
 		}
 	}
 }
@@ -301,7 +326,7 @@ func (f *findings) addUnconfined(s *skills.Skill, t touch.Touch) {
 // order ranks the codes: the worst one names the verdict.
 var order = []string{
 	CodeIrrecoverable, CodeOperator, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
-	CodeDestructive, CodeSensitive, CodeUnread, CodeUnconfined, CodeDynamic,
+	CodeCommit, CodeDestructive, CodeSensitive, CodeUnread, CodeUnconfined, CodeNoUndo, CodeDynamic,
 }
 
 // explain says for people what each code means.
@@ -325,6 +350,8 @@ func explain(code string) string {
 		return "the command does more than the skill declares"
 	case CodePrivateHost:
 		return "an address that is not on the Internet"
+	case CodeCommit:
+		return "what the program changed calls for a person"
 	case CodeDestructive:
 		return "what is lost can't be brought back"
 	case CodeSensitive:
@@ -333,6 +360,8 @@ func explain(code string) string {
 		return "a part of the command line can't be read"
 	case CodeUnconfined:
 		return "the command does more than read, and no sandbox holds it"
+	case CodeNoUndo:
+		return "the command does more than read, and what it writes can't be undone"
 	}
 	return "what would run can't be known beforehand"
 }
@@ -349,7 +378,7 @@ func advise(code string) string {
 		return "Use a skill whose declared effect covers this."
 	case CodePrivateHost:
 		return "Use a public address, or tell the user which host is needed: an operator can allow it by name."
-	case CodeDestructive, CodeSensitive, CodeUnconfined:
+	case CodeDestructive, CodeSensitive, CodeUnconfined, CodeNoUndo:
 		return "Say why it is needed and wait for the approval, or do it without this step."
 	}
 	return "Do without it, or tell the user that it is needed. No wording of this call will be allowed."

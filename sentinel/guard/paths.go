@@ -28,7 +28,9 @@ func (g *Guard) path(found, asks *findings, p touch.Path, effect skills.Effect) 
 				found.add(CodeForbidden, place, p.Arg)
 			}
 		} else if place, ask := g.guarded(n, p, effect); place != "" && ask {
-			asks.add(CodeSensitive, place, p.Arg)
+			if place != PlaceLater || !p.Inert { // else it is known what is written there
+				asks.add(CodeSensitive, place, p.Arg)
+			}
 		} else if place != "" {
 			found.add(CodeForbidden, place, p.Arg)
 		} else if g.underRootIs(n) {

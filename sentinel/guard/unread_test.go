@@ -60,6 +60,25 @@ func TestUnconfinedPrograms(t *testing.T) {
 	}
 }
 
+// Where nothing holds what a program writes until it is committed, a person is asked about
+// each command line that does more than read.
+func TestProgramsWithoutUndo(t *testing.T) {
+	shell := json.RawMessage(`{"type":"object","properties":{"command":{"type":"string","x-shell":true}}}`)
+	run := skills.Run{Kind: "exec", Options: json.RawMessage(`{"argv":["sh"],"write":["/srv/tree"]}`)}
+	b := bare(t, skills.Spec{Name: "test.run", Effect: skills.Irreversible, Parameters: shell, Run: run},
+		skills.Spec{Name: "test.held", Effect: skills.Irreversible, Parameters: shell, Run: run})
+	var err error
+	b.gate, err = guard.New(guard.Options{Env: b.env, NoUndo: []string{"test.run"}})
+	require.NoError(t, err)
+	for _, line := range []string{"touch x", "make", "git commit -m x", "unheard-of --flag", "echo x > y"} {
+		v := b.check(t, "test.run", map[string]any{"command": line})
+		require.Equal(t, sentinel.Ask, v.Outcome, line)
+		require.Equal(t, guard.CodeNoUndo, v.Code, line)
+		require.Equal(t, sentinel.Allow, b.check(t, "test.held", map[string]any{"command": line}).Outcome, line)
+	}
+	require.Equal(t, sentinel.Allow, b.check(t, "test.run", map[string]any{"command": "cat notes.md | wc -l"}).Outcome)
+}
+
 // A name that becomes a command's operand has no exemption for prose.
 func TestNamesHoldNoCommands(t *testing.T) {
 	b := bare(t, skills.Spec{Name: "test.read", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{

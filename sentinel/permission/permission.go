@@ -189,6 +189,9 @@ func (g *Gate) judge(ctx context.Context, c sentinel.Call) sentinel.Verdict {
 	t := &tally{outcome: sentinel.Allow}
 	g.switches(t, c)
 	g.apply(ctx, t, c)
+	if _, follows := c.Follows(); follows {
+		return t.verdict() // it was allowed with its first call: rules only lower it
+	}
 	if t.matched == 0 && !g.allow {
 		t.lower(sentinel.Deny, CodeNoMatch, "no rule allows this call, and the default is deny")
 	}

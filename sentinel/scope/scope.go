@@ -90,11 +90,25 @@ func (g *Gate) judge(c sentinel.Call) sentinel.Verdict {
 		return refuse(CodeEmpty, "the grant holds no skills", "finish without skills, or ask for help")
 	case g.expired(c.Grant()):
 		return refuse(CodeExpired, "the grant's deadline has passed", "finish with what you have")
+	case c.Skill().Name() == skills.CommitName:
+		return g.following(c)
 	case !granted.Allows(c.Skill().Name()):
 		return g.refuse(CodeNotGranted, "the skill is not among those granted", granted)
 	}
 	if n := c.Skill().Name(); n == SkillDispatch || n == SkillExtend {
 		return g.delegation(c)
+	}
+	return sentinel.Pass()
+}
+
+// following judges the call that commits what another wrote. The first call's skill
+// must be granted still; without a first call an agent has made it up, and no grant
+// holds that, a grant of everything included.
+func (g *Gate) following(c sentinel.Call) sentinel.Verdict {
+	first, ok := c.Follows()
+	granted := c.Grant().Scope()
+	if !ok || first.Skill() == nil || !granted.Allows(first.Skill().Name()) {
+		return g.refuse(CodeNotGranted, "the skill is not among those granted", granted)
 	}
 	return sentinel.Pass()
 }

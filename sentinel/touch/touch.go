@@ -56,6 +56,9 @@ type Path struct {
 	// Declared is set where the schema marks the argument x-path: roots bind
 	// those.
 	Declared bool
+	// Inert is set where what is written there is known to run nothing, whatever the
+	// path's name says.
+	Inert bool
 	// Shell is set where it came out of a command line.
 	Shell bool
 	// Unplaced is set where receivers differ too much for Clean to be relied

@@ -99,6 +99,16 @@
 // the program did and tried in Result.Egress. It needs the full grade. The program gets
 // HTTPS_PROXY and HTTP_PROXY, and a resolver for what doesn't heed them.
 //
+// # Writing
+//
+// With `write_mode: snapshot` the paths in write are an overlay while the program runs,
+// which needs the grade full. What the program changed is listed when it has ended, and
+// the result's Follow asks for the call exec.commit, whose executor NewCommit makes. What
+// no such call commits never reaches the paths: heed Follow, or leave Options.State empty.
+// max_deleted, of files and percent, says from where on that call must ask a person;
+// write_limit bounds what the program may write, in bytes. A program that is ended by force
+// leaves nothing. Effects over the network aren't undone. See package snapshot.
+//
 // # What not to do
 //
 // Don't name a shell with a script made of placeholders: New refuses it. Don't

@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
 	"github.com/vedette-dev/vedette/skills/internal/scrub"
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot"
 )
 
 // callerEnv names the variables that say for whom a program runs. None is set
@@ -37,6 +38,7 @@ func (e callerEnv) variables(c skills.Caller) []variable {
 type environment struct {
 	list  []string
 	clean *scrub.Scrubber
+	layer *snapshot.Layer // what the program writes to; nil: its write roots themselves
 }
 
 func (p *program) checkEnv(at string, s *skills.Skill) error {

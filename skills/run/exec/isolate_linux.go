@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot"
 )
 
 // mayHaveChild is set once, by MaybeChild. It is the one fact about the whole
@@ -36,9 +37,10 @@ func MaybeChild() {
 type way struct {
 	grade    string
 	landlock bool
-	spaces   bool // namespaces for processes, network and IPC
-	tree     bool // a file system of its own; needs spaces
-	strict   bool // a filter that stands in for namespaces
+	spaces   bool            // namespaces for processes, network and IPC
+	tree     bool            // a file system of its own; needs spaces
+	strict   bool            // a filter that stands in for namespaces
+	layer    *snapshot.Layer // what the program writes to; nil: its write roots themselves
 }
 
 var (

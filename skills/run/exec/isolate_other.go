@@ -8,6 +8,8 @@ import (
 	"os"
 	osexec "os/exec"
 	"syscall"
+
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot"
 )
 
 // MaybeChild does nothing on this system: there is no isolation to apply.
@@ -19,6 +21,7 @@ func childReady() bool { return true }
 type way struct {
 	grade  string
 	spaces bool
+	layer  *snapshot.Layer
 }
 
 // ways lists what to try, in order. There is nothing to try here.

@@ -34,6 +34,15 @@ type Options struct {
 	// Lookup resolves the names that the egress option lists. If nil, the system's
 	// resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// State is the folder in which skills that write by snapshot keep what isn't
+	// committed yet; see package snapshot on where it may be. If empty, skills write
+	// directly, and one whose write_mode is snapshot is a mistake. Set it only where
+	// Result.Follow is heeded: without that nothing such a skill writes is kept.
+	State string
+	// CanSnapshot tells why a write root can't be an overlay here, as ProbeSnapshot does;
+	// nil without asking means that each can. A skill that names no write_mode writes
+	// directly then, and one that names snapshot is a mistake.
+	CanSnapshot func(folder string) error
 }
 
 const (
@@ -56,6 +65,9 @@ type config struct {
 	Isolation   string            `json:"isolation"`
 	Network     bool              `json:"network"`
 	Egress      []string          `json:"egress"`
+	WriteMode   string            `json:"write_mode"`
+	MaxDeleted  maxDeleted        `json:"max_deleted"`
+	WriteLimit  int64             `json:"write_limit"`
 	Limits      limits            `json:"limits"`
 	AllowDash   bool              `json:"allow_dash"`
 }
@@ -76,9 +88,9 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup}
-	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base)}
-	errs = append(errs, p.checkGuarded(at, o.Guarded))
+	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, state: o.State, canSnapshot: o.CanSnapshot}
+	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base),
+		p.chooseWriteMode(at, s), p.checkGuarded(at, o.Guarded)}
 	if c.Isolation != IsolationNone && !childReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
@@ -97,6 +109,8 @@ type program struct {
 	credentials skills.Credentials
 	policy      *egress.Policy // nil without hosts to reach
 	lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
+	canSnapshot func(folder string) error
+	state       string // where layers are kept; empty: there are none
 }
 
 func (p *program) checkPlain(at string) error {
@@ -104,6 +118,7 @@ func (p *program) checkPlain(at string) error {
 		decode.OneOf(at+".stdin", "stdin", p.Stdin, "json", "none"),
 		decode.OneOf(at+".isolation", "isolation", p.Isolation, IsolationAuto, IsolationFull, IsolationStrict, IsolationLandlock, IsolationNamespaces, IsolationNone),
 		p.Limits.check(at+".limits", p.Isolation),
+		p.checkWrite(at),
 	}
 	if p.OutputLimit < 1 || p.OutputLimit > skills.MaxResult {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})

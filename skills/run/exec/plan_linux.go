@@ -25,6 +25,9 @@ func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
 		plan.Egress = p.planListeners()
 		plan.WholeProc = slices.ContainsFunc(p.Read, func(path string) bool { return path == "/proc" || strings.HasPrefix(path, "/proc/") })
 	}
+	if w.layer != nil {
+		plan.Overlay, plan.Snapshot = true, w.layer.Mounts()
+	}
 	if w.strict {
 		// The system's settings of git can't be read, which git takes for an error.
 		plan.Env = append(slices.Clone(cmd.Env), "GIT_CONFIG_NOSYSTEM=1")

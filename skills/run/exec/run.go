@@ -51,28 +51,22 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 	if err != nil {
 		return skills.Result{}, err
 	}
-	finish, err := p.prepareRun(ctx, o)
+	keep, err := p.prepareRun(ctx, o)
 	if err != nil {
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
-	r, err := p.launch(ctx, argv, env, o)
+	env.layer = keep.layer
+	r, err := p.launch(keep.ctx, argv, env, o)
 	if err != nil {
-		err = finish(ctx, nil, err)
+		_, err = keep.finish(nil, err)
 		if errors.Is(err, errBegun) {
-			return skills.Result{}, &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: env.clean.Error(err)}
+			return skills.Result{}, &skills.Failure{Code: skills.FailFailed, Unknown: keep.mayHaveActed(), Err: env.clean.Error(err)}
 		}
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
-	err = finish(ctx, r, p.outcome(ctx, r, r.awaitEnd()))
+	follow, err := keep.finish(r, p.outcome(keep.ctx, r, r.awaitEnd()))
 	text, cut := r.stdout.take()
-	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation, Egress: r.egress}, err
-}
-
-// prepareRun is called before the child starts. What it returns is called when
-// every process of the program is gone, with the program's outcome; and with nil
-// and the error where nothing was started.
-func (p *program) prepareRun(context.Context, skills.Order) (finish func(context.Context, *running, error) error, err error) {
-	return func(_ context.Context, _ *running, outcome error) error { return outcome }, nil
+	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation, Egress: r.egress, Follow: follow}, err
 }
 
 // awaitEnd returns when nothing of the program is left, with what os/exec says of
@@ -170,6 +164,7 @@ func (p *program) launch(ctx context.Context, argv []string, env environment, o 
 	}
 	var failed []error
 	for _, w := range ways {
+		w.layer = env.layer
 		r, err := p.start(ctx, w, argv, env, o)
 		if err == nil || !errors.Is(err, errIsolation) {
 			return r, err

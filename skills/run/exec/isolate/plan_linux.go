@@ -1,6 +1,9 @@
 package isolate
 
-import "github.com/vedette-dev/vedette/skills/run/exec/egress/listen"
+import (
+	"github.com/vedette-dev/vedette/skills/run/exec/egress/listen"
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot/mount"
+)
 
 // ChildName is argv[0] of this binary when it is started as the child.
 const ChildName = "vedette-exec-child"
@@ -49,6 +52,9 @@ type Plan struct {
 	Overlay bool
 	// Egress asks for what listens in the network namespace; only with Tree and OwnNet.
 	Egress *listen.Plan `json:",omitempty"`
+	// Snapshot names the write roots that are overlays; the others are the folders
+	// themselves.
+	Snapshot *mount.Plan `json:",omitempty"`
 	// Filter is the seccomp filter, as the kernel reads it.
 	Filter []byte
 	// Limits are the program's resource limits.

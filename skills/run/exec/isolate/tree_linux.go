@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot/mount"
 )
 
 // privateSize bounds each private folder, in what tmpfs reads. Pages of it are
@@ -68,7 +70,10 @@ func copyMount(p *Plan, r rule) (int, error) {
 // mountWriteRoot returns a detached mount (as open_tree or fsmount give it) that
 // is attached at root in the new tree. The system's paths are all still where
 // they belong when it is called.
-func mountWriteRoot(_ *Plan, r rule) (mount int, err error) {
+func mountWriteRoot(p *Plan, r rule) (fd int, err error) {
+	if root, layered := p.Snapshot.Find(r.path); layered && r.dir {
+		return mount.Detach(root)
+	}
 	return cloneMount(r)
 }
 

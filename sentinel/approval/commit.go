@@ -1,0 +1,89 @@
+package approval
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
+)
+
+// commitShown is what a person reads of the arguments of a call that commits what a program
+// wrote: see exec.CommitSpec. The digest covers the changes that aren't listed.
+type commitShown struct {
+	Digest                          string
+	Roots                           []string
+	Created, Changed, Deleted, Lost int
+	Bytes                           int64
+	Paths                           []struct {
+		Path, Kind, Type, Target, Note string
+		Bytes                          int64
+		Lost                           int
+	}
+	More int
+}
+
+// changes lists what a program wrote and what a yes makes true, what matters most first. It
+// reports false for a call that commits nothing.
+func (s *sheet) changes(c sentinel.Call) bool {
+	first, follows := c.Follows()
+	var a commitShown
+	if !follows || json.Unmarshal([]byte(c.Args()), &a) != nil || a.Digest == "" {
+		return false
+	}
+	s.row("after", s.skillName(first.Name())+", which has run in its sandbox; what it wrote is nowhere else yet")
+	s.row("in", s.quote(strings.Join(a.Roots, ", "), maxShown))
+	s.row("changes", fmt.Sprintf("%d created, %d changed, %d deleted; %d bytes to write", a.Created, a.Changed, a.Deleted, a.Bytes))
+	if a.Lost > 0 {
+		s.row("", fmt.Sprintf("files that are gone, emptied or replaced: %d", a.Lost))
+	}
+	for i, p := range a.Paths {
+		if i == maxPaths {
+			break
+		}
+		text := s.quote(p.Path, maxShown) + fmt.Sprintf(", %d bytes", p.Bytes)
+		if p.Type != "" && p.Type != "file" {
+			text += ", a " + s.plain(p.Type)
+		}
+		if p.Target != "" {
+			text += " to " + s.quote(p.Target, maxShown)
+		}
+		if p.Lost > 1 {
+			text += fmt.Sprintf(", %d files with it", p.Lost)
+		}
+		if p.Note != "" {
+			text += ": " + s.plain(noteText(p.Note))
+		}
+		s.row(kindLabel(p.Kind), text)
+	}
+	if more := a.More + max(len(a.Paths)-maxPaths, 0); more > 0 {
+		s.cut++
+		s.row("more", fmt.Sprintf("…and %d more changes, not shown; the digest covers them", more))
+	}
+	s.row("digest", s.quote(a.Digest, maxShown))
+	return true
+}
+
+// kindLabel is the label of a change's row.
+func kindLabel(kind string) string {
+	switch kind {
+	case "created", "changed", "deleted", "replaced":
+		return kind
+	case "attributes":
+		return "mode"
+	case "touched":
+		return "time"
+	}
+	return "change"
+}
+
+// noteText says for people why a change stands out.
+func noteText(note string) string {
+	switch note {
+	case "runs_later":
+		return "others run it later, unasked"
+	case "refused":
+		return "it can't be committed and is left out"
+	}
+	return note
+}

@@ -1,0 +1,277 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/run/exec/snapshot"
+)
+
+// CommitSkill is the name of the call that writes what a program left in its snapshot.
+const CommitSkill = skills.CommitName
+
+// The reasons for which a person is asked before a commit.
+const (
+	ReasonDeleted   = "deleted"    // more files are gone than max_deleted
+	ReasonRunsLater = "runs_later" // something is written that others run later
+	ReasonRefused   = "refused"    // something can't be committed and would be left out
+	ReasonNames     = "names"      // a name isn't text, so it can't be shown as it is
+)
+
+// maxShown is how many paths the arguments of a commit name, what matters most first.
+const maxShown = 200
+
+// commitArgs are the arguments of exec.commit. They name what a person reads; Digest
+// covers all of it.
+type commitArgs struct {
+	Call    string      `json:"call"`
+	Layer   string      `json:"layer"`
+	Digest  string      `json:"digest"`
+	Roots   []string    `json:"roots"`
+	Created int         `json:"created"`
+	Changed int         `json:"changed"`
+	Deleted int         `json:"deleted"`
+	Lost    int         `json:"lost"` // files that are gone, emptied or replaced
+	Bytes   int64       `json:"bytes"`
+	Reasons []string    `json:"reasons"`
+	Paths   []shownPath `json:"paths"`
+	More    int         `json:"more"` // paths that aren't named
+}
+
+// shownPath is one change as a person reads it.
+type shownPath struct {
+	Path   string `json:"path"` // absolute, quoted where it isn't plain
+	Kind   string `json:"kind"`
+	Type   string `json:"type,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256,omitempty"`
+	Target string `json:"target,omitempty"`
+	Lost   int    `json:"lost,omitempty"`
+	Note   string `json:"note,omitempty"` // why it stands out: runs_later, refused, stripped
+}
+
+const commitSchema = `{"type":"object","additionalProperties":false,
+	"required":["call","layer","digest","roots","created","changed","deleted","lost","bytes","reasons","paths","more"],"properties":{
+	"call":{"type":"string"},"layer":{"type":"string","pattern":"^[0-9a-f]{32}$"},"digest":{"type":"string","pattern":"^sha256:[0-9a-f]{64}$"},
+	"roots":{"type":"array","items":{"type":"string"},"maxItems":64},
+	"created":{"type":"integer"},"changed":{"type":"integer"},"deleted":{"type":"integer"},"lost":{"type":"integer"},
+	"bytes":{"type":"integer"},
+	"reasons":{"type":"array","items":{"enum":["deleted","runs_later","refused","names"]}},
+	"paths":{"type":"array","maxItems":200,"items":{"type":"object","x-content":true}},"more":{"type":"integer"}}}`
+
+// CommitSpec describes exec.commit. No agent is granted it: the checkpoint proposes it as
+// what follows from a call that wrote by snapshot.
+func CommitSpec() skills.Spec {
+	return skills.Spec{
+		Name: CommitSkill, Description: "Write to its folders what a sandboxed program changed.",
+		Effect: skills.Modify, Reaches: skills.Self, Output: skills.Trusted,
+		Parameters: json.RawMessage(commitSchema), Run: skills.Run{Kind: "native"},
+		// A commit that began is finished by its journal; one that ended says so again.
+		Idempotent: true,
+	}
+}
+
+// proposeCommit returns the call that commits the changes.
+func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
+	limit := snapshot.MaxDeleted{Files: w.p.MaxDeleted.Files, Percent: w.p.MaxDeleted.Percent}
+	found, err := w.layer.Findings(w.caller, c, limit)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := listPaths(w.caller, w.layer, c)
+	if err != nil {
+		return nil, err
+	}
+	f := &skills.Follow{Skill: CommitSkill, Paths: paths, Drop: w.layer.Discard}
+	args := commitArgs{Call: w.order.CallID, Layer: w.layer.ID(), Digest: c.Digest, Roots: c.Roots, Bytes: c.Bytes, Reasons: []string{}}
+	text := true
+	for _, one := range c.List {
+		args.count(one)
+		text = text && utf8.ValidString(one.Path) && utf8.ValidString(one.Target)
+	}
+	for _, r := range []struct {
+		word string
+		is   bool
+	}{
+		{ReasonDeleted, found.TooMany}, {ReasonRunsLater, len(found.RunsLater) > 0}, {ReasonRefused, len(found.Refused) > 0},
+		{ReasonNames, !text},
+	} {
+		if r.is {
+			args.Reasons = append(args.Reasons, r.word)
+		}
+	}
+	args.Paths = listShown(c, found)
+	args.More = len(c.List) - len(args.Paths)
+	f.Reasons = args.Reasons
+	f.Args, err = json.Marshal(args)
+	return f, err
+}
+
+func (a *commitArgs) count(c snapshot.Change) {
+	a.Lost += c.Lost
+	switch c.Kind {
+	case snapshot.Created:
+		a.Created++
+	case snapshot.Deleted:
+		a.Deleted++
+	default:
+		a.Changed++
+	}
+}
+
+// absolute is where a change is.
+func absolute(c *snapshot.Changes, one snapshot.Change) string {
+	if one.Path == "." {
+		return c.Roots[one.Root]
+	}
+	return c.Roots[one.Root] + "/" + one.Path
+}
+
+// listShown returns what a person sees first: what runs later and what is refused, then
+// what is lost, then the rest. Among equals the order of the list stays.
+func listShown(c *snapshot.Changes, found snapshot.Findings) []shownPath {
+	notes := map[snapshot.Change]string{}
+	for _, one := range found.RunsLater {
+		notes[one] = ReasonRunsLater
+	}
+	for _, one := range found.Stripped {
+		notes[one] = "stripped " + one.Stripped
+	}
+	for _, one := range found.Refused {
+		notes[one] = ReasonRefused
+	}
+	rank := func(one snapshot.Change) int {
+		switch {
+		case notes[one] != "":
+			return 0
+		case one.Lost > 0:
+			return 1
+		}
+		return 2
+	}
+	list := slices.Clone(c.List)
+	slices.SortStableFunc(list, func(a, b snapshot.Change) int { return cmp.Compare(rank(a), rank(b)) })
+	out := make([]shownPath, 0, min(len(list), maxShown))
+	for _, one := range list[:min(len(list), maxShown)] {
+		s := shownPath{Path: showText(absolute(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size, SHA256: one.SHA256,
+			Lost: one.Lost, Note: notes[one]}
+		if one.Target != "" {
+			s.Target = showText(one.Target)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// longText is how many bytes of a path or target are shown.
+const longText = 400
+
+// showText shows a path without letting it pass for another or hide its end.
+func showText(path string) string {
+	shown := snapshot.Change{Path: path}.Show()
+	if len(shown) <= longText {
+		return shown
+	}
+	return strings.ToValidUTF8(shown[:longText/2], "") + " … " + strings.ToValidUTF8(shown[len(shown)-longText/2:], "")
+}
+
+// CommitOptions is what a running system adds to exec.commit.
+type CommitOptions struct {
+	// State is the folder of Options.State.
+	State string
+}
+
+// NewCommit returns what runs exec.commit. It commits exactly the changes of the digest in
+// the call's arguments, and throws the layer away when they are in the roots.
+func NewCommit(s *skills.Skill, r skills.Redeemer, o CommitOptions) skills.Executor {
+	return skills.NewExecutor(r, s, func(ctx context.Context, order skills.Order) (skills.Result, error) {
+		var args commitArgs
+		if err := json.Unmarshal([]byte(order.Args), &args); err != nil {
+			return skills.Result{}, fmt.Errorf("%w: the arguments are no commit", skills.ErrBadInput)
+		}
+		layer, err := snapshot.Load(o.State, args.Layer)
+		if err != nil {
+			return skills.Result{}, fmt.Errorf("%w: %w", skills.ErrNoEffect, err)
+		}
+		leave := slices.Contains(args.Reasons, ReasonRefused) // a person was asked about it
+		report, err := commitLayer(ctx, layer, args.Digest, snapshot.CommitOptions{LeaveRefused: leave})
+		if err != nil {
+			return skills.Result{}, explainCommit(err)
+		}
+		_ = layer.Discard() // what it held is in the roots; the state's owner sweeps what is left
+		said := fmt.Sprintf("%d paths were written and %d removed", report.Written, report.Deleted)
+		if report.Left > 0 {
+			said += fmt.Sprintf("; %d could not be committed and were left out", report.Left)
+		}
+		return skills.Result{Content: said, Isolation: "in process"}, nil
+	})
+}
+
+// commitLayer commits, or ends a commit that was begun.
+func commitLayer(ctx context.Context, l *snapshot.Layer, digest string, o snapshot.CommitOptions) (snapshot.Report, error) {
+	report, err := l.Commit(ctx, digest, o)
+	if !errors.Is(err, snapshot.ErrBegun) {
+		return report, err
+	}
+	if report, err = l.Resume(ctx); err == nil && report.Digest != digest {
+		err = snapshot.ErrDigest
+	}
+	return report, err
+}
+
+// explainCommit tells what is unknown from what left the roots as they were, and names the
+// paths that others changed.
+func explainCommit(err error) error {
+	var unfinished *snapshot.UnfinishedError
+	if errors.As(err, &unfinished) || errors.Is(err, snapshot.ErrJournal) || errors.Is(err, snapshot.ErrBusy) {
+		return &skills.Failure{Code: skills.FailFailed, Unknown: true, Err: err}
+	}
+	var conflict *snapshot.ConflictError
+	if errors.As(err, &conflict) {
+		var names []string
+		for _, c := range conflict.Conflicts[:min(len(conflict.Conflicts), maxShown)] {
+			names = append(names, showText(c.Path)+" ("+string(c.Reason)+")")
+		}
+		err = fmt.Errorf("%w: %s", err, strings.Join(names, ", "))
+	}
+	return fmt.Errorf("%w: %w", skills.ErrNoEffect, err)
+}
+
+// ProbeSnapshot tries on this system all that write_mode snapshot needs, over a write root
+// and with the layer in the state folder. Nothing of it stays. It returns why it can't be had. The program that calls it must call
+// MaybeChild first.
+func ProbeSnapshot(ctx context.Context, state, folder string) error {
+	if !childReady() {
+		return errors.New("exec.MaybeChild was not called first in main")
+	}
+	path, err := osexec.LookPath("touch")
+	if err != nil {
+		return fmt.Errorf("there is no program to try it with: %w", err)
+	}
+	folder = filepath.Clean(folder)
+	p := &program{state: state, path: path, config: config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
+		Argv: []string{path, folder + "/probe"}, Write: []string{folder}, WriteMode: WriteSnapshot}}
+	w, err := p.prepareRun(ctx, skills.Order{})
+	if err != nil {
+		return err
+	}
+	r, err := p.launch(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, skills.Order{})
+	if err != nil {
+		_, err = w.finish(nil, err)
+		return err
+	}
+	follow, err := w.finish(r, p.outcome(w.ctx, r, r.awaitEnd()))
+	if err == nil && follow == nil {
+		err = errors.New("the program's file isn't in the layer")
+	}
+	return errors.Join(err, w.layer.Discard())
+}

@@ -1,0 +1,157 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const overlayPrefix = "user.overlay."
+
+// The extended attributes that decide what becomes of others.
+const (
+	opaqueAttr     = overlayPrefix + "opaque"
+	capabilityAttr = "security.capability"
+)
+
+// isKept reports whether an attribute is committed: those that users write, and access lists.
+func isKept(name string) bool {
+	return strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, overlayPrefix) ||
+		name == "system.posix_acl_access" || name == "system.posix_acl_default"
+}
+
+// isStripped reports whether an attribute must not be committed. What is neither kept
+// nor stripped is the system's own, such as a label.
+func isStripped(name string) bool {
+	return strings.HasPrefix(name, overlayPrefix) || strings.HasPrefix(name, "trusted.overlay.") || name == capabilityAttr
+}
+
+// listAttrs returns the names of a file's extended attributes, sorted. A file system
+// without any has none.
+func listAttrs(fd int) ([]string, error) {
+	n, err := unix.Flistxattr(fd, nil)
+	if err == nil && n == 0 {
+		return nil, nil
+	}
+	buf := make([]byte, min(max(n, 0), maxAttrs))
+	if err == nil {
+		n, err = unix.Flistxattr(fd, buf)
+	}
+	switch {
+	case errors.Is(err, unix.ENOTSUP):
+		return nil, nil
+	case errors.Is(err, unix.ERANGE), errors.Is(err, unix.E2BIG):
+		return nil, &LimitError{"bytes of extended attributes of a file", maxAttrs}
+	case err != nil:
+		return nil, fmt.Errorf("snapshot: list extended attributes: %w", err)
+	}
+	names := strings.FieldsFunc(string(buf[:n]), func(r rune) bool { return r == 0 })
+	slices.Sort(names)
+	return names, nil
+}
+
+func readAttr(fd int, name string) ([]byte, error) {
+	n, err := unix.Fgetxattr(fd, name, nil)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	buf := make([]byte, n)
+	n, err = unix.Fgetxattr(fd, name, buf)
+	if err != nil {
+		return nil, err
+	}
+	return buf[:n], nil
+}
+
+// sumAttrs returns the hash of the attributes that are kept, and whether the file has a
+// capability, which isn't.
+func sumAttrs(fd int) (sum string, capable bool, err error) {
+	names, err := listAttrs(fd)
+	if err != nil {
+		return "", false, err
+	}
+	all := sha256.New()
+	kept, total := 0, 0
+	for _, name := range names {
+		capable = capable || name == capabilityAttr
+		if !isKept(name) {
+			continue
+		}
+		value, err := readAttr(fd, name)
+		if err != nil {
+			return "", false, fmt.Errorf("snapshot: read an extended attribute: %w", err)
+		}
+		if total += len(name) + len(value); total > maxAttrs {
+			return "", false, &LimitError{"bytes of extended attributes of a file", maxAttrs}
+		}
+		_ = binary.Write(all, binary.BigEndian, [2]uint32{uint32(len(name)), uint32(len(value))})
+		all.Write([]byte(name))
+		all.Write(value)
+		kept++
+	}
+	if kept == 0 {
+		return "", capable, nil
+	}
+	return hex.EncodeToString(all.Sum(nil)), capable, nil
+}
+
+// isOpaque reports whether a folder of an upper layer hides the one below it.
+func isOpaque(fd int) bool {
+	v, err := readAttr(fd, opaqueAttr)
+	return err == nil && len(v) == 1 && v[0] == 'y'
+}
+
+// stripAttrs removes what must not be committed.
+func stripAttrs(fd int) error {
+	names, err := listAttrs(fd)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !isStripped(name) {
+			continue
+		}
+		if err := unix.Fremovexattr(fd, name); err != nil && !errors.Is(err, unix.ENODATA) {
+			return fmt.Errorf("snapshot: remove an extended attribute: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyAttrs makes the attributes of to that are kept those of from.
+func copyAttrs(from, to int) error {
+	names, err := listAttrs(from)
+	if err != nil {
+		return err
+	}
+	old, err := listAttrs(to)
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if isKept(name) && !slices.Contains(names, name) {
+			if err := unix.Fremovexattr(to, name); err != nil && !errors.Is(err, unix.ENODATA) {
+				return fmt.Errorf("snapshot: remove an extended attribute: %w", err)
+			}
+		}
+	}
+	for _, name := range names {
+		if !isKept(name) {
+			continue
+		}
+		value, err := readAttr(from, name)
+		if err == nil {
+			err = unix.Fsetxattr(to, name, value, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("snapshot: copy an extended attribute: %w", err)
+		}
+	}
+	return nil
+}

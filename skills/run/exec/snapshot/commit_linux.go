@@ -1,0 +1,290 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Commit writes the changes to the roots, where they are those of the digest. Errors:
+// ErrDigest, *RefusedError, *ConflictError and *LimitError mean that nothing was written;
+// *UnfinishedError that the commit began, so Resume it; ErrBegun that one had begun
+// before; ErrBusy that another process is at it. After nil the layer holds nothing of
+// use: Discard it when the outcome is recorded.
+func (l *Layer) Commit(ctx context.Context, digest string, o CommitOptions) (Report, error) {
+	unlock, err := l.lock()
+	if err != nil {
+		return Report{}, err
+	}
+	defer unlock()
+	if state, err := l.State(); err != nil || state != StateOpen {
+		return Report{}, errors.Join(err, ErrBegun)
+	}
+	j, err := l.decide(ctx, digest, o)
+	if err != nil {
+		return Report{}, err
+	}
+	l.reachPoint("decided")
+	if err := writeDurably(l.folder, journalName, encodeJournal(j)); err != nil {
+		// The name may be there although it isn't durable.
+		return Report{}, errors.Join(err, l.withdrawJournal())
+	}
+	l.reachPoint("journal")
+	return l.applyJournal(ctx, j, false)
+}
+
+// decide lists the changes once more and plans their steps. What it returns is durable
+// in the upper layer.
+func (l *Layer) decide(ctx context.Context, digest string, o CommitOptions) (journal, error) {
+	changes, err := l.Changes(ctx)
+	if err != nil {
+		return journal{}, err
+	}
+	steps, conflicts, err := l.planSteps(ctx, changes.List)
+	if err != nil {
+		return journal{}, err
+	}
+	refused := changes.Refused()
+	switch {
+	// What others did changes the list too. The paths say more than another digest.
+	case len(conflicts) > 0:
+		return journal{}, &ConflictError{conflicts}
+	case changes.Digest != digest:
+		return journal{}, ErrDigest
+	case len(refused) > 0 && !o.LeaveRefused:
+		return journal{}, &RefusedError{refused}
+	}
+	if err := l.syncUpper(steps); err != nil {
+		return journal{}, err
+	}
+	return journal{digest: digest, left: len(refused), steps: steps}, nil
+}
+
+// Resume ends a commit that was begun, in this process or in one that died. Errors:
+// ErrNotBegun where there was none, so nothing was written; ErrJournal; *UnfinishedError
+// where something still stands in the way.
+func (l *Layer) Resume(ctx context.Context) (Report, error) {
+	unlock, err := l.lock()
+	if err != nil {
+		return Report{}, err
+	}
+	defer unlock()
+	state, err := l.State()
+	if err != nil {
+		return Report{}, err
+	}
+	if state == StateOpen {
+		return Report{}, ErrNotBegun
+	}
+	raw, err := os.ReadFile(filepath.Join(l.folder, journalName))
+	if err != nil {
+		return Report{}, fmt.Errorf("%w: %w", ErrJournal, withoutPath(err))
+	}
+	j, err := decodeJournal(raw, len(l.meta.Roots))
+	if err != nil {
+		return Report{}, err
+	}
+	if state == StateCommitted {
+		return reportOf(j), nil
+	}
+	return l.applyJournal(ctx, j, true)
+}
+
+// State returns how far the layer is.
+func (l *Layer) State() (State, error) {
+	for _, s := range []struct {
+		name  string
+		state State
+	}{{doneName, StateCommitted}, {journalName, StateBegun}} {
+		_, err := os.Lstat(filepath.Join(l.folder, s.name))
+		if err == nil {
+			return s.state, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("snapshot: look at a layer: %w", withoutPath(err))
+		}
+	}
+	return StateOpen, nil
+}
+
+// Discard removes the layer and all that the program wrote. Where a commit has begun and
+// not ended it returns ErrBegun, since only the layer can end it.
+func (l *Layer) Discard() error {
+	if unlock, err := l.lock(); err == nil {
+		defer unlock()
+	} else if errors.Is(err, ErrBusy) {
+		return err
+	}
+	if state, err := l.State(); err != nil || state == StateBegun {
+		return errors.Join(err, ErrBegun)
+	}
+	return removeLayer(l.folder)
+}
+
+// DiscardFolder removes what is left of a layer that Load can't open: one that was never
+// opened to its end.
+func DiscardFolder(state, id string) error {
+	l, err := Load(state, id)
+	if err == nil {
+		return l.Discard()
+	}
+	if !errors.Is(err, ErrNoLayer) || !isID(id) {
+		return err
+	}
+	return removeLayer(filepath.Join(state, id))
+}
+
+func removeLayer(folder string) error {
+	parent, err := unix.Open(filepath.Dir(folder), folderFlags|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("snapshot: open the state folder: %w", err)
+	}
+	defer closeFD(parent)
+	return removeTree(parent, filepath.Base(folder))
+}
+
+// lock keeps other processes from working on the layer until unlock.
+func (l *Layer) lock() (unlock func(), err error) {
+	fd, err := unix.Open(filepath.Join(l.folder, probeName), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		closeFD(fd)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, ErrBusy
+		}
+		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
+	}
+	return func() { closeFD(fd) }, nil
+}
+
+// withdrawJournal takes a decision back of which no step was done.
+func (l *Layer) withdrawJournal() error {
+	err := os.Remove(filepath.Join(l.folder, journalName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot: take a decision back: %w", withoutPath(err))
+	}
+	return syncFolder(l.folder)
+}
+
+// manyFiles is from where on one flush of the whole file system is cheaper than one per
+// file.
+const manyFiles = 64
+
+// syncUpper makes durable what will be moved, so that a commit after a power failure
+// doesn't move empty files.
+func (l *Layer) syncUpper(steps []step) error {
+	files := map[int][]string{}
+	total := 0
+	for _, s := range steps {
+		if s.Type == File || s.Type == Link {
+			files[s.Root] = append(files[s.Root], s.Path)
+			total++
+		}
+	}
+	for i, paths := range files {
+		upper, err := l.openUpper(i)
+		if err != nil {
+			return err
+		}
+		if total > manyFiles {
+			err = unix.Syncfs(upper)
+		} else {
+			err = syncPaths(upper, paths)
+		}
+		closeFD(upper)
+		if err != nil {
+			return fmt.Errorf("snapshot: flush the changes: %w", err)
+		}
+	}
+	return nil
+}
+
+// syncPaths flushes files and all folders on the way to them.
+func syncPaths(top int, paths []string) error {
+	folders := map[string]bool{}
+	for _, p := range paths {
+		for _, f := range listParents(p) {
+			folders[f] = true
+		}
+		fd, err := openBeneath(top, p, unix.O_RDONLY|unix.O_NONBLOCK)
+		if errors.Is(err, unix.ELOOP) {
+			continue // a link: its folder holds it
+		}
+		if err != nil {
+			return err
+		}
+		err = unix.Fsync(fd)
+		closeFD(fd)
+		if err != nil {
+			return err
+		}
+	}
+	return syncFolders(top, folders)
+}
+
+// syncFolders flushes folders below top. One that is gone needs none.
+func syncFolders(top int, folders map[string]bool) error {
+	for f := range folders {
+		fd, err := openBeneath(top, f, folderFlags)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = unix.Fsync(fd)
+		closeFD(fd)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncRoots flushes every folder that steps wrote to.
+func (l *Layer) syncRoots(steps []step) error {
+	folders := map[int]map[string]bool{}
+	for _, s := range steps {
+		if folders[s.Root] == nil {
+			folders[s.Root] = map[string]bool{}
+		}
+		folders[s.Root][path.Dir(s.Path)] = true
+		if s.Type == Folder {
+			folders[s.Root][s.Path] = true
+		}
+	}
+	for i, list := range folders {
+		root, err := l.openRoot(i)
+		if err != nil {
+			return err
+		}
+		err = syncFolders(root, list)
+		closeFD(root)
+		if err != nil {
+			return fmt.Errorf("snapshot: flush the roots: %w", err)
+		}
+	}
+	return nil
+}
+
+func reportOf(j journal) Report {
+	r := Report{Digest: j.digest, Left: j.left}
+	for _, s := range j.steps {
+		switch s.Kind {
+		case kept:
+		case Deleted:
+			r.Deleted++
+		default:
+			r.Written++
+		}
+	}
+	return r
+}

@@ -1,0 +1,316 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+// Conflicts returns what others changed since the start at the paths of the changes, at
+// most 1,000. Commit looks for itself; this is for those who want to know before.
+func (l *Layer) Conflicts(ctx context.Context, c *Changes) ([]Conflict, error) {
+	_, conflicts, err := l.planSteps(ctx, c.List)
+	return conflicts, err
+}
+
+// planner finds for each change what the root has there, and who else changed it.
+type planner struct {
+	ctx         context.Context //nolint:containedctx // it lives as long as one planSteps
+	layer       *Layer
+	root, upper int // open folders of the root at hand
+	index       int
+	made        map[string]bool // folders that the commit makes
+	modes       map[string]bool // folders whose permissions a step sets
+	checked     map[string]bool // folders whose permissions were looked at
+	newFolders  map[string]bool // folders of the root, and whether others changed them
+	steps       []step
+	conflicts   []Conflict
+}
+
+// planSteps returns the steps of a commit, or the conflicts.
+func (l *Layer) planSteps(ctx context.Context, list []Change) ([]step, []Conflict, error) {
+	p := &planner{ctx: ctx, layer: l, root: -1, upper: -1, index: -1}
+	defer p.close()
+	if back, err := l.isClockBack(); err != nil || back {
+		return nil, []Conflict{{Path: ".", Reason: ConflictClock}}, err
+	}
+	for _, c := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if c.Refused != "" {
+			continue
+		}
+		if err := p.enterRoot(c.Root); err != nil {
+			return nil, nil, err
+		}
+		reason, err := p.planStep(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if reason != "" {
+			p.conflicts = append(p.conflicts, Conflict{Root: c.Root, Path: c.Path, Reason: reason})
+		}
+		if len(p.conflicts) >= maxConflicts {
+			break
+		}
+	}
+	return p.steps, p.conflicts, nil
+}
+
+func (p *planner) close() {
+	closeFD(p.root)
+	closeFD(p.upper)
+}
+
+// enterRoot opens the root that the next changes are in.
+func (p *planner) enterRoot(i int) (err error) {
+	if i == p.index {
+		return nil
+	}
+	p.close()
+	p.root, p.upper, p.index = -1, -1, i
+	p.made, p.modes, p.checked, p.newFolders = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	if p.root, err = p.layer.openRoot(i); err != nil {
+		return err
+	}
+	p.upper, err = p.layer.openUpper(i)
+	return err
+}
+
+// planStep adds the step of a change, or returns why it conflicts.
+func (p *planner) planStep(c Change) (Reason, error) {
+	s := step{Change: c}
+	if err := p.lookAtUpper(&s); err != nil {
+		return "", err
+	}
+	if p.made[path.Dir(c.Path)] {
+		p.addStep(s)
+		return "", nil
+	}
+	folder, name, err := openParent(p.root, c.Path)
+	if err != nil {
+		return p.explainParent(err)
+	}
+	defer closeFD(folder)
+	if c.Path == "." {
+		return p.planSelf(s, folder)
+	}
+	st, found, err := lookAt(folder, name)
+	if err != nil {
+		return "", fmt.Errorf("snapshot: look at a root: %w", err)
+	}
+	var reason Reason
+	if found {
+		s.was = seenOf(st)
+		reason, err = p.compareOld(c, folder, name, st)
+	} else {
+		reason, err = p.checkMissing(s, folder)
+	}
+	if err != nil || reason != "" {
+		return reason, err
+	}
+	if moved, err := p.isMoved(path.Dir(c.Path)); err != nil || moved {
+		return ConflictMoved, err
+	}
+	p.keepModes(folder, path.Dir(c.Path))
+	p.addStep(s)
+	return "", nil
+}
+
+func (p *planner) addStep(s step) {
+	if s.Type == Folder && s.Was != Folder {
+		p.made[s.Path] = true
+	}
+	if s.Type == Folder {
+		p.modes[s.Path] = true
+	}
+	p.steps = append(p.steps, s)
+}
+
+// explainParent tells a folder that others moved from one that can't be opened.
+func (p *planner) explainParent(err error) (Reason, error) {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
+		return ConflictMoved, nil
+	}
+	return "", fmt.Errorf("snapshot: open a folder of the root: %w", err)
+}
+
+// lookAtUpper takes down which file of the upper layer the change is.
+func (p *planner) lookAtUpper(s *step) error {
+	if s.Type != File && s.Type != Link {
+		return nil
+	}
+	folder, name, err := openParent(p.upper, s.Path)
+	if err != nil {
+		return fmt.Errorf("snapshot: open a changed folder: %w", err)
+	}
+	defer closeFD(folder)
+	st, found, err := lookAt(folder, name)
+	if err != nil || !found {
+		return fmt.Errorf("snapshot: look at a change: %w", errors.Join(err, errChanged(found)))
+	}
+	s.upper = st.Ino
+	return nil
+}
+
+func errChanged(found bool) error {
+	if found {
+		return nil
+	}
+	return ErrDigest
+}
+
+// planSelf plans a change of the root folder by itself.
+func (p *planner) planSelf(s step, folder int) (Reason, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(folder, &st); err != nil {
+		return "", fmt.Errorf("snapshot: look at a root: %w", err)
+	}
+	if p.isNew(st) && st.Ctim != st.Mtim {
+		return ConflictEdited, nil
+	}
+	s.was = seenOf(st)
+	p.addStep(s)
+	return "", nil
+}
+
+// checkMissing checks a change where the root has nothing. Where its folder changed since
+// the start, others may have removed something, which nothing would tell.
+func (p *planner) checkMissing(s step, folder int) (Reason, error) {
+	if s.Was != None || s.Kind == Deleted {
+		return ConflictGone, nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(folder, &st); err != nil {
+		return "", fmt.Errorf("snapshot: look at a folder of the root: %w", err)
+	}
+	if p.isNew(st) {
+		return ConflictFolder, nil
+	}
+	return "", nil
+}
+
+// compareOld compares what is in the root with what was listed, and with the start.
+func (p *planner) compareOld(c Change, folder int, name string, st unix.Stat_t) (Reason, error) {
+	switch {
+	case c.Was == None:
+		return ConflictAppeared, nil
+	case c.Was != typeOf(st), p.isNew(st):
+		return ConflictEdited, nil
+	}
+	if c.Was != Folder || c.Type == Folder {
+		return "", nil
+	}
+	fd, err := openBeneath(folder, name, folderFlags)
+	if err != nil {
+		return p.explainParent(err)
+	}
+	defer closeFD(fd)
+	t, err := measureTree(p.ctx, fd, p.layer.meta.Limits, st.Dev, p.isNew)
+	if err == nil && (t.newer || t.sum != c.Listing) {
+		return ConflictEdited, nil
+	}
+	return "", err
+}
+
+// isMoved reports whether others may have put another folder in the place of one on the way
+// to rel. That changes both its own time and its parent's. So
+// do entries that others make in both, which then looks the same.
+func (p *planner) isMoved(rel string) (bool, error) {
+	if rel == "." {
+		return false, nil
+	}
+	if moved, err := p.isMoved(path.Dir(rel)); err != nil || moved {
+		return moved, err
+	}
+	parent, err := p.isFolderNew(path.Dir(rel))
+	if err != nil || !parent {
+		return false, err
+	}
+	return p.isFolderNew(rel)
+}
+
+// isFolderNew reports whether a folder of the root was changed since the start.
+func (p *planner) isFolderNew(rel string) (bool, error) {
+	if known, there := p.newFolders[rel]; there {
+		return known, nil
+	}
+	fd, err := openBeneath(p.root, rel, folderFlags)
+	if err != nil {
+		reason, err := p.explainParent(err)
+		return reason != "", err
+	}
+	defer closeFD(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return false, fmt.Errorf("snapshot: look at a folder of the root: %w", err)
+	}
+	p.newFolders[rel] = p.isNew(st)
+	return p.newFolders[rel], nil
+}
+
+// keepModes adds a step that gives a folder its own permissions back, where the commit
+// must open it for writing.
+func (p *planner) keepModes(folder int, rel string) {
+	var st unix.Stat_t
+	if p.checked[rel] || unix.Fstat(folder, &st) != nil {
+		return
+	}
+	p.checked[rel] = true
+	if st.Mode&0o300 == 0o300 || p.modes[rel] {
+		return
+	}
+	mode := st.Mode & 0o7777
+	c := Change{Root: p.index, Path: rel, Kind: kept, Type: Folder, Was: Folder, Mode: mode, WasMode: mode}
+	p.steps = append(p.steps, step{Change: c, was: seenOf(st)})
+}
+
+// isNew reports whether something was changed since the start.
+func (p *planner) isNew(st unix.Stat_t) bool { return p.layer.isNew(st) }
+
+func (l *Layer) isNew(st unix.Stat_t) bool {
+	if st.Ctim.Nsec == 0 {
+		// A file system that counts whole seconds: the start's own second is too coarse.
+		return st.Ctim.Nano() >= l.meta.Started-2e9
+	}
+	return st.Ctim.Nano() >= l.meta.Started
+}
+
+// clockSlack is how far the offset of the clock may shrink without having been set back.
+const clockSlack = 2_000_000 // nanoseconds
+
+// isClockBack reports whether the clock was set back since the start, so that changes of
+// others may look older than they are.
+func (l *Layer) isClockBack() (bool, error) {
+	boot, _, offset, err := clockOffset()
+	if err != nil {
+		return false, err
+	}
+	if boot != l.meta.Boot {
+		var now unix.Timespec
+		if err := unix.ClockGettime(unix.CLOCK_REALTIME, &now); err != nil {
+			return false, fmt.Errorf("snapshot: read the clock: %w", err)
+		}
+		return now.Nano() < l.meta.Started, nil
+	}
+	return offset < l.meta.Offset-clockSlack, nil
+}
+
+// listParents returns the folders on the way to rel, the root first.
+func listParents(rel string) []string {
+	out := []string{"."}
+	if rel == "." {
+		return out
+	}
+	for i, b := range []byte(rel) {
+		if b == '/' {
+			out = append(out, rel[:i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package snapshot
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// laterFiles are names of files that programs outside of the sandbox run, or take
+// commands from, without being told to. What a person starts by name, such as a
+// Makefile, isn't among them. Names are compared without regard to case.
+var laterFiles = []string{
+	".envrc", ".mise.toml", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
+	".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".xinitrc", ".xprofile", ".xsession",
+	".gitconfig", ".gitmodules", ".hgrc", ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".emacs", ".dir-locals.el", ".gdbinit", ".lldbinit",
+	".pdbrc", ".rprofile", ".irbrc", ".pryrc", ".inputrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pythonstartup",
+	"sitecustomize.py", "usercustomize.py", ".pre-commit-config.yaml", "lefthook.yml", ".overcommit.yml", ".mcp.json", ".gitlab-ci.yml",
+	"crontab", ".rhosts", ".k5login", ".pam_environment", "authorized_keys", "authorized_keys2",
+}
+
+// laterFolders are folders, by their last parts, in which such files stand.
+var laterFolders = []string{
+	".husky", ".githooks", ".github/workflows", ".github/actions", ".circleci", ".vscode", ".idea", ".cursor", ".claude", ".devcontainer",
+	".ssh", ".direnv", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/nvim", ".vim",
+	".local/share/systemd", ".local/bin", ".zshrc.d", ".bashrc.d", ".profile.d", "cron.d", "cron.daily", "cron.hourly", "cron.weekly",
+	"cron.monthly",
+}
+
+// RunsLater reports whether something that is written at a path relative to a root is
+// run later, by others and without being asked for.
+func RunsLater(rel string) bool {
+	rel = strings.ToLower(rel)
+	name := path.Base(rel)
+	if slices.Contains(laterFiles, name) || strings.HasSuffix(name, ".pth") {
+		return true
+	}
+	for _, f := range laterFolders {
+		if strings.HasPrefix(rel, f+"/") || strings.Contains(rel, "/"+f+"/") {
+			return true
+		}
+	}
+	return isGitSteering(strings.Split(rel, "/"))
+}
+
+// isGitSteering reports whether git takes commands from the file: hooks, configuration
+// and attributes of a repository, of its modules and worktrees, and of a bare one. A
+// .git that is a file or a link leads git to another repository.
+func isGitSteering(parts []string) bool {
+	last := len(parts) - 1
+	for i, p := range parts {
+		if !strings.HasSuffix(p, ".git") {
+			continue
+		}
+		if i == last {
+			return false // Its type decides: see runsLater.
+		}
+		below := parts[i+1:]
+		name := parts[last]
+		switch {
+		case name == "config", name == "config.worktree", name == "commondir", name == "gitdir":
+			return true
+		case slices.Contains(below, "hooks"):
+			return !strings.HasSuffix(name, ".sample")
+		case name == "attributes" && slices.Contains(below, "info"):
+			return true
+		}
+	}
+	// A bare repository may have any name: its hooks stand beside its objects.
+	return last > 0 && parts[last-1] == "hooks" && !strings.HasSuffix(parts[last], ".sample")
+}
+
+// runsLater reports whether committing the change writes something that runs later.
+func runsLater(c Change) bool {
+	if c.Kind == Deleted || c.Kind == Touched || c.Path == "." {
+		return false
+	}
+	if c.Type == Folder {
+		return false // What is in it is listed by itself.
+	}
+	if strings.EqualFold(path.Base(c.Path), ".git") {
+		return true
+	}
+	// A link in place of such a folder lends it another's files.
+	return RunsLater(c.Path) || c.Type == Link && RunsLater(c.Path+"/x")
+}
+
+// MaxDeleted is how much a program may remove before a person is asked.
+type MaxDeleted struct {
+	Files   int // in all roots
+	Percent int // of the files of one root
+}
+
+// Removal is what a program removed from one root.
+type Removal struct {
+	Root int
+	Lost int // files that are gone, emptied or replaced
+	// Of is how many files the root has. It is counted only as far as the percentage
+	// needs: Least says that there are more.
+	Of    int
+	Least bool
+}
+
+// Findings are what a person should see before a commit.
+type Findings struct {
+	Removals []Removal // the roots that lost files
+	TooMany  bool      // beyond MaxDeleted
+	// RunsLater are changes that write what others run later. Protected paths aren't
+	// among them: the guard knows those.
+	RunsLater []Change
+	Stripped  []Change // what loses setuid, setgid or capabilities
+	Refused   []Change
+}
+
+// Asks reports whether a person must be asked before a commit.
+func (f Findings) Asks() bool { return f.TooMany || len(f.RunsLater)+len(f.Refused) > 0 }
+
+// sortFindings sorts changes by what a person should see of them.
+func sortFindings(list []Change) (f Findings, lost map[int]int) {
+	lost = map[int]int{}
+	for _, c := range list {
+		if c.Lost > 0 {
+			lost[c.Root] += c.Lost
+		}
+		if c.Refused != "" {
+			f.Refused = append(f.Refused, c)
+		}
+		if c.Stripped != "" {
+			f.Stripped = append(f.Stripped, c)
+		}
+		if runsLater(c) {
+			f.RunsLater = append(f.RunsLater, c)
+		}
+	}
+	return f, lost
+}

@@ -1,0 +1,243 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// placeFile moves a file or link from the upper layer into the root. Across file systems
+// or mounts it copies.
+func (a *applier) placeFile(p place) error {
+	up, there, err := lookAt(p.from, p.name)
+	if err != nil {
+		return fmt.Errorf("snapshot: look at a change: %w", err)
+	}
+	if !there || up.Ino != p.upper {
+		return nil // it was moved before; what the upper layer has now, if anything, is the old one
+	}
+	st, found, err := lookAt(p.folder, p.name)
+	if err != nil {
+		return fmt.Errorf("snapshot: look at a root: %w", err)
+	}
+	if done, err := a.isPlaced(p, st, found); err != nil || done {
+		return err
+	}
+	if err := p.prepareFile(); err != nil {
+		return err
+	}
+	if p.displaces() {
+		if err := a.putAside(p); err != nil {
+			return err
+		}
+		found = false
+		a.layer.reachPoint("aside")
+	}
+	old := &st
+	if !found {
+		old = nil
+	}
+	err = a.swapIn(p, p.from, p.name, old)
+	if errors.Is(err, unix.EXDEV) {
+		return a.copyIn(p, old)
+	}
+	return err
+}
+
+// isPlaced reports whether an earlier try copied the file to where it belongs. The error
+// is a conflict where the root has neither that nor what it had.
+func (a *applier) isPlaced(p place, st unix.Stat_t, found bool) (bool, error) {
+	if found && seenOf(st) == p.was || !found && p.was == (seen{}) {
+		return false, nil
+	}
+	if a.redo && found && typeOf(st) == p.Type && a.isSame(p, st) {
+		return true, a.dropTemp(p)
+	}
+	if a.redo && !found && p.displaces() {
+		return false, nil // what was there was put aside
+	}
+	switch {
+	case !found:
+		return false, &stepConflict{ConflictGone}
+	case p.was == (seen{}):
+		return false, &stepConflict{ConflictAppeared}
+	}
+	return false, &stepConflict{ConflictEdited}
+}
+
+// isSame reports whether the root has what the step writes.
+func (a *applier) isSame(p place, st unix.Stat_t) bool {
+	if p.Type == Link {
+		target, err := readTarget(p.folder, p.name)
+		return err == nil && target == p.Target
+	}
+	if st.Size != p.Size {
+		return false
+	}
+	fd, err := openBeneath(p.folder, p.name, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), "file")
+	defer func() { _ = f.Close() }()
+	sum, err := hashContent(a.ctx, f, st.Size)
+	return err == nil && sum == p.SHA256
+}
+
+// dropTemp removes what a try that was killed left beside a path: the old content.
+func (a *applier) dropTemp(p place) error { return removeEntry(p.folder, a.temp(p), 0) }
+
+// prepareFile takes from a file, in the upper layer, what must not be committed.
+func (p place) prepareFile() error {
+	if p.Type != File {
+		return nil
+	}
+	fd, err := openBeneath(p.from, p.name, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("snapshot: open a change: %w", err)
+	}
+	defer closeFD(fd)
+	// An owner that may not write to a file can't take its attributes off.
+	if err := unix.Fchmod(fd, p.Mode|0o200); err != nil {
+		return fmt.Errorf("snapshot: set permissions: %w", err)
+	}
+	if err := stripAttrs(fd); err != nil {
+		return err
+	}
+	if err := unix.Fchmod(fd, p.Mode); err != nil {
+		return fmt.Errorf("snapshot: set permissions: %w", err)
+	}
+	return nil
+}
+
+// swapIn puts a file at the step's path in one move that overwrites nothing but what was
+// listed: the old one is exchanged, looked at, and put back if it is another. old is nil
+// where nothing is there.
+func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error {
+	a.layer.reachPoint("swap")
+	if old == nil {
+		return a.moveIn(p, from, name)
+	}
+	err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EACCES) && p.openUpper(from) {
+		err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
+	}
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return &stepConflict{ConflictGone}
+	case errors.Is(err, unix.EINVAL): // a file system that can't exchange
+		return a.replaceIn(p, from, name)
+	case err != nil:
+		return fmt.Errorf("snapshot: exchange a file: %w", err)
+	}
+	a.layer.reachPoint("swapped")
+	now, there, err := lookAt(from, name)
+	if err == nil && there && now.Ino == old.Ino && now.Size == old.Size && now.Mtim == old.Mtim {
+		a.wrote = true
+		return nil
+	}
+	if e := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE); e != nil {
+		a.wrote = true
+		return fmt.Errorf("snapshot: put a file back: %w", e)
+	}
+	return &stepConflict{ConflictEdited}
+}
+
+// openUpper lets the owner write to a folder of the upper layer that the program closed.
+// The journal has its permissions.
+func (p place) openUpper(from int) bool {
+	return from == p.from && unix.Fchmod(from, 0o700) == nil
+}
+
+func (a *applier) moveIn(p place, from int, name string) error {
+	err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EACCES) && p.openUpper(from) {
+		err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_NOREPLACE)
+	}
+	if errors.Is(err, unix.EEXIST) {
+		return &stepConflict{ConflictAppeared}
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: move a file: %w", err)
+	}
+	a.wrote = true
+	return nil
+}
+
+// replaceIn is swapIn where the file system can't exchange: the look comes just before.
+func (a *applier) replaceIn(p place, from int, name string) error {
+	st, found, err := lookAt(p.folder, p.name)
+	if err != nil || !found || seenOf(st) != p.was {
+		return &stepConflict{ConflictEdited}
+	}
+	if err := unix.Renameat(from, name, p.folder, p.name); err != nil {
+		return fmt.Errorf("snapshot: move a file: %w", err)
+	}
+	a.wrote = true
+	return nil
+}
+
+// copyIn copies a file beside its path, and swaps it in from there. The upper layer keeps
+// its own until all is durable.
+func (a *applier) copyIn(p place, old *unix.Stat_t) error {
+	temp := a.temp(p)
+	if err := removeEntry(p.folder, temp, 0); err != nil {
+		return err
+	}
+	var err error
+	if p.Type == Link {
+		err = unix.Symlinkat(p.Target, p.folder, temp)
+	} else {
+		err = a.copyFile(p, temp)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: copy a file: %w", withoutPath(err))
+	}
+	a.layer.reachPoint("copied")
+	if err := a.swapIn(p, p.folder, temp, old); err != nil {
+		_ = removeEntry(p.folder, temp, 0)
+		return err
+	}
+	if old == nil {
+		return nil
+	}
+	return removeEntry(p.folder, temp, 0)
+}
+
+// copyFile copies content, attributes, permissions and times to a new file, and flushes it.
+func (a *applier) copyFile(p place, temp string) error {
+	in, err := openBeneath(p.from, p.name, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	from := os.NewFile(uintptr(in), "file")
+	defer func() { _ = from.Close() }()
+	var st unix.Stat_t
+	if err := unix.Fstat(in, &st); err != nil {
+		return err
+	}
+	out, err := unix.Openat(p.folder, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	to := os.NewFile(uintptr(out), "copy")
+	defer func() { _ = to.Close() }()
+	if n, err := io.Copy(to, io.LimitReader(from, p.Size+1)); err != nil || n != p.Size {
+		return errors.Join(err, errors.New("the file isn't of the size that was listed"))
+	}
+	if err := copyAttrs(in, out); err != nil {
+		return err
+	}
+	if err := unix.Fchmod(out, p.Mode); err != nil {
+		return err
+	}
+	times := []unix.Timespec{st.Atim, st.Mtim}
+	if err := unix.UtimesNanoAt(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(out), times, 0); err != nil {
+		return err
+	}
+	return to.Sync()
+}
