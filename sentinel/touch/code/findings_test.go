@@ -36,7 +36,7 @@ var findings = []finding{
 	{"python", `open("a.txt", "w").write("x")`, paths(code.Path{Text: "a.txt", Access: write})},
 	{"python", `from pathlib import Path; (Path.home() / ".x" / "f").read_text()`, paths(code.Path{Text: "~/.x/f", Access: read})},
 	{"js", "fs.readFileSync(`${process.env.HOME}/.x/f`)", code.Findings{Unread: true}},
-	{"ruby", `File.read(File.join(Dir.home, ".x", "f"))`, code.Findings{Unread: true}},
+	{"ruby", `File.read(File.join(Dir.home, ".x", "f"))`, paths(code.Path{Text: "~/.x/f", Access: read})},
 	{"perl", `open(F, ">", "a.txt")`, paths(code.Path{Text: "a.txt", Access: write})},
 	{"python", `exec(open("setup.py").read())`, paths(code.Path{Text: "setup.py", Access: read | run}, code.Path{Text: "setup.py", Access: read})},
 	{"python", "for d in ('build', 'dist'):\n  shutil.rmtree(d)", paths(code.Path{Text: "build", Access: del, Tree: true}, code.Path{Text: "dist", Access: del, Tree: true})},

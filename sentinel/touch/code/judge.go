@@ -338,7 +338,7 @@ func (r *reader) place(a arg, p Path) {
 		case !a.isOpen || below && r.toks[a.at].text == t:
 			r.f.add(p)
 		case p.Access == ToRead:
-			r.f.Unread = r.f.Unread || r.hint || strings.IndexByte("/~", (t + "$")[0]) >= 0
+			r.f.Unread = r.f.Unread || r.hint || strings.IndexByte("/~", (t + "$")[0]) >= 0 || strings.Trim(t, "$./") == ""
 		default:
 			r.placeListed(p)
 		}

@@ -246,9 +246,14 @@ func (r *reader) receiver(i int) arg {
 func (r *reader) behindModule(i int) bool {
 	if r.is(i-1, ".") && (r.is(i-2, ")") || r.is(i-2, "]")) {
 		k := r.open[i-2]
-		return r.word(k-1) == "require" || among(" module join ", r.classOf(k-1))
+		return r.word(k-1) == "require" || r.isCalm(r.word(k-1))
 	}
 	return !r.is(i-1, ".") || slices.ContainsFunc(readWords()["*"][strings.ToLower(r.word(i-2))], func(e entry) bool { return e.class == "module" })
+}
+
+// isCalm reports whether a word stands beside a path and leaves it what it is.
+func (r *reader) isCalm(w string) bool {
+	return slices.ContainsFunc(readWords()["*"][strings.ToLower(w)], func(e entry) bool { return among(" join same module ", e.class) })
 }
 
 // arg is an argument of a call, as far as its literal texts say it.
@@ -294,17 +299,21 @@ func (r *reader) readArg(i, end int) arg {
 		case t.kind == textTok:
 			a.texts = append(a.texts[:len(a.texts):len(a.texts)], cutText(t.text))
 			a.isOpen = a.isOpen || t.open
-			a.isMade = a.isMade || t.made || encodings[t.text] || r.is(i+1, "[")
+			a.isMade = a.isMade || t.made || encodings[t.text] || r.is(i+1, "[") || i+1 < end && r.is(i+1, ".") && r.d.concat != "."
 		case class == "decode":
 			a.isOpen, a.isMade = true, true
 		case class == "home":
 			a.texts, a.isWrapped = append(a.texts, "~"), true
 		case class == "self":
 			a.texts = append(a.texts, "python3")
+		case class == "here":
+			a.texts, a.isWrapped = append(a.texts, "."), true
 		case class == "wrap":
 			a.isList = true
-		case class == "join" || class == "same" || class == "module" || t.text == "new":
+		case t.kind == wordTok && (t.text == "new" || r.isCalm(t.text)):
 			a.isWrapped = true
+		case r.is(i, "]") && i+1 < end && r.is(i+1, "."):
+			a.isMade = true // ["x", "y"].join
 		case t.kind == wordTok && t.text != "`", t.kind == signTok && !among(" + . , ( ) [ ] ' / ! <> ", t.text):
 			a.isOpen = true
 		}
