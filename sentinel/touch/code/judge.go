@@ -241,7 +241,8 @@ func (r *reader) readName(low string, args []arg) {
 	}
 	loads := low == "require" || low == "import"
 	r.network = r.network || loads && among(" net raw ", r.lookUp(name).class)
-	r.f.Unread = r.f.Unread || r.toks[named.at].joined || len(named.texts) > 1 || name == "" || named.isOpen && !r.is(named.at, ":") || r.isDangerous(name)
+	hidden := r.toks[named.at].joined || len(named.texts) > 1 || name == "" || named.isOpen && !r.is(named.at, ":")
+	r.f.Unread = r.f.Unread || hidden || r.isDangerous(name)
 	if loads && strings.IndexByte("/~", (name + " ")[0]) >= 0 {
 		r.place(named, Path{Access: ToRead})
 	}
@@ -302,7 +303,8 @@ func (r *reader) readNet(class, low string, args []arg) {
 	for _, a := range args {
 		for _, t := range a.texts {
 			r.f.Unread = r.f.Unread || strings.HasSuffix(t, "://") || strings.Contains(t, "://.") // a machine that it doesn't name
-			if class == "dial" && strings.ContainsAny(t, ".:") && !strings.ContainsAny(t, " \n$") && !slices.Contains(r.f.URLs, t) && len(r.f.URLs) < maxFound {
+			bare := class == "dial" && strings.ContainsAny(t, ".:") && !strings.ContainsAny(t, " \n$")
+			if bare && !slices.Contains(r.f.URLs, t) && len(r.f.URLs) < maxFound {
 				r.f.URLs = append(r.f.URLs, t)
 			}
 		}
@@ -351,7 +353,7 @@ func (r *reader) place(a arg, p Path) {
 // placeListed puts what the code goes through in the place of an operand that
 // can't be known. A name below a relative folder is daily work.
 func (r *reader) placeListed(p Path) {
-	r.f.Unread = r.f.Unread || len(r.listed) == 0
+	r.f.Unread = r.f.Unread || len(r.listed) == 0 || len(r.listed) == maxArgs
 	for _, l := range r.listed {
 		r.f.Unread = r.f.Unread || l.isOpen || len(l.texts) == 0
 		for _, t := range l.texts {
@@ -381,5 +383,5 @@ func (r *reader) conclude() {
 		return strings.HasSuffix(u, "?") || strings.HasSuffix(u, "=") || strings.Contains(u, "$")
 	}))
 	f.Network, f.Sends = f.Network || r.network, f.Sends || sent
-	f.Unread = f.Unread || r.steps > maxSteps || r.process && !r.ran || r.raw && r.ran || sent && (f.Environment || r.reads)
+	f.Unread = f.Unread || r.steps >= maxSteps || r.process && !r.ran || r.raw && r.ran || sent && (f.Environment || r.reads)
 }

@@ -72,7 +72,9 @@ func (f *Findings) readRules(rules []rule, text string) {
 			masked = r.pattern.ReplaceAllStringFunc(masked, blankText)
 			continue
 		}
-		for _, m := range r.pattern.FindAllStringSubmatchIndex(masked, maxFound) {
+		matches := r.pattern.FindAllStringSubmatchIndex(masked, maxFound)
+		f.Unread = f.Unread || len(matches) == maxFound
+		for _, m := range matches {
 			found := ""
 			for k := 2; k+1 < len(m) && found == ""; k += 2 {
 				if m[k] >= 0 {

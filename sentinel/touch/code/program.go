@@ -7,7 +7,7 @@ import (
 
 const (
 	maxArgs  = 64     // arguments of a call
-	maxSteps = 80_000 // tokens of arguments
+	maxSteps = 50_000 // tokens of arguments
 )
 
 // reader reads one program.
@@ -212,11 +212,12 @@ func (r *reader) called(i int) ([]arg, bool) {
 		return nil, false
 	}
 	end := next
-	for end < len(r.toks) && end < next+maxArgs && !r.toks[end].first && !among(stopWords, r.word(end)) {
+	for end < len(r.toks) && end < next+maxArgs && r.steps < maxSteps && !r.toks[end].first && !among(stopWords, r.word(end)) {
 		if t := r.toks[end]; t.kind == signTok && among(" ; } ) | && || { ", t.text) {
 			break
 		}
 		end = max(r.match[end], end) + 1
+		r.steps++
 	}
 	return r.readArgs(next, min(end, len(r.toks))), true
 }
@@ -248,7 +249,8 @@ func (r *reader) behindModule(i int) bool {
 		k := r.open[i-2]
 		return r.word(k-1) == "require" || r.isCalm(r.word(k-1))
 	}
-	return !r.is(i-1, ".") || slices.ContainsFunc(readWords()["*"][strings.ToLower(r.word(i-2))], func(e entry) bool { return e.class == "module" })
+	before := readWords()["*"][strings.ToLower(r.word(i-2))]
+	return !r.is(i-1, ".") || slices.ContainsFunc(before, func(e entry) bool { return e.class == "module" })
 }
 
 // isCalm reports whether a word stands beside a path and leaves it what it is.
@@ -283,6 +285,7 @@ func (r *reader) readArgs(i, end int) (out []arg) {
 			i++
 		}
 	}
+	r.f.Unread = r.f.Unread || len(out) == maxArgs
 	return out
 }
 
@@ -317,7 +320,7 @@ func (r *reader) readArg(i, end int) arg {
 		case t.kind == wordTok && t.text != "`", t.kind == signTok && !among(" + . , ( ) [ ] ' / ! <> ", t.text):
 			a.isOpen = true
 		}
-		if len(a.texts) > maxArgs || r.steps > maxSteps {
+		if len(a.texts) > maxArgs || r.steps >= maxSteps {
 			a.isOpen = true
 			break
 		}

@@ -156,6 +156,9 @@ func (s *scanner) scanWord(rest string) {
 // scanQuoted reads what begins with a quoting word of Perl or Ruby and a
 // delimiter: q(x), qq, qw, qx. It skips m, s, tr and y.
 func (s *scanner) scanQuoted(w, after string, before int) bool {
+	if !among(" q qq Q I qx x qw w W i m qr s tr y ", w) {
+		return false
+	}
 	body, n := cutDelimited(after)
 	switch n += before; w {
 	case "q", "qq", "Q", "I":
@@ -186,8 +189,6 @@ func (s *scanner) scanQuoted(w, after string, before int) bool {
 		} else if strings.Contains(flags, "e") && w == "s" {
 			s.emitCode(repl)
 		}
-	default:
-		return false
 	}
 	return true
 }
