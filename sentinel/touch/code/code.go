@@ -1,7 +1,7 @@
 // Package code says what inline code in other languages than the shell's does,
 // as far as its own words say: python -c, node -e, awk, sed, SQL, the commands
-// of an editor or a debugger. It runs nothing, follows no variables and decodes
-// nothing; of texts it joins two that stand side by side.
+// of an editor or a debugger. It runs nothing and decodes no encodings; of texts
+// it joins two that stand side by side. A name bound once to a text is that text.
 //
 //	f := code.Read("python", `import os; os.system("rm -rf /srv")`)
 //	f.Commands // one: Line "rm -rf /srv"

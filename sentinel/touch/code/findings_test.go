@@ -35,7 +35,7 @@ var findings = []finding{
 	{"python", `print(open("a.txt").read())`, paths(code.Path{Text: "a.txt", Access: read})},
 	{"python", `open("a.txt", "w").write("x")`, paths(code.Path{Text: "a.txt", Access: write})},
 	{"python", `from pathlib import Path; (Path.home() / ".x" / "f").read_text()`, paths(code.Path{Text: "~/.x/f", Access: read})},
-	{"js", "fs.readFileSync(`${process.env.HOME}/.x/f`)", code.Findings{Unread: true}},
+	{"js", "fs.readFileSync(`${process.env.HOME}/.x/f`)", paths(code.Path{Text: "~/.x/f", Access: read})},
 	{"ruby", `File.read(File.join(Dir.home, ".x", "f"))`, paths(code.Path{Text: "~/.x/f", Access: read})},
 	{"perl", `open(F, ">", "a.txt")`, paths(code.Path{Text: "a.txt", Access: write})},
 	{"python", `exec(open("setup.py").read())`, paths(code.Path{Text: "setup.py", Access: read | run}, code.Path{Text: "setup.py", Access: read})},

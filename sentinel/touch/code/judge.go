@@ -172,8 +172,7 @@ func (r *reader) readOpen(i int, args []arg) {
 			r.readRun(entry{}, args[min(k+1, len(args)-1):])
 			return
 		case strings.HasPrefix(t, "|") || len(t) > 1 && strings.HasSuffix(t, "|"):
-			r.ran = true
-			r.f.addLine(strings.Trim(t, "| "))
+			r.readRun(entry{}, []arg{{at: a.at, texts: []string{strings.Trim(t, "| ")}}})
 			return
 		case strings.Trim(t, "+<>") == "" && t != "" && k+1 < len(args):
 			v = args[k+1]
@@ -265,7 +264,7 @@ func (r *reader) readText(t string) {
 	r.sends = r.sends || t == "POST" || t == "PUT" || t == "PATCH"
 	r.process = r.process || t == "child_process" || t == "node:child_process"
 	r.hint = r.hint || slices.ContainsFunc(strings.Fields(secretNames), func(s string) bool { return strings.Contains(t, s) })
-	if i := strings.Index(t, "://"); i > 1 && i < 12 && !strings.HasPrefix(t, "file") {
+	if i := strings.Index(t, "://"); i > 1 && i < 12 {
 		r.f.URLs = append(r.f.URLs, cutText(t))
 	}
 }
@@ -324,8 +323,13 @@ func (r *reader) place(a arg, p Path) {
 	if a.isWrapped && !a.isOpen && !a.isList && len(a.texts) > 1 {
 		joined := a.texts[0]
 		for _, t := range a.texts[1:] {
-			if joined = strings.TrimSuffix(joined, "/") + "/" + t; strings.HasPrefix(t, "/") {
+			switch {
+			case a.isAdded && strings.HasPrefix(t, "/"):
+				joined += t
+			case strings.HasPrefix(t, "/"):
 				joined = t
+			default:
+				joined = strings.TrimSuffix(joined, "/") + "/" + t
 			}
 		}
 		a.texts = []string{cutText(joined)}

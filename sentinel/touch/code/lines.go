@@ -27,6 +27,9 @@ func Read(lang, text string) Findings {
 		text, f.Unread = text[:limit], true
 	}
 	text = strings.ReplaceAll(text, "\x00", " ")
+	if lang == "cmd" {
+		text = strings.ReplaceAll(text, "^", "")
+	}
 	f.readRules(readRules()[lang], text)
 	if !among(lineLanguages, lang) {
 		readProgram(&f, lang, text)
@@ -99,6 +102,10 @@ func blankText(t string) string {
 	return t[:1] + strings.Repeat("\x01", max(len(t)-2, 0)) + t[max(len(t)-1, 1):]
 }
 
+// startOption is what stands before, between and behind the words that
+// PowerShell's Start-Process hands over.
+var startOption = regexp.MustCompile(`(?i)\B-(?:argumentlist|args?|filepath|wait|nonewwindow|passthru|windowstyle\s+\w+|verb\s+\w+)\b|,`)
+
 // makeVar is a variable of a makefile, which the shell gets as its own.
 var makeVar = regexp.MustCompile(`\$[({]([\w-]+)[)}]`)
 
@@ -107,6 +114,8 @@ func (f *Findings) act(action, found string) {
 	switch action {
 	case "run":
 		f.addLine(strings.TrimLeft(found, "|! "))
+	case "start":
+		f.addLine(startOption.ReplaceAllString(found, " "))
 	case "recipe":
 		f.addLine(makeVar.ReplaceAllString(strings.ReplaceAll(found, "$$", "$"), "$${$1}"))
 	case "read", "write", "delete", "source":

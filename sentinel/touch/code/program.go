@@ -33,7 +33,10 @@ func readProgram(f *Findings, lang, text string) {
 	}
 	r := &reader{d: dialectOf(lang), lang: lang, f: f, words: map[string]bool{}}
 	r.toks = joinTexts(r.d.concat, scan(lang, text, 0))
-	r.pair()
+	if r.pair(); r.fillNames() {
+		r.toks = joinTexts(r.d.concat, r.toks)
+		r.pair()
+	}
 	r.collect()
 	for i, t := range r.toks {
 		r.noteImport(i)
@@ -42,8 +45,12 @@ func readProgram(f *Findings, lang, text string) {
 			r.readWord(i)
 		case r.is(i, "["):
 			r.readIndex(i)
-		case r.is(i, "&") && r.is(i+1, ":") && r.isDangerous(r.word(i+2)), // each(&:unlink)
-			r.is(i, "!!") && lang == "scala":
+		case r.is(i, "&") && r.is(i+1, ":") && r.isDangerous(r.word(i+2)): // each(&:unlink)
+			f.Unread = true
+			for _, t := range r.receiver(i - 2).texts {
+				f.add(Path{Text: t, Access: ToDelete, Tree: true})
+			}
+		case r.is(i, "!!") && lang == "scala":
 			f.Unread = true
 		case r.is(i, "!") && lang == "scala" && r.is(i-1, "."):
 			r.readRun(entry{}, []arg{r.receiver(i)})
@@ -58,6 +65,9 @@ func joinTexts(concat string, toks []token) []token {
 	out := toks[:0]
 	for i := 0; i < len(toks); i++ {
 		t := toks[i]
+		if t.kind == textTok && t.open {
+			i += fillHoles(&t, toks[i+1:])
+		}
 		sign := i+1 < len(toks) && len(out) > 0 && t.kind == signTok && (t.text == concat || t.text == "+") && concat != ""
 		if sign && toks[i+1].kind == textTok && out[len(out)-1].kind == textTok && !out[len(out)-1].open {
 			last := &out[len(out)-1]
@@ -71,6 +81,27 @@ func joinTexts(concat string, toks []token) []token {
 		out = append(out, t)
 	}
 	return out
+}
+
+// fillHoles fills a text whose holes hold a text each, and returns how many
+// tokens those are.
+func fillHoles(t *token, inside []token) int {
+	parts := strings.Split(t.text, "$")
+	n := 3 * (len(parts) - 1)
+	if n > len(inside) || n > maxArgs {
+		return 0
+	}
+	text, made := parts[0], t.made
+	for k, p := range parts[1:] {
+		g := inside[3*k:]
+		if g[0].text != "(" || g[1].kind != textTok || g[1].open || g[2].text != ")" {
+			return 0
+		}
+		text += g[1].text + p
+		made = made || g[1].made
+	}
+	t.text, t.made, t.open, t.joined = cutText(text), made, false, true
+	return n
 }
 
 func (r *reader) pair() {
@@ -266,6 +297,8 @@ type arg struct {
 	isList, isOpen bool // isOpen: there is more than the texts
 	isMade         bool // what it is was hidden
 	isWrapped      bool // the texts stand in a call: Path("x"), join("x", "y")
+	isAdded        bool // a sign joins the texts
+	isGlued        bool // a call joins the texts as they are
 }
 
 func (r *reader) readArgs(i, end int) (out []arg) {
@@ -307,16 +340,30 @@ func (r *reader) readArg(i, end int) arg {
 			a.isOpen, a.isMade = true, true
 		case class == "home":
 			a.texts, a.isWrapped = append(a.texts, "~"), true
+		case class == "env" && i+2 < end && strings.EqualFold(r.toks[i+2].text, "HOME") && (r.is(i+1, ".") || r.is(i+1, "{") || r.is(i+1, "[")):
+			a.texts, a.isWrapped = append(a.texts, "~"), true
+			if i += 2; r.is(i-1, "{") || r.is(i-1, "[") {
+				i++
+			}
+		case t.text == "require" && i+3 < end && r.toks[i+2].text == "path", r.is(i+1, ".") && r.classOf(i+2) == "self":
+			if t.text == "require" {
+				i, a.isWrapped = i+3, true
+			}
+		case class == "glue":
+			a.isGlued = i == a.at && r.is(i+1, "(") && r.match[i+1]+1 == end || i == a.at+1 && r.is(a.at, "(") && r.match[a.at]+1 == end
+			a.isMade = a.isMade || !a.isGlued
 		case class == "self":
 			a.texts = append(a.texts, "python3")
 		case class == "here":
 			a.texts, a.isWrapped = append(a.texts, "."), true
 		case class == "wrap":
-			a.isList = true
+			a.isList, a.isMade = true, a.isMade || a.isGlued
 		case t.kind == wordTok && (t.text == "new" || r.isCalm(t.text)):
 			a.isWrapped = true
 		case r.is(i, "]") && i+1 < end && r.is(i+1, "."):
 			a.isMade = true // ["x", "y"].join
+		case r.is(i, "+"), r.is(i, r.d.concat):
+			a.isAdded = true
 		case t.kind == wordTok && t.text != "`", t.kind == signTok && !among(" + . , ( ) [ ] ' / ! <> ", t.text):
 			a.isOpen = true
 		}
@@ -324,6 +371,9 @@ func (r *reader) readArg(i, end int) arg {
 			a.isOpen = true
 			break
 		}
+	}
+	if a.isGlued && len(a.texts) > 1 && !a.isOpen {
+		a.texts, a.isList = []string{cutText(strings.Join(a.texts, ""))}, false
 	}
 	a.isList = a.isList && !a.isWrapped
 	return a

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -304,8 +305,13 @@ func (s *scanner) emitPieces(body string, n int, how byte) {
 		if size == 0 {
 			continue
 		}
-		b.WriteString(body[from:i] + "$")
-		inside = append(inside, code)
+		b.WriteString(body[from:i])
+		if b.Len() == 0 && among(homes, code) {
+			b.WriteByte('~')
+		} else {
+			b.WriteByte('$')
+			inside = append(inside, code)
+		}
 		from = i + size
 		i = from - 1
 	}
@@ -318,9 +324,13 @@ func (s *scanner) emitPieces(body string, n int, how byte) {
 	}
 }
 
+// homes are the ways to ask for the home folder inside of a text.
+const homes = ` process.env.HOME os.homedir() Dir.home ENV["HOME"] ENV['HOME'] `
+
 // emitCode emits the tokens of code inside of a text.
 func (s *scanner) emitCode(code string) {
 	s.emit(signTok, "(", 0)
+	s.out[len(s.out)-1].open = true
 	if s.depth < maxHoles {
 		s.out = append(s.out, scan(s.lang, code, s.depth+1)...)
 	} else {
@@ -359,13 +369,23 @@ func unescape(t string) (text string, made bool) {
 	}
 	b := make([]byte, 0, len(t))
 	for i := 0; i < len(t); i++ {
-		if t[i] == '\\' && i+1 < len(t) {
-			i++
-			made = made || isDigit(t[i]) || strings.IndexByte("xuU", t[i]) >= 0
-			if k := strings.IndexByte("nt", t[i]); k >= 0 {
-				b = append(b, "\n\t"[k])
+		if t[i] != '\\' || i+1 == len(t) {
+			b = append(b, t[i])
+			continue
+		}
+		escape := t[i:min(i+10, len(t))]
+		i++
+		if isDigit(t[i]) || strings.IndexByte("xuU", t[i]) >= 0 {
+			made = true
+			if r, _, rest, err := strconv.UnquoteChar(escape, 0); err == nil {
+				b = utf8.AppendRune(b, r)
+				i += len(escape) - len(rest) - 2
 				continue
 			}
+		}
+		if k := strings.IndexByte("nt", t[i]); k >= 0 {
+			b = append(b, "\n\t"[k])
+			continue
 		}
 		b = append(b, t[i])
 	}
