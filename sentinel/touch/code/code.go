@@ -13,10 +13,10 @@
 // judges those. Where they don't, Unread is set: what the code does is unknown,
 // and a person should see it. Code without such words has no findings.
 //
-// Read takes time and memory in proportion to the text, of which it reads 32
-// KiB, and 8 KiB of a language whose programs are lines of commands; a longer
-// one is Unread. Findings hold pieces of the code: they go into
-// no log, error or record.
+// Read takes time and memory in proportion to the text, of which it reads 16
+// KiB, and 4 KiB of a language whose programs are lines of commands; a longer
+// one is Unread. Cost says what it takes of a budget that several share.
+// Findings hold pieces of the code: they go into no log, error or record.
 package code
 
 // Access is what code does to a path. The bits are those of touch.Access.

@@ -249,10 +249,15 @@ func (r *reader) readName(low string, args []arg) {
 
 // readIndex looks for obj["na" + "me"](…).
 func (r *reader) readIndex(i int) {
-	if !r.is(r.match[i]+1, "(") || i == 0 || r.toks[i-1].kind == textTok || r.toks[i].blank {
+	called := r.is(r.match[i]+1, "(")
+	if i == 0 || r.toks[i-1].kind == textTok || r.toks[i].blank || !called && !r.isCalm(r.word(i-1)) {
 		return
 	}
-	t, a := r.toks[i+1], r.readArg(i+1, r.match[i])
+	t, a := r.toks[min(i+1, len(r.toks)-1)], r.readArg(i+1, r.match[i])
+	if !called {
+		r.f.Unread = r.f.Unread || r.isDangerous(strings.Join(a.texts, "")) // f = os["system"]
+		return
+	}
 	hidden := t.joined || r.is(i-1, "]") && r.word(i+1) != "" || a.isOpen && r.is(i+2, "(")
 	r.f.Unread = r.f.Unread || hidden || r.isDangerous(strings.Join(a.texts, ""))
 }
@@ -264,6 +269,9 @@ func (r *reader) readText(t string) {
 	r.sends = r.sends || t == "POST" || t == "PUT" || t == "PATCH"
 	r.process = r.process || t == "child_process" || t == "node:child_process"
 	r.hint = r.hint || slices.ContainsFunc(strings.Fields(secretNames), func(s string) bool { return strings.Contains(t, s) })
+	if _, p, ok := strings.Cut(t, "resource="); ok && strings.HasPrefix(t, "php://") {
+		r.f.add(Path{Text: p, Access: ToRead})
+	}
 	if i := strings.Index(t, "://"); i > 1 && i < 12 {
 		r.f.URLs = append(r.f.URLs, cutText(t))
 	}

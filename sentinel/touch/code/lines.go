@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxCode  = 32 << 10 // bytes of code
-	maxLines = 8 << 10  // bytes of code that patterns read
+	maxCode  = 16 << 10 // bytes of code
+	maxLines = 4 << 10  // bytes of code that patterns read
 	maxFound = 512      // findings of a kind
 	maxText  = 4096     // bytes of a text
 )
@@ -19,11 +19,7 @@ const (
 // "mongo", "redis" or "cypher". Any other is read as C would be.
 func Read(lang, text string) Findings {
 	f := Findings{}
-	limit := maxCode
-	if among(lineLanguages, lang) {
-		limit = maxLines
-	}
-	if len(text) > limit {
+	if limit := limitOf(lang); len(text) > limit {
 		text, f.Unread = text[:limit], true
 	}
 	text = strings.ReplaceAll(text, "\x00", " ")
@@ -42,6 +38,22 @@ func Read(lang, text string) Findings {
 
 // lineLanguages are read by their patterns alone.
 const lineLanguages = " awk sed ed vim gdb make dc bc m4 jq tcl powershell cmd osascript sql redis cypher "
+
+// limitOf returns how many bytes of a program are read.
+func limitOf(lang string) int {
+	if among(lineLanguages, lang) {
+		return maxLines
+	}
+	return maxCode
+}
+
+// Cost returns what a caller charges to its budget of bytes for a Read. Reading
+// a byte takes longer than expanding one, and patterns take longest. Four
+// programs of the longest length that is read cost 1 MiB.
+func Cost(lang, text string) int {
+	limit := limitOf(lang)
+	return (256 + min(len(text), limit)) * (256 << 10 / limit)
+}
 
 func (f *Findings) addLine(line string) {
 	if line = strings.TrimSpace(line); line != "" && len(f.Commands) <= maxFound {
@@ -69,10 +81,13 @@ func among(list, name string) bool { return name != "" && strings.Contains(list,
 // readRules acts on what the patterns of a language find. They look at the code
 // as it is without what a "mask" hides; what they find is cut from the text.
 func (f *Findings) readRules(rules []rule, text string) {
-	masked := text
+	masked, low := text, foldText(text)
 	for _, r := range rules {
 		if r.action == "mask" {
 			masked = r.pattern.ReplaceAllStringFunc(masked, blankText)
+			low = foldText(masked)
+			continue
+		} else if !r.mayMatch(low) {
 			continue
 		}
 		matches := r.pattern.FindAllStringSubmatchIndex(masked, maxFound)
@@ -81,7 +96,10 @@ func (f *Findings) readRules(rules []rule, text string) {
 			found := ""
 			for k := 2; k+1 < len(m) && found == ""; k += 2 {
 				if m[k] >= 0 {
-					found = strings.Trim(strings.TrimSpace(text[m[k]:m[k+1]]), "\"'`")
+					found = strings.TrimSpace(text[m[k]:m[k+1]])
+					if bare := strings.Trim(found, quotes); r.action != "start" || !strings.ContainsAny(bare, quotes) {
+						found = bare // else they belong to its words
+					}
 				}
 			}
 			if !strings.Contains(strings.ToLower(text[m[0]:m[1]]), "-whatif") {
@@ -90,6 +108,14 @@ func (f *Findings) readRules(rules []rule, text string) {
 		}
 	}
 }
+
+const quotes = "\"'`"
+
+// foldText returns a text in small letters, with the two letters that patterns
+// take for an "s" and a "k".
+func foldText(t string) string { return letters.Replace(strings.ToLower(t)) }
+
+var letters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
 // blankText blanks a comment; of a text it leaves the quotes, of a part of sed
 // its first letter and its last.

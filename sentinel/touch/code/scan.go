@@ -249,6 +249,8 @@ func (s *scanner) scanSign(rest string) {
 		if strings.HasPrefix(rest, t) {
 			if t == "->" || t == "::" || t == "?." {
 				t = "."
+			} else if t == "=>" && s.lang == "perl" {
+				t = ","
 			}
 			s.emit(signTok, t, 2)
 			return
