@@ -10,8 +10,11 @@ func (r *reader) readWord(i int) {
 	e, low := r.lookUp(r.word(i)), strings.ToLower(r.word(i))
 	r.process = r.process || low == "child_process" || low == "subprocess" || low == "pty"
 	args, called := r.called(i)
-	for _, other := range readWords()["*"][low] { // a word may be of the network besides
+	for _, other := range readWords()["*"][low] { // a word may be of the network or a database besides
 		r.readNet(other.class, low, args)
+		if other.class == "statement" {
+			r.readStatement(i)
+		}
 	}
 	if r.is(i-1, ".") && r.classOf(i-2) == "net" {
 		r.readNet("net", low, args)
@@ -292,6 +295,13 @@ func (r *reader) readEnvironment(i int, low string) {
 		for k := i + 1; k < min(i+4, len(r.toks)); k++ {
 			r.reads = r.reads || strings.Contains(strings.ToUpper(r.toks[k].text), s)
 		}
+	}
+}
+
+// readStatement reads the text that is handed to a database.
+func (r *reader) readStatement(i int) {
+	if t := i + 2; r.is(i+1, "(") && r.is(i-1, ".") && t < len(r.toks) && r.toks[t].kind == textTok && len(r.f.Inner) <= maxFound {
+		r.f.Inner = append(r.f.Inner, Inline{"sql", cutText(r.toks[t].text)})
 	}
 }
 
