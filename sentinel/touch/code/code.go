@@ -1,7 +1,7 @@
 // Package code says what inline code in other languages than the shell's does,
 // as far as its own words say: python -c, node -e, awk, sed, SQL, the commands
-// of an editor or a debugger. It runs nothing and evaluates nothing beyond
-// joining literal texts.
+// of an editor or a debugger. It runs nothing and decodes no encodings; of texts
+// it joins two that stand side by side. A name bound once to a text is that text.
 //
 //	f := code.Read("python", `import os; os.system("rm -rf /srv")`)
 //	f.Commands // one: Line "rm -rf /srv"
@@ -13,9 +13,10 @@
 // judges those. Where they don't, Unread is set: what the code does is unknown,
 // and a person should see it. Code without such words has no findings.
 //
-// Read takes time and memory in proportion to the text, of which it reads 64
-// KiB; a longer one is Unread. Findings hold pieces of the code: they go into
-// no log, error or record.
+// Read takes time and memory in proportion to the text, of which it reads 16
+// KiB, and 4 KiB of a language whose programs are lines of commands; a longer
+// one is Unread. Cost says what it takes of a budget that several share.
+// Findings hold pieces of the code: they go into no log, error or record.
 package code
 
 // Access is what code does to a path. The bits are those of touch.Access.

@@ -7,158 +7,121 @@ import (
 
 // readWord looks at one word and what is beside it.
 func (r *reader) readWord(i int) {
-	e := r.classOf(i)
-	low := strings.ToLower(r.word(i))
-	r.readSecret(i, low)
-	if low == "child_process" || low == "subprocess" || low == "pty" {
-		r.process = true
+	e, low := r.lookUp(r.word(i)), strings.ToLower(r.word(i))
+	r.process = r.process || low == "child_process" || low == "subprocess" || low == "pty"
+	args, called := r.called(i)
+	for _, other := range readWords()["*"][low] { // a word may be of the network or a database besides
+		r.readNet(other.class, low, args)
+		if other.class == "statement" {
+			r.readStatement(i)
+		}
 	}
-	if r.is(i-1, ".") && r.classOf(i-2).class == "net" {
-		args, _ := r.called(i)
+	if r.is(i-1, ".") && r.classOf(i-2) == "net" {
 		r.readNet("net", low, args)
 	}
-	if e.class == "" || r.importing && e.class != "byname" && e.class != "net" && e.class != "raw" {
-		r.readVariableCall(i)
-		return
-	}
-	args, called := r.called(i)
-	if e.weak && !r.behindModule(i) {
-		return
-	}
-	switch e.class {
-	case "never":
+	switch {
+	case r.lang == "php" && e.class == "" && strings.HasPrefix(low, "$") && r.is(i+1, "(") && !r.is(i-1, "."):
+		r.f.Unread = true // a call whose name only shows when it runs
+	case e.class == "env" && !r.importing:
+		r.readEnvironment(i, low)
+	case e.class == "", r.importing && e.class != "byname", e.weak && (!r.behindModule(i) || !called && !r.is(i-1, ".")):
+	case r.word(i-1) == "def" || r.word(i-1) == "function" || r.word(i-1) == "sub":
+	case e.class == "never":
 		r.f.Unread = true
-	case "input":
+	case e.class == "input":
 		r.f.Input = true
-	case "net", "raw", "dial", "send":
-		r.readNet(e.class, low, args)
-	case "kill":
-		r.readKill(args, called)
-	case "fork":
-		r.readFork()
-	case "run", "remove", "write", "open", "mode", "owner", "move", "eval", "byname", "read", "list":
-		if r.word(i-1) == "def" || r.word(i-1) == "function" || r.word(i-1) == "sub" {
-			return
+	case e.class == "fork":
+		if r.loops() {
+			r.f.addEffect("fork_bomb")
 		}
+	default:
 		r.readCall(i, e, low, args, called)
-	}
-	for _, other := range readWords()["*"][low] { // a word may be of the network besides
-		if e.class != other.class && (other.class == "net" || other.class == "raw" || other.class == "dial" || other.class == "send") {
-			r.readNet(other.class, low, args)
-		}
 	}
 }
 
 func (r *reader) readCall(i int, e entry, low string, args []arg, called bool) {
-	if !called && !r.is(i-1, ".") && e.weak {
-		return
-	}
 	switch e.class {
 	case "run":
-		r.readRun(i, e, args, called)
+		if !called || len(args) == 0 {
+			if args = []arg{r.receiver(i)}; len(args[0].texts) == 0 {
+				r.ran = true
+				r.f.Unread = r.f.Unread || !e.weak || called && r.is(i+1, "(")
+				return
+			}
+		}
+		r.readRun(e, args)
 	case "remove":
 		r.readRemove(i, low, args, called)
-	case "write":
-		if called && low == "writefile" && r.lang == "vim" && len(args) > 1 {
-			r.place(args[1].value, ToWrite, false, "")
-		} else if called {
-			r.place(r.target(i, args), ToWrite, false, "")
-		}
-	case "open":
-		if called {
-			r.readOpen(i, args)
-		}
 	case "mode", "owner", "move":
 		r.readChange(i, e.class, args, called)
+	case "kill":
+		for k, a := range args {
+			if r.is(a.at, "-") && a.at+1 < len(r.toks) && r.toks[a.at+1].text == "1" && (k == 0 || r.d.bare) {
+				r.f.addEffect("kill_all")
+			} else if a.isOpen && k == 0 && !r.is(a.at, "-") && !r.d.bare {
+				r.f.Unread = true
+			}
+		}
 	case "eval":
 		r.readEval(i, args, called)
 	case "byname":
 		r.readName(low, args)
-	case "read", "list":
-		if called {
-			from := len(r.f.Paths)
-			r.place(r.target(i, args), ToRead, false, "")
-			for k := from; k < len(r.f.Paths); k++ {
-				r.f.Paths[k].Names = e.class == "list"
-			}
-		}
-	}
-}
-
-// target is the first argument, or what the method is called on where it has
-// none.
-func (r *reader) target(i int, args []arg) value {
-	if v := r.receiver(i); v.text != "$" && !v.open || len(args) == 0 {
-		if v.text != "$" || v.isSet || len(args) == 0 {
-			return v
-		}
-	}
-	for _, a := range args {
-		if a.name == "" || a.name == "path" || a.name == "file" || a.name == "atPath" {
-			return a.value
-		}
-	}
-	return unknown
-}
-
-func (r *reader) readRun(i int, e entry, args []arg, called bool) {
-	r.ran = true
-	if !called || len(args) == 0 {
-		if v := r.receiver(i); !v.open {
-			r.addCommand(v.texts(), v.isSet)
-		} else if !e.weak || called && r.is(i+1, "(") {
-			r.f.Unread = true
-		}
-		return
-	}
-	var words []string
-	first := args[0]
-	open := first.open
-	isList := first.isSet
-	words = append(words, first.texts()...)
-	made := first.made
-	for _, a := range args[1:] {
-		made = made || a.made
-		more := r.lang != "js" && r.lang != "php" && r.lang != "awk" && a.name == ""
+	case "write", "open", "read", "list":
 		switch {
-		case r.is(a.at, "{") || a.name != "":
-		case a.isSet, more && a.text != "$":
-			words, isList, open = append(words, a.texts()...), true, open || a.open
-		case more && a.open && r.lang != "python" && r.lang != "lisp":
-			open = true
+		case !called:
+		case e.class == "open":
+			r.readOpen(i, args)
+		case e.class == "write":
+			r.place(r.target(i, args), Path{Access: ToWrite})
+		default:
+			r.place(r.target(i, args), Path{Access: ToRead, Names: e.class == "list"})
 		}
+	}
+}
+
+// target is the first argument, or what the method is called on.
+func (r *reader) target(i int, args []arg) arg {
+	if v := r.receiver(i); len(args) == 0 || len(v.texts) > 0 && !v.isOpen {
+		return v
+	}
+	return args[0]
+}
+
+// readRun reads a call that starts a process with these words.
+func (r *reader) readRun(e entry, args []arg) {
+	r.ran = true
+	first := args[0]
+	words, isList, open := first.texts, first.isList, first.isOpen || first.isMade || !first.isList && len(first.texts) != 1
+	for _, a := range args[1:] {
+		plain := r.lang != "js" && r.lang != "php" && len(a.texts) > 0
+		if (a.isList || plain) && a.name == "" && !r.is(a.at, "{") {
+			words, isList = append(words[:len(words):len(words)], a.texts...), true
+		}
+		hidden := a.isList && (a.isOpen || a.isMade) || a.isOpen && r.lang != "python" && r.lang != "js" && r.lang != "lisp"
+		open = open || a.name == "" && !r.is(a.at, "{") && hidden || r.is(a.at, "{") && r.word(a.at+1) == "args"
+	}
+	r.f.Unread = r.f.Unread || open
+	if len(words) == 0 {
+		return
 	}
 	if len(words) > 1 && words[0] == words[1] {
 		words = words[1:]
 	}
-	r.f.Unread = r.f.Unread || open || made
-	r.addCommand(words, isList)
+	last := strings.TrimSpace(words[len(words)-1])
+	if r.loops() && strings.HasSuffix(last, "&") {
+		r.f.addEffect("fork_bomb")
+	}
+	shell := shells[strings.TrimSuffix(words[0][strings.LastIndexByte(words[0], '/')+1:], " -i")]
+	r.f.Unread = r.f.Unread || shell && (last == words[0] || last == "-i" || last == "-l" || last == "-") // what it runs comes from elsewhere
+	if isList {
+		r.f.Commands = append(r.f.Commands, Command{Words: words})
+	} else if !first.isOpen {
+		r.f.addLine(words[0])
+	}
 }
 
 var shells = map[string]bool{
 	"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "cmd": true, "cmd.exe": true, "powershell": true, "pwsh": true,
-}
-
-func (r *reader) addCommand(words []string, isList bool) {
-	if len(words) == 0 {
-		return
-	}
-	last := strings.TrimSpace(words[len(words)-1])
-	if r.loops() && strings.HasSuffix(last, "&") {
-		r.f.Effects = append(r.f.Effects, "fork_bomb")
-	}
-	first := words[0][strings.LastIndexByte(words[0], '/')+1:]
-	switch last {
-	case words[0], "-i", "-l", "-":
-		r.f.Unread = r.f.Unread || shells[strings.TrimSuffix(first, " -i")] // what it runs comes from elsewhere
-	}
-	switch {
-	case len(words) == 1 && strings.Trim(words[0], "$ ") == "":
-	case isList:
-		r.f.Commands = append(r.f.Commands, Command{Words: slices.Clone(words)})
-	default:
-		r.f.Commands = append(r.f.Commands, Command{Line: words[0]})
-	}
 }
 
 // single remove one file, unless they are told to take all below it.
@@ -166,49 +129,33 @@ const single = " unlink unlinksync remove delete truncate truncatesync ftruncate
 	"deleteifexists remove_file rmdir rmdirsync safe_unlink unlinkf "
 
 func (r *reader) readRemove(i int, low string, args []arg, called bool) {
-	if r.word(i-1) == "git" || r.is(i-1, ":") && !called {
-		r.f.Unread = r.f.Unread || r.is(i-1, ":")
+	if r.word(i-1) == "git" || !called && !r.is(i-1, ".") && r.lang == "js" {
 		return
 	}
-	if !called && !r.is(i-1, ".") && r.lang == "js" {
-		return
+	p := Path{Access: ToDelete, Tree: !among(single, low)}
+	for _, a := range args {
+		p.Tree = p.Tree || a.name == "recursive" || r.is(a.at, "{")
 	}
-	v := r.target(i, args)
-	tree := !among(single, low)
-	for k, a := range args {
-		tree = tree || a.name == "recursive" || r.is(a.at, "{") || k > 0 && r.lang == "vim" && strings.Contains(a.text, "r")
-	}
-	if r.d.bare || r.lang == "lisp" {
-		for _, a := range args[min(1, len(args)):] {
-			if a.text != "$" && !a.open && a.name == "" {
-				v = joinValues(value{isSet: true, list: v.texts(), open: v.open}, a.value, "")
-			}
+	r.place(r.target(i, args), p)
+	for _, a := range args[min(1, len(args)):] {
+		if r.d.bare && len(a.texts) > 0 && a.name == "" {
+			r.place(a, p)
 		}
 	}
-	r.place(v, ToDelete, tree, "")
 }
 
 func (r *reader) readChange(i int, class string, args []arg, called bool) {
-	effect := map[string]string{"mode": "chmod_tree", "owner": "chown_tree", "move": "move_tree"}[class]
+	p := Path{Access: ToWrite, Tree: true, Effect: map[string]string{"mode": "chmod_tree", "owner": "chown_tree", "move": "move_tree"}[class]}
 	if class == "move" {
-		v := r.target(i, args)
-		r.place(v, ToRead|ToDelete, false, effect)
-		for _, a := range args[min(1, len(args)):] {
-			if !a.open && a.text != v.text {
-				r.place(a.value, ToWrite, false, "")
-			}
-		}
-		return
+		r.place(r.target(i, args), Path{Access: ToRead | ToDelete, Effect: p.Effect})
+		args = args[min(1, len(args)):]
+		p = Path{Access: ToWrite}
 	}
-	if v := r.receiver(i); !v.open && v.text != "" {
-		r.place(v, ToWrite, false, effect)
-		return
-	}
-	found := false
-	for _, a := range args {
-		if a.isSet || a.text != "" && (a.open || r.toks[a.at].kind != numTok) && a.name == "" {
+	found := class == "move"
+	for _, a := range append(args, r.receiver(i)) {
+		if len(a.texts) > 0 {
 			found = true
-			r.place(a.value, ToWrite, true, effect)
+			r.place(a, p)
 		}
 	}
 	r.f.Unread = r.f.Unread || !found && called
@@ -216,96 +163,67 @@ func (r *reader) readChange(i int, class string, args []arg, called bool) {
 
 // readOpen reads a file that is opened: its mode says for what.
 func (r *reader) readOpen(i int, args []arg) {
-	access := ToRead
-	v := r.target(i, args)
-	if len(args) > 1 && (r.lang == "perl" || v.open && r.toks[args[0].at].kind == wordTok && r.d.bare && r.lang != "ruby") {
+	p := Path{Access: ToRead}
+	if len(args) > 1 && r.lang == "perl" {
 		args = args[1:]
-		v = args[0].value
 	}
-	if r.is(i-1, ".") && len(args) == 1 && isMode(args[0].text) && !v.open && v.text == args[0].text {
-		v = r.receiver(i)
-	}
+	v := r.target(i, args)
 	for k, a := range args {
-		t := strings.TrimSpace(a.text)
+		t := strings.TrimSpace(strings.Join(a.texts, " "))
 		switch {
-		case a.open:
-			if k < len(args)-1 || k == 0 {
-				continue
-			}
-			if strings.Contains(r.textOf(a.at, 12), "O_") && !strings.Contains(r.textOf(a.at, 12), "O_RDONLY") {
-				access = ToWrite
-			}
 		case t == "|-" || t == "-|":
-			r.readRun(i, entry{}, args[k+1:], true)
+			r.readRun(entry{}, args[min(k+1, len(args)-1):])
 			return
 		case strings.HasPrefix(t, "|") || len(t) > 1 && strings.HasSuffix(t, "|"):
-			r.addCommand([]string{strings.Trim(t, "| ")}, false)
+			r.readRun(entry{}, []arg{{at: a.at, texts: []string{strings.Trim(t, "| ")}}})
 			return
-		case k > 0 && isMode(t):
-			access = ToWrite
-		case r.lang == "perl" && strings.Trim(t, "+<>") == "" && t != "":
-			if t != "<" {
-				access = ToWrite
-			}
-			if k+1 < len(args) {
-				v = args[k+1].value
-			}
-		case r.lang == "perl" && k == 0 && strings.IndexByte("+<>", (t + " ")[0]) >= 0:
+		case strings.Trim(t, "+<>") == "" && t != "" && k+1 < len(args):
+			v = args[k+1]
+			fallthrough
+		case r.lang == "perl" && k == 0 && t != "" && strings.IndexByte("+<>", t[0]) >= 0:
 			if strings.Contains(t[:min(2, len(t))], ">") {
-				access = ToWrite
+				p.Access = ToWrite
 			}
-			v.text = strings.TrimLeft(t, "+<>& ")
+			if k == 0 && strings.Trim(t, "+<>") != "" {
+				v.texts = []string{strings.TrimLeft(t, "+<>& ")}
+			}
+		case isMode(t) && (k > 0 || r.is(i-1, ".") && len(r.receiver(i).texts) > 0), k > 0 && r.writesByFlag(a.at):
+			p.Access = ToWrite
 		}
 	}
-	r.place(v, access, false, "")
+	r.place(v, p)
 }
 
 func isMode(t string) bool {
 	return t != "" && len(t) <= 4 && strings.Trim(t, "rwxabt+cU") == "" && strings.ContainsAny(t, "wxa+c")
 }
 
-// textOf is the words from i on, for a look at what they are.
-func (r *reader) textOf(i, n int) string {
-	var b strings.Builder
-	for k := i; k < len(r.toks) && k < i+n; k++ {
-		b.WriteString(r.toks[k].text)
-		b.WriteByte(' ')
-	}
-	return b.String()
+// writesByFlag reports whether an argument is like os.O_WRONLY.
+func (r *reader) writesByFlag(at int) bool {
+	w := r.word(at + 2)
+	return strings.HasPrefix(w, "O_") && w != "O_RDONLY"
 }
 
 // readEval reads code that is run as a text.
 func (r *reader) readEval(i int, args []arg, called bool) {
-	switch {
-	case r.is(i+1, "{"), called && len(args) == 0 && r.is(i-1, "."):
-	case !called:
-		r.f.Unread = r.f.Unread || !r.is(i-1, ".")
-	case r.is(i-1, ".") && (r.nameBefore(i) == "re" || r.nameBefore(i) == "regexp"):
-	case len(args) == 0:
-		r.f.Unread = true
-	case r.word(i) == "Function" && !args[len(args)-1].open:
-		r.f.Inner = append(r.f.Inner, Inline{r.lang, args[len(args)-1].text})
-	case !args[0].open && !args[0].isSet:
-		r.f.Unread = r.f.Unread || args[0].made || r.inPieces(args[0].at)
+	switch behind := strings.ToLower(r.word(i - 2)); {
+	case r.is(i+1, "{"), len(args) == 0 && r.is(i-1, "."), behind == "re" || behind == "regexp" || behind == "regex":
+		return
+	case !called || len(args) == 0:
+	case r.word(args[0].at) == "open" && !args[0].isMade && len(args[0].texts) == 1 && r.is(r.match[args[0].at+1]+1, "."):
+		r.f.add(Path{Text: args[0].texts[0], Access: ToRead | ToExecute}) // exec(open("setup.py").read())
+		return
+	case !args[len(args)-1].isOpen && len(args[len(args)-1].texts) == 1 && !args[0].isMade:
+		a := args[len(args)-1]
 		if strings.HasSuffix(r.word(i), "file") || r.lang == "lisp" && r.word(i) == "load" {
-			r.f.add(Path{Text: args[0].text, Access: ToRead | ToExecute})
+			r.f.add(Path{Text: a.texts[0], Access: ToRead | ToExecute})
 			return
 		}
-		r.f.Inner = append(r.f.Inner, Inline{r.lang, args[0].text})
-	case r.word(args[0].at) == "open" && r.is(args[0].at+1, "("): // exec(open("setup.py").read())
-		inner := r.args(args[0].at+1, 1)
-		if len(inner) == 0 || inner[0].open || len(args) > 1 && args[1].name == "" && r.lang != "python" {
-			r.f.Unread = true
-			return
-		}
-		end := r.match[args[0].at+1]
-		if !r.is(end+1, ".") || r.word(end+2) != "read" || !r.is(end+5, ")") {
-			r.f.Unread = true
-		}
-		r.f.add(Path{Text: inner[0].text, Access: ToRead | ToExecute})
-	default:
-		r.f.Unread = true
+		r.f.Unread = r.f.Unread || r.toks[a.at].joined
+		r.f.Inner = append(r.f.Inner, Inline{r.lang, a.texts[0]})
+		return
 	}
+	r.f.Unread = true
 }
 
 // readName reads what looks something up by a name that is a text.
@@ -317,120 +235,73 @@ func (r *reader) readName(low string, args []arg) {
 	if (strings.HasSuffix(low, "attr") || low == "apply") && len(args) > 1 {
 		named = args[1]
 	}
-	name := strings.ToLower(strings.TrimLeft(named.text, ":$"))
-	symbol := r.is(named.at, ":") && r.word(named.at+1) != ""
-	if symbol {
-		name = strings.ToLower(r.word(named.at + 1))
+	name := strings.Join(named.texts, "")
+	if r.is(named.at, ":") {
+		name = r.word(named.at + 1)
+	} else if r.is(named.at, "&") || among(" fn function ", r.word(named.at)) {
+		return // a function that stands there
 	}
-	r.f.Unread = r.f.Unread || r.inPieces(named.at)
-	if e := readWords()["*"][strings.TrimPrefix(name, "node:")]; low == "require" && len(e) > 0 && e[0].class == "net" {
-		r.network = true
-	}
-	switch {
-	case r.is(named.at, "&") || strings.HasPrefix(low, "array_") && r.toks[named.at].kind == wordTok && named.open:
-		if r.word(named.at) == "fn" || r.word(named.at) == "function" {
-			return
-		}
-		r.f.Unread = r.f.Unread || !r.is(named.at, "&")
-	case named.open && !symbol:
-		r.f.Unread = true
-	case strings.HasSuffix(name, "child_process") || name == "subprocess" || name == "pty":
-		r.process = true
-	case low == "require" || low == "import":
-		r.f.Unread = r.f.Unread || r.isDangerous(name)
-		if strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") {
-			r.place(named.value, ToRead, false, "")
-		}
-	default:
-		r.f.Unread = r.f.Unread || r.isDangerous(name)
+	loads := low == "require" || low == "import"
+	r.network = r.network || loads && among(" net raw ", r.lookUp(name).class)
+	hidden := r.toks[named.at].joined || len(named.texts) > 1 || name == "" || named.isOpen && !r.is(named.at, ":")
+	r.f.Unread = r.f.Unread || hidden || r.isDangerous(name)
+	if loads && strings.IndexByte("/~", (name + " ")[0]) >= 0 {
+		r.place(named, Path{Access: ToRead})
 	}
 }
 
-// inPieces reports whether the text at i is put together from more: a name or
-// code that is written so hides what it is.
-func (r *reader) inPieces(i int) bool {
-	if i+1 >= len(r.toks) || r.toks[i].kind != textTok {
-		return false
+// readIndex looks for obj["na" + "me"](…).
+func (r *reader) readIndex(i int) {
+	called := r.is(r.match[i]+1, "(")
+	if i == 0 || r.toks[i-1].kind == textTok || r.toks[i].blank || !called && !r.isCalm(r.word(i-1)) {
+		return
 	}
-	return r.toks[i+1].kind == joinTok || r.is(i+1, r.d.concat) || r.is(i+1, "+") || r.is(i+1, ".")
+	t, a := r.toks[min(i+1, len(r.toks)-1)], r.readArg(i+1, r.match[i])
+	if !called {
+		r.f.Unread = r.f.Unread || r.isDangerous(strings.Join(a.texts, "")) // f = os["system"]
+		return
+	}
+	hidden := t.joined || r.is(i-1, "]") && r.word(i+1) != "" || a.isOpen && r.is(i+2, "(")
+	r.f.Unread = r.f.Unread || hidden || r.isDangerous(strings.Join(a.texts, ""))
 }
 
-// isDangerous reports whether a name is of something that runs or removes.
-func (r *reader) isDangerous(name string) bool {
-	for _, lang := range []string{r.lang, "*"} {
-		for _, e := range readWords()[lang][name] {
-			switch e.class {
-			case "run", "remove", "eval", "never", "mode", "owner", "fork", "kill":
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// readVariableCall looks for a call whose name only shows when it runs.
-func (r *reader) readVariableCall(i int) {
-	if r.lang == "php" && strings.HasPrefix(r.word(i), "$") && r.is(i+1, "(") && !r.is(i-1, ".") {
-		r.f.Unread = true
-	}
-}
-
-// readSign looks for obj["na" + "me"](…).
-func (r *reader) readSign(i int) {
-	switch {
-	case r.is(i, "!") && r.toks[i].first && r.lang == "python": // IPython
-		line, _, _ := strings.Cut(r.src[r.toks[i].at+1:], "\n")
-		r.f.addLine(strings.TrimLeft(line, "!"))
-	case r.is(i, "[") && r.is(r.match[i]+1, "(") && i > 0 && r.toks[i-1].kind != textTok && !r.toks[i].blank:
-		v, _ := r.fold(i+1, r.match[i], 1)
-		made := r.inPieces(i+1) || r.is(i-1, "]") && r.word(i+1) != "" || v.open && r.is(i+2, "(")
-		r.f.Unread = r.f.Unread || made || !v.open && r.isDangerous(strings.ToLower(v.text))
-	case r.is(i, "&") && r.word(i+1) == "" && r.is(i+1, ":") && r.isDangerous(strings.ToLower(r.word(i+2))):
-		r.f.Unread = true
-		if r.classOf(i+2).class == "remove" {
-			r.placeListed(ToDelete, "")
-		}
-	case r.is(i, "!") && r.is(i-1, ".") && r.lang == "scala", r.is(i, "!!") && r.lang == "scala":
-		r.readRun(i, entry{}, nil, false)
-	}
-}
-
+// readText gathers what a text says wherever it stands.
 func (r *reader) readText(t string) {
-	switch {
-	case len(t) > maxText:
-	case strings.HasPrefix(t, "*.") || strings.HasPrefix(t, ".") && len(t) > 2 && len(t) < 8 || t == "__pycache__":
-		r.narrow = strings.TrimPrefix(t, "*")
-	case strings.HasPrefix(t, "php://input"), strings.HasPrefix(t, "php://stdin"):
-		r.f.Input = true
-	case t == "POST" || t == "PUT" || t == "PATCH":
-		r.sends = true
-	case t == "child_process" || t == "node:child_process":
-		r.process = true
+	r.narrow = r.narrow || strings.HasPrefix(t, "*.") || strings.HasPrefix(t, ".") && len(t) > 2 && len(t) < 8 || t == "__pycache__"
+	r.f.Input = r.f.Input || strings.HasPrefix(t, "php://input") || strings.HasPrefix(t, "php://stdin")
+	r.sends = r.sends || t == "POST" || t == "PUT" || t == "PATCH"
+	r.process = r.process || t == "child_process" || t == "node:child_process"
+	r.hint = r.hint || slices.ContainsFunc(strings.Fields(secretNames), func(s string) bool { return strings.Contains(t, s) })
+	if _, p, ok := strings.Cut(t, "resource="); ok && strings.HasPrefix(t, "php://") {
+		r.f.add(Path{Text: p, Access: ToRead})
 	}
-	if i := strings.Index(t, "://"); i > 1 && i < 12 && !strings.HasPrefix(t, "file") {
+	if i := strings.Index(t, "://"); i > 1 && i < 12 {
 		r.f.URLs = append(r.f.URLs, cutText(t))
 	}
 }
 
-// readSecret looks for the environment: as a whole, or a secret of it.
-func (r *reader) readSecret(i int, low string) {
-	if !r.isEnv(i) || r.importing {
-		return
-	}
-	plain := strings.TrimLeft(low, "$%@")
-	if plain == "env" && !r.is(i-1, ".") && !r.d.bare {
+const secretNames = ".ssh .ss .aws .env shadow passwd id_rsa id_ed cred secret token .kube .gnupg .netrc"
+
+// readEnvironment looks at the environment: as a whole, or a part of it.
+func (r *reader) readEnvironment(i int, low string) {
+	if strings.TrimLeft(low, "$%@") == "env" && !r.is(i-1, ".") && !r.d.bare {
 		return
 	}
 	method := r.word(i + 2)
-	single := r.is(i+1, "[") || r.is(i+1, "{") || r.is(i+1, "(") ||
+	part := r.is(i+1, "[") || r.is(i+1, "{") || r.is(i+1, "(") && !r.is(i+2, ")") ||
 		r.is(i+1, ".") && method != "" && method != "items" && method != "copy" && !strings.HasPrefix(method, "to_")
-	if !single || r.is(i+1, "(") && r.is(i+2, ")") {
-		r.f.Environment = true
-		return
+	r.f.Environment = r.f.Environment || !part
+	for _, s := range [...]string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH"} {
+		for k := i + 1; k < min(i+4, len(r.toks)); k++ {
+			r.reads = r.reads || strings.Contains(strings.ToUpper(r.toks[k].text), s)
+		}
 	}
-	upper := strings.ToUpper(r.textOf(i+1, 4))
-	for _, s := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH"} {
-		r.secret = r.secret || strings.Contains(upper, s)
+}
+
+// readStatement reads the text that is handed to a database.
+func (r *reader) readStatement(i int) {
+	if t := i + 2; r.is(i+1, "(") && r.is(i-1, ".") && t < len(r.toks) && r.toks[t].kind == textTok && len(r.f.Inner) <= maxFound {
+		r.f.Inner = append(r.f.Inner, Inline{"sql", cutText(r.toks[t].text)})
 	}
 }
 
@@ -441,136 +312,77 @@ func (r *reader) readNet(class, low string, args []arg) {
 		return
 	case "raw":
 		r.raw = r.raw || low != "socket" || !r.words["gethostname"]
+	case "net", "dial":
+	default:
+		return
 	}
 	r.network = true
 	for _, a := range args {
-		for _, t := range a.texts() {
+		for _, t := range a.texts {
+			r.f.Unread = r.f.Unread || strings.HasSuffix(t, "://") || strings.Contains(t, "://.") // a machine that it doesn't name
 			bare := class == "dial" && strings.ContainsAny(t, ".:") && !strings.ContainsAny(t, " \n$")
-			if (bare || strings.Contains(t, "://")) && !slices.Contains(r.f.URLs, t) && len(r.f.URLs) < maxFound {
+			if bare && !slices.Contains(r.f.URLs, t) && len(r.f.URLs) < maxFound {
 				r.f.URLs = append(r.f.URLs, t)
 			}
 		}
 	}
 }
 
-func (r *reader) readKill(args []arg, called bool) {
-	if !called {
-		return
-	}
-	for k, a := range args {
-		minus := r.is(a.at, "-")
-		switch {
-		case minus && r.at(a.at+1) == "1" && (k == 0 || r.d.bare):
-			r.f.Effects = append(r.f.Effects, "kill_all")
-			return
-		case !minus && a.open && k == 0 && r.lang != "perl" && r.lang != "ruby":
-			r.f.Unread = true
-		}
-	}
-}
-
-func (r *reader) at(i int) string {
-	if i < 0 || i >= len(r.toks) {
-		return ""
-	}
-	return r.toks[i].text
-}
-
-// readFork looks for processes that breed: a fork in a loop that waits for
-// nothing.
-func (r *reader) readFork() {
-	if r.loops() {
-		r.f.Effects = append(r.f.Effects, "fork_bomb")
-	}
-}
-
 // loops reports whether the code has a loop and no word that takes time.
 func (r *reader) loops() bool {
-	for _, w := range []string{"wait", "waitpid", "waitall", "sleep", "_exit", "exit"} {
-		if r.words[w] {
-			return false
-		}
+	has := func(words string) bool {
+		return slices.ContainsFunc(strings.Fields(words), func(w string) bool { return r.words[w] })
 	}
-	return r.words["while"] || r.words["loop"] || r.words["for"] || r.words["redo"] || r.words["until"] || r.words["setinterval"]
+	return has("while loop for redo until setinterval") && !has("wait waitpid waitall sleep _exit exit")
 }
 
-// place adds the paths that a value names, or says that they can't be known.
-func (r *reader) place(v value, access Access, tree bool, effect string) {
-	if access&ToRead != 0 {
-		r.reads = true
+// place adds the paths that an argument names, or says that they can't be known.
+func (r *reader) place(a arg, p Path) {
+	if a.isWrapped && !a.isOpen && !a.isList && len(a.texts) > 1 {
+		joined := a.texts[0]
+		for _, t := range a.texts[1:] {
+			switch {
+			case a.isAdded && strings.HasPrefix(t, "/"):
+				joined += t
+			case strings.HasPrefix(t, "/"):
+				joined = t
+			default:
+				joined = strings.TrimSuffix(joined, "/") + "/" + t
+			}
+		}
+		a.texts = []string{cutText(joined)}
 	}
-	r.f.Unread = r.f.Unread || v.made
-	for _, t := range v.texts() {
-		t = cutText(t)
+	r.reads = r.reads || p.Access&ToRead != 0
+	r.f.Unread = r.f.Unread || a.isMade
+	for _, t := range a.texts {
 		below := t != "" && strings.IndexByte("$/~", t[0]) < 0 && !strings.Contains(t, "..") && t[min(1, len(t)-1)] != ':'
-		switch {
-		case t == "":
-			r.f.Unread = r.f.Unread || access != ToRead
+		switch p.Text = t; {
 		case strings.Contains(t, "://") && !strings.HasPrefix(t, "file:"):
-			r.f.URLs = append(r.f.URLs, t)
 			r.network = true
-		case !v.open || below:
-			r.f.add(Path{Text: t, Access: access, Tree: tree, Effect: effect})
-		case access == ToRead:
-			if !strings.HasPrefix(t, "$") || hints(t) {
-				r.f.Unread = true
-				r.f.add(Path{Text: t, Access: access})
-			}
+		case !a.isOpen || below && r.toks[a.at].text == t:
+			r.f.add(p)
+		case p.Access == ToRead:
+			r.f.Unread = r.f.Unread || r.hint || strings.IndexByte("/~", (t + "$")[0]) >= 0 || strings.Trim(t, "$./") == ""
 		default:
-			r.placeListed(access, effect)
+			r.placeListed(p)
 		}
 	}
-	if v.isSet && len(v.list) == 0 && access != ToRead {
-		r.f.Unread = true
+	if r.f.Unread = r.f.Unread || p.Access == ToRead && a.isOpen && r.hint; len(a.texts) == 0 && p.Access != ToRead {
+		r.placeListed(p)
 	}
 }
 
-// hints reports whether pieces of a name are those of a secret's.
-func hints(t string) bool {
-	return slices.ContainsFunc(strings.Fields(secretNames), func(s string) bool { return strings.Contains(t, s) })
-}
-
-const secretNames = ".ssh .aws .env shadow passwd id_rsa id_ed cred secret token .kube .gnupg .netrc key"
-
-// placeListed puts the folders that the code lists in the place of an operand
-// that can't be known. A name below a relative folder is daily work.
-func (r *reader) placeListed(access Access, effect string) {
-	if len(r.listed) == 0 || len(r.listed) > maxList {
-		r.f.Unread = true
-		return
-	}
+// placeListed puts what the code goes through in the place of an operand that
+// can't be known. A name below a relative folder is daily work.
+func (r *reader) placeListed(p Path) {
+	r.f.Unread = r.f.Unread || len(r.listed) == 0 || len(r.listed) == maxArgs
 	for _, l := range r.listed {
-		for _, t := range l.texts() {
-			wide := l.open || t == "" || t[0] == '/' || t[0] == '~' || strings.HasPrefix(t, "..")
-			r.f.Unread = r.f.Unread || wide || strings.Trim(t, "./*") == "" && r.narrow == ""
-			if strings.Trim(t, "./*") == "" && t != "" && !wide {
-				t = "./**/*" + r.narrow
-			}
-			if !l.open {
-				r.f.add(Path{Text: t, Access: access, Tree: true, Effect: effect})
-			}
-		}
-	}
-}
-
-// mention adds the absolute paths that stand in the code and that nothing else
-// has found.
-func (r *reader) mention() {
-	found := map[string]bool{}
-	for _, p := range r.f.Paths {
-		found[p.Text] = true
-	}
-	for i, t := range r.toks {
-		if i > 0 && (r.toks[i-1].kind == joinTok || r.is(i-1, "+") || r.is(i-1, r.d.concat)) {
-			continue // the end of a longer text
-		}
-		if t.kind != textTok || len(t.text) < 2 || len(t.text) > maxText || found[t.text] || len(found) > maxFound {
-			continue
-		}
-		if strings.HasPrefix(t.text, "/") && !strings.HasPrefix(t.text, "//") || strings.HasPrefix(t.text, "~/") {
-			if !strings.ContainsAny(t.text, " \n\t") {
-				found[t.text] = true
-				r.f.add(Path{Text: t.text})
+		r.f.Unread = r.f.Unread || l.isOpen || len(l.texts) == 0
+		for _, t := range l.texts {
+			wide := t == "" || t[0] == '/' || t[0] == '~' || strings.HasPrefix(t, "..")
+			r.f.Unread = r.f.Unread || wide || strings.Trim(t, "./*") == "" && !r.narrow
+			if p.Text, p.Tree = t, true; wide || strings.Trim(t, "./*") != "" {
+				r.f.add(p)
 			}
 		}
 	}
@@ -578,19 +390,20 @@ func (r *reader) mention() {
 
 // conclude weighs what only the whole code says.
 func (r *reader) conclude() {
-	f := r.f
-	r.mention()
-	if r.steps > maxSteps || r.process && !r.ran {
-		f.Unread = true
+	f, found := r.f, map[string]bool{}
+	for _, p := range f.Paths {
+		found[p.Text] = true
 	}
-	if r.raw && r.ran {
-		f.Unread = true // a shell for another machine
+	for _, t := range r.toks { // absolute paths that nothing else has found
+		path := strings.HasPrefix(t.text, "/") && !strings.HasPrefix(t.text, "//") || strings.HasPrefix(t.text, "~/")
+		if t.kind == textTok && path && len(t.text) > 1 && !found[t.text] && !strings.ContainsAny(t.text, " \n\t") {
+			found[t.text] = true
+			f.add(Path{Text: t.text})
+		}
 	}
 	sent := r.network && (r.sends || slices.ContainsFunc(f.URLs, func(u string) bool {
 		return strings.HasSuffix(u, "?") || strings.HasSuffix(u, "=") || strings.Contains(u, "$")
 	}))
 	f.Network, f.Sends = f.Network || r.network, f.Sends || sent
-	if sent && (f.Environment || r.secret || r.reads) {
-		f.Unread = true
-	}
+	f.Unread = f.Unread || r.steps >= maxSteps || r.process && !r.ran || r.raw && r.ran || sent && (f.Environment || r.reads)
 }

@@ -3,31 +3,62 @@ package code
 import (
 	"regexp"
 	"strings"
-	"sync"
 )
 
-// lineReaders are the languages whose programs are lines of commands.
-var lineReaders = sync.OnceValue(func() map[string]func(*Findings, string) {
-	return map[string]func(*Findings, string){
-		"sed": readSed, "ed": readEditor, "vim": readVim, "gdb": readDebugger, "make": readMake,
-		"dc": readCalculator, "bc": readCalculator, "m4": readMacros,
-		"jq": readJq, "tcl": readTcl, "powershell": readPowerShell, "cmd": readPowerShell, "osascript": readAppleScript,
-		"sql": readSQL, "mongo": readMongo, "redis": readRedis, "cypher": readCypher,
-	}
-})
+const (
+	maxCode  = 16 << 10 // bytes of code
+	maxLines = 4 << 10  // bytes of code that patterns read
+	maxFound = 512      // findings of a kind
+	maxText  = 4096     // bytes of a text
+)
 
-func (f *Findings) addLine(line string) {
-	line = strings.TrimSpace(line)
-	if line == "" {
-		return
+// Read says what text does as code in a language: "python", "js", "perl",
+// "ruby", "php", "lua", "awk", "sed", "r", "julia", "tcl", "java", "groovy",
+// "scala", "kotlin", "go", "elixir", "erlang", "powershell", "cmd",
+// "osascript", "lisp", "vim", "ed", "gdb", "make", "m4", "dc", "jq", "sql",
+// "mongo", "redis" or "cypher". Any other is read as C would be.
+func Read(lang, text string) Findings {
+	f := Findings{}
+	if limit := limitOf(lang); len(text) > limit {
+		text, f.Unread = text[:limit], true
 	}
-	if len(f.Commands) <= maxFound {
-		f.Commands = append(f.Commands, Command{Line: line})
+	text = strings.ReplaceAll(text, "\x00", " ")
+	if lang == "cmd" {
+		text = strings.ReplaceAll(text, "^", "")
 	}
+	f.readRules(readRules()[lang], text)
+	if !among(lineLanguages, lang) {
+		readProgram(&f, lang, text)
+	}
+	f.Unread = f.Unread || max(len(f.Paths), len(f.Commands), len(f.URLs), len(f.Inner)) > maxFound
+	f.Paths, f.Commands = f.Paths[:min(len(f.Paths), maxFound)], f.Commands[:min(len(f.Commands), maxFound)]
+	f.URLs, f.Inner = f.URLs[:min(len(f.URLs), maxFound)], f.Inner[:min(len(f.Inner), maxFound)]
+	return f
 }
 
-func (f *Findings) addPath(text string, access Access) {
-	f.add(Path{Text: strings.TrimSpace(text), Access: access})
+// lineLanguages are read by their patterns alone.
+const lineLanguages = " awk sed ed vim gdb make dc bc m4 jq tcl powershell cmd osascript sql redis cypher "
+
+// limitOf returns how many bytes of a program are read.
+func limitOf(lang string) int {
+	if among(lineLanguages, lang) {
+		return maxLines
+	}
+	return maxCode
+}
+
+// Cost returns what a caller charges to its budget of bytes for a Read. Reading
+// a byte takes longer than expanding one, and patterns take longest. Four
+// programs of the longest length that is read cost 1 MiB.
+func Cost(lang, text string) int {
+	limit := limitOf(lang)
+	return (256 + min(len(text), limit)) * (256 << 10 / limit)
+}
+
+func (f *Findings) addLine(line string) {
+	if line = strings.TrimSpace(line); line != "" && len(f.Commands) <= maxFound {
+		f.Commands = append(f.Commands, Command{Line: line})
+	}
 }
 
 // add keeps a path that has a name.
@@ -37,407 +68,126 @@ func (f *Findings) add(p Path) {
 	}
 }
 
-// readSed reads a script of sed: its e, r and w are commands and flags.
-func readSed(f *Findings, text string) {
-	for i := 0; i < len(text); {
-		i = skipAddress(text, i)
-		if i >= len(text) {
-			return
-		}
-		c := text[i]
-		i++
-		line, _, _ := strings.Cut(text[i:], "\n")
-		switch c {
-		case 'e':
-			f.Unread = f.Unread || strings.TrimSpace(line) == ""
-			f.addLine(strings.TrimSuffix(strings.TrimSpace(line), "}"))
-			i += len(line)
-		case 'w', 'W':
-			f.addPath(line, ToWrite)
-			i += len(line)
-		case 'r', 'R':
-			f.addPath(line, ToRead)
-			i += len(line)
-		case 'a', 'i', 'c':
-			for strings.HasSuffix(line, `\`) && i+len(line) < len(text) {
-				more, _, _ := strings.Cut(text[i+len(line)+1:], "\n")
-				line = text[i : i+len(line)+1+len(more)]
-			}
-			i += len(line)
-		case 's', 'y':
-			i = f.readSubstitute(text, i, c)
-		case '#':
-			i += len(line)
-		case ':', 'b', 't', 'T':
-			i += len(line[:endOr(strings.IndexAny(line, ";}"), len(line))])
-		}
+func (f *Findings) addEffect(code string) {
+	if len(f.Effects) == 0 || f.Effects[len(f.Effects)-1] != code {
+		f.Effects = append(f.Effects, code)
 	}
 }
 
-func endOr(i, otherwise int) int {
-	if i < 0 {
-		return otherwise
-	}
-	return i
-}
+func cutText(t string) string { return t[:min(len(t), maxText)] }
 
-// skipAddress skips blanks, braces and addresses.
-func skipAddress(text string, i int) int {
-	for i < len(text) {
-		switch c := text[i]; {
-		case strings.IndexByte(" \t\n;{}!,~+$", c) >= 0 || isDigit(c):
-			i++
-		case c == '/' || c == '\\' && i+1 < len(text):
-			if c == '\\' {
-				i++
-			}
-			_, n := cutDelimited(text[i:])
-			i += n
-			for i < len(text) && (text[i] == 'I' || text[i] == 'M') {
-				i++
-			}
-		default:
-			return i
-		}
-	}
-	return i
-}
+func among(list, name string) bool { return name != "" && strings.Contains(list, " "+name+" ") }
 
-func (f *Findings) readSubstitute(text string, i int, c byte) int {
-	if i >= len(text) {
-		return i
-	}
-	end := text[i]
-	part := i
-	for n := range 2 {
-		if n == 1 {
-			part = i + 1
-		}
-		for i++; i < len(text) && text[i] != end; i++ {
-			if text[i] == '\\' {
-				i++
-			}
-		}
-	}
-	if i++; i > len(text) {
-		f.Unread = true // it ends inside
-		return len(text)
-	}
-	replacement := text[min(part, i-1) : i-1]
-	for c == 's' && i < len(text) && strings.IndexByte(" \t;}\n", text[i]) < 0 {
-		switch text[i] {
-		case 'e':
-			f.Unread = true // what was matched runs
-			f.addLine(strings.NewReplacer(`\/`, "/", `\&`, "&").Replace(replacement))
-		case 'w':
-			line, _, _ := strings.Cut(text[i+1:], "\n")
-			f.addPath(line, ToWrite)
-			return i + 1 + len(line)
-		}
-		i++
-	}
-	return i
-}
-
-// readEditor reads the commands of ed.
-func readEditor(f *Findings, text string) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimLeft(strings.TrimSpace(line), "0123456789,$.;%+-")
-		f.readEditorLine(line)
-	}
-}
-
-// readEditorLine reads what editors of that family share: !cmd, r, w, e.
-func (f *Findings) readEditorLine(line string) {
-	if strings.HasPrefix(line, "!") {
-		f.addLine(strings.TrimLeft(line, "!"))
-		return
-	}
-	m := editorFile().FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	name := strings.TrimSpace(m[3])
-	switch {
-	case strings.HasPrefix(name, "!"):
-		f.addLine(name[1:])
-	case m[1][0] == 'w' || m[1][0] == 'W' || m[1][0] == 'x' || strings.HasPrefix(m[1], "sav") || strings.HasPrefix(m[1], "up"):
-		f.addPath(strings.TrimLeft(name, "> "), ToWrite)
-	case strings.HasPrefix(m[1], "so"):
-		f.addPath(name, ToRead|ToExecute)
-	default:
-		f.addPath(name, ToRead)
-	}
-}
-
-var editorFile = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(w|W|wq|write|r|read|e|E|edit|sav|saveas|x|xit|up|update|so|source|f|file|tabe|tabedit|sp|split|vs|vsplit)` +
-		`(!)?(?:\s+(\S.*)|\s*(!.+))?$`)
-})
-
-var vimCode = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(py|python|py3|python3|pyx|pythonx|lua|luado|perl|perldo|ruby|rubydo|rub|tcl|mzscheme)(?:\s+(.+)|$)`)
-})
-
-// readVim reads the commands of vi and vim.
-func readVim(f *Findings, text string) {
-	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '|' }) {
-		line = strings.TrimLeft(strings.TrimSpace(line), ":%0123456789,$. ")
-		for _, w := range []string{"silent! ", "silent ", "sil! ", "sil ", "noautocmd ", "exe ", "execute "} {
-			line = strings.TrimPrefix(line, w)
-		}
-		if strings.HasPrefix(line, "au") {
-			_, cmd, _ := strings.Cut(line, " !")
-			f.addLine(cmd)
+// readRules acts on what the patterns of a language find. They look at the code
+// as it is without what a "mask" hides; what they find is cut from the text.
+func (f *Findings) readRules(rules []rule, text string) {
+	masked, low := text, foldText(text)
+	for _, r := range rules {
+		if r.action == "mask" {
+			masked = r.pattern.ReplaceAllStringFunc(masked, blankText)
+			low = foldText(masked)
+			continue
+		} else if !r.mayMatch(low) {
 			continue
 		}
-		if m := vimCode().FindStringSubmatch(line); m != nil {
-			lang := strings.TrimSuffix(strings.TrimRight(m[1], "3x"), "do")
-			if strings.HasPrefix(lang, "py") {
-				lang = "python"
-			}
-			f.Inner = append(f.Inner, Inline{lang, m[2]})
-			continue
-		}
-		if strings.HasPrefix(line, "'") || strings.HasPrefix(line, `"`) {
-			f.readEditorLine(strings.Trim(line, `"'`)) // execute "…"
-			continue
-		}
-		if head, rest, _ := strings.Cut(line, " "); among(" ter term terminal make gr grep! ", head) {
-			f.addLine(rest)
-			continue
-		}
-		f.readEditorLine(line)
-	}
-	readProgram(f, "vim", text)
-}
-
-var debugLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:(shell|!|make|platform\s+shell|pipe|\|)\s*(.+)|` +
-		`(python|py|python-interactive|pi|script|guile|gu)\s+(?:--\s*)?(.+)|` +
-		`(source|restore|dump|generate-core-file|gcore|add-symbol-file|save)\s+(.+))$`)
-})
-
-// readDebugger reads the commands of gdb and lldb.
-func readDebugger(f *Findings, text string) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		m := debugLine().FindStringSubmatch(line)
-		switch {
-		case m == nil:
-			if strings.IndexByte(line, '(') >= 0 {
-				readProgram(f, "c", line)
-			}
-		case m[1] == "pipe" || m[1] == "|":
-			_, cmd, _ := strings.Cut(m[2], "|")
-			f.addLine(cmd)
-		case m[1] != "":
-			f.addLine(m[2])
-		case m[3] != "":
-			f.Inner = append(f.Inner, Inline{"python", m[4]})
-		default:
-			words := strings.Fields(m[6])
-			access := ToWrite
-			if m[5] == "source" {
-				access = ToRead | ToExecute
-			}
-			f.addPath(words[len(words)-1], access)
-		}
-	}
-}
-
-var makeCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$[({](?:shell\s+([^()]*)[)}]|file\s*>>?\s*([^,()]*))|(?m)^\s*[\w.-]+\s*!=\s*(.+)$`)
-})
-
-// readMake reads the recipes of a makefile.
-func readMake(f *Findings, text string) {
-	text = strings.ReplaceAll(text, "\\\n", " ")
-	vars := map[string]string{}
-	for line := range strings.Lines(text) {
-		recipe, ok := strings.CutPrefix(line, "\t")
-		if !ok && !strings.HasPrefix(line, "#") {
-			if name, val, is := strings.Cut(line, "="); is && len(vars) < maxVars && strings.IndexByte(name, ';') < 0 {
-				if name = strings.TrimSpace(strings.TrimRight(name, ":?+ ")); name == "SHELL" || name == ".SHELLFLAGS" {
-					f.addLine(val)
+		matches := r.pattern.FindAllStringSubmatchIndex(masked, maxFound)
+		f.Unread = f.Unread || len(matches) == maxFound
+		for _, m := range matches {
+			found := ""
+			for k := 2; k+1 < len(m) && found == ""; k += 2 {
+				if m[k] >= 0 {
+					found = strings.TrimSpace(text[m[k]:m[k+1]])
+					if bare := strings.Trim(found, quotes); r.action != "start" || !strings.ContainsAny(bare, quotes) {
+						found = bare // else they belong to its words
+					}
 				}
-				vars[name] = cutText(strings.TrimSpace(val))
-				continue
 			}
-			if _, rest, is := strings.Cut(line, ":"); is {
-				_, recipe, ok = strings.Cut(rest, ";")
+			if !strings.Contains(strings.ToLower(text[m[0]:m[1]]), "-whatif") {
+				f.act(r.action, found)
 			}
 		}
-		if ok {
-			f.addLine(fillMake(strings.TrimLeft(strings.TrimSpace(recipe), "@+- "), vars))
-		}
-	}
-	for _, m := range makeCall().FindAllStringSubmatch(text, maxFound) {
-		f.addLine(m[1])
-		f.addPath(m[2], ToWrite)
-		f.addLine(m[3])
 	}
 }
 
-var makeVar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$[({]([\w.-]+)[)}]`) })
+const quotes = "\"'`"
 
-// fillMake puts the values of variables in their places, one deep; a value that
-// isn't known stays a variable for the shell.
-func fillMake(line string, vars map[string]string) string {
-	left := maxCode
-	return makeVar().ReplaceAllStringFunc(line, func(m string) string {
-		if m == "$$" {
-			return "$"
-		}
-		name := m[2 : len(m)-1]
-		v, ok := vars[name]
-		if left -= len(v); !ok || left < 0 {
-			return "${" + strings.NewReplacer(".", "_", "-", "_").Replace(name) + "}"
-		}
-		return v
-	})
+// foldText returns a text in small letters, with the two letters that patterns
+// take for an "s" and a "k".
+func foldText(t string) string { return letters.Replace(strings.ToLower(t)) }
+
+var letters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
+
+// blankText blanks a comment; of a text it leaves the quotes, of a part of sed
+// its first letter and its last.
+func blankText(t string) string {
+	if strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || t[0] == '#' {
+		return strings.Repeat(" ", len(t))
+	} else if t[0]|0x20 == 'w' {
+		return strings.Repeat("\x02", len(t)) // where
+	}
+	return t[:1] + strings.Repeat("\x01", max(len(t)-2, 0)) + t[max(len(t)-1, 1):]
 }
 
-// readCalculator reads the lines of dc and bc that run a command.
-func readCalculator(f *Findings, text string) {
-	for line := range strings.Lines(text) {
-		if _, cmd, ok := strings.Cut(line, "!"); ok && cmd != "" && strings.IndexByte("<>=", cmd[0]) < 0 {
-			f.addLine(cmd)
+// startOption is what stands before, between and behind the words that
+// PowerShell's Start-Process hands over.
+var startOption = regexp.MustCompile(`(?i)\B-(?:argumentlist|args?|filepath|wait|nonewwindow|passthru|windowstyle\s+\w+|verb\s+\w+)\b|,`)
+
+// makeVar is a variable of a makefile, which the shell gets as its own.
+var makeVar = regexp.MustCompile(`\$[({]([\w-]+)[)}]`)
+
+// act adds what a pattern has found.
+func (f *Findings) act(action, found string) {
+	switch action {
+	case "run":
+		f.addLine(strings.TrimLeft(found, "|! "))
+	case "start":
+		f.addLine(startOption.ReplaceAllString(found, " "))
+	case "recipe":
+		f.addLine(makeVar.ReplaceAllString(strings.ReplaceAll(found, "$$", "$"), "$${$1}"))
+	case "read", "write", "delete", "source":
+		f.actOnFiles(action, found)
+	case "url":
+		f.Network, f.URLs = true, append(f.URLs, cutText(found))
+	case "environment":
+		f.Environment = true
+	case "cmdlet":
+		known, verb := readWords()["powershell"], strings.ToLower(found)
+		verb, _, _ = strings.Cut(verb, "-")
+		f.Unread = f.Unread || known[verb] == nil && known[strings.ToLower(found)] == nil
+	case "unread":
+		f.Unread = true
+	default:
+		if lang, ok := strings.CutPrefix(action, "inner:"); ok {
+			f.Inner = append(f.Inner, Inline{lang, found})
+		} else {
+			f.addEffect(action)
 		}
 	}
 }
 
-var macroCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("\\b(?:m4_)?e?syscmd\\s*\\(\\s*[`\"\\[]*([^'\\)\\]]*)|\\b(?:s?include|undivert)\\s*\\(\\s*`?([^'\\)]*)")
-})
-
-func readMacros(f *Findings, text string) {
-	for _, m := range macroCall().FindAllStringSubmatch(text, maxFound) {
-		f.addLine(m[1])
-		f.addPath(m[2], ToRead)
-	}
-}
-
-var (
-	jqFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:import|include)\s+"([^"]*)"`) })
-	jqEnv  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[^.\w$"])(?:env|\$ENV)(?:$|[^\w.\[]|\.$|\[\])`)
-	})
-)
-
-func readJq(f *Findings, text string) {
-	for _, m := range jqFile().FindAllStringSubmatch(text, maxFound) {
-		f.addPath(m[1], ToRead)
-	}
-	f.Environment = jqEnv().MatchString(text)
-}
-
-var tclCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[\s;{\["])(exec|spawn|system|eval|subst|uplevel|interp|load|source|socket|open|` +
-		`file\s+(?:delete|rename|copy|mkdir|attributes))(?:\s+([^\n;\]]+)|[\s\]]|$)`)
-})
-
-// readTcl reads the commands of Tcl and expect, whose words need no quotes.
-func readTcl(f *Findings, text string) {
-	socket := false
-	for _, m := range tclCall().FindAllStringSubmatch(text, maxFound) {
-		open := strings.ContainsAny(m[2], "$[") || strings.TrimSpace(m[2]) == ""
-		words := strings.Fields(strings.NewReplacer("{", " ", "}", " ", `"`, " ").Replace(m[2]))
-		for len(words) > 0 && strings.HasPrefix(words[0], "-") && m[1] != "spawn" {
-			words = words[1:]
-		}
-		rest := strings.Join(words, " ")
-		switch kind := strings.Fields(m[1]); {
-		case m[1] == "exec" || m[1] == "spawn" || m[1] == "system", strings.HasPrefix(rest, "|"):
-			f.addLine(strings.TrimLeft(rest, "| "))
-			f.Unread = f.Unread || open || socket
-		case len(kind) == 2:
-			access := map[string]Access{"delete": ToDelete, "rename": ToRead | ToDelete, "copy": ToRead}[kind[1]]
-			for _, w := range words {
-				f.add(Path{Text: w, Access: max(access, ToRead), Tree: access == ToDelete})
+// actOnFiles adds the files among the words of a command. Options are none, nor
+// what stands behind "|" or "!".
+func (f *Findings) actOnFiles(action, found string) {
+	access := map[string]Access{"read": ToRead, "write": ToWrite, "delete": ToDelete, "source": ToRead | ToExecute}[action]
+	count := 0
+	for w := range strings.FieldsSeq(found) {
+		w = strings.Trim(w, `{}"',`)
+		for _, home := range [...]string{"$home", "$env:home", "$env:userprofile"} {
+			if low := strings.ToLower(w); low == home || strings.HasPrefix(low, home+"/") || strings.HasPrefix(low, home+`\`) {
+				w = "~" + w[len(home):]
 			}
-			f.Unread = f.Unread || open && kind[1] == "delete"
-		case m[1] == "socket":
-			socket = true
-			f.Network, f.URLs = true, append(f.URLs, words...)
-		case m[1] == "open":
-			access := ToRead
-			if len(words) > 1 && isMode(strings.ToLower(words[1])) {
-				access = ToWrite
-			}
-			f.addPath(strings.Join(words[:min(1, len(words))], ""), access)
-		case m[1] == "source":
-			f.addPath(rest, ToRead|ToExecute)
-		default:
-			f.Unread = true
 		}
-	}
-}
-
-var appleCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)do\s+(?:shell\s+)?script\s+(?:"((?:[^"\\]|\\.)*)"\s*(&)?|(.))|` +
-		`\b(delete|restart|shut\s+down|erase|keystroke|run\s+script|load\s+script|system\s+attribute)\b`)
-})
-
-func readAppleScript(f *Findings, text string) {
-	for _, m := range appleCall().FindAllStringSubmatch(text, maxFound) {
-		f.addLine(strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(m[1]))
-		f.Unread = f.Unread || m[2] != "" || m[3] != "" || m[4] != ""
-	}
-}
-
-// readAwk reads what only awk has: pipes, and files behind ">" and "<".
-func (r *reader) readAwk() {
-	printing, from := false, 0
-	for i, t := range r.toks {
 		switch {
-		case t.kind == wordTok && (t.text == "print" || t.text == "printf"):
-			printing, from = true, i+1
-		case t.first || r.is(i, ";") || r.is(i, "}"):
-			printing = false
-		case (r.is(i, ">") || r.is(i, ">>")) && printing && r.open[max(i-1, 0)] < from:
-			v, _ := r.fold(i+1, len(r.toks), 1)
-			r.place(v, ToWrite, false, "")
-		case r.is(i, "<") && r.awkGets(i):
-			v, _ := r.fold(i+1, len(r.toks), 1)
-			r.place(v, ToRead, false, "")
-		case r.is(i, "|") || r.is(i, "|&"):
-			r.readAwkPipe(i, printing, from)
-		case t.kind == textTok && strings.HasPrefix(t.text, "/inet"):
-			r.raw, r.network = true, true
-		case t.kind == wordTok && t.text == "ENVIRON" && !r.is(i+1, "["):
-			r.f.Environment = true
-		}
-	}
-}
-
-func (r *reader) awkGets(i int) bool {
-	return r.word(i-1) == "getline" || r.word(i-2) == "getline"
-}
-
-// readAwkPipe reads a pipe to or from a command.
-func (r *reader) readAwkPipe(i int, printing bool, from int) {
-	r.ran = true
-	var v value
-	if r.word(i+1) == "getline" {
-		k := i - 1
-		for k > 0 && (r.toks[k-1].kind == textTok || r.word(k-1) != "" && r.word(k-1) != "while") && !r.toks[k].first {
-			k--
-		}
-		v, _ = r.fold(k, i, 1)
-	} else if v, _ = r.fold(i+1, len(r.toks), 1); printing {
-		printed, _ := r.fold(from, i, 1)
-		switch name := v.text[strings.LastIndexByte(v.text, '/')+1:]; {
-		case v.open || !shells[name] && !strings.HasPrefix(name, "python"):
-		case printed.open:
-			r.f.Unread = true
-		default:
-			r.addCommand([]string{printed.text}, false)
+		case strings.HasPrefix(w, "|") || strings.HasPrefix(w, "!"):
+			f.addLine(strings.TrimLeft(found, "|! "))
 			return
+		case strings.HasPrefix(w, "$") && access != ToRead:
+			f.Unread = true
+		case w != "" && w[0] != '-' && w[0] != '$' && !among(" stdout off ", w) && (len(w) != 2 || w[0] != '/' || access != ToDelete):
+			if count++; count < 3 || access != ToWrite { // from, to; what follows is content
+				f.add(Path{Text: w, Access: access, Tree: access == ToDelete})
+			}
 		}
 	}
-	r.f.Unread = r.f.Unread || v.open
-	if !v.open {
-		r.addCommand([]string{v.text}, false)
-	}
+	f.Unread = f.Unread || count == 0 && access == ToDelete // what it removes comes from elsewhere
 }

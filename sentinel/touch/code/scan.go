@@ -10,120 +10,121 @@ type kind uint8
 
 const (
 	wordTok kind = iota
-	textTok      // a string, its escapes read
+	textTok      // a string
 	numTok
 	signTok
-	joinTok // between the pieces of a string with code inside
-	skipTok // a regular expression
 )
 
 // token is a piece of code. first is set where a line begins with it, blank
-// where a blank stands before it.
+// where a blank stands before it. Of a text, open means that code stands
+// inside, made that it doesn't show what it is, joined that it was in pieces.
 type token struct {
-	text         string
-	at           int // where it stands, of signs and words
-	kind         kind
-	first, blank bool
+	text                             string
+	kind                             kind
+	first, blank, open, made, joined bool
 }
 
-// dialect says how the texts of a language are written.
+// dialect says how the texts of a family of languages are written.
 type dialect struct {
-	comments []string
-	quotes   string // of texts
-	holes    byte   // code inside texts: '$' after "$", '#' in "#{}", 0 with none
-	concat   string // the sign that joins texts, "juxtapose" for none at all
-	regex    bool   // /x/ is a regular expression
-	decimal  bool   // "\47" is decimal
-	bare     bool   // calls need no brackets
-	perlish  bool   // qw(a b), s/a/b/
-	percent  bool   // %w(a b), ?x
-	literal  bool   // a backslash in a text is one
+	comments, quotes string // what begins one; comments with blanks between
+	holes            byte   // code inside texts: '$', '#' or '`' for its families, 0 for none
+	concat           string // the sign that joins texts
+	bare             bool   // calls need no brackets
+}
+
+func dialectOf(lang string) dialect {
+	d := dialect{comments: "// /*", quotes: "\"'`", concat: "+", holes: map[string]byte{
+		"js": '`', "perl": '$', "php": '$', "julia": '$', "kotlin": '$', "groovy": '$', "ruby": '#', "elixir": '#',
+	}[lang]}
+	d.bare = among(" perl php ruby elixir lua haskell ocaml nim prolog ", lang)
+	if !among(" js go java scala c mongo ", lang) {
+		d.quotes = `"'`
+	}
+	switch lang {
+	case "python", "r", "ruby", "elixir":
+		d.comments = "#"
+	case "perl", "julia":
+		d.comments, d.concat = "#", map[string]string{"perl": ".", "julia": "*"}[lang]
+	case "php":
+		d.comments, d.concat = "// # /*", "."
+	case "lua", "haskell":
+		d.comments, d.concat = "--", ".."
+	case "erlang", "prolog":
+		d.comments = "%"
+	case "lisp":
+		d.comments, d.quotes = ";", `"`
+	}
+	return d
 }
 
 const (
-	maxHoles = 4   // texts inside the code inside of texts
+	maxHoles = 4   // code inside of texts inside of code
 	maxRegex = 512 // bytes of a regular expression
 )
 
 type scanner struct {
-	d     dialect
-	src   string
-	at    int
-	out   []token
-	depth int
-	first bool
-	blank bool
+	d            dialect
+	lang, src    string
+	at, depth    int
+	out          []token
+	first, blank bool
 }
 
-func scan(d dialect, src string, depth int) []token {
-	s := &scanner{d: d, src: src, depth: depth, first: true}
+func scan(lang, src string, depth int) []token {
+	s := &scanner{d: dialectOf(lang), lang: lang, src: src, depth: depth, first: true}
 	for s.at < len(s.src) {
-		s.scanOne()
+		s.scanOne(s.src[s.at], s.src[s.at:])
 	}
 	return s.out
 }
 
-func (s *scanner) emit(k kind, text string) {
-	s.out = append(s.out, token{text: text, at: s.at, kind: k, first: s.first, blank: s.blank})
+// emit adds a token of n bytes.
+func (s *scanner) emit(k kind, text string, n int) {
+	s.out = append(s.out, token{text: text, kind: k, first: s.first, blank: s.blank})
 	s.first, s.blank = false, false
+	s.at += n
 }
 
-func (s *scanner) scanOne() {
-	c, rest := s.src[s.at], s.src[s.at:]
+func (s *scanner) scanOne(c byte, rest string) {
 	switch {
-	case c == '\n':
-		s.first, s.blank = true, true
-		s.at++
 	case c <= ' ':
-		s.blank = true
+		s.first, s.blank = s.first || c == '\n', true
 		s.at++
 	case s.skipComment(rest):
 	case strings.IndexByte(s.d.quotes, c) >= 0:
-		s.scanText(c, "")
-	case c == '`' && !strings.Contains(s.d.quotes, "`"):
-		s.scanText(c, "run")
+		s.scanText(rest, "")
+	case c == '`':
+		s.emit(wordTok, "`", 0) // a command
+		s.scanText(rest, "`")
 	case isDigit(c):
 		n := 1
 		for n < len(rest) && (isWordByte(rest[n]) || rest[n] == '.' && n+1 < len(rest) && isDigit(rest[n+1])) {
 			n++
 		}
-		s.emit(numTok, rest[:n])
-		s.at += n
+		s.emit(numTok, rest[:n], n)
 	case isWordByte(c):
 		s.scanWord(rest)
-	case c == '/' && s.d.regex && s.beginsRegex():
+	case c == '/' && among(" js perl ruby ", s.lang) && s.beginsValue():
 		s.skipRegex(rest)
-	case s.d.percent && c == '%' && len(rest) > 2 && s.beginsRegex() && strings.IndexByte("wWqQxiI({[", rest[1]) >= 0:
-		s.scanPercent(rest)
-	case s.d.percent && c == '?' && len(rest) > 1 && rest[1] > ' ' && s.beginsRegex() && (len(rest) == 2 || !isWordByte(rest[2])):
-		s.emit(textTok, rest[1:2])
-		s.at += 2
+	case c == '%' && s.lang == "ruby" && len(rest) > 2 && s.beginsValue() && strings.IndexByte("({[", rest[1]) >= 0:
+		s.scanQuoted("Q", rest[1:], 1)
+	case c == '%' && s.lang == "ruby" && len(rest) > 2 && s.beginsValue() && strings.IndexByte("wWqQxiI", rest[1]) >= 0:
+		s.scanQuoted(rest[1:2], rest[2:], 2)
+	case c == '?' && s.lang == "ruby" && len(rest) > 1 && rest[1] > ' ' && s.beginsValue():
+		s.emit(textTok, rest[1:2], 2)
 	default:
 		s.scanSign(rest)
 	}
 }
 
 func (s *scanner) skipComment(rest string) bool {
-	if s.d.literal && strings.HasPrefix(rest, "/*!") { // MySQL runs those
-		for s.at += 3; s.at < len(s.src) && isDigit(s.src[s.at]); {
-			s.at++
-		}
-		return true
-	}
-	for _, c := range s.d.comments {
+	for c := range strings.FieldsSeq(s.d.comments) {
 		if !strings.HasPrefix(rest, c) {
 			continue
 		}
-		end := "\n"
-		if c == "/*" {
-			end = "*/"
-		}
-		if i := strings.Index(rest[len(c):], end); i >= 0 {
-			s.at += len(c) + i
-			if c == "/*" {
-				s.at += 2
-			}
-		} else {
+		end := map[bool]string{true: "*/", false: "\n"}[c == "/*"]
+		i := strings.Index(rest[len(c):], end)
+		if s.at += len(c) + i + 2*(len(end)-1); i < 0 {
 			s.at = len(s.src)
 		}
 		return true
@@ -135,88 +136,62 @@ func (s *scanner) skipComment(rest string) bool {
 // quoting words.
 func (s *scanner) scanWord(rest string) {
 	n := 1
-	for n < len(rest) && (isWordByte(rest[n]) || s.d.concat == "lisp" && strings.IndexByte("-:/.*+!?", rest[n]) >= 0) {
+	for n < len(rest) && (isWordByte(rest[n]) || s.lang == "lisp" && strings.IndexByte("-:/.*+!?", rest[n]) >= 0) {
 		n++
 	}
 	w := rest[:n]
-	quoted := n < len(rest) && (rest[n] == '"' || rest[n] == '\'') && strings.IndexByte(s.d.quotes, rest[n]) >= 0
-	if quoted && n <= 2 && strings.Trim(strings.ToLower(w), "bfrus") == "" {
+	if n < len(rest) && n <= 2 && strings.IndexByte(`"'`, rest[n]) >= 0 && strings.Trim(strings.ToLower(w), "bfrus") == "" && !s.d.bare {
 		s.at += n
-		s.scanText(rest[n], strings.ToLower(w))
+		s.scanText(rest[n:], strings.ToLower(w))
 		return
 	}
-	if s.d.perlish && n < len(rest) && !s.follows(".") && s.scanQuoted(w, rest[n:]) {
+	if s.lang == "perl" && n < len(rest) && strings.IndexByte("/{([<!|#~%^'\"", rest[n]) >= 0 && s.scanQuoted(w, rest[n:], n) {
 		return
 	}
-	s.emit(wordTok, w)
-	s.at += n
+	s.emit(wordTok, w, n)
 	if s.d.holes == '#' && n+1 < len(rest) && rest[n] == '!' && rest[n+1] != '=' {
 		s.at++ // a name's end
 	}
 }
 
-// scanQuoted reads q(x), qq, qw, qx, and skips m, s, tr and y.
-func (s *scanner) scanQuoted(w, after string) bool {
-	if strings.IndexByte("q m s y t", w[0]) < 0 || strings.IndexByte("/{([<!|#~%^,'\"", after[0]) < 0 || after[0] == ',' && w != "s" {
+// scanQuoted reads what begins with a quoting word of Perl or Ruby and a
+// delimiter: q(x), qq, qw, qx. It skips m, s, tr and y.
+func (s *scanner) scanQuoted(w, after string, before int) bool {
+	if !among(" q qq Q I qx x qw w W i m qr s tr y ", w) {
 		return false
 	}
 	body, n := cutDelimited(after)
-	switch w {
-	case "q", "qq":
-		s.at += len(w) + n
-		s.emitText(body, w == "qq")
-	case "qw":
-		s.at += len(w) + n
-		s.emitList(strings.Fields(body))
-	case "qx":
-		s.at += len(w) + n
-		s.emit(wordTok, "`")
-		s.emitText(body, true)
+	switch n += before; w {
+	case "q", "qq", "Q", "I":
+		s.emitText(body, n, w != "q")
+	case "qx", "x":
+		s.emit(wordTok, "`", 0)
+		s.emitText(body, n, true)
+	case "qw", "w", "W", "i":
+		s.emit(signTok, "[", n)
+		for w := range strings.FieldsSeq(body) {
+			s.emit(textTok, w, 0)
+			s.emit(signTok, ",", 0)
+		}
+		s.emit(signTok, "]", 0)
 	case "m", "qr":
-		s.at += len(w) + n
-		s.emit(skipTok, "")
+		s.emit(numTok, "", n)
 	case "s", "tr", "y":
-		if strings.IndexByte("{([<", after[0]) < 0 {
+		if n -= before; strings.IndexByte("{([<", after[0]) < 0 {
 			n--
 		}
 		repl, m := cutDelimited(strings.TrimLeft(after[n:], " "))
-		flags := after[min(n+m, len(after)):]
-		s.at += len(w) + min(n+m, len(after))
-		s.emit(skipTok, "")
-		flags = flags[:len(flags)-len(strings.TrimLeft(flags, "gimsxeor"))]
-		if w != "s" || !strings.Contains(flags, "e") {
-			return true
+		n = min(n+m, len(after))
+		flags := after[n:][:len(after[n:])-len(strings.TrimLeft(after[n:], "gimsxeor"))]
+		s.emit(numTok, "", before+n+len(flags))
+		if strings.Contains(flags, "ee") && w == "s" {
+			s.emit(wordTok, "eval", 0) // its value runs
+			s.emit(wordTok, "$", 0)
+		} else if strings.Contains(flags, "e") && w == "s" {
+			s.emitCode(repl)
 		}
-		if strings.Contains(flags, "ee") || s.depth >= maxHoles { // its value runs
-			s.emit(wordTok, "eval")
-			s.emit(wordTok, "$")
-		}
-		if s.depth < maxHoles {
-			s.out = append(s.out, scan(s.d, repl, s.depth+1)...)
-			s.emit(signTok, ";")
-		}
-	default:
-		return false
 	}
 	return true
-}
-
-func (s *scanner) scanPercent(rest string) {
-	from := 1
-	if isWordByte(rest[1]) {
-		from = 2
-	}
-	body, n := cutDelimited(rest[from:])
-	s.at += from + n
-	switch rest[1] {
-	case 'w', 'W', 'i', 'I':
-		s.emitList(strings.Fields(body))
-	case 'x':
-		s.emit(wordTok, "`")
-		s.emitText(body, true)
-	default:
-		s.emitText(body, rest[1] != 'q')
-	}
 }
 
 // cutDelimited returns what stands between the delimiter that t begins with and
@@ -244,24 +219,8 @@ func cutDelimited(t string) (string, int) {
 	return t[1:], len(t)
 }
 
-func (s *scanner) emitList(words []string) {
-	s.emit(signTok, "[")
-	for i, w := range words {
-		if i > 0 {
-			s.emit(signTok, ",")
-		}
-		s.emit(textTok, w)
-	}
-	s.emit(signTok, "]")
-}
-
-// follows reports whether the last token is this sign.
-func (s *scanner) follows(sign string) bool {
-	return len(s.out) > 0 && s.out[len(s.out)-1].kind == signTok && s.out[len(s.out)-1].text == sign
-}
-
-// beginsRegex reports whether a value may begin here, not an operator.
-func (s *scanner) beginsRegex() bool {
+// beginsValue reports whether a value may begin here, not an operator.
+func (s *scanner) beginsValue() bool {
 	if len(s.out) == 0 || s.first {
 		return true
 	}
@@ -271,9 +230,8 @@ func (s *scanner) beginsRegex() bool {
 	case wordTok:
 		blankAfter := s.at+1 < len(s.src) && s.src[s.at+1] != ' ' && s.src[s.at-1] == ' '
 		return blankAfter && strings.IndexByte("$@", last.text[0]) < 0
-	default:
-		return false
 	}
+	return false
 }
 
 func (s *scanner) skipRegex(rest string) {
@@ -283,143 +241,133 @@ func (s *scanner) skipRegex(rest string) {
 		s.scanSign(rest)
 		return
 	}
-	s.at += n
-	s.emit(skipTok, "")
-}
-
-var twoSigns = []string{
-	"==", "=>", "->", "::", "?.", "!=", "<=", ">=", "+=", ".=", "*=", "/=", "-=", "..", "&&", "||", "|&", ">>", "<>", "++", "=~", "!~", ":=",
+	s.emit(numTok, "", n)
 }
 
 func (s *scanner) scanSign(rest string) {
-	for _, t := range twoSigns {
-		if !strings.HasPrefix(rest, t) {
-			continue
+	for _, t := range [...]string{"==", "=>", "->", "::", "?.", "!=", "+=", ".=", "..", "&&", "||", "|&", ">>", "<>", "=~", ":="} {
+		if strings.HasPrefix(rest, t) {
+			if t == "->" || t == "::" || t == "?." {
+				t = "."
+			} else if t == "=>" && s.lang == "perl" {
+				t = ","
+			}
+			s.emit(signTok, t, 2)
+			return
 		}
-		switch t {
-		case "->", "::", "?.":
-			s.emit(signTok, ".")
-		default:
-			s.emit(signTok, t)
-		}
-		s.at += 2
-		return
 	}
 	_, n := utf8.DecodeRuneInString(rest)
-	s.emit(signTok, rest[:n])
-	s.at += n
+	s.emit(signTok, rest[:n], n)
 }
 
-// scanText reads a text that begins with quote q, behind a prefix.
-func (s *scanner) scanText(q byte, prefix string) {
-	rest := s.src[s.at:]
-	var body string
-	if s.d.literal {
-		body, _, _ = strings.Cut(rest[1:], string(q))
-		s.at += min(len(body)+2, len(rest))
-		s.emit(textTok, body)
-		return
-	}
-	if t := strings.Repeat(string(q), 3); strings.HasPrefix(rest, t) && q != '`' {
-		var closed bool
-		body, _, closed = strings.Cut(rest[3:], t)
-		s.at += 3 + len(body)
-		if closed {
-			s.at += 3
-		}
+// scanText reads a text that rest begins with, behind a prefix.
+func (s *scanner) scanText(rest, prefix string) {
+	q := rest[:1]
+	body, n := "", 0
+	if t := strings.Repeat(q, 3); strings.HasPrefix(rest, t) && q != "`" {
+		body, _, _ = strings.Cut(rest[3:], t)
+		n = min(len(body)+6, len(rest))
+	} else if prefix == "r" || q == "`" && s.lang == "go" {
+		body, _, _ = strings.Cut(rest[1:], q)
+		n = min(len(body)+2, len(rest))
 	} else {
-		var n int
 		body, n = cutDelimited(rest)
-		s.at += n
-	}
-	if prefix == "run" {
-		s.emit(wordTok, "`")
 	}
 	switch {
+	case prefix == "r":
+		s.emit(textTok, body, n)
 	case strings.Contains(prefix, "f") || prefix == "s":
-		s.emitPieces(body, 'f')
-	case strings.Contains(prefix, "r") && prefix != "run":
-		s.emit(textTok, body)
-	case q == '\'' && strings.IndexByte("$#", s.d.holes) >= 0 && s.d.holes != 0:
-		s.emit(textTok, strings.NewReplacer(`\'`, `'`, `\\`, `\`).Replace(body))
+		s.emitPieces(body, n, 'f')
 	default:
-		s.emitText(body, s.d.holes != '`' || q == '`')
+		s.emitText(body, n, q == "`" || q == `"` && s.d.holes != '`')
 	}
 }
 
-func (s *scanner) emitText(body string, holes bool) {
+func (s *scanner) emitText(body string, n int, holes bool) {
 	if holes && s.d.holes != 0 {
-		s.emitPieces(body, s.d.holes)
+		s.emitPieces(body, n, s.d.holes)
 		return
 	}
-	s.emit(textTok, s.unescape(body))
+	text, made := unescape(body)
+	s.emit(textTok, text, n)
+	s.out[len(s.out)-1].made = made
 }
 
-// emitPieces emits a text with code inside as its pieces in brackets.
-func (s *scanner) emitPieces(body string, how byte) {
-	from, holes := 0, 0
+// emitPieces emits a text, and behind it the code that stands inside.
+func (s *scanner) emitPieces(body string, n int, how byte) {
+	var b strings.Builder
+	var inside []string
+	from := 0
 	for i := 0; i < len(body); i++ {
 		if body[i] == '\\' {
 			i++
 			continue
 		}
-		at, to, n := findHole(body[i:], how)
-		if n == 0 {
+		code, size := findHole(body[i:], how)
+		if size == 0 {
 			continue
 		}
-		if holes++; holes == 1 {
-			s.emit(signTok, "(")
-		}
-		s.emit(textTok, s.unescape(body[from:i]))
-		s.emit(joinTok, "")
-		s.emit(signTok, "(")
-		if s.depth < maxHoles {
-			s.out = append(s.out, scan(s.d, body[i+at:i+to], s.depth+1)...)
+		b.WriteString(body[from:i])
+		if b.Len() == 0 && among(homes, code) {
+			b.WriteByte('~')
 		} else {
-			s.emit(wordTok, "$")
+			b.WriteByte('$')
+			inside = append(inside, code)
 		}
-		s.emit(signTok, ")")
-		s.emit(joinTok, "")
-		from = i + n
+		from = i + size
 		i = from - 1
 	}
-	s.emit(textTok, s.unescape(body[min(from, len(body)):]))
-	if holes > 0 {
-		s.emit(signTok, ")")
+	b.WriteString(body[min(from, len(body)):])
+	text, made := unescape(b.String())
+	s.emit(textTok, text, n)
+	s.out[len(s.out)-1].made, s.out[len(s.out)-1].open = made, len(inside) > 0
+	for _, c := range inside {
+		s.emitCode(c)
 	}
 }
 
-// findHole returns where the code of a hole at the beginning of t begins and
-// ends, and where the hole ends; 0 where there is none.
-func findHole(t string, how byte) (at, to, end int) {
+// homes are the ways to ask for the home folder inside of a text.
+const homes = ` process.env.HOME os.homedir() Dir.home ENV["HOME"] ENV['HOME'] `
+
+// emitCode emits the tokens of code inside of a text.
+func (s *scanner) emitCode(code string) {
+	s.emit(signTok, "(", 0)
+	s.out[len(s.out)-1].open = true
+	if s.depth < maxHoles {
+		s.out = append(s.out, scan(s.lang, code, s.depth+1)...)
+	} else {
+		s.emit(wordTok, "eval", 0) // too deep to read
+	}
+	s.emit(signTok, ")", 0)
+}
+
+// findHole returns the code of a hole at the beginning of t, and how long the
+// hole is; 0 where there is none.
+func findHole(t string, how byte) (string, int) {
+	at := 0
 	switch {
 	case how == 'f' && t[0] == '{' && (len(t) < 2 || t[1] != '{'):
+	case how == '#' && strings.HasPrefix(t, "#{"), how == '`' && strings.HasPrefix(t, "${"),
+		how == '$' && (strings.HasPrefix(t, "${") || strings.HasPrefix(t, "$(") || strings.HasPrefix(t, "@{")):
 		at = 1
-	case how == '#' && strings.HasPrefix(t, "#{"), how == '`' && strings.HasPrefix(t, "${"):
-		at = 2
-	case how == '$' && (t[0] == '$' || t[0] == '@') && len(t) > 1 && (t[1] == '{' || t[1] == '(' && t[0] == '$'):
-		at = 2
 	case how == '$' && (t[0] == '$' || t[0] == '@') && len(t) > 1 && isLetter(t[1]):
 		n := 2
 		for n < len(t) && (isLetter(t[n]) || isDigit(t[n])) {
 			n++
 		}
-		return 0, n, n
+		return t[:n], n
 	default:
-		return 0, 0, 0
+		return "", 0
 	}
-	body, n := cutDelimited(t[at-1:])
-	to = at + len(body)
-	if i := strings.LastIndexByte(body, ':'); how == 'f' && i > 0 && !strings.ContainsAny(body, "([") {
-		to = at + i // a format stands behind it
-	}
-	return at, to, at - 1 + n
+	body, n := cutDelimited(t[at:])
+	return body, at + n
 }
 
-// unescape reads the escapes of a text.
-func (s *scanner) unescape(t string) string {
+// unescape reads the plain escapes of a text. made is set where a text has an
+// escape that stands for the number of a letter.
+func unescape(t string) (text string, made bool) {
 	if strings.IndexByte(t, '\\') < 0 {
-		return t
+		return t, false
 	}
 	b := make([]byte, 0, len(t))
 	for i := 0; i < len(t); i++ {
@@ -427,69 +375,23 @@ func (s *scanner) unescape(t string) string {
 			b = append(b, t[i])
 			continue
 		}
+		escape := t[i:min(i+10, len(t))]
 		i++
-		r, n := readEscape(t[i:], s.d.decimal)
-		if n == 0 {
-			b = append(b, t[i])
-			continue
-		}
-		if r >= 0 {
-			b = utf8.AppendRune(b, r)
-		}
-		i += n - 1
-	}
-	return string(b)
-}
-
-// readEscape returns the rune of an escape and its length; 0 where it stands
-// for itself.
-func readEscape(t string, decimal bool) (rune, int) {
-	base, from := 16, 1
-	var most int
-	switch c := t[0]; {
-	case c == 'n':
-		return '\n', 1
-	case c == 't':
-		return '\t', 1
-	case c == '\n':
-		return -1, 1
-	case c == 'x':
-		most = 2
-	case c == 'u':
-		most = 4
-	case c == 'U':
-		most = 8
-	case isDigit(c) && decimal:
-		base, from, most = 10, 0, 3
-	case c >= '0' && c < '8':
-		base, from, most = 8, 0, 3
-	default:
-		return 0, 0
-	}
-	end := from
-	if end < len(t) && t[end] == '{' {
-		if i := strings.IndexByte(t, '}'); i > 0 && i < 10 {
-			v, err := strconv.ParseUint(t[end+1:i], 16, 21)
-			if err == nil {
-				return rune(v), i + 1
+		if isDigit(t[i]) || strings.IndexByte("xuU", t[i]) >= 0 {
+			made = true
+			if r, _, rest, err := strconv.UnquoteChar(escape, 0); err == nil {
+				b = utf8.AppendRune(b, r)
+				i += len(escape) - len(rest) - 2
+				continue
 			}
 		}
+		if k := strings.IndexByte("nt", t[i]); k >= 0 {
+			b = append(b, "\n\t"[k])
+			continue
+		}
+		b = append(b, t[i])
 	}
-	for end < len(t) && end-from < most && isBaseDigit(t[end], base) {
-		end++
-	}
-	v, err := strconv.ParseUint(t[from:end], base, 21)
-	if err != nil {
-		return 0, 0
-	}
-	return rune(v), end
-}
-
-func isBaseDigit(c byte, base int) bool {
-	if base == 16 {
-		return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
-	}
-	return isDigit(c) && int(c-'0') < base
+	return string(b), made
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }

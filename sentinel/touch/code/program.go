@@ -1,0 +1,383 @@
+package code
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	maxArgs  = 64     // arguments of a call
+	maxSteps = 50_000 // tokens of arguments
+)
+
+// reader reads one program.
+type reader struct {
+	d           dialect
+	lang        string
+	toks        []token
+	match, open []int // of a bracket, where its other half stands
+	words       map[string]bool
+	class       []entry
+	f           *Findings
+	steps       int
+	listed      []arg // what the code goes through
+	narrow      bool  // the code looks for the end of a name
+	hint        bool  // a text is a part of a secret's name
+
+	importing, ran, process, network, raw, sends, reads bool
+}
+
+func readProgram(f *Findings, lang, text string) {
+	if lang == "mongo" {
+		lang = "js"
+	}
+	r := &reader{d: dialectOf(lang), lang: lang, f: f, words: map[string]bool{}}
+	r.toks = joinTexts(r.d.concat, scan(lang, text, 0))
+	if r.pair(); r.fillNames() {
+		r.toks = joinTexts(r.d.concat, r.toks)
+		r.pair()
+	}
+	r.collect()
+	for i, t := range r.toks {
+		r.noteImport(i)
+		switch {
+		case t.kind == wordTok:
+			r.readWord(i)
+		case r.is(i, "["):
+			r.readIndex(i)
+		case r.is(i, "&") && r.is(i+1, ":") && r.isDangerous(r.word(i+2)): // each(&:unlink)
+			f.Unread = true
+			for _, t := range r.receiver(i - 2).texts {
+				f.add(Path{Text: t, Access: ToDelete, Tree: true})
+			}
+		case r.is(i, "!!") && lang == "scala":
+			f.Unread = true
+		case r.is(i, "!") && lang == "scala" && r.is(i-1, "."):
+			r.readRun(entry{}, []arg{r.receiver(i)})
+		}
+	}
+	r.conclude()
+}
+
+// joinTexts makes one text of two that stand side by side, with the sign
+// between them that joins texts.
+func joinTexts(concat string, toks []token) []token {
+	out := toks[:0]
+	for i := 0; i < len(toks); i++ {
+		t := toks[i]
+		if t.kind == textTok && t.open {
+			i += fillHoles(&t, toks[i+1:])
+		}
+		sign := i+1 < len(toks) && len(out) > 0 && t.kind == signTok && (t.text == concat || t.text == "+") && concat != ""
+		if sign && toks[i+1].kind == textTok && out[len(out)-1].kind == textTok && !out[len(out)-1].open {
+			last := &out[len(out)-1]
+			if len(last.text)+len(toks[i+1].text) < maxText {
+				last.text += toks[i+1].text
+				last.joined, last.open, last.made = true, toks[i+1].open, last.made || toks[i+1].made
+				i++
+				continue
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// fillHoles fills a text whose holes hold a text each, and returns how many
+// tokens those are.
+func fillHoles(t *token, inside []token) int {
+	parts := strings.Split(t.text, "$")
+	n := 3 * (len(parts) - 1)
+	if n > len(inside) || n > maxArgs {
+		return 0
+	}
+	text, made := parts[0], t.made
+	for k, p := range parts[1:] {
+		g := inside[3*k:]
+		if g[0].text != "(" || g[1].kind != textTok || g[1].open || g[2].text != ")" {
+			return 0
+		}
+		text += g[1].text + p
+		made = made || g[1].made
+	}
+	t.text, t.made, t.open, t.joined = cutText(text), made, false, true
+	return n
+}
+
+func (r *reader) pair() {
+	r.match, r.open = make([]int, len(r.toks)), make([]int, len(r.toks))
+	var stack []int
+	for i, t := range r.toks {
+		r.match[i], r.open[i] = -1, -1
+		switch {
+		case t.kind != signTok || len(t.text) != 1:
+		case strings.Contains("([{", t.text):
+			r.match[i] = len(r.toks)
+			stack = append(stack, i)
+		case strings.Contains(")]}", t.text) && len(stack) > 0:
+			top := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			r.match[top], r.open[i] = i, top
+		}
+	}
+}
+
+// collect gathers what the whole code says before its calls are read.
+func (r *reader) collect() {
+	for _, t := range r.toks {
+		if t.kind == wordTok || t.kind == textTok && len(t.text) < 32 {
+			r.words[strings.ToLower(t.text)] = true
+		}
+		if t.kind == textTok {
+			r.readText(t.text)
+		}
+	}
+	r.class = make([]entry, len(r.toks))
+	for i, t := range r.toks {
+		if t.kind == wordTok {
+			r.class[i] = r.lookUp(t.text)
+		}
+	}
+	for i := range r.toks {
+		args, called := r.called(i)
+		switch c := r.classOf(i); {
+		case c == "list" && r.is(i+1, "["):
+			r.listed = append(r.listed, r.readArg(i+1, r.match[i+1]))
+		case c == "list" && called:
+			r.listed = append(r.listed, r.target(i, args))
+		case c == "temp" && called:
+			r.listed = append(r.listed, arg{texts: []string{"made"}})
+		case (r.word(i) == "in" || r.word(i) == "of") && (r.is(i+1, "(") || r.is(i+1, "[")):
+			if a := r.readArg(i+1, r.match[i+1]); len(a.texts) > 0 {
+				r.listed = append(r.listed, a)
+			}
+		}
+		r.listed = r.listed[:min(len(r.listed), maxArgs)]
+	}
+}
+
+func (r *reader) is(i int, sign string) bool {
+	return i >= 0 && i < len(r.toks) && r.toks[i].kind == signTok && r.toks[i].text == sign
+}
+
+// word returns the word at i, "" where there is none.
+func (r *reader) word(i int) string {
+	if i < 0 || i >= len(r.toks) || r.toks[i].kind != wordTok {
+		return ""
+	}
+	return r.toks[i].text
+}
+
+func (r *reader) classOf(i int) string {
+	if i < 0 || i >= len(r.toks) {
+		return ""
+	}
+	return r.class[i].class
+}
+
+// lookUp returns what a word does in this program.
+func (r *reader) lookUp(w string) entry {
+	if w == "Function" && r.lang == "js" {
+		return entry{class: "eval"}
+	}
+	w = strings.ToLower(strings.TrimLeft(w, "@"))
+	if i := strings.LastIndexAny(w, ":/"); i >= 0 && i+1 < len(w) && readWords()["*"][w] == nil {
+		w = w[i+1:] // of a package
+	}
+	for _, lang := range [...]string{r.lang, "*"} {
+		for _, e := range readWords()[lang][w] {
+			if e.need == "" || r.words[e.need] {
+				return e
+			}
+		}
+	}
+	return entry{}
+}
+
+// isDangerous reports whether a name is of something that runs or removes.
+func (r *reader) isDangerous(name string) bool {
+	return among(" run remove eval never mode owner fork kill ", r.lookUp(name).class)
+}
+
+// noteImport follows where names are only introduced: import, use, and
+// { a, b: c } = require(…). One that gets another name can't be followed.
+func (r *reader) noteImport(i int) {
+	t := r.toks[i]
+	brace := r.is(i, "{") && r.match[i] < len(r.toks) && (r.is(r.match[i]+1, "=") || r.word(r.match[i]+1) == "from")
+	switch {
+	case t.kind == wordTok && (t.text == "import" || t.text == "from" || t.text == "use" || t.text == "package") && !r.is(i+1, "("), brace:
+		r.importing = true
+	case t.first, t.kind == signTok && (t.text == ";" || t.text == "=" || t.text == ":" && r.lang == "python"):
+		r.importing = false
+	}
+	if r.importing && (r.word(i+1) == "as" || r.is(i+1, ":") || r.is(i+1, "=>")) && r.isDangerous(r.word(i)) {
+		r.f.Unread = true
+	}
+}
+
+// stopWords end a call without brackets.
+const stopWords = " if unless while until for foreach do and or then end "
+
+// called returns the arguments of the call at i, if it is one.
+func (r *reader) called(i int) ([]arg, bool) {
+	next := i + 1
+	switch {
+	case r.classOf(i) == "" && r.classOf(i-2) != "net":
+		return nil, false
+	case r.lang == "lisp":
+		if r.is(i-1, "(") {
+			return r.readArgs(next, r.match[i-1]), true
+		}
+		return nil, false
+	case next >= len(r.toks):
+		return nil, false
+	case r.word(i) == "`":
+		return r.readArgs(next, next+1), true
+	case r.is(next, "("):
+		return r.readArgs(next+1, r.match[next]), true
+	}
+	t := r.toks[next]
+	begins := t.kind == textTok || t.kind == numTok || t.kind == wordTok && !among(stopWords, t.text) ||
+		r.is(next, "[") && t.blank || r.is(next, ":") || r.is(next, `\`) || r.is(next, "<")
+	if !r.d.bare || t.first || !begins {
+		return nil, false
+	}
+	end := next
+	for end < len(r.toks) && end < next+maxArgs && r.steps < maxSteps && !r.toks[end].first && !among(stopWords, r.word(end)) {
+		if t := r.toks[end]; t.kind == signTok && among(" ; } ) | && || { ", t.text) {
+			break
+		}
+		end = max(r.match[end], end) + 1
+		r.steps++
+	}
+	return r.readArgs(next, min(end, len(r.toks))), true
+}
+
+// receiver returns what the method at i is called on.
+func (r *reader) receiver(i int) arg {
+	if !r.is(i-1, ".") {
+		return arg{isOpen: true}
+	}
+	k := i - 2
+	for n := 0; k >= 0 && n < maxArgs; n++ {
+		if r.open[k] >= 0 {
+			if k = r.open[k]; r.word(k-1) != "" && !r.toks[k].blank {
+				k--
+			}
+		}
+		if !r.is(k-1, ".") {
+			break
+		}
+		k -= 2
+	}
+	return r.readArg(max(k, 0), i-1)
+}
+
+// behindModule reports whether a word stands alone, or behind the name of a
+// module that holds such functions.
+func (r *reader) behindModule(i int) bool {
+	if r.is(i-1, ".") && (r.is(i-2, ")") || r.is(i-2, "]")) {
+		k := r.open[i-2]
+		return r.word(k-1) == "require" || r.isCalm(r.word(k-1))
+	}
+	before := readWords()["*"][strings.ToLower(r.word(i-2))]
+	return !r.is(i-1, ".") || slices.ContainsFunc(before, func(e entry) bool { return e.class == "module" })
+}
+
+// isCalm reports whether a word stands beside a path and leaves it what it is.
+func (r *reader) isCalm(w string) bool {
+	return slices.ContainsFunc(readWords()["*"][strings.ToLower(w)], func(e entry) bool { return among(" join same module ", e.class) })
+}
+
+// arg is an argument of a call, as far as its literal texts say it.
+type arg struct {
+	name           string
+	at             int
+	texts          []string
+	isList, isOpen bool // isOpen: there is more than the texts
+	isMade         bool // what it is was hidden
+	isWrapped      bool // the texts stand in a call: Path("x"), join("x", "y")
+	isAdded        bool // a sign joins the texts
+	isGlued        bool // a call joins the texts as they are
+}
+
+func (r *reader) readArgs(i, end int) (out []arg) {
+	for i < end && i < len(r.toks) && len(out) < maxArgs && r.steps < maxSteps {
+		to := i
+		for to < end && to < len(r.toks) && !r.is(to, ",") {
+			to = max(r.match[to], to) + 1
+			if r.lang == "lisp" {
+				break
+			}
+		}
+		a := r.readArg(i, min(to, end))
+		if !r.is(i, ",") {
+			out = append(out, a)
+		}
+		if i = to; r.is(to, ",") {
+			i++
+		}
+	}
+	r.f.Unread = r.f.Unread || len(out) == maxArgs
+	return out
+}
+
+// readArg reads the tokens from i to end as one argument.
+func (r *reader) readArg(i, end int) arg {
+	a := arg{at: i, isList: r.is(i, "[") || r.is(i, "(") || r.is(i, "'")}
+	if r.word(i) != "" && (r.is(i+1, "=") || r.is(i+1, ":") || r.is(i+1, "=>")) {
+		a.name = r.word(i)
+		i += 2
+	}
+	for ; i < end && i < len(r.toks); i++ {
+		r.steps++
+		switch t, class := r.toks[i], r.classOf(i); {
+		case t.kind == textTok:
+			a.texts = append(a.texts[:len(a.texts):len(a.texts)], cutText(t.text))
+			a.isOpen = a.isOpen || t.open
+			a.isMade = a.isMade || t.made || encodings[t.text] || r.is(i+1, "[") || i+1 < end && r.is(i+1, ".") && r.d.concat != "."
+		case class == "decode":
+			a.isOpen, a.isMade = true, true
+		case class == "home":
+			a.texts, a.isWrapped = append(a.texts, "~"), true
+		case class == "env" && i+2 < end && strings.EqualFold(r.toks[i+2].text, "HOME") && (r.is(i+1, ".") || r.is(i+1, "{") || r.is(i+1, "[")):
+			a.texts, a.isWrapped = append(a.texts, "~"), true
+			if i += 2; r.is(i-1, "{") || r.is(i-1, "[") {
+				i++
+			}
+		case t.text == "require" && i+3 < end && r.toks[i+2].text == "path", r.is(i+1, ".") && r.classOf(i+2) == "self":
+			if t.text == "require" {
+				i, a.isWrapped = i+3, true
+			}
+		case class == "glue":
+			a.isGlued = i == a.at && r.is(i+1, "(") && r.match[i+1]+1 == end || i == a.at+1 && r.is(a.at, "(") && r.match[a.at]+1 == end
+			a.isMade = a.isMade || !a.isGlued
+		case class == "self":
+			a.texts = append(a.texts, "python3")
+		case class == "here":
+			a.texts, a.isWrapped = append(a.texts, "."), true
+		case class == "wrap":
+			a.isList, a.isMade = true, a.isMade || a.isGlued
+		case t.kind == wordTok && (t.text == "new" || r.isCalm(t.text)):
+			a.isWrapped = true
+		case r.is(i, "]") && i+1 < end && r.is(i+1, "."):
+			a.isMade = true // ["x", "y"].join
+		case r.is(i, "+"), r.is(i, r.d.concat):
+			a.isAdded = true
+		case t.kind == wordTok && t.text != "`", t.kind == signTok && !among(" + . , ( ) [ ] ' / ! <> ", t.text):
+			a.isOpen = true
+		}
+		if len(a.texts) > maxArgs || r.steps >= maxSteps {
+			a.isOpen = true
+			break
+		}
+	}
+	if a.isGlued && len(a.texts) > 1 && !a.isOpen {
+		a.texts, a.isList = []string{cutText(strings.Join(a.texts, ""))}, false
+	}
+	a.isList = a.isList && !a.isWrapped
+	return a
+}
+
+// encodings are the names of those that hide a text.
+var encodings = map[string]bool{"base64": true, "hex": true, "rot13": true, "rot_13": true, "base64url": true, "zlib": true}
