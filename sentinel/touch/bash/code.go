@@ -59,7 +59,7 @@ func (s *shell) readInline(lang, text string, depth int) {
 			s.findMetadata(literalField(w))
 		}
 	}
-	if depth > maxInner || !s.budget.TakeBytes(len(text)) {
+	if depth > maxInner || !s.budget.TakeBytes(code.Cost(lang, text)) {
 		s.addUnread(UnreadBudget)
 		return
 	}
