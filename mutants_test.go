@@ -544,7 +544,7 @@ var unconfined = []mutant{
 		"skills/run/exec", []string{"TestNothingLivesAtTheReturn"}, true},
 	{"root's processes have no bound", "skills/run/exec/isolate/init_linux.go", "\ts.limitNumbers(p)\n", "",
 		"skills/run/exec", []string{"TestProcessesAreBoundedByDefault"}, false},
-	{"a program may have what is guarded", "skills/run/exec/options.go", "errs = append(errs, p.checkGuarded(at, o.Guarded))", "_ = p.checkGuarded",
+	{"a program may have what is guarded", "skills/run/exec/options.go", "p.chooseWriteMode(at, s), p.checkGuarded(at, o.Guarded)}", "p.chooseWriteMode(at, s)}",
 		"skills/run/exec", []string{"TestGuardedPaths"}, true},
 	{"a program may replace a link to what is guarded", "skills/run/exec/guarded.go", " || write && isLinkedFrom(real, own)", "",
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},

@@ -196,7 +196,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	o.canSnapshot = canSnapshot(ctx, cfg, o.Log)
+	o.canSnapshot = canSnapshot(ctx, cfg)
 	reg, natives, err := registry(cfg, o)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	}
 	gs, err := gates(cfg, reg, roster, gateOptions{
 		noReview: o.NoReview, cacheTTL: cfg.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: environment(cfg, false),
-		purse: p.limits.purse(), observer: o.ObserveReview, noUndo: listNoUndo(cfg, o.canSnapshot),
+		purse: p.limits.purse(), observer: o.ObserveReview, noUndo: listNoUndo(cfg, o.canSnapshot, o.Log),
 	})
 	if err != nil {
 		return err

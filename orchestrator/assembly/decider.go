@@ -89,7 +89,7 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	env := environment(cfg, o.NoFS)
 	gs, err := gates(cfg, reg, roster, gateOptions{
 		noReview: o.NoReview || rosterErr != nil, // without models the other gates can still tell their mistakes
-		apart:    true, now: o.Now, log: o.Log, env: env, noUndo: listNoUndo(cfg, nil),
+		apart:    true, now: o.Now, log: o.Log, env: env, noUndo: listNoUndo(cfg, nil, o.Log),
 	})
 	if err := errors.Join(rosterErr, err); err != nil {
 		return nil, cfg.Locate(err)

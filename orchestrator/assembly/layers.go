@@ -42,27 +42,25 @@ func needsCommit(cfg *config.Config) bool {
 }
 
 // canSnapshot tries a write root once, however many skills name it.
-func canSnapshot(ctx context.Context, cfg *config.Config, log *slog.Logger) func(folder string) error {
+func canSnapshot(ctx context.Context, cfg *config.Config) func(folder string) error {
 	tried := map[string]error{}
 	return func(folder string) error {
 		err, known := tried[folder]
 		if !known {
 			err = exec.ProbeSnapshot(ctx, snapshotFolder(cfg), folder)
 			tried[folder] = err
-			if err != nil {
-				log.Warn("a write root can't be written by snapshot: a person is asked about each command line that does more than read", "why", err)
-			}
 		}
 		return err
 	}
 }
 
 // listNoUndo are the skills whose command lines write to folders at once, since no snapshot
-// can be had. Without canSnapshot, what only a trial tells is left out.
-func listNoUndo(cfg *config.Config, canSnapshot func(folder string) error) (names []string) {
+// can be had; each is logged. Without canSnapshot, what only a trial tells is left out.
+func listNoUndo(cfg *config.Config, canSnapshot func(folder string) error, log *slog.Logger) (names []string) {
 	for _, w := range listWriters(cfg, canSnapshot) {
 		if w.Mode == exec.WriteDirect && w.Why != "" {
 			names = append(names, w.Skill)
+			log.Warn("a skill can't write by snapshot: a person is asked about each command line that does more than read", "skill", w.Skill, "why", w.Why)
 		}
 	}
 	return names
@@ -82,7 +80,7 @@ func Writers(ctx context.Context, cfg *config.Config) []Writer {
 	if _, err := os.Stat(snapshotFolder(cfg)); errors.Is(err, fs.ErrNotExist) {
 		defer func() { _ = os.Remove(snapshotFolder(cfg)) }() // it may be another user's who runs this
 	}
-	return listWriters(cfg, canSnapshot(ctx, cfg, slog.New(slog.DiscardHandler)))
+	return listWriters(cfg, canSnapshot(ctx, cfg))
 }
 
 func listWriters(cfg *config.Config, canSnapshot func(folder string) error) (out []Writer) {

@@ -123,7 +123,7 @@ func TestGivenUp(t *testing.T) {
 
 	r = Examine(ctx, write(t, workers(url, "slow")), Options{})
 	require.Len(t, r.Findings, 1)
-	require.Contains(t, r.Findings[0].Message, "permissions, approvals, skills, files, roots, store, ledger, pauses, limits, sandbox, models")
+	require.Contains(t, r.Findings[0].Message, "permissions, approvals, skills, files, roots, store, ledger, pauses, limits, sandbox, snapshot, models")
 }
 
 // The models of one server have their turns for what takes it some work: side by
