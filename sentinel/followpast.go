@@ -76,11 +76,11 @@ func (f followPast) failure() error {
 type FollowLeft uint8
 
 const (
-	// FollowOver: the call has ended, and what waits for it is of no use any more.
+	// FollowOver means that the call has ended, and what waits for it is of no use any more.
 	FollowOver FollowLeft = iota
-	// FollowHeld: a person is still asked. A desk that is resumed puts the question again.
+	// FollowHeld means that a person is still asked. A desk that is resumed puts the question again.
 	FollowHeld
-	// FollowUnknown: it may have happened in part; the next start tries again.
+	// FollowUnknown means that it may have happened in part; the next start tries again.
 	FollowUnknown
 )
 

@@ -49,7 +49,7 @@ func (r *reader) readCall(i int, e entry, low string, args []arg, called bool) {
 				return
 			}
 		}
-		r.readRun(e, args)
+		r.readRun(args)
 	case "remove":
 		r.readRemove(i, low, args, called)
 	case "mode", "owner", "move":
@@ -88,7 +88,7 @@ func (r *reader) target(i int, args []arg) arg {
 }
 
 // readRun reads a call that starts a process with these words.
-func (r *reader) readRun(e entry, args []arg) {
+func (r *reader) readRun(args []arg) {
 	r.ran = true
 	first := args[0]
 	words, isList, open := first.texts, first.isList, first.isOpen || first.isMade || !first.isList && len(first.texts) != 1
@@ -172,10 +172,10 @@ func (r *reader) readOpen(i int, args []arg) {
 		t := strings.TrimSpace(strings.Join(a.texts, " "))
 		switch {
 		case t == "|-" || t == "-|":
-			r.readRun(entry{}, args[min(k+1, len(args)-1):])
+			r.readRun(args[min(k+1, len(args)-1):])
 			return
 		case strings.HasPrefix(t, "|") || len(t) > 1 && strings.HasSuffix(t, "|"):
-			r.readRun(entry{}, []arg{{at: a.at, texts: []string{strings.Trim(t, "| ")}}})
+			r.readRun([]arg{{at: a.at, texts: []string{strings.Trim(t, "| ")}}})
 			return
 		case strings.Trim(t, "+<>") == "" && t != "" && k+1 < len(args):
 			v = args[k+1]

@@ -53,7 +53,7 @@ func readProgram(f *Findings, lang, text string) {
 		case r.is(i, "!!") && lang == "scala":
 			f.Unread = true
 		case r.is(i, "!") && lang == "scala" && r.is(i-1, "."):
-			r.readRun(entry{}, []arg{r.receiver(i)})
+			r.readRun([]arg{r.receiver(i)})
 		}
 	}
 	r.conclude()
@@ -111,10 +111,10 @@ func (r *reader) pair() {
 		r.match[i], r.open[i] = -1, -1
 		switch {
 		case t.kind != signTok || len(t.text) != 1:
-		case strings.Contains("([{", t.text):
+		case t.text[0] == '(' || t.text[0] == '[' || t.text[0] == '{':
 			r.match[i] = len(r.toks)
 			stack = append(stack, i)
-		case strings.Contains(")]}", t.text) && len(stack) > 0:
+		case len(stack) > 0 && (t.text[0] == ')' || t.text[0] == ']' || t.text[0] == '}'):
 			top := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			r.match[top], r.open[i] = i, top

@@ -263,7 +263,8 @@ func (s *scanner) scanSign(rest string) {
 // scanText reads a text that rest begins with, behind a prefix.
 func (s *scanner) scanText(rest, prefix string) {
 	q := rest[:1]
-	body, n := "", 0
+	var body string
+	var n int
 	if t := strings.Repeat(q, 3); strings.HasPrefix(rest, t) && q != "`" {
 		body, _, _ = strings.Cut(rest[3:], t)
 		n = min(len(body)+6, len(rest))

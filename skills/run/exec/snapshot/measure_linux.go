@@ -211,7 +211,7 @@ func (l *Layer) isPlainConfig(ctx context.Context, c Change) (bool, error) {
 	defer closeFD(upper)
 	fd, err := openBeneath(upper, c.Path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
-		return false, nil //nolint:nilerr // what can't be read asks
+		return false, nil // what can't be read asks
 	}
 	file := os.NewFile(uintptr(fd), "config")
 	defer func() { _ = file.Close() }()
