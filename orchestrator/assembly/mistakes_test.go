@@ -132,6 +132,7 @@ func TestProgramsGetNothingOfOurs(t *testing.T) {
 		"write: [state/keys/old]":   "write[0]: lies in the keys (",
 		"read: [state/v.db-wal]":    "read[0]: contains the database (",
 		"read: [state/v.db]":        "read[0]: contains the database (",
+		"read: [state/snapshots]":   "read[0]: contains what programs wrote and isn't committed yet (",
 		"write: [.]":                "write[0]: contains the ",
 		"write: [vedette.yaml]":     "write[0]: contains the configuration (",
 		"write: [skills.yaml]":      "write[0]: contains a file of the configuration (",
@@ -139,7 +140,7 @@ func TestProgramsGetNothingOfOurs(t *testing.T) {
 		t.Run(paths, func(t *testing.T) {
 			file := write(t, extra)
 			dir := filepath.Dir(file)
-			for _, folder := range []string{"state/keys/old", "tokens"} {
+			for _, folder := range []string{"state/keys/old", "state/snapshots", "tokens"} {
 				require.NoError(t, os.MkdirAll(filepath.Join(dir, folder), 0o700))
 			}
 			for _, name := range []string{"state/v.db", "state/v.db-wal"} {

@@ -28,6 +28,7 @@ func guarded(cfg *config.Config) []exec.Guarded {
 	out := []exec.Guarded{
 		{What: "the keys", Path: cfg.Keys.Dir, Secret: true},
 		{What: "the owner's socket", Path: SocketPath(cfg.Ledger.Path), Secret: true},
+		{What: "what programs wrote and isn't committed yet", Path: snapshotFolder(cfg), Secret: true},
 	}
 	for _, dir := range cfg.CredentialFolders() {
 		out = append(out, exec.Guarded{What: "the credentials", Path: dir, Secret: true})
