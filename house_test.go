@@ -41,6 +41,9 @@ var rooms = map[string]room{
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
 
+	"internal/house":       {nil, "it measures Go files and knows no package of them"},
+	"internal/house/table": {[]string{"internal/house"}, "it prints what is measured"},
+
 	"internal/netzone": {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
 	"skills/run/exec/egress":        {[]string{"internal/netzone", "skills", "skills/run/exec/egress/listen"}, "it serves sockets for a list of hosts and knows no program"},
