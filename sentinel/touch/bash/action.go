@@ -87,9 +87,15 @@ func (a *action) field(p programs.Part) field {
 	return a.args[p.Arg].slice(p.From, p.To)
 }
 
+// wordCost is what a word of a command inside of a command counts for, in bytes.
+const wordCost = 16
+
 // words returns the words of a Command or a Line, the first from its byte on.
 func (a *action) words(p programs.Part) []field {
 	end := min(max(p.End, p.Arg+1), len(a.args))
+	if !a.s.budget.TakeBytes(wordCost * (end - p.Arg)) { // each command inside of a command has its own
+		return nil
+	}
 	list := slices.Clone(a.args[p.Arg:end])
 	if len(list) > 0 {
 		list[0] = list[0].slice(p.From, p.To)
@@ -218,7 +224,7 @@ func (a *action) runCommand(p programs.Part) {
 
 func (a *action) runLine(p programs.Part) {
 	words := a.words(p)
-	if isScriptName(words[0].text) {
+	if len(words) == 0 || isScriptName(words[0].text) {
 		return
 	}
 	if p.Lang == "git" { // of an alias

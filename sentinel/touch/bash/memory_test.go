@@ -167,3 +167,15 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func firstLines(out []byte) string { return string(out[:min(len(out), 400)]) }
+
+// BenchmarkSwollen prints how long each of those inputs takes.
+func BenchmarkSwollen(b *testing.B) {
+	env := path.Env{Root: "/workspace", Home: "/home/alice", NoFS: true}
+	for name, input := range swollen() {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				bash.Evaluate(input, env, bash.NewBudget())
+			}
+		})
+	}
+}

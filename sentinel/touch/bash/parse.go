@@ -11,7 +11,7 @@ import (
 const maxRepair = 16 << 10
 
 // parseCost is what starting a parser counts for, in bytes.
-const parseCost = 256
+const parseCost = 512
 
 // parseText reads text and walks it, and returns what it prints.
 func (s *shell) parseText(text string) stream {

@@ -73,7 +73,7 @@ func findProgram(name string) *row {
 		return r
 	}
 	for _, p := range t.patterns {
-		if matchGlob(p, name) {
+		if name != "" && (p[0] == name[0] || p[0] == '*') && matchGlob(p, name) {
 			return t.program(p)
 		}
 	}
