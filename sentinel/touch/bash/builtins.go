@@ -284,9 +284,11 @@ func (s *shell) setPositionals(args []field) {
 }
 
 // declareNames is "declare x=1" and its kin; with -n a name for another variable.
-func (s *shell) declareNames(cmd *syntax.DeclClause) {
-	byName := false
+// Without a name it prints those that there are.
+func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
+	byName, named := false, false
 	for _, a := range cmd.Args {
+		named = named || a.Name != nil
 		if a.Name == nil && a.Value != nil {
 			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
 			s.readQuotedSubscript(a.Value)
@@ -298,4 +300,5 @@ func (s *shell) declareNames(cmd *syntax.DeclClause) {
 			}
 		}
 	}
+	return stream{open: true, taint: taint{secret: !named}}
 }

@@ -54,9 +54,14 @@ func (s *shell) readInline(lang, text string, depth int) {
 			s.removeTarget(literalField(strings.Trim(m[1]+m[2], `"' `)), true)
 		}
 	}
-	if netWords.MatchString(text) { // a metadata service as a whole string of what goes to hosts
+	services := s.readAside(func(g *shell) {
 		for _, w := range strings.FieldsFunc(text[:min(len(text), maxScanned)], isMark) {
-			s.findMetadata(literalField(w))
+			g.findMetadata(literalField(w))
+		}
+	}).Hosts
+	if len(services) > 0 && netWords.MatchString(text) { // as a whole string of what goes to hosts
+		for _, h := range services {
+			s.addHost(h)
 		}
 	}
 	if depth > maxInner || !s.budget.TakeBytes(len(text)) {

@@ -163,8 +163,7 @@ func (a *action) markSecrets(out *stream) {
 	out.token = shown && a.in.token
 	if a.name == "echo" || a.name == "printf" {
 		for _, f := range a.args {
-			out.token, out.secret = out.token || f.token, out.secret || f.secret
-			out.minted = orElse(out.minted, f.minted)
+			out.mix(f.taint)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (s *shell) readArgFile(args []field, in stream) stream {
 		if f.proc != nil {
 			return *f.proc
 		}
-		return stream{} // a file's lines are arguments, which nothing here can know
+		return stream{open: true, file: true}
 	}
 	return in
 }
@@ -166,7 +166,8 @@ func (s *shell) substitute(words []field, replace string, items []field) []field
 			}
 			w.text = strings.ReplaceAll(w.text, replace, it.text)
 			w.bare = strings.ReplaceAll(w.bare, replace, it.bare)
-			w.unknown, w.fed, w.secret = w.unknown || it.unknown, w.fed || it.fed, w.secret || it.secret
+			w.unknown, w.fed = w.unknown || it.unknown, w.fed || it.fed
+			w.mix(it.taint)
 			out = append(out, w)
 		default:
 			out = append(out, w)

@@ -34,8 +34,7 @@ type madeFile struct {
 	known   bool
 	text    string
 	program string // it is a copy of
-	foreign bool   // from another machine, or decoded: its text can't be looked at
-	dump    bool   // somebody's data as a whole
+	taint
 }
 
 // madeLink is where a path leads.
@@ -71,19 +70,20 @@ func remember[T any](s *shell, m *map[string]T, key string, v T) {
 }
 
 // keepFile remembers what a file holds from now on.
-func (s *shell) keepFile(f field, out stream, add, foreign bool) {
+func (s *shell) keepFile(f field, out stream, add bool) {
 	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
 		return
 	}
 	for _, p := range s.listPlaces(f.text) {
-		m := madeFile{known: out.known, text: out.text, foreign: foreign && !out.known, dump: out.dump}
+		m := madeFile{known: out.known, text: out.text, taint: out.taint}
+		m.foreign = m.foreign && !out.known
 		if old, ok := s.made.files[p]; ok && (add || s.unsure > 0) {
-			m.foreign = m.foreign || old.foreign
+			m.mix(old.taint)
 			m.known = m.known && old.known || s.unsure > 0 && (m.known || old.known)
 			m.text = old.text + m.text
 		}
 		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !s.budget.TakeBytes(len(out.text)) {
-			m = madeFile{foreign: true}
+			m = madeFile{taint: taint{foreign: true}}
 		}
 		remember(s, &s.made.files, p, m)
 	}
@@ -117,9 +117,9 @@ func (s *shell) settleFiles(list []written, out stream) {
 		switch {
 		case w.done:
 		case w.all:
-			s.keepFile(w.to, out, w.add, out.foreign)
+			s.keepFile(w.to, out, w.add)
 		default:
-			s.keepFile(w.to, stream{}, w.add, false) // errors
+			s.keepFile(w.to, stream{}, w.add) // errors
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (s *shell) linkPath(target field, at string) {
 func (s *shell) trackFiles(a *action) {
 	if a.use.Dumps {
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{dump: true}, false, true)
+			s.keepFile(f, stream{taint: taint{dump: true, foreign: true}}, false)
 		}
 	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
@@ -226,7 +226,7 @@ func (s *shell) trackFiles(a *action) {
 		}
 	case "tee", "sponge":
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"), a.in.foreign)
+			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"))
 		}
 	case "dd":
 		s.trackDD(a)
@@ -285,7 +285,7 @@ func (s *shell) trackDD(a *action) {
 		in = s.readFile(from[0])
 	}
 	for _, f := range to {
-		s.keepFile(f, in, false, in.foreign)
+		s.keepFile(f, in, false)
 		if len(from) > 0 {
 			s.copyFile("cp", from[0], f.text, false)
 		}
@@ -294,6 +294,8 @@ func (s *shell) trackDD(a *action) {
 		}
 	}
 }
+
+var fetchedStream = stream{taint: taint{foreign: true}}
 
 // trackDownload remembers the files that come from another machine. A name that
 // starts with a dot is seldom one that somebody asked for.
@@ -306,17 +308,20 @@ func (s *shell) trackDownload(a *action) {
 			p.Option == "--output-dir"):
 			dir = f.text
 		case p.Role == programs.File && Access(p.Access).Has(Write):
-			s.keepFile(f, stream{}, false, true)
+			s.keepFile(f, fetchedStream, false)
 		}
 	}
+	if a.name != "wget" && !hasFlag(a.args, "OJ", "remote-name") {
+		return
+	}
 	for _, f := range a.args {
-		if !strings.Contains(f.text, "://") || a.name != "wget" && !hasFlag(a.args, "O", "remote-name") {
+		if !strings.Contains(f.text, "://") {
 			continue
 		}
 		base, _, _ := strings.Cut(f.text, "?")
 		base = paths.Base(base)
 		to := literalField(strings.TrimSuffix(dir, "/") + "/" + base)
-		s.keepFile(to, stream{}, false, true)
+		s.keepFile(to, fetchedStream, false)
 		if strings.HasPrefix(base, ".") || base == "authorized_keys" {
 			s.overwrite(to)
 		}
@@ -375,7 +380,8 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 	} else if binFolders[paths.Dir(f.text)] {
 		m.program = programName(f.text)
 	}
-	if m.program != "" || m.known || m.foreign || m.dump {
+	m.secret = m.secret || holdsSecrets(f.text)
+	if m != (madeFile{}) {
 		for _, p := range s.listPlaces(to) {
 			remember(s, &s.made.files, p, m)
 		}

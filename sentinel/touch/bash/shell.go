@@ -146,7 +146,7 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 		return in // $(<file)
 	}
 	if st.Redirs != nil && dialsBack(st.Redirs) {
-		in = stream{open: true, foreign: true} // what the other side sends
+		in = stream{open: true, taint: taint{foreign: true}} // what the other side sends
 		s.addUnread(RemoteShell)
 	}
 	to := len(s.out.Paths)
@@ -199,7 +199,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	case *syntax.CoprocClause:
 		return s.fork().runStatement(cmd.Stmt, in)
 	case *syntax.DeclClause:
-		s.declareNames(cmd)
+		return s.declareNames(cmd)
 	default: // [[ … ]], (( … )), let: only what they substitute runs
 		s.walkInner(cmd)
 	}
@@ -229,9 +229,8 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 			s.branches++
 		}
 		y := s.runStatement(b.Y, in)
-		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, foreign: x.foreign || y.foreign}
-		out.addSecrets(x)
-		out.addSecrets(y)
+		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, taint: x.taint}
+		out.mix(y.taint)
 		return out
 	}
 	s.runStatement(b.X, in)

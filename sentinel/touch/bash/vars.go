@@ -103,7 +103,7 @@ func (s *shell) lookUpVariable(name string) value {
 	if isNumber(name) && (!s.inFunc || s.params != nil) {
 		return s.readPositional(name)
 	}
-	return value{{{s: "$" + name, kind: unknownFrag, token: namesSecret(name)}}}
+	return value{{{s: "$" + name, kind: unknownFrag, taint: taint{token: namesSecret(name)}}}}
 }
 
 // usualValues are what variables hold that a shell sets by itself.
