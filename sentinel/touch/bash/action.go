@@ -213,7 +213,7 @@ func (a *action) runCommand(p programs.Part) {
 				a.s.findMetadata(f)
 			}
 		}
-		a.at.runBoxed(a.seeOutside(words), a.in, len(a.kept) > 0)
+		a.out = a.at.runBoxed(a.seeOutside(words), a.in, len(a.kept) > 0)
 	case strings.ContainsAny(words[0].text, " \t\n;|&") || len(words) == 1 && words[0].blank:
 		a.out = a.at.runCommandLine(words[0])
 	default:
@@ -227,6 +227,7 @@ func (a *action) runLine(p programs.Part) {
 	if len(words) == 0 || isScriptName(words[0].text) {
 		return
 	}
+	a.reportToken(words)
 	if p.Lang == "git" { // of an alias
 		a.at.runHook(words[0].withText("git " + words[0].text))
 		return
@@ -244,7 +245,7 @@ func (a *action) runLine(p programs.Part) {
 	lang := orElse(p.Lang, "sh")
 	switch {
 	case p.Boxed:
-		a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
+		a.out = a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
 	case len(words) > 1:
 		a.out = a.at.fork().evalWords(words)
 	case isShell(a.name):
@@ -283,6 +284,13 @@ func (a *action) reportShell(first string) {
 	word, _, _ := strings.Cut(strings.TrimSpace(first), " ")
 	if a.use.Network && isDialer[a.name] && (isShell(programName(word)) || programName(word) == "cmd" || programName(word) == "powershell") {
 		a.s.addUnread(RemoteShell)
+	}
+}
+
+// reportToken notes a secret among the words for another machine.
+func (a *action) reportToken(words []field) {
+	if a.name == "ssh" && slices.ContainsFunc(words, func(f field) bool { return f.token || f.secret }) {
+		a.s.addUnread(SecretSent)
 	}
 }
 

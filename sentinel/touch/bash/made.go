@@ -40,6 +40,7 @@ type madeFile struct {
 // madeLink is where a path leads.
 type madeLink struct {
 	at, target string
+	mount      bool // what is removed there is gone at the target
 }
 
 // written is a redirect to a file while its command is being read.
@@ -182,7 +183,7 @@ func (m *made) unlink(p string) {
 }
 
 // linkPath makes a path lead to a target.
-func (s *shell) linkPath(target field, at string) {
+func (s *shell) linkPath(target field, at string, mount bool) {
 	if target.unknown || target.text == "" || at == "" {
 		return
 	}
@@ -202,7 +203,7 @@ func (s *shell) linkPath(target field, at string) {
 				s.budget.over = true
 				return
 			}
-			s.made.links = append(s.made.links, madeLink{at: p, target: to})
+			s.made.links = append(s.made.links, madeLink{at: p, target: to, mount: mount})
 		}
 	}
 }
@@ -215,6 +216,11 @@ func (s *shell) trackFiles(a *action) {
 		}
 	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
+	if packers[a.name] && slices.ContainsFunc(a.listFiles(Read), func(f field) bool { return s.leaksFile(f, false) }) {
+		for _, f := range a.listFiles(Write) {
+			s.keepFile(f, stream{taint: taint{secret: true}}, false)
+		}
+	}
 	switch orElse(row, a.name) {
 	case "git":
 		s.trackRemote(a)
@@ -248,12 +254,16 @@ func (s *shell) trackFiles(a *action) {
 	case "go":
 		s.readSources(a, "recipe")
 	case "mknod":
-		if hasWord(a.args, "b") || hasWord(a.args, "c") {
+		if ops := listOperands(a.args, "mZ"); len(ops) > 1 && ops[1].text != "p" {
 			s.made.remapped = append(s.made.remapped, "")
+			s.linkPath(literalField("/dev/sda"), ops[0].text, true)
 		}
 	case "mount", "bindfs", "mklink":
 		if text := joinTexts(a.args); a.name != "mount" || remaps.MatchString(text) {
 			s.made.remapped = append(s.made.remapped, text[strings.LastIndexByte(text, ' ')+1:])
+			if ops := listOperands(a.args, "ot"); len(ops) > 1 {
+				s.linkPath(ops[0], ops[1].text, true)
+			}
 		}
 	case "umount", "unmount", "fusermount":
 		s.made.remapped = slices.DeleteFunc(s.made.remapped, func(at string) bool { return at != "" && hasWord(a.args, at) })
@@ -266,6 +276,9 @@ func (s *shell) trackFiles(a *action) {
 
 // remaps are the options of mount that show a folder at another place.
 var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
+
+// packers put what is in files into others.
+var packers = toSet("tar gtar bsdtar zip 7z 7za gpg openssl ar cpio pax rar")
 
 // listFiles returns the files of an action that are touched in a way.
 func (a *action) listFiles(access Access) []field {
@@ -390,12 +403,12 @@ func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
 		}
 	}
 	if symbolic {
-		s.linkPath(f, to)
+		s.linkPath(f, to, false)
 	}
 	if name == "mv" {
 		for _, p := range s.listPlaces(f.text) {
 			if l, ok := s.made.linkAt(p); ok {
-				s.linkPath(literalField(l.target), to)
+				s.linkPath(literalField(l.target), to, l.mount)
 			}
 		}
 	}

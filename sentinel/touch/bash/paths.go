@@ -128,7 +128,7 @@ func (s *shell) resolvePath(text string) []string {
 			switch {
 			case strings.HasPrefix(p, at+"/"):
 				out = appendNew(out, path.ResolveDots(l.target+p[len(at):]))
-			case p == at && (strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
+			case p == at && (l.mount || strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
 				out = appendNew(out, l.target)
 			}
 		}
