@@ -64,7 +64,10 @@ func (a *action) run() stream {
 
 // print is what the program prints, as far as that can be known.
 func (a *action) print() stream {
-	args, in := a.s.feedFiles(a.name, a.args, a.in)
+	args, in := a.args, a.in
+	if m, ok := a.s.findMade(joinTexts(args)); ok && m.known && a.name == "cat" {
+		args, in = nil, knownStream(m.text)
+	}
 	out := a.s.printText(a.name, args, in)
 	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
 	a.markSecrets(&out)
@@ -481,10 +484,7 @@ func (a *action) readLists() {
 		if p.Role != programs.File || p.Option == "" || f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
 			continue
 		}
-		in := a.s.readFile(f)
-		if isStandard(f.text) {
-			in = a.in
-		}
+		in := a.s.readFile(f, a.in)
 		switch p.Option {
 		case "-T", "--files-from":
 			b := *a

@@ -23,11 +23,11 @@ func (s *shell) readRedirect(r *syntax.Redirect, in stream) stream {
 		case syntax.RdrIn:
 			s.addAccess(f, Read)
 			s.dialSocket(f)
-			in = s.openDescriptor(r, s.readFile(f), in)
+			in = s.openDescriptor(r, s.readFile(f, in), in)
 		case syntax.RdrInOut:
 			s.addAccess(f, Read|Write)
 			s.dialSocket(f)
-			in = s.openDescriptor(r, s.readFile(f), in)
+			in = s.openDescriptor(r, s.readFile(f, in), in)
 		case syntax.DplIn, syntax.DplOut:
 			if from, ok := s.made.fds[f.text]; ok && r.Op == syntax.DplIn {
 				in = from
@@ -83,10 +83,14 @@ func (s *shell) openDescriptor(r *syntax.Redirect, from, in stream) stream {
 	return in
 }
 
-// readFile is what a file holds, where it was written just before.
-func (s *shell) readFile(f field) stream {
-	if f.proc != nil {
+// readFile is what a file holds: what comes on the input, out of <( … ), or was
+// written just before.
+func (s *shell) readFile(f field, in stream) stream {
+	switch {
+	case f.proc != nil:
 		return *f.proc
+	case isStandard(f.text):
+		return in
 	}
 	m, made := s.findMade(f.text)
 	if made && m.known {

@@ -72,13 +72,7 @@ func (s *shell) readArgFile(args []field, in stream) stream {
 		if !joined && i+1 < len(args) {
 			f = args[i+1]
 		}
-		if text, ok := s.readContent(f, in); ok {
-			return knownStream(text)
-		}
-		if f.proc != nil {
-			return *f.proc
-		}
-		return stream{open: true, file: true}
+		return s.readFile(f, in)
 	}
 	return in
 }

@@ -152,9 +152,7 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 	to := len(s.out.Paths)
 	files := append([]written(nil), s.made.pending[mark:]...)
 	s.made.pending = s.made.pending[:mark]
-	s.made.into = files
 	out := s.runCommand(st.Cmd, in)
-	s.made.into = nil
 	if s.settleFiles(files, out); slices.ContainsFunc(files, func(w written) bool { return w.all }) {
 		out.minted = "" // its reader doesn't get it
 	}
