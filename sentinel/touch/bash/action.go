@@ -47,7 +47,6 @@ func (a *action) run() stream {
 	a.readLists()
 	s.readProject(a.name)
 	s.addLookedUp(a)
-	s.removeCaches(a)
 	a.readInput()
 	s.trackFiles(a)
 	if !a.use.Known {

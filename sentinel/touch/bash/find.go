@@ -87,7 +87,11 @@ func readFd(args []field) (roots, expr []field) {
 	if len(ops) == 0 {
 		return nil, args
 	}
-	return ops[1:], slices.Concat([]field{literalField("-name"), literalField(globOf(ops[0].text))}, args[end:])
+	option := "-name"
+	if n := len(strings.Trim(ops[0].text, "^$.*?")); n > 0 && n <= 3 {
+		option = "-xtype" // a part of any name: it narrows, and looks for nothing
+	}
+	return ops[1:], slices.Concat(literalFields([]string{option, globOf(ops[0].text)}), args[end:])
 }
 
 var (
