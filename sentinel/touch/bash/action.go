@@ -239,8 +239,11 @@ func (a *action) runLine(p programs.Part) {
 		return
 	}
 	a.ran++
-	if a.name == "env" { // its -S splits one word, and takes the others as they are
-		a.splitLine(words)
+	if a.name == "env" { // in the line of its -S "\_" is a blank
+		line := literalField(strings.ReplaceAll(words[0].text, `\_`, " "))
+		if a.out = a.at.runCommandLine(line); len(words) > 1 {
+			a.out = a.at.fork().runWords(append(literalFields(strings.Fields(line.text)), words[1:]...), a.in)
+		}
 		return
 	}
 	a.reportShell(words[0].text)
@@ -262,16 +265,6 @@ func (a *action) runLine(p programs.Part) {
 	if list := strings.Fields(joinTexts(words)); a.in.known && len(list) > 0 && isShell(programName(list[0])) && !isShell(a.name) {
 		a.at.fork().runWords(literalFields(list), a.in)
 	}
-}
-
-// splitLine runs the line of env -S, in which "\_" is a blank.
-func (a *action) splitLine(words []field) {
-	line := strings.ReplaceAll(words[0].text, `\_`, " ")
-	if len(words) == 1 || strings.ContainsAny(line, `"'$`) {
-		a.out = a.at.runCommandLine(literalField(strings.TrimSpace(line + " " + joinTexts(words[1:]))))
-		return
-	}
-	a.out = a.at.fork().runWords(append(literalFields(strings.Fields(line)), words[1:]...), a.in)
 }
 
 // isScriptName reports whether a word is a script of the project, or a pattern
@@ -452,13 +445,7 @@ func (a *action) readInput() {
 		a.at.fork().runStream(a.use.InputLang, a.name, a.in)
 	case programs.Names:
 		a.readNameList()
-	case programs.Items:
-		for _, p := range a.use.Parts {
-			if p.Role == programs.Command {
-				a.s.runItems(a.words(p), "{}", a.s.listItems(a.in), false)
-			}
-		}
-	case programs.Shown, programs.Ignored:
+	case programs.Shown, programs.Ignored, programs.Items:
 	}
 }
 

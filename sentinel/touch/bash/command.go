@@ -79,7 +79,10 @@ func (s *shell) runWords(argv []field, in stream) stream {
 	s.addCommand(name, args, !sure)
 	s.findOperator(argv[0], name, args)
 	if !sure {
-		s.guessEffects(argv[0], args)
+		s.guessOperator(argv[0], args)
+		if slices.ContainsFunc(args, s.isCore) {
+			s.addUnread(UnreadProgram)
+		}
 		if name == "" {
 			return stream{open: true}
 		}
@@ -171,11 +174,6 @@ func programName(text string) string {
 	if i := strings.IndexByte(name, '^'); i > 0 {
 		name = strings.ReplaceAll(name, "^", "") // of cmd, to which it means nothing
 	}
-	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
-		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
-			name = strings.TrimPrefix(name, mark)
-		}
-	}
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
 }
 
@@ -224,26 +222,6 @@ func (s *shell) addOpaque(name string) {
 // destroyers are the programs that a pattern in a command's name is tried
 // against.
 var destroyers = []string{"rm", "dd", "mkfs", "mkfs.ext4", "mkfs.xfs", "mv", "chmod", "chown", "shred", "wipefs", "find", "kill"}
-
-// guessEffects looks for what an unknown program would destroy: a name with a
-// pattern is each program it matches; arguments that only make sense to rm or
-// dd give it away.
-func (s *shell) guessEffects(f field, args []field) {
-	s.guessOperator(f, args)
-	for _, n := range destroyers {
-		if ok, _ := paths.Match(paths.Base(f.text), n); ok && !f.unknown {
-			s.tryWords(append(literalFields([]string{n}), args...))
-		}
-	}
-	for _, a := range listOperands(args, "") {
-		if f.unknown && hasFlag(args, "rR", "recursive") {
-			s.removeTarget(a, true)
-		}
-		if strings.HasPrefix(a.text, "of=") {
-			s.writeDevice(a.slice(len("of="), 0))
-		}
-	}
-}
 
 // scary are the programs that matter under another name, and that text must
 // name before it is worth reading as a command.

@@ -18,11 +18,13 @@ type xargsJob struct {
 	lines   bool // of parallel: each is a command line
 }
 
+// floodOptions say how many programs run beside each other.
+var floodOptions = toSet("-P --max-procs -j --jobs")
+
 // runXargs runs the words of xargs with what its input names; of parallel too,
 // and with what follows ":::".
 func (s *shell) runXargs(name string, args []field, in stream) {
 	s.made.opens++
-	s.findFlood(args, in)
 	a := &action{s: s, at: s, name: name, args: args, use: programs.ReadWords(name, listWords(nil, args))}
 	j := xargsJob{replace: "{}", lines: name == "parallel"}
 	for _, p := range a.use.Parts {
@@ -30,7 +32,12 @@ func (s *shell) runXargs(name string, args []field, in stream) {
 		switch {
 		case p.Role == programs.Command, p.Role == programs.Line:
 			j.words = a.words(p)
+		case floodOptions[p.Option]:
+			if n := strings.Trim(f.text, "0"); in.endless && isNumber(f.text) && (n == "" || len(f.text) > 3) {
+				s.addDanger(ForkBomb) // programs without bound for input without end
+			}
 		case p.Option == "-a" || p.Option == "--arg-file":
+			s.addAccess(f, Read)
 			in = s.readFile(f, in)
 		case strings.HasPrefix(p.Option, "-i") || strings.HasPrefix(p.Option, "-I") || p.Option == "--replace" || p.Option == "-J":
 			j.replace = orElse(f.text, j.replace)
