@@ -334,12 +334,6 @@ func (a *action) touchFile(p programs.Part, f field) {
 	if f.proc != nil {
 		return
 	}
-	if isStandard(f.text) && a.in.open {
-		if p.Sent {
-			a.sendInput()
-		}
-		return
-	}
 	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
 	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
 	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client &&

@@ -32,7 +32,6 @@ func (s *shell) runWhile(w *syntax.WhileClause, in stream) {
 		s.addDanger(ForkBomb)
 	}
 	s.runStatements(w.Cond, in)
-	s.feedLoop(w.Cond, in)
 	s.branches-- // what is in it runs as long as the condition holds
 	s.runUnsure(w.Do, in)
 	s.branches++

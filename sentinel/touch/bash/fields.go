@@ -3,8 +3,6 @@ package bash
 import (
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // field is one argument of a command.
@@ -213,21 +211,6 @@ func (in *stream) addNames(o stream) {
 	in.some = append(in.some, o.some...)
 	in.endless = in.endless || o.endless
 	in.mix(o.taint)
-}
-
-// feedLoop gives the variables of "while read x" what the loop is fed.
-func (s *shell) feedLoop(cond []*syntax.Stmt, in stream) {
-	for _, st := range cond {
-		call, ok := st.Cmd.(*syntax.CallExpr)
-		if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "read" {
-			continue
-		}
-		for _, w := range call.Args[1:] {
-			if name := w.Lit(); syntax.ValidName(name) {
-				s.ownNames().vars[name] = fedValue(in)
-			}
-		}
-	}
 }
 
 // fedValue is what a variable holds that is read from a stream.

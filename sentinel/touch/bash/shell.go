@@ -249,10 +249,6 @@ func (s *shell) walkInner(n syntax.Node) {
 		case *syntax.ProcSubst:
 			s.fork().runStatements(n.Stmts, stream{})
 			return false
-		case *syntax.UnaryTest: // [[ -v 'x[$(cmd)]' ]]
-			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet {
-				s.readQuotedSubscript(w)
-			}
 		case *syntax.SglQuoted: // let 'x[$(cmd)]=1'
 			s.readSubscript(n.Value)
 		}

@@ -171,13 +171,6 @@ func (s *shell) readParam(p *syntax.ParamExp) value {
 			return w
 		}
 	}
-	if p.Excl && p.Names == 0 && !v.isUnknown() {
-		var out value
-		for _, f := range v {
-			out = append(out, s.lookUpVariable(f.text())...)
-		}
-		return out
-	}
 	if v.isUnknown() {
 		s.walkInner(p)
 		return value{{{s: "$" + name, kind: unknownFrag}}}

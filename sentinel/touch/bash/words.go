@@ -263,7 +263,10 @@ func (s *shell) readPart(p syntax.WordPart, quoted bool) value {
 		out := s.fork().runStatements(p.Stmts, stream{})
 		return value{{{s: "/dev/fd/63", kind: quotedFrag, proc: &out, taint: out.taint}}}
 	case *syntax.ExtGlob:
-		return readExtGlob(p)
+		if p.Op == syntax.GlobExcept {
+			return value{{{s: "!(" + p.Pattern.Value + ")", kind: litFrag}}} // nearly any name
+		}
+		return value{{{s: "*", kind: litFrag}}}
 	}
 	s.walkInner(p)
 	return literalValue("0") // $((…)) is a number
@@ -345,28 +348,6 @@ func unescapeLiteral(t string, quoted bool) frags {
 	}
 	if from < len(t) {
 		out = append(out, frag{s: t[from:], kind: litFrag})
-	}
-	return out
-}
-
-// readExtGlob returns the readings of @(a|b) and its kin: each alternative
-// where they are plain, otherwise whatever a pattern may match.
-func readExtGlob(p *syntax.ExtGlob) value {
-	text := p.Pattern.Value
-	list := strings.Split(text, "|")
-	op := strings.TrimSuffix(p.Op.String(), "(")
-	if op == "!" {
-		return value{{{s: "!(" + text + ")", kind: litFrag}}} // nearly everything
-	}
-	if strings.ContainsAny(text, `(\`) || len(list) > maxAlts {
-		return value{{{s: "*", kind: litFrag}}}
-	}
-	var out value
-	for _, alt := range list {
-		out = append(out, frags{{s: alt, kind: litFrag}})
-	}
-	if op == "?" || op == "*" {
-		out = append(out, frags{{kind: litFrag}})
 	}
 	return out
 }

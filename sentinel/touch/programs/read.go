@@ -26,23 +26,10 @@ func (r *reader) finishUse() {
 	}
 	u.markOperands(has(treeOperands), has(namesOperands))
 	u.markSent()
-	if r.row.has(bundleStyle) {
-		u.sortParts()
+	if r.row.has(bundleStyle) { // the folders that tar changes to count for what follows
+		slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.Arg - b.Arg })
 	}
 	r.reportUnread()
-}
-
-// sortParts puts parts in the order of the words, what options name before the
-// folders that tar changes to: an archive isn't looked for in those.
-func (u *Use) sortParts() {
-	slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.place() - b.place() })
-}
-
-func (p Part) place() int {
-	if p.Option != "" && p.Role != Folder {
-		return -1
-	}
-	return p.Arg
 }
 
 // markSent says that the files go out where the last operand is remote and
