@@ -80,9 +80,7 @@ func (s *shell) runWords(argv []field, in stream) stream {
 	s.findOperator(argv[0], name, args)
 	if !sure {
 		s.guessOperator(argv[0], args)
-		if slices.ContainsFunc(args, s.isCore) {
-			s.addUnread(UnreadProgram)
-		}
+		s.guessRemoval(argv[0], args)
 		if name == "" {
 			return stream{open: true}
 		}
@@ -174,6 +172,11 @@ func programName(text string) string {
 	if i := strings.IndexByte(name, '^'); i > 0 {
 		name = strings.ReplaceAll(name, "^", "") // of cmd, to which it means nothing
 	}
+	if len(name) > 2 && strings.IndexByte("=^ez", name[0]) >= 0 {
+		for _, mark := range []string{"=", "^", "e:", "zf_"} { // of zsh, nu, elvish
+			name = strings.TrimPrefix(name, mark)
+		}
+	}
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".")
 }
 
@@ -222,6 +225,21 @@ func (s *shell) addOpaque(name string) {
 // destroyers are the programs that a pattern in a command's name is tried
 // against.
 var destroyers = []string{"rm", "dd", "mkfs", "mkfs.ext4", "mkfs.xfs", "mv", "chmod", "chown", "shred", "wipefs", "find", "kill"}
+
+// guessRemoval looks for what an unknown program would destroy: as rm, where its
+// words only make sense to that, or as each program that its name's pattern
+// fits. A core path is asked about whatever it is.
+func (s *shell) guessRemoval(f field, args []field) {
+	for _, n := range destroyers {
+		fits, _ := paths.Match(paths.Base(f.text), n)
+		if fits && !f.unknown || f.unknown && n == "rm" && hasFlag(args, "rR", "recursive") {
+			s.tryWords(append(literalFields([]string{n}), args...))
+		}
+	}
+	if slices.ContainsFunc(args, s.isCore) {
+		s.addUnread(UnreadProgram)
+	}
+}
 
 // scary are the programs that matter under another name, and that text must
 // name before it is worth reading as a command.

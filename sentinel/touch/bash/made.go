@@ -142,7 +142,7 @@ func (s *shell) linkPath(target field, at string, mount bool) {
 		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") {
 			t = paths.Dir(p) + "/" + t // as the link will be read
 		}
-		for _, to := range s.listPlaces(t) {
+		for _, to := range s.resolvePath(t + "/") { // the last is where other links lead
 			if len(s.made.links) >= maxMadeLinks {
 				s.budget.over = true
 				return

@@ -39,6 +39,10 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 		none.endless = hasWord(args, "inf") || hasWord(args, "infinity")
 	case "mktemp":
 		return knownStream("/tmp/tmp.XXXXXXXXXX\n")
+	case "locate", "plocate", "mlocate":
+		for _, o := range listOperands(args, "dln") {
+			none.some = append(none.some, "/"+strings.TrimLeft(o.text, "/"))
+		}
 	case "ls":
 		return s.listNames(args)
 	case "rg":
