@@ -20,6 +20,7 @@ func (r *reader) finishUse() {
 	}
 	has := func(t trait) bool { return r.traits&t != 0 }
 	u.Network, u.Reads, u.Environment = has(network), has(reads), has(environment)
+	u.Setup = has(setup)
 	u.Dumps, u.Token, u.Rehearsal = has(dumps), has(token), u.Rehearsal || has(rehearsal)
 	if r.stdin != nil {
 		u.Input, u.InputLang = r.stdin.Input, r.stdin.InputLang

@@ -95,7 +95,7 @@ const (
 	rehearsal
 	treeOperands
 	namesOperands
-	sentOperands
+	setup
 
 	inherited = singleStyle | abbrevStyle | nocaseStyle | windowsStyle | looseStyle | network
 )
@@ -103,7 +103,7 @@ const (
 var traitNames = map[string]trait{
 	"posix": posixStyle, "single": singleStyle, "abbrev": abbrevStyle, "nocase": nocaseStyle, "bundle": bundleStyle, "windows": windowsStyle,
 	"own": ownStyle, "loose": looseStyle, "network": network, "reads": reads, "environment": environment, "dumps": dumps, "rehearsal": rehearsal,
-	"tree": treeOperands, "names": namesOperands, "sent": sentOperands,
+	"tree": treeOperands, "names": namesOperands, "setup": setup,
 }
 
 // row is what the table says of a program or a subcommand.
