@@ -185,6 +185,16 @@ func (s *shell) trackFiles(a *action) {
 		s.trackCopies(a)
 	case "go":
 		s.readSources(a, "recipe")
+	default:
+		if s.trackMounts(a); compilers[a.name] {
+			s.readSources(a, "c")
+		}
+	}
+}
+
+// trackMounts remembers the devices and mounts that show one place at another.
+func (s *shell) trackMounts(a *action) {
+	switch a.name {
 	case "mknod":
 		if ops := listOperands(a.args, "mZ"); len(ops) > 1 && ops[1].text != "p" {
 			s.made.remapped = append(s.made.remapped, "")
@@ -199,10 +209,6 @@ func (s *shell) trackFiles(a *action) {
 		}
 	case "umount", "unmount", "fusermount":
 		s.made.remapped = slices.DeleteFunc(s.made.remapped, func(at string) bool { return at != "" && hasWord(a.args, at) })
-	default:
-		if compilers[a.name] {
-			s.readSources(a, "c")
-		}
 	}
 }
 

@@ -102,8 +102,8 @@ const (
 
 var traitNames = map[string]trait{
 	"posix": posixStyle, "single": singleStyle, "abbrev": abbrevStyle, "nocase": nocaseStyle, "bundle": bundleStyle, "windows": windowsStyle,
-	"own": ownStyle, "loose": looseStyle, "network": network, "reads": reads, "environment": environment, "dumps": dumps, "rehearsal": rehearsal,
-	"tree": treeOperands, "names": namesOperands, "setup": setup,
+	"own": ownStyle, "loose": looseStyle, "network": network, "reads": reads, "environment": environment, "dumps": dumps,
+	"rehearsal": rehearsal, "tree": treeOperands, "names": namesOperands, "setup": setup,
 }
 
 // row is what the table says of a program or a subcommand.
