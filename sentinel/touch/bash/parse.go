@@ -10,7 +10,7 @@ import (
 const maxRepair = 16 << 10
 
 // parseCost is what starting a parser counts for, in bytes.
-const parseCost = 512
+const parseCost = 768
 
 // parseText reads text and walks it, and returns what it prints.
 func (s *shell) parseText(text string) stream {
