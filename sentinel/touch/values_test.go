@@ -27,7 +27,7 @@ func TestValuesThatRun(t *testing.T) {
 			harmless(t, []string{fmt.Sprintf(with, "ls src")})
 		})
 	}
-	dangerous(t, []string{"git clone 'ext::sh -c rm% -rf% /'", "gcc -wrapper rm,-rf,/ x.c", "rpm --eval '%(rm -rf /)'"})
+	dangerous(t, []string{"gcc -wrapper rm,-rf,/ x.c", "rpm --eval '%(rm -rf /)'"})
 	harmless(t, []string{
 		"ssh -o StrictHostKeyChecking=no h", "ssh -o ProxyCommand='ssh -W %h:%p jump' h", "ssh -S /tmp/sock h", "scp -o ConnectTimeout=5 a h:b", "rsync -avz -e 'ssh -p 2222' a/ h:b/", "git -c user.name='rm -rf /' commit", "git -c core.editor=true rebase --continue",
 		"GIT_SSH_COMMAND='ssh -i ~/.ssh/deploy' git fetch", "MANPAGER=\"sh -c 'col -bx | bat -l man -p'\" man ls", "LESSOPEN='|/usr/bin/lesspipe %s' less x", "PS1='[\\u@\\h \\W]\\$ '", "PS1='$(git branch) $ '", "ENV=production npm start", "CC=clang cmake ..",
@@ -75,9 +75,9 @@ func cutLine(line string) (first, rest string, ok bool) {
 func TestMade(t *testing.T) {
 	dangerous(t, []string{
 		"echo 'rm -rf /' > x; sh x", "echo 'rm -rf /' > x; cat x | sh", "echo 'rm -rf /' > x; bash -c \"$(cat x)\"", "echo 'rm -rf /' > x; eval \"$(<x)\"", "echo 'rm -rf $1' > x; sh x /", "echo 'rm -rf /' > a; cp a b; sh b", "echo 'rm -rf /' > a; mv a b; . ./b",
-		"echo ls > x; echo 'rm -rf /' >> x; sh x", "(echo rm -rf /) > x && ./x", "echo cm0gLXJmIC8= > x; base64 -d x | sh", "printf '#!/usr/bin/python3\\nimport shutil; shutil.rmtree(\"/\")' > x; ./x", "echo 'import shutil; shutil.rmtree(\"/\")' > k.py && python3 k.py",
-		"echo './s&./s' > s; ./s", "cp /bin/rm x; ./x -rf /", "ln -s /bin/rm ./tidy && ./tidy -rf /", "cp \"$(which rm)\" y; ./y -rf /", "cp $(command -v rm) /usr/local/bin/zap; zap -rf /", "cat /bin/rm > k; ./k -rf /", "dd if=/bin/rm of=k; ./k -rf /",
-		"install /bin/dd q; ./q if=/dev/zero of=/dev/sda", "cp /bin/bash b; ./b -c 'rm -rf /'", "hash -p /bin/rm z; z -rf /", "alias zap='rm -rf'; zap /", "ln -s / b; rm -rf b/*", "ln -s / ./build && rm -rf ./build/", "ln -s / a; ln -s a b; rm -rf b/*", "ln -sfn /etc out; rm -rf out/",
+		"echo ls > x; echo 'rm -rf /' >> x; sh x", "(echo rm -rf /) > x && ./x", "printf '#!/usr/bin/python3\\nimport shutil; shutil.rmtree(\"/\")' > x; ./x", "echo 'import shutil; shutil.rmtree(\"/\")' > k.py && python3 k.py",
+		"echo './s&./s' > s; ./s", "cp /bin/rm x; ./x -rf /", "ln -s /bin/rm ./tidy && ./tidy -rf /", "cp \"$(which rm)\" y; ./y -rf /", "dd if=/bin/rm of=k; ./k -rf /",
+		"install /bin/dd q; ./q if=/dev/zero of=/dev/sda", "cp /bin/bash b; ./b -c 'rm -rf /'", "hash -p /bin/rm z; z -rf /", "alias zap='rm -rf'; zap /", "ln -s / b; rm -rf b/*", "ln -s / ./build && rm -rf ./build/", "ln -s / a; ln -s a b; rm -rf b/*", "bindfs / m; rm -rf m/", "mount --bind / m; rm -rf m", "mount -o bind / m && rm -rf m/*", "mknod x b 8 0; dd if=/dev/zero of=x", "ln -sfn /etc out; rm -rf out/",
 		"ln -s / r; find r/ -delete", "ln -s / r; cd r/; rm -rf *",
 	})
 	harmless(t, []string{

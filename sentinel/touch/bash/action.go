@@ -47,7 +47,6 @@ func (a *action) run() stream {
 	a.readLists()
 	s.readProject(a.name)
 	s.addLookedUp(a)
-	s.removeCaches(a)
 	a.readInput()
 	s.trackFiles(a)
 	if !a.use.Known {
@@ -64,7 +63,13 @@ func (a *action) run() stream {
 
 // print is what the program prints, as far as that can be known.
 func (a *action) print() stream {
-	args, in := a.s.feedFiles(a.name, a.args, a.in)
+	args, in := a.args, a.in
+	if a.use.Setup {
+		return knownStream(":\n")
+	}
+	if m, ok := a.s.findMade(joinTexts(args)); ok && m.known && a.name == "cat" {
+		args, in = nil, knownStream(m.text)
+	}
 	out := a.s.printText(a.name, args, in)
 	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
 	a.markSecrets(&out)
@@ -87,9 +92,15 @@ func (a *action) field(p programs.Part) field {
 	return a.args[p.Arg].slice(p.From, p.To)
 }
 
+// wordCost is what a word of a command inside of a command counts for, in bytes.
+const wordCost = 16
+
 // words returns the words of a Command or a Line, the first from its byte on.
 func (a *action) words(p programs.Part) []field {
 	end := min(max(p.End, p.Arg+1), len(a.args))
+	if !a.s.budget.TakeBytes(wordCost * (end - p.Arg)) { // each command inside of a command has its own
+		return nil
+	}
 	list := slices.Clone(a.args[p.Arg:end])
 	if len(list) > 0 {
 		list[0] = list[0].slice(p.From, p.To)
@@ -207,7 +218,7 @@ func (a *action) runCommand(p programs.Part) {
 				a.s.findMetadata(f)
 			}
 		}
-		a.at.runBoxed(a.seeOutside(words), a.in, len(a.kept) > 0)
+		a.out = a.at.runBoxed(a.seeOutside(words), a.in, len(a.kept) > 0)
 	case strings.ContainsAny(words[0].text, " \t\n;|&") || len(words) == 1 && words[0].blank:
 		a.out = a.at.runCommandLine(words[0])
 	default:
@@ -218,9 +229,10 @@ func (a *action) runCommand(p programs.Part) {
 
 func (a *action) runLine(p programs.Part) {
 	words := a.words(p)
-	if isScriptName(words[0].text) {
+	if len(words) == 0 || isScriptName(words[0].text) {
 		return
 	}
+	a.reportToken(words)
 	if p.Lang == "git" { // of an alias
 		a.at.runHook(words[0].withText("git " + words[0].text))
 		return
@@ -230,15 +242,18 @@ func (a *action) runLine(p programs.Part) {
 		return
 	}
 	a.ran++
-	if a.name == "env" { // its -S splits one word, and takes the others as they are
-		a.splitLine(words)
+	if a.name == "env" { // in the line of its -S "\_" is a blank
+		line := literalField(strings.ReplaceAll(words[0].text, `\_`, " "))
+		if a.out = a.at.runCommandLine(line); len(words) > 1 {
+			a.out = a.at.fork().runWords(append(literalFields(strings.Fields(line.text)), words[1:]...), a.in)
+		}
 		return
 	}
 	a.reportShell(words[0].text)
 	lang := orElse(p.Lang, "sh")
 	switch {
 	case p.Boxed:
-		a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
+		a.out = a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
 	case len(words) > 1:
 		a.out = a.at.fork().evalWords(words)
 	case isShell(a.name):
@@ -255,16 +270,6 @@ func (a *action) runLine(p programs.Part) {
 	}
 }
 
-// splitLine runs the line of env -S, in which "\_" is a blank.
-func (a *action) splitLine(words []field) {
-	line := strings.ReplaceAll(words[0].text, `\_`, " ")
-	if len(words) == 1 || strings.ContainsAny(line, `"'$`) {
-		a.out = a.at.runCommandLine(literalField(strings.TrimSpace(line + " " + joinTexts(words[1:]))))
-		return
-	}
-	a.out = a.at.fork().runWords(append(literalFields(strings.Fields(line)), words[1:]...), a.in)
-}
-
 // isScriptName reports whether a word is a script of the project, or a pattern
 // of several: "npm:watch-*".
 func isScriptName(text string) bool {
@@ -277,6 +282,13 @@ func (a *action) reportShell(first string) {
 	word, _, _ := strings.Cut(strings.TrimSpace(first), " ")
 	if a.use.Network && isDialer[a.name] && (isShell(programName(word)) || programName(word) == "cmd" || programName(word) == "powershell") {
 		a.s.addUnread(RemoteShell)
+	}
+}
+
+// reportToken notes a secret among the words for another machine.
+func (a *action) reportToken(words []field) {
+	if a.name == "ssh" && slices.ContainsFunc(words, func(f field) bool { return f.token || f.secret }) {
+		a.s.addUnread(SecretSent)
 	}
 }
 
@@ -323,12 +335,6 @@ func (a *action) touchFile(p programs.Part, f field) {
 		f = f.slice(1, 0)
 	}
 	if f.proc != nil {
-		return
-	}
-	if isStandard(f.text) && a.in.open {
-		if p.Sent {
-			a.sendInput()
-		}
 		return
 	}
 	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
@@ -436,13 +442,7 @@ func (a *action) readInput() {
 		a.at.fork().runStream(a.use.InputLang, a.name, a.in)
 	case programs.Names:
 		a.readNameList()
-	case programs.Items:
-		for _, p := range a.use.Parts {
-			if p.Role == programs.Command {
-				a.s.runItems(a.words(p), "{}", a.s.listItems(a.in), false)
-			}
-		}
-	case programs.Shown, programs.Ignored:
+	case programs.Shown, programs.Ignored, programs.Items:
 	}
 }
 
@@ -467,10 +467,7 @@ func (a *action) readLists() {
 		if p.Role != programs.File || p.Option == "" || f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
 			continue
 		}
-		in := a.s.readFile(f)
-		if isStandard(f.text) {
-			in = a.in
-		}
+		in := a.s.readFile(f, a.in)
 		switch p.Option {
 		case "-T", "--files-from":
 			b := *a

@@ -1,10 +1,6 @@
 package bash
 
-import (
-	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
-)
+import "mvdan.cc/sh/v3/syntax"
 
 // place is where a function was called: how many sides of pipes and background
 // commands are around it, and how many parts that may not run.
@@ -36,7 +32,6 @@ func (s *shell) runWhile(w *syntax.WhileClause, in stream) {
 		s.addDanger(ForkBomb)
 	}
 	s.runStatements(w.Cond, in)
-	s.feedLoop(w.Cond, in)
 	s.branches-- // what is in it runs as long as the condition holds
 	s.runUnsure(w.Do, in)
 	s.branches++
@@ -89,27 +84,4 @@ func isFlood(body []*syntax.Stmt) bool {
 		}
 	}
 	return starts
-}
-
-// findFlood looks for programs started without bound for input without end.
-func (s *shell) findFlood(args []field, in stream) {
-	if !in.endless {
-		return
-	}
-	for i, a := range args {
-		opt, n, _ := strings.Cut(a.text, "=")
-		switch {
-		case opt == "-P" || opt == "--max-procs" || opt == "-j" || opt == "--jobs":
-			if n == "" && i+1 < len(args) {
-				n = args[i+1].text
-			}
-		case len(opt) > 2 && (opt[:2] == "-P" || opt[:2] == "-j"):
-			n = opt[2:]
-		default:
-			continue
-		}
-		if isNumber(n) && (strings.Trim(n, "0") == "" || len(n) > 3) {
-			s.addDanger(ForkBomb)
-		}
-	}
 }

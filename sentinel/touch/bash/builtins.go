@@ -183,64 +183,35 @@ func (s *shell) readQuotedSubscript(w *syntax.Word) {
 	}
 }
 
-// readNames is "read a b": the first line of what it is fed, split at IFS.
+// readNames is "read a b": the first line of what it is fed, split at IFS, or all
+// words of it in one array.
 func (s *shell) readNames(args []field, in stream) {
 	s.made.opens++
-	names, array := s.listReadNames(args)
-	if len(names) == 0 && array == "" {
-		names = []string{"REPLY"}
+	names := listOperands(args, "dDiknNptu")
+	if len(names) == 0 {
+		names = literalFields([]string{"REPLY"})
 	}
 	line, _, _ := strings.Cut(in.text, "\n")
-	if array != "" {
-		s.setVariable(array, s.fedLine(in, line, true))
-		return
-	}
 	for i, n := range names {
-		rest := line
-		if in.known && i < len(names)-1 {
-			line, rest = s.cutWord(line)
-			s.setVariable(n, literalValue(line))
-			line = rest
-			continue
+		s.readSubscript(n.text)
+		v := fedValue(in)
+		switch {
+		case !in.known:
+		case hasFlag(args, "a"):
+			for v = nil; line != "" && len(v) < maxAlts; {
+				var word string
+				word, line = s.cutWord(line)
+				v = append(v, frags{{s: word, kind: quotedFrag}})
+			}
+		case i < len(names)-1:
+			var word string
+			word, line = s.cutWord(line)
+			v = literalValue(word)
+		default:
+			v = literalValue(strings.TrimSpace(line))
 		}
-		s.setVariable(n, s.fedLine(in, strings.TrimSpace(rest), false))
+		s.setVariable(n.text, v)
 	}
-}
-
-func (s *shell) listReadNames(args []field) (names []string, array string) {
-	for i := 0; i < len(args); i++ {
-		t := args[i].text
-		if len(t) < 2 || t[0] != '-' {
-			s.readSubscript(t)
-			names = append(names, t)
-			continue
-		}
-		last := t[len(t)-1]
-		if strings.IndexByte("adDiknNptu", last) < 0 {
-			continue
-		}
-		if i++; last == 'a' && i < len(args) {
-			array = args[i].text
-		}
-	}
-	return names, array
-}
-
-// fedLine is what one line of a stream gives a variable, or an array.
-func (s *shell) fedLine(in stream, line string, array bool) value {
-	if !in.known {
-		return fedValue(in)
-	}
-	if !array {
-		return literalValue(line)
-	}
-	var v value
-	for line != "" && len(v) < maxAlts {
-		var word string
-		word, line = s.cutWord(line)
-		v = append(v, frags{{s: word, kind: quotedFrag}})
-	}
-	return v
 }
 
 func (s *shell) cutWord(line string) (word, rest string) {
@@ -284,9 +255,11 @@ func (s *shell) setPositionals(args []field) {
 }
 
 // declareNames is "declare x=1" and its kin; with -n a name for another variable.
-func (s *shell) declareNames(cmd *syntax.DeclClause) {
-	byName := false
+// Without a name it prints those that there are.
+func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
+	byName, named := false, false
 	for _, a := range cmd.Args {
+		named = named || a.Name != nil
 		if a.Name == nil && a.Value != nil {
 			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
 			s.readQuotedSubscript(a.Value)
@@ -298,4 +271,5 @@ func (s *shell) declareNames(cmd *syntax.DeclClause) {
 			}
 		}
 	}
+	return stream{open: true, taint: taint{secret: !named}}
 }

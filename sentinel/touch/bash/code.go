@@ -54,11 +54,7 @@ func (s *shell) readInline(lang, text string, depth int) {
 			s.removeTarget(literalField(strings.Trim(m[1]+m[2], `"' `)), true)
 		}
 	}
-	if netWords.MatchString(text) { // a metadata service as a whole string of what goes to hosts
-		for _, w := range strings.FieldsFunc(text[:min(len(text), maxScanned)], isMark) {
-			s.findMetadata(literalField(w))
-		}
-	}
+	s.findServices(text)
 	if depth > maxInner || !s.budget.TakeBytes(code.Cost(lang, text)) {
 		s.addUnread(UnreadBudget)
 		return
@@ -97,6 +93,21 @@ func (s *shell) readInline(lang, text string, depth int) {
 		}
 	}
 	s.addCoded(found)
+}
+
+// findServices records a metadata service that is a whole string of what goes to
+// hosts.
+func (s *shell) findServices(text string) {
+	services := s.readAside(func(g *shell) {
+		for _, w := range strings.FieldsFunc(text[:min(len(text), maxScanned)], isMark) {
+			g.findMetadata(literalField(w))
+		}
+	}).Hosts
+	if len(services) > 0 && netWords.MatchString(text) {
+		for _, h := range services {
+			s.addHost(h)
+		}
+	}
 }
 
 // maxScanned is how much of a program is looked through for addresses.

@@ -79,7 +79,8 @@ func (s *shell) runWords(argv []field, in stream) stream {
 	s.addCommand(name, args, !sure)
 	s.findOperator(argv[0], name, args)
 	if !sure {
-		s.guessEffects(argv[0], args)
+		s.guessOperator(argv[0], args)
+		s.guessRemoval(argv[0], args)
 		if name == "" {
 			return stream{open: true}
 		}
@@ -225,23 +226,18 @@ func (s *shell) addOpaque(name string) {
 // against.
 var destroyers = []string{"rm", "dd", "mkfs", "mkfs.ext4", "mkfs.xfs", "mv", "chmod", "chown", "shred", "wipefs", "find", "kill"}
 
-// guessEffects looks for what an unknown program would destroy: a name with a
-// pattern is each program it matches; arguments that only make sense to rm or
-// dd give it away.
-func (s *shell) guessEffects(f field, args []field) {
-	s.guessOperator(f, args)
+// guessRemoval looks for what an unknown program would destroy: as rm, where its
+// words only make sense to that, or as each program that its name's pattern
+// fits. A core path is asked about whatever it is.
+func (s *shell) guessRemoval(f field, args []field) {
 	for _, n := range destroyers {
-		if ok, _ := paths.Match(paths.Base(f.text), n); ok && !f.unknown {
+		fits, _ := paths.Match(paths.Base(f.text), n)
+		if fits && !f.unknown || f.unknown && n == "rm" && hasFlag(args, "rR", "recursive") {
 			s.tryWords(append(literalFields([]string{n}), args...))
 		}
 	}
-	for _, a := range listOperands(args, "") {
-		if f.unknown && hasFlag(args, "rR", "recursive") {
-			s.removeTarget(a, true)
-		}
-		if strings.HasPrefix(a.text, "of=") {
-			s.writeDevice(a.slice(len("of="), 0))
-		}
+	if slices.ContainsFunc(args, s.isCore) {
+		s.addUnread(UnreadProgram)
 	}
 }
 

@@ -23,19 +23,25 @@ func (s *shell) readRedirect(r *syntax.Redirect, in stream) stream {
 		case syntax.RdrIn:
 			s.addAccess(f, Read)
 			s.dialSocket(f)
-			in = s.openDescriptor(r, s.readFile(f), in)
+			in = s.openDescriptor(r, s.readFile(f, in), in)
 		case syntax.RdrInOut:
 			s.addAccess(f, Read|Write)
 			s.dialSocket(f)
+			in = s.openDescriptor(r, s.readFile(f, in), in)
 		case syntax.DplIn, syntax.DplOut:
 			if from, ok := s.made.fds[f.text]; ok && r.Op == syntax.DplIn {
 				in = from
 			}
 			if !isNumber(f.text) && f.text != "-" {
 				s.overwrite(f)
+			} else if s.made.fds[f.text].socket {
+				s.made.pending = append(s.made.pending, written{to: literalField(sockets[0]), all: r.N == nil || r.N.Value == "1"})
 			}
 		default:
 			s.overwrite(f)
+			if isSocket(f.text) {
+				s.openDescriptor(r, stream{open: true, socket: true}, in)
+			}
 			s.made.pending = append(s.made.pending, written{
 				to: f, add: r.Op == syntax.AppOut || r.Op == syntax.AppAll, all: r.N == nil || r.N.Value == "1",
 			})
@@ -53,7 +59,7 @@ func dialsBack(list []*syntax.Redirect) bool {
 			continue
 		}
 		l, ok := r.Word.Parts[0].(*syntax.Lit)
-		host = host || ok && (strings.HasPrefix(l.Value, "/dev/tcp/") || strings.HasPrefix(l.Value, "/dev/udp/")) && r.Op != syntax.RdrIn
+		host = host || ok && isSocket(l.Value) && r.Op != syntax.RdrIn
 		zero := r.N != nil && r.N.Value == "0"
 		back = back || zero && (r.Op == syntax.DplOut || r.Op == syntax.DplIn) || r.Op == syntax.DplIn && r.N == nil || r.Op == syntax.RdrInOut &&
 			(r.N == nil || zero)
@@ -77,27 +83,37 @@ func (s *shell) openDescriptor(r *syntax.Redirect, from, in stream) stream {
 	return in
 }
 
-// readFile is what a file holds, where it was written just before.
-func (s *shell) readFile(f field) stream {
-	if f.proc != nil {
+// readFile is what a file holds: what comes on the input, out of <( … ), or was
+// written just before.
+func (s *shell) readFile(f field, in stream) stream {
+	switch {
+	case f.proc != nil:
 		return *f.proc
+	case isStandard(f.text):
+		return in
 	}
 	m, made := s.findMade(f.text)
 	if made && m.known {
-		return knownStream(m.text)
+		return stream{open: true, known: true, text: m.text, taint: m.taint}
 	}
 	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
-	return stream{open: true, file: named && !m.foreign, foreign: m.foreign, dump: m.dump, secret: holdsSecrets(f.text)}
+	m.secret = m.secret || holdsSecrets(f.text)
+	return stream{open: true, file: named && !m.foreign, socket: isSocket(f.text), taint: m.taint}
 }
 
 // readGiven is the stream of a here-document or a here-string.
 func (s *shell) readGiven(w *syntax.Word, end string) stream {
 	alts := s.readTexts(w, end == "")
-	secret := slices.ContainsFunc(alts, func(f frags) bool { return slices.ContainsFunc(f, func(p frag) bool { return p.secret }) })
-	if len(alts) != 1 || alts.isUnknown() {
-		return stream{open: true, secret: secret}
+	out := stream{open: true}
+	for _, f := range alts {
+		for _, p := range f {
+			out.secret = out.secret || p.secret
+		}
 	}
-	return stream{open: true, known: true, text: alts[0].text() + end, secret: secret}
+	if len(alts) == 1 && !alts.isUnknown() {
+		out.known, out.text = true, alts[0].text()+end
+	}
+	return out
 }
 
 // overwrite records that a redirect or a tool writes over f.
@@ -144,13 +160,16 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 	return s.runStatement(body, in)
 }
 
+// sockets are where bash finds the hosts that it connects to.
+var sockets = []string{"/dev/tcp/", "/dev/udp/"}
+
 func isSocket(text string) bool {
-	return strings.HasPrefix(text, "/dev/tcp/") || strings.HasPrefix(text, "/dev/udp/")
+	return slices.ContainsFunc(sockets, func(dir string) bool { return strings.HasPrefix(text, dir) })
 }
 
 // dialSocket records the host of /dev/tcp/HOST/PORT, which bash connects to.
 func (s *shell) dialSocket(f field) {
-	for _, dev := range []string{"/dev/tcp/", "/dev/udp/"} {
+	for _, dev := range sockets {
 		if rest, ok := strings.CutPrefix(f.text, dev); ok {
 			s.reachHost(strings.SplitN(rest, "/", 2)[0], true)
 		}

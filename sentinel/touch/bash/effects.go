@@ -320,6 +320,9 @@ func closesOwner(mode string) bool {
 // emptyFile records that a file is left with nothing in it: outside of the
 // working folder that is as good as a removal.
 func (s *shell) emptyFile(f field) {
+	if f.tree && s.wipesProject(f) { // each file below
+		s.addDoubt(ProjectWipe)
+	}
 	if f.blank || f.text == "" || isHarmless(f.text) || s.isScratch(f) {
 		return
 	}

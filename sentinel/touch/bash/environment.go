@@ -30,6 +30,9 @@ func (s *shell) bindVariable(name string, v value) {
 		return
 	}
 	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
+	if cacheVars[name] && s.isCore(toField(v[0])) {
+		s.addUnread(UnreadTarget)
+	}
 	if proxies[name] {
 		s.findMetadata(literalField(v[0].text()))
 	}
@@ -50,7 +53,6 @@ func (s *shell) bindVariable(name string, v value) {
 }
 
 func (s *shell) bindField(name string, f field, lib bool) {
-	from := ""
 	switch {
 	case lib:
 		s.loadLibraries(f)
@@ -63,54 +65,32 @@ func (s *shell) bindField(name string, f field, lib bool) {
 			return // a prompt without a command in it
 		}
 		f = f.withText(`true "` + strings.NewReplacer(`"`, `\"`, `\$(`, "$(").Replace(f.text) + `"`)
-	case name == "SHELL":
-		if !strings.Contains(f.text, " ") {
-			return // a shell without words of its own
-		}
-	case name == "TAR_OPTIONS":
-		from = "exec="
-	case name == "LESS":
-		from = "+!"
-	case name == "GOFLAGS":
-		from = "exec="
-	}
-	if from != "" {
-		_, cmd, ok := strings.Cut(f.text, from)
-		if !ok {
-			return
-		}
+	case optionVars[name]:
+		_, cmd, _ := strings.Cut(f.text, "exec=")
 		f = f.withText(cmd)
 	}
-	if !strings.Contains(f.text, " ") && strings.HasPrefix(f.text, "/") {
-		for _, at := range s.resolvePath(f.text) {
-			if slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
-				s.addOpaque("") // whoever put it there
-			}
-		}
+	if !strings.Contains(f.text, " ") {
+		s.loadPassed(f)
 	}
 	s.runHook(f)
 }
 
-// cacheFolders are the variables that name the folder that a program's "clean"
-// removes.
-var cacheFolders = map[string]string{"go": "GOCACHE GOMODCACHE", "cargo": "CARGO_TARGET_DIR", "npm": "npm_config_cache NPM_CONFIG_CACHE",
-	"yarn": "YARN_CACHE_FOLDER", "ccache": "CCACHE_DIR", "pip": "PIP_CACHE_DIR"}
+// optionVars hold options, one of which names what is run.
+var optionVars = toSet("TAR_OPTIONS GOFLAGS")
 
-// removeCaches looks at the folders that a clean removes by their variables.
-func (s *shell) removeCaches(a *action) {
-	names := cacheFolders[a.name]
-	if names == "" || !slices.ContainsFunc(a.args, func(f field) bool {
-		return f.text == "clean" || f.text == "purge" ||
-			f.text == "--clear"
-	}) {
-		return
-	}
-	for name := range strings.FieldsSeq(names) {
-		for _, fr := range s.def.vars[name] {
-			s.removeTarget(toField(fr), true)
+// loadPassed asks about a program in a folder for passing files: somebody put it
+// there.
+func (s *shell) loadPassed(f field) {
+	for _, at := range s.listPlaces(f.text) {
+		if f.text != "" && slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+			s.addOpaque("")
 		}
 	}
 }
+
+// cacheVars are the variables that name the folder that a program's "clean"
+// removes.
+var cacheVars = toSet("GOCACHE GOMODCACHE CARGO_TARGET_DIR npm_config_cache NPM_CONFIG_CACHE YARN_CACHE_FOLDER CCACHE_DIR PIP_CACHE_DIR")
 
 // toField is a value as one field.
 func toField(fr frags) field {
@@ -143,9 +123,6 @@ func (s *shell) readStartFile(by string, f field) {
 	case by != "bash" && by != "sh" && strings.ContainsAny(f.text, "-("):
 		s.mentionWords(literalFields(strings.Fields(f.text)))
 		s.readCode(f, "")
-		if _, cmd, ok := strings.Cut(f.text, "OnError="); ok {
-			s.runHook(f.withText(strings.Trim(cmd, `"'`)))
-		}
 	}
 }
 
@@ -158,10 +135,6 @@ func (s *shell) loadLibraries(f field) {
 	}
 	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == ':' || r == ' ' }) {
 		s.addAccess(f.withText(p), Read|Execute)
-		for _, at := range s.resolvePath(p) {
-			if slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
-				s.addOpaque("")
-			}
-		}
+		s.loadPassed(f.withText(p))
 	}
 }

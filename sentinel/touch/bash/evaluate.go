@@ -167,7 +167,7 @@ const (
 
 	maxBytes   = 1 << 20 // produced by expansion
 	maxItems   = 4096    // values, words and files that one line makes of others
-	maxSteps   = 20_000  // commands
+	maxSteps   = 5_000   // commands
 	maxLevels  = 32      // command lines inside command lines
 	maxNesting = 500     // statements inside statements; a && b && c is three
 	maxOpeners = 20_000  // brackets, which nest the parser
@@ -184,7 +184,7 @@ type Budget struct {
 }
 
 // NewBudget returns the budget of one call: 1 MiB of text, 4096 items and
-// 20,000 commands.
+// 5,000 commands.
 func NewBudget() *Budget { return &Budget{} }
 
 // IsSpent reports whether something needed more than there was.

@@ -114,7 +114,7 @@ func FuzzEvaluate(f *testing.F) {
 		got := bash.Evaluate(line, testEnv(), b)
 		require.Equal(t, got, evaluate(line))
 		require.LessOrEqual(t, len(got.Paths)+len(got.Hosts), 2*4096)
-		require.LessOrEqual(t, len(got.Commands), 3*20_000)
+		require.LessOrEqual(t, len(got.Commands), 3*5_000)
 		for _, code := range got.Dangers {
 			require.Contains(t, bash.DangerCodes(), code)
 		}

@@ -3,8 +3,6 @@ package bash
 import (
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // field is one argument of a command.
@@ -17,10 +15,8 @@ type field struct {
 	tree    bool    // stands for everything below text
 	home    bool    // starts with the home folder, by its variable
 	fed     bool    // comes from a pipe, a loop or a search
-	secret  bool    // holds credentials or the environment
-	token   bool    // has a variable that is named after credentials
-	minted  string  // of a secret: the hosts that it is for
 	proc    *stream // of <( … )
+	taint
 }
 
 func literalField(text string) field { return field{text: text, bare: text} }
@@ -38,7 +34,7 @@ func (f field) toFrags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, secret: f.secret, token: f.token, minted: f.minted}}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, taint: f.taint}}
 }
 
 // withText is a piece of a field, or what is made of it.
@@ -145,7 +141,7 @@ func splitFields(list frags) []field {
 			if i > 0 || isBlank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, secret: p.secret, token: p.token, minted: p.minted})
+			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, taint: p.taint})
 		}
 		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)
@@ -165,13 +161,8 @@ type builder struct {
 
 func (b *builder) add(p frag) {
 	b.f.home = b.f.home || p.home && !b.any
-	if p.secret && (!b.f.secret || b.f.minted == p.minted) {
-		b.f.minted = p.minted
-	} else if p.secret {
-		b.f.minted = ""
-	}
-	b.f.fed, b.f.secret, b.f.token = b.f.fed || p.fed, b.f.secret || p.secret, b.f.token || p.token
-	b.f.tree = b.f.tree || p.tree
+	b.f.mix(p.taint)
+	b.f.fed, b.f.tree = b.f.fed || p.fed, b.f.tree || p.tree
 	b.any = true
 	b.text.WriteString(p.s)
 	if p.proc != nil {
@@ -207,13 +198,9 @@ type stream struct {
 	trees       []string
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
 	file        bool     // comes from a file that the line names
-	foreign     bool     // comes from another machine, or decoded: its text can't be looked at
 	decoded     bool     // was decoded, and is known
-	fetched     bool     // is what an address gave
-	secret      bool     // holds credentials or the environment
-	token       bool     // holds a variable that is named after credentials
-	minted      string   // holds a credential that a program made or opened: the hosts that it is for
-	dump        bool     // holds somebody's data as a whole
+	socket      bool     // is a connection to another machine
+	taint
 }
 
 func knownStream(text string) stream { return stream{open: true, known: true, text: text} }
@@ -223,29 +210,7 @@ func (in *stream) addNames(o stream) {
 	in.trees = append(in.trees, o.trees...)
 	in.some = append(in.some, o.some...)
 	in.endless = in.endless || o.endless
-	in.foreign = in.foreign || o.foreign
-	in.addSecrets(o)
-}
-
-// addSecrets adds what another stream holds that must not leave.
-func (in *stream) addSecrets(o stream) {
-	in.secret, in.token, in.dump, in.fetched = in.secret || o.secret, in.token || o.token, in.dump || o.dump, in.fetched || o.fetched
-	in.minted = orElse(in.minted, o.minted)
-}
-
-// feedLoop gives the variables of "while read x" what the loop is fed.
-func (s *shell) feedLoop(cond []*syntax.Stmt, in stream) {
-	for _, st := range cond {
-		call, ok := st.Cmd.(*syntax.CallExpr)
-		if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "read" {
-			continue
-		}
-		for _, w := range call.Args[1:] {
-			if name := w.Lit(); syntax.ValidName(name) {
-				s.ownNames().vars[name] = fedValue(in)
-			}
-		}
-	}
+	in.mix(o.taint)
 }
 
 // fedValue is what a variable holds that is read from a stream.
@@ -256,7 +221,7 @@ func fedValue(in stream) value {
 			if len(v) >= maxAlts {
 				break
 			}
-			v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag, secret: in.secret}})
+			v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag, taint: in.taint}})
 		}
 		return v
 	}
@@ -289,7 +254,7 @@ func (in stream) listEntries() []field {
 		out = append(out, field{text: t, bare: t, unknown: true, fed: true})
 	}
 	if len(out) == 0 {
-		out = append(out, field{text: "$read", unknown: true, blank: true, fed: true, secret: in.secret})
+		out = append(out, field{text: "$read", unknown: true, blank: true, fed: true, taint: in.taint})
 	}
 	return out
 }

@@ -7,31 +7,36 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
-// search is what find or fd is told: where it starts, what narrows it, and what
-// it does to each entry.
+// search is what find is told: where it starts, what narrows it, and what it does
+// to each entry.
 type search struct {
-	name   string
 	roots  []field
 	expr   []field
-	narrow bool
-	named  string // the pattern that narrows it by name
-	runs   bool
+	named  []string // the patterns of names that it looks for
+	narrow bool     // it leaves most entries alone
+	ends   bool     // of fd: an entry stands at the end of a command without {}
 }
 
 var findRuns = toSet("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 
+func isRun(f field) bool { return findRuns[f.text] }
+
 // runFind reads find and fd, and returns which names they print.
 func (s *shell) runFind(name string, args []field) stream {
-	f := search{name: name}
-	f.roots, f.expr = splitRoots(name, args)
+	f := search{roots: args}
+	if name != "find" {
+		f.roots, f.expr = readFd(args)
+		f.ends = true
+	} else if i := slices.IndexFunc(args, isExpression); i >= 0 {
+		f.roots, f.expr = args[:i], args[i:]
+	}
+	f.roots = slices.DeleteFunc(slices.Clone(f.roots), func(a field) bool {
+		return a.text == "-H" || a.text == "-L" || a.text == "-P" || strings.HasPrefix(a.text, "-O")
+	})
 	if len(f.roots) == 0 {
 		f.roots = []field{literalField(".")}
 	}
-	f.runs = slices.ContainsFunc(args, func(a field) bool { return findRuns[a.text] })
-	s.addSearched(f, args)
-	f.narrow = isNarrowed(f.expr) || name != "find" && hasPattern(args)
-	f.named = findName(name, f.expr)
-	deletes := s.runActions(f)
+	deletes := s.readExpression(&f)
 	out := stream{open: true}
 	for _, r := range f.roots {
 		access := Read
@@ -42,7 +47,7 @@ func (s *shell) runFind(name string, args []field) stream {
 		switch {
 		case r.unknown:
 		case f.narrow:
-			out.some = append(out.some, entryBelow(r.text, f.named))
+			out.some = append(out.some, f.entryBelow(r.text))
 		default:
 			out.trees = append(out.trees, r.text)
 		}
@@ -50,36 +55,107 @@ func (s *shell) runFind(name string, args []field) stream {
 			s.deleteFound(f, r)
 		}
 	}
-	if deletes || f.runs {
-		s.made.impure = true
-	}
+	s.made.impure = s.made.impure || deletes || slices.ContainsFunc(f.expr, isRun)
 	return out
 }
 
-// runActions runs what a search does to each entry, and reports whether it
-// deletes them.
-func (s *shell) runActions(f search) (deletes bool) {
+// isExpression reports whether a word of find's begins what follows its folders.
+func isExpression(f field) bool {
+	t := f.text
+	return t == "(" || t == ")" || t == "!" || len(t) > 1 && t[0] == '-' && t != "-H" && t != "-L" && t != "-P" && !strings.HasPrefix(t, "-O")
+}
+
+// fdValues are the options of fd that take a value.
+var fdValues = toSet("-e -E -t -T -d -g -c -j -o -S --type --max-depth --min-depth --color --threads --extension --exclude " +
+	"--changed-within --size")
+
+// readFd says in find's words what fd is told: its first operand is a pattern.
+func readFd(args []field) (roots, expr []field) {
+	var ops []field
+	end := slices.IndexFunc(args, isRun)
+	if end < 0 {
+		end = len(args)
+	}
+	for i := 0; i < end; i++ {
+		switch t := args[i].text; {
+		case fdValues[t]:
+			i++
+		case t == "" || t[0] != '-':
+			ops = append(ops, args[i])
+		}
+	}
+	if len(ops) == 0 {
+		return nil, args
+	}
+	option := "-name"
+	if n := len(strings.Trim(ops[0].text, "^$.*?")); n > 0 && n <= 3 {
+		option = "-xtype" // a part of any name: it narrows, and looks for nothing
+	}
+	return ops[1:], slices.Concat(literalFields([]string{option, globOf(ops[0].text)}), args[end:])
+}
+
+var (
+	findPatterns = toSet("-name -iname -lname -ilname -path -ipath -wholename -iwholename -regex -iregex")
+	findTests    = toSet("-mtime -mmin -atime -amin -ctime -cmin -newer -user -group -uid -gid -perm -inum -links -samefile " +
+		"-newermt -used -fstype -empty -nouser -nogroup -xtype -e")
+	findPrints = toSet("-fprint -fprintf -fls -fprint0")
+)
+
+// readExpression reads what narrows a search, and runs what it does to each
+// entry; it reports whether it deletes them.
+func (s *shell) readExpression(f *search) (deletes bool) {
+	var run [][]field
 	for i := 0; i < len(f.expr); i++ {
-		switch t := f.expr[i].text; {
+		t, val := f.expr[i].text, field{}
+		if i+1 < len(f.expr) {
+			val = f.expr[i+1]
+		}
+		not := i > 0 && (f.expr[i-1].text == "!" || f.expr[i-1].text == "-not")
+		switch {
+		case findRuns[t]:
+			end := i + 1 + findExecEnd(f.expr[i+1:])
+			run = append(run, f.expr[i+1:end])
+			i = end
+		case findPrints[t]:
+			s.overwrite(val)
 		case t == "-delete":
 			deletes = true
-		case findRuns[t]:
-			end := findExecEnd(f.expr[i+1:])
-			s.runEach(f, f.expr[i+1:i+1+end])
-			i += end
-		case t == "-fprint" || t == "-fprintf" || t == "-fls" || t == "-fprint0":
-			if i++; i < len(f.expr) {
-				s.overwrite(f.expr[i])
-			}
+		case not:
+		case findPatterns[t]:
+			f.narrow = f.narrow || !matchesAll(val.text)
+			f.addPattern(t, val.text)
+		default:
+			f.narrow = f.narrow || findTests[t] || t == "-size" && !strings.HasPrefix(val.text, "+0")
+		}
+	}
+	for _, r := range f.roots {
+		for _, pattern := range f.named {
+			s.addBelow(r, pattern, run == nil)
+		}
+		for _, words := range run {
+			s.runFound(f, r, words)
 		}
 	}
 	return deletes
 }
 
+// addPattern adds what a search looks for: of the end of a file's path.
+func (f *search) addPattern(option, pattern string) {
+	if strings.HasSuffix(option, "regex") {
+		pattern = globOf(pattern)
+	}
+	if !strings.HasSuffix(option, "name") || option == "-wholename" || option == "-iwholename" {
+		pattern = strings.TrimLeft(pattern, "*/")
+	}
+	if !matchesAll(pattern) {
+		f.named = append(f.named, pattern)
+	}
+}
+
 // deleteFound looks at a folder whose entries are removed.
 func (s *shell) deleteFound(f search, r field) {
 	if f.narrow {
-		s.doubtFed(field{text: entryBelow(r.text, f.named), bare: r.bare, unknown: true, blank: r.blank, fed: !r.unknown})
+		s.doubtFed(field{text: f.entryBelow(r.text), bare: r.bare, unknown: true, blank: r.blank, fed: !r.unknown})
 		return
 	}
 	r.tree = true
@@ -89,121 +165,13 @@ func (s *shell) deleteFound(f search, r field) {
 	}
 }
 
-// fdValues are the short options of fd that take a value.
-const fdValues = "eEtTdgcjoS"
-
-var fdLong = toSet("--type --max-depth --min-depth --color --threads --extension --exclude --changed-within --size")
-
-// listFdOperands are fd's pattern and the folders that it looks in.
-func listFdOperands(args []field) []field {
-	var ops []field
-	for i := 0; i < len(args); i++ {
-		if fdLong[args[i].text] {
-			i++
-			continue
-		}
-		if findRuns[args[i].text] {
-			break
-		}
-		ops = append(ops, args[i])
-	}
-	return listOperands(ops, fdValues)
-}
-
-// hasPattern reports whether fd is given a pattern that not every name matches.
-func hasPattern(args []field) bool {
-	ops := listFdOperands(args)
-	return len(ops) > 0 && !matchesAll(ops[0].text)
-}
-
-func splitRoots(name string, args []field) (roots, rest []field) {
-	if name != "find" {
-		if ops := listFdOperands(args); len(ops) > 1 {
-			roots = ops[1:]
-		}
-		return roots, args
-	}
-	for i, a := range args {
-		switch {
-		case a.text == "-H" || a.text == "-L" || a.text == "-P" || strings.HasPrefix(a.text, "-O"):
-		case strings.HasPrefix(a.text, "-") && len(a.text) > 1 || a.text == "(" || a.text == "!" || a.text == ")":
-			return roots, args[i:]
-		default:
-			roots = append(roots, a)
-		}
-	}
-	return roots, nil
-}
-
-// findName is the pattern that narrows a search by name, empty where none does.
-func findName(name string, expr []field) string {
-	if name != "find" {
-		if ops := listFdOperands(expr); len(ops) > 0 && !strings.ContainsAny(ops[0].text, `^$\()|+`) {
-			return "*" + ops[0].text + "*"
-		}
-		return ""
-	}
-	for i := 0; i+1 < len(expr); i++ {
-		if t := expr[i].text; (t == "-name" || t == "-iname") && (i == 0 || expr[i-1].text != "!" && expr[i-1].text != "-not") {
-			return expr[i+1].text
-		}
-	}
-	return ""
-}
-
 // entryBelow is an entry of a folder: by its pattern, or one that can't be known.
-func entryBelow(dir, pattern string) string {
-	if pattern == "" || matchesAll(pattern) {
-		pattern = "$entry"
+func (f *search) entryBelow(dir string) string {
+	pattern := "$entry"
+	if len(f.named) > 0 {
+		pattern = f.named[0]
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + pattern
-}
-
-var (
-	findPatterns = toSet("-name -iname -path -ipath -wholename -regex -iregex -lname")
-	findTests    = toSet("-mtime -mmin -atime -amin -ctime -cmin -newer -size -user -group -uid -gid -perm -inum -links -samefile " +
-		"-newermt -used -fstype")
-	findFlags = toSet("-empty -nouser -nogroup -xtype -e")
-)
-
-// isNarrowed reports whether an expression leaves most entries alone.
-func isNarrowed(expr []field) bool {
-	not := false
-	for i := 0; i < len(expr); i++ {
-		t, val := expr[i].text, ""
-		if i+1 < len(expr) {
-			val = expr[i+1].text
-		}
-		narrows := false
-		switch {
-		case t == "!" || t == "-not":
-			not = !not
-			continue
-		case findRuns[t]:
-			i += findExecEnd(expr[i+1:])
-		case findPatterns[t]:
-			i++
-			narrows = !matchesAll(val)
-		case findTests[t]:
-			i++
-			narrows = t != "-size" || !strings.HasPrefix(val, "+0")
-		case findFlags[t]:
-			narrows = true
-		case t == "-type":
-			if i++; val != "f" && val != "d" && !strings.Contains(val, ",") {
-				return true
-			}
-		case t == "-maxdepth":
-			if i++; val == "0" {
-				return true
-			}
-		}
-		if narrows && !not {
-			return true
-		}
-		not = false
-	}
-	return false
 }
 
 // matchesAll reports whether a pattern matches every name.
@@ -218,47 +186,17 @@ func findExecEnd(words []field) int {
 	return len(words)
 }
 
-// runEach runs a command for the entries below the roots.
-func (s *shell) runEach(f search, words []field) {
-	for _, r := range f.roots {
-		r.tree, r.fed = true, true
-		if f.narrow {
-			r = field{text: entryBelow(r.text, f.named), bare: entryBelow(r.bare, f.named), unknown: true, fed: true}
-		}
-		found := s.substitute(words, "{}", []field{r})
-		if f.name == "find" && len(found) > len(words) { // no {} in it; fd puts the entry at the end
-			found = words
-		}
-		s.runWords(found, stream{})
+// runFound runs a command for the entries below a folder.
+func (s *shell) runFound(f *search, r field, words []field) {
+	r.tree, r.fed = true, true
+	if f.narrow {
+		r = field{text: f.entryBelow(r.text), bare: f.entryBelow(r.bare), unknown: true, fed: true}
 	}
-}
-
-// addSearched records the names that a search looks for.
-func (s *shell) addSearched(f search, args []field) {
-	if f.name != "find" {
-		if ops := listFdOperands(args); len(ops) > 0 && len(strings.Trim(ops[0].text, "^$.*?")) > 3 { // shorter ones are part of any name
-			for _, r := range f.roots {
-				s.addNamed(r, globOf(ops[0].text), !f.runs)
-			}
-		}
-		return
+	found := s.substitute(words, "{}", []field{r})
+	if !f.ends && len(found) > len(words) { // no {} in it
+		found = words
 	}
-	for i := 0; i+1 < len(f.expr); i++ {
-		if i > 0 && (f.expr[i-1].text == "!" || f.expr[i-1].text == "-not") {
-			continue
-		}
-		pattern := f.expr[i+1].text
-		for _, r := range f.roots {
-			switch f.expr[i].text {
-			case "-name", "-iname", "-lname", "-ilname":
-				s.addNamed(r, pattern, !f.runs)
-			case "-path", "-ipath", "-wholename", "-iwholename":
-				s.addUnder(r, pattern, !f.runs)
-			case "-regex", "-iregex":
-				s.addUnder(r, globOf(pattern), !f.runs)
-			}
-		}
-	}
+	s.runWords(found, stream{})
 }
 
 // locates are the programs that look a name up in the whole system, greps those
@@ -274,13 +212,7 @@ func (s *shell) addLookedUp(a *action) {
 	switch {
 	case locates[a.name]:
 		for _, o := range listOperands(a.args, "dln") {
-			p := o.text
-			if hasFlag(a.args, "r", "regex", "regexp") {
-				p = globOf(p)
-			} else if !strings.ContainsAny(p, "*?[") {
-				p = "*" + p + "*"
-			}
-			s.addNamed(literalField("/"), p, true)
+			s.addBelow(literalField("/"), globOf(o.text), true)
 		}
 	case greps[a.name]:
 		s.addIncluded(a.name, a.args)
@@ -306,29 +238,16 @@ func (s *shell) addIncluded(name string, args []field) {
 		}
 		for _, r := range roots {
 			if !strings.HasPrefix(val, "!") {
-				s.addNamed(r, val, false)
+				s.addBelow(r, val, false)
 			}
 		}
 	}
 }
 
-// addUnder records the files of a name that may lie anywhere below root: "/**/"
-// stands for the folders between. pattern is of the end of a file's path.
-func (s *shell) addUnder(root field, pattern string, names bool) {
-	if pattern = strings.TrimLeft(pattern, "*/"); pattern != "" {
-		s.addBelow(root, pattern, names)
-	}
-}
-
-// addNamed is addUnder for the pattern of a name, whose leading "*" counts.
-func (s *shell) addNamed(root field, pattern string, names bool) {
-	if !matchesAll(pattern) {
-		s.addBelow(root, pattern, names)
-	}
-}
-
+// addBelow records the files of a name, or a path's end, that may lie anywhere
+// below root: "/**/" stands for the folders between.
 func (s *shell) addBelow(root field, pattern string, names bool) {
-	if len(pattern) > 256 || root.unknown {
+	if len(pattern) > 256 || root.unknown || matchesAll(pattern) {
 		return
 	}
 	text := strings.TrimRight(root.text, "/") + "/**/" + pattern

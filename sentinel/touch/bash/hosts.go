@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,8 +22,8 @@ func (a *action) reach(p programs.Part, f field) {
 	if f.unknown && !strings.Contains(f.text, "://") || strings.Contains(p.Option, "LISTEN") {
 		return
 	}
-	if words, ok := strings.CutPrefix(f.text, "ext::"); ok { // git starts a program for it
-		a.runTransport(words)
+	if strings.HasPrefix(f.text, "ext::") { // git starts a program for it
+		a.s.addUnread(UnreadCode)
 		return
 	}
 	if isFileURL(f.text) || strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~") {
@@ -37,33 +38,25 @@ func (a *action) reach(p programs.Part, f field) {
 	}
 }
 
-// cutForward returns the host in the forms of socat and of ssh's forwards:
-// "TCP:host:80", "80:host:80". It is empty where there is none.
-func cutForward(text string) string {
-	kind, rest, ok := strings.Cut(text, ":")
-	switch {
-	case !ok || strings.HasPrefix(rest, "//"):
-		return text
-	case isNumber(kind) && strings.Contains(rest, ":"):
-		return rest
-	case kind != strings.ToUpper(kind) || strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" || isNumber(kind):
-		return text
-	case strings.Contains(kind, "LISTEN") || strings.Contains(kind, "UNIX") || strings.Contains(kind, "EXEC") || strings.Contains(kind,
-		"FILE") || strings.Contains(kind, "OPEN"):
-		return ""
-	}
-	rest, _, _ = strings.Cut(rest, ",")
-	return rest
-}
+// The forms of socat's addresses, "TCP:host:80", and of ssh's forwards,
+// "80:host:80".
+var (
+	socatAddress = regexp.MustCompile(`^[A-Z][A-Z0-9-]*:([^/,][^,]*)`)
+	noHostName   = regexp.MustCompile(`^[A-Z0-9-]*(?:LISTEN|UNIX|EXEC|FILE|OPEN)`)
+)
 
-// runTransport runs the program of git's "ext::" addresses, in which "% " is a
-// blank inside of a word.
-func (a *action) runTransport(text string) {
-	words := strings.Fields(strings.ReplaceAll(text, "% ", "\x00"))
-	for i, w := range words {
-		words[i] = strings.ReplaceAll(w, "\x00", " ")
+// cutForward returns the host in such a form, empty where there is none.
+func cutForward(text string) string {
+	if m := socatAddress.FindStringSubmatch(text); m != nil {
+		if noHostName.MatchString(text) && !strings.HasPrefix(text, "OPENSSL:") {
+			return ""
+		}
+		return m[1]
 	}
-	a.at.fork().runWords(literalFields(words), stream{})
+	if port, rest, _ := strings.Cut(text, ":"); isNumber(port) && strings.Contains(rest, ":") {
+		return rest
+	}
+	return text
 }
 
 // holdsPassword reports whether an address has a token before its host:
@@ -163,8 +156,7 @@ func (a *action) markSecrets(out *stream) {
 	out.token = shown && a.in.token
 	if a.name == "echo" || a.name == "printf" {
 		for _, f := range a.args {
-			out.token, out.secret = out.token || f.token, out.secret || f.secret
-			out.minted = orElse(out.minted, f.minted)
+			out.mix(f.taint)
 		}
 	}
 }
@@ -213,18 +205,14 @@ func (a *action) isOwnWord(i int, f field) bool {
 // readHostName returns the name of an address in small letters, empty for one
 // that isn't https.
 func readHostName(text string) string {
-	scheme, rest, ok := strings.Cut(strings.ToLower(text), "://")
-	if !ok {
-		rest = scheme
-	} else if scheme != "https" {
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || strings.Contains(text, `\`) {
 		return ""
 	}
-	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
-		rest = rest[:i]
-	}
-	rest = rest[strings.LastIndexByte(rest, '@')+1:]
-	rest, _, _ = strings.Cut(rest, ":")
-	return rest
+	return strings.ToLower(u.Hostname())
 }
 
 // asksForToken reports whether a body is the request by which a program logs in

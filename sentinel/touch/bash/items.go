@@ -3,6 +3,8 @@ package bash
 import (
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
 // maxList is how many words one list may hand out.
@@ -16,71 +18,37 @@ type xargsJob struct {
 	lines   bool // of parallel: each is a command line
 }
 
+// floodOptions say how many programs run beside each other.
+var floodOptions = toSet("-P --max-procs -j --jobs")
+
 // runXargs runs the words of xargs with what its input names; of parallel too,
 // and with what follows ":::".
 func (s *shell) runXargs(name string, args []field, in stream) {
 	s.made.opens++
-	s.findFlood(args, in)
-	j := xargsJob{words: args, replace: "{}", lines: name == "parallel"}
-	in = s.readArgFile(args, in)
-	s.skipXargsOptions(&j)
-	s.mentionWords(args[:len(args)-len(j.words)])
+	a := &action{s: s, at: s, name: name, args: args, use: programs.ReadWords(name, listWords(nil, args))}
+	j := xargsJob{replace: "{}", lines: name == "parallel"}
+	for _, p := range a.use.Parts {
+		f := a.field(p)
+		switch {
+		case p.Role == programs.Command, p.Role == programs.Line:
+			j.words = a.words(p)
+		case floodOptions[p.Option]:
+			if n := strings.Trim(f.text, "0"); in.endless && isNumber(f.text) && (n == "" || len(f.text) > 3) {
+				s.addDanger(ForkBomb) // programs without bound for input without end
+			}
+		case p.Option == "-a" || p.Option == "--arg-file":
+			s.addAccess(f, Read)
+			in = s.readFile(f, in)
+		case strings.HasPrefix(p.Option, "-i") || strings.HasPrefix(p.Option, "-I") || p.Option == "--replace" || p.Option == "-J":
+			j.replace = orElse(f.text, j.replace)
+		default:
+			s.mentionWords([]field{f})
+		}
+	}
 	if !s.takeGiven(&j) {
 		j.items = s.listItems(in)
 	}
 	s.runItems(j.words, j.replace, j.items, j.lines)
-}
-
-// xargsValues are the options of xargs and parallel that take the next word.
-var xargsValues = toSet("--delimiter --max-args --max-procs --max-lines --max-chars --arg-file --eof --jobs --colsep -L -n -P -s -d " +
-	"-E -a -C -j -S -N")
-
-func (s *shell) skipXargsOptions(j *xargsJob) {
-	for len(j.words) > 0 && len(j.words[0].text) > 1 && j.words[0].text[0] == '-' && j.words[0].text != "--" {
-		a := j.words[0].text
-		j.words = j.words[1:]
-		switch {
-		case strings.HasPrefix(a, "--replace="), strings.HasPrefix(a, "--replace"):
-			_, j.replace, _ = strings.Cut(a, "=")
-		case strings.HasPrefix(a, "-i"), strings.HasPrefix(a, "-I") && len(a) > 2:
-			j.replace = a[2:]
-		case a == "-I" || a == "-J" || a == "-R":
-			if len(j.words) > 0 {
-				j.replace, j.words = j.words[0].text, j.words[1:]
-			}
-		case xargsValues[a] && len(j.words) > 0:
-			j.words = j.words[1:]
-		}
-	}
-	if len(j.words) > 0 && j.words[0].text == "--" {
-		j.words = j.words[1:]
-	}
-	j.replace = orElse(j.replace, "{}")
-}
-
-// readArgFile is what xargs and parallel read in place of their input.
-func (s *shell) readArgFile(args []field, in stream) stream {
-	for i, a := range args {
-		val, joined := strings.CutPrefix(a.text, "--arg-file=")
-		if !joined && a.text != "-a" && a.text != "--arg-file" {
-			if !strings.HasPrefix(a.text, "-") {
-				return in
-			}
-			continue
-		}
-		f := a.withText(val)
-		if !joined && i+1 < len(args) {
-			f = args[i+1]
-		}
-		if text, ok := s.readContent(f, in); ok {
-			return knownStream(text)
-		}
-		if f.proc != nil {
-			return *f.proc
-		}
-		return stream{} // a file's lines are arguments, which nothing here can know
-	}
-	return in
 }
 
 // takeGiven takes the words behind ":::" for the items.
@@ -166,7 +134,8 @@ func (s *shell) substitute(words []field, replace string, items []field) []field
 			}
 			w.text = strings.ReplaceAll(w.text, replace, it.text)
 			w.bare = strings.ReplaceAll(w.bare, replace, it.bare)
-			w.unknown, w.fed, w.secret = w.unknown || it.unknown, w.fed || it.fed, w.secret || it.secret
+			w.unknown, w.fed = w.unknown || it.unknown, w.fed || it.fed
+			w.mix(it.taint)
 			out = append(out, w)
 		default:
 			out = append(out, w)

@@ -117,11 +117,7 @@ func readClientSQL(s *shell, text string) {
 		s.runHook(literalField(m[1] + m[2] + m[3]))
 	}
 	for _, m := range sqlSends.FindAllStringSubmatch(text, 8) {
-		f := literalField(m[1] + m[2])
-		s.addPath(f, Path{Access: Read, Sent: true})
-		if s.leaksFile(f, false) {
-			s.addUnread(SecretSent)
-		}
+		s.sendListed(m[1]+m[2], false)
 	}
 	s.readInline("sql", text, 1)
 }
@@ -136,14 +132,7 @@ func readTransfer(s *shell, text string) {
 		if w := strings.Fields(line); len(w) > 2 && w[0] == "rm" && strings.HasPrefix(w[1], "-r") {
 			s.removeTarget(literalField(w[len(w)-1]), true)
 		} else if len(w) > 1 && (w[0] == "put" || w[0] == "mput" || w[0] == "reput" || w[0] == "mirror") {
-			f := literalField(w[len(w)-1])
-			if w[0] != "mirror" {
-				f = literalField(w[1])
-			}
-			s.addPath(f, Path{Access: Read, Sent: true})
-			if s.leaksFile(f, true) {
-				s.addUnread(SecretSent)
-			}
+			s.sendListed(w[1], true)
 		}
 	})
 }
@@ -179,7 +168,8 @@ func readURLList(s *shell, text string) {
 		case ok && key == "output":
 			s.overwrite(literalField(line))
 		case ok && (strings.HasPrefix(line, "@") || key == "upload-file" || key == "T" || strings.HasPrefix(key, "form") && strings.Contains(line, "=@")):
-			s.sendListed(line[strings.IndexByte(line, '@')+1:])
+			file, _, _ := strings.Cut(line[strings.IndexByte(line, '@')+1:], ";")
+			s.sendListed(file, false)
 		default:
 			s.reachHost(line, true)
 			s.findMetadata(literalField(line))
@@ -191,11 +181,10 @@ func readURLList(s *shell, text string) {
 }
 
 // sendListed records a file that a client is told to send.
-func (s *shell) sendListed(file string) {
-	file, _, _ = strings.Cut(file, ";")
+func (s *shell) sendListed(file string, all bool) {
 	f := literalField(file)
 	s.addPath(f, Path{Access: Read, Sent: true})
-	if s.leaksFile(f, false) {
+	if s.leaksFile(f, all) {
 		s.addUnread(SecretSent)
 	}
 }

@@ -15,12 +15,10 @@ import (
 type made struct {
 	files   map[string]madeFile
 	links   []madeLink
-	names   map[string]string // programs by another name
 	fds     map[string]stream
 	running map[string]place // scripts
 	pending []written
-	into    []written // of the statement at hand
-	next    int       // descriptor that a shell would choose
+	next    int // descriptor that a shell would choose
 
 	sends, opens, trees int      // commands that sent their input, took it for names, or for folders
 	impure              bool     // something did more than read
@@ -34,21 +32,20 @@ type madeFile struct {
 	known   bool
 	text    string
 	program string // it is a copy of
-	foreign bool   // from another machine, or decoded: its text can't be looked at
-	dump    bool   // somebody's data as a whole
+	taint
 }
 
 // madeLink is where a path leads.
 type madeLink struct {
 	at, target string
+	mount      bool // what is removed there is gone at the target
 }
 
 // written is a redirect to a file while its command is being read.
 type written struct {
-	to   field
-	add  bool
-	all  bool // of the command's output, not of its errors
-	done bool // it is known already what it holds
+	to  field
+	add bool
+	all bool // of the command's output, not of its errors
 }
 
 // The bounds of what one line may make: every path is held against the links.
@@ -71,19 +68,20 @@ func remember[T any](s *shell, m *map[string]T, key string, v T) {
 }
 
 // keepFile remembers what a file holds from now on.
-func (s *shell) keepFile(f field, out stream, add, foreign bool) {
+func (s *shell) keepFile(f field, out stream, add bool) {
 	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
 		return
 	}
 	for _, p := range s.listPlaces(f.text) {
-		m := madeFile{known: out.known, text: out.text, foreign: foreign && !out.known, dump: out.dump}
+		m := madeFile{known: out.known, text: out.text, taint: out.taint}
+		m.foreign = m.foreign && !out.known
 		if old, ok := s.made.files[p]; ok && (add || s.unsure > 0) {
-			m.foreign = m.foreign || old.foreign
+			m.mix(old.taint)
 			m.known = m.known && old.known || s.unsure > 0 && (m.known || old.known)
 			m.text = old.text + m.text
 		}
 		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !s.budget.TakeBytes(len(out.text)) {
-			m = madeFile{foreign: true}
+			m = madeFile{taint: taint{foreign: true}}
 		}
 		remember(s, &s.made.files, p, m)
 	}
@@ -114,75 +112,28 @@ func (s *shell) settleFiles(list []written, out stream) {
 		if out.known && out.text == "" && !w.add && w.all {
 			s.emptyFile(w.to)
 		}
-		switch {
-		case w.done:
-		case w.all:
-			s.keepFile(w.to, out, w.add, out.foreign)
-		default:
-			s.keepFile(w.to, stream{}, w.add, false) // errors
+		if !w.all {
+			out = stream{} // errors
 		}
+		s.keepFile(w.to, out, w.add)
 	}
 }
 
-// findRenamed returns the program that a word runs after it was copied, linked or
-// hashed under another name; those that are feared by their own name keep it.
+// findRenamed returns the program that a word runs after it was copied or linked
+// under another name; those that are feared by their own name keep it.
 func (s *shell) findRenamed(f field, name string) string {
-	if scary[name] || f.unknown || len(s.made.files) == 0 && len(s.made.names) == 0 {
+	if scary[name] || f.unknown || !strings.Contains(f.text, "/") {
 		return name
 	}
-	if strings.Contains(f.text, "/") {
-		if m, ok := s.findMade(f.text); ok && m.program != "" {
-			return m.program
-		}
-		return name
-	}
-	if p, ok := s.made.names[name]; ok {
-		return p
-	}
-	return name
+	m, _ := s.findMade(f.text)
+	return orElse(m.program, name)
 }
 
 // binFolders hold programs and nothing else.
 var binFolders = toSet("/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /opt/local/bin")
 
-// passers print what they read, one way or another.
-var passers = toSet("cat tac sort uniq head tail rev base64 xxd tr")
-
-// feedFiles puts the files among a filter's operands that are known on its input.
-func (s *shell) feedFiles(name string, args []field, in stream) ([]field, stream) {
-	if len(s.made.files) == 0 || !passers[name] {
-		return args, in
-	}
-	var text strings.Builder
-	var left []field
-	for _, a := range args {
-		if m, ok := s.findMade(a.text); ok && m.known {
-			text.WriteString(m.text)
-			continue
-		}
-		left = append(left, a)
-	}
-	if len(left) == len(args) || !s.budget.TakeBytes(text.Len()) {
-		return args, in
-	}
-	return left, knownStream(text.String())
-}
-
-// linkAt returns the link at a path.
-func (m *made) linkAt(p string) (madeLink, bool) {
-	i := slices.IndexFunc(m.links, func(l madeLink) bool { return l.at == p })
-	if i < 0 {
-		return madeLink{}, false
-	}
-	return m.links[i], true
-}
-
-func (m *made) unlink(p string) {
-	m.links = slices.DeleteFunc(m.links, func(l madeLink) bool { return l.at == p })
-}
-
 // linkPath makes a path lead to a target.
-func (s *shell) linkPath(target field, at string) {
+func (s *shell) linkPath(target field, at string, mount bool) {
 	if target.unknown || target.text == "" || at == "" {
 		return
 	}
@@ -191,18 +142,13 @@ func (s *shell) linkPath(target field, at string) {
 		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") {
 			t = paths.Dir(p) + "/" + t // as the link will be read
 		}
-		for _, to := range s.listPlaces(t) {
-			if l, ok := s.made.linkAt(to); ok {
-				to = l.target
-			}
-			if to == p {
-				continue
-			}
-			if s.made.unlink(p); len(s.made.links) >= maxMadeLinks {
+		for _, to := range s.resolvePath(t + "/") { // the last is where other links lead
+			if len(s.made.links) >= maxMadeLinks {
 				s.budget.over = true
 				return
 			}
-			s.made.links = append(s.made.links, madeLink{at: p, target: to})
+			old := func(l madeLink) bool { return l.at == p }
+			s.made.links = append(slices.DeleteFunc(s.made.links, old), madeLink{at: p, target: to, mount: mount})
 		}
 	}
 }
@@ -211,61 +157,66 @@ func (s *shell) linkPath(target field, at string) {
 func (s *shell) trackFiles(a *action) {
 	if a.use.Dumps {
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{dump: true}, false, true)
+			s.keepFile(f, stream{taint: taint{dump: true, foreign: true}}, false)
 		}
 	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
+	if packers[a.name] && slices.ContainsFunc(a.listFiles(Read), func(f field) bool { return s.leaksFile(f, false) }) {
+		for _, f := range a.listFiles(Write) {
+			s.keepFile(f, stream{taint: taint{secret: true}}, false)
+		}
+	}
 	switch orElse(row, a.name) {
 	case "git":
 		s.trackRemote(a)
-	case "sed", "perl", "ruby", "awk":
-		if a.emptiesFiles() {
+	case "sed", "perl", "ruby", "awk", "truncate":
+		if a.name == "truncate" || a.emptiesFiles() {
 			for _, f := range a.listFiles(Write) {
 				s.emptyFile(f)
 			}
 		}
 	case "tee", "sponge":
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"), a.in.foreign)
-		}
-	case "dd":
-		s.trackDD(a)
-	case "cat":
-		for i, w := range s.made.into {
-			if len(a.args) == 1 && binFolders[paths.Dir(a.args[0].text)] {
-				s.copyFile("cat", a.args[0], w.to.text, false)
-				s.made.into[i].done = true
-			}
+			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"))
 		}
 	case "curl", "wget":
 		s.trackDownload(a)
-	case "cp", "mv", "ln", "install", "link":
+	case "cp", "mv", "ln", "install", "link", "dd":
 		s.trackCopies(a)
-	case "truncate":
-		for _, f := range a.listFiles(Write) {
-			s.emptyFile(f)
-		}
 	case "go":
 		s.readSources(a, "recipe")
-	case "mknod":
-		if hasWord(a.args, "b") || hasWord(a.args, "c") {
-			s.made.remapped = append(s.made.remapped, "")
-		}
-	case "mount", "bindfs", "mklink":
-		if text := joinTexts(a.args); a.name != "mount" || remaps.MatchString(text) {
-			s.made.remapped = append(s.made.remapped, text[strings.LastIndexByte(text, ' ')+1:])
-		}
-	case "umount", "unmount", "fusermount":
-		s.made.remapped = slices.DeleteFunc(s.made.remapped, func(at string) bool { return at != "" && hasWord(a.args, at) })
 	default:
-		if compilers[a.name] {
+		if s.trackMounts(a); compilers[a.name] {
 			s.readSources(a, "c")
 		}
 	}
 }
 
+// trackMounts remembers the devices and mounts that show one place at another.
+func (s *shell) trackMounts(a *action) {
+	switch a.name {
+	case "mknod":
+		if ops := listOperands(a.args, "mZ"); len(ops) > 1 && ops[1].text != "p" {
+			s.made.remapped = append(s.made.remapped, "")
+			s.linkPath(literalField("/dev/sda"), ops[0].text, true)
+		}
+	case "mount", "bindfs", "mklink":
+		if text := joinTexts(a.args); a.name != "mount" || remaps.MatchString(text) {
+			s.made.remapped = append(s.made.remapped, text[strings.LastIndexByte(text, ' ')+1:])
+			if ops := listOperands(a.args, "ot"); len(ops) > 1 {
+				s.linkPath(ops[0], ops[1].text, true)
+			}
+		}
+	case "umount", "unmount", "fusermount":
+		s.made.remapped = slices.DeleteFunc(s.made.remapped, func(at string) bool { return at != "" && hasWord(a.args, at) })
+	}
+}
+
 // remaps are the options of mount that show a folder at another place.
 var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
+
+// packers put what is in files into others.
+var packers = toSet("tar gtar bsdtar zip 7z 7za gpg openssl ar cpio pax rar")
 
 // listFiles returns the files of an action that are touched in a way.
 func (a *action) listFiles(access Access) []field {
@@ -278,22 +229,7 @@ func (a *action) listFiles(access Access) []field {
 	return out
 }
 
-func (s *shell) trackDD(a *action) {
-	in := a.in
-	from, to := a.listFiles(Read), a.listFiles(Write)
-	if len(from) > 0 {
-		in = s.readFile(from[0])
-	}
-	for _, f := range to {
-		s.keepFile(f, in, false, in.foreign)
-		if len(from) > 0 {
-			s.copyFile("cp", from[0], f.text, false)
-		}
-		if len(from) > 0 && from[0].text == "/dev/null" {
-			s.emptyFile(f)
-		}
-	}
-}
+var fetchedStream = stream{taint: taint{foreign: true}}
 
 // trackDownload remembers the files that come from another machine. A name that
 // starts with a dot is seldom one that somebody asked for.
@@ -302,22 +238,23 @@ func (s *shell) trackDownload(a *action) {
 	for _, p := range a.use.Parts {
 		f := a.field(p)
 		switch {
-		case p.Role == programs.Folder || p.Role == programs.File && p.Option != "" && (p.Option == "-P" || p.Option == "--directory-prefix" ||
-			p.Option == "--output-dir"):
+		case p.Role == programs.Folder || p.Option == "-P" || p.Option == "--directory-prefix" || p.Option == "--output-dir":
 			dir = f.text
 		case p.Role == programs.File && Access(p.Access).Has(Write):
-			s.keepFile(f, stream{}, false, true)
+			s.keepFile(f, fetchedStream, false)
 		}
 	}
+	if a.name != "wget" && !hasFlag(a.args, "OJ", "remote-name") {
+		return
+	}
 	for _, f := range a.args {
-		if !strings.Contains(f.text, "://") || a.name != "wget" && !hasFlag(a.args, "O", "remote-name") {
+		if !strings.Contains(f.text, "://") {
 			continue
 		}
 		base, _, _ := strings.Cut(f.text, "?")
-		base = paths.Base(base)
-		to := literalField(strings.TrimSuffix(dir, "/") + "/" + base)
-		s.keepFile(to, stream{}, false, true)
-		if strings.HasPrefix(base, ".") || base == "authorized_keys" {
+		to := literalField(strings.TrimSuffix(dir, "/") + "/" + paths.Base(base))
+		s.keepFile(to, fetchedStream, false)
+		if base = paths.Base(base); strings.HasPrefix(base, ".") || base == "authorized_keys" {
 			s.overwrite(to)
 		}
 	}
@@ -326,72 +263,46 @@ func (s *shell) trackDownload(a *action) {
 // trackCopies follows files under their new names.
 func (s *shell) trackCopies(a *action) {
 	ln := a.name == "ln" || a.name == "link"
-	from, to := splitTarget(a.args, "tSmgo")
-	if to.text == "" && len(from) == 1 && ln {
-		to = from[0].withText(paths.Base(from[0].text))
+	from, to := a.listFiles(Read), a.listFiles(Write)
+	if len(to) == 0 && len(from) == 1 && ln {
+		to = []field{from[0].withText(paths.Base(from[0].text))}
 	}
-	if to.text == "" || to.unknown {
+	if len(to) == 0 || to[0].unknown {
 		return
 	}
-	symbolic := ln && hasFlag(a.args, "s", "symbolic") || a.name == "cp" && hasFlag(a.args, "s", "symbolic-link")
+	if len(from) == 0 && a.name == "dd" {
+		s.keepFile(to[0], a.in, false)
+	}
 	for _, f := range from {
 		if f.text == "/dev/null" && !ln {
-			s.emptyFile(to)
+			s.emptyFile(to[0])
 		}
-		at := []string{to.text}
-		if inside := strings.TrimSuffix(to.text, "/") + "/" + paths.Base(f.text); len(from) > 1 || strings.HasSuffix(to.text, "/") ||
-			to.text == "." {
-			at = []string{inside}
-		} else if !ln {
-			at = append(at, inside)
+		inside := strings.TrimSuffix(to[0].text, "/") + "/" + paths.Base(f.text)
+		if len(from) == 1 && !strings.HasSuffix(to[0].text, "/") && to[0].text != "." {
+			s.copyFile(f, to[0].text, (ln || a.name == "cp") && hasFlag(a.args, "s", "symbolic", "symbolic-link"))
 		}
-		for _, p := range at {
-			s.copyFile(a.name, f, p, symbolic)
+		if !ln || len(from) > 1 || strings.HasSuffix(inside, "./"+paths.Base(f.text)) {
+			s.copyFile(f, inside, ln && hasFlag(a.args, "s", "symbolic"))
 		}
 	}
 }
 
-// splitTarget splits the operands of cp, mv and the like from where they go.
-func splitTarget(args []field, values string) (from []field, to field) {
-	ops := listOperands(args, values)
-	for i, a := range args {
-		if dir, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
-			return ops, a.withText(dir)
-		}
-		if (a.text == "-t" || a.text == "--target-directory") && i+1 < len(args) {
-			return ops, args[i+1]
-		}
-	}
-	if len(ops) < 2 {
-		return ops, field{}
-	}
-	return ops[:len(ops)-1], ops[len(ops)-1]
-}
-
-func (s *shell) copyFile(name string, f field, to string, symbolic bool) {
+// copyFile makes a path hold what a file does, or lead to it.
+func (s *shell) copyFile(f field, to string, symbolic bool) {
 	var m madeFile
 	if old, ok := s.findMade(f.text); ok {
 		m = old
 	} else if binFolders[paths.Dir(f.text)] {
 		m.program = programName(f.text)
 	}
-	if m.program != "" || m.known || m.foreign || m.dump {
+	m.secret = m.secret || holdsSecrets(f.text)
+	if m != (madeFile{}) {
 		for _, p := range s.listPlaces(to) {
 			remember(s, &s.made.files, p, m)
 		}
-		if m.program != "" {
-			remember(s, &s.made.names, paths.Base(to), m.program)
-		}
 	}
 	if symbolic {
-		s.linkPath(f, to)
-	}
-	if name == "mv" {
-		for _, p := range s.listPlaces(f.text) {
-			if l, ok := s.made.linkAt(p); ok {
-				s.linkPath(literalField(l.target), to)
-			}
-		}
+		s.linkPath(f, to, false)
 	}
 }
 
@@ -402,26 +313,8 @@ var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc 
 // sooner or later.
 func (s *shell) readSources(a *action, lang string) {
 	for _, f := range a.args {
-		if f.text == "-" && a.in.known {
-			s.readCode(literalField(a.in.text), lang)
-		}
-		if m, ok := s.findMade(f.text); ok && m.known {
-			s.readCode(literalField(m.text), lang)
-		} else if f.proc != nil && f.proc.known {
-			s.readCode(literalField(f.proc.text), lang)
+		if in := s.readFile(f, a.in); in.known {
+			s.readCode(literalField(in.text), lang)
 		}
 	}
-}
-
-// readContent is the text of a file that is known: what comes on the input, out
-// of <( … ), or was written just before.
-func (s *shell) readContent(f field, in stream) (string, bool) {
-	switch {
-	case f.proc != nil:
-		return f.proc.text, f.proc.known
-	case isStandard(f.text):
-		return in.text, in.known
-	}
-	m, ok := s.findMade(f.text)
-	return m.text, ok && m.known
 }

@@ -167,3 +167,23 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func firstLines(out []byte) string { return string(out[:min(len(out), 400)]) }
+
+// BenchmarkSwollen prints how long each of those inputs takes, and how much of
+// the processors' time: that is the same on a busy machine.
+func BenchmarkSwollen(b *testing.B) {
+	env := path.Env{Root: "/workspace", Home: "/home/alice", NoFS: true}
+	spent := func() int64 {
+		var u syscall.Rusage
+		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	for name, input := range swollen() {
+		b.Run(name, func(b *testing.B) {
+			before := spent()
+			for b.Loop() {
+				bash.Evaluate(input, env, bash.NewBudget())
+			}
+			b.ReportMetric(float64(spent()-before)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+	}
+}

@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -11,7 +10,7 @@ import (
 const maxRepair = 16 << 10
 
 // parseCost is what starting a parser counts for, in bytes.
-const parseCost = 256
+const parseCost = 768
 
 // parseText reads text and walks it, and returns what it prints.
 func (s *shell) parseText(text string) stream {
@@ -67,9 +66,6 @@ func (s *shell) parseShell(text string) ([]*syntax.Stmt, parsed) {
 	if err == nil {
 		return list, whole
 	}
-	if list, err := parseAs(s.budget, syntax.LangBash, text+endHeredoc(text)); err == nil {
-		return list, whole // a shell warns and runs it
-	}
 	if syntax.IsIncomplete(err) && len(text) <= maxRepair {
 		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
 			if list, err := parseAs(s.budget, syntax.LangBash, text+end); err == nil {
@@ -83,17 +79,6 @@ func (s *shell) parseShell(text string) ([]*syntax.Stmt, parsed) {
 		}
 	}
 	return nil, unparsable
-}
-
-var heredoc = regexp.MustCompile(`<<-?\s*\\?["']?(\w+)["']?[^\n]*\n`)
-
-// endHeredoc returns the line that would end the last here-document of text.
-func endHeredoc(text string) string {
-	all := heredoc.FindAllStringSubmatch(text, -1)
-	if len(all) == 0 {
-		return ""
-	}
-	return "\n" + all[len(all)-1][1] + "\n"
 }
 
 // countOpeners bounds how deep the parser may recurse, whose stack can't be caught

@@ -128,7 +128,7 @@ func (s *shell) resolvePath(text string) []string {
 			switch {
 			case strings.HasPrefix(p, at+"/"):
 				out = appendNew(out, path.ResolveDots(l.target+p[len(at):]))
-			case p == at && (strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
+			case p == at && (l.mount || strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.")):
 				out = appendNew(out, l.target)
 			}
 		}
@@ -195,7 +195,7 @@ func (s *shell) mentionPath(f field) bool {
 var (
 	secretVariable = regexp.MustCompile(`(?i)(^|_)(token|secret|secrets|password|passwd|passphrase|credentials?|apikey|private_key` +
 		`|access_key|api_key|secret_key|auth_key|pat|pgpassword)(_|$)|^AWS_(SECRET|SESSION)`)
-	secretFile = regexp.MustCompile(`(?i)(^|/)(\.env(\.[a-z]+)?|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
+	secretFile = regexp.MustCompile(`(?i)(^|/)(\*?\.env(\.[a-z]+)?|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
 		`|ini)|\.npmrc|\.pypirc|\.netrc|\.pgpass|\.git-credentials|\.vault-token|\.dockercfg|kubeconfig[^/]*|[^/]*\.(pem|key|p12|pfx|jks` +
 		`|keystore|kdbx|ovpn|tfstate|tfvars)|id_(rsa|dsa|ecdsa|ed25519)|terraform\.tfstate|master\.key|\.(bash|zsh|python|psql|mysql` +
 		`|node_repl)_history|\.(aws|ssh|gnupg|kube|docker|azure)(/.*)?|\.config/(gcloud|gh|hub|op)(/.*)?)$`)
@@ -217,7 +217,7 @@ func holdsSecrets(file string) bool {
 // leaksFile reports whether a file, or all below a folder, must not leave
 // unseen: one that holds credentials by its name, a home or a system tree.
 func (s *shell) leaksFile(f field, all bool) bool {
-	if holdsSecrets(f.text) {
+	if m, _ := s.findMade(f.text); m.secret || holdsSecrets(f.text) {
 		return true
 	}
 	k, _ := s.findTree(f.text)

@@ -39,8 +39,12 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 		none.endless = hasWord(args, "inf") || hasWord(args, "infinity")
 	case "mktemp":
 		return knownStream("/tmp/tmp.XXXXXXXXXX\n")
-	case "ls", "compgen", "locate", "plocate", "mlocate":
-		return s.listNames(name, args)
+	case "locate", "plocate", "mlocate":
+		for _, o := range listOperands(args, "dln") {
+			none.some = append(none.some, "/"+strings.TrimLeft(o.text, "/"))
+		}
+	case "ls":
+		return s.listNames(args)
 	case "rg":
 		if hasWord(args, "--files") {
 			for _, o := range listOperands(args, "gtTjM") {
@@ -128,10 +132,8 @@ func printEcho(args []string) string {
 		args = args[1:]
 	}
 	text := strings.Join(args, " ")
-	if escapes && strings.Contains(text, `\`) {
-		if t, _, err := expand.Format(&expand.Config{}, strings.ReplaceAll(text, "%", "%%"), nil); err == nil {
-			text = t
-		}
+	if escapes {
+		text = readEscapes(text)
 	}
 	return text + end
 }
@@ -144,8 +146,8 @@ func printFormat(args []string) stream {
 		return stream{open: true}
 	}
 	format, rest := args[0], args[1:]
-	if starWidth.MatchString(format) || sumWidths(format) > MaxShell {
-		return stream{open: true} // "%9999999d" prints more than there is room for
+	if wideField.MatchString(format) {
+		return stream{open: true}
 	}
 	var b strings.Builder
 	for range 64 {
@@ -162,68 +164,42 @@ func printFormat(args []string) stream {
 	return knownStream(b.String())
 }
 
-// printPath is dirname, basename, realpath and readlink, which print a path.
+// printPath is dirname, basename, realpath and readlink of one path.
 func (s *shell) printPath(name string, args []field) stream {
 	ops := listOperands(args, "s")
-	if len(ops) == 0 || len(ops) > 8 {
+	if len(ops) != 1 {
 		return stream{open: true}
 	}
-	if name == "basename" && len(ops) == 2 && !hasFlag(args, "a", "multiple") {
-		t := paths.Base(ops[0].text)
-		if cutOff := strings.TrimSuffix(t, ops[1].text); cutOff != "" {
-			t = cutOff
+	t := ops[0].text
+	switch name {
+	case "dirname":
+		t = paths.Dir(strings.TrimRight(t, "/"))
+		if strings.HasPrefix(ops[0].text, "/") && t == "." {
+			t = "/"
 		}
-		return knownStream(t + "\n")
+	case "basename":
+		t = paths.Base(t)
+	default:
+		t = s.links.Follow(s.resolvePath(t)[0])
 	}
-	var out strings.Builder
-	for _, o := range ops {
-		t := o.text
-		switch name {
-		case "dirname":
-			t = paths.Dir(strings.TrimRight(t, "/"))
-			if strings.HasPrefix(o.text, "/") && t == "." {
-				t = "/"
-			}
-		case "basename":
-			t = paths.Base(t)
-		case "realpath", "readlink":
-			if t = s.resolvePath(t)[0]; name == "realpath" || hasFlag(args, "fem", "canonicalize") {
-				t = s.links.Follow(t)
-			}
-		}
-		out.WriteString(t)
-		out.WriteByte('\n')
-	}
-	return knownStream(out.String())
+	return knownStream(t + "\n")
 }
 
-// listNames is ls and what else prints names of files: what a pattern with a folder
-// names is printed with it; of a folder, what is in it.
-func (s *shell) listNames(name string, args []field) stream {
+// listNames is ls: what a pattern with a folder names is printed with it; of a
+// folder, what is in it.
+func (s *shell) listNames(args []field) stream {
 	out := stream{open: true}
-	if name == "compgen" {
-		if len(args) == 2 && args[0].text == "-G" {
-			out.trees = append(out.trees, args[1].text)
-		}
-		return out
-	}
 	ops := listOperands(args, "IwT")
-	if name != "ls" {
-		for _, o := range ops {
-			out.some = append(out.some, "/"+strings.TrimLeft(o.text, "/"))
-		}
-		return out
-	}
 	if len(ops) == 0 {
 		ops = literalFields([]string{"."})
 	}
 	for _, o := range ops {
-		last := paths.Base(o.text)
+		pattern := strings.ContainsAny(o.text, "*?[")
 		switch {
 		case o.unknown:
-		case strings.ContainsAny(o.text, "*?[") && path.IsEveryEntry(last):
+		case pattern && path.IsEveryEntry(paths.Base(o.text)):
 			out.trees = append(out.trees, o.text)
-		case strings.ContainsAny(o.text, "*?["):
+		case pattern:
 			out.some = append(out.some, o.text)
 		case o.text == "." || o.text == "./":
 			out.trees = append(out.trees, "./*")
@@ -234,21 +210,9 @@ func (s *shell) listNames(name string, args []field) stream {
 	return out
 }
 
-// starWidth is a width that an argument gives.
-var starWidth = regexp.MustCompile(`%[-+ #0]*(\*|\d*\.\*)`)
-
-// sumWidths adds the numbers in a format, each of which may be a width.
-func sumWidths(format string) int {
-	sum, n := 0, 0
-	for i := range len(format) {
-		if isDigit(format[i]) {
-			n = min(n*10+int(format[i]-'0'), MaxShell)
-			continue
-		}
-		sum, n = min(sum+n, 2*MaxShell), 0
-	}
-	return sum + n
-}
+// wideField prints more than there may be room for: its width has three digits,
+// or an argument gives it.
+var wideField = regexp.MustCompile(`%[-+ #0]*(\d*\.)?(\*|\d{3})`)
 
 var octalEscape = regexp.MustCompile(`\\0([0-7]{1,3})`)
 

@@ -213,16 +213,15 @@ func readShebang(text string) (by, rest string, ok bool) {
 // runBoxed reads a command that runs in a container. Its files are not this
 // machine's unless one of its folders is; what it destroys is lost there all
 // the same.
-func (s *shell) runBoxed(words []field, in stream, shared bool) {
+func (s *shell) runBoxed(words []field, in stream, shared bool) stream {
 	if shared {
-		s.fork().runWords(words, in)
-		return
+		return s.fork().runWords(words, in)
 	}
 	env := s.env
 	env.NoFS = true
 	g := newShell(env, s.budget)
 	g.quiet, g.level = s.quiet, s.level
-	g.runWords(words, in)
+	out := stream{open: true, taint: g.runWords(words, in).taint}
 	t := g.out
 	if len(t.Dangers) > 0 || slices.ContainsFunc(t.Paths, func(p Path) bool { return p.Access.Has(Delete) && p.Recursive }) {
 		s.addDoubt(VolumeLoss)
@@ -233,11 +232,12 @@ func (s *shell) runBoxed(words []field, in stream, shared bool) {
 		}
 	}
 	if s.quiet {
-		return
+		return out
 	}
 	t.Dangers, t.Unread = nil, slices.DeleteFunc(t.Unread, func(code string) bool { return code == UnreadTarget })
 	s.takeFindings(t)
 	s.out.Commands = append(s.out.Commands, t.Commands...)
+	return out
 }
 
 // fishMarks are what fish writes in another way than the other shells.

@@ -146,15 +146,13 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 		return in // $(<file)
 	}
 	if st.Redirs != nil && dialsBack(st.Redirs) {
-		in = stream{open: true, foreign: true} // what the other side sends
+		in = stream{open: true, taint: taint{foreign: true}} // what the other side sends
 		s.addUnread(RemoteShell)
 	}
 	to := len(s.out.Paths)
 	files := append([]written(nil), s.made.pending[mark:]...)
 	s.made.pending = s.made.pending[:mark]
-	s.made.into = files
 	out := s.runCommand(st.Cmd, in)
-	s.made.into = nil
 	if s.settleFiles(files, out); slices.ContainsFunc(files, func(w written) bool { return w.all }) {
 		out.minted = "" // its reader doesn't get it
 	}
@@ -199,7 +197,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	case *syntax.CoprocClause:
 		return s.fork().runStatement(cmd.Stmt, in)
 	case *syntax.DeclClause:
-		s.declareNames(cmd)
+		return s.declareNames(cmd)
 	default: // [[ … ]], (( … )), let: only what they substitute runs
 		s.walkInner(cmd)
 	}
@@ -229,9 +227,8 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 			s.branches++
 		}
 		y := s.runStatement(b.Y, in)
-		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, foreign: x.foreign || y.foreign}
-		out.addSecrets(x)
-		out.addSecrets(y)
+		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, taint: x.taint}
+		out.mix(y.taint)
 		return out
 	}
 	s.runStatement(b.X, in)
@@ -252,10 +249,6 @@ func (s *shell) walkInner(n syntax.Node) {
 		case *syntax.ProcSubst:
 			s.fork().runStatements(n.Stmts, stream{})
 			return false
-		case *syntax.UnaryTest: // [[ -v 'x[$(cmd)]' ]]
-			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet {
-				s.readQuotedSubscript(w)
-			}
 		case *syntax.SglQuoted: // let 'x[$(cmd)]=1'
 			s.readSubscript(n.Value)
 		}

@@ -103,7 +103,7 @@ func (s *shell) lookUpVariable(name string) value {
 	if isNumber(name) && (!s.inFunc || s.params != nil) {
 		return s.readPositional(name)
 	}
-	return value{{{s: "$" + name, kind: unknownFrag, token: namesSecret(name)}}}
+	return value{{{s: "$" + name, kind: unknownFrag, taint: taint{token: namesSecret(name)}}}}
 }
 
 // usualValues are what variables hold that a shell sets by itself.
@@ -170,13 +170,6 @@ func (s *shell) readParam(p *syntax.ParamExp) value {
 		if w, ok := s.readAlternative(p, v); ok {
 			return w
 		}
-	}
-	if p.Excl && p.Names == 0 && !v.isUnknown() {
-		var out value
-		for _, f := range v {
-			out = append(out, s.lookUpVariable(f.text())...)
-		}
-		return out
 	}
 	if v.isUnknown() {
 		s.walkInner(p)

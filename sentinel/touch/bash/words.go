@@ -23,16 +23,39 @@ const (
 
 // frag is a piece of a word.
 type frag struct {
-	s      string
-	kind   fragKind
-	bare   string  // of an unknown one: what is known of it
-	home   bool    // starts with the home folder, by its variable
-	fed    bool    // comes from a pipe, a loop or a search
-	tree   bool    // stands for everything below it
-	secret bool    // holds credentials or the environment
-	token  bool    // a variable that is named after credentials
-	minted string  // of a secret: the hosts that it is for
-	proc   *stream // what <( … ) prints
+	s    string
+	kind fragKind
+	bare string  // of an unknown one: what is known of it
+	home bool    // starts with the home folder, by its variable
+	fed  bool    // comes from a pipe, a loop or a search
+	tree bool    // stands for everything below it
+	proc *stream // what <( … ) prints
+	taint
+}
+
+// taint is what a text carries wherever it goes: into a word, a variable, a
+// pipe, a file.
+type taint struct {
+	secret  bool   // holds credentials or the environment
+	token   bool   // holds a variable that is named after credentials
+	dump    bool   // holds somebody's data as a whole
+	fetched bool   // is what an address gave
+	foreign bool   // comes from another machine, or decoded: its text can't be looked at
+	minted  string // of a secret that a program made or opened: the hosts that it is for
+}
+
+// noHost is what several secrets for several hosts are for.
+const noHost = "?"
+
+// mix adds what another text carries.
+func (t *taint) mix(o taint) {
+	if t.secret && o.secret && t.minted != o.minted {
+		t.minted = noHost
+	} else {
+		t.minted = orElse(t.minted, o.minted)
+	}
+	t.secret, t.token, t.dump = t.secret || o.secret, t.token || o.token, t.dump || o.dump
+	t.fetched, t.foreign = t.fetched || o.fetched, t.foreign || o.foreign
 }
 
 // value is every value that a word or variable may have.
@@ -238,9 +261,12 @@ func (s *shell) readPart(p syntax.WordPart, quoted bool) value {
 		return s.useValue(substitutedValue(s.listStatements(p.Stmts)), quoted)
 	case *syntax.ProcSubst:
 		out := s.fork().runStatements(p.Stmts, stream{})
-		return value{{{s: "/dev/fd/63", kind: quotedFrag, proc: &out, secret: out.secret}}}
+		return value{{{s: "/dev/fd/63", kind: quotedFrag, proc: &out, taint: out.taint}}}
 	case *syntax.ExtGlob:
-		return readExtGlob(p)
+		if p.Op == syntax.GlobExcept {
+			return value{{{s: "!(" + p.Pattern.Value + ")", kind: litFrag}}} // nearly any name
+		}
+		return value{{{s: "*", kind: litFrag}}}
 	}
 	s.walkInner(p)
 	return literalValue("0") // $((…)) is a number
@@ -292,12 +318,12 @@ func (s *shell) useValue(v value, quoted bool) value {
 
 func substitutedValue(out stream) value {
 	if out.known {
-		return value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, secret: out.secret, token: out.token, minted: out.minted}}}
+		return value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, taint: out.taint}}}
 	}
 	if names := out.trees; len(names)+len(out.some) > 0 && len(names)+len(out.some) <= maxAlts {
 		return listedValue(out)
 	}
-	return value{{{s: "$()", kind: unknownFrag, fed: true, secret: out.secret, token: out.token, minted: out.minted}}}
+	return value{{{s: "$()", kind: unknownFrag, fed: true, taint: out.taint}}}
 }
 
 // unescapeLiteral reads the backslashes of a literal.
@@ -322,28 +348,6 @@ func unescapeLiteral(t string, quoted bool) frags {
 	}
 	if from < len(t) {
 		out = append(out, frag{s: t[from:], kind: litFrag})
-	}
-	return out
-}
-
-// readExtGlob returns the readings of @(a|b) and its kin: each alternative
-// where they are plain, otherwise whatever a pattern may match.
-func readExtGlob(p *syntax.ExtGlob) value {
-	text := p.Pattern.Value
-	list := strings.Split(text, "|")
-	op := strings.TrimSuffix(p.Op.String(), "(")
-	if op == "!" {
-		return value{{{s: "!(" + text + ")", kind: litFrag}}} // nearly everything
-	}
-	if strings.ContainsAny(text, `(\`) || len(list) > maxAlts {
-		return value{{{s: "*", kind: litFrag}}}
-	}
-	var out value
-	for _, alt := range list {
-		out = append(out, frags{{s: alt, kind: litFrag}})
-	}
-	if op == "?" || op == "*" {
-		out = append(out, frags{{kind: litFrag}})
 	}
 	return out
 }

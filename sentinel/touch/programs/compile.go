@@ -4,25 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// kinds are the kinds of values and operands by their names in the table.
-var kinds = map[string]kind{
-	"data": {role: Data}, "value": {role: Data},
-	"read": {role: File, access: Read}, "write": {role: File, access: Write}, "append": {role: File, access: Write},
-	"rw": {role: File, access: Read | Write}, "delete": {role: File, access: Delete}, "move": {role: File, access: Read | Delete},
-	"run": {role: File, access: Read | Execute}, "list": {role: File, access: Read, names: true}, "folder": {role: Folder},
-	"client": {role: File, access: Read, client: true}, "sent": {role: File, access: Read, sent: true},
-	"mount": {role: File, access: Read | Write, tree: true, form: mountText},
-	"body":  {role: Sent, form: bodyText}, "form": {role: Sent, form: formText},
-	"host": {role: Host}, "url": {role: URL}, "assign": {role: Assign},
-	"process": {role: Process},
-	"code":    {role: Code}, "script": {role: Script}, "start": {role: Script, first: true},
-	"line": {role: Line}, "linerest": {role: Line, form: allWords}, "words": {role: Line, form: allWords},
-	"shell":   {role: Line, form: asShell},
-	"command": {role: Command, form: allWords}, "until": {role: Command, form: untilEnd},
-}
+// kinds are the kinds of values and operands by their names in the table, forms
+// how those are read that aren't one word.
+var (
+	kinds = map[string]Part{
+		"data": {Role: Data}, "value": {Role: Data},
+		"read": {Role: File, Access: Read}, "write": {Role: File, Access: Write}, "append": {Role: File, Access: Write},
+		"rw": {Role: File, Access: Read | Write}, "delete": {Role: File, Access: Delete}, "move": {Role: File, Access: Read | Delete},
+		"run": {Role: File, Access: Read | Execute}, "list": {Role: File, Access: Read, Names: true}, "folder": {Role: Folder},
+		"client": {Role: File, Access: Read, Client: true}, "sent": {Role: File, Access: Read, Sent: true},
+		"mount": {Role: File, Access: Read | Write, Tree: true}, "body": {Role: Sent}, "form": {Role: Sent},
+		"host": {Role: Host}, "url": {Role: URL}, "assign": {Role: Assign}, "process": {Role: Process}, "code": {Role: Code},
+		"script": {Role: Script}, "start": {Role: Script}, "line": {Role: Line}, "linerest": {Role: Line}, "words": {Role: Line},
+		"shell": {Role: Line}, "command": {Role: Command}, "until": {Role: Command},
+	}
+	forms = map[string]form{"mount": mountText, "body": bodyText, "form": formText, "linerest": allWords, "words": allWords,
+		"shell": asShell, "command": allWords, "until": untilEnd}
+)
 
 // effectCodes are the codes of effects, as package touch lists them.
 var effectCodes = map[Class]string{
@@ -54,30 +56,30 @@ func (r *row) addClause(text string) error {
 		if !ok {
 			return errors.New(`the condition has no ": " behind it`)
 		}
-		d, err := r.readCond(word == "unless", tests)
+		t, err := r.readCond(word == "if", tests)
 		if err != nil {
 			return err
 		}
-		c.conds, text = append(c.conds, d), strings.TrimSpace(then)
+		c.conds, text = append(c.conds, t), strings.TrimSpace(then)
 	}
 	word, rest, _ := strings.Cut(text, " ")
-	if len(c.conds) > 0 && isKind(word) {
-		c.values, _ = readKind(word)
-		c.options = strings.Fields(rest)
-		r.clauses = append(r.clauses, c)
-		return nil
+	words := strings.Fields(rest)
+	switch {
+	case !isKind(word) && word != "flags" && (word != "rehearsal" || rest == ""):
+		return r.addEffect(c, word, words)
+	case c.conds == nil:
+		return r.addOptions(word, words)
 	}
-	if len(c.conds) == 0 && (word == "flags" || word == "rehearsal" && rest != "" || isKind(word)) {
-		return r.addOptions(word, strings.Fields(rest))
-	}
-	return r.addEffects(c, word, strings.Fields(rest))
+	k, err := r.readKind(word)
+	c.apply = func(a *reader) { a.retypeValues(words, k) }
+	r.clauses = append(r.clauses, c)
+	return err
 }
 
 func isKind(word string) bool {
 	name, _, _ := strings.Cut(word, "+")
 	name, _, _ = strings.Cut(name, ":")
-	_, ok := kinds[name]
-	return ok
+	return kinds[name].Role != 0
 }
 
 // onlyCore is the effect of a removal that matters only where it is of root, a
@@ -85,148 +87,171 @@ func isKind(word string) bool {
 const onlyCore = "only_core"
 
 // readKind reads "read+tree" and "code:python".
-func readKind(text string) (kind, error) {
-	parts := strings.Split(text, "+")
-	name, lang, _ := strings.Cut(parts[0], ":")
-	k, ok := kinds[name]
-	if !ok {
+func (r *row) readKind(text string) (kind, error) {
+	signs := strings.Split(text, "+")
+	name, lang, _ := strings.Cut(signs[0], ":")
+	k := kind{Part: kinds[name], form: forms[name], first: name == "start"}
+	if k.Lang = lang; k.Role == 0 {
 		return k, fmt.Errorf("kind %q is unknown", name)
 	}
-	if k.lang = lang; lang == "" && (k.role == Script || k.role == Code) {
+	if lang == "" && (k.Role == Script || k.Role == Code) {
 		return k, errors.New("a script and code need a language: script:sh")
 	}
-	for _, p := range parts[1:] {
-		switch p {
-		case "tree":
-			k.tree = true
-		case "names":
-			k.names = true
-		case "sent":
-			k.sent = true
-		case "client":
-			k.client = true
-		case "remote":
-			k.remote = true
-		case "box":
-			k.boxed = true
+	flags := map[string]*bool{"tree": &k.Tree, "names": &k.Names, "sent": &k.Sent, "client": &k.Client, "remote": &k.remote, "box": &k.Boxed}
+	for _, sign := range signs[1:] {
+		switch flag := flags[sign]; {
+		case flag != nil:
+			*flag = true
+		case sign != onlyCore && !isEffect(Danger, sign) && !isEffect(Doubt, sign):
+			return k, fmt.Errorf("sign %q of a kind is unknown", sign)
 		default:
-			if p != onlyCore && !isEffect(Danger, p) && !isEffect(Doubt, p) {
-				return k, fmt.Errorf("sign %q of a kind is unknown", p)
-			}
-			k.effect = p
+			k.Effect = sign
 		}
 	}
 	return k, nil
 }
 
-// addEffects compiles a clause that names no options.
-func (r *row) addEffects(c clause, word string, rest []string) (err error) {
+// addEffect compiles a clause that names no options.
+func (r *row) addEffect(c clause, word string, rest []string) (err error) {
 	one := strings.Join(rest, " ")
 	class, t := classNames[word], traitNames[word]
 	switch {
-	case class != 0 && isEffect(class, one):
-		c.effect = Effect{Class: class, Code: one}
-	case class != 0:
+	case class != 0 && !isEffect(class, one):
 		return fmt.Errorf("code %q is no %s", one, word)
+	case class != 0:
+		c.apply = func(a *reader) { a.use.Effects = append(a.use.Effects, Effect{Class: class, Code: one}) }
 	case word == "args":
-		c.slots, err = readSlots(rest)
-	case word == "dash":
-		c.dash, err = readPlace(one)
-		r.dashes = true
-	case word == "here":
-		c.here, err = readPlace(one)
-	case word == "also" && len(rest) == 2:
-		c.text = rest[1]
-		c.also, err = readPlace(rest[0])
+		c.slots, err = r.readSlots(rest)
+	case word == "dash" || word == "here" || word == "also" && len(rest) == 2:
+		err = r.addPlace(&c, word, rest)
 	case word == "input":
-		c.input, err = readInput(one)
+		err = r.addInput(&c, one)
 	case word == "token":
-		c.traits, c.hosts = token, rest
+		c.apply = func(a *reader) { a.traits, a.use.TokenHosts = a.traits|token, append(a.use.TokenHosts, rest...) }
 	case t == 0 || one != "":
 		return fmt.Errorf("clause %q is unknown", word)
-	case len(c.conds) == 0:
+	case c.conds == nil:
 		r.traits |= t
 		return nil
 	default:
-		c.traits = t
+		c.apply = func(a *reader) { a.traits |= t }
 	}
 	r.clauses = append(r.clauses, c)
 	return err
 }
 
-func readPlace(text string) (*kind, error) {
-	k, err := readKind(text)
-	return &k, err
+// addPlace compiles what is touched in no word of its own.
+func (r *row) addPlace(c *clause, word string, rest []string) error {
+	k, err := r.readKind(rest[0])
+	p := k.Part
+	switch word {
+	case "dash":
+		c.dash, r.dashes, r.runs = &k, true, true
+	case "here":
+		c.apply = func(a *reader) {
+			if !slices.ContainsFunc(a.use.Parts, Part.isOperand) {
+				a.use.Here = p
+			}
+		}
+	default:
+		p.Arg, p.Text = -1, rest[1]
+		c.apply = func(a *reader) { a.use.Parts = append(a.use.Parts, p) }
+	}
+	return err
 }
 
-// readInput reads "runs:sh/leaves".
-func readInput(text string) (*input, error) {
+// addInput compiles "runs:sh/leaves": behind the slash stands what counts where a
+// word holds the code.
+func (r *row) addInput(c *clause, text string) error {
 	first, held, _ := strings.Cut(text, "/")
 	name, lang, _ := strings.Cut(first, ":")
 	is, ok := inputNames[name]
 	if !ok || (lang == "") == (is == Runs) {
-		return nil, fmt.Errorf("input %q is unknown", text)
+		return fmt.Errorf("input %q is unknown", text)
 	}
-	in := &input{is: is, held: Shown, lang: lang}
+	other := Shown
 	if held != "" {
-		in.held = inputNames[held]
+		other = inputNames[held]
 	}
-	return in, nil
+	r.runs = r.runs || is == Runs
+	c.apply = func(a *reader) {
+		if a.use.Input, a.use.InputLang = is, lang; is == Runs && a.holds {
+			a.use.Input, a.use.InputLang = other, ""
+		}
+	}
+	return nil
 }
 
 // readSlots reads where operands stand: "data read...".
-func readSlots(words []string) ([]slot, error) {
+func (r *row) readSlots(words []string) ([]slot, error) {
 	slots := []slot{}
 	for _, w := range words {
 		var s slot
 		var err error
-		if w == "assign*" {
-			s.assign, w = true, "assign"
-		}
+		w, s.assign = strings.CutSuffix(w, "*")
 		w, s.each = strings.CutSuffix(w, "...")
-		if s.kind, err = readKind(w); err != nil {
+		if s.kind, err = r.readKind(w); err != nil {
 			return nil, err
 		}
+		r.runs = r.runs || s.kind.Role.weighs() > 1
 		slots = append(slots, s)
 	}
 	return slots, nil
 }
 
-var (
-	operandTests = strings.Fields("1 2 3 4 5 6 7 8 9 last any")
-	otherTests   = strings.Fields("none some code")
-)
-
-// readCond reads the tests of a condition; options that they name and nothing
-// else does are flags.
-func (r *row) readCond(not bool, text string) (cond, error) {
-	d := cond{not: not}
+// readCond reads the tests of a condition: "if" wants that one holds, "unless"
+// that none does.
+func (r *row) readCond(wanted bool, text string) (test, error) {
+	var tests []test
 	for w := range strings.FieldsSeq(text) {
-		name, vals, valued := strings.Cut(w, "=")
-		var t test
-		if valued {
-			t.values = strings.Split(vals, ",")
+		t := r.readTest(w)
+		if t == nil {
+			return nil, fmt.Errorf("condition %q is unknown", w)
 		}
-		switch {
-		case strings.HasPrefix(name, "-"), strings.HasPrefix(name, "+"), strings.HasPrefix(name, "/"):
-			t.option = name
-			o := r.findOption(name)
-			if i := slices.IndexFunc(r.starts, func(o *option) bool { return o.name == name }); i >= 0 {
-				o = r.starts[i]
-			}
-			if o == nil {
-				o = &option{name: name}
-				r.placeOption(o)
-			}
-			o.tested = o.tested || valued
-		case valued && slices.Contains(operandTests, name), !valued && slices.Contains(otherTests, name):
-			t.what = name
-		default:
-			return d, fmt.Errorf("condition %q is unknown", w)
-		}
-		d.tests = append(d.tests, t)
+		tests = append(tests, t)
 	}
-	return d, nil
+	return func(a *reader) bool {
+		return slices.ContainsFunc(tests, func(t test) bool { return t(a) }) == wanted
+	}, nil
+}
+
+// readTest reads one test. An option that it names and nothing else does is a
+// flag.
+func (r *row) readTest(text string) test {
+	name, list, valued := strings.Cut(text, "=")
+	values := strings.Split(list, ",")
+	if strings.IndexByte("-+/", name[0]) >= 0 {
+		o := r.findOption(name)
+		if i := slices.IndexFunc(r.starts, func(o *option) bool { return o.name == name }); i >= 0 {
+			o = r.starts[i]
+		}
+		if o == nil {
+			o = &option{name: name}
+			r.placeOption(o)
+		}
+		o.tested = o.tested || valued
+		return func(a *reader) bool {
+			return slices.ContainsFunc(a.hits, func(h hit) bool { return h.option.name == name && (!valued || matchFold(values, h.value)) })
+		}
+	}
+	fits := func(a *reader, i int) bool {
+		return i >= 0 && i < len(a.operands) && matchFold(values, a.args[a.operands[i]].Text)
+	}
+	if n, err := strconv.Atoi(name); err == nil && valued && n > 0 && n <= maxTested {
+		return func(a *reader) bool { return fits(a, n-1) }
+	}
+	switch text[:min(len(text), 5)] {
+	case "none", "some":
+		return func(a *reader) bool { return a.isBare() == (text == "none") }
+	case "last=":
+		return func(a *reader) bool { return fits(a, len(a.operands)-1) }
+	}
+	if name != "any" || !valued {
+		return nil
+	}
+	return func(a *reader) bool {
+		return slices.ContainsFunc(a.operands, func(i int) bool { return matchFold(values, a.args[i].Text) })
+	}
 }
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -235,98 +260,61 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 // names none.
 func (r *row) addOptions(word string, words []string) error {
 	var k kind
+	var err error
 	values := 0
-	if word != "flags" && word != "rehearsal" {
-		var err error
-		if k, err = readKind(word); err != nil {
-			return err
-		}
+	if isKind(word) {
+		k, err = r.readKind(word)
 		values = 1
 	}
 	var keys []keyed
 	var options []*option
 	for _, w := range words {
-		signed := strings.Contains("-+/", w[:1]) && w != "-" //nolint:gocritic // the sign is looked for among signs
+		signed := strings.IndexByte("-+/", w[0]) >= 0 && w != "-"
 		r.words = r.words || word == "flags" && !signed || w[0] == '/' && !r.has(windowsStyle)
 		switch i := strings.LastIndexAny(w, "=:"); {
 		case signed || word == "flags": // "(" and "!" of find have no sign
-			o := readOption(w)
-			if o.kind, o.rehearses = k, word == "rehearsal"; o.values == 0 {
-				o.values = values
-			}
-			options = append(options, r.spreadOption(o)...)
+			o := option{kind: k, values: values, rehearses: word == "rehearsal"}
+			options = append(options, r.spreadOption(o, w)...)
 		case i < 0 && strings.ContainsAny(w, letters):
 			return fmt.Errorf("%q is no option and no key", w)
 		default:
 			keys = append(keys, keyed{key: strings.ToLower(w[:i+1]), mark: w[i+1:], kind: k})
 		}
 	}
-	if len(options)+len(keys) == 0 {
-		return errors.New("it names no option")
-	}
-	if len(options) == 0 {
+	switch {
+	case len(options)+len(keys) == 0:
+		return errors.Join(err, errors.New("it names no option"))
+	case len(options) == 0:
 		r.keys = append(r.keys, keys...)
+	case len(keys) > 0:
+		for _, o := range options {
+			o.kind, o.keyed = kind{Part: Part{Role: Data}}, keys
+		}
 	}
 	for _, o := range options {
-		if len(keys) > 0 {
-			o.kind, o.keyed = kind{role: Data}, keys
-		}
 		r.placeOption(o)
 	}
-	return nil
+	return err
 }
 
-// readOption reads the signs behind an option.
-func readOption(w string) *option {
-	o := &option{}
-	for more := len(w) > 2 || w == "+*"; more; {
-		w, more = o.cutSign(w)
-	}
-	o.name = w
-	return o
-}
-
-func (o *option) cutSign(w string) (string, bool) {
-	if name, ok := strings.CutSuffix(w, "{2}"); ok {
-		o.values = 2
-		return name, true
-	}
+// spreadOption reads the signs behind an option, and makes "-abc" three options
+// where the row has no long ones of a single dash.
+func (r *row) spreadOption(o option, w string) []*option {
 	if name, ok := strings.CutSuffix(w, "{-2}"); ok {
-		o.values, o.first = 2, true
-		return name, true
+		w, o.values, o.first = name, 2, true
+	} else if name, ok := strings.CutSuffix(w, "{2}"); ok {
+		w, o.values = name, 2
 	}
-	if len(w) < 3 && w != "+*" {
-		return w, false
+	for last := len(w) - 1; (last > 1 || w == "+*") && strings.IndexByte("?#~>!*", w[last]) >= 0; last-- {
+		w, o.signs = w[:last], o.signs+w[last:]
 	}
-	switch w[len(w)-1] {
-	case '?':
-		o.joined = true
-	case '#':
-		o.digits = true
-	case '>':
-		o.apart = true
-	case '~':
-		o.shy = true
-	case '!':
-		o.ends = true
-	case '*':
-		o.start = true
-	default:
-		return w, false
-	}
-	return w[:len(w)-1], true
-}
-
-// spreadOption makes "-abc" three options where the row has no long ones of a
-// single dash.
-func (r *row) spreadOption(o *option) []*option {
-	if len(o.name) <= 2 || o.start || strings.HasPrefix(o.name, "--") || r.has(singleStyle) || !strings.Contains("-+", o.name[:1]) { //nolint:gocritic // the sign is looked for among signs
-		return []*option{o}
+	if o.name = w; len(w) <= 2 || o.has(startSign) || strings.HasPrefix(w, "--") || r.has(singleStyle) || strings.IndexByte("-+", w[0]) < 0 {
+		return []*option{&o}
 	}
 	var out []*option
-	for i := 1; i < len(o.name); i++ {
-		c := *o
-		c.name = string([]byte{o.name[0], o.name[i]})
+	for i := 1; i < len(w); i++ {
+		c := o
+		c.name = string([]byte{w[0], w[i]})
 		out = append(out, &c)
 	}
 	return out
@@ -335,8 +323,8 @@ func (r *row) spreadOption(o *option) []*option {
 // placeOption adds o to the row. What is said of it later counts more; keys and
 // kinds of one option add up.
 func (r *row) placeOption(o *option) {
-	old := r.ownOption(o.name)
-	switch {
+	r.runs = r.runs || o.kind.Role.weighs() > 1 || slices.ContainsFunc(o.keyed, func(k keyed) bool { return k.kind.Role.weighs() > 1 })
+	switch old := r.options[o.name]; {
 	case old == nil:
 	case o.rehearses && o.values == 0:
 		old.rehearses = true
@@ -350,26 +338,9 @@ func (r *row) placeOption(o *option) {
 	default:
 		o.keyed, o.rehearses = old.keyed, o.rehearses || old.rehearses
 	}
-	r.options = append(r.options, o)
-	switch {
-	case o.start:
+	if o.has(startSign) {
 		r.starts = append(r.starts, o)
-	case len(o.name) == 2 && o.name[0] == '-' && o.name[1] < 128:
-		r.short[o.name[1]] = uint16(len(r.options))
-	case len(o.name) == 2 && o.name[0] == '+' && o.name[1] < 128:
-		r.plus[o.name[1]] = uint16(len(r.options))
-	default:
-		putInto(&r.long, o.name, o)
+		return
 	}
-}
-
-// settleRow works out what follows from all clauses of the row.
-func (r *row) settleRow() {
-	r.runs = r.runs || slices.ContainsFunc(r.options, func(o *option) bool {
-		return o.kind.role.weighs() > 1 || slices.ContainsFunc(o.keyed, func(k keyed) bool { return k.kind.role.weighs() > 1 })
-	})
-	for _, c := range r.clauses {
-		r.runs = r.runs || c.dash != nil || c.input != nil && c.input.is == Runs ||
-			slices.ContainsFunc(c.slots, func(s slot) bool { return s.kind.role.weighs() > 1 })
-	}
+	putInto(&r.options, o.name, o)
 }

@@ -13,16 +13,21 @@ type reader struct {
 	deep     *row // the innermost "**" on the way
 	descend  int  // how many more words may be those of a subcommand
 	use      Use
+	traits   trait
 	hits     []hit
 	operands []int
 	unread   []int
 	holds    bool   // a word is, or names, the code that runs
-	input    *input // what a word that stands for it makes of the input
+	stdin    *Use   // what a word that stands for it makes of the input
 	slots    []slot // the places of operands for the options so far
 	laidOut  int    // hits when slots was worked out
 	assigns  int    // operands in front that are NAME=value
 	stopped  bool   // no more options
 	tail     int    // index in operands of a command or words that take all the rest
+	room     struct {
+		hits     [8]hit
+		operands [16]int
+	}
 }
 
 // hit is an option that was given.
@@ -37,27 +42,13 @@ func ReadWords(name string, args []Word) Use {
 	if root == nil {
 		return Use{}
 	}
-	t := loaded()
-	r, _ := t.readers.Get().(*reader)
-	if r == nil {
-		r = &reader{}
-	}
-	*r = reader{
-		args: args, row: root, deep: root.deep, descend: maxWords, tail: -1,
-		hits: r.hits[:0], operands: r.operands[:0], unread: r.unread[:0],
-	}
+	r := &reader{args: args, row: root, deep: root.deep, descend: maxWords, tail: -1}
+	r.hits, r.operands = r.room.hits[:0], r.room.operands[:0]
 	r.use.Parts = make([]Part, 0, len(args)+1)
 	r.scanWords()
 	r.finishUse()
-	use := r.use
-	clear(r.hits)
-	*r = reader{hits: r.hits, operands: r.operands, unread: r.unread}
-	t.readers.Put(r)
-	return use
+	return r.use
 }
-
-// Has reports whether the table has a row for a program.
-func Has(name string) bool { return findProgram(name) != nil }
 
 // maxWords is how many words a row's name may have behind the program.
 const maxWords = 6
@@ -73,7 +64,7 @@ func findProgram(name string) *row {
 		return r
 	}
 	for _, p := range t.patterns {
-		if matchGlob(p, name) {
+		if name != "" && (p[0] == name[0] || p[0] == '*') && matchGlob(p, name) {
 			return t.program(p)
 		}
 	}
@@ -124,7 +115,7 @@ func (r *reader) endOptions(i int) int {
 }
 
 func (r *reader) looksOption(t string) bool {
-	if r.row.words && r.row.long[t] != nil {
+	if r.row.words && r.row.options[t] != nil {
 		return true
 	}
 	if len(t) < 2 {
@@ -216,16 +207,16 @@ func (r *reader) readCluster(i, at int, sign byte) int {
 			}
 		case o.values == 0:
 			next = max(next, r.takeOption(o, i, 0))
-		case o.joined:
+		case o.has(joinedSign):
 			end := len(t)
-			if o.digits {
+			if o.has(digitsSign) {
 				for end = j + 1; end < len(t) && t[end] >= '0' && t[end] <= '9'; {
 					end++
 				}
 			}
 			r.addHit(o, i, j+1, t[j+1:end])
 			j = end - 1
-		case at == 0 || o.apart:
+		case at == 0 || o.has(apartSign):
 			next = r.takeValues(o, next)
 		default:
 			if j+1 == len(t) {
@@ -243,22 +234,16 @@ func (r *reader) readCluster(i, at int, sign byte) int {
 // takeOption records o, whose value starts at byte from of word i, or is in the
 // words that follow where from is 0.
 func (r *reader) takeOption(o *option, i, from int) int {
+	value := ""
+	if from > 0 {
+		value = r.args[i].Text[from:]
+	}
 	switch {
-	case o.values == 0 && !o.start:
-		value := ""
-		if from > 0 {
-			value = r.args[i].Text[from:]
-		}
+	case o.values == 0 && !o.has(startSign):
 		r.noteHit(o, value)
-		if o.ends {
-			r.stopped = true
-		}
+		r.stopped = r.stopped || o.has(endSign)
 		return i + 1
-	case from > 0 || o.joined || o.start:
-		value := ""
-		if from > 0 {
-			value = r.args[i].Text[from:]
-		}
+	case from > 0 || o.has(joinedSign) || o.has(startSign):
 		r.addHit(o, i, from, value)
 		return r.endValue(o, i+1)
 	}
@@ -267,7 +252,7 @@ func (r *reader) takeOption(o *option, i, from int) int {
 
 // takeValues gives o the words from next on.
 func (r *reader) takeValues(o *option, next int) int {
-	if next+o.values > len(r.args) || o.shy && strings.HasPrefix(r.args[next].Text, "-") {
+	if next+o.values > len(r.args) || o.has(shySign) && strings.HasPrefix(r.args[next].Text, "-") {
 		r.noteHit(o, "")
 		return next
 	}
@@ -277,7 +262,7 @@ func (r *reader) takeValues(o *option, next int) int {
 	}
 	for n := next; n < next+o.values; n++ {
 		if n != at {
-			r.addPart(kind{role: Data}, n, 0, o.name)
+			r.addPart(kind{Part: Part{Role: Data}}, n, 0, o.name)
 		}
 	}
 	r.addHit(o, at, 0, r.args[at].Text)
@@ -292,7 +277,7 @@ func (r *reader) endValue(o *option, next int) int {
 		return min(r.findEnd(next-1)+1, len(r.args))
 	case o.kind.form == allWords:
 		return len(r.args)
-	case o.ends:
+	case o.has(endSign):
 		r.stopped = true
 	}
 	return next
@@ -308,7 +293,7 @@ func (r *reader) noteHit(o *option, value string) {
 
 func (r *reader) addHit(o *option, i, from int, value string) {
 	r.noteHit(o, value)
-	if o.values > 0 && (from > 0 || !o.joined) && from <= len(r.args[i].Text) {
+	if o.values > 0 && (from > 0 || !o.has(joinedSign)) && from <= len(r.args[i].Text) {
 		r.addValue(o.kind, o.keyed, i, from, o.name)
 	}
 }
@@ -338,31 +323,23 @@ func (r *reader) addOperand(i int) int {
 	if r.row.has(posixStyle) {
 		r.stopped = true
 	}
-	if r.row.runs {
-		if slots := r.findLayout(); len(slots) > 0 {
-			s := r.slotOfLast(slots)
-			switch {
-			case s == nil || s.each:
-			case s.kind.form == allWords:
-				r.tail = len(r.operands) - 1
-			case s.kind.role == Line || s.kind.role == Script:
-				r.stopped = true
-			}
-		}
+	if s := r.slotOfLast(); s != nil && !s.each && s.kind.form == allWords {
+		r.tail = len(r.operands) - 1
+	} else if s != nil && !s.each && (s.kind.Role == Line || s.kind.Role == Script) {
+		r.stopped = true
 	}
 	return i + 1
 }
 
-// stepDown goes on to the row of the subcommand word.
+// stepDown goes on to the row of the subcommand word: below the row, below one
+// that a pattern led to as well, or below "**".
 func (r *reader) stepDown(word string) bool {
 	next := r.row.step(word)
 	var alt *row
-	if next != nil {
-		if i := slices.IndexFunc(r.row.globs, func(g *row) bool { return g != next && matchGlob(g.word(), word) }); i >= 0 {
-			alt = r.row.globs[i]
-		}
-	}
-	if next == nil && r.alt != nil {
+	switch {
+	case next != nil:
+		alt = r.row.stepGlob(word, next)
+	case r.alt != nil:
 		next = r.alt.step(word)
 	}
 	if next == nil && r.deep != nil {
@@ -382,23 +359,21 @@ func (r *reader) stepDown(word string) bool {
 	return true
 }
 
-// findLayout is layout, worked out again only where an option or one of the
-// first operands is new.
-func (r *reader) findLayout() []slot {
-	if len(r.operands) < maxTested || len(r.hits) != r.laidOut || r.slots == nil {
-		r.slots, r.laidOut = r.layout(), len(r.hits)
-	}
-	return r.slots
-}
-
 // maxTested is the last operand that a condition may name.
 const maxTested = 9
 
-// slotOfLast returns the place of the last operand among those in front of
-// slots, nil where it has none.
-func (r *reader) slotOfLast(slots []slot) *slot {
-	n := len(r.operands)
-	if slots[0].assign {
+// slotOfLast returns the place of the last operand among those in front of a row
+// that runs something, nil where it has none. The places are worked out again
+// only where an option or one of the first operands is new.
+func (r *reader) slotOfLast() *slot {
+	if !r.row.runs {
+		return nil
+	}
+	if len(r.operands) < maxTested || len(r.hits) != r.laidOut || r.slots == nil {
+		r.slots, r.laidOut = r.layout(), len(r.hits)
+	}
+	slots, n := r.slots, len(r.operands)
+	if len(slots) > 0 && slots[0].assign {
 		if n -= r.assigns; n == 0 {
 			return &slots[0]
 		}

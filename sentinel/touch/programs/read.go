@@ -1,9 +1,8 @@
 package programs
 
 import (
-	"iter"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -11,46 +10,27 @@ import (
 func (r *reader) finishUse() {
 	u := &r.use
 	u.Known, u.Row = true, r.row.name
-	for i := range r.hits {
-		if h := &r.hits[i]; h.option.rehearses && !isNegation(h.value) {
-			u.Rehearsal = true
-		}
-	}
+	u.Rehearsal = u.Rehearsal || slices.ContainsFunc(r.hits, func(h hit) bool { return h.option.rehearses && !isNegation(h.value) })
 	r.addOperands()
-	traits := r.row.traits
+	r.traits = r.row.traits
 	for i := range r.row.clauses {
-		if c := &r.row.clauses[i]; c.slots == nil && c.dash == nil && r.holdsAll(c.conds) {
-			traits |= c.traits
-			r.applyClause(c)
+		if c := &r.row.clauses[i]; c.apply != nil && r.holdsAll(c.conds) {
+			c.apply(r)
 		}
 	}
-	u.Network, u.Reads, u.Environment = traits&network != 0, traits&reads != 0, traits&environment != 0
-	u.Dumps, u.Token = traits&dumps != 0, traits&token != 0
-	u.Rehearsal = u.Rehearsal || traits&rehearsal != 0
-	if r.input != nil {
-		u.Input, u.InputLang = r.input.is, r.input.lang
+	has := func(t trait) bool { return r.traits&t != 0 }
+	u.Network, u.Reads, u.Environment = has(network), has(reads), has(environment)
+	u.Setup = has(setup)
+	u.Dumps, u.Token, u.Rehearsal = has(dumps), has(token), u.Rehearsal || has(rehearsal)
+	if r.stdin != nil {
+		u.Input, u.InputLang = r.stdin.Input, r.stdin.InputLang
 	}
-	if traits&(treeOperands|namesOperands|sentOperands) != 0 {
-		u.markOperands(traits)
-	}
+	u.markOperands(has(treeOperands), has(namesOperands))
 	u.markSent()
-	if r.row.has(bundleStyle) {
-		u.sortParts()
+	if r.row.has(bundleStyle) { // the folders that tar changes to count for what follows
+		slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.Arg - b.Arg })
 	}
 	r.reportUnread()
-}
-
-// sortParts puts parts in the order of the words, what options name before the
-// folders that tar changes to: an archive isn't looked for in those.
-func (u *Use) sortParts() {
-	slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.place() - b.place() })
-}
-
-func (p Part) place() int {
-	if p.Option != "" && p.Role != Folder {
-		return -1
-	}
-	return p.Arg
 }
 
 // markSent says that the files go out where the last operand is remote and
@@ -72,7 +52,7 @@ func (u *Use) markSent() {
 
 // markOperands says what holds of all files among the operands that are treated
 // as the first one is: not of the target of a copy.
-func (u *Use) markOperands(t trait) {
+func (u *Use) markOperands(tree, names bool) {
 	first := Access(0)
 	for i := range u.Parts {
 		p := &u.Parts[i]
@@ -83,7 +63,7 @@ func (u *Use) markOperands(t trait) {
 			first = p.Access
 		}
 		if p.Access == first {
-			p.Tree, p.Names, p.Sent = p.Tree || t&treeOperands != 0, p.Names || t&namesOperands != 0, p.Sent || t&sentOperands != 0
+			p.Tree, p.Names = p.Tree || tree, p.Names || names
 		}
 	}
 }
@@ -96,38 +76,18 @@ func isNegation(value string) bool {
 	return false
 }
 
-func (r *reader) applyClause(c *clause) {
-	u := &r.use
-	switch {
-	case c.hosts != nil:
-		u.TokenHosts = append(u.TokenHosts, c.hosts...)
-	case c.effect.Class != 0:
-		u.Effects = append(u.Effects, c.effect)
-	case c.input != nil:
-		if u.Input, u.InputLang = c.input.is, c.input.lang; u.Input == Runs && r.holdsCode() {
-			u.Input, u.InputLang = c.input.held, ""
+// retypeValues makes parts of a kind of the values of options.
+func (r *reader) retypeValues(options []string, k kind) {
+	for i, p := range r.use.Parts {
+		if p.Option != "" && slices.Contains(options, p.Option) {
+			now := k.Part
+			now.Arg, now.From, now.To, now.End, now.Option = p.Arg, p.From, p.To, p.End, p.Option
+			r.use.Parts[i] = now
 		}
-	case c.options != nil:
-		for i := range u.Parts {
-			if p := &u.Parts[i]; p.Option != "" && slices.Contains(c.options, p.Option) {
-				now := c.values.makePart()
-				now.Arg, now.From, now.To, now.End, now.Option = p.Arg, p.From, p.To, p.End, p.Option
-				*p = now
-			}
-		}
-	case c.also != nil:
-		p := c.also.makePart()
-		p.Arg, p.Text = -1, c.text
-		u.Parts = append(u.Parts, p)
-	case c.here != nil && !slices.ContainsFunc(u.Parts, Part.isOperand):
-		u.Here = c.here.makePart()
 	}
 }
 
 func (p Part) isOperand() bool { return p.Role == File && p.Option == "" && p.Arg >= 0 }
-
-// holdsCode reports whether a word is, or names, something that runs.
-func (r *reader) holdsCode() bool { return r.holds }
 
 // layout returns the last places of operands whose conditions hold, nil where
 // the row has none.
@@ -202,7 +162,7 @@ func findKey(keys []keyed, text string) (*keyed, int) {
 		}
 		at++
 		switch {
-		case k.kind.role == Assign:
+		case k.kind.Role == Assign:
 			return k, 0
 		case strings.HasPrefix(text[at:], k.mark):
 			return k, at + len(k.mark)
@@ -215,17 +175,10 @@ func matchKey(pattern, key string) bool {
 	return strings.EqualFold(pattern, key) || strings.Contains(pattern, "*") && matchGlob(pattern, strings.ToLower(key))
 }
 
-func (k *kind) makePart() Part {
-	return Part{
-		Role: k.role, Access: k.access, Tree: k.tree, Names: k.names, Sent: k.sent, Client: k.client, Boxed: k.boxed,
-		Effect: k.effect, Lang: k.lang,
-	}
-}
-
 // addPart adds the piece of word i from byte from on.
 func (r *reader) addPart(k kind, i, from int, option string) {
 	text := r.args[i].Text[from:]
-	p := k.makePart()
+	p := k.Part
 	p.Arg, p.From, p.End, p.Option = i, from, i+1, option
 	switch {
 	case k.form == allWords:
@@ -240,11 +193,11 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 	case k.form == mountText:
 		r.addMount(p)
 		return
-	case (k.role == File || k.role == Script) && isInput(text):
+	case (k.Role == File || k.Role == Script) && isInput(text):
 		r.useInput(k)
 		return
-	case k.role == File && k.remote && isRemote(text):
-		p.Role, p.Access = Host, k.access
+	case k.Role == File && k.remote && isRemote(text):
+		p.Role = Host
 		if strings.Contains(text, "://") {
 			p.Role = URL
 		}
@@ -256,10 +209,10 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 // useInput notes what becomes of the input that a word stands for.
 func (r *reader) useInput(k kind) {
 	switch {
-	case k.sent:
-		r.input = &input{is: Leaves}
-	case k.role == Script:
-		r.input = &input{is: Runs, lang: k.lang}
+	case k.Sent:
+		r.stdin = &Use{Input: Leaves}
+	case k.Role == Script:
+		r.stdin = &Use{Input: Runs, InputLang: k.Lang}
 	}
 }
 
@@ -291,55 +244,45 @@ func (r *reader) addBody(p Part, named bool) {
 		file = file[:end]
 	}
 	if isInput(file) {
-		r.useInput(kind{sent: true})
+		r.useInput(kind{Part: Part{Sent: true}})
 		return
 	}
 	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1
 	r.use.Parts = append(r.use.Parts, p)
 }
 
+// The ways to name a folder for a container: "type=bind,source=HOST,target=INSIDE"
+// and "HOST:INSIDE:ro".
+var (
+	mountFields = regexp.MustCompile(`^(?:[^/][^,]*,)?(?:source|src)=()([^,]*)`)
+	mountInside = regexp.MustCompile(`,(?:target|dst|destination)=([^,]*)`)
+	mountWords  = regexp.MustCompile(`^()([^:]*)(?::([^:]*))?`)
+	mountReads  = regexp.MustCompile(`[,:](?:readonly|ro)(?:,|$)`)
+)
+
 // addMount adds the folder of this machine that a container sees.
 func (r *reader) addMount(p Part) {
 	text := r.args[p.Arg].Text[p.From:]
-	host, rest, _ := strings.Cut(text, ":")
-	p.To = p.From + len(host)
+	at := mountWords.FindStringSubmatchIndex(text)
 	if strings.Contains(text, "=") && !strings.HasPrefix(text, "/") {
-		host = ""
-		for at, field := range fieldsOf(text) {
-			key, value, _ := strings.Cut(field, "=")
-			switch key {
-			case "source", "src":
-				host, p.From, p.To = value, p.From+at+len(key)+1, p.From+at+len(field)
-			case "target", "dst", "destination":
-				p.Inside = value
-			case "readonly", "ro":
-				p.Access = Read
-			}
+		if at = mountFields.FindStringSubmatchIndex(text); at == nil {
+			return
 		}
-	} else {
-		inside, opts, _ := strings.Cut(rest, ":")
-		p.Inside = inside
-		if slices.Contains(strings.Split(opts, ","), "ro") {
-			p.Access = Read
+		if m := mountInside.FindStringSubmatch(text); m != nil {
+			p.Inside = m[1]
 		}
+	} else if at[6] >= 0 {
+		p.Inside = text[at[6]:at[7]]
 	}
+	if mountReads.MatchString(text) {
+		p.Access = Read
+	}
+	host := text[at[4]:at[5]]
 	if host == "" || !strings.ContainsAny(host[:1], "/~.$") {
 		return // a volume with a name
 	}
+	p.From, p.To = p.From+at[4], p.From+at[5]
 	r.use.Parts = append(r.use.Parts, p)
-}
-
-// fieldsOf yields the pieces between commas, and where they start.
-func fieldsOf(text string) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		at := 0
-		for field := range strings.SplitSeq(text, ",") {
-			if !yield(at, field) {
-				return
-			}
-			at += len(field) + 1
-		}
-	}
 }
 
 // findEnd returns the index of the word that ends a command of find's.
@@ -353,44 +296,8 @@ func (r *reader) findEnd(i int) int {
 }
 
 // holdsAll reports whether all conditions hold for what was read so far.
-func (r *reader) holdsAll(conds []cond) bool {
-	for i := range conds {
-		held := false
-		for j := range conds[i].tests {
-			held = held || r.holdsTest(&conds[i].tests[j])
-		}
-		if held == conds[i].not {
-			return false
-		}
-	}
-	return true
-}
-
-func (r *reader) holdsTest(t *test) bool {
-	if t.option != "" {
-		return slices.ContainsFunc(r.hits, func(h hit) bool {
-			return h.option.name == t.option && (t.values == nil || matchFold(t.values, h.value))
-		})
-	}
-	operand := func(i int) bool { return matchFold(t.values, r.args[r.operands[i]].Text) }
-	n := len(r.operands)
-	switch t.what {
-	case "none", "some":
-		return r.isBare() == (t.what == "none")
-	case "code":
-		return r.holdsCode()
-	case "last":
-		return n > 0 && operand(n-1)
-	case "any":
-		for i := range n {
-			if operand(i) {
-				return true
-			}
-		}
-		return false
-	}
-	i, _ := strconv.Atoi(t.what)
-	return i <= n && operand(i-1)
+func (r *reader) holdsAll(conds []test) bool {
+	return !slices.ContainsFunc(conds, func(holds test) bool { return !holds(r) })
 }
 
 // isBare reports whether no operand is given but NAME=value.

@@ -5,15 +5,13 @@ import (
 	"strings"
 )
 
-// kind says what a value or an operand is.
+// kind says what a value or an operand is: the part that it becomes, and how far
+// it reaches.
 type kind struct {
-	role                             Role
-	access                           Access
-	tree, names, sent, client, boxed bool
-	remote                           bool // host:path and addresses are no files
-	first                            bool // it runs before the code that the words or the input hold
-	effect, lang                     string
-	form                             form
+	Part
+	remote bool // host:path and addresses are no files
+	first  bool // it runs before the code that the words or the input hold
+	form   form
 }
 
 // form is how far a kind reaches, and how its text is taken apart.
@@ -32,19 +30,26 @@ const (
 // option is an option of a row.
 type option struct {
 	name      string
+	signs     string // those that stand behind it in the table
 	values    int
 	first     bool // of several values the first is of the kind
-	joined    bool // the value is optional, and joined
-	digits    bool // and of digits
-	shy       bool // the next word is the value unless it starts with "-"
-	apart     bool // the value is the next word, also inside a cluster
-	ends      bool // the options end behind its value
-	start     bool // every word that starts with name
 	rehearses bool
 	tested    bool // a condition looks at its value
 	kind      kind
 	keyed     []keyed
 }
+
+// The signs of options.
+const (
+	joinedSign = '?' // the value is optional, and joined
+	digitsSign = '#' // and of digits
+	shySign    = '~' // the next word is the value unless it starts with "-"
+	apartSign  = '>' // the value is the next word, also inside a cluster
+	endSign    = '!' // the options end behind its value
+	startSign  = '*' // every word that starts with the name is the option
+)
+
+func (o *option) has(sign byte) bool { return strings.IndexByte(o.signs, sign) >= 0 }
 
 // keyed narrows a kind to values with a key in front.
 type keyed struct {
@@ -59,39 +64,16 @@ type slot struct {
 	assign bool // as many NAME=value as there are
 }
 
-// clause is a clause with its conditions.
+// clause is a clause with its conditions, all of which must hold.
 type clause struct {
-	conds  []cond
-	slots  []slot // of "args"
-	dash   *kind
-	here   *kind
-	also   *kind
-	text   string   // of also
-	hosts  []string // of token
-	effect Effect
-	input  *input
-	traits trait
-	// values is what the values of options are where the conditions hold.
-	values  kind
-	options []string
+	conds []test
+	slots []slot        // of "args"
+	dash  *kind         // of "dash"
+	apply func(*reader) // of others
 }
 
-type input struct {
-	is, held Input // held: where a word holds the code
-	lang     string
-}
-
-// cond is a condition: one of tests holds, or none does.
-type cond struct {
-	not   bool
-	tests []test
-}
-
-type test struct {
-	option string   // an option is given
-	what   string   // or "1", "last", "any", "none", "some", "code"
-	values []string // that the value or the operand is one of
-}
+// test reports whether a condition holds for what was read so far.
+type test func(*reader) bool
 
 // trait is a property of a row, or of what it does.
 type trait uint32
@@ -113,32 +95,28 @@ const (
 	rehearsal
 	treeOperands
 	namesOperands
-	sentOperands
+	setup
 
 	inherited = singleStyle | abbrevStyle | nocaseStyle | windowsStyle | looseStyle | network
 )
 
 var traitNames = map[string]trait{
 	"posix": posixStyle, "single": singleStyle, "abbrev": abbrevStyle, "nocase": nocaseStyle, "bundle": bundleStyle, "windows": windowsStyle,
-	"own": ownStyle, "loose": looseStyle, "network": network, "reads": reads, "environment": environment, "dumps": dumps, "rehearsal": rehearsal,
-	"tree": treeOperands, "names": namesOperands, "sent": sentOperands,
+	"own": ownStyle, "loose": looseStyle, "network": network, "reads": reads, "environment": environment, "dumps": dumps,
+	"rehearsal": rehearsal, "tree": treeOperands, "names": namesOperands, "setup": setup,
 }
 
 // row is what the table says of a program or a subcommand.
 type row struct {
 	name     string
-	at       string // file:line
 	parent   *row
 	children map[string]*row
 	globs    []*row // children whose word has a "*"
 	deep     *row   // the child "**"
 	dashes   bool   // "--" has a meaning of its own
 	words    bool   // some options are words without a sign, such as "("
-	options  []*option
-	short    [128]uint16 // index+1 of "-x"
-	plus     [128]uint16 // index+1 of "+x"
-	long     map[string]*option
-	starts   []*option
+	options  map[string]*option
+	starts   []*option // those with startSign
 	keys     []keyed
 	clauses  []clause
 	traits   trait
@@ -146,23 +124,6 @@ type row struct {
 }
 
 func (r *row) has(t trait) bool { return r.traits&t != 0 }
-
-// findOption returns the option spelt exactly so, of r or a row above it.
-func (r *row) findOption(name string) *option {
-	for n := r; n != nil; n = n.above() {
-		if o := n.ownOption(name); o != nil {
-			return o
-		}
-	}
-	return nil
-}
-
-func (r *row) ownOption(name string) *option {
-	if len(name) == 2 && name[0] != '/' && name[1] < 128 {
-		return r.letter(name[0], name[1])
-	}
-	return r.long[name]
-}
 
 // above is the row whose options count for r as well.
 func (r *row) above() *row {
@@ -172,25 +133,21 @@ func (r *row) above() *row {
 	return r.parent
 }
 
-func (r *row) letter(sign, c byte) *option {
-	i := uint16(0)
-	switch {
-	case c >= 128:
-	case sign == '-':
-		i = r.short[c]
-	case sign == '+':
-		i = r.plus[c]
+// findOption returns the option spelt exactly so, of r or a row above it.
+func (r *row) findOption(name string) *option {
+	for n := r; n != nil; n = n.above() {
+		if o := n.options[name]; o != nil {
+			return o
+		}
 	}
-	if i == 0 {
-		return nil
-	}
-	return r.options[i-1]
+	return nil
 }
 
 // findLetter returns the option of a letter in a cluster.
 func (r *row) findLetter(sign, c byte) *option {
+	name := [2]byte{sign, c}
 	for n := r; n != nil; n = n.above() {
-		if o := n.letter(sign, c); o != nil {
+		if o := n.options[string(name[:])]; o != nil {
 			return o
 		}
 	}
@@ -216,10 +173,7 @@ func (r *row) completeOption(name string) *option {
 	var best *option
 	for n := r; n != nil; n = n.above() {
 		for _, o := range n.options {
-			if len(o.name) <= len(name) || !strings.HasPrefix(o.name, name) {
-				continue
-			}
-			if best == nil || o.outweighs(best) {
+			if len(o.name) > len(name) && strings.HasPrefix(o.name, name) && (best == nil || o.outweighs(best)) {
 				best = o
 			}
 		}
@@ -229,8 +183,8 @@ func (r *row) completeOption(name string) *option {
 
 // outweighs reports whether o is to be taken where a word may mean p as well.
 func (o *option) outweighs(p *option) bool {
-	a, b := o.values+o.kind.role.weighs(), p.values+p.kind.role.weighs()
-	return a > b || a == b && len(o.name) < len(p.name)
+	a, b := o.values+o.kind.Role.weighs(), p.values+p.kind.Role.weighs()
+	return a > b || a == b && (len(o.name) < len(p.name) || len(o.name) == len(p.name) && o.name < p.name)
 }
 
 // weighs orders roles by what is lost if one is taken for another.
@@ -253,19 +207,22 @@ func (r *row) step(word string) *row {
 	if c := r.children[word]; c != nil {
 		return c
 	}
-	if r.has(abbrevStyle) && word != "" {
-		var found *row
-		for name, c := range r.children {
-			if strings.HasPrefix(name, word) && (found == nil || name < found.word()) {
-				found = c
-			}
-		}
-		if found != nil {
-			return found
+	var found *row
+	for name, c := range r.children {
+		if r.has(abbrevStyle) && word != "" && strings.HasPrefix(name, word) && (found == nil || name < found.word()) {
+			found = c
 		}
 	}
+	if found != nil {
+		return found
+	}
+	return r.stepGlob(word, nil)
+}
+
+// stepGlob returns a row but one whose pattern word fits.
+func (r *row) stepGlob(word string, but *row) *row {
 	for _, c := range r.globs {
-		if matchGlob(c.word(), word) {
+		if c != but && matchGlob(c.word(), word) {
 			return c
 		}
 	}

@@ -24,11 +24,10 @@ var loaded = sync.OnceValue(func() *table {
 // table is all rows as they are written, and those of the programs that were
 // asked for, compiled.
 type table struct {
-	entries  map[string][]*entry // by the first word of their names
+	entries  map[string]*entry   // by their whole names
+	names    map[string][]string // whole names by their first words
 	patterns []string            // first words with a "*"
-	lock     sync.RWMutex
-	programs map[string]*row
-	readers  sync.Pool // of *reader: one is needed for each command
+	programs sync.Map            // of *row
 }
 
 // entry is a row as it is written.
@@ -36,17 +35,8 @@ type entry struct {
 	at, names, text string
 }
 
-// Programs returns the names of all programs in the table, sorted; a name may
-// hold "*", such as "mkfs.*".
-func Programs() []string {
-	names := slices.Collect(maps.Keys(loaded().entries))
-	names = slices.DeleteFunc(names, func(n string) bool { return n[0] == '@' })
-	slices.Sort(names)
-	return names
-}
-
 func loadTable(files fs.FS) (*table, error) {
-	t := &table{entries: map[string][]*entry{}, programs: map[string]*row{}}
+	t := &table{entries: map[string]*entry{}, names: map[string][]string{}}
 	names, err := fs.Glob(files, "table/*.tbl")
 	errs := []error{err}
 	for _, name := range names {
@@ -59,7 +49,6 @@ func loadTable(files fs.FS) (*table, error) {
 
 // addFile takes a file apart into rows.
 func (t *table) addFile(file, text string) error {
-	var e *entry
 	var list []*entry
 	var errs []error
 	n := 0
@@ -68,11 +57,10 @@ func (t *table) addFile(file, text string) error {
 		line = strings.TrimRight(line, " \t\r\n")
 		switch {
 		case line == "" || line[0] == '#' || strings.HasPrefix(line, "@source "):
-		case line[0] == ' ' && e != nil:
-			e.text += line
+		case line[0] == ' ' && len(list) > 0:
+			list[len(list)-1].text += line
 		default:
-			e = &entry{at: fmt.Sprintf("%s:%d", file, n), text: line}
-			list = append(list, e)
+			list = append(list, &entry{at: fmt.Sprintf("%s:%d", file, n), text: line})
 		}
 	}
 	for _, e := range list {
@@ -81,41 +69,20 @@ func (t *table) addFile(file, text string) error {
 			errs = append(errs, fmt.Errorf("%s: the row has no \": \" behind its names, or starts with a blank", e.at))
 			continue
 		}
-		e.names = strings.ReplaceAll(e.names, "|  ", "|") // they go on in the next line
-		t.addEntry(e)
+		errs = append(errs, t.addEntry(e))
 	}
 	return errors.Join(errs...)
 }
 
-func (t *table) addEntry(e *entry) {
-	for name := range strings.SplitSeq(e.names, ", ") {
-		first, _, _ := strings.Cut(strings.ToLower(name), " ")
-		for word := range strings.SplitSeq(first, "|") {
-			list := t.entries[word]
-			if len(list) == 0 && strings.Contains(word, "*") {
-				t.patterns = append(t.patterns, word)
-			}
-			if len(list) == 0 || list[len(list)-1] != e {
-				t.entries[word] = append(list, e)
-			}
-		}
-	}
-}
-
-// spellNames writes out those names of an entry that start with the word first:
-// "a|b c, d" is "a c", "b c" and "d".
-func (e *entry) spellNames(first string) []string {
-	var out []string
-	for name := range strings.SplitSeq(e.names, ", ") {
+// addEntry spells the names of an entry out: "a|b c, d" is "a c", "b c" and "d".
+func (t *table) addEntry(e *entry) error {
+	for name := range strings.SplitSeq(strings.ReplaceAll(e.names, "|  ", "|"), ", ") { // they go on in the next line
 		spelt := []string{""}
 		for i, word := range strings.Fields(name) {
 			var next []string
 			for alt := range strings.SplitSeq(word, "|") {
 				if i == 0 {
-					if !strings.EqualFold(alt, first) {
-						continue
-					}
-					alt = first
+					alt = strings.ToLower(alt)
 				}
 				for _, s := range spelt {
 					next = append(next, strings.TrimSpace(s+" "+alt))
@@ -123,17 +90,17 @@ func (e *entry) spellNames(first string) []string {
 			}
 			spelt = next
 		}
-		out = append(out, spelt...)
-	}
-	return out
-}
-
-// findEntry returns the row of a name as it is written.
-func (t *table) findEntry(name string) *entry {
-	first, _, _ := strings.Cut(strings.ToLower(name), " ")
-	for _, e := range t.entries[first] {
-		if slices.Contains(e.spellNames(first), name) {
-			return e
+		for _, s := range spelt {
+			if old := t.entries[s]; old != nil && old != e {
+				return fmt.Errorf("%s: row %q is already in %s; join the two", e.at, s, old.at)
+			} else if old == e {
+				continue // the same in another case of letters
+			}
+			first, _, _ := strings.Cut(s, " ")
+			if t.names[first] == nil && strings.Contains(first, "*") {
+				t.patterns = append(t.patterns, first)
+			}
+			t.entries[s], t.names[first] = e, append(t.names[first], s)
 		}
 	}
 	return nil
@@ -142,19 +109,14 @@ func (t *table) findEntry(name string) *entry {
 // program returns the rows of a program, compiled; nil where it has none. Every
 // row in the table compiles: see its test.
 func (t *table) program(name string) *row {
-	if len(t.entries[name]) == 0 || name[0] == '@' {
+	if len(t.names[name]) == 0 || name[0] == '@' {
 		return nil
 	}
-	t.lock.RLock()
-	r := t.programs[name]
-	t.lock.RUnlock()
-	if r != nil {
-		return r
+	if r, ok := t.programs.Load(name); ok {
+		return r.(*row)
 	}
-	r, _ = t.compileProgram(name)
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	t.programs[name] = r
+	r, _ := t.compileProgram(name)
+	t.programs.Store(name, r)
 	return r
 }
 
@@ -163,38 +125,23 @@ func (t *table) program(name string) *row {
 func (t *table) compileProgram(name string) (*row, error) {
 	root := &row{name: name}
 	var errs []error
-	type place struct {
-		name  string
-		entry *entry
-	}
-	var places []place
-	for _, e := range t.entries[name] {
-		for _, n := range e.spellNames(name) {
-			places = append(places, place{n, e})
-		}
-	}
-	slices.SortStableFunc(places, func(a, b place) int { return strings.Count(a.name, " ") - strings.Count(b.name, " ") })
-	for _, p := range places {
-		clauses, err := t.collectClauses(p.entry, 0)
+	names := slices.Clone(t.names[name])
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Count(a, " ") - strings.Count(b, " ") })
+	for _, n := range names {
+		e := t.entries[n]
+		clauses, err := t.collectClauses(e, 0)
 		r := root
-		for _, word := range strings.Fields(p.name)[1:] {
+		for _, word := range strings.Fields(n)[1:] {
 			r = r.placeChild(word)
 		}
-		if r.at == p.entry.at {
-			continue // the same in another case of letters
-		}
-		if r.at != "" {
-			err = errors.Join(err, fmt.Errorf("%s: row %q is already in %s; join the two", p.entry.at, p.name, r.at))
-		}
-		r.at = p.entry.at
-		errs = append(errs, err, r.compileRow(clauses))
+		errs = append(errs, err, r.compileRow(e.at, clauses))
 	}
 	return root, errors.Join(errs...)
 }
 
 // compileRow adds clauses to a row; its manners first, for they say how options
 // are spelt.
-func (r *row) compileRow(clauses []string) error {
+func (r *row) compileRow(at string, clauses []string) error {
 	for _, c := range clauses {
 		if t, ok := traitNames[c]; ok {
 			r.traits |= t
@@ -204,10 +151,9 @@ func (r *row) compileRow(clauses []string) error {
 	var errs []error
 	for _, c := range clauses {
 		if err := r.addClause(c); err != nil {
-			errs = append(errs, fmt.Errorf("%s: clause %q: %w", r.at, c, err))
+			errs = append(errs, fmt.Errorf("%s: clause %q: %w", at, c, err))
 		}
 	}
-	r.settleRow()
 	return errors.Join(errs...)
 }
 
@@ -220,7 +166,7 @@ func (t *table) collectClauses(e *entry, depth int) ([]string, error) {
 		like, ok := strings.CutPrefix(c, "like ")
 		switch {
 		case ok:
-			other := t.findEntry(like)
+			other := t.entries[like]
 			if other == nil || depth > 8 {
 				return nil, fmt.Errorf("%s: no row is named %q, or it is like itself", e.at, like)
 			}
@@ -272,4 +218,13 @@ func putInto[V any](m *map[string]V, key string, v V) {
 		*m = map[string]V{}
 	}
 	(*m)[key] = v
+}
+
+// Programs returns the names of all programs in the table, sorted; a name may
+// hold "*", such as "mkfs.*".
+func Programs() []string {
+	names := slices.Collect(maps.Keys(loaded().names))
+	names = slices.DeleteFunc(names, func(n string) bool { return n[0] == '@' })
+	slices.Sort(names)
+	return names
 }

@@ -152,6 +152,8 @@ type Use struct {
 	// hosts that this one is for, with those below them.
 	Token      bool
 	TokenHosts []string
+	// Setup is set where it prints lines that set up a shell for itself.
+	Setup bool
 	// Dumps is set where it gives out somebody's data as a whole: a database,
 	// a repository, an image.
 	Dumps bool
