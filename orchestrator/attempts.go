@@ -46,7 +46,8 @@ func (o *Orchestrator) attempt(ctx context.Context, about history.Turn, row hist
 		pause = 0 // it is not tried any more
 	}
 	if pause > 0 {
-		o.log.Warn("a request waits before it is gone on with: it was in vain before", "conversation", row.ID, "turn", row.Turn, "attempts", row.Attempts, "pause", pause)
+		o.log.Warn("a request waits before it is gone on with: it was in vain before", "conversation", row.ID,
+			"turn", row.Turn, "attempts", row.Attempts, "pause", pause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

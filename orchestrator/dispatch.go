@@ -130,7 +130,8 @@ func (t *turn) enlist(call string, a dispatchArgs) (*member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", skills.ErrBadInput, err)
 	}
-	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending, depth: t.measureDepth(a.DependsOn)}
+	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending,
+		depth: t.measureDepth(a.DependsOn)}
 	t.members = append(t.members, k)
 	t.byID[a.AgentID] = k
 	return k, nil
@@ -233,7 +234,8 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	a, err := agents.New(agents.Options{
 		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.placed(k.desk, k.span), Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.placed(k.desk, k.span),
+		Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
 		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))

@@ -36,7 +36,8 @@ func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause
 		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
 	}
 	if t.User != "" && !idForm.MatchString(t.User) {
-		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone", pause.ErrTarget, t.User)
+		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone",
+			pause.ErrTarget, t.User)
 	}
 	p, err := d.o.parts.Pauses.Pause(ctx, t, by)
 	if p.Scope() != "" {

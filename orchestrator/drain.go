@@ -54,13 +54,15 @@ func (d Drained) String() string {
 	fmt.Fprintf(&b, "cut off after %s; the next start goes on with it", d.Took.Round(time.Millisecond))
 	now := time.Now()
 	for _, t := range d.Turns {
-		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, words(t.Phase), now.Sub(t.Since).Round(time.Millisecond))
+		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, words(t.Phase),
+			now.Sub(t.Since).Round(time.Millisecond))
 		for _, a := range t.Agents {
 			fmt.Fprintf(&b, "\n    agent %q: %s", a.Agent, words(string(a.State)))
 		}
 	}
 	for _, c := range d.Calls {
-		fmt.Fprintf(&b, "\n  call %s of %s by agent %q in %s: %s for %s", c.CallID, c.Skill, c.Agent, c.Conversation, words(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
+		fmt.Fprintf(&b, "\n  call %s of %s by agent %q in %s: %s for %s", c.CallID, c.Skill, c.Agent, c.Conversation,
+			words(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
 	}
 	return b.String()
 }

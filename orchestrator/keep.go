@@ -110,7 +110,8 @@ func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t})
 func (t *turn) attended(c *otp.Context, m unattended) {
 	switch {
 	case m.t != t || t.phase != working:
-	case len(t.waiters) > 0 || t.holds || t.away || slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
+	case len(t.waiters) > 0 || t.holds || t.away ||
+		slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
 		t.watch(c)
 	default:
 		t.end(c, "", ErrInterrupted)
@@ -205,7 +206,8 @@ func (o *Orchestrator) finish(ctx context.Context, about history.Turn, bare endR
 	if err == nil || history.Down(err) {
 		return nil, err
 	}
-	o.log.Error("an answer can't be written down; only that the request has ended is", "conversation", about.Conversation, "turn", about.Turn, "error", err)
+	o.log.Error("an answer can't be written down; only that the request has ended is", "conversation",
+		about.Conversation, "turn", about.Turn, "error", err)
 	return withoutTexts{}, o.kept.End(ctx, about, item(recordEnd, bare))
 }
 

@@ -58,7 +58,8 @@ func (o *Orchestrator) closeTelemetry(ctx context.Context) error {
 
 // state is what a scrape reads. Until everything is there, nothing is.
 func (o *Orchestrator) state() telemetry.State {
-	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{}, Breakers: map[string]string{}, Canaries: map[string]string{}}
+	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{},
+		Breakers: map[string]string{}, Canaries: map[string]string{}}
 	if !o.up.Load() {
 		return s
 	}
@@ -70,7 +71,8 @@ func (o *Orchestrator) state() telemetry.State {
 		}
 	}
 	d := o.doors
-	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Pools()...) {
+	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()},
+		o.parts.Pools()...) {
 		s.Pools = append(s.Pools, pool(p))
 	}
 	for _, p := range o.parts.Pauses.List() {

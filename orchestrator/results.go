@@ -74,7 +74,8 @@ func waitFor(seconds int, otherwise time.Duration) time.Duration {
 	return time.Duration(min(seconds, maxWait)) * time.Second
 }
 
-const badResults = `{"ok":false,"error":"invalid","reason":"The arguments don't fit: agent_ids is a list of ids, mode is non_blocking, wait_any or wait_all, timeout_seconds is a number."}`
+const badResults = `{"ok":false,"error":"invalid","reason":"The arguments don't fit: agent_ids is a ` +
+	`list of ids, mode is non_blocking, wait_any or wait_all, timeout_seconds is a number."}`
 
 // check answers a wait whose agents are done. One that asks for help ends any
 // wait: nobody else can answer it.

@@ -23,7 +23,8 @@ import (
 // grow to five seconds, something that breaks again and again is started some
 // twenty-five times a minute, and sixty are granted. The log tells of each.
 func (o *Orchestrator) tree() otp.ChildSpec {
-	conversations := otp.DynamicSupervisorSpec("conversations", otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
+	conversations := otp.DynamicSupervisorSpec("conversations",
+		otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
 	// Permanent, with the usual three restarts in five seconds. Conversations
 	// that give up end with shutdown and count for nothing here, so it takes
 	// crashes of the runtime's own to use them up.

@@ -72,7 +72,8 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		return Call{}, &CallError{CodeNoSkill, "the call names no skill"}
 	}
 	if len(p.Skill) > skills.MaxName {
-		return Call{}, &CallError{CodeSkillName, fmt.Sprintf("the skill's name is %d bytes long; no skill's is longer than %d", len(p.Skill), skills.MaxName)}
+		return Call{}, &CallError{CodeSkillName,
+			fmt.Sprintf("the skill's name is %d bytes long; no skill's is longer than %d", len(p.Skill), skills.MaxName)}
 	}
 	c := Call{
 		id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint,

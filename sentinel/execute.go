@@ -257,7 +257,8 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 // remember adds what the desk returns to the trace. An error's text comes from
 // the skill too, so it is no more trusted than a result.
 func (d *Desk) remember(c Call, res skills.Result, err error, marks []string) {
-	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust, Marks: marks, Effect: c.Effect(), Failed: err != nil}
+	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
+		Marks: marks, Effect: c.Effect(), Failed: err != nil}
 	if err != nil {
 		st.Result, st.Trust = err.Error(), trust(c.Skill(), skills.Result{})
 		st = st.marked()

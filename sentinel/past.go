@@ -280,7 +280,8 @@ func (p Past) step() (Step, bool) {
 	if !p.Allowed || p.interrupted() && p.Result.Trust == "" {
 		return Step{}, false
 	}
-	st := Step{Skill: p.Skill, CallID: p.JudgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust, Marks: p.marks, Failed: p.Status != StatusOK}
+	st := Step{Skill: p.Skill, CallID: p.JudgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust,
+		Marks: p.marks, Failed: p.Status != StatusOK}
 	if p.Status != StatusOK {
 		st.Result, st.Marks = p.failure, nil
 		st = st.marked()

@@ -15,7 +15,8 @@ const FailNotProposed = "not_proposed"
 
 var errNotProposed = &skills.Failure{
 	Code: FailNotProposed,
-	Err:  errors.New("the process ended before this call was decided, and its secret arguments are kept nowhere; nothing was done: propose it again, with them"),
+	Err: errors.New("the process ended before this call was decided, and its secret arguments are kept " +
+		"nowhere; nothing was done: propose it again, with them"),
 }
 
 // Recall stands in a resumed desk for the next proposal where its bytes are

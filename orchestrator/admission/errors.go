@@ -35,7 +35,8 @@ type OverloadedError struct {
 // Error says what is full and when to come again.
 func (e *OverloadedError) Error() string {
 	if e.Held {
-		return fmt.Sprintf("too many %s of this %s, whose work waits for a person to approve a call; answer that first, or try again in %v", e.What, e.Of, e.RetryAfter)
+		return fmt.Sprintf("too many %s of this %s, whose work waits for a person to approve a call; answer that first, or try again in %v",
+			e.What, e.Of, e.RetryAfter)
 	}
 	return fmt.Sprintf("too many %s of this %s; try again in %v", e.What, e.Of, e.RetryAfter)
 }

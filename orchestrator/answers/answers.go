@@ -222,7 +222,8 @@ func (d *defanger) relative(i int) int {
 // \\host\folder: some windows make a link of it, and following it hands over
 // who is signed in. Two backslashes may be read as one.
 func (d *defanger) share(i int) bool {
-	if i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') || !strings.HasPrefix(d.src[d.start(i):], `\\`) {
+	if i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') ||
+		!strings.HasPrefix(d.src[d.start(i):], `\\`) {
 		return false
 	}
 	a := d.authority(d.afterBackslashes(i))

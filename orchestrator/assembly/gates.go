@@ -68,7 +68,8 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
 		Keys: secret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env, NoUndo: o.noUndo,
 	})
-	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow), Roots: cfg.Guard.Roots, Env: o.env})
+	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow),
+		Roots: cfg.Guard.Roots, Env: o.env})
 	rev, err5 := reviewGate(cfg, roster, o)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, err
@@ -201,7 +202,8 @@ func newRoster(cfg *config.Config, transport func(model string) http.RoundTrippe
 		tools := m.Tools
 		models[name] = llm.Config{
 			Name: name, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Timeout: m.Timeout, Reasoning: m.Reasoning,
-			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
+			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless,
+			LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
 		}
 	}
 	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, HTTP: llm.NewPool(warm(cfg)), Transport: transport})

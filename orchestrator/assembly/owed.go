@@ -73,7 +73,8 @@ func (o *owed) add(s limits.Spending) {
 	}
 	if o.queue.Len() >= o.max {
 		if o.lost++; o.lost == 1 {
-			o.log.Error("what questions came to while the server of the limits is away is more than can be remembered; its budgets will lack the oldest")
+			o.log.Error("what questions came to while the server of the limits is away is more than can be " +
+				"remembered; its budgets will lack the oldest")
 		}
 		o.remove(o.queue.Front())
 	}

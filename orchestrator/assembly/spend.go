@@ -120,7 +120,8 @@ func budgetCode(code string) string {
 
 // settle counts what the question came to, and returns it. Nobody waits for it longer than for
 // any other count.
-func (p purse) settle(ctx context.Context, who Caller, s limits.Spending, r llm.Request, resp llm.Response, err error) (in, out, cost int64) {
+func (p purse) settle(ctx context.Context, who Caller, s limits.Spending, r llm.Request, resp llm.Response,
+	err error) (in, out, cost int64) {
 	in, out, estimated := usage(r, resp, err)
 	s.Tokens, s.Cost = in+out, p.cost(in, out)
 	who.Spent.Add(s.Tokens, s.Cost, estimated)

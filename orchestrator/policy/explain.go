@@ -212,7 +212,8 @@ func viewJudge(cfg *config.Config, d sentinel.Decision) *JudgeView {
 		return nil
 	}
 	j := &JudgeView{
-		Score: v.Score, Threshold: int(cfg.Judge.Threshold), AskBelow: int(cfg.Judge.AskBelow), Outcome: v.Outcome.String(), Signals: []SignalView{},
+		Score: v.Score, Threshold: int(cfg.Judge.Threshold), AskBelow: int(cfg.Judge.AskBelow), Outcome: v.Outcome.String(),
+		Signals: []SignalView{},
 	}
 	for _, e := range v.Evidence {
 		s := SignalView{Signal: e.Signal, Amount: e.Amount, Args: list(e.Args)}

@@ -51,7 +51,8 @@ func Listen(address string, reg *prometheus.Registry) (*Server, error) {
 func (s *Server) listen() (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", s.address)
 	if err != nil {
-		return nil, &skills.PathError{Path: "telemetry.metrics.listen", Msg: fmt.Sprintf("can't be listened on; give a free port, or leave it out: %v", err)}
+		return nil, &skills.PathError{Path: "telemetry.metrics.listen",
+			Msg: fmt.Sprintf("can't be listened on; give a free port, or leave it out: %v", err)}
 	}
 	return ln, nil
 }

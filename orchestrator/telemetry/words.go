@@ -91,7 +91,8 @@ var (
 	// origins say where a review's judgement came from, if not from a model.
 	origins  = listOf(strings.Fields("cache shared ahead"))
 	statuses = listOf([]string{sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown})
-	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled, skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused})
+	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled,
+		skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused})
 	records  = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome})
 	breakers = listOf(strings.Fields("closed half-open open"))
 	canaries = listOf([]review.Canary{review.CanaryPassed, review.CanaryFailed, review.CanaryUnanswered})
@@ -102,7 +103,8 @@ var (
 	causes      = listOf(strings.Fields("timeout connection"))
 	// children are the processes of the tree by what they are, not by name: ids
 	// of conversations and agents come from outside.
-	children = listOf(strings.Fields("app store writer maintenance review model limits pauses door metrics conversations conversation server agents agent orchestrator recovery"))
+	children = listOf(strings.Fields("app store writer maintenance review model limits pauses door " +
+		"metrics conversations conversation server agents agent orchestrator recovery"))
 )
 
 // child is what a process is.

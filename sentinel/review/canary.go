@@ -199,7 +199,8 @@ func (g *Gate) conclude(ctx context.Context, m *model, r CanaryReport) {
 	level, msg := slog.LevelInfo, "a model of the review passes its canaries"
 	switch {
 	case r.Result == CanaryFailed:
-		level, msg = slog.LevelError, "CANARY FAILED: a model of the review is wrong about calls whose verdict is known; its verdicts are marked and none is kept"
+		level, msg = slog.LevelError,
+			"CANARY FAILED: a model of the review is wrong about calls whose verdict is known; its verdicts are marked and none is kept"
 	case r.Result == CanaryUnanswered:
 		level, msg = slog.LevelWarn, "a model of the review judged too few of its canaries to say how it does"
 	case before == CanaryFailed:

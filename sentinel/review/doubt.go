@@ -88,7 +88,8 @@ func (g *Gate) examine(ctx context.Context, m *model) error {
 	case r.Failure() != Timeout || m.breaker.Load().State() != gobreaker.StateClosed:
 		return nil // it answered, or its breaker has counted this
 	}
-	g.o.Log.LogAttrs(ctx, slog.LevelWarn, "a model of the review hangs over a canary too: its timeouts count as its own", slog.String("model", m.name))
+	g.o.Log.LogAttrs(ctx, slog.LevelWarn, "a model of the review hangs over a canary too: its timeouts count as its own",
+		slog.String("model", m.name))
 	var each sync.WaitGroup
 	for _, c := range list[:len(list)-1] {
 		each.Go(func() {

@@ -58,7 +58,8 @@ const (
 func Failures() []Failure {
 	return []Failure{
 		Connect, Timeout, RateLimited, Quota, Server, BreakerOpen,
-		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth, BadRequest, TooLong, LoneTimeout,
+		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth,
+		BadRequest, TooLong, LoneTimeout,
 		Busy, Budget, LoneConnect, LoneRateLimited, LoneQuota, LoneServer,
 	}
 }

@@ -33,7 +33,8 @@ func (e *expected) pending() bool { return e != nil && !e.come.Load() }
 // moment. How says which: empty for ask's, fromShared, or fromAhead for the call
 // that the other asked ahead for. Where the other gave up the question is asked
 // again. The caller asks ahead itself with an own that isn't nil.
-func (f *flights) do(ctx context.Context, id key, own *expected, ask func() (sentinel.Verdict, error)) (v sentinel.Verdict, how string, err error) {
+func (f *flights) do(ctx context.Context, id key, own *expected, ask func() (sentinel.Verdict, error),
+) (v sentinel.Verdict, how string, err error) {
 	for {
 		other := f.join(id, own)
 		if other == nil {

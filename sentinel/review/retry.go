@@ -67,7 +67,8 @@ func (f *fault) again() bool {
 // met the very same by then; and a request that was not sent says less than one
 // that was.
 func graver(first, second *fault) *fault {
-	if first == nil || first.kind == second.kind.lone() || second.kind != BreakerOpen && (first.kind.Unavailable() || !second.kind.Unavailable()) {
+	if first == nil || first.kind == second.kind.lone() ||
+		second.kind != BreakerOpen && (first.kind.Unavailable() || !second.kind.Unavailable()) {
 		return second
 	}
 	return first
