@@ -27,10 +27,10 @@ func peek(k llm.ToolCall) (a dispatchArgs) {
 	return a
 }
 
-// inOrder puts the dispatches of one answer after those they depend on, so
-// that the model may name them in any order; all other calls keep their
-// places. Those in a circle are refused for what they are: dependencies that
-// nobody dispatched.
+// inOrder puts the dispatches of one answer after those they depend on. So the model
+// may name dispatches in any order; all other calls keep their places. Dispatches in
+// a circle are refused later, because each depends on an agent that no call has
+// dispatched.
 func inOrder(calls []llm.ToolCall) []llm.ToolCall {
 	type dispatch struct {
 		call llm.ToolCall

@@ -12,9 +12,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Reachable returns why vedette pause and vedette top can't reach this process,
-// nil where they can. Without them work goes on and can be paused by Parts
-// alone, so whoever starts the process should say so.
+// Reachable returns why vedette pause and vedette top can't reach this process, nil
+// if they can. Without them work goes on, and only the program can pause it, through
+// Parts. So the program should tell its operator.
 func (o *Orchestrator) Reachable(ctx context.Context) error {
 	db := o.parts.Config.Ledger.Path
 	_, err := control.Dial(assembly.SocketPath(db), assembly.Owner(db)).Pauses(ctx)

@@ -12,7 +12,7 @@ import (
 
 // ErrDraining refuses a request while the process finishes its work to end. It
 // is ErrClosed.
-var ErrDraining = fmt.Errorf("%w: it is finishing its work; send the request again once it has been started anew", ErrClosed)
+var ErrDraining = fmt.Errorf("%w: it is finishing its work; send the request again after its next start", ErrClosed)
 
 // Drained says what a Drain had to cut off. All of it is in the journal, and
 // the next process over the same database goes on with it.

@@ -12,8 +12,8 @@ import (
 // holds broke more often than it is restarted. It is ErrClosed. Close the
 // Orchestrator and make another, or end the program: requests that were
 // accepted are in the journal, and the next one goes on with them.
-var ErrEnded = fmt.Errorf("%w: its supervision gave up, and the log says over what; start it anew, "+
-	"which goes on with the requests it had accepted", ErrClosed)
+var ErrEnded = fmt.Errorf("%w: its supervision gave up, and the log says over what; start it again, "+
+	"and it goes on with the requests it had accepted", ErrClosed)
 
 // end is how the tree ended.
 type end struct {

@@ -103,8 +103,8 @@ func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
 	}
 }
 
-// watch ends a turn that nobody waits for when its time is over. A caller that
-// waits has a deadline of its own, and a person who is asked has theirs.
+// watch ends a turn that no caller waits for when the turn's time is over. A waiting
+// caller has a deadline of its own, and so has a person who is asked.
 func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t}) }
 
 func (t *turn) attended(c *otp.Context, m unattended) {
@@ -211,8 +211,8 @@ func (o *Orchestrator) finish(ctx context.Context, about history.Turn, bare endR
 	return withoutTexts{}, o.kept.End(ctx, about, item(recordEnd, bare))
 }
 
-// ending is what is kept of the turn's end: for people, and for whoever asks
-// for the answer again. What is shown is what is kept.
+// ending is what the journal keeps of the turn's end, for people and for callers
+// that ask again. Callers are shown what the journal keeps.
 func (t *turn) ending(text string) (items []history.Item) {
 	for _, k := range t.members {
 		if !k.described.Load() {

@@ -119,7 +119,8 @@ func (d tracedDesk) Invoke(ctx context.Context, skill string, args json.RawMessa
 	return res, err
 }
 
-// traced is the desk itself where nobody traces.
+// traced returns the desk with a span for each call, or the desk itself without a
+// tracer.
 func (o *Orchestrator) traced(d *sentinel.Desk, parent telemetry.Span) invoker {
 	if t := o.tel.Tracer(); t != nil {
 		return tracedDesk{d, t, parent}
@@ -177,5 +178,5 @@ func (k *member) tells(state string) {
 	k.turn.o.tel.AgentEnded(k.span, state, took)
 }
 
-// traceOf is the trace of whoever sends a request.
+// traceOf is the trace of the caller that sends a request.
 func traceOf(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
