@@ -20,8 +20,8 @@ const (
 type OverloadedError struct {
 	// What is full: turns, agents, conversations, requests.
 	What string
-	// Of says whose share is full: process, user or conversation. While it is
-	// the process's, nobody else finds room either.
+	// Of says whose share is full: process, user or conversation. A full share of the
+	// process leaves no room for any other user either.
 	Of string
 	// RetryAfter is when there may be room, 100 ms to a minute: an estimate from
 	// how fast work has ended lately. Callers that all come back at that very
