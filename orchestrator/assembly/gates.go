@@ -49,7 +49,7 @@ type gateOptions struct {
 	log      *slog.Logger
 	env      touch.Env
 	purse    review.Purse    // nil where nothing is counted
-	observer review.Observer // nil where nobody looks
+	observer review.Observer // nil observes nothing
 	noUndo   []string        // skills whose command lines write where no snapshot can be had
 	// elsewhere are skills of which nothing but the name is known, and partial
 	// says that there are more: what can't be read of a configuration.
@@ -209,9 +209,9 @@ func newRoster(cfg *config.Config, transport func(model string) http.RoundTrippe
 	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, HTTP: llm.NewPool(warm(cfg)), Transport: transport})
 }
 
-// warm is how many connections to one server stay open between requests: as
-// many as the review and agents may have under way, so that none is dialled
-// anew because the one before was thrown away.
+// warm is how many connections to one server stay open between requests. The review
+// and the agents may have as many requests under way. So no request dials again
+// because the client closed the connection before.
 func warm(cfg *config.Config) int {
 	n := 0
 	for _, m := range cfg.Models {
