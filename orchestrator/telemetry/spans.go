@@ -65,7 +65,8 @@ func (s Span) end(failed string, attrs ...attribute.KeyValue) {
 	s.span.End()
 }
 
-// Turn begins the span of a request. caller is the trace of whoever sent it.
+// Turn begins the span of a request. caller is the trace of the program that sent
+// the request.
 func (t *Tracer) Turn(caller trace.SpanContext, resumed bool) Span {
 	if t == nil {
 		return Span{}

@@ -20,7 +20,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// Options say what is told to whom. Its zero value tells nobody anything.
+// Options says where metrics and spans go. Its zero value sends nothing.
 type Options struct {
 	// Listen is where metrics are served, host:port; empty serves none.
 	Listen string

@@ -45,7 +45,7 @@ func (w words) pick(s string) string {
 // codes are those of gates, of proposals that became no call, and of people's
 // answers. A test holds the list against the sources.
 var codes = listOf(strings.Fields(`
-	approval.canceled approval.changed approval.denied approval.expired approval.no_answer approval.nobody
+	approval.canceled approval.changed approval.denied approval.expired approval.no_answer
 	approval.pending_full approval.superseded approval.unbindable
 	checkpoint.no_gate
 	guard.commit guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
@@ -64,7 +64,7 @@ var codes = listOf(strings.Fields(`
 	review.degraded review.disagreement review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.not_granted
-	scope.unknown_skill scope.wider_than_parent`), broken())
+	scope.unknown_skill scope.wider_than_parent`), []string{"approval.nobody"}, broken())
 
 // broken are the codes of gates that could not judge, which the checkpoint makes.
 func broken() []string {
