@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// FailNotProposed is the code of a call that an earlier process did not come to
-// propose and that nobody can propose any more.
+// FailNotProposed is the code of a call that an earlier process never proposed. No
+// process can propose it any more: its secret arguments are lost.
 const FailNotProposed = "not_proposed"
 
 var errNotProposed = &skills.Failure{
