@@ -80,9 +80,9 @@ var core = []place{
 	{signal: PlaceStored, at: []string{"windows", "system32", "config", "security"}}, {signal: PlaceStored, at: []string{"windows", "ntds"}},
 }
 
-// forbidden returns the place of the core that n, a name of p, lies in. own
-// says that it lies in the home folder of whoever runs the call, and was spelt
-// so: then it is no stranger's for being root's.
+// forbidden returns the place of the core that n, a name of p, lies in. own says
+// that the path was spelt as one in the home folder of the user who runs the call.
+// Such a path is the user's own even where the user is root.
 func forbidden(n string, p touch.Path, own bool) string {
 	parts := components(n)
 	if p.Shell && slices.Contains(parts, "**") {

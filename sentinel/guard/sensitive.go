@@ -81,11 +81,11 @@ var (
 		"storage", "sdcard", "nas", "archive", "archives"}
 	// rotated are those of them whose own folders are old copies that daily work removes.
 	rotated = []string{"backup", "backups", "archive", "archives"}
-	// leaving are the trees whose files nobody sends away by the way.
+	// leaving are the trees whose files no ordinary call sends to others.
 	leaving = tops(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
 )
 
-// homeOf is the home folder of whoever runs the calls, as touch resolves it.
+// homeOf is the home folder of the user who runs the calls, as touch resolves it.
 func homeOf(env touch.Env) string { return touch.Lexical("~", env) }
 
 // inHome returns what of parts follows a home folder.
