@@ -190,8 +190,9 @@ var (
 var dayWords = set(`today tomorrow yesterday tonight next last this week weeks weekend month months year day days daily weekly before
 	after later earlier ago until within following monday tuesday wednesday thursday friday saturday sunday same birthday`)
 
-// privateReads are the words of a skill's name that say that it reads what is
-// nobody else's business, and the words of a request that have to do with it.
+// privateReads pairs words of a skill's name with words of a request. The first say
+// that the skill reads private data; the second say that the user spoke of such
+// data.
 var privateReads = func() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for _, row := range []struct{ names, about string }{
@@ -212,8 +213,8 @@ var privateReads = func() map[string]map[string]bool {
 	return out
 }()
 
-// privateRead looks for a read of what is private, in a field that nobody
-// spoke of.
+// privateRead looks for a read of private data in a field that the request doesn't
+// speak of.
 func privateRead(v *view) finding {
 	r := v.request
 	if r == nil || !r.known || r.delegates || v.p.changes || v.p.private == nil {

@@ -171,7 +171,8 @@ const (
 var everydaySlugs = set(`follow-up check-in check-out check-up sign-in sign-up log-in opt-in opt-out to-do set-up pick-up drop-off
 	up-to-date long-term short-term full-time part-time one-way round-trip non-stop non-refundable well-known so-called
 	real-time on-site off-site re-book re-send re-schedule co-worker co-workers team-building day-to-day face-to-face
-	step-by-step all-day half-day brand-new old-fashioned first-class business-class last-minute in-person self-service high-priority low-priority read-only`)
+	step-by-step all-day half-day brand-new old-fashioned first-class
+	business-class last-minute in-person self-service high-priority low-priority read-only`)
 
 // shapeOf returns what ids of one kind have in common, "" for what is no id: letters
 // before a number ("t-9"), as many digits, as many letters and digits in as many

@@ -6,9 +6,9 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
-// namesOwner reports whether the words of the user (or a clean mission) name
-// the owner of an address: 2 for all of the local part, 1 for its first name.
-// Digits must be there too, and a word of the language names nobody.
+// namesOwner reports whether the words of the user (or a clean mission) name the
+// owner of an address: 2 for all of the local part, 1 for its first name. The words
+// must hold the digits too, and a common word names no owner.
 func (v *view) namesOwner(val value) int {
 	return max(v.request.namesOwner(val), v.mission.namesOwner(val))
 }

@@ -39,8 +39,8 @@ func (v *view) reachedBy(name []string) bool {
 	return isAny(tail, recipientNames) || sender && (isAny(tail, senderNames) || len(name) == 1 && name[0] == "number")
 }
 
-// outgoing reports whether the call reaches others: its skill says so, or it
-// pays, or sends and has no marks, so that nobody thought of what it reaches.
+// outgoing reports whether the call reaches others. Its skill says so, or the call
+// pays, or it sends and the skill has no marks that say whom.
 func (v *view) outgoing() bool {
 	return v.s.Reaches() == skills.Others || v.s.Effect() == skills.CostsMoney ||
 		!v.s.Annotated() && v.p.changes && v.p.needs&(sends|posts|shares|invites) != 0

@@ -39,7 +39,8 @@ var (
 	queryNames = set("query filter pattern match search where")
 )
 
-// everything looks for a removal of all there is where nobody spoke of all.
+// everything looks for a removal of all there is if the request doesn't speak of
+// all.
 func everything(v *view) finding {
 	var f finding
 	if v.request == nil || v.p.needs&removes == 0 || v.request.delegates || v.request.means(allWords, allParts) {

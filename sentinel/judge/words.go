@@ -159,7 +159,7 @@ var (
 		request tool tools agent name names information using use new current specified provided data item items id ids
 		value list return returns their them they into such will can has have been was each more detail details own
 		deploy utilize employ conduct ensure provide allow allows perform via about based system manager process service api`)
-	// impersonal are the local parts of addresses that are nobody's name.
+	// impersonal are the local parts of addresses that are no person's name.
 	impersonal = set(`info support admin contact sales team office mail email client security billing help hello noreply reply
 		user service news account accounts payments finance it hr me my the root test file report customer manager`)
 )
