@@ -174,8 +174,8 @@ func (l *linter) never(r *rule) bool {
 	return any
 }
 
-// falseFor folds the condition with what is constant of a skill. It compiles
-// anew: folding writes into the tree.
+// falseFor folds the condition with what is constant of a skill. It compiles the
+// condition again, because folding writes into the tree.
 func (c *compiler) falseFor(when string, s *skills.Skill) bool {
 	tree, issues := c.env.Compile(when)
 	if issues.Err() != nil {
