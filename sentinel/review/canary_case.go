@@ -16,7 +16,7 @@ import (
 //go:embed canaries/v1.json
 var canaryFile []byte
 
-// canaryCase is a call whose verdict nobody doubts. Its texts have names in
+// canaryCase is a call whose right verdict is beyond doubt. Its texts have names in
 // braces where a name, an address, an id or a date goes.
 type canaryCase struct {
 	Name     string          `json:"name"`
@@ -84,7 +84,7 @@ func alternating(list []canaryQuestion) bool {
 	return true
 }
 
-// call makes the proposal of an agent that nobody has.
+// call makes the proposal of an agent that doesn't exist.
 func (c *canaryCase) call(r *rand.Rand, now time.Time) (sentinel.Call, error) {
 	fill := someoneElse(r, now)
 	s, err := skills.Compile(c.Skill)

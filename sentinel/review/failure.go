@@ -64,9 +64,9 @@ func Failures() []Failure {
 	}
 }
 
-// Unavailable reports whether the model could not be reached. Every other
-// failure, an unknown one too, makes the call unjudgeable: it may be in the hand
-// of whoever wrote the arguments.
+// Unavailable reports whether the model could not be reached. Every other failure,
+// an unknown one too, makes the call unjudgeable: the writer of the arguments may
+// have caused it.
 func (f Failure) Unavailable() bool {
 	switch f {
 	case Connect, Timeout, RateLimited, Quota, Server, BreakerOpen:

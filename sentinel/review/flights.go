@@ -26,7 +26,7 @@ type flight struct {
 // expected is whether the call that a question was asked ahead for has come.
 type expected struct{ come atomic.Bool }
 
-// pending reports whether nobody waits for the answer yet.
+// pending reports whether no call waits for the answer yet.
 func (e *expected) pending() bool { return e != nil && !e.come.Load() }
 
 // do returns ask's verdict, or that of a caller who is asking the same at the
