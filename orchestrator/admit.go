@@ -23,10 +23,10 @@ type OverloadedError = admission.OverloadedError
 // it would have had to work.
 const agentWait = time.Minute
 
-// doors are what there can only be so much of at a time. Work passes them in
-// this order, and nobody waits at one for what holds the next up: a request is
-// counted while its caller waits, a turn while it is worked on, an agent while
-// it works.
+// doors bound how many conversations, requests, turns and agents there are at a
+// time. Work passes the doors in this order. Waiting at one door never depends on
+// work that waits at the next. A request counts while its caller waits, a turn and
+// an agent while they work.
 type doors struct {
 	requests, turns, agents, conversations *admission.Pool
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
 
-// How often a turn is resumed without getting any further: what breaks its
-// process each time must not do so for ever. A crash of its own process is
-// likely to be its own doing, so it counts for several starts of the program:
-// when that ended it may have been anything, and every turn that was under way
-// would pay for it.
+// These bounds say how often a turn is resumed without progress: a turn must not
+// break its process for ever. A crash of the turn's own process is likely the turn's
+// doing, and counts as several starts of the program. An end of the program may have
+// any cause, and every turn under way would pay for that end.
 //
-// For the same reason a start does not count before it is tried, and from the
-// fourth in vain on it is tried only once the program has lived for a while,
-// longer each time. A program that something else ends every moment so uses
-// nothing up that was accepted, and in one that a request ends each time the
-// others have the time until then for themselves.
+// For the same reason a start counts only once the turn is tried. From the fourth
+// start without progress on, the turn waits for a while after the start, longer each
+// time. So a program that something else ends every moment gives up no accepted
+// request. In a program that one request ends each time, the other requests work
+// until that request is tried.
 const (
 	maxAttempts = 3  // after crashes of the conversation's process
 	maxLives    = 10 // after starts of the program
@@ -46,7 +45,8 @@ func (o *Orchestrator) attempt(ctx context.Context, about history.Turn, row hist
 		pause = 0 // it is not tried any more
 	}
 	if pause > 0 {
-		o.log.Warn("a request waits before it is gone on with: it was in vain before", "conversation", row.ID, "turn", row.Turn, "attempts", row.Attempts, "pause", pause)
+		o.log.Warn("a request waits before its next attempt: the attempts before made no progress", "conversation", row.ID,
+			"turn", row.Turn, "attempts", row.Attempts, "pause", pause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

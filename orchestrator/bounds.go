@@ -71,7 +71,8 @@ func (t *turn) omitCalls() {
 	t.calls, t.last = nil, true
 }
 
-const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the call was not made. Answer the user with what you have."}`
+const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the ` +
+	`call was not made. Answer the user with what you have."}`
 
 // sumOmitted is how many calls of the turn and its agents were not proposed.
 func (t *turn) sumOmitted() int {

@@ -225,7 +225,7 @@ func (v *conversation) leave(c *otp.Context) {
 	c.Stop(otp.Normal())
 }
 
-// Terminate answers nobody: whoever still waits is told of the end once the
+// Terminate answers no caller. A caller that still waits hears of the end once the
 // supervisor knows it, and asks the next incarnation.
 func (v *conversation) Terminate(*otp.Context, otp.Reason) { v.o.looks.CompareAndDelete(v.id, v.shown) }
 
@@ -271,7 +271,7 @@ func (v *conversation) over(c *otp.Context, t *turn) {
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
 		if t.err == nil {
-			v.history = trimmed(t.messages[1:]) // the instructions are written anew each turn
+			v.history = trimmed(t.messages[1:]) // each turn writes its own instructions
 		}
 	}
 	for _, w := range t.waiters {

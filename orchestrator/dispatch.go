@@ -27,10 +27,10 @@ func peek(k llm.ToolCall) (a dispatchArgs) {
 	return a
 }
 
-// inOrder puts the dispatches of one answer after those they depend on, so
-// that the model may name them in any order; all other calls keep their
-// places. Those in a circle are refused for what they are: dependencies that
-// nobody dispatched.
+// inOrder puts the dispatches of one answer after those they depend on. So the model
+// may name dispatches in any order; all other calls keep their places. Dispatches in
+// a circle are refused later, because each depends on an agent that no call has
+// dispatched.
 func inOrder(calls []llm.ToolCall) []llm.ToolCall {
 	type dispatch struct {
 		call llm.ToolCall
@@ -130,7 +130,8 @@ func (t *turn) enlist(call string, a dispatchArgs) (*member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", skills.ErrBadInput, err)
 	}
-	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending, depth: t.measureDepth(a.DependsOn)}
+	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending,
+		depth: t.measureDepth(a.DependsOn)}
 	t.members = append(t.members, k)
 	t.byID[a.AgentID] = k
 	return k, nil
@@ -233,7 +234,8 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	a, err := agents.New(agents.Options{
 		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.placed(k.desk, k.span), Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.placed(k.desk, k.span),
+		Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
 		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))

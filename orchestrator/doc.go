@@ -44,10 +44,10 @@
 // ends every moment gives nothing up. A request that still waits in line behind
 // another, or for room, is not begun and not written down.
 //
-// Texts of models are kept, and shown, up to 256 KiB each; what is longer is cut
-// and says so. Where the database doesn't take an answer at all, no more is
-// written than that the request has ended, and it is ErrNotKept from then on: a
-// request that is under way is never begun anew.
+// Texts of models are kept, and shown, up to 256 KiB each; what is longer is cut and
+// says so. If the database can't take an answer at all, the journal holds only that
+// the request has ended. The request is ErrNotKept from then on: no request that is
+// under way begins a second time.
 //
 // A request is stopped when the caller of Send leaves, also while its process
 // restarts. One that a killed program left behind is finished.

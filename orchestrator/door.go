@@ -12,9 +12,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Reachable returns why vedette pause and vedette top can't reach this process,
-// nil where they can. Without them work goes on and can be paused by Parts
-// alone, so whoever starts the process should say so.
+// Reachable returns why vedette pause and vedette top can't reach this process, nil
+// if they can. Without them work goes on, and only the program can pause it, through
+// Parts. So the program should tell its operator.
 func (o *Orchestrator) Reachable(ctx context.Context) error {
 	db := o.parts.Config.Ledger.Path
 	_, err := control.Dial(assembly.SocketPath(db), assembly.Owner(db)).Pauses(ctx)
@@ -36,7 +36,8 @@ func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause
 		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
 	}
 	if t.User != "" && !idForm.MatchString(t.User) {
-		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone", pause.ErrTarget, t.User)
+		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone",
+			pause.ErrTarget, t.User)
 	}
 	p, err := d.o.parts.Pauses.Pause(ctx, t, by)
 	if p.Scope() != "" {

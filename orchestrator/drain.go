@@ -12,7 +12,7 @@ import (
 
 // ErrDraining refuses a request while the process finishes its work to end. It
 // is ErrClosed.
-var ErrDraining = fmt.Errorf("%w: it is finishing its work; send the request again once it has been started anew", ErrClosed)
+var ErrDraining = fmt.Errorf("%w: it is finishing its work; send the request again after its next start", ErrClosed)
 
 // Drained says what a Drain had to cut off. All of it is in the journal, and
 // the next process over the same database goes on with it.
@@ -54,13 +54,15 @@ func (d Drained) String() string {
 	fmt.Fprintf(&b, "cut off after %s; the next start goes on with it", d.Took.Round(time.Millisecond))
 	now := time.Now()
 	for _, t := range d.Turns {
-		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, words(t.Phase), now.Sub(t.Since).Round(time.Millisecond))
+		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, words(t.Phase),
+			now.Sub(t.Since).Round(time.Millisecond))
 		for _, a := range t.Agents {
 			fmt.Fprintf(&b, "\n    agent %q: %s", a.Agent, words(string(a.State)))
 		}
 	}
 	for _, c := range d.Calls {
-		fmt.Fprintf(&b, "\n  call %s of %s by agent %q in %s: %s for %s", c.CallID, c.Skill, c.Agent, c.Conversation, words(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
+		fmt.Fprintf(&b, "\n  call %s of %s by agent %q in %s: %s for %s", c.CallID, c.Skill, c.Agent, c.Conversation,
+			words(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
 	}
 	return b.String()
 }

@@ -12,7 +12,8 @@ import (
 // holds broke more often than it is restarted. It is ErrClosed. Close the
 // Orchestrator and make another, or end the program: requests that were
 // accepted are in the journal, and the next one goes on with them.
-var ErrEnded = fmt.Errorf("%w: its supervision gave up, and the log says over what; start it anew, which goes on with the requests it had accepted", ErrClosed)
+var ErrEnded = fmt.Errorf("%w: its supervision gave up, and the log says over what; start it again, "+
+	"and it goes on with the requests it had accepted", ErrClosed)
 
 // end is how the tree ended.
 type end struct {
@@ -41,7 +42,8 @@ func (o *Orchestrator) gone(d otp.Down) {
 			err := fmt.Errorf("%w (%s)", ErrEnded, d.Reason)
 			o.end.err.Store(&err)
 			o.closed.Store(true)
-			o.log.Error("THE ORCHESTRATOR HAS ENDED: its supervision gave up; requests that were accepted wait in the journal for its next start", "reason", d.Reason)
+			o.log.Error("THE ORCHESTRATOR HAS ENDED: its supervision gave up; requests that were accepted wait in the journal for its next start",
+				"reason", d.Reason)
 		}
 		close(o.end.done)
 	})

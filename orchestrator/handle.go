@@ -105,9 +105,9 @@ type Reply struct {
 
 // Request is something a user asks for.
 type Request struct {
-	// ID names the request in its conversation, in the form of a conversation's
-	// id. Sent again, with the same text, it is not worked on again: whoever
-	// sends it waits for the same answer, or gets it at once.
+	// ID names the request in its conversation, in the form of a conversation's id. A
+	// request that is sent again with the same ID and text is not worked on again. Its
+	// caller waits for the same answer, or gets that answer at once.
 	ID   string
 	Text string
 }

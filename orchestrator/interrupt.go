@@ -8,7 +8,8 @@ import (
 )
 
 const cancelSchema = `{"type":"object","required":["agent_id"],"additionalProperties":false,"properties":{"agent_id":{"type":"string"},
-	"after_current_call":{"type":"boolean","description":"Let the call that is under way finish and the agent report what it has; read it with get_agent_results."}}}`
+	"after_current_call":{"type":"boolean",` +
+	`"description":"Let the call that is under way finish and the agent report what it has; read it with get_agent_results."}}}`
 
 // stop ends an agent because the orchestrator's model wants it ended: at once,
 // or with what it has after the call under way. One that has not begun has

@@ -103,14 +103,15 @@ func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
 	}
 }
 
-// watch ends a turn that nobody waits for when its time is over. A caller that
-// waits has a deadline of its own, and a person who is asked has theirs.
+// watch ends a turn that no caller waits for when the turn's time is over. A waiting
+// caller has a deadline of its own, and so has a person who is asked.
 func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t}) }
 
 func (t *turn) attended(c *otp.Context, m unattended) {
 	switch {
 	case m.t != t || t.phase != working:
-	case len(t.waiters) > 0 || t.holds || t.away || slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
+	case len(t.waiters) > 0 || t.holds || t.away ||
+		slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
 		t.watch(c)
 	default:
 		t.end(c, "", ErrInterrupted)
@@ -205,12 +206,13 @@ func (o *Orchestrator) finish(ctx context.Context, about history.Turn, bare endR
 	if err == nil || history.Down(err) {
 		return nil, err
 	}
-	o.log.Error("an answer can't be written down; only that the request has ended is", "conversation", about.Conversation, "turn", about.Turn, "error", err)
+	o.log.Error("an answer can't be written down; only that the request has ended is", "conversation",
+		about.Conversation, "turn", about.Turn, "error", err)
 	return withoutTexts{}, o.kept.End(ctx, about, item(recordEnd, bare))
 }
 
-// ending is what is kept of the turn's end: for people, and for whoever asks
-// for the answer again. What is shown is what is kept.
+// ending is what the journal keeps of the turn's end, for people and for callers
+// that ask again. Callers are shown what the journal keeps.
 func (t *turn) ending(text string) (items []history.Item) {
 	for _, k := range t.members {
 		if !k.described.Load() {

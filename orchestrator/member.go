@@ -63,10 +63,10 @@ func (k *member) addContext(w word) {
 	k.heard = append(k.heard, w.id)
 }
 
-// wants returns what the agent asks for and nobody has answered yet.
+// wants returns the agent's request for help while it has no answer, else nil.
 func (k *member) wants() *agents.HelpWanted {
 	if k.help != nil && k.agent.State() != agents.AwaitingOrchestrator {
-		k.help = nil // it waited in vain and went on
+		k.help = nil // the agent got no answer in time and went on
 	}
 	return k.help
 }

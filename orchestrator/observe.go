@@ -58,7 +58,8 @@ func (o *Orchestrator) closeTelemetry(ctx context.Context) error {
 
 // state is what a scrape reads. Until everything is there, nothing is.
 func (o *Orchestrator) state() telemetry.State {
-	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{}, Breakers: map[string]string{}, Canaries: map[string]string{}}
+	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{},
+		Breakers: map[string]string{}, Canaries: map[string]string{}}
 	if !o.up.Load() {
 		return s
 	}
@@ -70,7 +71,8 @@ func (o *Orchestrator) state() telemetry.State {
 		}
 	}
 	d := o.doors
-	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Pools()...) {
+	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()},
+		o.parts.Pools()...) {
 		s.Pools = append(s.Pools, pool(p))
 	}
 	for _, p := range o.parts.Pauses.List() {
@@ -117,7 +119,8 @@ func (d tracedDesk) Invoke(ctx context.Context, skill string, args json.RawMessa
 	return res, err
 }
 
-// traced is the desk itself where nobody traces.
+// traced returns the desk with a span for each call, or the desk itself without a
+// tracer.
 func (o *Orchestrator) traced(d *sentinel.Desk, parent telemetry.Span) invoker {
 	if t := o.tel.Tracer(); t != nil {
 		return tracedDesk{d, t, parent}
@@ -175,5 +178,5 @@ func (k *member) tells(state string) {
 	k.turn.o.tel.AgentEnded(k.span, state, took)
 }
 
-// traceOf is the trace of whoever sends a request.
+// traceOf is the trace of the caller that sends a request.
 func traceOf(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }

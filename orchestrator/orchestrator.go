@@ -76,7 +76,7 @@ func (e *ModelError) Error() string { return "the orchestrator's model can't be 
 type Options struct {
 	// Skills are Go functions that join the configured skills.
 	Skills []*skills.GoSkill
-	// Approver asks people; nil means that nobody can approve.
+	// Approver asks people; nil means that no person can approve.
 	Approver sentinel.Approver
 	// Credentials finds users' credentials that the configuration leaves to the
 	// program: see skills.CredentialResolver.
@@ -119,7 +119,7 @@ type Orchestrator struct {
 	tune    tuning
 	started time.Time
 	kept    *history.History
-	tel     *telemetry.Telemetry // nil where nobody looks
+	tel     *telemetry.Telemetry // nil without telemetry
 	up      atomic.Bool          // everything was built
 
 	looks    sync.Map // what conversations are at, by their ids

@@ -10,15 +10,15 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
 
-// What happens to a turn whose end can't be written down, because the store is
-// down: its callers are told ErrNotKept, its process ends, and the journal has
-// a request under way. That is right: when the store is back, a process reads
-// the journal and goes on with the request, as it would after a crash. The
-// recovery wakes it unless somebody who sends is faster.
+// A turn whose end can't be written down, because the store is down, ends as
+// follows. The turn's callers get ErrNotKept, its process ends, and the journal has
+// a request under way. That is right: once the store is back, a process goes on with
+// the request, as after a crash. The recovery wakes the conversation unless a caller
+// sends first.
 //
-// It is not right for a request that nobody wants finished, or whose caller was
-// told another end. Those are given up when they are read, and until then this
-// process remembers them.
+// It is not right for a request that no caller wants finished, or whose caller was
+// told another end. A process gives up such a request when it reads the journal.
+// Until then this process remembers the request.
 
 // retryOutage is how often a conversation is woken whose store was down.
 const retryOutage = 500 * time.Millisecond
@@ -93,15 +93,16 @@ func (o *Orchestrator) again(id, user string) {
 	}
 }
 
-// leftBehind asks the recovery to wake a conversation whose processes have ended, if
-// they left a request behind that nobody may ever ask for.
+// leftBehind asks the recovery to wake a conversation whose processes have ended. It
+// does so only if they left a request behind that no caller may ever ask for.
 func (o *Orchestrator) leftBehind(id string) {
 	if pid, ok := o.sys.Whereis("recovery"); ok {
 		pid.Send(wake{row: history.Conversation{ID: id}, look: true})
 	}
 }
 
-// givenUp ends a turn that nobody wants any more. It reports false for others.
+// givenUp ends a turn that no caller wants any more. It reports false for other
+// turns.
 func (o *Orchestrator) givenUp(ctx context.Context, about history.Turn) (bool, error) {
 	if _, ok := o.unwanted.Load(about.Turn); !ok {
 		return false, nil

@@ -165,7 +165,8 @@ func (t *turn) need(c *otp.Context, w want) {
 
 // regain takes the turn's place again, or gets in line for it.
 func (t *turn) regain(c *otp.Context) {
-	if t.away && t.phase == working && t.seat.task == 0 && t.seat.take(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}) {
+	if t.away && t.phase == working && t.seat.task == 0 &&
+		t.seat.take(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}) {
 		t.comeBack(c, nil)
 	}
 }
@@ -198,7 +199,8 @@ func (t *turn) serve(c *otp.Context) {
 			w.from.Reply(nil, nil)
 		case k.current().Done():
 			w.from.Reply(nil, errWithdrawn)
-		case k.seat.credit != nil, k.seat.task == 0 && k.seat.take(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
+		case k.seat.credit != nil,
+			k.seat.task == 0 && k.seat.take(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
 			k.comeBack(w)
 		default:
 			t.wants = append(t.wants, w)

@@ -237,7 +237,7 @@ func (s *saved) take(it history.Item) error {
 		return err
 	}
 	switch it.Kind {
-	case keptRequest: // of a turn that was begun anew, the newest counts
+	case keptRequest: // of a turn that was begun twice, the newest counts
 		*s = saved{text: string(it.Data), agents: map[string][]agentRecord{}, ends: map[string]agentEndRecord{}}
 	case recordOpen:
 		err := json.Unmarshal(it.Data, &s.open)

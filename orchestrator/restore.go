@@ -62,9 +62,11 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool
 // was said in it. That belongs to no user, and is tainted for all that is known. A
 // crashed process may have left a write under way, so the row may be there by now.
 func (o *Orchestrator) recallUnknown(ctx context.Context, id, user string, crashed bool) (memory, error) {
-	orphan, err := o.kept.Orphaned(ctx, id, keptRequest, keptAnswer, keptAgent, recordOpen, recordRound, recordEnd, recordAgentRound, recordAgentEnd)
+	orphan, err := o.kept.Orphaned(ctx, id, keptRequest, keptAnswer, keptAgent, recordOpen, recordRound,
+		recordEnd, recordAgentRound, recordAgentEnd)
 	if orphan {
-		o.log.Error("a conversation has history and no owner, so no user may open it; purge it with vedette journal purge --conversation", "conversation", id)
+		o.log.Error("a conversation has history and no owner, so no user may open it; purge it with vedette journal purge --conversation",
+			"conversation", id)
 	}
 	if err != nil || orphan {
 		return memory{user: user, orphan: orphan, tainted: orphan}, err

@@ -74,10 +74,11 @@ func waitFor(seconds int, otherwise time.Duration) time.Duration {
 	return time.Duration(min(seconds, maxWait)) * time.Second
 }
 
-const badResults = `{"ok":false,"error":"invalid","reason":"The arguments don't fit: agent_ids is a list of ids, mode is non_blocking, wait_any or wait_all, timeout_seconds is a number."}`
+const badResults = `{"ok":false,"error":"invalid","reason":"The arguments don't fit: agent_ids is a ` +
+	`list of ids, mode is non_blocking, wait_any or wait_all, timeout_seconds is a number."}`
 
-// check answers a wait whose agents are done. One that asks for help ends any
-// wait: nobody else can answer it.
+// check answers a wait whose agents are done. An agent that asks for help ends any
+// wait: only the orchestrator's model can answer it.
 func (t *turn) check(c *otp.Context) {
 	if t.wait == nil {
 		return
@@ -144,8 +145,8 @@ func (k *member) view() view {
 	return v
 }
 
-// told passes an agent's start or end on to whoever watches. With its end its
-// place is somebody else's.
+// told passes an agent's start or end on to Options.OnAgent and the tracer. An agent
+// that ends gives its place back.
 func (t *turn) told(k *member) {
 	r := k.result()
 	if r.State.Done() {

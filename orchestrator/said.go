@@ -12,8 +12,8 @@ const (
 	maxHistoryBytes = 256 << 10
 )
 
-// trimmed drops the oldest turns whole: half a turn would leave answers to
-// calls that nobody sees.
+// trimmed drops the oldest turns whole. Half a turn would leave answers whose calls
+// the model doesn't see.
 func trimmed(h []llm.Message) []llm.Message {
 	n, size := len(h), 0
 	for n > 0 && len(h)-n < maxHistory && size <= maxHistoryBytes {

@@ -23,13 +23,14 @@ import (
 // grow to five seconds, something that breaks again and again is started some
 // twenty-five times a minute, and sixty are granted. The log tells of each.
 func (o *Orchestrator) tree() otp.ChildSpec {
-	conversations := otp.DynamicSupervisorSpec("conversations", otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
+	conversations := otp.DynamicSupervisorSpec("conversations",
+		otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
 	// Permanent, with the usual three restarts in five seconds. Conversations
 	// that give up end with shutdown and count for nothing here, so it takes
 	// crashes of the runtime's own to use them up.
 	conversations.Name = "conversations"
 	var kids []otp.ChildSpec
-	// rest_for_one: the maintenance writes, so it starts anew with its writer.
+	// rest_for_one: the maintenance writes, so it restarts with its writer.
 	// Ledger, journal, approvals and history have no goroutine and no process:
 	// they are what the writer runs (docs/decisions/0005-tree.md).
 	kids = append(kids, o.group("store", otp.RestForOne))
@@ -47,11 +48,11 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 		kids = append(kids, o.group("limits", otp.OneForOne))
 	}
 	if s := o.tel.Server(); s != nil {
-		// Permanent: a program that nobody can look at is found out about too late.
+		// Permanent: without metrics an operator learns of faults too late.
 		kids = append(kids, otp.ChildSpec{ID: "metrics", Name: "metrics", Start: func() otp.Server { return &service{run: s.Serve, up: true} }})
 	}
 	kids = append(kids,
-		// Permanent: without it nobody can pause this process from outside.
+		// Permanent: without the door no operator can pause this process from outside.
 		otp.ChildSpec{ID: "door", Name: "door", Start: func() otp.Server { return &service{run: o.listen, up: true} }},
 		conversations,
 		// Permanent: without it no conversation can be opened. It holds nothing
@@ -92,10 +93,10 @@ func serviceSpec(s assembly.Service) otp.ChildSpec {
 	}}
 }
 
-// reviewers holds the breakers of the review's models, those that give second
-// opinions too, one_for_one: what is wrong with one model's says nothing of
-// another's. Three crashes in five seconds end the group, and the app starts all
-// of it anew: every breaker closed, which asks the models again.
+// reviewers holds the breakers of the review's models, also of those that give
+// second opinions. It is one_for_one: a fault in one model's breaker says nothing of
+// another's. Three crashes in five seconds end the group. The app then restarts the
+// group with every breaker closed, and the review asks the models again.
 func (o *Orchestrator) reviewers() otp.ChildSpec {
 	opts := otp.SupervisorOptions{Strategy: otp.OneForOne}
 	for _, name := range o.parts.Review.Models() {
@@ -121,7 +122,8 @@ type service struct {
 	task otp.Ref
 }
 
-// errEnded is work that has ended although nobody wanted that.
+// errEnded is the error of work that ended by itself, before the supervisor stopped
+// it.
 var errEnded = errors.New("the work ended")
 
 // breakdown is a message that no part of the program sends: tests do, to see

@@ -137,7 +137,8 @@ func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, ear
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g), byID: map[string]*member{}}
+	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g),
+		byID: map[string]*member{}}
 	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: o.instructions(scope)}}, earlier...)
 	t.base = len(t.messages)
 	t.say(llm.Message{Role: llm.RoleUser, Content: text})
@@ -191,7 +192,8 @@ func (t *turn) think(c *otp.Context) {
 	r := llm.Request{Messages: slices.Clip(t.echo)}
 	if t.nudge {
 		t.nudge = false
-		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
+		r.Messages = append(r.Messages,
+			llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
 	}
 	if !t.last {
 		r.Tools = t.o.tools()

@@ -88,9 +88,9 @@ func (v *conversation) attached(m attach, from otp.From) {
 	}
 }
 
-// cancelled takes a caller off. A request that nobody waits for any more is
-// stopped, unless one of its callers wanted it finished. One whose caller had
-// not come back to it after a crash is known from those who left.
+// cancelled takes a caller off. It stops a request that no caller waits for any
+// more, unless one of its callers wanted the request finished. After a crash, o.left
+// names the requests whose callers had left and not come back.
 func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
 	_, list := v.find(m.ID)
 	if list == nil {

@@ -109,7 +109,7 @@ func (p *Checkpoint) passes(ctx context.Context, prop Proposal) (c Call, trace T
 	return c.after(verdicts), trace, true
 }
 
-// caughtAhead ends a panic: what is judged ahead binds nobody.
+// caughtAhead recovers from a panic: a judgement made ahead decides no call.
 func (p *Checkpoint) caughtAhead(panicked any) {
 	if panicked != nil {
 		p.logger().Error("judging ahead panicked", "stack", string(debug.Stack()))

@@ -10,17 +10,17 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// ErrLimitsAway is what a Limiter's error wraps where whoever counts for all
-// processes could not be asked. Options.LimitsAway says what follows; every
-// other error of a Limiter denies.
-var ErrLimitsAway = errors.New("nobody could be asked who counts")
+// ErrLimitsAway is what a Limiter's error wraps when the store that counts for all
+// processes is unreachable. Options.LimitsAway says what follows; every other error
+// of a Limiter denies.
+var ErrLimitsAway = errors.New("limits store unreachable")
 
 // AwayOutward is the row of an AwayTable for calls that reach others.
 const AwayOutward = "outward"
 
-// AwayTable says what becomes of calls while nobody can be asked who counts:
-// for each effect, and for AwayOutward. The most restrictive of a call's rows
-// counts, and a row that is missing denies: the nil table denies everything.
+// AwayTable says what becomes of calls while the limits store is unreachable: for
+// each effect, and for AwayOutward. The most restrictive of a call's rows counts,
+// and a row that is missing denies: the nil table denies everything.
 type AwayTable map[string]Outcome
 
 // DefaultLimitsAway returns the outcomes that a configuration without any has:
@@ -43,7 +43,7 @@ func (t AwayTable) cell(c Call) (Outcome, string) {
 	return o, row
 }
 
-// The codes of the limits while nobody could be asked.
+// These are the codes of the limits while their store is unreachable.
 const (
 	// CodeLimitsAway: the call was stopped, or a person is asked.
 	CodeLimitsAway = "limits.away"

@@ -72,7 +72,8 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		return Call{}, &CallError{CodeNoSkill, "the call names no skill"}
 	}
 	if len(p.Skill) > skills.MaxName {
-		return Call{}, &CallError{CodeSkillName, fmt.Sprintf("the skill's name is %d bytes long; no skill's is longer than %d", len(p.Skill), skills.MaxName)}
+		return Call{}, &CallError{CodeSkillName,
+			fmt.Sprintf("the skill's name is %d bytes long; no skill's is longer than %d", len(p.Skill), skills.MaxName)}
 	}
 	c := Call{
 		id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint,
@@ -92,8 +93,8 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	return c, nil
 }
 
-// again returns the call with its touch worked out anew: the same bytes, but
-// the links on the way to what they name may have changed.
+// again returns the call with its touch worked out a second time. The bytes are the
+// same, but links on the way to the named files may have changed.
 func (c Call) again(env touch.Env) Call {
 	if c.skill != nil {
 		c.touch = c.lookUp(env)
@@ -167,8 +168,8 @@ func (c Call) Effect() skills.Effect {
 	return c.skill.Effect()
 }
 
-// Outward reports whether the call reaches others: its skill says so, or it
-// has an effect and a target or URL that is not in the user's own words. Of a
-// read only a host or recipient counts that is neither there nor in a trusted
-// result. Nobody knows what an unknown skill reaches, so it counts.
+// Outward reports whether the call reaches others: its skill says so, or it has an
+// effect and a target or URL that is not in the user's own words. Of a read only a
+// host or recipient counts that is neither there nor in a trusted result. An unknown
+// skill may reach anything, so its calls count as outward.
 func (c Call) Outward() bool { return c.outward }

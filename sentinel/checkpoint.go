@@ -180,9 +180,10 @@ func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
 	return NewCall(p.o.Registry, p.o.Env, prop)
 }
 
-// Decide judges a call, rewritten by the rules that do so, and runs nothing: it
-// counts no limit, asks nobody and records nothing. Limits and approval are skipped and Ask stays Ask. The
-// error is ctx's, where it ended before every gate had answered.
+// Decide judges a call, rewritten by the rules that do so, and runs nothing. Decide
+// counts no limit, asks no person and records nothing. Limits and approval are
+// skipped and Ask stays Ask. The error is ctx's, where it ended before every gate
+// had answered.
 func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
 	_, d := p.judge(ctx, c, Verdict{Gate: GateLimits, State: Skipped})
 	d.place(Verdict{Gate: GateApproval, State: Skipped})

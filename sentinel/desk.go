@@ -29,8 +29,8 @@ type Desk struct {
 	mu    sync.Mutex
 	grant Grant
 	trace Trace
-	// delegated are the skills of the children made before the taint: what
-	// was handed out while nobody else's words could have asked for it.
+	// delegated are the skills of the children made before the taint. At that time no
+	// stranger's words could have asked for these skills.
 	delegated skills.Scope
 	// numbered desks name their calls by number: see Checkpoint.Numbered. next
 	// is the number of the next, and those below until may have been proposed
@@ -178,7 +178,7 @@ func (d *Desk) propose(ctx context.Context, prop Proposal, k keeping) (skills.Re
 func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string) (v Verdict) {
 	start := p.now()
 	defer func() { v.Gate, v.Elapsed = GateLimits, p.now().Sub(start) }()
-	if v, ok := p.paused(g.User(), skill); ok { // before the count: a pause costs nobody a slot
+	if v, ok := p.paused(g.User(), skill); ok { // before the count: a paused call takes no slot
 		return v
 	}
 	return p.count(ctx, g, callID, skill)

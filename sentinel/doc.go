@@ -13,10 +13,10 @@
 // result is another Call, with its own id and digest, that keeps its parent.
 // What was judged is what runs: the warrant is for the rewritten call.
 //
-// A call runs only after a decision that allowed exactly its bytes is durable.
-// Deny is the zero value: a gate that is missing, silent, panics or returns an
-// error denies. A gate must heed its context: one that does not holds its own
-// call up, and nobody else's. Outcomes are combined with min, so no gate lifts what another
+// A call runs only after a decision that allowed exactly its bytes is durable. Deny
+// is the zero value: a gate that is missing, silent, panics or returns an error
+// denies. A gate must heed its context: a gate that does not holds up its own call,
+// and no other call. Outcomes are combined with min, so no gate lifts what another
 // lowered; a person lifts only Ask.
 //
 // A person approves what they were shown: every path that the call declares is

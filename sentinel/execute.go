@@ -245,8 +245,8 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 	if err := p.checkBound(ctx, g.d.Bound); err != nil { // in its skill's queue, or since it was written down
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
 	}
-	// Listed first and asked then: whoever pauses and looks at the list finds
-	// in it every call that was not stopped.
+	// The call is listed before the desk asks for pauses. So an operator who pauses and
+	// reads the list finds every call that the pause did not stop.
 	seat.turn(PhaseRunning, p.now())
 	if v, ok := p.paused(c.Grant().User(), c.Name()); ok {
 		return skills.Result{}, &stop{v}
@@ -257,7 +257,8 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 // remember adds what the desk returns to the trace. An error's text comes from
 // the skill too, so it is no more trusted than a result.
 func (d *Desk) remember(c Call, res skills.Result, err error, marks []string) {
-	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust, Marks: marks, Effect: c.Effect(), Failed: err != nil}
+	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
+		Marks: marks, Effect: c.Effect(), Failed: err != nil}
 	if err != nil {
 		st.Result, st.Trust = err.Error(), trust(c.Skill(), skills.Result{})
 		st = st.marked()
@@ -265,7 +266,8 @@ func (d *Desk) remember(c Call, res skills.Result, err error, marks []string) {
 	d.append(st)
 }
 
-// trust is the Spec's word, never the skill's own; a fixed text is nobody's.
+// trust is what the Spec says of a result, never what the skill says. A result that
+// is a template is always untrusted.
 func trust(s *skills.Skill, r skills.Result) skills.Trust {
 	if r.Template {
 		return skills.Untrusted

@@ -187,10 +187,10 @@ type Step struct {
 	Args   string // canonical JSON
 	Result string
 	Trust  skills.Trust
-	// Marks say what the result looks like: see TextMarks. Whoever makes a
-	// Trace of it may leave them out.
+	// Marks say what the result looks like: see TextMarks. A caller that builds a Trace
+	// may leave Marks out.
 	Marks []string
-	// Effect is the skill's; empty where nobody knows it any more.
+	// Effect is the skill's; empty if the skill is no longer known.
 	Effect skills.Effect
 	// Failed says that Result is an error's text: the call failed, or its end
 	// is unknown.

@@ -165,7 +165,8 @@ func unmodified(err error) *Verdict {
 	v := Refuse(CodeModifyError, strings.TrimSpace("rule "+e.Rule)+" "+e.Reason)
 	v.Detail = e.Detail
 	v.Evidence = []Evidence{{Signal: strings.TrimSpace("rule "+e.Rule) + " error", Args: e.Args}}
-	v.WhatYouCanDo = "send every argument that the skill describes, in its declared type; if that does not help, tell the operator which rule fails"
+	v.WhatYouCanDo = "send every argument that the skill describes, in its declared type; if that does " +
+		"not help, tell the operator which rule fails"
 	return &v
 }
 

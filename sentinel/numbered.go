@@ -77,8 +77,8 @@ func (d *Desk) recount(ctx context.Context, g Grant, past Past) {
 	}
 }
 
-// lookBack waits until nobody is at work on the call of that number and reads
-// what is on record of it.
+// lookBack waits until no other caller works on the call of that number. Then
+// lookBack reads what is on record of the call.
 func (d *Desk) lookBack(ctx context.Context, n int) (Past, bool, error) {
 	id := CallID(d.grant.ID(), n)
 	leave, err := d.p.lanes.enter(ctx, id)
@@ -174,7 +174,7 @@ type lanes struct {
 	busy map[string]chan struct{}
 }
 
-// enter waits for whoever works on the id. Call leave when done.
+// enter waits for the caller that works on the id. Call leave when done.
 func (l *lanes) enter(ctx context.Context, id string) (leave func(), err error) {
 	for {
 		l.mu.Lock()

@@ -10,7 +10,7 @@ type Outcome uint8
 const (
 	// Deny: it does not run.
 	Deny Outcome = iota
-	// Defer: not now. Nothing runs, nobody is asked, the same call may come
+	// Defer: not now. Nothing runs, no person is asked, and the same call may come
 	// again from the first gate.
 	Defer
 	// Ask: a person decides.

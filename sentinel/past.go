@@ -28,8 +28,8 @@ type Past struct {
 	// Allowed is false for a call that was refused; Refusal says why, then.
 	Allowed bool
 	Refusal *skills.Refusal
-	// Status of an allowed call is StatusOK, StatusFailed or StatusUnknown.
-	// One that nobody recorded an outcome for is unknown.
+	// Status of an allowed call is StatusOK, StatusFailed or StatusUnknown. An allowed
+	// call without a recorded outcome is unknown.
 	Status string
 	Code   string
 	// Args are the arguments as they were judged, secrets left out; empty
@@ -274,13 +274,14 @@ var errInterrupted = &skills.Failure{
 	Code: FailInterrupted, Unknown: true, Err: pastError("the process ended while the call was under way; it may or may not have happened"),
 }
 
-// step is the call's place in the trace. One that nobody has seen the end of
-// returned nothing, so it left no step.
+// step is the call's place in the trace. A call without a known end returned
+// nothing, so it left no step.
 func (p Past) step() (Step, bool) {
 	if !p.Allowed || p.interrupted() && p.Result.Trust == "" {
 		return Step{}, false
 	}
-	st := Step{Skill: p.Skill, CallID: p.JudgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust, Marks: p.marks, Failed: p.Status != StatusOK}
+	st := Step{Skill: p.Skill, CallID: p.JudgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust,
+		Marks: p.marks, Failed: p.Status != StatusOK}
 	if p.Status != StatusOK {
 		st.Result, st.Marks = p.failure, nil
 		st = st.marked()

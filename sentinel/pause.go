@@ -64,7 +64,7 @@ const CodeOutcomePaused = "paused"
 // stop is why a call that was allowed did not begin.
 type stop struct{ v Verdict }
 
-// Error tells whoever reads the record.
+// Error says in the record why the call was not started.
 func (s *stop) Error() string { return "not started: " + s.v.Reason }
 
 // stopped reports whether err is a pause's.

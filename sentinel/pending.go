@@ -77,7 +77,9 @@ func (l *pending) leave(user, conversation string) {
 // pendingFull is the verdict on a call that no person is asked about, because
 // too many questions wait for an answer.
 func pendingFull(of string) Verdict {
-	v := Refuse(CodePendingFull, "the call needs a person's approval, and as many calls of this "+of+" as may be wait for one (approvals.pending."+of+")")
-	v.Gate, v.WhatYouCanDo = GateApproval, "Tell the user that other calls wait for an approval; this one can be proposed again once they are answered."
+	v := Refuse(CodePendingFull, "the call needs a person's approval, and as many calls of this "+of+
+		" as may be wait for one (approvals.pending."+of+")")
+	v.Gate = GateApproval
+	v.WhatYouCanDo = "Tell the user that other calls wait for an approval; this one can be proposed again once they are answered."
 	return v
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// FailNotProposed is the code of a call that an earlier process did not come to
-// propose and that nobody can propose any more.
+// FailNotProposed is the code of a call that an earlier process never proposed. No
+// process can propose it any more: its secret arguments are lost.
 const FailNotProposed = "not_proposed"
 
 var errNotProposed = &skills.Failure{
 	Code: FailNotProposed,
-	Err:  errors.New("the process ended before this call was decided, and its secret arguments are kept nowhere; nothing was done: propose it again, with them"),
+	Err: errors.New("the process ended before this call was decided, and its secret arguments are kept " +
+		"nowhere; nothing was done: propose it again, with them"),
 }
 
 // Recall stands in a resumed desk for the next proposal where its bytes are

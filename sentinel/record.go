@@ -29,8 +29,8 @@ type Record struct {
 	Kind string
 	ID   string
 	At   time.Time
-	// CallID is the id under which the call was proposed, also where rules
-	// rewrote it: whoever proposed it finds it again.
+	// CallID is the id under which the call was proposed, also where rules rewrote it.
+	// By this id the proposer finds the record.
 	CallID       string
 	DecisionID   string
 	Conversation string
@@ -122,7 +122,7 @@ type body struct {
 	Gates      []recordedVerdict `json:"gates"`
 }
 
-// mac is a salted digest: without the key nobody can try values against it.
+// mac is a salted digest: without the key an attacker can't try values against it.
 func (p *Checkpoint) mac(s string) string {
 	m := hmac.New(sha256.New, p.o.DigestKey[:])
 	m.Write([]byte(s))

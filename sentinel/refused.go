@@ -42,7 +42,7 @@ var aboutTheCall = map[string]bool{
 	GateScope: true, GatePermission: true, GateGuard: true, GateJudge: true, GateReview: true, GateApproval: true,
 }
 
-// noAnswer are the codes of questions that nobody answered.
+// noAnswer are the codes of questions that no person answered.
 var noAnswer = map[string]bool{
 	CodeApprovalExpired: true, CodeApprovalCanceled: true, CodeApprovalNobody: true, CodeApprovalUnbindable: true,
 	CodePendingFull: true,

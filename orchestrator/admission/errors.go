@@ -20,8 +20,8 @@ const (
 type OverloadedError struct {
 	// What is full: turns, agents, conversations, requests.
 	What string
-	// Of says whose share is full: process, user or conversation. While it is
-	// the process's, nobody else finds room either.
+	// Of says whose share is full: process, user or conversation. A full share of the
+	// process leaves no room for any other user either.
 	Of string
 	// RetryAfter is when there may be room, 100 ms to a minute: an estimate from
 	// how fast work has ended lately. Callers that all come back at that very
@@ -35,7 +35,8 @@ type OverloadedError struct {
 // Error says what is full and when to come again.
 func (e *OverloadedError) Error() string {
 	if e.Held {
-		return fmt.Sprintf("too many %s of this %s, whose work waits for a person to approve a call; answer that first, or try again in %v", e.What, e.Of, e.RetryAfter)
+		return fmt.Sprintf("too many %s of this %s, whose work waits for a person to approve a call; answer that first, or try again in %v",
+			e.What, e.Of, e.RetryAfter)
 	}
 	return fmt.Sprintf("too many %s of this %s; try again in %v", e.What, e.Of, e.RetryAfter)
 }

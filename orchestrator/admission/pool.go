@@ -22,8 +22,8 @@ type Options struct {
 	// Process is how many credits there are, User how many one user may hold.
 	// Zero or less means no bound.
 	Process, User int
-	// Waiting is how many may wait, UserWaiting how many of one user. At zero
-	// nobody waits.
+	// Waiting is how many askers may wait, UserWaiting how many of one user. At zero
+	// the pool refuses an asker instead of letting it wait.
 	Waiting, UserWaiting int
 	// Wait is the longest wait; zero means as long as the asker's context.
 	Wait time.Duration
@@ -152,7 +152,8 @@ func (p *Pool) Acquire(ctx context.Context, ask Ask) (*Credit, error) {
 	return p.wait(ctx, ask, w, func() bool { return p.leave(a, place) })
 }
 
-// wait waits for w's turn, or for the end of whoever waits.
+// wait blocks until w has a credit, the pool's waiting time is over, or the asker
+// ends.
 func (p *Pool) wait(ctx context.Context, ask Ask, w *waiter, leave func() bool) (*Credit, error) {
 	var late <-chan time.Time
 	if p.o.Wait > 0 && !ask.Accepted {
@@ -211,8 +212,8 @@ func (p *Pool) account(user string) *account {
 func (p *Pool) full() bool            { return p.o.Process > 0 && p.used >= p.o.Process }
 func (p *Pool) spent(a *account) bool { return p.o.User > 0 && a.used >= p.o.User }
 
-// take gives a credit out. While one is free nobody waits who could have it:
-// every credit that comes back is handed on.
+// take gives a credit out. No asker waits while a credit is free for it: the pool
+// hands on every credit that comes back.
 func (p *Pool) take(user string) (*Credit, error) {
 	a := p.account(user)
 	if p.full() || p.spent(a) {

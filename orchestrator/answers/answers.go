@@ -1,7 +1,7 @@
-// Package answers turns links and images in an answer into text. A picture
-// that a chat window loads, and a link that is one click away, are a send
-// without a skill call: whoever could write what an agent read could have them
-// carry off what it knows.
+// Package answers turns links and images in an answer into text. A picture that a
+// chat window loads sends data without a skill call, and so does a clicked link. An
+// attacker who wrote what an agent read could make such a link carry off what the
+// agent knows.
 //
 //	text, n := answers.Defang(answer, answers.Options{Allow: []string{"*.example.com"}, Request: request})
 //
@@ -222,7 +222,8 @@ func (d *defanger) relative(i int) int {
 // \\host\folder: some windows make a link of it, and following it hands over
 // who is signed in. Two backslashes may be read as one.
 func (d *defanger) share(i int) bool {
-	if i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') || !strings.HasPrefix(d.src[d.start(i):], `\\`) {
+	if i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') ||
+		!strings.HasPrefix(d.src[d.start(i):], `\\`) {
 		return false
 	}
 	a := d.authority(d.afterBackslashes(i))

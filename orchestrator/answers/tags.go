@@ -15,7 +15,9 @@ var active = map[string]bool{
 // plainTag is a link or an image with nothing in it that two readers could
 // read in two ways; the addresses still have to be allowed.
 var (
-	plainTag  = regexp.MustCompile(`^<(?:a|img)(?: (?:(?:href|src)="https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%+=?-]*)?"|(?:alt|title)="[A-Za-z0-9 ,_-]*"|(?:width|height)="[0-9]{1,5}"))+ ?/?>`)
+	plainTag = regexp.MustCompile(`^<(?:a|img)(?: (?:` +
+		`(?:href|src)="https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%+=?-]*)?"|` +
+		`(?:alt|title)="[A-Za-z0-9 ,_-]*"|(?:width|height)="[0-9]{1,5}"))+ ?/?>`)
 	plainHost = regexp.MustCompile(`"https?://([A-Za-z0-9.-]+)`)
 )
 

@@ -240,8 +240,10 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 		Registry: reg, Gates: gs, Env: environment(cfg, false), Limiter: limiter{p.limits, o.Log}, LimitsAway: away,
 		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
-		Pauser:  p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Follows: exec.Layers{State: snapshotFolder(cfg)}, Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
-		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(), Observe: o.Observe, Now: o.Now, Log: o.Log,
+		Pauser:  p.Pauses, Recorder: timed(p.recorder, o), History: p.recorder, Follows: exec.Layers{State: snapshotFolder(cfg)},
+		Issuer: sign, Executors: execs, Queues: p.queues(cfg, execs, natives),
+		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(),
+		Observe: o.Observe, Now: o.Now, Log: o.Log,
 	})
 	return err
 }
@@ -308,7 +310,8 @@ func declared(cfg *config.Config, o Options) ([]*skills.Skill, error) {
 func warnOfUnregistered(cfg *config.Config, o Options) {
 	for _, s := range cfg.Skills {
 		if s.Known && !slices.ContainsFunc(o.Skills, func(g *skills.GoSkill) bool { return g.Skill().Name() == s.Skill.Name() }) {
-			o.Log.Warn("a skill under skills.known is registered by no part of the program: its calls can't run; register it in Options.Skills", "skill", s.Skill.Name())
+			o.Log.Warn("a skill under skills.known is registered by no part of the program: its calls can't run; register it in Options.Skills",
+				"skill", s.Skill.Name())
 		}
 	}
 }

@@ -31,9 +31,9 @@ type DeciderOptions struct {
 	Log       *slog.Logger
 }
 
-// Decider is a Checkpoint that can decide and run nothing: it has no store, no
-// executor and nobody to ask. It is what check, eval, explain, test
-// and validate use.
+// Decider is a Checkpoint that decides and runs nothing: it has no store, no
+// executor and no approver. The commands check, eval, explain, test and validate use
+// it.
 type Decider struct {
 	*sentinel.Checkpoint
 	rules   *permission.Gate

@@ -27,7 +27,8 @@ const tokenLife = time.Minute
 
 // executors makes what runs each skill. A skill without a way to run, such as
 // one read from a SKILL.md, gets none: its calls are denied.
-func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer, tokens tokenFunc) (map[string]skills.Executor, error) {
+func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer,
+	tokens tokenFunc) (map[string]skills.Executor, error) {
 	out := map[string]skills.Executor{}
 	var errs []error
 	book := credentials(cfg, o)

@@ -49,7 +49,7 @@ type gateOptions struct {
 	log      *slog.Logger
 	env      touch.Env
 	purse    review.Purse    // nil where nothing is counted
-	observer review.Observer // nil where nobody looks
+	observer review.Observer // nil observes nothing
 	noUndo   []string        // skills whose command lines write where no snapshot can be had
 	// elsewhere are skills of which nothing but the name is known, and partial
 	// says that there are more: what can't be read of a configuration.
@@ -68,7 +68,8 @@ func gates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateO
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: protected(cfg), Sources: sources(cfg),
 		Keys: secret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env, NoUndo: o.noUndo,
 	})
-	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow), Roots: cfg.Guard.Roots, Env: o.env})
+	j, err4 := judge.New(judge.Options{Threshold: hundredths(cfg.Judge.Threshold), AskBelow: hundredths(cfg.Judge.AskBelow),
+		Roots: cfg.Guard.Roots, Env: o.env})
 	rev, err5 := reviewGate(cfg, roster, o)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, err
@@ -201,15 +202,16 @@ func newRoster(cfg *config.Config, transport func(model string) http.RoundTrippe
 		tools := m.Tools
 		models[name] = llm.Config{
 			Name: name, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Timeout: m.Timeout, Reasoning: m.Reasoning,
-			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless, LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
+			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless,
+			LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
 		}
 	}
 	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, HTTP: llm.NewPool(warm(cfg)), Transport: transport})
 }
 
-// warm is how many connections to one server stay open between requests: as
-// many as the review and agents may have under way, so that none is dialled
-// anew because the one before was thrown away.
+// warm is how many connections to one server stay open between requests. The review
+// and the agents may have as many requests under way. So no request dials again
+// because the client closed the connection before.
 func warm(cfg *config.Config) int {
 	n := 0
 	for _, m := range cfg.Models {

@@ -32,8 +32,8 @@ const (
 	sqlSetSettled = `INSERT INTO assembly_settled (id, idx) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET idx = excluded.idx`
 )
 
-// interruptedBody is the body of the outcome that nobody was there to write. It
-// has the fields of the checkpoint's own outcomes.
+// interruptedBody is the body of an outcome that the ended process could not write.
+// It has the fields of the checkpoint's own outcomes.
 type interruptedBody struct {
 	V          int    `json:"v"`
 	DecisionID string `json:"decision"`

@@ -87,8 +87,8 @@ func limitNumbers(cfg *config.Config) limits.Config {
 	}
 }
 
-// idleTTL is how long counts stay of whom nobody hears: a call that is held for
-// a person finds its agent's.
+// idleTTL is how long the limits store keeps counts that no call changes. A call
+// that is held for a person still finds its agent's counts.
 func idleTTL(cfg *config.Config) time.Duration { return 24*time.Hour + cfg.Approvals.Timeout }
 
 // awayTable is limits.store.when_away in the checkpoint's words.
@@ -138,8 +138,9 @@ func (c *counters) both(forget func(*limits.Limiter) error) error {
 	return errors.Join(err, forget(c.alone))
 }
 
-// reserve asks who counts for all. Where nobody can be asked this process
-// counts for itself, so that what goes on has an end all the same.
+// reserve asks the limits store, which counts for all processes. While the store is
+// unreachable this process counts for itself, so that limits still bound what goes
+// on.
 func (c *counters) reserve(ask func(*limits.Limiter) (limits.Verdict, error)) (limits.Verdict, error) {
 	v, err := ask(c.all)
 	if c.alone == nil || !errors.Is(err, limits.ErrAway) {

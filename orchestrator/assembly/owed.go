@@ -21,11 +21,11 @@ const (
 	payTime = time.Second
 )
 
-// owed is what the server that counts for all has to be told once it is back:
-// what questions came to that were asked or answered while it was away, and of
-// those it may have held room for in vain, that there was nothing. Without this
-// room that was held for an answer would stay held for as long as amounts count,
-// and questions would wait for it to be left.
+// owed keeps spending that the limits store must hear of once the store is back. It
+// holds what questions came to that were asked or answered during the outage. It
+// holds zero for a question that came to nothing and for which the store may have
+// reserved room. Without owed the store would reserve that room as long as amounts
+// count, and questions would wait for it.
 type owed struct {
 	log *slog.Logger
 	max int
@@ -73,7 +73,8 @@ func (o *owed) add(s limits.Spending) {
 	}
 	if o.queue.Len() >= o.max {
 		if o.lost++; o.lost == 1 {
-			o.log.Error("what questions came to while the server of the limits is away is more than can be remembered; its budgets will lack the oldest")
+			o.log.Error("what questions came to while the server of the limits is away is more than can be " +
+				"remembered; its budgets will lack the oldest")
 		}
 		o.remove(o.queue.Front())
 	}
@@ -124,9 +125,10 @@ func (o *owed) paid() {
 	}
 }
 
-// hold asks who counts for all. While it is away this process counts for itself
-// where limits.store.when_away lets reads go on: a question to a model changes
-// nothing. Otherwise nobody counts, and the model isn't asked.
+// hold asks the limits store for room. During an outage this process counts for
+// itself if limits.store.when_away lets reads go on. A question to a model changes
+// nothing, as a read does. Otherwise hold returns an error, and the model isn't
+// asked.
 func (c *counters) hold(ctx context.Context, s limits.Spending) (limits.Verdict, error) {
 	if c.alone == nil {
 		return c.all.Hold(ctx, s)

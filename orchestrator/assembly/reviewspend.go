@@ -37,9 +37,9 @@ func (c *counters) purse() review.Purse {
 	return c.review
 }
 
-// Hold implements review.Purse. While the server of the limits is away this
-// process counts for itself: a review that is paid twice harms nobody, and no
-// review would let calls through or hold them up.
+// Hold implements review.Purse. While the limits store is unreachable this process
+// counts for itself. A review that is paid twice does no harm. A review that is left
+// out would let calls through or hold calls up.
 func (p reviewPurse) Hold(ctx context.Context, s review.Spending) (review.Room, error) {
 	v, err := p.all.Hold(ctx, use(s))
 	if p.alone != nil && errors.Is(err, limits.ErrAway) {

@@ -15,9 +15,9 @@ type Service struct {
 	Run       func(ctx context.Context) error
 }
 
-// Services returns what has to be run while the Parts are in use, in the order
-// of starts within a group. Without Options.Supervised nobody needs to: the
-// Parts run all of it themselves.
+// Services returns what the caller runs while the Parts are in use, in the order of
+// starts within a group. Without Options.Supervised the Parts run all services
+// themselves.
 func (p *Parts) Services() []Service {
 	list := []Service{
 		{"store", "writer", p.Store.Run},

@@ -52,8 +52,8 @@ func callerOf(ctx context.Context) Caller {
 	return who
 }
 
-// places bounds how many calls of a skill run at once. Calls beyond that wait,
-// the users in turn; one that waits in vain was not started, and its record
+// places bounds how many calls of a skill run at once. Further calls wait, and users
+// take turns. A call whose wait ends without a place was not started, and its record
 // says so.
 type places struct{ pool *admission.Pool }
 
@@ -91,7 +91,7 @@ type askable struct {
 	*llm.Client
 	pool  *admission.Pool
 	purse purse
-	tell  func(context.Context, ModelEvent) // nil where nobody looks
+	tell  func(context.Context, ModelEvent) // nil reports nothing
 }
 
 // Chat waits for the request's turn and for room in its budgets, and asks the

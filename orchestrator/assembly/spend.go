@@ -19,8 +19,8 @@ const (
 	// lastTokens is the same for an agent's last question, which its own budget
 	// does not bound.
 	lastTokens = 1024
-	// holdPause is how long a question waits for others to tell what they came
-	// to, where they may leave room. It keeps nobody from the model meanwhile.
+	// holdPause is how long a question waits before it asks for room again, where other
+	// questions may leave some. The pause keeps no other question from the model.
 	holdPause = 50 * time.Millisecond
 	// million is the tokens of a price.
 	million = 1_000_000
@@ -83,7 +83,7 @@ func (p purse) hold(ctx context.Context, who Caller, model string, r *llm.Reques
 	if r.MaxTokens == 0 {
 		r.MaxTokens = p.maxTokens
 	}
-	if !p.bounded || who.Turn == "" { // nobody's question is nobody's budget
+	if !p.bounded || who.Turn == "" { // a question outside of any turn has no budget
 		return s, nil
 	}
 	if r.MaxTokens == 0 {
@@ -118,9 +118,10 @@ func budgetCode(code string) string {
 	return llm.CodeSharedBudget
 }
 
-// settle counts what the question came to, and returns it. Nobody waits for it longer than for
-// any other count.
-func (p purse) settle(ctx context.Context, who Caller, s limits.Spending, r llm.Request, resp llm.Response, err error) (in, out, cost int64) {
+// settle counts what the question came to, and returns it. The caller waits for
+// settle no longer than for any other count.
+func (p purse) settle(ctx context.Context, who Caller, s limits.Spending, r llm.Request, resp llm.Response,
+	err error) (in, out, cost int64) {
 	in, out, estimated := usage(r, resp, err)
 	s.Tokens, s.Cost = in+out, p.cost(in, out)
 	who.Spent.Add(s.Tokens, s.Cost, estimated)

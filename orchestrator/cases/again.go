@@ -14,11 +14,10 @@ import (
 // that is down or a limit of the server's said is no answer to the case. It is
 // shared by all cases of a run.
 type Again struct {
-	// For is how long nobody may have been judged before the run ends with an
-	// *Away.
+	// For is how long the models may judge no case before the run ends with an *Away.
 	For time.Duration
-	// Told is called at each wait, from the goroutine that waits; nil tells
-	// nobody. Left is the time until the run would end.
+	// Told is called at each wait, from the goroutine that waits; nil is not called.
+	// left is the time until the run would end.
 	Told func(model, failure string, left time.Duration)
 
 	judged atomic.Int64 // cases that a model answered
@@ -31,7 +30,7 @@ type Away struct {
 	// Model is the one whose failure decided, Failure its name (see package
 	// review): the last of a request that was sent, where one was.
 	Model, Failure string
-	// For is how long nobody had been judged.
+	// For is how long the models had judged no case.
 	For time.Duration
 }
 
@@ -45,7 +44,7 @@ func (a *Away) Error() string {
 	case badRequest:
 		return fmt.Sprintf("model %s refuses every request (request)", a.Model)
 	}
-	return fmt.Sprintf("model %s is away (%s); nobody was judged for %s", a.Model, a.Failure, a.For.Round(time.Second))
+	return fmt.Sprintf("model %s is away (%s); no case was judged for %s", a.Model, a.Failure, a.For.Round(time.Second))
 }
 
 // The pauses between two tries, doubled each time. A breaker that is open costs
@@ -66,8 +65,8 @@ const (
 	quota       = "quota"        // no pause ends it
 	auth        = "auth"         // nor this
 	badRequest  = "request"      // the model's, or the case's
-	breakerOpen = "breaker_open" // nobody was asked
-	busy        = "busy"         // nobody was asked
+	breakerOpen = "breaker_open" // no model was asked
+	busy        = "busy"         // no model was asked
 )
 
 // lone begins the names of failures that a case may have brought about itself.

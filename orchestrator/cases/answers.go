@@ -16,8 +16,8 @@ type Answer struct {
 	content string
 }
 
-// completion is the answer as a server would have sent it. Of a text alone it is
-// made, without usage: what nobody counted is not made up.
+// completion is the answer as a server would have sent it. A text alone becomes an
+// answer without usage: no server counted its tokens.
 func (a Answer) completion(request []byte) []byte {
 	if a.body != nil {
 		return a.body

@@ -2,8 +2,8 @@ package cases
 
 import "slices"
 
-// Anew notes a result that stands in no row. Nil notes nothing.
-func (e *Earlier) Anew(r Result) {
+// NoteNew notes a result that stands in no row. A nil Earlier notes nothing.
+func (e *Earlier) NoteNew(r Result) {
 	if e == nil || r.Case.ID == "" {
 		return
 	}

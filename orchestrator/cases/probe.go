@@ -72,8 +72,9 @@ func (a *Again) cause(model, failure string) string {
 	return failure
 }
 
-// there reports whether a case that a model failed for is to be put to it again:
-// where nobody was judged meanwhile, only if one that was judged before is.
+// there reports whether the evaluator puts a case again to a model that failed for
+// it. If the model judged no other case meanwhile, there first puts one to it that
+// it judged before.
 func (e *Evaluator) there(ctx context.Context, t *tries) (bool, error) {
 	if !t.asked || t.a.judged.Load() > t.seen || t.a.kept(t.second) == nil {
 		return true, nil

@@ -129,6 +129,6 @@ func TestAwayNamesCause(t *testing.T) {
 			}
 			return failing("breaker_open")
 		}}, &cases.Again{For: 10 * time.Second}, 2, 1)
-		require.EqualError(t, err, "model fast is away (connect); nobody was judged for 11s")
+		require.EqualError(t, err, "model fast is away (connect); no case was judged for 11s")
 	})
 }

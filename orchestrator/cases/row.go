@@ -180,7 +180,7 @@ func reviewOf(v sentinel.Verdict) *Review {
 	return r
 }
 
-// lineDigest identifies a case's line: whoever edits a case has another one.
+// lineDigest identifies a case's line: an edited case has another digest.
 func lineDigest(line []byte) string {
 	sum := sha256.Sum256(line)
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -189,8 +189,8 @@ func lineDigest(line []byte) string {
 // Rows are the lines of a file of results.
 type Rows struct {
 	List []Row
-	// Whole is how many bytes the lines in List take. What stands behind them
-	// is a line without an end: whoever wrote it was killed.
+	// Whole is how many bytes the lines in List take. Bytes behind them are a line
+	// without an end, whose writer was killed.
 	Whole int64
 }
 
@@ -271,8 +271,8 @@ func NewEarlier(rows []Row) *Earlier {
 	return e
 }
 
-// Has reports whether a result stands in the rows, once for each row: whoever
-// writes the rest leaves it out. Nil has none.
+// Has reports whether a result stands in the rows, once for each row. The caller
+// that writes the other results leaves this one out. A nil Earlier has no results.
 func (e *Earlier) Has(r Result) bool {
 	if e == nil || r.Err == nil {
 		return r.Resumed

@@ -120,7 +120,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	return d.Decode(out)
 }
 
-// failure tells what to do where nobody answers.
+// failure adds what the operator can do when no process answers.
 func (c *Client) failure(err error) error {
 	switch {
 	case errors.Is(err, ErrNotOwn):

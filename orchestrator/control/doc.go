@@ -7,19 +7,18 @@
 //	c := control.Dial(path)
 //	res, err := c.Pause(ctx, pause.Target{All: true})
 //
-// Who may: the user whose process it is, and root. The socket's mode says so
-// (0600), and where the system tells who is at the other end, as Linux does,
-// each connection is asked as well. There is no other password: whoever is that
-// user could end the process, or read its keys, anyway.
+// Who may: the user whose process it is, and root. The socket's mode says so (0600),
+// and where the system tells who is at the other end, as Linux does, each connection
+// is asked as well. There is no other password: that user could end the process, or
+// read its keys, anyway.
 //
 // A skill that runs programs runs them as that user, so on Linux whatever this
 // process has started, at whatever remove, is turned away. One that left its
 // parents behind (a daemon that forked twice) is not known for what it is: the
 // guard refuses the commands that reach the socket, and confinement its file.
 //
-// The client looks too: it believes a process of its own user's or of root's
-// alone, so that nobody can put a socket in the right place and answer that all
-// work is paused.
+// The client looks too: it believes only a process of its own user or of root. So no
+// other user can put a socket in the right place and answer that all work is paused.
 //
 // On the wire it is HTTP with JSON bodies of at most 64 KiB:
 //

@@ -37,10 +37,10 @@ func peer(c net.Conn) (who, error) {
 // maxDepth bounds the walk up the tree of processes.
 const maxDepth = 10_000
 
-// descends reports whether the process of that id was started by this one, or
-// by one that was. A process that can't be seen from here (id 0) is outside of
-// the namespace of this one's children. One that is gone can't be told of, and
-// whoever asks waits for the answer: that is an error.
+// descends reports whether this process started the process of that id, itself or
+// through others. A process that this one can't see (id 0) is outside of the
+// namespace of this one's children. A process that is gone is an error: a caller
+// that waits for its answer would still be there.
 func descends(pid int) (bool, error) {
 	self := os.Getpid()
 	if pid == self || pid == 0 {

@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// peer takes the other end for this user: the socket's mode lets in nobody
-// else.
+// peer takes the other end for this user: the socket's mode keeps other users out.
 func peer(net.Conn) (who, error) { return who{uid: os.Getuid()}, nil }
 
 // descends can't tell here.

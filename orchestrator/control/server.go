@@ -77,7 +77,7 @@ type who struct {
 	pid int // 0 where the system does not tell
 }
 
-// caller is who is asking, or why nobody knows.
+// caller is the process at the other end, or why the server can't tell which it is.
 type caller struct {
 	who
 	err error

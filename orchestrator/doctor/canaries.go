@@ -51,7 +51,8 @@ func unjudged(r review.CanaryReport) string {
 func (e *exam) tooFew(check string, m *llm.Client, r review.CanaryReport) {
 	switch r.Failure() {
 	case review.LoneTimeout, review.Timeout:
-		e.problem(check, fmt.Sprintf("it judged too few of them in time (%s): a review has %s, a request %s", r.Failure(), e.cfg.Sentinel.Timeout, timeout(m)),
+		e.problem(check, fmt.Sprintf("it judged too few of them in time (%s): a review has %s, a request %s",
+			r.Failure(), e.cfg.Sentinel.Timeout, timeout(m)),
 			"raise sentinel.timeout and models."+m.Name()+".timeout, or take a faster model or server")
 	case review.Length:
 		e.problem(check, "it judged too few of them (length): it writes more than an answer may have",

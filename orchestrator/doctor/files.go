@@ -148,7 +148,8 @@ func (e *exam) snapshots(ctx context.Context) {
 	}
 }
 
-const snapshotRemedy = "put write roots and state folder on a file system that holds overlays, such as ext4 or xfs (a volume in a container), and see the sandbox above"
+const snapshotRemedy = "put write roots and state folder on a file system that holds overlays, such " +
+	"as ext4 or xfs (a volume in a container), and see the sandbox above"
 
 // writable reports why a folder can't be written to, without writing.
 func writable(dir string) error {

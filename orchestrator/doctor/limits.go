@@ -31,10 +31,12 @@ func (e *exam) limits(ctx context.Context) {
 	_ = store.Close() // nothing was written
 	switch {
 	case errors.Is(err, limits.ErrAway):
-		e.problem("limits", "the server of limits.store can't be reached: limits.store.when_away decides", "start it, and check limits.store.url and the firewall")
+		e.problem("limits", "the server of limits.store can't be reached: limits.store.when_away decides",
+			"start it, and check limits.store.url and the firewall")
 		return
 	case err != nil:
-		e.problem("limits", "the server of limits.store refuses: "+err.Error(), "every call is denied until it answers: check user, password and rights in limits.store.url")
+		e.problem("limits", "the server of limits.store refuses: "+err.Error(),
+			"every call is denied until it answers: check user, password and rights in limits.store.url")
 		return
 	}
 	e.ok("limits", "Redis %s answers", info.Version)
@@ -50,7 +52,8 @@ func (e *exam) keeps(i redisstore.Info) {
 	case "noeviction", "volatile-ttl":
 		e.ok("limits eviction", "maxmemory-policy is %s", i.Policy)
 	default:
-		e.problem("limits eviction", fmt.Sprintf("maxmemory-policy is %s: a count that is evicted is a limit that is lifted", i.Policy), "set maxmemory-policy to noeviction")
+		e.problem("limits eviction", fmt.Sprintf("maxmemory-policy is %s: a count that is evicted is a limit that is lifted", i.Policy),
+			"set maxmemory-policy to noeviction")
 	}
 	switch {
 	case !i.Told:

@@ -165,7 +165,8 @@ func word(skew time.Duration) string {
 // probe is a shape that no answer has by itself.
 const (
 	probeName   = "doctor_probe"
-	probeSchema = `{"type":"object","properties":{"colour":{"type":"string","enum":["amber","teal"]},"level":{"type":"integer"}},"required":["colour","level"],"additionalProperties":false}`
+	probeSchema = `{"type":"object","properties":{"colour":{"type":"string","enum":["amber","teal"]},"level":{"type":"integer"}},` +
+		`"required":["colour","level"],"additionalProperties":false}`
 )
 
 // schema asks for an answer in a shape that the words of the question don't

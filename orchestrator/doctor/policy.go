@@ -29,18 +29,22 @@ func (e *exam) reviewMode() {
 	s := e.cfg.Sentinel
 	switch {
 	case s.Mode == config.Off:
-		e.warn("review", "sentinel.mode is off: the rules decide alone, but for what sentinel.modes names", "set sentinel.mode to enforce, or shadow to watch it first")
+		e.warn("review", "sentinel.mode is off: the rules decide alone, but for what sentinel.modes names",
+			"set sentinel.mode to enforce, or shadow to watch it first")
 	case s.Idle():
-		e.warn("review", "sentinel.modes turns the review off for every effect: the rules decide alone", "leave out of sentinel.modes what shall be judged")
+		e.warn("review", "sentinel.modes turns the review off for every effect: the rules decide alone",
+			"leave out of sentinel.modes what shall be judged")
 	case s.Mode == config.Shadow:
-		e.warn("review", "sentinel.mode is shadow: what the review says is recorded and not applied", "set sentinel.mode to enforce once its verdicts are good enough")
+		e.warn("review", "sentinel.mode is shadow: what the review says is recorded and not applied",
+			"set sentinel.mode to enforce once its verdicts are good enough")
 	case slices.Contains(modes(s.Modes), config.Off) || slices.Contains(modes(s.Modes), config.Shadow):
 		e.warn("review", "sentinel.modes leaves calls out, or only records what the review says of them", "vedette validate names them")
 	default:
 		e.ok("review", "sentinel.mode is enforce: what the review rejects does not run")
 	}
 	if s.Canaries.Every == 0 && s.Mode != config.Off {
-		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed", "set it, such as 6h; each round is six questions to each model")
+		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed",
+			"set it, such as 6h; each round is six questions to each model")
 	}
 }
 
@@ -80,7 +84,8 @@ func (e *exam) fallback(path string, f config.Fallback, attackers bool, all stri
 	case everything:
 		e.warn(path, all, "set at least modify, irreversible, costs_money and outward to ask or deny")
 	case len(open) > 0 && attackers:
-		e.warn(path, "calls that go ahead without a judgement, which the writer of their arguments can bring about: "+strings.Join(open, ", "), "set them to ask or deny")
+		e.warn(path, "calls that go ahead without a judgement, which the writer of their arguments can bring about: "+strings.Join(open, ", "),
+			"set them to ask or deny")
 	case len(open) > 0:
 		e.warn(path, "calls that go ahead without a judgement: "+strings.Join(open, ", "), "set them to ask or deny")
 	}

@@ -133,7 +133,8 @@ func (e *exam) ledger(ctx context.Context) {
 		e.ok("ledger", "nothing is recorded yet")
 		return
 	case errors.Is(err, ledger.ErrTampered):
-		e.problem("ledger", "it does not hold what was signed: "+err.Error(), "keep the file as it is and run vedette ledger verify; a backup that verifies shows what was changed")
+		e.problem("ledger", "it does not hold what was signed: "+err.Error(),
+			"keep the file as it is and run vedette ledger verify; a backup that verifies shows what was changed")
 		return
 	case bound.Err() != nil:
 		e.warn("ledger", fmt.Sprintf("verifying it takes more than %s", verifyTime), "run vedette ledger verify")
@@ -165,7 +166,8 @@ func (e *exam) pauses(ctx context.Context) {
 		if name := p.User + p.Skill; name != "" {
 			what += " " + name
 		}
-		e.warn("pauses", fmt.Sprintf("paused: %s, since %s", what, p.Since.UTC().Format(time.RFC3339)), "lift it with vedette pause --lift when it is over")
+		e.warn("pauses", fmt.Sprintf("paused: %s, since %s", what, p.Since.UTC().Format(time.RFC3339)),
+			"lift it with vedette pause --lift when it is over")
 	}
 }
 

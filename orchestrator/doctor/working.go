@@ -30,7 +30,9 @@ func (e *exam) tools(ctx context.Context, m *llm.Client) {
 	var f *llm.Error
 	switch {
 	case errors.As(err, &f) && f.Kind != llm.KindBadResponse:
-		e.problem(check, "it refuses or fails a request with tools", "see whether the model's template knows tools and its server passes them on (llama.cpp: --jinja), or give the roles orchestrator and agent another model")
+		e.problem(check, "it refuses or fails a request with tools",
+			"see whether the model's template knows tools and its server passes them on (llama.cpp: --jinja), "+
+				"or give the roles orchestrator and agent another model")
 	case err != nil || len(r.ToolCalls) == 0 || r.ToolCalls[0].Name != probeName:
 		e.warn(check, "told to call a function, it called none: what calls none uses no skill",
 			"see whether its server shows it tools (the model's template has to know them), or give the roles orchestrator and agent another model")
@@ -47,7 +49,8 @@ func (e *exam) context(m *llm.Client) {
 	check, size := "context "+m.Name(), m.Config().Context
 	switch {
 	case size == 0:
-		e.warn(check, "models."+m.Name()+".context is not set: where its server cuts off what is too long, the model judges the rest and no message says so",
+		e.warn(check, "models."+m.Name()+".context is not set: where its server cuts off what is too long, "+
+			"the model judges the rest and no message says so",
 			"write how many tokens it takes: the smaller one of what the server is set to and what the model was made for")
 	case size < longQuestion:
 		e.warn(check, fmt.Sprintf("%d tokens: a question of the review can have about %d, and what is longer is unjudgeable", size, longQuestion),

@@ -32,9 +32,9 @@ import (
 var (
 	// ErrOwner refuses a conversation that is another user's.
 	ErrOwner = errors.New("the conversation belongs to another user")
-	// ErrUnderWay refuses to begin a request while one of the conversation is
-	// under way, that one or another: it is to be gone on with first. Begun anew
-	// it would do again what was done.
+	// ErrUnderWay refuses to begin a request while the conversation has one under way,
+	// the same or another. The caller goes on with that one first: a second beginning
+	// would repeat what was done.
 	ErrUnderWay = errors.New("a request of the conversation is under way; go on with that first")
 )
 

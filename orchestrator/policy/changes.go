@@ -40,7 +40,8 @@ func wants(cfg *config.Config, v sentinel.Verdict, rules []RuleView) string {
 	case sentinel.GatePermission:
 		return wantsRules(v, rules)
 	case sentinel.GateJudge:
-		return fmt.Sprintf("the score were %s or more; it is %s", hundredths(max(int(cfg.Judge.Threshold), int(cfg.Judge.AskBelow))), hundredths(v.Score))
+		return fmt.Sprintf("the score were %s or more; it is %s", hundredths(max(int(cfg.Judge.Threshold), int(cfg.Judge.AskBelow))),
+			hundredths(v.Score))
 	}
 	return v.Code + " were gone"
 }
@@ -128,7 +129,8 @@ func whatIfs(p sentinel.Proposal) []whatIf {
 func grantOptions(g sentinel.Grant) sentinel.GrantOptions {
 	o := sentinel.GrantOptions{
 		ID: g.ID(), User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.Agent(), Mission: g.Mission(),
-		MissionBy: g.MissionBy(), Scope: g.Scope(), Calls: g.Calls(), Deadline: g.Deadline(), Tainted: g.Tainted(), MissionTainted: g.MissionTainted(),
+		MissionBy: g.MissionBy(), Scope: g.Scope(), Calls: g.Calls(), Deadline: g.Deadline(), Tainted: g.Tainted(),
+		MissionTainted: g.MissionTainted(),
 	}
 	if r, ok := g.Request(); ok {
 		o.Request = &r
@@ -137,7 +139,8 @@ func grantOptions(g sentinel.Grant) sentinel.GrantOptions {
 }
 
 // again decides with another grant and trace.
-func again(ctx context.Context, d *assembly.Decider, p sentinel.Proposal, o sentinel.GrantOptions, tr sentinel.Trace) (sentinel.Decision, bool) {
+func again(ctx context.Context, d *assembly.Decider, p sentinel.Proposal, o sentinel.GrantOptions,
+	tr sentinel.Trace) (sentinel.Decision, bool) {
 	g, err := sentinel.NewGrant(o)
 	if err != nil {
 		return sentinel.Decision{}, false

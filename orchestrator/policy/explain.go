@@ -155,8 +155,8 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// arguments are a call's, secrets hidden. Of an unknown skill nobody knows
-// which are secret.
+// arguments returns a call's arguments with the secret ones hidden. It hides none of
+// an unknown skill, which declares no secrets.
 func arguments(c sentinel.Call) json.RawMessage {
 	if c.Skill() == nil {
 		return json.RawMessage(c.Args())
@@ -212,11 +212,12 @@ func viewJudge(cfg *config.Config, d sentinel.Decision) *JudgeView {
 		return nil
 	}
 	j := &JudgeView{
-		Score: v.Score, Threshold: int(cfg.Judge.Threshold), AskBelow: int(cfg.Judge.AskBelow), Outcome: v.Outcome.String(), Signals: []SignalView{},
+		Score: v.Score, Threshold: int(cfg.Judge.Threshold), AskBelow: int(cfg.Judge.AskBelow), Outcome: v.Outcome.String(),
+		Signals: []SignalView{},
 	}
 	for _, e := range v.Evidence {
 		s := SignalView{Signal: e.Signal, Amount: e.Amount, Args: list(e.Args)}
-		// A score at an end of the scale was cut to it: nobody knows by how much.
+		// A score at an end of the scale was cut to it, by an unknown amount.
 		if v.Score > 0 && v.Score < 100 {
 			if w := j.weigh(v.Score - e.Amount); w != j.Outcome {
 				s.Without = w

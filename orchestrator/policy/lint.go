@@ -48,7 +48,8 @@ func Lint(cfg *config.Config) ([]Finding, error) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Code, b.Code))
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			strings.Compare(a.Code, b.Code))
 	})
 	return out, nil
 }
@@ -63,9 +64,11 @@ var verbs = []struct {
 	least skills.Effect
 }{
 	{[]string{"delete", "remove", "drop", "destroy", "wipe", "purge", "erase", "truncate", "uninstall", "terminate", "revoke"}, skills.Modify},
-	{[]string{"update", "set", "edit", "change", "rename", "move", "replace", "patch", "merge", "enable", "disable", "reset", "cancel", "assign"}, skills.Modify},
+	{[]string{"update", "set", "edit", "change", "rename", "move", "replace", "patch", "merge", "enable",
+		"disable", "reset", "cancel", "assign"}, skills.Modify},
 	{[]string{"create", "add", "new", "insert", "write", "save", "upload", "append", "copy", "import", "register", "book"}, skills.Create},
-	{[]string{"send", "reply", "forward", "publish", "post", "tweet", "transfer", "pay", "refund", "wire", "execute", "exec", "shell"}, skills.Irreversible},
+	{[]string{"send", "reply", "forward", "publish", "post", "tweet", "transfer", "pay", "refund", "wire", "execute", "exec", "shell"},
+		skills.Irreversible},
 	{[]string{"buy", "purchase", "charge", "withdraw", "donate", "checkout"}, skills.CostsMoney},
 }
 
@@ -80,7 +83,8 @@ func mild(s *skills.Skill) string {
 	}
 	for _, name := range s.DeclaredArgs() {
 		if marks, _ := s.ArgMarks(name); marks.Has(skills.Shell) && weight(spec.Effect) < weight(skills.Irreversible) {
-			return "is " + string(spec.Effect) + ", and the argument " + name + " is a command line, which can do anything: irreversible would be believed"
+			return "is " + string(spec.Effect) + ", and the argument " + name +
+				" is a command line, which can do anything: irreversible would be believed"
 		}
 	}
 	return ""

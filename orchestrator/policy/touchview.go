@@ -104,7 +104,8 @@ func readsSecret(r permission.Explained, c sentinel.Call) bool {
 		marks, _ := c.Skill().ArgMarks(name)
 		return !marks.Has(skills.Secret)
 	})
-	return len(secret) > 0 && (!plainArgs(r.When) || slices.ContainsFunc(secret, func(name string) bool { return strings.Contains(r.When, name) }))
+	return len(secret) > 0 && (!plainArgs(r.When) ||
+		slices.ContainsFunc(secret, func(name string) bool { return strings.Contains(r.When, name) }))
 }
 
 // plainArgs reports whether args stands only as args.name in the condition.

@@ -9,13 +9,13 @@
 // orchestrator.Options instead; nothing here is global, and nothing is
 // registered with anybody's default registry.
 //
-// What is told are counts, times, names that the configuration declares, and
-// words of closed lists. A skill that nobody configured is "unknown", a code
-// that is on no list "other". Ids of users, conversations and agents, arguments,
-// results, missions, a model's words and errors' texts are neither labels nor
-// attributes: a label that others can choose is a leak and a way to fill the
-// memory of whoever reads it. The one id in a span is that of the decision,
-// which the ledger made up: by it a span's decision is found there.
+// Metrics and spans hold counts, times, names that the configuration declares, and
+// words of closed lists. A skill that the configuration doesn't declare is
+// "unknown", a code that is on no list "other". Ids of users, conversations and
+// agents, arguments, results, missions, a model's words and errors' texts are
+// neither labels nor attributes: a label that others can choose leaks data and can
+// fill the memory of the program that reads it. The one id in a span is that of the
+// decision, which the ledger made up: by it a span's decision is found there.
 //
 // docs/metrics.md lists every metric; it is made by this package's test.
 //
@@ -31,10 +31,10 @@
 //	    ├── chat MODEL
 //	    └── execute_tool SKILL
 //
-// and a call has an event for each gate. A turn whose caller is traced is part
-// of the caller's trace. A turn that is gone on with after a restart begins a
-// new trace, and the spans that were open when the process ended are lost. No
-// trace context is sent to models, skills or whoever they reach.
+// and a call has an event for each gate. A turn whose caller is traced is part of
+// the caller's trace. A turn that is gone on with after a restart begins a new
+// trace, and the spans that were open when the process ended are lost. No trace
+// context is sent to models, to skills or to the services that they reach.
 //
 // Names follow the semantic conventions for generative AI where those have one;
 // the constants are this package's own, since Go's no longer have them all.

@@ -202,7 +202,8 @@ func (m *Metrics) Turn(result string, took time.Duration) {
 
 // turnResults are what Turn knows.
 var turnResults = func() words {
-	w := listOf([]string{"answered", "overloaded", "cancelled", "interrupted", "not_kept", "model_refusal", "model_empty", "model_unavailable"})
+	w := listOf([]string{"answered", "overloaded", "cancelled", "interrupted", "not_kept", "model_refusal",
+		"model_empty", "model_unavailable"})
 	for k := range kinds {
 		w["model_"+k] = true
 	}

@@ -55,7 +55,7 @@ const (
 	opTool     = "execute_tool"
 	opAgent    = "invoke_agent"
 	toolKind   = "function"
-	compatible = "openai_compatible" // a server that nobody knows by its address
+	compatible = "openai_compatible" // a server whose address is not on the list
 )
 
 // ModelInfo is what a span says of a model: how it is configured.

@@ -60,45 +60,69 @@ func NewMetrics(n Names, state func() State) *Metrics {
 }
 
 func (m *Metrics) defineCalls() {
-	m.calls = m.counter("calls_total", "Proposed calls that were decided, by configured skill; unknown stands for all others. outcome is what was decided in the end.", "skill", "effect", "outward", "outcome")
-	m.decisions = m.counter("decisions_total", "Decisions by what decided: the first gate with the decision's outcome and its code, none for allowed ones; gate parse for proposals that became no call.", "outcome", "gate", "effect", "code")
-	m.verdicts = m.counter("gate_verdicts_total", "What each gate said of each call, also that it was skipped, not reached or failed.", "gate", "verdict")
-	m.degraded = m.counter("degraded_decisions_total", "Calls that went ahead although the review gave no judgement, or the store of the limits could not be reached.", "effect")
+	m.calls = m.counter("calls_total", "Proposed calls that were decided, by configured skill; unknown "+
+		"stands for all others. outcome is what was decided in the end.", "skill", "effect", "outward", "outcome")
+	m.decisions = m.counter("decisions_total",
+		"Decisions by what decided: the first gate with the decision's outcome and its code, none for "+
+			"allowed ones; gate parse for proposals that became no call.", "outcome", "gate", "effect", "code")
+	m.verdicts = m.counter("gate_verdicts_total", "What each gate said of each call, also that it was skipped, not reached or failed.",
+		"gate", "verdict")
+	m.degraded = m.counter("degraded_decisions_total",
+		"Calls that went ahead although the review gave no judgement, or the store of the limits could not be reached.", "effect")
 	m.rewritten = m.counter("rewritten_calls_total", "Calls that rules rewrote before they were judged.", "skill")
-	m.decisionTime = m.histogram("decision_duration_seconds", "From the first gate to the decision, the review included, a person's time not.", forModels, "outcome")
+	m.decisionTime = m.histogram("decision_duration_seconds",
+		"From the first gate to the decision, the review included, a person's time not.", forModels, "outcome")
 	m.gateTime = m.histogram("gate_duration_seconds", "What one gate took, review and approval aside.", forRules, "gate")
 	m.approvals = m.counter("approvals_requested_total", "Calls for which a person was asked.", "effect")
-	m.approvalAnswers = m.counter("approvals_answered_total", "How that ended: allow or deny, and the code of a denial.", "effect", "outcome", "code")
+	m.approvalAnswers = m.counter("approvals_answered_total", "How that ended: allow or deny, and the code of a denial.",
+		"effect", "outcome", "code")
 	m.approvalTime = m.histogram("approval_wait_seconds", "How long a person took.", forPeople, "outcome")
-	m.runs = m.counter("skill_runs_total", "Allowed calls that have ended. status is ok, failed or unknown; code says how it failed.", "skill", "status", "code")
+	m.runs = m.counter("skill_runs_total", "Allowed calls that have ended. status is ok, failed or unknown; code says how it failed.",
+		"skill", "status", "code")
 	m.runTime = m.histogram("skill_run_duration_seconds", "What a skill took, its wait for room included.", forWork, "skill")
 	m.leaks = m.counter("skill_leaked_goroutines_total", "Goroutines that calls left running.", "skill")
 	m.recordTime = m.histogram("record_duration_seconds", "How long it took to make a record durable, with its group.", forWrites, "kind")
-	m.storeFailures = m.counter("record_failures_total", "Records that could not be made durable. Nothing runs without its decision's.", "kind")
+	m.storeFailures = m.counter("record_failures_total", "Records that could not be made durable. Nothing runs without its decision's.",
+		"kind")
 }
 
 func (m *Metrics) defineReview() {
-	m.reviews = m.counter("reviews_total", "Verdicts of the model review. failure says why there is no judgement, none where there is one; in shadow mode outcome is what it would be, and skipped where the budget of the day is spent and the rules decide (`sentinel.budget.rules_for`).", "mode", "effect", "outcome", "failure")
-	m.escalations = m.counter("review_second_opinions_total", "Second opinions that were asked for. failure says why there is none.", "failure")
-	m.cacheHits = m.counter("review_cache_hits_total", "Reviews without a new question to a model: from a cache, shared with an identical call in flight, or judged ahead.", "from")
+	m.reviews = m.counter("reviews_total",
+		"Verdicts of the model review. failure says why there is no judgement, none where there is one; in "+
+			"shadow mode outcome is what it would be, and skipped where the budget of the day is spent and "+
+			"the rules decide (`sentinel.budget.rules_for`).", "mode", "effect", "outcome", "failure")
+	m.escalations = m.counter("review_second_opinions_total", "Second opinions that were asked for. failure says why there is none.",
+		"failure")
+	m.cacheHits = m.counter("review_cache_hits_total",
+		"Reviews without a new question to a model: from a cache, shared with an identical call in flight, or judged ahead.", "from")
 	m.breakerChanges = m.counter("review_breaker_changes_total", "Changes of a model's breaker.", "model", "to")
-	m.reviewTime = m.histogram("review_duration_seconds", "What a review took. from says where its judgement is from, model or one of the cache's.", forModels, "from")
+	m.reviewTime = m.histogram("review_duration_seconds",
+		"What a review took. from says where its judgement is from, model or one of the cache's.", forModels, "from")
 }
 
 func (m *Metrics) defineModels() {
-	m.modelRequests = m.counter("model_requests_total", "Questions to models. role is orchestrator, agent, review, second_opinion or canary; result is ok, the failure's name, or canceled where the caller left; sent is false for those that never left.", "role", "model", "result", "sent")
-	m.modelTokens = m.counter("model_tokens_total", "Tokens as the server told them, estimated for agents and orchestrator where it told none.", "role", "model", "direction")
+	m.modelRequests = m.counter("model_requests_total",
+		"Questions to models. role is orchestrator, agent, review, second_opinion or canary; result is ok, "+
+			"the failure's name, or canceled where the caller left; sent is false for those that never left.",
+		"role", "model", "result", "sent")
+	m.modelTokens = m.counter("model_tokens_total",
+		"Tokens as the server told them, estimated for agents and orchestrator where it told none.", "role", "model", "direction")
 	m.modelCost = m.counter("model_cost_total", "What the tokens come to, in the currency that the configured prices are in.", "role", "model")
-	m.modelTime = m.histogram("model_request_duration_seconds", "From the request to the last byte of the answer, of questions that were sent.", forModels, "role", "model")
-	m.modelWait = m.histogram("model_request_wait_seconds", "How long a question waited for room: concurrency, rate, budget.", forModels, "role", "model")
+	m.modelTime = m.histogram("model_request_duration_seconds",
+		"From the request to the last byte of the answer, of questions that were sent.", forModels, "role", "model")
+	m.modelWait = m.histogram("model_request_wait_seconds", "How long a question waited for room: concurrency, rate, budget.",
+		forModels, "role", "model")
 }
 
 func (m *Metrics) defineWork() {
-	m.turns = m.counter("turns_total", "Requests whose work ended. result is answered, overloaded, cancelled, interrupted, not_kept or model_ and the kind of failure.", "result")
+	m.turns = m.counter("turns_total",
+		"Requests whose work ended. result is answered, overloaded, cancelled, interrupted, not_kept or model_ and the kind of failure.",
+		"result")
 	m.turnTime = m.histogram("turn_duration_seconds", "From the request to its answer, in this process.", forTurns, "result")
 	m.agents = m.counter("agents_total", "Agents that ended, by their last state.", "state")
 	m.agentTime = m.histogram("agent_duration_seconds", "From an agent's start to its end, waits for people included.", forTurns, "state")
-	m.restarts = m.counter("supervision_events_total", "What supervisors saw: child_restarted, child_crashed, supervisor_gave_up and the like, by what the child is.", "event", "child")
+	m.restarts = m.counter("supervision_events_total",
+		"What supervisors saw: child_restarted, child_crashed, supervisor_gave_up and the like, by what the child is.", "event", "child")
 	m.limitsAway = m.counter("limits_store_outages_total", "How often the server of the limits went away, by cause.", "cause")
 	m.dropped = m.counter("trace_spans_dropped_total", "Spans that could not be sent to the collector.")
 }

@@ -27,12 +27,15 @@ const (
 // OTEL_EXPORTER_OTLP_HEADERS, more of the resource as OTEL_RESOURCE_ATTRIBUTES.
 // Spans that can't be sent are dropped, logged once a minute and told to
 // dropped. Shut it down.
-func NewProvider(ctx context.Context, endpoint string, share float64, log *slog.Logger, dropped func(n int)) (*sdktrace.TracerProvider, error) {
+func NewProvider(ctx context.Context, endpoint string, share float64, log *slog.Logger,
+	dropped func(n int)) (*sdktrace.TracerProvider, error) {
 	exp, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(exportTime))
 	if err != nil { // of the address, which the configuration has checked, or of the environment
-		return nil, &skills.PathError{Path: "telemetry.traces.otlp", Msg: "can't be sent to; check it, and OTEL_EXPORTER_OTLP_* in the environment"}
+		return nil, &skills.PathError{Path: "telemetry.traces.otlp",
+			Msg: "can't be sent to; check it, and OTEL_EXPORTER_OTLP_* in the environment"}
 	}
-	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attribute.String("service.name", "vedette")), resource.WithFromEnv())
+	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attribute.String("service.name", "vedette")),
+		resource.WithFromEnv())
 	if err != nil {
 		log.Warn("OTEL_RESOURCE_ATTRIBUTES can't be read in full")
 	}

@@ -26,8 +26,8 @@ const (
 	maxScrapes = 4
 )
 
-// Server answers GET /metrics. It reads nothing else and asks nobody who they
-// are: its address is meant to be the loopback's, or a network's of one's own.
+// Server answers GET /metrics. It reads nothing else and authenticates no caller.
+// Its address is meant to be the loopback's, or one in the operator's own network.
 type Server struct {
 	reg *prometheus.Registry
 
@@ -51,7 +51,8 @@ func Listen(address string, reg *prometheus.Registry) (*Server, error) {
 func (s *Server) listen() (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", s.address)
 	if err != nil {
-		return nil, &skills.PathError{Path: "telemetry.metrics.listen", Msg: fmt.Sprintf("can't be listened on; give a free port, or leave it out: %v", err)}
+		return nil, &skills.PathError{Path: "telemetry.metrics.listen",
+			Msg: fmt.Sprintf("can't be listened on; give a free port, or leave it out: %v", err)}
 	}
 	return ln, nil
 }
@@ -59,8 +60,8 @@ func (s *Server) listen() (net.Listener, error) {
 // Addr is where it listens: the port that was given for port 0.
 func (s *Server) Addr() string { return s.address }
 
-// Serve answers until ctx ends, and calls up once it does. After its end it may
-// be called again: it takes the same address anew.
+// Serve answers until ctx ends, and calls up once it does. The caller may call Serve
+// again afterwards: it takes the same address.
 func (s *Server) Serve(ctx context.Context, up func()) error {
 	s.mu.Lock()
 	ln := s.ln

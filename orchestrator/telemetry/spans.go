@@ -65,7 +65,8 @@ func (s Span) end(failed string, attrs ...attribute.KeyValue) {
 	s.span.End()
 }
 
-// Turn begins the span of a request. caller is the trace of whoever sent it.
+// Turn begins the span of a request. caller is the trace of the program that sent
+// the request.
 func (t *Tracer) Turn(caller trace.SpanContext, resumed bool) Span {
 	if t == nil {
 		return Span{}
@@ -142,7 +143,8 @@ func (t *Tracer) Event(e sentinel.Event) {
 	}
 	switch e.Kind {
 	case sentinel.RecordHeld:
-		s.span.AddEvent("held", trace.WithAttributes(attrGate.String(gates.pick(e.Decision.BlockedBy)), attrCode.String(codes.pick(e.Decision.Code))))
+		s.span.AddEvent("held", trace.WithAttributes(attrGate.String(gates.pick(e.Decision.BlockedBy)),
+			attrCode.String(codes.pick(e.Decision.Code))))
 	case sentinel.RecordDecision, sentinel.RecordRefused:
 		s.decided(&e)
 	case sentinel.RecordOutcome:
@@ -199,7 +201,8 @@ func (t *Tracer) StartReview(ctx context.Context) (context.Context, func(sentine
 		if from == none {
 			from = "model"
 		}
-		s.end(failed, attrOutcome.String(verdictOf(&v)), attrCode.String(codes.pick(v.Code)), attrDegraded.Bool(v.Degraded), attrFrom.String(from))
+		s.end(failed, attrOutcome.String(verdictOf(&v)), attrCode.String(codes.pick(v.Code)), attrDegraded.Bool(v.Degraded),
+			attrFrom.String(from))
 	}
 }
 
@@ -209,7 +212,8 @@ func (t *Tracer) Review(ctx context.Context, e review.ReviewEvent) {
 	if !s.on() {
 		return
 	}
-	s.span.SetAttributes(attrMode.String(modes.pick(string(e.Mode))), attrFailure.String(failures.pick(string(e.Failure))), attrEscalated.Bool(e.Escalated))
+	s.span.SetAttributes(attrMode.String(modes.pick(string(e.Mode))), attrFailure.String(failures.pick(string(e.Failure))),
+		attrEscalated.Bool(e.Escalated))
 }
 
 // Breaker implements review.Observer: a breaker belongs to no span.
@@ -266,7 +270,8 @@ func (t *Tracer) chat(ctx context.Context, q chat) {
 	if !known {
 		name = unknown
 	}
-	_, span := t.t.Start(ctx, opChat+" "+name, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(q.began), trace.WithAttributes(about...))
+	_, span := t.t.Start(ctx, opChat+" "+name, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(q.began),
+		trace.WithAttributes(about...))
 	span.SetAttributes(
 		attrRole.String(q.role), attrSent.Bool(q.sent), attrWait.Int64(q.wait.Milliseconds()), attrAttempt.Int(q.attempt),
 		attrInputTokens.Int64(q.in), attrOutputTokens.Int64(q.out))

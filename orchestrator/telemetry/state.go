@@ -76,13 +76,15 @@ func (g *gauges) define(m *Metrics) {
 	}
 	g.held = desc("approvals_held", "gauge", "Calls that wait for a person now.")
 	g.running = desc("skills_running", "gauge", "Calls whose skill runs now.")
-	g.used = desc("in_use", "gauge", "What is in use now: conversations that are open, requests, turns and agents under way, calls of a skill, questions to a model.", "kind", "name")
+	g.used = desc("in_use", "gauge", "What is in use now: conversations that are open, requests, turns "+
+		"and agents under way, calls of a skill, questions to a model.", "kind", "name")
 	g.capacity = desc("capacity", "gauge", "How many of those there can be at a time in this process.", "kind", "name")
 	g.waiting = desc("waiting", "gauge", "What waits for room.", "kind", "name")
 	g.refused = desc("admission_refusals_total", "counter", "What found no room and was refused, or left the queue.", "kind", "name")
 	g.pauses = desc("pauses", "gauge", "Pauses in force: of all work, of users, of skills.", "scope")
 	g.breaker = desc("review_breaker_state", "gauge", "1 for the state that the breaker of a model of the review is in.", "model", "state")
-	g.canary = desc("review_canary_state", "gauge", "1 for what the newest canaries of a model of the review came to. Absent until it was asked.", "model", "state")
+	g.canary = desc("review_canary_state", "gauge",
+		"1 for what the newest canaries of a model of the review came to. Absent until it was asked.", "model", "state")
 	g.away = desc("limits_store_away", "gauge", "1 while the server of the limits can't be asked. Absent where limits are in memory.")
 	g.limitsFailures = desc("limits_store_failures_total", "counter", "Questions to the server of the limits that failed.")
 	g.limitsSkipped = desc("limits_store_skipped_total", "counter", "Questions that were not put to it, because it had just been away.")

@@ -20,7 +20,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// Options say what is told to whom. Its zero value tells nobody anything.
+// Options says where metrics and spans go. Its zero value sends nothing.
 type Options struct {
 	// Listen is where metrics are served, host:port; empty serves none.
 	Listen string
@@ -81,7 +81,8 @@ func (t *Telemetry) register() error {
 	}
 	if err := t.reg.Register(t.metrics); err != nil {
 		t.reg = nil // what is registered there is another's
-		return fmt.Errorf("the metrics can't be registered; two orchestrators of one registry need prometheus.WrapRegistererWith and a label each: %w", err)
+		return fmt.Errorf("the metrics can't be registered; two orchestrators of one registry need "+
+			"prometheus.WrapRegistererWith and a label each: %w", err)
 	}
 	return nil
 }
@@ -93,7 +94,8 @@ func (t *Telemetry) serve(address string) (err error) {
 		return nil
 	}
 	reg := prometheus.NewRegistry()
-	for _, c := range []prometheus.Collector{t.metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+	for _, c := range []prometheus.Collector{t.metrics, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func (w words) pick(s string) string {
 // codes are those of gates, of proposals that became no call, and of people's
 // answers. A test holds the list against the sources.
 var codes = listOf(strings.Fields(`
-	approval.canceled approval.changed approval.denied approval.expired approval.no_answer approval.nobody
+	approval.canceled approval.changed approval.denied approval.expired approval.no_answer
 	approval.pending_full approval.superseded approval.unbindable
 	checkpoint.no_gate
 	guard.commit guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
@@ -64,7 +64,7 @@ var codes = listOf(strings.Fields(`
 	review.degraded review.disagreement review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.not_granted
-	scope.unknown_skill scope.wider_than_parent`), broken())
+	scope.unknown_skill scope.wider_than_parent`), []string{"approval.nobody"}, broken())
 
 // broken are the codes of gates that could not judge, which the checkpoint makes.
 func broken() []string {
@@ -91,7 +91,8 @@ var (
 	// origins say where a review's judgement came from, if not from a model.
 	origins  = listOf(strings.Fields("cache shared ahead"))
 	statuses = listOf([]string{sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown})
-	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled, skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused})
+	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled,
+		skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused})
 	records  = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome})
 	breakers = listOf(strings.Fields("closed half-open open"))
 	canaries = listOf([]review.Canary{review.CanaryPassed, review.CanaryFailed, review.CanaryUnanswered})
@@ -102,7 +103,8 @@ var (
 	causes      = listOf(strings.Fields("timeout connection"))
 	// children are the processes of the tree by what they are, not by name: ids
 	// of conversations and agents come from outside.
-	children = listOf(strings.Fields("app store writer maintenance review model limits pauses door metrics conversations conversation server agents agent orchestrator recovery"))
+	children = listOf(strings.Fields("app store writer maintenance review model limits pauses door " +
+		"metrics conversations conversation server agents agent orchestrator recovery"))
 )
 
 // child is what a process is.

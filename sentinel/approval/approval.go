@@ -37,10 +37,11 @@ const (
 	CodeNobody  = sentinel.CodeApprovalNobody  // there is no person to ask
 )
 
-// Nobody refuses every call that needs a person: for programs that have none.
+// Nobody refuses every call that needs a person's approval. It is for programs
+// without people to ask.
 type Nobody struct{}
 
-// Approve says that nobody can approve.
+// Approve refuses the call: no person can approve it.
 func (Nobody) Approve(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
 	v := sentinel.Refuse(CodeNobody, "the call needs a person's approval and nobody can give it")
 	v.WhatYouCanDo = "Tell the user what needs their approval."

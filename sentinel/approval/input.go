@@ -54,7 +54,7 @@ func (in *input) open() *question {
 	return q
 }
 
-// expire closes a question that nobody answered.
+// expire closes a question that no person answered.
 func (in *input) expire(q *question) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -129,7 +129,7 @@ func (in *input) deliver() {
 	}
 	in.line, in.begun, in.began = in.line[:0], false, nil
 	switch in.current {
-	case nil: // nobody is asking
+	case nil: // no question is open
 	case q:
 		in.current, in.drain = nil, false
 		q.answer <- line

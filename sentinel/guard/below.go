@@ -126,7 +126,8 @@ func somewhere(parts []string, p touch.Path) string {
 	for _, list := range [][]place{core, stores} {
 		for i := range list {
 			pl := &list[i]
-			if !pl.top && (pl.found(tail) || pl.found(slices.Concat(base, tail)) || !p.Names && pl.telling(tail)) || pl.top && !p.Names && pl.reached(base, tail) {
+			if !pl.top && (pl.found(tail) || pl.found(slices.Concat(base, tail)) || !p.Names && pl.telling(tail)) ||
+				pl.top && !p.Names && pl.reached(base, tail) {
 				return pl.signal
 			}
 		}

@@ -75,13 +75,14 @@ var core = []place{
 	{signal: PlaceStored, at: []string{".pgpass"}}, {signal: PlaceStored, at: []string{".git-credentials"}},
 	{signal: PlaceStored, at: []string{".password-store"}}, {signal: PlaceStored, at: []string{".local", "share", "keyrings"}},
 	{signal: PlaceStored, at: []string{"library", "keychains"}},
-	{signal: PlaceStored, at: []string{"windows", "system32", "config", "sam…"}}, {signal: PlaceStored, at: []string{"windows", "repair", "sam…"}},
+	{signal: PlaceStored, at: []string{"windows", "system32", "config", "sam…"}},
+	{signal: PlaceStored, at: []string{"windows", "repair", "sam…"}},
 	{signal: PlaceStored, at: []string{"windows", "system32", "config", "security"}}, {signal: PlaceStored, at: []string{"windows", "ntds"}},
 }
 
-// forbidden returns the place of the core that n, a name of p, lies in. own
-// says that it lies in the home folder of whoever runs the call, and was spelt
-// so: then it is no stranger's for being root's.
+// forbidden returns the place of the core that n, a name of p, lies in. own says
+// that the path was spelt as one in the home folder of the user who runs the call.
+// Such a path is the user's own even where the user is root.
 func forbidden(n string, p touch.Path, own bool) string {
 	parts := components(n)
 	if p.Shell && slices.Contains(parts, "**") {
@@ -102,7 +103,8 @@ func forbidden(n string, p touch.Path, own bool) string {
 	if last := len(parts) - 1; last >= 0 && (strings.HasSuffix(parts[last], ".kdbx") || strings.HasSuffix(parts[last], ".kdb")) {
 		return PlaceStored
 	}
-	if len(parts) > 1 && parts[0] == "proc" && (parts[1][0] >= '0' && parts[1][0] <= '9' || len(parts) > 2 && strings.ContainsAny(parts[1], "*?[")) {
+	if len(parts) > 1 && parts[0] == "proc" &&
+		(parts[1][0] >= '0' && parts[1][0] <= '9' || len(parts) > 2 && strings.ContainsAny(parts[1], "*?[")) {
 		return PlaceProc
 	}
 	// A command that only names a disk (lsblk, df, mkfs -n) does not touch it.

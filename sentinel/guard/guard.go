@@ -90,10 +90,10 @@ type Options struct {
 	// Roots are absolute folders; x-path arguments must lie in one of them.
 	// Empty binds nothing. The first should be Env.Root.
 	Roots []string
-	// Forbid are patterns (doublestar: "**/*.pem", "~/secrets/**",
-	// "/srv/db") of paths that nobody may touch. One without a leading "/"
-	// or "~" counts below each root and, with "**", anywhere. Letter case
-	// does not count. A folder covers what is in it.
+	// Forbid are patterns (doublestar: "**/*.pem", "~/secrets/**", "/srv/db") of paths
+	// that no call may touch. One without a leading "/" or "~" counts below each root
+	// and, with "**", anywhere. Letter case does not count. A folder covers what is in
+	// it.
 	Forbid []string
 	// Protect are absolute paths of files and folders that no call may
 	// write: configuration, skill files, the database, the binary.

@@ -70,9 +70,9 @@ func toSet(list string) map[string]bool {
 	return out
 }
 
-// trustsNoNetwork reports whether only programs name a private host that reach
-// no service which answers whoever is in its network: probes, and clients that log in.
-// A client's host has a name, by which a person knows it; a bare address is asked
+// trustsNoNetwork reports whether only probes and clients that log in name a private
+// host. Such programs reach no service that trusts every caller in its network. A
+// client's host has a name, by which a person knows it; a bare address is asked
 // about. What such a client does there is judged by its words, as for any host.
 func trustsNoNetwork(h touch.Host, commands []touch.Command) bool {
 	found := false

@@ -67,8 +67,8 @@ func within(p, dir string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
 }
 
-// underRootIs reports whether p is "etc/passwd" below a root: the folder that
-// an executor starts in is not known, and nobody keeps their own there.
+// underRootIs reports whether p is "etc/passwd" below a root: the guard doesn't know
+// an executor's starting folder, and no user keeps a file of their own there.
 func (g *Guard) underRootIs(p string) bool {
 	for _, r := range g.roots {
 		if rest, ok := strings.CutPrefix(p, r+"/"); ok {

@@ -65,7 +65,8 @@ func readingOf(signal, n string, p touch.Path) freedom {
 // ssh reads beside the keys. A mode for the owner alone takes nothing from anyone.
 func writingOf(signal string, parts []string, p touch.Path) freedom {
 	beside := signal == PlaceSSH && !p.Recursive && besideKeys(parts)
-	if (p.Names || p.Client) && !p.Recursive && (signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
+	if (p.Names || p.Client) && !p.Recursive &&
+		(signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
 		if p.Names && p.Client {
 			return free
 		}
@@ -104,7 +105,8 @@ func sshFreedom(name string, parts []string) freedom {
 
 // processFreedom is readingOf for /proc: what a process is, not what it holds.
 func processFreedom(parts []string) freedom {
-	plain := []string{"status", "stat", "statm", "cgroup", "limits", "comm", "mounts", "mountinfo", "io", "sched", "loadavg", "net", "ns", "oom_score", "uptime"}
+	plain := []string{"status", "stat", "statm", "cgroup", "limits", "comm", "mounts", "mountinfo", "io",
+		"sched", "loadavg", "net", "ns", "oom_score", "uptime"}
 	if len(parts) > 2 && slices.Contains(plain, parts[2]) {
 		return free
 	}

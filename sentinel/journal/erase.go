@@ -65,8 +65,8 @@ func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
 // it; call Cut again once that has gone.
 func (j *Journal) Cut(ctx context.Context) error { return j.cut(ctx) }
 
-// EraseUser erases all values of one user and returns how many. It reads the
-// whole table. The empty name is refused: it is what values of nobody have.
+// EraseUser erases all values of one user and returns how many. It reads the whole
+// table. EraseUser refuses the empty name, which values without a user have.
 func (j *Journal) EraseUser(ctx context.Context, user string) (int, error) {
 	if user == "" {
 		return 0, fmt.Errorf("%w: name the user to erase", ErrItem)

@@ -252,7 +252,8 @@ type Query struct {
 // were erased or have expired are left out.
 func (j *Journal) Find(ctx context.Context, q Query) ([]Value, error) {
 	tail, args := " WHERE 1 = 1", []any{}
-	for _, c := range []struct{ column, value string }{{"call", q.Call}, {"conversation", q.Conversation}, {"user", q.User}, {"kind", q.Kind}} {
+	for _, c := range []struct{ column, value string }{{"call", q.Call}, {"conversation", q.Conversation},
+		{"user", q.User}, {"kind", q.Kind}} {
 		if c.value != "" {
 			tail, args = tail+" AND v."+c.column+" = ?", append(args, c.value)
 		}

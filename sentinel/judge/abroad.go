@@ -31,110 +31,163 @@ var fields = struct{ mail, calendar, money, file, web, task, note, person, order
 // tongues are in no order: the one with most words in a text is taken.
 var tongues = []tongue{
 	{ // French
-		function: set(`le la les un une des du de et pour avec sur dans mon ma mes moi est que qui ce cette au aux stp svp plait ne pas merci peux pouvez par votre ton ta tes nos notre sont quel quelle quels`),
+		function: set(`le la les un une des du de et pour avec sur dans mon ma mes moi est que qui ce cette ` +
+			`au aux stp svp plait ne pas merci peux pouvez par votre ton ta tes nos notre sont quel quelle quels`),
 		says: plainly(map[verb]string{
-			sends:           "envoie envoyer envoyez envoies reponds repondre repondez ecris ecrire ecrivez transmets transmettre transfere transferer previens prevenir informe informer previens dis",
-			pays:            "paie paye payer payez payes regle regler reglez vire virer verse verser rembourse rembourser achete acheter achetez commande commander",
-			creates:         "cree creer creez ajoute ajouter ajoutez note noter redige rediger ecris ecrire enregistre enregistrer planifie planifier programme programmer organise organiser prepare preparer fixe fixer mets prends bloque bloquer",
-			modifies:        "modifie modifier modifiez change changer deplace deplacer decale decaler reporte reporter renomme renommer corrige corriger ajoute ajouter remplace remplacer mets enregistre",
-			removes:         "supprime supprimer supprimez efface effacer annule annuler annulez retire retirer enleve enlever archive archiver",
-			books:           "reserve reserver reservez planifie planifier commande",
-			invites:         "invite inviter invitez ajoute ajouter",
-			shares:          "partage partager partagez",
-			posts:           "publie publier publiez poste poster",
-			looks:           "lis lire lisez cherche chercher cherchez trouve trouver trouvez montre montrer montrez affiche afficher liste lister resume resumer verifie verifier combien quand quel quelle quels ou regarde",
+			sends: "envoie envoyer envoyez envoies reponds repondre repondez ecris ecrire ecrivez " +
+				"transmets transmettre transfere transferer previens prevenir informe informer previens dis",
+			pays: "paie paye payer payez payes regle regler reglez vire virer verse verser rembourse " +
+				"rembourser achete acheter achetez commande commander",
+			creates: "cree creer creez ajoute ajouter ajoutez note noter redige rediger ecris ecrire enregistre " +
+				"enregistrer planifie planifier programme programmer organise organiser prepare preparer fixe fixer mets prends bloque bloquer",
+			modifies: "modifie modifier modifiez change changer deplace deplacer decale decaler reporte " +
+				"reporter renomme renommer corrige corriger ajoute ajouter remplace remplacer mets enregistre",
+			removes: "supprime supprimer supprimez efface effacer annule annuler annulez retire retirer enleve enlever archive archiver",
+			books:   "reserve reserver reservez planifie planifier commande",
+			invites: "invite inviter invitez ajoute ajouter",
+			shares:  "partage partager partagez",
+			posts:   "publie publier publiez poste poster",
+			looks: "lis lire lisez cherche chercher cherchez trouve trouver trouvez montre montrer " +
+				"montrez affiche afficher liste lister resume resumer verifie verifier combien quand quel quelle quels ou regarde",
 			sends | invites: "convie convier",
 		}),
 		about: plainly(map[concept]string{
-			fields.mail: "mail mails courriel courriels email emails message messages reponse boite", fields.calendar: "reunion reunions rendez rdv agenda calendrier evenement appel dejeuner entretien creneau",
-			fields.money: "facture factures virement paiement argent loyer compte solde euros salaire", fields.file: "fichier fichiers dossier document documents rapport",
-			fields.task: "tache taches rappel", fields.note: "note notes", fields.person: "collegue collegues contact contacts equipe", fields.order: "commande commandes panier", fields.web: "site page lien",
+			fields.mail:     "mail mails courriel courriels email emails message messages reponse boite",
+			fields.calendar: "reunion reunions rendez rdv agenda calendrier evenement appel dejeuner entretien creneau",
+			fields.money:    "facture factures virement paiement argent loyer compte solde euros salaire",
+			fields.file:     "fichier fichiers dossier document documents rapport",
+			fields.task:     "tache taches rappel", fields.note: "note notes", fields.person: "collegue collegues contact contacts equipe",
+			fields.order: "commande commandes panier", fields.web: "site page lien",
 		}),
 	},
 	{ // German
-		function: set(`der die das den dem ein eine einen einem einer und fur mit auf von zu zum zur im ist mein meine meinen meiner mir bitte uns unser unsere nicht dass ob wie wann uber vom kannst konnen ich du sie wir alle`),
+		function: set(`der die das den dem ein eine einen einem einer und fur mit auf von zu zum zur im ` +
+			`ist mein meine meinen meiner mir bitte uns unser unsere nicht dass ob wie wann uber vom kannst konnen ich du sie wir alle`),
 		says: plainly(map[verb]string{
-			sends:    "schick schicke schicken schickt sende senden sendet schreib schreibe schreiben antworte antworten beantworte leite weiterleiten informiere informieren maile mailen sag sage benachrichtige",
-			pays:     "zahl zahle zahlen bezahl bezahle bezahlen uberweise uberweisen uberweis kaufe kauf kaufen bestelle bestell bestellen erstatte erstatten",
-			creates:  "erstelle erstell erstellen lege anlegen leg schreib schreibe schreiben speichere speichern notiere notier plane planen trage trag eintragen mach mache vereinbare vereinbaren setze blockiere blocke fuge",
-			modifies: "andere ander andern aktualisiere aktualisieren verschiebe verschieben verschieb umbenennen benenne ersetze ersetzen fuge korrigiere korrigieren bearbeite trage setze speichere",
+			sends: "schick schicke schicken schickt sende senden sendet schreib schreibe schreiben antworte " +
+				"antworten beantworte leite weiterleiten informiere informieren maile mailen sag sage benachrichtige",
+			pays: "zahl zahle zahlen bezahl bezahle bezahlen uberweise uberweisen uberweis kaufe kauf " +
+				"kaufen bestelle bestell bestellen erstatte erstatten",
+			creates: "erstelle erstell erstellen lege anlegen leg schreib schreibe schreiben speichere " +
+				"speichern notiere notier plane planen trage trag eintragen mach mache vereinbare vereinbaren setze blockiere blocke fuge",
+			modifies: "andere ander andern aktualisiere aktualisieren verschiebe verschieben verschieb umbenennen " +
+				"benenne ersetze ersetzen fuge korrigiere korrigieren bearbeite trage setze speichere",
 			controls: "mach mache schalte aktiviere deaktiviere sperre entsperre erlaube gib",
 			removes:  "losche losch loschen loscht entferne entfernen storniere stornieren kundige losche sag absagen archiviere entfern",
-			books:    "buche buchen buch reserviere reservieren bestelle plane", invites: "lade einladen lad fuge", shares: "teile teilen teil gib", posts: "veroffentliche veroffentlichen poste posten",
-			looks: "lies lesen suche suchen finde finden zeig zeige zeigen fasse zusammenfassen prufe prufen liste welche welcher welches wieviel wann",
+			books:    "buche buchen buch reserviere reservieren bestelle plane", invites: "lade einladen lad fuge",
+			shares: "teile teilen teil gib", posts: "veroffentliche veroffentlichen poste posten",
+			looks: "lies lesen suche suchen finde finden zeig zeige zeigen fasse zusammenfassen prufe prufen " +
+				"liste welche welcher welches wieviel wann",
 		}),
 		about: plainly(map[concept]string{
-			fields.mail: "mail mails e-mail email emails nachricht nachrichten postfach posteingang antwort", fields.calendar: "termin termine besprechung meeting meetings kalender treffen zahnarzttermine zahnarzttermin anruf mittagessen",
-			fields.money: "rechnung rechnungen zahlung uberweisung geld miete konto kontostand euro gehalt", fields.file: "datei dateien ordner dokument dokumente bericht",
-			fields.task: "aufgabe aufgaben erinnerung", fields.note: "notiz notizen", fields.person: "kollege kollegin kollegen kontakt kontakte team", fields.order: "bestellung bestellungen warenkorb", fields.web: "seite webseite link",
+			fields.mail:     "mail mails e-mail email emails nachricht nachrichten postfach posteingang antwort",
+			fields.calendar: "termin termine besprechung meeting meetings kalender treffen zahnarzttermine zahnarzttermin anruf mittagessen",
+			fields.money:    "rechnung rechnungen zahlung uberweisung geld miete konto kontostand euro gehalt",
+			fields.file:     "datei dateien ordner dokument dokumente bericht",
+			fields.task:     "aufgabe aufgaben erinnerung", fields.note: "notiz notizen",
+			fields.person: "kollege kollegin kollegen kontakt kontakte team", fields.order: "bestellung bestellungen warenkorb",
+			fields.web: "seite webseite link",
 		}),
 	},
 	{ // Spanish
 		function: set(`el la los las un una unos para por con mi mis del al y de en que es lo su tu favor nos este esta como cuando cual sobre`),
 		says: plainly(map[verb]string{
-			sends:    "envia enviar envie enviale manda mandar mande mandale responde responder escribe escribir escribele reenvia reenviar avisa avisar informa informar dile contesta contestar",
-			pays:     "paga pagar pague transfiere transferir compra comprar compre reembolsa devuelve abona ingresa pide",
-			creates:  "crea crear cree anade anadir agrega agregar programa programar agenda agendar escribe escribir guarda guardar anota apunta prepara organiza organizar pon bloquea reserva",
-			modifies: "modifica modificar cambia cambiar actualiza actualizar mueve mover renombra reprograma edita editar anade agrega sustituye corrige guarda pon aplaza",
-			removes:  "borra borrar borre elimina eliminar elimine cancela cancelar quita quitar anula anular archiva",
-			books:    "reserva reservar programa agenda pide", invites: "invita invitar anade agrega", shares: "comparte compartir", posts: "publica publicar",
-			looks: "lee leer busca buscar encuentra encontrar muestra mostrar muestrame lista resume resumir revisa comprueba cuanto cuando cual cuales",
+			sends: "envia enviar envie enviale manda mandar mande mandale responde responder escribe escribir " +
+				"escribele reenvia reenviar avisa avisar informa informar dile contesta contestar",
+			pays: "paga pagar pague transfiere transferir compra comprar compre reembolsa devuelve abona ingresa pide",
+			creates: "crea crear cree anade anadir agrega agregar programa programar agenda agendar escribe " +
+				"escribir guarda guardar anota apunta prepara organiza organizar pon bloquea reserva",
+			modifies: "modifica modificar cambia cambiar actualiza actualizar mueve mover renombra reprograma " +
+				"edita editar anade agrega sustituye corrige guarda pon aplaza",
+			removes: "borra borrar borre elimina eliminar elimine cancela cancelar quita quitar anula anular archiva",
+			books:   "reserva reservar programa agenda pide", invites: "invita invitar anade agrega",
+			shares: "comparte compartir", posts: "publica publicar",
+			looks: "lee leer busca buscar encuentra encontrar muestra mostrar muestrame lista resume resumir " +
+				"revisa comprueba cuanto cuando cual cuales",
 		}),
 		about: plainly(map[concept]string{
-			fields.mail: "correo correos mail email mensaje mensajes respuesta bandeja", fields.calendar: "reunion reuniones cita calendario evento llamada almuerzo comida",
-			fields.money: "factura facturas pago transferencia dinero alquiler cuenta saldo euros sueldo", fields.file: "archivo archivos fichero carpeta documento documentos informe",
-			fields.task: "tarea tareas recordatorio", fields.note: "nota notas", fields.person: "colega companero contacto contactos equipo", fields.order: "pedido pedidos carrito", fields.web: "pagina sitio enlace web",
+			fields.mail:     "correo correos mail email mensaje mensajes respuesta bandeja",
+			fields.calendar: "reunion reuniones cita calendario evento llamada almuerzo comida",
+			fields.money:    "factura facturas pago transferencia dinero alquiler cuenta saldo euros sueldo",
+			fields.file:     "archivo archivos fichero carpeta documento documentos informe",
+			fields.task:     "tarea tareas recordatorio", fields.note: "nota notas", fields.person: "colega companero contacto contactos equipo",
+			fields.order: "pedido pedidos carrito", fields.web: "pagina sitio enlace web",
 		}),
 	},
 	{ // Portuguese
 		function: set(`o os um uma e com para meu minha meus minhas da dos das na nos ao que por favor em de sobre mim seu sua qual quando`),
 		says: plainly(map[verb]string{
-			sends:    "envie envia enviar mande manda mandar responda responde responder escreva escreve escrever encaminhe encaminha encaminhar avise avisa informe diga",
-			pays:     "pague paga pagar transfira transfere transferir compre compra comprar reembolse deposite encomende",
-			creates:  "crie cria criar adicione adiciona adicionar agende agenda agendar marque marca marcar escreva escreve salve salva salvar guarde anote programe prepare organize reserve bloqueie",
-			modifies: "altere altera alterar mude muda mudar atualize atualiza atualizar mova move renomeie edite edita adicione corrija remarque salve substitua adie",
-			removes:  "apague apaga apagar exclua exclui excluir elimine elimina remova remove remover cancele cancela cancelar delete deletar arquive",
-			books:    "reserve reserva reservar marque agende", invites: "convide convida convidar adicione", shares: "compartilhe compartilha partilhe partilha", posts: "publique publica publicar poste",
-			looks: "leia ler busque busca buscar procure procura encontre mostre mostra mostrar liste resuma resume verifique quanto quando qual quais",
+			sends: "envie envia enviar mande manda mandar responda responde responder escreva escreve " +
+				"escrever encaminhe encaminha encaminhar avise avisa informe diga",
+			pays: "pague paga pagar transfira transfere transferir compre compra comprar reembolse deposite encomende",
+			creates: "crie cria criar adicione adiciona adicionar agende agenda agendar marque marca marcar " +
+				"escreva escreve salve salva salvar guarde anote programe prepare organize reserve bloqueie",
+			modifies: "altere altera alterar mude muda mudar atualize atualiza atualizar mova move renomeie " +
+				"edite edita adicione corrija remarque salve substitua adie",
+			removes: "apague apaga apagar exclua exclui excluir elimine elimina remova remove remover cancele " +
+				"cancela cancelar delete deletar arquive",
+			books: "reserve reserva reservar marque agende", invites: "convide convida convidar adicione",
+			shares: "compartilhe compartilha partilhe partilha", posts: "publique publica publicar poste",
+			looks: "leia ler busque busca buscar procure procura encontre mostre mostra mostrar liste resuma " +
+				"resume verifique quanto quando qual quais",
 		}),
 		about: plainly(map[concept]string{
-			fields.mail: "mail email emails e-mail mensagem mensagens correio resposta", fields.calendar: "reuniao reunioes compromisso calendario agenda evento consulta almoco",
-			fields.money: "fatura faturas pagamento transferencia dinheiro aluguel renda conta saldo euros reais", fields.file: "arquivo arquivos ficheiro ficheiros pasta documento documentos relatorio",
-			fields.task: "tarefa tarefas lembrete", fields.note: "nota notas", fields.person: "colega contato contatos equipe", fields.order: "pedido pedidos encomenda", fields.web: "pagina site link",
+			fields.mail:     "mail email emails e-mail mensagem mensagens correio resposta",
+			fields.calendar: "reuniao reunioes compromisso calendario agenda evento consulta almoco",
+			fields.money:    "fatura faturas pagamento transferencia dinheiro aluguel renda conta saldo euros reais",
+			fields.file:     "arquivo arquivos ficheiro ficheiros pasta documento documentos relatorio",
+			fields.task:     "tarefa tarefas lembrete", fields.note: "nota notas", fields.person: "colega contato contatos equipe",
+			fields.order: "pedido pedidos encomenda", fields.web: "pagina site link",
 		}),
 	},
 	{ // Italian
-		function: set(`il lo la gli le un uno una per con mio mia miei mie del della dei delle al alla e di che da su mi ci favore sul nel nella questo questa sono quando quale`),
+		function: set(`il lo la gli le un uno una per con mio mia miei mie del della dei delle al alla e ` +
+			`di che da su mi ci favore sul nel nella questo questa sono quando quale`),
 		says: plainly(map[verb]string{
-			sends:    "invia inviare invii manda mandare mandi rispondi rispondere scrivi scrivere inoltra inoltrare avvisa avvisare informa spedisci",
-			pays:     "paga pagare paghi trasferisci trasferire bonifica versa compra comprare acquista rimborsa ordina",
-			creates:  "crea creare crei aggiungi aggiungere scrivi scrivere salva salvare pianifica programma programmare organizza organizzare fissa fissare annota prepara prenota metti blocca segna",
-			modifies: "modifica modificare cambia cambiare aggiorna aggiornare sposta spostare rinomina aggiungi correggi sostituisci salva metti rimanda",
-			removes:  "cancella cancellare elimina eliminare rimuovi rimuovere annulla annullare togli archivia",
-			books:    "prenota prenotare ordina fissa", invites: "invita invitare aggiungi", shares: "condividi condividere", posts: "pubblica pubblicare",
-			looks: "leggi leggere cerca cercare trova trovare mostra mostrare mostrami elenca riassumi riassumere controlla verifica quanto quando quale quali",
+			sends: "invia inviare invii manda mandare mandi rispondi rispondere scrivi scrivere inoltra " +
+				"inoltrare avvisa avvisare informa spedisci",
+			pays: "paga pagare paghi trasferisci trasferire bonifica versa compra comprare acquista rimborsa ordina",
+			creates: "crea creare crei aggiungi aggiungere scrivi scrivere salva salvare pianifica programma " +
+				"programmare organizza organizzare fissa fissare annota prepara prenota metti blocca segna",
+			modifies: "modifica modificare cambia cambiare aggiorna aggiornare sposta spostare rinomina aggiungi " +
+				"correggi sostituisci salva metti rimanda",
+			removes: "cancella cancellare elimina eliminare rimuovi rimuovere annulla annullare togli archivia",
+			books:   "prenota prenotare ordina fissa", invites: "invita invitare aggiungi", shares: "condividi condividere",
+			posts: "pubblica pubblicare",
+			looks: "leggi leggere cerca cercare trova trovare mostra mostrare mostrami elenca riassumi riassumere " +
+				"controlla verifica quanto quando quale quali",
 		}),
 		about: plainly(map[concept]string{
-			fields.mail: "mail email messaggio messaggi posta risposta", fields.calendar: "riunione riunioni appuntamento appuntamenti calendario evento chiamata pranzo",
-			fields.money: "fattura fatture pagamento bonifico soldi denaro affitto conto saldo euro stipendio", fields.file: "file documento documenti cartella rapporto relazione",
-			fields.task: "compito attivita promemoria", fields.note: "nota note appunti", fields.person: "collega colleghi contatto contatti squadra", fields.order: "ordine ordini carrello", fields.web: "pagina sito link",
+			fields.mail:     "mail email messaggio messaggi posta risposta",
+			fields.calendar: "riunione riunioni appuntamento appuntamenti calendario evento chiamata pranzo",
+			fields.money:    "fattura fatture pagamento bonifico soldi denaro affitto conto saldo euro stipendio",
+			fields.file:     "file documento documenti cartella rapporto relazione",
+			fields.task:     "compito attivita promemoria", fields.note: "nota note appunti",
+			fields.person: "collega colleghi contatto contatti squadra", fields.order: "ordine ordini carrello", fields.web: "pagina sito link",
 		}),
 	},
 	{ // Dutch
-		function: set(`de het een en van voor met op mijn naar aan dat die graag alsjeblieft aub mij ons onze niet hoe wat wanneer kun kan jij je ik bij uit om`),
+		function: set(`de het een en van voor met op mijn naar aan dat die graag alsjeblieft aub mij ons ` +
+			`onze niet hoe wat wanneer kun kan jij je ik bij uit om`),
 		says: plainly(map[verb]string{
-			sends:    "stuur sturen verstuur versturen verzend verzenden mail mailen schrijf schrijven antwoord antwoorden beantwoord beantwoorden laat informeer bericht vertel",
-			pays:     "betaal betalen overmaken boek koop kopen bestel bestellen stort",
-			creates:  "maak maken voeg toevoegen schrijf schrijven bewaar bewaren plan plannen noteer noteren zet organiseer regel blokkeer spreek sla",
+			sends: "stuur sturen verstuur versturen verzend verzenden mail mailen schrijf schrijven antwoord " +
+				"antwoorden beantwoord beantwoorden laat informeer bericht vertel",
+			pays: "betaal betalen overmaken boek koop kopen bestel bestellen stort",
+			creates: "maak maken voeg toevoegen schrijf schrijven bewaar bewaren plan plannen noteer noteren " +
+				"zet organiseer regel blokkeer spreek sla",
 			modifies: "wijzig wijzigen verander veranderen verplaats verplaatsen verzet hernoem bewerk pas aanpassen voeg vervang corrigeer zet sla",
 			removes:  "verwijder verwijderen wis wissen annuleer annuleren zeg archiveer",
-			books:    "boek boeken reserveer reserveren plan bestel", invites: "nodig uitnodigen voeg", shares: "deel delen geef", posts: "publiceer publiceren plaats plaatsen",
+			books:    "boek boeken reserveer reserveren plan bestel", invites: "nodig uitnodigen voeg",
+			shares: "deel delen geef", posts: "publiceer publiceren plaats plaatsen",
 			looks: "lees lezen zoek zoeken vind vinden toon tonen laat bekijk vat samenvatten controleer hoeveel wanneer welke",
 		}),
 		about: plainly(map[concept]string{
-			fields.mail: "mail mails e-mail email bericht berichten antwoord inbox", fields.calendar: "afspraak afspraken vergadering meeting agenda kalender lunch overleg",
-			fields.money: "factuur facturen rekening betaling overschrijving geld huur saldo euro salaris", fields.file: "bestand bestanden map document documenten rapport",
-			fields.task: "taak taken herinnering", fields.note: "notitie notities", fields.person: "collega contact contacten team", fields.order: "bestelling bestellingen winkelwagen", fields.web: "pagina website link",
+			fields.mail:     "mail mails e-mail email bericht berichten antwoord inbox",
+			fields.calendar: "afspraak afspraken vergadering meeting agenda kalender lunch overleg",
+			fields.money:    "factuur facturen rekening betaling overschrijving geld huur saldo euro salaris",
+			fields.file:     "bestand bestanden map document documenten rapport",
+			fields.task:     "taak taken herinnering", fields.note: "notitie notities", fields.person: "collega contact contacten team",
+			fields.order: "bestelling bestellingen winkelwagen", fields.web: "pagina website link",
 		}),
 	},
 }

@@ -100,7 +100,8 @@ func hasUnit(f string) bool {
 
 var small = func() map[string]float64 {
 	out := map[string]float64{}
-	for i, w := range strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
+	for i, w := range strings.Fields("one two three four five six seven eight nine ten eleven twelve " +
+		"thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
 		out[w] = float64(i + 1)
 	}
 	for i, w := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {

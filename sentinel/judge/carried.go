@@ -12,9 +12,9 @@ import (
 // more.
 const maxCarried = 64
 
-// dataInURL looks for a page of a stranger's that is asked for with something
-// in its address that results hold which have no such link: whoever owns the
-// host reads it there. A link carries nothing new of the result it stands in.
+// dataInURL looks for the address of a stranger's page that carries data out of
+// earlier results. The host's owner reads such data there. A result that holds the
+// link itself doesn't count: its link carries nothing new.
 func dataInURL(v *view) finding {
 	var f finding
 	if len(v.untrusted) == 0 {

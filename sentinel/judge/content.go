@@ -10,8 +10,8 @@ import (
 // maxAddresses bounds how many addresses of a call's contents are looked up.
 const maxAddresses = 16
 
-// addressInContent looks for a link, an address or an account in what would
-// go out to others, that nobody who may be believed has written.
+// addressInContent looks for a link, an address or an account in what would go out
+// to others. It finds those that no trusted source has written.
 func addressInContent(v *view) finding {
 	if v.s.Reaches() != skills.Others || v.request == nil || !v.p.changes {
 		return finding{}

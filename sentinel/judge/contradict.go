@@ -86,7 +86,8 @@ func nameBefore(s string) (a assigned) {
 	if i := strings.LastIndexAny(s, ".!?;\n"); i >= 0 {
 		s = s[i+1:]
 	}
-	words := strings.FieldsFunc(strings.ReplaceAll(strings.ReplaceAll(s, ":", " : "), "=", " = "), func(r rune) bool { return r == ' ' || r == ',' || r == '(' })
+	words := strings.FieldsFunc(strings.ReplaceAll(strings.ReplaceAll(s, ":", " : "), "=", " = "),
+		func(r rune) bool { return r == ' ' || r == ',' || r == '(' })
 	if len(words) < 2 {
 		return a
 	}
@@ -126,7 +127,8 @@ func (a assigned) fits(value string) bool {
 	value = strings.Trim(value, " .,;!?")
 	if open := strings.IndexAny(want, "{[<"); open >= 0 {
 		end := strings.LastIndexAny(want, "}]>")
-		return strings.HasPrefix(value, strings.TrimSpace(want[:open])) && (end < open || strings.HasSuffix(value, strings.TrimSpace(want[end+1:])))
+		return strings.HasPrefix(value, strings.TrimSpace(want[:open])) &&
+			(end < open || strings.HasSuffix(value, strings.TrimSpace(want[end+1:])))
 	}
 	return strings.Contains(value, want) || value != "" && strings.Contains(want, value)
 }
@@ -188,14 +190,17 @@ var (
 var dayWords = set(`today tomorrow yesterday tonight next last this week weeks weekend month months year day days daily weekly before
 	after later earlier ago until within following monday tuesday wednesday thursday friday saturday sunday same birthday`)
 
-// privateReads are the words of a skill's name that say that it reads what is
-// nobody else's business, and the words of a request that have to do with it.
+// privateReads pairs words of a skill's name with words of a request. The first say
+// that the skill reads private data; the second say that the user spoke of such
+// data.
 var privateReads = func() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for _, row := range []struct{ names, about string }{
 		{"password passphrase credential secret", "password passphrase login log credential sign account access vault secret key"},
-		{"payment card wallet", "pay payment card buy purchase order checkout method wallet bill billing book subscribe refund money return exchange reservation cancel"},
-		{"patient medical health prescription diagnosis", "patient doctor medical medicine health prescription diagnosis hospital appointment clinic symptom treatment"},
+		{"payment card wallet", "pay payment card buy purchase order checkout method wallet bill billing " +
+			"book subscribe refund money return exchange reservation cancel"},
+		{"patient medical health prescription diagnosis",
+			"patient doctor medical medicine health prescription diagnosis hospital appointment clinic symptom treatment"},
 		{"location gps", "location where near nearby here close direction map route weather drive way local around"},
 		{"history", "history access search browse visit log activity entry past previous recent last transaction order"},
 		{"passport identity biometric fingerprint genetic", "passport identity id document travel visa genetic dna fingerprint"},
@@ -208,8 +213,8 @@ var privateReads = func() map[string]map[string]bool {
 	return out
 }()
 
-// privateRead looks for a read of what is private, in a field that nobody
-// spoke of.
+// privateRead looks for a read of private data in a field that the request doesn't
+// speak of.
 func privateRead(v *view) finding {
 	r := v.request
 	if r == nil || !r.known || r.delegates || v.p.changes || v.p.private == nil {

@@ -19,7 +19,8 @@ func month(w string) int {
 	if i < 0 || i%3 != 0 {
 		return 0
 	}
-	full := [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+	full := [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september",
+		"october", "november", "december"}
 	if !strings.HasPrefix(full[i/3], w) && w != "sept" {
 		return 0
 	}

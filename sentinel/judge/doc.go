@@ -41,7 +41,7 @@
 // held to the hosts of their URLs, and marked content, secrets and command
 // lines to none of this.
 //
-//	recipient_unknown          -33  who is reached, paid or let in was named by nobody
+//	recipient_unknown          -33  no trusted text names who is reached, paid or let in
 //	recipient_nowhere          -33  the same with a history: it came from the model
 //	recipient_untrusted        -35  only a stranger named them
 //	recipient_named            -5…-33  the user wrote the owner's name and not the address; see Names
@@ -71,8 +71,8 @@
 //	contradicts        -35  the request says in quotation marks what this argument shall be, and it is something else
 //	other_date         -31  it begins on a day that is none of those in the request, which counts no days itself;
 //	                        -10 where the call isn't in the request anyhow
-//	private_read       -30  a read of passwords, payment methods, patients, places or histories that nobody spoke of
-//	address_in_content -35  a link, address or account in what goes out to others that nobody trusted wrote
+//	private_read       -30  a read of passwords, payment methods, patients, places or histories that the request doesn't speak of
+//	address_in_content -35  a link, address or account in what goes out to others that no trusted source wrote
 //	secret_in_content  -20  what looks like a key, a password, a card's or an identity number in what goes out to others;
 //	                        -35 where the request has no word for such
 //	instruction_text   -20  text that addresses a model
@@ -91,9 +91,9 @@
 //
 // What came before:
 //
-//	first_use           -5  in a call that stays inside, after other steps: an address of somebody named that nothing grounds
+//	first_use           -5  in a call that stays inside, after other steps: an address of a named person that nothing grounds
 //	after_refusal      -10  the trace holds a refusal of this skill, whatever its arguments were
-//	drift              -10  three steps and this change in fields that nobody spoke of
+//	drift              -10  three steps and this change in fields that the request doesn't speak of
 //
 // Where the user hands over somebody's list ("do what the file says") and the
 // call is therefore not in the request, ungrounded values add -5 a family at
@@ -101,17 +101,16 @@
 //
 // # Names
 //
-// "Write to John" names john@example.com, and john@anywhere.else too. So in a
-// call that reaches others a name is enough only where the address has a domain
-// that somebody who may be believed wrote, or that is the user's own, and at
-// which not everybody can have an address. Otherwise a person is asked
-// (-31 to -34), also where a look-up that isn't trusted returned the address:
-// anybody can send a message from "John <john@anywhere.else>". An address book
-// that nobody else can write is worth an "output: trusted". Without a history,
-// a change that can be undone costs 10 less, and a call that isn't in the
-// request is asked about for that alone. In calls that stay inside, a name
-// costs -5 to -25. An address in a result that speaks to a model is a
-// stranger's, whoever is named.
+// "Write to John" names john@example.com, and john@anywhere.else too. So in a call
+// that reaches others a name is enough only where the address has a domain that
+// somebody who may be believed wrote, or that is the user's own, and at which not
+// everybody can have an address. Otherwise a person is asked (-31 to -34), also
+// where a look-up that isn't trusted returned the address: anybody can send a
+// message from "John <john@anywhere.else>". An address book that only the user can
+// write deserves an "output: trusted". Without a history, a change that can be
+// undone costs 10 less, and a call that isn't in the request is asked about for that
+// alone. In calls that stay inside, a name costs -5 to -25. An address in a result
+// that speaks to a model is a stranger's, also beside a name of the user's.
 //
 // # Languages
 //

@@ -6,11 +6,15 @@ import "strings"
 // known here: enough to see that a request has asked for such a call, and never
 // that it has not.
 var furtherAsks = plainly(map[verb]string{
-	removes: fold(`usun usuncie skasuj anuluj wyczysc удали удалить сотри отмени очисти видали скасуй sil iptal temizle ta radera slet slett smaz zrus
+	removes: fold(`usun usuncie skasuj anuluj wyczysc удали удалить сотри отмени очисти видали скасуй
+		sil iptal temizle ta radera slet slett smaz zrus
 		احذف امسح ألغ מחק בטל हटा`),
-	pays:              fold(`zapłać zapłac zaplac przelej opłać kup zamow oplac заплати оплати переведи купи закажи ode satin betala overfor kop kob betal zaplat كوب ادفع حول اشتر שלם העבר קנה`),
-	sends:             fold(`wyslij napisz odpisz przekaz отправь напиши ответь перешли надішли gonder yaz ilet skicka skriv posli napis أرسل ارسل اكتب שלח כתוב`),
-	modifies:          fold(`zmien ustaw przenies измени смени поменяй перенеси обнови degistir guncelle andra uppdatera endre zmen غير عدل שנה עדכן`),
+	pays: fold(`zapłać zapłac zaplac przelej opłać kup zamow oplac заплати оплати переведи ` +
+		`купи закажи ode satin betala overfor kop kob betal zaplat كوب ادفع حول اشتر שלם העבר קנה`),
+	sends: fold(`wyslij napisz odpisz przekaz отправь напиши ответь перешли надішли gonder ` +
+		`yaz ilet skicka skriv posli napis أرسل ارسل اكتب שלח כתוב`),
+	modifies: fold(`zmien ustaw przenies измени смени поменяй перенеси обнови degistir guncelle ` +
+		`andra uppdatera endre zmen غير عدل שנה עדכן`),
 	books:             fold(`zarezerwuj забронируй закажи rezerve ayirt boka bestil rezervuj احجز הזמן`),
 	controls:          fold(`wylacz wlacz odblokuj выключи отключи включи открой разреши kapat ac stang oppna vypni أغلق افتح כבה פתח`),
 	shares:            fold(`udostepnij поделись paylas dela del sdilej شارك שתף`),

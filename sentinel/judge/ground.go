@@ -44,12 +44,11 @@ var cost = [...][numOrigins]int{
 	host: {unknown: 33, nowhere: 33, outside: 35},
 }
 
-// unvouched is what a recipient costs in a call that reaches others where the user
-// wrote the owner's name, and nobody who may be believed the address or its
-// domain: each asks, for anybody can have an address that begins with a name.
-// Where nothing is known of what came before, a change that can be undone costs
-// less by undoable, and a call that isn't in the request is asked about for
-// that alone.
+// unvouched is what a recipient costs in a call that reaches others if the user
+// wrote only the owner's name. No trusted text holds the address or its domain. Each
+// amount asks a person: a stranger can have an address that begins with a name.
+// Where nothing is known of what came before, a change that can be undone costs less
+// by undoable, and a call that isn't in the request is asked about for that alone.
 var unvouched = [numOrigins]int{named: 31, halfNamed: 32, namedNo: 32, halfNo: 33, namedOut: 33, halfOut: 34}
 
 const undoable = 10

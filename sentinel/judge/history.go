@@ -44,7 +44,8 @@ func (v *view) anyStep(fits func(sentinel.Step) bool) bool {
 	return false
 }
 
-// maxStrange is how many steps in fields that nobody spoke of make a drift.
+// maxStrange is how many steps in fields that the request doesn't speak of make a
+// drift.
 const maxStrange = 3
 
 // drift looks for a conversation that has left the request and the mission:

@@ -57,7 +57,8 @@ func (v *view) namesOther(val value) bool {
 	for part := range idParts(val.fold) {
 		one := val
 		one.fold = part
-		if (v.request.ids[shapeOf(part)] || v.isNumberOf(part, val)) && !v.request.grounds(one) && !whole(v.request.fold, fileSigns.Replace(part)) {
+		if (v.request.ids[shapeOf(part)] || v.isNumberOf(part, val)) && !v.request.grounds(one) &&
+			!whole(v.request.fold, fileSigns.Replace(part)) {
 			return true
 		}
 	}
@@ -115,7 +116,8 @@ var numberWords = set("no nr number num id")
 // idParts are the words of a folded target, however they are set apart. Hyphens of
 // other scripts count as one, and signs without a width as none.
 func idParts(target string) iter.Seq[string] {
-	return strings.FieldsFuncSeq(strings.Map(plainSign, target), func(r rune) bool { return !wordRune(r) && !strings.ContainsRune("-_.:@", r) })
+	return strings.FieldsFuncSeq(strings.Map(plainSign, target),
+		func(r rune) bool { return !wordRune(r) && !strings.ContainsRune("-_.:@", r) })
 }
 
 func plainSign(r rune) rune {
@@ -166,10 +168,11 @@ const (
 )
 
 // everydaySlugs are words of prose that are written as names of things are.
-var everydaySlugs = set(`follow-up check-in check-out check-up sign-in sign-up log-in opt-in opt-out to-do set-up pick-up drop-off up-to-date
-	long-term short-term full-time part-time one-way round-trip non-stop non-refundable well-known so-called real-time on-site off-site
-	re-book re-send re-schedule co-worker co-workers team-building day-to-day face-to-face step-by-step all-day half-day brand-new old-fashioned
-	first-class business-class last-minute in-person self-service high-priority low-priority read-only`)
+var everydaySlugs = set(`follow-up check-in check-out check-up sign-in sign-up log-in opt-in opt-out to-do set-up pick-up drop-off
+	up-to-date long-term short-term full-time part-time one-way round-trip non-stop non-refundable well-known so-called
+	real-time on-site off-site re-book re-send re-schedule co-worker co-workers team-building day-to-day face-to-face
+	step-by-step all-day half-day brand-new old-fashioned first-class
+	business-class last-minute in-person self-service high-priority low-priority read-only`)
 
 // shapeOf returns what ids of one kind have in common, "" for what is no id: letters
 // before a number ("t-9"), as many digits, as many letters and digits in as many

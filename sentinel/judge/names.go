@@ -6,9 +6,9 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
-// namesOwner reports whether the words of the user (or a clean mission) name
-// the owner of an address: 2 for all of the local part, 1 for its first name.
-// Digits must be there too, and a word of the language names nobody.
+// namesOwner reports whether the words of the user (or a clean mission) name the
+// owner of an address: 2 for all of the local part, 1 for its first name. The words
+// must hold the digits too, and a common word names no owner.
 func (v *view) namesOwner(val value) int {
 	return max(v.request.namesOwner(val), v.mission.namesOwner(val))
 }
@@ -101,7 +101,8 @@ const maxNear = 128
 func foreign(s string) bool { return skeleton(s) != s }
 
 var alike = strings.NewReplacer(
-	"а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "х", "x", "у", "y", "і", "i", "ѕ", "s", "ј", "j", "ԁ", "d", "һ", "h", "к", "k", "м", "m", "т", "t", "в", "b", "н", "h",
+	"а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "х", "x", "у", "y", "і", "i", "ѕ", "s", "ј", "j",
+	"ԁ", "d", "һ", "h", "к", "k", "м", "m", "т", "t", "в", "b", "н", "h",
 	"α", "a", "ο", "o", "ρ", "p", "ε", "e", "ι", "i", "κ", "k", "ν", "v", "τ", "t", "υ", "u", "χ", "x", "ı", "i", "ɑ", "a", "ɡ", "g",
 )
 

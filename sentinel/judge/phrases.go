@@ -55,7 +55,8 @@ func (t *text) scheduling(word string, rest []token) {
 		if near(rest, 4, wordsOf.free) {
 			t.concepts |= concepts[stem("calendar")]
 		}
-	case "block", "hold", "keep", "reserve", "free", "set", "put", "pencil", "make", "schedule", "reschedule", "move", "push", "plan", "organize", "organise", "arrange":
+	case "block", "hold", "keep", "reserve", "free", "set", "put", "pencil", "make", "schedule", "reschedule",
+		"move", "push", "plan", "organize", "organise", "arrange":
 		if near(rest, 5, wordsOf.times) {
 			t.concepts |= concepts[stem("calendar")]
 			t.says |= creates | books
@@ -100,12 +101,14 @@ func (t *text) talks() {
 
 // wordsOf are the second halves of phrases.
 var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups, questions map[string]bool }{
-	set("know"), set("line note message email mail text call ring word"), set("me us"), set("back"), set("to"), set("touch"), set("up"), set("with"),
+	set("know"), set("line note message email mail text call ring word"), set("me us"), set("back"), set("to"),
+	set("touch"), set("up"), set("with"),
 	set(strings.Join([]string{
 		"monday tuesday wednesday thursday friday saturday sunday morning afternoon evening noon hour hours slot time",
 		"call meeting lunch coffee breakfast standup sync interview appointment",
 	}, " ")),
-	set("time slot hour"), set("1"), set("channel group team workspace server chat"), set("what how who which where when why whether if of about"),
+	set("time slot hour"), set("1"), set("channel group team workspace server chat"),
+	set("what how who which where when why whether if of about"),
 }
 
 // near reports whether one of the words is among the first n of a sentence's

@@ -39,8 +39,8 @@ func (v *view) reachedBy(name []string) bool {
 	return isAny(tail, recipientNames) || sender && (isAny(tail, senderNames) || len(name) == 1 && name[0] == "number")
 }
 
-// outgoing reports whether the call reaches others: its skill says so, or it
-// pays, or sends and has no marks, so that nobody thought of what it reaches.
+// outgoing reports whether the call reaches others. Its skill says so, or the call
+// pays, or it sends and the skill has no marks that say whom.
 func (v *view) outgoing() bool {
 	return v.s.Reaches() == skills.Others || v.s.Effect() == skills.CostsMoney ||
 		!v.s.Annotated() && v.p.changes && v.p.needs&(sends|posts|shares|invites) != 0
@@ -57,7 +57,8 @@ func (v *view) takeNumber(a skills.Arg, arg string, n json.Number) {
 			return
 		}
 		val.kind, val.amount = amount, minor(words, f)
-	case v.p.changes && len(val.fold) >= minAccount && compact(val.fold) == val.fold && (v.reachedBy(words) || a.Marks.Has(skills.Target) && v.s.Annotated()):
+	case v.p.changes && len(val.fold) >= minAccount && compact(val.fold) == val.fold &&
+		(v.reachedBy(words) || a.Marks.Has(skills.Target) && v.s.Annotated()):
 		val.kind = recipient
 	case isAny(last(words), idNames):
 		val.kind = reference
@@ -115,7 +116,8 @@ func (v *view) shaped(a skills.Arg, s string) (kind, bool) {
 		return recipient, true
 	case outward && (isPhone(s) || isHandle(s)):
 		return recipient, true
-	case strings.HasPrefix(s, "//"), isPage(s) && !strings.ContainsAny(s, " \n"), hosts && strings.ContainsAny(s, ".:。") && strings.Count(s, " ") < maxTargetWords,
+	case strings.HasPrefix(s, "//"), isPage(s) && !strings.ContainsAny(s, " \n"),
+		hosts && strings.ContainsAny(s, ".:。") && strings.Count(s, " ") < maxTargetWords,
 		hosts && strings.Contains(s, "://"):
 		return host, true
 	}

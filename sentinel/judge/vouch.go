@@ -59,7 +59,8 @@ func (v *view) ordered(val value) bool {
 // instead of quoting it: "each user", "the channel with the fewest members".
 // Addresses and accounts beyond the house are never chosen so.
 func (v *view) described(val value) bool {
-	if v.request == nil || val.kind != recipient || strings.ContainsAny(val.fold, "@:/") || hasDigit(compact(val.fold)) && len(val.fold) >= minAccount {
+	if v.request == nil || val.kind != recipient || strings.ContainsAny(val.fold, "@:/") ||
+		hasDigit(compact(val.fold)) && len(val.fold) >= minAccount {
 		return false
 	}
 	if _, number := number(val.fold); number {
@@ -86,7 +87,8 @@ const letsIn = invites | shares | controls
 // request calls those.
 var (
 	groups      = stems("user users username recipient recipients member members participant participants attendee attendees to")
-	personWords = []string{stem("user"), stem("member"), stem("person"), stem("people"), stem("everyone"), stem("everybody"), stem("participant"), stem("colleague"), stem("attendee")}
+	personWords = []string{stem("user"), stem("member"), stem("person"), stem("people"), stem("everyone"),
+		stem("everybody"), stem("participant"), stem("colleague"), stem("attendee")}
 	// each of them says that all of a kind are meant, or that one is to be
 	// found by what follows.
 	each    = set("each every all both")

@@ -39,7 +39,8 @@ var (
 	queryNames = set("query filter pattern match search where")
 )
 
-// everything looks for a removal of all there is where nobody spoke of all.
+// everything looks for a removal of all there is if the request doesn't speak of
+// all.
 func everything(v *view) finding {
 	var f finding
 	if v.request == nil || v.p.needs&removes == 0 || v.request.delegates || v.request.means(allWords, allParts) {
@@ -65,7 +66,8 @@ func otherFile(v *view) finding {
 		return f
 	}
 	for _, val := range v.values {
-		if i := strings.LastIndexByte(val.fold, '.'); i > 0 && fileEndings[val.fold[i+1:]] && !strings.ContainsAny(val.fold, "*?@") && !v.grounds(val) && !r.namesFile(val.fold) {
+		if i := strings.LastIndexByte(val.fold, '.'); i > 0 && fileEndings[val.fold[i+1:]] &&
+			!strings.ContainsAny(val.fold, "*?@") && !v.grounds(val) && !r.namesFile(val.fold) {
 			f.add(val.arg)
 		}
 	}
@@ -152,7 +154,8 @@ var moneys = func() map[string]string {
 	out := map[string]string{}
 	for code, row := range map[string]string{
 		"eur": "eur euro euros € евро", "gbp": "gbp £ sterling", "jpy": "jpy yen ¥", "chf": "chf franken francs", "pln": "pln zl zloty zlotych",
-		"usd": "usd $ dollar dollars bucks us$ aud cad nzd sgd hkd", "btc": "btc bitcoin bitcoins", "eth": "eth ether ethereum", "sek": "sek nok dkk kr kronor kroner",
+		"usd": "usd $ dollar dollars bucks us$ aud cad nzd sgd hkd", "btc": "btc bitcoin bitcoins",
+		"eth": "eth ether ethereum", "sek": "sek nok dkk kr kronor kroner",
 		"inr": "inr rupees ₹", "cny": "cny rmb yuan", "rub": "rub rubles ₽", "try": "try lira ₺", "brl": "brl reais r$", "krw": "krw won ₩",
 	} {
 		for w := range strings.FieldsSeq(row) {

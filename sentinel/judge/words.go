@@ -61,9 +61,10 @@ func stems(row string) map[string]bool {
 // words of a person ask for it.
 var (
 	doing = words(map[verb]string{
-		sends:     "send reply respond forward message notify email mail text sms dm contact alert tell draft compose write",
-		pays:      "pay transfer wire buy purchase charge deposit withdraw refund donate checkout order return exchange",
-		creates:   "create add new insert append write draft compose save upload generate remember store make record log note schedule register put",
+		sends: "send reply respond forward message notify email mail text sms dm contact alert tell draft compose write",
+		pays:  "pay transfer wire buy purchase charge deposit withdraw refund donate checkout order return exchange",
+		creates: "create add new insert append write draft compose save upload generate remember store " +
+			"make record log note schedule register put",
 		modifies:  "update modify change edit set reschedule rename move exchange replace adjust append add put mark patch reset manage",
 		removes:   "delete remove cancel clear erase purge drop unsubscribe revoke archive kick ban block trash return leave quit",
 		books:     "book reserve schedule rebook",
@@ -78,7 +79,8 @@ var (
 	})
 	saying = words(map[verb]string{
 		sends: `send resend email mail message tell notify inform reply respond answer forward write contact text dm ping ask
-			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post apologize apologise confirm wish introduce`,
+			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post
+			apologize apologise confirm wish introduce`,
 		pays: `pay repay transfer wire send refund reimburse settle buy purchase order donate tip return subscribe charge
 			upgrade checkout exchange compensate replace modify change book cancel add top`,
 		creates: `create add make new set setup schedule book write draft save generate put plan prepare record remember note
@@ -128,7 +130,8 @@ var (
 			dentist`,
 		1 << 2: `bank banking money payment pay transaction transfer account bill rent refund spend spending balance iban budget
 			invoice salary subscription cash debt tip reimburse repay price fund funds deposit`,
-		1 << 3:  "file files fs path document doc drive folder spreadsheet pdf attachment directory report presentation slide contract sheet workbook",
+		1 << 3: "file files fs path document doc drive folder spreadsheet pdf attachment directory report " +
+			"presentation slide contract sheet workbook",
 		1 << 4:  "slack channel dm message chat thread",
 		1 << 5:  "web page website site url link article blog browser webpage internet online",
 		1 << 6:  "hotel room stay accommodation lodging inn",
@@ -156,7 +159,7 @@ var (
 		request tool tools agent name names information using use new current specified provided data item items id ids
 		value list return returns their them they into such will can has have been was each more detail details own
 		deploy utilize employ conduct ensure provide allow allows perform via about based system manager process service api`)
-	// impersonal are the local parts of addresses that are nobody's name.
+	// impersonal are the local parts of addresses that are no person's name.
 	impersonal = set(`info support admin contact sales team office mail email client security billing help hello noreply reply
 		user service news account accounts payments finance it hr me my the root test file report customer manager`)
 )

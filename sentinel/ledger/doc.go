@@ -19,13 +19,13 @@
 //
 // # What can be proved
 //
-// [Verify] needs the file and the public key, no running program. It finds a
-// record that was changed, swapped, inserted or removed under a signed head.
-// Whoever can write to the file can still cut off the tail together with its
-// heads, or put an old copy back: that is found only with heads that were kept
-// elsewhere ([Ledger.ExportHead], VerifyOptions.Heads), and up to the newest of
-// them. Without any, the report says so. Whoever holds the private key as well
-// can rewrite everything after the newest head that left the machine.
+// [Verify] needs the file and the public key, no running program. It finds a record
+// that was changed, swapped, inserted or removed under a signed head. An attacker
+// who can write to the file can still cut off its tail and heads, or restore an old
+// copy. Verify finds that only with heads that were kept elsewhere
+// ([Ledger.ExportHead], VerifyOptions.Heads), and up to the newest of them. Without
+// such heads the report says so. An attacker who holds the private key as well can
+// rewrite everything after the newest head that left the machine.
 //
 // # What not to do
 //

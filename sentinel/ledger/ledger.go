@@ -142,9 +142,9 @@ func (l *Ledger) committed() {
 // what is in memory is not relied upon.
 func (l *Ledger) rolledBack() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
 
-// ExportHead returns the newest durable head, to be kept where whoever can
-// write to the database cannot: Verify finds a rollback up to it. ErrNotFound:
-// nothing has been recorded yet.
+// ExportHead returns the newest durable head. Keep the head where an attacker on the
+// database cannot write: Verify then finds a rollback up to it. ErrNotFound: nothing
+// has been recorded yet.
 func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
 	p := l.newest.Load()
 	if p == nil {

@@ -29,9 +29,9 @@ type VerifyOptions struct {
 	SignatureEvery int64
 }
 
-// Verify checks the ledger in a database file with nothing but that file and
-// the public key, also while another process writes to it. Every leaf is made
-// anew from the columns, and the root at every stored head compared with it.
+// Verify checks the ledger in a database file with nothing but that file and the
+// public key, also while another process writes to it. Verify makes every leaf again
+// from the columns, and compares the root at every stored head.
 //
 // The error is nil when everything agrees; an ErrTampered when something does
 // not, with the report saying what; ErrHead when a head in the options is not

@@ -25,9 +25,9 @@ const (
 	endsKept = 30 * 24 * time.Hour
 )
 
-// told is what the table holds for a target: that it is paused, or that it is
-// no longer. An entry that is gone says nothing, so a table that lost its
-// entries lifts no pause: whoever knows one puts it there again.
+// told is what the table holds for a target: that it is paused, or that it is no
+// longer. A missing entry says nothing, so a table that lost its entries lifts no
+// pause. A process that knows a pause puts its entry there again.
 type told struct {
 	By    string    `json:"by,omitempty"`
 	Since time.Time `json:"since"`

@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// Stored returns the pauses that a database holds, for whoever looks at it
-// without a Switch. A database that never had any has none.
+// Stored returns the pauses that a database holds, for callers that have no Switch.
+// A database that never had any pause has none.
 func Stored(ctx context.Context, r *store.Reader) (list []Pause, err error) {
 	var tables int
 	err = r.QueryRow(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'pause_targets'`).Scan(&tables)

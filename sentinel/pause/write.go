@@ -24,7 +24,7 @@ func (s *Switch) publish(p Pause) (Pause, error) {
 		s.asked[p.Target]++
 		return list[i], nil
 	}
-	if s.shared != nil { // later than any end of the same pause, whoever's clock that was
+	if s.shared != nil { // later than any end of the same pause, by any process's clock
 		p.Since = s.shared.after(p.Target, p.Since)
 	}
 	return p, s.add(p)
@@ -91,9 +91,10 @@ func (s *Switch) write(ctx context.Context, t Target) error {
 	return nil
 }
 
-// lift ends a pause once that is written down, and told where nobody has told
-// us: upTo is the end that another process has told, and a pause that began
-// later stays. The caller has counted it in s.ending.
+// lift ends a pause once its end is written down and told to the other processes. It
+// tells them nothing if another process told this one. upTo is the end that the
+// other process told; a pause that began later stays. The caller has counted the end
+// in s.ending.
 func (s *Switch) lift(ctx context.Context, t Target, by string, upTo time.Time) (bool, error) {
 	defer s.settled(t)
 	select {

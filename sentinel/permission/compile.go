@@ -154,7 +154,8 @@ func (c *compiler) when(at, text string, r *rule) error {
 		return &skills.PathError{Path: at, Msg: c.explain(text, issues)}
 	}
 	if !tree.OutputType().IsExactType(cel.BoolType) {
-		return &skills.PathError{Path: at, Msg: fmt.Sprintf("is a %s; a condition must be true or false, such as args.draft == true", tree.OutputType())}
+		return &skills.PathError{Path: at,
+			Msg: fmt.Sprintf("is a %s; a condition must be true or false, such as args.draft == true", tree.OutputType())}
 	}
 	r.args = argsRead(tree.NativeRep())
 	if err := errors.Join(c.argsExist(at, r), c.compare(at, tree, r)); err != nil {
@@ -188,7 +189,8 @@ func (c *compiler) explain(text string, issues *cel.Issues) string {
 		out = append(out, msg)
 	}
 	for _, e := range issues.Errors() {
-		if len(fields) > 0 && (strings.HasPrefix(e.Message, "undeclared reference to 'call'") || strings.HasPrefix(e.Message, "undeclared reference to 'grant'")) {
+		if len(fields) > 0 && (strings.HasPrefix(e.Message, "undeclared reference to 'call'") ||
+			strings.HasPrefix(e.Message, "undeclared reference to 'grant'")) {
 			continue // said better above
 		}
 		out = append(out, fmt.Sprintf("%d:%d: %s", e.Location.Line(), e.Location.Column()+1, firstLine(e.Message)))

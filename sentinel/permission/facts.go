@@ -146,9 +146,9 @@ func (f *facts) recipients() []string {
 	return out
 }
 
-// plainAddress writes an address as rules write it: in small letters, narrow,
-// and without characters that nobody sees. Accounts and ids stay as they are,
-// for in those the letters' case may tell two apart.
+// plainAddress writes an address as rules write it: in small letters, narrow, and
+// without invisible characters. Accounts and ids stay as they are, because the
+// letters' case may tell two of them apart.
 func plainAddress(s string) string {
 	n := norm.NFKC.String(s)
 	if !strings.ContainsRune(n, '@') {

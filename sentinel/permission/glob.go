@@ -21,10 +21,10 @@ type part struct {
 // everyRune is what ? stands for.
 var everyRune = [2]rune{0, utf8.MaxRune}
 
-// parseGlob reads a pattern. The message says what is wrong with it; it is
-// empty for a good one. What other kinds of glob would read in another way is
-// refused: taken as plain characters it would match nobody, and a rule that
-// denies would deny nobody.
+// parseGlob reads a pattern. The message says what is wrong with it; it is empty for
+// a good one. parseGlob refuses what other kinds of glob read in another way. Taken
+// as plain characters such a pattern would match no user, and a rule that denies
+// would deny no user.
 func parseGlob(s string) (g glob, mistake string) {
 	if s == "" {
 		return nil, "is empty; write a user's id, with * and ? for what may differ"

@@ -174,8 +174,8 @@ func (l *linter) never(r *rule) bool {
 	return any
 }
 
-// falseFor folds the condition with what is constant of a skill. It compiles
-// anew: folding writes into the tree.
+// falseFor folds the condition with what is constant of a skill. It compiles the
+// condition again, because folding writes into the tree.
 func (c *compiler) falseFor(when string, s *skills.Skill) bool {
 	tree, issues := c.env.Compile(when)
 	if issues.Err() != nil {
@@ -207,7 +207,8 @@ func (c *compiler) falseFor(when string, s *skills.Skill) bool {
 func (l *linter) uncovered() {
 	for _, name := range l.reg.Names() {
 		if !slices.ContainsFunc(l.g.rules, func(r *rule) bool { return r.word != Deny && r.covers(name) }) {
-			l.add(LintUncovered, "skills["+name+"]", "no rule allows %s or asks about it, and permissions_default is deny: every call of it is denied", name)
+			l.add(LintUncovered, "skills["+name+"]",
+				"no rule allows %s or asks about it, and permissions_default is deny: every call of it is denied", name)
 		}
 	}
 }

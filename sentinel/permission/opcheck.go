@@ -71,8 +71,10 @@ func (c *compiler) ops(at string, in Rule, r *rule) error {
 		if err == nil {
 			err = c.fits(at, compiled, r)
 		}
-		if err == nil && compiled.kind == opAppend && slices.ContainsFunc(r.ops, func(p op) bool { return p.kind == opAppend && p.arg == compiled.arg }) {
-			err = &skills.PathError{Path: at + ".append", Msg: fmt.Sprintf("appends to %q a second time, which would never come to an end; write one text", compiled.arg)}
+		if err == nil && compiled.kind == opAppend &&
+			slices.ContainsFunc(r.ops, func(p op) bool { return p.kind == opAppend && p.arg == compiled.arg }) {
+			err = &skills.PathError{Path: at + ".append",
+				Msg: fmt.Sprintf("appends to %q a second time, which would never come to an end; write one text", compiled.arg)}
 		}
 		errs = append(errs, err)
 		r.ops = append(r.ops, compiled)
@@ -84,15 +86,18 @@ func (c *compiler) ops(at string, in Rule, r *rule) error {
 func compileOp(at string, o Op) (op, error) {
 	verbs := o.verbs()
 	if len(verbs) != 1 {
-		return op{}, &skills.PathError{Path: at, Msg: fmt.Sprintf("must name exactly one of set, clamp, redact, append, remove, narrow; it names %d", len(verbs))}
+		return op{}, &skills.PathError{Path: at,
+			Msg: fmt.Sprintf("must name exactly one of set, clamp, redact, append, remove, narrow; it names %d", len(verbs))}
 	}
 	v := verbs[0]
 	for _, key := range o.given() {
 		if !slices.Contains(v.takes, key) {
-			return op{}, &skills.PathError{Path: at + "." + key, Msg: fmt.Sprintf("means nothing beside %s, which takes %s", v.word, orNothing(v.takes))}
+			return op{}, &skills.PathError{Path: at + "." + key,
+				Msg: fmt.Sprintf("means nothing beside %s, which takes %s", v.word, orNothing(v.takes))}
 		}
 	}
-	if len(o.Text) > maxOpText || len(o.With) > maxOpText || len(o.Pattern) > maxOpText || len(o.Keep) > maxOpText || len(o.To) > 16*maxOpText {
+	if len(o.Text) > maxOpText || len(o.With) > maxOpText || len(o.Pattern) > maxOpText || len(o.Keep) > maxOpText ||
+		len(o.To) > 16*maxOpText {
 		return op{}, &skills.PathError{Path: at, Msg: fmt.Sprintf("holds a text of more than %d bytes", maxOpText)}
 	}
 	out := op{kind: v.word, arg: v.arg}
@@ -186,7 +191,8 @@ func expression(at, text, missing string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, &skills.PathError{Path: at, Msg: "is no RE2 expression: " + firstLine(strings.TrimPrefix(err.Error(), "error parsing regexp: "))}
+		return nil, &skills.PathError{Path: at,
+			Msg: "is no RE2 expression: " + firstLine(strings.TrimPrefix(err.Error(), "error parsing regexp: "))}
 	}
 	return re, nil
 }

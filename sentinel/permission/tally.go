@@ -65,7 +65,8 @@ func (t *tally) verdict() sentinel.Verdict {
 	case CodeDisabled:
 		v.WhatYouCanDo = "use another skill; this one is switched off for everyone"
 	case CodeRuleError:
-		v.WhatYouCanDo = "send every argument that the skill describes, in its declared type; if that does not help, tell the operator which rule fails"
+		v.WhatYouCanDo = "send every argument that the skill describes, in its declared type; if that does " +
+			"not help, tell the operator which rule fails"
 	case CodeDenied, CodeNoMatch:
 		v.WhatYouCanDo = "don't repeat the call; choose another way that the rules allow"
 	case CodeAsk, CodeApprovalAlways:

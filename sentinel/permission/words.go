@@ -290,7 +290,8 @@ func (v *comparisons) elements(e ast.Expr) (subject, bool) {
 		return subject{name: "an element of call.hosts", fold: lowerASCII}, true
 	case "call.recipients":
 		// Accounts and ids keep their letters; what has an @ is an address.
-		return subject{name: "an address in call.recipients", fold: unicode.ToLower, holds: func(s string) bool { return strings.Contains(s, "@") }}, true
+		return subject{name: "an address in call.recipients", fold: unicode.ToLower,
+			holds: func(s string) bool { return strings.Contains(s, "@") }}, true
 	}
 	return subject{}, false
 }

@@ -14,8 +14,8 @@ import (
 
 // Purse is what the review may spend on models. Without one there is no bound.
 type Purse interface {
-	// Hold takes room for the most that a request can come to, in every budget
-	// or in none. An error means that nobody can count; the model isn't asked.
+	// Hold takes room for the most that a request can come to, in every budget or in
+	// none. An error means that no store can count; the model isn't asked.
 	Hold(ctx context.Context, s Spending) (Room, error)
 	// Spend tells what the request came to, in place of what was held for it.
 	// Zero gives all of it back.
@@ -41,7 +41,7 @@ type Room struct {
 	// InFlight says that there would be room but for what other requests hold
 	// and may not need.
 	InFlight bool
-	// RetryAfter is when there is room again, 0 where nobody knows.
+	// RetryAfter is the time until there is room again, 0 if unknown.
 	RetryAfter time.Duration
 }
 

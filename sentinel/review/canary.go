@@ -25,11 +25,11 @@ const (
 	CanaryUnanswered Canary = "unanswered"
 )
 
-// canaryUser is nobody: no user's name holds a NUL.
+// canaryUser is the user of canaries, and no real one: no user's name holds a NUL.
 const canaryUser = "\x00canary"
 
 // enough is how many canaries of either kind a model has to judge to pass: one
-// that a server's filter stops keeps nobody from it.
+// canary that a server's filter stops fails no model.
 const enough = 2
 
 // CanaryOptions shape one round.
@@ -113,7 +113,7 @@ func (g *Gate) AskCanaries(ctx context.Context, o CanaryOptions) ([]CanaryReport
 	return out, nil
 }
 
-// drawn is a seed that nobody foresees.
+// drawn returns a seed that an attacker can't foresee.
 func drawn() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -199,7 +199,8 @@ func (g *Gate) conclude(ctx context.Context, m *model, r CanaryReport) {
 	level, msg := slog.LevelInfo, "a model of the review passes its canaries"
 	switch {
 	case r.Result == CanaryFailed:
-		level, msg = slog.LevelError, "CANARY FAILED: a model of the review is wrong about calls whose verdict is known; its verdicts are marked and none is kept"
+		level, msg = slog.LevelError,
+			"CANARY FAILED: a model of the review is wrong about calls whose verdict is known; its verdicts are marked and none is kept"
 	case r.Result == CanaryUnanswered:
 		level, msg = slog.LevelWarn, "a model of the review judged too few of its canaries to say how it does"
 	case before == CanaryFailed:

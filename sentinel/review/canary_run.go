@@ -14,15 +14,16 @@ const (
 	canaryRound = 10 * time.Minute
 )
 
-// RunCanaries asks every model its canaries at once and then every so often,
-// give or take a tenth; one that has not passed is asked again after ten
-// minutes, or sooner where every is less. It returns nil once ctx has ended, and
-// asks nobody where every is zero or less. A round has ten minutes.
+// RunCanaries asks every model its canaries at once and then every so often, give or
+// take a tenth; one that has not passed is asked again after ten minutes, or sooner
+// where every is less. RunCanaries returns nil once ctx has ended, and asks no model
+// if every is zero or less. A round has ten minutes.
 //
-// Meanwhile it looks at models that calls have waited for in vain, twice in a
-// breaker's window at most: one that doesn't answer a canary in time hangs whoever asks,
-// and then its timeouts count as an outage, for its breaker too. And while it runs
-// a canary is the probe of each breaker that is half-open, no call.
+// Meanwhile RunCanaries examines models that calls got no answer from, twice in a
+// breaker's window at most. A model that doesn't answer a canary in time hangs on
+// every question. Then the model's timeouts count as an outage, for its breaker too.
+// While RunCanaries runs, a canary probes each breaker that is half-open, and no
+// call does.
 func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 	if every <= 0 || len(g.all()) == 0 {
 		<-ctx.Done()

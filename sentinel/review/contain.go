@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// contained is an Observer that can't harm a review: what it trips over is
-// logged once, without its words, and the verdict is as if nobody looked.
+// contained wraps an Observer so that it can't harm a review. The gate logs the
+// observer's panic once, without its words, and the verdict is as without an
+// observer.
 type contained struct {
 	to   Observer
 	log  *slog.Logger

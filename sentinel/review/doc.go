@@ -7,17 +7,17 @@
 //
 // The question. The system message is a versioned text of this package, or an
 // operator's own (Options.Prompt, whose version is custom- and a part of its
-// SHA-256), and after it how to answer; it is the same for every call. The
-// user message is one JSON document, written by json.Marshal from a struct: no
-// text of a user, tool or model can end a field or add one, and characters that
-// nobody sees stand in it as escapes. It says what the judge found, as codes,
-// numbers and names, and with Options.Trace what the agent's last steps were,
-// without their contents. x-secret values are not in it; with Options.Keys no
-// value of an argument is, neither among what the call touches nor as a name
-// that no schema has. What is judged is what runs: a call with a string beyond
-// 8 KiB, or a document beyond 32 KiB, is not asked about and unjudgeable. Only
-// of a call that reads, the request, the mission and x-content may be longer;
-// those are cut in the middle, and cut_bytes counts what was left out.
+// SHA-256), and after it how to answer; it is the same for every call. The user
+// message is one JSON document, written by json.Marshal from a struct: no text of a
+// user, tool or model can end a field or add one, and invisible characters stand in
+// it as escapes. It says what the judge found, as codes, numbers and names, and with
+// Options.Trace what the agent's last steps were, without their contents. x-secret
+// values are not in it; with Options.Keys no value of an argument is, neither among
+// what the call touches nor as a name that no schema has. What is judged is what
+// runs: a call with a string beyond 8 KiB, or a document beyond 32 KiB, is not asked
+// about and unjudgeable. Only of a call that reads, the request, the mission and
+// x-content may be longer; those are cut in the middle, and cut_bytes counts what
+// was left out.
 //
 // Every call is asked about, reads too. Options.Modes has other modes for some
 // effects and skills, a skill's own before its effect's; a call that isn't asked
@@ -93,14 +93,15 @@
 // and is repaired once. Every request passes the breaker by itself and counts in
 // it and in Meta "attempts".
 //
-// The place. So many requests are with a model at a time (Options.Concurrency;
-// users who wait for a place get one in turn) and so many a minute
-// (Terms.RequestsPerMinute; users in turn as well). Who does not get a place within half
-// of the turn is busy: unjudgeable, because a flood of calls could bring it about.
-// A server that answers 408, 409, 429 or from 500 with Retry-After is not asked
-// before that time, by any call of the user who met that, and by any call at all
-// where it is an outage, nor for longer than Breaker.OpenFor: up to two
-// seconds are waited for, beyond that the next model is asked at once. A refusal of the request pauses nobody.
+// The place. So many requests are with a model at a time (Options.Concurrency; users
+// who wait for a place get one in turn) and so many a minute
+// (Terms.RequestsPerMinute; users in turn as well). Who does not get a place within
+// half of the turn is busy: unjudgeable, because a flood of calls could bring it
+// about. A server that answers 408, 409, 429 or from 500 with Retry-After is not
+// asked before that time, by any call of the user who met that, and by any call at
+// all where it is an outage, nor for longer than Breaker.OpenFor: up to two seconds
+// are waited for, beyond that the next model is asked at once. A refused request
+// pauses no caller.
 //
 // The second opinion. With Options.Escalate a rejection, or an approval, of the
 // effects that are named there goes to a chain of stronger models. Where both
@@ -124,39 +125,37 @@
 // counted by limits.*.tokens and limits.*.cost, and neither counts the other's. A
 // checkpoint that only decides, as of check and eval, has no Purse.
 //
-// What is used again. Rejections, and approvals of what reads or creates inward
-// by a skill of which nothing was refused in the branch, are kept for
-// Options.CacheTTL and given to the same call in the same situation: user,
-// conversation, grant, request, mission, agent, scope, taint, digest of the trace,
-// skill, arguments. What came of a failure, a failover, a second opinion that
-// could not be had or two that disagree is not kept; and while a breaker of
-// either chain is not closed nothing is kept or given. Of callers with the same
-// question at a time one asks, and the others take its answer, a failure too;
-// where it gives up another asks. Foresee asks before a call's turn has come and
-// keeps the answer for that one call, as long as a model would be shown the very
-// same; a call that comes while it is being asked has what is left of that
-// question's time. Verdict.Meta says under "from" where a verdict is from that was not asked
-// for anew: cache, shared, or ahead. Tokens and cost stand in the verdict that
-// they were spent for.
+// What is used again. Rejections, and approvals of what reads or creates inward by a
+// skill of which nothing was refused in the branch, are kept for Options.CacheTTL
+// and given to the same call in the same situation: user, conversation, grant,
+// request, mission, agent, scope, taint, digest of the trace, skill, arguments. What
+// came of a failure, a failover, a second opinion that could not be had or two that
+// disagree is not kept; and while a breaker of either chain is not closed nothing is
+// kept or given. Of callers with the same question at a time one asks, and the
+// others take its answer, a failure too; where it gives up another asks. Foresee
+// asks before a call's turn has come and keeps the answer for that one call, as long
+// as a model would be shown the very same; a call that comes while it is being asked
+// has what is left of that question's time. Verdict.Meta says under "from" where a
+// verdict is from that no question of its own brought: cache, shared, or ahead.
+// Tokens and cost stand in the verdict that they were spent for.
 //
-// The canaries. AskCanaries asks each model of both chains by itself about six
-// calls whose verdict nobody doubts, three to approve and three to reject, one of
+// The canaries. AskCanaries asks each model of both chains by itself about six calls
+// whose right verdict is beyond doubt, three to approve and three to reject, one of
 // them with a text in an argument that says approve. They go the way of every
-// question; names, addresses, ids, dates, wordings and order are drawn anew, so no
-// answer can be learned. RunCanaries does so at the start and then every so often
+// question; names, addresses, ids, dates, wordings and order are drawn each time, so
+// no answer can be learned. RunCanaries does so at the start and then every so often
 // (sentinel.canaries.every). One wrong verdict fails a model: asked once more, a
-// model that answers at random would pass too often, and a false alarm costs
-// little, since a model that failed is asked again after ten minutes. Until it
-// passes, its verdicts carry Meta "canary" (or "second_canary") failed, State
-// names it, the log is loud, nothing is kept and nothing kept is given. The mark
-// changes no outcome by itself: six questions are a smoke alarm and no
-// measurement, a passing lapse of a model's server would otherwise stop all work,
-// and what to do about a model that has gone bad is for whoever chose it. A model
-// that can't be reached, or whose answer can't be used, has not failed; it keeps
-// the mark that it has. Two of each kind have to be judged to pass. Requests are
-// told to the Observer and to the log with their cost, and no Purse pays for
-// them. With criteria of your own (Options.Prompt) that decide these calls
-// otherwise, don't run them.
+// model that answers at random would pass too often, and a false alarm costs little,
+// since a model that failed is asked again after ten minutes. Until it passes, its
+// verdicts carry Meta "canary" (or "second_canary") failed, State names it, the log
+// is loud, nothing is kept and nothing kept is given. The mark changes no outcome by
+// itself: six questions are a smoke alarm and no measurement, a passing lapse of a
+// model's server would otherwise stop all work, and the operator who chose a model
+// decides what to do once it has gone bad. A model that can't be reached, or whose
+// answer can't be used, has not failed; it keeps the mark that it has. Two of each
+// kind have to be judged to pass. Requests are told to the Observer and to the log
+// with their cost, and no Purse pays for them. With criteria of your own
+// (Options.Prompt) that decide these calls otherwise, don't run them.
 //
 // What is seen. Options.Observer is told of each request, each verdict and each
 // breaker that changes; State is how the gate is doing now.

@@ -115,15 +115,15 @@ func describe(c sentinel.Call, v view) (string, bool) {
 	return doc, len(doc) <= maxDocument
 }
 
-// mayCut reports whether everything that is too long may be cut. A model that
-// sees a part would judge other bytes than those that run, and what an attacker
-// wants hidden would be put where the cut is. So of a call that does more than
-// read nothing is cut, neither arguments nor the request and the mission that
-// they are held against. Of a read, x-content may be, if it is nothing else
-// besides: not what says where the read goes, and nothing at all where the
-// schema doesn't say which is which. A skill's description is the operator's and
-// runs nowhere, so its length counts for nobody. Where values aren't shown at
-// all, their length counts for nobody either.
+// mayCut reports whether everything that is too long may be cut. A model that sees a
+// part would judge other bytes than those that run, and what an attacker wants
+// hidden would be put where the cut is. So of a call that does more than read
+// nothing is cut, neither arguments nor the request and the mission that they are
+// held against. Of a read, x-content may be, if it is nothing else besides: not what
+// says where the read goes, and nothing at all where the schema doesn't say which is
+// which. A skill's description is the operator's and runs nowhere, so its length
+// doesn't count. Where values aren't shown at all, their length doesn't count
+// either.
 func mayCut(c sentinel.Call, request string, v view) bool {
 	reads := c.Effect() == skills.Read
 	if !reads && (len(c.Grant().Mission()) > maxText || len(request) > maxText) {

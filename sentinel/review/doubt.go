@@ -28,8 +28,8 @@ func (g *Gate) doubt(m *model) {
 	}
 }
 
-// look has a model asked something that nobody outside has written, unless that
-// is under way.
+// look has a model asked a canary, which no stranger has written, unless one is
+// under way.
 func (g *Gate) look(m *model) {
 	if g.watched() && m.looked.CompareAndSwap(false, true) {
 		g.doubts <- m // there is room for each model once
@@ -57,10 +57,10 @@ func (g *Gate) lookout(ctx context.Context) {
 	}
 }
 
-// examine asks a model one canary: for a half-open breaker it is the probe. A
-// model that hangs over that too hangs whoever asks: it is asked the others at
-// once, so that its breaker has something to count even where each user's
-// timeouts are the user's own. These canaries wait behind no call.
+// examine asks a model one canary, which is the probe of a half-open breaker. A
+// model that hangs over the canary too hangs on every question. examine then asks
+// the other canaries at once. So the model's breaker has something to count, even
+// where each user's timeouts are the user's own. These canaries wait behind no call.
 func (g *Gate) examine(ctx context.Context, m *model) error {
 	f := &fault{kind: BreakerOpen} // for those who wait, if nothing comes of it
 	defer func() { m.concluded(f) }()
@@ -69,7 +69,7 @@ func (g *Gate) examine(ctx context.Context, m *model) error {
 		return err
 	}
 	var r CanaryReport
-	for i := range list { // one that a server's filter stops keeps nobody from it
+	for i := range list { // one that a server's filter stops says nothing of the model
 		if r, err = g.canaries(ctx, m, list[i:i+1], true); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (g *Gate) examine(ctx context.Context, m *model) error {
 			break
 		}
 	}
-	m.concluded(f) // nobody waits for the rest
+	m.concluded(f) // no call waits for the rest
 	switch {
 	case len(r.Wrong()) > 0:
 		_, err := g.AskCanaries(ctx, CanaryOptions{Models: []string{m.name}})
@@ -88,7 +88,8 @@ func (g *Gate) examine(ctx context.Context, m *model) error {
 	case r.Failure() != Timeout || m.breaker.Load().State() != gobreaker.StateClosed:
 		return nil // it answered, or its breaker has counted this
 	}
-	g.o.Log.LogAttrs(ctx, slog.LevelWarn, "a model of the review hangs over a canary too: its timeouts count as its own", slog.String("model", m.name))
+	g.o.Log.LogAttrs(ctx, slog.LevelWarn, "a model of the review hangs over a canary too: its timeouts count as its own",
+		slog.String("model", m.name))
 	var each sync.WaitGroup
 	for _, c := range list[:len(list)-1] {
 		each.Go(func() {
@@ -145,8 +146,8 @@ func (m *model) proved(ctx context.Context, by time.Time) error {
 	return &fault{kind: p.fault.kind}
 }
 
-// proving returns the newest proof, or has one made if that is too old. Brief
-// says that the last canary was waited for in vain.
+// proving returns the newest proof, or has one made if that is too old. brief says
+// that the last canary got no answer in time.
 func (m *model) proving() (p *proof, brief bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,7 +157,7 @@ func (m *model) proving() (p *proof, brief bool) {
 	if p := m.proof; p == nil || !p.until.IsZero() {
 		m.proof = &proof{done: make(chan struct{})}
 	}
-	m.prove() // of a pending one too: whoever was to make it may have ended
+	m.prove() // of a pending one too: the goroutine that was to make it may have ended
 	return m.proof, m.hung
 }
 

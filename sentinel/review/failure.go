@@ -58,14 +58,15 @@ const (
 func Failures() []Failure {
 	return []Failure{
 		Connect, Timeout, RateLimited, Quota, Server, BreakerOpen,
-		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth, BadRequest, TooLong, LoneTimeout,
+		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth,
+		BadRequest, TooLong, LoneTimeout,
 		Busy, Budget, LoneConnect, LoneRateLimited, LoneQuota, LoneServer,
 	}
 }
 
-// Unavailable reports whether the model could not be reached. Every other
-// failure, an unknown one too, makes the call unjudgeable: it may be in the hand
-// of whoever wrote the arguments.
+// Unavailable reports whether the model could not be reached. Every other failure,
+// an unknown one too, makes the call unjudgeable: the writer of the arguments may
+// have caused it.
 func (f Failure) Unavailable() bool {
 	switch f {
 	case Connect, Timeout, RateLimited, Quota, Server, BreakerOpen:

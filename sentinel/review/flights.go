@@ -26,14 +26,15 @@ type flight struct {
 // expected is whether the call that a question was asked ahead for has come.
 type expected struct{ come atomic.Bool }
 
-// pending reports whether nobody waits for the answer yet.
+// pending reports whether no call waits for the answer yet.
 func (e *expected) pending() bool { return e != nil && !e.come.Load() }
 
 // do returns ask's verdict, or that of a caller who is asking the same at the
 // moment. How says which: empty for ask's, fromShared, or fromAhead for the call
 // that the other asked ahead for. Where the other gave up the question is asked
 // again. The caller asks ahead itself with an own that isn't nil.
-func (f *flights) do(ctx context.Context, id key, own *expected, ask func() (sentinel.Verdict, error)) (v sentinel.Verdict, how string, err error) {
+func (f *flights) do(ctx context.Context, id key, own *expected, ask func() (sentinel.Verdict, error),
+) (v sentinel.Verdict, how string, err error) {
 	for {
 		other := f.join(id, own)
 		if other == nil {

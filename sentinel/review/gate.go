@@ -181,7 +181,8 @@ func (g *Gate) unjudged(c sentinel.Call, faults []*fault) sentinel.Verdict {
 		}
 		retry = max(retry, f.retry)
 	}
-	v := sentinel.Verdict{State: sentinel.Judged, Outcome: outcome, Code: CodeUnjudgeable, Meta: map[string]string{"failure": string(worst.kind)}}
+	v := sentinel.Verdict{State: sentinel.Judged, Outcome: outcome, Code: CodeUnjudgeable,
+		Meta: map[string]string{"failure": string(worst.kind)}}
 	column := "unjudgeable"
 	if worst.kind.Unavailable() {
 		column, v.Code = "unavailable", CodeUnavailable

@@ -46,8 +46,8 @@ func (o Options) checkPace() error {
 	return nil
 }
 
-// lane is the way to one model: so many at a time, so many a minute, and nobody
-// while the server has asked not to be asked.
+// lane is the way to one model. It bounds requests at a time and a minute, and holds
+// all back while the server has asked to wait.
 type lane struct {
 	places *places
 	rate   *rate.Limiter // nil: any

@@ -129,7 +129,7 @@ type inquiry struct {
 	until  time.Time // the end of the review
 	left   int       // models whose turn may still come
 	second bool      // it is for a second opinion now
-	canary bool      // its verdict is known, and nobody's budget pays for it
+	canary bool      // its verdict is known, and no budget pays for it
 	urgent bool      // a canary that waits behind no call
 
 	sent int

@@ -120,7 +120,7 @@ func (g *Gate) mark(meta map[string]string) {
 	}
 }
 
-// blank reports whether nobody sees the character.
+// blank reports whether the character is invisible to people.
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }

@@ -43,8 +43,8 @@ type RequestEvent struct {
 	Repair  bool
 	// Second says that it is for a second opinion.
 	Second bool
-	// Canary says that it is about no call: its verdict is known. What it cost
-	// is in nobody's budget.
+	// Canary says that the request is about no call: its verdict is known. No budget
+	// holds what the request cost.
 	Canary bool
 	// Began is when its turn came, Wait how long it waited for that, Duration
 	// how long the model took.
@@ -96,12 +96,12 @@ type ReviewEvent struct { //nolint:revive // it stands beside RequestEvent and B
 // BreakerEvent is a breaker's change, in the words of ModelState.Breaker.
 type BreakerEvent struct{ Model, From, To string }
 
-// nobody is the Observer where none is given.
-type nobody struct{}
+// noObserver is the Observer of a gate that was given none.
+type noObserver struct{}
 
-func (nobody) Request(context.Context, RequestEvent) {}
-func (nobody) Review(context.Context, ReviewEvent)   {}
-func (nobody) Breaker(BreakerEvent)                  {}
+func (noObserver) Request(context.Context, RequestEvent) {}
+func (noObserver) Review(context.Context, ReviewEvent)   {}
+func (noObserver) Breaker(BreakerEvent)                  {}
 
 // escalated reports whether a second opinion was asked for this time.
 func escalated(v sentinel.Verdict) bool {

@@ -23,7 +23,7 @@ const (
 	Enforce Mode = "enforce"
 	// ShadowMode asks the model and records what it said without applying it.
 	ShadowMode Mode = "shadow"
-	// Off asks nobody: the gate is skipped.
+	// Off asks no model: the gate is skipped.
 	Off Mode = "off"
 )
 
@@ -113,7 +113,7 @@ type Options struct {
 	// needs both its effect and Outward here. Who can spend the budget switches
 	// the review off for them: nil, the default, is for none.
 	RulesFor []string
-	// Observer is told of requests, verdicts and breakers; nil is nobody.
+	// Observer is told of requests, verdicts and breakers; nil observes nothing.
 	Observer Observer
 	// Apart asks about each call by itself, also where another caller is asking
 	// the same: for measuring. Waits for a model's place and rate don't count
@@ -199,7 +199,7 @@ func (o Options) prepare() (Options, error) {
 	o.Concurrency = orDefault(o.Concurrency, DefaultConcurrency)
 	o.Escalate = o.Escalate.complete()
 	if o.Observer == nil {
-		o.Observer = nobody{}
+		o.Observer = noObserver{}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -170,9 +170,9 @@ func accessWord(a touch.Access) string {
 	return ""
 }
 
-// visible writes the characters of a JSON text that nobody sees as escapes: the
-// text is the same, and what was hidden in it is not. Of ASCII json.Marshal has
-// seen to all but the last.
+// visible writes the invisible characters of a JSON text as escapes. The text means
+// the same, and shows what was hidden. json.Marshal escapes those of ASCII, but for
+// the last.
 func visible(doc string) string {
 	if strings.IndexFunc(doc, unseen) < 0 {
 		return doc

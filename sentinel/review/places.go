@@ -52,8 +52,8 @@ func (p *places) take(ctx context.Context, user string, by time.Time) error {
 	return err
 }
 
-// ask takes a place, nil, or one in the user's line. While a place is free
-// nobody waits: each that comes back is handed on.
+// ask takes a place, nil, or one in the user's line. While a place is free no
+// question waits: places hands on each that comes back.
 func (p *places) ask(user string) *linked.Element {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *places) quit(user string, w *linked.Element) bool {
 	return true
 }
 
-// settle forgets a line that nobody stands in.
+// settle forgets a line in which no question waits.
 func (p *places) settle(user string, l *line) {
 	if l.waiting.Len() == 0 {
 		p.turns.Remove(l.turn)

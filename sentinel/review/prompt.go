@@ -58,8 +58,8 @@ var (
 // called on the wire.
 const schemaName = "sentinel_decision"
 
-// Limits of an answer in tokens. A reasoning model spends most of its on
-// thoughts that nobody sees.
+// Limits of an answer in tokens. A reasoning model spends most tokens on thoughts
+// that the answer doesn't show.
 const (
 	answerTokens    = 150
 	reasonedTokens  = 400 // with a reasoning before it

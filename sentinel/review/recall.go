@@ -19,8 +19,8 @@ const (
 	aheadSize = 4096
 )
 
-// Where a verdict is from that was not asked for anew, as Meta says under
-// "from".
+// These say in Meta, under "from", where a verdict is from that no question of its
+// own brought.
 const (
 	fromCache  = "cache"
 	fromAhead  = "ahead"
@@ -142,12 +142,13 @@ func firsthand(v sentinel.Verdict) bool {
 	return v.Meta["failure"] == "" && v.Meta["failover"] == "" && v.Meta["second_failover"] == ""
 }
 
-// copied marks a verdict as not asked for anew: it cost nothing this time.
+// copied marks a verdict that no question of its own brought: it cost nothing this
+// time.
 func copied(v sentinel.Verdict, how string) sentinel.Verdict {
 	v.Meta = maps.Clone(v.Meta)
 	v.Meta["from"] = how
-	if how != fromAhead { // that one is this call's own, and nobody has paid for it yet
-		for _, k := range []string{"attempts", "cost", "spent", "waited_us", "repaired"} { // without attempts the rest is stamped anew
+	if how != fromAhead { // that one is this call's own, and not paid for yet
+		for _, k := range []string{"attempts", "cost", "spent", "waited_us", "repaired"} { // without attempts the rest is stamped again
 			delete(v.Meta, k)
 		}
 	}

@@ -18,7 +18,8 @@ type turn struct {
 	// fair is the least that a request has, for its timeout to say something of
 	// the model.
 	fair time.Duration
-	// user and turn are the call's, and ahead says whether nobody waits for it yet.
+	// user and turn are the call's, and ahead says whether no call waits for the answer
+	// yet.
 	user, turn string
 	ahead      *expected
 	// canary says that the question is this package's own.
@@ -67,7 +68,8 @@ func (f *fault) again() bool {
 // met the very same by then; and a request that was not sent says less than one
 // that was.
 func graver(first, second *fault) *fault {
-	if first == nil || first.kind == second.kind.lone() || second.kind != BreakerOpen && (first.kind.Unavailable() || !second.kind.Unavailable()) {
+	if first == nil || first.kind == second.kind.lone() ||
+		second.kind != BreakerOpen && (first.kind.Unavailable() || !second.kind.Unavailable()) {
 		return second
 	}
 	return first
@@ -121,8 +123,8 @@ func (m *model) try(ctx context.Context, r llm.Request, q *inquiry, t *turn, n i
 	return a, err
 }
 
-// inUse reports, as an error, that the breaker lets nobody through. Where
-// canaries are asked one of them is the probe, and is waited for.
+// inUse reports, as an error, that the breaker lets no request through. Where
+// canaries are asked one of them is the probe, and inUse waits for it.
 func (m *model) inUse(ctx context.Context, q *inquiry, t turn) error {
 	switch state := m.breaker.Load().State(); {
 	case state == gobreaker.StateOpen:

@@ -25,13 +25,13 @@
 //
 // # What happens when a write fails
 //
-// If the transaction as a whole cannot be made durable (disk full, input or
-// output error, a seal hook that fails), every member of the group gets an
-// error that is [ErrUnavailable], the rollback hooks run, and the connection is
-// opened anew for the next group: the store works again as soon as the disk
-// does. ErrUnavailable means that the caller must act as if nothing was
-// written. After a crash at exactly that moment the group may turn out to be in
-// the file, whole; that is the safe direction, because nobody acted on it.
+// If the transaction as a whole cannot be made durable (disk full, input or output
+// error, a seal hook that fails), every member of the group gets an error that is
+// [ErrUnavailable], the rollback hooks run, and the store opens another connection
+// for the next group: it works again as soon as the disk does. ErrUnavailable means
+// that the caller must act as if nothing was written. After a crash at exactly that
+// moment the group may turn out to be in the file, whole; that is the safe
+// direction, because no caller acted on it.
 //
 // A program with supervision runs the writer as a child of its own, with
 // [Store.Run]; a writer that breaks down there is replaced at once.

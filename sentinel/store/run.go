@@ -8,12 +8,11 @@ import (
 // loan is the writer's work on its way to a caller of Run and back.
 type loan struct{ back chan struct{} }
 
-// Run does the writer's work in the caller's goroutine until ctx ends (nil) or
-// the store is closed (ErrClosed), so that a supervisor can own it, count its
-// breakdowns and show it. While nobody runs it, and from a breakdown to the next
-// Run, the store does the work in a goroutine of its own: no submission ever
-// waits for a supervisor. The error is ErrUnavailable after a panic; the group
-// that it fell into was told the same.
+// Run does the writer's work in the caller's goroutine until ctx ends (nil) or the
+// store is closed (ErrClosed), so that a supervisor can own it, count its breakdowns
+// and show it. Outside of Run, and from a breakdown to the next Run, a goroutine of
+// the store does the work. So no submission ever waits for a supervisor. The error
+// is ErrUnavailable after a panic; the group that it fell into was told the same.
 func (s *Store) Run(ctx context.Context) (err error) {
 	l := loan{back: make(chan struct{})}
 	select {
@@ -55,7 +54,8 @@ func (s *Store) loop() {
 }
 
 // work serves submissions until stop is closed (nil) or Close (ErrClosed). One
-// goroutine at a time does: whoever has lent it away waits for it.
+// goroutine at a time serves: a goroutine that lent the work away waits to have it
+// back.
 func (s *Store) work(stop <-chan struct{}) error {
 	s.whole = false
 	lend := s.lend

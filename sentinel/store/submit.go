@@ -25,9 +25,9 @@ type request struct {
 	done  chan struct{}
 }
 
-// writer is the state of the writer goroutine; nobody else touches it.
+// writer is the state of the writer goroutine; no other goroutine touches it.
 type writer struct {
-	conn  *conn // nil after a failure, until the next group opens it anew
+	conn  *conn // nil after a failure, until the next group opens another
 	tx    Tx
 	batch []*request
 }
@@ -161,8 +161,8 @@ func (s *Store) abort(err error) {
 	w.answer(err)
 }
 
-// hook runs a hook that has no transaction. One that panics is told, and keeps
-// nothing from the others: whoever waits must be answered.
+// hook runs a hook that has no transaction. It returns a panic as an error, so that
+// later hooks run and waiting callers get an answer.
 func (s *Store) hook(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -179,7 +179,7 @@ func (w *writer) answer(err error) {
 	for _, r := range w.batch {
 		if r.state.Load() != taken {
 			if err == nil || !r.state.CompareAndSwap(queued, taken) {
-				continue // abandoned: nobody waits
+				continue // abandoned: its caller has gone
 			}
 		}
 		if r.err == nil {

@@ -186,7 +186,7 @@ func (r *results) write(res cases.Result) error {
 	if r.f == nil || res.Unanswered || r.earlier.Has(res) {
 		return nil
 	}
-	r.earlier.Anew(res)
+	r.earlier.NoteNew(res)
 	r.taken.done(res)
 	if err := writeLine(r.f, res.LabelledJSON()); err != nil {
 		r.taken = takenOut{} // behind half a row nothing may stand

@@ -62,8 +62,8 @@ func (k *Keys) public(name string, want []byte) error {
 	return nil
 }
 
-// readSecret reads a file that nobody else may read. The permissions are those
-// of the open file, so they cannot change between the check and the reading.
+// readSecret reads a file that no other user may read. The permissions are those of
+// the open file, so they cannot change between the check and the reading.
 func readSecret(path string) (_ []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
