@@ -135,7 +135,10 @@ func (p *places) values(ctx context.Context, call string) (_ []shownValue, err e
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("there is no journal.key")
 		}
-		return nil, &failure{exitFailed, fmt.Errorf("the key folder %s can't be used: %w", p.keys, cause(err)), "name the key folder with --keys FOLDER"}
+		return nil, &failure{
+			exitFailed, fmt.Errorf("the key folder %s can't be used: %w", p.keys, cause(err)),
+			"name the key folder with --keys FOLDER",
+		}
 	}
 	k, err := keys.LoadOrCreate(p.keys)
 	if err != nil {
@@ -290,7 +293,8 @@ func (s shownRecord) head(b shownBody, colour bool) *table {
 	add("call", r.Call)
 	add("decision", r.Decision)
 	if b.ArgBytes != nil {
-		add("arguments", fmt.Sprintf("%d bytes: %s", *b.ArgBytes, strings.Join(append(b.ArgNames, fmt.Sprintf("%d not declared", b.Undeclared)), ", ")))
+		names := slices.Concat(b.ArgNames, []string{fmt.Sprintf("%d not declared", b.Undeclared)})
+		add("arguments", fmt.Sprintf("%d bytes: %s", *b.ArgBytes, strings.Join(names, ", ")))
 	}
 	for _, f := range b.Flags {
 		add("flag", strings.TrimSpace(f.Code+" "+strings.Join(f.Args, ", ")))
