@@ -143,6 +143,25 @@ func compileOne(s skills.Spec) (c compiled) {
 	return c
 }
 
+// refuseName reports a skill's name that another skill or the orchestrator has. known
+// says that the declaration is of a skill which the program registers.
+func (l *loader) refuseName(name string, at Position, known bool) bool {
+	if strings.HasPrefix(name, reservedDomain) {
+		l.out.add(at, "skill %s is in the domain %s*, which holds the orchestrator's own calls; choose another domain",
+			quote(name), reservedDomain)
+		return true
+	}
+	if first, twice := l.names[name]; twice {
+		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
+		return true
+	}
+	if slices.Contains(l.opts.KnownSkills, name) && !known {
+		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
+		return true
+	}
+	return false
+}
+
 // keep reports the mistakes of a compiled declaration, or adds the skill.
 func (l *loader) keep(p pending, c compiled) {
 	for _, pe := range flatten(c.err) {
@@ -164,23 +183,13 @@ func (l *loader) keep(p pending, c compiled) {
 	if n := p.n.get("name"); n != nil {
 		at = n.pos
 	}
-	if strings.HasPrefix(name, reservedDomain) {
-		l.out.add(at, "skill %s is in the domain %s*, which holds the orchestrator's own calls; choose another domain",
-			quote(name), reservedDomain)
-		return
-	}
-	if first, twice := l.names[name]; twice {
-		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
-		return
-	}
-	if slices.Contains(l.opts.KnownSkills, name) && !p.known {
-		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
+	if l.refuseName(name, at, p.known) {
 		return
 	}
 	l.names[name] = at
 	l.cfg.where.skills[name] = p.n
-	// With mistakes beside its parameters it is still known what rules may say of
-	// it. Without parameters these may stand under a misspelt key.
+	// The parameters say what rules may ask of a skill, also where other keys hold
+	// mistakes. Without parameters, they may stand under a misspelt key.
 	if c.skill != nil && (p.clean || len(p.spec.Parameters) > 0) {
 		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text, Known: p.known})
 		return
