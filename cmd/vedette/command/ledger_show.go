@@ -292,10 +292,7 @@ func (s shownRecord) head(b shownBody, colour bool) *table {
 	add("grant", b.Grant)
 	add("call", r.Call)
 	add("decision", r.Decision)
-	if b.ArgBytes != nil {
-		names := slices.Concat(b.ArgNames, []string{fmt.Sprintf("%d not declared", b.Undeclared)})
-		add("arguments", fmt.Sprintf("%d bytes: %s", *b.ArgBytes, strings.Join(names, ", ")))
-	}
+	add("arguments", b.describeArguments())
 	for _, f := range b.Flags {
 		add("flag", strings.TrimSpace(f.Code+" "+strings.Join(f.Args, ", ")))
 	}
@@ -314,6 +311,16 @@ func (s shownRecord) head(b shownBody, colour bool) *table {
 	add("policy", b.Policy)
 	add("took", fmt.Sprintf("%d us", b.ElapsedUS))
 	return t
+}
+
+// describeArguments tells the size and the names of the arguments; it is empty where the
+// record holds no size.
+func (b shownBody) describeArguments() string {
+	if b.ArgBytes == nil {
+		return ""
+	}
+	names := slices.Concat(b.ArgNames, []string{fmt.Sprintf("%d not declared", b.Undeclared)})
+	return fmt.Sprintf("%d bytes: %s", *b.ArgBytes, strings.Join(names, ", "))
 }
 
 func (b shownBody) marks() string {
