@@ -85,8 +85,8 @@ type Options struct {
 	// DefaultHelpTimeout.
 	HelpTimeout time.Duration
 	// Parent is sent Finished, and HelpWanted and HelpOver around a wait for help.
-	// When it ends, the agent is cancelled: nobody would read the answer.
-	// Without one, requests for help are answered at once with no answer.
+	// The agent is cancelled when its parent ends: no process would read the answer.
+	// Without a parent, the agent answers a request for help at once, without advice.
 	Parent otp.PID
 	// Journal, if set, is told of every round and of the end.
 	Journal Journal
@@ -146,7 +146,7 @@ type Finished struct{ Result Result }
 type HelpWanted struct {
 	Agent  string
 	Reason string
-	Skills []string // what the model named; nobody has granted them
+	Skills []string // what the model named; no grant covers them yet
 }
 
 // HelpOver is sent to the parent when that wait is over, answered or not.
@@ -187,8 +187,8 @@ type Agent struct {
 	snap    atomic.Pointer[Snapshot]
 }
 
-// New checks the options. Its errors are for whoever wrote the options and are
-// joined, so that all can be corrected at once.
+// New checks the options and returns an agent that hasn't started. Its errors are for
+// the developer who wrote the options; they are joined, so that one try corrects all.
 func New(o Options) (*Agent, error) {
 	var errs []error
 	if o.ID == "" || o.Mission == "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Foreteller is what an Invoker may be besides: told of all calls of an answer
-// before the first is invoked, it can begin to judge them. Ahead returns when
-// it has, or when ctx ends; what it finds binds nobody.
+// Foreteller judges the calls of an answer before the agent invokes the first of
+// them. An Invoker may be one. Ahead returns when the calls are judged, or when ctx
+// ends. Its findings bind no later decision.
 type Foreteller interface {
 	Ahead(ctx context.Context, calls []skills.Proposed)
 }

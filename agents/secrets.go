@@ -45,9 +45,9 @@ func (w *worker) skill(name string) *skills.Skill {
 	return nil
 }
 
-// redact returns a call's arguments as anybody but its skill and the model that
-// wrote them may see them. Of a call that fits no skill nobody can say what in
-// it is secret: it is hidden whole if anything of the agent's is.
+// redact returns a call's arguments without their secrets. Only the call's skill and
+// the model that wrote the arguments may see the secrets. Where no skill fits the call,
+// no schema marks its secrets: redact hides all of it if any skill of the agent takes secrets.
 func (w *worker) redact(name string, args []byte) (shown []byte, hidden bool) {
 	if s := w.skill(name); s != nil {
 		return s.Redact(args)

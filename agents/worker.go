@@ -156,8 +156,8 @@ func (w *worker) arm(c *otp.Context) {
 	w.timer = c.SendAfter(w.left, deadline{})
 }
 
-// remaining is what is left of the agent's time, at least a second: whoever was
-// waited for in vain has that to say so.
+// remaining is what is left of the agent's time, at least a second. An agent whose wait
+// for an answer failed has that second to report the failure.
 func (w *worker) remaining() time.Duration {
 	if w.state == Running {
 		return max(w.left-time.Since(w.armed), time.Second)
@@ -285,7 +285,7 @@ func (w *worker) over(c *otp.Context, s State, text, reason string) {
 	c.Stop(otp.Normal())
 }
 
-// publish stores a snapshot for whoever looks at the agent.
+// publish stores a snapshot for callers of Agent.Snapshot.
 func (w *worker) publish(text, reason string) Result {
 	r := Result{Agent: w.a.o.ID, State: w.state, Answer: text, Reason: reason, Calls: w.calls, Omitted: w.omitted, Took: time.Since(w.started)}
 	w.a.snap.Store(&Snapshot{Result: r, Current: w.current, Help: w.help, Transcript: slices.Clip(w.entries)})

@@ -9,9 +9,12 @@ import (
 	"strings"
 )
 
-// hostRE is what a host's name looks like. An underscore isn't allowed in one
-// and is in use all the same.
-var hostRE = regexp.MustCompile(`^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`)
+// hostLabel is one part of a host's name. The standard forbids an underscore there, but
+// names in use have underscores.
+const hostLabel = `[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
+
+// hostRE is what a host's name looks like: labels between dots.
+var hostRE = regexp.MustCompile(`^(?:` + hostLabel + `\.)*` + hostLabel + `\.?$`)
 
 // validHost reports whether a host is an address or could be a name. What ends
 // in a number is an address or a slip: no top-level domain does.
@@ -25,8 +28,8 @@ func validHost(host string) bool {
 	return len(host) <= 253 && hostRE.MatchString(host) && err != nil
 }
 
-// listenAddress splits what a server listens on; ok is false where nobody could.
-// The host may be empty, which is every interface.
+// listenAddress splits the address that a server listens on into host and port. It
+// reports false where no server could listen. An empty host means every interface.
 func listenAddress(text string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {

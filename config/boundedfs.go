@@ -36,7 +36,8 @@ func (b *boundedFS) Stat(name string) (fs.FileInfo, error) { return fs.Stat(b.fs
 // ReadDir lists a folder, until a bound is reached.
 func (b *boundedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if b.fail == nil && strings.Count(name, "/") >= maxSearchDepth {
-		b.fail = fmt.Errorf("the search goes more than %d folders deep; look for links that lead back, or name a narrower pattern", maxSearchDepth)
+		b.fail = fmt.Errorf(
+			"the search goes more than %d folders deep; look for links that lead back, or name a narrower pattern", maxSearchDepth)
 	}
 	if b.fail != nil {
 		return nil, b.fail
@@ -46,7 +47,8 @@ func (b *boundedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	list, err := fs.ReadDir(b.fsys, name)
 	if b.seen += len(list); b.seen > maxSearched && b.fail == nil {
-		b.fail = fmt.Errorf("the search meets more than %d files and folders; look for links that lead back, or name a narrower pattern", maxSearched)
+		b.fail = fmt.Errorf(
+			"the search meets more than %d files and folders; look for links that lead back, or name a narrower pattern", maxSearched)
 		return nil, b.fail
 	}
 	return list, err

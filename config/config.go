@@ -10,47 +10,47 @@ import (
 // is made by Load, Parse or Default and must not be changed afterwards.
 type Config struct {
 	// Version is the version of the format: 1.
-	Version int `yaml:"version" cfg:"required,min=1,max=1" jsonschema_description:"Version of the format: 1."`
+	Version int `yaml:"version" cfg:"required,min=1,max=1"`
 	// Models are the chat models by name.
-	Models map[string]Model `yaml:"models" cfg:"key=name" jsonschema_description:"Chat models by name."`
+	Models map[string]Model `yaml:"models" cfg:"key=name"`
 	// Roles say which model does what, the first that answers: "orchestrator",
 	// "agent", "sentinel". A role that isn't named has no model.
-	Roles map[string][]string `yaml:"roles" cfg:"single,key=orchestrator|agent|sentinel" jsonschema_description:"Which model does what; a list is a fallback chain."`
+	Roles map[string][]string `yaml:"roles" cfg:"single,key=orchestrator|agent|sentinel"`
 	// SkillFiles says where skills are read from.
-	SkillFiles SkillFiles `yaml:"skills" jsonschema_description:"Where skills are read from."`
+	SkillFiles SkillFiles `yaml:"skills"`
 	// PermissionsDefault is what the rules say of a call that none matches.
-	PermissionsDefault Action `yaml:"permissions_default" cfg:"enum=allow|deny" jsonschema_description:"What the rules say of a call that none of them matches (default allow: scope stays deny-by-default)."`
+	PermissionsDefault Action `yaml:"permissions_default" cfg:"enum=allow|deny"`
 	// Permissions are the rules, in the order written; the most restrictive
 	// match wins.
-	Permissions []Rule `yaml:"permissions" jsonschema_description:"Rules that lower what a call may do. The most restrictive match wins."`
+	Permissions []Rule `yaml:"permissions"`
 	// Tests are what the rules are expected to say of calls.
-	Tests []Test `yaml:"tests" jsonschema_description:"What the rules are expected to say of calls; vedette test runs them."`
+	Tests []Test `yaml:"tests"`
 	// Guard adds to the built-in guard.
-	Guard Guard `yaml:"guard" jsonschema_description:"Adds to the built-in guard, never removes."`
+	Guard Guard `yaml:"guard"`
 	// Judge holds the thresholds of the graded judge.
-	Judge Judge `yaml:"judge" jsonschema_description:"Thresholds of the graded judge."`
+	Judge Judge `yaml:"judge"`
 	// Sentinel shapes the model review.
-	Sentinel Sentinel `yaml:"sentinel" jsonschema_description:"The model review."`
+	Sentinel Sentinel `yaml:"sentinel"`
 	// Agents are the times of agents.
-	Agents Agents `yaml:"agents" jsonschema_description:"The times of agents; waits for people are not counted."`
+	Agents Agents `yaml:"agents"`
 	// Limits are the budgets and the breaker of skills.
-	Limits Limits `yaml:"limits" jsonschema_description:"Budgets, and the breaker that every skill has."`
+	Limits Limits `yaml:"limits"`
 	// Approvals says how people are asked.
-	Approvals Approvals `yaml:"approvals" jsonschema_description:"How people are asked."`
+	Approvals Approvals `yaml:"approvals"`
 	// Answers says what an answer may hold.
-	Answers Answers `yaml:"answers" jsonschema_description:"What answers may hold that come from what others could have written."`
+	Answers Answers `yaml:"answers"`
 	// Ledger is the database of decisions.
-	Ledger Ledger `yaml:"ledger" jsonschema_description:"The database of decisions."`
+	Ledger Ledger `yaml:"ledger"`
 	// Journal is where values live.
-	Journal Journal `yaml:"journal" jsonschema_description:"Where arguments, results and messages live, sealed."`
+	Journal Journal `yaml:"journal"`
 	// Keys is where the keys live.
-	Keys Keys `yaml:"keys" jsonschema_description:"Where keys live."`
+	Keys Keys `yaml:"keys"`
 	// Credentials are what users' calls authenticate with, by name.
-	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name" jsonschema_description:"What a user's calls authenticate with, by name: skills name them in their run block, models never see them. One of fewer than 8 bytes counts as missing."`
+	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name"`
 	// Server is the HTTP server.
-	Server Server `yaml:"server" jsonschema_description:"The HTTP server."`
+	Server Server `yaml:"server"`
 	// Telemetry is what the program tells about how it is doing.
-	Telemetry Telemetry `yaml:"telemetry" jsonschema_description:"Metrics and traces, both off by default. No value of a call is in them."`
+	Telemetry Telemetry `yaml:"telemetry"`
 
 	// Skills are the skills of all included files, in the order of the files.
 	Skills []LoadedSkill `yaml:"-" json:"-"`
@@ -75,8 +75,8 @@ type Position struct {
 type LoadedSkill struct {
 	Skill *skills.Skill
 	Pos   Position
-	// Text is the body of a SKILL.md: untrusted words of whoever wrote it. A
-	// skill from a SKILL.md has no way to run and is irreversible. Empty for
+	// Text is the body of a SKILL.md: words of its author, which are untrusted. A
+	// skill from a SKILL.md has no way to run and is irreversible. Text is empty for
 	// skills declared in YAML.
 	Text string
 	// Known marks a skill that the program runs: it stands under skills.known,
@@ -90,50 +90,50 @@ type Model struct {
 	// Name is the key under models.
 	Name string `yaml:"-" json:"-"`
 	// Model is what the server calls it.
-	Model string `yaml:"model" cfg:"required" jsonschema_description:"What the server calls the model."`
+	Model string `yaml:"model" cfg:"required"`
 	// BaseURL is the address before "/chat/completions".
-	BaseURL string `yaml:"base_url" cfg:"required" jsonschema_description:"The address before /chat/completions."`
+	BaseURL string `yaml:"base_url" cfg:"required"`
 	// APIKey is sent as a bearer token; empty sends none.
-	APIKey Secret `yaml:"api_key" cfg:"empty" jsonschema_description:"Sent as a bearer token. Take it from the environment: ${NAME:-}."`
+	APIKey Secret `yaml:"api_key" cfg:"empty"`
 	// Timeout bounds one request, from the connection to the last byte.
-	Timeout time.Duration `yaml:"timeout" cfg:"min=100ms,max=1h" jsonschema_description:"Bounds one request (default 60s)."`
+	Timeout time.Duration `yaml:"timeout" cfg:"min=100ms,max=1h"`
 	// Reasoning marks a model that reasons before it answers.
-	Reasoning bool `yaml:"reasoning" jsonschema_description:"The model reasons before it answers: effort is sent to it, temperature isn't."`
+	Reasoning bool `yaml:"reasoning"`
 	// Effort is the reasoning effort; empty is the lowest that the model
 	// takes, "omit" sends none.
-	Effort string `yaml:"effort" cfg:"enum=omit|none|minimal|low|medium|high|xhigh|max" jsonschema_description:"Reasoning effort (default: the lowest that keeps reasoning on)."`
+	Effort string `yaml:"effort" cfg:"enum=omit|none|minimal|low|medium|high|xhigh|max"`
 	// Context is the size of the context window in tokens; 0 is not known.
-	Context int `yaml:"context" cfg:"min=256,max=100000000" jsonschema_description:"Size of the context window in tokens."`
+	Context int `yaml:"context" cfg:"min=256,max=100000000"`
 	// Tools says whether the model takes tools.
-	Tools bool `yaml:"tools" jsonschema_description:"Whether the model takes tools (default true)."`
+	Tools bool `yaml:"tools"`
 	// JSONSchema says whether the server holds answers to a strict schema.
-	JSONSchema bool `yaml:"json_schema" jsonschema_description:"Whether the server can hold an answer to a strict JSON Schema (default true)."`
+	JSONSchema bool `yaml:"json_schema"`
 	// Schemaless is how a server that knows no json_schema is held to a shape.
-	Schemaless string `yaml:"schemaless" cfg:"enum=tool|json_object" jsonschema_description:"With json_schema: false, how the review gets its answer: tool, a forced tool call, or json_object, which promises JSON and no shape. Every record of the review says so."`
+	Schemaless string `yaml:"schemaless" cfg:"enum=tool|json_object"`
 	// LegacyMaxTokens sends max_tokens to servers that know no
 	// max_completion_tokens.
-	LegacyMaxTokens bool `yaml:"legacy_max_tokens" jsonschema_description:"Send max_tokens in place of max_completion_tokens (default false)."`
+	LegacyMaxTokens bool `yaml:"legacy_max_tokens"`
 	// MaxResponse bounds the answer's body in bytes.
-	MaxResponse int `yaml:"max_response" cfg:"min=1024,max=1073741824" jsonschema_description:"Bounds the answer's body in bytes (default 8 MiB)."`
+	MaxResponse int `yaml:"max_response" cfg:"min=1024,max=1073741824"`
 	// Concurrency is how many requests of agents and orchestrator are under way
 	// at a time.
-	Concurrency int `yaml:"concurrency" cfg:"min=1,max=10000" jsonschema_description:"Requests to the model at a time, from agents and orchestrator in this process; others wait, the users in turn (default 64)."`
+	Concurrency int `yaml:"concurrency" cfg:"min=1,max=10000"`
 	// RequestsPerMinute is how fast the review may ask the model; 0 is no bound.
-	RequestsPerMinute int `yaml:"requests_per_minute" cfg:"min=1,max=10000000" jsonschema_description:"How many requests a minute the review may send to the model from this process (default no bound)."`
+	RequestsPerMinute int `yaml:"requests_per_minute" cfg:"min=1,max=10000000"`
 	// MaxTokens bounds an answer to agents and orchestrator; 0 sends no bound.
-	MaxTokens int `yaml:"max_tokens" cfg:"min=16,max=10000000" jsonschema_description:"Bounds an answer to agents and orchestrator in tokens, reasoning included (default: the server's own bound)."`
+	MaxTokens int `yaml:"max_tokens" cfg:"min=16,max=10000000"`
 	// Price is what budgets in money count with.
-	Price Price `yaml:"price" jsonschema_description:"What a million tokens cost, for budgets in money."`
+	Price Price `yaml:"price"`
 }
 
 // SkillFiles says where skills are read from.
 type SkillFiles struct {
 	// Include are glob patterns relative to the configuration's folder; **
 	// crosses folders.
-	Include []string `yaml:"include" jsonschema_description:"Glob patterns relative to this file's folder; ** crosses folders. Each must match a file."`
+	Include []string `yaml:"include"`
 	// Known are skills that the program runs itself. They are in
 	// Config.Skills, with Known set.
-	Known programSkills `yaml:"known" jsonschema_description:"Skills that the program registers itself, in Go: the same keys as in a skill file, without run. Rules and tests may be about them, and check, eval and test judge their calls. What the program registers must agree."`
+	Known programSkills `yaml:"known"`
 }
 
 // Action is what a rule or a table cell says. Its zero value is none of them
@@ -154,21 +154,21 @@ const (
 // users and its condition do.
 type Rule struct {
 	// ID names the rule in records; "rule-N", counted from 1, where none is given.
-	ID string `yaml:"id" cfg:"pattern=id" jsonschema_description:"Names the rule in records (default rule-N)."`
+	ID string `yaml:"id" cfg:"pattern=id"`
 	// Skill is a skill's name, "domain.*" or "*".
-	Skill string `yaml:"skill" cfg:"required" jsonschema_description:"A skill's name, domain.* or *."`
+	Skill string `yaml:"skill" cfg:"required"`
 	// Users are patterns of user ids; none means every user. What makes a
 	// good one is the rule's to say: see package permission.
-	Users []string `yaml:"users" cfg:"nonempty" jsonschema_description:"Patterns of user ids: * any characters, / too; ? one; [a-z] one of a class (default: every user)."`
+	Users []string `yaml:"users" cfg:"nonempty"`
 	// When is a CEL condition; empty is always true. It isn't compiled here.
-	When string `yaml:"when" jsonschema_description:"CEL condition over the call; an error in it denies."`
+	When string `yaml:"when"`
 	// Then is deny, ask, allow or modify.
-	Then Action `yaml:"then" cfg:"required,enum=allow|ask|deny|modify" jsonschema_description:"What a match makes of the call."`
+	Then Action `yaml:"then" cfg:"required,enum=allow|ask|deny|modify"`
 	// Modify are the rewrites of a rule that says modify. What they mean is
 	// checked by the package that applies them.
-	Modify []Rewrite `yaml:"modify" json:",omitempty" cfg:"nonempty" jsonschema_description:"With then: modify, the rewrites, applied in order before the gates judge."`
+	Modify []Rewrite `yaml:"modify" json:",omitempty" cfg:"nonempty"`
 	// Reason is shown to people.
-	Reason string `yaml:"reason" jsonschema_description:"Shown to approvers and reviewers."`
+	Reason string `yaml:"reason"`
 	// Pos is where the rule stands.
 	Pos Position `yaml:"-" json:"-"`
 }
@@ -177,14 +177,14 @@ type Rule struct {
 type Guard struct {
 	// Roots are the absolute folders that path arguments must lie in; relative
 	// paths in calls resolve against the first.
-	Roots []string `yaml:"roots" jsonschema_description:"Folders that path arguments must lie in."`
+	Roots []string `yaml:"roots"`
 	// ForbidPaths are glob patterns of paths that no call may touch, with "/"
 	// as separator: absolute, or starting with ** or ~.
-	ForbidPaths []string `yaml:"forbid_paths" jsonschema_description:"Glob patterns of paths that no call may touch; one without / matches in every folder."`
+	ForbidPaths []string `yaml:"forbid_paths"`
 	// AllowHosts are private hosts, by name or address and without port, that
 	// calls may reach. A metadata service can't be among them. The guard
 	// checks what they look like.
-	AllowHosts []string `yaml:"allow_hosts" jsonschema_description:"Private hosts that calls may reach, by name or address, without port; never a metadata service."`
+	AllowHosts []string `yaml:"allow_hosts"`
 }
 
 // Hundredths is a number from 0 to 1, kept exactly: 0.30 is 30.
@@ -193,88 +193,88 @@ type Hundredths int
 // Judge holds the thresholds of the graded judge.
 type Judge struct {
 	// Threshold is the score below which a call is denied.
-	Threshold Hundredths `yaml:"threshold" jsonschema_description:"Calls that score below are denied (default 0.30)."`
+	Threshold Hundredths `yaml:"threshold"`
 	// AskBelow is the score below which a person is asked; where it is not
 	// above Threshold the judge never asks.
-	AskBelow Hundredths `yaml:"ask_below" jsonschema_description:"Calls that score below are asked about (default 0.50)."`
+	AskBelow Hundredths `yaml:"ask_below"`
 }
 
 // Limits are the budgets of all levels, and the breaker that every skill has.
 type Limits struct {
-	Agent        AgentLimits        `yaml:"agent" jsonschema_description:"One agent over its life."`
-	Turn         TurnLimits         `yaml:"turn" jsonschema_description:"One turn of the conversation, all its agents together."`
-	Conversation ConversationLimits `yaml:"conversation" jsonschema_description:"A conversation over a sliding window."`
+	Agent        AgentLimits        `yaml:"agent"`
+	Turn         TurnLimits         `yaml:"turn"`
+	Conversation ConversationLimits `yaml:"conversation"`
 	// User is each user's share, and Process what there is to share.
-	User    UserLimits    `yaml:"user" jsonschema_description:"What one user may have at a time in this process, and spend on models in a day."`
-	Process ProcessLimits `yaml:"process" jsonschema_description:"What there may be at a time in this process. What finds no room waits, the users in turn, or is told when to come again."`
-	Skill   SkillLimits   `yaml:"skill" jsonschema_description:"The breaker that every skill has, and how often it runs at a time."`
+	User    UserLimits    `yaml:"user"`
+	Process ProcessLimits `yaml:"process"`
+	Skill   SkillLimits   `yaml:"skill"`
 	// Store is where all of these are counted.
-	Store LimitStore `yaml:"store" jsonschema_description:"Where all of these are counted."`
+	Store LimitStore `yaml:"store"`
 }
 
 // AgentLimits bound one agent over its life.
 type AgentLimits struct {
 	// Calls is what an agent may propose when its dispatch names no number.
-	Calls int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls an agent may propose when its dispatch names no number (default 5)."`
+	Calls int `yaml:"calls" cfg:"min=1,max=10000"`
 	// Tokens and Cost are what its questions to models may take; zero is no bound.
-	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that an agent's model calls may take (default no bound)."`
-	Cost   Cost `yaml:"cost" cfg:"bound" jsonschema_description:"What an agent's model calls may cost, in the currency of the models' prices (default no bound)."`
+	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000"`
+	Cost   Cost `yaml:"cost" cfg:"bound"`
 }
 
 // Agents are the times of agents. None of them counts waits for a person.
 type Agents struct {
 	// Timeout is an agent's own time, waits for the orchestrator aside.
-	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=24h" jsonschema_description:"An agent's time, waits for people and the orchestrator aside (default 60s)."`
+	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=24h"`
 	// HelpTimeout bounds one wait for the orchestrator's answer.
-	HelpTimeout time.Duration `yaml:"help_timeout" cfg:"min=1s,max=24h" jsonschema_description:"How long an agent waits when it has asked the orchestrator for help (default 5m)."`
+	HelpTimeout time.Duration `yaml:"help_timeout" cfg:"min=1s,max=24h"`
 	// WaveTimeout is the time of agents that are started together: then they
 	// are asked for what they have.
-	WaveTimeout time.Duration `yaml:"wave_timeout" cfg:"min=1s,max=24h" jsonschema_description:"The time of agents that are started together; waits for people and the orchestrator aside; then they report what they have (default 120s)."`
+	WaveTimeout time.Duration `yaml:"wave_timeout" cfg:"min=1s,max=24h"`
 }
 
 // TurnLimits bound one turn of the conversation.
 type TurnLimits struct {
-	Agents int `yaml:"agents" cfg:"min=1,max=10000" jsonschema_description:"Agents a turn may dispatch (default 8)."`
-	Calls  int `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls all agents of a turn may propose (default 30)."`
+	Agents int `yaml:"agents" cfg:"min=1,max=10000"`
+	Calls  int `yaml:"calls" cfg:"min=1,max=10000"`
 	// Tokens and Cost are for the orchestrator's model and all agents.
-	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that the model calls of a turn and its agents may take (default no bound)."`
-	Cost   Cost `yaml:"cost" cfg:"bound" jsonschema_description:"What the model calls of a turn and its agents may cost (default no bound)."`
+	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000"`
+	Cost   Cost `yaml:"cost" cfg:"bound"`
 }
 
 // ConversationLimits bound a conversation over a sliding window.
 type ConversationLimits struct {
-	Calls  int           `yaml:"calls" cfg:"min=1,max=10000" jsonschema_description:"Calls that may be proposed within the window (default 50)."`
-	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a call, a token and its cost count (default 5m)."`
-	Tokens int           `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens that a conversation's model calls may take within the window (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
-	Cost   Cost          `yaml:"cost" cfg:"bound" jsonschema_description:"What a conversation's model calls may cost within the window (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
+	Calls  int           `yaml:"calls" cfg:"min=1,max=10000"`
+	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h"`
+	Tokens int           `yaml:"tokens" cfg:"min=1,max=1000000000000"`
+	Cost   Cost          `yaml:"cost" cfg:"bound"`
 }
 
 // Approvals says how people are asked.
 type Approvals struct {
 	// Timeout is how long a held call waits for a person.
-	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=720h" jsonschema_description:"How long a held call waits for a person (default 5m)."`
+	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=720h"`
 	// Pending bounds the calls that wait for a person at a time.
-	Pending Pending `yaml:"pending" jsonschema_description:"How many calls may wait for a person at a time; a call beyond that is denied and no question is asked."`
+	Pending Pending `yaml:"pending"`
 }
 
 // Pending is how many calls may wait for a person at a time.
 type Pending struct {
-	User         int `yaml:"user" cfg:"min=1,max=100000" jsonschema_description:"A user's calls that may wait for a person (default 20)."`
-	Conversation int `yaml:"conversation" cfg:"min=1,max=100000" jsonschema_description:"A conversation's calls that may wait for a person (default 5)."`
-	Process      int `yaml:"process" cfg:"min=1,max=1000000" jsonschema_description:"Calls of this process that may wait for a person (default 10000)."`
+	User         int `yaml:"user" cfg:"min=1,max=100000"`
+	Conversation int `yaml:"conversation" cfg:"min=1,max=100000"`
+	Process      int `yaml:"process" cfg:"min=1,max=1000000"`
 }
 
 // Answers says what an answer may hold that comes from a tainted branch.
 type Answers struct {
 	// Links are the links and images in it.
-	Links Links `yaml:"links" jsonschema_description:"Links and images; those that lead elsewhere become text."`
+	Links Links `yaml:"links"`
 }
 
 // Links says where links and images of a tainted answer may lead. Hosts in the
 // user's request are allowed as well.
 type Links struct {
 	// Allow are hosts; *.example.com is every host below example.com.
-	Allow []string `yaml:"allow" cfg:"pattern=host" jsonschema_description:"Hosts such as example.com, or *.example.com for every host below it; hosts in the user's request are allowed as well (default none)."`
+	Allow []string `yaml:"allow" cfg:"pattern=host"`
 }
 
 // Values says what the ledger holds of argument values.
@@ -290,27 +290,27 @@ const (
 // Ledger is the database of decisions.
 type Ledger struct {
 	// Driver is sqlite.
-	Driver string `yaml:"driver" cfg:"enum=sqlite" jsonschema_description:"The database (default sqlite)."`
+	Driver string `yaml:"driver" cfg:"enum=sqlite"`
 	// Path is the absolute path of the database file.
-	Path string `yaml:"path" jsonschema_description:"The database file (default vedette.db in this file's folder)."`
+	Path string `yaml:"path"`
 	// Values says what is held of argument values.
-	Values Values `yaml:"values" cfg:"enum=keys|hmac|full" jsonschema_description:"What is held of argument values (default keys: none)."`
+	Values Values `yaml:"values" cfg:"enum=keys|hmac|full"`
 }
 
 // Journal is where arguments, results and messages live, sealed.
 type Journal struct {
 	// Retention is how long arguments and results are kept after the turn.
-	Retention time.Duration `yaml:"retention" cfg:"min=1m,max=87600h" jsonschema_description:"How long arguments and results are kept after the turn (default 168h)."`
+	Retention time.Duration `yaml:"retention" cfg:"min=1m,max=87600h"`
 }
 
 // Keys is where keys live: outside the database, or a copy of it opens all.
 type Keys struct {
 	// Dir is an absolute folder; by default vedette-keys beside the database.
-	Dir string `yaml:"dir" jsonschema_description:"Folder of the keys (default vedette-keys beside the database)."`
+	Dir string `yaml:"dir"`
 }
 
 // Server is the HTTP server.
 type Server struct {
 	// Listen is host:port. The default is reached from this machine alone.
-	Listen string `yaml:"listen" jsonschema_description:"host:port to listen on (default 127.0.0.1:8420)."`
+	Listen string `yaml:"listen"`
 }

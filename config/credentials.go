@@ -12,11 +12,11 @@ const userPlace = "{user}"
 // three places. It holds no secret itself.
 type Credential struct {
 	// Env is the name of a variable with {user} in it.
-	Env string `yaml:"env" json:",omitempty" jsonschema_description:"Name of an environment variable with {user} in it, such as GITHUB_TOKEN_{user}. Of the user's id letters and digits stand for themselves, every other byte is _XX."`
+	Env string `yaml:"env" json:",omitempty"`
 	// File is the absolute path of a file per user, with {user} in its last part.
-	File string `yaml:"file" json:",omitempty" jsonschema_description:"A file per user with mode 0600, with {user} in the last part of its path, such as ./credentials/crm/{user}. Of the user's id small letters, digits, -, _, @ and inner dots stand for themselves, every other byte is %xx."`
+	File string `yaml:"file" json:",omitempty"`
 	// Program asks the resolver that the program gave.
-	Program bool `yaml:"program" json:",omitempty" jsonschema_description:"Ask the resolver of the program that embeds Vedette."`
+	Program bool `yaml:"program" json:",omitempty"`
 }
 
 // checkCredentials refuses a credential with no place or more than one, and one

@@ -95,7 +95,10 @@ func (p *problems) err() error {
 
 func sortErrors(list Errors) Errors {
 	slices.SortStableFunc(list, func(a, b *Error) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Msg, b.Msg))
+		return cmp.Or(
+			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), strings.Compare(a.Msg, b.Msg),
+		)
 	})
 	return slices.CompactFunc(list, func(a, b *Error) bool { return *a == *b })
 }

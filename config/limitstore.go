@@ -12,16 +12,16 @@ const (
 // that several processes share.
 type LimitStore struct {
 	// Driver is memory or redis.
-	Driver string `yaml:"driver" cfg:"enum=memory|redis" jsonschema_description:"Where limits are counted: memory, each process for itself, or redis, all processes together (default memory)."`
+	Driver string `yaml:"driver" cfg:"enum=memory|redis"`
 	// URL is the server's address; with driver redis alone, and needed there.
 	// It may hold a password, so it prints as one.
-	URL Secret `yaml:"url" jsonschema_description:"With driver redis: redis://user:password@host:port/db, rediss:// for TLS, or unix:///path. Take it from the environment: ${REDIS_URL}."`
+	URL Secret `yaml:"url"`
 	// Prefix begins all keys on the server.
-	Prefix string `yaml:"prefix" cfg:"pattern=prefix" jsonschema_description:"With driver redis: begins all keys, so that deployments that share a server don't share budgets (default vedette)."`
+	Prefix string `yaml:"prefix" cfg:"pattern=prefix"`
 	// Timeout bounds one question to the server, connecting included.
-	Timeout time.Duration `yaml:"timeout" cfg:"min=10ms,max=10s" jsonschema_description:"With driver redis: bounds one question to the server (default 200ms)."`
+	Timeout time.Duration `yaml:"timeout" cfg:"min=10ms,max=10s"`
 	// WhenAway is what happens to calls while the server can't be asked.
-	WhenAway Fallback `yaml:"when_away" jsonschema_description:"With driver redis: what happens to calls while the server can't be asked. Those that go on are counted by each process for itself, and marked as degraded."`
+	WhenAway Fallback `yaml:"when_away"`
 }
 
 func limitStoreDefaults() LimitStore {

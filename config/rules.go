@@ -24,51 +24,51 @@ type Number string
 // set, clamp, redact, append, remove and narrow names the argument.
 type Rewrite struct {
 	// Set gives the argument the value To.
-	Set string   `yaml:"set" json:",omitempty" jsonschema_description:"The argument that takes the value to."`
-	To  Constant `yaml:"to" json:",omitempty" jsonschema_description:"With set: the value."`
+	Set string   `yaml:"set" json:",omitempty"`
+	To  Constant `yaml:"to" json:",omitempty"`
 	// Clamp holds a number between Min and Max.
-	Clamp string `yaml:"clamp" json:",omitempty" jsonschema_description:"The number that is held between min and max."`
-	Min   Number `yaml:"min" json:",omitempty" jsonschema_description:"With clamp: the least."`
-	Max   Number `yaml:"max" json:",omitempty" jsonschema_description:"With clamp: the greatest."`
+	Clamp string `yaml:"clamp" json:",omitempty"`
+	Min   Number `yaml:"min" json:",omitempty"`
+	Max   Number `yaml:"max" json:",omitempty"`
 	// Redact puts With in the place of Text or of what Pattern matches.
-	Redact  string `yaml:"redact" json:",omitempty" jsonschema_description:"The argument in whose texts text or pattern is replaced."`
-	Text    string `yaml:"text" json:",omitempty" cfg:"empty" jsonschema_description:"With redact: what is replaced; with append: what is added."`
-	Pattern string `yaml:"pattern" json:",omitempty" jsonschema_description:"With redact: an RE2 expression of what is replaced."`
-	With    string `yaml:"with" json:",omitempty" cfg:"empty" jsonschema_description:"With redact: what stands in its place (default nothing)."`
+	Redact  string `yaml:"redact" json:",omitempty"`
+	Text    string `yaml:"text" json:",omitempty" cfg:"empty"`
+	Pattern string `yaml:"pattern" json:",omitempty"`
+	With    string `yaml:"with" json:",omitempty" cfg:"empty"`
 	// Append adds Text where the argument doesn't end with it.
-	Append string `yaml:"append" json:",omitempty" jsonschema_description:"The text that ends with text afterwards."`
+	Append string `yaml:"append" json:",omitempty"`
 	// Remove takes the argument out.
-	Remove string `yaml:"remove" json:",omitempty" jsonschema_description:"The argument that is taken out."`
+	Remove string `yaml:"remove" json:",omitempty"`
 	// Narrow keeps of a list the texts that Keep matches.
-	Narrow string `yaml:"narrow" json:",omitempty" jsonschema_description:"The list of texts of which those that match keep stay."`
-	Keep   string `yaml:"keep" json:",omitempty" jsonschema_description:"With narrow: an RE2 expression of what stays."`
+	Narrow string `yaml:"narrow" json:",omitempty"`
+	Keep   string `yaml:"keep" json:",omitempty"`
 }
 
 // Test is one expectation: what becomes of a call. The review takes no part.
 type Test struct {
 	// Name says what is expected, for people.
-	Name string `yaml:"name" cfg:"required" jsonschema_description:"What is expected, in words."`
+	Name string `yaml:"name" cfg:"required"`
 	// Call is what is proposed.
-	Call TestCall `yaml:"call" cfg:"required" jsonschema_description:"The call that is proposed."`
+	Call TestCall `yaml:"call" cfg:"required"`
 	// User, Agent and Mission are the grant's; empty where not given.
-	User    string `yaml:"user" jsonschema_description:"The user's id."`
-	Agent   string `yaml:"agent" jsonschema_description:"The agent's id."`
-	Mission string `yaml:"mission" jsonschema_description:"What the agent was told to do."`
+	User    string `yaml:"user"`
+	Agent   string `yaml:"agent"`
+	Mission string `yaml:"mission"`
 	// Request is the user's own words; none where it isn't given.
-	Request string `yaml:"request" jsonschema_description:"The user's own words (default: there are none)."`
+	Request string `yaml:"request"`
 	// Granted are the skills the agent holds; by default the call's own.
-	Granted []string `yaml:"granted" cfg:"nonempty" jsonschema_description:"Skills the agent holds (default: the call's own)."`
+	Granted []string `yaml:"granted" cfg:"nonempty"`
 	// History is what had come back before.
-	History []TestStep `yaml:"history" cfg:"nonempty" jsonschema_description:"What the agent's skills had returned before, oldest first."`
+	History []TestStep `yaml:"history" cfg:"nonempty"`
 	// Time is when the call is made, RFC 3339; now where it isn't given.
-	Time string `yaml:"time" jsonschema_description:"When the call is made, as 2026-01-31T18:00:00Z (default now)."`
+	Time string `yaml:"time"`
 	// Expect is allow, ask, deny, or modify: rewritten and not denied.
-	Expect Action `yaml:"expect" cfg:"required,enum=allow|ask|deny|modify" jsonschema_description:"What becomes of the call; modify: it is rewritten and not denied."`
+	Expect Action `yaml:"expect" cfg:"required,enum=allow|ask|deny|modify"`
 	// Code and Gate are those that the decision must name, where given.
-	Code string `yaml:"code" jsonschema_description:"The code that the decision must have, such as permission.ask."`
-	Gate string `yaml:"gate" cfg:"enum=parse|schema|scope|permission|guard|judge" jsonschema_description:"The gate that must decide."`
+	Code string `yaml:"code"`
+	Gate string `yaml:"gate" cfg:"enum=parse|schema|scope|permission|guard|judge"`
 	// Args are the arguments as they must be judged, where given.
-	Args Constant `yaml:"args" jsonschema_description:"The arguments that must be judged, after rules rewrote them."`
+	Args Constant `yaml:"args"`
 	// Pos is where the test stands.
 	Pos Position `yaml:"-" json:"-"`
 	// At is Time.
@@ -77,16 +77,16 @@ type Test struct {
 
 // TestCall is a proposed call.
 type TestCall struct {
-	Skill string          `yaml:"skill" cfg:"required" jsonschema_description:"The skill's name."`
-	Args  json.RawMessage `yaml:"args" jsonschema_description:"Its arguments (default none)."`
+	Skill string          `yaml:"skill" cfg:"required"`
+	Args  json.RawMessage `yaml:"args"`
 }
 
 // TestStep is one thing that a skill had returned.
 type TestStep struct {
-	Skill  string          `yaml:"skill" cfg:"required" jsonschema_description:"The skill's name."`
-	Args   json.RawMessage `yaml:"args" jsonschema_description:"Its arguments (default none)."`
-	Result string          `yaml:"result" cfg:"empty" jsonschema_description:"What it returned."`
-	Trust  string          `yaml:"trust" cfg:"enum=trusted|untrusted" jsonschema_description:"Whether that may be believed (default untrusted)."`
+	Skill  string          `yaml:"skill" cfg:"required"`
+	Args   json.RawMessage `yaml:"args"`
+	Result string          `yaml:"result" cfg:"empty"`
+	Trust  string          `yaml:"trust" cfg:"enum=trusted|untrusted"`
 }
 
 // number decodes a number and keeps every digit that was written.

@@ -35,7 +35,8 @@ var runOptions = map[string][]runOption{
 		{"output_limit", optInt, "", "Bounds the answer in bytes (default 262144)."},
 		{"allow_hosts", optList, "", "Hosts that may be reached by http without TLS."},
 		{"allow_private", optHosts, "", "Hosts that may have a private address, or false for none at all."},
-		{"safe", optBool, "", "Says that the endpoint changes nothing whatever its method, so that a skill that reads may call it (default false)."},
+		{"safe", optBool, "",
+			"Says that the endpoint changes nothing whatever its method, so that a skill that reads may call it (default false)."},
 		{"isolation", optText, "external", "Says that the service isolates the command lines that it runs (x-shell)."},
 		{"credentials", optTable, "", "Headers with the user's own credential: its name under credentials, in braces."},
 	},
@@ -50,8 +51,12 @@ var runOptions = map[string][]runOption{
 		{"output_limit", optInt, "", "Bounds what the program prints, in bytes."},
 		{"read", optList, "", "Paths that the program may read."},
 		{"write", optList, "", "Paths that the program may write."},
-		{"isolation", optText, "auto|full|landlock-strict|landlock|namespaces|none", "What must hold of the sandbox (default auto: full, or landlock-strict for a skill that reads; else nothing is started). namespaces is full's older name."},
-		{"write_mode", optText, "direct|snapshot", "direct: the program writes to its write roots; snapshot: to an overlay, whose changes are listed and committed as a call of their own (full alone)."},
+		{"isolation", optText, "auto|full|landlock-strict|landlock|namespaces|none",
+			"What must hold of the sandbox (default auto: full, or landlock-strict for a skill that reads; else nothing is started). " +
+				"namespaces is full's older name."},
+		{"write_mode", optText, "direct|snapshot",
+			"direct: the program writes to its write roots; snapshot: to an overlay, whose changes are listed and committed " +
+				"as a call of their own (full alone)."},
 		{"max_deleted", optTable, "", "How many files a program may remove by snapshot before a person is asked."},
 		{"max_deleted.files", optInt, "", "Files in all write roots (default 50)."},
 		{"max_deleted.percent", optInt, "", "Percent of the files of one write root (default 20)."},
@@ -64,7 +69,8 @@ var runOptions = map[string][]runOption{
 		{"limits.processes", optInt, "", "Processes and threads (default 1024; for root by cgroup alone)."},
 		{"limits.memory", optInt, "", "Memory of all processes together in bytes, where cgroup v2 can be written (no default)."},
 		{"network", optBool, "", "Let the program use the network (default false)."},
-		{"egress", optList, "", "Hosts with ports that the program may reach and no other, such as pypi.org:443 or *.example.com:443; needs the full isolation."},
+		{"egress", optList, "",
+			"Hosts with ports that the program may reach and no other, such as pypi.org:443 or *.example.com:443; needs the full isolation."},
 		{"allow_dash", optBool, "", "Let an argument begin with a dash (default false)."},
 	},
 	"builtin": {
@@ -86,7 +92,10 @@ func runKindSchema(kind string) *jsonschema.Schema {
 	if kind == "template" {
 		return &jsonschema.Schema{Type: "string", Description: "A fixed text: what the skill always answers."}
 	}
-	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema, Description: "Options of " + kind + "."}
+	s := &jsonschema.Schema{
+		Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema,
+		Description: "Options of " + kind + ".",
+	}
 	if kind == "builtin" {
 		s.Type = "" // its domains say what they take
 	}

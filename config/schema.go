@@ -18,8 +18,8 @@ import (
 const envPattern = `\$\{`
 
 // Schema returns the JSON Schema (draft-07) of the configuration file, for
-// editors. It is made from the same tags that Load reads; what needs more than
-// one value to see (references, rules, paths) only Load checks.
+// editors. The schema is made from the same tags that Load reads, and from
+// descriptions. Load alone checks what takes more than one value (references, rules, paths).
 func Schema() []byte {
 	return editorSchema(reflect.TypeFor[Config](), "Vedette configuration", nil)
 }
@@ -45,7 +45,7 @@ func editorSchema(t reflect.Type, title string, other *jsonschema.Schema) []byte
 	return append(b, '\n')
 }
 
-// objectSchema reflects a struct type and adds what the cfg tags say.
+// objectSchema reflects a struct type and adds what the cfg tags and descriptions say.
 func objectSchema(t reflect.Type) *jsonschema.Schema {
 	r := jsonschema.Reflector{
 		Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml",
@@ -107,6 +107,7 @@ func constrain(s *jsonschema.Schema, t reflect.Type) {
 		if f.required || f.wanted {
 			s.Required = append(s.Required, f.name)
 		}
+		p.Description = descriptions[t.Name()+"."+f.name]
 		said := p.Description
 		p = constrainValue(p, t.Field(f.index).Type, f)
 		if p.Description == "" {

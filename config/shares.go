@@ -18,8 +18,8 @@ const maxCost = 1_000_000
 // Price is what a model costs, for a million tokens. What is not written is
 // nothing.
 type Price struct {
-	Input  Cost `yaml:"input" jsonschema_description:"What a million tokens cost that are sent to the model."`
-	Output Cost `yaml:"output" jsonschema_description:"What a million tokens cost that the model answers with, reasoning included."`
+	Input  Cost `yaml:"input"`
+	Output Cost `yaml:"output"`
 }
 
 // ProcessLimits are how much there may be in this process at a time. What finds
@@ -28,33 +28,33 @@ type Price struct {
 type ProcessLimits struct {
 	// Conversations are those with a process of their own: in use, or idle for
 	// less than a quarter of an hour.
-	Conversations int `yaml:"conversations" cfg:"min=1,max=1000000" jsonschema_description:"Conversations in use, or idle for less than 15 minutes (default 10000)."`
-	Turns         int `yaml:"turns" cfg:"min=1,max=100000" jsonschema_description:"Requests that are worked on at a time (default 256)."`
-	Agents        int `yaml:"agents" cfg:"min=1,max=100000" jsonschema_description:"Agents at work at a time (default 1024)."`
+	Conversations int `yaml:"conversations" cfg:"min=1,max=1000000"`
+	Turns         int `yaml:"turns" cfg:"min=1,max=100000"`
+	Agents        int `yaml:"agents" cfg:"min=1,max=100000"`
 	// Waiting is how many requests may wait for a turn.
-	Waiting int `yaml:"waiting" cfg:"min=1,max=100000" jsonschema_description:"Requests that may wait for their turn (default 1024)."`
+	Waiting int `yaml:"waiting" cfg:"min=1,max=100000"`
 	// Wait is the longest that a request waits for its turn.
-	Wait time.Duration `yaml:"wait" cfg:"min=10ms,max=10m" jsonschema_description:"How long a request waits for its turn before it is refused (default 30s)."`
+	Wait time.Duration `yaml:"wait" cfg:"min=10ms,max=10m"`
 }
 
 // UserLimits are one user's share of ProcessLimits, and what a user's
 // conversations may spend on models in a day. Zero tokens or cost is no bound.
-// In memory a restart of the program begins the day anew; on Redis it doesn't.
+// In memory the day begins again when the program restarts; on Redis it goes on.
 type UserLimits struct {
-	Conversations int  `yaml:"conversations" cfg:"min=1,max=1000000" jsonschema_description:"A user's conversations in use (default 1000)."`
-	Turns         int  `yaml:"turns" cfg:"min=1,max=100000" jsonschema_description:"A user's requests that are worked on at a time (default 32)."`
-	Agents        int  `yaml:"agents" cfg:"min=1,max=100000" jsonschema_description:"A user's agents at work at a time (default 128)."`
-	Waiting       int  `yaml:"waiting" cfg:"min=1,max=100000" jsonschema_description:"A user's requests that may wait for their turn (default 128)."`
-	Tokens        int  `yaml:"tokens" cfg:"min=1,max=1000000000000" jsonschema_description:"Tokens of models for a user within 24 hours (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
-	Cost          Cost `yaml:"cost" cfg:"bound" jsonschema_description:"What a user may spend on models within 24 hours, in the currency of the models' prices (default no bound). In memory a restart begins at zero; with limits.store on Redis it does not."`
+	Conversations int  `yaml:"conversations" cfg:"min=1,max=1000000"`
+	Turns         int  `yaml:"turns" cfg:"min=1,max=100000"`
+	Agents        int  `yaml:"agents" cfg:"min=1,max=100000"`
+	Waiting       int  `yaml:"waiting" cfg:"min=1,max=100000"`
+	Tokens        int  `yaml:"tokens" cfg:"min=1,max=1000000000000"`
+	Cost          Cost `yaml:"cost" cfg:"bound"`
 }
 
 // SkillLimits bound each skill: its breaker, and how often it runs at a time.
 type SkillLimits struct {
-	Failures    int           `yaml:"failures" cfg:"min=1,max=1000" jsonschema_description:"Failures within the window that open the breaker."`
-	Window      time.Duration `yaml:"window" cfg:"min=100ms,max=24h" jsonschema_description:"How long a failure counts."`
-	OpenFor     time.Duration `yaml:"open_for" cfg:"min=100ms,max=24h" jsonschema_description:"How long an open breaker refuses before it lets a probe through."`
-	Concurrency int           `yaml:"concurrency" cfg:"min=1,max=10000" jsonschema_description:"Calls of one skill that run at a time in this process; others wait up to 10s, the users in turn (default 64)."`
+	Failures    int           `yaml:"failures" cfg:"min=1,max=1000"`
+	Window      time.Duration `yaml:"window" cfg:"min=100ms,max=24h"`
+	OpenFor     time.Duration `yaml:"open_for" cfg:"min=100ms,max=24h"`
+	Concurrency int           `yaml:"concurrency" cfg:"min=1,max=10000"`
 }
 
 func limitDefaults() Limits {
@@ -74,8 +74,8 @@ func (l Limits) Priced() bool {
 	return l.Agent.Cost > 0 || l.Turn.Cost > 0 || l.Conversation.Cost > 0 || l.User.Cost > 0
 }
 
-// checkPrices refuses a budget in money beside a model that costs nobody knows
-// what: its calls would be free.
+// checkPrices refuses a budget in money beside a model without a price: the budget would
+// count the model's calls as free.
 func (l *loader) checkPrices() {
 	models := l.get("models")
 	where := "limits has a cost"

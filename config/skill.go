@@ -16,8 +16,8 @@ import (
 
 // skillFile is a file with more than one skill.
 type skillFile struct {
-	Include []string  `yaml:"include" jsonschema_description:"Glob patterns of more skill files, relative to this file's folder."`
-	Skills  skillList `yaml:"skills" jsonschema_description:"The skills of this file."`
+	Include []string  `yaml:"include"`
+	Skills  skillList `yaml:"skills"`
 }
 
 // skillList is decoded one by one by the loader, which knows the names.
@@ -26,18 +26,18 @@ type skillList []skillEntry
 // skillEntry is a skill as it is written. What skills.Compile checks itself
 // isn't repeated in the tags.
 type skillEntry struct {
-	Name        string          `yaml:"name" cfg:"required" jsonschema_description:"Dot-named, domain first: email.send."`
-	Description string          `yaml:"description" jsonschema_description:"Shown to models and approvers."`
-	Effect      skills.Effect   `yaml:"effect" cfg:"wanted,enum=read|create|modify|irreversible|costs_money" jsonschema_description:"What a call does to the world. Must be given."`
-	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others" jsonschema_description:"Whose world a call changes (default others for http and exec)."`
-	Output      skills.Trust    `yaml:"output" cfg:"enum=trusted|untrusted" jsonschema_description:"Whether what it returns may be believed (default untrusted)."`
-	Parameters  json.RawMessage `yaml:"parameters" jsonschema_description:"JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise."`
-	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always" jsonschema_description:"When a person is asked (default policy)."`
-	Idempotent  bool            `yaml:"idempotent" jsonschema_description:"A second run with the same key has no second effect (default false)."`
-	ByReference bool            `yaml:"by_reference" jsonschema_description:"An approval doesn't bind what path arguments name: it may change before the run (default false)."`
-	Disabled    bool            `yaml:"disabled" jsonschema_description:"Refuse every call (default false)."`
-	Timeout     time.Duration   `yaml:"timeout" cfg:"min=1ms,max=30m" jsonschema_description:"Bounds one run (default 30s)."`
-	Run         skills.Run      `yaml:"run" cfg:"required" jsonschema_description:"How it runs: exactly one of template, http, exec, builtin."`
+	Name        string          `yaml:"name" cfg:"required"`
+	Description string          `yaml:"description"`
+	Effect      skills.Effect   `yaml:"effect" cfg:"wanted,enum=read|create|modify|irreversible|costs_money"`
+	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others"`
+	Output      skills.Trust    `yaml:"output" cfg:"enum=trusted|untrusted"`
+	Parameters  json.RawMessage `yaml:"parameters"`
+	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always"`
+	Idempotent  bool            `yaml:"idempotent"`
+	ByReference bool            `yaml:"by_reference"`
+	Disabled    bool            `yaml:"disabled"`
+	Timeout     time.Duration   `yaml:"timeout" cfg:"min=1ms,max=30m"`
+	Run         skills.Run      `yaml:"run" cfg:"required"`
 }
 
 // runKinds are the ways to run that a configuration can name.
@@ -143,6 +143,25 @@ func compileOne(s skills.Spec) (c compiled) {
 	return c
 }
 
+// refuseName reports a skill's name that another skill or the orchestrator has. known
+// says that the declaration is of a skill which the program registers.
+func (l *loader) refuseName(name string, at Position, known bool) bool {
+	if strings.HasPrefix(name, reservedDomain) {
+		l.out.add(at, "skill %s is in the domain %s*, which holds the orchestrator's own calls; choose another domain",
+			quote(name), reservedDomain)
+		return true
+	}
+	if first, twice := l.names[name]; twice {
+		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
+		return true
+	}
+	if slices.Contains(l.opts.KnownSkills, name) && !known {
+		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
+		return true
+	}
+	return false
+}
+
 // keep reports the mistakes of a compiled declaration, or adds the skill.
 func (l *loader) keep(p pending, c compiled) {
 	for _, pe := range flatten(c.err) {
@@ -164,22 +183,13 @@ func (l *loader) keep(p pending, c compiled) {
 	if n := p.n.get("name"); n != nil {
 		at = n.pos
 	}
-	if strings.HasPrefix(name, reservedDomain) {
-		l.out.add(at, "skill %s is in the domain %s*, which holds the orchestrator's own calls; choose another domain", quote(name), reservedDomain)
-		return
-	}
-	if first, twice := l.names[name]; twice {
-		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
-		return
-	}
-	if slices.Contains(l.opts.KnownSkills, name) && !p.known {
-		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
+	if l.refuseName(name, at, p.known) {
 		return
 	}
 	l.names[name] = at
 	l.cfg.where.skills[name] = p.n
-	// With mistakes beside its parameters it is still known what rules may say of
-	// it. Without parameters these may stand under a misspelt key.
+	// The parameters say what rules may ask of a skill, also where other keys hold
+	// mistakes. Without parameters, they may stand under a misspelt key.
 	if c.skill != nil && (p.clean || len(p.spec.Parameters) > 0) {
 		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text, Known: p.known})
 		return

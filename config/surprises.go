@@ -39,7 +39,8 @@ func (c *Config) missingRoots() []Warning {
 	for i, root := range c.Guard.Roots {
 		if info, err := os.Stat(root); err != nil || !info.IsDir() {
 			out = append(out, c.warnAt(fmt.Sprintf("guard.roots[%d]", i), "root_missing",
-				fmt.Sprintf("guard.roots[%d] is no folder: every path argument is refused, or resolves to nothing", i), "make the folder, or correct the path"))
+				fmt.Sprintf("guard.roots[%d] is no folder: every path argument is refused, or resolves to nothing", i),
+				"make the folder, or correct the path"))
 		}
 	}
 	return out
@@ -93,7 +94,8 @@ func (c *Config) openUnavailable() []Warning {
 			continue
 		}
 		path := "sentinel.unavailable." + row
-		out = append(out, c.warnAt(path, "unavailable_allow", path+" is allow: while no model can be reached such calls go ahead unjudged", "set it to ask, defer or deny"))
+		out = append(out, c.warnAt(path, "unavailable_allow",
+			path+" is allow: while no model can be reached such calls go ahead unjudged", "set it to ask, defer or deny"))
 	}
 	return out
 }
@@ -104,7 +106,8 @@ func (c *Config) believedServers() []Warning {
 	for _, s := range c.Skills {
 		if s.Skill.Spec().Run.Kind == "http" && s.Skill.Spec().Output == skills.Trusted {
 			path := SkillPath(s.Skill.Name(), "output")
-			out = append(out, c.warnAt(path, "output_trusted", path+" is trusted, and the results come from a server: whatever it answers can name the target of a later call",
+			out = append(out, c.warnAt(path, "output_trusted",
+				path+" is trusted, and the results come from a server: whatever it answers can name the target of a later call",
 				"take it out, unless no one else can write what the server answers"))
 		}
 	}
@@ -122,11 +125,13 @@ func (c *Config) unisolatedShells() []Warning {
 		path := SkillPath(s.Skill.Name(), "run."+kind)
 		switch s.Skill.Confinement() {
 		case skills.Unconfined:
-			out = append(out, c.warnAt(path+".isolation", "shell_unconfined", path+".isolation is none: a person is asked about every command line that does more than read",
+			out = append(out, c.warnAt(path+".isolation", "shell_unconfined",
+				path+".isolation is none: a person is asked about every command line that does more than read",
 				"set isolation to auto, and list the folders that the program needs under read and write"))
 		case skills.Undeclared:
 			if kind == "http" {
-				out = append(out, c.warnAt(path, "shell_elsewhere", path+" sends command lines to a service, and Vedette can't see what holds them there",
+				out = append(out, c.warnAt(path, "shell_elsewhere",
+					path+" sends command lines to a service, and Vedette can't see what holds them there",
 					"run them in a sandbox there, and say isolation: external"))
 			}
 		}
@@ -150,10 +155,12 @@ func (c *Config) directWrites() []Warning {
 		path := SkillPath(s.Skill.Name(), "run.exec")
 		switch {
 		case o.WriteMode == "direct":
-			out = append(out, c.warnAt(path+".write_mode", "write_direct", path+".write_mode is direct: what a command line removes or overwrites is gone, and no person sees it before",
+			out = append(out, c.warnAt(path+".write_mode", "write_direct",
+				path+".write_mode is direct: what a command line removes or overwrites is gone, and no person sees it before",
 				"take it out, so that changes are listed before they are true"))
 		case o.WriteMode == "" && strings.HasPrefix(o.Isolation, "landlock"):
-			out = append(out, c.warnAt(path+".isolation", "write_direct", path+".isolation has no snapshots: a person is asked about every command line that does more than read",
+			out = append(out, c.warnAt(path+".isolation", "write_direct",
+				path+".isolation has no snapshots: a person is asked about every command line that does more than read",
 				"set isolation to auto"))
 		}
 	}
@@ -166,7 +173,8 @@ func (c *Config) unmeetable() []Warning {
 	for _, s := range c.Skills {
 		for _, name := range s.Skill.RequiredUndeclared() {
 			path := SkillPath(s.Skill.Name(), "parameters.required")
-			out = append(out, c.warnAt(path, "required_unknown", fmt.Sprintf("%s names %s, which is no property: every call is refused", path, quote(name)),
+			out = append(out, c.warnAt(path, "required_unknown",
+				fmt.Sprintf("%s names %s, which is no property: every call is refused", path, quote(name)),
 				"correct the name, or declare the property"))
 		}
 	}
@@ -178,7 +186,8 @@ func (c *Config) unmeetable() []Warning {
 func (c *Config) writtenSecrets() []Warning {
 	var out []Warning
 	warn := func(path string) {
-		out = append(out, c.warnAt(path, "secret_written", path+" holds a secret in the file, where others read it and backups keep it", "take it from the environment: ${NAME}"))
+		out = append(out, c.warnAt(path, "secret_written",
+			path+" holds a secret in the file, where others read it and backups keep it", "take it from the environment: ${NAME}"))
 	}
 	for name := range c.Models {
 		if path := "models." + name + ".api_key"; c.literal(path) {
@@ -221,7 +230,8 @@ func (c *Config) literal(path string) bool {
 
 func secretHeader(name string) bool {
 	name = strings.ToLower(name)
-	return name == "cookie" || slices.ContainsFunc([]string{"authorization", "token", "secret", "api-key", "apikey", "password"}, func(w string) bool { return strings.Contains(name, w) })
+	words := []string{"authorization", "token", "secret", "api-key", "apikey", "password"}
+	return name == "cookie" || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
 }
 
 // hasPassword reports whether an address holds user:password@.

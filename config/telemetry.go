@@ -8,29 +8,29 @@ import (
 // Telemetry is what the program tells about how it is doing. None of it changes
 // a decision, so it is no part of the Digest.
 type Telemetry struct {
-	Metrics Metrics `yaml:"metrics" jsonschema_description:"Counts and times for Prometheus: docs/metrics.md lists them. Off without listen."`
-	Traces  Traces  `yaml:"traces" jsonschema_description:"Spans for OpenTelemetry. Off without otlp."`
+	Metrics Metrics `yaml:"metrics"`
+	Traces  Traces  `yaml:"traces"`
 }
 
 // Metrics is where Prometheus reads.
 type Metrics struct {
 	// Listen is host:port of a server of its own; empty serves nothing.
-	Listen string `yaml:"listen" jsonschema_description:"host:port where GET /metrics is answered, such as 127.0.0.1:9464, which is reached from this machine alone. No password is asked for there (default: nowhere)."`
+	Listen string `yaml:"listen"`
 }
 
 // Traces says where spans go.
 type Traces struct {
 	// OTLP is the address of a collector that takes OTLP over HTTP; empty sends
 	// nothing. It may hold no password: OTEL_EXPORTER_OTLP_HEADERS is for that.
-	OTLP string `yaml:"otlp" jsonschema_description:"Address of a collector that takes OTLP over HTTP, such as http://collector:4318 (default: none, no spans)."`
+	OTLP string `yaml:"otlp"`
 	// Sample is the share of turns that are traced, whole or not at all.
-	Sample Hundredths `yaml:"sample" jsonschema_description:"Which share of the turns is traced, from 0 to 1, where their caller's own trace doesn't say (default 1)."`
+	Sample Hundredths `yaml:"sample"`
 }
 
 func telemetryDefaults() Telemetry { return Telemetry{Traces: Traces{Sample: 100}} }
 
-// checkTelemetry refuses addresses that nobody could listen on or send to, and
-// a share of spans that go nowhere.
+// checkTelemetry refuses addresses that no server could listen on or receive at, and a
+// share of traced turns without a collector to send spans to.
 func (l *loader) checkTelemetry() {
 	t := l.get("telemetry")
 	if t == nil || t.kind != mappingNode {
@@ -58,7 +58,8 @@ func (l *loader) checkMetricsListen(n *node) {
 	case !ok:
 		l.out.add(n.pos, "telemetry.metrics.listen must be host:port such as 127.0.0.1:9464%s", notA(n))
 	case host == "":
-		l.out.add(n.pos, "telemetry.metrics.listen names no host, which is every interface; write 127.0.0.1:%s, or 0.0.0.0:%s if that is meant", port, port)
+		l.out.add(n.pos,
+			"telemetry.metrics.listen names no host, which is every interface; write 127.0.0.1:%s, or 0.0.0.0:%s if that is meant", port, port)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// unseen reports characters that nobody sees and a model reads: marks that turn
-// the direction of writing, tags, joiners, fillers. Words could stand in a prompt
-// that whoever reads it over doesn't find. The first of them is named.
+// unseen reports characters that a person doesn't see and a model reads: marks that turn
+// the direction of writing, tags, joiners, fillers. They can hide words in a prompt from
+// the operator who reviews the prompt. The mistake names the first such character.
 func (l *loader) unseen(name string, src []byte) bool {
 	found, first, at := 0, rune(0), Position{}
 	line, column := 1, 1
@@ -28,9 +28,9 @@ func (l *loader) unseen(name string, src []byte) bool {
 	}
 	switch {
 	case found == 1:
-		l.out.add(at, "the prompt holds %U here, which nobody sees and the model reads; remove it", first)
+		l.out.add(at, "the prompt holds %U here, which people do not see and the model reads; remove it", first)
 	case found > 1:
-		l.out.add(at, "the prompt holds %U here, which nobody sees and the model reads, and %d more follow; remove them", first, found-1)
+		l.out.add(at, "the prompt holds %U here, which people do not see and the model reads, and %d more follow; remove them", first, found-1)
 	}
 	return found > 0
 }

@@ -42,8 +42,8 @@ func (s Sentinel) Idle() bool {
 	return true
 }
 
-// Warnings returns what is written and does nothing, or more than whoever wrote
-// it may know, in the order of the file.
+// Warnings returns the settings that do nothing, or that do more than their author may
+// know, in the order of the file.
 func (c *Config) Warnings() []Warning {
 	var out []Warning
 	for _, look := range []func() (Warning, bool){
@@ -55,7 +55,10 @@ func (c *Config) Warnings() []Warning {
 	}
 	out = append(out, c.manyWarnings()...)
 	slices.SortStableFunc(out, func(a, b Warning) int {
-		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Msg, b.Msg))
+		return cmp.Or(
+			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Msg, b.Msg),
+		)
 	})
 	return out
 }
@@ -130,15 +133,16 @@ func (c *Config) noCache() (Warning, bool) {
 		"give cache_ttl a time, or take cache_size out")
 }
 
-// openUnjudged finds calls that whoever writes their arguments can keep from
-// being judged, and that go ahead then.
+// openUnjudged finds calls that go ahead without a judgement. The writer of their
+// arguments can bring that about.
 func (c *Config) openUnjudged() (Warning, bool) {
 	open := c.Sentinel.Unjudgeable.Open()
 	if c.Sentinel.Idle() || len(open) == 0 {
 		return Warning{}, false
 	}
 	return c.warning("unjudgeable_allow", "sentinel.unjudgeable."+open[0],
-		"calls go ahead that no model could judge, and the writer of their arguments can make it so: sentinel.unjudgeable allows "+strings.Join(open, ", "),
+		"calls go ahead that no model could judge, and the writer of their arguments can make it so: sentinel.unjudgeable allows "+
+			strings.Join(open, ", "),
 		"set them to ask or deny")
 }
 

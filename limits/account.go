@@ -148,7 +148,8 @@ func (a *Account) levels(u Use) ([]level, error) {
 			amount, max int64
 		}{{"calls", u.Calls, l.max.Calls}, {"tokens", u.Tokens, l.max.Tokens}, {"cost", u.Cost, l.max.Cost}} {
 			if m.max > 0 {
-				one.meters = append(one.meters, Meter{Key: l.owner + "/" + a.name + "/" + m.name, Amount: m.amount, Max: m.max, Window: allowanceWindow, Fold: allowanceFold})
+				key := l.owner + "/" + a.name + "/" + m.name
+				one.meters = append(one.meters, Meter{Key: key, Amount: m.amount, Max: m.max, Window: allowanceWindow, Fold: allowanceFold})
 				one.codes = append(one.codes, l.name+"."+m.name)
 			}
 		}

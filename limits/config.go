@@ -84,7 +84,7 @@ type PathError struct {
 // Error returns path and message as one line.
 func (e PathError) Error() string { return e.Path + ": " + e.Msg }
 
-// ConfigPath returns the path, for whoever knows where it stands in a file.
+// ConfigPath returns the path, for a caller that knows the path's place in a file.
 func (e PathError) ConfigPath() string { return e.Path }
 
 // ConfigMessage returns the message without the path.

@@ -31,15 +31,15 @@
 // buckets of a proposal are taken together or not at all, and a proposal that
 // comes again with the same id takes nothing twice.
 //
-// What NOT to do. Don't treat an error as room: an error means nobody counted.
-// Where an error is ErrAway, the caller may decide by what a call does.
+// What NOT to do. Don't treat an error as room: after an error the store has counted
+// nothing. Where an error is ErrAway, the caller may decide by what a call does.
 // Don't report refusals, timeouts of a person or bad arguments as failures of a
-// skill: whoever can cause a failure can open the breaker for everybody, so
+// skill. A user who can cause failures could open the breaker for all users, so
 // report only that the executor itself broke. Don't forget Abandon: a half-open
-// breaker lets a single probe through, and a probe that is neither reported nor
-// abandoned blocks the skill for another OpenFor. Don't forget EndTurn: counts
-// that nobody ends stay until they are evicted. Don't make a second Store per
-// conversation: breakers are shared by all of them.
+// breaker lets a single probe through. A probe that is neither reported nor
+// abandoned blocks the skill for another OpenFor. Don't forget EndTurn: without it
+// counts stay until the store evicts them. Don't make a second Store per
+// conversation: all conversations share the breakers.
 //
 // To change the numbers while running, make a new Limiter over the same Store;
 // what has been used stays used.

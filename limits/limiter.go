@@ -165,9 +165,9 @@ func (l *Limiter) EndAgent(ctx context.Context, p Proposal) error {
 	return l.forget(ctx, p, agentKey(turnKey(ownerKey(p), p), p))
 }
 
-// EndTurn forgets the counts of p's turn, agents and calls, and those of the
-// agents that it dispatched: call it when they have ended. One that went on
-// proposing would begin to be counted anew.
+// EndTurn forgets the counts of p's turn: its agents, its calls and the calls of its
+// agents. Call EndTurn when the turn and its agents have ended: the store would count
+// an agent that still proposes from zero.
 func (l *Limiter) EndTurn(ctx context.Context, p Proposal) error {
 	if p.Turn == "" {
 		return fmt.Errorf("%w: no turn", ErrProposal)

@@ -15,10 +15,10 @@ type MemoryOptions struct {
 	Now func() time.Time
 	// MaxKeys bounds the buckets, and likewise the breakers. If zero, 100,000.
 	MaxKeys int
-	// IdleTTL is how long a lifetime bucket stays that nobody asks for and
-	// nobody forgets: a net for turns and agents whose end was missed. Longer
-	// than anything that may be held for a person's answer, since the count
-	// starts again after it. If zero, 24 hours.
+	// IdleTTL is how long a lifetime bucket stays that no call uses and no end of a
+	// turn removes: a net for turns and agents whose end the caller missed. The count
+	// starts again after IdleTTL, so it must be longer than a call may wait for a
+	// person's answer. If zero, 24 hours.
 	IdleTTL time.Duration
 	// EvictIdle is how long a conversation must have been idle before its
 	// lifetime buckets may be evicted from a full store; see Memory. No shorter
@@ -26,20 +26,20 @@ type MemoryOptions struct {
 	EvictIdle time.Duration
 }
 
-// Memory is a Store in this process's memory. It starts no goroutine: what is
-// idle is dropped, a little at a time, by the calls that come.
+// Memory is a Store in this process's memory. Memory starts no goroutine: each call
+// drops a few idle keys.
 //
-// A full store evicts the lifetime bucket that has been idle the longest, among
-// the conversations that have been idle for EvictIdle: of those, none is in the
-// middle of a turn, except one that waits for a person. A conversation in which
-// anything was asked more recently loses no bucket, not that of an agent which
-// has been silent for an hour either: its limit would be lifted within its turn.
-// Buckets with a window are never evicted; they go by themselves. Where nothing
-// may be evicted, new keys are ErrFull and known ones go on: better that
-// newcomers wait than that agents at work are counted anew.
+// A full store evicts the lifetime bucket that has been idle the longest, among the
+// conversations that have been idle for EvictIdle. Of those conversations none is in
+// the middle of a turn, except one that waits for a person. A conversation with a more
+// recent question loses no bucket, not even the bucket of an agent that has been
+// silent for an hour: the agent's limit would be lifted within its turn. Buckets with
+// a window are never evicted, because they expire. Where the store may evict nothing,
+// it answers ErrFull for new keys and counts on for known keys. Newcomers wait, so that
+// the limits of agents at work are never lifted.
 //
-// One mutex guards all of it. A call holds it for about a microsecond, far less
-// than the commit that follows each decision.
+// One mutex guards all of Memory. A call holds the mutex for about a microsecond, far
+// less than the commit that follows each decision.
 type Memory struct {
 	now     func() time.Time
 	maxKeys int

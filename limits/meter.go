@@ -196,8 +196,8 @@ func (s *meters) make(want Meter, now time.Duration) *meter {
 	return k
 }
 
-// drop removes meters that nobody has asked for in longer than anything in them
-// counts. A window longer than the idle time keeps those behind it a while.
+// drop removes meters that no call has used for longer than any of their amounts
+// counts. A meter whose window is longer than the idle time delays the meters behind it.
 func (s *meters) drop(now, idle time.Duration) {
 	for e := s.idle.Front(); e != nil; e = s.idle.Front() {
 		k, _ := e.Value.(*meter)

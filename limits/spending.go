@@ -109,7 +109,8 @@ func (l *Limiter) Spend(ctx context.Context, s Spending) error {
 	return nil
 }
 
-// Respend counts what was spent when nobody counted, or by counts that are gone.
+// Respend counts spending that the store missed: it was unreachable, or its counts are
+// gone.
 func (l *Limiter) Respend(ctx context.Context, s Spending) error {
 	own, _, user, _, err := l.meters(s)
 	if err != nil {

@@ -12,9 +12,9 @@ var (
 	// evicted without lifting somebody's limit; raise MemoryOptions.MaxKeys or
 	// end turns sooner.
 	ErrFull = errors.New("limits: the store is full")
-	// ErrAway means that nobody could be asked: the server that counts is not
-	// reached, silent, or not ready. Whether a call may go on all the same is
-	// for its caller to say, by what the call does; who says nothing refuses.
+	// ErrAway means that the server which counts is unreachable, silent or not ready.
+	// The caller decides by what a call does whether it may go on all the same; a
+	// caller that doesn't decide refuses the call.
 	ErrAway = errors.New("limits: the store is away")
 	// ErrRequest means that a Store was asked something that has no answer: no
 	// id, no bucket, the same key twice, a rule without numbers. It is a bug in
@@ -69,8 +69,8 @@ type Taken struct {
 	Full int
 	// Used counts the ids in bucket Full, or in the first bucket if OK.
 	Used int
-	// RetryAfter is when bucket Full has room again if nobody else takes it;
-	// zero if it has no window, because then it won't by itself.
+	// RetryAfter is when bucket Full has room again if no other call takes the room.
+	// It is zero for a bucket without a window, which never gets room by itself.
 	RetryAfter time.Duration
 }
 

@@ -78,7 +78,8 @@ func ResolveCredential(ctx context.Context, from CredentialResolver, name string
 		return "", &CredentialError{name, fmt.Sprintf("it has fewer than %d bytes", MinCredential),
 			"store a longer one: a short one can't be told from words in an answer"}
 	case len(value) > MaxCredential:
-		return "", &CredentialError{name, fmt.Sprintf("it has more than %d bytes", MaxCredential), "store the credential alone, without other text"}
+		return "", &CredentialError{name, fmt.Sprintf("it has more than %d bytes", MaxCredential),
+			"store the credential alone, without other text"}
 	case strings.ContainsRune(value, 0):
 		return "", &CredentialError{name, "it holds a NUL", "store it as text"}
 	}
@@ -144,7 +145,8 @@ type walletKey struct{}
 func CredentialFrom(ctx context.Context, name string) (string, error) {
 	w, _ := ctx.Value(walletKey{}).(*wallet)
 	if w == nil || !slices.Contains(w.may, name) {
-		return "", &CredentialError{name, "the Go skill doesn't name it", "name it with skills.UseCredentials where the program declares the skill"}
+		return "", &CredentialError{name, "the Go skill doesn't name it",
+			"name it with skills.UseCredentials where the program declares the skill"}
 	}
 	value, err := ResolveCredential(ctx, w.from, name, w.caller)
 	if err != nil {

@@ -117,7 +117,8 @@ func (m *modernizer) inside(v any, holds byte, at string) {
 // beside a $ref where the dialect ignores its neighbours. A type is harmless:
 // it can only refuse more.
 var besideReference = []string{
-	"$ref", "$schema", "$comment", "$defs", "definitions", "type", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
+	"$ref", "$schema", "$comment", "$defs", "definitions", "type", "title", "description",
+	"default", "examples", "deprecated", "readOnly", "writeOnly",
 }
 
 // reference refuses what old dialects ignore beside a $ref: its author believes

@@ -12,13 +12,14 @@
 //		func(ctx context.Context, in NewTask) (Task, error) { … })
 //
 // The function asks CallerFrom for whom it runs: user, conversation, call id and
-// idempotency key come from the order, never from a model. A user's own credential
-// comes from CredentialFrom, where UseCredentials named it; it is found after the
-// warrant was redeemed, kept for the call alone, and taken out of what the function
-// returns. Within declares the folders and hosts that the function reaches.
+// idempotency key come from the order, never from a model. CredentialFrom returns the
+// user's own credential, where UseCredentials named the credential. The executor finds a
+// credential after it redeemed the warrant, keeps the credential for the call alone, and
+// takes it out of the function's result. Within declares the folders and hosts that the
+// function reaches.
 //
 // What not to do: don't keep an Executor where a model client or an agent can
 // reach it; don't declare a smaller effect than the code has (the guard and
-// the judge believe the Spec); don't take the user from an argument; don't mark output trusted unless nobody but the
-// user can write what the skill returns.
+// the judge believe the Spec); don't take the user from an argument; don't mark
+// output trusted unless the user alone can write what the skill returns.
 package skills

@@ -93,7 +93,7 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, erro
 	}
 	return &GoSkill{s, func(ctx context.Context, o Order) (Result, error) {
 		var in In
-		// encoding/json would take "TO" for "to": an argument that nobody
+		// encoding/json would take "TO" for "to": an argument that no gate
 		// judged under that name.
 		if err := jsonv2.Unmarshal([]byte(o.Args), &in, jsonv1.DefaultOptionsV1(), jsonv2.MatchCaseInsensitiveNames(false)); err != nil {
 			return Result{}, fmt.Errorf("%w: the arguments do not fit the function's input: %w", ErrBadInput, err)

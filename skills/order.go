@@ -140,8 +140,8 @@ func (e *executor) Execute(ctx context.Context, w warrant.Warrant, o Order) (Res
 	return e.contain(ctx, o)
 }
 
-// contain runs the skill in a goroutine so that one that ignores its context
-// holds up nobody. The goroutine owns nothing but its buffered channel.
+// contain runs the skill in a goroutine, so that a skill that ignores its context
+// doesn't hold up its caller. The goroutine owns nothing but its buffered channel.
 func (e *executor) contain(ctx context.Context, o Order) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.skill.spec.Timeout)
 	defer cancel()

@@ -11,8 +11,7 @@ import (
 // Hidden stands where a secret was.
 const Hidden = "[secret]"
 
-// HiddenArgs stand in place of arguments of which nobody can say what in them
-// is secret.
+// HiddenArgs stand in place of arguments whose secrets no schema marks.
 const HiddenArgs = `{"hidden":"` + Hidden + `"}`
 
 // Secretive reports whether the schema marks anything as x-secret.
@@ -50,8 +49,8 @@ func (s *Skill) Redact(raw []byte) (shown []byte, hidden bool) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true
 }
 
-// redact is hide for arguments that nobody has validated: a secret may be under
-// a name that is spelt wrong.
+// redact hides the secrets of arguments that no schema has validated yet: a secret may
+// stand under a name that is spelt wrong.
 func redact(at view, v any, known bool, hidden *bool) any {
 	if !known || at.marks().Has(Secret) {
 		*hidden = true

@@ -85,7 +85,7 @@ const MaxEgress = 256 << 10
 // The kinds of refusal: a closed list that a program can branch on.
 const (
 	KindDeny       = "deny"        // a gate said no
-	KindAskDenied  = "ask_denied"  // a person said no, or nobody could be asked
+	KindAskDenied  = "ask_denied"  // a person said no, or no person was there to ask
 	KindAskExpired = "ask_expired" // a person was asked and did not answer in time
 	KindDefer      = "defer"       // not now: the same call may come again
 	KindBudget     = "budget"      // a limit is used up

@@ -84,7 +84,7 @@ type PathError struct {
 // Error returns the path and what is wrong there.
 func (e *PathError) Error() string { return e.Path + ": " + e.Msg }
 
-// ConfigPath returns the path, for whoever knows where it stands in a file.
+// ConfigPath returns the path, for a caller that knows the path's place in a file.
 func (e *PathError) ConfigPath() string { return e.Path }
 
 // ConfigMessage returns the message without the path.
@@ -108,8 +108,8 @@ func (c Config) LogValue() slog.Value {
 		slog.String("base_url", safeURL(c.BaseURL)), slog.Bool("api_key_set", c.APIKey != ""))
 }
 
-// safeURL keeps scheme, host and path. A configuration that was refused for a
-// password in its address is still printed by whoever reports the refusal.
+// safeURL keeps scheme, host and path. A caller that reports a refused configuration
+// prints the address, which may hold a password.
 func safeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -16,22 +16,22 @@ type answer struct {
 	choiceCode    string          // of the first choice's
 }
 
-// decode reads a success. With an error, the Response holds what is known of
-// the answer, which may be a part of what it said.
+// decode reads a success. Beside an error, the Response holds the part of the answer
+// that decode could read.
 //
-// Names that the API doesn't have are passed over, at every level: servers add
-// some. These are read, and must be of the API's type or null:
+// decode passes over names that the API doesn't have, at every level: servers add
+// some. It reads these names, which must be of the API's type or null:
 //
 //   - id, model, choices, usage, and error, which is an error unless it is null;
 //   - of the first choice: index, which is 0, finish_reason, message, error;
 //   - of its message: role, which is assistant, content, refusal, tool_calls,
-//     and function_call, which nobody asked for;
+//     and function_call, which no request asks for;
 //   - of a tool call: id, type, which is function, and its function's name and
 //     arguments. Arguments that are an object instead of a string are refused:
 //     rewriting them would make them something the model didn't say.
 //
-// A server that sends several choices though one was asked for has the first
-// taken and the others counted in Response.Choices, unread.
+// A server may send several choices though the request asks for one. decode takes the
+// first and counts the others, unread, in Response.Choices.
 func decode(body []byte, ended func() bool) (Response, *Error) {
 	a := answer{document: newDocument(body, ended)}
 	a.object(a.top)

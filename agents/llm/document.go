@@ -24,13 +24,13 @@ var (
 	errEnded    = errors.New("the time for reading is over")
 )
 
-// document reads JSON from others by exact names: "choices" is not "Choices",
-// and an object that is read has no name twice. Names that nobody asks for are
-// passed over, whatever stands behind them, in constant memory.
+// document reads a server's JSON by exact names: "choices" is not "Choices", and an
+// object that is read has no name twice. It passes over names that its caller doesn't
+// ask for, with whatever value, in constant memory.
 //
-// Faults stick: once err is set, every method does nothing. A value of another
-// type than was asked for sets odd and is passed over, so that a document that
-// is no JSON further on is told apart from one of another shape.
+// Faults stick: once err is set, every method does nothing. A value of an unexpected
+// type sets odd and is passed over. So a caller can tell a document of another shape
+// from one that is no JSON further on.
 type document struct {
 	dec   *jsontext.Decoder
 	ended func() bool // nil: never

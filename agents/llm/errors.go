@@ -56,8 +56,9 @@ const (
 	CodeShape            = "shape"
 	CodePanic            = "panic"
 	CodeOther            = "other"
-	// CodeOwnBudget and CodeSharedBudget say of KindBudget whose is spent: the
-	// asking agent's alone, or one that it shares. CodeUncounted: nobody can count.
+	// CodeOwnBudget and CodeSharedBudget say which budget of KindBudget is spent: the
+	// asking agent's own, or one that the agent shares. CodeUncounted means that the
+	// store which counts is unreachable.
 	CodeOwnBudget    = "own_budget"
 	CodeSharedBudget = "shared_budget"
 	CodeUncounted    = "uncounted"

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Servers close connections that nobody uses, llama.cpp's after five seconds, and
-// say so too late for a request that is on its way: it ends without a byte of an
-// answer, and was never read. Such a request is sent again, on another connection.
+// Servers close idle connections, llama.cpp's after five seconds. A request that is on
+// its way then ends without a byte of an answer, and the server never read the request.
+// The client sends such a request again, on another connection.
 const (
 	// staleWithin is how soon after it was taken a connection that was closed
 	// before shows it. What ends later may be the request's own doing.

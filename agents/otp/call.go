@@ -136,7 +136,7 @@ type From struct{ c *call }
 // Valid reports whether there is a call to answer, that is, false for a Send.
 func (f From) Valid() bool { return f.c != nil }
 
-// Reply answers the call. It reports false when nobody waits any more.
+// Reply answers the call. It reports false when the caller no longer waits.
 func (f From) Reply(value any, err error) bool {
 	return f.c != nil && f.c.finish(value, err)
 }

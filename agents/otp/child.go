@@ -95,8 +95,8 @@ func (t *core) onReady(k *child, p *proc) bool {
 	return true
 }
 
-// answerStart tells whoever waits for the start. It reports false if the
-// caller gave up: then nobody knows the child, and it must go.
+// answerStart answers the caller that waits for the start. It reports false if the
+// caller gave up: no process knows the child then, so the child must end.
 func (k *child) answerStart(err error) bool {
 	from := k.from
 	k.from = nil

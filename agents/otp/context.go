@@ -63,7 +63,7 @@ func (c *Context) From() From {
 }
 
 // Reply answers the Call being handled; for a Send it does nothing. It reports
-// false when nobody waits any more.
+// false when the caller no longer waits.
 func (c *Context) Reply(value any, err error) bool { return From{c.cur}.Reply(value, err) }
 
 // Call is Call with a timeout, ended also by this process's own stop. It blocks
@@ -184,7 +184,7 @@ func (p *proc) onCall(m *call) {
 		return
 	}
 	if !m.waiting() {
-		return // the caller is gone; nobody wants this work
+		return // the caller is gone, and this work is for the caller alone
 	}
 	p.self.cur = m
 	p.srv.Handle(&p.self, m.msg)

@@ -53,15 +53,15 @@
 //   - Do not block a callback on anything that ignores Context.Context.
 //   - Do not keep a PID over a restart: use Name and Whereis, or monitor it.
 //   - Do not take a sent message for a handled one. Messages queued when a
-//     process ends are lost; Send tells nobody. Write down what must survive,
+//     process ends are lost, and Send reports no loss. Write down what must survive,
 //     and acknowledge by Call.
 //   - Do not count on Terminate for durability; after a kill it never runs.
 //   - Do not log Reason.Detail, Exit.Value or Event.Reason.Detail: they may hold
 //     what the process worked on. Their String and LogValue are safe.
 //   - Do not bound a mailbox by hand: send with credits, or Call.
 //
-// Callbacks run on goroutines that are used again, and have no profiler labels of
-// whoever sent the message. An idle process has no goroutine.
+// Callbacks run on goroutines that are used again, and don't have the profiler labels
+// of the message's sender. An idle process has no goroutine.
 //
 // Differences from OTP: start deadlines, Backoff and the abandoned goroutine are
 // ours; a stop does not wait for queued messages; initial starts of a dynamic

@@ -80,8 +80,8 @@ func (p *proc) detach() {
 	}
 }
 
-// die publishes the end. The supervisor hears first, so that whoever learns of
-// it in any way (Down, an answered Call, Wait) finds the supervisor up to date.
+// die publishes the end of the process, first to the supervisor. A process that learns
+// of the end (by Down, an answered Call or Wait) finds the supervisor up to date.
 func (p *proc) die() {
 	p.mu.Lock()
 	p.frozen = true

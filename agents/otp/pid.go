@@ -44,10 +44,10 @@ func (pid PID) Send(msg any) {
 	}
 }
 
-// Kill ends the process at once, a supervisor with all below it: Terminate is
-// not called, and if a callback runs its goroutine is abandoned. To its
-// supervisor it is a failure of the child, restarted as the spec says. For
-// operators and tests of faults: whoever owns a child uses TerminateChild.
+// Kill ends the process at once, a supervisor with all below it. Terminate is not
+// called, and if a callback runs its goroutine is abandoned. The process's supervisor
+// counts a failure and restarts the child as the spec says. Kill is for operators and
+// tests of faults: the owner of a child calls TerminateChild.
 func Kill(pid PID) {
 	if pid.p != nil {
 		pid.p.kill()

@@ -9,8 +9,8 @@ import (
 )
 
 // Kind is the class of an exit reason; it alone decides whether a Transient
-// child is restarted. The zero Kind is KindCrash, so a reason nobody filled in
-// counts as a failure.
+// child is restarted. The zero Kind is KindCrash, so a reason that code forgot to
+// fill in counts as a failure.
 type Kind uint8
 
 const (

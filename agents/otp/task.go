@@ -15,8 +15,8 @@ type TaskResult struct {
 	Err   error
 }
 
-// task is one supervised goroutine. It reports once; whoever sets done first
-// (the function, the timeout, CancelTask, the incarnation's end) decides what.
+// task is one supervised goroutine, which reports once. The first to set done decides
+// what the task reports: the function, the timeout, CancelTask or the incarnation's end.
 type task struct {
 	p      *proc
 	ref    Ref
@@ -100,7 +100,7 @@ func (t *task) finishFor(value any, err, cause error) {
 	t.cancel(cause)
 }
 
-// release ends the task with its incarnation; nobody is left to hear of it.
+// release ends the task with its incarnation; no process is left to hear the result.
 func (t *task) release() {
 	t.done.Store(true)
 	t.unwind()

@@ -19,15 +19,15 @@
 // as long as the buckets of one Take have one owner. The client talks to one
 // address: a server, or a proxy before a cluster.
 //
-// A server that is away. Every call is bounded by Options.Timeout, connecting
-// and one repetition included. What fails then wraps limits.ErrAway: no
-// connection, silence, a server that is loading, failing over or read-only.
-// After three of those in a row a call each Options.Retry tries and the others
-// fail at once, so that a silent server costs nobody but that one call its
-// time-out; the first that is answered ends it. Going away and coming back are
-// logged, counted ([Store.Stats]) and told to Options.Observe. A server that
-// answers with a refusal (password, rights, memory) isn't away: that is an
-// error of another kind, limits.ErrFull where its memory is full.
+// A server that is away. Options.Timeout bounds every call, connecting and one
+// repetition included. A call's error then wraps limits.ErrAway: no connection,
+// silence, a server that is loading, failing over or read-only. After three such
+// errors in a row, one call in each Options.Retry tries the server and the others fail
+// at once. So a silent server costs only that one call its time-out. The first call
+// that the server answers ends this state. The store logs and counts ([Store.Stats])
+// when the server goes away and comes back, and calls Options.Observe. A server that
+// answers with a refusal (password, rights, memory) isn't away: that error is of
+// another kind, limits.ErrFull where the server's memory is full.
 //
 // What NOT to do. Don't use a server that evicts keys (maxmemory-policy other
 // than noeviction or volatile-ttl): an evicted key is a lifted limit. Don't

@@ -21,7 +21,7 @@ func (e *away) Error() string { return limits.ErrAway.Error() + " (" + e.cause +
 
 func (e *away) Unwrap() error { return limits.ErrAway }
 
-// refusal is a server's answer that it won't: it is there, and nobody counted.
+// refusal is the answer of a server that is reachable and refuses to count.
 type refusal struct{ word string }
 
 func (e *refusal) Error() string {

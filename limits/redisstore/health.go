@@ -29,7 +29,7 @@ type Event struct {
 	For time.Duration
 }
 
-// Stats counts what was asked in vain.
+// Stats counts the calls that the server didn't answer.
 type Stats struct {
 	// Away says that the last call that tried could not be answered; Since is
 	// when the first of its row failed.

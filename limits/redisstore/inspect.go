@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Info is what a server tells of itself, for whoever looks after it. Fields that
-// its rights keep it from telling are empty.
+// Info is what a server reports about itself, for its operator. A field is empty where
+// the user's rights on the server don't allow the question.
 type Info struct {
 	Version string
 	// Policy is maxmemory-policy; MaxMemory is set where there is a bound for

@@ -47,9 +47,9 @@ type Options struct {
 	Retry time.Duration
 	// Prefix begins all keys. If empty, "vedette".
 	Prefix string
-	// IdleTTL is how long a lifetime bucket stays that nobody asks for and
-	// nobody forgets; longer than anything that may be held for a person's
-	// answer, since the count starts again after it. If zero, 24 hours.
+	// IdleTTL is how long a lifetime bucket stays that no call uses and no end of a
+	// turn removes. The count starts again after IdleTTL, so it must be longer than a
+	// call may wait for a person's answer. If zero, 24 hours.
 	IdleTTL time.Duration
 	// TLS is used with rediss://, for a private authority or a client's
 	// certificate. If nil, the system's authorities and TLS 1.2 or newer.
@@ -75,7 +75,8 @@ var _ limits.Store = (*Store)(nil)
 
 // ErrURL means that Options.URL is no address of a Redis server. Its text
 // doesn't hold the address, which may hold a password.
-var ErrURL = errors.New("is no address of a Redis server; write redis://host:port/db, rediss://… for TLS, or unix:///path, without parameters")
+var ErrURL = errors.New("is no address of a Redis server; " +
+	"write redis://host:port/db, rediss://… for TLS, or unix:///path, without parameters")
 
 // Open returns a Store for the server at o.URL. It doesn't connect: a server
 // that is away is a matter of each call. ErrURL is the only error.

@@ -1,9 +1,9 @@
 // Package leak finds goroutines that a skill call left behind.
 //
 // Mark names the call on the goroutine that runs the skill; every goroutine
-// that is started from there inherits the name as a pprof label. A Watch is told
-// when a call has ended, looks some seconds later whether goroutines of that
-// name still run, and reports each call at most once.
+// that is started from there inherits the name as a pprof label. The caller tells a
+// Watch when a call has ended. Some seconds later the Watch looks for goroutines of
+// that name which still run, and reports each call at most once.
 //
 //	w := leak.New(leak.Options{Log: log})
 //	defer w.Close()
@@ -11,9 +11,8 @@
 //	...
 //	w.Ended(callID) // the call has its outcome
 //
-// Go can't end such a goroutine: the report is for whoever wrote the skill, and
-// says where the goroutine stands. The labels are in every goroutine profile of
-// the process as well.
+// Go can't end such a goroutine. The report says where the goroutine stands, for the
+// developer of the skill. Every goroutine profile of the process has the labels too.
 //
 // Looking is a goroutine profile, which costs microseconds for each goroutine
 // of the process. It happens only after calls have ended, for all of them at

@@ -100,7 +100,9 @@ func (r *reader) frame(s string) {
 
 // pools are goroutines that the standard library keeps for connections that the
 // next call will use again.
-var pools = []string{"net/http.(*persistConn).", "net/http.(*http2", "net/http/internal/http2.", "golang.org/x/net/http2.", "database/sql.(*DB)."}
+var pools = []string{
+	"net/http.(*persistConn).", "net/http.(*http2", "net/http/internal/http2.", "golang.org/x/net/http2.", "database/sql.(*DB).",
+}
 
 func (r *reader) end() {
 	if r.due[r.call] && !r.pooled && r.count > 0 {

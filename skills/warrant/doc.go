@@ -5,9 +5,9 @@
 // # In the process
 //
 // NewPair returns a Signer and a Verifier that share a random key which exists
-// nowhere else. Whoever decides holds the Signer and issues a [Warrant] for the
-// digest of the call it allowed; whoever executes holds the Verifier and redeems
-// the Warrant for the digest of the call it is about to run:
+// nowhere else. The checkpoint holds the Signer and issues a [Warrant] for the digest
+// of a call that it allowed. The executor holds the Verifier and redeems the Warrant
+// for the digest of the call that it is about to run:
 //
 //	signer, verifier, err := warrant.NewPair(warrant.Options{})
 //	w, err := signer.Issue(call.Digest)      // allowed

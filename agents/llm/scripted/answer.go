@@ -69,7 +69,8 @@ func (s *Server) answer(t *turn, ex *Exchange) int {
 	v := newView(req)
 	rule := s.pick(v)
 	if rule == nil {
-		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "no_rule", Message: fmt.Sprintf("no rule matches request %d: %s", ex.Number, v.summary())})
+		return fail(t.w, http.StatusInternalServerError,
+			apiError{Type: "server_error", Code: "no_rule", Message: fmt.Sprintf("no rule matches request %d: %s", ex.Number, v.summary())})
 	}
 	ex.Rule = rule.Name
 	if !hold(t.r, rule.Reply.Delay, rule.Reply.Hang) {
@@ -85,12 +86,13 @@ func (s *Server) answer(t *turn, ex *Exchange) int {
 	status, err := s.play(t, rule, v, f)
 	if err != nil {
 		// The words of a template's error can hold values of the request.
-		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "template", Message: fmt.Sprintf("a template of rule %q failed on request %d", rule.Name, ex.Number)})
+		said := fmt.Sprintf("a template of rule %q failed on request %d", rule.Name, ex.Number)
+		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "template", Message: said})
 	}
 	return status
 }
 
-// hold waits as long as a reply says. False means that nobody waits any more.
+// hold waits as long as a reply says. It reports false when the client has gone.
 func hold(r *http.Request, delay time.Duration, hang bool) bool {
 	if hang {
 		<-r.Context().Done()
@@ -114,7 +116,8 @@ func (s *Server) play(t *turn, rule *rule, v *view, f Fault) (int, error) {
 	reply, m := &rule.Reply, misdeeds[f]
 	switch {
 	case m.streams && !v.request.Stream:
-		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "fault", Message: "the fault " + string(f) + " is for streams, and the request asked for none"}), nil
+		said := "the fault " + string(f) + " is for streams, and the request asked for none"
+		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "fault", Message: said}), nil
 	case m.instead != nil:
 		return m.instead(t), nil
 	case f == "" && !reply.answers():
@@ -268,7 +271,10 @@ func (e apiError) MarshalJSON() ([]byte, error) {
 // typeRequest is the type of errors that are the client's.
 const typeRequest = "invalid_request_error"
 
-var unknownModel = apiError{Type: typeRequest, Code: "model_not_found", Message: "the model does not exist or you do not have access to it: the script has no such model"}
+var unknownModel = apiError{
+	Type: typeRequest, Code: "model_not_found",
+	Message: "the model does not exist or you do not have access to it: the script has no such model",
+}
 
 // errorFor is the error that services send with a status.
 func errorFor(status int) apiError {

@@ -35,14 +35,15 @@ func (r *chatRequest) checkFormat() error {
 		return invalid("response_format.type", "response_format.type is not text, json_object or json_schema")
 	case f.Type != formatSchema && f.JSONSchema != nil:
 		return invalid("response_format", "response_format.json_schema stands beside another type")
-	case f.Type == formatObject && !slices.ContainsFunc(r.Messages, func(m message) bool { return strings.Contains(strings.ToLower(m.text), "json") }):
+	case f.Type == formatObject && !slices.ContainsFunc(r.Messages, message.saysJSON):
 		return &badRequest{"", "messages", "messages must contain the word json in some form, to use response_format of type json_object"}
 	case f.Type != formatSchema:
 		return nil
 	case f.JSONSchema == nil || !toolName(f.JSONSchema.Name):
 		return &badRequest{"missing_required_parameter", "response_format.json_schema.name", "response_format.json_schema has no usable name"}
 	case f.JSONSchema.Schema.Kind() != '{':
-		return &badRequest{"missing_required_parameter", "response_format.json_schema.schema", "response_format.json_schema.schema is not an object"}
+		return &badRequest{"missing_required_parameter", "response_format.json_schema.schema",
+			"response_format.json_schema.schema is not an object"}
 	case f.JSONSchema.Strict == nil || !*f.JSONSchema.Strict:
 		return nil
 	}
@@ -174,13 +175,16 @@ func (r *chatRequest) checkModel() error {
 	case !reasons:
 		return nil
 	case r.MaxTokens != nil:
-		return &badRequest{"unsupported_parameter", "max_tokens", "unsupported parameter: max_tokens is not supported with this model; use max_completion_tokens instead"}
+		return &badRequest{"unsupported_parameter", "max_tokens",
+			"unsupported parameter: max_tokens is not supported with this model; use max_completion_tokens instead"}
 	case r.Temperature != nil && *r.Temperature != 1:
-		return &badRequest{"unsupported_value", "temperature", "unsupported value: temperature other than 1 is not supported with this model; only the default is"}
+		return &badRequest{"unsupported_value", "temperature",
+			"unsupported value: temperature other than 1 is not supported with this model; only the default is"}
 	case r.TopP != nil && *r.TopP != 1:
 		return &badRequest{"unsupported_parameter", "top_p", "unsupported parameter: top_p is not supported with this model"}
 	case r.ReasoningEffort == "minimal" && name != "gpt-5" && !strings.HasPrefix(name, "gpt-5-"):
-		return &badRequest{"unsupported_value", "reasoning_effort", "unsupported value: reasoning_effort minimal is not supported with this model"}
+		return &badRequest{"unsupported_value", "reasoning_effort",
+			"unsupported value: reasoning_effort minimal is not supported with this model"}
 	}
 	return nil
 }

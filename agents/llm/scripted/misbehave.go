@@ -101,7 +101,8 @@ func limitedUntil(t *turn) int {
 
 func tooMany(t *turn, after string) int {
 	t.w.Header().Set("Retry-After", after)
-	return fail(t.w, http.StatusTooManyRequests, apiError{Type: "requests", Code: "rate_limit_exceeded", Message: "rate limit reached; try again later"})
+	return fail(t.w, http.StatusTooManyRequests,
+		apiError{Type: "requests", Code: "rate_limit_exceeded", Message: "rate limit reached; try again later"})
 }
 
 func failing(status int, kind, code, msg string) func(*turn) int {
@@ -118,7 +119,8 @@ func page(status int) func(*turn) int {
 }
 
 func (t *turn) echo() int {
-	return fail(t.w, http.StatusBadRequest, apiError{Type: typeRequest, Code: "invalid_value", Message: "this was not understood: " + string(t.body)})
+	return fail(t.w, http.StatusBadRequest,
+		apiError{Type: typeRequest, Code: "invalid_value", Message: "this was not understood: " + string(t.body)})
 }
 
 func (t *turn) otherBody() int {

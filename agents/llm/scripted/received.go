@@ -64,7 +64,10 @@ func (s *Server) keep(r *http.Request, body []byte) int {
 
 // read notes what a request that is kept asks for, and returns it.
 func (s *Server) read(t *turn, r *chatRequest) Received {
-	got := Received{Number: t.number, Header: t.r.Header, Body: t.body, Model: r.Model, Stream: r.Stream, Format: r.format(), Choice: r.choice()}
+	got := Received{
+		Number: t.number, Header: t.r.Header, Body: t.body,
+		Model: r.Model, Stream: r.Stream, Format: r.format(), Choice: r.choice(),
+	}
 	if f := r.ResponseFormat; f != nil && f.JSONSchema != nil {
 		got.Schema = f.JSONSchema.Name
 	}

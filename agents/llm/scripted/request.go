@@ -61,6 +61,9 @@ type message struct {
 	hasText bool
 }
 
+// saysJSON reports whether the message's text holds the word JSON.
+func (m message) saysJSON() bool { return strings.Contains(strings.ToLower(m.text), "json") }
+
 type toolCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`

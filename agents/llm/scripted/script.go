@@ -173,7 +173,8 @@ func (w *when) check(f *faults) {
 	if !slices.Contains([]string{"", formatText, formatObject, formatSchema}, w.Format) {
 		f.add("when.format", "is not known; use text, json_object or json_schema")
 	}
-	for key, n := range map[string]*int{"tool_results": w.ToolResults, "min_tool_results": w.MinToolResults, "max_tool_results": w.MaxToolResults} {
+	counts := map[string]*int{"tool_results": w.ToolResults, "min_tool_results": w.MinToolResults, "max_tool_results": w.MaxToolResults}
+	for key, n := range counts {
 		if n != nil && *n < 0 {
 			f.add("when."+key, "is negative")
 		}

@@ -18,8 +18,8 @@ func newCheck(a *app) *cobra.Command {
 		Use:   "check [FILE|-]",
 		Short: "Decide proposed calls, one JSON object a line",
 		Long: `Check reads one proposed call a line and writes one decision a line, in the
-same order and as soon as it is there. It runs no skill, asks nobody, records
-nothing and counts no limit; a call that a person would be asked about stays ask.
+same order and at once. Check runs no skill, asks no person, records nothing and
+counts no limit; a call that a person would have to approve stays ask.
 
 A line that is no case gives {"id","error"}; the exit status is 1 then, and 0
 where every line was decided, whatever the decisions.`,

@@ -25,7 +25,7 @@ func (run *evalRun) again() *cases.Again {
 	}}
 }
 
-// stopped is the failure of a run that waited for a model in vain.
+// stopped is the failure of a run that waited for a model until its time was over.
 func (run *evalRun) stopped(rep evalReport) error {
 	hint := "with --results FILE what was decided is kept, and --resume goes on with it"
 	if run.flags.results != "" {
@@ -61,10 +61,17 @@ func (run *evalRun) unjudged(rep evalReport) error {
 		if run.flags.results != "" {
 			hint = "run it again with --resume --retry-unjudged to ask about them again"
 		}
-		return &failure{exitFailed, fmt.Errorf("%d cases were not judged (%s), and the rates hold what the tables say for that", n, counted(rep.Review.NotJudged)), hint}
+		return &failure{
+			exitFailed,
+			fmt.Errorf("%d cases were not judged (%s), and the rates hold what the tables say for that", n, counted(rep.Review.NotJudged)),
+			hint,
+		}
 	case rep.Review.Unjudged == rep.Review.Asked:
-		return &failure{exitFailed, fmt.Errorf("no case was judged (%s), and the rates hold what the tables say for that", counted(rep.Review.Failures)),
-			"vedette doctor asks the models and says what is wrong"}
+		return &failure{
+			exitFailed,
+			fmt.Errorf("no case was judged (%s), and the rates hold what the tables say for that", counted(rep.Review.Failures)),
+			"vedette doctor asks the models and says what is wrong",
+		}
 	}
 	return nil
 }
@@ -111,7 +118,8 @@ func shadowText(line func(name, format string, args ...any), v cases.ReviewRepor
 	if len(v.Shadow) == 0 {
 		return
 	}
-	line("shadow", "%d would be rejected, %d asked about, %d deferred: recorded, not applied", v.Shadow["deny"], v.Shadow["ask"], v.Shadow["defer"])
+	line("shadow", "%d would be rejected, %d asked about, %d deferred: recorded, not applied",
+		v.Shadow["deny"], v.Shadow["ask"], v.Shadow["defer"])
 	if q == nil {
 		return
 	}

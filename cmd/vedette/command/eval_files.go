@@ -117,7 +117,7 @@ func openResults(f evalFlags, m manifest) (*results, error) {
 // empty makes a file of results that this run alone writes one of this run. What
 // may fail comes first: a run that can't begin takes no rows of another with it.
 func empty(file *os.File, f evalFlags, m manifest) error {
-	// Again, now that nobody else writes it.
+	// This run checks again, now that the lock keeps other runs from writing the file.
 	if err := mayBegin(f); err != nil {
 		return err
 	}
@@ -139,7 +139,10 @@ func goOnWith(name string, m manifest) (*results, error) {
 		return nil, nil
 	}
 	refuse := func(format string, args ...any) error {
-		return &failure{exitFailed, fmt.Errorf("%s can't be gone on with: "+format, append([]any{name}, args...)...), "name another file with --results, or leave out --resume to begin again"}
+		return &failure{
+			exitFailed, fmt.Errorf("%s can't be resumed: "+format, append([]any{name}, args...)...),
+			"name another file with --results, or leave out --resume to begin again",
+		}
 	}
 	switch {
 	case err != nil:

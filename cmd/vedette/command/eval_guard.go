@@ -179,7 +179,10 @@ func mayBegin(f evalFlags) error {
 	case !bytes.HasSuffix(line, []byte("\n")) || f.overwrite:
 		return nil
 	}
-	return &failure{exitFailed, fmt.Errorf("%s holds the results of an earlier run", f.results), "--resume goes on with them, --overwrite begins again without them"}
+	return &failure{
+		exitFailed, fmt.Errorf("%s holds the results of an earlier run", f.results),
+		"--resume goes on with them, --overwrite begins again without them",
+	}
 }
 
 func foreign(flag, name string) error {

@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 )
 
-// beside makes the file that another is to be replaced by, for its owner alone.
-// Nobody else has its name: what stands in the folder, or a link there, is not
-// written.
+// beside makes a file in the folder of name, which is to replace it; only the owner may
+// read the new file. Its name is fresh: beside writes to no file or link that exists.
 func beside(name string) (*os.File, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".new-*")
 	if err != nil {
@@ -36,7 +35,7 @@ func only(name string) (*os.File, error) {
 func owned(f *os.File, name string) (*os.File, error) {
 	free, err := tryLock(f)
 	if err == nil && !free {
-		return nil, errors.Join(&failure{exitFailed, fmt.Errorf("%s is being written by another eval", name), "name another file with --results, or wait for it"}, f.Close())
+		return nil, errors.Join(otherWriter(name), f.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s can't be locked: %w", name, err), f.Close())
@@ -45,7 +44,7 @@ func owned(f *os.File, name string) (*os.File, error) {
 	mine, err1 := f.Stat()
 	there, err2 := os.Stat(name)
 	if err1 != nil || err2 != nil || !os.SameFile(mine, there) {
-		return nil, errors.Join(&failure{exitFailed, fmt.Errorf("%s is being written by another eval", name), "name another file with --results, or wait for it"}, f.Close())
+		return nil, errors.Join(otherWriter(name), f.Close())
 	}
 	if mine.Mode().Perm()&0o077 != 0 {
 		if err := f.Chmod(0o600); err != nil {
@@ -53,6 +52,14 @@ func owned(f *os.File, name string) (*os.File, error) {
 		}
 	}
 	return f, nil
+}
+
+// otherWriter is the failure of a run whose file another run is writing.
+func otherWriter(name string) *failure {
+	return &failure{
+		exitFailed, fmt.Errorf("%s is being written by another eval", name),
+		"name another file with --results, or wait for it",
+	}
 }
 
 // drop takes rows out of the file, by their places, and leaves the other lines as
@@ -127,7 +134,7 @@ func (r *results) settle(a *app) error {
 		return err
 	}
 	if len(places) > 0 {
-		a.note("%d rows of %s were taken out: their cases were edited and are decided anew", len(places), r.name)
+		a.note("%d rows of %s were removed: their cases were edited, and eval decided them again", len(places), r.name)
 	}
 	if others > 0 {
 		a.note("%d rows of %s are of no case of this run; they stay, and are not counted", others, r.name)

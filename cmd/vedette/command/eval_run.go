@@ -95,7 +95,10 @@ func (run *evalRun) read(cfg *config.Config) (answered, error) {
 		run.compare = cases.NewComparer(rows)
 	}
 	if f.offline() && cfg.Sentinel.Mode == config.Off && len(cfg.Sentinel.Modes.Effect)+len(cfg.Sentinel.Modes.Skill) == 0 {
-		return answered{}, &failure{exitFailed, fmt.Errorf("%s has no review, so no model is asked: sentinel.mode is off", f.config), "name the configuration with --config FILE"}
+		return answered{}, &failure{
+			exitFailed, fmt.Errorf("%s has no review, so no model is asked: sentinel.mode is off", f.config),
+			"name the configuration with --config FILE",
+		}
 	}
 	if f.answer == "" {
 		return answered{}, nil
@@ -142,10 +145,9 @@ const saidAgain = 30 * time.Second
 // neverOpens are more failures in a row than an eval has cases.
 const neverOpens = 1_000_000
 
-// measured is a configuration whose review asks anew about each case: an answer
-// that is used again would be counted twice. Where no model is asked, nothing is
-// paced, spent or tried again either, and no breaker opens; what is asked is the
-// same.
+// measured is a configuration whose review asks a model about each case: eval would
+// count an answer from the cache twice. Where eval asks no model, measured also switches
+// off pacing, budgets, retries and breakers; the questions stay the same.
 func measured(cfg *config.Config, offline bool) *config.Config {
 	c := *cfg
 	c.Sentinel.CacheTTL = 0
@@ -265,7 +267,10 @@ func (run *evalRun) worse(rep evalReport) error {
 		return &failure{exitFindings, fmt.Errorf("%d cases became worse", c.Worse), ""}
 	}
 	if n := c.OnlyBefore + c.Edited + c.Ambiguous; n > 0 || c.Compared == 0 {
-		return &failure{exitFindings, fmt.Errorf("%d cases compared, %d could not be: %s", c.Compared, n, notCompared(*c)), "compare with a run over the same cases"}
+		return &failure{
+			exitFindings, fmt.Errorf("%d cases compared, %d could not be: %s", c.Compared, n, notCompared(*c)),
+			"compare with a run over the same cases",
+		}
 	}
 	return nil
 }
@@ -290,7 +295,10 @@ func (run *evalRun) told(a *app, rep evalReport) error {
 		return nil
 	}
 	if rep.Unanswered > 0 {
-		return &failure{exitFailed, fmt.Errorf("%d cases have no answer and were not decided", rep.Unanswered), "--print-prompts FILE writes what is missing"}
+		return &failure{
+			exitFailed, fmt.Errorf("%d cases have no answer and were not decided", rep.Unanswered),
+			"--print-prompts FILE writes what is missing",
+		}
 	}
 	return nil
 }

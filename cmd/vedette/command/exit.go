@@ -57,10 +57,15 @@ var exitCodes = []struct {
 	code int
 	says string
 }{
-	{exitOK, "it did what it was asked to. check and eval: every line was decided,\n       whatever the decisions are"},
-	{exitFailed, "it failed; check and eval: a line could not be read; eval: a case was not\n       judged because a model was away or refused it, no case was judged at all,\n       or there was none"},
+	{exitOK, "it did what it was asked to. check and eval: every line was decided,\n" +
+		"       whatever the decisions are"},
+	{exitFailed, "it failed; check and eval: a line could not be read; eval: a case was not\n" +
+		"       judged because a model was away or refused it, no case was judged at all,\n" +
+		"       or there was none"},
 	{exitUsage, "the command line is wrong: an unknown command, flag or value"},
-	{exitFindings, "there are findings: validate found mistakes, doctor problems, lint\n       something, test an expectation that isn't met, or eval --fail-on-worse a worse\n       decision"},
+	{exitFindings, "there are findings: validate found mistakes, doctor problems, lint\n" +
+		"       something, test an expectation that isn't met, or eval --fail-on-worse a worse\n" +
+		"       decision"},
 	{exitIntegrity, "integrity: the ledger does not hold what was signed"},
 	{exitDenied, "the one call that the command was to run was denied"},
 	{exitInterrupted, "it was interrupted"},

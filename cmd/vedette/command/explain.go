@@ -23,11 +23,11 @@ func newExplain(a *app) *cobra.Command {
 		Short: "Show every gate's working on one proposed call",
 		Long: `Explain decides one proposed call, one JSON object as check reads them, and shows
 how it came about: what the call would touch, what each rule says of it and why,
-the judge's sum, and what would change the outcome. It runs no skill, asks nobody
-and records nothing.
+the judge's sum, and what would change the outcome. Explain runs no skill, asks no
+person and records nothing.
 
-Arguments are shown, but for those that are x-secret: what it prints is for the
-one who has the call already, not for a log. The exit status is 0 whatever the
+Explain prints the arguments, except those that are x-secret: the output is for a
+person who already has the call, not for a log. The exit status is 0 whatever the
 decision.`,
 		Example: `  vedette explain call.json
   head -1 cases.jsonl | vedette explain - --no-review --json`,
@@ -60,7 +60,10 @@ func (a *app) explain(ctx context.Context, path string, args []string, o assembl
 	var bad *cases.Error
 	switch {
 	case errors.As(err, &bad):
-		return &failure{exitFailed, fmt.Errorf("%s (%s)", bad.Message, bad.Code), "explain reads one JSON object as check does: vedette help check"}
+		return &failure{
+			exitFailed, fmt.Errorf("%s (%s)", bad.Message, bad.Code),
+			"explain reads one JSON object as check does: vedette help check",
+		}
 	case err != nil:
 		return err
 	case asJSON:
@@ -240,7 +243,8 @@ func (e explained) judge() *table {
 	if j == nil {
 		return t
 	}
-	t.add("  score", hundredths(j.Score), fmt.Sprintf("denied below %s, asked about below %s", hundredths(j.Threshold), hundredths(j.AskBelow)))
+	t.add("  score", hundredths(j.Score),
+		fmt.Sprintf("denied below %s, asked about below %s", hundredths(j.Threshold), hundredths(j.AskBelow)))
 	for _, s := range j.Signals {
 		about := strings.Join(s.Args, ", ")
 		if s.Without != "" {

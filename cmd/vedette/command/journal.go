@@ -58,7 +58,7 @@ writer.`,
 				return usage("name either a user with --user U or a conversation with --conversation C")
 			}
 			if !yes && !a.prompt {
-				return usage("say --yes: nobody is there to be asked, and it can't be undone")
+				return usage("no terminal to ask for confirmation, and purge can't be undone; confirm with --yes")
 			}
 			return a.purge(cmd.Context(), file, who, yes, asJSON)
 		},
@@ -96,10 +96,14 @@ func (a *app) purge(ctx context.Context, file string, who history.Who, yes, asJS
 	defer func() { err = errors.Join(err, st.Close()) }()
 	n, err := eraseAndRecord(ctx, st, cfg.Keys.Dir, who)
 	if n.InLedger > 0 {
-		a.note("warning: %d records of the ledger hold arguments, since ledger.values was full when they were made; they stay readable", n.InLedger)
+		a.note("warning: %d records of the ledger hold arguments, since ledger.values was full when they were made; they stay readable",
+			n.InLedger)
 	}
 	if errors.Is(err, journal.ErrPending) {
-		return &failure{exitFailed, fmt.Errorf("%d values were erased, but old pages of the file still hold them: %w", n.Values, err), "stop whoever reads the database, and purge again"}
+		return &failure{
+			exitFailed, fmt.Errorf("%d values were erased, but old pages of the file still hold them: %w", n.Values, err),
+			"stop the programs that read the database, and purge again",
+		}
 	}
 	if err != nil {
 		return err

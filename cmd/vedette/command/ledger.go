@@ -122,7 +122,8 @@ func when(flag, s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usage(fmt.Sprintf("--%s %q: say a time such as 2026-01-02T15:04:05Z, a day such as 2026-01-02, or how long ago such as 24h", flag, s))
+	return time.Time{}, usage(fmt.Sprintf(
+		"--%s %q: say a time such as 2026-01-02T15:04:05Z, a day such as 2026-01-02, or how long ago such as 24h", flag, s))
 }
 
 const timeLayout = "2006-01-02T15:04:05.000Z"

@@ -16,8 +16,8 @@ func newLedgerHead(a *app, p *places) *cobra.Command {
 	return &cobra.Command{
 		Use:   "head",
 		Short: "Print the newest signed head, to keep it elsewhere",
-		Long: `Head prints the newest signed head. Keep it where whoever can write the database
-can't: with it, vedette ledger verify --head finds a rollback up to it.`,
+		Long: `Head prints the newest signed head. Keep the head in a place that the writers of the
+database can't write: vedette ledger verify --head then finds a rollback up to that head.`,
 		Example: `  vedette ledger head > /mnt/elsewhere/$(date +%F).txt`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -135,7 +135,10 @@ func (p *places) values(ctx context.Context, call string) (_ []shownValue, err e
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("there is no journal.key")
 		}
-		return nil, &failure{exitFailed, fmt.Errorf("the key folder %s can't be used: %w", p.keys, cause(err)), "name the key folder with --keys FOLDER"}
+		return nil, &failure{
+			exitFailed, fmt.Errorf("the key folder %s can't be used: %w", p.keys, cause(err)),
+			"name the key folder with --keys FOLDER",
+		}
 	}
 	k, err := keys.LoadOrCreate(p.keys)
 	if err != nil {
@@ -289,9 +292,7 @@ func (s shownRecord) head(b shownBody, colour bool) *table {
 	add("grant", b.Grant)
 	add("call", r.Call)
 	add("decision", r.Decision)
-	if b.ArgBytes != nil {
-		add("arguments", fmt.Sprintf("%d bytes: %s", *b.ArgBytes, strings.Join(append(b.ArgNames, fmt.Sprintf("%d not declared", b.Undeclared)), ", ")))
-	}
+	add("arguments", b.describeArguments())
 	for _, f := range b.Flags {
 		add("flag", strings.TrimSpace(f.Code+" "+strings.Join(f.Args, ", ")))
 	}
@@ -310,6 +311,16 @@ func (s shownRecord) head(b shownBody, colour bool) *table {
 	add("policy", b.Policy)
 	add("took", fmt.Sprintf("%d us", b.ElapsedUS))
 	return t
+}
+
+// describeArguments tells the size and the names of the arguments; it is empty where the
+// record holds no size.
+func (b shownBody) describeArguments() string {
+	if b.ArgBytes == nil {
+		return ""
+	}
+	names := slices.Concat(b.ArgNames, []string{fmt.Sprintf("%d not declared", b.Undeclared)})
+	return fmt.Sprintf("%d bytes: %s", *b.ArgBytes, strings.Join(names, ", "))
 }
 
 func (b shownBody) marks() string {

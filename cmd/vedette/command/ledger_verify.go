@@ -18,14 +18,14 @@ func newLedgerVerify(a *app, p *places) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Prove that the ledger holds what was signed",
-		Long: `Verify makes every record's hash anew and compares the tree with every signed
-head. It needs the database file and the public key alone, and works beside a
-running server. The exit status is 5 where something was changed, swapped,
+		Long: `Verify computes every record's hash again and compares the tree with every signed
+head. Verify needs only the database file and the public key, and works beside a
+running server. The exit status is 5 where a record was changed, swapped,
 inserted or removed.
 
-Whoever can write the file can cut off its end together with its heads, or put an
-old copy in its place. That is found up to the newest head that was kept where
-they can't write: keep what vedette ledger head prints, and give it with --head.`,
+A person who can write the file can cut off its end together with its heads, or put
+an old copy in its place. Verify finds that up to the newest head that you give it
+with --head: keep what vedette ledger head prints where that person can't write.`,
 		Example: `  vedette ledger verify
   vedette ledger verify --db copy.db --key ledger.pub --head monday.txt --head tuesday.txt --json`,
 		Args: cobra.NoArgs,

@@ -42,7 +42,7 @@ it is this user's or root's; root also believes the owner of the database.`,
   vedette pause`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"all", "user", "skill"} { // --user "$U" with an empty U pauses nobody
+			for _, name := range []string{"all", "user", "skill"} { // --user "$U" with an empty U names no user to pause
 				if fl := cmd.Flags().Lookup(name); fl.Changed && (fl.Value.String() == "" || fl.Value.String() == "false") {
 					return usage("--" + name + " is given and names nothing")
 				}

@@ -17,8 +17,8 @@ import (
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// colourful reports whether w takes colour: a terminal that can, and nobody who
-// asked for none.
+// colourful reports whether w takes colour: w is a terminal that shows colours, and the
+// person at it didn't switch them off.
 func colourful(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)

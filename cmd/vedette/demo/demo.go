@@ -125,7 +125,7 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 	stop := context.AfterFunc(ctx, func() { drained <- drain(work, orc, s) })
 	defer func() {
 		switch stopped := stop(); {
-		case stopped && ctx.Err() == nil: // nobody interrupted
+		case stopped && ctx.Err() == nil: // the operator didn't interrupt
 			err = errors.Join(err, orc.Close(work))
 			return
 		case stopped: // this moment: hold may hear of it first

@@ -6,11 +6,17 @@ import (
 )
 
 // breaking are elements that start a new line.
-var breaking = map[string]bool{"br": true, "p": true, "div": true, "tr": true, "li": true, "h1": true, "h2": true, "h3": true, "h4": true,
-	"h5": true, "h6": true, "table": true, "ul": true, "ol": true, "blockquote": true, "hr": true, "pre": true, "section": true, "article": true}
+var breaking = map[string]bool{
+	"br": true, "p": true, "div": true, "tr": true, "li": true, "h1": true, "h2": true, "h3": true, "h4": true,
+	"h5": true, "h6": true, "table": true, "ul": true, "ol": true, "blockquote": true, "hr": true, "pre": true,
+	"section": true, "article": true,
+}
 
 // silent are elements whose content is no text.
-var silent = map[string]bool{"script": true, "style": true, "head": true, "title": true, "template": true, "noscript": true, "svg": true, "object": true}
+var silent = map[string]bool{
+	"script": true, "style": true, "head": true, "title": true,
+	"template": true, "noscript": true, "svg": true, "object": true,
+}
 
 // htmlText returns the text of an HTML page, in one pass over it. It is for
 // reading alone: no browser would agree with it on malformed pages.

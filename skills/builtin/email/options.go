@@ -141,24 +141,33 @@ func newServer(at string, c smtpConfig, roots *x509.CertPool) (*server, error) {
 }
 
 // people is the schema of recipients: one address or a list.
-const people = `{"x-target":true,"anyOf":[{"type":"string","format":"email","maxLength":254},{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","format":"email","maxLength":254}}]}`
+const people = `{"x-target":true,"anyOf":[{"type":"string","format":"email","maxLength":254},` +
+	`{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","format":"email","maxLength":254}}]}`
 
 // Specs returns the five skills as they are declared by default. Run.Options is
 // empty: put the maildir and the server there.
 func Specs() []skills.Spec {
 	spec := func(name, description string, e skills.Effect, r skills.Reach, required, properties string) skills.Spec {
-		return skills.Spec{Name: "email." + name, Description: description, Effect: e, Reaches: r, Output: skills.Untrusted, Idempotent: e == skills.Read,
-			Parameters: json.RawMessage(`{"type":"object","additionalProperties":false,"required":[` + required + `],"properties":{` + properties + `}}`),
-			Run:        skills.Run{Kind: "builtin"}}
+		return skills.Spec{
+			Name: "email." + name, Description: description, Effect: e, Reaches: r, Output: skills.Untrusted,
+			Parameters: json.RawMessage(
+				`{"type":"object","additionalProperties":false,"required":[` + required + `],"properties":{` + properties + `}}`),
+			Idempotent: e == skills.Read, Run: skills.Run{Kind: "builtin"},
+		}
 	}
 	limit := `"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Most messages to return; 20 if absent."}`
-	body := `"to":` + people + `,"cc":` + people + `,"subject":{"type":"string","maxLength":500,"x-content":true},"body":{"type":"string","maxLength":1000000,"x-content":true}`
+	body := `"to":` + people + `,"cc":` + people + `,"subject":{"type":"string","maxLength":500,"x-content":true},` +
+		`"body":{"type":"string","maxLength":1000000,"x-content":true}`
 	return []skills.Spec{
 		spec("list", "List the newest messages of a mail folder.", skills.Read, skills.Self, ``,
-			`"folder":{"type":"string","minLength":1,"maxLength":100,"x-content":true,"description":"inbox (the default), drafts, sent or another folder."},`+limit),
+			`"folder":{"type":"string","minLength":1,"maxLength":100,"x-content":true,`+
+				`"description":"inbox (the default), drafts, sent or another folder."},`+limit),
 		spec("search", "Find messages by words in subject, text or addresses, in all folders.", skills.Read, skills.Self, `"query"`,
-			`"query":{"type":"string","minLength":1,"maxLength":1000,"x-content":true},"from":{"type":"string","minLength":1,"maxLength":254,"x-content":true,"description":"Only messages whose sender contains this."},`+limit),
-		spec("read", "Read one message by the id that list and search give.", skills.Read, skills.Self, `"id"`, `"id":{"type":"string","maxLength":64}`),
+			`"query":{"type":"string","minLength":1,"maxLength":1000,"x-content":true},`+
+				`"from":{"type":"string","minLength":1,"maxLength":254,"x-content":true,`+
+				`"description":"Only messages whose sender contains this."},`+limit),
+		spec("read", "Read one message by the id that list and search give.", skills.Read, skills.Self, `"id"`,
+			`"id":{"type":"string","maxLength":64}`),
 		spec("draft", "Put a message into the drafts. It isn't sent.", skills.Create, skills.Self, `"to","subject","body"`, body),
 		spec("send", "Send an email from the user's mailbox.", skills.Irreversible, skills.Others, `"to","subject","body"`,
 			body+`,"in_reply_to":{"type":"string","maxLength":64,"description":"Id of the message that this answers."}`),

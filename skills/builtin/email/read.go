@@ -31,7 +31,10 @@ type summary struct {
 }
 
 func summarize(e entry, p *parsed) summary {
-	return summary{ID: e.id(), Folder: e.folder, From: clip(p.From, 300), To: clip(p.To, 300), Subject: clip(p.Subject, 300), Date: p.Date, Unread: e.unread()}
+	return summary{
+		ID: e.id(), Folder: e.folder, From: clip(p.From, 300), To: clip(p.To, 300),
+		Subject: clip(p.Subject, 300), Date: p.Date, Unread: e.unread(),
+	}
 }
 
 // listing is the result of a list or search.

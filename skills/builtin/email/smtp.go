@@ -74,7 +74,8 @@ func refusal(err error) error {
 		return &skills.Failure{Code: skills.FailFailed, Unknown: true, Err: fmt.Errorf("the mail server's answer is missing: %w", err)}
 	}
 	switch e.Reason {
-	case gomail.ErrConnCheck, gomail.ErrGetSender, gomail.ErrGetRcpts, gomail.ErrNoUnencoded, gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData:
+	case gomail.ErrConnCheck, gomail.ErrGetSender, gomail.ErrGetRcpts, gomail.ErrNoUnencoded,
+		gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData:
 		return decode.Refuse("the mail server did not take the message: %w", err)
 	case gomail.ErrSMTPDataClose:
 		// An answer with a code is a no; without one the line broke.

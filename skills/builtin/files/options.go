@@ -111,24 +111,30 @@ func Specs() []skills.Spec {
 			Parameters: json.RawMessage(parameters), Idempotent: e == skills.Read, Run: skills.Run{Kind: "builtin"}}
 	}
 	return []skills.Spec{
-		spec("read", "Read a text file of the workspace.", skills.Read, `{"type":"object","required":["path"],"additionalProperties":false,"properties":{
+		spec("read", "Read a text file of the workspace.", skills.Read,
+			`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"x-path":true,"description":"Path relative to the workspace."},
 "offset":{"type":"integer","minimum":0,"description":"Byte to start at."},
 "max_bytes":{"type":"integer","minimum":1,"maximum":1048576,"description":"Most bytes to return; 262144 if absent."}}}`),
-		spec("search", "Find files of the workspace by name or content, ignoring case.", skills.Read, `{"type":"object","required":["query"],"additionalProperties":false,"properties":{
+		spec("search", "Find files of the workspace by name or content, ignoring case.", skills.Read,
+			`{"type":"object","required":["query"],"additionalProperties":false,"properties":{
 "query":{"type":"string","minLength":1,"maxLength":1024,"x-content":true,"description":"Text to look for in names and lines."},
 "path":{"type":"string","minLength":1,"maxLength":4096,"x-path":true,"description":"Folder to search; the whole workspace if absent."},
-"glob":{"type":"string","minLength":1,"maxLength":256,"x-content":true,"description":"Only files that match, for example *.md or docs/**/*.txt."},
+"glob":{"type":"string","minLength":1,"maxLength":256,"x-content":true,`+
+				`"description":"Only files that match, for example *.md or docs/**/*.txt."},
 "limit":{"type":"integer","minimum":1,"maximum":200,"description":"Most matches to return; 50 if absent."}}}`),
-		spec("write", "Create a text file of the workspace, or replace it as a whole.", skills.Modify, `{"type":"object","required":["path","content"],"additionalProperties":false,"properties":{
+		spec("write", "Create a text file of the workspace, or replace it as a whole.", skills.Modify,
+			`{"type":"object","required":["path","content"],"additionalProperties":false,"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"x-path":true,"x-target":true},
 "content":{"type":"string","x-content":true}}}`),
-		spec("update", "Replace a text in a file of the workspace. It must occur exactly once, unless all is true.", skills.Modify, `{"type":"object","required":["path","find","replace"],"additionalProperties":false,"properties":{
+		spec("update", "Replace a text in a file of the workspace. It must occur exactly once, unless all is true.", skills.Modify,
+			`{"type":"object","required":["path","find","replace"],"additionalProperties":false,"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"x-path":true,"x-target":true},
 "find":{"type":"string","minLength":1,"x-content":true},
 "replace":{"type":"string","x-content":true},
 "all":{"type":"boolean"}}}`),
-		spec("archive", "Put a file of the workspace away. It can't be brought back by an agent.", skills.Irreversible, `{"type":"object","required":["path"],"additionalProperties":false,"properties":{
+		spec("archive", "Put a file of the workspace away. It can't be brought back by an agent.", skills.Irreversible,
+			`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
 "path":{"type":"string","minLength":1,"maxLength":4096,"x-path":true,"x-target":true}}}`),
 	}
 }

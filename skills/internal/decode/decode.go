@@ -193,7 +193,8 @@ func Operation(s *skills.Skill, known []skills.Spec) (string, error) {
 		}
 		var errs []error
 		if rank(s.Effect()) < rank(k.Effect) {
-			errs = append(errs, &skills.PathError{Path: "effect", Msg: fmt.Sprintf("is %s, but what it does is %s; say that or more", s.Effect(), k.Effect)})
+			errs = append(errs, &skills.PathError{Path: "effect",
+				Msg: fmt.Sprintf("is %s, but what it does is %s; say that or more", s.Effect(), k.Effect)})
 		}
 		if k.Reaches == skills.Others && s.Reaches() != skills.Others {
 			errs = append(errs, &skills.PathError{Path: "reaches", Msg: "must be others: this skill reaches other people"})

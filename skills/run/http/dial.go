@@ -16,7 +16,8 @@ import (
 )
 
 // ErrPrivate means that the host has an address that is refused.
-var ErrPrivate = errors.New("the host has a private, local or reserved address; list it in guard.allow_hosts or in the skill's allow_private if that is meant")
+var ErrPrivate = errors.New("the host has a private, local or reserved address; " +
+	"list it in guard.allow_hosts or in the skill's allow_private if that is meant")
 
 // public reports whether an address is one of the open Internet.
 func public(a netip.Addr) bool { return a.Zone() == "" && netzone.Of(a) == netzone.Open }

@@ -58,6 +58,6 @@
 // answer, a broken answer, a 3xx and a 5xx leave open whether the effect
 // happened, and say so unless the skill only reads. A 4xx is a plain failure.
 //
-// Do not put a secret in the url; headers are the place, and a skill's options
-// are shown to nobody but its operator.
+// Do not put a secret in the url; headers are the place. Vedette shows a skill's
+// options only to the operator.
 package http

@@ -28,8 +28,8 @@ type Options struct {
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// AllowHosts are names and addresses of private hosts that every skill may
 	// connect to (guard.allow_hosts), beside those of its own allow_private.
-	// A skill that says "allow_private: false" gets none of them, and a
-	// metadata service is nobody's to allow.
+	// A skill that says "allow_private: false" gets none of them, and no list can
+	// allow a metadata service.
 	AllowHosts []string
 	// Credentials are what a skill's option of that name may use. If nil, none.
 	Credentials skills.Credentials
@@ -105,7 +105,10 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 		return nil, err
 	}
 	e := &endpoint{config: c, token: o.Token, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials}
-	err = errors.Join(e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s), e.checkHeaders(at), e.checkQuery(at, s), e.checkCredentials(at, s))
+	err = errors.Join(
+		e.checkPrivate(at), e.checkPlain(at), e.checkURL(at, s),
+		e.checkHeaders(at), e.checkQuery(at, s), e.checkCredentials(at, s),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +167,8 @@ func (e *endpoint) checkPerimeter(at string) error {
 	if !e.readsOnly || e.Safe || skills.ReadsOnly(e.Method) {
 		return nil
 	}
-	return &skills.PathError{Path: at + ".method", Msg: fmt.Sprintf("is %s, and the skill's effect is read; say GET, HEAD or QUERY, a greater effect, "+
+	return &skills.PathError{Path: at + ".method", Msg: fmt.Sprintf("is %s, and the skill's effect is read; "+
+		"say GET, HEAD or QUERY, a greater effect, "+
 		"or safe: true where the endpoint changes nothing", e.Method)}
 }
 

@@ -149,7 +149,7 @@ func (e *exchange) refused(resp *http.Response) error {
 	return e.unsure(status)
 }
 
-// unsure is a failure after which nobody here knows what happened there.
+// unsure is a failure after which Vedette doesn't know what the server did.
 func (e *endpoint) unsure(err error) error {
 	return &skills.Failure{Code: skills.FailFailed, Unknown: !e.readsOnly, Err: err}
 }

@@ -1,0 +1,285 @@
+package config
+
+// descriptions say of each key what it does, for the editor schemas and the reference.
+// An entry is named after the struct and the key. The tags of a struct field hold the
+// rest: a tag can't be broken over lines.
+var descriptions = map[string]string{
+	"Config.version":             "Version of the format: 1.",
+	"Config.models":              "Chat models by name.",
+	"Config.roles":               "Which model does what; a list is a fallback chain.",
+	"Config.skills":              "Where skills are read from.",
+	"Config.permissions_default": "What the rules say of a call that none of them matches (default allow: scope stays deny-by-default).",
+	"Config.permissions":         "Rules that lower what a call may do. The most restrictive match wins.",
+	"Config.tests":               "What the rules are expected to say of calls; vedette test runs them.",
+	"Config.guard":               "Adds to the built-in guard, never removes.",
+	"Config.judge":               "Thresholds of the graded judge.",
+	"Config.sentinel":            "The model review.",
+	"Config.agents":              "The times of agents; waits for people are not counted.",
+	"Config.limits":              "Budgets, and the breaker that every skill has.",
+	"Config.approvals":           "How people are asked.",
+	"Config.answers":             "What answers may hold that come from what others could have written.",
+	"Config.ledger":              "The database of decisions.",
+	"Config.journal":             "Where arguments, results and messages live, sealed.",
+	"Config.keys":                "Where keys live.",
+	"Config.credentials": "What a user's calls authenticate with, by name: skills name them in their run block, models never see " +
+		"them. One of fewer than 8 bytes counts as missing.",
+	"Config.server":    "The HTTP server.",
+	"Config.telemetry": "Metrics and traces, both off by default. No value of a call is in them.",
+
+	"Model.model":       "What the server calls the model.",
+	"Model.base_url":    "The address before /chat/completions.",
+	"Model.api_key":     "Sent as a bearer token. Take it from the environment: ${NAME:-}.",
+	"Model.timeout":     "Bounds one request (default 60s).",
+	"Model.reasoning":   "The model reasons before it answers: effort is sent to it, temperature isn't.",
+	"Model.effort":      "Reasoning effort (default: the lowest that keeps reasoning on).",
+	"Model.context":     "Size of the context window in tokens.",
+	"Model.tools":       "Whether the model takes tools (default true).",
+	"Model.json_schema": "Whether the server can hold an answer to a strict JSON Schema (default true).",
+	"Model.schemaless": "With json_schema: false, how the review gets its answer: tool, a forced tool call, or json_object, which " +
+		"promises JSON and no shape. Every record of the review says so.",
+	"Model.legacy_max_tokens": "Send max_tokens in place of max_completion_tokens (default false).",
+	"Model.max_response":      "Bounds the answer's body in bytes (default 8 MiB).",
+	"Model.concurrency": "Requests to the model at a time, from agents and orchestrator in this process; others wait, the users in " +
+		"turn (default 64).",
+	"Model.requests_per_minute": "How many requests a minute the review may send to the model from this process (default no bound).",
+	"Model.max_tokens": "Bounds an answer to agents and orchestrator in tokens, reasoning included (default: the server's own " +
+		"bound).",
+	"Model.price": "What a million tokens cost, for budgets in money.",
+
+	"SkillFiles.include": "Glob patterns relative to this file's folder; ** crosses folders. Each must match a file.",
+	"SkillFiles.known": "Skills that the program registers itself, in Go: the same keys as in a skill file, without run. Rules " +
+		"and tests may be about them, and check, eval and test judge their calls. What the program registers must " +
+		"agree.",
+
+	"Rule.id":     "Names the rule in records (default rule-N).",
+	"Rule.skill":  "A skill's name, domain.* or *.",
+	"Rule.users":  "Patterns of user ids: * any characters, / too; ? one; [a-z] one of a class (default: every user).",
+	"Rule.when":   "CEL condition over the call; an error in it denies.",
+	"Rule.then":   "What a match makes of the call.",
+	"Rule.modify": "With then: modify, the rewrites, applied in order before the gates judge.",
+	"Rule.reason": "Shown to approvers and reviewers.",
+
+	"Guard.roots":        "Folders that path arguments must lie in.",
+	"Guard.forbid_paths": "Glob patterns of paths that no call may touch; one without / matches in every folder.",
+	"Guard.allow_hosts":  "Private hosts that calls may reach, by name or address, without port; never a metadata service.",
+
+	"Judge.threshold": "Calls that score below are denied (default 0.30).",
+	"Judge.ask_below": "Calls that score below are asked about (default 0.50).",
+
+	"Limits.agent":        "One agent over its life.",
+	"Limits.turn":         "One turn of the conversation, all its agents together.",
+	"Limits.conversation": "A conversation over a sliding window.",
+	"Limits.user":         "What one user may have at a time in this process, and spend on models in a day.",
+	"Limits.process": "What there may be at a time in this process. What finds no room waits, the users in turn, or is told " +
+		"when to come again.",
+	"Limits.skill": "The breaker that every skill has, and how often it runs at a time.",
+	"Limits.store": "Where all of these are counted.",
+
+	"AgentLimits.calls":  "Calls an agent may propose when its dispatch names no number (default 5).",
+	"AgentLimits.tokens": "Tokens that an agent's model calls may take (default no bound).",
+	"AgentLimits.cost":   "What an agent's model calls may cost, in the currency of the models' prices (default no bound).",
+
+	"Agents.timeout":      "An agent's time, waits for people and the orchestrator aside (default 60s).",
+	"Agents.help_timeout": "How long an agent waits when it has asked the orchestrator for help (default 5m).",
+	"Agents.wave_timeout": "The time of agents that are started together; waits for people and the orchestrator aside; then they " +
+		"report what they have (default 120s).",
+
+	"TurnLimits.agents": "Agents a turn may dispatch (default 8).",
+	"TurnLimits.calls":  "Calls all agents of a turn may propose (default 30).",
+	"TurnLimits.tokens": "Tokens that the model calls of a turn and its agents may take (default no bound).",
+	"TurnLimits.cost":   "What the model calls of a turn and its agents may cost (default no bound).",
+
+	"ConversationLimits.calls":  "Calls that may be proposed within the window (default 50).",
+	"ConversationLimits.window": "How long a call, a token and its cost count (default 5m).",
+	"ConversationLimits.tokens": "Tokens that a conversation's model calls may take within the window (default no bound). In memory a " +
+		"restart begins at zero; with limits.store on Redis it does not.",
+	"ConversationLimits.cost": "What a conversation's model calls may cost within the window (default no bound). In memory a restart " +
+		"begins at zero; with limits.store on Redis it does not.",
+
+	"Approvals.timeout": "How long a held call waits for a person (default 5m).",
+	"Approvals.pending": "How many calls may wait for a person at a time; a call beyond that is denied and no question is asked.",
+
+	"Pending.user":         "A user's calls that may wait for a person (default 20).",
+	"Pending.conversation": "A conversation's calls that may wait for a person (default 5).",
+	"Pending.process":      "Calls of this process that may wait for a person (default 10000).",
+
+	"Answers.links": "Links and images; those that lead elsewhere become text.",
+
+	"Links.allow": "Hosts such as example.com, or *.example.com for every host below it; hosts in the user's request are " +
+		"allowed as well (default none).",
+
+	"Ledger.driver": "The database (default sqlite).",
+	"Ledger.path":   "The database file (default vedette.db in this file's folder).",
+	"Ledger.values": "What is held of argument values (default keys: none).",
+
+	"Journal.retention": "How long arguments and results are kept after the turn (default 168h).",
+
+	"Keys.dir": "Folder of the keys (default vedette-keys beside the database).",
+
+	"Server.listen": "host:port to listen on (default 127.0.0.1:8420).",
+
+	"Credential.env": "Name of an environment variable with {user} in it, such as GITHUB_TOKEN_{user}. Of the user's id letters " +
+		"and digits stand for themselves, every other byte is _XX.",
+	"Credential.file": "A file per user with mode 0600, with {user} in the last part of its path, such as " +
+		"./credentials/crm/{user}. Of the user's id small letters, digits, -, _, @ and inner dots stand for " +
+		"themselves, every other byte is %xx.",
+	"Credential.program": "Ask the resolver of the program that embeds Vedette.",
+
+	"LimitStore.driver": "Where limits are counted: memory, each process for itself, or redis, all processes together (default " +
+		"memory).",
+	"LimitStore.url": "With driver redis: redis://user:password@host:port/db, rediss:// for TLS, or unix:///path. Take it from " +
+		"the environment: ${REDIS_URL}.",
+	"LimitStore.prefix": "With driver redis: begins all keys, so that deployments that share a server don't share budgets (default " +
+		"vedette).",
+	"LimitStore.timeout": "With driver redis: bounds one question to the server (default 200ms).",
+	"LimitStore.when_away": "With driver redis: what happens to calls while the server can't be asked. Those that go on are counted " +
+		"by each process for itself, and marked as degraded.",
+
+	"Sentinel.mode":  "Whether the review's answers count, are only recorded, or it doesn't run (default enforce).",
+	"Sentinel.modes": "Other modes for some effects and some skills; a skill's own counts before its effect's.",
+	"Sentinel.answer": "binary: the model approves or rejects; graded: it says besides how sure it is, and reject_below counts " +
+		"(default binary).",
+	"Sentinel.reject_below": "With answer: graded, the confidence below which a call is rejected (default 0.50).",
+	"Sentinel.arguments":    "What of a call's arguments the model is shown: values, or keys, their names alone (default values).",
+	"Sentinel.reasoning": "Let the model write a short reasoning before its decision: slower, for models that don't reason by " +
+		"themselves (default false).",
+	"Sentinel.trace": "How many of the agent's last steps the model is told of: skill, effect, trust, outcome and size, no " +
+		"contents (default none).",
+	"Sentinel.prompt": "File with criteria of your own, in place of the review's: UTF-8 text of at most 16 KiB. It says what the " +
+		"document's fields mean and how to weigh them; how to answer is added to it. Records name it custom- and " +
+		"the first 12 digits of its SHA-256 (default: Vedette's own).",
+	"Sentinel.breaker":     "Stops asking a model that doesn't answer.",
+	"Sentinel.concurrency": "Questions of the review to one model at a time; others wait (default 1024).",
+	"Sentinel.retries": "How often a question is sent again to a model that could not be reached, was busy or failed, before the " +
+		"next model is asked (default 1).",
+	"Sentinel.escalate": "Asks a stronger model for a second opinion; where the two disagree, a person is asked.",
+	"Sentinel.cache_ttl": "How long an answer may be used again for the same call in the same situation: rejections, and approvals " +
+		"of reads and inward creations (default 5m, 0s never).",
+	"Sentinel.cache_size":  "How many answers are kept (default 10000).",
+	"Sentinel.timeout":     "Bounds one review, all its models together (default 30s).",
+	"Sentinel.budget":      "What the review itself may spend on models. What is beyond can't be judged: see unjudgeable.",
+	"Sentinel.canaries":    "Questions with known answers, to notice a model that has gone bad.",
+	"Sentinel.unavailable": "What happens while no model can be reached.",
+	"Sentinel.unjudgeable": "What happens where a model is there and the call has no judgement: an answer that is none, a timeout of " +
+		"its own, no room in time, a spent budget, a question that is too long.",
+
+	"Modes.effect": "Modes by effect.",
+	"Modes.skill":  "Modes by a skill's name, such as email.send.",
+
+	"Escalate.to":       "The stronger model; a list is a fallback chain.",
+	"Escalate.rejected": "Effects whose rejections are looked at again (default read, create).",
+	"Escalate.approved": "Effects whose approvals are looked at again (default irreversible, costs_money).",
+
+	"ReviewBudget.conversation": "For one conversation, within 24 hours.",
+	"ReviewBudget.user":         "For one user, within 24 hours.",
+	"ReviewBudget.day":          "For all users together, within 24 hours.",
+	"ReviewBudget.rules_for": "Effects whose calls the rules decide alone once day is spent, instead of unjudgeable (default none). A " +
+		"call that reaches others needs outward here too. A user who can make many calls can spend the day's " +
+		"budget.",
+
+	"ReviewShare.calls":  "Questions to models (default no bound).",
+	"ReviewShare.tokens": "Tokens of questions and answers (default no bound).",
+	"ReviewShare.cost":   "What the questions may cost, in the currency of the models' prices (default no bound).",
+
+	"Canaries.every": "How often each model is asked questions with known answers, at the start for the first time (default 6h, " +
+		"0s never); one that has not passed is asked again after 10 minutes, or sooner where this is less. They " +
+		"are six, of a few hundred tokens each.",
+
+	"Breaker.failures": "How many failures in a row within the window open the breaker; so does a half of four times as many " +
+		"requests.",
+	"Breaker.window":   "How long a failure counts.",
+	"Breaker.open_for": "How long an open breaker refuses before it lets a probe through.",
+
+	"Fallback.read":         "Calls that only read.",
+	"Fallback.create":       "Calls that create.",
+	"Fallback.modify":       "Calls that change.",
+	"Fallback.irreversible": "Calls that can't be undone.",
+	"Fallback.costs_money":  "Calls that cost money.",
+	"Fallback.outward":      "Calls that reach others.",
+
+	"Rewrite.set":     "The argument that takes the value to.",
+	"Rewrite.to":      "With set: the value.",
+	"Rewrite.clamp":   "The number that is held between min and max.",
+	"Rewrite.min":     "With clamp: the least.",
+	"Rewrite.max":     "With clamp: the greatest.",
+	"Rewrite.redact":  "The argument in whose texts text or pattern is replaced.",
+	"Rewrite.text":    "With redact: what is replaced; with append: what is added.",
+	"Rewrite.pattern": "With redact: an RE2 expression of what is replaced.",
+	"Rewrite.with":    "With redact: what stands in its place (default nothing).",
+	"Rewrite.append":  "The text that ends with text afterwards.",
+	"Rewrite.remove":  "The argument that is taken out.",
+	"Rewrite.narrow":  "The list of texts of which those that match keep stay.",
+	"Rewrite.keep":    "With narrow: an RE2 expression of what stays.",
+
+	"Test.name":    "What is expected, in words.",
+	"Test.call":    "The call that is proposed.",
+	"Test.user":    "The user's id.",
+	"Test.agent":   "The agent's id.",
+	"Test.mission": "What the agent was told to do.",
+	"Test.request": "The user's own words (default: there are none).",
+	"Test.granted": "Skills the agent holds (default: the call's own).",
+	"Test.history": "What the agent's skills had returned before, oldest first.",
+	"Test.time":    "When the call is made, as 2026-01-31T18:00:00Z (default now).",
+	"Test.expect":  "What becomes of the call; modify: it is rewritten and not denied.",
+	"Test.code":    "The code that the decision must have, such as permission.ask.",
+	"Test.gate":    "The gate that must decide.",
+	"Test.args":    "The arguments that must be judged, after rules rewrote them.",
+
+	"TestCall.skill": "The skill's name.",
+	"TestCall.args":  "Its arguments (default none).",
+
+	"TestStep.skill":  "The skill's name.",
+	"TestStep.args":   "Its arguments (default none).",
+	"TestStep.result": "What it returned.",
+	"TestStep.trust":  "Whether that may be believed (default untrusted).",
+
+	"Price.input":  "What a million tokens cost that are sent to the model.",
+	"Price.output": "What a million tokens cost that the model answers with, reasoning included.",
+
+	"ProcessLimits.conversations": "Conversations in use, or idle for less than 15 minutes (default 10000).",
+	"ProcessLimits.turns":         "Requests that are worked on at a time (default 256).",
+	"ProcessLimits.agents":        "Agents at work at a time (default 1024).",
+	"ProcessLimits.waiting":       "Requests that may wait for their turn (default 1024).",
+	"ProcessLimits.wait":          "How long a request waits for its turn before it is refused (default 30s).",
+
+	"UserLimits.conversations": "A user's conversations in use (default 1000).",
+	"UserLimits.turns":         "A user's requests that are worked on at a time (default 32).",
+	"UserLimits.agents":        "A user's agents at work at a time (default 128).",
+	"UserLimits.waiting":       "A user's requests that may wait for their turn (default 128).",
+	"UserLimits.tokens": "Tokens of models for a user within 24 hours (default no bound). In memory a restart begins at zero; with " +
+		"limits.store on Redis it does not.",
+	"UserLimits.cost": "What a user may spend on models within 24 hours, in the currency of the models' prices (default no " +
+		"bound). In memory a restart begins at zero; with limits.store on Redis it does not.",
+
+	"SkillLimits.failures": "Failures within the window that open the breaker.",
+	"SkillLimits.window":   "How long a failure counts.",
+	"SkillLimits.open_for": "How long an open breaker refuses before it lets a probe through.",
+	"SkillLimits.concurrency": "Calls of one skill that run at a time in this process; others wait up to 10s, the users in turn (default " +
+		"64).",
+
+	"skillFile.include": "Glob patterns of more skill files, relative to this file's folder.",
+	"skillFile.skills":  "The skills of this file.",
+
+	"skillEntry.name":         "Dot-named, domain first: email.send.",
+	"skillEntry.description":  "Shown to models and approvers.",
+	"skillEntry.effect":       "What a call does to the world. Must be given.",
+	"skillEntry.reaches":      "Whose world a call changes (default others for http and exec).",
+	"skillEntry.output":       "Whether what it returns may be believed (default untrusted).",
+	"skillEntry.parameters":   "JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise.",
+	"skillEntry.approval":     "When a person is asked (default policy).",
+	"skillEntry.idempotent":   "A second run with the same key has no second effect (default false).",
+	"skillEntry.by_reference": "An approval doesn't bind what path arguments name: it may change before the run (default false).",
+	"skillEntry.disabled":     "Refuse every call (default false).",
+	"skillEntry.timeout":      "Bounds one run (default 30s).",
+	"skillEntry.run":          "How it runs: exactly one of template, http, exec, builtin.",
+
+	"Telemetry.metrics": "Counts and times for Prometheus: docs/metrics.md lists them. Off without listen.",
+	"Telemetry.traces":  "Spans for OpenTelemetry. Off without otlp.",
+
+	"Metrics.listen": "host:port where GET /metrics is answered, such as 127.0.0.1:9464, which is reached from this machine " +
+		"alone. No password is asked for there (default: nowhere).",
+
+	"Traces.otlp": "Address of a collector that takes OTLP over HTTP, such as http://collector:4318 (default: none, no " +
+		"spans).",
+	"Traces.sample": "Which share of the turns is traced, from 0 to 1, where their caller's own trace doesn't say (default 1).",
+}
