@@ -100,11 +100,13 @@ func (l *Layer) Measure(ctx context.Context) (Usage, error) {
 	var u Usage
 	for i := range l.meta.Roots {
 		fd, err := l.openUpper(i)
-		if err != nil {
-			return u, err
+		if err == nil {
+			err = l.addUsage(ctx, fd, 0, &u)
+			closeFD(fd)
 		}
-		err = l.addUsage(ctx, fd, 0, &u)
-		closeFD(fd)
+		if errors.Is(err, unix.EACCES) {
+			return u, errClosed
+		}
 		if err != nil {
 			return u, err
 		}
@@ -112,12 +114,19 @@ func (l *Layer) Measure(ctx context.Context) (Usage, error) {
 	return u, nil
 }
 
+// errClosed is a folder that the program closed to its owner. What it writes there can't be
+// measured, and couldn't be committed.
+var errClosed = &LimitError{"folders that are closed to their owner", 0}
+
 func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 	limits := l.meta.Limits
 	if depth > limits.Depth {
 		return &LimitError{"folders in each other", int64(limits.Depth)}
 	}
 	names, err := listNames(fd, limits.Changes)
+	if errors.Is(err, unix.ENOENT) { // the program removed it meanwhile
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -141,8 +150,11 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 			continue
 		}
 		sub, err := openBeneath(fd, name, folderFlags)
+		if errors.Is(err, unix.EACCES) {
+			return err
+		}
 		if err != nil {
-			continue // gone, or closed by the program: listing will refuse it
+			continue // gone
 		}
 		err = l.addUsage(ctx, sub, depth+1, u)
 		closeFD(sub)
@@ -162,6 +174,11 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 		return f, err
 	}
 	f.RunsLater = slices.DeleteFunc(f.RunsLater, func(later Change) bool { return slices.Contains(inert, later) })
+	bare, err := l.listBare(c)
+	if err != nil {
+		return f, err
+	}
+	f.RunsLater = append(f.RunsLater, slices.DeleteFunc(bare, func(one Change) bool { return slices.Contains(f.RunsLater, one) })...)
 	all := 0
 	for i := range l.meta.Roots {
 		if lost[i] == 0 {
