@@ -339,3 +339,42 @@ func TestProbeSnapshot(t *testing.T) {
 	var root *snapshot.RootError
 	require.ErrorAs(t, err, &root)
 }
+
+// What matters for one reason isn't pushed off the list by many changes that stand out for
+// another, and the arguments count what runs later and what is left out.
+func TestDecoysDoNotHideWhatMatters(t *testing.T) {
+	sh := newShell(t, nil)
+	_, args, err := sh.do(t, "mkdir 0 1; for i in {1..250}; do mkfifo 0/$i; mkdir 1/$i; echo x >1/$i/.envrc; done; echo x >.git/hooks/update; rm a")
+	require.NoError(t, err)
+	require.Len(t, args.Paths, maxShown)
+	var notes []string
+	for _, p := range args.Paths[:20] {
+		notes = append(notes, p.Note)
+	}
+	require.Contains(t, notes, ReasonRefused)
+	require.Contains(t, notes, ReasonRunsLater)
+	require.Equal(t, sh.root+"/.git/hooks/update", args.Paths[0].Path)
+	require.Contains(t, args.Paths[:20], shownPath{Path: sh.root + "/a", Kind: "deleted", Lost: 1})
+	require.Equal(t, []int{251, 250}, []int{args.Later, args.Left})
+}
+
+// A person sees which permissions a change gives.
+func TestPermissionsAreShown(t *testing.T) {
+	sh := newShell(t, nil)
+	_, args, err := sh.do(t, "chmod 666 a; echo x >new; chmod 755 new; echo b2 >b; ln -s a link; rm c")
+	require.NoError(t, err)
+	modes := map[string]string{}
+	for _, p := range args.Paths {
+		modes[filepath.Base(p.Path)] = p.Mode
+	}
+	require.Equal(t, map[string]string{"a": "0666", "b": "", "c": "", "link": "", "new": "0755"}, modes)
+}
+
+// Two long names of which only the middle differs aren't shown alike.
+func TestLongNamesAreToldApart(t *testing.T) {
+	head, tail := strings.Repeat("h", 300), strings.Repeat("t", 300)
+	one, other := showText(head+"1"+tail), showText(head+"2"+tail)
+	require.NotEqual(t, one, other)
+	require.Contains(t, one, "601 bytes")
+	require.Less(t, len(one), 600)
+}

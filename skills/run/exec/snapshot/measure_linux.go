@@ -98,6 +98,9 @@ func (m *measurer) measureEntry(fd int, name, rel string, depth int, st unix.Sta
 // *LimitError as soon as it is beyond the layer's limits; the caller then ends the program.
 func (l *Layer) Measure(ctx context.Context) (Usage, error) {
 	var u Usage
+	if err := l.checkFree(); err != nil {
+		return u, err
+	}
 	for i := range l.meta.Roots {
 		fd, err := l.openUpper(i)
 		if err == nil {
@@ -112,6 +115,31 @@ func (l *Layer) Measure(ctx context.Context) (Usage, error) {
 		}
 	}
 	return u, nil
+}
+
+// maxTaken is how much of the disk that was free at the start may be taken while a program
+// runs. A file that the program removed and holds open takes disk and is in no folder.
+const maxTaken = 75 // percent
+
+// checkFree returns a *LimitError where the disk of the state runs out.
+func (l *Layer) checkFree() error {
+	free, err := readFree(l.folder)
+	if err != nil {
+		return err
+	}
+	if l.meta.Free > 0 && free < l.meta.Free/100*(100-maxTaken) {
+		return &LimitError{"percent of the disk that was free", maxTaken}
+	}
+	return nil
+}
+
+// readFree returns how many bytes a user may still write to a folder's file system.
+func readFree(folder string) (int64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(folder, &fs); err != nil {
+		return 0, fmt.Errorf("snapshot: look at the state's disk: %w", err)
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize), nil //nolint:gosec // no disk has as many bytes
 }
 
 // errClosed is a folder that the program closed to its owner. What it writes there can't be

@@ -246,6 +246,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A program that takes most of the disk is ended, also where no name leads to what it took.
+func TestMeasureOfTheDisk(t *testing.T) {
+	s := newSite(t, false)
+	l := s.open(t)
+	_, err := l.Measure(t.Context())
+	require.NoError(t, err)
+	again, err := Load(s.state, l.ID())
+	require.NoError(t, err)
+	require.Equal(t, l.meta.Free, again.meta.Free)
+	require.Positive(t, again.meta.Free)
+	again.meta.Free *= 5 // as if four fifths had been taken since
+	_, err = again.Measure(t.Context())
+	require.Equal(t, &LimitError{"percent of the disk that was free", 75}, err)
+}
+
 // A person is asked where many files are gone or something is written that runs later.
 func TestFindings(t *testing.T) {
 	limit := MaxDeleted{Files: 50, Percent: 20}
