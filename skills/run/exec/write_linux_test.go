@@ -30,7 +30,12 @@ type shell struct {
 // newShell makes one. A root has ten files and what is made there before.
 func newShell(t *testing.T, o opts) *shell {
 	t.Helper()
-	base := t.TempDir()
+	return newShellIn(t, t.TempDir(), o)
+}
+
+// newShellIn makes one below a folder.
+func newShellIn(t *testing.T, base string, o opts) *shell {
+	t.Helper()
 	sh := &shell{root: filepath.Join(base, "root"), state: filepath.Join(base, "state"), kit: runtest.New(t)}
 	t.Cleanup(func() { // the kernel closes a folder of the layer to its owner
 		ids, err := snapshot.IDs(sh.state)
@@ -377,4 +382,32 @@ func TestLongNamesAreToldApart(t *testing.T) {
 	require.NotEqual(t, one, other)
 	require.Contains(t, one, "601 bytes")
 	require.Less(t, len(one), 600)
+}
+
+// However a write root is named, nothing reaches it before the commit.
+func TestSnapshotOfOddRoots(t *testing.T) {
+	for name, spell := range map[string]func(root, base string) opts{
+		"slash":        func(root, _ string) opts { return opts{"write": []string{root + "/"}} },
+		"dots":         func(root, _ string) opts { return opts{"write": []string{root + "/../root/."}} },
+		"read too":     func(root, _ string) opts { return opts{"write": []string{root}, "read": []string{root}} },
+		"read above":   func(root, base string) opts { return opts{"write": []string{root}, "read": []string{base}} },
+		"read below":   func(root, _ string) opts { return opts{"write": []string{root}, "read": []string{root + "/.git"}} },
+		"by a link":    func(_, base string) opts { return opts{"write": []string{base + "/link"}, "dir": base + "/link"} },
+		"below a link": func(_, base string) opts { return opts{"write": []string{base + "/up/root"}, "dir": base + "/up/root"} },
+	} {
+		base := t.TempDir()
+		root := filepath.Join(base, "root")
+		require.NoError(t, os.Symlink(root, filepath.Join(base, "link")))
+		require.NoError(t, os.Symlink(base, filepath.Join(base, "up")))
+		sh := newShellIn(t, base, spell(root, base))
+		res, _, err := sh.do(t, "echo new >new; rm b")
+		require.NoError(t, err, name)
+		require.NoFileExists(t, filepath.Join(root, "new"), name)
+		require.FileExists(t, filepath.Join(root, "b"), name)
+		require.NotNil(t, res.Follow, "%s: %s", name, res.Content)
+		_, err = sh.follow(t, res)
+		require.NoError(t, err, name)
+		require.FileExists(t, filepath.Join(root, "new"), name)
+		require.NoFileExists(t, filepath.Join(root, "b"), name)
+	}
 }
