@@ -152,9 +152,6 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 		return &LimitError{"folders in each other", int64(limits.Depth)}
 	}
 	names, err := listNames(fd, limits.Changes)
-	if errors.Is(err, unix.ENOENT) { // the program removed it meanwhile
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -186,7 +183,7 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 		}
 		err = l.addUsage(ctx, sub, depth+1, u)
 		closeFD(sub)
-		if err != nil {
+		if err != nil && !errors.Is(err, unix.ENOENT) { // else the program removed it meanwhile
 			return err
 		}
 	}

@@ -77,12 +77,17 @@ func TestRefusedThroughALink(t *testing.T) {
 // What a program writes to a folder that it closed to readers isn't out of measure.
 func TestMeasureOfAClosedFolder(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
-		s := newSite(t, false)
-		l := s.open(t, func(o *Options) { o.Limits = Limits{Bytes: 200_000} })
-		runIn(t, l, "mkdir d; chmod 300 d; head -c 300000 /dev/zero >d/hidden")
-		_, err := l.Measure(t.Context())
-		var limit *LimitError
-		require.ErrorAs(t, err, &limit)
+		for _, script := range []string{
+			"mkdir d; chmod 300 d; head -c 300000 /dev/zero >d/hidden", "mkdir d; chmod 400 d; head -c 300000 /dev/zero >seen",
+			"chmod 300 .; head -c 300000 /dev/zero >hidden",
+		} {
+			s := newSite(t, false)
+			l := s.open(t, func(o *Options) { o.Limits = Limits{Bytes: 200_000} })
+			runIn(t, l, script)
+			_, err := l.Measure(t.Context())
+			var limit *LimitError
+			require.ErrorAs(t, err, &limit, script)
+		}
 	})
 }
 
