@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -27,6 +28,10 @@ const (
 	ReasonRefused   = "refused"    // something can't be committed and would be left out
 	ReasonNames     = "names"      // a name isn't text, so it can't be shown as it is
 )
+
+// commitTime is how long a commit may take. It doesn't stop half way: one that took longer
+// would go on without any record of how it ended.
+const commitTime = 10 * time.Minute
 
 // maxShown is how many paths the arguments of a commit name, what matters most first.
 const maxShown = 200
@@ -82,6 +87,7 @@ func CommitSpec() skills.Spec {
 		Parameters: json.RawMessage(commitSchema), Run: skills.Run{Kind: "native"},
 		// A commit that began is finished by its journal; one that ended says so again.
 		Idempotent: true,
+		Timeout:    commitTime,
 	}
 }
 

@@ -411,3 +411,11 @@ func TestSnapshotOfOddRoots(t *testing.T) {
 		require.NoFileExists(t, filepath.Join(root, "b"), name)
 	}
 }
+
+// A commit of as many paths as a layer may hold has time to end: one that is abandoned goes
+// on, and its outcome is unknown for ever.
+func TestACommitHasTimeToEnd(t *testing.T) {
+	const perThousand = time.Second // twice what was measured with files on one disk
+	sh := newShell(t, nil)
+	require.GreaterOrEqual(t, sh.committing.Spec().Timeout, 100*perThousand)
+}
