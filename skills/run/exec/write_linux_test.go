@@ -349,7 +349,8 @@ func TestProbeSnapshot(t *testing.T) {
 // another, and the arguments count what runs later and what is left out.
 func TestDecoysDoNotHideWhatMatters(t *testing.T) {
 	sh := newShell(t, nil)
-	_, args, err := sh.do(t, "mkdir 0 1; for i in {1..250}; do mkfifo 0/$i; mkdir 1/$i; echo x >1/$i/.envrc; done; echo x >.git/hooks/update; rm a")
+	_, args, err := sh.do(t,
+		"mkdir 0 1; for i in {1..250}; do mkfifo 0/$i; mkdir 1/$i; echo x >1/$i/.envrc; done; echo x >.git/hooks/update; rm a")
 	require.NoError(t, err)
 	require.Len(t, args.Paths, maxShown)
 	var notes []string

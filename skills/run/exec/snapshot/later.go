@@ -16,17 +16,23 @@ var laterFiles = []string{
 	".pdbrc", ".rprofile", ".irbrc", ".pryrc", ".inputrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pythonstartup",
 	"sitecustomize.py", "usercustomize.py", ".pre-commit-config.yaml", "lefthook.yml", ".overcommit.yml", ".mcp.json", ".gitlab-ci.yml",
 	"crontab", ".rhosts", ".k5login", ".pam_environment", "authorized_keys", "authorized_keys2",
-	"hgrc", "hgrc-not-shared", "git-rebase-todo", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook-local.yml", ".lintstagedrc",
+	"hgrc", "hgrc-not-shared", "git-rebase-todo", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml",
+	"lefthook-local.yml", ".lintstagedrc",
 	"lint-staged.config.js", "lint-staged.config.cjs", "lint-staged.config.mjs", ".simple-git-hooks.json", ".simple-git-hooks.js",
-	".simple-git-hooks.cjs", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", ".drone.yml", ".woodpecker.yml",
-	".woodpecker.yaml", ".cirrus.yml", "appveyor.yml", ".appveyor.yml", ".devcontainer.json", ".gitpod.yml", ".nvim.lua", ".dir-locals-2.el",
-	".direnvrc", ".bazelrc", "mise.toml", ".autoenv", ".autoenv.zsh", ".ghci", ".iex.exs", ".erlang", ".ocamlinit", ".sbclrc", ".byebugrc",
-	".sqliterc", ".psqlrc", ".tmux.conf", ".screenrc", ".xsessionrc", ".xserverrc", "anacrontab", "rc.local", "ld.so.preload", ".terraformrc",
+	".simple-git-hooks.cjs", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile",
+	".drone.yml", ".woodpecker.yml",
+	".woodpecker.yaml", ".cirrus.yml", "appveyor.yml", ".appveyor.yml", ".devcontainer.json", ".gitpod.yml",
+	".nvim.lua", ".dir-locals-2.el",
+	".direnvrc", ".bazelrc", "mise.toml", ".autoenv", ".autoenv.zsh", ".ghci", ".iex.exs", ".erlang", ".ocamlinit",
+	".sbclrc", ".byebugrc",
+	".sqliterc", ".psqlrc", ".tmux.conf", ".screenrc", ".xsessionrc", ".xserverrc", "anacrontab", "rc.local",
+	"ld.so.preload", ".terraformrc",
 }
 
 // laterPaths are such files by their last parts, where their names alone say too little.
 var laterPaths = []string{
-	".hg/sharedpath", ".jj/repo/config.toml", ".git/sequencer/todo", ".cargo/config", ".cargo/config.toml", ".gradle/init.gradle", ".kube/config",
+	".hg/sharedpath", ".jj/repo/config.toml", ".git/sequencer/todo", ".cargo/config", ".cargo/config.toml",
+	".gradle/init.gradle", ".kube/config",
 	".aws/config", ".docker/config.json",
 }
 
@@ -38,8 +44,10 @@ var laterFolders = []string{
 	".husky", ".githooks", ".github/workflows", ".github/actions", ".circleci", ".vscode", ".idea", ".cursor", ".claude", ".devcontainer",
 	".ssh", ".direnv", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/nvim", ".vim",
 	".local/share/systemd", ".local/bin", ".zshrc.d", ".bashrc.d", ".profile.d", "cron.d", "cron.daily", "cron.hourly", "cron.weekly",
-	"cron.monthly", ".git-hooks", ".lefthook", ".gitea/workflows", ".forgejo/workflows", ".woodpecker", ".buildkite", ".zed", ".gemini", ".codex",
-	".emacs.d", ".config/emacs", ".config/direnv", ".config/mise", ".mise", ".mvn", ".gradle/init.d", ".docker/cli-plugins", "profile.d", "init.d",
+	"cron.monthly", ".git-hooks", ".lefthook", ".gitea/workflows", ".forgejo/workflows", ".woodpecker", ".buildkite",
+	".zed", ".gemini", ".codex",
+	".emacs.d", ".config/emacs", ".config/direnv", ".config/mise", ".mise", ".mvn", ".gradle/init.d",
+	".docker/cli-plugins", "profile.d", "init.d",
 	"systemd/user", "systemd/system", "spool/cron", ".local/share/dbus-1/services", "library/launchagents", "library/launchdaemons",
 }
 

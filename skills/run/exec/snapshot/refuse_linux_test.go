@@ -60,15 +60,19 @@ func TestRefused(t *testing.T) {
 func TestRefusedThroughALink(t *testing.T) {
 	s := newSite(t, false)
 	outside := filepath.Join(filepath.Dir(s.root), "outside")
-	fillTree(t, s.root, map[string]string{"ext": "->" + outside, "up": "->..", "tool": "->/usr/bin/env", "d/f": "f", "in": "->d", "self": "->" + s.root,
+	fillTree(t, s.root, map[string]string{"ext": "->" + outside, "up": "->..", "tool": "->/usr/bin/env", "d/f": "f",
+		"in": "->d", "self": "->" + s.root,
 		"loop": "->loop", "chain": "->in/../ext"})
 	l := s.open(t, func(o *Options) { o.LinkTargets = []string{"/usr"} })
-	runIn(t, l, `ln -s ext/keys a; ln -s ../ext/keys d/b; ln -s up/outside c; ln -s "$PWD/ext/keys" e; ln -s self/ext/keys g; ln -s loop h
+	runIn(t, l,
+		`ln -s ext/keys a; ln -s ../ext/keys d/b; ln -s up/outside c; ln -s "$PWD/ext/keys" e; ln -s self/ext/keys g; ln -s loop h
 		ln -s chain/keys i; ln -s tool j; ln -s in/f k; ln -s self/d/f m; ln -s none/f n; ln -s ext o; mkdir p; ln -s ../in/none p/q`)
 	require.Equal(t, []string{
-		"created link a to ext/keys refused link", "created link c to up/outside refused link", "created link d/b to ../ext/keys refused link",
+		"created link a to ext/keys refused link", "created link c to up/outside refused link",
+		"created link d/b to ../ext/keys refused link",
 		"created link e to " + s.root + "/ext/keys refused link", "created link g to self/ext/keys refused link",
-		"created link h to loop refused link", "created link i to chain/keys refused link", "created link j to tool", "created link k to in/f",
+		"created link h to loop refused link", "created link i to chain/keys refused link", "created link j to tool",
+		"created link k to in/f",
 		"created link m to self/d/f", "created link n to none/f", "created link o to ext refused link",
 		"created folder p 0755", "created link p/q to ../in/none",
 	}, showLines(listChanges(t, l).List))
@@ -325,16 +329,19 @@ func TestABareRepositoryRunsLater(t *testing.T) {
 		script string
 		want   []string
 	}{
-		"whole":        {"mkdir -p b/objects b/refs; echo ref >b/HEAD; echo x >b/config", []string{"b/HEAD", "b/config", "b/objects", "b/refs"}},
-		"last file":    {"echo x >half/config", []string{"half/config"}},
-		"at the top":   {"mkdir objects refs; echo ref >HEAD; echo x >config", []string{"HEAD", "config", "objects", "refs"}},
-		"by a link":    {"mkdir -p l/refs; ln -s ../half/objects l/objects; echo r >l/HEAD; echo x >l/config", []string{"l/HEAD", "l/config", "l/objects", "l/refs"}},
+		"whole": {"mkdir -p b/objects b/refs; echo ref >b/HEAD; echo x >b/config", []string{"b/HEAD", "b/config",
+			"b/objects", "b/refs"}},
+		"last file":  {"echo x >half/config", []string{"half/config"}},
+		"at the top": {"mkdir objects refs; echo ref >HEAD; echo x >config", []string{"HEAD", "config", "objects", "refs"}},
+		"by a link": {"mkdir -p l/refs; ln -s ../half/objects l/objects; echo r >l/HEAD; echo x >l/config",
+			[]string{"l/HEAD", "l/config", "l/objects", "l/refs"}},
 		"incomplete":   {"mkdir -p c/objects; echo x >c/config; echo x >c/HEAD.md", nil},
 		"taken apart":  {"rm whole/HEAD; echo x >whole/config", nil},
 		"in its trees": {"echo x >whole/objects/x", nil},
 	} {
 		s := newSite(t, false)
-		fillTree(t, s.root, map[string]string{"half/objects/": "", "half/refs/": "", "half/HEAD": "r", "whole/objects/": "", "whole/refs/": "",
+		fillTree(t, s.root, map[string]string{"half/objects/": "", "half/refs/": "", "half/HEAD": "r",
+			"whole/objects/": "", "whole/refs/": "",
 			"whole/HEAD": "r", "whole/config": ""})
 		l := s.open(t)
 		runIn(t, l, row.script)
