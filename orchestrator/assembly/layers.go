@@ -27,8 +27,12 @@ func snapshotFolder(cfg *config.Config) string {
 	return filepath.Join(filepath.Dir(cfg.Ledger.Path), "snapshots")
 }
 
-// needsCommit reports whether a skill of the configuration may write by snapshot.
+// needsCommit reports whether a skill of the configuration may write by snapshot, or what
+// one wrote waits still: the skill may be gone from the configuration since.
 func needsCommit(cfg *config.Config) bool {
+	if left, err := exec.LeftLayers(snapshotFolder(cfg)); err == nil && len(left) > 0 {
+		return true
+	}
 	for _, l := range cfg.Skills {
 		var o struct {
 			Write []string `json:"write"`

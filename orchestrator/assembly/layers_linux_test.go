@@ -415,12 +415,14 @@ func TestACommitIsNoModelsToPropose(t *testing.T) {
 	p := build(t, file, assembly.Options{})
 	args := `{"call":"x","layer":"` + strings.Repeat("0", 32) + `","digest":"sha256:` + strings.Repeat("0", 64) +
 		`","roots":[],"created":0,"changed":0,"deleted":0,"lost":0,"bytes":0,"reasons":[],"paths":[],"more":0}`
-	_, err := p.Checkpoint.Desk(grant(t, "commit it", "box.*", "exec.*")).Invoke(t.Context(), "exec.commit", json.RawMessage(args))
-	var no *skills.Refusal
-	require.ErrorAs(t, err, &no)
-	require.Equal(t, "scope.not_granted", no.Code)
+	for _, held := range [][]string{{"box.*", "exec.*"}, {"exec.commit"}} {
+		_, err := p.Checkpoint.Desk(grant(t, "commit it", held...)).Invoke(t.Context(), "exec.commit", json.RawMessage(args))
+		var no *skills.Refusal
+		require.ErrorAs(t, err, &no)
+		require.Equal(t, "scope.not_granted", no.Code, held)
+	}
 
-	_, err = runBox(t, p, "echo new > made")
+	_, err := runBox(t, p, "echo new > made")
 	require.ErrorContains(t, err, "permission.denied")
 	require.Len(t, listTree(t, tree), 61)
 	requireNoLayers(t, file)
@@ -545,4 +547,27 @@ func TestAnAllowedCommitIsEndedAfterACrash(t *testing.T) {
 		require.NoError(t, p.Close())
 	}
 	requireNoLayers(t, file)
+}
+
+// A commit that was allowed is ended though the next process's configuration has no skill
+// any more that writes by snapshot.
+func TestAnAllowedCommitIsEndedThoughItsSkillIsGone(t *testing.T) {
+	file, tree := writeBox(t, "")
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := osexec.CommandContext(t.Context(), exe)
+	cmd.Env, cmd.Stderr = append(os.Environ(), committedFile+"="+file), os.Stderr
+	var exit *osexec.ExitError
+	require.ErrorAs(t, cmd.Run(), &exit)
+	require.Equal(t, 9, exit.ExitCode())
+	skillsFile := filepath.Join(filepath.Dir(file), "skills.yaml")
+	require.NoError(t, os.WriteFile(skillsFile, []byte(strings.Replace(snapshotsYAML, "        write: [tree]\n", "", 1)), 0o600))
+
+	p := build(t, file, assembly.Options{})
+	require.Contains(t, listTree(t, tree), "made")
+	require.Equal(t, []string{"exec.commit ok", "box.run ok"}, statuses(t, p))
+	requireNoLayers(t, file)
+	require.NoError(t, p.Close())
+	_, registered := build(t, file, assembly.Options{}).Registry.Get(skills.CommitName)
+	require.False(t, registered, "nothing is left to commit")
 }

@@ -14,13 +14,17 @@ type commitShown struct {
 	Digest                          string
 	Roots                           []string
 	Created, Changed, Deleted, Lost int
+	Later, Left                     int
 	Bytes                           int64
-	Paths                           []struct {
-		Path, Kind, Type, Target, Note string
-		Bytes                          int64
-		Lost                           int
-	}
-	More int
+	Paths                           []commitPath
+	More                            int
+}
+
+// commitPath is one of the changes.
+type commitPath struct {
+	Path, Kind, Type, Target, Note, Mode string
+	Bytes                                int64
+	Lost                                 int
 }
 
 // changes lists what a program wrote and what a yes makes true, what matters most first. It
@@ -37,24 +41,17 @@ func (s *sheet) changes(c sentinel.Call) bool {
 	if a.Lost > 0 {
 		s.row("", fmt.Sprintf("files that are gone, emptied or replaced: %d", a.Lost))
 	}
+	if a.Later > 0 {
+		s.row("", fmt.Sprintf("paths that others run later, unasked: %d", a.Later))
+	}
+	if a.Left > 0 {
+		s.row("", fmt.Sprintf("paths that can't be committed and are left out: %d", a.Left))
+	}
 	for i, p := range a.Paths {
 		if i == maxPaths {
 			break
 		}
-		text := s.quote(p.Path, maxShown) + fmt.Sprintf(", %d bytes", p.Bytes)
-		if p.Type != "" && p.Type != "file" {
-			text += ", a " + s.plain(p.Type)
-		}
-		if p.Target != "" {
-			text += " to " + s.quote(p.Target, maxShown)
-		}
-		if p.Lost > 1 {
-			text += fmt.Sprintf(", %d files with it", p.Lost)
-		}
-		if p.Note != "" {
-			text += ": " + s.plain(noteText(p.Note))
-		}
-		s.row(kindLabel(p.Kind), text)
+		s.row(kindLabel(p.Kind), s.describePath(p))
 	}
 	if more := a.More + max(len(a.Paths)-maxPaths, 0); more > 0 {
 		s.cut++
@@ -62,6 +59,27 @@ func (s *sheet) changes(c sentinel.Call) bool {
 	}
 	s.row("digest", s.quote(a.Digest, maxShown))
 	return true
+}
+
+// describePath is one change as text.
+func (s *sheet) describePath(p commitPath) string {
+	text := s.quote(p.Path, maxShown) + fmt.Sprintf(", %d bytes", p.Bytes)
+	if p.Type != "" && p.Type != "file" {
+		text += ", a " + s.plain(p.Type)
+	}
+	if p.Target != "" {
+		text += " to " + s.quote(p.Target, maxShown)
+	}
+	if p.Lost > 1 {
+		text += fmt.Sprintf(", %d files with it", p.Lost)
+	}
+	if p.Mode != "" {
+		text += ", permissions " + s.plain(p.Mode)
+	}
+	if p.Note != "" {
+		text += ": " + s.plain(noteText(p.Note))
+	}
+	return text
 }
 
 // kindLabel is the label of a change's row.

@@ -3,6 +3,7 @@ package exec
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -27,6 +29,10 @@ const (
 	ReasonNames     = "names"      // a name isn't text, so it can't be shown as it is
 )
 
+// commitTime is how long a commit may take. It doesn't stop half way: one that took longer
+// would go on without any record of how it ended.
+const commitTime = 10 * time.Minute
+
 // maxShown is how many paths the arguments of a commit name, what matters most first.
 const maxShown = 200
 
@@ -40,7 +46,9 @@ type commitArgs struct {
 	Created int         `json:"created"`
 	Changed int         `json:"changed"`
 	Deleted int         `json:"deleted"`
-	Lost    int         `json:"lost"` // files that are gone, emptied or replaced
+	Lost    int         `json:"lost"`  // files that are gone, cut to less than a tenth, or replaced
+	Later   int         `json:"later"` // paths that others run later
+	Left    int         `json:"left"`  // paths that can't be committed
 	Bytes   int64       `json:"bytes"`
 	Reasons []string    `json:"reasons"`
 	Paths   []shownPath `json:"paths"`
@@ -56,11 +64,13 @@ type shownPath struct {
 	SHA256 string `json:"sha256,omitempty"`
 	Target string `json:"target,omitempty"`
 	Lost   int    `json:"lost,omitempty"`
+	Mode   string `json:"mode,omitempty"` // permissions in octal, where the change gives others
 	Note   string `json:"note,omitempty"` // why it stands out: runs_later, refused, stripped
 }
 
 const commitSchema = `{"type":"object","additionalProperties":false,
 	"required":["call","layer","digest","roots","created","changed","deleted","lost","bytes","reasons","paths","more"],"properties":{
+	"later":{"type":"integer"},"left":{"type":"integer"},
 	"call":{"type":"string"},"layer":{"type":"string","pattern":"^[0-9a-f]{32}$"},"digest":{"type":"string","pattern":"^sha256:[0-9a-f]{64}$"},
 	"roots":{"type":"array","items":{"type":"string"},"maxItems":64},
 	"created":{"type":"integer"},"changed":{"type":"integer"},"deleted":{"type":"integer"},"lost":{"type":"integer"},
@@ -77,6 +87,7 @@ func CommitSpec() skills.Spec {
 		Parameters: json.RawMessage(commitSchema), Run: skills.Run{Kind: "native"},
 		// A commit that began is finished by its journal; one that ended says so again.
 		Idempotent: true,
+		Timeout:    commitTime,
 	}
 }
 
@@ -109,6 +120,7 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 			args.Reasons = append(args.Reasons, r.word)
 		}
 	}
+	args.Later, args.Left = len(found.RunsLater), len(found.Refused)
 	args.Paths = listShown(c, found)
 	args.More = len(c.List) - len(args.Paths)
 	f.Reasons = args.Reasons
@@ -136,8 +148,12 @@ func absolute(c *snapshot.Changes, one snapshot.Change) string {
 	return c.Roots[one.Root] + "/" + one.Path
 }
 
-// listShown returns what a person sees first: what runs later and what is refused, then
-// what is lost, then the rest. Among equals the order of the list stays.
+// firstShown is how many changes of each sort come first on the list, before the rest of
+// any: many of one sort don't hide those of another.
+const firstShown = 5
+
+// listShown returns what a person sees first: what runs later, what is lost, what is
+// refused or stripped, then the rest. Among equals the order of the list stays.
 func listShown(c *snapshot.Changes, found snapshot.Findings) []shownPath {
 	notes := map[snapshot.Change]string{}
 	for _, one := range found.RunsLater {
@@ -149,27 +165,61 @@ func listShown(c *snapshot.Changes, found snapshot.Findings) []shownPath {
 	for _, one := range found.Refused {
 		notes[one] = ReasonRefused
 	}
-	rank := func(one snapshot.Change) int {
-		switch {
-		case notes[one] != "":
-			return 0
-		case one.Lost > 0:
-			return 1
+	seen := map[int]int{}
+	rank := map[snapshot.Change]int{}
+	for _, one := range c.List {
+		sort := sortOf(one, notes[one])
+		if seen[sort]++; seen[sort] > firstShown {
+			sort += otherChange
 		}
-		return 2
+		rank[one] = sort
 	}
 	list := slices.Clone(c.List)
-	slices.SortStableFunc(list, func(a, b snapshot.Change) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(list, func(a, b snapshot.Change) int { return cmp.Compare(rank[a], rank[b]) })
 	out := make([]shownPath, 0, min(len(list), maxShown))
 	for _, one := range list[:min(len(list), maxShown)] {
 		s := shownPath{Path: showText(absolute(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size, SHA256: one.SHA256,
-			Lost: one.Lost, Note: notes[one]}
+			Lost: one.Lost, Note: notes[one], Mode: newMode(one)}
 		if one.Target != "" {
 			s.Target = showText(one.Target)
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// The sorts of changes, what matters most first.
+const (
+	laterChange = iota
+	lostChange
+	markedChange // refused or stripped
+	otherChange
+)
+
+// sortOf tells the sort of a change by its note.
+func sortOf(one snapshot.Change, note string) int {
+	switch {
+	case note == ReasonRunsLater:
+		return laterChange
+	case one.Lost > 0:
+		return lostChange
+	case note != "":
+		return markedChange
+	}
+	return otherChange
+}
+
+// newMode is the permissions that a change gives, in octal; empty where they are as they were,
+// or those of any new file or folder.
+func newMode(one snapshot.Change) string {
+	plain := one.Mode == 0o644 && one.Type == snapshot.File || one.Mode == 0o755 && one.Type == snapshot.Folder
+	switch {
+	case one.Type != snapshot.File && one.Type != snapshot.Folder:
+		return ""
+	case one.Was == one.Type && one.Mode == one.WasMode, one.Was != one.Type && plain:
+		return ""
+	}
+	return fmt.Sprintf("%04o", one.Mode)
 }
 
 // longText is how many bytes of a path or target are shown.
@@ -181,7 +231,9 @@ func showText(path string) string {
 	if len(shown) <= longText {
 		return shown
 	}
-	return strings.ToValidUTF8(shown[:longText/2], "") + " … " + strings.ToValidUTF8(shown[len(shown)-longText/2:], "")
+	sum := sha256.Sum256([]byte(path))
+	cut := fmt.Sprintf(" …[%d bytes, sha256 %x]… ", len(path), sum[:8])
+	return strings.ToValidUTF8(shown[:longText/2], "") + cut + strings.ToValidUTF8(shown[len(shown)-longText/2:], "")
 }
 
 // CommitOptions is what a running system adds to exec.commit.

@@ -172,6 +172,8 @@ var linkTargets = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/stor
 const (
 	watchPause = 250 * time.Millisecond
 	watchRest  = 10
+	// maxUnmeasured looks in a row that fail end the program.
+	maxUnmeasured = 4
 )
 
 // watchUsage ends the program where it writes more than it may. It ends with the run.
@@ -184,7 +186,7 @@ func (w *writing) watchUsage() {
 	}()
 	pause := time.NewTimer(watchPause)
 	defer pause.Stop()
-	for {
+	for failed := 0; ; {
 		select {
 		case <-w.ctx.Done():
 			return
@@ -192,8 +194,16 @@ func (w *writing) watchUsage() {
 		}
 		start := time.Now()
 		var limit *snapshot.LimitError
-		if _, err := w.layer.Measure(w.ctx); errors.As(err, &limit) {
+		_, err := w.layer.Measure(w.ctx)
+		if errors.As(err, &limit) {
 			w.cancel(limit)
+			return
+		}
+		if failed++; err == nil {
+			failed = 0
+		}
+		if failed == maxUnmeasured {
+			w.cancel(errors.New("what the program writes can't be measured"))
 			return
 		}
 		pause.Reset(max(watchPause, watchRest*time.Since(start)))

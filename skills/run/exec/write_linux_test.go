@@ -30,7 +30,12 @@ type shell struct {
 // newShell makes one. A root has ten files and what is made there before.
 func newShell(t *testing.T, o opts) *shell {
 	t.Helper()
-	base := t.TempDir()
+	return newShellIn(t, t.TempDir(), o)
+}
+
+// newShellIn makes one below a folder.
+func newShellIn(t *testing.T, base string, o opts) *shell {
+	t.Helper()
 	sh := &shell{root: filepath.Join(base, "root"), state: filepath.Join(base, "state"), kit: runtest.New(t)}
 	t.Cleanup(func() { // the kernel closes a folder of the layer to its owner
 		ids, err := snapshot.IDs(sh.state)
@@ -338,4 +343,80 @@ func TestProbeSnapshot(t *testing.T) {
 	err = ProbeSnapshot(t.Context(), filepath.Join(folder, "state"), folder)
 	var root *snapshot.RootError
 	require.ErrorAs(t, err, &root)
+}
+
+// What matters for one reason isn't pushed off the list by many changes that stand out for
+// another, and the arguments count what runs later and what is left out.
+func TestDecoysDoNotHideWhatMatters(t *testing.T) {
+	sh := newShell(t, nil)
+	_, args, err := sh.do(t,
+		"mkdir 0 1; for i in {1..250}; do mkfifo 0/$i; mkdir 1/$i; echo x >1/$i/.envrc; done; echo x >.git/hooks/update; rm a")
+	require.NoError(t, err)
+	require.Len(t, args.Paths, maxShown)
+	var notes []string
+	for _, p := range args.Paths[:20] {
+		notes = append(notes, p.Note)
+	}
+	require.Contains(t, notes, ReasonRefused)
+	require.Contains(t, notes, ReasonRunsLater)
+	require.Equal(t, sh.root+"/.git/hooks/update", args.Paths[0].Path)
+	require.Contains(t, args.Paths[:20], shownPath{Path: sh.root + "/a", Kind: "deleted", Lost: 1})
+	require.Equal(t, []int{251, 250}, []int{args.Later, args.Left})
+}
+
+// A person sees which permissions a change gives.
+func TestPermissionsAreShown(t *testing.T) {
+	sh := newShell(t, nil)
+	_, args, err := sh.do(t, "chmod 666 a; echo x >new; chmod 755 new; echo b2 >b; ln -s a link; rm c")
+	require.NoError(t, err)
+	modes := map[string]string{}
+	for _, p := range args.Paths {
+		modes[filepath.Base(p.Path)] = p.Mode
+	}
+	require.Equal(t, map[string]string{"a": "0666", "b": "", "c": "", "link": "", "new": "0755"}, modes)
+}
+
+// Two long names of which only the middle differs aren't shown alike.
+func TestLongNamesAreToldApart(t *testing.T) {
+	head, tail := strings.Repeat("h", 300), strings.Repeat("t", 300)
+	one, other := showText(head+"1"+tail), showText(head+"2"+tail)
+	require.NotEqual(t, one, other)
+	require.Contains(t, one, "601 bytes")
+	require.Less(t, len(one), 600)
+}
+
+// However a write root is named, nothing reaches it before the commit.
+func TestSnapshotOfOddRoots(t *testing.T) {
+	for name, spell := range map[string]func(root, base string) opts{
+		"slash":        func(root, _ string) opts { return opts{"write": []string{root + "/"}} },
+		"dots":         func(root, _ string) opts { return opts{"write": []string{root + "/../root/."}} },
+		"read too":     func(root, _ string) opts { return opts{"write": []string{root}, "read": []string{root}} },
+		"read above":   func(root, base string) opts { return opts{"write": []string{root}, "read": []string{base}} },
+		"read below":   func(root, _ string) opts { return opts{"write": []string{root}, "read": []string{root + "/.git"}} },
+		"by a link":    func(_, base string) opts { return opts{"write": []string{base + "/link"}, "dir": base + "/link"} },
+		"below a link": func(_, base string) opts { return opts{"write": []string{base + "/up/root"}, "dir": base + "/up/root"} },
+	} {
+		base := t.TempDir()
+		root := filepath.Join(base, "root")
+		require.NoError(t, os.Symlink(root, filepath.Join(base, "link")))
+		require.NoError(t, os.Symlink(base, filepath.Join(base, "up")))
+		sh := newShellIn(t, base, spell(root, base))
+		res, _, err := sh.do(t, "echo new >new; rm b")
+		require.NoError(t, err, name)
+		require.NoFileExists(t, filepath.Join(root, "new"), name)
+		require.FileExists(t, filepath.Join(root, "b"), name)
+		require.NotNil(t, res.Follow, "%s: %s", name, res.Content)
+		_, err = sh.follow(t, res)
+		require.NoError(t, err, name)
+		require.FileExists(t, filepath.Join(root, "new"), name)
+		require.NoFileExists(t, filepath.Join(root, "b"), name)
+	}
+}
+
+// A commit of as many paths as a layer may hold has time to end: one that is abandoned goes
+// on, and its outcome is unknown for ever.
+func TestACommitHasTimeToEnd(t *testing.T) {
+	const perThousand = time.Second // twice what was measured with files on one disk
+	sh := newShell(t, nil)
+	require.GreaterOrEqual(t, sh.committing.Spec().Timeout, 100*perThousand)
 }

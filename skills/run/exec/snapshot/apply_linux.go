@@ -338,6 +338,13 @@ func (a *applier) finishFolder(s step, _ int) error {
 		return explainMoved(err)
 	}
 	defer closeFD(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("snapshot: look at a folder of the root: %w", err)
+	}
+	if s.Was == Folder && st.Ino != s.was.ino {
+		return &stepConflict{ConflictMoved}
+	}
 	if s.Kind != kept && path.Clean(s.Path) != "." {
 		from, err := openBeneath(upper, s.Path, folderFlags)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"hash"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Kind is what became of a path.
@@ -62,8 +64,8 @@ type Change struct {
 	Mode, WasMode uint32
 	// Size and WasSize are bytes: of a file, or of all files below a folder that is gone.
 	Size, WasSize int64
-	// Lost is how many files of the root are gone with this change: removed, emptied or
-	// replaced by something that is no file.
+	// Lost is how many files of the root are gone with this change: removed, cut to less
+	// than a tenth of their bytes, or replaced by something that is no file.
 	Lost int
 	// SHA256 is hex of a file's content.
 	SHA256 string
@@ -103,16 +105,35 @@ func (c *Changes) Refused() []Change {
 	return out
 }
 
-// Show returns the path for a person: as it is where every character prints, else
-// quoted with escapes, so that a name can't forge a line or hide an end.
+// Show returns the path for a person: as it is where every character can be seen, else
+// quoted with escapes, so that a name can't forge a line, hide an end or pass for another.
 func (c Change) Show() string { return showName(c.Path) }
 
 func showName(name string) string {
 	quoted := strconv.QuoteToGraphic(name)
-	if quoted == `"`+name+`"` && strings.TrimSpace(name) == name {
+	if quoted == `"`+name+`"` && strings.TrimSpace(name) == name && isVisible(name) {
 		return name
 	}
 	return strconv.QuoteToASCII(name)
+}
+
+// maxMarks is how many combining marks may follow each other: more cover what is around.
+const maxMarks = 2
+
+// isVisible reports whether all of a text is seen as what it is: it has no space but the
+// plain one, nothing without ink, and no pile of marks.
+func isVisible(text string) bool {
+	marks := 0
+	for _, r := range text {
+		if marks++; !unicode.Is(unicode.M, r) {
+			marks = 0
+		}
+		if marks > maxMarks || r == utf8.RuneError || !unicode.IsPrint(r) || r == '\u2800' ||
+			unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+			return false
+		}
+	}
+	return true
 }
 
 // fields is how many fields a line has.

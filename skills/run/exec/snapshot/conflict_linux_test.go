@@ -97,6 +97,8 @@ func TestLastMoment(t *testing.T) {
 	}{
 		"another file":  {"echo 1 >a/f", "swap", "echo 2 >x; mv x a/f", Conflict{0, "a/f", ConflictEdited}},
 		"an edit":       {"echo 1 >a/f", "swap", "echo longer >>a/f", Conflict{0, "a/f", ConflictEdited}},
+		"a chmod":       {"echo 1 >a/f", "swap", "chmod 600 a/f", Conflict{0, "a/f", ConflictEdited}},
+		"a folder":      {"chmod 700 a/deep", "finish", "mv a/deep x; mkdir a/deep", Conflict{0, "a/deep", ConflictMoved}},
 		"a removal":     {"echo 1 >a/f", "swap", "rm a/f", Conflict{0, "a/f", ConflictGone}},
 		"a new file":    {"echo 1 >a/new", "swap", "echo 2 >a/new", Conflict{0, "a/new", ConflictAppeared}},
 		"one to remove": {"rm a/f", "take", "printf 2 >x; mv x a/f", Conflict{0, "a/f", ConflictEdited}},

@@ -16,14 +16,39 @@ var laterFiles = []string{
 	".pdbrc", ".rprofile", ".irbrc", ".pryrc", ".inputrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pythonstartup",
 	"sitecustomize.py", "usercustomize.py", ".pre-commit-config.yaml", "lefthook.yml", ".overcommit.yml", ".mcp.json", ".gitlab-ci.yml",
 	"crontab", ".rhosts", ".k5login", ".pam_environment", "authorized_keys", "authorized_keys2",
+	"hgrc", "hgrc-not-shared", "git-rebase-todo", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml",
+	"lefthook-local.yml", ".lintstagedrc",
+	"lint-staged.config.js", "lint-staged.config.cjs", "lint-staged.config.mjs", ".simple-git-hooks.json", ".simple-git-hooks.js",
+	".simple-git-hooks.cjs", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile",
+	".drone.yml", ".woodpecker.yml",
+	".woodpecker.yaml", ".cirrus.yml", "appveyor.yml", ".appveyor.yml", ".devcontainer.json", ".gitpod.yml",
+	".nvim.lua", ".dir-locals-2.el",
+	".direnvrc", ".bazelrc", "mise.toml", ".autoenv", ".autoenv.zsh", ".ghci", ".iex.exs", ".erlang", ".ocamlinit",
+	".sbclrc", ".byebugrc",
+	".sqliterc", ".psqlrc", ".tmux.conf", ".screenrc", ".xsessionrc", ".xserverrc", "anacrontab", "rc.local",
+	"ld.so.preload", ".terraformrc",
 }
+
+// laterPaths are such files by their last parts, where their names alone say too little.
+var laterPaths = []string{
+	".hg/sharedpath", ".jj/repo/config.toml", ".git/sequencer/todo", ".cargo/config", ".cargo/config.toml",
+	".gradle/init.gradle", ".kube/config",
+	".aws/config", ".docker/config.json",
+}
+
+// laterEndings are how names of such files end.
+var laterEndings = []string{".pth", ".code-workspace"}
 
 // laterFolders are folders, by their last parts, in which such files stand.
 var laterFolders = []string{
 	".husky", ".githooks", ".github/workflows", ".github/actions", ".circleci", ".vscode", ".idea", ".cursor", ".claude", ".devcontainer",
 	".ssh", ".direnv", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/nvim", ".vim",
 	".local/share/systemd", ".local/bin", ".zshrc.d", ".bashrc.d", ".profile.d", "cron.d", "cron.daily", "cron.hourly", "cron.weekly",
-	"cron.monthly",
+	"cron.monthly", ".git-hooks", ".lefthook", ".gitea/workflows", ".forgejo/workflows", ".woodpecker", ".buildkite",
+	".zed", ".gemini", ".codex",
+	".emacs.d", ".config/emacs", ".config/direnv", ".config/mise", ".mise", ".mvn", ".gradle/init.d",
+	".docker/cli-plugins", "profile.d", "init.d",
+	"systemd/user", "systemd/system", "spool/cron", ".local/share/dbus-1/services", "library/launchagents", "library/launchdaemons",
 }
 
 // RunsLater reports whether something that is written at a path relative to a root is
@@ -31,8 +56,18 @@ var laterFolders = []string{
 func RunsLater(rel string) bool {
 	rel = strings.ToLower(rel)
 	name := path.Base(rel)
-	if slices.Contains(laterFiles, name) || strings.HasSuffix(name, ".pth") {
+	if slices.Contains(laterFiles, name) || strings.HasPrefix(name, ".lintstagedrc.") {
 		return true
+	}
+	for _, end := range laterEndings {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	for _, p := range laterPaths {
+		if rel == p || strings.HasSuffix(rel, "/"+p) {
+			return true
+		}
 	}
 	for _, f := range laterFolders {
 		if strings.HasPrefix(rel, f+"/") || strings.Contains(rel, "/"+f+"/") {
@@ -81,7 +116,22 @@ func runsLater(c Change) bool {
 		return true
 	}
 	// A link in place of such a folder lends it another's files.
-	return RunsLater(c.Path) || c.Type == Link && RunsLater(c.Path+"/x")
+	return RunsLater(c.Path) || c.Type == Link && (RunsLater(c.Path+"/x") || leadsToLater(c.Path))
+}
+
+// leadsToLater reports whether such files stand in folders below one of that name, so that
+// a link in its place lends them.
+func leadsToLater(rel string) bool {
+	name := strings.ToLower(path.Base(rel))
+	if name == ".hg" {
+		return true
+	}
+	for _, p := range slices.Concat(laterFolders, laterPaths) {
+		if first, _, deeper := strings.Cut(p, "/"); deeper && first == name && strings.HasPrefix(first, ".") {
+			return true
+		}
+	}
+	return false
 }
 
 // MaxDeleted is how much a program may remove before a person is asked.
@@ -93,7 +143,7 @@ type MaxDeleted struct {
 // Removal is what a program removed from one root.
 type Removal struct {
 	Root int
-	Lost int // files that are gone, emptied or replaced
+	Lost int // files that are gone, cut to less than a tenth, or replaced
 	// Of is how many files the root has. It is counted only as far as the percentage
 	// needs: Least says that there are more.
 	Of    int

@@ -33,6 +33,8 @@ type meta struct {
 	// Started is the probe file's change time in nanoseconds: what has a later one was
 	// changed since.
 	Started int64 `json:"started"`
+	// Free is how many bytes the state's disk had left at the start; 0 if that isn't known.
+	Free int64 `json:"free,omitempty"`
 	// Boot and Offset find a clock that was set back: the id of the system's start, and
 	// wall clock less time since that start.
 	Boot   string `json:"boot"`

@@ -74,6 +74,7 @@ type lister struct {
 	layer *Layer
 	yield func(Change) error
 	root  int
+	top   int    // the open root
 	dev   uint64 // of the root: what has another is mounted there
 	count int
 	bytes int64
@@ -100,7 +101,7 @@ func (w *lister) listRoot(i int) error {
 		return err
 	}
 	defer closeFD(lower)
-	w.root = i
+	w.root, w.top = i, lower
 	upper, err := w.layer.openUpper(i)
 	if errors.Is(err, unix.EACCES) {
 		return w.emit(Change{Path: ".", Kind: Attributes, Type: Folder, Was: Folder, Refused: RefusedUnreadable})

@@ -33,6 +33,9 @@ func (w *lister) listOther(p pair, name string, c Change, up, low unix.Stat_t) e
 	return w.emit(c)
 }
 
+// lostShare is the part of its bytes below which what is left of a file is as good as none.
+const lostShare = 10
+
 // describeFile hashes a file and compares it with what the root has.
 func (w *lister) describeFile(p pair, name string, c *Change, up, low unix.Stat_t) error {
 	c.Mode, c.Stripped = stripMode(up.Mode&0o7777, 0o1777)
@@ -57,7 +60,7 @@ func (w *lister) describeFile(p pair, name string, c *Change, up, low unix.Stat_
 		return nil
 	}
 	c.WasSize, c.HardLinked = low.Size, low.Nlink > 1
-	if c.Size == 0 && c.WasSize > 0 {
+	if c.Size < c.WasSize/lostShare || c.Size == 0 && c.WasSize > 0 {
 		c.Lost = 1
 	}
 	if c.Size != c.WasSize {
@@ -114,7 +117,15 @@ func (w *lister) describeLink(p pair, name string, c *Change) error {
 		return err
 	}
 	c.Target, c.Mode = target, 0o777
-	if !staysInside(w.layer.meta.Roots[w.root].Path, c.Path, target, w.layer.meta.LinkTargets) {
+	root, allowed := w.layer.meta.Roots[w.root].Path, w.layer.meta.LinkTargets
+	inside := staysInside(root, c.Path, target, allowed)
+	if inside {
+		inside, err = leadsInside(w.top, root, c.Path, target, allowed)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: follow a link: %w", err)
+	}
+	if !inside {
 		c.Refused = RefusedLink
 	}
 	if c.Was != Link {

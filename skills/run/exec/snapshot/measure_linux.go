@@ -98,19 +98,53 @@ func (m *measurer) measureEntry(fd int, name, rel string, depth int, st unix.Sta
 // *LimitError as soon as it is beyond the layer's limits; the caller then ends the program.
 func (l *Layer) Measure(ctx context.Context) (Usage, error) {
 	var u Usage
+	if err := l.checkFree(); err != nil {
+		return u, err
+	}
 	for i := range l.meta.Roots {
 		fd, err := l.openUpper(i)
-		if err != nil {
-			return u, err
+		if err == nil {
+			err = l.addUsage(ctx, fd, 0, &u)
+			closeFD(fd)
 		}
-		err = l.addUsage(ctx, fd, 0, &u)
-		closeFD(fd)
+		if errors.Is(err, unix.EACCES) {
+			return u, errClosed
+		}
 		if err != nil {
 			return u, err
 		}
 	}
 	return u, nil
 }
+
+// maxTaken is how much of the disk that was free at the start may be taken while a program
+// runs. A file that the program removed and holds open takes disk and is in no folder.
+const maxTaken = 75 // percent
+
+// checkFree returns a *LimitError where the disk of the state runs out.
+func (l *Layer) checkFree() error {
+	free, err := readFree(l.folder)
+	if err != nil {
+		return err
+	}
+	if l.meta.Free > 0 && free < l.meta.Free/100*(100-maxTaken) {
+		return &LimitError{"percent of the disk that was free", maxTaken}
+	}
+	return nil
+}
+
+// readFree returns how many bytes a user may still write to a folder's file system.
+func readFree(folder string) (int64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(folder, &fs); err != nil {
+		return 0, fmt.Errorf("snapshot: look at the state's disk: %w", err)
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize), nil //nolint:gosec // no disk has as many bytes
+}
+
+// errClosed is a folder that the program closed to its owner. What it writes there can't be
+// measured, and couldn't be committed.
+var errClosed = &LimitError{"folders that are closed to their owner", 0}
 
 func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 	limits := l.meta.Limits
@@ -141,12 +175,15 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 			continue
 		}
 		sub, err := openBeneath(fd, name, folderFlags)
+		if errors.Is(err, unix.EACCES) {
+			return err
+		}
 		if err != nil {
-			continue // gone, or closed by the program: listing will refuse it
+			continue // gone
 		}
 		err = l.addUsage(ctx, sub, depth+1, u)
 		closeFD(sub)
-		if err != nil {
+		if err != nil && !errors.Is(err, unix.ENOENT) { // else the program removed it meanwhile
 			return err
 		}
 	}
@@ -162,6 +199,11 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 		return f, err
 	}
 	f.RunsLater = slices.DeleteFunc(f.RunsLater, func(later Change) bool { return slices.Contains(inert, later) })
+	bare, err := l.listBare(c)
+	if err != nil {
+		return f, err
+	}
+	f.RunsLater = append(f.RunsLater, slices.DeleteFunc(bare, func(one Change) bool { return slices.Contains(f.RunsLater, one) })...)
 	all := 0
 	for i := range l.meta.Roots {
 		if lost[i] == 0 {

@@ -246,6 +246,9 @@ func (l *Layer) startClock() error {
 	if l.meta.Boot, l.meta.Offset, _, err = clockOffset(); err != nil {
 		return err
 	}
+	if l.meta.Free, err = readFree(l.folder); err != nil {
+		return err
+	}
 	raw, err := json.Marshal(l.meta)
 	if err != nil {
 		return err

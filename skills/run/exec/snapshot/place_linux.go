@@ -136,7 +136,7 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 	}
 	a.layer.reachPoint("swapped")
 	now, there, err := lookAt(from, name)
-	if err == nil && there && now.Ino == old.Ino && now.Size == old.Size && now.Mtim == old.Mtim {
+	if err == nil && there && isSameFile(now, *old) {
 		a.wrote = true
 		return nil
 	}
@@ -145,6 +145,12 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 		return fmt.Errorf("snapshot: put a file back: %w", e)
 	}
 	return &stepConflict{ConflictEdited}
+}
+
+// isSameFile reports whether a file that was moved is as it was seen before: the move itself
+// changes its change time alone.
+func isSameFile(now, old unix.Stat_t) bool {
+	return now.Ino == old.Ino && now.Size == old.Size && now.Mtim == old.Mtim && now.Mode == old.Mode && now.Uid == old.Uid && now.Gid == old.Gid
 }
 
 // openUpper lets the owner write to a folder of the upper layer that the program closed.

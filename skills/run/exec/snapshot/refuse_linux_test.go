@@ -55,6 +55,46 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// A link that leads outside through a link that was there before is refused too: its text
+// alone says nothing of that.
+func TestRefusedThroughALink(t *testing.T) {
+	s := newSite(t, false)
+	outside := filepath.Join(filepath.Dir(s.root), "outside")
+	fillTree(t, s.root, map[string]string{"ext": "->" + outside, "up": "->..", "tool": "->/usr/bin/env", "d/f": "f",
+		"in": "->d", "self": "->" + s.root,
+		"loop": "->loop", "chain": "->in/../ext"})
+	l := s.open(t, func(o *Options) { o.LinkTargets = []string{"/usr"} })
+	runIn(t, l,
+		`ln -s ext/keys a; ln -s ../ext/keys d/b; ln -s up/outside c; ln -s "$PWD/ext/keys" e; ln -s self/ext/keys g; ln -s loop h
+		ln -s chain/keys i; ln -s tool j; ln -s in/f k; ln -s self/d/f m; ln -s none/f n; ln -s ext o; mkdir p; ln -s ../in/none p/q`)
+	require.Equal(t, []string{
+		"created link a to ext/keys refused link", "created link c to up/outside refused link",
+		"created link d/b to ../ext/keys refused link",
+		"created link e to " + s.root + "/ext/keys refused link", "created link g to self/ext/keys refused link",
+		"created link h to loop refused link", "created link i to chain/keys refused link", "created link j to tool",
+		"created link k to in/f",
+		"created link m to self/d/f", "created link n to none/f", "created link o to ext refused link",
+		"created folder p 0755", "created link p/q to ../in/none",
+	}, showLines(listChanges(t, l).List))
+}
+
+// What a program writes to a folder that it closed to readers isn't out of measure.
+func TestMeasureOfAClosedFolder(t *testing.T) {
+	asBoth(t, func(t *testing.T) {
+		for _, script := range []string{
+			"mkdir d; chmod 300 d; head -c 300000 /dev/zero >d/hidden", "mkdir d; chmod 400 d; head -c 300000 /dev/zero >seen",
+			"chmod 300 .; head -c 300000 /dev/zero >hidden",
+		} {
+			s := newSite(t, false)
+			l := s.open(t, func(o *Options) { o.Limits = Limits{Bytes: 200_000} })
+			runIn(t, l, script)
+			_, err := l.Measure(t.Context())
+			var limit *LimitError
+			require.ErrorAs(t, err, &limit, script)
+		}
+	})
+}
+
 // listen leaves a socket, by a short way since a socket's address is short.
 func listen(t *testing.T, path string) {
 	t.Helper()
@@ -215,6 +255,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A program that takes most of the disk is ended, also where no name leads to what it took.
+func TestMeasureOfTheDisk(t *testing.T) {
+	s := newSite(t, false)
+	l := s.open(t)
+	_, err := l.Measure(t.Context())
+	require.NoError(t, err)
+	again, err := Load(s.state, l.ID())
+	require.NoError(t, err)
+	require.Equal(t, l.meta.Free, again.meta.Free)
+	require.Positive(t, again.meta.Free)
+	again.meta.Free *= 5 // as if four fifths had been taken since
+	_, err = again.Measure(t.Context())
+	require.Equal(t, &LimitError{"percent of the disk that was free", 75}, err)
+}
+
 // A person is asked where many files are gone or something is written that runs later.
 func TestFindings(t *testing.T) {
 	limit := MaxDeleted{Files: 50, Percent: 20}
@@ -265,6 +320,51 @@ func TestFindings(t *testing.T) {
 		require.Equal(t, row.later, later, name)
 		require.Equal(t, row.many || row.later != nil, f.Asks(), name)
 	}
+}
+
+// A folder that git takes for a bare repository runs what its configuration says, whatever
+// its name is and in however many calls it was made.
+func TestABareRepositoryRunsLater(t *testing.T) {
+	for name, row := range map[string]struct {
+		script string
+		want   []string
+	}{
+		"whole": {"mkdir -p b/objects b/refs; echo ref >b/HEAD; echo x >b/config", []string{"b/HEAD", "b/config",
+			"b/objects", "b/refs"}},
+		"last file":  {"echo x >half/config", []string{"half/config"}},
+		"at the top": {"mkdir objects refs; echo ref >HEAD; echo x >config", []string{"HEAD", "config", "objects", "refs"}},
+		"by a link": {"mkdir -p l/refs; ln -s ../half/objects l/objects; echo r >l/HEAD; echo x >l/config",
+			[]string{"l/HEAD", "l/config", "l/objects", "l/refs"}},
+		"incomplete":   {"mkdir -p c/objects; echo x >c/config; echo x >c/HEAD.md", nil},
+		"taken apart":  {"rm whole/HEAD; echo x >whole/config", nil},
+		"in its trees": {"echo x >whole/objects/x", nil},
+	} {
+		s := newSite(t, false)
+		fillTree(t, s.root, map[string]string{"half/objects/": "", "half/refs/": "", "half/HEAD": "r",
+			"whole/objects/": "", "whole/refs/": "",
+			"whole/HEAD": "r", "whole/config": ""})
+		l := s.open(t)
+		runIn(t, l, row.script)
+		f, err := l.Findings(t.Context(), listChanges(t, l), MaxDeleted{Files: 50})
+		require.NoError(t, err)
+		var later []string
+		for _, c := range f.RunsLater {
+			later = append(later, c.Path)
+		}
+		require.Equal(t, row.want, later, name)
+	}
+}
+
+// A file that keeps less than a tenth of its bytes counts as one that is gone.
+func TestAFileCutToLittleIsLost(t *testing.T) {
+	s := newSite(t, false)
+	fillTree(t, s.root, map[string]string{"a": strings.Repeat("a", 100), "b": strings.Repeat("b", 100), "c": "c"})
+	l := s.open(t)
+	runIn(t, l, "echo 12345678 >a; echo 123456789 >b; echo 2 >c")
+	f, err := l.Findings(t.Context(), listChanges(t, l), MaxDeleted{Files: 50, Percent: 20})
+	require.NoError(t, err)
+	require.Equal(t, []Removal{{0, 1, 3, false}}, f.Removals)
+	require.True(t, f.TooMany)
 }
 
 // A layer needs a state folder that can hold one, and roots that can have one.
