@@ -118,3 +118,31 @@ func BenchmarkHostile(b *testing.B) {
 		}
 	}
 }
+
+// What a text holds beyond its bound is unknown, so a call that acts on such a
+// text is unread; a call that only shows it isn't.
+func TestLongTextsAreUnread(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 5000)
+	for _, c := range []struct {
+		lang, text string
+		unread     bool
+	}{
+		{"python", `import os; os.system("true ` + long + `; rm -rf /srv")`, true},
+		{"python", `import subprocess as s; s.run(["sh", "-c", "true ` + long + `; rm -rf /srv"])`, true},
+		{"python", `import shutil; shutil.rmtree("` + strings.Repeat("/.", 2500) + `/srv")`, true},
+		{"python", `open("` + strings.Repeat("/.", 2500) + `/srv/f", "w")`, true},
+		{"python", `db.connect().execute("select 1 /*` + long + `*/; drop table users")`, true},
+		{"python", `exec("#` + long + `\nprint(1)")`, true},
+		{"js", `eval("/*` + long + `*/f()")`, true},
+		{"ruby", `eval "#` + long + `\nputs 1"`, true},
+		{"perl", `system("sh", "-c", "true ` + long + `; rm -rf /srv")`, true},
+		{"ruby", "`true " + long + "; rm -rf /srv`", true},
+		{"js", `require("child_process").spawnSync("sh", ["-c", "true ` + long + `; rm -rf /srv"])`, true},
+		{"lua", `os.execute("true ` + long + `; rm -rf /srv")`, true},
+		{"python", `print("` + long + `")`, false},
+		{"js", `console.log("` + long + `")`, false},
+	} {
+		require.Equal(t, c.unread, code.Read(c.lang, c.text).Unread, "%s %.60s", c.lang, c.text)
+	}
+}

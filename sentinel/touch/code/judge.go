@@ -100,7 +100,7 @@ func (r *reader) readRun(args []arg) {
 		hidden := a.isList && (a.isOpen || a.isMade) || a.isOpen && r.lang != "python" && r.lang != "js" && r.lang != "lisp"
 		open = open || a.name == "" && !r.is(a.at, "{") && hidden || r.is(a.at, "{") && r.word(a.at+1) == "args"
 	}
-	r.f.Unread = r.f.Unread || open
+	r.f.Unread = r.f.Unread || open || slices.ContainsFunc(words, isCut)
 	if len(words) == 0 {
 		return
 	}
@@ -220,7 +220,7 @@ func (r *reader) readEval(i int, args []arg, called bool) {
 			return
 		}
 		r.f.Unread = r.f.Unread || r.toks[a.at].joined
-		r.f.Inner = append(r.f.Inner, Inline{r.lang, a.texts[0]})
+		r.f.addInner(r.lang, a.texts[0])
 		return
 	}
 	r.f.Unread = true
@@ -301,7 +301,7 @@ func (r *reader) readEnvironment(i int, low string) {
 // readStatement reads the text that is handed to a database.
 func (r *reader) readStatement(i int) {
 	if t := i + 2; r.is(i+1, "(") && r.is(i-1, ".") && t < len(r.toks) && r.toks[t].kind == textTok && len(r.f.Inner) <= maxFound {
-		r.f.Inner = append(r.f.Inner, Inline{"sql", cutText(r.toks[t].text)})
+		r.f.addInner("sql", r.toks[t].text)
 	}
 }
 

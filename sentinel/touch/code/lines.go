@@ -63,9 +63,18 @@ func (f *Findings) addLine(line string) {
 
 // add keeps a path that has a name.
 func (f *Findings) add(p Path) {
-	if p.Text = cutText(p.Text); p.Text != "" && len(f.Paths) <= maxFound {
+	p.Text = cutText(p.Text)
+	f.Unread = f.Unread || isCut(p.Text)
+	if p.Text != "" && len(f.Paths) <= maxFound {
 		f.Paths = append(f.Paths, p)
 	}
+}
+
+// addInner keeps code inside of the code.
+func (f *Findings) addInner(lang, text string) {
+	text = cutText(text)
+	f.Unread = f.Unread || isCut(text)
+	f.Inner = append(f.Inner, Inline{lang, text})
 }
 
 func (f *Findings) addEffect(code string) {
@@ -75,6 +84,10 @@ func (f *Findings) addEffect(code string) {
 }
 
 func cutText(t string) string { return t[:min(len(t), maxText)] }
+
+// isCut reports whether cutText may have cut a text: what it cut off may be the
+// half that matters.
+func isCut(t string) bool { return len(t) >= maxText }
 
 func among(list, name string) bool { return name != "" && strings.Contains(list, " "+name+" ") }
 
