@@ -139,7 +139,7 @@ func readFree(folder string) (int64, error) {
 	if err := unix.Statfs(folder, &fs); err != nil {
 		return 0, fmt.Errorf("snapshot: look at the state's disk: %w", err)
 	}
-	return int64(fs.Bavail) * fs.Bsize, nil //nolint:gosec // no disk has as many bytes
+	return int64(fs.Bavail) * int64(fs.Bsize), nil //nolint:gosec,unconvert // no disk has as many bytes; 32-bit systems have another type
 }
 
 // errClosed is a folder that the program closed to its owner. What it writes there can't be
