@@ -77,6 +77,7 @@ func (s *shell) keepFile(f field, out stream, add bool) {
 		m.foreign = m.foreign && !out.known
 		if old, ok := s.made.files[p]; ok && (add || s.unsure > 0) {
 			m.mix(old.taint)
+			m.foreign = m.foreign || add && out.known != old.known // a script of which a part can't be read
 			m.known = m.known && old.known || s.unsure > 0 && (m.known || old.known)
 			m.text = old.text + m.text
 		}
