@@ -66,3 +66,22 @@ func TestListedTargets(t *testing.T) {
 		require.Empty(t, append(found.Unread, found.Doubts...), line)
 	}
 }
+
+// A temporary folder lies where mktemp is told to make it: going up from it is no
+// way to remove what lies beside it.
+func TestTemporaryFolders(t *testing.T) {
+	for _, line := range []string{
+		`cd "$(mktemp -d /home/x.XXXX)" && rm -rf ../*`, `TMPDIR=/home; d=$(mktemp -d); rm -rf $d/../*`, `TMPDIR=/home; cd $(mktemp -d) && rm -rf ../*`,
+		`d=$(mktemp -d -p /home); rm -rf $d/../*`, `d=$(mktemp -d --tmpdir=/home); rm -rf $d/../*`, `cd "$(mktemp -dp /home)" && rm -rf ../*`,
+	} {
+		got := shell(t, line)
+		require.NotEmpty(t, append(codes(got.Dangers), codes(got.Unread)...), line)
+	}
+	for _, line := range []string{
+		`d=$(mktemp -d); cd $d && tar xf a.tar; rm -rf $d`, `d=$(mktemp -d /tmp/build.XXXX); rm -rf "$d"`, `f=$(mktemp -t build.XXXX); rm $f`,
+		`f=$(mktemp ./x.XXXX); mv $f y`, `cd "$(mktemp -d)" && rm -rf *`,
+	} {
+		got := shell(t, line)
+		require.Empty(t, append(codes(got.Dangers), codes(got.Unread)...), line)
+	}
+}

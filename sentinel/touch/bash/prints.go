@@ -38,7 +38,7 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	case "seq":
 		none.endless = hasWord(args, "inf") || hasWord(args, "infinity")
 	case "mktemp":
-		return knownStream("/tmp/tmp.XXXXXXXXXX\n")
+		return s.printTemporary(args)
 	case "locate", "plocate", "mlocate":
 		for _, o := range listOperands(args, "dln") {
 			none.some = append(none.some, "/"+strings.TrimLeft(o.text, "/"))
@@ -183,6 +183,33 @@ func (s *shell) printPath(name string, args []field) stream {
 		t = s.links.Follow(s.resolvePath(t)[0])
 	}
 	return knownStream(t + "\n")
+}
+
+// printTemporary is mktemp. The letters that mktemp chooses stay as its template has
+// them: what counts is the folder, which later commands may go up from. Options that
+// name a folder make the whole text unknown.
+func (s *shell) printTemporary(args []field) stream {
+	template, inTemporary := "", false
+	for _, a := range args {
+		switch a.text {
+		case "-d", "-q", "-u", "--directory", "--quiet":
+		case "-t", "-dt":
+			inTemporary = true
+		default:
+			if strings.HasPrefix(a.text, "-") || template != "" {
+				return stream{open: true}
+			}
+			template = a.text
+		}
+	}
+	if template != "" && !inTemporary {
+		return knownStream(template + "\n")
+	}
+	folder := s.lookUpVariable("TMPDIR")
+	if len(folder) != 1 || folder.isUnknown() || strings.Contains(template, "/") {
+		return stream{open: true}
+	}
+	return knownStream(paths.Join(folder[0].text(), orElse(template, "tmp.XXXXXXXXXX")) + "\n")
 }
 
 // listNames is ls: what a pattern with a folder names is printed with it; of a
