@@ -73,7 +73,7 @@ type Measures struct {
 // MaxColumns is the most columns that a line of code may have. A tab counts as one.
 const MaxColumns = 140
 
-// BannedWords are words that hide who does something, or that read as another tongue.
+// bannedWords hide who does something, or that read as another tongue.
 var bannedWords = []string{"nobody", "whoever", "anew", "in vain"}
 
 // Measure reads all Go files of fsys. module is the module's path, by which imports of
@@ -84,7 +84,8 @@ func Measure(fsys fs.FS, module string) (*Measures, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "vendor" || isModule(fsys, name)):
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") ||
+			d.Name() == "testdata" || d.Name() == "vendor" || isModule(fsys, name)):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil

@@ -134,7 +134,8 @@ func watchClocks(p *os.Process, c *clocks, report *filter, ended <-chan struct{}
 			if heard == 0 || kill != nil {
 				continue
 			}
-			report.note(fmt.Sprintf("\nwatchdog: %s hangs: nothing was heard of it for %v; the stacks follow\n", name, heard.Round(time.Millisecond)))
+			report.note(fmt.Sprintf("\nwatchdog: %s hangs: nothing was heard of it for %v; the stacks follow\n",
+				name, heard.Round(time.Millisecond)))
 			_ = p.Signal(syscall.SIGQUIT)
 			kill = time.After(grace)
 		}

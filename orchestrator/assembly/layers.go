@@ -64,7 +64,8 @@ func listNoUndo(cfg *config.Config, canSnapshot func(folder string) error, log *
 	for _, w := range listWriters(cfg, canSnapshot) {
 		if w.Mode == exec.WriteDirect && w.Why != "" {
 			names = append(names, w.Skill)
-			log.Warn("a skill can't write by snapshot: a person is asked about each command line that does more than read", "skill", w.Skill, "why", w.Why)
+			log.Warn("a skill can't write by snapshot: a person is asked about each command line that does more than read",
+				"skill", w.Skill, "why", w.Why)
 		}
 	}
 	return names

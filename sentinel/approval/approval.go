@@ -37,8 +37,8 @@ const (
 	CodeNobody  = sentinel.CodeApprovalNobody  // there is no person to ask
 )
 
-// Nobody refuses every call that needs a person's approval. It is for programs
-// without people to ask.
+// Nobody is the approver of programs without people to ask: it refuses every call
+// that needs a person's approval.
 type Nobody struct{}
 
 // Approve refuses the call: no person can approve it.

@@ -58,8 +58,9 @@ var (
 	// probes ask whether a host is there and bring nothing back.
 	probes = toSet("ping ping6 fping arping traceroute tracepath traceroute6 mtr dig nslookup host drill kdig pg_isready wait-for-it " +
 		"wait-for-it.sh nmap")
-	// proving are clients that check whom they talk to and log in themselves.
-	proving = toSet("ssh scp sftp rsync autossh mosh ssh-keyscan ssh-copy-id git psql pg_dump mysql mysqldump mariadb sqlcmd mongosh kubectl")
+	// loginClients check the server's key or certificate, and send a login of their own.
+	loginClients = toSet("ssh scp sftp rsync autossh mosh ssh-keyscan ssh-copy-id " +
+		"git psql pg_dump mysql mysqldump mariadb sqlcmd mongosh kubectl")
 )
 
 func toSet(list string) map[string]bool {
@@ -85,7 +86,7 @@ func trustsNoNetwork(h touch.Host, commands []touch.Command) bool {
 		case c.Dynamic || c.Opaque:
 			return false
 		case probes[c.Name], isScan(c):
-		case proving[c.Name] && !isAddress(h.Name) && !speaksHTTP(c):
+		case loginClients[c.Name] && !isAddress(h.Name) && !speaksHTTP(c):
 		default:
 			return false
 		}

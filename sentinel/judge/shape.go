@@ -40,7 +40,7 @@ func (v *view) reachedBy(name []string) bool {
 }
 
 // outgoing reports whether the call reaches others. Its skill says so, or the call
-// pays, or it sends and the skill has no marks that say whom.
+// pays. A call that sends does too, where no mark of its skill names the receiver.
 func (v *view) outgoing() bool {
 	return v.s.Reaches() == skills.Others || v.s.Effect() == skills.CostsMoney ||
 		!v.s.Annotated() && v.p.changes && v.p.needs&(sends|posts|shares|invites) != 0

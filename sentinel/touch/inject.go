@@ -40,7 +40,8 @@ var (
 	blanks      = regexp.MustCompile(`\$\{?IFS\b`) // a blank that is none
 	expressions = regexp.MustCompile(`\{\{[^{}]*\([^{}]*\}\}|\{%[^{}]*\([^{}]*%\}|#\{[^{}]*\(`)
 	// calls run a command line from a program.
-	calls = regexp.MustCompile(`\b(system|exec|execv\w*|shell_exec|passthru|popen|proc_open|spawn|eval|assert|os\.system|subprocess\.\w+)\s*\(\s*['"]`)
+	calls = regexp.MustCompile(`\b(system|exec|execv\w*|shell_exec|passthru|popen|proc_open|spawn|` +
+		`eval|assert|os\.system|subprocess\.\w+)\s*\(\s*['"]`)
 	// words are the values that a command line could be made with: a host, an
 	// id, a path, a file name, closed by whatever it may stand in.
 	words = regexp.MustCompile(`^[$\w.:/@%+,~=\\#?*\[\]-]*['")}\]]*\s*$`)
@@ -259,13 +260,21 @@ func set(list string) map[string]bool {
 var (
 	// isProgram are what injected commands start with, beyond the programs of
 	// the table.
-	isProgram = set("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute nslookup dig host " +
-		"curl wget nc ncat netcat socat telnet ssh scp sftp ftp tftp who w last users groups uptime lsb_release cd kill killall pkill crontab at " +
-		"useradd usermod adduser passwd chpasswd mount umount systemctl service reboot shutdown halt poweroff init mkfs dd find xargs eval exec source " +
-		"mysql psql sqlite3 mongo redis-cli docker kubectl git svn make gcc cc go npm npx pip pip3 apt apt-get yum dnf apk brew iptables nft tcpdump nmap " +
-		"type ver dir net ipconfig systeminfo tasklist cmd certutil bitsadmin mshta rundll32 reg wmic schtasks del copy move start date time test export alias unset fdisk lsblk df free")
+	isProgram = set("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute " +
+		"nslookup dig host " +
+		"curl wget nc ncat netcat socat telnet ssh scp sftp ftp tftp who w last users groups uptime lsb_release cd " +
+		"kill killall pkill crontab at " +
+		"useradd usermod adduser passwd chpasswd mount umount systemctl service reboot shutdown halt poweroff init mkfs dd find " +
+		"xargs eval exec source " +
+		"mysql psql sqlite3 mongo redis-cli docker kubectl git svn make gcc cc go npm npx pip pip3 apt apt-get yum dnf apk brew " +
+		"iptables nft tcpdump nmap " +
+		"type ver dir net ipconfig systeminfo tasklist cmd certutil bitsadmin mshta rundll32 reg wmic schtasks del copy move " +
+		"start date time test export alias unset fdisk lsblk df free")
 	// english are the programs whose names stand in sentences.
-	english = set("find sort time watch make more less kill who at test date sleep cut join head tail touch look man which type write talk last host file go " +
-		"patch split cat install start move copy set service mount source top route free reset users groups net env users exec dir view sum paste comm diff fold " +
-		"tree strings script command unlink trash ed ex ag ack ar tee column most then node bun reg ver w id ip init history wipe true false printf alias export init halt nice timeout stat")
+	english = set("find sort time watch make more less kill who at test date sleep cut join head tail touch look man which type write " +
+		"talk last host file go " +
+		"patch split cat install start move copy set service mount source top route free reset users groups net env users exec dir view " +
+		"sum paste comm diff fold " +
+		"tree strings script command unlink trash ed ex ag ack ar tee column most then node bun reg ver w id ip init history wipe " +
+		"true false printf alias export init halt nice timeout stat")
 )

@@ -65,7 +65,7 @@ type Path struct {
 	// on: overlong or nested escapes, "%u2215", a URL. Such a path lies in
 	// no root.
 	Unplaced bool
-	// Home is set where Raw names the home folder of whoever runs the call
+	// Home is set where Raw names the home folder of the user who runs the call
 	// ("~", "$HOME") and not a folder by name.
 	Home bool
 	// Sent is set where the file's content goes to another machine.
@@ -96,7 +96,7 @@ type Command struct {
 	// runs.
 	Dynamic bool
 	// Opaque is set where what runs can't be known: the name is dynamic, or
-	// an interpreter reads its program from where nobody can look.
+	// an interpreter reads its program from where the guard can't look.
 	Opaque bool
 	// Arg is the name of the argument it came from.
 	Arg string

@@ -73,7 +73,8 @@ func (a *action) print() stream {
 	out := a.s.printText(a.name, args, in)
 	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
 	a.markSecrets(&out)
-	out.foreign = !out.known && (out.foreign || a.use.Network && !a.use.Dumps || decoders[a.name] || a.use.Input == programs.Shown && a.in.foreign)
+	out.foreign = !out.known && (out.foreign || a.use.Network && !a.use.Dumps || decoders[a.name] ||
+		a.use.Input == programs.Shown && a.in.foreign)
 	return out
 }
 

@@ -15,7 +15,8 @@ func lineReaders() map[string]func(s *shell, text string) {
 		"urls": readURLList, "less": readBangs, "kak": readBangs,
 		"mutt": readBangs, "crontab": readForeign,
 	}
-	for lang := range strings.FieldsSeq("fzf rpm exim tex roff keys commas ansible puppet chef toml json yaml xml cmake recipe ninja just lldb " +
+	for lang := range strings.FieldsSeq("fzf rpm exim tex roff keys commas ansible puppet chef toml json yaml xml " +
+		"cmake recipe ninja just lldb " +
 		"matlab octave diskpart mvn gnuplot") {
 		out[lang] = readForeign
 	}
@@ -167,7 +168,8 @@ func readURLList(s *shell, text string) {
 		switch {
 		case ok && key == "output":
 			s.overwrite(literalField(line))
-		case ok && (strings.HasPrefix(line, "@") || key == "upload-file" || key == "T" || strings.HasPrefix(key, "form") && strings.Contains(line, "=@")):
+		case ok && (strings.HasPrefix(line, "@") || key == "upload-file" || key == "T" ||
+			strings.HasPrefix(key, "form") && strings.Contains(line, "=@")):
 			file, _, _ := strings.Cut(line[strings.IndexByte(line, '@')+1:], ";")
 			s.sendListed(file, false)
 		default:

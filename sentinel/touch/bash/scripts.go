@@ -83,7 +83,8 @@ func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	switch lang {
 	case "fish":
 		if fishMarks.MatchString(text) { // blocks and substitutions of its own
-			if readForeign(s, strings.ReplaceAll(text, ";", "\n")); namesScary(text) && foreignPlace.MatchString(passing.ReplaceAllString(text, "")) ||
+			if readForeign(s, strings.ReplaceAll(text, ";", "\n")); namesScary(text) &&
+				foreignPlace.MatchString(passing.ReplaceAllString(text, "")) ||
 				strings.Contains(text, "&") {
 				s.addUnread(UnreadCode)
 			}

@@ -108,8 +108,10 @@ func (s *shell) lookUpVariable(name string) value {
 
 // usualValues are what variables hold that a shell sets by itself.
 var usualValues = map[string]string{
-	"TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp", "IFS": " \t\n", "PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/bash", "BASH": "/bin/bash",
-	"EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "?": "0", "#": "0", "UID": "0", "EUID": "0", "$": "1", "!": "1", "PPID": "1", "RANDOM": "1",
+	"TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp", "IFS": " \t\n",
+	"PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/bash", "BASH": "/bin/bash",
+	"EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "?": "0", "#": "0", "UID": "0", "EUID": "0",
+	"$": "1", "!": "1", "PPID": "1", "RANDOM": "1",
 	"SECONDS": "1", "LINENO": "1", "-": "hB",
 }
 
@@ -232,7 +234,7 @@ func markNeverEmpty(v value) value {
 // known value.
 func (s *shell) computeParam(p *syntax.ParamExp, v value) value {
 	var out value
-	if p.Param.Value == "HOME" && len(v) == 1 { // whoever it is: ${HOME%/*}
+	if p.Param.Value == "HOME" && len(v) == 1 { // any user's: ${HOME%/*}
 		v = append(v[:1:1], frags{{s: "/home/user", kind: quotedFrag}})
 	}
 	longest := s.measureReplacement(p)

@@ -6,7 +6,8 @@ import (
 )
 
 // wrapperSchemes are those of URLs that open a file by way of something else.
-var wrapperSchemes = []string{"view-source:", "jar:", "url:", "netdoc:", "local_file:", "phar:", "zip:", "glob:", "compress.zlib:", "compress.bzip2:", "php:", "feed:", "rar:", "ogg:"}
+var wrapperSchemes = []string{"view-source:", "jar:", "url:", "netdoc:", "local_file:", "phar:", "zip:", "glob:",
+	"compress.zlib:", "compress.bzip2:", "php:", "feed:", "rar:", "ogg:"}
 
 // Unwrap cuts what a URL such as "jar:file:///a.jar!/b" puts around a file. It
 // reports whether text is one.

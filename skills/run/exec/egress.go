@@ -24,7 +24,8 @@ func (p *program) checkEgress(at string, allowHosts []string) error {
 	}
 	var errs []error
 	if p.Network {
-		errs = append(errs, &skills.PathError{Path: at, Msg: "is beside network: true, which lets the program reach any host; leave one of them out"})
+		errs = append(errs, &skills.PathError{Path: at,
+			Msg: "is beside network: true, which lets the program reach any host; leave one of them out"})
 	}
 	if !slices.Contains([]string{IsolationAuto, IsolationFull, IsolationNamespaces}, p.Isolation) {
 		errs = append(errs, &skills.PathError{Path: at, Msg: fmt.Sprintf("needs isolation full or auto, and isolation is %s", p.Isolation)})

@@ -88,11 +88,13 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
-	p := &program{config: c, readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, state: o.State, canSnapshot: o.CanSnapshot}
+	p := &program{config: c,
+		readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, state: o.State, canSnapshot: o.CanSnapshot}
 	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base),
 		p.chooseWriteMode(at, s), p.checkGuarded(at, o.Guarded)}
 	if c.Isolation != IsolationNone && !childReady() {
-		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
+		errs = append(errs, &skills.PathError{Path: at + ".isolation",
+			Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -116,7 +118,8 @@ type program struct {
 func (p *program) checkPlain(at string) error {
 	errs := []error{
 		decode.OneOf(at+".stdin", "stdin", p.Stdin, "json", "none"),
-		decode.OneOf(at+".isolation", "isolation", p.Isolation, IsolationAuto, IsolationFull, IsolationStrict, IsolationLandlock, IsolationNamespaces, IsolationNone),
+		decode.OneOf(at+".isolation", "isolation", p.Isolation,
+			IsolationAuto, IsolationFull, IsolationStrict, IsolationLandlock, IsolationNamespaces, IsolationNone),
 		p.Limits.check(at+".limits", p.Isolation),
 		p.checkWrite(at),
 	}
@@ -124,7 +127,8 @@ func (p *program) checkPlain(at string) error {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})
 	}
 	if p.Isolation == IsolationNone && len(p.Read)+len(p.Write) > 0 {
-		errs = append(errs, &skills.PathError{Path: at + ".isolation", Msg: "is none, so read and write would bind nothing; leave them out or isolate"})
+		errs = append(errs, &skills.PathError{Path: at + ".isolation",
+			Msg: "is none, so read and write would bind nothing; leave them out or isolate"})
 	}
 	return errors.Join(errs...)
 }
@@ -149,9 +153,11 @@ func (p *program) checkArgv(at string, s *skills.Skill) error {
 		case !s.Declares(name):
 			errs = append(errs, decode.Unknown(here, "argument", name, s.DeclaredArgs()))
 		case isScript(p.Argv, i):
-			errs = append(errs, &skills.PathError{Path: here, Msg: `would be a shell script written by the caller; write the script here and pass the value after it, as "$1"`})
+			errs = append(errs, &skills.PathError{Path: here,
+				Msg: `would be a shell script written by the caller; write the script here and pass the value after it, as "$1"`})
 		case strings.HasPrefix(p.Argv[i-1], "-") && p.Argv[i-1] != "--" && !slices.Contains(needed, name):
-			errs = append(errs, &skills.PathError{Path: here, Msg: "is optional, so the option before it could lose its value; make the argument required"})
+			errs = append(errs, &skills.PathError{Path: here,
+				Msg: "is optional, so the option before it could lose its value; make the argument required"})
 		}
 	}
 	return errors.Join(errs...)

@@ -51,7 +51,7 @@ func homeOf(env []string) string {
 }
 
 // syntheticFiles are the files of /etc that a program gets in place of the
-// system's: they name its own user and nobody else.
+// system's: they name its own user alone.
 func (p *program) syntheticFiles(home string) map[string]string {
 	uid, gid := os.Geteuid(), os.Getegid()
 	name := "user"

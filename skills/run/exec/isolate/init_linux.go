@@ -59,7 +59,7 @@ func startInit(p *Plan, set ruleset) error {
 	if err := first.stripPrivileges(p, set); err != nil {
 		return err
 	}
-	// From here on the program may run, whoever is killed before telling.
+	// From here on the program may run, also where A is killed before A tells so.
 	first.addCall(StepInit, unix.SYS_WRITE, lineFile, addressOf(first, &[1]byte{kindReady}), 1)
 	// No handler of A's may run in a process without its runtime.
 	all, old := ^uint64(0), uint64(0)

@@ -74,8 +74,8 @@ func makeRuleset(p *Plan, rules []rule, prefix string) (ruleset, error) {
 	if abi == 0 {
 		return ruleset{}, unix.ENOSYS
 	}
-	// In a network namespace with a tree there is nobody to talk to but itself
-	// and the listeners that were made for it.
+	// In a network namespace with a tree the program reaches only itself and the
+	// listeners that were made for it.
 	attr := handledRights(abi, p.Network || p.OwnNet && p.Tree)
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {

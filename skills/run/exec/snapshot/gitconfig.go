@@ -44,7 +44,8 @@ func newRepositories(list []Change) (configs, samples []Change) {
 // names a program, a file with more settings or a folder of hooks. Whatever else stands in
 // a configuration asks.
 var gitSettings = map[string][]string{
-	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "sparsecheckout",
+	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates",
+		"ignorecase", "precomposeunicode", "symlinks", "sparsecheckout",
 		"sparsecheckoutcone"},
 	"remote":     {"url", "pushurl", "fetch", "tagopt", "prune", "mirror", "promisor", "partialclonefilter"},
 	"branch":     {"remote", "merge", "rebase"},

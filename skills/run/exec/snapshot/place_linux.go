@@ -150,7 +150,8 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 // isSameFile reports whether a file that was moved is as it was seen before: the move itself
 // changes its change time alone.
 func isSameFile(now, old unix.Stat_t) bool {
-	return now.Ino == old.Ino && now.Size == old.Size && now.Mtim == old.Mtim && now.Mode == old.Mode && now.Uid == old.Uid && now.Gid == old.Gid
+	return now.Ino == old.Ino && now.Size == old.Size && now.Mtim == old.Mtim &&
+		now.Mode == old.Mode && now.Uid == old.Uid && now.Gid == old.Gid
 }
 
 // openUpper lets the owner write to a folder of the upper layer that the program closed.
