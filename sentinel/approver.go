@@ -184,16 +184,3 @@ func refuseNoApprover() Verdict {
 	v.WhatYouCanDo = "Tell the user what needs their approval."
 	return v
 }
-
-// maxWho is the greatest length in bytes of an approver's name on record.
-const maxWho = 128
-
-// credit takes down who answered a decision, how and when.
-func (d *Decision) credit(v Verdict, now time.Time) {
-	d.At = now
-	switch v.Code {
-	case CodeApprovalNobody, CodeApprovalExpired, CodeApprovalCanceled, CodeApprovalUnbindable:
-		return // no person answered
-	}
-	d.Answered, d.Approver, d.Via = now, cut(v.Meta["by"], maxWho), cut(v.Meta["via"], maxWho)
-}

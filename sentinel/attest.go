@@ -223,26 +223,3 @@ func (t Trace) hearing(self, by string, other Trace) Trace {
 	t.pieces = &pieces{}
 	return t
 }
-
-// Hear tells the desk that its agent is shown what another's desk returned: it is
-// tainted if that one is, and what stood in arguments and untrusted results there
-// attests as little here. Call it whenever results, missions or messages pass from one
-// agent to the other.
-func (d *Desk) Hear(other *Desk) {
-	other.mu.Lock()
-	by, trace, tainted := other.grant.ID(), other.trace, other.grant.Tainted()
-	other.mu.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.trace = d.trace.hearing(d.grant.ID(), by, trace)
-	if tainted {
-		d.grant = d.grant.Taint()
-	}
-}
-
-// try keeps the arguments of a call that never ran.
-func (d *Desk) try(args string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.trace = d.trace.withTried(args)
-}

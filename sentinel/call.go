@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"slices"
+
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -173,3 +175,21 @@ func (c Call) Effect() skills.Effect {
 // host or recipient counts that is neither there nor in a trusted result. An unknown
 // skill may reach anything, so its calls count as outward.
 func (c Call) Outward() bool { return c.outward }
+
+// Follows returns the call that made this one necessary; ok is false for a call that an
+// agent proposed.
+func (c Call) Follows() (first Call, ok bool) {
+	if c.follows == nil {
+		return Call{}, false
+	}
+	return c.follows.first, true
+}
+
+// Reasons are the skill's own words on why a person must be asked about a call that
+// follows from another.
+func (c Call) Reasons() []string {
+	if c.follows == nil {
+		return nil
+	}
+	return slices.Clone(c.follows.reasons)
+}

@@ -9,30 +9,12 @@ import (
 	"slices"
 	"time"
 
+	"strings"
+
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
-
-// Slot is what a proposal uses up of the limits.
-type Slot struct {
-	CallID       string
-	User         string
-	Conversation string
-	Turn         string
-	Agent        string
-	Skill        string // empty for an unknown skill
-	AgentCalls   int    // the dispatch's own maximum; zero means the default
-}
-
-// Limiter counts proposals. Reserve uses a slot and answers with a verdict; an
-// error denies, unless it wraps ErrLimitsAway. Of a reserved call exactly one
-// of Report (it ran) and Release (it did not) is told.
-type Limiter interface {
-	Reserve(ctx context.Context, s Slot) (Verdict, error)
-	Report(ctx context.Context, skill, callID string, ok bool)
-	Release(ctx context.Context, skill, callID string)
-}
 
 // Issuer makes warrants; *warrant.Signer is one.
 type Issuer interface {
@@ -295,3 +277,46 @@ func (p *Checkpoint) observe(e Event) {
 	}()
 	p.o.Observe(e)
 }
+
+// InFlight returns the calls that wait for a person or for their skill, or run,
+// the oldest first. After a pause began, a call that it stops and that is not
+// among them does not run.
+func (p *Checkpoint) InFlight() []InFlight {
+	p.flight.mu.Lock()
+	out := make([]InFlight, 0, len(p.flight.calls))
+	for _, f := range p.flight.calls {
+		out = append(out, f)
+	}
+	p.flight.mu.Unlock()
+	slices.SortFunc(out, func(a, b InFlight) int {
+		if n := a.Since.Compare(b.Since); n != 0 {
+			return n
+		}
+		return strings.Compare(a.CallID, b.CallID)
+	})
+	return out
+}
+
+// record makes r durable. It outlives the caller's context, which may have
+// ended while a person was asked or a skill ran.
+func (p *Checkpoint) record(ctx context.Context, r Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	err := p.o.Recorder.Record(ctx, r)
+	if r.Check != nil && errors.Is(err, skills.ErrChanged) { // its own word, and no fault of the store's
+		return err
+	}
+	if err != nil {
+		p.logger().Error("a record could not be written", "kind", r.Kind, "call", r.CallID, "error", err)
+		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	return nil
+}
+
+// ErrNotRecorded is returned when a decision could not be made durable.
+// Nothing ran.
+var ErrNotRecorded = errors.New("the decision could not be recorded, so nothing ran")
+
+// recordTimeout bounds the wait for the store, also for calls whose own
+// context has ended: an outcome must not be lost with it.
+const recordTimeout = 30 * time.Second

@@ -280,3 +280,30 @@ func details(vs []Verdict) []byte {
 	}
 	return encode(m)
 }
+
+// personRefused reports whether a person said no: the word stands whatever
+// became of the caller.
+func (d *Decision) personRefused() bool {
+	v, _ := d.Verdict(GateApproval)
+	return v.State == Judged && v.Outcome == Deny
+}
+
+// credit takes down who answered a decision, how and when.
+func (d *Decision) credit(v Verdict, now time.Time) {
+	d.At = now
+	switch v.Code {
+	case CodeApprovalNobody, CodeApprovalExpired, CodeApprovalCanceled, CodeApprovalUnbindable:
+		return // no person answered
+	}
+	d.Answered, d.Approver, d.Via = now, cut(v.Meta["by"], maxWho), cut(v.Meta["via"], maxWho)
+}
+
+// maxWho is the greatest length in bytes of an approver's name on record.
+const maxWho = 128
+
+// closeWith is the decision with the verdict v, which follows from a person's answer.
+func (d Decision) closeWith(v, answer Verdict, at time.Time) Decision {
+	d.answered(v)
+	d.credit(answer, at)
+	return d
+}

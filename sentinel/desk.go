@@ -7,18 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/vedette-dev/vedette/skills"
 )
-
-// recordTimeout bounds the wait for the store, also for calls whose own
-// context has ended: an outcome must not be lost with it.
-const recordTimeout = 30 * time.Second
-
-// ErrNotRecorded is returned when a decision could not be made durable.
-// Nothing ran.
-var ErrNotRecorded = errors.New("the decision could not be recorded, so nothing ran")
 
 // Desk is what an agent is handed instead of skills. It adds the grant and the
 // trace; the agent can't. It is safe for concurrent use.
@@ -184,33 +175,6 @@ func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string)
 	return p.count(ctx, g, callID, skill)
 }
 
-// count uses the slot, paused or not.
-func (p *Checkpoint) count(ctx context.Context, g Grant, callID, skill string) Verdict {
-	s := Slot{
-		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
-	}
-	if s.Turn == "" { // a grant outside of any conversation's turns is a turn of its own
-		s.Turn = g.ID()
-	}
-	if _, known := p.o.Registry.Get(skill); known {
-		s.Skill = skill
-	}
-	v, err := p.o.Limiter.Reserve(ctx, s)
-	if errors.Is(err, ErrLimitsAway) {
-		return uncounted()
-	}
-	if err != nil {
-		return Verdict{State: Failed, Code: "limits.error", Reason: "the limits could not be read", Detail: err.Error()}
-	}
-	return v
-}
-
-func (p *Checkpoint) release(ctx context.Context, skill, callID string) {
-	if _, known := p.o.Registry.Get(skill); known {
-		p.o.Limiter.Release(context.WithoutCancel(ctx), skill, callID)
-	}
-}
-
 // refuse records a proposal that became no Call, a few a minute for each
 // conversation, and answers it. One over budget is told that first: no other
 // spelling would help.
@@ -244,18 +208,86 @@ func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *Cal
 	return r
 }
 
-// record makes r durable. It outlives the caller's context, which may have
-// ended while a person was asked or a skill ran.
-func (p *Checkpoint) record(ctx context.Context, r Record) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	err := p.o.Recorder.Record(ctx, r)
-	if r.Check != nil && errors.Is(err, skills.ErrChanged) { // its own word, and no fault of the store's
-		return err
+// append adds a step to the trace, with its taint.
+func (d *Desk) append(st Step) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.with(st)
+	if st.Trust != skills.Trusted {
+		d.grant = d.grant.Taint()
 	}
-	if err != nil {
-		p.logger().Error("a record could not be written", "kind", r.Kind, "call", r.CallID, "error", err)
-		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
+}
+
+// Omit records, once, that n proposals of the desk's agent were not looked at:
+// those after the first that a spent budget refused, and those beyond what one
+// answer of a model may hold. None became a Call and nothing ran. An error wraps
+// ErrNotRecorded; for n below 1 nothing is written.
+func (d *Desk) Omit(ctx context.Context, n int) error {
+	if n < 1 {
+		return nil
 	}
-	return nil
+	dec := Refused(newID(), &CallError{Code: CodeOmitted, Reason: "proposals beyond the budget were left out and are counted here"}, d.p.now())
+	dec.BlockedBy = GateLimits
+	return d.p.record(ctx, refusedRecord(d.Grant(), dec, 0, n))
+}
+
+// CodeOmitted is the code of the record that Omit writes.
+const CodeOmitted = "limits.omitted"
+
+// refused adds a decision to the trace, where it speaks against the call.
+func (d *Desk) refused(c Call, dec Decision) {
+	d.try(c.Args())
+	v, ok := dec.Verdict(dec.BlockedBy)
+	if !ok || !speaksAgainst(v) {
+		return
+	}
+	d.addRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: dec.BlockedBy, Code: dec.Code})
+}
+
+// refusedThen adds what was refused before a restart, as far as it was kept:
+// the ledger holds a keyed digest, which compares with none.
+func (d *Desk) refusedThen(p Past) {
+	no := p.Refusal
+	if _, ran := p.step(); !ran {
+		d.try(p.Args)
+	}
+	if no == nil || p.Skill == "" || no.Kind == skills.KindDefer || !aboutTheCall[no.Gate] || noAnswer[no.Code] {
+		return
+	}
+	d.addRefusal(PastRefusal{Skill: p.Skill, Gate: no.Gate, Code: no.Code})
+}
+
+func (d *Desk) addRefusal(r PastRefusal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.WithRefusal(r)
+}
+
+// Hear tells the desk that its agent is shown what another's desk returned: it is
+// tainted if that one is, and what stood in arguments and untrusted results there
+// attests as little here. Call it whenever results, missions or messages pass from one
+// agent to the other.
+func (d *Desk) Hear(other *Desk) {
+	other.mu.Lock()
+	by, trace, tainted := other.grant.ID(), other.trace, other.grant.Tainted()
+	other.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.hearing(d.grant.ID(), by, trace)
+	if tainted {
+		d.grant = d.grant.Taint()
+	}
+}
+
+// try keeps the arguments of a call that never ran.
+func (d *Desk) try(args string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.withTried(args)
+}
+
+// answer is what a desk returns for a call.
+type answer struct {
+	res skills.Result
+	err error
 }

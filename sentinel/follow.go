@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"cmp"
+	"encoding/json"
+	"strings"
+
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -31,24 +35,6 @@ func (p Proposal) following() *following {
 		return nil
 	}
 	return &following{*p.Follows, p.FollowsDecision, slices.Clone(p.Writes), slices.Clone(p.Reasons)}
-}
-
-// Follows returns the call that made this one necessary; ok is false for a call that an
-// agent proposed.
-func (c Call) Follows() (first Call, ok bool) {
-	if c.follows == nil {
-		return Call{}, false
-	}
-	return c.follows.first, true
-}
-
-// Reasons are the skill's own words on why a person must be asked about a call that
-// follows from another.
-func (c Call) Reasons() []string {
-	if c.follows == nil {
-		return nil
-	}
-	return slices.Clone(c.follows.reasons)
 }
 
 // touchWrites is what a call touches that would write these paths. They are names of
@@ -108,21 +94,6 @@ func (d *Desk) concludeFollow(ctx context.Context, e ranCall) error {
 	return &skills.Failure{Code: skills.FailNotCommitted, Err: said}
 }
 
-// dropFollow throws away what waited for a call that won't run.
-func (p *Checkpoint) dropFollow(callID string, drop func() error) {
-	defer func() {
-		if recover() != nil {
-			p.logger().Error("what a refused call would have written can't be thrown away: its skill panicked", "call", callID)
-		}
-	}()
-	if drop == nil {
-		return
-	}
-	if err := drop(); err != nil { // it never reaches the files, and the next start tries again
-		p.logger().Warn("what a refused call would have written is left on disk", "call", callID)
-	}
-}
-
 // followUp takes the call that a skill asks for through the checkpoint, under the grant
 // and trace of the first. The error is a *skills.Refusal where it was refused, a
 // *skills.Failure where it ran and failed, and wraps ErrHeld where a person is still asked.
@@ -180,4 +151,133 @@ func (d *Desk) runFollow(ctx context.Context, g granted) error {
 	}
 	p.ended(ctx, g, b, values)
 	return err
+}
+
+// FollowKeeper gives back what waits for a call that follows from another, in a process
+// that didn't make it.
+type FollowKeeper interface {
+	// Restore returns what was asked for with these arguments. An error that isn't ctx's
+	// says that it is gone, or isn't what the arguments say.
+	Restore(ctx context.Context, args json.RawMessage) (*skills.Follow, error)
+	// Drop throws away what waits for the call with these arguments. What is gone already
+	// is no error.
+	Drop(args json.RawMessage) error
+}
+
+// ranBody is what is kept of how a program ran, until its call has an outcome.
+type ranBody struct {
+	Isolation string          `json:"isolation,omitempty"`
+	Truncated bool            `json:"truncated,omitempty"`
+	Egress    *skills.Egress  `json:"egress,omitempty"`
+	Details   json.RawMessage `json:"details,omitempty"`
+}
+
+// notCommitted is the failure of a call whose changes were thrown away.
+func notCommitted(why error) *skills.Failure {
+	return &skills.Failure{Code: skills.FailNotCommitted, Err: fmt.Errorf("what the program wrote was not committed: %w", why)}
+}
+
+// followPast is what is on record of a call that follows from another.
+type followPast struct {
+	id       string
+	first    string          // the id under which its first call was proposed
+	decided  *Record         // the last decision
+	ended    *Record         // the last outcome
+	question *heldBefore     // a person is being asked, and nothing was decided since
+	asked    json.RawMessage // the arguments of the question; nil where they were erased
+	kept     []Value         // what its first call had returned
+}
+
+func readFollow(id string, list []Record) followPast {
+	f := followPast{id: id, first: strings.TrimSuffix(id, FollowID(""))}
+	past, _ := readPast(id, list)
+	f.question = past.held
+	for _, r := range list {
+		if r.Kind == RecordHeld || r.Kind == RecordDecision {
+			f.readKept(r)
+		}
+		if args, ok := r.value("args"); ok && r.Kind == RecordHeld {
+			f.asked = args
+		}
+		switch r.Kind {
+		case RecordDecision:
+			f.decided = &r
+		case RecordOutcome:
+			f.ended = &r
+		}
+	}
+	return f
+}
+
+// returned is what the first call had returned.
+func (f followPast) returned() (res skills.Result, err error) {
+	for _, v := range f.kept {
+		switch v.Name {
+		case "result":
+			res.Content = string(v.Data)
+		case "error":
+			err = &skills.Failure{Code: skills.FailFailed, Err: pastError(strings.TrimPrefix(string(v.Data), "skill "+skills.FailFailed+": "))}
+		case "ran":
+			var ran ranBody
+			_ = json.Unmarshal(v.Data, &ran) // what can't be read is left out
+			res.Isolation, res.Truncated, res.Egress = ran.Isolation, ran.Truncated, ran.Egress
+			if res.Egress != nil {
+				res.Egress.Details = ran.Details
+			}
+		}
+	}
+	return res, err
+}
+
+// readKept takes down what a record says of the first call.
+func (f *followPast) readKept(r Record) {
+	b, _ := r.proposal()
+	f.first = cmp.Or(b.Follows, f.first)
+	var kept []Value
+	for _, name := range []string{"result", "error", "ran"} {
+		if data, ok := r.value(name); ok {
+			kept = append(kept, Value{name, data})
+		}
+	}
+	if len(kept) > 0 { // a question that was ended keeps none
+		f.kept = kept
+	}
+}
+
+// known reports whether the call's end is on record, as success or as a failure that
+// did nothing.
+func (f followPast) known() bool { return f.ended != nil && f.ended.Outcome != StatusUnknown }
+
+// failure is what the first call comes to after an end that is known; nil for success.
+func (f followPast) failure() error {
+	if f.ended.Outcome == StatusOK {
+		return nil
+	}
+	said, _ := f.ended.value("error")
+	return notCommitted(pastError(said))
+}
+
+// followID is the id of the call that follows from this one.
+func (e ranCall) followID() string {
+	if e.resumed != nil {
+		return e.resumed.id
+	}
+	return FollowID(e.g.c.ID())
+}
+
+// keeping says how the records of the call that follows are made: they hold what the first
+// call returned, for another process that has to tell its end.
+func (e ranCall) keeping(d *Desk) keeping {
+	if e.resumed != nil {
+		return keeping{desk: d, numbered: true, held: e.resumed.question, kept: e.resumed.kept}
+	}
+	kept := Value{"result", []byte(e.res.Content)}
+	if e.err != nil {
+		kept = Value{"error", []byte(e.err.Error())}
+	}
+	ran := ranBody{Isolation: e.res.Isolation, Truncated: e.res.Truncated, Egress: e.res.Egress}
+	if ran.Egress != nil && len(ran.Egress.Details) > 0 {
+		ran.Details = ran.Egress.Details
+	}
+	return keeping{desk: d, numbered: true, kept: []Value{kept, {"ran", encode(ran)}}}
 }

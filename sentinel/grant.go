@@ -1,13 +1,8 @@
 package sentinel
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -179,93 +174,3 @@ func (g Grant) Deadline() time.Time { return g.o.Deadline }
 
 // Tainted reports whether an untrusted result was read in this branch.
 func (g Grant) Tainted() bool { return g.o.Tainted }
-
-// Step is one thing that a Desk returned: part of a Trace.
-type Step struct {
-	Skill  string
-	CallID string
-	Args   string // canonical JSON
-	Result string
-	Trust  skills.Trust
-	// Marks say what the result looks like: see TextMarks. A caller that builds a Trace
-	// may leave Marks out.
-	Marks []string
-	// Effect is the skill's; empty if the skill is no longer known.
-	Effect skills.Effect
-	// Failed says that Result is an error's text: the call failed, or its end
-	// is unknown.
-	Failed bool
-
-	read *readings // what values are looked for in; a Trace makes it
-}
-
-// Trace is what a Desk has returned so far, oldest first. The Desk keeps it;
-// an agent can't add to it. A Trace is an immutable snapshot.
-type Trace struct {
-	steps   []Step
-	refused []PastRefusal
-	digest  [sha256.Size]byte // of the steps, each added to those before it
-	// heard are the steps of other desks, and tried the arguments of calls that never
-	// ran: they attest nothing, and keep later results from it.
-	heard  []heard
-	tried  []tried
-	pieces *pieces
-}
-
-// NewTrace returns a Trace of the steps.
-func NewTrace(steps ...Step) Trace {
-	t := Trace{steps: slices.Clone(steps), pieces: &pieces{}}
-	for i := range t.steps {
-		t.steps[i] = t.steps[i].marked()
-		t.steps[i].read = &readings{}
-		t.digest = t.steps[i].after(t.digest)
-	}
-	return t
-}
-
-// Len returns the number of steps.
-func (t Trace) Len() int { return len(t.steps) }
-
-// Step returns the i-th step, the oldest first.
-func (t Trace) Step(i int) Step {
-	s := t.steps[i]
-	s.read = nil // what was worked out of it is the Trace's
-	return s
-}
-
-// Said returns the result of the i-th step as values are looked for in it.
-func (t Trace) Said(i int) *Said { return t.steps[i].Said() }
-
-// Untrusted reports whether any step returned an untrusted result.
-func (t Trace) Untrusted() bool {
-	return slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust != skills.Trusted })
-}
-
-// Digest is the same for two Traces with the same steps: skill, arguments,
-// result and trust of each and whether it failed, in order. Refusals are not in
-// it.
-func (t Trace) Digest() [sha256.Size]byte { return t.digest }
-
-// after chains the step to what came before it. Each part is preceded by its
-// length, so that no two steps read alike.
-func (s Step) after(before [sha256.Size]byte) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	h.Write(before[:])
-	for _, part := range []string{s.Skill, s.Args, s.Result, string(s.Trust), strconv.FormatBool(s.Failed)} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-		h.Write(n[:])
-		_, _ = io.WriteString(h, part) // a hash takes everything
-	}
-	h.Sum(sum[:0])
-	return sum
-}
-
-// with returns a Trace with one more step. The capacity is clipped so that two
-// snapshots never share what comes after them.
-func (t Trace) with(s Step) Trace {
-	s.read = &readings{}
-	t.digest = s.after(t.digest)
-	t.steps, t.pieces = append(slices.Clip(t.steps), s), &pieces{}
-	return t
-}

@@ -1,76 +1,16 @@
 package sentinel
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"slices"
 
 	"github.com/vedette-dev/vedette/skills"
 )
-
-// followPast is what is on record of a call that follows from another.
-type followPast struct {
-	id       string
-	first    string          // the id under which its first call was proposed
-	decided  *Record         // the last decision
-	ended    *Record         // the last outcome
-	question *heldBefore     // a person is being asked, and nothing was decided since
-	asked    json.RawMessage // the arguments of the question; nil where they were erased
-	kept     []Value         // what its first call had returned
-}
-
-func readFollow(id string, list []Record) followPast {
-	f := followPast{id: id, first: strings.TrimSuffix(id, FollowID(""))}
-	past, _ := readPast(id, list)
-	f.question = past.held
-	for _, r := range list {
-		if r.Kind == RecordHeld || r.Kind == RecordDecision {
-			f.readKept(r)
-		}
-		if args, ok := r.value("args"); ok && r.Kind == RecordHeld {
-			f.asked = args
-		}
-		switch r.Kind {
-		case RecordDecision:
-			f.decided = &r
-		case RecordOutcome:
-			f.ended = &r
-		}
-	}
-	return f
-}
-
-// readKept takes down what a record says of the first call.
-func (f *followPast) readKept(r Record) {
-	b, _ := r.proposal()
-	f.first = cmp.Or(b.Follows, f.first)
-	var kept []Value
-	for _, name := range []string{"result", "error", "ran"} {
-		if data, ok := r.value(name); ok {
-			kept = append(kept, Value{name, data})
-		}
-	}
-	if len(kept) > 0 { // a question that was ended keeps none
-		f.kept = kept
-	}
-}
-
-// known reports whether the call's end is on record, as success or as a failure that
-// did nothing.
-func (f followPast) known() bool { return f.ended != nil && f.ended.Outcome != StatusUnknown }
-
-// failure is what the first call comes to after an end that is known; nil for success.
-func (f followPast) failure() error {
-	if f.ended.Outcome == StatusOK {
-		return nil
-	}
-	said, _ := f.ended.value("error")
-	return notCommitted(pastError(said))
-}
 
 // FollowLeft says what becomes of what waits for a call that follows from another.
 type FollowLeft uint8
@@ -204,5 +144,183 @@ func endOf(decision Record, b outcomeBody, values []Value, at time.Time) Record 
 		Kind: RecordOutcome, ID: newID(), At: at, CallID: decision.CallID, DecisionID: decision.DecisionID,
 		Conversation: decision.Conversation, User: decision.User, Agent: decision.Agent, Skill: decision.Skill,
 		Outcome: b.Status, Code: b.Code, Body: encode(b), Values: values,
+	}
+}
+
+// History reads back what a Recorder was given.
+type History interface {
+	// Past returns the records of the call of that id, oldest first, none for
+	// a call that was never recorded. Values that are gone, because they were
+	// erased or their time is over, are left out of Record.Values.
+	Past(ctx context.Context, callID string) ([]Record, error)
+}
+
+func (p *Checkpoint) past(ctx context.Context, id string, n int) (Past, bool, error) {
+	list, err := p.o.History.Past(ctx, id)
+	if err != nil {
+		p.logger().Error("the records of an earlier call could not be read", "call", id, "error", err)
+		return Past{}, false, fmt.Errorf("%w: what became of it before could not be read", ErrNotRecorded)
+	}
+	past, ok := readPast(id, list)
+	past.Number = n
+	if past.follow, err = p.heldFollow(ctx, past); err != nil {
+		return Past{}, false, err
+	}
+	return past, ok && past.follow == nil, nil
+}
+
+// heldFollow returns what is on record of the call that follows from a call, where that
+// one has no outcome and a person is asked about the other. It is nil for any other.
+func (p *Checkpoint) heldFollow(ctx context.Context, past Past) (*followPast, error) {
+	if !p.keepsFollows() || !past.Allowed || past.Status != StatusUnknown || past.Code != "" {
+		return nil, nil //nolint:nilnil // nothing is held, which is no error
+	}
+	f, err := p.followOf(ctx, past.JudgedID)
+	if err != nil || f.question == nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// followOf reads what is on record of the call that follows from the call of that id.
+func (p *Checkpoint) followOf(ctx context.Context, firstID string) (followPast, error) {
+	id := FollowID(firstID)
+	list, err := p.o.History.Past(ctx, id)
+	if err != nil {
+		return followPast{}, fmt.Errorf("%w: the records of the call could not be read: %w", ErrNotRecorded, err)
+	}
+	return readFollow(id, list), nil
+}
+
+// EndHeld records that a call was withdrawn which was left held and which no
+// desk will ask about again: its agent crashed, its turn has ended, or its secret
+// arguments are lost. A call whose questions have all ended is left as it is. It
+// waits until no desk is at work on the call. ErrNotRecorded: nothing is certain.
+//
+// What waits for a call that follows from another is thrown away then, and its first call
+// has committed nothing.
+func (p *Checkpoint) EndHeld(ctx context.Context, callID, reason string) error {
+	return p.endHeld(ctx, callID, CodeApprovalCanceled, reason)
+}
+
+// endHeld ends the questions about a call with a code.
+func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) error {
+	if p.o.History == nil || p.o.Recorder == nil {
+		return fmt.Errorf("%w: the checkpoint keeps no records to read back", ErrNotRecorded)
+	}
+	leave, err := p.lanes.enter(ctx, callID)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	defer leave()
+	list, err := p.o.History.Past(ctx, callID)
+	if err != nil {
+		return fmt.Errorf("%w: the records of the call could not be read: %w", ErrNotRecorded, err)
+	}
+	open := endless(list)
+	for _, r := range open {
+		if err := p.endQuestion(ctx, r, code, reason); err != nil {
+			return err
+		}
+	}
+	if len(open) > 0 && open[0].Skill == skills.CommitName {
+		return p.closeFollow(ctx, readFollow(callID, list), reason)
+	}
+	return nil
+}
+
+// endless returns the questions among a call's records that have no decision, the
+// newest record of each.
+func endless(list []Record) (out []Record) {
+	for i, r := range list {
+		ended := func(other Record) bool { return other.Kind == RecordDecision && other.DecisionID == r.DecisionID }
+		again := func(other Record) bool { return other.Kind == RecordHeld && other.DecisionID == r.DecisionID }
+		if r.Kind == RecordHeld && !slices.ContainsFunc(list, ended) && !slices.ContainsFunc(list[i+1:], again) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// endQuestion records the denial that ends a question, with what its own record
+// has of the call.
+func (p *Checkpoint) endQuestion(ctx context.Context, held Record, code, reason string) error {
+	v := markApproval(Refuse(code, reason))
+	r := held
+	r.Kind, r.ID, r.At, r.Outcome, r.Gate, r.Code = RecordDecision, newID(), p.now(), Deny.String(), GateApproval, code
+	r.Body = denyBody(held.Body, v)
+	d := Decision{ID: held.DecisionID, Outcome: Deny, BlockedBy: GateApproval, Code: code, Reason: reason}
+	r.Values = []Value{{valueRefusal, encode(refusal(d))}}
+	if err := p.record(ctx, r); err != nil {
+		return err
+	}
+	p.observe(Event{Decision: d, Kind: RecordDecision, Context: ctx})
+	return nil
+}
+
+// denyBody is the body of a question with the verdict that ends it. One that
+// can't be read keeps nothing but the end.
+func denyBody(held []byte, v Verdict) []byte {
+	b := map[string]json.RawMessage{}
+	_ = json.Unmarshal(held, &b) // what can't be read is left out
+	if b == nil {
+		b = map[string]json.RawMessage{}
+	}
+	var gates []json.RawMessage
+	_ = json.Unmarshal(b["gates"], &gates)
+	gates = slices.DeleteFunc(gates, func(raw json.RawMessage) bool {
+		var g struct {
+			Gate string `json:"gate"`
+		}
+		return json.Unmarshal(raw, &g) == nil && g.Gate == v.Gate
+	})
+	b["gates"] = encode(append(gates, encode(recorded([]Verdict{v})[0])))
+	b["outcome"], b["blocked_by"], b["code"], b["reason"] = encode(Deny), encode(v.Gate), encode(v.Code), encode(v.Reason)
+	return encode(b)
+}
+
+// keepsFollows reports whether a question about a call that follows from another can be
+// put again after its caller has left.
+func (p *Checkpoint) keepsFollows() bool { return p.o.Follows != nil && p.o.History != nil }
+
+// withdrawFollow ends, on record, the question about a call that follows from another,
+// where nothing can put it again. The error says so to the first call.
+func (p *Checkpoint) withdrawFollow(ctx context.Context, id string) error {
+	const why = "the caller left while a person was asked whether to commit"
+	if p.o.History != nil {
+		if err := p.endHeld(context.WithoutCancel(ctx), id, CodeApprovalCanceled, why); err != nil {
+			return err
+		}
+	}
+	return errors.New(why)
+}
+
+// ExpireFollow ends, on record, the question about a call that follows from another whose
+// time is over and which no desk has put again. What waited for it is thrown away.
+func (p *Checkpoint) ExpireFollow(ctx context.Context, followID string) error {
+	return p.endHeld(ctx, followID, CodeApprovalExpired, "no person answered in time")
+}
+
+// closeFollow throws away what waited for a call whose question has ended, and records
+// that the first call committed nothing.
+func (p *Checkpoint) closeFollow(ctx context.Context, f followPast, reason string) error {
+	if p.o.Follows != nil && f.asked != nil {
+		p.dropFollow(f.first, func() error { return p.o.Follows.Drop(f.asked) })
+	}
+	return p.endFirst(ctx, f, notCommitted(errors.New(reason)))
+}
+
+// dropFollow throws away what waited for a call that won't run.
+func (p *Checkpoint) dropFollow(callID string, drop func() error) {
+	defer func() {
+		if recover() != nil {
+			p.logger().Error("what a refused call would have written can't be thrown away: its skill panicked", "call", callID)
+		}
+	}()
+	if drop == nil {
+		return
+	}
+	if err := drop(); err != nil { // it never reaches the files, and the next start tries again
+		p.logger().Warn("what a refused call would have written is left on disk", "call", callID)
 	}
 }

@@ -135,13 +135,6 @@ func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision) (Call, Decisio
 	return now, again.closeWith(v, answer, at), nil
 }
 
-// closeWith is the decision with the verdict v, which follows from a person's answer.
-func (d Decision) closeWith(v, answer Verdict, at time.Time) Decision {
-	d.answered(v)
-	d.credit(answer, at)
-	return d
-}
-
 // readmit calls Options.Readmit. One that panics has given no place back.
 func (p *Checkpoint) readmit(ctx context.Context, c Call) (err error) {
 	defer func() {
@@ -184,4 +177,41 @@ func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) De
 		}
 	}
 	return d
+}
+
+// countHeld counts a call that a person is to be asked about until it is called
+// back, or denies it where too many wait already.
+// A question that is on record is put again whatever the bounds are: others may
+// have taken its place since the restart, and a person may answer it. Another
+// call under its id is no such question.
+func (p *Checkpoint) countHeld(c Call, d *Decision, before *heldBefore) (leave func()) {
+	if d.Outcome != Ask {
+		return func() {}
+	}
+	leave, full := p.pending.enter(c.Grant(), p.o.Pending, before.isAbout(p.mac(d.Digest)))
+	if full != "" {
+		d.answered(pendingFull(full))
+		return func() {}
+	}
+	return leave
+}
+
+// takeUp gives a decision the place of the question that an earlier process had
+// put about the same call: its id, so that whatever is decided now ends it. A
+// question about another call under this id is superseded, on record.
+func (p *Checkpoint) takeUp(ctx context.Context, d *Decision, k keeping) error {
+	switch {
+	case k.held == nil:
+	case k.held.digest == p.mac(d.Digest):
+		d.ID = k.held.decision
+	default:
+		return p.endQuestion(ctx, k.held.record, CodeApprovalSuperseded, "another call took the place of the one that a person was asked about")
+	}
+	return nil
+}
+
+// changedWhileAway reports whether what the call's paths lead to is not what the
+// first question was about. Records of before there was an expiry don't tell.
+func (p *Checkpoint) changedWhileAway(d Decision, before *heldBefore) bool {
+	return before != nil && before.decision == d.ID && !before.expires.IsZero() && !slices.Equal(before.bound, p.recordedBounds(d.Bound))
 }

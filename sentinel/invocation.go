@@ -124,13 +124,6 @@ func (p *Checkpoint) writeDecision(ctx context.Context, g granted, k keeping) (g
 	return g, p.record(ctx, r)
 }
 
-// personRefused reports whether a person said no: the word stands whatever
-// became of the caller.
-func (d *Decision) personRefused() bool {
-	v, _ := d.Verdict(GateApproval)
-	return v.State == Judged && v.Outcome == Deny
-}
-
 // execute runs the call under its warrant and records what became of it.
 func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
 	p, c := d.p, g.c

@@ -84,3 +84,91 @@ func (p *Checkpoint) settleAway(ctx context.Context, c Call, v Verdict) Verdict 
 		slog.String("outcome", o.String()), slog.String("call", c.ID()))
 	return v
 }
+
+// Slot is what a proposal uses up of the limits.
+type Slot struct {
+	CallID       string
+	User         string
+	Conversation string
+	Turn         string
+	Agent        string
+	Skill        string // empty for an unknown skill
+	AgentCalls   int    // the dispatch's own maximum; zero means the default
+}
+
+// Limiter counts proposals. Reserve uses a slot and answers with a verdict; an
+// error denies, unless it wraps ErrLimitsAway. Of a reserved call exactly one
+// of Report (it ran) and Release (it did not) is told.
+type Limiter interface {
+	Reserve(ctx context.Context, s Slot) (Verdict, error)
+	Report(ctx context.Context, skill, callID string, ok bool)
+	Release(ctx context.Context, skill, callID string)
+}
+
+// count uses the slot, paused or not.
+func (p *Checkpoint) count(ctx context.Context, g Grant, callID, skill string) Verdict {
+	s := Slot{
+		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
+	}
+	if s.Turn == "" { // a grant outside of any conversation's turns is a turn of its own
+		s.Turn = g.ID()
+	}
+	if _, known := p.o.Registry.Get(skill); known {
+		s.Skill = skill
+	}
+	v, err := p.o.Limiter.Reserve(ctx, s)
+	if errors.Is(err, ErrLimitsAway) {
+		return uncounted()
+	}
+	if err != nil {
+		return Verdict{State: Failed, Code: "limits.error", Reason: "the limits could not be read", Detail: err.Error()}
+	}
+	return v
+}
+
+func (p *Checkpoint) release(ctx context.Context, skill, callID string) {
+	if _, known := p.o.Registry.Get(skill); known {
+		p.o.Limiter.Release(context.WithoutCancel(ctx), skill, callID)
+	}
+}
+
+// Suppressed is how many proposals of a conversation became no Call and are not
+// on record yet, not even as a count.
+func (p *Checkpoint) Suppressed(user, conversation string) int {
+	l := &p.refused
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.by[proposer{user, conversation}]; c != nil {
+		return c.omitted
+	}
+	return 0
+}
+
+// TellSuppressed records for each conversation how many proposals became no
+// Call and were left out of the ledger: one refused record with the count. Call
+// it now and then, and before the store is closed. What can't be written is kept
+// for the next time; ErrNotRecorded says so.
+func (p *Checkpoint) TellSuppressed(ctx context.Context) error {
+	list := p.refused.drain()
+	for i, s := range list {
+		if err := p.tellSuppressed(ctx, s); err != nil {
+			for _, rest := range list[i+1:] {
+				p.refused.putBack(rest, p.now())
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// tellSuppressed records one count, or keeps it where that fails.
+func (p *Checkpoint) tellSuppressed(ctx context.Context, s suppressed) error {
+	if s.n == 0 || p.o.Recorder == nil {
+		return nil
+	}
+	err := p.record(ctx, suppressedRecord(s, p.now()))
+	if err != nil {
+		p.refused.putBack(s, p.now())
+	}
+	return err
+}

@@ -223,11 +223,3 @@ func encoded(s string) bool {
 func hexDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
-
-// marked returns the step with the marks of its result.
-func (s Step) marked() Step {
-	if s.Marks == nil {
-		s.Marks = TextMarks(s.Result)
-	}
-	return s
-}

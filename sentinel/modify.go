@@ -186,23 +186,3 @@ func withheld(own, failed Verdict) Verdict {
 	failed.Detail = strings.Trim(failed.Detail+"\n"+own.Detail, "\n")
 	return failed
 }
-
-// recordedModified is what the ledger holds of a rewrite.
-type recordedModified struct {
-	CallID   string   `json:"call"`
-	Digest   string   `json:"digest"`
-	Rules    []string `json:"rules"`
-	Args     []string `json:"args,omitempty"`
-	ArgBytes int      `json:"arg_bytes"`
-}
-
-// describeRewrite adds to a record what rules changed: both digests, and the
-// arguments as proposed for the journal.
-func (p *Checkpoint) describeRewrite(b *body, r *Record, c Call) {
-	m, ok := c.Modified()
-	if !ok {
-		return
-	}
-	b.Modified = &recordedModified{m.Call, p.mac(m.Digest), m.Rules, m.Args, len(c.parent.args)}
-	r.Values = append(r.Values, Value{"proposed", shownArgs(*c.parent, true)}) // no gate has looked at these
-}

@@ -1,21 +1,14 @@
 package sentinel
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"time"
 
+	"errors"
+
 	"github.com/vedette-dev/vedette/skills"
 )
-
-// History reads back what a Recorder was given.
-type History interface {
-	// Past returns the records of the call of that id, oldest first, none for
-	// a call that was never recorded. Values that are gone, because they were
-	// erased or their time is over, are left out of Record.Values.
-	Past(ctx context.Context, callID string) ([]Record, error)
-}
 
 // Past is what a numbered desk finds of a call that an earlier process, or an
 // earlier life of the agent, proposed under the same id.
@@ -295,3 +288,27 @@ func (p Past) step() (Step, bool) {
 // onceFor is how long the id of an allowed call is kept from being allowed
 // again, besides the time that the journal keeps what a restart would read.
 const onceFor = 7 * 24 * time.Hour
+
+// is reports whether a proposal is the one that was recorded: the same Call, or
+// none for the same reason.
+func (p Past) is(cp *Checkpoint, c Call, err error, argBytes int) bool {
+	var ce *CallError
+	if errors.As(err, &ce) {
+		return p.mistake == ce.Code && p.argBytes == argBytes
+	}
+	return err == nil && p.of(cp, c)
+}
+
+// of reports whether the call is the one that was recorded. A skill that was
+// changed since gives it another digest: then name and arguments must do. Where
+// those were erased, or some are kept nowhere, nothing is known: it fits none.
+func (p Past) of(cp *Checkpoint, c Call) bool {
+	if p.digest != "" && cp.mac(c.Digest()) == p.digest {
+		return true
+	}
+	s := c.Skill()
+	if s == nil || p.Skill != c.Name() || p.proposed == "" || p.spec == s.Digest() || s.Secretive() {
+		return false
+	}
+	return p.proposed == string(shownArgs(c, false)) || p.proposed == string(shownArgs(c, true)) // as it was rewritten
+}

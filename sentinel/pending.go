@@ -21,23 +21,6 @@ type pending struct {
 	conversations map[string]int // by user and conversation
 }
 
-// countHeld counts a call that a person is to be asked about until it is called
-// back, or denies it where too many wait already.
-// A question that is on record is put again whatever the bounds are: others may
-// have taken its place since the restart, and a person may answer it. Another
-// call under its id is no such question.
-func (p *Checkpoint) countHeld(c Call, d *Decision, before *heldBefore) (leave func()) {
-	if d.Outcome != Ask {
-		return func() {}
-	}
-	leave, full := p.pending.enter(c.Grant(), p.o.Pending, before.isAbout(p.mac(d.Digest)))
-	if full != "" {
-		d.answered(pendingFull(full))
-		return func() {}
-	}
-	return leave
-}
-
 // enter counts a call that is to be held, and returns what counts it off again.
 // full says whose bound is reached instead, unless always is set; nothing is
 // counted then.

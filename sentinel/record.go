@@ -299,3 +299,54 @@ func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Ti
 		User: g.User(), Agent: g.Agent(), Skill: c.Name(), Outcome: b.Status, Code: b.Code, Body: raw, Values: values,
 	}
 }
+
+// describeRewrite adds to a record what rules changed: both digests, and the
+// arguments as proposed for the journal.
+func (p *Checkpoint) describeRewrite(b *body, r *Record, c Call) {
+	m, ok := c.Modified()
+	if !ok {
+		return
+	}
+	b.Modified = &recordedModified{m.Call, p.mac(m.Digest), m.Rules, m.Args, len(c.parent.args)}
+	r.Values = append(r.Values, Value{"proposed", shownArgs(*c.parent, true)}) // no gate has looked at these
+}
+
+// recordedModified is what the ledger holds of a rewrite.
+type recordedModified struct {
+	CallID   string   `json:"call"`
+	Digest   string   `json:"digest"`
+	Rules    []string `json:"rules"`
+	Args     []string `json:"args,omitempty"`
+	ArgBytes int      `json:"arg_bytes"`
+}
+
+// unknownArgs are the arguments of a call of an unknown skill as the journal may
+// have them. No schema says what in them is secret; the skill may be one of the
+// grant's, spelt wrong, so if any of those has secrets they are hidden whole.
+func (p *Checkpoint) unknownArgs(c Call) []byte {
+	for _, n := range p.o.Registry.InScope(c.Grant().Scope()) {
+		if s, ok := p.o.Registry.Get(n); ok && s.Secretive() {
+			return []byte(skills.HiddenArgs)
+		}
+	}
+	return []byte(c.Args())
+}
+
+// shownArgs are the arguments of a call of a known skill as the journal may have
+// them. In a malformed call a secret may stand under a name that is spelt wrong,
+// so what no schema names is hidden too.
+func shownArgs(c Call, malformed bool) []byte {
+	if malformed {
+		if shown, hidden := c.Skill().Redact([]byte(c.Args())); hidden {
+			return shown
+		}
+	}
+	return encode(c.Skill().WithoutSecrets(c.Parsed()))
+}
+
+// wellFormed reports whether the schema has let the call through; one that was
+// stopped before has not been looked at.
+func wellFormed(d Decision) bool {
+	v, ok := d.Verdict(GateSchema)
+	return ok && v.State == Judged && v.Outcome == Allow
+}

@@ -124,3 +124,20 @@ func ReadRecord(kind string, raw []byte) (OnRecord, error) {
 	}
 	return r, nil
 }
+
+// aboutTheCall are the gates that refuse a call for what it is. Limits refuse
+// any, and a schema's refusal is an invitation to correct the arguments.
+var aboutTheCall = map[string]bool{
+	GateScope: true, GatePermission: true, GateGuard: true, GateJudge: true, GateReview: true, GateApproval: true,
+}
+
+// noAnswer are the codes of questions that no person answered.
+var noAnswer = map[string]bool{
+	CodeApprovalExpired: true, CodeApprovalCanceled: true, CodeApprovalNobody: true, CodeApprovalUnbindable: true,
+	CodePendingFull: true,
+}
+
+// speaksAgainst reports whether a verdict that blocks a call says something of it.
+func speaksAgainst(v Verdict) bool {
+	return v.State == Judged && v.Outcome != Defer && aboutTheCall[v.Gate] && !noAnswer[v.Code]
+}

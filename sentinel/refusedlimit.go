@@ -2,7 +2,6 @@ package sentinel
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -140,47 +139,6 @@ func (l *refusedLimit) drain() (out []suppressed) {
 		return cmp.Or(cmp.Compare(a.of.user, b.of.user), cmp.Compare(a.of.conversation, b.of.conversation))
 	})
 	return out
-}
-
-// Suppressed is how many proposals of a conversation became no Call and are not
-// on record yet, not even as a count.
-func (p *Checkpoint) Suppressed(user, conversation string) int {
-	l := &p.refused
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c := l.by[proposer{user, conversation}]; c != nil {
-		return c.omitted
-	}
-	return 0
-}
-
-// TellSuppressed records for each conversation how many proposals became no
-// Call and were left out of the ledger: one refused record with the count. Call
-// it now and then, and before the store is closed. What can't be written is kept
-// for the next time; ErrNotRecorded says so.
-func (p *Checkpoint) TellSuppressed(ctx context.Context) error {
-	list := p.refused.drain()
-	for i, s := range list {
-		if err := p.tellSuppressed(ctx, s); err != nil {
-			for _, rest := range list[i+1:] {
-				p.refused.putBack(rest, p.now())
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// tellSuppressed records one count, or keeps it where that fails.
-func (p *Checkpoint) tellSuppressed(ctx context.Context, s suppressed) error {
-	if s.n == 0 || p.o.Recorder == nil {
-		return nil
-	}
-	err := p.record(ctx, suppressedRecord(s, p.now()))
-	if err != nil {
-		p.refused.putBack(s, p.now())
-	}
-	return err
 }
 
 func suppressedRecord(s suppressed, at time.Time) Record {

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 
 	"github.com/google/uuid"
+
+	"encoding/json"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -89,26 +90,6 @@ func (d *Desk) lookBack(ctx context.Context, n int) (Past, bool, error) {
 	return d.p.past(ctx, id, n)
 }
 
-func (p *Checkpoint) past(ctx context.Context, id string, n int) (Past, bool, error) {
-	list, err := p.o.History.Past(ctx, id)
-	if err != nil {
-		p.logger().Error("the records of an earlier call could not be read", "call", id, "error", err)
-		return Past{}, false, fmt.Errorf("%w: what became of it before could not be read", ErrNotRecorded)
-	}
-	past, ok := readPast(id, list)
-	past.Number = n
-	if past.follow, err = p.heldFollow(ctx, past); err != nil {
-		return Past{}, false, err
-	}
-	return past, ok && past.follow == nil, nil
-}
-
-// answer is what a desk returns for a call.
-type answer struct {
-	res skills.Result
-	err error
-}
-
 // again answers a call that was decided before, nil where it is to be decided
 // now; repeat says that it runs a second time, then.
 func (d *Desk) again(past Past, prop Proposal) (a *answer, repeat bool) {
@@ -133,73 +114,92 @@ func (d *Desk) again(past Past, prop Proposal) (a *answer, repeat bool) {
 	return &answer{res, err}, false
 }
 
-// is reports whether a proposal is the one that was recorded: the same Call, or
-// none for the same reason.
-func (p Past) is(cp *Checkpoint, c Call, err error, argBytes int) bool {
-	var ce *CallError
-	if errors.As(err, &ce) {
-		return p.mistake == ce.Code && p.argBytes == argBytes
+// resumeFollow goes on with a call that ran in an earlier process, or for an earlier
+// caller, and whose changes wait for a person: the question is put again as it was.
+func (d *Desk) resumeFollow(ctx context.Context, prop Proposal, past Past) (skills.Result, error) {
+	p, f := d.p, past.follow
+	d.recount(ctx, prop.Grant, past)
+	c, err := p.NewCall(prop)
+	if err != nil || !past.of(p, c) {
+		err := p.endHeld(ctx, f.id, CodeApprovalSuperseded, "another call took the place of the one that had run")
+		if err != nil {
+			return skills.Result{}, err
+		}
+		return skills.Result{}, errInterrupted
 	}
-	return err == nil && p.of(cp, c)
+	if past.JudgedID != prop.ID { // rules had rewritten it
+		c, _ = p.Rewrite(ctx, c)
+		c.id = past.JudgedID
+	}
+	follow, err := p.o.Follows.Restore(ctx, f.asked)
+	if ctx.Err() != nil {
+		return skills.Result{}, fmt.Errorf("%w; its caller left: %w", ErrHeld, ctx.Err())
+	}
+	if err != nil {
+		const why = "what the program wrote isn't what the question was about"
+		if err := p.endHeld(ctx, f.id, CodeApprovalChanged, why); err != nil {
+			return skills.Result{}, err
+		}
+		no := notCommitted(errors.New(why))
+		d.remember(c, skills.Result{}, no, nil)
+		return skills.Result{}, no
+	}
+	res, failed := f.returned()
+	res.Follow, res.Note = follow, past.Result.Note
+	g := granted{c: c, d: Decision{ID: past.decision, CallID: c.ID(), Outcome: Allow, Digest: c.Digest()}}
+	return d.conclude(ctx, ranCall{g: g, res: res, err: failed, start: p.now(), resumed: f})
 }
 
-// of reports whether the call is the one that was recorded. A skill that was
-// changed since gives it another digest: then name and arguments must do. Where
-// those were erased, or some are kept nowhere, nothing is known: it fits none.
-func (p Past) of(cp *Checkpoint, c Call) bool {
-	if p.digest != "" && cp.mac(c.Digest()) == p.digest {
-		return true
+// Recall stands in a resumed desk for the next proposal where its bytes are
+// lost: arguments that the skill's schema marks as x-secret are kept nowhere.
+// It answers from the record, as Invoke would: a refusal, a result or a failure,
+// and what was interrupted is unknown, also where the skill is idempotent. Where
+// the call was never decided the error is a *skills.Failure with the code
+// FailNotProposed; a question about it that was left without an answer is
+// withdrawn, on record. Nothing is run, and the proposal's slot is used all the
+// same.
+func (d *Desk) Recall(ctx context.Context, skill string, _ json.RawMessage) (skills.Result, error) {
+	p := d.p
+	if p == nil || p.o.History == nil || p.o.Limiter == nil || !d.numbered {
+		return skills.Result{}, fmt.Errorf("%w: the desk is not numbered, or nothing was kept", ErrNotRecorded)
 	}
-	s := c.Skill()
-	if s == nil || p.Skill != c.Name() || p.proposed == "" || p.spec == s.Digest() || s.Secretive() {
-		return false
-	}
-	return p.proposed == string(shownArgs(c, false)) || p.proposed == string(shownArgs(c, true)) // as it was rewritten
-}
-
-// append adds a step to the trace, with its taint.
-func (d *Desk) append(st Step) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.trace = d.trace.with(st)
-	if st.Trust != skills.Trusted {
-		d.grant = d.grant.Taint()
-	}
-}
-
-// lanes let one goroutine at a time work on a call: what an agent left behind
-// when its process crashed must end before the agent is asked again.
-type lanes struct {
-	mu   sync.Mutex
-	busy map[string]chan struct{}
-}
-
-// enter waits for the caller that works on the id. Call leave when done.
-func (l *lanes) enter(ctx context.Context, id string) (leave func(), err error) {
-	for {
-		l.mu.Lock()
-		other, taken := l.busy[id]
-		if !taken {
-			if l.busy == nil {
-				l.busy = map[string]chan struct{}{}
+	n, g := d.next, d.grant
+	d.next++
+	d.mu.Unlock()
+	past, found, err := d.lookBack(ctx, n)
+	switch {
+	case err != nil:
+		return skills.Result{}, err
+	case past.follow != nil: // it ran, and no desk can ask about what it wrote again
+		d.recount(ctx, g, past)
+		const why = "its secret arguments are kept nowhere, so the question can't be put again"
+		if err := d.p.EndHeld(ctx, past.follow.id, why); err != nil {
+			return skills.Result{}, err
+		}
+		return skills.Result{}, notCommitted(errors.New(why))
+	case !found:
+		d.recount(ctx, g, Past{CallID: CallID(g.ID(), n)})
+		if past.held != nil { // no desk can ask about it again
+			if err := p.EndHeld(ctx, past.held.record.CallID, errNotProposed.Err.Error()); err != nil {
+				return skills.Result{}, err
 			}
-			mine := make(chan struct{})
-			l.busy[id] = mine
-			l.mu.Unlock()
-			return func() {
-				l.mu.Lock()
-				delete(l.busy, id)
-				l.mu.Unlock()
-				close(mine)
-			}, nil
 		}
-		l.mu.Unlock()
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), errStillBusy)
-		}
+		return skills.Result{}, errNotProposed
+	case !past.Allowed && (past.Skill == "" || past.Skill == skill):
+		return skills.Result{}, past.Refusal
+	case past.Skill != skill: // not the call that is asked about
+		return skills.Result{}, errInterrupted
 	}
+	return past.returned()
 }
 
-var errStillBusy = errors.New("an earlier proposal of the call has not ended")
+// FailNotProposed is the code of a call that an earlier process never proposed. No
+// process can propose it any more: its secret arguments are lost.
+const FailNotProposed = "not_proposed"
+
+var errNotProposed = &skills.Failure{
+	Code: FailNotProposed,
+	Err: errors.New("the process ended before this call was decided, and its secret arguments are kept " +
+		"nowhere; nothing was done: propose it again, with them"),
+}
