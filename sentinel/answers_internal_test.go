@@ -24,8 +24,8 @@ func TestWhoMaySkip(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range GateNames() {
 			want := !mandatory[name] || skill == "no.such" && name != GateScope
-			require.Equal(t, want, answers(name, Verdict{State: Skipped}, c), fmt.Sprint(name, " of ", skill))
+			require.Equal(t, want, isAnswer(name, Verdict{State: Skipped}, c), fmt.Sprint(name, " of ", skill))
 		}
-		require.False(t, answers(GateScope, Verdict{State: Skipped}, c), skill)
+		require.False(t, isAnswer(GateScope, Verdict{State: Skipped}, c), skill)
 	}
 }

@@ -74,12 +74,20 @@ type reply struct {
 	late bool
 }
 
-// approve asks a person and waits: for the answer, the expiry, or the end of
+// question is put to a person: one call and its decision, as they were when it was asked.
+type question struct {
+	p        *Checkpoint
+	call     Call
+	decision Decision
+}
+
+// await asks a person and waits: for the answer, the expiry, or the end of
 // ctx. The verdict is Allow or Deny; the error wraps ErrHeld.
-func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict, err error) {
+func (q question) await(ctx context.Context) (v Verdict, err error) {
+	p, d := q.p, q.decision
 	start := p.now()
-	seat := p.flight.enter(c, PhaseApproval, start)
-	defer seat.leave()
+	entry := p.inFlight.enter(q.call, PhaseApproval, start)
+	defer entry.leave()
 	defer func() { v.Gate, v.Elapsed = GateApproval, p.now().Sub(start) }()
 	if p.o.Approver == nil {
 		return refuseNoApprover(), nil
@@ -87,7 +95,7 @@ func (p *Checkpoint) approve(ctx context.Context, c Call, d Decision) (v Verdict
 	wait, cancel := context.WithTimeoutCause(ctx, d.Expires.Sub(start), ErrExpired)
 	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if v, answered := p.askPerson(wait, c, d); answered {
+		if v, answered := q.putOnce(wait); answered {
 			return v, nil
 		}
 		select {
@@ -104,17 +112,17 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-// askPerson puts the question once. answered is false where the approver failed
+// putOnce puts the question once. answered is false where the approver failed
 // or the wait has ended: nothing follows from what it said then.
-func (p *Checkpoint) askPerson(wait context.Context, c Call, d Decision) (v Verdict, answered bool) {
+func (q question) putOnce(wait context.Context) (v Verdict, answered bool) {
 	replies := make(chan reply, 1)
-	go p.question(wait, c, d, replies)
+	go q.runApprover(wait, replies)
 	select {
 	case r := <-replies:
-		if !p.now().Round(0).Before(d.Expires.Round(0)) { // the timer stands still while the machine sleeps
+		if !q.p.now().Round(0).Before(q.decision.Expires.Round(0)) { // the timer stands still while the machine sleeps
 			return refuseExpired(), true
 		}
-		return p.readReply(c, r)
+		return q.readReply(r)
 	case <-wait.Done():
 	}
 	select { // its question is on a screen: it may take it back first
@@ -124,21 +132,21 @@ func (p *Checkpoint) askPerson(wait context.Context, c Call, d Decision) (v Verd
 	return v, false
 }
 
-// question runs the approver. It answers on replies exactly once.
-func (p *Checkpoint) question(ctx context.Context, c Call, d Decision, replies chan<- reply) {
+// runApprover runs the approver. It answers on replies exactly once.
+func (q question) runApprover(ctx context.Context, replies chan<- reply) {
 	r := reply{err: errors.New("the approver broke")}
 	defer func() {
 		if recover() != nil {
-			p.logger().Error("the approver panicked; the call stays held", "call", c.Proposed().ID(), "stack", string(debug.Stack()))
+			q.p.logger().Error("the approver panicked; the call stays held", "call", q.call.Proposed().ID(), "stack", string(debug.Stack()))
 		}
 		replies <- r
 	}()
-	v, err := p.o.Approver.Approve(ctx, c, d)
+	v, err := q.p.o.Approver.Approve(ctx, q.call, q.decision)
 	r = reply{v, err, ctx.Err() != nil}
 }
 
 // readReply reads what the approver returned. A failure is no answer.
-func (p *Checkpoint) readReply(c Call, r reply) (v Verdict, answered bool) {
+func (q question) readReply(r reply) (v Verdict, answered bool) {
 	switch {
 	case r.late:
 		return v, false
@@ -147,10 +155,10 @@ func (p *Checkpoint) readReply(c Call, r reply) (v Verdict, answered bool) {
 	case errors.Is(r.err, ErrExpired):
 		return refuseExpired(), true
 	case r.err != nil:
-		p.logger().Error("the approver failed; the call stays held and is asked about again", "call", c.Proposed().ID())
+		q.p.logger().Error("the approver failed; the call stays held and is asked about again", "call", q.call.Proposed().ID())
 		return v, false
 	case r.v.State != Judged || r.v.Outcome != Allow && r.v.Outcome != Deny:
-		p.logger().Error("the approver said neither yes nor no; the call stays held and is asked about again", "call", c.Proposed().ID())
+		q.p.logger().Error("the approver said neither yes nor no; the call stays held and is asked about again", "call", q.call.Proposed().ID())
 		return v, false
 	}
 	v = r.v.bounded()

@@ -108,10 +108,10 @@ type binder struct {
 
 // bindPaths takes down what every declared path of the call leads to, whatever
 // the call does to it. The error is an *unbindable, or ctx's.
-func (p *Checkpoint) bindPaths(ctx context.Context, c Call) ([]Bound, error) {
+func bindPaths(ctx context.Context, c Call, env touch.Env) ([]Bound, error) {
 	limited, cancel := context.WithTimeout(ctx, bindTime)
 	defer cancel()
-	if p.o.Env.NoFS || c.skill != nil && c.skill.Spec().ByReference {
+	if env.NoFS || c.skill != nil && c.skill.Spec().ByReference {
 		return bindByReference(c), nil
 	}
 	b := &binder{ctx: limited}
@@ -217,9 +217,9 @@ func isSameBound(a, b []Bound) bool {
 
 // checkUnmoved compares everything that is bound without reading any of it: real
 // paths, devices, inodes, sizes and times. It returns skills.ErrChanged.
-func (p *Checkpoint) checkUnmoved(list []Bound) error {
+func checkUnmoved(list []Bound, env touch.Env) error {
 	for _, b := range list {
-		if b.Kind != BoundReference && !b.holds(p.o.Env) {
+		if b.Kind != BoundReference && !b.holds(env) {
 			return skills.ErrChanged
 		}
 	}
@@ -228,7 +228,7 @@ func (p *Checkpoint) checkUnmoved(list []Bound) error {
 
 // checkBound is checkUnmoved right before the call runs, where folders may be
 // read: the listings that were approved are made again.
-func (p *Checkpoint) checkBound(ctx context.Context, list []Bound) error {
+func checkBound(ctx context.Context, list []Bound, env touch.Env) error {
 	limited, cancel := context.WithTimeout(ctx, bindTime)
 	defer cancel()
 	b := &binder{ctx: limited}
@@ -240,7 +240,7 @@ func (p *Checkpoint) checkBound(ctx context.Context, list []Bound) error {
 			return skills.ErrChanged
 		}
 	}
-	return p.checkUnmoved(list)
+	return checkUnmoved(list, env)
 }
 
 // holds reports whether the path still leads to what is bound.

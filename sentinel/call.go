@@ -87,7 +87,7 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	if s, ok := reg.Get(p.Skill); ok {
 		c.skill = s
 		c.follows = p.following()
-		c.touch = c.lookUp(env)
+		c.touch = c.readTouch(env)
 	}
 	c.flagArgs()
 	c.outward = outward(c)
@@ -95,18 +95,18 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	return c, nil
 }
 
-// again returns the call with its touch worked out a second time. The bytes are the
+// withTouchNow returns the call with its touch worked out a second time. The bytes are the
 // same, but links on the way to the named files may have changed.
-func (c Call) again(env touch.Env) Call {
+func (c Call) withTouchNow(env touch.Env) Call {
 	if c.skill != nil {
-		c.touch = c.lookUp(env)
+		c.touch = c.readTouch(env)
 		c.outward = outward(c)
 	}
 	return c
 }
 
-// lookUp works out what a call of a known skill would touch, as it is now.
-func (c Call) lookUp(env touch.Env) touch.Touch {
+// readTouch works out what a call of a known skill would touch, as it is now.
+func (c Call) readTouch(env touch.Env) touch.Touch {
 	if c.follows != nil {
 		return touchWrites(c.follows.writes, env)
 	}

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// lanes let one goroutine at a time work on a call: what an agent left behind
+// callLocks let one goroutine at a time work on a call: what an agent left behind
 // when its process crashed must end before the agent is asked again.
-type lanes struct {
+type callLocks struct {
 	mu   sync.Mutex
 	busy map[string]chan struct{}
 }
 
 // enter waits for the caller that works on the id. Call leave when done.
-func (l *lanes) enter(ctx context.Context, id string) (leave func(), err error) {
+func (l *callLocks) enter(ctx context.Context, id string) (leave func(), err error) {
 	for {
 		l.mu.Lock()
 		other, taken := l.busy[id]

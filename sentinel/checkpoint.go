@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"strings"
-
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/warrant"
@@ -97,12 +95,13 @@ type Event struct {
 // Checkpoint is the one place that decides. It is safe for concurrent use. Its
 // zero value denies everything.
 type Checkpoint struct {
-	o       Options
-	gates   map[string]Gate
-	refused refusedLimit
-	flight  flight
-	lanes   lanes
-	pending pending
+	o        Options
+	gates    map[string]Gate
+	records  recordMaker
+	refused  refusedLimit
+	inFlight flightList
+	locks    callLocks
+	pending  pendingCount
 }
 
 // mandatory gates can't be switched off.
@@ -120,14 +119,14 @@ func New(o Options) (*Checkpoint, error) {
 	if o.Values == "" {
 		o.Values = ValuesKeys
 	}
-	p := &Checkpoint{o: o, gates: map[string]Gate{}}
+	p := &Checkpoint{o: o, gates: map[string]Gate{}, records: recordMaker{o.DigestKey, o.Values, o.PolicyDigest, o.Registry}}
 	var errs []error
 	for _, g := range o.Gates {
 		n := g.Name()
 		_, isSkip := g.(skipGate)
 		switch {
-		case !slices.Contains(inner(), n):
-			errs = append(errs, fmt.Errorf("gate %q is not one of %v", n, inner()))
+		case !slices.Contains(innerGates(), n):
+			errs = append(errs, fmt.Errorf("gate %q is not one of %v", n, innerGates()))
 		case p.gates[n] != nil:
 			errs = append(errs, fmt.Errorf("gate %q is there twice", n))
 		case isSkip && mandatory[n]:
@@ -135,7 +134,7 @@ func New(o Options) (*Checkpoint, error) {
 		}
 		p.gates[n] = g
 	}
-	for _, n := range inner() {
+	for _, n := range innerGates() {
 		if p.gates[n] == nil {
 			errs = append(errs, fmt.Errorf("gate %q is missing", n))
 		}
@@ -149,9 +148,14 @@ func New(o Options) (*Checkpoint, error) {
 	return p, errors.Join(errs...)
 }
 
-// inner are the gates that are Gates: limits and approval are asked otherwise.
-func inner() []string {
+// innerGates are the gates that are Gates: limits and approval are asked otherwise.
+func innerGates() []string {
 	return gateOrder[1 : len(gateOrder)-1]
+}
+
+// ruleGates are the gates that go by rules alone: all inner ones but the review.
+func ruleGates() []string {
+	return gateOrder[1 : len(gateOrder)-2]
 }
 
 // Registry returns the skills the checkpoint knows.
@@ -167,50 +171,15 @@ func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
 // skipped and Ask stays Ask. The error is ctx's, where it ended before every gate
 // had answered.
 func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
-	_, d := p.judge(ctx, c, Verdict{Gate: GateLimits, State: Skipped})
-	d.place(Verdict{Gate: GateApproval, State: Skipped})
-	return d, ctx.Err()
+	i := &invocation{p: p, call: c, limits: Verdict{Gate: GateLimits, State: Skipped}}
+	_, _ = i.takeSteps(ctx, i.judge, i.review) // neither ends the way
+	i.decision.place(Verdict{Gate: GateApproval, State: Skipped})
+	return i.decision, ctx.Err()
 }
 
-// judge lets rules rewrite the call and runs the gates on the result, all of
-// them so that a reviewer sees every reason, and the review while nothing has
-// denied. The call it returns is the one that was judged.
-func (p *Checkpoint) judge(ctx context.Context, c Call, limits Verdict) (Call, Decision) {
-	start := p.now()
-	c, failed := p.Rewrite(ctx, c)
-	d := Decision{ID: newID(), CallID: c.ID(), Digest: c.Digest(), At: start, Verdicts: make([]Verdict, 0, 8)}
-	if m, ok := c.Modified(); ok {
-		d.Modified = &m
-	}
-	d.Verdicts = append(d.Verdicts, p.settleAway(ctx, c, limits))
-	at := p.now() // and from here on, where one gate ends the next one starts
-	for _, n := range inner() {
-		if n == GateReview {
-			if d.settle(); d.Outcome <= Defer {
-				d.Verdicts = append(d.Verdicts, Verdict{Gate: n, State: NotReached})
-				continue
-			}
-		}
-		asked := c
-		if n == GateReview {
-			asked = c.after(d.Verdicts)
-		}
-		v := p.check(ctx, n, asked, at)
-		at = at.Add(v.Elapsed)
-		if n == GatePermission && failed != nil {
-			v = withheld(v, *failed)
-		}
-		d.Verdicts = append(d.Verdicts, v)
-	}
-	d.Verdicts = append(d.Verdicts, Verdict{Gate: GateApproval, State: NotReached})
-	d.settle()
-	d.Elapsed = at.Sub(start)
-	return c, d
-}
-
-// check asks one gate. What can't judge denies: a gate that isn't there, one
+// askGate asks one gate. What can't judge denies: a gate that isn't there, one
 // that panics, one that returns an error. start is when it is asked.
-func (p *Checkpoint) check(ctx context.Context, name string, c Call, start time.Time) (v Verdict) {
+func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start time.Time) (v Verdict) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.logger().Error("a gate panicked", "gate", name, "stack", string(debug.Stack()))
@@ -231,16 +200,16 @@ func (p *Checkpoint) check(ctx context.Context, name string, c Call, start time.
 			State: Failed, Code: name + ".error", Reason: "the gate could not judge", Detail: err.Error(), Meta: v.Meta,
 		}
 	}
-	if !answers(name, v, c) {
+	if !isAnswer(name, v, c) {
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
 	return v.bounded()
 }
 
-// answers reports whether a gate has said what such a gate may say: a
+// isAnswer reports whether a gate has said what such a gate may say: a
 // mandatory one has judged, unless there is no skill to judge, and only the
 // review may speak without being heard.
-func answers(name string, v Verdict, c Call) bool {
+func isAnswer(name string, v Verdict, c Call) bool {
 	switch v.State {
 	case Judged:
 		return v.Outcome <= Allow
@@ -281,21 +250,7 @@ func (p *Checkpoint) observe(e Event) {
 // InFlight returns the calls that wait for a person or for their skill, or run,
 // the oldest first. After a pause began, a call that it stops and that is not
 // among them does not run.
-func (p *Checkpoint) InFlight() []InFlight {
-	p.flight.mu.Lock()
-	out := make([]InFlight, 0, len(p.flight.calls))
-	for _, f := range p.flight.calls {
-		out = append(out, f)
-	}
-	p.flight.mu.Unlock()
-	slices.SortFunc(out, func(a, b InFlight) int {
-		if n := a.Since.Compare(b.Since); n != 0 {
-			return n
-		}
-		return strings.Compare(a.CallID, b.CallID)
-	})
-	return out
-}
+func (p *Checkpoint) InFlight() []InFlight { return p.inFlight.list() }
 
 // record makes r durable. It outlives the caller's context, which may have
 // ended while a person was asked or a skill ran.

@@ -301,9 +301,8 @@ func (d *Decision) credit(v Verdict, now time.Time) {
 // maxWho is the greatest length in bytes of an approver's name on record.
 const maxWho = 128
 
-// closeWith is the decision with the verdict v, which follows from a person's answer.
-func (d Decision) closeWith(v, answer Verdict, at time.Time) Decision {
+// closeQuestion gives the decision the verdict v, which follows from a person's answer.
+func (d *Decision) closeQuestion(v, answer Verdict, at time.Time) {
 	d.answered(v)
 	d.credit(answer, at)
-	return d
 }

@@ -1,10 +1,7 @@
 package sentinel
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -95,127 +92,26 @@ func (d *Desk) Taint() {
 	d.grant = d.grant.Taint()
 }
 
-// Invoke proposes one call and, where the checkpoint allows it, runs it. It
-// returns a *skills.Refusal when the call did not run, a *skills.Failure when
-// it ran and failed, an error that wraps ErrHeld when it waits for a person
-// still, and one that wraps ErrNotRecorded when the store is away. args is what the model sent, byte for byte.
-func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
-	p := d.p
-	if p == nil || p.o.Recorder == nil || p.o.Issuer == nil || p.o.Limiter == nil {
-		return skills.Result{}, fmt.Errorf("%w: the checkpoint has no recorder, limiter or issuer", ErrNotRecorded)
-	}
-	d.mu.Lock()
-	n, late := d.next, d.next < d.until
-	d.next++
-	prop := Proposal{Skill: skill, Args: args, Grant: d.grant, Trace: d.trace, BeforeTaint: d.delegated}
-	d.mu.Unlock()
-	if !d.numbered {
-		prop.ID = newID()
-		return d.propose(ctx, prop, keeping{desk: d})
-	}
-	prop.ID = CallID(prop.Grant.ID(), n)
-	leave, err := p.lanes.enter(ctx, prop.ID)
-	if err != nil {
-		return skills.Result{}, fmt.Errorf("%w: %w", ErrNotRecorded, err)
-	}
-	defer leave()
-	if !late {
-		return d.propose(ctx, prop, keeping{desk: d, numbered: true})
-	}
-	past, found, err := p.past(ctx, prop.ID, n)
-	if err != nil {
-		return skills.Result{}, err
-	}
-	if past.follow != nil {
-		return d.resumeFollow(ctx, prop, past)
-	}
-	k := keeping{desk: d, numbered: true, held: past.held}
-	if found {
-		var a *answer
-		if a, k.repeat = d.again(past, prop); a != nil {
-			return a.res, a.err
-		}
-	}
-	return d.propose(ctx, prop, k)
-}
-
-// propose takes a proposal through the checkpoint.
-func (d *Desk) propose(ctx context.Context, prop Proposal, k keeping) (skills.Result, error) {
-	p, g, callID := d.p, prop.Grant, prop.ID
-	lv := p.reserve(ctx, g, callID, prop.Skill)
-	c, err := p.NewCall(prop)
-	var ce *CallError
-	if errors.As(err, &ce) {
-		p.release(ctx, prop.Skill, callID)
-		return skills.Result{}, p.refuse(ctx, g, callID, ce, lv, len(prop.Args), k.numbered)
-	}
-	if err != nil {
-		return skills.Result{}, err
-	}
-	dec, err := p.decideAndRecord(ctx, c, lv, k)
-	if err != nil {
-		p.release(ctx, prop.Skill, callID)
-		return skills.Result{}, err
-	}
-	if dec.d.Outcome != Allow {
-		p.release(ctx, prop.Skill, callID)
-		d.refused(c, dec.d)
-		return skills.Result{}, refusal(dec.d)
-	}
-	return d.execute(ctx, dec)
-}
-
-// reserve uses the proposal's slot. A limiter that can't answer denies.
-func (p *Checkpoint) reserve(ctx context.Context, g Grant, callID, skill string) (v Verdict) {
-	start := p.now()
-	defer func() { v.Gate, v.Elapsed = GateLimits, p.now().Sub(start) }()
-	if v, ok := p.paused(g.User(), skill); ok { // before the count: a paused call takes no slot
-		return v
-	}
-	return p.count(ctx, g, callID, skill)
-}
-
-// refuse records a proposal that became no Call, a few a minute for each
-// conversation, and answers it. One over budget is told that first: no other
-// spelling would help.
-func (p *Checkpoint) refuse(ctx context.Context, g Grant, callID string, ce *CallError, limits Verdict, argBytes int, keep bool) error {
-	d := Refused(callID, ce, p.now())
-	d.place(limits)
-	r := refusal(d)
-	r.Kind = skills.KindInvalid
-	if limits.Counts() && limits.Outcome < Allow && limits.Code != CodeLimitsAway {
-		r.Kind, r.Gate, r.Code, r.Reason = skills.KindBudget, GateLimits, limits.Code, limits.Reason
-		r.RetryAfter, r.WhatYouCanDo = limits.RetryAfter, cmp.Or(limits.WhatYouCanDo, advice[GateLimits])
-		if limits.Code == CodePaused {
-			r.Kind = skills.KindPaused
-		}
-	}
-	r.Retryable = skills.Retryable(r.Kind, r.Code, r.RetryAfter)
-	of := proposer{g.User(), g.Conversation()}
-	ok, omitted, others := p.refused.take(of, d.At)
-	_ = p.tellSuppressed(ctx, others) // kept for the next time where it fails
-	if ok {
-		rec := refusedRecord(g, d, argBytes, omitted)
-		if keep {
-			rec.Values = append(rec.Values, Value{valueRefusal, encode(r)})
-		}
-		if err := p.record(ctx, rec); err != nil {
-			p.refused.putBack(suppressed{of, omitted}, d.At)
-			return err
-		}
-	}
-	p.observe(Event{Decision: d, Kind: RecordRefused, Context: ctx})
-	return r
-}
-
-// append adds a step to the trace, with its taint.
-func (d *Desk) append(st Step) {
+// addStep adds a step to the trace, with its taint.
+func (d *Desk) addStep(st Step) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trace = d.trace.with(st)
 	if st.Trust != skills.Trusted {
 		d.grant = d.grant.Taint()
 	}
+}
+
+// rememberResult adds what the desk returns to the trace. An error's text comes from
+// the skill too, so it is no more trusted than a result.
+func (d *Desk) rememberResult(c Call, res skills.Result, err error, marks []string) {
+	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
+		Marks: marks, Effect: c.Effect(), Failed: err != nil}
+	if err != nil {
+		st.Result, st.Trust = err.Error(), trustOf(c.Skill(), skills.Result{})
+		st = st.marked()
+	}
+	d.addStep(st)
 }
 
 // Omit records, once, that n proposals of the desk's agent were not looked at:
@@ -234,22 +130,12 @@ func (d *Desk) Omit(ctx context.Context, n int) error {
 // CodeOmitted is the code of the record that Omit writes.
 const CodeOmitted = "limits.omitted"
 
-// refused adds a decision to the trace, where it speaks against the call.
-func (d *Desk) refused(c Call, dec Decision) {
-	d.try(c.Args())
-	v, ok := dec.Verdict(dec.BlockedBy)
-	if !ok || !speaksAgainst(v) {
-		return
-	}
-	d.addRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: dec.BlockedBy, Code: dec.Code})
-}
-
-// refusedThen adds what was refused before a restart, as far as it was kept:
+// rememberPastRefusal adds what was refused before a restart, as far as it was kept:
 // the ledger holds a keyed digest, which compares with none.
-func (d *Desk) refusedThen(p Past) {
+func (d *Desk) rememberPastRefusal(p Past) {
 	no := p.Refusal
 	if _, ran := p.step(); !ran {
-		d.try(p.Args)
+		d.rememberAttempt(p.Args)
 	}
 	if no == nil || p.Skill == "" || no.Kind == skills.KindDefer || !aboutTheCall[no.Gate] || noAnswer[no.Code] {
 		return
@@ -279,8 +165,8 @@ func (d *Desk) Hear(other *Desk) {
 	}
 }
 
-// try keeps the arguments of a call that never ran.
-func (d *Desk) try(args string) {
+// rememberAttempt keeps the arguments of a call that never ran.
+func (d *Desk) rememberAttempt(args string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trace = d.trace.withTried(args)

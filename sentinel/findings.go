@@ -32,8 +32,8 @@ func (f Findings) copied() Findings {
 	return f
 }
 
-// after returns the call as the review is shown it: with what the judge found.
-func (c Call) after(verdicts []Verdict) Call {
+// withFindings returns the call as the review is shown it: with what the judge found.
+func (c Call) withFindings(verdicts []Verdict) Call {
 	for _, v := range verdicts {
 		if v.Gate == GateJudge && v.State == Judged {
 			f := Findings{Outcome: v.Outcome, Code: v.Code, Score: v.Score, HasScore: v.HasScore, Signals: v.Evidence}.copied()

@@ -67,90 +67,64 @@ func inheritVerdict(g Gate, c Call) (Verdict, bool) {
 // first call comes to. What was refused or failed is thrown away. What may have happened
 // in part stays, for the next start to end, and so does what a person is still asked about:
 // the error wraps ErrHeld then.
-func (d *Desk) concludeFollow(ctx context.Context, e ranCall) error {
-	f := e.res.Follow
+func (i *invocation) concludeFollow(ctx context.Context) error {
+	f, p := i.result.Follow, i.p
 	if f == nil {
-		return e.err
+		return i.failed
 	}
-	why := d.followUp(ctx, e)
+	why := i.invokeFollow(ctx)
 	if errors.Is(why, ErrHeld) {
-		if d.p.keepsFollows() {
+		if p.keepsFollows() {
 			return why
 		}
-		why = d.p.withdrawFollow(ctx, e.followID())
+		why = p.withdrawFollow(ctx, i.followID())
 	}
 	if why == nil {
-		return e.err
+		return i.failed
 	}
 	said := fmt.Errorf("what the program wrote was not committed: %w", why)
-	if e.err != nil {
-		said = fmt.Errorf("%w; the program itself failed: %w", said, e.err)
+	if i.failed != nil {
+		said = fmt.Errorf("%w; the program itself failed: %w", said, i.failed)
 	}
 	var failed *skills.Failure
 	if errors.As(why, &failed) && failed.Unknown {
 		return &skills.Failure{Code: skills.FailNotCommitted, Unknown: true, Err: said}
 	}
-	d.p.dropFollow(e.g.c.ID(), f.Drop)
+	p.dropFollow(i.call.ID(), f.Drop)
 	return &skills.Failure{Code: skills.FailNotCommitted, Err: said}
 }
 
-// followUp takes the call that a skill asks for through the checkpoint, under the grant
+// invokeFollow takes the call that a skill asks for through the checkpoint, under the grant
 // and trace of the first. The error is a *skills.Refusal where it was refused, a
 // *skills.Failure where it ran and failed, and wraps ErrHeld where a person is still asked.
-func (d *Desk) followUp(ctx context.Context, e ranCall) error {
-	p, first, f := d.p, e.g.c, e.res.Follow
-	if f.Skill != skills.CommitName {
+func (i *invocation) invokeFollow(ctx context.Context) error {
+	if i.result.Follow.Skill != skills.CommitName {
 		return errors.New("the skill asks for a call that none may ask for")
 	}
-	prop := Proposal{
-		Skill: f.Skill, Args: f.Args, Grant: first.grant, Trace: first.trace, BeforeTaint: first.granted, ID: e.followID(),
-		Follows: &first, FollowsDecision: e.g.d.ID, Writes: f.Paths, Reasons: f.Reasons,
-	}
-	leave, err := p.lanes.enter(ctx, prop.ID)
+	f := i.newFollow()
+	leave, err := i.p.locks.enter(ctx, f.proposal.ID)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	lv := Verdict{Gate: GateLimits, State: Skipped, Reason: "it follows a call that used a slot"}
-	if v, ok := p.paused(first.grant.User(), f.Skill); ok {
-		lv = v
+	f.limits = Verdict{Gate: GateLimits, State: Skipped, Reason: "it follows a call that used a slot"}
+	if v, ok := i.p.pauseVerdict(f.proposal.Grant.User(), f.proposal.Skill); ok {
+		f.limits = v
 	}
-	c, err := p.NewCall(prop)
-	var ce *CallError
-	if errors.As(err, &ce) {
-		return p.refuse(ctx, prop.Grant, prop.ID, ce, lv, len(prop.Args), true)
-	}
-	if err != nil {
-		return err
-	}
-	dec, err := p.decideAndRecord(ctx, c, lv, e.keeping(d))
-	if err != nil {
-		return err
-	}
-	if dec.d.Outcome != Allow {
-		if v, ok := dec.d.Verdict(dec.d.BlockedBy); ok && speaksAgainst(v) { // the same command again is known by it
-			d.addRefusal(PastRefusal{Skill: first.Name(), Digest: first.Digest(), Gate: dec.d.BlockedBy, Code: dec.d.Code})
-		}
-		return refusal(dec.d)
-	}
-	return d.runFollow(ctx, dec)
+	_, err = f.takeSteps(ctx, f.parse, f.judge, f.review, f.approve, f.commit, f.execute, f.finishFollow)
+	return err
 }
 
-// runFollow runs a call that follows from another under its own warrant, and records
-// what became of it.
-func (d *Desk) runFollow(ctx context.Context, g granted) error {
-	p, start := d.p, d.p.now()
-	seat := p.flight.enter(g.c, PhaseQueued, start)
-	res, err := p.run(ctx, g.c, g, seat)
-	seat.leave()
-	res.Follow = nil // a chain has two links
-	b := outcomeBody{ElapsedUS: p.now().Sub(start).Microseconds()}
-	values := b.describe(g.c, res, err)
-	if stopped(err) {
+// finishFollow records what became of a call that follows from another.
+func (i *invocation) finishFollow(ctx context.Context) error {
+	i.result.Follow = nil // a chain has two links
+	b := outcomeBody{ElapsedUS: i.p.now().Sub(i.began).Microseconds()}
+	values := b.describe(i.call, i.result, i.failed)
+	if isPaused(i.failed) {
 		b.Status, b.Code = StatusFailed, CodeOutcomePaused
 	}
-	p.ended(ctx, g, b, values)
-	return err
+	i.recordOutcome(ctx, b, values)
+	return nil
 }
 
 // FollowKeeper gives back what waits for a call that follows from another, in a process
@@ -258,26 +232,33 @@ func (f followPast) failure() error {
 }
 
 // followID is the id of the call that follows from this one.
-func (e ranCall) followID() string {
-	if e.resumed != nil {
-		return e.resumed.id
+func (i *invocation) followID() string {
+	if i.resumed != nil {
+		return i.resumed.id
 	}
-	return FollowID(e.g.c.ID())
+	return FollowID(i.call.ID())
 }
 
-// keeping says how the records of the call that follows are made: they hold what the first
-// call returned, for another process that has to tell its end.
-func (e ranCall) keeping(d *Desk) keeping {
-	if e.resumed != nil {
-		return keeping{desk: d, numbered: true, held: e.resumed.question, kept: e.resumed.kept}
+// newFollow is the invocation of the call that follows from this one. Its records hold what
+// this one returned, for another process that has to tell its end.
+func (i *invocation) newFollow() *invocation {
+	first, f := i.call, i.result.Follow
+	next := &invocation{p: i.p, desk: i.desk, numbered: true, proposal: Proposal{
+		Skill: f.Skill, Args: f.Args, Grant: first.grant, Trace: first.trace, BeforeTaint: first.granted, ID: i.followID(),
+		Follows: &first, FollowsDecision: i.decision.ID, Writes: f.Paths, Reasons: f.Reasons,
+	}}
+	if i.resumed != nil {
+		next.held, next.kept = i.resumed.question, i.resumed.kept
+		return next
 	}
-	kept := Value{"result", []byte(e.res.Content)}
-	if e.err != nil {
-		kept = Value{"error", []byte(e.err.Error())}
+	kept := Value{"result", []byte(i.result.Content)}
+	if i.failed != nil {
+		kept = Value{"error", []byte(i.failed.Error())}
 	}
-	ran := ranBody{Isolation: e.res.Isolation, Truncated: e.res.Truncated, Egress: e.res.Egress}
+	ran := ranBody{Isolation: i.result.Isolation, Truncated: i.result.Truncated, Egress: i.result.Egress}
 	if ran.Egress != nil && len(ran.Egress.Details) > 0 {
 		ran.Details = ran.Egress.Details
 	}
-	return keeping{desk: d, numbered: true, kept: []Value{kept, {"ran", encode(ran)}}}
+	next.kept = []Value{kept, {"ran", encode(ran)}}
+	return next
 }

@@ -61,7 +61,7 @@ func (p *Checkpoint) redoFollow(ctx context.Context, f followPast) (FollowLeft, 
 	if err != nil {
 		return FollowUnknown, err
 	}
-	if v, ok := p.paused(o.User, o.Skill); ok {
+	if v, ok := p.pauseVerdict(o.User, o.Skill); ok {
 		return FollowUnknown, errors.New(v.Reason)
 	}
 	w, err := p.o.Issuer.Issue(o.Digest())
@@ -103,7 +103,7 @@ func (p *Checkpoint) orderOf(r Record) (skills.Order, error) {
 	o := skills.Order{
 		CallID: b.CallID, GrantID: b.Grant, User: r.User, Conversation: r.Conversation, Skill: r.Skill, SkillDigest: s.Digest(), Args: args,
 	}
-	if p.mac(o.Digest()) != b.Digest {
+	if p.records.mac(o.Digest()) != b.Digest {
 		return skills.Order{}, errors.New(
 			"the call that an earlier process had allowed is not the one that is kept: its arguments were erased, or its skill has changed")
 	}
@@ -155,7 +155,8 @@ type History interface {
 	Past(ctx context.Context, callID string) ([]Record, error)
 }
 
-func (p *Checkpoint) past(ctx context.Context, id string, n int) (Past, bool, error) {
+// readHistory reads what is on record of the call of that id, the n-th of its desk.
+func (p *Checkpoint) readHistory(ctx context.Context, id string, n int) (Past, bool, error) {
 	list, err := p.o.History.Past(ctx, id)
 	if err != nil {
 		p.logger().Error("the records of an earlier call could not be read", "call", id, "error", err)
@@ -208,7 +209,7 @@ func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) e
 	if p.o.History == nil || p.o.Recorder == nil {
 		return fmt.Errorf("%w: the checkpoint keeps no records to read back", ErrNotRecorded)
 	}
-	leave, err := p.lanes.enter(ctx, callID)
+	leave, err := p.locks.enter(ctx, callID)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
@@ -217,7 +218,7 @@ func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) e
 	if err != nil {
 		return fmt.Errorf("%w: the records of the call could not be read: %w", ErrNotRecorded, err)
 	}
-	open := endless(list)
+	open := openQuestions(list)
 	for _, r := range open {
 		if err := p.endQuestion(ctx, r, code, reason); err != nil {
 			return err
@@ -229,9 +230,9 @@ func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) e
 	return nil
 }
 
-// endless returns the questions among a call's records that have no decision, the
+// openQuestions returns the questions among a call's records that have no decision, the
 // newest record of each.
-func endless(list []Record) (out []Record) {
+func openQuestions(list []Record) (out []Record) {
 	for i, r := range list {
 		ended := func(other Record) bool { return other.Kind == RecordDecision && other.DecisionID == r.DecisionID }
 		again := func(other Record) bool { return other.Kind == RecordHeld && other.DecisionID == r.DecisionID }
@@ -250,7 +251,7 @@ func (p *Checkpoint) endQuestion(ctx context.Context, held Record, code, reason 
 	r.Kind, r.ID, r.At, r.Outcome, r.Gate, r.Code = RecordDecision, newID(), p.now(), Deny.String(), GateApproval, code
 	r.Body = denyBody(held.Body, v)
 	d := Decision{ID: held.DecisionID, Outcome: Deny, BlockedBy: GateApproval, Code: code, Reason: reason}
-	r.Values = []Value{{valueRefusal, encode(refusal(d))}}
+	r.Values = []Value{{valueRefusal, encode(newRefusal(d))}}
 	if err := p.record(ctx, r); err != nil {
 		return err
 	}

@@ -27,51 +27,52 @@ func (h *heldBefore) isAbout(digest string) bool { return h != nil && h.digest =
 // hold puts an Ask before a person. What the call's paths lead to is bound to
 // the question, and the question is on record before it is asked. The error
 // wraps ErrHeld or ErrNotRecorded, and nothing was decided then.
-func (p *Checkpoint) hold(ctx context.Context, c Call, d Decision, k keeping) (Call, Decision, error) {
-	before := k.held
-	bound, err := p.bindPaths(ctx, c)
+func (i *invocation) hold(ctx context.Context) error {
+	p, c, d := i.p, i.call, &i.decision
+	bound, err := bindPaths(ctx, c, p.o.Env)
 	if v, ok := refuseUnbindable(err); ok {
 		d.put(v)
-		return c, d, nil
+		return nil
 	}
 	if err != nil { // the caller left, and no person was asked
 		d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
-		return c, d, nil //nolint:nilerr // that the caller left is what the decision says
+		return nil //nolint:nilerr // that the caller left is what the decision says
 	}
 	d.Bound = bound
-	p.date(&d, before)
+	i.dateQuestion()
 	if !p.now().Before(d.Expires) {
-		d.answered(markApproval(refuseExpired()))
-		d.credit(refuseExpired(), p.now())
-		return c, d, nil
+		d.closeQuestion(markApproval(refuseExpired()), refuseExpired(), p.now())
+		return nil
 	}
-	if p.changedWhileAway(d, before) { // an answer would be to what the first question showed
+	if i.changedSinceAsked() { // an answer would be to what the first question showed
 		d.put(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was first asked")))
 		d.At = p.now()
-		return c, d, nil
+		return nil
 	}
-	question := p.decisionRecord(RecordHeld, c, d)
-	question.Values = append(question.Values, k.kept...)
+	question := p.records.newDecision(RecordHeld, c, *d)
+	question.Values = append(question.Values, i.kept...)
 	if err := p.record(ctx, question); err != nil {
-		return c, d, err
+		return err
 	}
-	p.observe(Event{Call: c, Decision: d, Kind: RecordHeld, Context: ctx})
-	now, answered, err := p.ask(ctx, c, d)
-	if err != nil {
-		p.observe(Event{Call: c, Decision: d, Kind: EventLeftHeld, Context: ctx})
+	asked := *d
+	p.observe(Event{Call: c, Decision: asked, Kind: RecordHeld, Context: ctx})
+	if err := i.askPerson(ctx); err != nil {
+		p.observe(Event{Call: c, Decision: asked, Kind: EventLeftHeld, Context: ctx})
+		return err
 	}
-	return now, answered, err
+	return nil
 }
 
-// date says since when a person is asked and until when. A call that was held
+// dateQuestion says since when a person is asked and until when. A call that was held
 // as the same before keeps its times.
-func (p *Checkpoint) date(d *Decision, before *heldBefore) {
+func (i *invocation) dateQuestion() {
+	p, d := i.p, &i.decision
 	timeout := p.o.AskTimeout
 	if timeout <= 0 {
 		timeout = DefaultAskTimeout
 	}
 	d.Asked = p.now()
-	if before != nil && before.decision == d.ID { // see takeUp
+	if before := i.held; before != nil && before.decision == d.ID { // see takeUpQuestion
 		d.Asked, d.Expires = before.asked, before.expires
 	}
 	if d.Expires.IsZero() {
@@ -96,43 +97,52 @@ func markApproval(v Verdict) Verdict {
 	return v
 }
 
-// ask waits for a person's answer. After a yes the rules are asked again about
-// the world as it is then: a wait of an hour can't outlive what made the call
-// permissible, and what the person did not see they have not approved.
-func (p *Checkpoint) ask(ctx context.Context, c Call, d Decision) (Call, Decision, error) {
-	v, err := p.approve(ctx, c, d)
-	if err != nil {
-		return c, d, err
+// askPerson waits for a person's answer. After a yes the rules are asked again: see
+// judgeAgain.
+func (i *invocation) askPerson(ctx context.Context) error {
+	q := question{p: i.p, call: i.call, decision: i.decision}
+	answer, err := q.await(ctx)
+	switch {
+	case err != nil:
+		return err
+	case answer.Outcome != Allow:
+		i.decision.closeQuestion(answer, answer, i.p.now())
+		return nil
 	}
-	answer := v
-	if v.Outcome != Allow {
-		d.answered(v)
-		d.credit(answer, p.now())
-		return c, d, nil
-	}
-	at := p.now()
+	return i.judgeAgain(ctx, answer)
+}
+
+// judgeAgain asks the rules after a person's yes about the world as it is then: a wait
+// of an hour can't outlive what made the call permissible, and what the person did not
+// see they have not approved.
+func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
+	p, shown, v, at := i.p, i.decision, answer, i.p.now()
 	if p.o.Readmit != nil {
-		if err = p.readmit(ctx, c); err != nil {
-			v, err = p.leaveHeld(ctx, v, err)
-			return c, d.closeWith(v, answer, at), err
+		if err := p.readmit(ctx, i.call); err != nil {
+			v, err = leaveHeld(ctx, v, err)
+			i.decision.closeQuestion(v, answer, at)
+			return err
 		}
 	}
-	now := c.again(p.o.Env)
-	again := p.rulesAgain(ctx, now, d)
-	bound, err := p.bindPaths(ctx, now)
+	c := i.call.withTouchNow(p.o.Env)
+	d := p.askRulesAgain(ctx, c, shown)
+	bound, err := bindPaths(ctx, c, p.o.Env)
 	if ctx.Err() != nil { // what the rules said without their time counts for nothing
-		v, err = p.leaveHeld(ctx, v, ctx.Err())
-		return c, d.closeWith(v, answer, at), err
+		v, err = leaveHeld(ctx, v, ctx.Err())
+		i.decision.closeQuestion(v, answer, at)
+		return err
 	}
 	switch {
-	case again.Outcome == Ask && !slices.Equal(asking(again), asking(d)):
+	case d.Outcome == Ask && !slices.Equal(askingGates(d), askingGates(shown)):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalSuperseded, "there is another reason to ask now than the one that was answered"
 	case err != nil || !isSameBound(d.Bound, bound):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalChanged, "what the call names has changed since a person was asked"
 	default:
-		again.Bound = bound
+		d.Bound = bound
 	}
-	return now, again.closeWith(v, answer, at), nil
+	d.closeQuestion(v, answer, at)
+	i.call, i.decision = c, d
+	return nil
 }
 
 // readmit calls Options.Readmit. One that panics has given no place back.
@@ -148,7 +158,7 @@ func (p *Checkpoint) readmit(ctx context.Context, c Call) (err error) {
 
 // leaveHeld is what becomes of a call that was approved and whose caller ended
 // before it could start: it stays held, unless it was withdrawn for good.
-func (p *Checkpoint) leaveHeld(ctx context.Context, yes Verdict, err error) (Verdict, error) {
+func leaveHeld(ctx context.Context, yes Verdict, err error) (Verdict, error) {
 	if errors.Is(err, skills.ErrWithdrawn) || errors.Is(context.Cause(ctx), skills.ErrWithdrawn) {
 		no := refuseCanceled()
 		yes.Outcome, yes.Code, yes.Reason = no.Outcome, no.Code, no.Reason
@@ -157,8 +167,8 @@ func (p *Checkpoint) leaveHeld(ctx context.Context, yes Verdict, err error) (Ver
 	return yes, fmt.Errorf("%w; it was approved, and its caller ended before it could start: %w", ErrHeld, err)
 }
 
-// asking lists the gates that ask, with why.
-func asking(d Decision) []string {
+// askingGates lists the gates that ask, with why.
+func askingGates(d Decision) []string {
 	var out []string
 	for _, v := range d.Verdicts {
 		if v.Counts() && v.Outcome == Ask {
@@ -168,13 +178,11 @@ func asking(d Decision) []string {
 	return out
 }
 
-// rulesAgain repeats the rules without the review, whose answer stands.
-func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) Decision {
+// askRulesAgain repeats the rules without the review, whose answer stands.
+func (p *Checkpoint) askRulesAgain(ctx context.Context, c Call, before Decision) Decision {
 	d := before
-	for _, n := range inner() {
-		if n != GateReview {
-			d.put(p.check(ctx, n, c, p.now()))
-		}
+	for _, n := range ruleGates() {
+		d.put(p.askGate(ctx, n, c, p.now()))
 	}
 	return d
 }
@@ -184,34 +192,39 @@ func (p *Checkpoint) rulesAgain(ctx context.Context, c Call, before Decision) De
 // A question that is on record is put again whatever the bounds are: others may
 // have taken its place since the restart, and a person may answer it. Another
 // call under its id is no such question.
-func (p *Checkpoint) countHeld(c Call, d *Decision, before *heldBefore) (leave func()) {
+func (i *invocation) countHeld() (leave func()) {
+	d := &i.decision
 	if d.Outcome != Ask {
 		return func() {}
 	}
-	leave, full := p.pending.enter(c.Grant(), p.o.Pending, before.isAbout(p.mac(d.Digest)))
+	onRecord := i.held.isAbout(i.p.records.mac(d.Digest))
+	leave, full := i.p.pending.enter(i.call.Grant(), i.p.o.Pending, onRecord)
 	if full != "" {
-		d.answered(pendingFull(full))
+		d.answered(refusePendingFull(full))
 		return func() {}
 	}
 	return leave
 }
 
-// takeUp gives a decision the place of the question that an earlier process had
+// takeUpQuestion gives a decision the place of the question that an earlier process had
 // put about the same call: its id, so that whatever is decided now ends it. A
 // question about another call under this id is superseded, on record.
-func (p *Checkpoint) takeUp(ctx context.Context, d *Decision, k keeping) error {
+func (i *invocation) takeUpQuestion(ctx context.Context) error {
 	switch {
-	case k.held == nil:
-	case k.held.digest == p.mac(d.Digest):
-		d.ID = k.held.decision
+	case i.held == nil:
+	case i.held.digest == i.p.records.mac(i.decision.Digest):
+		i.decision.ID = i.held.decision
 	default:
-		return p.endQuestion(ctx, k.held.record, CodeApprovalSuperseded, "another call took the place of the one that a person was asked about")
+		return i.p.endQuestion(ctx, i.held.record, CodeApprovalSuperseded,
+			"another call took the place of the one that a person was asked about")
 	}
 	return nil
 }
 
-// changedWhileAway reports whether what the call's paths lead to is not what the
+// changedSinceAsked reports whether what the call's paths lead to is not what the
 // first question was about. Records of before there was an expiry don't tell.
-func (p *Checkpoint) changedWhileAway(d Decision, before *heldBefore) bool {
-	return before != nil && before.decision == d.ID && !before.expires.IsZero() && !slices.Equal(before.bound, p.recordedBounds(d.Bound))
+func (i *invocation) changedSinceAsked() bool {
+	before, d := i.held, i.decision
+	return before != nil && before.decision == d.ID && !before.expires.IsZero() &&
+		!slices.Equal(before.bound, i.p.records.boundsOf(d.Bound))
 }

@@ -1,35 +1,12 @@
 package sentinel
 
 import (
-	"context"
-	"errors"
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
-
-// halt denies a call that was allowed, also by a person, and that a pause
-// caught before it could start.
-func (p *Checkpoint) halt(c Call, d *Decision) {
-	v, ok := p.paused(c.Grant().User(), c.Name())
-	if !ok {
-		return
-	}
-	d.put(v)
-}
-
-// caught records that a pause kept an allowed call from starting, and refuses
-// it. It left no trace and says nothing about its skill.
-func (d *Desk) caught(ctx context.Context, g granted, b outcomeBody, err error) error {
-	d.p.release(ctx, g.c.Name(), g.c.Proposed().ID())
-	b.Status, b.Code = StatusFailed, CodeOutcomePaused
-	d.p.ended(ctx, g, b, []Value{{"error", []byte(err.Error())}})
-	no := g.d
-	var s *stop
-	if errors.As(err, &s) {
-		no.put(s.v)
-	}
-	return refusal(no)
-}
 
 // The phases of a call in flight.
 const (
@@ -51,22 +28,22 @@ type InFlight struct {
 	Since time.Time `json:"since"`
 }
 
-// flight holds the calls in flight by a number of their own: a call id may be
+// flightList holds the calls in flight by a number of their own: a call id may be
 // there twice for a moment, when it is proposed again.
-type flight struct {
+type flightList struct {
 	mu    sync.Mutex
 	last  int
 	calls map[int]InFlight
 }
 
-// seat is a call's place in the list.
-type seat struct {
-	f *flight
+// flightEntry is a call's place in the list.
+type flightEntry struct {
+	f *flightList
 	n int
 }
 
 // enter adds a call.
-func (f *flight) enter(c Call, phase string, now time.Time) seat {
+func (f *flightList) enter(c Call, phase string, now time.Time) flightEntry {
 	g := c.Grant()
 	in := InFlight{
 		CallID: c.Proposed().ID(), Conversation: g.Conversation(), User: g.User(), Agent: g.Agent(), Skill: c.Name(),
@@ -79,22 +56,36 @@ func (f *flight) enter(c Call, phase string, now time.Time) seat {
 	}
 	f.last++
 	f.calls[f.last] = in
-	return seat{f, f.last}
+	return flightEntry{f, f.last}
 }
 
-// turn says that the call is in another phase.
-func (s seat) turn(phase string, now time.Time) {
-	s.f.mu.Lock()
-	defer s.f.mu.Unlock()
-	if in, ok := s.f.calls[s.n]; ok {
+// setPhase says that the call is in another phase.
+func (e flightEntry) setPhase(phase string, now time.Time) {
+	e.f.mu.Lock()
+	defer e.f.mu.Unlock()
+	if in, ok := e.f.calls[e.n]; ok {
 		in.Phase, in.Since = phase, now
-		s.f.calls[s.n] = in
+		e.f.calls[e.n] = in
 	}
 }
 
 // leave takes the call out again.
-func (s seat) leave() {
-	s.f.mu.Lock()
-	defer s.f.mu.Unlock()
-	delete(s.f.calls, s.n)
+func (e flightEntry) leave() {
+	e.f.mu.Lock()
+	defer e.f.mu.Unlock()
+	delete(e.f.calls, e.n)
+}
+
+// list returns the calls, the oldest first.
+func (f *flightList) list() []InFlight {
+	f.mu.Lock()
+	out := make([]InFlight, 0, len(f.calls))
+	for _, in := range f.calls {
+		out = append(out, in)
+	}
+	f.mu.Unlock()
+	slices.SortFunc(out, func(a, b InFlight) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.CallID, b.CallID))
+	})
+	return out
 }

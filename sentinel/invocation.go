@@ -1,8 +1,11 @@
 package sentinel
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -11,72 +14,318 @@ import (
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
-// granted is a decision that is on record, with the warrant it gave.
-type granted struct {
-	c Call // as it was judged
-	d Decision
-	w warrant.Warrant
+// invocation is one call on its way from a proposal to its result. Its methods stand in
+// the order in which Desk.Invoke takes them. Each returns what ends the way: a
+// *skills.Refusal, or an error that wraps ErrHeld or ErrNotRecorded.
+type invocation struct {
+	p        *Checkpoint
+	desk     *Desk
+	proposal Proposal
+	number   int // of the proposal among those of a numbered desk
+
+	limits   Verdict         // from reserve
+	call     Call            // from parse, and as it was judged from judge on
+	decision Decision        // from judge, review and approve
+	warrant  warrant.Warrant // from commit
+	result   skills.Result   // from execute
+	failed   error           // from execute
+	began    time.Time       // when execute began
+
+	numbered       bool        // what a restart needs is kept as well
+	proposedBefore bool        // perhaps, by an earlier process: its History has the answer
+	repeat         bool        // the call was allowed under its id before
+	slotTaken      bool        // reserve has used a slot that is neither reported nor released
+	held           *heldBefore // a person was being asked about it when its process ended
+	kept           []Value     // goes with the decision, for the process that ends the call after a crash
+	resumed        *followPast // an earlier process ran it; nil: this one does
+
+	waiting context.Context //nolint:containedctx // of the wait for a person; nil where none is asked
+	endWait func()          // ends what approve began; nil where that is nothing
+	leave   func()          // lets another caller work on the call
 }
 
-// keeping says how the records of a call are made.
-type keeping struct {
-	desk     *Desk       // that the call was proposed at
-	numbered bool        // what a restart needs is kept as well
-	repeat   bool        // the call was allowed under its id before
-	held     *heldBefore // a person was being asked about it when its process ended
-	kept     []Value     // goes with the decision, for who ends the call after a crash
-}
-
-// decideAndRecord judges the call, asks a person where needed and makes the
-// decision durable together with the spent warrant: the point of no return.
-func (p *Checkpoint) decideAndRecord(ctx context.Context, c Call, limits Verdict, k keeping) (granted, error) {
-	c, d := p.judge(ctx, c, limits)
-	if err := p.takeUp(ctx, &d, k); err != nil {
-		return granted{}, err
-	}
-	countOff := p.countHeld(c, &d, k.held)
-	defer countOff()
-	if d.Outcome == Ask {
-		waiting, leave, ok := k.desk.enterWait(ctx)
-		defer leave()
-		ctx = waiting
-		var err error
-		if !ok {
-			d.put(markApproval(refuseCanceled()))
-		} else if c, d, err = p.hold(ctx, c, d, k); err != nil {
-			return granted{}, err
-		}
-	}
-	if d.Outcome == Allow {
-		p.halt(c, &d)
-	}
-	if d.Outcome == Allow {
-		if err := p.checkStart(ctx, c, &d); err != nil {
-			return granted{}, err
-		}
-	}
-	g, err := p.commit(ctx, granted{c: c, d: d}, k)
+// Invoke proposes one call and, where the checkpoint allows it, runs it. It
+// returns a *skills.Refusal when the call did not run, a *skills.Failure when
+// it ran and failed, an error that wraps ErrHeld when it waits for a person
+// still, and one that wraps ErrNotRecorded when the store is away. args is what the model sent, byte for byte.
+func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
+	i, err := d.newInvocation(ctx, skill, args)
 	if err != nil {
-		return granted{}, err
+		return skills.Result{}, err
 	}
-	p.observe(Event{Call: c, Decision: g.d, Kind: RecordDecision, Context: ctx})
-	return g, nil
+	defer i.leave()
+	if a := i.answerFromHistory(ctx); a != nil {
+		return a.res, a.err
+	}
+	return i.takeSteps(ctx, i.reserve, i.parse, i.judge, i.review, i.approve, i.commit, i.execute, i.finish)
+}
+
+// newInvocation takes the next number of the desk and waits until no other caller works
+// on the call of that number.
+func (d *Desk) newInvocation(ctx context.Context, skill string, args json.RawMessage) (*invocation, error) {
+	p := d.p
+	if p == nil || p.o.Recorder == nil || p.o.Issuer == nil || p.o.Limiter == nil {
+		return nil, fmt.Errorf("%w: the checkpoint has no recorder, limiter or issuer", ErrNotRecorded)
+	}
+	d.mu.Lock()
+	i := &invocation{
+		p: p, desk: d, number: d.next, proposedBefore: d.next < d.until, numbered: d.numbered, leave: func() {},
+		proposal: Proposal{Skill: skill, Args: args, Grant: d.grant, Trace: d.trace, BeforeTaint: d.delegated},
+	}
+	d.next++
+	d.mu.Unlock()
+	if !i.numbered {
+		i.proposal.ID = newID()
+		return i, nil
+	}
+	i.proposal.ID = CallID(i.proposal.Grant.ID(), i.number)
+	leave, err := p.locks.enter(ctx, i.proposal.ID)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	i.leave = leave
+	return i, nil
+}
+
+// takeSteps takes the steps in order. The first error ends the way and gives the slot back.
+func (i *invocation) takeSteps(ctx context.Context, steps ...func(context.Context) error) (skills.Result, error) {
+	defer i.stopWaiting()
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			i.releaseSlot(ctx)
+			return skills.Result{}, err
+		}
+	}
+	return i.result, i.failed
+}
+
+// reserve uses the proposal's slot, whatever becomes of the proposal. A limiter that
+// can't answer denies, and a pause does before anything is counted.
+func (i *invocation) reserve(ctx context.Context) error {
+	start := i.p.now()
+	v, paused := i.p.pauseVerdict(i.proposal.Grant.User(), i.proposal.Skill)
+	if !paused {
+		v = i.p.countProposal(ctx, i.proposal.Grant, i.proposal.ID, i.proposal.Skill)
+	}
+	v.Gate, v.Elapsed = GateLimits, i.p.now().Sub(start)
+	i.limits, i.slotTaken = v, true
+	return nil
+}
+
+// parse makes the proposal a Call, or refuses it on record.
+func (i *invocation) parse(ctx context.Context) (err error) {
+	i.call, err = i.p.NewCall(i.proposal)
+	var mistake *CallError
+	if errors.As(err, &mistake) {
+		return i.refuseMalformed(ctx, mistake)
+	}
+	return err
+}
+
+// judge lets rules rewrite the call and asks the rule gates about the result, all of
+// them so that a reviewer sees every reason.
+func (i *invocation) judge(ctx context.Context) error {
+	p, start := i.p, i.p.now()
+	c, failed := p.Rewrite(ctx, i.call)
+	d := Decision{ID: newID(), CallID: c.ID(), Digest: c.Digest(), At: start, Verdicts: make([]Verdict, 0, 8)}
+	if m, ok := c.Modified(); ok {
+		d.Modified = &m
+	}
+	d.Verdicts = append(d.Verdicts, p.resolveUnreachableLimits(ctx, c, i.limits))
+	at := p.now() // and from here on, where one gate ends the next one starts
+	for _, n := range ruleGates() {
+		v := p.askGate(ctx, n, c, at)
+		at = at.Add(v.Elapsed)
+		if n == GatePermission && failed != nil {
+			v = withheld(v, *failed)
+		}
+		d.Verdicts = append(d.Verdicts, v)
+	}
+	d.Elapsed = at.Sub(start)
+	i.call, i.decision = c, d
+	return nil
+}
+
+// review asks the review while nothing has denied.
+func (i *invocation) review(ctx context.Context) error {
+	d := &i.decision
+	v := Verdict{Gate: GateReview, State: NotReached}
+	if d.settle(); d.Outcome > Defer {
+		v = i.p.askGate(ctx, GateReview, i.call.withFindings(d.Verdicts), d.At.Add(d.Elapsed))
+		d.Elapsed += v.Elapsed
+	}
+	d.Verdicts = append(d.Verdicts, v, Verdict{Gate: GateApproval, State: NotReached})
+	d.settle()
+	return nil
+}
+
+// approve asks a person where the outcome is Ask, and asks the rules again after a yes:
+// see hold.go. What approve began ends with stopWaiting.
+func (i *invocation) approve(ctx context.Context) error {
+	if err := i.takeUpQuestion(ctx); err != nil {
+		return err
+	}
+	countOff := i.countHeld()
+	i.endWait = countOff
+	if i.decision.Outcome != Ask {
+		return nil
+	}
+	waiting, leave, ok := i.desk.enterWait(ctx)
+	if !ok {
+		i.decision.put(markApproval(refuseCanceled()))
+		return nil
+	}
+	i.waiting, i.endWait = waiting, func() { leave(); countOff() }
+	return i.hold(waiting)
+}
+
+// stopWaiting ends what approve began, once.
+func (i *invocation) stopWaiting() {
+	if i.endWait != nil {
+		i.endWait()
+		i.endWait = nil
+	}
+}
+
+// commit makes the decision durable, together with the spent warrant: the point of no
+// return. It returns the refusal of a call that was not allowed.
+func (i *invocation) commit(ctx context.Context) error {
+	defer i.stopWaiting()
+	if i.waiting != nil {
+		ctx = i.waiting
+	}
+	i.denyIfPaused()
+	if err := i.checkStart(ctx); err != nil {
+		return err
+	}
+	if err := i.recordDecision(ctx); err != nil {
+		return err
+	}
+	i.p.observe(Event{Call: i.call, Decision: i.decision, Kind: RecordDecision, Context: ctx})
+	if i.decision.Outcome != Allow {
+		i.rememberRefusal()
+		return newRefusal(i.decision)
+	}
+	return nil
+}
+
+// execute runs the call under its warrant, once it is its turn.
+func (i *invocation) execute(ctx context.Context) error {
+	i.began = i.p.now()
+	e := i.p.inFlight.enter(i.call, PhaseQueued, i.began)
+	defer e.leave()
+	i.result, i.failed = i.runExecutor(ctx, e)
+	return nil
+}
+
+// finish decides and runs what follows from a call that ran, and records what became of
+// the call. One whose follow-up waits for a person has no outcome yet: the error wraps
+// ErrHeld.
+func (i *invocation) finish(ctx context.Context) error {
+	if isPaused(i.failed) {
+		return i.recordPaused(ctx)
+	}
+	p, c := i.p, i.call
+	b := outcomeBody{ElapsedUS: p.now().Sub(i.began).Microseconds()}
+	err := i.concludeFollow(ctx)
+	if errors.Is(err, ErrHeld) {
+		return err
+	}
+	i.failed, i.result.Follow = err, nil
+	if err != nil {
+		p.logCredential(ctx, c, err)
+	} else {
+		i.result.Trust = trustOf(c.Skill(), i.result)
+	}
+	values := b.describe(c, i.result, err)
+	i.reportSlot(ctx, !speaksAgainstSkill(err))
+	i.desk.rememberResult(c, i.result, err, b.Marks)
+	i.recordOutcome(ctx, b, values)
+	i.result.Note = ""
+	if m := i.decision.Modified; m != nil {
+		i.result.Note = m.Note()
+	}
+	return nil
+}
+
+// releaseSlot tells the limiter that the call did not run. The place of a call that an
+// earlier process ran was given back when it was found.
+func (i *invocation) releaseSlot(ctx context.Context) {
+	if i.slotTaken {
+		i.slotTaken = false
+		i.p.releaseSlot(ctx, i.proposal.Skill, i.proposal.ID)
+	}
+}
+
+// reportSlot tells the limiter that the call ran, and whether its skill is well.
+func (i *invocation) reportSlot(ctx context.Context, ok bool) {
+	if i.slotTaken {
+		i.slotTaken = false
+		i.p.o.Limiter.Report(context.WithoutCancel(ctx), i.call.Name(), i.proposal.ID, ok)
+	}
+}
+
+// refuseMalformed records a proposal that became no Call, a few a minute for each
+// conversation, and answers it. One over budget is told that first: no other
+// spelling would help.
+func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) error {
+	p, g, limits := i.p, i.proposal.Grant, i.limits
+	d := Refused(i.proposal.ID, mistake, p.now())
+	d.place(limits)
+	r := newRefusal(d)
+	r.Kind = skills.KindInvalid
+	if limits.Counts() && limits.Outcome < Allow && limits.Code != CodeLimitsAway {
+		r.Kind, r.Gate, r.Code, r.Reason = skills.KindBudget, GateLimits, limits.Code, limits.Reason
+		r.RetryAfter, r.WhatYouCanDo = limits.RetryAfter, cmp.Or(limits.WhatYouCanDo, advice[GateLimits])
+		if limits.Code == CodePaused {
+			r.Kind = skills.KindPaused
+		}
+	}
+	r.Retryable = skills.Retryable(r.Kind, r.Code, r.RetryAfter)
+	of := proposer{g.User(), g.Conversation()}
+	ok, omitted, others := p.refused.take(of, d.At)
+	_ = p.recordSuppressed(ctx, others) // kept for the next time where it fails
+	if ok {
+		rec := refusedRecord(g, d, len(i.proposal.Args), omitted)
+		if i.numbered {
+			rec.Values = append(rec.Values, Value{valueRefusal, encode(r)})
+		}
+		if err := p.record(ctx, rec); err != nil {
+			p.refused.putBack(suppressed{of, omitted}, d.At)
+			return err
+		}
+	}
+	p.observe(Event{Decision: d, Kind: RecordRefused, Context: ctx})
+	return r
+}
+
+// denyIfPaused denies a call that was allowed, also by a person, and that a pause
+// caught before it could start.
+func (i *invocation) denyIfPaused() {
+	if i.decision.Outcome != Allow {
+		return
+	}
+	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
+		i.decision.put(v)
+	}
 }
 
 // checkStart denies a call that was allowed and can't start. One that a person
 // approved and whose caller left stays held.
-func (p *Checkpoint) checkStart(ctx context.Context, c Call, d *Decision) error {
+func (i *invocation) checkStart(ctx context.Context) error {
+	d := &i.decision
 	switch {
-	case p.o.Executors[c.Name()] == nil:
+	case d.Outcome != Allow:
+	case i.p.o.Executors[i.call.Name()] == nil:
 		d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
 	case ctx.Err() == nil:
 	case d.Asked.IsZero():
 		d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
 	default:
 		yes, _ := d.Verdict(GateApproval)
-		v, err := p.leaveHeld(ctx, yes, ctx.Err())
+		v, err := leaveHeld(ctx, yes, ctx.Err())
 		if err != nil {
-			p.observe(Event{Call: c, Decision: *d, Kind: EventLeftHeld, Context: ctx})
+			i.p.observe(Event{Call: i.call, Decision: *d, Kind: EventLeftHeld, Context: ctx})
 			return err
 		}
 		d.put(v)
@@ -84,141 +333,52 @@ func (p *Checkpoint) checkStart(ctx context.Context, c Call, d *Decision) error 
 	return nil
 }
 
-// commit makes the decision durable. Where the files that a person approved the
+// recordDecision makes the decision durable. Where the files that a person approved the
 // call about change up to the last moment, the denial for it is what is written.
-func (p *Checkpoint) commit(ctx context.Context, g granted, k keeping) (granted, error) {
-	allowed := g.d.Outcome == Allow
-	g, err := p.writeDecision(ctx, g, k)
+func (i *invocation) recordDecision(ctx context.Context) error {
+	allowed := i.decision.Outcome == Allow
+	err := i.writeDecision(ctx)
 	if allowed && errors.Is(err, skills.ErrChanged) {
-		yes, _ := g.d.Verdict(GateApproval)
+		yes, _ := i.decision.Verdict(GateApproval)
 		yes.Gate, yes.State, yes.Outcome, yes.Code = GateApproval, Judged, Deny, CodeApprovalChanged
 		yes.Reason = "what the call names has changed since it was approved"
-		g.d.put(yes)
-		g.w = warrant.Warrant{}
-		g, err = p.writeDecision(ctx, g, k)
+		i.decision.put(yes)
+		i.warrant = warrant.Warrant{}
+		return i.writeDecision(ctx)
 	}
-	return g, err
+	return err
 }
 
 // writeDecision records the decision as it is.
-func (p *Checkpoint) writeDecision(ctx context.Context, g granted, k keeping) (granted, error) {
-	g.d.abandoned = ctx.Err() != nil && !g.d.personRefused()
-	r := p.decisionRecord(RecordDecision, g.c, g.d)
-	if k.numbered && g.d.Outcome != Allow {
-		r.Values = append(r.Values, Value{valueRefusal, encode(refusal(g.d))})
+func (i *invocation) writeDecision(ctx context.Context) error {
+	p, d := i.p, &i.decision
+	d.abandoned = ctx.Err() != nil && !d.personRefused()
+	r := p.records.newDecision(RecordDecision, i.call, *d)
+	if i.numbered && d.Outcome != Allow {
+		r.Values = append(r.Values, Value{valueRefusal, encode(newRefusal(*d))})
 	}
-	r.Values = append(r.Values, k.kept...)
-	if g.d.Outcome == Allow {
-		if k.numbered && !k.repeat {
-			r.Once, r.OnceFor = g.c.Proposed().ID(), onceFor
+	r.Values = append(r.Values, i.kept...)
+	if d.Outcome == Allow {
+		if i.numbered && !i.repeat {
+			r.Once, r.OnceFor = i.call.Proposed().ID(), onceFor
 		}
-		w, err := p.o.Issuer.Issue(g.c.Digest())
+		w, err := p.o.Issuer.Issue(i.call.Digest())
 		if err != nil {
-			return g, errors.Join(ErrNotRecorded, err)
+			return errors.Join(ErrNotRecorded, err)
 		}
-		g.w, r.Spend, r.SpendExpires = w, w.ID(), w.Expires()
-		if bound := g.d.Bound; len(bound) > 0 {
-			r.Check = func() error { return p.checkUnmoved(bound) }
-		}
-	}
-	return g, p.record(ctx, r)
-}
-
-// execute runs the call under its warrant and records what became of it.
-func (d *Desk) execute(ctx context.Context, g granted) (skills.Result, error) {
-	p, c := d.p, g.c
-	start := p.now()
-	seat := p.flight.enter(c, PhaseQueued, start)
-	res, err := p.run(ctx, c, g, seat)
-	seat.leave()
-	b := outcomeBody{ElapsedUS: p.now().Sub(start).Microseconds()}
-	if stopped(err) {
-		return skills.Result{}, d.caught(ctx, g, b, err)
-	}
-	return d.conclude(ctx, ranCall{g: g, res: res, err: err, start: start})
-}
-
-// ranCall is a call whose executor has returned.
-type ranCall struct {
-	g       granted
-	res     skills.Result
-	err     error
-	start   time.Time
-	resumed *followPast // an earlier process ran it; nil: this one did
-}
-
-// conclude decides and runs what follows from a call that ran, and records what became of
-// the call. One whose follow-up waits for a person has no outcome yet: the error wraps
-// ErrHeld.
-func (d *Desk) conclude(ctx context.Context, e ranCall) (skills.Result, error) {
-	p, g, c, res := d.p, e.g, e.g.c, e.res
-	b := outcomeBody{ElapsedUS: p.now().Sub(e.start).Microseconds()}
-	err := d.concludeFollow(ctx, e)
-	res.Follow = nil
-	if errors.Is(err, ErrHeld) {
-		p.release(ctx, c.Name(), c.Proposed().ID())
-		return skills.Result{}, err
-	}
-	if err != nil {
-		p.logCredential(ctx, c, err)
-	} else {
-		res.Trust = trust(c.Skill(), res)
-	}
-	values := b.describe(c, res, err)
-	if e.resumed == nil { // the place of one that an earlier process ran was given back when it was found
-		p.o.Limiter.Report(context.WithoutCancel(ctx), c.Name(), c.Proposed().ID(), !executorFailed(err))
-	}
-	d.remember(c, res, err, b.Marks)
-	p.ended(ctx, g, b, values)
-	res.Note = ""
-	if m := g.d.Modified; m != nil {
-		res.Note = m.Note()
-	}
-	return res, err
-}
-
-// describe takes down what became of a call that ran, and returns its values.
-func (b *outcomeBody) describe(c Call, res skills.Result, err error) (values []Value) {
-	b.Status = StatusOK
-	if err != nil {
-		b.Status, b.Code = failure(err)
-		b.Trust = string(trust(c.Skill(), skills.Result{}))
-		values = append(values, Value{"error", []byte(err.Error())})
-	} else {
-		b.Bytes, b.Trust, b.Isolation = len(res.Content), string(trust(c.Skill(), res)), res.Isolation
-		b.Truncated, b.Template = res.Truncated, res.Template
-		b.Marks = TextMarks(res.Content)
-		values = append(values, Value{"result", []byte(res.Content)})
-	}
-	if e := res.Egress; e != nil { // also of a call that failed: what left has left
-		b.Egress = e
-		if len(e.Details) > 0 {
-			values = append(values, Value{"egress", e.Details})
+		i.warrant, r.Spend, r.SpendExpires = w, w.ID(), w.Expires()
+		if bound := d.Bound; len(bound) > 0 {
+			r.Check = func() error { return checkUnmoved(bound, p.o.Env) }
 		}
 	}
-	return values
+	return p.record(ctx, r)
 }
 
-// ended records what became of a call. The effect has happened: a record that
-// can't be written now leaves the call unknown in the ledger, which is the
-// truth an auditor can rely on.
-func (p *Checkpoint) ended(ctx context.Context, g granted, b outcomeBody, values []Value) {
-	err := p.record(ctx, outcomeRecord(g.c, g.d, b, values, p.now()))
-	if err != nil { // perhaps for the values' sake: that it ran matters more
-		err = p.record(ctx, outcomeRecord(g.c, g.d, b, nil, p.now()))
-	}
-	if err == nil {
-		p.observe(Event{
-			Call: g.c, Decision: g.d, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
-			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond, Context: ctx,
-		})
-	}
-}
-
-// run executes the order, once it is its turn. Executors contain their skills;
+// runExecutor executes the order, once it is its turn. Executors contain their skills;
 // one that breaks all the same must not take the desk with it, nor the record
 // of what happened.
-func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res skills.Result, err error) {
+func (i *invocation) runExecutor(ctx context.Context, e flightEntry) (res skills.Result, err error) {
+	p, c, bound := i.p, i.call, i.decision.Bound
 	defer func() {
 		if recover() != nil {
 			p.logger().Error("an executor panicked", "skill", c.Name(), "stack", string(debug.Stack()))
@@ -235,33 +395,90 @@ func (p *Checkpoint) run(ctx context.Context, c Call, g granted, seat seat) (res
 		}
 		defer leave()
 	}
-	if err := p.checkBound(ctx, g.d.Bound); err != nil { // in its skill's queue, or since it was written down
+	if err := checkBound(ctx, bound, p.o.Env); err != nil { // in its skill's queue, or since it was written down
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: err}
 	}
 	// The call is listed before the desk asks for pauses. So an operator who pauses and
 	// reads the list finds every call that the pause did not stop.
-	seat.turn(PhaseRunning, p.now())
-	if v, ok := p.paused(c.Grant().User(), c.Name()); ok {
-		return skills.Result{}, &stop{v}
+	e.setPhase(PhaseRunning, p.now())
+	if v, ok := p.pauseVerdict(c.Grant().User(), c.Name()); ok {
+		return skills.Result{}, &pausedError{v}
 	}
-	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, listApproved(g.d.Bound)), g.w, c.Order())
+	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, listApproved(bound)), i.warrant, c.Order())
 }
 
-// remember adds what the desk returns to the trace. An error's text comes from
-// the skill too, so it is no more trusted than a result.
-func (d *Desk) remember(c Call, res skills.Result, err error, marks []string) {
-	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
-		Marks: marks, Effect: c.Effect(), Failed: err != nil}
+// recordPaused records that a pause kept an allowed call from starting, and refuses
+// it. It left no trace and says nothing about its skill.
+func (i *invocation) recordPaused(ctx context.Context) error {
+	b := outcomeBody{ElapsedUS: i.p.now().Sub(i.began).Microseconds(), Status: StatusFailed, Code: CodeOutcomePaused}
+	i.recordOutcome(ctx, b, []Value{{"error", []byte(i.failed.Error())}})
+	no := i.decision
+	var paused *pausedError
+	if errors.As(i.failed, &paused) {
+		no.put(paused.v)
+	}
+	return newRefusal(no)
+}
+
+// recordOutcome records what became of a call. The effect has happened: a record that
+// can't be written now leaves the call unknown in the ledger, which is the
+// truth an auditor can rely on.
+func (i *invocation) recordOutcome(ctx context.Context, b outcomeBody, values []Value) {
+	p := i.p
+	err := p.record(ctx, outcomeRecord(i.call, i.decision, b, values, p.now()))
+	if err != nil { // perhaps for the values' sake: that it ran matters more
+		err = p.record(ctx, outcomeRecord(i.call, i.decision, b, nil, p.now()))
+	}
+	if err == nil {
+		p.observe(Event{
+			Call: i.call, Decision: i.decision, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
+			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond, Context: ctx,
+		})
+	}
+}
+
+// rememberRefusal adds a decision to the desk's trace, where it speaks against the call.
+// Of a call that follows from another, the first is remembered: the same command again is
+// known by it.
+func (i *invocation) rememberRefusal() {
+	d := i.decision
+	v, ok := d.Verdict(d.BlockedBy)
+	about := i.call
+	if first, follows := i.call.Follows(); follows {
+		about = first
+	} else {
+		i.desk.rememberAttempt(i.call.Args())
+	}
+	if ok && speaksAgainst(v) {
+		i.desk.addRefusal(PastRefusal{Skill: about.Name(), Digest: about.Digest(), Gate: d.BlockedBy, Code: d.Code})
+	}
+}
+
+// describe takes down what became of a call that ran, and returns its values.
+func (b *outcomeBody) describe(c Call, res skills.Result, err error) (values []Value) {
+	b.Status = StatusOK
 	if err != nil {
-		st.Result, st.Trust = err.Error(), trust(c.Skill(), skills.Result{})
-		st = st.marked()
+		b.Status, b.Code = classifyFailure(err)
+		b.Trust = string(trustOf(c.Skill(), skills.Result{}))
+		values = append(values, Value{"error", []byte(err.Error())})
+	} else {
+		b.Bytes, b.Trust, b.Isolation = len(res.Content), string(trustOf(c.Skill(), res)), res.Isolation
+		b.Truncated, b.Template = res.Truncated, res.Template
+		b.Marks = TextMarks(res.Content)
+		values = append(values, Value{"result", []byte(res.Content)})
 	}
-	d.append(st)
+	if e := res.Egress; e != nil { // also of a call that failed: what left has left
+		b.Egress = e
+		if len(e.Details) > 0 {
+			values = append(values, Value{"egress", e.Details})
+		}
+	}
+	return values
 }
 
-// trust is what the Spec says of a result, never what the skill says. A result that
+// trustOf is what the Spec says of a result, never what the skill says. A result that
 // is a template is always untrusted.
-func trust(s *skills.Skill, r skills.Result) skills.Trust {
+func trustOf(s *skills.Skill, r skills.Result) skills.Trust {
 	if r.Template {
 		return skills.Untrusted
 	}
@@ -279,7 +496,8 @@ func (p *Checkpoint) logCredential(ctx context.Context, c Call, err error) {
 	}
 }
 
-func failure(err error) (status, code string) {
+// classifyFailure is the status and the code of a call that ran and failed.
+func classifyFailure(err error) (status, code string) {
 	var f *skills.Failure
 	if !errors.As(err, &f) {
 		return StatusFailed, "warrant" // the executor refused it: nothing ran
@@ -290,9 +508,9 @@ func failure(err error) (status, code string) {
 	return StatusFailed, f.Code
 }
 
-// executorFailed reports whether the failure speaks against the skill: the
+// speaksAgainstSkill reports whether the failure speaks against the skill: the
 // breaker counts those, never refusals, bad arguments or a caller that left.
-func executorFailed(err error) bool {
+func speaksAgainstSkill(err error) bool {
 	var f *skills.Failure
 	if !errors.As(err, &f) {
 		return false

@@ -34,8 +34,8 @@ func DefaultLimitsAway() AwayTable {
 	return t
 }
 
-// cell returns the outcome for a call, and the row that it is from.
-func (t AwayTable) cell(c Call) (Outcome, string) {
+// outcomeOf returns the outcome for a call, and the row that it is from.
+func (t AwayTable) outcomeOf(c Call) (Outcome, string) {
 	o, row := min(t[string(c.Effect())], Allow), string(c.Effect())
 	if c.Outward() && t[AwayOutward] < o {
 		return t[AwayOutward], AwayOutward
@@ -54,18 +54,18 @@ const (
 // awayRetry is when a call that was put off for the limits' sake may come again.
 const awayRetry = 2 * time.Second
 
-// uncounted is what reserve answers until the call is known.
-func uncounted() Verdict {
+// newUncounted is the verdict of reserve until the call is known.
+func newUncounted() Verdict {
 	return Verdict{State: Failed, Code: CodeLimitsAway, Reason: "nobody could be asked who counts"}
 }
 
-// settleAway puts the table's outcome for the call that is judged, the
-// rewritten one where rules rewrote it, in the place of uncounted.
-func (p *Checkpoint) settleAway(ctx context.Context, c Call, v Verdict) Verdict {
+// resolveUnreachableLimits puts the table's outcome for the call that is judged, the
+// rewritten one where rules rewrote it, in the place of newUncounted's.
+func (p *Checkpoint) resolveUnreachableLimits(ctx context.Context, c Call, v Verdict) Verdict {
 	if v.State != Failed || v.Code != CodeLimitsAway {
 		return v
 	}
-	o, row := p.o.LimitsAway.cell(c)
+	o, row := p.o.LimitsAway.outcomeOf(c)
 	if c.Skill() == nil {
 		row = "unknown skill"
 	}
@@ -105,8 +105,8 @@ type Limiter interface {
 	Release(ctx context.Context, skill, callID string)
 }
 
-// count uses the slot, paused or not.
-func (p *Checkpoint) count(ctx context.Context, g Grant, callID, skill string) Verdict {
+// countProposal uses the slot, paused or not.
+func (p *Checkpoint) countProposal(ctx context.Context, g Grant, callID, skill string) Verdict {
 	s := Slot{
 		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
 	}
@@ -118,7 +118,7 @@ func (p *Checkpoint) count(ctx context.Context, g Grant, callID, skill string) V
 	}
 	v, err := p.o.Limiter.Reserve(ctx, s)
 	if errors.Is(err, ErrLimitsAway) {
-		return uncounted()
+		return newUncounted()
 	}
 	if err != nil {
 		return Verdict{State: Failed, Code: "limits.error", Reason: "the limits could not be read", Detail: err.Error()}
@@ -126,7 +126,8 @@ func (p *Checkpoint) count(ctx context.Context, g Grant, callID, skill string) V
 	return v
 }
 
-func (p *Checkpoint) release(ctx context.Context, skill, callID string) {
+// releaseSlot tells the limiter that a call of a known skill did not run.
+func (p *Checkpoint) releaseSlot(ctx context.Context, skill, callID string) {
 	if _, known := p.o.Registry.Get(skill); known {
 		p.o.Limiter.Release(context.WithoutCancel(ctx), skill, callID)
 	}
@@ -151,7 +152,7 @@ func (p *Checkpoint) Suppressed(user, conversation string) int {
 func (p *Checkpoint) TellSuppressed(ctx context.Context) error {
 	list := p.refused.drain()
 	for i, s := range list {
-		if err := p.tellSuppressed(ctx, s); err != nil {
+		if err := p.recordSuppressed(ctx, s); err != nil {
 			for _, rest := range list[i+1:] {
 				p.refused.putBack(rest, p.now())
 			}
@@ -161,8 +162,8 @@ func (p *Checkpoint) TellSuppressed(ctx context.Context) error {
 	return nil
 }
 
-// tellSuppressed records one count, or keeps it where that fails.
-func (p *Checkpoint) tellSuppressed(ctx context.Context, s suppressed) error {
+// recordSuppressed records one count, or keeps it where that fails.
+func (p *Checkpoint) recordSuppressed(ctx context.Context, s suppressed) error {
 	if s.n == 0 || p.o.Recorder == nil {
 		return nil
 	}

@@ -289,21 +289,21 @@ func (p Past) step() (Step, bool) {
 // again, besides the time that the journal keeps what a restart would read.
 const onceFor = 7 * 24 * time.Hour
 
-// is reports whether a proposal is the one that was recorded: the same Call, or
+// isProposal reports whether a proposal is the one that was recorded: the same Call, or
 // none for the same reason.
-func (p Past) is(cp *Checkpoint, c Call, err error, argBytes int) bool {
+func (p Past) isProposal(m recordMaker, c Call, err error, argBytes int) bool {
 	var ce *CallError
 	if errors.As(err, &ce) {
 		return p.mistake == ce.Code && p.argBytes == argBytes
 	}
-	return err == nil && p.of(cp, c)
+	return err == nil && p.isCall(m, c)
 }
 
-// of reports whether the call is the one that was recorded. A skill that was
+// isCall reports whether the call is the one that was recorded. A skill that was
 // changed since gives it another digest: then name and arguments must do. Where
 // those were erased, or some are kept nowhere, nothing is known: it fits none.
-func (p Past) of(cp *Checkpoint, c Call) bool {
-	if p.digest != "" && cp.mac(c.Digest()) == p.digest {
+func (p Past) isCall(m recordMaker, c Call) bool {
+	if p.digest != "" && m.mac(c.Digest()) == p.digest {
 		return true
 	}
 	s := c.Skill()

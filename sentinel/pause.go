@@ -23,9 +23,9 @@ type Pause struct {
 // CodePaused is the code of a call that an operator's pause refuses.
 const CodePaused = "limits.paused"
 
-// paused returns the verdict of the pause in force, if one is. It goes by the
+// pauseVerdict returns the verdict of the pause in force, if one is. It goes by the
 // name of the limits, as all that is refused without being judged does.
-func (p *Checkpoint) paused(user, skill string) (Verdict, bool) {
+func (p *Checkpoint) pauseVerdict(user, skill string) (Verdict, bool) {
 	if p.o.Pauser == nil {
 		return Verdict{}, false
 	}
@@ -47,14 +47,14 @@ var pausedWhat = map[string]string{
 // that a pause caught before it began. Its status is StatusFailed: nothing ran.
 const CodeOutcomePaused = "paused"
 
-// stop is why a call that was allowed did not begin.
-type stop struct{ v Verdict }
+// pausedError is why a call that was allowed did not begin.
+type pausedError struct{ v Verdict }
 
 // Error says in the record why the call was not started.
-func (s *stop) Error() string { return "not started: " + s.v.Reason }
+func (e *pausedError) Error() string { return "not started: " + e.v.Reason }
 
-// stopped reports whether err is a pause's.
-func stopped(err error) bool {
-	var s *stop
-	return errors.As(err, &s)
+// isPaused reports whether err is a pause's.
+func isPaused(err error) bool {
+	var e *pausedError
+	return errors.As(err, &e)
 }

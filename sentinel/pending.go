@@ -12,9 +12,9 @@ type PendingLimits struct {
 	User, Conversation, Process int
 }
 
-// pending counts the calls that are held, from before the question is recorded
+// pendingCount counts the calls that are held, from before the question is recorded
 // until the answer is. What holds nothing has no entry.
-type pending struct {
+type pendingCount struct {
 	mu            sync.Mutex
 	all           int
 	users         map[string]int
@@ -24,7 +24,7 @@ type pending struct {
 // enter counts a call that is to be held, and returns what counts it off again.
 // full says whose bound is reached instead, unless always is set; nothing is
 // counted then.
-func (l *pending) enter(g Grant, max PendingLimits, always bool) (leave func(), full string) {
+func (l *pendingCount) enter(g Grant, max PendingLimits, always bool) (leave func(), full string) {
 	user, conversation := g.User(), g.User()+"\x00"+g.Conversation()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *pending) enter(g Grant, max PendingLimits, always bool) (leave func(), 
 	return sync.OnceFunc(func() { l.leave(user, conversation) }), ""
 }
 
-func (l *pending) leave(user, conversation string) {
+func (l *pendingCount) leave(user, conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all--
@@ -57,9 +57,9 @@ func (l *pending) leave(user, conversation string) {
 	}
 }
 
-// pendingFull is the verdict on a call that no person is asked about, because
+// refusePendingFull is the verdict on a call that no person is asked about, because
 // too many questions wait for an answer.
-func pendingFull(of string) Verdict {
+func refusePendingFull(of string) Verdict {
 	v := Refuse(CodePendingFull, "the call needs a person's approval, and as many calls of this "+of+
 		" as may be wait for one (approvals.pending."+of+")")
 	v.Gate = GateApproval

@@ -13,7 +13,7 @@ import (
 func TestPendingCounts(t *testing.T) {
 	most := PendingLimits{User: 4, Conversation: 2, Process: 9}
 	dice := rand.New(rand.NewPCG(7, 7))
-	var l pending
+	var l pendingCount
 	var leave []func()
 	for range 20_000 {
 		if dice.IntN(2) == 0 && len(leave) > 0 {

@@ -43,11 +43,11 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 	room := make(chan struct{}, maxAhead)
 	for i, k := range calls {
 		prop.Skill, prop.Args = k.Skill, k.Args
-		c, trace, passes := d.p.passes(ctx, prop)
+		c, trace, passes := d.p.prejudgeRules(ctx, prop)
 		if prop.Trace = trace; !passes {
 			continue
 		}
-		prop = expecting(prop, c)
+		prop = afterCall(prop, c)
 		if i == 0 {
 			continue // its turn is now
 		}
@@ -58,16 +58,16 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 		}
 		wg.Go(func() {
 			defer func() { <-room }()
-			defer func() { d.p.caughtAhead(recover()) }()
+			defer func() { d.p.recoverPrejudging(recover()) }()
 			review.Foresee(ctx, c)
 		})
 	}
 }
 
-// expecting is the proposal after a call that will probably have run by then,
+// afterCall is the proposal after a call that will probably have run by then,
 // with a result of which nothing is known but its trust.
-func expecting(prop Proposal, c Call) Proposal {
-	st := Step{Skill: c.Name(), Args: c.Args(), Trust: trust(c.Skill(), skills.Result{}), Effect: c.Effect()}
+func afterCall(prop Proposal, c Call) Proposal {
+	st := Step{Skill: c.Name(), Args: c.Args(), Trust: trustOf(c.Skill(), skills.Result{}), Effect: c.Effect()}
 	if st.Trust != skills.Trusted {
 		prop.Grant = prop.Grant.Taint()
 	}
@@ -75,12 +75,12 @@ func expecting(prop Proposal, c Call) Proposal {
 	return prop
 }
 
-// passes makes the call as the review would be shown it, if the rules let it
+// prejudgeRules makes the call as the review would be shown it, if the rules let it
 // through. The trace has the refusal if they don't.
-func (p *Checkpoint) passes(ctx context.Context, prop Proposal) (c Call, trace Trace, ok bool) {
-	defer func() { p.caughtAhead(recover()) }()
+func (p *Checkpoint) prejudgeRules(ctx context.Context, prop Proposal) (c Call, trace Trace, ok bool) {
+	defer func() { p.recoverPrejudging(recover()) }()
 	trace = prop.Trace
-	if _, paused := p.paused(prop.Grant.User(), prop.Skill); paused {
+	if _, paused := p.pauseVerdict(prop.Grant.User(), prop.Skill); paused {
 		return Call{}, trace, false
 	}
 	c, err := p.NewCall(prop)
@@ -93,11 +93,8 @@ func (p *Checkpoint) passes(ctx context.Context, prop Proposal) (c Call, trace T
 	}
 	at := p.now()
 	var verdicts []Verdict
-	for _, n := range inner() {
-		if n == GateReview {
-			break
-		}
-		v := p.check(ctx, n, c, at)
+	for _, n := range ruleGates() {
+		v := p.askGate(ctx, n, c, at)
 		if v.Counts() && v.Outcome <= Defer {
 			if speaksAgainst(v) {
 				trace = trace.WithRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: v.Gate, Code: v.Code})
@@ -106,11 +103,11 @@ func (p *Checkpoint) passes(ctx context.Context, prop Proposal) (c Call, trace T
 		}
 		verdicts = append(verdicts, v)
 	}
-	return c.after(verdicts), trace, true
+	return c.withFindings(verdicts), trace, true
 }
 
-// caughtAhead recovers from a panic: a judgement made ahead decides no call.
-func (p *Checkpoint) caughtAhead(panicked any) {
+// recoverPrejudging recovers from a panic: a judgement made ahead decides no call.
+func (p *Checkpoint) recoverPrejudging(panicked any) {
 	if panicked != nil {
 		p.logger().Error("judging ahead panicked", "stack", string(debug.Stack()))
 	}

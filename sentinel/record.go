@@ -122,20 +122,29 @@ type body struct {
 	Gates      []recordedVerdict `json:"gates"`
 }
 
-// mac is a salted digest: without the key an attacker can't try values against it.
-func (p *Checkpoint) mac(s string) string {
-	m := hmac.New(sha256.New, p.o.DigestKey[:])
-	m.Write([]byte(s))
-	return "hmac:" + hex.EncodeToString(m.Sum(nil))
+// recordMaker makes the records of decisions. It holds what it needs of Options.
+type recordMaker struct {
+	key      [32]byte // salts digests
+	values   ValuesMode
+	policy   string // digest
+	registry *skills.Registry
 }
 
-func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
+// mac is a salted digest: without the key an attacker can't try values against it.
+func (m recordMaker) mac(s string) string {
+	h := hmac.New(sha256.New, m.key[:])
+	h.Write([]byte(s))
+	return "hmac:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// newDecision is the record of a decision, or of a question to a person: see kind.
+func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
-		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: p.o.PolicyDigest,
-		Digest: p.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
-		Bound: p.recordedBounds(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
+		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: m.policy,
+		Digest: m.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
+		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
 		AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,
 		Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, Abandoned: d.abandoned, ElapsedUS: d.Elapsed.Microseconds(),
 		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts), Flags: c.Flags(),
@@ -150,13 +159,13 @@ func (p *Checkpoint) decisionRecord(kind string, c Call, d Decision) Record {
 	if s := c.Skill(); s != nil {
 		r.Skill, b.SkillSpec = s.Name(), s.Digest()
 		shown := shownArgs(c, !wellFormed(d))
-		p.describeArgs(&b, c, shown)
+		m.describeArgs(&b, c, shown)
 		r.Values = append(r.Values, Value{"args", shown})
 	} else {
 		b.Undeclared = len(c.Parsed())
-		r.Values = append(r.Values, Value{"args", p.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
+		r.Values = append(r.Values, Value{"args", m.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
 	}
-	p.describeRewrite(&b, &r, c)
+	m.describeRewrite(&b, &r, c)
 	if det := details(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
@@ -186,15 +195,16 @@ type recordedBound struct {
 	Missing bool   `json:"missing,omitempty"`
 }
 
-func (p *Checkpoint) recordedBounds(list []Bound) []recordedBound {
+// boundsOf is what a record says of the files that a person is asked about.
+func (m recordMaker) boundsOf(list []Bound) []recordedBound {
 	var out []recordedBound
 	for _, b := range list {
 		r := recordedBound{Arg: b.Arg, Kind: b.Kind, Size: b.Size, Entries: b.Entries, Missing: b.Missing}
 		if b.Real != "" {
-			r.Real = p.mac(b.Real)
+			r.Real = m.mac(b.Real)
 		}
 		if b.SHA256 != "" {
-			r.SHA256 = p.mac(b.SHA256)
+			r.SHA256 = m.mac(b.SHA256)
 		}
 		out = append(out, r)
 	}
@@ -209,7 +219,7 @@ const (
 
 // describeArgs adds what the ledger may hold of the arguments, which are shown as
 // the journal has them.
-func (p *Checkpoint) describeArgs(b *body, c Call, shown []byte) {
+func (m recordMaker) describeArgs(b *body, c Call, shown []byte) {
 	for k := range c.Parsed() {
 		if c.Skill().Declares(k) {
 			b.ArgNames = append(b.ArgNames, k)
@@ -218,7 +228,7 @@ func (p *Checkpoint) describeArgs(b *body, c Call, shown []byte) {
 		}
 	}
 	slices.Sort(b.ArgNames)
-	switch p.o.Values {
+	switch m.values {
 	case ValuesHMAC:
 		b.ArgHMACs = map[string]string{}
 		c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
@@ -227,7 +237,7 @@ func (p *Checkpoint) describeArgs(b *body, c Call, shown []byte) {
 			case len(b.ArgHMACs) >= maxHMACs:
 				b.Omitted++
 			default:
-				b.ArgHMACs[a.Pointer] = p.mac(string(encode(a.Value)))
+				b.ArgHMACs[a.Pointer] = m.mac(string(encode(a.Value)))
 			}
 		})
 	case ValuesFull:
@@ -302,12 +312,12 @@ func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Ti
 
 // describeRewrite adds to a record what rules changed: both digests, and the
 // arguments as proposed for the journal.
-func (p *Checkpoint) describeRewrite(b *body, r *Record, c Call) {
-	m, ok := c.Modified()
+func (m recordMaker) describeRewrite(b *body, r *Record, c Call) {
+	mod, ok := c.Modified()
 	if !ok {
 		return
 	}
-	b.Modified = &recordedModified{m.Call, p.mac(m.Digest), m.Rules, m.Args, len(c.parent.args)}
+	b.Modified = &recordedModified{mod.Call, m.mac(mod.Digest), mod.Rules, mod.Args, len(c.parent.args)}
 	r.Values = append(r.Values, Value{"proposed", shownArgs(*c.parent, true)}) // no gate has looked at these
 }
 
@@ -323,9 +333,9 @@ type recordedModified struct {
 // unknownArgs are the arguments of a call of an unknown skill as the journal may
 // have them. No schema says what in them is secret; the skill may be one of the
 // grant's, spelt wrong, so if any of those has secrets they are hidden whole.
-func (p *Checkpoint) unknownArgs(c Call) []byte {
-	for _, n := range p.o.Registry.InScope(c.Grant().Scope()) {
-		if s, ok := p.o.Registry.Get(n); ok && s.Secretive() {
+func (m recordMaker) unknownArgs(c Call) []byte {
+	for _, n := range m.registry.InScope(c.Grant().Scope()) {
+		if s, ok := m.registry.Get(n); ok && s.Secretive() {
 			return []byte(skills.HiddenArgs)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// refusal puts a decision into words that a model can act on.
-func refusal(d Decision) *skills.Refusal {
+// newRefusal puts a decision into words that a model can act on.
+func newRefusal(d Decision) *skills.Refusal {
 	r := &skills.Refusal{
 		Kind: skills.KindDeny, Gate: d.BlockedBy, Code: d.Code, Reason: d.Explanation(), DecisionID: d.ID,
 	}
@@ -113,7 +113,7 @@ func ReadRecord(kind string, raw []byte) (OnRecord, error) {
 	if r.Outcome == Allow {
 		return r, nil
 	}
-	r.Refusal = refusal(Decision{ID: b.DecisionID, Outcome: b.Outcome, BlockedBy: r.BlockedBy, Code: b.Code, Reason: b.Reason})
+	r.Refusal = newRefusal(Decision{ID: b.DecisionID, Outcome: b.Outcome, BlockedBy: r.BlockedBy, Code: b.Code, Reason: b.Reason})
 	switch kind {
 	case RecordRefused:
 		r.Refusal.Kind = skills.KindInvalid

@@ -45,89 +45,111 @@ func (d *Desk) Resume(ctx context.Context, done, open int) ([]Past, error) {
 	d.mu.Unlock()
 	var found []Past
 	for n := range done + open {
-		past, ok, err := d.lookBack(ctx, n)
+		past, ok, err := d.readPastCall(ctx, n)
 		if err != nil {
 			return nil, err
 		}
 		if ok || n < done {
-			d.recount(ctx, g, past)
+			d.recountSlot(ctx, g, past)
 		}
 		if !ok {
 			continue
 		}
 		found = append(found, past)
-		d.refusedThen(past)
+		d.rememberPastRefusal(past)
 		if st, ok := past.step(); ok {
 			if s, known := d.p.o.Registry.Get(st.Skill); known {
 				st.Effect = s.Effect()
 			}
-			d.append(st)
+			d.addStep(st)
 		}
 	}
 	return found, nil
 }
 
-// recount uses the slot of a call that was proposed before, which is free where
+// recountSlot uses the slot of a call that was proposed before, which is free where
 // the store of the limits still has it. The skill's breaker isn't asked: the
 // call is over. Neither is a pause: what was used before it stays used.
-func (d *Desk) recount(ctx context.Context, g Grant, past Past) {
+func (d *Desk) recountSlot(ctx context.Context, g Grant, past Past) {
 	skill := past.Skill
-	v := d.p.count(ctx, g, past.CallID, skill)
+	v := d.p.countProposal(ctx, g, past.CallID, skill)
 	if skill != "" && v.Counts() {
-		d.p.release(ctx, skill, past.CallID)
+		d.p.releaseSlot(ctx, skill, past.CallID)
 	}
 }
 
-// lookBack waits until no other caller works on the call of that number. Then
-// lookBack reads what is on record of the call.
-func (d *Desk) lookBack(ctx context.Context, n int) (Past, bool, error) {
+// readPastCall waits until no other caller works on the call of that number. Then
+// readPastCall reads what is on record of the call.
+func (d *Desk) readPastCall(ctx context.Context, n int) (Past, bool, error) {
 	id := CallID(d.grant.ID(), n)
-	leave, err := d.p.lanes.enter(ctx, id)
+	leave, err := d.p.locks.enter(ctx, id)
 	if err != nil {
 		return Past{}, false, fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
 	defer leave()
-	return d.p.past(ctx, id, n)
+	return d.p.readHistory(ctx, id, n)
 }
 
-// again answers a call that was decided before, nil where it is to be decided
-// now; repeat says that it runs a second time, then.
-func (d *Desk) again(past Past, prop Proposal) (a *answer, repeat bool) {
-	c, cerr := d.p.NewCall(prop)
-	same := past.is(d.p, c, cerr, len(prop.Args))
+// answerFromHistory answers a call that an earlier process, or an earlier life of the
+// agent, proposed under the same number. It is nil where the call is to be decided now.
+func (i *invocation) answerFromHistory(ctx context.Context) *answer {
+	if !i.proposedBefore {
+		return nil
+	}
+	past, found, err := i.p.readHistory(ctx, i.proposal.ID, i.number)
+	switch {
+	case err != nil:
+		return &answer{err: err}
+	case past.follow != nil:
+		res, err := i.resumeFollow(ctx, past)
+		return &answer{res, err}
+	}
+	i.held = past.held
+	if !found {
+		return nil
+	}
+	return i.answerPast(past)
+}
+
+// answerPast answers a call that was decided before: nil where it is to be decided now, for
+// the first time or, as i.repeat says then, to run a second time.
+func (i *invocation) answerPast(past Past) *answer {
+	c, cerr := i.p.NewCall(i.proposal)
+	same := past.isProposal(i.p.records, c, cerr, len(i.proposal.Args))
 	switch {
 	case !past.Allowed && same:
-		return &answer{err: past.Refusal}, false
+		return &answer{err: past.Refusal}
 	case !past.Allowed && !past.began:
 		// Nothing was done under this id, and what was said of another call is
 		// no answer to this one: it is decided.
-		return nil, false
+		return nil
 	case !same:
 		// Not the call that was allowed under this id: whether that one had
 		// its effect is all that could be said, and it isn't what was asked.
-		return &answer{err: errInterrupted}, false
+		return &answer{err: errInterrupted}
 	}
 	if past.repeatable(c.Skill()) {
-		return nil, true
+		i.repeat = true
+		return nil
 	}
 	res, err := past.returned()
-	return &answer{res, err}, false
+	return &answer{res, err}
 }
 
 // resumeFollow goes on with a call that ran in an earlier process, or for an earlier
 // caller, and whose changes wait for a person: the question is put again as it was.
-func (d *Desk) resumeFollow(ctx context.Context, prop Proposal, past Past) (skills.Result, error) {
-	p, f := d.p, past.follow
-	d.recount(ctx, prop.Grant, past)
-	c, err := p.NewCall(prop)
-	if err != nil || !past.of(p, c) {
+func (i *invocation) resumeFollow(ctx context.Context, past Past) (skills.Result, error) {
+	p, f := i.p, past.follow
+	i.desk.recountSlot(ctx, i.proposal.Grant, past)
+	c, err := p.NewCall(i.proposal)
+	if err != nil || !past.isCall(p.records, c) {
 		err := p.endHeld(ctx, f.id, CodeApprovalSuperseded, "another call took the place of the one that had run")
 		if err != nil {
 			return skills.Result{}, err
 		}
 		return skills.Result{}, errInterrupted
 	}
-	if past.JudgedID != prop.ID { // rules had rewritten it
+	if past.JudgedID != i.proposal.ID { // rules had rewritten it
 		c, _ = p.Rewrite(ctx, c)
 		c.id = past.JudgedID
 	}
@@ -141,13 +163,14 @@ func (d *Desk) resumeFollow(ctx context.Context, prop Proposal, past Past) (skil
 			return skills.Result{}, err
 		}
 		no := notCommitted(errors.New(why))
-		d.remember(c, skills.Result{}, no, nil)
+		i.desk.rememberResult(c, skills.Result{}, no, nil)
 		return skills.Result{}, no
 	}
-	res, failed := f.returned()
-	res.Follow, res.Note = follow, past.Result.Note
-	g := granted{c: c, d: Decision{ID: past.decision, CallID: c.ID(), Outcome: Allow, Digest: c.Digest()}}
-	return d.conclude(ctx, ranCall{g: g, res: res, err: failed, start: p.now(), resumed: f})
+	i.result, i.failed = f.returned()
+	i.result.Follow, i.result.Note = follow, past.Result.Note
+	i.call, i.resumed, i.began = c, f, p.now()
+	i.decision = Decision{ID: past.decision, CallID: c.ID(), Outcome: Allow, Digest: c.Digest()}
+	return i.takeSteps(ctx, i.finish)
 }
 
 // Recall stands in a resumed desk for the next proposal where its bytes are
@@ -167,19 +190,19 @@ func (d *Desk) Recall(ctx context.Context, skill string, _ json.RawMessage) (ski
 	n, g := d.next, d.grant
 	d.next++
 	d.mu.Unlock()
-	past, found, err := d.lookBack(ctx, n)
+	past, found, err := d.readPastCall(ctx, n)
 	switch {
 	case err != nil:
 		return skills.Result{}, err
 	case past.follow != nil: // it ran, and no desk can ask about what it wrote again
-		d.recount(ctx, g, past)
+		d.recountSlot(ctx, g, past)
 		const why = "its secret arguments are kept nowhere, so the question can't be put again"
 		if err := d.p.EndHeld(ctx, past.follow.id, why); err != nil {
 			return skills.Result{}, err
 		}
 		return skills.Result{}, notCommitted(errors.New(why))
 	case !found:
-		d.recount(ctx, g, Past{CallID: CallID(g.ID(), n)})
+		d.recountSlot(ctx, g, Past{CallID: CallID(g.ID(), n)})
 		if past.held != nil { // no desk can ask about it again
 			if err := p.EndHeld(ctx, past.held.record.CallID, errNotProposed.Err.Error()); err != nil {
 				return skills.Result{}, err

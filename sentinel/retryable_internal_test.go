@@ -40,7 +40,7 @@ func TestRefusalsSayWhetherTheyAreRetryable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := Decision{ID: "d", Outcome: tc.outcome, BlockedBy: tc.gate, Code: tc.code}
 			d.Verdicts = []Verdict{{Gate: tc.gate, State: Judged, Outcome: tc.outcome, Code: tc.code, RetryAfter: tc.after}}
-			r := refusal(d)
+			r := newRefusal(d)
 			require.Equal(t, tc.kind, r.Kind)
 			require.Equal(t, tc.want, r.Retryable)
 			require.Equal(t, tc.want && tc.gate == GateApproval, r.WhatYouCanDo == adviceAskAgain)

@@ -19,9 +19,6 @@ type heldWait struct {
 // above it. The context that it returns ends with skills.ErrWithdrawn when one of
 // them is withdrawn; leave ends the entry. ok is false where one already is.
 func (d *Desk) enterWait(ctx context.Context) (waiting context.Context, leave func(), ok bool) {
-	if d == nil {
-		return ctx, func() {}, true
-	}
 	waiting, cancel := context.WithCancelCause(ctx)
 	w := &heldWait{cancel, make(chan struct{})}
 	leave = func() {
