@@ -81,13 +81,13 @@ type question struct {
 	decision Decision
 }
 
-// await asks a person and waits: for the answer, the expiry, or the end of
+// awaitAnswer asks a person and waits: for the answer, the expiry, or the end of
 // ctx. The verdict is Allow or Deny; the error wraps ErrHeld.
-func (q question) await(ctx context.Context) (v Verdict, err error) {
+func (q question) awaitAnswer(ctx context.Context) (v Verdict, err error) {
 	p, d := q.p, q.decision
 	start := p.now()
-	entry := p.inFlight.enter(q.call, PhaseApproval, start)
-	defer entry.leave()
+	entry := p.inFlight.addCall(q.call, PhaseApproval, start)
+	defer entry.removeCall()
 	defer func() { v.Gate, v.Elapsed = GateApproval, p.now().Sub(start) }()
 	if p.o.Approver == nil {
 		return refuseNoApprover(), nil
@@ -161,7 +161,7 @@ func (q question) readReply(r reply) (v Verdict, answered bool) {
 		q.p.logger().Error("the approver said neither yes nor no; the call stays held and is asked about again", "call", q.call.Proposed().ID())
 		return v, false
 	}
-	v = r.v.bounded()
+	v = r.v.withinBounds()
 	v.Meta = maps.Clone(v.Meta) // the approver may go on using its own
 	return v, true
 }

@@ -48,7 +48,7 @@ func (l *lazy[T]) get(build func() T) T {
 	return l.value
 }
 
-func (s Step) reading() *readings {
+func (s Step) readingOf() *readings {
 	if s.read == nil {
 		return &readings{} // a step that is in no Trace
 	}
@@ -57,27 +57,27 @@ func (s Step) reading() *readings {
 
 // Said returns the step's result.
 func (s Step) Said() *Said {
-	return s.reading().answer.get(func() *Said { return newSaid(decodeScalars(s.Result)) })
+	return s.readingOf().answer.get(func() *Said { return newSaid(decodeScalars(s.Result)) })
 }
 
 // Asked returns the step's arguments.
 func (s Step) Asked() *Said {
-	return s.reading().asked.get(func() *Said { return newSaid(decodeScalars(s.Args)) })
+	return s.readingOf().asked.get(func() *Said { return newSaid(decodeScalars(s.Args)) })
 }
 
-// answers reports whether the result has what fits looks for, however it is encoded.
-func (s Step) answers(fits func(*Said) bool) bool {
+// answersWith reports whether the result has what fits looks for, however it is encoded.
+func (s Step) answersWith(fits func(*Said) bool) bool {
 	if s.Result == "" {
 		return false
 	}
 	said := s.Said()
-	loose := s.reading().looseAnswer.get(func() *Said { return loosen(said.text, false) })
+	loose := s.readingOf().looseAnswer.get(func() *Said { return undoEscapes(said.text, false) })
 	return fits(said) || loose != nil && fits(loose)
 }
 
-// asks reports whether the arguments have the value, however they are encoded, broken
+// asksFor reports whether the arguments have the value, however they are encoded, broken
 // up or embedded in other text.
-func (s Step) asks(v sought) bool {
+func (s Step) asksFor(v sought) bool {
 	if len(s.Args) <= len("{}") {
 		return false
 	}
@@ -85,10 +85,10 @@ func (s Step) asks(v sought) bool {
 	if v.fits(said) {
 		return true
 	}
-	if l := s.reading().looseAsked.get(func() *Said { return loosen(said.text, true) }); l != nil && v.fits(l) {
+	if l := s.readingOf().looseAsked.get(func() *Said { return undoEscapes(said.text, true) }); l != nil && v.fits(l) {
 		return true
 	}
-	return v.telling && strings.Contains(s.reading().squeezed.get(func() string { return squeeze(said.text) }), v.squeezed)
+	return v.telling && strings.Contains(s.readingOf().squeezed.get(func() string { return keepLettersAndDigits(said.text) }), v.squeezed)
 }
 
 // sought is a value that is looked for.
@@ -103,7 +103,7 @@ type sought struct {
 const minTelling = 6
 
 func soughtOf(value string, fits func(*Said) bool) sought {
-	v := sought{fits: fits, squeezed: squeeze(value)}
+	v := sought{fits: fits, squeezed: keepLettersAndDigits(value)}
 	v.telling = len(v.squeezed) >= minTelling && strings.ContainsAny(value, "@.-_/:#+0123456789")
 	return v
 }
@@ -122,12 +122,12 @@ func (t Trace) Attests(value string, fits func(*Said) bool) bool {
 	}
 	v := soughtOf(value, fits)
 	attested := false
-	for n, e := range t.entries() {
-		if e.step.asks(v) || e.step.Trust != skills.Trusted && e.step.answers(fits) {
+	for n, e := range t.heardEntries() {
+		if e.step.asksFor(v) || e.step.Trust != skills.Trusted && e.step.answersWith(fits) {
 			return false
 		}
 		if e.step.Trust == skills.Trusted && fits(e.step.Said()) {
-			attested = !t.composed(v, n)
+			attested = !t.isComposed(v, n)
 			break
 		}
 	}
@@ -137,7 +137,7 @@ func (t Trace) Attests(value string, fits func(*Said) bool) bool {
 // Strange reports whether an untrusted result has what fits looks for: one of this
 // desk's, or of another agent whose results came up.
 func (t Trace) Strange(fits func(*Said) bool) bool {
-	strange := func(s Step) bool { return s.Trust != skills.Trusted && s.answers(fits) }
+	strange := func(s Step) bool { return s.Trust != skills.Trusted && s.answersWith(fits) }
 	return slices.ContainsFunc(t.steps, strange) || slices.ContainsFunc(t.heard, func(h heard) bool { return strange(h.step) })
 }
 
@@ -169,8 +169,8 @@ const (
 	maxTriedBytes = 1 << 20
 )
 
-// entries returns all that was heard, tried and returned, in order.
-func (t Trace) entries() []entry {
+// heardEntries returns all that was heard, tried and returned, in order.
+func (t Trace) heardEntries() []entry {
 	out := make([]entry, 0, len(t.steps)+len(t.heard)+len(t.tried))
 	h, r := 0, 0
 	for i := 0; i <= len(t.steps); i++ {
@@ -201,15 +201,15 @@ func (t Trace) withTried(args string) Trace {
 	return t
 }
 
-// hearing returns the Trace of the desk self once its agent was told of the results of
+// withHeard returns the Trace of the desk self once its agent was told of the results of
 // the desk by. What self said itself, and what it heard before, isn't heard again.
-func (t Trace) hearing(self, by string, other Trace) Trace {
+func (t Trace) withHeard(self, by string, other Trace) Trace {
 	seen := map[string]int{}
 	for _, h := range t.heard {
 		seen[h.by] = max(seen[h.by], h.n+1)
 	}
 	t.heard = slices.Clip(t.heard)
-	for _, e := range other.entries() {
+	for _, e := range other.heardEntries() {
 		switch e.by {
 		case "":
 			e.by = by

@@ -4,4 +4,4 @@ package sentinel
 func HeardBy(d *Desk) int { return len(d.Trace().heard) }
 
 // After returns the trace of a desk behind one more step.
-func After(d *Desk, s Step) Trace { return d.Trace().with(s) }
+func After(d *Desk, s Step) Trace { return d.Trace().withStep(s) }

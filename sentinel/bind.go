@@ -219,7 +219,7 @@ func isSameBound(a, b []Bound) bool {
 // paths, devices, inodes, sizes and times. It returns skills.ErrChanged.
 func checkUnmoved(list []Bound, env touch.Env) error {
 	for _, b := range list {
-		if b.Kind != BoundReference && !b.holds(env) {
+		if b.Kind != BoundReference && !b.isUnchanged(env) {
 			return skills.ErrChanged
 		}
 	}
@@ -243,8 +243,8 @@ func checkBound(ctx context.Context, list []Bound, env touch.Env) error {
 	return checkUnmoved(list, env)
 }
 
-// holds reports whether the path still leads to what is bound.
-func (b Bound) holds(env touch.Env) bool {
+// isUnchanged reports whether the path still leads to what is bound.
+func (b Bound) isUnchanged(env touch.Env) bool {
 	if touch.Real(b.Path, env) != b.Real {
 		return false
 	}

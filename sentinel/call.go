@@ -66,7 +66,7 @@ type Proposal struct {
 // UTF-8 without duplicate or case-folded keys, with exact numbers, within
 // MaxArgs and MaxDepth. An unknown skill is a Call: scope denies it.
 func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
-	args, parsed, err := canonical(p.Args)
+	args, parsed, err := canonicalize(p.Args)
 	if err != nil {
 		return Call{}, err
 	}
@@ -86,11 +86,11 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	}
 	if s, ok := reg.Get(p.Skill); ok {
 		c.skill = s
-		c.follows = p.following()
+		c.follows = p.newFollowing()
 		c.touch = c.readTouch(env)
 	}
 	c.flagArgs()
-	c.outward = outward(c)
+	c.outward = isOutward(c)
 	c.digest = c.Order().Digest()
 	return c, nil
 }
@@ -100,7 +100,7 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 func (c Call) withTouchNow(env touch.Env) Call {
 	if c.skill != nil {
 		c.touch = c.readTouch(env)
-		c.outward = outward(c)
+		c.outward = isOutward(c)
 	}
 	return c
 }

@@ -13,8 +13,8 @@ type callLocks struct {
 	busy map[string]chan struct{}
 }
 
-// enter waits for the caller that works on the id. Call leave when done.
-func (l *callLocks) enter(ctx context.Context, id string) (leave func(), err error) {
+// lockCall waits for the caller that works on the id. Call leave when done.
+func (l *callLocks) lockCall(ctx context.Context, id string) (leave func(), err error) {
 	for {
 		l.mu.Lock()
 		other, taken := l.busy[id]

@@ -44,9 +44,9 @@ const (
 // Error returns the reason.
 func (e *CallError) Error() string { return e.Reason }
 
-// canonical returns the RFC 8785 form of raw and its Go values. It refuses
+// canonicalize returns the RFC 8785 form of raw and its Go values. It refuses
 // whatever two parsers might read differently.
-func canonical(raw []byte) (string, map[string]any, error) {
+func canonicalize(raw []byte) (string, map[string]any, error) {
 	if len(raw) == 0 {
 		return "{}", map[string]any{}, nil
 	}
@@ -56,7 +56,7 @@ func canonical(raw []byte) (string, map[string]any, error) {
 	if !utf8.Valid(raw) {
 		return "", nil, &CallError{CodeUTF8, "the arguments are not valid UTF-8"}
 	}
-	if err := scan(raw); err != nil {
+	if err := scanTokens(raw); err != nil {
 		return "", nil, err
 	}
 	v := jsontext.Value(bytes.Clone(raw))
@@ -80,9 +80,9 @@ func canonical(raw []byte) (string, map[string]any, error) {
 	return text, m, nil
 }
 
-// scan walks the raw tokens: nesting before a parser recurses on it, and
+// scanTokens walks the raw tokens: nesting before a parser recurses on it, and
 // numbers before a float rounds them. It assumes nothing about validity.
-func scan(raw []byte) error {
+func scanTokens(raw []byte) error {
 	depth := 0
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
@@ -99,7 +99,7 @@ func scan(raw []byte) error {
 			for j < len(raw) && strings.IndexByte("+-.eE0123456789", raw[j]) >= 0 {
 				j++
 			}
-			if !exact(string(raw[i:j])) {
+			if !isExactNumber(string(raw[i:j])) {
 				return &CallError{CodeNumber, "a number in the arguments is beyond 2^53 and would be rounded; send it as a string"}
 			}
 			i = j - 1
@@ -120,9 +120,9 @@ func skipString(raw []byte, i int) int {
 	return i
 }
 
-// exact reports whether every reader gets the same number from the token: it
+// isExactNumber reports whether every reader gets the same number from the token: it
 // is finite and, where its magnitude is 2^53 or more, exactly 2^53.
-func exact(tok string) bool {
+func isExactNumber(tok string) bool {
 	f, err := strconv.ParseFloat(tok, 64)
 	if err != nil {
 		return !errors.Is(err, strconv.ErrRange) // a syntax error is the parser's to report

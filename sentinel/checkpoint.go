@@ -173,7 +173,7 @@ func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
 func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
 	i := &invocation{p: p, call: c, limits: Verdict{Gate: GateLimits, State: Skipped}}
 	_, _ = i.takeSteps(ctx, i.judge, i.review) // neither ends the way
-	i.decision.place(Verdict{Gate: GateApproval, State: Skipped})
+	i.decision.placeVerdict(Verdict{Gate: GateApproval, State: Skipped})
 	return i.decision, ctx.Err()
 }
 
@@ -203,7 +203,7 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	if !isAnswer(name, v, c) {
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
-	return v.bounded()
+	return v.withinBounds()
 }
 
 // isAnswer reports whether a gate has said what such a gate may say: a
@@ -235,7 +235,7 @@ func (p *Checkpoint) logger() *slog.Logger {
 	return p.o.Log
 }
 
-func (p *Checkpoint) observe(e Event) {
+func (p *Checkpoint) tellObserver(e Event) {
 	if p.o.Observe == nil {
 		return
 	}
@@ -252,9 +252,9 @@ func (p *Checkpoint) observe(e Event) {
 // among them does not run.
 func (p *Checkpoint) InFlight() []InFlight { return p.inFlight.list() }
 
-// record makes r durable. It outlives the caller's context, which may have
+// writeRecord makes r durable. It outlives the caller's context, which may have
 // ended while a person was asked or a skill ran.
-func (p *Checkpoint) record(ctx context.Context, r Record) error {
+func (p *Checkpoint) writeRecord(ctx context.Context, r Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	err := p.o.Recorder.Record(ctx, r)
@@ -275,3 +275,12 @@ var ErrNotRecorded = errors.New("the decision could not be recorded, so nothing 
 // recordTimeout bounds the wait for the store, also for calls whose own
 // context has ended: an outcome must not be lost with it.
 const recordTimeout = 30 * time.Second
+
+// Desk returns a root desk that acts under the grant.
+func (p *Checkpoint) Desk(g Grant) *Desk { return &Desk{p: p, grant: g} }
+
+// Numbered returns a root desk whose calls, and those of its children, have
+// ids made of the grant's id and the number of the proposal: a process that
+// resumes the desk proposes an unanswered call under the id it had before. The
+// grant's id must never have been used for another desk.
+func (p *Checkpoint) Numbered(g Grant) *Desk { return &Desk{p: p, grant: g, numbered: true} }

@@ -80,16 +80,16 @@ func (v Verdict) weight() Outcome {
 	return v.Outcome
 }
 
-// put stores a gate's verdict and combines all of them again. It writes to an
+// putVerdict stores a gate's verdict and combines all of them again. It writes to an
 // array of its own: observers and approvers keep the one that they were handed.
-func (d *Decision) put(v Verdict) {
+func (d *Decision) putVerdict(v Verdict) {
 	d.Verdicts = slices.Clone(d.Verdicts)
-	d.place(v)
+	d.placeVerdict(v)
 	d.settle()
 }
 
-// place stores a verdict in an array that nothing else holds yet.
-func (d *Decision) place(v Verdict) {
+// placeVerdict stores a verdict in an array that nothing else holds yet.
+func (d *Decision) placeVerdict(v Verdict) {
 	for i := range d.Verdicts {
 		if d.Verdicts[i].Gate == v.Gate {
 			d.Verdicts[i] = v
@@ -98,17 +98,17 @@ func (d *Decision) place(v Verdict) {
 	}
 }
 
-// answered stores what a person said, and raises the outcome where that was yes.
-func (d *Decision) answered(v Verdict) {
-	d.put(v)
-	if d.raisable() {
+// putAnswer stores what a person said, and raises the outcome where that was yes.
+func (d *Decision) putAnswer(v Verdict) {
+	d.putVerdict(v)
+	if d.canRaise() {
 		d.Outcome, d.BlockedBy, d.Code, d.Reason = Allow, "", "", ""
 	}
 }
 
-// raisable reports whether a person's yes turns the decision from Ask to Allow:
+// canRaise reports whether a person's yes turns the decision from Ask to Allow:
 // the only way for an outcome to rise. No verdict that counts may deny or defer.
-func (d *Decision) raisable() bool {
+func (d *Decision) canRaise() bool {
 	yes, _ := d.Verdict(GateApproval)
 	if d.Outcome != Ask || yes.State != Judged || yes.Outcome != Allow {
 		return false
@@ -116,11 +116,11 @@ func (d *Decision) raisable() bool {
 	return !slices.ContainsFunc(d.Verdicts, func(v Verdict) bool { return v.Counts() && v.weight() < Ask })
 }
 
-// deny lowers a decision after the gates have spoken.
-func (d *Decision) deny(gate, code, reason string) {
+// denyBy lowers a decision after the gates have spoken.
+func (d *Decision) denyBy(gate, code, reason string) {
 	v, _ := d.Verdict(gate)
 	v.Gate, v.State, v.Outcome, v.Code, v.Reason = gate, Judged, Deny, code, reason
-	d.put(v)
+	d.putVerdict(v)
 }
 
 // Verdict returns the verdict of the gate of that name.
@@ -253,7 +253,7 @@ type recordedVerdict struct {
 	ElapsedUS int64             `json:"elapsed_us"`
 }
 
-func recorded(vs []Verdict) []recordedVerdict {
+func recordVerdicts(vs []Verdict) []recordedVerdict {
 	out := make([]recordedVerdict, len(vs))
 	for i, v := range vs {
 		out[i] = recordedVerdict{
@@ -267,8 +267,8 @@ func recorded(vs []Verdict) []recordedVerdict {
 	return out
 }
 
-// details collects the free text of the verdicts: sealed, never in the ledger.
-func details(vs []Verdict) []byte {
+// collectDetails collects the free text of the verdicts: sealed, never in the ledger.
+func collectDetails(vs []Verdict) []byte {
 	m := map[string]string{}
 	for _, v := range vs {
 		if v.Detail != "" {
@@ -278,7 +278,7 @@ func details(vs []Verdict) []byte {
 	if len(m) == 0 {
 		return nil
 	}
-	return encode(m)
+	return encodeJSON(m)
 }
 
 // personRefused reports whether a person said no: the word stands whatever
@@ -288,14 +288,14 @@ func (d *Decision) personRefused() bool {
 	return v.State == Judged && v.Outcome == Deny
 }
 
-// credit takes down who answered a decision, how and when.
-func (d *Decision) credit(v Verdict, now time.Time) {
+// creditApprover takes down who answered a decision, how and when.
+func (d *Decision) creditApprover(v Verdict, now time.Time) {
 	d.At = now
 	switch v.Code {
 	case CodeApprovalNobody, CodeApprovalExpired, CodeApprovalCanceled, CodeApprovalUnbindable:
 		return // no person answered
 	}
-	d.Answered, d.Approver, d.Via = now, cut(v.Meta["by"], maxWho), cut(v.Meta["via"], maxWho)
+	d.Answered, d.Approver, d.Via = now, cutText(v.Meta["by"], maxWho), cutText(v.Meta["via"], maxWho)
 }
 
 // maxWho is the greatest length in bytes of an approver's name on record.
@@ -303,6 +303,6 @@ const maxWho = 128
 
 // closeQuestion gives the decision the verdict v, which follows from a person's answer.
 func (d *Decision) closeQuestion(v, answer Verdict, at time.Time) {
-	d.answered(v)
-	d.credit(answer, at)
+	d.putAnswer(v)
+	d.creditApprover(answer, at)
 }

@@ -49,11 +49,11 @@ func TestCountedDenyAlwaysWins(t *testing.T) {
 			gate := rapid.SampledFrom(GateNames()).Draw(t, "gate")
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0, 1:
-				d.put(drawVerdict(t, gate))
+				d.putVerdict(drawVerdict(t, gate))
 			case 2:
-				d.answered(drawVerdict(t, GateApproval))
+				d.putAnswer(drawVerdict(t, GateApproval))
 			case 3:
-				d.deny(gate, gate+".no", "no")
+				d.denyBy(gate, gate+".no", "no")
 			}
 			if d.Outcome == Allow {
 				require.False(t, counted(d, Deny) || counted(d, Defer), "%+v", d.Verdicts)
@@ -73,13 +73,13 @@ func TestAnYesLiftsAskAlone(t *testing.T) {
 	for _, first := range []Outcome{Deny, Defer, Ask, Allow} {
 		d := Decision{Verdicts: []Verdict{{Gate: GateGuard, State: Judged, Outcome: first}, {Gate: GateJudge, State: Judged, Outcome: Ask}, {Gate: GateApproval}}}
 		d.settle()
-		d.answered(Verdict{Gate: GateApproval, State: Judged, Outcome: Allow})
+		d.putAnswer(Verdict{Gate: GateApproval, State: Judged, Outcome: Allow})
 		want := first
 		if first >= Ask {
 			want = Allow
 		}
 		require.Equal(t, want, d.Outcome)
-		d.put(Verdict{Gate: GateLimits, State: Judged, Outcome: Deny}) // no such gate is in it: nothing changes for the better
+		d.putVerdict(Verdict{Gate: GateLimits, State: Judged, Outcome: Deny}) // no such gate is in it: nothing changes for the better
 		require.LessOrEqual(t, d.Outcome, want)
 	}
 }
@@ -89,9 +89,9 @@ func TestAnYesLiftsAskAlone(t *testing.T) {
 func TestPutWritesToAnArrayOfItsOwn(t *testing.T) {
 	d := Refused("c", &CallError{Code: CodeNoSkill}, Grant{}.Deadline())
 	handed := d
-	d.put(Pass())
+	d.putVerdict(Pass())
 	for i := range handed.Verdicts {
-		d.put(Verdict{Gate: handed.Verdicts[i].Gate, State: Judged, Outcome: Allow, Code: "x"})
+		d.putVerdict(Verdict{Gate: handed.Verdicts[i].Gate, State: Judged, Outcome: Allow, Code: "x"})
 		require.Equal(t, NotReached, handed.Verdicts[i].State)
 	}
 	require.Equal(t, Deny, d.Outcome)

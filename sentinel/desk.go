@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"sync"
 
+	"maps"
+	"slices"
+
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -31,9 +34,6 @@ type Desk struct {
 	over  bool
 }
 
-// Desk returns a root desk that acts under the grant.
-func (p *Checkpoint) Desk(g Grant) *Desk { return &Desk{p: p, grant: g} }
-
 // Child returns the desk of a sub-agent, whose grant is never wider than this
 // desk's: a wider one is ErrWider.
 func (d *Desk) Child(c Child) (*Desk, error) {
@@ -46,7 +46,7 @@ func (d *Desk) Child(c Child) (*Desk, error) {
 	if !g.Tainted() {
 		d.delegated = d.delegated.Union(g.Scope())
 	}
-	trace := Trace{}.hearing(g.ID(), d.grant.ID(), d.trace)
+	trace := Trace{}.withHeard(g.ID(), d.grant.ID(), d.trace)
 	return &Desk{p: d.p, parent: d, grant: g, trace: trace, numbered: d.numbered}, nil
 }
 
@@ -96,7 +96,7 @@ func (d *Desk) Taint() {
 func (d *Desk) addStep(st Step) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.trace = d.trace.with(st)
+	d.trace = d.trace.withStep(st)
 	if st.Trust != skills.Trusted {
 		d.grant = d.grant.Taint()
 	}
@@ -109,7 +109,7 @@ func (d *Desk) rememberResult(c Call, res skills.Result, err error, marks []stri
 		Marks: marks, Effect: c.Effect(), Failed: err != nil}
 	if err != nil {
 		st.Result, st.Trust = err.Error(), trustOf(c.Skill(), skills.Result{})
-		st = st.marked()
+		st = st.withMarks()
 	}
 	d.addStep(st)
 }
@@ -124,7 +124,7 @@ func (d *Desk) Omit(ctx context.Context, n int) error {
 	}
 	dec := Refused(newID(), &CallError{Code: CodeOmitted, Reason: "proposals beyond the budget were left out and are counted here"}, d.p.now())
 	dec.BlockedBy = GateLimits
-	return d.p.record(ctx, refusedRecord(d.Grant(), dec, 0, n))
+	return d.p.writeRecord(ctx, refusedRecord(d.Grant(), dec, 0, n))
 }
 
 // CodeOmitted is the code of the record that Omit writes.
@@ -134,7 +134,7 @@ const CodeOmitted = "limits.omitted"
 // the ledger holds a keyed digest, which compares with none.
 func (d *Desk) rememberPastRefusal(p Past) {
 	no := p.Refusal
-	if _, ran := p.step(); !ran {
+	if _, ran := p.newStep(); !ran {
 		d.rememberAttempt(p.Args)
 	}
 	if no == nil || p.Skill == "" || no.Kind == skills.KindDefer || !aboutTheCall[no.Gate] || noAnswer[no.Code] {
@@ -159,7 +159,7 @@ func (d *Desk) Hear(other *Desk) {
 	other.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.trace = d.trace.hearing(d.grant.ID(), by, trace)
+	d.trace = d.trace.withHeard(d.grant.ID(), by, trace)
 	if tainted {
 		d.grant = d.grant.Taint()
 	}
@@ -176,4 +176,64 @@ func (d *Desk) rememberAttempt(args string) {
 type answer struct {
 	res skills.Result
 	err error
+}
+
+// heldWait is one call at a desk from before its question is put on record until
+// its decision is, or until it is left held.
+type heldWait struct {
+	withdraw context.CancelCauseFunc
+	done     chan struct{}
+}
+
+// enterWait lists a call that a person is to be asked about at the desk and those
+// above it. The context that it returns ends with skills.ErrWithdrawn when one of
+// them is withdrawn; leave ends the entry. ok is false where one already is.
+func (d *Desk) enterWait(ctx context.Context) (waiting context.Context, leave func(), ok bool) {
+	waiting, cancel := context.WithCancelCause(ctx)
+	w := &heldWait{cancel, make(chan struct{})}
+	leave = func() {
+		for at := d; at != nil; at = at.parent {
+			at.mu.Lock()
+			delete(at.waits, w)
+			at.mu.Unlock()
+		}
+		close(w.done)
+		cancel(nil)
+	}
+	for at := d; at != nil; at = at.parent {
+		at.mu.Lock()
+		over := at.over
+		if at.waits == nil {
+			at.waits = map[*heldWait]struct{}{}
+		}
+		at.waits[w] = struct{}{}
+		at.mu.Unlock()
+		if over {
+			leave()
+			return ctx, func() {}, false
+		}
+	}
+	return waiting, leave, true
+}
+
+// Withdraw ends every question of this desk and of those below it that waits for
+// a person, each with a decision on record, and lets no other be asked: for an
+// agent or a turn that has ended. It returns when all of them have ended; what
+// runs by then it leaves alone. The error is ctx's.
+func (d *Desk) Withdraw(ctx context.Context) error {
+	d.mu.Lock()
+	d.over = true
+	list := slices.Collect(maps.Keys(d.waits))
+	d.mu.Unlock()
+	for _, w := range list {
+		w.withdraw(skills.ErrWithdrawn)
+	}
+	for _, w := range list {
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }

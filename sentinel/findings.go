@@ -21,10 +21,10 @@ func (c Call) Findings() (f Findings, ok bool) {
 	if c.findings == nil {
 		return Findings{}, false
 	}
-	return c.findings.copied(), true
+	return c.findings.clone(), true
 }
 
-func (f Findings) copied() Findings {
+func (f Findings) clone() Findings {
 	f.Signals = slices.Clone(f.Signals)
 	for i := range f.Signals {
 		f.Signals[i].Args = slices.Clone(f.Signals[i].Args)
@@ -36,7 +36,7 @@ func (f Findings) copied() Findings {
 func (c Call) withFindings(verdicts []Verdict) Call {
 	for _, v := range verdicts {
 		if v.Gate == GateJudge && v.State == Judged {
-			f := Findings{Outcome: v.Outcome, Code: v.Code, Score: v.Score, HasScore: v.HasScore, Signals: v.Evidence}.copied()
+			f := Findings{Outcome: v.Outcome, Code: v.Code, Score: v.Score, HasScore: v.HasScore, Signals: v.Evidence}.clone()
 			c.findings = &f
 		}
 	}

@@ -57,13 +57,13 @@ func (c *Call) flagArgs() {
 	where := map[string]map[string]bool{}
 	for _, k := range slices.Sorted(maps.Keys(c.parsed)) {
 		var found flagSet
-		found.value(k)
-		found.value(c.parsed[k])
+		found.addValue(k)
+		found.addValue(c.parsed[k])
 		name := ""
 		if c.skill != nil && c.skill.Declares(k) {
 			name = k
 		}
-		for _, code := range found.codes() {
+		for _, code := range found.sortedCodes() {
 			if where[code] == nil {
 				where[code] = map[string]bool{}
 			}
@@ -80,13 +80,13 @@ func (c *Call) flagArgs() {
 // TextFlags returns the flags of one text, sorted. It is linear.
 func TextFlags(s string) []string {
 	var f flagSet
-	f.text(s)
-	return f.codes()
+	f.addText(s)
+	return f.sortedCodes()
 }
 
 type flagSet struct{ bidi, zero, control bool }
 
-func (f flagSet) codes() []string {
+func (f flagSet) sortedCodes() []string {
 	var out []string
 	for _, c := range []struct {
 		set  bool
@@ -99,43 +99,43 @@ func (f flagSet) codes() []string {
 	return out
 }
 
-func (f *flagSet) value(v any) {
+func (f *flagSet) addValue(v any) {
 	switch v := v.(type) {
 	case string:
-		f.text(v)
+		f.addText(v)
 	case map[string]any:
 		for k, e := range v {
-			f.text(k)
-			f.value(e)
+			f.addText(k)
+			f.addValue(e)
 		}
 	case []any:
 		for _, e := range v {
-			f.value(e)
+			f.addValue(e)
 		}
 	}
 }
 
-func (f *flagSet) text(s string) {
+func (f *flagSet) addText(s string) {
 	before := rune(' ')
 	for i, r := range s {
 		switch {
 		case r >= 0x20 && r < 0x7f || r == '\n' || r == '\t' || r == '\r':
 		case r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029:
 			f.control = true
-		case bidi(r):
+		case isBidi(r):
 			f.bidi = true
-		case unseen(r) && !(joiner(r) && joins(before, s[i+utf8.RuneLen(r):])):
+		case isUnseen(r) && !(isJoiner(r) && hasJoinableSides(before, s[i+utf8.RuneLen(r):])):
 			f.zero = true
 		}
 		before = r
 	}
 }
 
-func bidi(r rune) bool {
+func isBidi(r rune) bool {
 	return r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-func unseen(r rune) bool {
+func isUnseen(r rune) bool {
 	switch {
 	case r >= 0xe0000 && r <= 0xe0fff: // tags, variation selectors beyond 16
 		return true
@@ -145,15 +145,15 @@ func unseen(r rune) bool {
 	return strings.ContainsRune("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\ufeff\uffa0", r)
 }
 
-func joiner(r rune) bool { return r == 0x200c || r == 0x200d }
+func isJoiner(r rune) bool { return r == 0x200c || r == 0x200d }
 
-// joins reports whether a joiner has something to join on both sides.
-func joins(before rune, rest string) bool {
+// hasJoinableSides reports whether a joiner has something to join on both sides.
+func hasJoinableSides(before rune, rest string) bool {
 	after, _ := utf8.DecodeRuneInString(rest)
-	return joinable(before) && joinable(after)
+	return isJoinable(before) && isJoinable(after)
 }
 
-func joinable(r rune) bool {
+func isJoinable(r rune) bool {
 	return r > 0xff && r != utf8.RuneError && unicode.IsGraphic(r) &&
 		!unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Han, unicode.Hangul)
 }

@@ -29,8 +29,8 @@ type following struct {
 	reasons  []string
 }
 
-// following returns what the proposal says of the call that it follows; nil for none.
-func (p Proposal) following() *following {
+// newFollowing returns what the proposal says of the call that it follows; nil for none.
+func (p Proposal) newFollowing() *following {
 	if p.Follows == nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (i *invocation) invokeFollow(ctx context.Context) error {
 		return errors.New("the skill asks for a call that none may ask for")
 	}
 	f := i.newFollow()
-	leave, err := i.p.locks.enter(ctx, f.proposal.ID)
+	leave, err := i.p.locks.lockCall(ctx, f.proposal.ID)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (i *invocation) invokeFollow(ctx context.Context) error {
 func (i *invocation) finishFollow(ctx context.Context) error {
 	i.result.Follow = nil // a chain has two links
 	b := outcomeBody{ElapsedUS: i.p.now().Sub(i.began).Microseconds()}
-	values := b.describe(i.call, i.result, i.failed)
+	values := b.describeRun(i.call, i.result, i.failed)
 	if isPaused(i.failed) {
 		b.Status, b.Code = StatusFailed, CodeOutcomePaused
 	}
@@ -170,7 +170,7 @@ func readFollow(id string, list []Record) followPast {
 		if r.Kind == RecordHeld || r.Kind == RecordDecision {
 			f.readKept(r)
 		}
-		if args, ok := r.value("args"); ok && r.Kind == RecordHeld {
+		if args, ok := r.findValue("args"); ok && r.Kind == RecordHeld {
 			f.asked = args
 		}
 		switch r.Kind {
@@ -183,8 +183,8 @@ func readFollow(id string, list []Record) followPast {
 	return f
 }
 
-// returned is what the first call had returned.
-func (f followPast) returned() (res skills.Result, err error) {
+// firstResult is what the first call had returned.
+func (f followPast) firstResult() (res skills.Result, err error) {
 	for _, v := range f.kept {
 		switch v.Name {
 		case "result":
@@ -205,11 +205,11 @@ func (f followPast) returned() (res skills.Result, err error) {
 
 // readKept takes down what a record says of the first call.
 func (f *followPast) readKept(r Record) {
-	b, _ := r.proposal()
+	b, _ := r.readProposal()
 	f.first = cmp.Or(b.Follows, f.first)
 	var kept []Value
 	for _, name := range []string{"result", "error", "ran"} {
-		if data, ok := r.value(name); ok {
+		if data, ok := r.findValue(name); ok {
 			kept = append(kept, Value{name, data})
 		}
 	}
@@ -218,16 +218,16 @@ func (f *followPast) readKept(r Record) {
 	}
 }
 
-// known reports whether the call's end is on record, as success or as a failure that
+// hasKnownEnd reports whether the call's end is on record, as success or as a failure that
 // did nothing.
-func (f followPast) known() bool { return f.ended != nil && f.ended.Outcome != StatusUnknown }
+func (f followPast) hasKnownEnd() bool { return f.ended != nil && f.ended.Outcome != StatusUnknown }
 
-// failure is what the first call comes to after an end that is known; nil for success.
-func (f followPast) failure() error {
+// firstFailure is what the first call comes to after an end that is known; nil for success.
+func (f followPast) firstFailure() error {
 	if f.ended.Outcome == StatusOK {
 		return nil
 	}
-	said, _ := f.ended.value("error")
+	said, _ := f.ended.findValue("error")
 	return notCommitted(pastError(said))
 }
 
@@ -259,6 +259,6 @@ func (i *invocation) newFollow() *invocation {
 	if ran.Egress != nil && len(ran.Egress.Details) > 0 {
 		ran.Details = ran.Egress.Details
 	}
-	next.kept = []Value{kept, {"ran", encode(ran)}}
+	next.kept = []Value{kept, {"ran", encodeJSON(ran)}}
 	return next
 }

@@ -39,8 +39,8 @@ func (p *Checkpoint) SettleFollow(ctx context.Context, firstID string) (FollowLe
 		return FollowUnknown, err
 	}
 	switch {
-	case f.known():
-		return FollowOver, p.endFirst(ctx, f, f.failure())
+	case f.hasKnownEnd():
+		return FollowOver, p.endFirst(ctx, f, f.firstFailure())
 	case f.question != nil && p.keepsFollows() && p.now().Before(f.question.expires):
 		return FollowHeld, nil
 	case f.question != nil && p.keepsFollows():
@@ -70,15 +70,15 @@ func (p *Checkpoint) redoFollow(ctx context.Context, f followPast) (FollowLeft, 
 	}
 	again := *f.decided // the same decision: it is on record that it starts once more
 	again.ID, again.At, again.Values, again.Spend, again.SpendExpires = newID(), p.now(), f.kept, w.ID(), w.Expires()
-	if err := p.record(ctx, again); err != nil {
+	if err := p.writeRecord(ctx, again); err != nil {
 		return FollowUnknown, err
 	}
 	start := p.now()
 	res, failed := p.o.Executors[o.Skill].Execute(ctx, w, o)
 	b := outcomeBody{V: 1, DecisionID: again.DecisionID, CallID: o.CallID, ElapsedUS: p.now().Sub(start).Microseconds()}
 	s, _ := p.o.Registry.Get(o.Skill)
-	values := b.describe(Call{skill: s, name: o.Skill}, res, failed)
-	if err := p.record(ctx, endOf(again, b, values, p.now())); err != nil {
+	values := b.describeRun(Call{skill: s, name: o.Skill}, res, failed)
+	if err := p.writeRecord(ctx, endOf(again, b, values, p.now())); err != nil {
 		return FollowUnknown, err
 	}
 	if failed == nil {
@@ -95,7 +95,7 @@ func (p *Checkpoint) redoFollow(ctx context.Context, f followPast) (FollowLeft, 
 // orderOf rebuilds the order that a decision allowed. The digest on record must be its
 // own: nothing else was allowed.
 func (p *Checkpoint) orderOf(r Record) (skills.Order, error) {
-	b, args := r.proposal()
+	b, args := r.readProposal()
 	s, ok := p.o.Registry.Get(r.Skill)
 	if !ok || r.Skill != skills.CommitName || p.o.Executors[r.Skill] == nil {
 		return skills.Order{}, errors.New("the skill that an earlier process had allowed a call of can't run here")
@@ -103,7 +103,7 @@ func (p *Checkpoint) orderOf(r Record) (skills.Order, error) {
 	o := skills.Order{
 		CallID: b.CallID, GrantID: b.Grant, User: r.User, Conversation: r.Conversation, Skill: r.Skill, SkillDigest: s.Digest(), Args: args,
 	}
-	if p.records.mac(o.Digest()) != b.Digest {
+	if p.records.keyedDigest(o.Digest()) != b.Digest {
 		return skills.Order{}, errors.New(
 			"the call that an earlier process had allowed is not the one that is kept: its arguments were erased, or its skill has changed")
 	}
@@ -121,9 +121,9 @@ func (p *Checkpoint) endFirst(ctx context.Context, f followPast, failed error) e
 	if first.decided == nil || first.decided.Outcome != Allow.String() || first.ended != nil {
 		return nil
 	}
-	body, _ := first.decided.proposal()
+	body, _ := first.decided.readProposal()
 	b := outcomeBody{V: 1, DecisionID: first.decided.DecisionID, CallID: body.CallID}
-	res, ran := f.returned()
+	res, ran := f.firstResult()
 	switch {
 	case failed != nil:
 		ran = failed
@@ -134,8 +134,8 @@ func (p *Checkpoint) endFirst(ctx context.Context, f followPast, failed error) e
 	if !ok {
 		return nil // the outcome of a skill that is gone stays unknown
 	}
-	values := b.describe(Call{skill: s, name: s.Name()}, res, ran)
-	return p.record(ctx, endOf(*first.decided, b, values, p.now()))
+	values := b.describeRun(Call{skill: s, name: s.Name()}, res, ran)
+	return p.writeRecord(ctx, endOf(*first.decided, b, values, p.now()))
 }
 
 // endOf is the outcome record of a decision that was read back.
@@ -143,7 +143,7 @@ func endOf(decision Record, b outcomeBody, values []Value, at time.Time) Record 
 	return Record{
 		Kind: RecordOutcome, ID: newID(), At: at, CallID: decision.CallID, DecisionID: decision.DecisionID,
 		Conversation: decision.Conversation, User: decision.User, Agent: decision.Agent, Skill: decision.Skill,
-		Outcome: b.Status, Code: b.Code, Body: encode(b), Values: values,
+		Outcome: b.Status, Code: b.Code, Body: encodeJSON(b), Values: values,
 	}
 }
 
@@ -209,7 +209,7 @@ func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) e
 	if p.o.History == nil || p.o.Recorder == nil {
 		return fmt.Errorf("%w: the checkpoint keeps no records to read back", ErrNotRecorded)
 	}
-	leave, err := p.locks.enter(ctx, callID)
+	leave, err := p.locks.lockCall(ctx, callID)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
@@ -251,11 +251,11 @@ func (p *Checkpoint) endQuestion(ctx context.Context, held Record, code, reason 
 	r.Kind, r.ID, r.At, r.Outcome, r.Gate, r.Code = RecordDecision, newID(), p.now(), Deny.String(), GateApproval, code
 	r.Body = denyBody(held.Body, v)
 	d := Decision{ID: held.DecisionID, Outcome: Deny, BlockedBy: GateApproval, Code: code, Reason: reason}
-	r.Values = []Value{{valueRefusal, encode(newRefusal(d))}}
-	if err := p.record(ctx, r); err != nil {
+	r.Values = []Value{{valueRefusal, encodeJSON(newRefusal(d))}}
+	if err := p.writeRecord(ctx, r); err != nil {
 		return err
 	}
-	p.observe(Event{Decision: d, Kind: RecordDecision, Context: ctx})
+	p.tellObserver(Event{Decision: d, Kind: RecordDecision, Context: ctx})
 	return nil
 }
 
@@ -275,9 +275,9 @@ func denyBody(held []byte, v Verdict) []byte {
 		}
 		return json.Unmarshal(raw, &g) == nil && g.Gate == v.Gate
 	})
-	b["gates"] = encode(append(gates, encode(recorded([]Verdict{v})[0])))
-	b["outcome"], b["blocked_by"], b["code"], b["reason"] = encode(Deny), encode(v.Gate), encode(v.Code), encode(v.Reason)
-	return encode(b)
+	b["gates"] = encodeJSON(append(gates, encodeJSON(recordVerdicts([]Verdict{v})[0])))
+	b["outcome"], b["blocked_by"], b["code"], b["reason"] = encodeJSON(Deny), encodeJSON(v.Gate), encodeJSON(v.Code), encodeJSON(v.Reason)
+	return encodeJSON(b)
 }
 
 // keepsFollows reports whether a question about a call that follows from another can be

@@ -31,11 +31,11 @@ func (i *invocation) hold(ctx context.Context) error {
 	p, c, d := i.p, i.call, &i.decision
 	bound, err := bindPaths(ctx, c, p.o.Env)
 	if v, ok := refuseUnbindable(err); ok {
-		d.put(v)
+		d.putVerdict(v)
 		return nil
 	}
 	if err != nil { // the caller left, and no person was asked
-		d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
+		d.denyBy(GateLimits, codeCanceled, "the caller gave up before the call could start")
 		return nil //nolint:nilerr // that the caller left is what the decision says
 	}
 	d.Bound = bound
@@ -45,19 +45,19 @@ func (i *invocation) hold(ctx context.Context) error {
 		return nil
 	}
 	if i.changedSinceAsked() { // an answer would be to what the first question showed
-		d.put(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was first asked")))
+		d.putVerdict(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was first asked")))
 		d.At = p.now()
 		return nil
 	}
 	question := p.records.newDecision(RecordHeld, c, *d)
 	question.Values = append(question.Values, i.kept...)
-	if err := p.record(ctx, question); err != nil {
+	if err := p.writeRecord(ctx, question); err != nil {
 		return err
 	}
 	asked := *d
-	p.observe(Event{Call: c, Decision: asked, Kind: RecordHeld, Context: ctx})
+	p.tellObserver(Event{Call: c, Decision: asked, Kind: RecordHeld, Context: ctx})
 	if err := i.askPerson(ctx); err != nil {
-		p.observe(Event{Call: c, Decision: asked, Kind: EventLeftHeld, Context: ctx})
+		p.tellObserver(Event{Call: c, Decision: asked, Kind: EventLeftHeld, Context: ctx})
 		return err
 	}
 	return nil
@@ -101,7 +101,7 @@ func markApproval(v Verdict) Verdict {
 // judgeAgain.
 func (i *invocation) askPerson(ctx context.Context) error {
 	q := question{p: i.p, call: i.call, decision: i.decision}
-	answer, err := q.await(ctx)
+	answer, err := q.awaitAnswer(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -116,17 +116,17 @@ func (i *invocation) askPerson(ctx context.Context) error {
 // of an hour can't outlive what made the call permissible, and what the person did not
 // see they have not approved.
 func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
-	p, shown, v, at := i.p, i.decision, answer, i.p.now()
-	if p.o.Readmit != nil {
-		if err := p.readmit(ctx, i.call); err != nil {
-			v, err = leaveHeld(ctx, v, err)
-			i.decision.closeQuestion(v, answer, at)
-			return err
-		}
+	shown, v, at, env := i.decision, answer, i.p.now(), i.p.o.Env
+	if err := i.readmit(ctx); err != nil {
+		v, err = leaveHeld(ctx, v, err)
+		i.decision.closeQuestion(v, answer, at)
+		return err
 	}
-	c := i.call.withTouchNow(p.o.Env)
-	d := p.askRulesAgain(ctx, c, shown)
-	bound, err := bindPaths(ctx, c, p.o.Env)
+	c, d := i.call.withTouchNow(env), shown
+	for _, n := range ruleGates() { // the review's answer stands
+		d.putVerdict(i.p.askGate(ctx, n, c, i.p.now()))
+	}
+	bound, err := bindPaths(ctx, c, env)
 	if ctx.Err() != nil { // what the rules said without their time counts for nothing
 		v, err = leaveHeld(ctx, v, ctx.Err())
 		i.decision.closeQuestion(v, answer, at)
@@ -146,14 +146,17 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 }
 
 // readmit calls Options.Readmit. One that panics has given no place back.
-func (p *Checkpoint) readmit(ctx context.Context, c Call) (err error) {
+func (i *invocation) readmit(ctx context.Context) (err error) {
+	if i.p.o.Readmit == nil {
+		return nil
+	}
 	defer func() {
 		if recover() != nil {
-			p.logger().Error("a call that was approved could not be readmitted: the hook panicked", "call", c.Proposed().ID())
+			i.p.logger().Error("a call that was approved could not be readmitted: the hook panicked", "call", i.call.Proposed().ID())
 			err = errors.New("the hook panicked")
 		}
 	}()
-	return p.o.Readmit(ctx, c)
+	return i.p.o.Readmit(ctx, i.call)
 }
 
 // leaveHeld is what becomes of a call that was approved and whose caller ended
@@ -178,15 +181,6 @@ func askingGates(d Decision) []string {
 	return out
 }
 
-// askRulesAgain repeats the rules without the review, whose answer stands.
-func (p *Checkpoint) askRulesAgain(ctx context.Context, c Call, before Decision) Decision {
-	d := before
-	for _, n := range ruleGates() {
-		d.put(p.askGate(ctx, n, c, p.now()))
-	}
-	return d
-}
-
 // countHeld counts a call that a person is to be asked about until it is called
 // back, or denies it where too many wait already.
 // A question that is on record is put again whatever the bounds are: others may
@@ -197,10 +191,10 @@ func (i *invocation) countHeld() (leave func()) {
 	if d.Outcome != Ask {
 		return func() {}
 	}
-	onRecord := i.held.isAbout(i.p.records.mac(d.Digest))
-	leave, full := i.p.pending.enter(i.call.Grant(), i.p.o.Pending, onRecord)
+	onRecord := i.held.isAbout(i.p.records.keyedDigest(d.Digest))
+	leave, full := i.p.pending.countIn(i.call.Grant(), i.p.o.Pending, onRecord)
 	if full != "" {
-		d.answered(refusePendingFull(full))
+		d.putAnswer(refusePendingFull(full))
 		return func() {}
 	}
 	return leave
@@ -212,7 +206,7 @@ func (i *invocation) countHeld() (leave func()) {
 func (i *invocation) takeUpQuestion(ctx context.Context) error {
 	switch {
 	case i.held == nil:
-	case i.held.digest == i.p.records.mac(i.decision.Digest):
+	case i.held.digest == i.p.records.keyedDigest(i.decision.Digest):
 		i.decision.ID = i.held.decision
 	default:
 		return i.p.endQuestion(ctx, i.held.record, CodeApprovalSuperseded,

@@ -42,8 +42,8 @@ type flightEntry struct {
 	n int
 }
 
-// enter adds a call.
-func (f *flightList) enter(c Call, phase string, now time.Time) flightEntry {
+// addCall adds a call.
+func (f *flightList) addCall(c Call, phase string, now time.Time) flightEntry {
 	g := c.Grant()
 	in := InFlight{
 		CallID: c.Proposed().ID(), Conversation: g.Conversation(), User: g.User(), Agent: g.Agent(), Skill: c.Name(),
@@ -69,8 +69,8 @@ func (e flightEntry) setPhase(phase string, now time.Time) {
 	}
 }
 
-// leave takes the call out again.
-func (e flightEntry) leave() {
+// removeCall takes the call out again.
+func (e flightEntry) removeCall() {
 	e.f.mu.Lock()
 	defer e.f.mu.Unlock()
 	delete(e.f.calls, e.n)

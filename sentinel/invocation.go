@@ -79,7 +79,7 @@ func (d *Desk) newInvocation(ctx context.Context, skill string, args json.RawMes
 		return i, nil
 	}
 	i.proposal.ID = CallID(i.proposal.Grant.ID(), i.number)
-	leave, err := p.locks.enter(ctx, i.proposal.ID)
+	leave, err := p.locks.lockCall(ctx, i.proposal.ID)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
@@ -137,7 +137,7 @@ func (i *invocation) judge(ctx context.Context) error {
 		v := p.askGate(ctx, n, c, at)
 		at = at.Add(v.Elapsed)
 		if n == GatePermission && failed != nil {
-			v = withheld(v, *failed)
+			v = mergeDenial(v, *failed)
 		}
 		d.Verdicts = append(d.Verdicts, v)
 	}
@@ -172,7 +172,7 @@ func (i *invocation) approve(ctx context.Context) error {
 	}
 	waiting, leave, ok := i.desk.enterWait(ctx)
 	if !ok {
-		i.decision.put(markApproval(refuseCanceled()))
+		i.decision.putVerdict(markApproval(refuseCanceled()))
 		return nil
 	}
 	i.waiting, i.endWait = waiting, func() { leave(); countOff() }
@@ -201,7 +201,7 @@ func (i *invocation) commit(ctx context.Context) error {
 	if err := i.recordDecision(ctx); err != nil {
 		return err
 	}
-	i.p.observe(Event{Call: i.call, Decision: i.decision, Kind: RecordDecision, Context: ctx})
+	i.p.tellObserver(Event{Call: i.call, Decision: i.decision, Kind: RecordDecision, Context: ctx})
 	if i.decision.Outcome != Allow {
 		i.rememberRefusal()
 		return newRefusal(i.decision)
@@ -212,8 +212,8 @@ func (i *invocation) commit(ctx context.Context) error {
 // execute runs the call under its warrant, once it is its turn.
 func (i *invocation) execute(ctx context.Context) error {
 	i.began = i.p.now()
-	e := i.p.inFlight.enter(i.call, PhaseQueued, i.began)
-	defer e.leave()
+	e := i.p.inFlight.addCall(i.call, PhaseQueued, i.began)
+	defer e.removeCall()
 	i.result, i.failed = i.runExecutor(ctx, e)
 	return nil
 }
@@ -233,11 +233,11 @@ func (i *invocation) finish(ctx context.Context) error {
 	}
 	i.failed, i.result.Follow = err, nil
 	if err != nil {
-		p.logCredential(ctx, c, err)
+		i.logMissingCredential(ctx, err)
 	} else {
 		i.result.Trust = trustOf(c.Skill(), i.result)
 	}
-	values := b.describe(c, i.result, err)
+	values := b.describeRun(c, i.result, err)
 	i.reportSlot(ctx, !speaksAgainstSkill(err))
 	i.desk.rememberResult(c, i.result, err, b.Marks)
 	i.recordOutcome(ctx, b, values)
@@ -271,7 +271,7 @@ func (i *invocation) reportSlot(ctx context.Context, ok bool) {
 func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) error {
 	p, g, limits := i.p, i.proposal.Grant, i.limits
 	d := Refused(i.proposal.ID, mistake, p.now())
-	d.place(limits)
+	d.placeVerdict(limits)
 	r := newRefusal(d)
 	r.Kind = skills.KindInvalid
 	if limits.Counts() && limits.Outcome < Allow && limits.Code != CodeLimitsAway {
@@ -288,14 +288,14 @@ func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) er
 	if ok {
 		rec := refusedRecord(g, d, len(i.proposal.Args), omitted)
 		if i.numbered {
-			rec.Values = append(rec.Values, Value{valueRefusal, encode(r)})
+			rec.Values = append(rec.Values, Value{valueRefusal, encodeJSON(r)})
 		}
-		if err := p.record(ctx, rec); err != nil {
+		if err := p.writeRecord(ctx, rec); err != nil {
 			p.refused.putBack(suppressed{of, omitted}, d.At)
 			return err
 		}
 	}
-	p.observe(Event{Decision: d, Kind: RecordRefused, Context: ctx})
+	p.tellObserver(Event{Decision: d, Kind: RecordRefused, Context: ctx})
 	return r
 }
 
@@ -306,7 +306,7 @@ func (i *invocation) denyIfPaused() {
 		return
 	}
 	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
-		i.decision.put(v)
+		i.decision.putVerdict(v)
 	}
 }
 
@@ -317,18 +317,18 @@ func (i *invocation) checkStart(ctx context.Context) error {
 	switch {
 	case d.Outcome != Allow:
 	case i.p.o.Executors[i.call.Name()] == nil:
-		d.deny(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
+		d.denyBy(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
 	case ctx.Err() == nil:
 	case d.Asked.IsZero():
-		d.deny(GateLimits, codeCanceled, "the caller gave up before the call could start")
+		d.denyBy(GateLimits, codeCanceled, "the caller gave up before the call could start")
 	default:
 		yes, _ := d.Verdict(GateApproval)
 		v, err := leaveHeld(ctx, yes, ctx.Err())
 		if err != nil {
-			i.p.observe(Event{Call: i.call, Decision: *d, Kind: EventLeftHeld, Context: ctx})
+			i.p.tellObserver(Event{Call: i.call, Decision: *d, Kind: EventLeftHeld, Context: ctx})
 			return err
 		}
-		d.put(v)
+		d.putVerdict(v)
 	}
 	return nil
 }
@@ -342,7 +342,7 @@ func (i *invocation) recordDecision(ctx context.Context) error {
 		yes, _ := i.decision.Verdict(GateApproval)
 		yes.Gate, yes.State, yes.Outcome, yes.Code = GateApproval, Judged, Deny, CodeApprovalChanged
 		yes.Reason = "what the call names has changed since it was approved"
-		i.decision.put(yes)
+		i.decision.putVerdict(yes)
 		i.warrant = warrant.Warrant{}
 		return i.writeDecision(ctx)
 	}
@@ -355,7 +355,7 @@ func (i *invocation) writeDecision(ctx context.Context) error {
 	d.abandoned = ctx.Err() != nil && !d.personRefused()
 	r := p.records.newDecision(RecordDecision, i.call, *d)
 	if i.numbered && d.Outcome != Allow {
-		r.Values = append(r.Values, Value{valueRefusal, encode(newRefusal(*d))})
+		r.Values = append(r.Values, Value{valueRefusal, encodeJSON(newRefusal(*d))})
 	}
 	r.Values = append(r.Values, i.kept...)
 	if d.Outcome == Allow {
@@ -371,7 +371,7 @@ func (i *invocation) writeDecision(ctx context.Context) error {
 			r.Check = func() error { return checkUnmoved(bound, p.o.Env) }
 		}
 	}
-	return p.record(ctx, r)
+	return p.writeRecord(ctx, r)
 }
 
 // runExecutor executes the order, once it is its turn. Executors contain their skills;
@@ -415,7 +415,7 @@ func (i *invocation) recordPaused(ctx context.Context) error {
 	no := i.decision
 	var paused *pausedError
 	if errors.As(i.failed, &paused) {
-		no.put(paused.v)
+		no.putVerdict(paused.v)
 	}
 	return newRefusal(no)
 }
@@ -425,12 +425,12 @@ func (i *invocation) recordPaused(ctx context.Context) error {
 // truth an auditor can rely on.
 func (i *invocation) recordOutcome(ctx context.Context, b outcomeBody, values []Value) {
 	p := i.p
-	err := p.record(ctx, outcomeRecord(i.call, i.decision, b, values, p.now()))
+	err := p.writeRecord(ctx, outcomeRecord(i.call, i.decision, b, values, p.now()))
 	if err != nil { // perhaps for the values' sake: that it ran matters more
-		err = p.record(ctx, outcomeRecord(i.call, i.decision, b, nil, p.now()))
+		err = p.writeRecord(ctx, outcomeRecord(i.call, i.decision, b, nil, p.now()))
 	}
 	if err == nil {
-		p.observe(Event{
+		p.tellObserver(Event{
 			Call: i.call, Decision: i.decision, Kind: RecordOutcome, Status: b.Status, Code: b.Code,
 			Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond, Context: ctx,
 		})
@@ -454,8 +454,8 @@ func (i *invocation) rememberRefusal() {
 	}
 }
 
-// describe takes down what became of a call that ran, and returns its values.
-func (b *outcomeBody) describe(c Call, res skills.Result, err error) (values []Value) {
+// describeRun takes down what became of a call that ran, and returns its values.
+func (b *outcomeBody) describeRun(c Call, res skills.Result, err error) (values []Value) {
 	b.Status = StatusOK
 	if err != nil {
 		b.Status, b.Code = classifyFailure(err)
@@ -485,12 +485,13 @@ func trustOf(s *skills.Skill, r skills.Result) skills.Trust {
 	return s.Spec().Output
 }
 
-// logCredential tells the operator which credential a call lacked and what to do.
+// logMissingCredential tells the operator which credential a call lacked and what to do.
 // The model is told neither, and the log no value.
-func (p *Checkpoint) logCredential(ctx context.Context, c Call, err error) {
+func (i *invocation) logMissingCredential(ctx context.Context, err error) {
+	c := i.call
 	var missing *skills.CredentialError
 	if errors.As(err, &missing) {
-		p.logger().LogAttrs(ctx, slog.LevelWarn, "a skill can't use its user's credential, so it did nothing",
+		i.p.logger().LogAttrs(ctx, slog.LevelWarn, "a skill can't use its user's credential, so it did nothing",
 			slog.String("credential", missing.Name), slog.String("why", missing.Why), slog.String("remedy", missing.Remedy),
 			slog.String("skill", c.Name()), slog.String("call", c.Proposed().ID()))
 	}

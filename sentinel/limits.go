@@ -56,7 +56,7 @@ const awayRetry = 2 * time.Second
 
 // newUncounted is the verdict of reserve until the call is known.
 func newUncounted() Verdict {
-	return Verdict{State: Failed, Code: CodeLimitsAway, Reason: "nobody could be asked who counts"}
+	return Verdict{State: Failed, Code: CodeLimitsAway, Reason: "limits store unreachable"}
 }
 
 // resolveUnreachableLimits puts the table's outcome for the call that is judged, the
@@ -70,7 +70,7 @@ func (p *Checkpoint) resolveUnreachableLimits(ctx context.Context, c Call, v Ver
 		row = "unknown skill"
 	}
 	v.State, v.Outcome, v.Degraded = Judged, o, o == Allow
-	v.Reason = fmt.Sprintf("nobody could be asked who counts: limits.store.when_away (%s) is %s", row, o)
+	v.Reason = fmt.Sprintf("limits store unreachable: limits.store.when_away (%s) is %s", row, o)
 	v.WhatYouCanDo = "Nothing is wrong with the call as far as is known; try again later, or report what was not done."
 	msg := "the limits could not be counted"
 	switch o {
@@ -167,9 +167,29 @@ func (p *Checkpoint) recordSuppressed(ctx context.Context, s suppressed) error {
 	if s.n == 0 || p.o.Recorder == nil {
 		return nil
 	}
-	err := p.record(ctx, suppressedRecord(s, p.now()))
+	err := p.writeRecord(ctx, suppressedRecord(s, p.now()))
 	if err != nil {
 		p.refused.putBack(s, p.now())
 	}
 	return err
+}
+
+// pauseVerdict returns the verdict of the pause in force, if one is. It goes by the
+// name of the limits, as all that is refused without being judged does.
+func (p *Checkpoint) pauseVerdict(user, skill string) (Verdict, bool) {
+	if p.o.Pauser == nil {
+		return Verdict{}, false
+	}
+	by, ok := p.o.Pauser.Paused(user, skill)
+	if !ok {
+		return Verdict{}, false
+	}
+	v := Refuse(CodePaused, "an operator has paused "+pausedWhat[by.Scope])
+	v.Gate = GateLimits
+	v.WhatYouCanDo = "Stop here and tell the user that work was paused; don't try again until told."
+	return v, true
+}
+
+var pausedWhat = map[string]string{
+	"all": "all work", "user": "this user's work", "skill": "this skill", "": "the work",
 }

@@ -35,10 +35,10 @@ const (
 // or a line that starts with "system:" or "assistant:".
 func TextMarks(s string) []string {
 	out := TextFlags(s)
-	if instructions(s) {
+	if hasInstructions(s) {
 		out = append(out, MarkInstructions)
 	}
-	if encoded(s) {
+	if hasEncodedRun(s) {
 		out = append(out, MarkEncoded)
 	}
 	slices.Sort(out)
@@ -91,15 +91,15 @@ var sequences = []struct {
 
 const maxWord = 16 // no word of the table is longer
 
-// instructions reports whether the text speaks to a model.
-func instructions(s string) bool {
+// hasInstructions reports whether the text speaks to a model.
+func hasInstructions(s string) bool {
 	if formatMarks(s) {
 		return true
 	}
 	var seq [5]struct{ next, left int } // one for each of sequences
 	for i := 0; i < len(s); {
 		start := i
-		for i < len(s) && wordByte(s[i]) {
+		for i < len(s) && isWordByte(s[i]) {
 			if i++; strings.HasPrefix(s[i:], "’") {
 				i += len("’")
 			}
@@ -108,7 +108,7 @@ func instructions(s string) bool {
 			i++
 			continue
 		}
-		kind := kindOf(s[start:i])
+		kind := wordKindOf(s[start:i])
 		for j := range sequences {
 			q, st := &sequences[j], &seq[j]
 			switch {
@@ -129,8 +129,8 @@ func instructions(s string) bool {
 	return false
 }
 
-// kindOf looks a word up in lower case, without an allocation for each.
-func kindOf(word string) wordKind {
+// wordKindOf looks a word up in lower case, without an allocation for each.
+func wordKindOf(word string) wordKind {
 	if len(word) > maxWord {
 		return 0
 	}
@@ -144,7 +144,7 @@ func kindOf(word string) wordKind {
 	return wordKinds[string(low[:len(word)])]
 }
 
-func wordByte(c byte) bool {
+func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '\''
 }
 
@@ -155,19 +155,19 @@ func formatMarks(s string) bool {
 			continue
 		}
 		rest := s[i:]
-		if strings.HasPrefix(rest, "<|") || prefixFold(rest, "[inst]") || prefixFold(rest, "<system") {
+		if strings.HasPrefix(rest, "<|") || hasPrefixFold(rest, "[inst]") || hasPrefixFold(rest, "<system") {
 			return true
 		}
-		if s[i] == ':' && (roleLine(s[:i], "system") || roleLine(s[:i], "assistant")) {
+		if s[i] == ':' && (isRoleLine(s[:i], "system") || isRoleLine(s[:i], "assistant")) {
 			return true
 		}
 	}
 	return false
 }
 
-// roleLine reports whether before ends with a line that is the word alone,
+// isRoleLine reports whether before ends with a line that is the word alone,
 // marks of headings and blanks aside.
-func roleLine(before, word string) bool {
+func isRoleLine(before, word string) bool {
 	n := len(before) - len(word)
 	if n < 0 || !strings.EqualFold(before[n:], word) {
 		return false
@@ -177,12 +177,12 @@ func roleLine(before, word string) bool {
 	return n < 0 || before[n] == '\n'
 }
 
-func prefixFold(s, prefix string) bool {
+func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// encoded reports whether the text holds a long run of an encoding.
-func encoded(s string) bool {
+// hasEncodedRun reports whether the text holds a long run of an encoding.
+func hasEncodedRun(s string) bool {
 	var run, upper, lower, digit, hex, esc int
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -194,7 +194,7 @@ func encoded(s string) bool {
 		case c >= 'A' && c <= 'Z':
 			upper++
 		case c == '+' || c == '/' || c == '=' || c == '-' || c == '_':
-		case c == '%' && i+2 < len(s) && hexDigit(s[i+1]) && hexDigit(s[i+2]):
+		case c == '%' && i+2 < len(s) && isHexDigit(s[i+1]) && isHexDigit(s[i+2]):
 			if esc += 3; esc >= minEscape {
 				return true
 			}
@@ -208,7 +208,7 @@ func encoded(s string) bool {
 			continue
 		}
 		esc = 0
-		if hex++; !hexDigit(c) {
+		if hex++; !isHexDigit(c) {
 			hex = 0
 		}
 		run++
@@ -220,6 +220,6 @@ func encoded(s string) bool {
 	return false
 }
 
-func hexDigit(c byte) bool {
+func isHexDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }

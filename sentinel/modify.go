@@ -64,10 +64,10 @@ type Modified struct {
 // Note tells the agent what was changed. It holds names alone.
 func (m Modified) Note() string {
 	return fmt.Sprintf("The operator's rules changed this call before it was judged (%s; by %s). What counts is the changed call.",
-		orNone(m.Args), strings.Join(m.Rules, ", "))
+		joinOrNone(m.Args), strings.Join(m.Rules, ", "))
 }
 
-func orNone(list []string) string {
+func joinOrNone(list []string) string {
 	if len(list) == 0 {
 		return "arguments"
 	}
@@ -104,40 +104,40 @@ func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict)
 	defer func() {
 		if r := recover(); r != nil {
 			p.logger().Error("a rule that rewrites panicked", "stack", string(debug.Stack()))
-			out, v = c, unmodified(&ModifyError{Reason: "broke"})
+			out, v = c, refuseUnmodified(&ModifyError{Reason: "broke"})
 		}
 	}()
 	r, err := m.Modify(ctx, c)
 	if err != nil {
-		return c, unmodified(err)
+		return c, refuseUnmodified(err)
 	}
 	if r.Args == nil {
 		return c, nil
 	}
-	next, err := p.child(c, r)
+	next, err := p.newRewrittenCall(c, r)
 	if err != nil {
-		return c, unmodified(&ModifyError{Rule: strings.Join(r.Rules, ", "), Reason: "made arguments that are no call", Detail: err.Error()})
+		return c, refuseUnmodified(&ModifyError{Rule: strings.Join(r.Rules, ", "), Reason: "made arguments that are no call", Detail: err.Error()})
 	}
 	if next.args == c.args {
 		return c, nil
 	}
 	again, err := m.Modify(ctx, next)
 	if err != nil {
-		return c, unmodified(err)
+		return c, refuseUnmodified(err)
 	}
 	if again.Args == nil {
 		return next, nil
 	}
-	if third, err := p.child(next, again); err != nil || third.args != next.args {
-		return c, unstable(next, again)
+	if third, err := p.newRewrittenCall(next, again); err != nil || third.args != next.args {
+		return c, refuseUnstable(next, again)
 	}
 	return next, nil
 }
 
-// child makes the call that a rewrite results in. Its id follows from its
+// newRewrittenCall makes the call that a rewrite results in. Its id follows from its
 // parent's and its bytes, so that a repeat of the proposal has the same
 // Idempotency-Key.
-func (p *Checkpoint) child(c Call, r Rewrite) (Call, error) {
+func (p *Checkpoint) newRewrittenCall(c Call, r Rewrite) (Call, error) {
 	next, err := p.NewCall(Proposal{
 		Skill: c.name, Args: r.Args, Grant: c.grant, Trace: c.trace, BeforeTaint: c.granted, ID: c.id,
 	})
@@ -156,8 +156,8 @@ func (p *Checkpoint) child(c Call, r Rewrite) (Call, error) {
 	return next, nil
 }
 
-// unmodified is the denial of a call that a rule failed to rewrite.
-func unmodified(err error) *Verdict {
+// refuseUnmodified is the denial of a call that a rule failed to rewrite.
+func refuseUnmodified(err error) *Verdict {
 	var e *ModifyError
 	if !errors.As(err, &e) {
 		e = &ModifyError{Reason: "could not be evaluated", Detail: err.Error()}
@@ -170,17 +170,17 @@ func unmodified(err error) *Verdict {
 	return &v
 }
 
-// unstable is the denial of a call whose rewriting has no end.
-func unstable(next Call, again Rewrite) *Verdict {
+// refuseUnstable is the denial of a call whose rewriting has no end.
+func refuseUnstable(next Call, again Rewrite) *Verdict {
 	v := Refuse(CodeModifyUnstable, "the rules would rewrite their own result again ("+strings.Join(again.Rules, ", ")+")")
 	v.Evidence = []Evidence{{Signal: "rule " + strings.Join(again.Rules, ", "), Args: next.rewrote}}
 	v.WhatYouCanDo = "don't repeat the call; tell the operator which rules contradict each other"
 	return &v
 }
 
-// withheld puts the denial of a failed rewrite into the place of the
+// mergeDenial puts the denial of a failed rewrite into the place of the
 // permission gate's verdict, and keeps what that gate had found.
-func withheld(own, failed Verdict) Verdict {
+func mergeDenial(own, failed Verdict) Verdict {
 	failed.Gate, failed.Elapsed = own.Gate, own.Elapsed
 	failed.Evidence = append(slices.Clone(failed.Evidence), own.Evidence...)
 	failed.Detail = strings.Trim(failed.Detail+"\n"+own.Detail, "\n")

@@ -15,24 +15,24 @@ import (
 // more reaches others.
 const maxDestinations = 64
 
-func outward(c Call) bool {
+func isOutward(c Call) bool {
 	if c.skill == nil {
 		return true
 	}
 	request, _ := c.grant.Request()
 	if c.skill.Effect() == skills.Read {
-		dest := destinations(c.touch)
+		dest := destinationsOf(c.touch)
 		if len(dest) == 0 {
 			return false
 		}
 		words := ExactText(request)
-		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !known(c.trace, words, d) })
+		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !isKnownDestination(c.trace, words, d) })
 	}
 	return c.skill.Reaches() == skills.Others || ungroundedTarget(c, request)
 }
 
-// destinations are the hosts and addresses that a call would reach.
-func destinations(t touch.Touch) []string {
+// destinationsOf are the hosts and addresses that a call would reach.
+func destinationsOf(t touch.Touch) []string {
 	var out []string
 	for _, h := range t.Hosts {
 		out = append(out, h.Name)
@@ -67,19 +67,19 @@ func ungroundedTarget(c Call, request string) bool {
 		if n++; words == "" {
 			words = ExactText(request)
 		}
-		found = n > maxDestinations || !containsWord(words, target(v))
+		found = n > maxDestinations || !containsWord(words, normalizeTarget(v))
 	})
 	return found
 }
 
-// known reports whether the request or a trusted result names a destination. What
+// isKnownDestination reports whether the request or a trusted result names a destination. What
 // others could write vouches for nothing, and nor does what a skill only says again.
-func known(t Trace, request, dest string) bool {
-	dest = target(dest)
+func isKnownDestination(t Trace, request, dest string) bool {
+	dest = normalizeTarget(dest)
 	return containsWord(request, dest) || t.Attests(dest, func(s *Said) bool { return containsWord(s.Exact(), dest) })
 }
 
-func target(s string) string { return ExactText(strings.TrimSpace(s)) }
+func normalizeTarget(s string) string { return ExactText(strings.TrimSpace(s)) }
 
 // containsWord reports whether s stands in text as a whole: "evil.com" is not
 // in "evil.company.org", nor "ce@corp.com" in "alice@corp.com".
@@ -107,26 +107,26 @@ const wordJoins = ".-_@/+"
 
 func endsWord(before string) bool {
 	r, size := utf8.DecodeLastRuneInString(before)
-	if size == 0 || !wordy(r) && !strings.ContainsRune(wordJoins, r) {
+	if size == 0 || !isWordRune(r) && !strings.ContainsRune(wordJoins, r) {
 		return true
 	}
-	if wordy(r) {
+	if isWordRune(r) {
 		return false
 	}
 	r, size = utf8.DecodeLastRuneInString(before[:len(before)-size])
-	return size == 0 || !wordy(r)
+	return size == 0 || !isWordRune(r)
 }
 
 func startsWord(after string) bool {
 	r, size := utf8.DecodeRuneInString(after)
-	if size == 0 || !wordy(r) && !strings.ContainsRune(wordJoins, r) {
+	if size == 0 || !isWordRune(r) && !strings.ContainsRune(wordJoins, r) {
 		return true
 	}
-	if wordy(r) {
+	if isWordRune(r) {
 		return false
 	}
 	r, size = utf8.DecodeRuneInString(after[size:])
-	return size == 0 || !wordy(r)
+	return size == 0 || !isWordRune(r)
 }
 
-func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -49,9 +49,9 @@ type Past struct {
 	marks    []string
 }
 
-// interrupted reports whether the end of the caller, or of its process, broke
+// wasInterrupted reports whether the end of the caller, or of its process, broke
 // the run off, rather than the skill or its time.
-func (p Past) interrupted() bool {
+func (p Past) wasInterrupted() bool {
 	if p.Status == StatusOK {
 		return false
 	}
@@ -62,10 +62,10 @@ func (p Past) interrupted() bool {
 	return false
 }
 
-// repeatable reports whether the call may run again under the same id: its
+// isRepeatable reports whether the call may run again under the same id: its
 // skill says that a repeat does no harm, or reads, or it is known to have done nothing.
-func (p Past) repeatable(s *skills.Skill) bool {
-	return p.interrupted() && (p.Status == StatusFailed || s != nil && s.Spec().Repeatable())
+func (p Past) isRepeatable(s *skills.Skill) bool {
+	return p.wasInterrupted() && (p.Status == StatusFailed || s != nil && s.Spec().Repeatable())
 }
 
 // past reads the records of one call. found is false where no gate has spoken
@@ -77,34 +77,34 @@ func readPast(callID string, list []Record) (p Past, found bool) {
 	for _, r := range list {
 		switch r.Kind {
 		case RecordRefused:
-			p.refused(r)
+			p.readRefusal(r)
 			found = true
 		case RecordHeld:
-			p.asked(r)
+			p.readQuestion(r)
 		case RecordDecision:
 			p.held = nil
-			if p.settled() {
+			if p.isSettled() {
 				continue
 			}
 			if r.Outcome == Allow.String() {
-				p.allowed(r)
+				p.readAllowance(r)
 				decision, found = r.DecisionID, true
-			} else if !abandoned(r) {
-				p.refused(r)
+			} else if !isAbandoned(r) {
+				p.readRefusal(r)
 				found = true
 			}
 		case RecordOutcome:
-			if p.Allowed && r.DecisionID == decision && !p.settled() {
-				p.ended(r)
+			if p.Allowed && r.DecisionID == decision && !p.isSettled() {
+				p.readOutcome(r)
 			}
 		}
 	}
 	return p, found
 }
 
-// asked takes down that a person is being asked. Another question about the
+// readQuestion takes down that a person is being asked. Another question about the
 // same call, after a restart, began when the first one did.
-func (p *Past) asked(r Record) {
+func (p *Past) readQuestion(r Record) {
 	var b struct {
 		Digest    string          `json:"digest"`
 		AskedAt   time.Time       `json:"asked_at"`
@@ -120,12 +120,12 @@ func (p *Past) asked(r Record) {
 	p.held = &heldBefore{decision: r.DecisionID, digest: b.Digest, asked: b.AskedAt, expires: b.ExpiresAt, bound: b.Bound, record: r}
 }
 
-// settled reports whether the skill itself had the last word.
-func (p *Past) settled() bool {
-	return p.Allowed && !p.interrupted()
+// isSettled reports whether the skill itself had the last word.
+func (p *Past) isSettled() bool {
+	return p.Allowed && !p.wasInterrupted()
 }
 
-func (r Record) value(name string) ([]byte, bool) {
+func (r Record) findValue(name string) ([]byte, bool) {
 	for i := len(r.Values) - 1; i >= 0; i-- {
 		if r.Values[i].Name == name {
 			return r.Values[i].Data, true
@@ -134,19 +134,19 @@ func (r Record) value(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// abandoned reports whether a call was not allowed because its caller left.
-func abandoned(r Record) bool {
+// isAbandoned reports whether a call was not allowed because its caller left.
+func isAbandoned(r Record) bool {
 	var b struct {
 		Abandoned bool `json:"abandoned"`
 	}
 	return json.Unmarshal(r.Body, &b) == nil && b.Abandoned
 }
 
-// refused takes the words of the refusal from the journal; where they are gone
+// readRefusal takes the words of the refusal from the journal; where they are gone
 // the codes of the ledger must do.
-func (p *Past) refused(r Record) {
-	b, proposed := r.proposal()
-	args, _ := r.value("args")
+func (p *Past) readRefusal(r Record) {
+	b, proposed := r.readProposal()
+	args, _ := r.findValue("args")
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Skill: r.Skill, Args: string(args),
 		began: p.began, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
@@ -155,7 +155,7 @@ func (p *Past) refused(r Record) {
 		p.mistake, p.argBytes = r.Code, b.ArgBytes
 	}
 	var no skills.Refusal
-	if raw, ok := r.value(valueRefusal); ok && json.Unmarshal(raw, &no) == nil {
+	if raw, ok := r.findValue(valueRefusal); ok && json.Unmarshal(raw, &no) == nil {
 		no.Retryable = skills.Retryable(no.Kind, no.Code, no.RetryAfter) // earlier versions didn't say
 		p.Refusal = &no
 		return
@@ -189,21 +189,21 @@ type pastBody struct {
 	Modified  *recordedModified `json:"modified"`
 }
 
-// proposal returns the body with the digest of the call as it was proposed, and
+// readProposal returns the body with the digest of the call as it was proposed, and
 // its arguments where they are still kept.
-func (r Record) proposal() (b pastBody, args string) {
+func (r Record) readProposal() (b pastBody, args string) {
 	_ = json.Unmarshal(r.Body, &b) // one that can't be read fits no call
 	name := "args"
 	if b.Modified != nil {
 		name, b.Digest = "proposed", b.Modified.Digest
 	}
-	raw, _ := r.value(name)
+	raw, _ := r.findValue(name)
 	return b, string(raw)
 }
 
-func (p *Past) allowed(r Record) {
-	b, proposed := r.proposal()
-	args, _ := r.value("args")
+func (p *Past) readAllowance(r Record) {
+	b, proposed := r.readProposal()
+	args, _ := r.findValue("args")
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
 		Tainted: b.Tainted, JudgedID: b.CallID, began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
@@ -214,7 +214,7 @@ func (p *Past) allowed(r Record) {
 	}
 }
 
-func (p *Past) ended(r Record) {
+func (p *Past) readOutcome(r Record) {
 	var b outcomeBody
 	_ = json.Unmarshal(r.Body, &b) // what can't be read is untrusted
 	p.Status, p.Code, p.marks = r.Outcome, r.Code, b.Marks
@@ -222,7 +222,7 @@ func (p *Past) ended(r Record) {
 	if p.Status != StatusOK {
 		name = "error"
 	}
-	text, ok := r.value(name)
+	text, ok := r.findValue(name)
 	p.Result.Trust, p.Result.Isolation = skills.Trust(b.Trust), b.Isolation
 	p.Result.Truncated, p.Result.Template = b.Truncated, b.Template
 	if p.Status == StatusOK {
@@ -235,13 +235,13 @@ func (p *Past) ended(r Record) {
 	p.failure = strings.TrimPrefix(string(text), "skill "+p.Code+": ")
 }
 
-// returned is what the desk gives for the call, as it did when it ran.
-func (p Past) returned() (skills.Result, error) {
+// deskResult is what the desk gives for the call, as it did when it ran.
+func (p Past) deskResult() (skills.Result, error) {
 	switch p.Status {
 	case StatusOK:
 		return p.Result, nil
 	case StatusUnknown:
-		if p.interrupted() {
+		if p.wasInterrupted() {
 			return skills.Result{}, errInterrupted
 		}
 	}
@@ -267,17 +267,17 @@ var errInterrupted = &skills.Failure{
 	Code: FailInterrupted, Unknown: true, Err: pastError("the process ended while the call was under way; it may or may not have happened"),
 }
 
-// step is the call's place in the trace. A call without a known end returned
+// newStep is the call's place in the trace. A call without a known end returned
 // nothing, so it left no step.
-func (p Past) step() (Step, bool) {
-	if !p.Allowed || p.interrupted() && p.Result.Trust == "" {
+func (p Past) newStep() (Step, bool) {
+	if !p.Allowed || p.wasInterrupted() && p.Result.Trust == "" {
 		return Step{}, false
 	}
 	st := Step{Skill: p.Skill, CallID: p.JudgedID, Args: p.Args, Result: p.Result.Content, Trust: p.Result.Trust,
 		Marks: p.marks, Failed: p.Status != StatusOK}
 	if p.Status != StatusOK {
 		st.Result, st.Marks = p.failure, nil
-		st = st.marked()
+		st = st.withMarks()
 	}
 	if st.Trust != skills.Trusted {
 		st.Trust = skills.Untrusted // also where nothing is said
@@ -303,7 +303,7 @@ func (p Past) isProposal(m recordMaker, c Call, err error, argBytes int) bool {
 // changed since gives it another digest: then name and arguments must do. Where
 // those were erased, or some are kept nowhere, nothing is known: it fits none.
 func (p Past) isCall(m recordMaker, c Call) bool {
-	if p.digest != "" && m.mac(c.Digest()) == p.digest {
+	if p.digest != "" && m.keyedDigest(c.Digest()) == p.digest {
 		return true
 	}
 	s := c.Skill()

@@ -23,26 +23,6 @@ type Pause struct {
 // CodePaused is the code of a call that an operator's pause refuses.
 const CodePaused = "limits.paused"
 
-// pauseVerdict returns the verdict of the pause in force, if one is. It goes by the
-// name of the limits, as all that is refused without being judged does.
-func (p *Checkpoint) pauseVerdict(user, skill string) (Verdict, bool) {
-	if p.o.Pauser == nil {
-		return Verdict{}, false
-	}
-	by, ok := p.o.Pauser.Paused(user, skill)
-	if !ok {
-		return Verdict{}, false
-	}
-	v := Refuse(CodePaused, "an operator has paused "+pausedWhat[by.Scope])
-	v.Gate = GateLimits
-	v.WhatYouCanDo = "Stop here and tell the user that work was paused; don't try again until told."
-	return v, true
-}
-
-var pausedWhat = map[string]string{
-	"all": "all work", "user": "this user's work", "skill": "this skill", "": "the work",
-}
-
 // CodeOutcomePaused is the code of the outcome of a call that was allowed, on record, and
 // that a pause caught before it began. Its status is StatusFailed: nothing ran.
 const CodeOutcomePaused = "paused"

@@ -21,10 +21,10 @@ type pendingCount struct {
 	conversations map[string]int // by user and conversation
 }
 
-// enter counts a call that is to be held, and returns what counts it off again.
+// countIn counts a call that is to be held, and returns what counts it off again.
 // full says whose bound is reached instead, unless always is set; nothing is
 // counted then.
-func (l *pendingCount) enter(g Grant, max PendingLimits, always bool) (leave func(), full string) {
+func (l *pendingCount) countIn(g Grant, max PendingLimits, always bool) (leave func(), full string) {
 	user, conversation := g.User(), g.User()+"\x00"+g.Conversation()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,10 +42,10 @@ func (l *pendingCount) enter(g Grant, max PendingLimits, always bool) (leave fun
 	l.all++
 	l.users[user]++
 	l.conversations[conversation]++
-	return sync.OnceFunc(func() { l.leave(user, conversation) }), ""
+	return sync.OnceFunc(func() { l.countOut(user, conversation) }), ""
 }
 
-func (l *pendingCount) leave(user, conversation string) {
+func (l *pendingCount) countOut(user, conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all--

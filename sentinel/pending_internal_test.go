@@ -25,7 +25,7 @@ func TestPendingCounts(t *testing.T) {
 			continue
 		}
 		g := Grant{o: GrantOptions{User: fmt.Sprint(dice.IntN(5)), Conversation: fmt.Sprint(dice.IntN(4))}}
-		fn, full := l.enter(g, most, false)
+		fn, full := l.countIn(g, most, false)
 		require.Equal(t, fn == nil, full != "")
 		if fn != nil {
 			leave = append(leave, fn)

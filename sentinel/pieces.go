@@ -23,15 +23,15 @@ const (
 	maxPieces   = 1 << 17 // beyond this many nothing is known of any value
 )
 
-// composed reports whether the arguments of the first entries, up to the last-th, have
+// isComposed reports whether the arguments of the first entries, up to the last-th, have
 // the value in pieces: "billing@" and "evil.test" may come back as one. Short values
 // and plain words are only made of whole scalars. Of a value that is too long to try,
 // arguments of any kind could be pieces.
-func (t Trace) composed(v sought, last int) bool {
+func (t Trace) isComposed(v sought, last int) bool {
 	if t.pieces == nil || v.squeezed == "" {
 		return false
 	}
-	t.pieces.once.Do(func() { t.pieces.gather(t.entries()) })
+	t.pieces.once.Do(func() { t.pieces.gatherFrom(t.heardEntries()) })
 	known := t.pieces.whole
 	if v.telling {
 		known = t.pieces.words
@@ -57,11 +57,11 @@ func (t Trace) composed(v sought, last int) bool {
 	return made[len(v.squeezed)]
 }
 
-func (p *pieces) gather(list []entry) {
+func (p *pieces) gatherFrom(list []entry) {
 	p.words, p.whole = map[string]int{}, map[string]int{}
 	p.first, p.long = len(list), len(list)
 	add := func(to map[string]int, s string, n int) {
-		if s = squeeze(s); s == "" {
+		if s = keepLettersAndDigits(s); s == "" {
 			return
 		}
 		p.first = min(p.first, n)

@@ -19,7 +19,7 @@ var errNotCanonical = errors.New("not canonical JSON")
 // large argument is read without being moved.
 func readCanonical(s string) (map[string]any, error) {
 	r := canonicalReader{s: s}
-	v, err := r.value()
+	v, err := r.readValue()
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ type canonicalReader struct {
 	at int
 }
 
-// next takes one byte if it is c.
-func (r *canonicalReader) next(c byte) bool {
+// skipByte takes one byte if it is c.
+func (r *canonicalReader) skipByte(c byte) bool {
 	if r.at < len(r.s) && r.s[r.at] == c {
 		r.at++
 		return true
@@ -44,7 +44,7 @@ func (r *canonicalReader) next(c byte) bool {
 	return false
 }
 
-func (r *canonicalReader) word(w string, v any) (any, error) {
+func (r *canonicalReader) readWord(w string, v any) (any, error) {
 	if !strings.HasPrefix(r.s[r.at:], w) {
 		return nil, errNotCanonical
 	}
@@ -52,23 +52,23 @@ func (r *canonicalReader) word(w string, v any) (any, error) {
 	return v, nil
 }
 
-func (r *canonicalReader) value() (any, error) {
+func (r *canonicalReader) readValue() (any, error) {
 	if r.at >= len(r.s) {
 		return nil, errNotCanonical
 	}
 	switch r.s[r.at] {
 	case '{':
-		return r.object()
+		return r.readObject()
 	case '[':
-		return r.list()
+		return r.readList()
 	case '"':
-		return r.text()
+		return r.readText()
 	case 't':
-		return r.word("true", true)
+		return r.readWord("true", true)
 	case 'f':
-		return r.word("false", false)
+		return r.readWord("false", false)
 	case 'n':
-		return r.word("null", nil)
+		return r.readWord("null", nil)
 	}
 	start := r.at
 	for r.at < len(r.s) && strings.IndexByte("+-.eE0123456789", r.s[r.at]) >= 0 {
@@ -80,55 +80,55 @@ func (r *canonicalReader) value() (any, error) {
 	return json.Number(r.s[start:r.at]), nil
 }
 
-func (r *canonicalReader) object() (any, error) {
+func (r *canonicalReader) readObject() (any, error) {
 	r.at++
 	m := map[string]any{}
-	if r.next('}') {
+	if r.skipByte('}') {
 		return m, nil
 	}
 	for {
-		k, err := r.text()
+		k, err := r.readText()
 		if err != nil {
 			return nil, err
 		}
-		if !r.next(':') {
+		if !r.skipByte(':') {
 			return nil, errNotCanonical
 		}
-		if m[k], err = r.value(); err != nil {
+		if m[k], err = r.readValue(); err != nil {
 			return nil, err
 		}
-		if r.next('}') {
+		if r.skipByte('}') {
 			return m, nil
 		}
-		if !r.next(',') {
+		if !r.skipByte(',') {
 			return nil, errNotCanonical
 		}
 	}
 }
 
-func (r *canonicalReader) list() (any, error) {
+func (r *canonicalReader) readList() (any, error) {
 	r.at++
 	l := []any{}
-	if r.next(']') {
+	if r.skipByte(']') {
 		return l, nil
 	}
 	for {
-		v, err := r.value()
+		v, err := r.readValue()
 		if err != nil {
 			return nil, err
 		}
 		l = append(l, v)
-		if r.next(']') {
+		if r.skipByte(']') {
 			return l, nil
 		}
-		if !r.next(',') {
+		if !r.skipByte(',') {
 			return nil, errNotCanonical
 		}
 	}
 }
 
-func (r *canonicalReader) text() (string, error) {
-	if !r.next('"') {
+func (r *canonicalReader) readText() (string, error) {
+	if !r.skipByte('"') {
 		return "", errNotCanonical
 	}
 	end := strings.IndexByte(r.s[r.at:], '"')
@@ -139,7 +139,7 @@ func (r *canonicalReader) text() (string, error) {
 		r.at += end + 1
 		return t, nil
 	}
-	return r.escaped()
+	return r.readEscape()
 }
 
 // escapes are the short forms; every other control character is \u00xx.
@@ -148,8 +148,8 @@ const (
 	escapeBytes   = "\"\\\b\f\n\r\t"
 )
 
-// escaped reads a text that holds an escape, from behind its opening quote.
-func (r *canonicalReader) escaped() (string, error) {
+// readEscape reads a text that holds an escape, from behind its opening quote.
+func (r *canonicalReader) readEscape() (string, error) {
 	var b strings.Builder
 	for {
 		run := strings.IndexAny(r.s[r.at:], `"\`)

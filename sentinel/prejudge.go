@@ -43,7 +43,7 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 	room := make(chan struct{}, maxAhead)
 	for i, k := range calls {
 		prop.Skill, prop.Args = k.Skill, k.Args
-		c, trace, passes := d.p.prejudgeRules(ctx, prop)
+		c, trace, passes := d.prejudgeRules(ctx, prop)
 		if prop.Trace = trace; !passes {
 			continue
 		}
@@ -58,7 +58,7 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 		}
 		wg.Go(func() {
 			defer func() { <-room }()
-			defer func() { d.p.recoverPrejudging(recover()) }()
+			defer func() { d.recoverPrejudging(recover()) }()
 			review.Foresee(ctx, c)
 		})
 	}
@@ -71,14 +71,15 @@ func afterCall(prop Proposal, c Call) Proposal {
 	if st.Trust != skills.Trusted {
 		prop.Grant = prop.Grant.Taint()
 	}
-	prop.Trace = prop.Trace.with(st)
+	prop.Trace = prop.Trace.withStep(st)
 	return prop
 }
 
 // prejudgeRules makes the call as the review would be shown it, if the rules let it
 // through. The trace has the refusal if they don't.
-func (p *Checkpoint) prejudgeRules(ctx context.Context, prop Proposal) (c Call, trace Trace, ok bool) {
-	defer func() { p.recoverPrejudging(recover()) }()
+func (d *Desk) prejudgeRules(ctx context.Context, prop Proposal) (c Call, trace Trace, ok bool) {
+	p := d.p
+	defer func() { d.recoverPrejudging(recover()) }()
 	trace = prop.Trace
 	if _, paused := p.pauseVerdict(prop.Grant.User(), prop.Skill); paused {
 		return Call{}, trace, false
@@ -107,8 +108,8 @@ func (p *Checkpoint) prejudgeRules(ctx context.Context, prop Proposal) (c Call, 
 }
 
 // recoverPrejudging recovers from a panic: a judgement made ahead decides no call.
-func (p *Checkpoint) recoverPrejudging(panicked any) {
+func (d *Desk) recoverPrejudging(panicked any) {
 	if panicked != nil {
-		p.logger().Error("judging ahead panicked", "stack", string(debug.Stack()))
+		d.p.logger().Error("judging ahead panicked", "stack", string(debug.Stack()))
 	}
 }

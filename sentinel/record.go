@@ -130,8 +130,8 @@ type recordMaker struct {
 	registry *skills.Registry
 }
 
-// mac is a salted digest: without the key an attacker can't try values against it.
-func (m recordMaker) mac(s string) string {
+// keyedDigest is a salted digest: without the key an attacker can't try values against it.
+func (m recordMaker) keyedDigest(s string) string {
 	h := hmac.New(sha256.New, m.key[:])
 	h.Write([]byte(s))
 	return "hmac:" + hex.EncodeToString(h.Sum(nil))
@@ -143,11 +143,11 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	b := body{
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: m.policy,
-		Digest: m.mac(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
+		Digest: m.keyedDigest(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
 		AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,
 		Code: d.Code, Reason: d.Reason, Degraded: d.Degraded, Abandoned: d.abandoned, ElapsedUS: d.Elapsed.Microseconds(),
-		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recorded(d.Verdicts), Flags: c.Flags(),
+		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recordVerdicts(d.Verdicts), Flags: c.Flags(),
 	}
 	r := Record{
 		Kind: kind, ID: newID(), At: d.At, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
@@ -166,16 +166,16 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 		r.Values = append(r.Values, Value{"args", m.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
 	}
 	m.describeRewrite(&b, &r, c)
-	if det := details(d.Verdicts); det != nil {
+	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
-	r.Body = encode(b)
+	r.Body = encodeJSON(b)
 	return r
 }
 
-// encode writes plain data as JSON, which always works, without the escapes
+// encodeJSON writes plain data as JSON, which always works, without the escapes
 // for HTML that make a text six times its size.
-func encode(v any) []byte {
+func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -201,10 +201,10 @@ func (m recordMaker) boundsOf(list []Bound) []recordedBound {
 	for _, b := range list {
 		r := recordedBound{Arg: b.Arg, Kind: b.Kind, Size: b.Size, Entries: b.Entries, Missing: b.Missing}
 		if b.Real != "" {
-			r.Real = m.mac(b.Real)
+			r.Real = m.keyedDigest(b.Real)
 		}
 		if b.SHA256 != "" {
-			r.SHA256 = m.mac(b.SHA256)
+			r.SHA256 = m.keyedDigest(b.SHA256)
 		}
 		out = append(out, r)
 	}
@@ -237,7 +237,7 @@ func (m recordMaker) describeArgs(b *body, c Call, shown []byte) {
 			case len(b.ArgHMACs) >= maxHMACs:
 				b.Omitted++
 			default:
-				b.ArgHMACs[a.Pointer] = m.mac(string(encode(a.Value)))
+				b.ArgHMACs[a.Pointer] = m.keyedDigest(string(encodeJSON(a.Value)))
 			}
 		})
 	case ValuesFull:
@@ -264,9 +264,9 @@ type refusedBody struct {
 }
 
 func refusedRecord(g Grant, d Decision, argBytes, suppressed int) Record {
-	b := encode(refusedBody{
+	b := encodeJSON(refusedBody{
 		V: 1, DecisionID: d.ID, CallID: d.CallID, Grant: g.ID(), Turn: g.Turn(), Code: d.Code, Reason: d.Reason,
-		ArgBytes: argBytes, Suppressed: suppressed, Gates: recorded(d.Verdicts),
+		ArgBytes: argBytes, Suppressed: suppressed, Gates: recordVerdicts(d.Verdicts),
 	})
 	return Record{
 		Kind: RecordRefused, ID: newID(), At: d.At, CallID: d.CallID, DecisionID: d.ID, Conversation: g.Conversation(),
@@ -303,7 +303,7 @@ type outcomeBody struct {
 func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Time) Record {
 	g := c.Grant()
 	b.V, b.DecisionID, b.CallID = 1, d.ID, c.ID()
-	raw := encode(b)
+	raw := encodeJSON(b)
 	return Record{
 		Kind: RecordOutcome, ID: newID(), At: at, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Skill: c.Name(), Outcome: b.Status, Code: b.Code, Body: raw, Values: values,
@@ -317,7 +317,7 @@ func (m recordMaker) describeRewrite(b *body, r *Record, c Call) {
 	if !ok {
 		return
 	}
-	b.Modified = &recordedModified{mod.Call, m.mac(mod.Digest), mod.Rules, mod.Args, len(c.parent.args)}
+	b.Modified = &recordedModified{mod.Call, m.keyedDigest(mod.Digest), mod.Rules, mod.Args, len(c.parent.args)}
 	r.Values = append(r.Values, Value{"proposed", shownArgs(*c.parent, true)}) // no gate has looked at these
 }
 
@@ -351,7 +351,7 @@ func shownArgs(c Call, malformed bool) []byte {
 			return shown
 		}
 	}
-	return encode(c.Skill().WithoutSecrets(c.Parsed()))
+	return encodeJSON(c.Skill().WithoutSecrets(c.Parsed()))
 }
 
 // wellFormed reports whether the schema has let the call through; one that was

@@ -144,7 +144,7 @@ func (l *refusedLimit) drain() (out []suppressed) {
 func suppressedRecord(s suppressed, at time.Time) Record {
 	ce := &CallError{Code: CodeSuppressed, Reason: "so many proposals were no calls that these were counted and not recorded one by one"}
 	d := Refused("", ce, at)
-	b := encode(refusedBody{V: 1, DecisionID: d.ID, Code: d.Code, Reason: d.Reason, Suppressed: s.n, Gates: recorded(d.Verdicts)})
+	b := encodeJSON(refusedBody{V: 1, DecisionID: d.ID, Code: d.Code, Reason: d.Reason, Suppressed: s.n, Gates: recordVerdicts(d.Verdicts)})
 	return Record{
 		Kind: RecordRefused, ID: newID(), At: at, DecisionID: d.ID, Conversation: s.of.conversation, User: s.of.user,
 		Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code, Body: b,

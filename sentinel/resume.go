@@ -13,12 +13,6 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Numbered returns a root desk whose calls, and those of its children, have
-// ids made of the grant's id and the number of the proposal: a process that
-// resumes the desk proposes an unanswered call under the id it had before. The
-// grant's id must never have been used for another desk.
-func (p *Checkpoint) Numbered(g Grant) *Desk { return &Desk{p: p, grant: g, numbered: true} }
-
 // callSpace is the namespace of numbered call ids.
 var callSpace = uuid.MustParse("6a0f3c52-0f5e-5d0b-9c57-3e1c9b6f2d11")
 
@@ -57,7 +51,7 @@ func (d *Desk) Resume(ctx context.Context, done, open int) ([]Past, error) {
 		}
 		found = append(found, past)
 		d.rememberPastRefusal(past)
-		if st, ok := past.step(); ok {
+		if st, ok := past.newStep(); ok {
 			if s, known := d.p.o.Registry.Get(st.Skill); known {
 				st.Effect = s.Effect()
 			}
@@ -82,7 +76,7 @@ func (d *Desk) recountSlot(ctx context.Context, g Grant, past Past) {
 // readPastCall reads what is on record of the call.
 func (d *Desk) readPastCall(ctx context.Context, n int) (Past, bool, error) {
 	id := CallID(d.grant.ID(), n)
-	leave, err := d.p.locks.enter(ctx, id)
+	leave, err := d.p.locks.lockCall(ctx, id)
 	if err != nil {
 		return Past{}, false, fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
@@ -128,11 +122,11 @@ func (i *invocation) answerPast(past Past) *answer {
 		// its effect is all that could be said, and it isn't what was asked.
 		return &answer{err: errInterrupted}
 	}
-	if past.repeatable(c.Skill()) {
+	if past.isRepeatable(c.Skill()) {
 		i.repeat = true
 		return nil
 	}
-	res, err := past.returned()
+	res, err := past.deskResult()
 	return &answer{res, err}
 }
 
@@ -166,7 +160,7 @@ func (i *invocation) resumeFollow(ctx context.Context, past Past) (skills.Result
 		i.desk.rememberResult(c, skills.Result{}, no, nil)
 		return skills.Result{}, no
 	}
-	i.result, i.failed = f.returned()
+	i.result, i.failed = f.firstResult()
 	i.result.Follow, i.result.Note = follow, past.Result.Note
 	i.call, i.resumed, i.began = c, f, p.now()
 	i.decision = Decision{ID: past.decision, CallID: c.ID(), Outcome: Allow, Digest: c.Digest()}
@@ -214,7 +208,7 @@ func (d *Desk) Recall(ctx context.Context, skill string, _ json.RawMessage) (ski
 	case past.Skill != skill: // not the call that is asked about
 		return skills.Result{}, errInterrupted
 	}
-	return past.returned()
+	return past.deskResult()
 }
 
 // FailNotProposed is the code of a call that an earlier process never proposed. No

@@ -60,10 +60,10 @@ func TestEarlierRefusalsSayWhetherTheyAreRetryable(t *testing.T) {
 		`{"kind":"deny","code":"guard.core","reason":"x"}`:          false,
 	} {
 		var p Past
-		p.refused(Record{Kind: RecordDecision, Values: []Value{{valueRefusal, []byte(text)}}})
+		p.readRefusal(Record{Kind: RecordDecision, Values: []Value{{valueRefusal, []byte(text)}}})
 		require.Equal(t, want, p.Refusal.Retryable)
 	}
 	var p Past
-	p.refused(Record{Kind: RecordDecision, Gate: GateLimits, Code: "limits.turn_calls"})
+	p.readRefusal(Record{Kind: RecordDecision, Gate: GateLimits, Code: "limits.turn_calls"})
 	require.False(t, p.Refusal.Retryable, "of what was erased the code must do")
 }

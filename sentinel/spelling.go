@@ -79,7 +79,7 @@ func writeScalars(b *strings.Builder, s string, deep int) bool {
 			if d.StackDepth() == 0 && d.InputOffset() > 0 && strings.TrimSpace(s[d.InputOffset():]) == "" {
 				return true
 			}
-			return rewound(b, start)
+			return takeBackText(b, start)
 		}
 		switch tok.Kind() {
 		case '{', '}', '[', ']':
@@ -92,25 +92,25 @@ func writeScalars(b *strings.Builder, s string, deep int) bool {
 	}
 }
 
-// rewound takes back what was written of a text that turned out to be no JSON.
-func rewound(b *strings.Builder, to int) bool {
+// takeBackText takes back what was written of a text that turned out to be no JSON.
+func takeBackText(b *strings.Builder, to int) bool {
 	kept := b.String()[:to]
 	b.Reset()
 	b.WriteString(kept)
 	return false
 }
 
-// loosen returns a text as a receiver may read it that undoes escapes, entities and
+// undoEscapes returns a text as a receiver may read it that undoes escapes, entities and
 // characters that no screen shows, and with spaces, one blank for each run of them; nil
 // where that is the same text.
-func loosen(text string, spaces bool) *Said {
+func undoEscapes(text string, spaces bool) *Said {
 	out := text
 	for range 2 {
 		if strings.Contains(out, `\`) {
-			out = unescape(out)
+			out = decodeBackslashes(out)
 		}
 		if strings.Contains(out, "%") {
-			out = unpercent(out)
+			out = decodePercents(out)
 		}
 		if strings.Contains(out, "&") {
 			out = html.UnescapeString(out)
@@ -133,8 +133,8 @@ func loosen(text string, spaces bool) *Said {
 	return newSaid(out)
 }
 
-// unescape undoes the escapes of JSON in a text that is not JSON as a whole.
-func unescape(s string) string {
+// decodeBackslashes undoes the escapes of JSON in a text that is not JSON as a whole.
+func decodeBackslashes(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); i++ {
@@ -151,7 +151,7 @@ func unescape(s string) string {
 			if c == 'x' {
 				digits = 2
 			}
-			if r, ok := hexRune(s[i+1:], digits); ok {
+			if r, ok := readHexRune(s[i+1:], digits); ok {
 				b.WriteRune(r)
 				i += digits
 				continue
@@ -164,10 +164,10 @@ func unescape(s string) string {
 	return b.String()
 }
 
-func unpercent(s string) string {
+func decodePercents(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		if r, ok := hexRune(s[i+1:], 2); s[i] == '%' && ok {
+		if r, ok := readHexRune(s[i+1:], 2); s[i] == '%' && ok {
 			b = append(b, byte(r))
 			i += 2
 			continue
@@ -177,14 +177,14 @@ func unpercent(s string) string {
 	return strings.ToValidUTF8(string(b), "")
 }
 
-// hexRune reads so many digits at the beginning of a text.
-func hexRune(s string, digits int) (rune, bool) {
+// readHexRune reads so many digits at the beginning of a text.
+func readHexRune(s string, digits int) (rune, bool) {
 	if len(s) < digits {
 		return 0, false
 	}
 	var r rune
 	for i := range digits {
-		if !hexDigit(s[i]) {
+		if !isHexDigit(s[i]) {
 			return 0, false
 		}
 		v := rune(s[i] | 0x20)
@@ -198,9 +198,9 @@ func hexRune(s string, digits int) (rune, bool) {
 	return r, true
 }
 
-// squeeze keeps the letters and digits of a text, folded: what is left however it is
+// keepLettersAndDigits keeps the letters and digits of a text, folded: what is left however it is
 // quoted, broken up and set apart.
-func squeeze(s string) string {
+func keepLettersAndDigits(s string) string {
 	s = FoldText(s)
 	b := make([]byte, 0, len(s))
 	for _, r := range s {

@@ -46,9 +46,9 @@ type Trace struct {
 func NewTrace(steps ...Step) Trace {
 	t := Trace{steps: slices.Clone(steps), pieces: &pieces{}}
 	for i := range t.steps {
-		t.steps[i] = t.steps[i].marked()
+		t.steps[i] = t.steps[i].withMarks()
 		t.steps[i].read = &readings{}
-		t.digest = t.steps[i].after(t.digest)
+		t.digest = t.steps[i].chainDigest(t.digest)
 	}
 	return t
 }
@@ -76,9 +76,9 @@ func (t Trace) Untrusted() bool {
 // it.
 func (t Trace) Digest() [sha256.Size]byte { return t.digest }
 
-// after chains the step to what came before it. Each part is preceded by its
+// chainDigest chains the step to what came before it. Each part is preceded by its
 // length, so that no two steps read alike.
-func (s Step) after(before [sha256.Size]byte) (sum [sha256.Size]byte) {
+func (s Step) chainDigest(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(before[:])
 	for _, part := range []string{s.Skill, s.Args, s.Result, string(s.Trust), strconv.FormatBool(s.Failed)} {
@@ -91,11 +91,11 @@ func (s Step) after(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// with returns a Trace with one more step. The capacity is clipped so that two
+// withStep returns a Trace with one more step. The capacity is clipped so that two
 // snapshots never share what comes after them.
-func (t Trace) with(s Step) Trace {
+func (t Trace) withStep(s Step) Trace {
 	s.read = &readings{}
-	t.digest = s.after(t.digest)
+	t.digest = s.chainDigest(t.digest)
 	t.steps, t.pieces = append(slices.Clip(t.steps), s), &pieces{}
 	return t
 }
@@ -130,8 +130,8 @@ func (t Trace) RefusedBefore(skill string) bool {
 	return slices.ContainsFunc(t.refused, func(r PastRefusal) bool { return r.Skill == skill })
 }
 
-// marked returns the step with the marks of its result.
-func (s Step) marked() Step {
+// withMarks returns the step with the marks of its result.
+func (s Step) withMarks() Step {
 	if s.Marks == nil {
 		s.Marks = TextMarks(s.Result)
 	}

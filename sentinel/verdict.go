@@ -123,16 +123,16 @@ const (
 	maxEvidence = 64
 )
 
-// bounded cuts what a gate says too much of.
-func (v Verdict) bounded() Verdict {
-	v.Reason, v.Detail = cut(v.Reason, maxReason), cut(v.Detail, maxDetail)
+// withinBounds cuts what a gate says too much of.
+func (v Verdict) withinBounds() Verdict {
+	v.Reason, v.Detail = cutText(v.Reason, maxReason), cutText(v.Detail, maxDetail)
 	if len(v.Evidence) > maxEvidence {
 		v.Evidence = append(slices.Clip(v.Evidence[:maxEvidence]), Evidence{Signal: fmt.Sprintf("and %d more", len(v.Evidence)-maxEvidence)})
 	}
 	return v
 }
 
-func cut(s string, n int) string {
+func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
