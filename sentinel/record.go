@@ -1,7 +1,6 @@
 package sentinel
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,6 +8,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -173,14 +174,10 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	return r
 }
 
-// encodeJSON writes plain data as JSON, which always works, without the escapes
-// for HTML that make a text six times its size.
+// encodeJSON writes plain data as JSON, which always works.
 func encodeJSON(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	b, _ := plainjson.Marshal(v)
+	return b
 }
 
 // recordedBound is a Bound as the ledger holds it: digests are keyed, since a

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/vedette-dev/vedette/internal/invisible"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/unicode/norm"
 )
@@ -117,12 +119,7 @@ func undoEscapes(text string, spaces bool) *Said {
 		}
 	}
 	if !plainASCII(out) {
-		out = strings.Map(func(r rune) rune {
-			if unicode.Is(unicode.Cf, r) {
-				return -1
-			}
-			return r
-		}, out)
+		out = invisible.Strip(out)
 	}
 	if spaces && (strings.ContainsAny(out, "\n\r\t\u00a0") || strings.Contains(out, "  ")) {
 		out = strings.Join(strings.Fields(out), " ")

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/cuttext"
 )
 
 // The gates by name, in the order in which they run. Each Checkpoint accounts
@@ -125,18 +126,11 @@ const (
 
 // withinBounds cuts what a gate says too much of.
 func (v Verdict) withinBounds() Verdict {
-	v.Reason, v.Detail = cutText(v.Reason, maxReason), cutText(v.Detail, maxDetail)
+	v.Reason, v.Detail = cuttext.Head(v.Reason, maxReason), cuttext.Head(v.Detail, maxDetail)
 	if len(v.Evidence) > maxEvidence {
 		v.Evidence = append(slices.Clip(v.Evidence[:maxEvidence]), Evidence{Signal: fmt.Sprintf("and %d more", len(v.Evidence)-maxEvidence)})
 	}
 	return v
-}
-
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // Counts reports whether the verdict takes part in the outcome.
