@@ -44,8 +44,8 @@ var rooms = map[string]room{
 	"internal/house":       {nil, "it measures Go files and knows no package of them"},
 	"internal/house/table": {[]string{"internal/house"}, "it prints what is measured"},
 
-	"internal/cuttext":   {nil, "it knows texts and not what is in them"},
-	"internal/invisible": {nil, "it knows characters and nothing else"},
+	"internal/textcut":   {nil, "it knows texts and not what is in them"},
+	"internal/runes":     {nil, "it knows characters and nothing else"},
 	"internal/plainjson": {nil, "it knows JSON and nothing else"},
 	"internal/netzone":   {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
@@ -128,7 +128,7 @@ var only = map[string][]string{
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.
-var everywhere = []string{"internal/cuttext", "internal/invisible", "internal/plainjson"}
+var everywhere = []string{"internal/textcut", "internal/runes", "internal/plainjson"}
 
 func allowed(list []string, imp string) bool {
 	return slices.ContainsFunc(list, func(m string) bool {

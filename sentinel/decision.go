@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vedette-dev/vedette/internal/cuttext"
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // Decision is the combined outcome of one Call with the verdict of every gate,
@@ -297,7 +297,7 @@ func (d *Decision) creditApprover(v Verdict, now time.Time) {
 	case CodeApprovalNobody, CodeApprovalExpired, CodeApprovalCanceled, CodeApprovalUnbindable:
 		return // no person answered
 	}
-	d.Answered, d.Approver, d.Via = now, cuttext.Head(v.Meta["by"], maxWho), cuttext.Head(v.Meta["via"], maxWho)
+	d.Answered, d.Approver, d.Via = now, textcut.Head(v.Meta["by"], maxWho), textcut.Head(v.Meta["via"], maxWho)
 }
 
 // maxWho is the greatest length in bytes of an approver's name on record.

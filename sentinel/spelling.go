@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/vedette-dev/vedette/internal/invisible"
+	"github.com/vedette-dev/vedette/internal/runes"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/unicode/norm"
@@ -119,7 +119,7 @@ func undoEscapes(text string, spaces bool) *Said {
 		}
 	}
 	if !plainASCII(out) {
-		out = invisible.Strip(out)
+		out = runes.StripInvisible(out)
 	}
 	if spaces && (strings.ContainsAny(out, "\n\r\t\u00a0") || strings.Contains(out, "  ")) {
 		out = strings.Join(strings.Fields(out), " ")

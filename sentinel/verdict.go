@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vedette-dev/vedette/internal/cuttext"
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // The gates by name, in the order in which they run. Each Checkpoint accounts
@@ -126,7 +126,7 @@ const (
 
 // withinBounds cuts what a gate says too much of.
 func (v Verdict) withinBounds() Verdict {
-	v.Reason, v.Detail = cuttext.Head(v.Reason, maxReason), cuttext.Head(v.Detail, maxDetail)
+	v.Reason, v.Detail = textcut.Head(v.Reason, maxReason), textcut.Head(v.Detail, maxDetail)
 	if len(v.Evidence) > maxEvidence {
 		v.Evidence = append(slices.Clip(v.Evidence[:maxEvidence]), Evidence{Signal: fmt.Sprintf("and %d more", len(v.Evidence)-maxEvidence)})
 	}

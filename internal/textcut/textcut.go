@@ -1,8 +1,8 @@
-// Package cuttext shortens texts between two characters, and says that it did.
+// Package textcut shortens texts between two characters, and says that it did.
 //
 // It counts bytes, which is what records, prompts and pages are bounded in. A text that
 // decides something is never cut: a cut that hides the end of a command is an attack.
-package cuttext
+package textcut
 
 import (
 	"strings"
