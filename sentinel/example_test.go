@@ -3,6 +3,7 @@ package sentinel_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 
@@ -67,6 +68,38 @@ func ExampleApprover() {
 	// sent <nil>
 	// mail.send {"to":"bob"}? a person reads each mail first
 	//  refused by approval (approval.denied): ann said no
+}
+
+// Decide judges a call and runs nothing. It counts no limit, asks no person and leaves
+// no record; ask stays ask.
+func ExampleCheckpoint_Decide() {
+	s, err := skills.Compile(skills.Spec{Name: "mail.send", Effect: skills.Irreversible})
+	exitOn(err)
+	reg, err := skills.NewRegistry(s)
+	exitOn(err)
+	asks := says(sentinel.GatePermission, sentinel.Hold("permission.rule", "a person reads each mail first"))
+	p, err := sentinel.New(sentinel.Options{Registry: reg, Gates: passing(asks)})
+	exitOn(err)
+	call, err := p.NewCall(sentinel.Proposal{Skill: "mail.send", Args: []byte(`{}`)})
+	exitOn(err)
+	d, err := p.Decide(context.Background(), call)
+	exitOn(err)
+	fmt.Println(d.Outcome, d.BlockedBy, d.Code)
+	_, err = p.NewCall(sentinel.Proposal{Skill: "mail.send", Args: []byte(`{"to":"ann","to":"eve"}`)})
+	fmt.Println(err)
+	// Output:
+	// ask permission permission.rule
+	// an object in the arguments has the same key twice
+}
+
+// A child's grant is never wider than its parent's.
+func ExampleDesk_Child() {
+	desk := exampleDesk(nil)
+	files, err := skills.NewScope("files.*")
+	exitOn(err)
+	_, err = desk.Child(sentinel.Child{ID: "g2", Agent: "a2", Mission: "read the files", Scope: files})
+	fmt.Println(errors.Is(err, sentinel.ErrWider))
+	// Output: true
 }
 
 // exampleDesk is a desk whose permission gate asks about every call.
