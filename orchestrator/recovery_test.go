@@ -126,7 +126,7 @@ func TestRecoveryLooksAround(t *testing.T) {
 // A conversation that has nothing to do is not woken when it has gone to rest.
 func TestRecoveryLetsRest(t *testing.T) {
 	o := with()
-	o.tune.idle, o.tune.look = 20*time.Millisecond, 20*time.Millisecond
+	o.tune.look = 20 * time.Millisecond
 	recalled := 0
 	o.tune.at = func(place string) {
 		if place == "recalled" {
@@ -136,6 +136,9 @@ func TestRecoveryLetsRest(t *testing.T) {
 	r := start(t, o, orch("go", "done"))
 	require.Equal(t, "done", r.send("go").Text)
 	require.Eventually(t, func() bool {
+		if server, up := r.sys.Whereis(serverName("c1")); up {
+			server.Send(idle{}) // a clock might have closed it before the request came
+		}
 		_, up := r.sys.Whereis(supervisorName("c1"))
 		return !up
 	}, eventually, tick)
