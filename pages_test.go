@@ -67,7 +67,7 @@ func TestPages(t *testing.T) {
 	vedette := binary(t)
 	for name, holds := range map[string]func(*testing.T, string){
 		"configurations": configurationsAreValid, "demo": demoPrintsTheScreen, "mistake": mistakeIsTold,
-		"pause": pauseIsTold, "commands": commandsExist,
+		"pause": pauseIsTold, "commands": commandsExist, "skills": skillsAreTriedOut,
 	} {
 		t.Run(name, func(t *testing.T) { holds(t, vedette) })
 	}
@@ -238,6 +238,54 @@ func pauseIsTold(t *testing.T, vedette string) {
 	require.Equal(t, steady(shown(t, "vedette pause --user ann")), steady(out))
 	out, status = runIn(t, dir, nil, vedette, "pause", "--lift", "--user", "ann")
 	require.Zero(t, status, out)
+}
+
+// The files of docs/skills.md are written, and its commands run, in the page's order; each
+// prints what the page shows. A line that ends in … stands for what varies behind it.
+func skillsAreTriedOut(t *testing.T, vedette string) {
+	dir, files, commands := t.TempDir(), 0, 0
+	env := []string{"PATH=" + filepath.Dir(vedette) + string(os.PathListSeparator) + os.Getenv("PATH")}
+	for _, b := range fenced(t, "docs/skills.md") {
+		switch b.lang {
+		case "yaml":
+			first, _, _ := strings.Cut(b.text, "\n")
+			name, ok := strings.CutPrefix(first, "# ")
+			require.True(t, ok, "%s: name the file in the first line", b.at())
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(b.text), 0o600))
+			files++
+		case "console":
+			for _, call := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+				command, want, _ := strings.Cut(call, "\n")
+				commands++
+				if command == "go build -o vedette ./cmd/vedette" {
+					continue // what vedette was built with
+				}
+				out, _ := runIn(t, dir, env, "sh", "-c", command)
+				require.Regexp(t, shownPattern(want), out, "%s: %s", b.at(), command)
+			}
+		default:
+			t.Errorf("%s: say yaml or console, so that the block is tried", b.at())
+		}
+	}
+	require.Equal(t, []int{4, 8}, []int{files, commands})
+}
+
+// shownPattern is the pattern of an output that a page shows.
+func shownPattern(want string) string {
+	if want = strings.TrimSpace(want); want == "" {
+		return ""
+	}
+	pattern := "^"
+	for line := range strings.SplitSeq(want, "\n") {
+		start, varies := strings.CutSuffix(line, "…")
+		pattern += regexp.QuoteMeta(start)
+		if varies {
+			pattern += "(?s:.*)"
+			continue
+		}
+		pattern += "\n"
+	}
+	return pattern
 }
 
 // commandLine finds calls of vedette in a page: in console blocks and in code.
