@@ -326,6 +326,24 @@ func commandsExist(t *testing.T, vedette string) {
 	require.Greater(t, checked, 30)
 }
 
+// The page about rules lists the names of conditions as the package's comment does, whose
+// examples are tested.
+func TestRulesListTheNamesOfConditions(t *testing.T) {
+	page, err := os.ReadFile("docs/rules.md")
+	require.NoError(t, err)
+	comment, err := os.ReadFile("sentinel/permission/doc.go")
+	require.NoError(t, err)
+	var want, got []string
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+)\s+(map|string|bool|list|timestamp)\s+(.*)\n//\t\s+e\.g\. (.*)$`).FindAllStringSubmatch(string(comment), -1) {
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s | `%s` |", m[1], m[2], m[3], strings.ReplaceAll(m[4], "|", `\|`)))
+	}
+	_, table, _ := strings.Cut(string(page), "| name | type | holds | an example |\n|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	got = strings.Split(table, "\n")
+	require.Greater(t, len(want), 15)
+	require.Equal(t, want, got)
+}
+
 // Each link of a page into the repository leads to a file.
 func TestPagesLinkToFiles(t *testing.T) {
 	links, checked := regexp.MustCompile(`\]\(([^)\s]+)\)`), 0
