@@ -121,6 +121,7 @@ func TestMistakes(t *testing.T) {
 		{"indentation", "version: 1\n  x: 1\n", `vedette.yaml:1:10: YAML: mapping value is not allowed in this context; check the indentation of this line and of those before it`},
 		{"text that begins with !", "version: 1\npermissions: [{skill: '*', then: deny, when: !call.outward}]", `vedette.yaml:2:59: YAML: found invalid tag character '}'; put a text that begins with ! in quotes`},
 		{"open quote", "version: 1\nguard: {roots: [\"a]}\n", `vedette.yaml:2:17: YAML: could not find end character of double-quoted text; close the quote`},
+		{"quote within quotes", "version: 1\npermissions: [{skill: '*', then: deny, when: 'user == 'x''}]", `vedette.yaml:2:56: YAML: ',' or '}' must be specified; look at the quotes: within single quotes a ' is written ''`},
 		{"two documents", "version: 1\n---\nversion: 1", `vedette.yaml:3:1: a second document starts here; a file holds one`},
 		{"merge key", "version: 1\nlimits: &x {}\njudge: {<<: *x}", `vedette.yaml:3:9: merge keys (<<) are not supported; write the keys out`},
 		{"alias without anchor", "version: 1\nlimits: *x", `vedette.yaml:2:9: alias "x" has no anchor before it`},

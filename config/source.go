@@ -148,6 +148,7 @@ var remedies = []struct{ part, remedy string }{
 	{"is not allowed in this context", "check the indentation of this line and of those before it"},
 	{"invalid tag character", "put a text that begins with ! in quotes"},
 	{"could not find end character", "close the quote"},
+	{"must be specified", "look at the quotes: within single quotes a ' is written ''"},
 }
 
 // tellRemedy says what to do about a message of the parser.

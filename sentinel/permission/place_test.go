@@ -31,7 +31,8 @@ func TestMistakesHaveAPlace(t *testing.T) {
 		"has(args.bccc)":               {`1:5: no skill of this rule has an argument "bccc"`},
 		"call.effect == 'irreversble'": {`1:16: call.effect is never "irreversble"; did you mean "irreversible"?`},
 	} {
-		_, err := permission.New(permission.Options{Registry: registry(t), Rules: []permission.Rule{{Skill: "email.send", Then: permission.Ask, When: when}}})
+		rule := permission.Rule{Skill: "email.send", Then: permission.Ask, When: when}
+		_, err := permission.New(permission.Options{Registry: registry(t), Rules: []permission.Rule{rule}})
 		var got []string
 		for _, e := range flatten(err) {
 			var at interface{ ConfigPlace() (line, column int) }
