@@ -144,7 +144,7 @@ func (e *exam) snapshots(ctx context.Context) {
 			snapshotRemedy+"; skills: "+some(whys[why]))
 	}
 	if len(whys) == 0 && held+direct > 0 {
-		e.ok("snapshot", "skills that write by snapshot: %d, directly: %d", held, direct)
+		e.ok("snapshot", "%d skills write by snapshot, %d directly", held, direct)
 	}
 }
 
