@@ -12,6 +12,7 @@ type index struct {
 	root   *node
 	skills map[string]*node
 	hidden scrubber
+	source string // the text of file
 }
 
 func newIndex(file string) *index {
@@ -96,7 +97,7 @@ func (x *index) locate(n *node, at Position, base string, p pathed) *Error {
 	msg := p.msg
 	if hit != nil {
 		if hit.kind == scalarNode {
-			at = hit.pos
+			at, msg = x.placeMistake(hit, hit.pos, p)
 		}
 		if hit.outside && hit.text != "" {
 			msg = strings.ReplaceAll(msg, strconv.Quote(hit.text), redacted)
@@ -131,7 +132,8 @@ func (c *Config) Pos(path string) (at Position, ok bool) {
 // file. err may be a tree made by errors.Join or by wrapping; an error in it
 // has a path if it has the methods ConfigPath() string and ConfigMessage()
 // string. Those become Errors, sorted; errors without a path are kept as they
-// are, after them. Nil stays nil.
+// are, after them. Nil stays nil. An error that also has the method
+// ConfigPlace() (line, column int), both from 1, is placed within its text.
 func (c *Config) Locate(err error) error { return c.place("", err) }
 
 // LocateSkill is Locate for errors whose paths start at the named skill:

@@ -210,14 +210,17 @@ func underAny(failed map[string]bool, prefix string) bool {
 }
 
 // pathed is an error that has a place in the configuration.
-type pathed struct{ path, msg string }
+type pathed struct {
+	path, msg string
+	within    placed
+}
 
 // flatten returns the errors in the tree of err that have a path, and gives
 // the others the path of the whole.
 func flatten(err error) []pathed {
 	found, rest := split(err)
 	for _, e := range rest {
-		found = append(found, pathed{"", e.Error()})
+		found = append(found, pathed{msg: e.Error()})
 	}
 	return found
 }
@@ -231,7 +234,11 @@ func split(err error) (found []pathed, rest []error) {
 		ConfigPath() string
 		ConfigMessage() string
 	}); ok {
-		return []pathed{{p.ConfigPath(), p.ConfigMessage()}}, nil
+		one := pathed{path: p.ConfigPath(), msg: p.ConfigMessage()}
+		if w, ok := err.(interface{ ConfigPlace() (line, column int) }); ok {
+			one.within.line, one.within.column = w.ConfigPlace()
+		}
+		return []pathed{one}, nil
 	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range many.Unwrap() {

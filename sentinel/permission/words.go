@@ -232,9 +232,7 @@ func (v *comparisons) meant(text string, words []string) string {
 }
 
 func (v *comparisons) fail(e ast.Expr, format string, args ...any) {
-	place := v.tree.SourceInfo().GetStartLocation(e.ID())
-	msg := fmt.Sprintf("%d:%d: ", place.Line(), place.Column()+1) + fmt.Sprintf(format, args...)
-	v.errs = append(v.errs, &skills.PathError{Path: v.at, Msg: msg})
+	v.errs = append(v.errs, mistakeAt(v.at, placeOf(v.tree, e.ID()), fmt.Sprintf(format, args...)))
 }
 
 func literalText(e ast.Expr) (string, bool) {
