@@ -22,6 +22,8 @@ type action struct {
 	out  stream
 	ran  int      // commands inside of it
 	kept []string // where boxed commands see folders, and which
+
+	before counts
 }
 
 func (a *action) run() stream {
@@ -71,8 +73,10 @@ func (a *action) print() stream {
 		args, in = nil, knownStream(m.text)
 	}
 	out := a.s.printText(a.name, args, in)
-	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret()
+	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret() ||
+		a.s.made.tells > a.before.tells
 	a.markSecrets(&out)
+	out.coded = !out.known && !a.use.Dumps && (out.coded || a.use.Input == programs.Shown && a.in.coded || a.s.made.codes > a.before.codes)
 	out.foreign = !out.known && (out.foreign || a.use.Network && !a.use.Dumps || decoders[a.name] ||
 		a.use.Input == programs.Shown && a.in.foreign)
 	return out
@@ -81,7 +85,9 @@ func (a *action) print() stream {
 // showsSecret reports whether a program prints what a file of credentials holds.
 func (a *action) showsSecret() bool {
 	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
-		return p.Role == programs.File && p.Access == programs.Read && !p.Names && !p.Client && holdsSecrets(a.field(p).text)
+		f := a.field(p)
+		return p.Role == programs.File && p.Access == programs.Read && !p.Names && !p.Client &&
+			(f.proc != nil && f.proc.secret || a.s.leaksFile(f, false))
 	})
 }
 
@@ -440,6 +446,9 @@ func (a *action) readInput() {
 	case programs.Leaves:
 		a.sendInput()
 	case programs.Runs:
+		if a.in.secret && a.use.Network {
+			a.s.addUnread(SecretSent)
+		}
 		a.at.fork().runStream(a.use.InputLang, a.name, a.in)
 	case programs.Names:
 		a.readNameList()

@@ -27,14 +27,15 @@ func isItself(w *syntax.Word) bool {
 
 // runWhile reads a loop. One that never ends and waits for nothing that it starts
 // fills the machine with processes.
-func (s *shell) runWhile(w *syntax.WhileClause, in stream) {
+func (s *shell) runWhile(w *syntax.WhileClause, in stream) stream {
 	if isConstant(w.Cond, w.Until) && isFlood(w.Do) {
 		s.addDanger(ForkBomb)
 	}
 	s.runStatements(w.Cond, in)
 	s.branches-- // what is in it runs as long as the condition holds
-	s.runUnsure(w.Do, in)
+	out := s.runUnsure(w.Do, in)
 	s.branches++
+	return out
 }
 
 // isConstant reports whether a loop's condition never changes.

@@ -60,23 +60,17 @@ func (s *shell) readInline(lang, text string, depth int) {
 		return
 	}
 	found := code.Read(lang, text)
+	s.made.codes++
+	if isEditor[lang] || namesScary(unmarked.Replace(text)) {
+		s.made.scripts++
+	}
 	if changesData(lang, text) {
 		s.addChange(DatabaseChange)
 	}
 	for _, p := range found.Paths {
 		s.touchCoded(p)
 	}
-	for _, c := range found.Commands {
-		if len(c.Words) > 0 {
-			s.fork().runWords(literalFields(c.Words), stream{})
-			continue
-		}
-		if lang := orElse(c.Lang, "sh"); isShell(lang) {
-			s.guessLine(c.Line)
-		} else {
-			s.readInline(lang, c.Line, depth+1)
-		}
-	}
+	s.runCoded(lang, found.Commands, depth)
 	for _, u := range found.URLs {
 		if isFileURL(u) {
 			s.addAccess(literalField(u), Read)
@@ -93,6 +87,29 @@ func (s *shell) readInline(lang, text string, depth int) {
 		}
 	}
 	s.addCoded(found)
+}
+
+// isEditor are the languages of editors, which give a command the text at hand.
+var isEditor = toSet("ed vim")
+
+// runCoded runs the commands that code starts.
+func (s *shell) runCoded(by string, list []code.Command, depth int) {
+	sends := s.made.sends
+	for _, c := range list {
+		g := s.enterFolder(literalField(c.Folder)).fork()
+		lang := orElse(c.Lang, "sh")
+		switch {
+		case len(c.Words) > 0:
+			g.runWords(literalFields(c.Words), stream{})
+		case isShell(lang):
+			g.guessLine(c.Line)
+		default:
+			g.readInline(lang, c.Line, depth+1)
+		}
+	}
+	if s.made.sends > sends && isEditor[by] {
+		s.addUnread(SecretSent)
+	}
 }
 
 // findServices records a metadata service that is a whole string of what goes to
@@ -158,8 +175,14 @@ func (s *shell) touchCoded(p code.Path) {
 	}
 	if access.Has(Write) {
 		s.writeTarget("", f, access|Read)
+		if p.Effect == "" {
+			s.keepFile(f, codedStream, false)
+		}
 	}
 }
+
+// codedStream is what inline code prints or writes.
+var codedStream = stream{open: true, taint: taint{coded: true}}
 
 // addCoded records what code does beyond files.
 func (s *shell) addCoded(found code.Findings) {
@@ -175,8 +198,16 @@ func (s *shell) addCoded(found code.Findings) {
 		return p.Access == code.ToRead &&
 			holdsSecrets(p.Text)
 	})
-	if leaks && (found.Sends || len(found.URLs) > 0) {
+	if leaks && (found.Sends || len(found.URLs) > 0) || found.Environment && found.Network {
 		s.addUnread(SecretSent)
+	}
+	if leaks || found.Credential {
+		s.made.tells++
+	}
+	for _, p := range found.Paths {
+		if leaks && Access(p.Access).Has(Write) {
+			s.keepFile(literalField(p.Text), stream{taint: taint{secret: true, coded: true}}, false)
+		}
 	}
 	if found.Unread {
 		s.addUnread(UnreadCode)

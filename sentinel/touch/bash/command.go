@@ -97,6 +97,9 @@ func (s *shell) runWords(argv []field, in stream) stream {
 	if out, ok := s.locateProgram(name, args); ok {
 		return out
 	}
+	if strings.Contains(argv[0].text, "/") && s.replayFile("", argv[0], args) {
+		return stream{open: true}
+	}
 	switch name {
 	case "xargs", "parallel":
 		s.runXargs(name, args, in)
@@ -122,7 +125,7 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 		use = programs.ReadWords(base, words) // R
 	}
 	a := &room.action
-	*a = action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}}
+	*a = action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}, before: s.made.counts}
 	return a.run()
 }
 

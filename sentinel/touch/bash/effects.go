@@ -97,10 +97,10 @@ func (s *shell) removeTarget(f field, all bool) {
 	case !f.unknown || !all:
 	case isUnsure(f):
 		s.addDoubt(UnknownTarget)
-	case strings.HasPrefix(f.bare, "/") && !namesScratch(f.text):
-		// "$X/*" and "/$X" are the root where X is empty, "$X/usr" is a
-		// system's.
-		if k, _ := s.findTree(strings.ReplaceAll(f.bare, "$entry", "")); k == path.RootTree || k == path.SystemTree {
+	case f.bare != "" && !namesScratch(f.text):
+		// Where X is empty, "$X/*" and "/$X" are the root, "$X/usr" is a
+		// system's and "~/$X" a home.
+		if k, _ := s.findTree(strings.ReplaceAll(f.bare, "$entry", "")); k != path.NoTree {
 			s.addDoubt(UnsetTree)
 		}
 	}
@@ -320,7 +320,7 @@ func closesOwner(mode string) bool {
 // emptyFile records that a file is left with nothing in it: outside of the
 // working folder that is as good as a removal.
 func (s *shell) emptyFile(f field) {
-	if f.tree && s.wipesProject(f) { // each file below
+	if s.wipesProject(f) { // each file below
 		s.addDoubt(ProjectWipe)
 	}
 	if f.blank || f.text == "" || isHarmless(f.text) || s.isScratch(f) {

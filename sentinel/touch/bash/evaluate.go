@@ -97,7 +97,7 @@ type Findings struct {
 // It runs nothing and reads the file system for symbolic links alone.
 func Evaluate(line string, env path.Env, b *Budget) Findings {
 	s := newShell(env, b)
-	if out := s.parseText(line); out.minted != "" { // the caller reads it
+	if out := s.parseText(line); out.secret && out.minted != "" { // the caller reads it
 		s.addUnread(SecretSent)
 	}
 	return s.closeFindings()

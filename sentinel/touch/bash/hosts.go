@@ -137,7 +137,8 @@ func (a *action) reportSecrets() {
 			break
 		}
 		a.s.findMetadata(f)
-		if f.secret && !a.isOwnWord(i, f) || f.proc != nil && f.proc.secret {
+		_, strays := a.countStrays(f)
+		if f.secret && !a.isOwnWord(i, f) || f.proc != nil && f.proc.secret || f.token && strays > 0 {
 			a.s.addUnread(SecretSent)
 		}
 	}
@@ -179,22 +180,32 @@ func (s *shell) isDump(f field) bool {
 // isOwnToken reports whether a client logs in with what was made for the host
 // that it talks to, over https where it says so.
 func (a *action) isOwnToken(p programs.Part, f field) bool {
-	if f.minted == "" || !logsIn[p.Option] {
+	if !logsIn[p.Option] {
 		return false
 	}
-	hosts := strings.Fields(f.minted)
-	found := false
+	all, strays := a.countStrays(f)
+	return all > 0 && strays == 0
+}
+
+// countStrays counts the addresses that a program talks to, and those for which a
+// token was not made. A variable's may stay on this machine, or go to an address
+// that can't be known.
+func (a *action) countStrays(f field) (all, strays int) {
 	for _, p := range a.use.Parts {
-		if p.Role != programs.URL && p.Role != programs.Host {
+		if f.minted == "" || p.Role != programs.URL && p.Role != programs.Host {
 			continue
 		}
-		name := readHostName(a.field(p).text)
-		found = true
-		if !slices.ContainsFunc(hosts, func(h string) bool { return name == h || strings.HasSuffix(name, "."+h) }) {
-			return false
+		text := a.field(p).text
+		name, local := readHostName(text), func(h host.Host) bool { return h.Zone == host.Loopback }
+		all++
+		if !f.secret && (strings.HasPrefix(text, "$") || slices.ContainsFunc(host.ListURLHosts(text, true), local)) {
+			continue
+		}
+		if !slices.ContainsFunc(strings.Fields(f.minted), func(h string) bool { return name == h || strings.HasSuffix(name, "."+h) }) {
+			strays++
 		}
 	}
-	return found
+	return all, strays
 }
 
 // isOwnWord is isOwnToken for a word that a part stands in.

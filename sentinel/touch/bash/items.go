@@ -36,7 +36,7 @@ func (s *shell) runXargs(name string, args []field, in stream) {
 			if n := strings.Trim(f.text, "0"); in.endless && isNumber(f.text) && (n == "" || len(f.text) > 3) {
 				s.addDanger(ForkBomb) // programs without bound for input without end
 			}
-		case p.Option == "-a" || p.Option == "--arg-file":
+		case p.Option == "-a" || strings.HasPrefix(p.Option, "--arg"):
 			s.addAccess(f, Read)
 			in = s.readFile(f, in)
 		case strings.HasPrefix(p.Option, "-i") || strings.HasPrefix(p.Option, "-I") || p.Option == "--replace" || p.Option == "-J":
@@ -57,6 +57,12 @@ func (s *shell) takeGiven(j *xargsJob) bool {
 		return false
 	}
 	for i, a := range j.words {
+		if strings.HasPrefix(a.text, "::::") && i+1 < len(j.words) {
+			s.addAccess(j.words[i+1], Read)
+			j.items = s.listItems(s.readFile(j.words[i+1], stream{}))
+			j.words = j.words[:i]
+			return true
+		}
 		if a.text == ":::" || a.text == ":::+" {
 			given := j.words[i+1:]
 			j.words = j.words[:i]
@@ -106,7 +112,11 @@ func (s *shell) runItems(words []field, replace string, items []field, lines boo
 	}
 	for _, it := range items {
 		if lines && strings.ContainsAny(words[0].text, " \t;|&") {
-			s.guessLine(joinTexts(s.substitute(words, replace, []field{it})))
+			g := s.fork()
+			if it.blank { // its text is this variable's
+				g.ownNames().vars["read"] = value{it.toFrags()}
+			}
+			g.guessLine(joinTexts(s.substitute(words, replace, []field{it})))
 			continue
 		}
 		s.runWords(s.substitute(words, replace, []field{it}), stream{})

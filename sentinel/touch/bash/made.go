@@ -20,12 +20,17 @@ type made struct {
 	pending []written
 	next    int // descriptor that a shell would choose
 
-	sends, opens, trees int      // commands that sent their input, took it for names, or for folders
-	impure              bool     // something did more than read
-	remapped            []string // where a device, a mount or a junction shows one place at another
-	remote              bool     // the repository was told where its remote is
-	last                placed
+	sends, opens, trees int // commands that sent their input, took it for names, or for folders
+	counts
+	impure   bool     // something did more than read
+	remapped []string // where a device, a mount or a junction shows one place at another
+	remote   bool     // the repository was told where its remote is
+	last     placed
 }
+
+// counts are pieces of inline code: all, those that read the environment or
+// credentials, and those that may make a script of the text that they change.
+type counts struct{ codes, tells, scripts int }
 
 // madeFile is what is known of a file that was written.
 type madeFile struct {
@@ -107,7 +112,7 @@ var decoders = toSet("curl wget http https xh aria2c nc ncat netcat base64 base3
 // settleFiles gives the files that a command's redirects name what it printed.
 func (s *shell) settleFiles(list []written, out stream) {
 	for _, w := range list {
-		if out.secret && w.all && isSocket(w.to.text) {
+		if (out.secret || out.token) && w.all && isSocket(w.to.text) {
 			s.addUnread(SecretSent)
 		}
 		if out.known && out.text == "" && !w.add && w.all {
@@ -162,9 +167,14 @@ func (s *shell) trackFiles(a *action) {
 		}
 	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
-	if packers[a.name] && slices.ContainsFunc(a.listFiles(Read), func(f field) bool { return s.leaksFile(f, false) }) {
+	if !a.use.Network && slices.ContainsFunc(a.listFiles(Read), func(f field) bool { return s.leaksFile(f, false) }) {
 		for _, f := range a.listFiles(Write) {
 			s.keepFile(f, stream{taint: taint{secret: true}}, false)
+		}
+	}
+	for _, f := range a.listFiles(Read | Write) {
+		if s.made.scripts > a.before.scripts {
+			s.keepFile(f, codedStream, false)
 		}
 	}
 	switch orElse(row, a.name) {
@@ -180,7 +190,7 @@ func (s *shell) trackFiles(a *action) {
 		for _, f := range a.listFiles(Write) {
 			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"))
 		}
-	case "curl", "wget":
+	case "curl", "wget", "aria2c":
 		s.trackDownload(a)
 	case "cp", "mv", "ln", "install", "link", "dd":
 		s.trackCopies(a)
@@ -216,9 +226,6 @@ func (s *shell) trackMounts(a *action) {
 // remaps are the options of mount that show a folder at another place.
 var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
 
-// packers put what is in files into others.
-var packers = toSet("tar gtar bsdtar zip 7z 7za gpg openssl ar cpio pax rar")
-
 // listFiles returns the files of an action that are touched in a way.
 func (a *action) listFiles(access Access) []field {
 	var out []field
@@ -245,7 +252,7 @@ func (s *shell) trackDownload(a *action) {
 			s.keepFile(f, fetchedStream, false)
 		}
 	}
-	if a.name != "wget" && !hasFlag(a.args, "OJ", "remote-name") {
+	if a.name == "curl" && !hasFlag(a.args, "OJ", "remote-name") {
 		return
 	}
 	for _, f := range a.args {
@@ -271,7 +278,7 @@ func (s *shell) trackCopies(a *action) {
 	if len(to) == 0 || to[0].unknown {
 		return
 	}
-	if len(from) == 0 && a.name == "dd" {
+	if len(from) == 0 && !ln {
 		s.keepFile(to[0], a.in, false)
 	}
 	for _, f := range from {

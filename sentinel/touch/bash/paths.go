@@ -195,7 +195,7 @@ func (s *shell) mentionPath(f field) bool {
 var (
 	secretVariable = regexp.MustCompile(`(?i)(^|_)(token|secret|secrets|password|passwd|passphrase|credentials?|apikey|private_key` +
 		`|access_key|api_key|secret_key|auth_key|pat|pgpassword)(_|$)|^AWS_(SECRET|SESSION)`)
-	secretFile = regexp.MustCompile(`(?i)(^|/)(\*?\.env(\.[a-z]+)?|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
+	secretFile = regexp.MustCompile(`(?i)(^|/)(\*?\.env(\.[a-z]+)?|\.(e|en|env)?[*?]+|id_[*?]+|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
 		`|ini)|\.npmrc|\.pypirc|\.netrc|\.pgpass|\.git-credentials|\.vault-token|\.dockercfg|kubeconfig[^/]*|[^/]*\.(pem|key|p12|pfx|jks` +
 		`|keystore|kdbx|ovpn|tfstate|tfvars)|id_(rsa|dsa|ecdsa|ed25519)|terraform\.tfstate|master\.key|\.(bash|zsh|python|psql|mysql` +
 		`|node_repl)_history|\.(aws|ssh|gnupg|kube|docker|azure)(/.*)?|\.config/(gcloud|gh|hub|op)(/.*)?)$`)
@@ -215,10 +215,20 @@ func holdsSecrets(file string) bool {
 }
 
 // leaksFile reports whether a file, or all below a folder, must not leave
-// unseen: one that holds credentials by its name, a home or a system tree.
+// unseen: one that holds credentials by its name, a home or a system tree. One
+// into which the line has put a secret lends its name to those that begin so:
+// "a" to zip's "a.zip", "x_" to split's "x_aa".
 func (s *shell) leaksFile(f field, all bool) bool {
-	if m, _ := s.findMade(f.text); m.secret || holdsSecrets(f.text) {
+	if holdsSecrets(f.text) {
 		return true
+	}
+	for _, p := range s.resolvePath(f.text) {
+		from := strings.LastIndexByte(p, '/') + 2
+		for i := from; len(s.made.files) > 0 && i <= min(len(p), from+maxList); i++ {
+			if s.made.files[p[:i]].secret {
+				return true
+			}
+		}
 	}
 	k, _ := s.findTree(f.text)
 	return all && k != path.NoTree

@@ -111,6 +111,7 @@ func (s *shell) runStream(lang, name string, in stream) {
 	case in.known:
 		s.readCode(literalField(in.text), lang)
 	case !in.open:
+	case !in.foreign && !in.coded && (name == "ssh" && in.file || in.dump && dumpLanguages[lang]):
 	case isShell(orElse(lang, "sh")), in.foreign, isProgramming(lang) && !in.file: // a file's program is the file's, as an operand's is
 		s.addOpaque(name)
 	}
@@ -118,6 +119,12 @@ func (s *shell) runStream(lang, name string, in stream) {
 
 // dataLanguages are those in which programs are mostly given data.
 var dataLanguages = toSet("sql mongo redis cypher yaml json make ed sed vim gnuplot r octave tex roff awk")
+
+// interpreted are the languages of scripts that are no shell's.
+var interpreted = toSet("python js typescript perl ruby php lua r julia tcl powershell")
+
+// dumpLanguages are those in which databases are dumped.
+var dumpLanguages = toSet("psql mysql sqlite sql mongo")
 
 func isProgramming(lang string) bool { return !dataLanguages[lang] }
 
@@ -156,7 +163,7 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 	switch {
 	case !ok:
 		return false
-	case m.foreign:
+	case m.foreign, m.coded && (isShell(orElse(lang, "sh")) || interpreted[lang]):
 		s.addOpaque(lang)
 		return true
 	case !m.known || s.made.runsAlready(f.text):

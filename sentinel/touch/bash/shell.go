@@ -117,12 +117,12 @@ func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
 	return out
 }
 
-// runUnsure reads what may run or not.
-func (s *shell) runUnsure(list []*syntax.Stmt, in stream) {
+// runUnsure reads what may run or not. What it prints is not known.
+func (s *shell) runUnsure(list []*syntax.Stmt, in stream) stream {
 	s.unsure++
 	s.branches++
 	defer func() { s.unsure--; s.branches-- }()
-	s.runStatements(list, in)
+	return stream{open: true, taint: s.runStatements(list, in).taint}
 }
 
 func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
@@ -142,8 +142,10 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 	for _, r := range st.Redirs {
 		in = s.readRedirect(r, in)
 	}
-	if st.Cmd == nil {
-		return in // $(<file)
+	if st.Cmd == nil { // "> file", or $(<file)
+		s.settleFiles(s.made.pending[mark:], knownStream(""))
+		s.made.pending = s.made.pending[:mark]
+		return in
 	}
 	if st.Redirs != nil && dialsBack(st.Redirs) {
 		in = stream{open: true, taint: taint{foreign: true}} // what the other side sends
@@ -164,6 +166,7 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 }
 
 func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
+	out := stream{open: true}
 	switch cmd := cmd.(type) {
 	case *syntax.CallExpr:
 		return s.runCall(cmd, in)
@@ -175,18 +178,18 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 		return s.runStatements(cmd.Stmts, in)
 	case *syntax.IfClause:
 		for c := cmd; c != nil; c = c.Else {
-			s.runStatements(c.Cond, in)
-			s.runUnsure(c.Then, in)
+			out.mix(s.runStatements(c.Cond, in).taint)
+			out.mix(s.runUnsure(c.Then, in).taint)
 		}
 	case *syntax.WhileClause:
-		s.runWhile(cmd, in)
+		return s.runWhile(cmd, in)
 	case *syntax.ForClause:
-		s.runFor(cmd, in)
+		return s.runFor(cmd, in)
 	case *syntax.CaseClause:
 		s.expandWords(cmd.Word)
 		for _, item := range cmd.Items {
 			s.expandWords(item.Patterns...)
-			s.runUnsure(item.Stmts, in)
+			out.mix(s.runUnsure(item.Stmts, in).taint)
 		}
 	case *syntax.FuncDecl:
 		s.declareFunction(cmd)
@@ -201,7 +204,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	default: // [[ … ]], (( … )), let: only what they substitute runs
 		s.walkInner(cmd)
 	}
-	return stream{open: true}
+	return out
 }
 
 func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
@@ -231,12 +234,13 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		out.mix(y.taint)
 		return out
 	}
-	s.runStatement(b.X, in)
+	x := s.runStatement(b.X, in)
 	if s.aside > 0 {
 		s.branches-- // it goes on beside this shell, whichever of the two runs
 	}
-	s.runUnsure([]*syntax.Stmt{b.Y}, in)
-	return stream{open: true}
+	out := s.runUnsure([]*syntax.Stmt{b.Y}, in)
+	out.mix(x.taint)
+	return out
 }
 
 // walkInner walks the command substitutions inside a node that runs nothing else.
@@ -264,14 +268,14 @@ func (s *shell) expandWords(list ...*syntax.Word) {
 	}
 }
 
-func (s *shell) runFor(f *syntax.ForClause, in stream) {
+func (s *shell) runFor(f *syntax.ForClause, in stream) stream {
 	switch l := f.Loop.(type) {
 	case *syntax.WordIter:
 		var v value
 		for _, w := range l.Items {
 			for _, fl := range flatten(s.expandWord(w)) {
 				if !s.budget.takeItems(1) {
-					return
+					return stream{open: true}
 				}
 				v = append(v, fl.toFrags())
 			}
@@ -286,7 +290,7 @@ func (s *shell) runFor(f *syntax.ForClause, in stream) {
 		}
 		s.walkInner(f.Loop)
 	}
-	s.runUnsure(f.Do, in)
+	return s.runUnsure(f.Do, in)
 }
 
 // runSide reads one side of a pipe. One that is a pipe itself has sides of its

@@ -7,6 +7,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
 func (s *shell) assignVariable(a *syntax.Assign) {
@@ -103,7 +105,16 @@ func (s *shell) lookUpVariable(name string) value {
 	if isNumber(name) && (!s.inFunc || s.params != nil) {
 		return s.readPositional(name)
 	}
-	return value{{{s: "$" + name, kind: unknownFrag, taint: taint{token: namesSecret(name)}}}}
+	return value{{{s: "$" + name, kind: unknownFrag, taint: nameToken(name)}}}
+}
+
+// nameToken says what a variable holds by its name, and for which hosts.
+func nameToken(name string) taint {
+	if !namesSecret(name) {
+		return taint{}
+	}
+	hosts := programs.ReadWords("$"+strings.ToLower(name), nil).TokenHosts
+	return taint{token: true, minted: strings.Join(hosts, " ")}
 }
 
 // usualValues are what variables hold that a shell sets by itself.
@@ -175,7 +186,11 @@ func (s *shell) readParam(p *syntax.ParamExp) value {
 	}
 	if v.isUnknown() {
 		s.walkInner(p)
-		return value{{{s: "$" + name, kind: unknownFrag}}}
+		out := frag{s: "$" + name, kind: unknownFrag, taint: taint{token: p.Excl}} // of any variable
+		for _, f := range slices.Concat(v...) {
+			out.mix(f.taint)
+		}
+		return value{{out}}
 	}
 	return s.computeParam(p, v)
 }

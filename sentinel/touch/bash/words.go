@@ -41,6 +41,7 @@ type taint struct {
 	dump    bool   // holds somebody's data as a whole
 	fetched bool   // is what an address gave
 	foreign bool   // comes from another machine, or decoded: its text can't be looked at
+	coded   bool   // is what inline code has made
 	minted  string // of a secret that a program made or opened: the hosts that it is for
 }
 
@@ -49,13 +50,13 @@ const noHost = "?"
 
 // mix adds what another text carries.
 func (t *taint) mix(o taint) {
-	if t.secret && o.secret && t.minted != o.minted {
+	if (t.secret || t.token) && (o.secret || o.token) && t.minted != o.minted {
 		t.minted = noHost
 	} else {
 		t.minted = orElse(t.minted, o.minted)
 	}
 	t.secret, t.token, t.dump = t.secret || o.secret, t.token || o.token, t.dump || o.dump
-	t.fetched, t.foreign = t.fetched || o.fetched, t.foreign || o.foreign
+	t.fetched, t.foreign, t.coded = t.fetched || o.fetched, t.foreign || o.foreign, t.coded || o.coded
 }
 
 // value is every value that a word or variable may have.

@@ -53,6 +53,8 @@ type Command struct {
 	Words []string
 	// Lang names the shell of Line where it isn't sh: "powershell", "cmd".
 	Lang string
+	// Folder is where the code changed to before, empty where it didn't.
+	Folder string
 }
 
 // Inline is a piece of code in a language, inside of another.
@@ -77,6 +79,8 @@ type Findings struct {
 	// machine, Input where it reads its standard input, Environment where it
 	// prints or sends the environment as a whole.
 	Sends, Input, Environment bool
+	// Credential is set where it reads a variable that is named after one.
+	Credential bool
 	// Unread is set where a word that may do harm stands in the code and no
 	// literal text beside it says what it does.
 	Unread bool

@@ -24,7 +24,7 @@ var findings = []finding{
 	{"python", `print("hello")`, code.Findings{}},
 	{"python", `import os; os.system("ls -l " + "/srv")`, code.Findings{Commands: []code.Command{{Line: "ls -l /srv"}}}},
 	{"python", `import subprocess; subprocess.run(["git", "log", "-1"], check=True)`, code.Findings{Commands: []code.Command{{Words: []string{"git", "log", "-1"}}}}},
-	{"js", "require('child_process').spawnSync('git', ['status'], {cwd: 'x'})", code.Findings{Commands: []code.Command{{Words: []string{"git", "status"}}}}},
+	{"js", "require('child_process').spawnSync('git', ['status'], {cwd: 'x'})", code.Findings{Commands: []code.Command{{Words: []string{"git", "status"}, Folder: "x"}}}},
 	{"ruby", "puts `git log`", code.Findings{Commands: []code.Command{{Line: "git log"}}}},
 	{"perl", `system qw(git status)`, code.Findings{Commands: []code.Command{{Words: []string{"git", "status"}}}}},
 	{"go", `exec.Command("git", "status").Run()`, code.Findings{Commands: []code.Command{{Words: []string{"git", "status"}}}}},

@@ -41,6 +41,10 @@ func (r *reader) readWord(i int) {
 
 func (r *reader) readCall(i int, e entry, low string, args []arg, called bool) {
 	switch e.class {
+	case "folder":
+		if called && len(args) > 0 && len(args[0].texts) > 0 && !args[0].isOpen {
+			r.folder = r.below(strings.Join(args[0].texts, "/"))
+		}
 	case "run":
 		if !called || len(args) == 0 {
 			if args = []arg{r.receiver(i)}; len(args[0].texts) == 0 {
@@ -90,7 +94,7 @@ func (r *reader) target(i int, args []arg) arg {
 // readRun reads a call that starts a process with these words.
 func (r *reader) readRun(args []arg) {
 	r.ran = true
-	first := args[0]
+	first, folder := args[0], r.findFolder(args)
 	words, isList, open := first.texts, first.isList, first.isOpen || first.isMade || !first.isList && len(first.texts) != 1
 	for _, a := range args[1:] {
 		plain := r.lang != "js" && r.lang != "php" && len(a.texts) > 0
@@ -114,10 +118,26 @@ func (r *reader) readRun(args []arg) {
 	shell := shells[strings.TrimSuffix(words[0][strings.LastIndexByte(words[0], '/')+1:], " -i")]
 	r.f.Unread = r.f.Unread || shell && (last == words[0] || last == "-i" || last == "-l" || last == "-") // what it runs comes from elsewhere
 	if isList {
-		r.f.Commands = append(r.f.Commands, Command{Words: words})
+		r.f.Commands = append(r.f.Commands, Command{Words: words, Folder: folder})
 	} else if !first.isOpen {
-		r.f.addLine(words[0])
+		r.f.addLine(words[0], folder)
 	}
+}
+
+// findFolder returns the folder in which a process starts, empty where the code
+// doesn't say.
+func (r *reader) findFolder(args []arg) string {
+	for _, a := range args {
+		if (a.name == "cwd" || a.name == "chdir") && len(a.texts) > 0 {
+			return r.below(a.texts[0])
+		}
+		for k := a.at; r.is(a.at, "{") && k < min(r.match[a.at], len(r.toks))-2; k++ {
+			if r.word(k) == "cwd" && r.toks[k+2].kind == textTok {
+				return r.below(r.toks[k+2].text)
+			}
+		}
+	}
+	return r.folder
 }
 
 var shells = map[string]bool{
@@ -282,20 +302,24 @@ func (r *reader) readText(t string) {
 
 const secretNames = ".ssh .ss .aws .env shadow passwd id_rsa id_ed cred secret token .kube .gnupg .netrc"
 
+// wholeMethods hand out all of the environment.
+const wholeMethods = " items copy each each_pair map keys values sort inspect toObject "
+
 // readEnvironment looks at the environment: as a whole, or a part of it.
 func (r *reader) readEnvironment(i int, low string) {
-	if strings.TrimLeft(low, "$%@") == "env" && !r.is(i-1, ".") && !r.d.bare {
+	if strings.TrimLeft(low, "$%@") == "env" && !r.is(i-1, ".") && !r.d.bare && r.lang != "julia" {
 		return
 	}
 	method := r.word(i + 2)
 	part := r.is(i+1, "[") || r.is(i+1, "{") || r.is(i+1, "(") && !r.is(i+2, ")") ||
-		r.is(i+1, ".") && method != "" && method != "items" && method != "copy" && !strings.HasPrefix(method, "to_")
+		r.is(i+1, ".") && method != "" && !among(wholeMethods, method) && !strings.HasPrefix(method, "to_")
 	r.f.Environment = r.f.Environment || !part
 	for _, s := range [...]string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH"} {
 		for k := i + 1; k < min(i+4, len(r.toks)); k++ {
-			r.reads = r.reads || strings.Contains(strings.ToUpper(r.toks[k].text), s)
+			r.f.Credential = r.f.Credential || strings.Contains(strings.ToUpper(r.toks[k].text), s)
 		}
 	}
+	r.reads = r.reads || r.f.Credential
 }
 
 // readStatement reads the text that is handed to a database.
@@ -356,7 +380,7 @@ func (r *reader) place(a arg, p Path) {
 	r.f.Unread = r.f.Unread || a.isMade
 	for _, t := range a.texts {
 		below := t != "" && strings.IndexByte("$/~", t[0]) < 0 && !strings.Contains(t, "..") && t[min(1, len(t)-1)] != ':'
-		switch p.Text = t; {
+		switch p.Text = r.below(t); {
 		case strings.Contains(t, "://") && !strings.HasPrefix(t, "file:"):
 			r.network = true
 		case !a.isOpen || below && r.toks[a.at].text == t:
@@ -370,6 +394,14 @@ func (r *reader) place(a arg, p Path) {
 	if r.f.Unread = r.f.Unread || p.Access == ToRead && a.isOpen && r.hint; len(a.texts) == 0 && p.Access != ToRead {
 		r.placeListed(p)
 	}
+}
+
+// below is where a relative path leads from the folder that the code changed to.
+func (r *reader) below(t string) string {
+	if r.folder == "" || t == "" || strings.IndexByte("/~$", t[0]) >= 0 || strings.Contains(t, ":") {
+		return t
+	}
+	return strings.TrimSuffix(r.folder, "/") + "/" + t
 }
 
 // placeListed puts what the code goes through in the place of an operand that

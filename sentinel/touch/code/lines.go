@@ -55,9 +55,9 @@ func Cost(lang, text string) int {
 	return (256 + min(len(text), limit)) * (256 << 10 / limit)
 }
 
-func (f *Findings) addLine(line string) {
+func (f *Findings) addLine(line, folder string) {
 	if line = strings.TrimSpace(line); line != "" && len(f.Commands) <= maxFound {
-		f.Commands = append(f.Commands, Command{Line: line})
+		f.Commands = append(f.Commands, Command{Line: line, Folder: folder})
 	}
 }
 
@@ -152,17 +152,19 @@ var makeVar = regexp.MustCompile(`\$[({]([\w-]+)[)}]`)
 func (f *Findings) act(action, found string) {
 	switch action {
 	case "run":
-		f.addLine(strings.TrimLeft(found, "|! "))
+		f.addLine(strings.TrimLeft(found, "|! "), "")
 	case "start":
-		f.addLine(startOption.ReplaceAllString(found, " "))
+		f.addLine(startOption.ReplaceAllString(found, " "), "")
 	case "recipe":
-		f.addLine(makeVar.ReplaceAllString(strings.ReplaceAll(found, "$$", "$"), "$${$1}"))
+		f.addLine(makeVar.ReplaceAllString(strings.ReplaceAll(found, "$$", "$"), "$${$1}"), "")
 	case "read", "write", "delete", "source":
 		f.actOnFiles(action, found)
 	case "url":
 		f.Network, f.URLs = true, append(f.URLs, cutText(found))
 	case "environment":
 		f.Environment = true
+	case "credential":
+		f.Credential = true
 	case "cmdlet":
 		known, verb := readWords()["powershell"], strings.ToLower(found)
 		verb, _, _ = strings.Cut(verb, "-")
@@ -192,7 +194,7 @@ func (f *Findings) actOnFiles(action, found string) {
 		}
 		switch {
 		case strings.HasPrefix(w, "|") || strings.HasPrefix(w, "!"):
-			f.addLine(strings.TrimLeft(found, "|! "))
+			f.addLine(strings.TrimLeft(found, "|! "), "")
 			return
 		case strings.HasPrefix(w, "$") && access != ToRead:
 			f.Unread = true

@@ -20,9 +20,10 @@ type reader struct {
 	class       []entry
 	f           *Findings
 	steps       int
-	listed      []arg // what the code goes through
-	narrow      bool  // the code looks for the end of a name
-	hint        bool  // a text is a part of a secret's name
+	folder      string // that the code has changed to
+	listed      []arg  // what the code goes through
+	narrow      bool   // the code looks for the end of a name
+	hint        bool   // a text is a part of a secret's name
 
 	importing, ran, process, network, raw, sends, reads bool
 }

@@ -219,7 +219,10 @@ func (r *row) readCond(wanted bool, text string) (test, error) {
 // flag.
 func (r *row) readTest(text string) test {
 	name, list, valued := strings.Cut(text, "=")
-	values := strings.Split(list, ",")
+	values := strings.Split(strings.ReplaceAll(list, `\,`, "\x00"), ",")
+	for i, v := range values { // `\,` is a comma
+		values[i] = strings.ReplaceAll(v, "\x00", ",")
+	}
 	if strings.IndexByte("-+/", name[0]) >= 0 {
 		o := r.findOption(name)
 		if i := slices.IndexFunc(r.starts, func(o *option) bool { return o.name == name }); i >= 0 {

@@ -290,6 +290,7 @@ func TestFilesAndBuilders(t *testing.T) {
 		"rm x -rf":                          "rm | file d tree <x>",
 		"chmod -R 777 /":                    "chmod | file w tree names chmod_tree </>",
 		"chmod -w f":                        "chmod | file w names chmod_tree <f>",
+		"chmod u=rw,go= f":                  "chmod | file w names client chmod_tree <f>",
 		"chown -R bob:bob /":                "chown | file w tree names chown_tree </>",
 		"ls -la":                            "ls | here",
 		"ls --color=auto /x":                "ls | file r names </x>",

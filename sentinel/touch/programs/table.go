@@ -224,7 +224,7 @@ func putInto[V any](m *map[string]V, key string, v V) {
 // hold "*", such as "mkfs.*".
 func Programs() []string {
 	names := slices.Collect(maps.Keys(loaded().names))
-	names = slices.DeleteFunc(names, func(n string) bool { return n[0] == '@' })
+	names = slices.DeleteFunc(names, func(n string) bool { return n[0] == '@' || n[0] == '$' })
 	slices.Sort(names)
 	return names
 }
