@@ -128,7 +128,7 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 		}
 	}
 	args.Later, args.Left, args.Overwritten = len(found.RunsLater), len(found.Refused), len(found.Overwritten)
-	args.Paths = listShown(c, found)
+	args.Paths = listShown(w.layer, c, found)
 	args.More = len(c.List) - len(args.Paths)
 	f.Reasons = args.Reasons
 	f.Args, err = json.Marshal(args)
@@ -147,8 +147,8 @@ func (a *commitArgs) count(c snapshot.Change) {
 	}
 }
 
-// absolute is where a change is.
-func absolute(c *snapshot.Changes, one snapshot.Change) string {
+// pathOf is where a change is.
+func pathOf(c *snapshot.Changes, one snapshot.Change) string {
 	if one.Path == "." {
 		return c.Roots[one.Root]
 	}
@@ -161,7 +161,7 @@ const firstShown = 5
 
 // listShown returns what a person sees first: what runs later, what is lost, what is
 // refused or stripped, then the rest. Among equals the order of the list stays.
-func listShown(c *snapshot.Changes, found snapshot.Findings) []shownPath {
+func listShown(l *snapshot.Layer, c *snapshot.Changes, found snapshot.Findings) []shownPath {
 	notes := map[snapshot.Change]string{}
 	for _, one := range found.Overwritten {
 		notes[one] = noteOverwritten
@@ -188,8 +188,8 @@ func listShown(c *snapshot.Changes, found snapshot.Findings) []shownPath {
 	slices.SortStableFunc(list, func(a, b snapshot.Change) int { return cmp.Compare(rank[a], rank[b]) })
 	out := make([]shownPath, 0, min(len(list), maxShown))
 	for _, one := range list[:min(len(list), maxShown)] {
-		s := shownPath{Path: showText(absolute(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size, SHA256: one.SHA256,
-			Lost: one.Lost, Note: notes[one], Mode: newMode(one)}
+		s := shownPath{Path: showText(pathOf(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size, SHA256: one.SHA256,
+			Lost: one.Lost, Note: notes[one], Mode: newMode(one), Attrs: cutText(l.DescribeAttrs(one))}
 		if one.Target != "" {
 			s.Target = showText(one.Target)
 		}
@@ -237,12 +237,19 @@ const longText = 400
 
 // showText shows a path without letting it pass for another or hide its end.
 func showText(path string) string {
-	shown := snapshot.Change{Path: path}.Show()
+	return cutShown(snapshot.Change{Path: path}.Show(), path)
+}
+
+// cutText shortens a text that is shown as it is.
+func cutText(text string) string { return cutShown(text, text) }
+
+// cutShown shortens what is shown of a text, and names the text's size and hash.
+func cutShown(shown, text string) string {
 	if len(shown) <= longText {
 		return shown
 	}
-	sum := sha256.Sum256([]byte(path))
-	cut := fmt.Sprintf(" …[%d bytes, sha256 %x]… ", len(path), sum[:8])
+	sum := sha256.Sum256([]byte(text))
+	cut := fmt.Sprintf(" …[%d bytes, sha256 %x]… ", len(text), sum[:8])
 	return strings.ToValidUTF8(shown[:longText/2], "") + cut + strings.ToValidUTF8(shown[len(shown)-longText/2:], "")
 }
 

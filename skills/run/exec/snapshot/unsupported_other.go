@@ -54,3 +54,6 @@ func (l *Layer) Inert(context.Context, *Changes) ([]Change, error) { return nil,
 
 // MeasureRunning returns ErrUnsupported.
 func (l *Layer) MeasureRunning(context.Context, int) (Usage, error) { return Usage{}, ErrUnsupported }
+
+// DescribeAttrs returns nothing on this system.
+func (l *Layer) DescribeAttrs(Change) string { return "" }
