@@ -540,7 +540,7 @@ var unconfined = []mutant{
 		"return []way{wayFull, wayStrict, {grade: GradeNone}}, nil", "skills/run/exec", []string{"TestWays"}, false},
 	{"PID 1 reaps its own child alone", "skills/run/exec/isolate/init_linux.go", "unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&b.status))",
 		"unix.SYS_WAIT4, child, uintptr(unsafe.Pointer(&b.status))", "skills/run/exec", []string{"TestPID1"}, false},
-	{"root's processes have no bound", "skills/run/exec/isolate/init_linux.go", "\ts.limitNumbers(p)\n", "",
+	{"root's processes have no bound", "skills/run/exec/isolate/init_linux.go", "\tfirst.limitNumbers(p)\n", "",
 		"skills/run/exec", []string{"TestProcessesAreBoundedByDefault"}, false},
 	{"a program may have what is guarded", "skills/run/exec/options.go", "p.chooseWriteMode(at, s), p.checkGuarded(at, o.Guarded)}", "p.chooseWriteMode(at, s)}",
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},

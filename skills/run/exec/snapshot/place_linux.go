@@ -27,7 +27,7 @@ func (a *applier) placeFile(p place) error {
 	if done, err := a.isPlaced(p, st, found); err != nil || done {
 		return err
 	}
-	if err := p.prepareFile(); err != nil {
+	if err := errors.Join(p.giveGroup(), p.prepareFile()); err != nil {
 		return err
 	}
 	if p.displaces() {
@@ -90,6 +90,24 @@ func (a *applier) isSame(p place, st unix.Stat_t) bool {
 
 // dropTemp removes what a try that was killed left beside a path: the old content.
 func (a *applier) dropTemp(p place) error { return removeEntry(p.folder, a.temp(p), 0) }
+
+// giveGroup gives what is new the group of the folder that it comes to, where that is such a
+// folder. The kernel does so for what is made there and not for what is moved there. A user
+// who may not give the group keeps the own one.
+func (p place) giveGroup() error {
+	var st unix.Stat_t
+	if err := unix.Fstat(p.folder, &st); err != nil {
+		return fmt.Errorf("snapshot: look at a folder of the root: %w", err)
+	}
+	if p.Was == p.Type || st.Mode&unix.S_ISGID == 0 {
+		return nil
+	}
+	err := unix.Fchownat(p.from, p.name, -1, int(st.Gid), unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("snapshot: give the group of a folder: %w", err)
+	}
+	return nil
+}
 
 // prepareFile takes from a file, in the upper layer, what must not be committed.
 func (p place) prepareFile() error {
