@@ -40,8 +40,10 @@ func TestOverwritingAsks(t *testing.T) {
 		want []string
 		over int
 	}{
-		"encrypted in place": {`for f in doc*; do head -c $(stat -c %s $f) /dev/urandom >tmp; cat tmp >$f; done; rm tmp`, []string{ReasonDeleted}, 10},
-		"one after another": {`for f in doc1 doc2 doc3 doc4 doc5; do head -c $(stat -c %s $f) /dev/urandom | dd of=$f conv=notrunc status=none; done`,
+		"encrypted in place": {`for f in doc*; do head -c $(stat -c %s $f) /dev/urandom >tmp; cat tmp >$f; done; rm tmp`,
+			[]string{ReasonDeleted}, 10},
+		"one after another": {`for f in doc1 doc2 doc3 doc4 doc5; do head -c $(stat -c %s $f) /dev/urandom | dd of=$f conv=notrunc ` +
+			`status=none; done`,
 			[]string{ReasonDeleted}, 5},
 		"longer than it was": {`for f in doc*; do head -c 5000 /dev/urandom >$f; done`, []string{ReasonDeleted}, 10},
 		"replaced":           {`for f in doc*; do head -c 900 /dev/urandom >new; mv new $f; done`, []string{ReasonDeleted}, 10},
@@ -123,7 +125,8 @@ func TestNewFoldersKeepTheGroupsBit(t *testing.T) {
 	}
 	_, err = sh.follow(t, res)
 	require.NoError(t, err)
-	for name, want := range map[string]uint32{"shared": unix.S_ISGID, "shared/new": unix.S_ISGID, "shared/new/deep": unix.S_ISGID, "plain": 0, "shared/new/f": 0} {
+	for name, want := range map[string]uint32{"shared": unix.S_ISGID, "shared/new": unix.S_ISGID, "shared/new/deep": unix.S_ISGID,
+		"plain": 0, "shared/new/f": 0} {
 		var st unix.Stat_t
 		require.NoError(t, unix.Stat(filepath.Join(sh.root, name), &st))
 		require.Equal(t, want, st.Mode&unix.S_ISGID, name)
@@ -134,7 +137,8 @@ func TestNewFoldersKeepTheGroupsBit(t *testing.T) {
 func TestGuardedHardLinks(t *testing.T) {
 	dir, guarded := guardedPlaces(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "state/keys/signing"), nil, 0o600))
-	for from, to := range map[string]string{"state/v.db": "work/sub/copy", "state/keys/signing": "work/other", "conf/vedette.yaml": "links/conf"} {
+	for from, to := range map[string]string{"state/v.db": "work/sub/copy", "state/keys/signing": "work/other",
+		"conf/vedette.yaml": "links/conf"} {
 		require.NoError(t, os.Link(filepath.Join(dir, from), filepath.Join(dir, to)))
 	}
 	kit := runtest.New(t)

@@ -44,7 +44,8 @@ func pythonTo(program string) string {
 
 const (
 	nameOne = "import os, socket, array, ctypes, threading\nf = open(\"x\", \"w+b\")\nf.write(bytes(300000))\nf.flush()\nos.remove(\"x\")\n"
-	passOne = "a, b = socket.socketpair()\na.sendmsg([b\"x\"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array(\"i\", [f.fileno()]))])\nf.close()\n"
+	passOne = "a, b = socket.socketpair()\na.sendmsg([b\"x\"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array(\"i\", " +
+		"[f.fileno()]))])\nf.close()\n"
 )
 
 // A file without a name counts while a process holds it, in whatever way it came to that.
