@@ -18,7 +18,7 @@ func (a *applier) placeFile(p place) error {
 		return fmt.Errorf("snapshot: look at a change: %w", err)
 	}
 	if !there || up.Ino != p.upper {
-		return nil // it was moved before; what the upper layer has now, if anything, is the old one
+		return a.checkMoved(p, up, there)
 	}
 	st, found, err := lookAt(p.folder, p.name)
 	if err != nil {
@@ -46,6 +46,21 @@ func (a *applier) placeFile(p place) error {
 		return a.copyIn(p, old)
 	}
 	return err
+}
+
+// checkMoved looks at what the upper layer has in place of a file that an earlier try moved:
+// the old one. Where others had put another there in the last moment and the process died
+// before it saw that, it is theirs, and the only one.
+func (a *applier) checkMoved(p place, up unix.Stat_t, there bool) error {
+	switch {
+	case !a.redo:
+		return fmt.Errorf("snapshot: a change isn't there any more: %w", ErrDigest)
+	case !there || p.was == (seen{}) || p.displaces():
+		return nil
+	case up.Ino != p.was.ino || typeOf(up) != p.Was || p.Was == File && up.Size != p.WasSize:
+		return &stepConflict{ConflictEdited}
+	}
+	return nil
 }
 
 // isPlaced reports whether an earlier try copied the file to where it belongs. The error
@@ -140,7 +155,11 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 	if old == nil {
 		return a.moveIn(p, from, name)
 	}
-	err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
+	ours, _, err := lookAt(from, name)
+	if err != nil {
+		return fmt.Errorf("snapshot: look at a change: %w", err)
+	}
+	err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EACCES) && p.openUpper(from) {
 		err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
 	}
@@ -158,11 +177,27 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 		a.wrote = true
 		return nil
 	}
-	if e := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE); e != nil {
-		a.wrote = true
-		return fmt.Errorf("snapshot: put a file back: %w", e)
+	return a.putBack(p, from, name, ours.Ino)
+}
+
+// errTwice is a file that others replaced twice while one was exchanged.
+var errTwice = errors.New("snapshot: others replaced a file twice while it was committed; the layer keeps one of theirs")
+
+// putBack undoes an exchange. Where others have replaced our file meanwhile, it is gone: their
+// newest stays in the root, and the one before is kept beside what it was exchanged with.
+func (a *applier) putBack(p place, from int, name string, ours uint64) error {
+	for tries := range 2 {
+		if err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE); err != nil {
+			a.wrote = true
+			return fmt.Errorf("snapshot: put a file back: %w", err)
+		}
+		st, found, err := lookAt(from, name)
+		if tries == 0 && err == nil && found && st.Ino == ours {
+			return &stepConflict{ConflictEdited}
+		}
 	}
-	return &stepConflict{ConflictEdited}
+	a.wrote = true
+	return errTwice
 }
 
 // isSameFile reports whether a file that was moved is as it was seen before: the move itself
@@ -223,7 +258,11 @@ func (a *applier) copyIn(p place, old *unix.Stat_t) error {
 		return fmt.Errorf("snapshot: copy a file: %w", withoutPath(err))
 	}
 	a.layer.reachPoint("copied")
-	if err := a.swapIn(p, p.folder, temp, old); err != nil {
+	err = a.swapIn(p, p.folder, temp, old)
+	if errors.Is(err, errTwice) {
+		return errors.Join(err, unix.Renameat2(p.folder, temp, p.folder, a.tempName(p, "theirs"), unix.RENAME_NOREPLACE))
+	}
+	if err != nil {
 		_ = removeEntry(p.folder, temp, 0)
 		return err
 	}
