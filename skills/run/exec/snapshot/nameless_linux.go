@@ -107,12 +107,12 @@ func (n *nameless) lookAtProcess(pid int) (children []int) {
 		return nil
 	}
 	entries, err := os.ReadDir(procPath(pid, "task"))
-	n.hidden = n.hidden || err != nil
+	n.noteHidden(err)
 	mapped := false // threads share their memory
 	for _, e := range entries {
 		task := procPath(pid, "task", e.Name())
 		below, err := listChildren(task)
-		n.hidden = n.hidden || err != nil
+		n.hidden = n.hidden || err != nil && pid == n.first // this kernel doesn't tell them
 		children = append(children, below...)
 		if hasEnded(task) {
 			continue
@@ -121,9 +121,19 @@ func (n *nameless) lookAtProcess(pid int) (children []int) {
 		if err == nil && !mapped {
 			mapped, err = true, n.lookAtMappings(task)
 		}
-		n.hidden = n.hidden || err != nil && pid != n.first
+		if pid != n.first && !hasEnded(task) {
+			n.noteHidden(err)
+		}
 	}
 	return children
+}
+
+// noteHidden takes down that something couldn't be looked at. What is gone hides nothing:
+// programs end and close files all the time.
+func (n *nameless) noteHidden(err error) {
+	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ESRCH) {
+		n.hidden = true
+	}
 }
 
 // listChildren returns the processes that a thread made, and those whose parents have ended
@@ -140,11 +150,12 @@ func listChildren(task string) (out []int, err error) {
 	return out, err
 }
 
-// hasEnded reports whether a thread holds nothing any more and waits to be reaped.
+// hasEnded reports whether a thread is gone, or holds nothing any more and waits to be reaped.
+// Every user may read its state.
 func hasEnded(task string) bool {
 	raw, err := os.ReadFile(task + "/stat")
 	after, found := bytes.CutPrefix(raw[max(bytes.LastIndexByte(raw, ')'), 0):], []byte(") "))
-	return err == nil && found && len(after) > 0 && (after[0] == 'Z' || after[0] == 'X')
+	return err != nil || found && len(after) > 0 && (after[0] == 'Z' || after[0] == 'X')
 }
 
 // lookAtFiles counts the descriptors of one thread.
@@ -162,7 +173,7 @@ func (n *nameless) lookAtFiles(task string) error {
 			}
 			var st unix.Stat_t
 			if err := unix.Fstatat(int(dir.Fd()), name, &st, 0); err != nil {
-				n.hidden = true // it was closed meanwhile, perhaps to be another
+				n.noteHidden(err)
 				continue
 			}
 			n.countFile(task+"/fdinfo/"+name, st)
@@ -185,10 +196,7 @@ func (n *nameless) countFile(info string, st unix.Stat_t) {
 		return
 	}
 	raw, err := os.ReadFile(info)
-	if err != nil {
-		n.hidden = true
-		return
-	}
+	n.noteHidden(err)
 	for line := range strings.Lines(string(raw)) {
 		key, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
