@@ -558,6 +558,6 @@ var unconfined = []mutant{
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},
 	{"a program may read what is secret", "skills/run/exec/guarded.go", "!write && !g.Secret", "!write",
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},
-	{"the assembly guards nothing", "orchestrator/assembly/executors.go", "Guarded: listGuarded(cfg)", "Guarded: guarded(cfg)[:0]",
+	{"the assembly guards nothing", "orchestrator/assembly/executors.go", "Guarded: listGuarded(cfg)", "Guarded: listGuarded(cfg)[:0]",
 		"orchestrator/assembly", []string{"TestProgramsGetNothingOfOurs"}, false},
 }
