@@ -207,7 +207,7 @@ func (p *Parts) assemble(ctx context.Context, cfg *config.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	execs, execErr := executors(cfg, o, natives, verify, token(tokens, o.Now))
+	execs, execErr := buildExecutors(cfg, o, natives, verify, token(tokens, o.Now))
 	roster, rosterErr := newRoster(cfg, nil)
 	p.Roster = roster
 	if err := errors.Join(execErr, rosterErr); err != nil {

@@ -123,7 +123,7 @@ func CheckDraft(d *config.Draft) error {
 	}
 	whole := *d.Config
 	whole.Skills = slices.Concat(d.Config.Skills, d.Unsure)
-	_, execErr := executors(&whole, Options{}, nil, verify, nil)
+	_, execErr := buildExecutors(&whole, Options{}, nil, verify, nil)
 	reg, _, regErr := registry(d.Config, Options{})
 	roster, rosterErr := newRoster(d.Config, nil)
 	var gateErr error
@@ -147,7 +147,7 @@ func Check(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	_, execErr := executors(cfg, Options{}, nil, verify, nil)
+	_, execErr := buildExecutors(cfg, Options{}, nil, verify, nil)
 	d, err := NewDecider(cfg, DeciderOptions{})
 	if d != nil {
 		d.Close()

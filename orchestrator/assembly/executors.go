@@ -25,9 +25,9 @@ import (
 // tokenLife is how long a receiver accepts the token of an outgoing call.
 const tokenLife = time.Minute
 
-// executors makes what runs each skill. A skill without a way to run, such as
+// buildExecutors makes what runs each skill. A skill without a way to run, such as
 // one read from a SKILL.md, gets none: its calls are denied.
-func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer,
+func buildExecutors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer,
 	tokens tokenFunc) (map[string]skills.Executor, error) {
 	out := map[string]skills.Executor{}
 	var errs []error
@@ -36,7 +36,7 @@ func executors(cfg *config.Config, o Options, natives map[string]skills.RunFunc,
 		if l.Known {
 			continue // the program runs it
 		}
-		e, err := executor(cfg, o, l.Skill, r, tokens, book)
+		e, err := buildExecutor(cfg, o, l.Skill, r, tokens, book)
 		if err != nil {
 			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))
 			continue
@@ -78,7 +78,7 @@ func optionsFolder(cfg *config.Config) string {
 	return filepath.Dir(cfg.Ledger.Path)
 }
 
-func executor(
+func buildExecutor(
 	cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc, book *credential.Book,
 ) (skills.Executor, error) {
 	dir := optionsFolder(cfg)
@@ -89,7 +89,7 @@ func executor(
 		return template.New(s, r, template.Options{})
 	case "exec":
 		return exec.New(s, r, exec.Options{
-			Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup, Guarded: guarded(cfg),
+			Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup, Guarded: listGuarded(cfg),
 			State: snapshotFolder(cfg), CanSnapshot: o.canSnapshot,
 		})
 	case "http":

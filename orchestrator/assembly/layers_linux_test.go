@@ -117,7 +117,8 @@ func TestASmallChangeIsCommitted(t *testing.T) {
 
 // What removes a whole tree is seen by a person before it is true.
 func TestARemovalIsShownBeforeItIsTrue(t *testing.T) {
-	for name, answer := range map[string]sentinel.Verdict{"yes": sentinel.Pass(), "no": sentinel.Refuse("approval.denied", "a person said no")} {
+	for name, answer := range map[string]sentinel.Verdict{"yes": sentinel.Pass(), "no": sentinel.Refuse("approval.denied",
+		"a person said no")} {
 		t.Run(name, func(t *testing.T) {
 			file, tree := writeBox(t, "")
 			var shown []sentinel.Call
@@ -484,7 +485,8 @@ func dieBeforeCommit(file string) {
 		e.Fatal(err)
 	}
 	request := "echo new into made"
-	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", User: "ann", Conversation: "c", Turn: "t", Agent: "a", Scope: sc, Request: &request})
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", User: "ann", Conversation: "c", Turn: "t", Agent: "a", Scope: sc,
+		Request: &request})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -522,10 +524,9 @@ func TestACommitThatWasKilledIsFinished(t *testing.T) {
 	requireNoLayers(t, file)
 }
 
-// A process that dies between the decision and the commit leaves a commit that the next
-// one ends, once; both calls are ok then.
-func TestAnAllowedCommitIsEndedAfterACrash(t *testing.T) {
-	file, tree := writeBox(t, "")
+// crashBeforeCommit runs a process that dies when its commit is allowed and has not begun.
+func crashBeforeCommit(t *testing.T, file string) {
+	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	cmd := osexec.CommandContext(t.Context(), exe)
@@ -533,6 +534,13 @@ func TestAnAllowedCommitIsEndedAfterACrash(t *testing.T) {
 	var exit *osexec.ExitError
 	require.ErrorAs(t, cmd.Run(), &exit)
 	require.Equal(t, 9, exit.ExitCode())
+}
+
+// A process that dies between the decision and the commit leaves a commit that the next
+// one ends, once; both calls are ok then.
+func TestAnAllowedCommitIsEndedAfterACrash(t *testing.T) {
+	file, tree := writeBox(t, "")
+	crashBeforeCommit(t, file)
 	require.NotContains(t, listTree(t, tree), "made")
 
 	for range 2 {
@@ -553,13 +561,7 @@ func TestAnAllowedCommitIsEndedAfterACrash(t *testing.T) {
 // any more that writes by snapshot.
 func TestAnAllowedCommitIsEndedThoughItsSkillIsGone(t *testing.T) {
 	file, tree := writeBox(t, "")
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	cmd := osexec.CommandContext(t.Context(), exe)
-	cmd.Env, cmd.Stderr = append(os.Environ(), committedFile+"="+file), os.Stderr
-	var exit *osexec.ExitError
-	require.ErrorAs(t, cmd.Run(), &exit)
-	require.Equal(t, 9, exit.ExitCode())
+	crashBeforeCommit(t, file)
 	skillsFile := filepath.Join(filepath.Dir(file), "skills.yaml")
 	require.NoError(t, os.WriteFile(skillsFile, []byte(strings.Replace(snapshotsYAML, "        write: [tree]\n", "", 1)), 0o600))
 

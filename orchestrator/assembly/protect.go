@@ -22,9 +22,9 @@ func secret(cfg *config.Config) []string {
 	return append([]string{cfg.Keys.Dir, SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
 }
 
-// guarded are the same files for programs: what none may write, and the folders and
+// listGuarded are the same files for programs: what none may write, and the folders and
 // files that none may read.
-func guarded(cfg *config.Config) []exec.Guarded {
+func listGuarded(cfg *config.Config) []exec.Guarded {
 	out := []exec.Guarded{
 		{What: "the keys", Path: cfg.Keys.Dir, Secret: true},
 		{What: "the owner's socket", Path: SocketPath(cfg.Ledger.Path), Secret: true},

@@ -14,7 +14,7 @@ type commitShown struct {
 	Digest                          string
 	Roots                           []string
 	Created, Changed, Deleted, Lost int
-	Later, Left                     int
+	Later, Left, Overwritten        int
 	Bytes                           int64
 	Paths                           []commitPath
 	More                            int
@@ -22,9 +22,9 @@ type commitShown struct {
 
 // commitPath is one of the changes.
 type commitPath struct {
-	Path, Kind, Type, Target, Note, Mode string
-	Bytes                                int64
-	Lost                                 int
+	Path, Kind, Type, Target, Note, Mode, Attrs string
+	Bytes                                       int64
+	Lost                                        int
 }
 
 // changes lists what a program wrote and what a yes makes true, what matters most first. It
@@ -40,6 +40,9 @@ func (s *sheet) changes(c sentinel.Call) bool {
 	s.row("changes", fmt.Sprintf("%d created, %d changed, %d deleted; %d bytes to write", a.Created, a.Changed, a.Deleted, a.Bytes))
 	if a.Lost > 0 {
 		s.row("", fmt.Sprintf("files that are gone, emptied or replaced: %d", a.Lost))
+	}
+	if a.Overwritten > 0 {
+		s.row("", fmt.Sprintf("files of whose old content less than half is left: %d", a.Overwritten))
 	}
 	if a.Later > 0 {
 		s.row("", fmt.Sprintf("paths that others run later, unasked: %d", a.Later))
@@ -76,6 +79,9 @@ func (s *sheet) describePath(p commitPath) string {
 	if p.Mode != "" {
 		text += ", permissions " + s.plain(p.Mode)
 	}
+	if p.Attrs != "" {
+		text += ", " + s.quote(p.Attrs, maxShown)
+	}
 	if p.Note != "" {
 		text += ": " + s.plain(noteText(p.Note))
 	}
@@ -102,6 +108,8 @@ func noteText(note string) string {
 		return "others run it later, unasked"
 	case "refused":
 		return "it can't be committed and is left out"
+	case "overwritten":
+		return "its old content is gone"
 	}
 	return note
 }

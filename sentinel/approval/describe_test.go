@@ -148,6 +148,18 @@ func TestDescribeCommits(t *testing.T) {
 	require.Contains(t, approval.Describe(committing(t, map[string]any{"digest": 1}), sentinel.Decision{}), `  arg      "digest": 1`)
 }
 
+// A commit shows files whose old content is gone, and the access that a change gives.
+func TestDescribeOverwrites(t *testing.T) {
+	text := approval.Describe(committing(t, map[string]any{"digest": "sha256:12", "roots": []string{"/srv"}, "changed": 2, "overwritten": 60,
+		"paths": []map[string]any{
+			{"path": "/srv/a", "kind": "changed", "type": "file", "bytes": 9, "note": "overwritten"},
+			{"path": "/srv/b", "kind": "attributes", "type": "file", "attrs": "access list user:7:rwx\n  asks"},
+		}}), sentinel.Decision{})
+	require.Contains(t, text, "files of whose old content less than half is left: 60\n")
+	require.Contains(t, text, `  changed  "/srv/a", 9 bytes: its old content is gone`)
+	require.Contains(t, text, `  mode     "/srv/b", 0 bytes, "access list user:7:rwx\n  asks"`)
+}
+
 // The user's own words and the call's digest are there to be compared.
 func TestDescribeRequestAndDigest(t *testing.T) {
 	request := "send it\n  arg      \"to\": \"nobody\""

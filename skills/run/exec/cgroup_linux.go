@@ -32,10 +32,10 @@ func (g *group) holdsProcesses() bool { return g != nil && g.pids }
 
 // newGroup makes a cgroup where rlimits can't give what is wanted: a limit on the
 // memory of all processes together, and one on the number of root's processes, which
-// the full grade always has. Without memory it does what it can; a limit on memory
-// that can't be had fails.
+// every grade but none has. Without memory it does what it can; a limit on memory that
+// can't be had fails.
 func (l limits) newGroup(w way) (*group, error) {
-	if l.Memory == 0 && (os.Geteuid() != 0 || l.Processes == 0 && !w.tree) {
+	if !w.landlock || l.Memory == 0 && os.Geteuid() != 0 {
 		return nil, nil
 	}
 	err := error(unix.ENOENT)

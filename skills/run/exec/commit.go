@@ -29,6 +29,9 @@ const (
 	ReasonNames     = "names"      // a name isn't text, so it can't be shown as it is
 )
 
+// noteOverwritten marks a file whose old content is gone.
+const noteOverwritten = "overwritten"
+
 // commitTime is how long a commit may take. It doesn't stop half way: one that took longer
 // would go on without any record of how it ended.
 const commitTime = 10 * time.Minute
@@ -39,20 +42,23 @@ const maxShown = 200
 // commitArgs are the arguments of exec.commit. They name what a person reads; Digest
 // covers all of it.
 type commitArgs struct {
-	Call    string      `json:"call"`
-	Layer   string      `json:"layer"`
-	Digest  string      `json:"digest"`
-	Roots   []string    `json:"roots"`
-	Created int         `json:"created"`
-	Changed int         `json:"changed"`
-	Deleted int         `json:"deleted"`
-	Lost    int         `json:"lost"`  // files that are gone, cut to less than a tenth, or replaced
-	Later   int         `json:"later"` // paths that others run later
-	Left    int         `json:"left"`  // paths that can't be committed
-	Bytes   int64       `json:"bytes"`
-	Reasons []string    `json:"reasons"`
-	Paths   []shownPath `json:"paths"`
-	More    int         `json:"more"` // paths that aren't named
+	Call    string   `json:"call"`
+	Layer   string   `json:"layer"`
+	Digest  string   `json:"digest"`
+	Roots   []string `json:"roots"`
+	Created int      `json:"created"`
+	Changed int      `json:"changed"`
+	Deleted int      `json:"deleted"`
+	Lost    int      `json:"lost"`  // files that are gone, cut to less than a tenth, or replaced
+	Later   int      `json:"later"` // paths that others run later
+	Left    int      `json:"left"`  // paths that can't be committed
+	// Overwritten is how many files keep less than half of their old content. They are
+	// counted only where that may matter.
+	Overwritten int         `json:"overwritten,omitempty"`
+	Bytes       int64       `json:"bytes"`
+	Reasons     []string    `json:"reasons"`
+	Paths       []shownPath `json:"paths"`
+	More        int         `json:"more"` // paths that aren't named
 }
 
 // shownPath is one change as a person reads it.
@@ -64,13 +70,14 @@ type shownPath struct {
 	SHA256 string `json:"sha256,omitempty"`
 	Target string `json:"target,omitempty"`
 	Lost   int    `json:"lost,omitempty"`
-	Mode   string `json:"mode,omitempty"` // permissions in octal, where the change gives others
-	Note   string `json:"note,omitempty"` // why it stands out: runs_later, refused, stripped
+	Mode   string `json:"mode,omitempty"`  // permissions in octal, where the change gives others
+	Attrs  string `json:"attrs,omitempty"` // access lists and attributes that the change gives or takes
+	Note   string `json:"note,omitempty"`  // why it stands out: runs_later, refused, stripped, overwritten
 }
 
 const commitSchema = `{"type":"object","additionalProperties":false,
 	"required":["call","layer","digest","roots","created","changed","deleted","lost","bytes","reasons","paths","more"],"properties":{
-	"later":{"type":"integer"},"left":{"type":"integer"},
+	"later":{"type":"integer"},"left":{"type":"integer"},"overwritten":{"type":"integer"},
 	"call":{"type":"string"},"layer":{"type":"string","pattern":"^[0-9a-f]{32}$"},"digest":{"type":"string","pattern":"^sha256:[0-9a-f]{64}$"},
 	"roots":{"type":"array","items":{"type":"string"},"maxItems":64},
 	"created":{"type":"integer"},"changed":{"type":"integer"},"deleted":{"type":"integer"},"lost":{"type":"integer"},
@@ -120,8 +127,8 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 			args.Reasons = append(args.Reasons, r.word)
 		}
 	}
-	args.Later, args.Left = len(found.RunsLater), len(found.Refused)
-	args.Paths = listShown(c, found)
+	args.Later, args.Left, args.Overwritten = len(found.RunsLater), len(found.Refused), len(found.Overwritten)
+	args.Paths = listShown(w.layer, c, found)
 	args.More = len(c.List) - len(args.Paths)
 	f.Reasons = args.Reasons
 	f.Args, err = json.Marshal(args)
@@ -140,8 +147,8 @@ func (a *commitArgs) count(c snapshot.Change) {
 	}
 }
 
-// absolute is where a change is.
-func absolute(c *snapshot.Changes, one snapshot.Change) string {
+// pathOf is where a change is.
+func pathOf(c *snapshot.Changes, one snapshot.Change) string {
 	if one.Path == "." {
 		return c.Roots[one.Root]
 	}
@@ -154,8 +161,11 @@ const firstShown = 5
 
 // listShown returns what a person sees first: what runs later, what is lost, what is
 // refused or stripped, then the rest. Among equals the order of the list stays.
-func listShown(c *snapshot.Changes, found snapshot.Findings) []shownPath {
+func listShown(l *snapshot.Layer, c *snapshot.Changes, found snapshot.Findings) []shownPath {
 	notes := map[snapshot.Change]string{}
+	for _, one := range found.Overwritten {
+		notes[one] = noteOverwritten
+	}
 	for _, one := range found.RunsLater {
 		notes[one] = ReasonRunsLater
 	}
@@ -178,8 +188,8 @@ func listShown(c *snapshot.Changes, found snapshot.Findings) []shownPath {
 	slices.SortStableFunc(list, func(a, b snapshot.Change) int { return cmp.Compare(rank[a], rank[b]) })
 	out := make([]shownPath, 0, min(len(list), maxShown))
 	for _, one := range list[:min(len(list), maxShown)] {
-		s := shownPath{Path: showText(absolute(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size, SHA256: one.SHA256,
-			Lost: one.Lost, Note: notes[one], Mode: newMode(one)}
+		s := shownPath{Path: showText(pathOf(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size, SHA256: one.SHA256,
+			Lost: one.Lost, Note: notes[one], Mode: newMode(one), Attrs: cutText(l.DescribeAttrs(one))}
 		if one.Target != "" {
 			s.Target = showText(one.Target)
 		}
@@ -201,7 +211,7 @@ func sortOf(one snapshot.Change, note string) int {
 	switch {
 	case note == ReasonRunsLater:
 		return laterChange
-	case one.Lost > 0:
+	case one.Lost > 0, note == noteOverwritten:
 		return lostChange
 	case note != "":
 		return markedChange
@@ -227,12 +237,19 @@ const longText = 400
 
 // showText shows a path without letting it pass for another or hide its end.
 func showText(path string) string {
-	shown := snapshot.Change{Path: path}.Show()
+	return cutShown(snapshot.Change{Path: path}.Show(), path)
+}
+
+// cutText shortens a text that is shown as it is.
+func cutText(text string) string { return cutShown(text, text) }
+
+// cutShown shortens what is shown of a text, and names the text's size and hash.
+func cutShown(shown, text string) string {
 	if len(shown) <= longText {
 		return shown
 	}
-	sum := sha256.Sum256([]byte(path))
-	cut := fmt.Sprintf(" …[%d bytes, sha256 %x]… ", len(path), sum[:8])
+	sum := sha256.Sum256([]byte(text))
+	cut := fmt.Sprintf(" …[%d bytes, sha256 %x]… ", len(text), sum[:8])
 	return strings.ToValidUTF8(shown[:longText/2], "") + cut + strings.ToValidUTF8(shown[len(shown)-longText/2:], "")
 }
 

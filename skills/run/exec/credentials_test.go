@@ -31,7 +31,8 @@ func TestCredentialVariable(t *testing.T) {
 	dir := t.TempDir()
 	mark := filepath.Join(dir, "mark")
 	for _, mode := range []string{IsolationNone, IsolationLandlock, IsolationNamespaces} {
-		o := opts{"argv": []string{"sh", "-c", `test "$GH" = SECRET-of-u1 && echo right; echo "$GH"`}, "isolation": mode, "credentials": opts{"GH": "github"}}
+		o := opts{"argv": []string{"sh", "-c", `test "$GH" = SECRET-of-u1 && echo right; echo "$GH"`}, "isolation": mode,
+			"credentials": opts{"GH": "github"}}
 		kit, s := runtest.New(t), runtest.Compile(t, spec(o), nil)
 		e, err := New(s, kit.Redeemer, Options{Dir: dir, Credentials: book{"u1"}})
 		require.NoError(t, err)
@@ -39,7 +40,8 @@ func TestCredentialVariable(t *testing.T) {
 		require.NoError(t, err, mode)
 		require.Equal(t, "right\n[secret]\n", res.Content)
 	}
-	kit, s := runtest.New(t), runtest.Compile(t, spec(opts{"argv": []string{"touch", mark}, "isolation": "none", "credentials": opts{"GH": "github"}}), nil)
+	kit, s := runtest.New(t), runtest.Compile(t, spec(opts{"argv": []string{"touch", mark}, "isolation": "none",
+		"credentials": opts{"GH": "github"}}), nil)
 	e, err := New(s, kit.Redeemer, Options{Dir: dir, Credentials: book{"u2"}})
 	require.NoError(t, err)
 	_, err = kit.Run(t, e, s, opts{"a": ""})

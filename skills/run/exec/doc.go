@@ -85,8 +85,9 @@
 // and Go reserve gigabytes), processes (default 1024, counted per user namespace) and
 // memory (bytes of all processes together, no default). memory needs a cgroup v2 that
 // can be written, or the call fails as not_started. For root the kernel applies no
-// limit on processes: full bounds its process numbers instead (Linux 6.14 and newer),
-// and uses a cgroup where it can be had. BoundsProcesses says whether one of them holds.
+// limit on processes: full and landlock+namespaces bound its process numbers instead
+// (Linux 6.14 and newer), and every grade but none uses a cgroup where it can be had.
+// BoundsProcesses says whether one of them holds under full.
 //
 // A program that is ended by a signal fails with an ExitError whose code is 128 and
 // the signal's number, as in shells; how far it got is unknown.
@@ -105,8 +106,9 @@
 // which needs the grade full. What the program changed is listed when it has ended, and
 // the result's Follow asks for the call exec.commit, whose executor NewCommit makes. What
 // no such call commits never reaches the paths: heed Follow, or leave Options.State empty.
-// max_deleted, of files and percent, says from where on that call must ask a person;
-// write_limit bounds what the program may write, in bytes. A program that is ended by force
+// max_deleted, of files and percent, says from where on that call must ask a person: of files
+// that are gone, or of whose old content less than half is left. write_limit bounds what the
+// program may write, in bytes, files without a name included. A program that is ended by force
 // leaves nothing. Effects over the network aren't undone. See package snapshot.
 //
 // # What not to do

@@ -37,7 +37,8 @@ func newFetcher(t *testing.T, o opts, argv ...string) (port string, run func(url
 	o["argv"] = append(append([]string{"curl", "-sS", "--max-time", "10", "--cacert", roots}, argv...), "{{a}}")
 	o["env"], o["read"], o["egress"] = []string{"PATH"}, []string{dir}, []string{"example.com:" + port}
 	kit, s := runtest.New(t), runtest.Compile(t, spec(o), nil)
-	e, err := New(s, kit.Redeemer, Options{Dir: dir, AllowHosts: []string{"example.com"}, Lookup: func(context.Context, string) ([]netip.Addr, error) {
+	e, err := New(s, kit.Redeemer, Options{Dir: dir, AllowHosts: []string{"example.com"}, Lookup: func(context.Context,
+		string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	}})
 	require.NoError(t, err)
@@ -115,10 +116,11 @@ func TestEgressOptions(t *testing.T) {
 		o    opts
 		want []string
 	}{
-		"good":              {opts{"egress": []string{"pypi.org:443", "*.example.com:443"}}, nil},
-		"full":              {opts{"egress": []string{"pypi.org:443"}, "isolation": "full"}, nil},
-		"none":              {opts{"egress": []string{}, "isolation": "none"}, nil},
-		"entries":           {opts{"egress": []string{"pypi.org", "pypi.org:443", "169.254.169.254:80"}}, []string{"run.exec.egress[0]", "run.exec.egress[2]"}},
+		"good": {opts{"egress": []string{"pypi.org:443", "*.example.com:443"}}, nil},
+		"full": {opts{"egress": []string{"pypi.org:443"}, "isolation": "full"}, nil},
+		"none": {opts{"egress": []string{}, "isolation": "none"}, nil},
+		"entries": {opts{"egress": []string{"pypi.org", "pypi.org:443", "169.254.169.254:80"}},
+			[]string{"run.exec.egress[0]", "run.exec.egress[2]"}},
 		"private":           {opts{"egress": []string{"10.0.0.7:443", "10.0.0.8:443"}}, []string{"run.exec.egress[1]"}},
 		"no sandbox":        {opts{"egress": []string{"pypi.org:443"}, "isolation": "none"}, []string{"run.exec.egress"}},
 		"another grade":     {opts{"egress": []string{"pypi.org:443"}, "isolation": "landlock"}, []string{"run.exec.egress"}},
@@ -139,7 +141,8 @@ func BenchmarkEgress(b *testing.B) {
 	path, err := osexec.LookPath("true")
 	require.NoError(b, err)
 	start := func(list ...string) func() {
-		p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/"}, path: path}
+		p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull,
+			Dir: "/"}, path: path}
 		p.Egress = list
 		require.NoError(b, p.checkEgress("egress", nil))
 		return func() {
@@ -148,7 +151,8 @@ func BenchmarkEgress(b *testing.B) {
 			require.NoError(b, p.outcome(b.Context(), r, r.awaitEnd()))
 		}
 	}
-	rows := []func(){start(), start("example.com:443"), start("a.test:1", "a.test:2", "a.test:3", "a.test:4", "a.test:5", "a.test:6", "a.test:7", "a.test:8")}
+	rows := []func(){start(), start("example.com:443"), start("a.test:1", "a.test:2", "a.test:3", "a.test:4", "a.test:5",
+		"a.test:6", "a.test:7", "a.test:8")}
 	took := make([][]float64, len(rows))
 	for b.Loop() {
 		for i, run := range rows {
@@ -186,9 +190,11 @@ git clone -q --bare r r.git; git -C r.git update-server-info; echo page > page`
 		want     string
 		direct   bool // it heeds no variables
 	}{
-		"git":    {"git", true, `GIT_SSL_CAINFO=$2 git clone -q $1/r.git /tmp/c && git -C /tmp/c log --format=%s`, "one\n", false},
-		"python": {"/usr/bin/python3", false, `SSL_CERT_FILE=$2 /usr/bin/python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1] + "/page").read())' $1`, "b'page\\n'\n", false},
-		"node":   {"node", false, `NODE_EXTRA_CA_CERTS=$2 node -e 'fetch(process.argv[1] + "/page").then(r => r.text()).then(console.log)' $1`, "page\n\n", true},
+		"git": {"git", true, `GIT_SSL_CAINFO=$2 git clone -q $1/r.git /tmp/c && git -C /tmp/c log --format=%s`, "one\n", false},
+		"python": {"/usr/bin/python3", false, `SSL_CERT_FILE=$2 /usr/bin/python3 -c 'import sys, urllib.request as u; ` +
+			`print(u.urlopen(sys.argv[1] + "/page").read())' $1`, "b'page\\n'\n", false},
+		"node": {"node", false, `NODE_EXTRA_CA_CERTS=$2 node -e 'fetch(process.argv[1] + "/page").then(r => ` +
+			`r.text()).then(console.log)' $1`, "page\n\n", true},
 	} {
 		_, err := osexec.LookPath(tool.program)
 		if err != nil && !tool.required {
@@ -197,9 +203,11 @@ git clone -q --bare r r.git; git -C r.git update-server-info; echo page > page`
 		}
 		require.NoError(t, err, "./test installs %s", name)
 		for _, script := range []string{tool.text, "unset HTTPS_PROXY https_proxy; " + tool.text} {
-			o := opts{"argv": []string{"bash", "-c", script, "-", "https://" + host, roots}, "env": []string{"PATH"}, "read": []string{roots}, "egress": []string{host}}
+			o := opts{"argv": []string{"bash", "-c", script, "-", "https://" + host, roots}, "env": []string{"PATH"},
+				"read": []string{roots}, "egress": []string{host}}
 			kit, s := runtest.New(t), runtest.Compile(t, spec(o), nil)
-			e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir(), AllowHosts: []string{"127.0.0.1"}, Lookup: func(context.Context, string) ([]netip.Addr, error) {
+			e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir(), AllowHosts: []string{"127.0.0.1"}, Lookup: func(context.Context,
+				string) ([]netip.Addr, error) {
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 			}})
 			require.NoError(t, err)

@@ -70,7 +70,8 @@ func TestLeftoversAreKilled(t *testing.T) {
 	for _, mode := range []string{IsolationNone, IsolationLandlock, IsolationNamespaces} {
 		dir := t.TempDir()
 		gone := held(t, dir)
-		o := opts{"argv": []string{"sh", "-c", `exec 9>"$1/fifo"; echo x >&9; sleep 1000 & echo done`, "-", "{{a}}"}, "isolation": mode, "env": []string{"PATH"}}
+		o := opts{"argv": []string{"sh", "-c", `exec 9>"$1/fifo"; echo x >&9; sleep 1000 & echo done`, "-", "{{a}}"},
+			"isolation": mode, "env": []string{"PATH"}}
 		if mode != IsolationNone {
 			o["write"] = []string{dir}
 		}
@@ -85,7 +86,8 @@ func TestLeftoversAreKilled(t *testing.T) {
 func TestCancel(t *testing.T) {
 	dir := t.TempDir()
 	gone := held(t, dir)
-	kit, s := runtest.New(t), runtest.Compile(t, spec(opts{"argv": []string{"sh", "-c", `exec 9>"$1/fifo"; echo x >&9; sleep 1000`, "-", "{{a}}"}, "write": []string{dir}, "env": []string{"PATH"}}), nil)
+	kit, s := runtest.New(t), runtest.Compile(t, spec(opts{"argv": []string{"sh", "-c", `exec 9>"$1/fifo"; echo x >&9; sleep 1000`,
+		"-", "{{a}}"}, "write": []string{dir}, "env": []string{"PATH"}}), nil)
 	e, err := New(s, kit.Redeemer, Options{Dir: dir})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -61,7 +61,8 @@ func TestValuesStayWhole(t *testing.T) {
 			opts{"a": "x; rm -rf $HOME `id` \"'\n", "list": []any{1, true, "two words"}})
 		require.NoError(t, err, mode)
 		require.Equal(t, "<x; rm -rf $HOME `id` \"'\n><1><true><two words>", res.Content)
-		require.Contains(t, map[string][]string{IsolationNone: {GradeNone}, IsolationLandlock: {gradeBoth, GradeLandlock}, IsolationNamespaces: {GradeFull, GradeFullNoProc}}[mode], res.Isolation)
+		require.Contains(t, map[string][]string{IsolationNone: {GradeNone}, IsolationLandlock: {gradeBoth, GradeLandlock},
+			IsolationNamespaces: {GradeFull, GradeFullNoProc}}[mode], res.Isolation)
 	}
 }
 
@@ -80,7 +81,8 @@ func TestEnvironmentIsTheListAlone(t *testing.T) {
 	t.Setenv("VEDETTE_CANARY", "canary-secret")
 	t.Setenv("VEDETTE_SHOWN", "shown")
 	for _, mode := range []string{IsolationNone, IsolationLandlock, IsolationNamespaces} {
-		res, err := run(t, opts{"argv": []string{"env"}, "isolation": mode, "env": []string{"VEDETTE_SHOWN", "VEDETTE_UNSET"}, "set_env": opts{"LANG": "C"}}, opts{"a": ""})
+		res, err := run(t, opts{"argv": []string{"env"}, "isolation": mode, "env": []string{"VEDETTE_SHOWN", "VEDETTE_UNSET"},
+			"set_env": opts{"LANG": "C"}}, opts{"a": ""})
 		require.NoError(t, err, mode)
 		require.Equal(t, "LANG=C\nVEDETTE_SHOWN=shown\n", res.Content)
 	}
@@ -118,7 +120,8 @@ func TestIsolationBindsFiles(t *testing.T) {
 // The isolated program holds no capability and can't gain one.
 func TestIsolationDropsPrivileges(t *testing.T) {
 	for _, mode := range []string{IsolationLandlock, IsolationNamespaces} {
-		res, err := run(t, opts{"argv": []string{"grep", "-E", "^(Cap(Prm|Eff|Inh|Amb)|NoNewPrivs)", "/proc/self/status"}, "isolation": mode, "read": []string{"/proc"}}, opts{"a": ""})
+		res, err := run(t, opts{"argv": []string{"grep", "-E", "^(Cap(Prm|Eff|Inh|Amb)|NoNewPrivs)", "/proc/self/status"},
+			"isolation": mode, "read": []string{"/proc"}}, opts{"a": ""})
 		require.NoError(t, err, mode)
 		require.Equal(t, 4, strings.Count(res.Content, ":\t0000000000000000\n"), res.Content)
 		require.Contains(t, res.Content, "NoNewPrivs:\t1")
@@ -152,7 +155,8 @@ func TestNetwork(t *testing.T) {
 	require.NoError(t, err)
 	for _, mode := range []string{IsolationLandlock, IsolationNamespaces} {
 		for _, network := range []bool{false, true} {
-			res, err := run(t, opts{"argv": []string{"cat", "/proc/net/dev"}, "isolation": mode, "network": network, "read": []string{"/proc"}}, opts{"a": ""})
+			res, err := run(t, opts{"argv": []string{"cat", "/proc/net/dev"}, "isolation": mode, "network": network,
+				"read": []string{"/proc"}}, opts{"a": ""})
 			require.NoError(t, err, mode)
 			if network {
 				require.Equal(t, interfaces(string(own)), interfaces(res.Content), mode)
@@ -193,7 +197,8 @@ func TestNetwork(t *testing.T) {
 
 // Output beyond the limit is cut and marked; the program runs on to its end.
 func TestOutputLimit(t *testing.T) {
-	res, err := run(t, opts{"argv": []string{"sh", "-c", `head -c 300000 /dev/zero | tr "\0" x; head -c 300000 /dev/zero >&2`}, "output_limit": 100, "env": []string{"PATH"}}, opts{"a": ""})
+	res, err := run(t, opts{"argv": []string{"sh", "-c", `head -c 300000 /dev/zero | tr "\0" x; head -c 300000 /dev/zero >&2`},
+		"output_limit": 100, "env": []string{"PATH"}}, opts{"a": ""})
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("x", 100), res.Content)
 	require.True(t, res.Truncated)
@@ -202,7 +207,8 @@ func TestOutputLimit(t *testing.T) {
 // An exit code is a failure that says what the program said, and no more of it
 // than the limit.
 func TestExitCode(t *testing.T) {
-	_, err := run(t, opts{"argv": []string{"sh", "-c", `echo sorry >&2; head -c 100000 /dev/zero >&2; exit 3`}, "env": []string{"PATH"}}, opts{"a": ""})
+	_, err := run(t, opts{"argv": []string{"sh", "-c", `echo sorry >&2; head -c 100000 /dev/zero >&2; exit 3`},
+		"env": []string{"PATH"}}, opts{"a": ""})
 	f := failure(t, err)
 	require.Equal(t, skills.FailFailed, f.Code)
 	require.False(t, f.Unknown)
@@ -219,7 +225,8 @@ func TestExitCode(t *testing.T) {
 func TestRefusedValues(t *testing.T) {
 	dir := t.TempDir()
 	long := strings.Repeat("x", maxArgument+1)
-	for name, a := range map[string]any{"dash": "-rf", "negative": -1, "nul": "a\x00b", "object": opts{"k": 1}, "nested": []any{[]any{1}}, "in a list": []any{"ok", "--x"}, "long": long} {
+	for name, a := range map[string]any{"dash": "-rf", "negative": -1, "nul": "a\x00b", "object": opts{"k": 1},
+		"nested": []any{[]any{1}}, "in a list": []any{"ok", "--x"}, "long": long} {
 		_, err := run(t, opts{"argv": []string{"touch", filepath.Join(dir, "done"), "{{a}}"}, "isolation": "none"}, opts{"a": a})
 		require.ErrorIs(t, err, skills.ErrNoEffect, name)
 		require.False(t, failure(t, err).Unknown)
@@ -271,9 +278,10 @@ func TestRefusesBadOptions(t *testing.T) {
 		o    opts
 		want []string
 	}{
-		"no argv":               {opts{}, []string{"run.exec.argv"}},
-		"typo":                  {opts{"argv": []string{"true"}, "isolaton": "none"}, []string{"run.exec.isolaton"}},
-		"words":                 {opts{"argv": []string{"true"}, "stdin": "yaml", "isolation": "docker", "output_limit": 0}, []string{"run.exec.stdin", "run.exec.isolation", "run.exec.output_limit"}},
+		"no argv": {opts{}, []string{"run.exec.argv"}},
+		"typo":    {opts{"argv": []string{"true"}, "isolaton": "none"}, []string{"run.exec.isolaton"}},
+		"words": {opts{"argv": []string{"true"}, "stdin": "yaml", "isolation": "docker", "output_limit": 0},
+			[]string{"run.exec.stdin", "run.exec.isolation", "run.exec.output_limit"}},
 		"argv as a text":        {opts{"argv": "rm -rf {{a}}"}, []string{"run.exec.argv"}},
 		"program by caller":     {opts{"argv": []string{"{{a}}"}}, []string{"run.exec.argv[0]", "run.exec.argv[0]"}},
 		"partial":               {opts{"argv": []string{"echo", "x={{a}}"}}, []string{"run.exec.argv[1]"}},
@@ -284,9 +292,11 @@ func TestRefusesBadOptions(t *testing.T) {
 		"shell script, options": {opts{"argv": []string{"/bin/bash", "-lc", "-x", "{{a}}"}}, []string{"run.exec.argv[3]"}},
 		"dangling option":       {opts{"argv": []string{"echo", "-n", "{{b}}"}}, []string{"run.exec.argv[2]"}},
 		"no such program":       {opts{"argv": []string{"no-such-program-here"}}, []string{"run.exec.argv[0]"}},
-		"no such paths":         {opts{"argv": []string{"true"}, "read": []string{"nope"}, "write": []string{"/nope"}, "dir": "nope"}, []string{"run.exec.dir", "run.exec.read[0]", "run.exec.write[0]"}},
-		"env":                   {opts{"argv": []string{"true"}, "env": []string{"A=B", "C"}, "set_env": opts{"C": "x"}}, []string{"run.exec.env[0]", "run.exec.env[1]"}},
-		"paths, none":           {opts{"argv": []string{"true"}, "isolation": "none", "read": []string{"/usr"}}, []string{"run.exec.isolation"}},
+		"no such paths": {opts{"argv": []string{"true"}, "read": []string{"nope"}, "write": []string{"/nope"}, "dir": "nope"},
+			[]string{"run.exec.dir", "run.exec.read[0]", "run.exec.write[0]"}},
+		"env": {opts{"argv": []string{"true"}, "env": []string{"A=B", "C"}, "set_env": opts{"C": "x"}},
+			[]string{"run.exec.env[0]", "run.exec.env[1]"}},
+		"paths, none": {opts{"argv": []string{"true"}, "isolation": "none", "read": []string{"/usr"}}, []string{"run.exec.isolation"}},
 	} {
 		_, err := New(runtest.Compile(t, spec(row.o), nil), kit.Redeemer, Options{Dir: t.TempDir()})
 		require.ElementsMatch(t, row.want, runtest.Paths(err), "%s: %v", name, err)
@@ -319,7 +329,8 @@ func FuzzExpand(f *testing.F) {
 	f.Add("a\x00", "{{a}}")
 	f.Add("{{b}}", "")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		out, err := expand([]string{"prog", "{{a}}", "lit", "{{list}}", "--", "{{b}}"}, map[string]any{"a": a, "b": b, "list": []any{b, json.Number("7")}}, false)
+		out, err := expand([]string{"prog", "{{a}}", "lit", "{{list}}", "--", "{{b}}"}, map[string]any{"a": a, "b": b,
+			"list": []any{b, json.Number("7")}}, false)
 		if err != nil {
 			if !errors.Is(err, skills.ErrNoEffect) {
 				t.Fatal(err)

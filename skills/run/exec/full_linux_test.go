@@ -77,11 +77,13 @@ func TestToolsUnderFull(t *testing.T) {
 		text     string
 		want     string
 	}{
-		"bash": {"bash", true, `x=$(mktemp); printf 'b\na\n' > "$x"; while read -r l; do echo "$l"; done < <(sort "$x"); cat <<< end; (exit 3) || echo $?`, "a\nb\nend\n3\n"},
+		"bash": {"bash", true, `x=$(mktemp); printf 'b\na\n' > "$x"; while read -r l; do echo "$l"; done < <(sort "$x"); cat <<< ` +
+			`end; (exit 3) || echo $?`, "a\nb\nend\n3\n"},
 		"git": {"git", true, `git init -q -b main r; cd r; echo x > f; git add f; git -c user.name=n -c user.email=e@x commit -qm one; cd ..
 git clone -q r s; git -C s log --format=%s; git -C s status --short; git -C s gc -q`, "one\n"},
 		"gcc": {"gcc", true, `echo 'int main(void) { return 7; }' > p.c; gcc -O1 -o p p.c; ./p || echo $?`, "7\n"},
-		"tar": {"tar", true, `mkdir d; echo x > d/f; chmod 755 d/f; tar czf a.tgz d; rm -r d; tar xzpf a.tgz; tar tzf a.tgz; cat d/f`, "d/\nd/f\nx\n"},
+		"tar": {"tar", true, `mkdir d; echo x > d/f; chmod 755 d/f; tar czf a.tgz d; rm -r d; tar xzpf a.tgz; tar tzf a.tgz; cat d/f`,
+			"d/\nd/f\nx\n"},
 		"go": {"go", true, `mkdir m; cd m; printf 'module m\ngo 1.24\n' > go.mod; printf 'package main\nfunc main() { println("hi") }\n' > m.go
 GOTOOLCHAIN=local GOPROXY=off CGO_ENABLED=0 GOFLAGS=-buildvcs=false go build -o m . && ./m 2>&1`, "hi\n"},
 		"python": {"/usr/bin/python3", false, `/usr/bin/python3 -c '
@@ -92,7 +94,9 @@ with multiprocessing.Pool(2) as p: print(p.map(abs, [-1]))
 print(subprocess.check_output(["echo", "sub"]), len(tempfile.mkdtemp()) > 0)'`, "b'x' True\nown loopback\n[1]\nb'sub\\n' True\n"},
 		"node": {"node", false, `node -e 'const c = require("child_process"), f = require("fs"), h = require("http");
 f.writeFileSync("n", "x"); console.log(f.readFileSync("n", "utf8"), c.execFileSync("echo", ["sub"]).toString().trim());
-const s = h.createServer((q, r) => r.end("own")).listen(0, "127.0.0.1", () => h.get({port: s.address().port, host: "127.0.0.1"}, r => { r.on("data", d => console.log(String(d))); r.on("end", () => s.close()) }))'`, "x sub\nown\n"},
+const s = h.createServer((q, r) => r.end("own")).listen(0, "127.0.0.1", 
+() => h.get({port: s.address().port, host: "127.0.0.1"},
+r => { r.on("data", d => console.log(String(d))); r.on("end", () => s.close()) }))'`, "x sub\nown\n"},
 	} {
 		_, err := osexec.LookPath(tool.program)
 		if err != nil && !tool.required {
@@ -101,7 +105,8 @@ const s = h.createServer((q, r) => r.end("own")).listen(0, "127.0.0.1", () => h.
 		}
 		require.NoError(t, err, "./test installs %s", name)
 		work := t.TempDir()
-		got := runShell(t, opts{"write": []string{work, cache}, "read": []string{root}, "dir": work, "set_env": opts{"HOME": homeFolder, "GOCACHE": cache}}, tool.text)
+		got := runShell(t, opts{"write": []string{work, cache}, "read": []string{root}, "dir": work,
+			"set_env": opts{"HOME": homeFolder, "GOCACHE": cache}}, tool.text)
 		require.Equal(t, tool.want, got, name)
 	}
 }
@@ -110,7 +115,8 @@ const s = h.createServer((q, r) => r.end("own")).listen(0, "127.0.0.1", () => h.
 func TestReadersUnderStrict(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("canary\n"), 0o600))
-	for _, text := range []string{`grep -r canary "$1" | wc -l; git -C / --version | wc -l`, `cat <(cat "$1/f") | wc -l; test -r /proc/self/status && echo 1`} {
+	for _, text := range []string{`grep -r canary "$1" | wc -l; git -C / --version | wc -l`,
+		`cat <(cat "$1/f") | wc -l; test -r /proc/self/status && echo 1`} {
 		o := opts{"argv": []string{"bash", "-c", text, "-", dir}, "isolation": IsolationStrict, "read": []string{dir}, "env": []string{"PATH"}}
 		res, err := run(t, o, opts{"a": ""})
 		require.NoError(t, err)
@@ -122,13 +128,15 @@ func TestReadersUnderStrict(t *testing.T) {
 // Interpreters start under strict, which gives them the system's /proc to read.
 func TestInterpretersUnderStrict(t *testing.T) {
 	t.Parallel()
-	for program, argv := range map[string][]string{"/usr/bin/python3": {"-c", "import ssl, json; print(1)"}, "node": {"-p", "1"}, "bash": {"-c", "echo 1"}} {
+	for program, argv := range map[string][]string{"/usr/bin/python3": {"-c", "import ssl, json; print(1)"}, "node": {"-p", "1"},
+		"bash": {"-c", "echo 1"}} {
 		path, err := osexec.LookPath(program)
 		if err != nil {
 			t.Logf("%s is not installed", program)
 			continue
 		}
-		r := inHost(t, hostOrder{Lack: "clone", Options: opts{"argv": append([]string{path}, argv...), "env": []string{"PATH"}}, Effect: skills.Read})
+		r := inHost(t, hostOrder{Lack: "clone", Options: opts{"argv": append([]string{path}, argv...), "env": []string{"PATH"}},
+			Effect: skills.Read})
 		require.Equal(t, GradeStrict, r.Isolation, "%+v", r)
 		require.Equal(t, "1\n", r.Content, program)
 	}
@@ -143,7 +151,8 @@ func TestDeathBySignal(t *testing.T) {
 			code    int
 			unknown bool
 		}{
-			`echo said >&2; kill -TERM $$`: {143, true}, `kill -KILL $$`: {137, true}, `kill -SEGV $$`: {139, true}, `exit 143`: {143, false}, `exit 126`: {126, false},
+			`echo said >&2; kill -TERM $$`: {143, true}, `kill -KILL $$`: {137, true}, `kill -SEGV $$`: {139, true}, `exit 143`: {143,
+				false}, `exit 126`: {126, false},
 		} {
 			_, err := run(t, opts{"argv": []string{"sh", "-c", text}, "isolation": isolation}, opts{"a": ""})
 			f := failure(t, err)
@@ -278,13 +287,15 @@ func TestWriteRootOfAnother(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	show := `ulimit -St; ulimit -Hf; ulimit -Sn; ulimit -Sv; ulimit -Hc; ulimit -u`
-	out := runShell(t, opts{"limits": opts{"cpu": "90s", "file_size": 1 << 20, "open_files": 64, "address_space": 8 << 30, "processes": 100}}, show)
+	out := runShell(t, opts{"limits": opts{"cpu": "90s", "file_size": 1 << 20, "open_files": 64, "address_space": 8 << 30,
+		"processes": 100}}, show)
 	require.Equal(t, "90\n1024\n64\n8388608\n0\n132\n", out)
 	out = runShell(t, opts{}, show)
 	require.Equal(t, "600\n4194304\n4096\nunlimited\n0\n1056\n", out)
 
 	dir := t.TempDir()
-	_, err := run(t, opts{"argv": []string{"sh", "-c", `head -c 2000000 /dev/zero > "$1/f"`, "-", dir}, "write": []string{dir}, "limits": opts{"file_size": 1 << 20}}, opts{"a": ""})
+	_, err := run(t, opts{"argv": []string{"sh", "-c", `head -c 2000000 /dev/zero > "$1/f"`, "-", dir}, "write": []string{dir},
+		"limits": opts{"file_size": 1 << 20}}, opts{"a": ""})
 	var exit *ExitError
 	require.ErrorAs(t, err, &exit)
 	st, err := os.Stat(filepath.Join(dir, "f"))
@@ -306,7 +317,8 @@ func TestRefusesLimits(t *testing.T) {
 		"cpu":   {opts{"limits": opts{"cpu": "5"}}, []string{"run.exec.limits.cpu"}},
 		"short": {opts{"limits": opts{"cpu": "1ms"}}, []string{"run.exec.limits.cpu"}},
 		"least": {opts{"limits": opts{"open_files": 2, "address_space": 1, "processes": -1, "file_size": -1, "memory": 5}},
-			[]string{"run.exec.limits.open_files", "run.exec.limits.address_space", "run.exec.limits.processes", "run.exec.limits.file_size", "run.exec.limits.memory"}},
+			[]string{"run.exec.limits.open_files", "run.exec.limits.address_space", "run.exec.limits.processes",
+				"run.exec.limits.file_size", "run.exec.limits.memory"}},
 		"typo": {opts{"limits": opts{"cpus": "1m"}}, []string{"run.exec.limits.cpus"}},
 		"none": {opts{"limits": opts{"cpu": "1m"}, "isolation": "none"}, []string{"run.exec.limits"}},
 		"proc": {opts{"write": []string{"/proc/self"}}, []string{"run.exec.write[0]"}},
@@ -349,7 +361,8 @@ func TestAsSecondUser(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for _, name := range []string{"TestOutside", "TestToolsUnderFull", "TestSurroundings", "TestRootGetsNoFurther", "TestFilteredCalls", "TestEgress", "TestEgressRefuses"} {
+	for _, name := range []string{"TestOutside", "TestToolsUnderFull", "TestSurroundings", "TestRootGetsNoFurther",
+		"TestFilteredCalls", "TestEgress", "TestEgressRefuses"} {
 		require.Contains(t, string(out), "--- PASS: "+name+" ", "as user %d", uid)
 	}
 }
@@ -398,7 +411,8 @@ func TestCgroup(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	g, missing := limits{Memory: 64 << 20}.newGroup(wayFull)
 	g.remove()
-	_, err = run(t, opts{"argv": []string{"touch", mark}, "write": []string{filepath.Dir(mark)}, "limits": opts{"memory": 64 << 20}}, opts{"a": ""})
+	_, err = run(t, opts{"argv": []string{"touch", mark}, "write": []string{filepath.Dir(mark)},
+		"limits": opts{"memory": 64 << 20}}, opts{"a": ""})
 	if missing == nil {
 		require.NoError(t, err)
 		return

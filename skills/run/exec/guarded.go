@@ -25,7 +25,11 @@ func (p *program) checkGuarded(at string, guarded []Guarded) error {
 	check := func(key string, paths []string, write bool) {
 		for i, path := range paths {
 			for _, g := range guarded {
-				if fault := g.faultOf(p.real[path], write); fault != "" {
+				fault := g.faultOf(p.real[path], write)
+				if fault == "" {
+					fault = g.linkFaultOf(p.real[path], write)
+				}
+				if fault != "" {
 					errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.%s[%d]", at, key, i), Msg: fault})
 					break
 				}

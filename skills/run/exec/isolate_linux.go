@@ -9,6 +9,8 @@ import (
 	"os"
 	osexec "os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -229,6 +231,25 @@ func (r *running) keepInit(m isolate.Message) {
 	for _, fd := range m.Init {
 		r.child.init = os.NewFile(uintptr(fd), "PID 1") //nolint:gosec // files have small numbers
 	}
+}
+
+// firstPID returns the number of PID 1 as this process sees it; 0 where there is none, or it
+// has ended.
+func (c *child) firstPID() int {
+	if c.init == nil {
+		return 0
+	}
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", c.init.Fd()))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(raw)) {
+		if value, found := strings.CutPrefix(line, "Pid:"); found {
+			pid, _ := strconv.Atoi(strings.TrimSpace(value))
+			return max(pid, 0)
+		}
+	}
+	return 0
 }
 
 // readEnd learns how the program ended, and returns once PID 1 and all others of its

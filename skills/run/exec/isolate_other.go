@@ -38,6 +38,8 @@ type child struct{}
 
 func (c *child) close() {}
 
+func (c *child) firstPID() int { return 0 }
+
 func (p *program) wrapCommand(*osexec.Cmd, way) (*child, error) { return &child{}, nil }
 
 func (r *running) awaitStart(context.Context, way) error { return nil }

@@ -72,7 +72,7 @@ func listPaths(ctx context.Context, l *snapshot.Layer, c *snapshot.Changes) ([]s
 	}
 	out := make([]skills.FollowPath, len(c.List))
 	for i, one := range c.List {
-		out[i] = skills.FollowPath{Path: absolute(c, one), Deleted: one.Kind == snapshot.Deleted, Inert: inert[one]}
+		out[i] = skills.FollowPath{Path: pathOf(c, one), Deleted: one.Kind == snapshot.Deleted, Inert: inert[one]}
 	}
 	return out, nil
 }

@@ -44,7 +44,7 @@ const keptNumbers = 300
 // the kernel doesn't apply to root. Before Linux 6.14 the setting is the whole
 // system's and must not be touched.
 func (p *program) numbersFor(w way) int64 {
-	if !w.tree || os.Geteuid() != 0 || !kernelSince(6, 14) {
+	if !w.spaces || os.Geteuid() != 0 || !kernelSince(6, 14) {
 		return 0
 	}
 	return cmp.Or(p.Limits.Processes, defaultProcesses) + ownProcesses + keptNumbers

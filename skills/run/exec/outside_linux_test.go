@@ -60,7 +60,8 @@ func (v victim) state(t *testing.T) map[string]any {
 	names := make([]byte, 1024)
 	n, err := unix.Listxattr(v.file, names)
 	require.NoError(t, err)
-	return map[string]any{"mode": st.Mode, "links": st.Nlink, "mtime": st.Mtim, "ctime": st.Ctim, "bytes": string(b), "xattrs": string(names[:n])}
+	return map[string]any{"mode": st.Mode, "links": st.Nlink, "mtime": st.Mtim, "ctime": st.Ctim, "bytes": string(b),
+		"xattrs": string(names[:n])}
 }
 
 // Nothing outside can be reached under full, by file or by socket or by signal;
@@ -105,7 +106,8 @@ func TestRootGetsNoFurther(t *testing.T) {
 		if proc {
 			o["read"] = []string{"/proc"}
 		}
-		_, out := tryInside(t, o, skills.Modify, "write=/proc/sys/kernel/core_pattern", "setuid="+file, "setuid-new="+filepath.Join(dir, "new"), "create="+filepath.Join(dir, "plain"))
+		_, out := tryInside(t, o, skills.Modify, "write=/proc/sys/kernel/core_pattern", "setuid="+file,
+			"setuid-new="+filepath.Join(dir, "new"), "create="+filepath.Join(dir, "plain"))
 		require.NotEqual(t, "done", out["write"])
 		require.Equal(t, "EPERM", out["setuid"])
 		require.Equal(t, "EPERM", out["setuid-new"])
@@ -199,7 +201,8 @@ func TestFilteredArguments(t *testing.T) {
 	program := compileC(t, rawCalls)
 	res, err := run(t, opts{"argv": []string{program}, "isolation": IsolationFull}, opts{"a": ""})
 	require.NoError(t, err)
-	want := "tiocsti EPERM\nnewuser EPERM\nnewns EPERM\npacket EPERM\nalg EPERM\nvsock EPERM\nhigh EPERM\nnetlink done\npair done\ncreate done\n" +
+	want := "tiocsti EPERM\nnewuser EPERM\nnewns EPERM\npacket EPERM\nalg EPERM\nvsock EPERM\nhigh EPERM\nnetlink done\npair " +
+		"done\ncreate done\n" +
 		"fchmod EPERM\nsetgid EPERM\nfchmodat2 EPERM\nopenat EPERM\ngarbage done\ntmpfile EPERM\nmknod EPERM\n"
 	if runtime.GOARCH == "amd64" {
 		want = "x32 ENOSYS\n" + want

@@ -38,7 +38,8 @@ func TestProcessesAreBounded(t *testing.T) {
 	require.True(t, BoundsProcesses(t.Context()), "nothing bounds the processes of this system's root: it needs Linux 6.14")
 	before, err := os.ReadFile("/proc/sys/kernel/pid_max")
 	require.NoError(t, err)
-	sp := spec(opts{"argv": []string{"/usr/bin/python3", "-c", multiply}, "read": []string{"/proc"}, "isolation": IsolationFull, "limits": opts{"processes": 20}})
+	sp := spec(opts{"argv": []string{"/usr/bin/python3", "-c", multiply}, "read": []string{"/proc"}, "isolation": IsolationFull,
+		"limits": opts{"processes": 20}})
 	sp.Timeout = time.Minute
 	kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
 	e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir()})
@@ -55,7 +56,8 @@ func TestProcessesAreBounded(t *testing.T) {
 
 // Without limits there is a bound all the same.
 func TestProcessesAreBoundedByDefault(t *testing.T) {
-	out := runShell(t, opts{"read": []string{"/proc"}}, `if [ "$(id -u)" = 0 ]; then cat /proc/sys/kernel/pid_max; else echo $(($(ulimit -u) + 300)); fi`)
+	out := runShell(t, opts{"read": []string{"/proc"}},
+		`if [ "$(id -u)" = 0 ]; then cat /proc/sys/kernel/pid_max; else echo $(($(ulimit -u) + 300)); fi`)
 	require.Equal(t, "1356\n", out)
 }
 
@@ -69,7 +71,8 @@ func TestNothingLivesAtTheReturn(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Close(fd) })
 	text := `exec 9> "$1/fifo" > /dev/null 2>&1; for i in $(seq 100); do setsid sleep 1000 & done; echo x >&9; wait`
-	sp := spec(opts{"argv": []string{"bash", "-c", text, "-", dir}, "isolation": IsolationFull, "write": []string{dir}, "env": []string{"PATH"}})
+	sp := spec(opts{"argv": []string{"bash", "-c", text, "-", dir}, "isolation": IsolationFull, "write": []string{dir},
+		"env": []string{"PATH"}})
 	sp.Timeout = 2 * time.Second
 	kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
 	e, err := New(s, kit.Redeemer, Options{Dir: dir})

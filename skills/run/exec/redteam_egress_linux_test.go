@@ -29,19 +29,26 @@ var proxyRows = []proxyRow{
 	{"an octal address", "CONNECT 0177.0.0.1:P HTTP/1.1\r\n\r\n", "403"}, {"a hex address", "CONNECT 0x7f000001:P HTTP/1.1\r\n\r\n", "403"},
 	{"a short address", "CONNECT 127.1:P HTTP/1.1\r\n\r\n", "403"}, {"zero", "CONNECT 0.0.0.0:P HTTP/1.1\r\n\r\n", "403"},
 	{"a mapped address", "CONNECT [::ffff:127.0.0.1]:P HTTP/1.1\r\n\r\n", "403"}, {"IPv6 loopback", "CONNECT [::1]:P HTTP/1.1\r\n\r\n", "403"},
-	{"an address with a zone", "CONNECT [fe80::1%%lo]:P HTTP/1.1\r\n\r\n", "40"}, {"metadata", "CONNECT 169.254.169.254:80 HTTP/1.1\r\n\r\n", "403"},
+	{"an address with a zone", "CONNECT [fe80::1%%lo]:P HTTP/1.1\r\n\r\n", "40"}, {"metadata",
+		"CONNECT 169.254.169.254:80 HTTP/1.1\r\n\r\n", "403"},
 	{"metadata by name", "GET http://metadata.google.internal/ HTTP/1.1\r\nHost: good.example:P\r\n\r\n", "403"},
 	{"Host against authority", "GET http://other.example:P/ HTTP/1.1\r\nHost: good.example:P\r\n\r\n", "403"},
 	{"a user as the host", "GET http://good.example:P@127.0.0.1:P/ HTTP/1.1\r\nHost: x\r\n\r\n", "403"},
 	{"a name that ends like one listed", "CONNECT evilgood.example:P HTTP/1.1\r\n\r\n", "403"},
-	{"a NUL in a name", "CONNECT good.example\\000.x:P HTTP/1.1\r\n\r\n", "40"}, {"a star as a name", "CONNECT *.wild.example:P HTTP/1.1\r\n\r\n", "403"},
-	{"the wildcard's own domain", "CONNECT wild.example:P HTTP/1.1\r\n\r\n", "403"}, {"CONNECT with a body", "CONNECT good.example:P HTTP/1.1\r\nContent-Length: 9\r\n\r\n", "400"},
+	{"a NUL in a name", "CONNECT good.example\\000.x:P HTTP/1.1\r\n\r\n", "40"}, {"a star as a name",
+		"CONNECT *.wild.example:P HTTP/1.1\r\n\r\n", "403"},
+	{"the wildcard's own domain", "CONNECT wild.example:P HTTP/1.1\r\n\r\n", "403"}, {"CONNECT with a body",
+		"CONNECT good.example:P HTTP/1.1\r\nContent-Length: 9\r\n\r\n", "400"},
 	{"two lengths", "POST http://good.example:P/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"},
-	{"a relative request", "GET / HTTP/1.1\r\nHost: good.example:P\r\n\r\n", "400"}, {"another scheme", "GET ftp://good.example:P/ HTTP/1.1\r\nHost: x\r\n\r\n", "400"},
+	{"a relative request", "GET / HTTP/1.1\r\nHost: good.example:P\r\n\r\n", "400"}, {"another scheme",
+		"GET ftp://good.example:P/ HTTP/1.1\r\nHost: x\r\n\r\n", "400"},
 	{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"}, {"a huge port", "CONNECT good.example:65537 HTTP/1.1\r\n\r\n", "400"},
-	{"rebinding at first", "CONNECT rebind.example:P HTTP/1.1\r\n\r\n", "502"}, {"rebinding then", "CONNECT rebind.example:P HTTP/1.1\r\n\r\n", "502"},
-	{"a name of a mapped address", "CONNECT mapped.example:P HTTP/1.1\r\n\r\n", "502"}, {"a name of 0.0.0.0", "CONNECT zero.example:P HTTP/1.1\r\n\r\n", "502"},
-	{"a name of the metadata service", "CONNECT meta.example:P HTTP/1.1\r\n\r\n", "502"}, {"a name of a translated address", "CONNECT nat.example:P HTTP/1.1\r\n\r\n", "502"},
+	{"rebinding at first", "CONNECT rebind.example:P HTTP/1.1\r\n\r\n", "502"}, {"rebinding then",
+		"CONNECT rebind.example:P HTTP/1.1\r\n\r\n", "502"},
+	{"a name of a mapped address", "CONNECT mapped.example:P HTTP/1.1\r\n\r\n", "502"}, {"a name of 0.0.0.0",
+		"CONNECT zero.example:P HTTP/1.1\r\n\r\n", "502"},
+	{"a name of the metadata service", "CONNECT meta.example:P HTTP/1.1\r\n\r\n", "502"}, {"a name of a translated address",
+		"CONNECT nat.example:P HTTP/1.1\r\n\r\n", "502"},
 }
 
 // resolveRed answers for the names of a list: those of this machine, and those whose
@@ -50,7 +57,8 @@ var proxyRows = []proxyRow{
 func resolveRed(asked *atomic.Int64) func(context.Context, string) ([]netip.Addr, error) {
 	loop := netip.MustParseAddr("127.0.0.1")
 	fixed := map[string]netip.Addr{"good.example": loop, "a.wild.example": loop, "mapped.example": netip.MustParseAddr("::ffff:127.0.0.1"),
-		"zero.example": netip.MustParseAddr("0.0.0.0"), "meta.example": netip.MustParseAddr("169.254.169.254"), "nat.example": netip.MustParseAddr("64:ff9b::7f00:1")}
+		"zero.example": netip.MustParseAddr("0.0.0.0"), "meta.example": netip.MustParseAddr("169.254.169.254"),
+		"nat.example": netip.MustParseAddr("64:ff9b::7f00:1")}
 	return func(_ context.Context, name string) ([]netip.Addr, error) {
 		if name == "rebind.example" && asked.Add(1) == 1 {
 			return []netip.Addr{netip.MustParseAddr("192.0.2.1"), loop}, nil
@@ -74,7 +82,8 @@ func redScript(port string) string {
 	}
 	return strings.Join(script, "\n") + `
 (exec 4<>/dev/tcp/10.0.0.1/` + port + `; read -r -t 3 x <&4) 2> /dev/null && echo reached
-for a in 127.0.0.1 0.0.0.0 169.254.169.254 198.18.200.1; do (exec 4<>/dev/tcp/$a/` + port + `; printf 'GET / HTTP/1.0\r\n\r\n' >&4; read -r -t 3 x <&4 && echo reached) 2> /dev/null; done; echo end`
+for a in 127.0.0.1 0.0.0.0 169.254.169.254 198.18.200.1; do 
+(exec 4<>/dev/tcp/$a/` + port + `; printf 'GET / HTTP/1.0\r\n\r\n' >&4; read -r -t 3 x <&4 && echo reached) 2> /dev/null; done; echo end`
 }
 
 // What a stranger tried with a list of hosts. A server of this machine counts what
@@ -90,7 +99,8 @@ func TestRedTeamEgress(t *testing.T) {
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	require.NoError(t, err)
 	list := []string{}
-	for _, h := range []string{"good.example", "*.wild.example", "rebind.example", "mapped.example", "zero.example", "meta.example", "nat.example"} {
+	for _, h := range []string{"good.example", "*.wild.example", "rebind.example", "mapped.example", "zero.example",
+		"meta.example", "nat.example"} {
 		list = append(list, h+":"+port)
 	}
 	sp := spec(opts{"isolation": IsolationFull, "egress": list, "env": []string{"PATH"}, "argv": []string{"bash", "-c", redScript(port)}})

@@ -84,7 +84,8 @@ func (v redTarget) markers(t *testing.T) map[string]any {
 	require.NoError(t, err)
 	core, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	require.NoError(t, err)
-	for k, x := range map[string]any{"limit": lim, "priority": prio, "cpus": cpus, "policy": sched.Policy, "process": strings.Contains("TZX", strings.Fields(string(stat))[2]), //nolint:gocritic // the state is one letter
+	for k, x := range map[string]any{"limit": lim, "priority": prio, "cpus": cpus, "policy": sched.Policy,
+		"process":  strings.Contains("TZX", strings.Fields(string(stat))[2]), //nolint:gocritic // the state is one letter
 		"attached": segment.Atime, "core": string(core)} {
 		out[k] = x
 	}
@@ -104,8 +105,10 @@ func outsideRows(v redTarget) []redRow {
 	f := v.file
 	return []redRow{
 		{"read=" + f, "read a file", refuse}, {"read:up=" + up + f, "read it by going up", refuse},
-		{"read:self=/proc/self/root" + f, "read it through its own root", refuse}, {"read:cwd=/proc/self/cwd/" + up + f, "read it through its own folder", refuse},
-		{"read:init=/proc/1/root" + f, "read it through PID 1's root", refuse}, {"read:pid=/proc/" + v.pid + "/root" + f, "read it through a process outside", refuse},
+		{"read:self=/proc/self/root" + f, "read it through its own root", refuse}, {"read:cwd=/proc/self/cwd/" + up + f,
+			"read it through its own folder", refuse},
+		{"read:init=/proc/1/root" + f, "read it through PID 1's root", refuse}, {"read:pid=/proc/" + v.pid + "/root" + f,
+			"read it through a process outside", refuse},
 		{"read:vedette=/proc/" + strconv.Itoa(os.Getpid()) + "/environ", "read Vedette's environment", refuse},
 		{"read:vedettemem=/proc/" + strconv.Itoa(os.Getpid()) + "/mem", "read Vedette's memory", refuse},
 		{"read:vedettemaps=/proc/" + strconv.Itoa(os.Getpid()) + "/maps", "read Vedette's map of memory", refuse},
@@ -114,7 +117,8 @@ func outsideRows(v redTarget) []redRow {
 		{"readlink:vedetteexe=/proc/" + strconv.Itoa(os.Getpid()) + "/exe", "learn where Vedette's program is", refuse},
 		{"readlink:vedettefd=/proc/" + strconv.Itoa(os.Getpid()) + "/fd/0", "look at Vedette's files", refuse},
 		{"write=" + f, "write a file", refuse}, {"truncate=" + f, "truncate one", refuse}, {"unlink=" + f, "remove one", refuse},
-		{"mkdir=" + v.dir + "/d", "make a folder", refuse}, {"linkout=" + f, "link one into the write root", refuse}, {"linktmp=" + f, "link one into /tmp", refuse},
+		{"mkdir=" + v.dir + "/d", "make a folder", refuse}, {"linkout=" + f, "link one into the write root", refuse}, {"linktmp=" + f,
+			"link one into /tmp", refuse},
 		{"renameout=" + v.dir + "/r", "rename a file out", refuse}, {"exchange=" + f, "exchange a file with one outside", refuse},
 		{"symread=" + f, "read through a link", refuse}, {"symwrite=" + f, "write through a link", refuse},
 		{"bindout=" + v.dir + "/sock", "make a socket outside", refuse}, {"mknodchr=" + v.dir + "/c", "make a device outside", refuse},
@@ -125,7 +129,8 @@ func outsideRows(v redTarget) []redRow {
 		{"pidfdkill=" + v.pid, "signal through a pidfd", refuse}, {"pidfdgetfd=" + v.pid, "take a process's file", refuse},
 		{"ptrace=" + v.pid, "trace a process", refuse}, {"seize=" + v.pid, "seize one", refuse}, {"vmread=" + v.pid, "read its memory", refuse},
 		{"vmwrite=" + v.pid, "write its memory", refuse}, {"prlimit=" + v.pid, "limit its processor time, which kills it", refuse},
-		{"nice=" + v.pid, "slow it down", refuse}, {"sched=" + v.pid, "take its turn away", refuse}, {"affinity=" + v.pid, "move it to one processor", refuse},
+		{"nice=" + v.pid, "slow it down", refuse}, {"sched=" + v.pid, "take its turn away", refuse}, {"affinity=" + v.pid,
+			"move it to one processor", refuse},
 		{"ioprio=" + v.pid, "slow its reading and writing", refuse},
 		{"shm=" + v.key, "attach shared memory of System V", refuse}, {"shmrm=" + v.key, "remove it", refuse},
 	}
@@ -136,21 +141,25 @@ func treeRows(v redTarget) []redRow {
 	f := v.file
 	return []redRow{
 		{"stat=" + f, "look at metadata", "ENOENT"}, {"chmod=" + f, "change a mode", "ENOENT"}, {"utime=" + f, "change a time", "ENOENT"},
-		{"setxattr=" + f, "set an attribute", "ENOENT"}, {"listxattr=" + f, "list attributes", "ENOENT"}, {"inotify=" + v.dir, "watch a folder", "ENOENT"},
+		{"setxattr=" + f, "set an attribute", "ENOENT"}, {"listxattr=" + f, "list attributes", "ENOENT"}, {"inotify=" + v.dir,
+			"watch a folder", "ENOENT"},
 		{"readlink=" + v.dir + "/link", "read a link", "ENOENT"}, {"chdir=" + v.dir, "go to a folder", "ENOENT"},
 		{"unix=" + v.socket, "connect to a socket by path", "ENOENT"}, {"udp=" + v.udp, "send a datagram to this machine", refuse},
 		{"setflags=" + v.own, "set a flag of a system's file", refuse}, {"fsxattr=" + v.own, "set a flag by fsxattr", refuse},
 		{"mptcp=" + v.tcp, "connect by multipath TCP", refuse},
 		{"read:environ=/proc/1/environ", "read PID 1's environment", refuse}, {"read:mem=/proc/1/mem", "read PID 1's memory", refuse},
 		{"write:mem=/proc/1/mem", "write PID 1's memory", refuse}, {"read:maps=/proc/1/maps", "read PID 1's map", refuse},
-		{"readlink:exe=/proc/1/exe", "learn PID 1's program", refuse}, {"write:exe=/proc/1/exe", "overwrite Vedette's program through PID 1", refuse},
+		{"readlink:exe=/proc/1/exe", "learn PID 1's program", refuse}, {"write:exe=/proc/1/exe",
+			"overwrite Vedette's program through PID 1", refuse},
 		{"readlink:fd=/proc/1/fd/4", "look at PID 1's line", refuse}, {"read:plan=/proc/1/fd/3", "read the plan", refuse},
 		{"write:line=/proc/1/fd/4", "write to PID 1's line", refuse}, {"write:own=/proc/self/exe", "overwrite its own program", refuse},
 		{"write:core=/proc/sys/kernel/core_pattern", "set core_pattern", refuse}, {"write:sysrq=/proc/sysrq-trigger", "use sysrq", refuse},
 		{"write:uidmap=/proc/self/uid_map", "map more users", refuse}, {"write:setgroups=/proc/self/setgroups", "allow setgroups", refuse},
 		{"read:kcore=/proc/kcore", "read the kernel's memory", refuse}, {"read:mounts=/proc/1/mountinfo", "read PID 1's mounts", refuse},
-		{"ptrace:init=1", "trace PID 1", "EPERM"}, {"vmread:init=1", "read PID 1's memory by call", "EPERM"}, {"pidfdgetfd:init=1", "take PID 1's line", "EPERM"},
-		{"prlimit:init=1", "limit PID 1's processor time", "EPERM"}, {"setns=/proc/1/ns/mnt", "enter PID 1's mounts", refuse}, {"setnspid=1", "enter them by pidfd", "EPERM"},
+		{"ptrace:init=1", "trace PID 1", "EPERM"}, {"vmread:init=1", "read PID 1's memory by call", "EPERM"}, {"pidfdgetfd:init=1",
+			"take PID 1's line", "EPERM"},
+		{"prlimit:init=1", "limit PID 1's processor time", "EPERM"}, {"setns=/proc/1/ns/mnt", "enter PID 1's mounts",
+			refuse}, {"setnspid=1", "enter them by pidfd", "EPERM"},
 		{"fdwrite=9", "write to a file of Vedette", "EBADF"}, {"kill9=-1", "kill all that it can see", "any"},
 	}
 }
@@ -159,12 +168,18 @@ func treeRows(v redTarget) []redRow {
 func powerRows() []redRow {
 	var out []redRow
 	for attempt, want := range map[string]string{
-		"capset": "EPERM", "ambient": "EPERM", "newprivs": "EINVAL", "setuid": refuse, "setgroups": refuse, "remount": "EPERM", "bind": "EPERM", "tmpfs": "EPERM", "proc": "EPERM",
-		"overlay": "EPERM", "umount": "EPERM", "pivot": "EPERM", "chroot": "EPERM", "opentree": "EPERM", "fsopen": "EPERM", "mountsetattr": "EPERM",
-		"unshareuser": "EPERM", "unsharemnt": "EPERM", "unsharenet": "EPERM", "cloneuser": "EPERM", "clone3": "ENOSYS", "addkey": "EPERM", "keyctl": "EPERM",
-		"requestkey": "EPERM", "iouring": "ENOSYS", "bpf": "EPERM", "userfaultfd": "EPERM", "perf": "EPERM", "module": "EPERM", "kexec": "EPERM", "swapon": "EPERM",
-		"reboot": "EPERM", "hostname": "EPERM", "time": "EPERM", "syslog": "EPERM", "acct": "EPERM", "fanotify": "EPERM", "tiocsti": "EPERM", "openat2": "ENOSYS",
-		"rawsock": "EPERM", "packet": "EPERM", "vsock": "EPERM", "alg": "EPERM", "xdp": "EPERM", "bluetooth": "EPERM", "raiselimit": "EPERM", "prlimitself": "done",
+		"capset": "EPERM", "ambient": "EPERM", "newprivs": "EINVAL", "setuid": refuse, "setgroups": refuse, "remount": "EPERM",
+		"bind": "EPERM", "tmpfs": "EPERM", "proc": "EPERM",
+		"overlay": "EPERM", "umount": "EPERM", "pivot": "EPERM", "chroot": "EPERM", "opentree": "EPERM", "fsopen": "EPERM",
+		"mountsetattr": "EPERM",
+		"unshareuser":  "EPERM", "unsharemnt": "EPERM", "unsharenet": "EPERM", "cloneuser": "EPERM", "clone3": "ENOSYS",
+		"addkey": "EPERM", "keyctl": "EPERM",
+		"requestkey": "EPERM", "iouring": "ENOSYS", "bpf": "EPERM", "userfaultfd": "EPERM", "perf": "EPERM", "module": "EPERM",
+		"kexec": "EPERM", "swapon": "EPERM",
+		"reboot": "EPERM", "hostname": "EPERM", "time": "EPERM", "syslog": "EPERM", "acct": "EPERM", "fanotify": "EPERM",
+		"tiocsti": "EPERM", "openat2": "ENOSYS",
+		"rawsock": "EPERM", "packet": "EPERM", "vsock": "EPERM", "alg": "EPERM", "xdp": "EPERM", "bluetooth": "EPERM",
+		"raiselimit": "EPERM", "prlimitself": "done",
 		"mknodchr": refuse, "mknodblk": refuse, "setuid-mknod": "EPERM", "setuid-mkdir": refuse, "filecap": "EPERM",
 	} {
 		out = append(out, redRow{attempt + "=node-" + attempt, "use " + attempt, want})
@@ -236,7 +251,8 @@ func TestRedTeamInside(t *testing.T) {
 				rows = append(rows, treeRows(v)...)
 			}
 			if c.isolation == IsolationStrict {
-				rows = append(rows, redRow{"unix=" + v.socket, "connect to a socket by path", "EPERM"}, redRow{"chmod=" + v.file, "change a mode", "EPERM"},
+				rows = append(rows, redRow{"unix=" + v.socket, "connect to a socket by path", "EPERM"}, redRow{"chmod=" + v.file,
+					"change a mode", "EPERM"},
 					redRow{"utime=" + v.file, "change a time", "EPERM"}, redRow{"setxattr=" + v.file, "set an attribute", "EPERM"},
 					redRow{"setflags=" + v.own, "set a flag of a system's file", "EPERM"}, redRow{"fsxattr=" + v.own, "set a flag by fsxattr", "EPERM"},
 					redRow{"niceuser=0", "slow all of the user's processes", "EPERM"}, redRow{"mq=/queue", "open a message queue", "EPERM"},
@@ -272,7 +288,8 @@ func TestRedTeamPlantedLinks(t *testing.T) {
 					require.NoError(t, os.WriteFile(inner, nil, 0o600))
 				}
 				o := opts{"isolation": isolation, "dir": work, "env": []string{"PATH"},
-					"argv": []string{"bash", "-c", `cat a/b; test -L a/b || mv a old; mkdir a 2> /dev/null || { echo owned > a/b; echo owned > a/b/file; exit; }; ln -s "$1" a/b; cat a/b a/b/file; echo owned > a/b/file; echo owned > a/b`, "-", lead}}
+					"argv": []string{"bash", "-c", `cat a/b; test -L a/b || mv a old; mkdir a 2> /dev/null || { echo owned > a/b; echo owned ` +
+						`> a/b/file; exit; }; ln -s "$1" a/b; cat a/b a/b/file; echo owned > a/b/file; echo owned > a/b`, "-", lead}}
 				if strings.HasPrefix(kind, "write") {
 					o["write"] = []string{work, inner}
 				} else {
@@ -308,7 +325,8 @@ func TestRedTeamKernelSettings(t *testing.T) {
 		for _, root := range []string{link, "/", "/sys", "/proc/sys"} {
 			mark := filepath.Join(t.TempDir(), "mark")
 			o := opts{"isolation": isolation, "write": []string{root, filepath.Dir(mark)}, "env": []string{"PATH"},
-				"argv": []string{"bash", "-c", `for f in "$1/core_pattern" /proc/sys/kernel/core_pattern; do { : >> "$f"; } 2> /dev/null && touch "$2"; done; test -w /sys/kernel/uevent_helper && touch "$2"; true`, "-", root, mark}}
+				"argv": []string{"bash", "-c", `for f in "$1/core_pattern" /proc/sys/kernel/core_pattern; do { : >> "$f"; } 2> /dev/null ` +
+					`&& touch "$2"; done; test -w /sys/kernel/uevent_helper && touch "$2"; true`, "-", root, mark}}
 			kit, s := runtest.New(t), runtest.Compile(t, spec(o), nil)
 			e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir()})
 			if err == nil {
@@ -334,21 +352,25 @@ func TestRedTeamDeviceInWriteRoot(t *testing.T) {
 		require.NotZero(t, os.Geteuid())
 		return
 	}
-	runRows(t, compileC(t, redProgram), opts{"isolation": IsolationFull, "write": []string{work}}, skills.Modify, []redRow{{"nodev=" + node, "open a device in a write root", "EACCES"}})
+	runRows(t, compileC(t, redProgram), opts{"isolation": IsolationFull, "write": []string{work}}, skills.Modify,
+		[]redRow{{"nodev=" + node, "open a device in a write root", "EACCES"}})
 }
 
 // What runs when the time is up is gone when the call returns, however the program
 // slows down what ends it.
 func TestRedTeamNothingRunsOn(t *testing.T) {
 	for name, text := range map[string]string{
-		"idle PID 1":  `python3 -c 'import os; os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))'; for i in $(seq 40); do (while :; do echo x >> beat; done) & done; wait`,
-		"own session": `for i in 1 2 3; do setsid bash -c 'trap "" TERM HUP INT; while :; do echo x >> beat; done' > /dev/null 2>&1 & done; kill -STOP $$; wait`,
-		"fork chain":  `f() { echo x >> beat; (f) & }; f; sleep 100`,
-		"stop all":    `kill -STOP 1; kill -STOP -1; while :; do echo x >> beat; done`,
+		"idle PID 1": `python3 -c 'import os; os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))'; for i in $(seq 40); do ` +
+			`(while :; do echo x >> beat; done) & done; wait`,
+		"own session": `for i in 1 2 3; do setsid bash -c 'trap "" TERM HUP INT; while :; do echo x >> beat; done' > /dev/null 2>&1 ` +
+			`& done; kill -STOP $$; wait`,
+		"fork chain": `f() { echo x >> beat; (f) & }; f; sleep 100`,
+		"stop all":   `kill -STOP 1; kill -STOP -1; while :; do echo x >> beat; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			work := t.TempDir()
-			sp := spec(opts{"isolation": IsolationFull, "write": []string{work}, "dir": work, "env": []string{"PATH"}, "argv": []string{"bash", "-c", text},
+			sp := spec(opts{"isolation": IsolationFull, "write": []string{work}, "dir": work, "env": []string{"PATH"},
+				"argv":   []string{"bash", "-c", text},
 				"limits": opts{"processes": 200}})
 			sp.Timeout = 700 * time.Millisecond
 			kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
@@ -377,7 +399,8 @@ func TestRedTeamFiles(t *testing.T) {
 	_, err = unix.FcntlInt(secret.Fd(), unix.F_SETFD, 0) // as a careless library leaves one
 	require.NoError(t, err)
 	for _, isolation := range []string{IsolationFull, IsolationStrict} {
-		res, err := run(t, opts{"isolation": isolation, "env": []string{"PATH"}, "argv": []string{"bash", "-c", `for f in {0..99}; do test -e /proc/$$/fd/$f && echo $f; done; cat /proc/$$/environ | tr '\0' '\n'`}}, opts{"a": ""})
+		res, err := run(t, opts{"isolation": isolation, "env": []string{"PATH"}, "argv": []string{"bash", "-c",
+			`for f in {0..99}; do test -e /proc/$$/fd/$f && echo $f; done; cat /proc/$$/environ | tr '\0' '\n'`}}, opts{"a": ""})
 		require.NoError(t, err)
 		require.Regexp(t, `^0\n1\n2\n(PATH=[^\n]*\n)(GIT_CONFIG_NOSYSTEM=1\n)?$`, res.Content, isolation)
 	}
@@ -394,10 +417,12 @@ func TestRedTeamSocketInReadRoot(t *testing.T) {
 	}
 	program := compileC(t, redProgram)
 	runRows(t, program, opts{"isolation": IsolationFull, "read": []string{v.dir}}, skills.Read, []redRow{
-		{"unix=" + v.socket, "connect to a socket in a read root", want}, {"chmod=" + v.file, "change a mode there", "EROFS"}, {"unlink=" + v.file, "remove a file there", refuse},
+		{"unix=" + v.socket, "connect to a socket in a read root", want}, {"chmod=" + v.file, "change a mode there",
+			"EROFS"}, {"unlink=" + v.file, "remove a file there", refuse},
 		{"setflags=" + v.file, "set a flag there", "EROFS"}, {"bindout=" + v.dir + "/new", "make a socket there", refuse},
 	})
-	runRows(t, program, opts{"isolation": IsolationStrict, "read": []string{v.dir}}, skills.Read, []redRow{{"unix=" + v.socket, "connect under strict", "EPERM"}})
+	runRows(t, program, opts{"isolation": IsolationStrict, "read": []string{v.dir}}, skills.Read,
+		[]redRow{{"unix=" + v.socket, "connect under strict", "EPERM"}})
 }
 
 // Paths that name nothing, or settings of the kernel, are refused when they are read.
@@ -406,10 +431,14 @@ func TestRedTeamConfigurations(t *testing.T) {
 	link := filepath.Join(dir, "link")
 	require.NoError(t, os.Symlink("/proc/sys", link))
 	for _, o := range []opts{
-		{"write": []string{""}, "dir": "gone"}, {"read": []string{"gone"}}, {"write": []string{"gone"}}, {"write": []string{"../../../../../../../../proc/sys"}},
-		{"write": []string{link}}, {"write": []string{"link"}}, {"write": []string{"/"}}, {"write": []string{"/sys/kernel"}}, {"write": []string{"//proc"}}, {"argv": []string{}},
-		{"argv": []string{"gone/program"}}, {"isolation": "none", "read": []string{dir}}, {"isolation": ""}, {"isolation": "Full"}, {"egress": []string{"good.example:443"}, "network": true},
-		{"egress": []string{"good.example:443"}, "isolation": "landlock"}, {"egress": []string{"169.254.169.254:80"}}, {"egress": []string{"*:443"}}, {"egress": []string{"2130706433:80"}},
+		{"write": []string{""}, "dir": "gone"}, {"read": []string{"gone"}}, {"write": []string{"gone"}},
+		{"write": []string{"../../../../../../../../proc/sys"}},
+		{"write": []string{link}}, {"write": []string{"link"}}, {"write": []string{"/"}}, {"write": []string{"/sys/kernel"}},
+		{"write": []string{"//proc"}}, {"argv": []string{}},
+		{"argv": []string{"gone/program"}}, {"isolation": "none",
+			"read": []string{dir}}, {"isolation": ""}, {"isolation": "Full"}, {"egress": []string{"good.example:443"}, "network": true},
+		{"egress": []string{"good.example:443"}, "isolation": "landlock"}, {"egress": []string{"169.254.169.254:80"}},
+		{"egress": []string{"*:443"}}, {"egress": []string{"2130706433:80"}},
 	} {
 		if o["argv"] == nil {
 			o["argv"] = []string{"true"}

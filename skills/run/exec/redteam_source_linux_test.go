@@ -57,21 +57,25 @@ static long files(const char *kind, const char *o) {
 	if (IS("exchange")) { close(open("mine", O_CREAT | O_WRONLY, 0600)); return renameat2(AT_FDCWD, "mine", AT_FDCWD, o, RENAME_EXCHANGE); }
 	if (IS("symread")) { unlink("sym"); if (symlink(o, "sym")) return -1; return reads("sym"); }
 	if (IS("symwrite")) { unlink("symw"); if (symlink(o, "symw")) return -1; return writes("symw", "x"); }
-	if (IS("bindout")) { struct sockaddr_un a = {AF_UNIX}; int fd = socket(AF_UNIX, SOCK_STREAM, 0); strcpy(a.sun_path, o); return fd < 0 ? -1 : bind(fd, (void *)&a, sizeof a); }
+	if (IS("bindout")) { struct sockaddr_un a = {AF_UNIX}; int fd = socket(AF_UNIX, SOCK_STREAM, 0); strcpy(a.sun_path, o);
+		return fd < 0 ? -1 : bind(fd, (void *)&a, sizeof a); }
 	if (IS("inotify")) return inotify_add_watch(inotify_init(), o, IN_ALL_EVENTS);
 	if (IS("handle")) return syscall(SYS_open_by_handle_at, AT_FDCWD, buf, 0);
 	if (IS("setflags")) { int fd = open(o, O_RDONLY), f = FS_NODUMP_FL; return fd < 0 ? -1 : ioctl(fd, FS_IOC_SETFLAGS, &f); }
-	if (IS("fsxattr")) { struct fsxattr x; int fd = open(o, O_RDONLY); memset(&x, 0, sizeof x); x.fsx_xflags = FS_XFLAG_NODUMP; return fd < 0 ? -1 : ioctl(fd, FS_IOC_FSSETXATTR, &x); }
+	if (IS("fsxattr")) { struct fsxattr x; int fd = open(o, O_RDONLY); memset(&x, 0, sizeof x); x.fsx_xflags = FS_XFLAG_NODUMP;
+		return fd < 0 ? -1 : ioctl(fd, FS_IOC_FSSETXATTR, &x); }
 	if (IS("mknodchr")) return mknod(o, S_IFCHR | 0600, 0x101);
 	if (IS("mknodblk")) return mknod(o, S_IFBLK | 0600, 0x800);
 	if (IS("setuid-mknod")) return mknod(o, S_IFREG | 04755, 0);
 	if (IS("setuid-mkdir")) { struct stat st; if (mkdir(o, 02755) || stat(o, &st)) return -1; return st.st_mode & 06000 ? 0 : nul(); }
-	if (IS("filecap")) { close(open(o, O_CREAT | O_WRONLY, 0700)); return setxattr(o, "security.capability", "\1\0\0\2\1\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0", 20, 0); }
+	if (IS("filecap")) { close(open(o, O_CREAT | O_WRONLY, 0700));
+		return setxattr(o, "security.capability", "\1\0\0\2\1\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0", 20, 0); }
 	if (IS("ino")) return n;
 	errno = ENOTSUP; return -2;
 }
 static long processes(const char *kind, const char *o) {
-	long n = atol(o); struct rlimit r = {1, 1}; struct sched_param sp = {0}; cpu_set_t set; char b[8]; struct iovec v = {b, 8}, w = {(void *)0x400000, 8};
+	long n = atol(o); struct rlimit r = {1, 1}; struct sched_param sp = {0}; cpu_set_t set; char b[8];
+		struct iovec v = {b, 8}, w = {(void *)0x400000, 8};
 	if (IS("kill")) return kill(n, SIGTERM);
 	if (IS("kill9")) return kill(n, SIGKILL);
 	if (IS("stop")) return kill(n, SIGSTOP);
@@ -148,12 +152,14 @@ static long tongues(const char *kind, const char *o) {
 	char host[64]; int port = 0; struct sockaddr_in a = {AF_INET}; struct sockaddr_un u = {AF_UNIX}; int fd;
 	if (sscanf(o, "%60[0-9.]:%d", host, &port) == 2) { inet_pton(AF_INET, host, &a.sin_addr); a.sin_port = htons(port); }
 	if (IS("unix")) { strcpy(u.sun_path, o); fd = socket(AF_UNIX, SOCK_STREAM, 0); return fd < 0 ? -1 : connect(fd, (void *)&u, sizeof u); }
-	if (IS("abstract")) { strcpy(u.sun_path + 1, o); fd = socket(AF_UNIX, SOCK_STREAM, 0); return fd < 0 ? -1 : connect(fd, (void *)&u, 3 + strlen(o)); }
+	if (IS("abstract")) { strcpy(u.sun_path + 1, o); fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		return fd < 0 ? -1 : connect(fd, (void *)&u, 3 + strlen(o)); }
 	if (IS("tcp")) { fd = socket(AF_INET, SOCK_STREAM, 0); return fd < 0 ? -1 : connect(fd, (void *)&a, sizeof a); }
 	if (IS("fastopen")) { fd = socket(AF_INET, SOCK_STREAM, 0); return fd < 0 ? -1 : sendto(fd, "x", 1, MSG_FASTOPEN, (void *)&a, sizeof a); }
 	if (IS("mptcp")) { fd = socket(AF_INET, SOCK_STREAM, 262); return fd < 0 ? -1 : connect(fd, (void *)&a, sizeof a); }
 	if (IS("sctp")) { fd = socket(AF_INET, SOCK_STREAM, 132); return fd < 0 ? -1 : connect(fd, (void *)&a, sizeof a); }
-	if (IS("udp")) { fd = socket(AF_INET, SOCK_DGRAM, 0); if (fd < 0 || connect(fd, (void *)&a, sizeof a)) return -1; send(fd, "x", 1, 0); usleep(20000); return send(fd, "x", 1, 0); }
+	if (IS("udp")) { fd = socket(AF_INET, SOCK_DGRAM, 0); if (fd < 0 || connect(fd, (void *)&a, sizeof a)) return -1;
+		send(fd, "x", 1, 0); usleep(20000); return send(fd, "x", 1, 0); }
 	if (IS("rawsock")) return socket(AF_INET, SOCK_RAW, 1);
 	if (IS("packet")) return socket(AF_PACKET, SOCK_RAW, 0);
 	if (IS("vsock")) return socket(40, SOCK_STREAM, 0);

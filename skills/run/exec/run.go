@@ -64,6 +64,7 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 		}
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
+	keep.first.Store(int64(r.child.firstPID()))
 	follow, err := keep.finish(r, p.outcome(keep.ctx, r, r.awaitEnd()))
 	text, cut := r.stdout.take()
 	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation, Egress: r.egress, Follow: follow}, err

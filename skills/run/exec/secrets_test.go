@@ -29,7 +29,8 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 		res, err := run(t, o, opts{"a": ""})
 		require.NoError(t, err, name)
 		require.Contains(t, res.Content, "rest", name)
-		for _, secret := range []string{canary, canary[:12], "4f4b454e2d3432", fixed, base64.RawStdEncoding.EncodeToString([]byte("u:" + canary))[4:16]} {
+		for _, secret := range []string{canary, canary[:12], "4f4b454e2d3432", fixed,
+			base64.RawStdEncoding.EncodeToString([]byte("u:" + canary))[4:16]} {
 			require.NotContains(t, res.Content, secret, name)
 		}
 		o["argv"] = []string{"sh", "-c", "(" + script + `; echo " rest") >&2; exit 3`, "--token", fixed}
@@ -45,7 +46,8 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 // Where a limit cuts the output in the middle of a secret, its beginning goes too.
 func TestSecretAtTheLimit(t *testing.T) {
 	t.Setenv("DEMO_TOKEN", "SECRET-TOKEN-42")
-	res, err := run(t, opts{"argv": []string{"sh", "-c", `printf "xxxx%s" "$DEMO_TOKEN"`}, "isolation": "none", "env": []string{"DEMO_TOKEN"}, "output_limit": 12}, opts{"a": ""})
+	res, err := run(t, opts{"argv": []string{"sh", "-c", `printf "xxxx%s" "$DEMO_TOKEN"`}, "isolation": "none",
+		"env": []string{"DEMO_TOKEN"}, "output_limit": 12}, opts{"a": ""})
 	require.NoError(t, err)
 	require.True(t, res.Truncated)
 	require.Equal(t, "xxxx[secret]", res.Content)
@@ -71,7 +73,8 @@ func TestCallerEnv(t *testing.T) {
 // A hostile user id stays one value, and one that no variable can hold starts
 // nothing.
 func TestHostileUserID(t *testing.T) {
-	kit, s := runtest.New(t), runtest.Compile(t, spec(opts{"argv": []string{"env"}, "isolation": "none", "caller_env": opts{"user": "WHO"}}), nil)
+	kit, s := runtest.New(t), runtest.Compile(t, spec(opts{"argv": []string{"env"}, "isolation": "none",
+		"caller_env": opts{"user": "WHO"}}), nil)
 	e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	o := runtest.Order(t, s, opts{"a": ""})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -142,6 +143,18 @@ type writing struct {
 	layer   *snapshot.Layer // nil: the program writes to its write roots
 	cancel  context.CancelCauseFunc
 	watched chan struct{} // closed when the watch has ended
+	first   atomic.Int64  // PID 1 of the program's processes; 0 until it runs
+}
+
+// measure returns an error where the program writes more than it may.
+func (w *writing) measure() error {
+	first := int(w.first.Load())
+	if first == 0 {
+		_, err := w.layer.Measure(w.ctx)
+		return err
+	}
+	_, err := w.layer.MeasureRunning(w.ctx, first)
+	return err
 }
 
 // prepareRun makes what the program writes to, before its child starts. finish must be
@@ -194,7 +207,7 @@ func (w *writing) watchUsage() {
 		}
 		start := time.Now()
 		var limit *snapshot.LimitError
-		_, err := w.layer.Measure(w.ctx)
+		err := w.measure()
 		if errors.As(err, &limit) {
 			w.cancel(limit)
 			return

@@ -35,7 +35,8 @@ func startOrigin(t testing.TB) origin {
 	plain, secure := httptest.NewServer(h), httptest.NewTLSServer(h)
 	t.Cleanup(plain.Close)
 	t.Cleanup(secure.Close)
-	o := origin{plain: portOf(t, plain.Listener.Addr()), secure: portOf(t, secure.Listener.Addr()), roots: filepath.Join(t.TempDir(), "roots.pem")}
+	o := origin{plain: portOf(t, plain.Listener.Addr()), secure: portOf(t, secure.Listener.Addr()),
+		roots: filepath.Join(t.TempDir(), "roots.pem")}
 	raw := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
 	require.NoError(t, os.WriteFile(o.roots, raw, 0o644))
 	return o
@@ -72,7 +73,8 @@ func TestListedHost(t *testing.T) {
 	asEachUser(t, func(t *testing.T) {
 		o := startOrigin(t)
 		for _, proxied := range []bool{false, true} {
-			s := newSandbox(t, []string{"example.com", "www.example.com"}, joinPort("example.com", o.secure), joinPort("*.example.com", o.secure), joinPort("example.com", o.plain))
+			s := newSandbox(t, []string{"example.com", "www.example.com"}, joinPort("example.com", o.secure), joinPort("*.example.com",
+				o.secure), joinPort("example.com", o.plain))
 			s.proxied = proxied
 			via := map[bool]egress.Via{false: egress.ViaDirect, true: egress.ViaProxy}[proxied]
 			for _, row := range []struct {
@@ -143,32 +145,48 @@ func TestAllElseFails(t *testing.T) {
 			argv    []string
 			record  string
 		}{
-			"another host":            {false, []string{"curl", "-sS", "--cacert", o.roots, other}, "dns host_not_listed other.test:0"},
-			"another host, by proxy":  {true, []string{"curl", "-sS", "--cacert", o.roots, other}, "proxy host_not_listed other.test:" + port},
-			"plainly, by proxy":       {true, []string{"curl", "-sSf", "http://other.test/"}, "proxy host_not_listed other.test:80"},
-			"an address":              {false, []string{"curl", "-sSk", "https://" + joinPort("8.8.8.8", o.secure)}, "direct address_not_listed 8.8.8.8:" + port},
-			"an address, by proxy":    {true, []string{"curl", "-sSk", "https://" + joinPort("8.8.8.8", o.secure)}, "proxy address_not_listed 8.8.8.8:" + port},
-			"this machine":            {false, []string{probeName, "dial", "tcp", joinPort("127.0.0.1", o.secure)}, "direct address_not_listed 127.0.0.1:" + port},
-			"this machine, by proxy":  {true, []string{"curl", "-sSk", "--noproxy", "", "https://" + joinPort("127.0.0.1", o.secure)}, "proxy address_not_listed 127.0.0.1:" + port},
-			"another port":            {false, []string{"curl", "-sSk", "https://example.com:1443"}, "tcp port_not_listed 198.18.0.1:1443"},
-			"another port, by proxy":  {true, []string{"curl", "-sSk", "https://example.com:1443"}, "proxy port_not_listed example.com:1443"},
-			"an address, other port":  {false, []string{probeName, "dial", "tcp", "8.8.8.8:1443"}, "tcp port_not_listed 8.8.8.8:1443"},
-			"UDP":                     {false, []string{probeName, "dial", "udp", "8.8.8.8:443"}, "udp protocol 8.8.8.8:443"},
-			"UDP to a listed host":    {false, []string{probeName, "dial", "udp", joinPort("example.com", o.secure)}, "udp protocol 198.18.0.1:" + port},
-			"UDP, IPv6":               {false, []string{probeName, "dial", "udp", "[2606:4700::1111]:443"}, "udp protocol 2606:4700::1111:443"},
-			"IPv6":                    {false, []string{"curl", "-sSkg", "https://" + joinPort("2606:4700::1111", o.secure)}, "direct address_not_listed 2606:4700::1111:" + port},
-			"IPv6, other port":        {false, []string{probeName, "dial", "tcp", "[2606:4700::1111]:1443"}, "tcp port_not_listed 2606:4700::1111:1443"},
-			"IPv6, by proxy":          {true, []string{"curl", "-sSkg", "https://" + joinPort("2606:4700::1111", o.secure)}, "proxy address_not_listed 2606:4700::1111:" + port},
-			"DNS":                     {false, []string{probeName, "lookup", "udp", "secret.evil.test.", ""}, "dns host_not_listed secret.evil.test:0"},
-			"DNS of another server":   {false, []string{probeName, "lookup", "udp", "secret.evil.test.", "8.8.8.8:53"}, "dns host_not_listed secret.evil.test:0"},
-			"DNS by TCP":              {false, []string{probeName, "lookup", "tcp", "secret.evil.test.", "8.8.8.8:53"}, "dns host_not_listed secret.evil.test:0"},
-			"DNS by IPv6":             {false, []string{probeName, "lookup", "udp", "secret.evil.test.", "[2606:4700::1111]:53"}, "dns host_not_listed secret.evil.test:0"},
-			"a metadata address":      {false, []string{probeName, "dial", "tcp", "169.254.169.254:80"}, "tcp metadata 169.254.169.254:80"},
-			"one at a listed port":    {false, []string{probeName, "dial", "tcp", joinPort("169.254.169.254", o.secure)}, "direct metadata 169.254.169.254:" + port},
-			"one by proxy":            {true, []string{"curl", "-sSf", "http://169.254.169.254/latest/"}, "proxy metadata 169.254.169.254:80"},
-			"one by name":             {true, []string{"curl", "-sSf", "http://metadata.google.internal/"}, "proxy metadata metadata.google.internal:80"},
-			"one by name, DNS":        {false, []string{probeName, "lookup", "udp", "metadata.google.internal.", ""}, "dns metadata metadata.google.internal:0"},
-			"a private address":       {true, []string{"curl", "-sSk", secure[:len(secure)-len(port)] + "8443"}, "proxy address_private example.com:8443"},
+			"another host":           {false, []string{"curl", "-sS", "--cacert", o.roots, other}, "dns host_not_listed other.test:0"},
+			"another host, by proxy": {true, []string{"curl", "-sS", "--cacert", o.roots, other}, "proxy host_not_listed other.test:" + port},
+			"plainly, by proxy":      {true, []string{"curl", "-sSf", "http://other.test/"}, "proxy host_not_listed other.test:80"},
+			"an address": {false, []string{"curl", "-sSk", "https://" + joinPort("8.8.8.8", o.secure)},
+				"direct address_not_listed 8.8.8.8:" + port},
+			"an address, by proxy": {true, []string{"curl", "-sSk", "https://" + joinPort("8.8.8.8", o.secure)},
+				"proxy address_not_listed 8.8.8.8:" + port},
+			"this machine": {false, []string{probeName, "dial", "tcp", joinPort("127.0.0.1", o.secure)},
+				"direct address_not_listed 127.0.0.1:" + port},
+			"this machine, by proxy": {true, []string{"curl", "-sSk", "--noproxy", "", "https://" + joinPort("127.0.0.1", o.secure)},
+				"proxy address_not_listed 127.0.0.1:" + port},
+			"another port":           {false, []string{"curl", "-sSk", "https://example.com:1443"}, "tcp port_not_listed 198.18.0.1:1443"},
+			"another port, by proxy": {true, []string{"curl", "-sSk", "https://example.com:1443"}, "proxy port_not_listed example.com:1443"},
+			"an address, other port": {false, []string{probeName, "dial", "tcp", "8.8.8.8:1443"}, "tcp port_not_listed 8.8.8.8:1443"},
+			"UDP":                    {false, []string{probeName, "dial", "udp", "8.8.8.8:443"}, "udp protocol 8.8.8.8:443"},
+			"UDP to a listed host": {false, []string{probeName, "dial", "udp", joinPort("example.com", o.secure)},
+				"udp protocol 198.18.0.1:" + port},
+			"UDP, IPv6": {false, []string{probeName, "dial", "udp", "[2606:4700::1111]:443"}, "udp protocol 2606:4700::1111:443"},
+			"IPv6": {false, []string{"curl", "-sSkg", "https://" + joinPort("2606:4700::1111", o.secure)},
+				"direct address_not_listed 2606:4700::1111:" + port},
+			"IPv6, other port": {false, []string{probeName, "dial", "tcp", "[2606:4700::1111]:1443"},
+				"tcp port_not_listed 2606:4700::1111:1443"},
+			"IPv6, by proxy": {true, []string{"curl", "-sSkg", "https://" + joinPort("2606:4700::1111", o.secure)},
+				"proxy address_not_listed 2606:4700::1111:" + port},
+			"DNS": {false, []string{probeName, "lookup", "udp", "secret.evil.test.", ""},
+				"dns host_not_listed secret.evil.test:0"},
+			"DNS of another server": {false, []string{probeName, "lookup", "udp", "secret.evil.test.", "8.8.8.8:53"},
+				"dns host_not_listed secret.evil.test:0"},
+			"DNS by TCP": {false, []string{probeName, "lookup", "tcp", "secret.evil.test.", "8.8.8.8:53"},
+				"dns host_not_listed secret.evil.test:0"},
+			"DNS by IPv6": {false, []string{probeName, "lookup", "udp", "secret.evil.test.", "[2606:4700::1111]:53"},
+				"dns host_not_listed secret.evil.test:0"},
+			"a metadata address": {false, []string{probeName, "dial", "tcp", "169.254.169.254:80"}, "tcp metadata 169.254.169.254:80"},
+			"one at a listed port": {false, []string{probeName, "dial", "tcp", joinPort("169.254.169.254", o.secure)},
+				"direct metadata 169.254.169.254:" + port},
+			"one by proxy": {true, []string{"curl", "-sSf", "http://169.254.169.254/latest/"}, "proxy metadata 169.254.169.254:80"},
+			"one by name": {true, []string{"curl", "-sSf", "http://metadata.google.internal/"},
+				"proxy metadata metadata.google.internal:80"},
+			"one by name, DNS": {false, []string{probeName, "lookup", "udp", "metadata.google.internal.", ""},
+				"dns metadata metadata.google.internal:0"},
+			"a private address": {true, []string{"curl", "-sSk", secure[:len(secure)-len(port)] + "8443"},
+				"proxy address_private example.com:8443"},
 			"a host that is down":     {true, []string{"curl", "-sSk", "https://down.example.com:8444"}, "proxy unreachable down.example.com:8444"},
 			"a host without address":  {true, []string{"curl", "-sSk", "https://none.example.com:8444"}, "proxy unresolved none.example.com:8444"},
 			"a request that is none":  {true, []string{probeName, "say", "127.0.0.1:3128", "HELLO\r\n\r\n"}, "proxy bad_request :0"},

@@ -168,7 +168,8 @@ func TestRequests(t *testing.T) {
 
 // What reaches a host names that host, and holds nothing that was said to the proxy.
 func TestForwarded(t *testing.T) {
-	raw := "POST http://u:p@pypi.org/a?b=c HTTP/1.1\r\nHost: other.test\r\nProxy-Authorization: Basic x\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n" +
+	raw := "POST http://u:p@pypi.org/a?b=c HTTP/1.1\r\nHost: other.test\r\nProxy-Authorization: Basic x\r\nConnection: " +
+		"keep-alive, X-Hop\r\nX-Hop: 1\r\n" +
 		"Upgrade: websocket\r\nTe: trailers\r\nX-Keep: 2\r\nContent-Length: 3\r\n\r\nabcGET http://other.test/ HTTP/1.1\r\n\r\n"
 	h, err := readHead(strings.NewReader(raw))
 	require.NoError(t, err)
@@ -182,7 +183,8 @@ func TestForwarded(t *testing.T) {
 func FuzzProxy(f *testing.F) {
 	f.Add([]byte("CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n"))
 	f.Add([]byte("GET http://pypi.org/a HTTP/1.1\r\nHost: other.test\r\nConnection: x\r\nX: 1\r\n\r\n"))
-	f.Add([]byte("POST http://pypi.org/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n3\r\nabc\r\n0\r\nX: 1\r\n\r\nGET / HTTP/1.1\r\n\r\n"))
+	f.Add([]byte("POST http://pypi.org/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTrailer: " +
+		"X\r\n\r\n3\r\nabc\r\n0\r\nX: 1\r\n\r\nGET / HTTP/1.1\r\n\r\n"))
 	f.Add([]byte("POST http://pypi.org/ HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc"))
 	f.Add([]byte("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"))
 	p := parsePolicy(f, "pypi.org:80", "*.example.com:80")
@@ -235,8 +237,10 @@ func TestHeaders(t *testing.T) {
 		want Connection
 		ok   bool
 	}{
-		"TCP":          {v4(protoTCP, [4]byte{8, 8, 8, 8}, 1, 2, 5, 163), Connection{Via: ViaTCP, Host: "8.8.8.8", Port: 1443, Outcome: PortNotListed}, true},
-		"metadata":     {v4(protoTCP, [4]byte{169, 254, 169, 254}, 1, 2, 0, 80), Connection{Via: ViaTCP, Host: "169.254.169.254", Port: 80, Outcome: Metadata}, true},
+		"TCP": {v4(protoTCP, [4]byte{8, 8, 8, 8}, 1, 2, 5, 163), Connection{Via: ViaTCP, Host: "8.8.8.8", Port: 1443,
+			Outcome: PortNotListed}, true},
+		"metadata": {v4(protoTCP, [4]byte{169, 254, 169, 254}, 1, 2, 0, 80), Connection{Via: ViaTCP, Host: "169.254.169.254",
+			Port: 80, Outcome: Metadata}, true},
 		"an echo":      {v4(protoICMP, [4]byte{8, 8, 8, 8}, 8, 0), Connection{Via: ViaICMP, Host: "8.8.8.8", Outcome: Protocol}, true},
 		"SCTP":         {v4(132, [4]byte{8, 8, 8, 8}, 1, 2, 3, 4), Connection{Via: ViaUnknown, Host: "8.8.8.8", Outcome: Protocol}, true},
 		"IPv6":         {append(v6, 1, 2, 1, 187), Connection{Via: ViaUDP, Host: "2606:4700::1111", Port: 443, Outcome: Protocol}, true},

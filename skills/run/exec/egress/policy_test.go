@@ -14,7 +14,8 @@ import (
 )
 
 func TestParseAccepts(t *testing.T) {
-	p, err := Parse("run.exec.egress", []string{"pypi.org:443", "*.Example.COM:8443", "pypi.org:80", "[2606:4700::1]:443", "8.8.8.8:443", "db:5432",
+	p, err := Parse("run.exec.egress", []string{"pypi.org:443", "*.Example.COM:8443", "pypi.org:80", "[2606:4700::1]:443",
+		"8.8.8.8:443", "db:5432",
 		"10.0.0.7:5432", "xn--bcher-kva.example:443", "_srv.example.org:3128"}, []string{"10.0.0.7"})
 	require.NoError(t, err)
 	require.Equal(t, listen.Plan{Proxy: 3129, Ports: []uint16{80, 443, 3128, 5432, 8443}}, p.Plan())
@@ -72,7 +73,8 @@ func TestParseRefuses(t *testing.T) {
 		"224.0.0.1:443":                       "no host's",
 		"example.net:443":                     "twice",
 	} {
-		p, err := Parse("run.exec.egress", []string{"example.net:443", entry}, []string{"10.0.0.7", "169.254.169.254", "metadata.google.internal", "0.0.0.0"})
+		p, err := Parse("run.exec.egress", []string{"example.net:443", entry}, []string{"10.0.0.7", "169.254.169.254",
+			"metadata.google.internal", "0.0.0.0"})
 		require.Nil(t, p, entry)
 		require.Equal(t, []string{"run.exec.egress[1]"}, runtest.Paths(err), entry)
 		require.ErrorContains(t, err, want, entry)
@@ -102,13 +104,18 @@ func TestParseBounds(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	p, err := Parse("at", []string{"pypi.org:443", "*.example.com:443", "*.google.internal:80", "8.8.8.8:443", "10.0.0.7:1"}, []string{"10.0.0.7", "db.example.com"})
+	p, err := Parse("at", []string{"pypi.org:443", "*.example.com:443", "*.google.internal:80", "8.8.8.8:443", "10.0.0.7:1"},
+		[]string{"10.0.0.7", "db.example.com"})
 	require.NoError(t, err)
 	for host, want := range map[string]Outcome{
-		"pypi.org": Connected, "PyPI.org.": Connected, "x.example.com": Connected, "a.b.example.com": Connected, "8.8.8.8": Connected, "::ffff:8.8.8.8": Connected,
-		"example.com": HostNotListed, "evilexample.com": HostNotListed, "example.com.evil.test": HostNotListed, "pypi.org.evil.test": HostNotListed,
-		"a..example.com": HostNotListed, "a/b.example.com": HostNotListed, "x\x00.example.com": HostNotListed, ".example.com": HostNotListed, "": HostNotListed,
-		"metadata.google.internal": Metadata, "169.254.169.254": Metadata, "64:ff9b::a9fe:a9fe": Metadata, "8.8.4.4": AddressNotListed, "10.0.0.7": PortNotListed,
+		"pypi.org": Connected, "PyPI.org.": Connected, "x.example.com": Connected, "a.b.example.com": Connected, "8.8.8.8": Connected,
+		"::ffff:8.8.8.8": Connected,
+		"example.com":    HostNotListed, "evilexample.com": HostNotListed, "example.com.evil.test": HostNotListed,
+		"pypi.org.evil.test": HostNotListed,
+		"a..example.com":     HostNotListed, "a/b.example.com": HostNotListed, "x\x00.example.com": HostNotListed,
+		".example.com": HostNotListed, "": HostNotListed,
+		"metadata.google.internal": Metadata, "169.254.169.254": Metadata, "64:ff9b::a9fe:a9fe": Metadata, "8.8.4.4": AddressNotListed,
+		"10.0.0.7":     PortNotListed,
 		"fe80::1%eth0": AddressNotListed, "other.google.internal": PortNotListed, "134744072": HostNotListed, "0x8.8.8.8": HostNotListed,
 	} {
 		_, o := p.findTarget(host, 443)
@@ -120,7 +127,8 @@ func TestJudge(t *testing.T) {
 	}{
 		{"pypi.org", "8.8.8.8", true}, {"pypi.org", "10.0.0.8", false}, {"pypi.org", "127.0.0.1", false}, {"pypi.org", "10.0.0.7", true},
 		{"db.example.com", "10.0.0.8", true}, {"db.example.com", "169.254.169.254", false}, {"db.example.com", "::ffff:169.254.169.254", false},
-		{"", "10.0.0.7", true}, {"", "10.0.0.8", false}, {"", "::ffff:10.0.0.7", true}, {"pypi.org", "fe80::1%eth0", false}, {"pypi.org", "2001:4860::1", true},
+		{"", "10.0.0.7", true}, {"", "10.0.0.8", false}, {"", "::ffff:10.0.0.7", true}, {"pypi.org", "fe80::1%eth0",
+			false}, {"pypi.org", "2001:4860::1", true},
 	} {
 		require.Equal(t, row.want, p.mayReach(row.name, netip.MustParseAddr(row.addr)), "%s %s", row.name, row.addr)
 	}

@@ -218,7 +218,8 @@ func (s sandbox) run(t testing.TB, argv ...string) ran {
 func (s sandbox) command(t testing.TB, line *os.File, argv []string) *osexec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
-	o := orders{Plan: s.policy.Plan(), Argv: argv, Without: s.without, Files: map[string]string{}, Env: append(s.env, "PATH=/usr/bin:/bin", raceOptions())}
+	o := orders{Plan: s.policy.Plan(), Argv: argv, Without: s.without, Files: map[string]string{}, Env: append(s.env,
+		"PATH=/usr/bin:/bin", raceOptions())}
 	if s.proxied {
 		o.Env = append(o.Env, s.policy.Environ()...)
 	}

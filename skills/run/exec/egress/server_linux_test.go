@@ -193,9 +193,10 @@ func TestPanicIsContained(t *testing.T) {
 	require.NoError(t, err)
 	files, proxy := openLocalFiles(t, p)
 	b := &book{}
-	s, err := egress.Serve(t.Context(), files, egress.Options{Policy: p, Recorder: b, Lookup: func(context.Context, string) ([]netip.Addr, error) {
-		panic("CANARY")
-	}})
+	s, err := egress.Serve(t.Context(), files, egress.Options{Policy: p, Recorder: b,
+		Lookup: func(context.Context, string) ([]netip.Addr, error) {
+			panic("CANARY")
+		}})
 	require.NoError(t, err)
 	c := openTunnel(t, proxy, 443)
 	n, err := c.Read(make([]byte, 1))
@@ -229,7 +230,8 @@ func TestOneRequestAConnection(t *testing.T) {
 	s, _, proxy := serveLocally(t.Context(), t, egress.Options{}, port)
 	c, err := net.Dial("tcp", proxy)
 	require.NoError(t, err)
-	_, err = fmt.Fprintf(c, "POST http://%s/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET http://other.test/secret HTTP/1.1\r\n\r\n", joinPort("far.test", port))
+	_, err = fmt.Fprintf(c, "POST http://%s/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET http://other.test/secret "+
+		"HTTP/1.1\r\n\r\n", joinPort("far.test", port))
 	require.NoError(t, err)
 	up := <-conns
 	raw, _ := io.ReadAll(up)

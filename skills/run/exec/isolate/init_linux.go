@@ -52,6 +52,7 @@ func becomeProgram(p *Plan, set ruleset) error {
 func startInit(p *Plan, set ruleset) error {
 	first, program, last := &script{}, &script{}, &script{}
 	first.protectInit()
+	first.limitNumbers(p)
 	if p.Tree {
 		first.enterTree(p, set)
 	}
@@ -125,29 +126,38 @@ type initMessage struct {
 	data  [1]byte
 }
 
-// limitNumbers adds the bound on processes that holds for root too. The whole /proc
-// that it is written through is gone before the program's own is mounted.
+// limitNumbers adds the bound on processes that holds for root too. A tree has a whole /proc
+// for it, which is gone before the program's own is mounted; without one it is written
+// through the system's, where the kernel heeds the writer's namespace.
 func (s *script) limitNumbers(p *Plan) {
 	if p.Numbers == 0 {
+		return
+	}
+	if !p.Tree {
+		s.writeNumbers(p, "/proc")
 		return
 	}
 	none, kind, place := s.pathOf(""), s.pathOf("proc"), s.pathOf(Stage+"/proc")
 	mount := s.addCall(StepLimits, unix.SYS_MOUNT, kind, place, kind, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, none)
 	mount.may, mount.skip, mount.flag = true, 4, flagNoBound
+	s.writeNumbers(p, Stage+"/proc")
+	s.addCall(StepLimits, unix.SYS_UMOUNT2, place, unix.MNT_DETACH)
+}
+
+// writeNumbers adds three calls that write the bound through a /proc.
+func (s *script) writeNumbers(p *Plan, proc string) {
 	fd := new(int32)
-	open := s.addCall(StepLimits, unix.SYS_OPENAT, ^uintptr(99), s.pathOf(Stage+"/proc/sys/kernel/pid_max"), unix.O_WRONLY|unix.O_CLOEXEC)
+	open := s.addCall(StepLimits, unix.SYS_OPENAT, ^uintptr(99), s.pathOf(proc+"/sys/kernel/pid_max"), unix.O_WRONLY|unix.O_CLOEXEC)
 	open.save, open.may, open.skip, open.flag = fd, true, 2, flagNoBound
 	value := s.pathOf(strconv.FormatInt(p.Numbers, 10))
 	write := s.addCall(StepLimits, unix.SYS_WRITE, 0, value, uintptr(len(strconv.FormatInt(p.Numbers, 10))))
 	write.on, write.may, write.flag = fd, true, flagNoBound
 	s.addCall(StepLimits, unix.SYS_CLOSE, 0).on = fd
-	s.addCall(StepLimits, unix.SYS_UMOUNT2, place, unix.MNT_DETACH)
 }
 
 // enterTree adds /proc, makes the stage the root, lets go of the old one and
 // closes the new one to writing outside the rules.
 func (s *script) enterTree(p *Plan, set ruleset) {
-	s.limitNumbers(p)
 	s.mountProc(p, set)
 	here, none, root := s.pathOf("."), s.pathOf(""), s.pathOf("/")
 	s.addCall(StepMounts, unix.SYS_CHDIR, s.pathOf(Stage))

@@ -60,7 +60,7 @@ type Plan struct {
 	// Limits are the program's resource limits.
 	Limits []Limit
 	// Numbers bounds the process numbers that the process namespace gives out, which
-	// root can't pass either; only with Tree, from Linux 6.14 on. 0: no bound.
+	// root can't pass either; only with OwnPIDs, from Linux 6.14 on. 0: no bound.
 	Numbers int64
 }
 

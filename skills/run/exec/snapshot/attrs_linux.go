@@ -1,12 +1,16 @@
 package snapshot
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +27,7 @@ const (
 // isKept reports whether an attribute is committed: those that users write, and access lists.
 func isKept(name string) bool {
 	return strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, overlayPrefix) ||
-		name == "system.posix_acl_access" || name == "system.posix_acl_default"
+		name == accessList || name == defaultList
 }
 
 // isStripped reports whether an attribute must not be committed. What is neither kept
@@ -154,4 +158,109 @@ func copyAttrs(from, to int) error {
 		}
 	}
 	return nil
+}
+
+// DescribeAttrs says for a person which extended attributes and access lists a change gives a
+// file or folder and which it takes; empty where they stay. Names are quoted where they
+// aren't plain. What can't be read says so.
+func (l *Layer) DescribeAttrs(c Change) string {
+	if c.Path == "." || c.Refused != "" || c.Type != File && c.Type != Folder {
+		return ""
+	}
+	now, err := l.readAttrs(l.openUpper, c)
+	was := map[string][]byte{}
+	if err == nil && c.Was == c.Type && c.Kind != Replaced {
+		was, err = l.readAttrs(l.openRoot, c)
+	}
+	if err != nil {
+		return "attributes that can't be read"
+	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if old, there := was[name]; !there || !bytes.Equal(old, now[name]) {
+			words = append(words, showAttr(name, now[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, there := now[name]; !there {
+			words = append(words, "without "+showAttr(name, nil))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// readAttrs returns the attributes that are kept of what a change is about, on one side.
+func (l *Layer) readAttrs(open func(int) (int, error), c Change) (map[string][]byte, error) {
+	top, err := open(c.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFD(top)
+	fd, err := openBeneath(top, c.Path, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFD(fd)
+	names, err := listAttrs(fd)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	for _, name := range names {
+		if !isKept(name) {
+			continue
+		}
+		if out[name], err = readAttr(fd, name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// The extended attributes that are access lists.
+const (
+	accessList  = "system.posix_acl_access"
+	defaultList = "system.posix_acl_default"
+)
+
+// showAttr names an attribute, and of an access list all that it gives.
+func showAttr(name string, value []byte) string {
+	switch name {
+	case accessList:
+		return strings.TrimSpace("access list " + showList(value))
+	case defaultList:
+		return strings.TrimSpace("default access list " + showList(value))
+	}
+	return showName(name)
+}
+
+// The numbers of an access list: its head and entries in bytes, and the kinds of entries.
+const (
+	listHead  = 4
+	listEntry = 8
+)
+
+var listKinds = map[uint16]string{1: "user", 2: "user", 4: "group", 8: "group", 16: "mask", 32: "other"}
+
+// showList returns an access list as getfacl writes it in short.
+func showList(value []byte) string {
+	if len(value) < listHead {
+		return ""
+	}
+	var out []string
+	for e := value[listHead:]; len(e) >= listEntry; e = e[listEntry:] {
+		kind, perm, id := binary.LittleEndian.Uint16(e), binary.LittleEndian.Uint16(e[2:]), binary.LittleEndian.Uint32(e[4:])
+		who := ""
+		if kind == 2 || kind == 8 {
+			who = strconv.FormatUint(uint64(id), 10)
+		}
+		rights := []byte("---")
+		for i, letter := range []byte("rwx") {
+			if perm>>(2-i)&1 != 0 {
+				rights[i] = letter
+			}
+		}
+		out = append(out, cmp.Or(listKinds[kind], "unknown")+":"+who+":"+string(rights))
+	}
+	return strings.Join(out, ",")
 }

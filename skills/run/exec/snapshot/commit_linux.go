@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -124,6 +125,36 @@ func (l *Layer) Discard() error {
 	if state, err := l.State(); err != nil || state == StateBegun {
 		return errors.Join(err, ErrBegun)
 	}
+	return l.removeInOrder()
+}
+
+// removeInOrder removes the layer so that one which was committed says so until it has no
+// description any more: a process that dies meanwhile must not leave what looks as if it had
+// never been committed.
+func (l *Layer) removeInOrder() error {
+	fd, err := unix.Open(l.folder, folderFlags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil // it was removed before
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: open a layer: %w", err)
+	}
+	defer closeFD(fd)
+	for i := range l.meta.Roots {
+		if err := removeTree(fd, strconv.Itoa(i)); err != nil {
+			return err
+		}
+	}
+	l.reachPoint("emptied")
+	if err := removeEntry(fd, metaName, 0); err != nil {
+		return err
+	}
+	if state, err := l.State(); err == nil && state == StateCommitted {
+		if err := unix.Fsync(fd); err != nil {
+			return fmt.Errorf("snapshot: flush a layer: %w", err)
+		}
+	}
+	l.reachPoint("unnamed")
 	return removeLayer(l.folder)
 }
 

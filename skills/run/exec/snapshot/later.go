@@ -134,7 +134,7 @@ func leadsToLater(rel string) bool {
 	return false
 }
 
-// MaxDeleted is how much a program may remove before a person is asked.
+// MaxDeleted is how much a program may remove or write over before a person is asked.
 type MaxDeleted struct {
 	Files   int // in all roots
 	Percent int // of the files of one root
@@ -157,8 +157,11 @@ type Findings struct {
 	// RunsLater are changes that write what others run later. Protected paths aren't
 	// among them: the guard knows those.
 	RunsLater []Change
-	Stripped  []Change // what loses setuid, setgid or capabilities
-	Refused   []Change
+	// Overwritten are files of whose old content less than half is left. They are looked for
+	// where they may make the removals too many, and count like those.
+	Overwritten []Change
+	Stripped    []Change // what loses setuid, setgid or capabilities
+	Refused     []Change
 }
 
 // Asks reports whether a person must be asked before a commit.

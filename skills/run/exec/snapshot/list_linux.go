@@ -86,6 +86,8 @@ type pair struct {
 	rel          string
 	depth        int
 	opaque       bool // nothing of the lower one shows through
+	groups       bool // what is made in it gets its group, and folders this property too
+	inGroups     bool // the folder that it is in has that
 }
 
 func (p pair) join(name string) string {
@@ -116,6 +118,7 @@ func (w *lister) listRoot(i int) error {
 	if err != nil {
 		return err
 	}
+	p.groups = c.Mode&unix.S_ISGID != 0
 	if c.Kind != "" {
 		if err := w.emit(c); err != nil {
 			return err
@@ -273,7 +276,7 @@ func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_
 		return fmt.Errorf("snapshot: open a changed folder: %w", err)
 	}
 	defer closeFD(upper)
-	sub := pair{upper: upper, lower: -1, rel: c.Path, depth: p.depth + 1}
+	sub := pair{upper: upper, lower: -1, rel: c.Path, depth: p.depth + 1, inGroups: p.groups}
 	if c.Was == Folder {
 		if sub.lower, err = openBeneath(p.lower, name, folderFlags); err != nil {
 			return fmt.Errorf("snapshot: open a folder of the root: %w", err)
@@ -285,6 +288,7 @@ func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_
 	if err != nil {
 		return err
 	}
+	sub.groups = found.Mode&unix.S_ISGID != 0
 	if sub.lower < 0 {
 		found.Kind, found.Was, found.WasMode = kindOver(c.Was), c.Was, c.WasMode
 		if c.Was != None {
@@ -317,6 +321,9 @@ func (w *lister) compareFolders(p pair) (Change, error) {
 		return c, fmt.Errorf("snapshot: look at a changed folder: %w", err)
 	}
 	allowed := uint32(0o1777)
+	if p.lower < 0 && p.inGroups {
+		allowed |= unix.S_ISGID // a new folder has it from the one that it is in
+	}
 	var oldAttrs string
 	var err error
 	if p.lower >= 0 {

@@ -101,6 +101,16 @@ func dropAll() error {
 // runIn runs a bash script over the layer, in namespaces of its own, and returns what it prints.
 func runIn(t testing.TB, l *Layer, script string, env ...string) string {
 	t.Helper()
+	cmd := childCommand(t, l, script, env...)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), "the script said: %s", &stderr)
+	return stdout.String()
+}
+
+// childCommand is what runs a bash script over the layer, in namespaces of its own.
+func childCommand(t testing.TB, l *Layer, script string, env ...string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Args = []string{childName}
 	cmd.Env = slices.Concat(env, []string{"PATH=" + os.Getenv("PATH"),
@@ -111,10 +121,7 @@ func runIn(t testing.TB, l *Layer, script string, env ...string) string {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_FSETID},
 	}
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	require.NoError(t, cmd.Run(), "the script said: %s", &stderr)
-	return stdout.String()
+	return cmd
 }
 
 // ordinary is a user without any right, as whom tests run besides root.

@@ -203,7 +203,15 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 	if err != nil {
 		return f, err
 	}
-	f.RunsLater = append(f.RunsLater, slices.DeleteFunc(bare, func(one Change) bool { return slices.Contains(f.RunsLater, one) })...)
+	steered, err := l.listSteered(ctx, c)
+	if err != nil {
+		return f, err
+	}
+	for _, one := range slices.Concat(bare, steered) {
+		if !slices.Contains(f.RunsLater, one) {
+			f.RunsLater = append(f.RunsLater, one)
+		}
+	}
 	all := 0
 	for i := range l.meta.Roots {
 		if lost[i] == 0 {
@@ -223,7 +231,7 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 		f.Removals = append(f.Removals, r)
 	}
 	f.TooMany = f.TooMany || all > limit.Files
-	return f, nil
+	return f, l.addOverwritten(ctx, &f, c, lost, limit)
 }
 
 // Inert returns the changes that run nothing later though their names say so: of a

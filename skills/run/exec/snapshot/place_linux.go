@@ -18,7 +18,7 @@ func (a *applier) placeFile(p place) error {
 		return fmt.Errorf("snapshot: look at a change: %w", err)
 	}
 	if !there || up.Ino != p.upper {
-		return nil // it was moved before; what the upper layer has now, if anything, is the old one
+		return a.checkMoved(p, up, there)
 	}
 	st, found, err := lookAt(p.folder, p.name)
 	if err != nil {
@@ -27,7 +27,7 @@ func (a *applier) placeFile(p place) error {
 	if done, err := a.isPlaced(p, st, found); err != nil || done {
 		return err
 	}
-	if err := p.prepareFile(); err != nil {
+	if err := errors.Join(p.giveGroup(), p.prepareFile()); err != nil {
 		return err
 	}
 	if p.displaces() {
@@ -46,6 +46,21 @@ func (a *applier) placeFile(p place) error {
 		return a.copyIn(p, old)
 	}
 	return err
+}
+
+// checkMoved looks at what the upper layer has in place of a file that an earlier try moved:
+// the old one. Where others had put another there in the last moment and the process died
+// before it saw that, it is theirs, and the only one.
+func (a *applier) checkMoved(p place, up unix.Stat_t, there bool) error {
+	switch {
+	case !a.redo:
+		return fmt.Errorf("snapshot: a change isn't there any more: %w", ErrDigest)
+	case !there || p.was == (seen{}) || p.displaces():
+		return nil
+	case up.Ino != p.was.ino || typeOf(up) != p.Was || p.Was == File && up.Size != p.WasSize:
+		return &stepConflict{ConflictEdited}
+	}
+	return nil
 }
 
 // isPlaced reports whether an earlier try copied the file to where it belongs. The error
@@ -91,6 +106,24 @@ func (a *applier) isSame(p place, st unix.Stat_t) bool {
 // dropTemp removes what a try that was killed left beside a path: the old content.
 func (a *applier) dropTemp(p place) error { return removeEntry(p.folder, a.temp(p), 0) }
 
+// giveGroup gives what is new the group of the folder that it comes to, where that is such a
+// folder. The kernel does so for what is made there and not for what is moved there. A user
+// who may not give the group keeps the own one.
+func (p place) giveGroup() error {
+	var st unix.Stat_t
+	if err := unix.Fstat(p.folder, &st); err != nil {
+		return fmt.Errorf("snapshot: look at a folder of the root: %w", err)
+	}
+	if p.Was == p.Type || st.Mode&unix.S_ISGID == 0 {
+		return nil
+	}
+	err := unix.Fchownat(p.from, p.name, -1, int(st.Gid), unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("snapshot: give the group of a folder: %w", err)
+	}
+	return nil
+}
+
 // prepareFile takes from a file, in the upper layer, what must not be committed.
 func (p place) prepareFile() error {
 	if p.Type != File {
@@ -122,7 +155,11 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 	if old == nil {
 		return a.moveIn(p, from, name)
 	}
-	err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
+	ours, _, err := lookAt(from, name)
+	if err != nil {
+		return fmt.Errorf("snapshot: look at a change: %w", err)
+	}
+	err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EACCES) && p.openUpper(from) {
 		err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
 	}
@@ -140,11 +177,27 @@ func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error
 		a.wrote = true
 		return nil
 	}
-	if e := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE); e != nil {
-		a.wrote = true
-		return fmt.Errorf("snapshot: put a file back: %w", e)
+	return a.putBack(p, from, name, ours.Ino)
+}
+
+// errTwice is a file that others replaced twice while one was exchanged.
+var errTwice = errors.New("snapshot: others replaced a file twice while it was committed; the layer keeps one of theirs")
+
+// putBack undoes an exchange. Where others have replaced our file meanwhile, it is gone: their
+// newest stays in the root, and the one before is kept beside what it was exchanged with.
+func (a *applier) putBack(p place, from int, name string, ours uint64) error {
+	for tries := range 2 {
+		if err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE); err != nil {
+			a.wrote = true
+			return fmt.Errorf("snapshot: put a file back: %w", err)
+		}
+		st, found, err := lookAt(from, name)
+		if tries == 0 && err == nil && found && st.Ino == ours {
+			return &stepConflict{ConflictEdited}
+		}
 	}
-	return &stepConflict{ConflictEdited}
+	a.wrote = true
+	return errTwice
 }
 
 // isSameFile reports whether a file that was moved is as it was seen before: the move itself
@@ -205,7 +258,11 @@ func (a *applier) copyIn(p place, old *unix.Stat_t) error {
 		return fmt.Errorf("snapshot: copy a file: %w", withoutPath(err))
 	}
 	a.layer.reachPoint("copied")
-	if err := a.swapIn(p, p.folder, temp, old); err != nil {
+	err = a.swapIn(p, p.folder, temp, old)
+	if errors.Is(err, errTwice) {
+		return errors.Join(err, unix.Renameat2(p.folder, temp, p.folder, a.tempName(p, "theirs"), unix.RENAME_NOREPLACE))
+	}
+	if err != nil {
 		_ = removeEntry(p.folder, temp, 0)
 		return err
 	}

@@ -296,8 +296,10 @@ func TestFindings(t *testing.T) {
 		"hooks by a link":       {9, "rm -r .git/hooks; ln -s ../sub .git/hooks", []Removal{{0, 1, 6, true}}, false, []string{".git/hooks"}},
 		"configuration and env": {9, "echo x >.git/config; echo x >.envrc; echo x >Makefile", nil, false, []string{".envrc", ".git/config"}},
 		"a new repository":      {9, "mkdir -p new/.git; printf '[core]\\n\\tbare = false\\n' >new/.git/config", nil, false, nil},
-		"that runs something":   {9, "mkdir -p new/.git; printf '[core]\\n\\thooksPath = h\\n' >new/.git/config", nil, false, []string{"new/.git/config"}},
-		"with a hook":           {9, "mkdir -p new/.git/hooks; echo x >new/.git/hooks/update; : >new/.git/config", nil, false, []string{"new/.git/hooks/update"}},
+		"that runs something": {9, "mkdir -p new/.git; printf '[core]\\n\\thooksPath = h\\n' >new/.git/config", nil, false,
+			[]string{"new/.git/config"}},
+		"with a hook": {9, "mkdir -p new/.git/hooks; echo x >new/.git/hooks/update; : >new/.git/config", nil, false,
+			[]string{"new/.git/hooks/update"}},
 		"an old one, plain":     {9, "printf '[core]\\n\\tbare = false\\n' >.git/config", nil, false, []string{".git/config"}},
 		"an old one, made anew": {9, "rm -r .git; mkdir .git; : >.git/config", []Removal{{0, 1, 6, true}}, false, []string{".git/config"}},
 	}

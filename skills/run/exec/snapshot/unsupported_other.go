@@ -51,3 +51,9 @@ func (l *Layer) Discard() error { return ErrUnsupported }
 
 // Inert returns ErrUnsupported.
 func (l *Layer) Inert(context.Context, *Changes) ([]Change, error) { return nil, ErrUnsupported }
+
+// MeasureRunning returns ErrUnsupported.
+func (l *Layer) MeasureRunning(context.Context, int) (Usage, error) { return Usage{}, ErrUnsupported }
+
+// DescribeAttrs returns nothing on this system.
+func (l *Layer) DescribeAttrs(Change) string { return "" }

@@ -1,0 +1,230 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// MeasureRunning is Measure while a program runs; pid is PID 1 of its process namespace, as
+// this process numbers it. It counts besides the files of the layer that have no name and
+// that a process holds open: removed ones, replaced ones, and those made without a name.
+//
+// Where a process hides what it holds, keeps a file by a mapping alone, or passes one over a
+// socket, what the disk lost since the start counts in place of the sum. The error is that of
+// Measure.
+func (l *Layer) MeasureRunning(ctx context.Context, pid int) (Usage, error) {
+	u, err := l.Measure(ctx)
+	if err != nil {
+		return u, err
+	}
+	n, err := l.findNameless(ctx, pid)
+	if err != nil {
+		return u, err
+	}
+	limit := l.meta.Limits.Bytes
+	if u.Bytes += n.bytes; u.Bytes > limit {
+		return u, &LimitError{"bytes", limit}
+	}
+	if !n.hidden || l.meta.Free == 0 {
+		return u, nil
+	}
+	free, err := readFree(l.folder)
+	if err == nil && l.meta.Free-free > limit {
+		err = &LimitError{"bytes", limit}
+	}
+	return u, err
+}
+
+// maxHeld is how many descriptors one look examines. Beyond it the rest counts as hidden.
+const maxHeld = 50_000
+
+// fileID names a file among all that are open.
+type fileID struct{ dev, ino uint64 }
+
+// nameless finds the files without a name that processes hold.
+type nameless struct {
+	ctx    context.Context //nolint:containedctx // it lives as long as one findNameless
+	first  int             // PID 1, which is ours and holds nothing
+	mounts []string        // the numbers of the overlays' mounts
+	roots  []string        // what paths in them begin with
+	seen   map[fileID]bool
+	looked int
+	bytes  int64
+	hidden bool // something couldn't be looked at
+}
+
+// findNameless looks through all processes below PID 1. The error is ctx's.
+func (l *Layer) findNameless(ctx context.Context, first int) (*nameless, error) {
+	n := &nameless{ctx: ctx, first: first, seen: map[fileID]bool{}}
+	raw, err := os.ReadFile(procPath(first, "mountinfo"))
+	if err != nil {
+		n.hidden = true // it has ended, or hides
+		return n, nil
+	}
+	n.mounts = listOverlays(string(raw))
+	for _, r := range l.meta.Roots {
+		n.roots = append(n.roots, filepath.Clean(r.At)+"/", r.Path+"/")
+	}
+	for queue, next := []int{first}, 0; next < len(queue); next++ {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		queue = append(queue, n.lookAtProcess(queue[next])...)
+	}
+	return n, nil
+}
+
+func procPath(pid int, names ...string) string {
+	return filepath.Join(append([]string{"/proc", strconv.Itoa(pid)}, names...)...)
+}
+
+// listOverlays returns the numbers of a layer's mounts, which package mount made.
+func listOverlays(mountinfo string) (out []string) {
+	for line := range strings.Lines(mountinfo) {
+		f := strings.Fields(line)
+		if i := slices.Index(f, "-"); i > 4 && i+2 < len(f) && f[i+1] == "overlay" && f[i+2] == "vedette" {
+			out = append(out, f[0])
+		}
+	}
+	return out
+}
+
+// lookAtProcess looks at all threads of a process, since each may have descriptors of its own,
+// and returns the processes that they made.
+func (n *nameless) lookAtProcess(pid int) (children []int) {
+	if n.looked > maxHeld {
+		n.hidden = true
+		return nil
+	}
+	entries, err := os.ReadDir(procPath(pid, "task"))
+	n.noteHidden(err)
+	mapped := false // threads share their memory
+	for _, e := range entries {
+		task := procPath(pid, "task", e.Name())
+		below, err := listChildren(task)
+		n.hidden = n.hidden || err != nil && pid == n.first // this kernel doesn't tell them
+		children = append(children, below...)
+		if hasEnded(task) {
+			continue
+		}
+		err = n.lookAtFiles(task)
+		if err == nil && !mapped {
+			mapped, err = true, n.lookAtMappings(task)
+		}
+		if pid != n.first && !hasEnded(task) {
+			n.noteHidden(err)
+		}
+	}
+	return children
+}
+
+// noteHidden takes down that something couldn't be looked at. What is gone hides nothing:
+// programs end and close files all the time.
+func (n *nameless) noteHidden(err error) {
+	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ESRCH) {
+		n.hidden = true
+	}
+}
+
+// listChildren returns the processes that a thread made, and those whose parents have ended
+// where it is that of PID 1.
+func listChildren(task string) (out []int, err error) {
+	raw, err := os.ReadFile(task + "/children")
+	for _, word := range strings.Fields(string(raw)) {
+		child, err := strconv.Atoi(word)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, child)
+	}
+	return out, err
+}
+
+// hasEnded reports whether a thread is gone, or holds nothing any more and waits to be reaped.
+// Every user may read its state.
+func hasEnded(task string) bool {
+	raw, err := os.ReadFile(task + "/stat")
+	after, found := bytes.CutPrefix(raw[max(bytes.LastIndexByte(raw, ')'), 0):], []byte(") "))
+	return err != nil || found && len(after) > 0 && (after[0] == 'Z' || after[0] == 'X')
+}
+
+// lookAtFiles counts the descriptors of one thread.
+func (n *nameless) lookAtFiles(task string) error {
+	dir, err := os.Open(task + "/fd")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	for {
+		names, err := dir.Readdirnames(1024)
+		for _, name := range names {
+			if n.looked++; n.looked > maxHeld {
+				return unix.E2BIG
+			}
+			var st unix.Stat_t
+			if err := unix.Fstatat(int(dir.Fd()), name, &st, 0); err != nil {
+				n.noteHidden(err)
+				continue
+			}
+			n.countFile(task+"/fdinfo/"+name, st)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// countFile counts a descriptor that is a file of the layer without a name. A socket in which
+// descriptors wait is a place to hide some.
+func (n *nameless) countFile(info string, st unix.Stat_t) {
+	id := fileID{st.Dev, st.Ino}
+	isSocket, isNameless := typeOf(st) == Socket, typeOf(st) == File && st.Nlink == 0 && st.Blocks > 0
+	if !isSocket && !isNameless || isNameless && n.seen[id] {
+		return
+	}
+	raw, err := os.ReadFile(info)
+	n.noteHidden(err)
+	for line := range strings.Lines(string(raw)) {
+		key, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case isSocket && key == "scm_fds" && value != "0":
+			n.hidden = true
+		case isNameless && key == "mnt_id" && slices.Contains(n.mounts, value):
+			n.seen[id] = true
+			n.bytes += st.Blocks * 512
+		}
+	}
+}
+
+// lookAtMappings looks for files without a name in a thread's memory. Their size isn't told
+// there, so they count as hidden.
+func (n *nameless) lookAtMappings(task string) error {
+	raw, err := os.ReadFile(task + "/maps")
+	if err != nil {
+		return fmt.Errorf("snapshot: read the mappings of a process: %w", err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		at := strings.IndexByte(line, '/')
+		if at < 0 || !strings.HasSuffix(line, " (deleted)\n") {
+			continue
+		}
+		if slices.ContainsFunc(n.roots, func(root string) bool { return strings.HasPrefix(line[at:], root) }) {
+			n.hidden = true
+		}
+	}
+	return nil
+}
