@@ -25,7 +25,7 @@ const allowanceFold = time.Minute
 
 // everybody owns the meters of all users. No user's or conversation's segment
 // is like it: a hash is longer, and no plain text starts with "~".
-const everybody = "~all"
+const allUsers = "~all"
 
 // Account counts one kind of work against Allowances, apart from what agents
 // spend. It keeps nothing itself and is safe for concurrent use. What is held
@@ -40,7 +40,7 @@ type Account struct {
 // NewAccount returns an account whose keys have a name of their own: letters,
 // digits, '-' and '_'. Errors: another name, no store, an impossible bound.
 func NewAccount(name string, a Allowances, store MeterStore) (*Account, error) {
-	if name == "" || segment(name) != name || store == nil {
+	if name == "" || keySegment(name) != name || store == nil {
 		return nil, errors.New("limits: an account needs a plain name and a store")
 	}
 	for _, l := range []Allowance{a.Conversation, a.User, a.Day} {
@@ -72,12 +72,12 @@ type level struct {
 // is spent, "user.tokens"; Verdict.InFlight is as in Limiter.Hold. Errors are
 // the store's.
 func (a *Account) Hold(ctx context.Context, u Use) (Verdict, error) {
-	levels, err := a.levels(u)
+	levels, err := a.boundedLevels(u)
 	if err != nil {
 		return Verdict{}, err
 	}
 	for i, l := range levels {
-		m, err := a.store.Hold(ctx, segment(u.ID), l.meters)
+		m, err := a.store.Hold(ctx, keySegment(u.ID), l.meters)
 		if err == nil && m.OK {
 			continue
 		}
@@ -107,7 +107,7 @@ func (a *Account) giveBack(ctx context.Context, u Use, levels []level) error {
 		for i := range l.meters {
 			l.meters[i].Amount = 0
 		}
-		errs = append(errs, a.store.Spend(context.WithoutCancel(ctx), segment(u.ID), l.meters))
+		errs = append(errs, a.store.Spend(context.WithoutCancel(ctx), keySegment(u.ID), l.meters))
 	}
 	return errors.Join(errs...)
 }
@@ -115,18 +115,18 @@ func (a *Account) giveBack(ctx context.Context, u Use, levels []level) error {
 // Spend tells what work came to, in place of what was held for it, at every
 // level, also if one fails. Zero takes it out.
 func (a *Account) Spend(ctx context.Context, u Use) error {
-	levels, err := a.levels(u)
+	levels, err := a.boundedLevels(u)
 	errs := []error{err}
 	for _, l := range levels {
-		if err := a.store.Spend(ctx, segment(u.ID), l.meters); err != nil {
+		if err := a.store.Spend(ctx, keySegment(u.ID), l.meters); err != nil {
 			errs = append(errs, fmt.Errorf("count what was spent: %w", err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// levels are those that have a bound, the narrowest first.
-func (a *Account) levels(u Use) ([]level, error) {
+// boundedLevels are those that have a bound, the narrowest first.
+func (a *Account) boundedLevels(u Use) ([]level, error) {
 	switch {
 	case a == nil || a.store == nil:
 		return nil, errNoStore
@@ -139,8 +139,8 @@ func (a *Account) levels(u Use) ([]level, error) {
 		max         Allowance
 	}{
 		{"conversation", ownerKey(Proposal{User: u.User, Conversation: u.Conversation}), a.a.Conversation},
-		{"user", segment(u.User), a.a.User},
-		{"day", everybody, a.a.Day},
+		{"user", keySegment(u.User), a.a.User},
+		{"day", allUsers, a.a.Day},
 	} {
 		var one level
 		for _, m := range []struct {

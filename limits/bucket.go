@@ -18,12 +18,12 @@ type bucket struct {
 	owner   *owner
 	window  time.Duration // 0: lifetime
 	used    time.Duration // when it was last asked for
-	entries []entry
+	entries []takenID
 
 	prev, next *bucket // neighbours in its chain
 }
 
-type entry struct {
+type takenID struct {
 	at time.Duration
 	id string
 }
@@ -37,8 +37,8 @@ func (b *bucket) holds(id string) bool {
 	return false
 }
 
-// prune lets go of the entries that have left the window.
-func (b *bucket) prune(now time.Duration) {
+// dropExpired lets go of the entries that have left the window.
+func (b *bucket) dropExpired(now time.Duration) {
 	if b.window > 0 {
 		b.entries = withinWindow(b.entries, now, b.window)
 	}
@@ -54,7 +54,7 @@ func (b *bucket) roomIn(want Bucket, now time.Duration) time.Duration {
 }
 
 // withinWindow returns the entries not older than window, in the same array.
-func withinWindow(entries []entry, now, window time.Duration) []entry {
+func withinWindow(entries []takenID, now, window time.Duration) []takenID {
 	gone := 0
 	for gone < len(entries) && now-entries[gone].at >= window {
 		gone++

@@ -34,3 +34,22 @@ func CheckOutcome(o Outcome) error {
 	}
 	return nil
 }
+
+// CheckMeters returns what is wrong with the questions of a Hold or a Spend, an
+// ErrRequest, or nil.
+func CheckMeters(id string, meters []Meter) error {
+	if id == "" || len(meters) == 0 {
+		return fmt.Errorf("%w: no id or no meter", ErrRequest)
+	}
+	for i, m := range meters {
+		if m.Key == "" || m.Window < 0 || m.Fold < 0 || m.Amount < 0 || m.Amount > maxAmount || m.Max > maxAmount {
+			return fmt.Errorf("%w: meter %d has no key, a negative window or fold, or an impossible amount", ErrRequest, i)
+		}
+		for _, other := range meters[:i] {
+			if other.Key == m.Key {
+				return fmt.Errorf("%w: meter %d is named twice", ErrRequest, i)
+			}
+		}
+	}
+	return nil
+}

@@ -94,22 +94,22 @@ func New(cfg Config, store Store) (*Limiter, error) {
 // refuses has used its slots. ErrProposal: a field is missing; any other error
 // is the store's. On an error, refuse.
 func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
-	if err := l.check(p, true); err != nil {
+	if err := l.checkProposal(p, true); err != nil {
 		return Verdict{}, err
 	}
 	owner := ownerKey(p)
 	turn := turnKey(owner, p)
 	buckets := []Bucket{
-		{Key: agentKey(turn, p) + "/calls", Max: l.agentCalls(p)},
+		{Key: agentKey(turn, p) + "/calls", Max: l.maxAgentCalls(p)},
 		{Key: turn + "/calls", Max: l.cfg.Turn.Calls},
 		{Key: owner + "/calls", Max: l.cfg.Conversation.Calls, Window: l.cfg.Conversation.Window},
 	}
 	codes := [...]string{CodeAgentCalls, CodeTurnCalls, CodeConversationCalls}
-	v, err := l.take(ctx, p, buckets, codes[:])
+	v, err := l.takeSlots(ctx, p, buckets, codes[:])
 	if err != nil || !v.OK || p.Skill == "" {
 		return v, err
 	}
-	a, err := l.store.Admit(ctx, skillKey(p.Skill), segment(p.ID), l.rule)
+	a, err := l.store.Admit(ctx, skillKey(p.Skill), keySegment(p.ID), l.rule)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("ask the skill's breaker: %w", err)
 	}
@@ -123,11 +123,11 @@ func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
 // ReserveAgent uses one of the turn's agents, for a dispatch. It touches no
 // other level; p.Agent, p.Skill and p.AgentCalls are not read. Errors as in Reserve.
 func (l *Limiter) ReserveAgent(ctx context.Context, p Proposal) (Verdict, error) {
-	if err := l.check(p, false); err != nil {
+	if err := l.checkProposal(p, false); err != nil {
 		return Verdict{}, err
 	}
 	buckets := []Bucket{{Key: turnKey(ownerKey(p), p) + "/agents", Max: l.cfg.Turn.Agents}}
-	return l.take(ctx, p, buckets, []string{CodeTurnAgents})
+	return l.takeSlots(ctx, p, buckets, []string{CodeTurnAgents})
 }
 
 // Report tells how the execution of a call went. Report a failure only if the
@@ -137,14 +137,14 @@ func (l *Limiter) Report(ctx context.Context, skill, callID string, ok bool) err
 	if ok {
 		outcome = Succeeded
 	}
-	return l.settle(ctx, skill, callID, outcome)
+	return l.settleCall(ctx, skill, callID, outcome)
 }
 
 // Abandon tells that a call which Reserve let through will not run, so that
 // another may be the probe of a half-open breaker. Its slots stay used. For a
 // call that isn't the probe it does nothing.
 func (l *Limiter) Abandon(ctx context.Context, skill, callID string) error {
-	return l.settle(ctx, skill, callID, Abandoned)
+	return l.settleCall(ctx, skill, callID, Abandoned)
 }
 
 // SkillState returns the state of a skill's breaker, for status pages.
@@ -162,7 +162,7 @@ func (l *Limiter) EndAgent(ctx context.Context, p Proposal) error {
 	if p.Agent == "" || p.Turn == "" {
 		return fmt.Errorf("%w: no agent or no turn", ErrProposal)
 	}
-	return l.forget(ctx, p, agentKey(turnKey(ownerKey(p), p), p))
+	return l.forgetUnder(ctx, p, agentKey(turnKey(ownerKey(p), p), p))
 }
 
 // EndTurn forgets the counts of p's turn: its agents, its calls and the calls of its
@@ -172,18 +172,18 @@ func (l *Limiter) EndTurn(ctx context.Context, p Proposal) error {
 	if p.Turn == "" {
 		return fmt.Errorf("%w: no turn", ErrProposal)
 	}
-	return l.forget(ctx, p, turnKey(ownerKey(p), p))
+	return l.forgetUnder(ctx, p, turnKey(ownerKey(p), p))
 }
 
 // EndConversation forgets the counts of all turns and agents of p's
 // conversation. Its sliding window stays until it has passed by itself.
 func (l *Limiter) EndConversation(ctx context.Context, p Proposal) error {
-	return l.forget(ctx, p, ownerKey(p))
+	return l.forgetUnder(ctx, p, ownerKey(p))
 }
 
 var errNoStore = errors.New("limits: a Limiter is made by New")
 
-func (l *Limiter) check(p Proposal, agent bool) error {
+func (l *Limiter) checkProposal(p Proposal, agent bool) error {
 	switch {
 	case l == nil || l.store == nil:
 		return errNoStore
@@ -201,15 +201,15 @@ func (l *Limiter) check(p Proposal, agent bool) error {
 	return nil
 }
 
-func (l *Limiter) agentCalls(p Proposal) int {
+func (l *Limiter) maxAgentCalls(p Proposal) int {
 	if p.AgentCalls == 0 {
 		return l.cfg.Agent.Calls
 	}
 	return min(p.AgentCalls, l.cfg.Agent.Max)
 }
 
-func (l *Limiter) take(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
-	t, err := l.store.Take(ctx, segment(p.ID), buckets)
+func (l *Limiter) takeSlots(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
+	t, err := l.store.Take(ctx, keySegment(p.ID), buckets)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("reserve a slot: %w", err)
 	}
@@ -222,7 +222,7 @@ func (l *Limiter) take(ctx context.Context, p Proposal, buckets []Bucket, codes 
 	return Verdict{Code: codes[t.Full], Limit: buckets[t.Full].Max, Used: t.Used, RetryAfter: t.RetryAfter}, nil
 }
 
-func (l *Limiter) settle(ctx context.Context, skill, callID string, outcome Outcome) error {
+func (l *Limiter) settleCall(ctx context.Context, skill, callID string, outcome Outcome) error {
 	switch {
 	case l == nil || l.store == nil:
 		return errNoStore
@@ -231,10 +231,10 @@ func (l *Limiter) settle(ctx context.Context, skill, callID string, outcome Outc
 	case skill == "":
 		return nil // Reserve asked no breaker either.
 	}
-	return l.store.Settle(ctx, skillKey(skill), segment(callID), outcome, l.rule)
+	return l.store.Settle(ctx, skillKey(skill), keySegment(callID), outcome, l.rule)
 }
 
-func (l *Limiter) forget(ctx context.Context, p Proposal, prefix string) error {
+func (l *Limiter) forgetUnder(ctx context.Context, p Proposal, prefix string) error {
 	if l == nil || l.store == nil {
 		return errNoStore
 	}
@@ -246,20 +246,20 @@ func (l *Limiter) forget(ctx context.Context, p Proposal, prefix string) error {
 
 // The user is part of the owner, so that a user who names somebody else's
 // conversation can't use up its limits.
-func ownerKey(p Proposal) string { return segment(p.User) + "," + segment(p.Conversation) }
+func ownerKey(p Proposal) string { return keySegment(p.User) + "," + keySegment(p.Conversation) }
 
-func turnKey(owner string, p Proposal) string { return owner + "/turn/" + segment(p.Turn) }
+func turnKey(owner string, p Proposal) string { return owner + "/turn/" + keySegment(p.Turn) }
 
 // An agent's key lies under its turn's, so that the end of the turn, which is
 // always told, drops it too.
-func agentKey(turn string, p Proposal) string { return turn + "/agent/" + segment(p.Agent) }
+func agentKey(turn string, p Proposal) string { return turn + "/agent/" + keySegment(p.Agent) }
 
-func skillKey(skill string) string { return "skill/" + segment(skill) }
+func skillKey(skill string) string { return "skill/" + keySegment(skill) }
 
-// segment returns s if it is short and plain, else a hash of it. Without this
+// keySegment returns s if it is short and plain, else a hash of it. Without this
 // the turn "1/calls" would share a key with something else, and a long name
 // from a model would fill the store. No plain text starts with "~".
-func segment(s string) string {
+func keySegment(s string) string {
 	const longest = 128
 	plain := len(s) <= longest
 	for i := 0; plain && i < len(s); i++ {

@@ -90,40 +90,40 @@ func (m *Memory) Take(ctx context.Context, id string, buckets []Bucket) (Taken, 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.tick()
-	m.dropIdle(now)
+	now := m.readClock()
+	m.dropIdleBuckets(now)
 
 	// First look at every bucket, then write: a full one must leave the others alone.
 	missing := 0
 	for i, want := range buckets {
-		b := m.lookup(want.Key)
+		b := m.findBucket(want.Key)
 		if b == nil {
-			m.wake(want.Key, now)
+			m.markOwnerBusy(want.Key, now)
 			missing++
 			if want.Max <= 0 {
 				return Taken{Full: i}, nil
 			}
 			continue
 		}
-		m.touch(b, want.Window, now)
+		m.touchBucket(b, want.Window, now)
 		if !b.holds(id) && len(b.entries) >= want.Max {
 			return Taken{Full: i, Used: len(b.entries), RetryAfter: b.roomIn(want, now)}, nil
 		}
 	}
-	m.makeRoom(missing, now)
+	m.evictIdleOwners(missing, now)
 	if m.buckets+missing > m.maxKeys {
 		return Taken{Full: -1}, fmt.Errorf("%w: %d buckets", ErrFull, m.buckets)
 	}
 	for _, want := range buckets {
-		b := m.lookup(want.Key)
+		b := m.findBucket(want.Key)
 		if b == nil {
-			b = m.create(want, now)
+			b = m.createBucket(want, now)
 		}
 		if !b.holds(id) {
-			b.entries = append(b.entries, entry{at: now, id: id})
+			b.entries = append(b.entries, takenID{at: now, id: id})
 		}
 	}
-	return Taken{OK: true, Full: -1, Used: len(m.lookup(buckets[0].Key).entries)}, nil
+	return Taken{OK: true, Full: -1, Used: len(m.findBucket(buckets[0].Key).entries)}, nil
 }
 
 // Forget implements Store.
@@ -136,7 +136,7 @@ func (m *Memory) Forget(ctx context.Context, prefix string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.meters.forget(prefix)
+	m.meters.forgetUnder(prefix)
 	o := m.owners[ownerOf(prefix)]
 	if o == nil {
 		return nil
@@ -144,7 +144,7 @@ func (m *Memory) Forget(ctx context.Context, prefix string) error {
 	for key, b := range o.buckets {
 		under := key == prefix || strings.HasPrefix(key, prefix) && key[len(prefix)] == '/'
 		if under && b.window == 0 {
-			m.drop(b)
+			m.dropBucket(b)
 		}
 	}
 	return nil
@@ -177,10 +177,10 @@ func checkTake(id string, buckets []Bucket) error {
 	return nil
 }
 
-// tick reads the clock. It never returns less than before: were a clock set
+// readClock reads the clock. It never returns less than before: were a clock set
 // back believed, entries would outlive their window, and were it set back after
 // an hour forward, what was dropped in that hour would be missing.
-func (m *Memory) tick() time.Duration {
+func (m *Memory) readClock() time.Duration {
 	m.latest = max(m.latest, m.now().Sub(m.base))
 	return m.latest
 }
@@ -190,14 +190,14 @@ func ownerOf(key string) string {
 	return owner
 }
 
-func (m *Memory) lookup(key string) *bucket {
+func (m *Memory) findBucket(key string) *bucket {
 	if o := m.owners[ownerOf(key)]; o != nil {
 		return o.buckets[key]
 	}
 	return nil
 }
 
-func (m *Memory) create(want Bucket, now time.Duration) *bucket {
+func (m *Memory) createBucket(want Bucket, now time.Duration) *bucket {
 	name := ownerOf(want.Key)
 	o := m.owners[name]
 	if o == nil {
@@ -211,16 +211,16 @@ func (m *Memory) create(want Bucket, now time.Duration) *bucket {
 	return b
 }
 
-// touch lets go of what has left the window and marks b as just used. The
+// touchBucket lets go of what has left the window and marks b as just used. The
 // window is the asker's: a changed configuration takes effect at once.
-func (m *Memory) touch(b *bucket, window, now time.Duration) {
+func (m *Memory) touchBucket(b *bucket, window, now time.Duration) {
 	m.chainOf(b).remove(b)
 	b.window, b.used, b.owner.used = window, now, now
-	b.prune(now)
+	b.dropExpired(now)
 	m.chainOf(b).push(b)
 }
 
-func (m *Memory) drop(b *bucket) {
+func (m *Memory) dropBucket(b *bucket) {
 	m.chainOf(b).remove(b)
 	delete(b.owner.buckets, b.key)
 	if len(b.owner.buckets) == 0 {
@@ -236,32 +236,32 @@ func (m *Memory) chainOf(b *bucket) *chain {
 	return &m.lifetime
 }
 
-// dropIdle removes buckets from the unused ends of both chains. Each bucket is
+// dropIdleBuckets removes buckets from the unused ends of both chains. Each bucket is
 // removed once, so the cost is that of the Take which made it.
-func (m *Memory) dropIdle(now time.Duration) {
+func (m *Memory) dropIdleBuckets(now time.Duration) {
 	for b := m.windows.first; b != nil && now-b.used >= b.window; b = m.windows.first {
-		m.drop(b)
+		m.dropBucket(b)
 	}
 	for b := m.lifetime.first; b != nil && now-b.used >= m.idleTTL; b = m.lifetime.first {
-		m.drop(b)
+		m.dropBucket(b)
 	}
 }
 
-// wake marks a conversation as busy when it asks for a bucket that is new.
-func (m *Memory) wake(key string, now time.Duration) {
+// markOwnerBusy marks a conversation as busy when it asks for a bucket that is new.
+func (m *Memory) markOwnerBusy(key string, now time.Duration) {
 	if o := m.owners[ownerOf(key)]; o != nil {
 		o.used = now
 	}
 }
 
-// makeRoom evicts buckets of idle conversations until n more find room, the
+// evictIdleOwners evicts buckets of idle conversations until n more find room, the
 // longest unused first. Those that it passes over are silent agents of busy
 // conversations, few in any store whose turns are ended.
-func (m *Memory) makeRoom(n int, now time.Duration) {
+func (m *Memory) evictIdleOwners(n int, now time.Duration) {
 	for b := m.lifetime.first; b != nil && m.buckets+n > m.maxKeys && now-b.used >= m.evict; {
 		next := b.next
 		if now-b.owner.used >= m.evict {
-			m.drop(b)
+			m.dropBucket(b)
 		}
 		b = next
 	}

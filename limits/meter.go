@@ -65,25 +65,6 @@ type Metered struct {
 	RetryAfter time.Duration
 }
 
-// CheckMeters returns what is wrong with the questions of a Hold or a Spend, an
-// ErrRequest, or nil.
-func CheckMeters(id string, meters []Meter) error {
-	if id == "" || len(meters) == 0 {
-		return fmt.Errorf("%w: no id or no meter", ErrRequest)
-	}
-	for i, m := range meters {
-		if m.Key == "" || m.Window < 0 || m.Fold < 0 || m.Amount < 0 || m.Amount > maxAmount || m.Max > maxAmount {
-			return fmt.Errorf("%w: meter %d has no key, a negative window or fold, or an impossible amount", ErrRequest, i)
-		}
-		for _, other := range meters[:i] {
-			if other.Key == m.Key {
-				return fmt.Errorf("%w: meter %d is named twice", ErrRequest, i)
-			}
-		}
-	}
-	return nil
-}
-
 // meters are those of a Memory, under its mutex.
 type meters struct {
 	byKey map[string]*meter
@@ -118,16 +99,16 @@ func (m *Memory) Hold(ctx context.Context, id string, list []Meter) (Metered, er
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.tick()
-	m.meters.drop(now, m.idleTTL)
+	now := m.readClock()
+	m.meters.dropIdle(now, m.idleTTL)
 	missing := 0
 	for i, want := range list {
-		k := m.meters.touch(want, now)
+		k := m.meters.touchMeter(want, now)
 		if k == nil {
 			missing++
 			k = &meter{}
 		}
-		own := k.of(id)
+		own := k.amountOf(id)
 		if used := k.sum - own.n; want.Max > 0 && used+want.Amount > want.Max {
 			held := k.held
 			if own.held {
@@ -140,7 +121,7 @@ func (m *Memory) Hold(ctx context.Context, id string, list []Meter) (Metered, er
 		return none, fmt.Errorf("%w: %d meters", ErrFull, len(m.meters.byKey))
 	}
 	for _, want := range list {
-		m.meters.make(want, now).set(id, want.Amount, true, now)
+		m.meters.findOrCreate(want, now).setAmount(id, want.Amount, true, now)
 	}
 	return Metered{OK: true, Full: -1}, nil
 }
@@ -155,19 +136,19 @@ func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.tick()
-	m.meters.drop(now, m.idleTTL)
+	now := m.readClock()
+	m.meters.dropIdle(now, m.idleTTL)
 	for _, want := range list {
-		if k := m.meters.touch(want, now); k != nil && k.byID[id] != nil {
-			k.set(id, want.Amount, false, now)
-			k.fold(id, want.Fold)
+		if k := m.meters.touchMeter(want, now); k != nil && k.byID[id] != nil {
+			k.setAmount(id, want.Amount, false, now)
+			k.foldAmount(id, want.Fold)
 		}
 	}
 	return nil
 }
 
-// touch returns a meter that there is, without what has left its window.
-func (s *meters) touch(want Meter, now time.Duration) *meter {
+// touchMeter returns a meter that there is, without what has left its window.
+func (s *meters) touchMeter(want Meter, now time.Duration) *meter {
 	k := s.byKey[want.Key]
 	if k == nil {
 		return nil
@@ -179,12 +160,12 @@ func (s *meters) touch(want Meter, now time.Duration) *meter {
 		if now-a.at < k.window {
 			break
 		}
-		k.remove(e)
+		k.removeAmount(e)
 	}
 	return k
 }
 
-func (s *meters) make(want Meter, now time.Duration) *meter {
+func (s *meters) findOrCreate(want Meter, now time.Duration) *meter {
 	if k := s.byKey[want.Key]; k != nil {
 		return k
 	}
@@ -196,34 +177,34 @@ func (s *meters) make(want Meter, now time.Duration) *meter {
 	return k
 }
 
-// drop removes meters that no call has used for longer than any of their amounts
+// dropIdle removes meters that no call has used for longer than any of their amounts
 // counts. A meter whose window is longer than the idle time delays the meters behind it.
-func (s *meters) drop(now, idle time.Duration) {
+func (s *meters) dropIdle(now, idle time.Duration) {
 	for e := s.idle.Front(); e != nil; e = s.idle.Front() {
 		k, _ := e.Value.(*meter)
 		if now-k.used < max(idle, k.window) {
 			return
 		}
-		s.remove(k)
+		s.removeMeter(k)
 	}
 }
 
-func (s *meters) remove(k *meter) {
+func (s *meters) removeMeter(k *meter) {
 	delete(s.byKey, k.key)
 	s.idle.Remove(k.place)
 }
 
-// forget drops the lifetime meters under a prefix.
-func (s *meters) forget(prefix string) {
+// forgetUnder drops the lifetime meters under a prefix.
+func (s *meters) forgetUnder(prefix string) {
 	for key, k := range s.byKey {
 		under := key == prefix || strings.HasPrefix(key, prefix) && key[len(prefix)] == '/'
 		if under && k.window == 0 {
-			s.remove(k)
+			s.removeMeter(k)
 		}
 	}
 }
 
-func (k *meter) of(id string) amount {
+func (k *meter) amountOf(id string) amount {
 	if e := k.byID[id]; e != nil {
 		a, _ := e.Value.(*amount)
 		return *a
@@ -231,11 +212,11 @@ func (k *meter) of(id string) amount {
 	return amount{}
 }
 
-func (k *meter) set(id string, n int64, held bool, now time.Duration) {
-	old := k.of(id)
+func (k *meter) setAmount(id string, n int64, held bool, now time.Duration) {
+	old := k.amountOf(id)
 	if e := k.byID[id]; e != nil {
 		if n == 0 {
-			k.remove(e)
+			k.removeAmount(e)
 			return
 		}
 		a, _ := e.Value.(*amount)
@@ -252,9 +233,9 @@ func (k *meter) set(id string, n int64, held bool, now time.Duration) {
 	}
 }
 
-// fold adds what an id has spent to the others of its time. No id is like that
+// foldAmount adds what an id has spent to the others of its time. No id is like that
 // of a fold, see foldPrefix.
-func (k *meter) fold(id string, span time.Duration) {
+func (k *meter) foldAmount(id string, span time.Duration) {
 	e := k.byID[id]
 	if e == nil || span <= 0 {
 		return
@@ -267,14 +248,14 @@ func (k *meter) fold(id string, span time.Duration) {
 		a.id, k.byID[one] = one, e
 		return
 	}
-	k.remove(e)
+	k.removeAmount(e)
 	sum, _ := into.Value.(*amount)
 	// Those behind it in the list are let go of up to a span late by that.
 	sum.n, sum.at = sum.n+a.n, max(sum.at, a.at)
 	k.sum += a.n
 }
 
-func (k *meter) remove(e *list.Element) {
+func (k *meter) removeAmount(e *list.Element) {
 	a, _ := k.amounts.Remove(e).(*amount)
 	delete(k.byID, a.id)
 	k.sum -= a.n
@@ -288,7 +269,7 @@ func (k *meter) roomIn(want Meter, id string, now time.Duration) time.Duration {
 	if want.Window == 0 {
 		return 0
 	}
-	over := k.sum - k.of(id).n + want.Amount - want.Max
+	over := k.sum - k.amountOf(id).n + want.Amount - want.Max
 	for e := k.amounts.Front(); e != nil; e = e.Next() {
 		a, _ := e.Value.(*amount)
 		if a.id == id {

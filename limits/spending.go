@@ -50,33 +50,33 @@ type Spending struct {
 // is set where there would be room but for what other questions hold and may
 // not need: ask again in a moment. Errors are as in Reserve.
 func (l *Limiter) Hold(ctx context.Context, s Spending) (Verdict, error) {
-	own, ownCodes, user, userCodes, err := l.meters(s)
+	own, ownCodes, user, userCodes, err := l.budgetMeters(s)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v, err := l.hold(ctx, s, own, ownCodes)
+	v, err := l.holdMeters(ctx, s, own, ownCodes)
 	if err != nil || !v.OK {
 		return v, err
 	}
 	// A user's meters have another owner, whose keys a cluster of servers may
 	// keep elsewhere, so they are a step of their own.
-	v, err = l.hold(ctx, s, user, userCodes)
+	v, err = l.holdMeters(ctx, s, user, userCodes)
 	if (err != nil || !v.OK) && len(own) > 0 {
 		for i := range own {
 			own[i].Amount = 0
 		}
-		if back := l.store.Spend(ctx, segment(s.ID), own); back != nil && err == nil {
+		if back := l.store.Spend(ctx, keySegment(s.ID), own); back != nil && err == nil {
 			err = fmt.Errorf("give back what was held: %w", back)
 		}
 	}
 	return v, err
 }
 
-func (l *Limiter) hold(ctx context.Context, s Spending, list []Meter, codes []string) (Verdict, error) {
+func (l *Limiter) holdMeters(ctx context.Context, s Spending, list []Meter, codes []string) (Verdict, error) {
 	if len(list) == 0 {
 		return Verdict{OK: true}, nil
 	}
-	m, err := l.store.Hold(ctx, segment(s.ID), list)
+	m, err := l.store.Hold(ctx, keySegment(s.ID), list)
 	switch {
 	case err != nil:
 		return Verdict{}, fmt.Errorf("hold a budget: %w", err)
@@ -94,7 +94,7 @@ func (l *Limiter) hold(ctx context.Context, s Spending, list []Meter, codes []st
 
 // Spend tells what a question came to, in place of what was held for it.
 func (l *Limiter) Spend(ctx context.Context, s Spending) error {
-	own, _, user, _, err := l.meters(s)
+	own, _, user, _, err := l.budgetMeters(s)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (l *Limiter) Spend(ctx context.Context, s Spending) error {
 		if len(list) == 0 {
 			continue
 		}
-		if err := l.store.Spend(ctx, segment(s.ID), list); err != nil {
+		if err := l.store.Spend(ctx, keySegment(s.ID), list); err != nil {
 			return fmt.Errorf("count what was spent: %w", err)
 		}
 	}
@@ -112,7 +112,7 @@ func (l *Limiter) Spend(ctx context.Context, s Spending) error {
 // Respend counts spending that the store missed: it was unreachable, or its counts are
 // gone.
 func (l *Limiter) Respend(ctx context.Context, s Spending) error {
-	own, _, user, _, err := l.meters(s)
+	own, _, user, _, err := l.budgetMeters(s)
 	if err != nil {
 		return err
 	}
@@ -123,15 +123,15 @@ func (l *Limiter) Respend(ctx context.Context, s Spending) error {
 		if len(list) == 0 {
 			continue
 		}
-		if _, err := l.store.Hold(ctx, segment(s.ID), list); err != nil {
+		if _, err := l.store.Hold(ctx, keySegment(s.ID), list); err != nil {
 			return fmt.Errorf("count what was spent: %w", err)
 		}
 	}
 	return l.Spend(ctx, s)
 }
 
-// meters are the budgets that a question is counted in: those that there are.
-func (l *Limiter) meters(s Spending) (own []Meter, ownCodes []string, user []Meter, userCodes []string, err error) {
+// budgetMeters are the budgets that a question is counted in: those that there are.
+func (l *Limiter) budgetMeters(s Spending) (own []Meter, ownCodes []string, user []Meter, userCodes []string, err error) {
 	switch {
 	case l == nil || l.store == nil:
 		return nil, nil, nil, nil, errNoStore
@@ -160,6 +160,6 @@ func (l *Limiter) meters(s Spending) (own []Meter, ownCodes []string, user []Met
 	}
 	own, ownCodes = add(own, ownCodes, turn, b.Turn, 0, CodeTurnTokens, CodeTurnCost)
 	own, ownCodes = add(own, ownCodes, owner, b.Conversation, l.cfg.Conversation.Window, CodeConversationTokens, CodeConversationCost)
-	user, userCodes = add(nil, nil, segment(s.User)+"/spent", b.User, userWindow, CodeUserTokens, CodeUserCost)
+	user, userCodes = add(nil, nil, keySegment(s.User)+"/spent", b.User, userWindow, CodeUserTokens, CodeUserCost)
 	return own, ownCodes, user, userCodes, nil
 }

@@ -29,16 +29,16 @@ func (s *Store) Take(ctx context.Context, id string, buckets []limits.Bucket) (l
 	for _, b := range buckets {
 		bucket, index := s.bucketKeys(b.Key)
 		keys = append(keys, bucket, index)
-		args = append(args, b.Max, micros(b.Window))
+		args = append(args, b.Max, toMicros(b.Window))
 	}
-	got, err := s.run(ctx, takeScript, 3, keys, args...)
+	got, err := s.runScript(ctx, takeScript, 3, keys, args...)
 	if err != nil {
 		return none, err
 	}
 	if got[0] < 0 {
 		return limits.Taken{OK: true, Full: -1, Used: int(got[1])}, nil
 	}
-	return limits.Taken{Full: int(got[0]), Used: int(got[1]), RetryAfter: span(got[2])}, nil
+	return limits.Taken{Full: int(got[0]), Used: int(got[1]), RetryAfter: fromMicros(got[2])}, nil
 }
 
 // Forget implements limits.Store. It reads which buckets there are and drops
@@ -48,7 +48,7 @@ func (s *Store) Forget(ctx context.Context, prefix string) error {
 		return err
 	}
 	under, index := s.bucketKeys(prefix)
-	return s.do(ctx, func(ctx context.Context) error {
+	return s.askServer(ctx, func(ctx context.Context) error {
 		known, err := s.client.ZRange(ctx, index, 0, -1).Result()
 		if err != nil {
 			return err
