@@ -24,7 +24,7 @@ func use(id, user, conversation string, calls, tokens, cost int64) limits.Use {
 	return limits.Use{ID: id, User: user, Conversation: conversation, Calls: calls, Tokens: tokens, Cost: cost}
 }
 
-// Each bound of each level holds, names itself, and leaves room again where what
+// Each bound of each level holds and names itself. It leaves room again where what
 // was held came to less, or to nothing.
 func TestAccountBounds(t *testing.T) {
 	one := map[string]limits.Allowance{"calls": {Calls: 100}, "tokens": {Tokens: 100}, "cost": {Cost: 100}}

@@ -4,7 +4,25 @@ import "fmt"
 
 // CheckTake returns what is wrong with the questions of a Take, an ErrRequest,
 // or nil. Every Store asks it first, so that all refuse alike.
-func CheckTake(id string, buckets []Bucket) error { return checkTake(id, buckets) }
+func CheckTake(id string, buckets []Bucket) error {
+	if id == "" {
+		return fmt.Errorf("%w: no id", ErrRequest)
+	}
+	if len(buckets) == 0 {
+		return fmt.Errorf("%w: no bucket", ErrRequest)
+	}
+	for i, b := range buckets {
+		if b.Key == "" || b.Window < 0 {
+			return fmt.Errorf("%w: bucket %d has no key or a negative window", ErrRequest, i)
+		}
+		for _, other := range buckets[:i] {
+			if other.Key == b.Key {
+				return fmt.Errorf("%w: bucket %d is named twice", ErrRequest, i)
+			}
+		}
+	}
+	return nil
+}
 
 // CheckForget returns what is wrong with the prefix of a Forget, an ErrRequest,
 // or nil.

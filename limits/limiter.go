@@ -30,10 +30,10 @@ type Limiter struct {
 	store Store
 }
 
-// Proposal is a call that somebody would like to make.
+// Proposal is a call that an agent would like to make.
 //
-// Its texts may be anything: what is long, or isn't made of letters, digits and
-// "-_.:@", goes into the store as a hash.
+// Its texts may be anything. A text that is long, or has other signs than letters,
+// digits and "-_.:@", goes into the store as a hash.
 type Proposal struct {
 	// ID is the call's own id; a proposal repeated with it is counted once. Required.
 	ID string
@@ -41,9 +41,9 @@ type Proposal struct {
 	User, Conversation string
 	// Turn names the turn within the conversation. Required.
 	Turn string
-	// Agent names the agent within the turn. Required by Reserve and EndAgent.
-	// An agent that lives on after its turn keeps its count if its proposals
-	// go on naming the turn that dispatched it, as its grant does.
+	// Agent names the agent within the turn. Required by Reserve and EndAgent. An
+	// agent that outlives its turn keeps its count while its proposals name the
+	// turn that dispatched it, as its grant does.
 	Agent string
 	// Skill is the skill's name as proposed, known or not. If empty, no breaker is asked.
 	Skill string
@@ -57,17 +57,17 @@ type Verdict struct {
 	OK bool
 	// Code says what had no room, one of the Code constants; empty if OK.
 	Code string
-	// Limit and Used tell of the level that had no room; if OK, of the first
-	// level asked (the agent's calls, the turn's agents), this proposal
+	// Limit and Used tell of the level that had no room. If OK, they tell of the
+	// first level asked (the agent's calls, the turn's agents), this proposal
 	// included. Both are zero for CodeSkillOpen.
 	Limit, Used int
 	// RetryAfter is, if not OK, how long to wait; zero if waiting won't help.
 	RetryAfter time.Duration
-	// Probe says that the call is the one that a half-open breaker lets
-	// through, so that Report or Abandon must follow.
+	// Probe says that a half-open breaker lets this one call through. Report or
+	// Abandon must follow.
 	Probe bool
-	// InFlight says, of a budget, that there would be room but for what
-	// questions under way hold and may not need.
+	// InFlight says of a budget that only questions under way fill it. They may
+	// need less than they hold.
 	InFlight bool
 }
 
@@ -89,10 +89,10 @@ func New(cfg Config, store Store) (*Limiter, error) {
 	return &Limiter{cfg: cfg, rule: rule, store: store}, nil
 }
 
-// Reserve uses a slot of the agent, the turn and the conversation for a call of
-// a skill, and then asks the skill's breaker. A call that an open breaker
-// refuses has used its slots. ErrProposal: a field is missing; any other error
-// is the store's. On an error, refuse.
+// Reserve uses a slot of the agent, the turn and the conversation for a skill
+// call. After that it asks the skill's breaker. A call that an open breaker
+// refuses has used its slots. ErrProposal: a field is missing; any other error is
+// the store's. On an error, refuse.
 func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
 	if err := l.checkProposal(p, true); err != nil {
 		return Verdict{}, err
@@ -140,9 +140,9 @@ func (l *Limiter) Report(ctx context.Context, skill, callID string, ok bool) err
 	return l.settleCall(ctx, skill, callID, outcome)
 }
 
-// Abandon tells that a call which Reserve let through will not run, so that
-// another may be the probe of a half-open breaker. Its slots stay used. For a
-// call that isn't the probe it does nothing.
+// Abandon says that a call which Reserve let through will not run. Another call
+// may then be the probe of a half-open breaker. The call's slots stay used. For a
+// call that isn't the probe, Abandon does nothing.
 func (l *Limiter) Abandon(ctx context.Context, skill, callID string) error {
 	return l.settleCall(ctx, skill, callID, Abandoned)
 }
@@ -155,9 +155,8 @@ func (l *Limiter) SkillState(ctx context.Context, skill string) (State, error) {
 	return l.store.State(ctx, skillKey(skill), l.rule)
 }
 
-// EndAgent forgets the counts of p's agent in p's turn, before EndTurn does.
-// Call it when the agent has ended and its id will not be used by a living
-// agent of the turn any more.
+// EndAgent forgets the counts of p's agent in p's turn, before EndTurn does. Call
+// EndAgent when the agent has ended and no living agent of the turn uses its id.
 func (l *Limiter) EndAgent(ctx context.Context, p Proposal) error {
 	if p.Agent == "" || p.Turn == "" {
 		return fmt.Errorf("%w: no agent or no turn", ErrProposal)
@@ -165,9 +164,9 @@ func (l *Limiter) EndAgent(ctx context.Context, p Proposal) error {
 	return l.forgetUnder(ctx, p, agentKey(turnKey(ownerKey(p), p), p))
 }
 
-// EndTurn forgets the counts of p's turn: its agents, its calls and the calls of its
-// agents. Call EndTurn when the turn and its agents have ended: the store would count
-// an agent that still proposes from zero.
+// EndTurn forgets the counts of p's turn: its agents, its calls and the calls of
+// its agents. Call EndTurn when the turn and its agents have ended. The store
+// would count an agent that still proposes from zero.
 func (l *Limiter) EndTurn(ctx context.Context, p Proposal) error {
 	if p.Turn == "" {
 		return fmt.Errorf("%w: no turn", ErrProposal)
@@ -183,6 +182,7 @@ func (l *Limiter) EndConversation(ctx context.Context, p Proposal) error {
 
 var errNoStore = errors.New("limits: a Limiter is made by New")
 
+// checkProposal refuses a proposal that lacks what its question needs.
 func (l *Limiter) checkProposal(p Proposal, agent bool) error {
 	switch {
 	case l == nil || l.store == nil:
@@ -201,6 +201,7 @@ func (l *Limiter) checkProposal(p Proposal, agent bool) error {
 	return nil
 }
 
+// maxAgentCalls returns how many calls the agent may propose over its life.
 func (l *Limiter) maxAgentCalls(p Proposal) int {
 	if p.AgentCalls == 0 {
 		return l.cfg.Agent.Calls
@@ -208,6 +209,7 @@ func (l *Limiter) maxAgentCalls(p Proposal) int {
 	return min(p.AgentCalls, l.cfg.Agent.Max)
 }
 
+// takeSlots takes p's slot in every bucket; codes name the buckets for a refusal.
 func (l *Limiter) takeSlots(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
 	t, err := l.store.Take(ctx, keySegment(p.ID), buckets)
 	if err != nil {
@@ -222,6 +224,7 @@ func (l *Limiter) takeSlots(ctx context.Context, p Proposal, buckets []Bucket, c
 	return Verdict{Code: codes[t.Full], Limit: buckets[t.Full].Max, Used: t.Used, RetryAfter: t.RetryAfter}, nil
 }
 
+// settleCall reports a call's outcome to its skill's breaker.
 func (l *Limiter) settleCall(ctx context.Context, skill, callID string, outcome Outcome) error {
 	switch {
 	case l == nil || l.store == nil:
@@ -234,6 +237,7 @@ func (l *Limiter) settleCall(ctx context.Context, skill, callID string, outcome 
 	return l.store.Settle(ctx, skillKey(skill), keySegment(callID), outcome, l.rule)
 }
 
+// forgetUnder drops the lifetime counts below prefix.
 func (l *Limiter) forgetUnder(ctx context.Context, p Proposal, prefix string) error {
 	if l == nil || l.store == nil {
 		return errNoStore
@@ -244,21 +248,21 @@ func (l *Limiter) forgetUnder(ctx context.Context, p Proposal, prefix string) er
 	return l.store.Forget(ctx, prefix)
 }
 
-// The user is part of the owner, so that a user who names somebody else's
-// conversation can't use up its limits.
+// ownerKey returns the key of a user's conversation. The user is part of the key:
+// a user who names another's conversation can't use up its limits.
 func ownerKey(p Proposal) string { return keySegment(p.User) + "," + keySegment(p.Conversation) }
 
 func turnKey(owner string, p Proposal) string { return owner + "/turn/" + keySegment(p.Turn) }
 
-// An agent's key lies under its turn's, so that the end of the turn, which is
-// always told, drops it too.
+// agentKey returns an agent's key, below the key of its turn. So the end of the
+// turn, which the caller always reports, drops the agent too.
 func agentKey(turn string, p Proposal) string { return turn + "/agent/" + keySegment(p.Agent) }
 
 func skillKey(skill string) string { return "skill/" + keySegment(skill) }
 
-// keySegment returns s if it is short and plain, else a hash of it. Without this
-// the turn "1/calls" would share a key with something else, and a long name
-// from a model would fill the store. No plain text starts with "~".
+// keySegment returns s if it is short and plain, else a hash of it. Otherwise the
+// turn "1/calls" would share a key with another count. A long name from a model
+// would fill the store. No plain text starts with "~".
 func keySegment(s string) string {
 	const longest = 128
 	plain := len(s) <= longest

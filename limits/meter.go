@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// maxAmount bounds amounts and budgets, so that no sum of them is inexact on a
-// server that counts in floating point.
+// maxAmount bounds amounts and budgets: sums of them stay exact in floating point,
+// in which some servers count.
 const maxAmount = 1 << 50
 
-// foldPrefix begins what amounts that were added up are called. Ids of callers
-// are segments, which have no such sign.
+// foldPrefix begins the ids of amounts that were added up. Ids of callers are
+// segments, which have no such sign.
 const foldPrefix = "+"
 
 // MeterStore holds amounts that are spent: tokens, money. An id has one amount
 // in a meter. It is held before it is known, by an upper bound, and spent once
 // it is.
 type MeterStore interface {
-	// Hold puts id's amount into every meter, or into none if one would hold
-	// more than its Max. It is one atomic step. Of an id that is in a meter
-	// already the amount is replaced; when it was first put there counts for
-	// the window.
+	// Hold puts id's amount into every meter, or into none if one would exceed its
+	// Max. It is one atomic step. Where a meter has the id already, Hold replaces
+	// the amount. The window counts from the moment of the first.
 	Hold(ctx context.Context, id string, meters []Meter) (Metered, error)
 
 	// Spend sets what id came to in every meter that it is in, whatever Max
@@ -44,10 +43,10 @@ type Meter struct {
 	Max int64
 	// Window is how long an amount counts, zero until Forget.
 	Window time.Duration
-	// Fold, if not zero, lets Spend add what was put there within so long of
-	// each other up to one amount, which counts as long as the newest of them:
-	// a day's worth takes the room of a day's folds. Such an id must not come
-	// again, for it would be a new one. Hold ignores it.
+	// Fold, if not zero, lets Spend add up what was put there within one such
+	// span. The sum counts as long as its newest part: a day's worth takes the
+	// room of a day's folds. Such an id must not come again, for it would be a new
+	// one. Hold ignores Fold.
 	Fold time.Duration
 }
 
@@ -57,15 +56,15 @@ type Metered struct {
 	OK bool
 	// Full is the index of the first meter without room, -1 if OK.
 	Full int
-	// Used is what others take of meter Full, Held the part of it that is only
-	// held and may become less. Both are zero if OK.
+	// Used is what others take of meter Full. Held is the part of Used that is
+	// only held and may become less. Both are zero if OK.
 	Used, Held int64
 	// RetryAfter is when so much has left meter Full's window that there is
 	// room; zero if that won't happen.
 	RetryAfter time.Duration
 }
 
-// meters are those of a Memory, under its mutex.
+// meters holds the meters of a Memory, under its mutex.
 type meters struct {
 	byKey map[string]*meter
 	idle  list.List // of *meter, the longest unused first
@@ -147,7 +146,7 @@ func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	return nil
 }
 
-// touchMeter returns a meter that there is, without what has left its window.
+// touchMeter returns the meter if there is one, without what has left its window.
 func (s *meters) touchMeter(want Meter, now time.Duration) *meter {
 	k := s.byKey[want.Key]
 	if k == nil {
@@ -165,6 +164,7 @@ func (s *meters) touchMeter(want Meter, now time.Duration) *meter {
 	return k
 }
 
+// findOrCreate returns the meter, which is new and empty if there was none.
 func (s *meters) findOrCreate(want Meter, now time.Duration) *meter {
 	if k := s.byKey[want.Key]; k != nil {
 		return k
@@ -204,6 +204,7 @@ func (s *meters) forgetUnder(prefix string) {
 	}
 }
 
+// amountOf returns id's amount, the zero amount if there is none.
 func (k *meter) amountOf(id string) amount {
 	if e := k.byID[id]; e != nil {
 		a, _ := e.Value.(*amount)
@@ -212,6 +213,7 @@ func (k *meter) amountOf(id string) amount {
 	return amount{}
 }
 
+// setAmount replaces id's amount; zero removes it.
 func (k *meter) setAmount(id string, n int64, held bool, now time.Duration) {
 	old := k.amountOf(id)
 	if e := k.byID[id]; e != nil {
@@ -233,8 +235,8 @@ func (k *meter) setAmount(id string, n int64, held bool, now time.Duration) {
 	}
 }
 
-// foldAmount adds what an id has spent to the others of its time. No id is like that
-// of a fold, see foldPrefix.
+// foldAmount adds what an id has spent to the others of its span. No id is like
+// that of a fold, see foldPrefix.
 func (k *meter) foldAmount(id string, span time.Duration) {
 	e := k.byID[id]
 	if e == nil || span <= 0 {
@@ -264,7 +266,7 @@ func (k *meter) removeAmount(e *list.Element) {
 	}
 }
 
-// roomIn is when enough of the others' amounts has left the window.
+// roomIn returns after how long enough of the others' amounts has left the window.
 func (k *meter) roomIn(want Meter, id string, now time.Duration) time.Duration {
 	if want.Window == 0 {
 		return 0

@@ -25,15 +25,16 @@ const userWindow = 24 * time.Hour
 // of the currency that prices are in.
 type Budget struct{ Tokens, Cost int64 }
 
-// Budgets are those of all levels: an agent over its life, a turn with its
-// agents, a conversation within ConversationConfig.Window, a user within 24 hours.
+// Budgets are those of all levels. Agent bounds an agent over its life, Turn a
+// turn with its agents. Conversation counts within ConversationConfig.Window, User
+// within 24 hours.
 type Budgets struct{ Agent, Turn, Conversation, User Budget }
 
 // Any reports whether there is any bound.
 func (b Budgets) Any() bool { return b != Budgets{} }
 
-// Spending is one question to a model, and what it takes: at most, for Hold, or
-// what it came to, for Spend.
+// Spending is one question to a model and what it takes: for Hold at most, for
+// Spend in the end.
 type Spending struct {
 	// ID is the question's own; the same question has the same again. Required.
 	ID string
@@ -47,8 +48,8 @@ type Spending struct {
 }
 
 // Hold takes room for a question in every budget, or in none. Verdict.InFlight
-// is set where there would be room but for what other questions hold and may
-// not need: ask again in a moment. Errors are as in Reserve.
+// says that only questions under way fill the budget: ask again in a moment.
+// Errors are as in Reserve.
 func (l *Limiter) Hold(ctx context.Context, s Spending) (Verdict, error) {
 	own, ownCodes, user, userCodes, err := l.budgetMeters(s)
 	if err != nil {
@@ -58,8 +59,8 @@ func (l *Limiter) Hold(ctx context.Context, s Spending) (Verdict, error) {
 	if err != nil || !v.OK {
 		return v, err
 	}
-	// A user's meters have another owner, whose keys a cluster of servers may
-	// keep elsewhere, so they are a step of their own.
+	// A user's meters are a step of their own: a cluster of servers may keep the
+	// keys of another owner elsewhere.
 	v, err = l.holdMeters(ctx, s, user, userCodes)
 	if (err != nil || !v.OK) && len(own) > 0 {
 		for i := range own {
@@ -72,6 +73,8 @@ func (l *Limiter) Hold(ctx context.Context, s Spending) (Verdict, error) {
 	return v, err
 }
 
+// holdMeters holds a question's amounts in one owner's meters; codes name the
+// meters.
 func (l *Limiter) holdMeters(ctx context.Context, s Spending, list []Meter, codes []string) (Verdict, error) {
 	if len(list) == 0 {
 		return Verdict{OK: true}, nil
@@ -92,7 +95,7 @@ func (l *Limiter) holdMeters(ctx context.Context, s Spending, list []Meter, code
 	}, nil
 }
 
-// Spend tells what a question came to, in place of what was held for it.
+// Spend counts what a question came to, in place of what Hold took for it.
 func (l *Limiter) Spend(ctx context.Context, s Spending) error {
 	own, _, user, _, err := l.budgetMeters(s)
 	if err != nil {
@@ -130,7 +133,8 @@ func (l *Limiter) Respend(ctx context.Context, s Spending) error {
 	return l.Spend(ctx, s)
 }
 
-// budgetMeters are the budgets that a question is counted in: those that there are.
+// budgetMeters returns the meters of the budgets that bound a question, with their
+// codes.
 func (l *Limiter) budgetMeters(s Spending) (own []Meter, ownCodes []string, user []Meter, userCodes []string, err error) {
 	switch {
 	case l == nil || l.store == nil:

@@ -18,8 +18,8 @@ func spender(t *testing.T, b limits.Budgets) (l *limits.Limiter, shift func(time
 	return l, func(d time.Duration) { now = now.Add(d) }
 }
 
-// Each level refuses under its own code, for those who share it and nobody
-// else, and forgets when it should.
+// Each level refuses under its own code those who share it, and no others. Each
+// forgets when it should.
 func TestBudgetLevels(t *testing.T) {
 	base := limits.Spending{ID: "1", User: "u", Conversation: "c", Turn: "t", Agent: "a", Tokens: 10, Cost: 10}
 	with := func(change func(*limits.Spending)) limits.Spending {
@@ -80,9 +80,9 @@ func TestBudgetLevels(t *testing.T) {
 	}
 }
 
-// A refusal by the last budget leaves nothing held in the first; what is only
-// held may become room; an agent's last question is bounded by all but its own
-// budget; a turn's end forgets the turn and its agents.
+// A refusal by the last budget leaves nothing held in the first. What is only held
+// may become room. An agent's last question is bounded by all but its own budget.
+// A turn's end forgets the turn and its agents.
 func TestBudgetSteps(t *testing.T) {
 	l, _ := spender(t, limits.Budgets{Agent: limits.Budget{Tokens: 10}, Turn: limits.Budget{Tokens: 30}, User: limits.Budget{Tokens: 25}})
 	n := 0

@@ -15,9 +15,9 @@ var takeSource string
 
 var takeScript = redis.NewScript(takeSource)
 
-// Take implements limits.Store. limits.ErrAway: the server couldn't be asked;
-// the id may have been put in all the same, and asking again is free.
-// limits.ErrFull: the server's memory is full.
+// Take implements limits.Store. limits.ErrAway: the server couldn't be asked. The
+// id may have been put in all the same, and asking again is free. limits.ErrFull:
+// the server's memory is full.
 func (s *Store) Take(ctx context.Context, id string, buckets []limits.Bucket) (limits.Taken, error) {
 	none := limits.Taken{Full: -1}
 	if err := limits.CheckTake(id, buckets); err != nil {
@@ -72,8 +72,8 @@ func (s *Store) Forget(ctx context.Context, prefix string) error {
 	})
 }
 
-// bucketKeys returns a bucket's key and that of its owner's index. What is in
-// the braces decides about the slot in a cluster.
+// bucketKeys returns a bucket's key and that of its owner's index. The text in the
+// braces decides the slot in a cluster.
 func (s *Store) bucketKeys(key string) (bucket, index string) {
 	owner, _, _ := strings.Cut(key, "/")
 	return s.prefix + ":b:{" + owner + "}" + key[len(owner):], s.prefix + ":i:{" + owner + "}"

@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/limits"
 )
 
-// awayError is limits.ErrAway with its cause, in our own words: what the library
-// says may hold keys, which name users and conversations.
+// awayError is limits.ErrAway with its cause, in our own words. The library's
+// texts may hold keys, which name users and conversations.
 type awayError struct{ cause string }
 
 func (e *awayError) Error() string { return limits.ErrAway.Error() + " (" + e.cause + ")" }
@@ -35,8 +35,8 @@ var notReadyWords = map[string]bool{
 }
 
 // translateError puts an error of the library into the house's words. ctx is the
-// caller's, bound the one with the store's own time-out: what ended with the
-// caller's says nothing about the server.
+// caller's, bound the one with the store's own time-out. A context that ended with
+// the caller's says nothing about the server.
 func translateError(ctx, bound context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -71,8 +71,8 @@ func timeoutError(ctx, bound context.Context) error {
 	return &awayError{"timeout"}
 }
 
-// translateAnswer sorts the errors that a server sends. Their first word is a code;
-// the rest may hold anything.
+// translateAnswer sorts the errors that a server sends. Their first word is a
+// code; the rest may hold anything.
 func translateAnswer(text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	switch {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// patience is after how many failures in a row calls stop trying: one can
-	// be a connection that the server closed.
+	// maxFailuresInRow is after how many failures in a row calls stop trying. One
+	// failure can be a connection that the server closed.
 	maxFailuresInRow = 3
 	// quiet is the least time between two log lines about going away, for a
 	// server that answers every other call.
@@ -31,8 +31,8 @@ type Event struct {
 
 // Stats counts the calls that the server didn't answer.
 type Stats struct {
-	// Away says that the last call that tried could not be answered; Since is
-	// when the first of its row failed.
+	// Away says that the last call that tried had no answer. Since is when the
+	// first of its row failed.
 	Away  bool
 	Since time.Time
 	// Failures are calls that tried; Skipped are calls that did not, because
@@ -82,6 +82,7 @@ func (h *health) learnFrom(now time.Time, err error) {
 	}
 }
 
+// onFailure counts a call without an answer, and logs the first of them.
 func (h *health) onFailure(now time.Time, cause string) {
 	h.mu.Lock()
 	h.stats.Failures++
@@ -105,6 +106,7 @@ func (h *health) onFailure(now time.Time, cause string) {
 	}
 }
 
+// onAnswer ends an absence, and logs its end if its beginning was logged.
 func (h *health) onAnswer(now time.Time) {
 	h.mu.Lock()
 	h.failuresInRow = 0
@@ -122,6 +124,7 @@ func (h *health) onAnswer(now time.Time) {
 	}
 }
 
+// notifyObserver passes e to Options.Observe and contains its panics.
 func (h *health) notifyObserver(e Event) {
 	if h.observe == nil {
 		return

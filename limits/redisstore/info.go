@@ -16,8 +16,8 @@ type Info struct {
 	// AOF and Told say whether an append-only file is kept, and whether that
 	// is known.
 	AOF, Told bool
-	// Skew is how far the server's clock is ahead of this one; it can't be told
-	// more exactly than what the question took, and is 0 within that.
+	// Skew is how far the server's clock is ahead of this one. The question's own
+	// time bounds how exactly Skew is known; it is 0 within that.
 	Skew time.Duration
 }
 

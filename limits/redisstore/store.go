@@ -29,7 +29,7 @@ const (
 	// poolSize is how many connections there are at most. The server answers
 	// one at a time, so more would only wait there.
 	poolSize = 32
-	// slack is how much longer than its window a key lives: scores say what
+	// slack is how much longer than its window a key lives. Scores say what
 	// counts, and a clock set back a little must not find the key gone.
 	slack = time.Minute
 )
@@ -78,11 +78,11 @@ var _ limits.Store = (*Store)(nil)
 var ErrURL = errors.New("is no address of a Redis server; " +
 	"write redis://host:port/db, rediss://… for TLS, or unix:///path, without parameters")
 
-// Open returns a Store for the server at o.URL. It doesn't connect: a server
+// Open returns a Store for the server at o.URL. Open doesn't connect: a server
 // that is away is a matter of each call. ErrURL is the only error.
 //
-// The Redis client library has one logger for all its clients in a process;
-// Open silences it, because it would write addresses to standard error.
+// The Redis client library has one logger for all its clients in a process. Open
+// silences that logger, which would write addresses to standard error.
 func Open(o Options) (*Store, error) {
 	opt, err := parseURL(o.URL)
 	if err != nil {
@@ -109,6 +109,7 @@ func Open(o Options) (*Store, error) {
 	}, nil
 }
 
+// withDefaults returns o with every zero field replaced by its default.
 func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -207,7 +208,7 @@ func (s *Store) Inspect(ctx context.Context) (info Info, err error) {
 	return info, nil
 }
 
-// clockSkew is how far at lies outside of the time between from and to.
+// clockSkew returns how far at lies outside of the time between from and to.
 func clockSkew(at, from, to time.Time) time.Duration {
 	switch {
 	case at.Before(from):
@@ -247,7 +248,7 @@ func (s *Store) runScript(ctx context.Context, script *redis.Script, n int, keys
 
 var errAnswerForm = errors.New("limits: the Redis server gave an answer of another form; is it a Redis server?")
 
-// clockArgument is the clock that a test gave, or nothing: the server's.
+// clockArgument returns the time of a test's clock, or nothing for the server's.
 func (s *Store) clockArgument() string {
 	if s.clock == nil {
 		return ""

@@ -82,8 +82,8 @@ func certificate(t *testing.T, dir string) (pool *x509.CertPool) {
 	return pool
 }
 
-// rediss:// speaks TLS with a server whose certificate is vouched for, and with
-// no other: that is a refusal, not a server that is away.
+// rediss:// speaks TLS only with a server whose certificate an authority vouches
+// for. For another server the error is a refusal, not ErrAway.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certificate(t, dir)

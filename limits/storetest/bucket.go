@@ -91,7 +91,7 @@ func testMaximumChanges(t *testing.T, h Harness) {
 		require.True(t, takeSlots(t, h, fmt.Sprint(i), b).OK)
 		h.Shift(time.Second)
 	}
-	b.Max = 1 // Ids 0, 1 and 2 all have to go; the last one leaves at 12 s, and it is 3 s now.
+	b.Max = 1 // Ids 0, 1 and 2 all have to go. The last one leaves at 12 s; it is 3 s now.
 	require.Equal(t, limits.Taken{Full: 0, Used: 3, RetryAfter: 9 * time.Second}, takeSlots(t, h, "x", b))
 	b.Max = 4
 	require.True(t, takeSlots(t, h, "x", b).OK)
@@ -183,8 +183,8 @@ func testMalformedTake(t *testing.T, h Harness) {
 	require.Equal(t, 1, takeSlots(t, h, "2", good).Used)
 }
 
-// bucketModel is what a store should be: one list of all that was ever taken, read
-// from start to end for every question.
+// bucketModel is what a store should be: one list of all that was ever taken. Each
+// question reads the list from start to end.
 type bucketModel struct {
 	latest time.Duration // the clock only goes forwards here; see "a clock set back"
 	taken  []event
@@ -196,7 +196,8 @@ type event struct {
 	gone    bool // forgotten
 }
 
-// idsHeld returns when each id that bucket b still holds was taken, oldest first.
+// idsHeld returns the ids that bucket b still holds, and when each was taken,
+// oldest first.
 func (m *bucketModel) idsHeld(b limits.Bucket) (at []time.Duration, ids map[string]bool) {
 	ids = map[string]bool{}
 	for _, e := range m.taken {

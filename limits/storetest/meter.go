@@ -83,8 +83,8 @@ func testMeterClockSetBack(t *testing.T, h Harness) {
 	require.True(t, holdAmount(t, h, "e", withAmount(m, 70)).OK, "b's is, and that of what was held meanwhile")
 }
 
-// What is folded counts as long as the newest of it: never less than by itself,
-// and at most a fold longer.
+// testMeterFolds holds that a fold counts as long as its newest amount. No amount
+// counts for less time than by itself, and at most a fold longer.
 func testMeterFolds(t *testing.T, h Harness) {
 	const uses, apart = 120, 250 * time.Millisecond
 	m := limits.Meter{Key: "c/tokens", Max: 1000, Window: 10 * time.Second, Fold: 2 * time.Second}

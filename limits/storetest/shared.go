@@ -28,8 +28,8 @@ func RunShared(t *testing.T, open OpenTwo) {
 		{"concurrent callers on both sides get exactly Max", testExactlyMaxTogether},
 		// What one forgets is forgotten for both.
 		{"one forgets for both", testForgetTogether},
-		// Failures that both saw open one breaker, and a single probe of either
-		// gets through; the other's may follow when it doesn't end.
+		// Failures that both saw open one breaker. A single probe of either gets
+		// through. The other's may follow when that probe doesn't end.
 		{"one breaker", testOneBreaker},
 		// However many ask on both sides, one is the probe.
 		{"one probe among both", testOneProbeTogether},

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package redistest gives tests a real Redis server: the one that ./test has
-// started, or one of a test's own that it may kill.
+// Package redistest gives tests a real Redis server. It is the server that ./test
+// has started, or one of a test's own that the test may kill.
 package redistest
 
 import (
@@ -58,9 +58,9 @@ type process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// Start starts a server that writes every change to disk before it answers, so
-// that it can be killed and started again. More arguments are given to it as
-// they are. It is killed when the test ends.
+// Start starts a server that writes every change to disk before it answers. So the
+// server can be killed and started again. The program gets further arguments as
+// they are. The server is killed when the test ends.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, dir: t.TempDir(), args: args}
@@ -146,8 +146,8 @@ func (s *Server) startProcess() error {
 	return s.waitUntilReady(p)
 }
 
-// waitUntilReady asks until the server answers, whatever the answer: one that wants a
-// password is up as well.
+// waitUntilReady asks until the server answers, with any answer: a server that
+// wants a password is up as well.
 func (s *Server) waitUntilReady(p *process) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -169,7 +169,7 @@ func (s *Server) waitUntilReady(p *process) error {
 	}
 }
 
-// hasEnded reports whether it was another server that answered.
+// hasEnded reports whether the process ended, so that another server answered.
 func (p *process) hasEnded() bool {
 	select {
 	case <-p.done:
@@ -209,8 +209,8 @@ func Ask(address, command string) (string, error) {
 	return string(first), nil
 }
 
-// freePort returns a port that is free, below those that the kernel
-// gives to connections, so that none takes it while the server is away.
+// freePort returns a free port below those that the kernel gives to connections.
+// So no connection takes the port while the server is away.
 func freePort() (int, error) {
 	var err error
 	for range 100 {
