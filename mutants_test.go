@@ -283,7 +283,7 @@ var openers = []mutant{
 var lifters = []mutant{
 	{"approval: never lifts what a rule asks", "sentinel/permission/permission.go", "if spec.Approval == skills.ApproveAlways {",
 		"if spec.Approval == skills.ApproveNever {", "sentinel/permission", []string{"TestSkillSwitches"}, false},
-	{"a rule that can't be evaluated is passed over", "sentinel/permission/permission.go", "t.fail(r, c.Skill(), err)",
+	{"a rule that can't be evaluated is passed over", "sentinel/permission/permission.go", "t.countError(r, c.Skill(), err)",
 		"_ = err", "sentinel/permission", []string{"TestRuleErrorDenies"}, false},
 	{"the greatest outcome wins", "sentinel/decision.go", "if o := v.weight(); !seen || o < d.Outcome {",
 		"if o := v.weight(); !seen || o > d.Outcome {", "sentinel", []string{"TestAPersonsNoIsTraced"}, false},

@@ -11,6 +11,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 
+	"context"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -31,14 +33,14 @@ type compiler struct {
 	partial bool
 }
 
-// elsewhere reports whether the rule is about a skill that isn't in the
+// coversUnregistered reports whether the rule is about a skill that isn't in the
 // registry, of whose arguments nothing is known here.
-func (c *compiler) elsewhere(r *rule) bool {
+func (c *compiler) coversUnregistered(r *rule) bool {
 	return c.partial || slices.ContainsFunc(c.known, r.covers)
 }
 
-// names are all skills that there are.
-func (c *compiler) names() []string { return append(c.reg.Names(), c.known...) }
+// skillNames are all skills that there are.
+func (c *compiler) skillNames() []string { return append(c.reg.Names(), c.known...) }
 
 func newCompiler(o Options) (*compiler, error) {
 	opts := []cel.EnvOption{
@@ -47,7 +49,7 @@ func newCompiler(o Options) (*compiler, error) {
 		cel.ParserExpressionSizeLimit(MaxWhen),
 		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
 	}
-	for _, v := range known {
+	for _, v := range knownVariables {
 		opts = append(opts, cel.Variable(v.name, v.kind))
 	}
 	env, err := cel.NewEnv(opts...)
@@ -66,8 +68,8 @@ func newCompiler(o Options) (*compiler, error) {
 	return c, nil
 }
 
-// rule checks one rule and returns it with every mistake in it.
-func (c *compiler) rule(i int, in Rule) (*rule, error) {
+// compileRule checks one rule and returns it with every mistake in it.
+func (c *compiler) compileRule(i int, in Rule) (*rule, error) {
 	at := fmt.Sprintf("permissions[%d]", i)
 	id := in.ID
 	if id == "" {
@@ -82,7 +84,7 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 	}
 	var errs []error
 	var err error
-	r.covers, err = c.skill(at+".skill", in.Skill)
+	r.covers, err = c.compilePattern(at+".skill", in.Skill)
 	errs = append(errs, err)
 	for j, u := range in.Users {
 		g, mistake := parseGlob(u)
@@ -103,9 +105,9 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 		errs = append(errs, &skills.PathError{Path: at + ".then", Msg: thenMistake(in.Then)})
 	}
 	if in.When != "" {
-		errs = append(errs, c.when(at+".when", in.When, r))
+		errs = append(errs, c.compileWhen(at+".when", in.When, r))
 	}
-	errs = append(errs, c.ops(at, in, r))
+	errs = append(errs, c.compileOps(at, in, r))
 	return r, errors.Join(errs...)
 }
 
@@ -120,9 +122,9 @@ func thenMistake(got string) string {
 	return msg
 }
 
-// skill returns which names the pattern is about. With a registry a pattern
+// compilePattern returns which names the pattern is about. With a registry a pattern
 // that is about no skill is a mistake: the rule could never match.
-func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
+func (c *compiler) compilePattern(at, pattern string) (func(string) bool, error) {
 	none := func(string) bool { return false }
 	if pattern == "" {
 		return none, &skills.PathError{Path: at, Msg: "is missing; name a skill, a domain such as email.* or *"}
@@ -135,9 +137,9 @@ func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
 		return none, &skills.PathError{
 			Path: at, Msg: fmt.Sprintf("%q is no skill name such as email.read, no domain such as email.* and not *", pattern)}
 	}
-	if c.reg != nil && !c.partial && !slices.ContainsFunc(c.names(), scope.Allows) {
+	if c.reg != nil && !c.partial && !slices.ContainsFunc(c.skillNames(), scope.Allows) {
 		msg := fmt.Sprintf("no skill is called %q, so the rule can't match", pattern)
-		if near := skills.Nearest(pattern, c.names()); near != "" {
+		if near := skills.Nearest(pattern, c.skillNames()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		} else {
 			msg += "; go doc ./sentinel/permission lists the names"
@@ -147,21 +149,21 @@ func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
 	return scope.Allows, nil
 }
 
-// when compiles the condition into r.
-func (c *compiler) when(at, text string, r *rule) error {
+// compileWhen compiles the condition into r.
+func (c *compiler) compileWhen(at, text string, r *rule) error {
 	tree, issues := c.env.Compile(text)
 	if issues.Err() != nil {
-		return &skills.PathError{Path: at, Msg: c.explain(text, issues)}
+		return &skills.PathError{Path: at, Msg: c.explainIssues(text, issues)}
 	}
 	if !tree.OutputType().IsExactType(cel.BoolType) {
 		return &skills.PathError{Path: at,
 			Msg: fmt.Sprintf("is a %s; a condition must be true or false, such as args.draft == true", tree.OutputType())}
 	}
 	r.args = argsRead(tree.NativeRep())
-	if err := errors.Join(c.argsExist(at, r), c.compare(at, tree, r)); err != nil {
+	if err := errors.Join(c.checkArguments(at, r), c.checkComparisons(at, tree, r)); err != nil {
 		return err
 	}
-	if c.constantlyFalse(tree) {
+	if c.isConstantlyFalse(tree) {
 		return &skills.PathError{Path: at, Msg: "is always false, so the rule can't match; correct the condition, or remove the rule"}
 	}
 	program, err := c.env.Program(tree, cel.EvalOptions(cel.OptOptimize),
@@ -173,10 +175,10 @@ func (c *compiler) when(at, text string, r *rule) error {
 	return nil
 }
 
-// explain puts the compiler's report on one line. For a misspelt name under
+// explainIssues puts the compiler's report on one line. For a misspelt name under
 // call or grant it says what there is: the compiler would only say that it
 // knows no "call".
-func (c *compiler) explain(text string, issues *cel.Issues) string {
+func (c *compiler) explainIssues(text string, issues *cel.Issues) string {
 	var out, fields []string
 	if tree, bad := c.env.Parse(text); bad.Err() == nil {
 		fields = unknownFields(tree.NativeRep())
@@ -205,7 +207,7 @@ func firstLine(s string) string {
 
 func variableNames() []string {
 	names := []string{"args"}
-	for _, v := range known {
+	for _, v := range knownVariables {
 		names = append(names, v.name)
 	}
 	return names
@@ -215,7 +217,7 @@ func variableNames() []string {
 func unknownFields(tree *ast.AST) []string {
 	var out []string
 	names := variableNames()
-	selects(tree, func(operand, field string) {
+	visitSelections(tree, func(operand, field string) {
 		if (operand == "call" || operand == "grant") && !slices.Contains(names, operand+"."+field) {
 			out = append(out, operand+"."+field)
 		}
@@ -227,7 +229,7 @@ func unknownFields(tree *ast.AST) []string {
 // names, as args.to or args["to"], sorted.
 func argsRead(tree *ast.AST) []string {
 	var out []string
-	selects(tree, func(operand, field string) {
+	visitSelections(tree, func(operand, field string) {
 		if operand == "args" {
 			out = append(out, field)
 		}
@@ -236,9 +238,9 @@ func argsRead(tree *ast.AST) []string {
 	return slices.Compact(out)
 }
 
-// selects calls fn for each operand.field, operand["field"] and "field" in
+// visitSelections calls fn for each operand.field, operand["field"] and "field" in
 // operand whose operand is a plain name.
-func selects(tree *ast.AST, fn func(operand, field string)) {
+func visitSelections(tree *ast.AST, fn func(operand, field string)) {
 	ast.PostOrderVisit(ast.NavigateAST(tree), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.SelectKind:
@@ -268,9 +270,9 @@ func selects(tree *ast.AST, fn func(operand, field string)) {
 	}))
 }
 
-// constantlyFalse folds the condition as far as it goes without a call. What
+// isConstantlyFalse folds the condition as far as it goes without a call. What
 // can't be folded may be true.
-func (c *compiler) constantlyFalse(tree *cel.Ast) bool {
+func (c *compiler) isConstantlyFalse(tree *cel.Ast) bool {
 	folding, err := cel.NewConstantFoldingOptimizer()
 	if err != nil {
 		return false
@@ -285,4 +287,49 @@ func (c *compiler) constantlyFalse(tree *cel.Ast) bool {
 	}
 	e := folded.NativeRep().Expr()
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.False
+}
+
+// isFalseForSkill folds the condition with what is constant of a skill. It compiles the
+// condition again, because folding writes into the tree.
+func (c *compiler) isFalseForSkill(when string, s *skills.Skill) bool {
+	tree, issues := c.env.Compile(when)
+	if issues.Err() != nil {
+		return false
+	}
+	known, err := cel.NewActivation(map[string]any{
+		"call.skill": s.Name(), "call.effect": string(s.Effect()), "call.reaches": string(s.Reaches()),
+	})
+	if err != nil {
+		return false
+	}
+	folding, err := cel.NewConstantFoldingOptimizer(cel.FoldKnownValues(known))
+	if err != nil {
+		return false
+	}
+	optimizer, err := cel.NewStaticOptimizer(folding)
+	if err != nil {
+		return false
+	}
+	folded, issues := optimizer.Optimize(c.env, tree)
+	if issues.Err() != nil {
+		return false
+	}
+	e := folded.NativeRep().Expr()
+	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.False
+}
+
+// readTerms evaluates the condition once more and keeps what its parts came to.
+func (c *compiler) readTerms(ctx context.Context, r *rule, f *facts) []Term {
+	program, err := c.env.Program(r.tree, cel.EvalOptions(cel.OptTrackState),
+		cel.CostLimit(c.cost), cel.InterruptCheckFrequency(interruptEvery))
+	if err != nil {
+		return nil
+	}
+	_, details, _ := program.ContextEval(ctx, f) // the error is the rule's, and was told
+	if details == nil || details.State() == nil {
+		return nil
+	}
+	t := &termReader{state: details.State(), info: r.tree.NativeRep().SourceInfo()}
+	t.readQuestion(r.tree.NativeRep().Expr())
+	return t.out
 }

@@ -61,14 +61,14 @@ func nextPart(s []rune) (p part, n int, mistake string) {
 	case ']':
 		return p, 0, "has a ] without a [ before it; write []] for the character itself"
 	case '[':
-		return class(s)
+		return parseClass(s)
 	}
 	return part{ranges: [][2]rune{{s[0], s[0]}}}, 1, ""
 }
 
-// class reads [abc], [a-z] or [^a-z]. A ] that comes first, and a - that comes
+// parseClass reads [abc], [a-z] or [^a-z]. A ] that comes first, and a - that comes
 // first or last, stand for themselves.
-func class(s []rune) (p part, n int, mistake string) {
+func parseClass(s []rune) (p part, n int, mistake string) {
 	i := 1
 	if i < len(s) && s[i] == '!' {
 		return p, 0, "has [! at the beginning of a class; write [^ for characters that may not stand there"
@@ -93,8 +93,8 @@ func class(s []rune) (p part, n int, mistake string) {
 	}
 }
 
-// takes reports whether the part, which is no star, stands for r.
-func (p part) takes(r rune) bool {
+// matchesRune reports whether the part, which is no star, stands for r.
+func (p part) matchesRune(r rune) bool {
 	in := slices.ContainsFunc(p.ranges, func(b [2]rune) bool { return b[0] <= r && r <= b[1] })
 	return in != p.not
 }
@@ -109,7 +109,7 @@ func (g glob) matches(text string) bool {
 		switch {
 		case gi < len(g) && g[gi].any:
 			star, from, gi = gi, si, gi+1
-		case gi < len(g) && g[gi].takes(s[si]):
+		case gi < len(g) && g[gi].matchesRune(s[si]):
 			gi, si = gi+1, si+1
 		case star >= 0:
 			from++

@@ -79,9 +79,9 @@ var (
 	errTooLong  = errors.New("the argument would become too long")
 )
 
-// apply returns what the op makes of a value; keep is false where it takes the
+// applyTo returns what the op makes of a value; keep is false where it takes the
 // argument out. It never changes v in place: all gates share it.
-func (o *op) apply(v any, present bool) (out any, keep bool, err error) {
+func (o *op) applyTo(v any, present bool) (out any, keep bool, err error) {
 	switch {
 	case o.kind == opSet:
 		return o.value, true, nil
@@ -92,7 +92,7 @@ func (o *op) apply(v any, present bool) (out any, keep bool, err error) {
 	case opRemove:
 		return nil, false, nil
 	case opClamp:
-		out, err = o.clamp(v)
+		out, err = o.clampNumber(v)
 	case opAppend:
 		s, ok := v.(string)
 		switch {
@@ -104,16 +104,16 @@ func (o *op) apply(v any, present bool) (out any, keep bool, err error) {
 			out = s + o.text
 		}
 	case opRedact:
-		out, err = o.redact(v)
+		out, err = o.redactValue(v)
 	case opNarrow:
-		out, err = o.narrow(v)
+		out, err = o.narrowList(v)
 	default:
 		err = errors.New("there is no such rewrite")
 	}
 	return out, true, err
 }
 
-func (o *op) clamp(v any) (any, error) {
+func (o *op) clampNumber(v any) (any, error) {
 	n, ok := v.(json.Number)
 	if !ok {
 		return nil, errNoNumber
@@ -130,15 +130,15 @@ func (o *op) clamp(v any) (any, error) {
 	return v, nil
 }
 
-// redact goes through lists and objects; their keys are the schema's matter.
-func (o *op) redact(v any) (any, error) {
+// redactValue goes through lists and objects; their keys are the schema's matter.
+func (o *op) redactValue(v any) (any, error) {
 	switch v := v.(type) {
 	case string:
 		return o.redactText(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			r, err := o.redact(e)
+			r, err := o.redactValue(e)
 			if err != nil {
 				return nil, err
 			}
@@ -148,7 +148,7 @@ func (o *op) redact(v any) (any, error) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			r, err := o.redact(e)
+			r, err := o.redactValue(e)
 			if err != nil {
 				return nil, err
 			}
@@ -186,7 +186,7 @@ func (o *op) redactText(s string) (string, error) {
 	return b.String(), nil
 }
 
-func (o *op) narrow(v any) (any, error) {
+func (o *op) narrowList(v any) (any, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, errNoList
@@ -197,7 +197,7 @@ func (o *op) narrow(v any) (any, error) {
 		if !ok {
 			return nil, errNoList
 		}
-		if o.pattern.MatchString(s) && !several(s) {
+		if o.pattern.MatchString(s) && !holdsSeveral(s) {
 			out = append(out, e)
 		}
 	}
@@ -207,18 +207,18 @@ func (o *op) narrow(v any) (any, error) {
 	return out, nil
 }
 
-// several reports whether one text of a list holds more than one line or
+// holdsSeveral reports whether one text of a list holds more than one line or
 // address, or an address that mail servers may send on elsewhere: what of it
 // matched would keep the rest.
-func several(s string) bool {
+func holdsSeveral(s string) bool {
 	return strings.ContainsAny(s, "\n\r") || strings.Count(s, "@") > 1 && strings.ContainsAny(s, ",; ") || touch.Routed(s)
 }
 
-// rewrite applies the op to one argument of args and reports whether it
+// rewriteArgument applies the op to one argument of args and reports whether it
 // changed. args may be changed, what is in it is not.
-func (o *op) rewrite(args map[string]any) (bool, error) {
+func (o *op) rewriteArgument(args map[string]any) (bool, error) {
 	was, present := args[o.arg]
-	is, keep, err := o.apply(was, present)
+	is, keep, err := o.applyTo(was, present)
 	switch {
 	case err != nil:
 		return false, err
