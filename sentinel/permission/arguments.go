@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// checkArguments refuses a condition that reads an argument which none of the
-// rule's skills can be sent: it would deny every call, or be true of none.
+// checkArguments refuses a condition that reads an argument which no skill of the
+// rule takes. Such a condition would deny every call, or be true of none.
 func (c *compiler) checkArguments(at string, r *rule) error {
 	if c.reg == nil || c.coversUnregistered(r) {
 		return nil
@@ -39,8 +39,8 @@ func (c *compiler) checkArguments(at string, r *rule) error {
 	return errors.Join(errs...)
 }
 
-// acceptsUndeclared reports whether the skill's schema lets through top-level arguments
-// that it doesn't declare.
+// acceptsUndeclared reports whether the skill's schema lets through top-level
+// arguments that it doesn't declare.
 func acceptsUndeclared(s *skills.Skill) bool {
 	var root struct {
 		Additional  any            `json:"additionalProperties"`
@@ -53,6 +53,7 @@ func acceptsUndeclared(s *skills.Skill) bool {
 	return len(root.Patterns) > 0 || root.Additional != false && root.Unevaluated != false
 }
 
+// readProperty returns what a skill's schema says plainly of a top-level argument.
 func readProperty(s *skills.Skill, arg string) argProperty {
 	var root struct {
 		Required   []string                   `json:"required"`
@@ -85,8 +86,9 @@ func (p argProperty) holdsText() bool {
 	return p.hasType("string") || p.hasType("array") || p.hasType("object")
 }
 
-// argumentTypes returns of which JSON types an argument can be in the skills of a rule.
-// It returns none where one of them takes any type, or isn't known here.
+// argumentTypes returns the JSON types that an argument can have in the skills of
+// a rule. It returns none where one of the skills takes any type, or isn't known
+// here.
 func (c *compiler) argumentTypes(arg string, r *rule) []string {
 	if c.reg == nil || c.coversUnregistered(r) {
 		return nil

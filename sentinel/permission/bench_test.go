@@ -15,8 +15,8 @@ import (
 
 const benchWhen = "!args.to.endsWith('@example.com') && call.effect == 'irreversible'"
 
-// BenchmarkCheck sets the gate beside the bare library: the same condition,
-// compiled with the same limits, over the same arguments handed over as a map.
+// BenchmarkCheck compares the gate with the bare library. Both evaluate the same
+// condition under the same limits, over the same arguments.
 func BenchmarkCheck(b *testing.B) {
 	args := `{"to":"ada@example.com","body":"` + strings.Repeat("hay ", 2500) + `"}`
 	c := call(b, proposal{skill: "email.send", args: args})

@@ -16,9 +16,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// closedWords are the words that each closed name can hold, or the elements of one
-// that is a list. A comparison with another word is a typo: it is never true,
-// and its negation always.
+// closedWords returns the words that each closed name can hold. For a list these
+// are the words of its elements. A comparison with another word is a typo: it is
+// never true.
 func (c *compiler) closedWords() map[string][]string {
 	effects := make([]string, 0, len(skills.Effects()))
 	for _, e := range skills.Effects() {
@@ -36,7 +36,7 @@ func (c *compiler) closedWords() map[string][]string {
 	return out
 }
 
-// scopesOf are the names and all domains that a grant may hold.
+// scopesOf returns the names and all domains that a grant may hold.
 func scopesOf(names []string) []string {
 	out := slices.Clone(names)
 	for _, n := range names {
@@ -69,8 +69,8 @@ type comparisons struct {
 	at      string
 }
 
-// checkComparisons returns a mistake for each literal that what it is compared with can
-// never be.
+// checkComparisons returns a mistake for each literal that the other side of its
+// comparison can never be.
 func (c *compiler) checkComparisons(at string, tree *cel.Ast, r *rule) error {
 	v := &comparisons{
 		tree: tree.NativeRep(), words: c.closedWords(), bound: map[string]subject{}, listed: map[string][]ast.Expr{}, at: at,
@@ -143,6 +143,7 @@ func (v *comparisons) visitCall(c ast.CallExpr) {
 	}
 }
 
+// checkEqual holds a literal to the words and to the type of the other side.
 func (v *comparisons) checkEqual(side, literal ast.Expr) {
 	if s, ok := v.subjectOf(side); ok {
 		v.mustBe(s, literal)
@@ -167,8 +168,8 @@ func (v *comparisons) checkIn(item, list ast.Expr) {
 	}
 }
 
-// mustBe refuses a literal that a subject never is, and each of a list of literals
-// that a loop goes through.
+// mustBe refuses a literal that a subject never is. For a loop's variable it
+// checks each literal of the loop's list.
 func (v *comparisons) mustBe(s subject, e ast.Expr) {
 	if e.Kind() == ast.IdentKind {
 		for _, one := range v.listed[e.AsIdent()] {
@@ -220,6 +221,8 @@ func (v *comparisons) checkFolded(s subject, e ast.Expr, text string) {
 	}
 }
 
+// suggestWord returns the end of a message: the nearest word, or all of a short
+// list.
 func (v *comparisons) suggestWord(text string, words []string) string {
 	if near := skills.Nearest(text, words); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
@@ -231,6 +234,7 @@ func (v *comparisons) suggestWord(text string, words []string) string {
 	return ""
 }
 
+// addMistake keeps a mistake with its place in the condition.
 func (v *comparisons) addMistake(e ast.Expr, format string, args ...any) {
 	place := v.tree.SourceInfo().GetStartLocation(e.ID())
 	msg := fmt.Sprintf("%d:%d: ", place.Line(), place.Column()+1) + fmt.Sprintf(format, args...)
@@ -245,7 +249,7 @@ func literalText(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// subjectOf says what is known of one text.
+// subjectOf returns what is known of one text.
 func (v *comparisons) subjectOf(e ast.Expr) (subject, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -277,7 +281,7 @@ func (v *comparisons) subjectOf(e ast.Expr) (subject, bool) {
 	return subject{}, false
 }
 
-// elementsOf says what is known of the elements of a list.
+// elementsOf returns what is known of the elements of a list.
 func (v *comparisons) elementsOf(e ast.Expr) (subject, bool) {
 	if e.Kind() != ast.IdentKind {
 		return subject{}, false
@@ -345,8 +349,8 @@ func literalType(e ast.Expr) (got string, fits []string) {
 	return "", nil
 }
 
-// mustBeOfType refuses a comparison of an argument with a literal of a type that its
-// schema never lets through. Null stays: it is how some write that there is a value.
+// mustBeOfType refuses a literal of a type that the argument's schema never lets
+// through. Null stays: with it some rules ask whether there is a value.
 func (v *comparisons) mustBeOfType(side, literal ast.Expr) {
 	arg, isArg := argumentRead(side)
 	got, fits := literalType(literal)

@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A comparison of a closed name with a word that it never holds is a mistake,
-// however it is written, with its place in the condition.
+// A comparison of a closed name with a word that it never holds is a mistake. The
+// message names its place in the condition.
 func TestComparisonsThatNeverHold(t *testing.T) {
 	for when, want := range map[string]string{
 		"call.effect == 'irreversable'":                                    `1:16: call.effect is never "irreversable"; did you mean "irreversible"?`,
@@ -53,8 +53,8 @@ func TestComparisonsThatNeverHold(t *testing.T) {
 	}
 }
 
-// A comparison of an argument with a value of a type that its schema never lets
-// through is a mistake, with its place in the condition.
+// A comparison of an argument with a value of a type that its schema refuses is a
+// mistake. The message names its place in the condition.
 func TestArgumentsOfAnotherType(t *testing.T) {
 	for when, want := range map[string]string{
 		"args.to == 5":                        "1:12: args.to is never a number; its schema says string",

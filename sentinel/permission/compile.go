@@ -20,10 +20,11 @@ import (
 // MaxWhen is the greatest length of a condition in characters.
 const MaxWhen = 8 << 10
 
-// interruptEvery is how many turns of a loop in a condition go by between two
-// looks at the context.
+// interruptEvery is after how many turns of a condition's loop the library looks
+// at the context.
 const interruptEvery = 100
 
+// compiler checks rules and compiles their conditions.
 type compiler struct {
 	env   *cel.Env
 	reg   *skills.Registry
@@ -34,12 +35,12 @@ type compiler struct {
 }
 
 // coversUnregistered reports whether the rule is about a skill that isn't in the
-// registry, of whose arguments nothing is known here.
+// registry. Nothing is known here of such a skill's arguments.
 func (c *compiler) coversUnregistered(r *rule) bool {
 	return c.partial || slices.ContainsFunc(c.known, r.covers)
 }
 
-// skillNames are all skills that there are.
+// skillNames returns the names of all skills that there are.
 func (c *compiler) skillNames() []string { return append(c.reg.Names(), c.known...) }
 
 func newCompiler(o Options) (*compiler, error) {
@@ -122,8 +123,8 @@ func thenMistake(got string) string {
 	return msg
 }
 
-// compilePattern returns which names the pattern is about. With a registry a pattern
-// that is about no skill is a mistake: the rule could never match.
+// compilePattern returns which names the pattern is about. With a registry a
+// pattern that is about no skill is a mistake: the rule could never match.
 func (c *compiler) compilePattern(at, pattern string) (func(string) bool, error) {
 	none := func(string) bool { return false }
 	if pattern == "" {
@@ -176,8 +177,8 @@ func (c *compiler) compileWhen(at, text string, r *rule) error {
 }
 
 // explainIssues puts the compiler's report on one line. For a misspelt name under
-// call or grant it says what there is: the compiler would only say that it
-// knows no "call".
+// call or grant it names the nearest. The compiler would only say that it knows no
+// "call".
 func (c *compiler) explainIssues(text string, issues *cel.Issues) string {
 	var out, fields []string
 	if tree, bad := c.env.Parse(text); bad.Err() == nil {
@@ -225,8 +226,8 @@ func unknownFields(tree *ast.AST) []string {
 	return out
 }
 
-// argsRead returns the names of the top-level arguments that the condition
-// names, as args.to or args["to"], sorted.
+// argsRead returns the top-level arguments that the condition names, sorted. It
+// finds args.to and args["to"].
 func argsRead(tree *ast.AST) []string {
 	var out []string
 	visitSelections(tree, func(operand, field string) {
@@ -239,7 +240,7 @@ func argsRead(tree *ast.AST) []string {
 }
 
 // visitSelections calls fn for each operand.field, operand["field"] and "field" in
-// operand whose operand is a plain name.
+// operand. The operand must be a plain name.
 func visitSelections(tree *ast.AST, fn func(operand, field string)) {
 	ast.PostOrderVisit(ast.NavigateAST(tree), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
@@ -289,8 +290,8 @@ func (c *compiler) isConstantlyFalse(tree *cel.Ast) bool {
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.False
 }
 
-// isFalseForSkill folds the condition with what is constant of a skill. It compiles the
-// condition again, because folding writes into the tree.
+// isFalseForSkill folds the condition with what is constant of a skill. It
+// compiles the condition again, because folding writes into the tree.
 func (c *compiler) isFalseForSkill(when string, s *skills.Skill) bool {
 	tree, issues := c.env.Compile(when)
 	if issues.Err() != nil {

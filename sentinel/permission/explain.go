@@ -57,9 +57,9 @@ const (
 	maxValue = 200
 )
 
-// Explain tells of every rule what it says of the call, in the order written.
-// Rules that rewrite are shown on the call as it was proposed, the others on
-// the call as it is judged. It is for people: slow, and with values.
+// Explain says of every rule what it makes of the call, in the order written.
+// Rules that rewrite see the call as it was proposed. The others see the call as
+// it is judged. Explain is for people: slow, and with values.
 func (g *Gate) Explain(ctx context.Context, c sentinel.Call) []Explained {
 	out := make([]Explained, len(g.all))
 	judged, proposed := &facts{call: c, now: g.now}, &facts{call: c.Proposed(), now: g.now}
@@ -106,14 +106,15 @@ func (g *Gate) explainRule(ctx context.Context, r *rule, f *facts, e *Explained)
 	}
 }
 
+// termReader collects the parts of an evaluated condition.
 type termReader struct {
 	state interpreter.EvalState
 	info  *ast.SourceInfo
 	out   []Term
 }
 
-// readQuestion descends through and, or, not and ?: to the questions that the condition
-// asks, and shows each with what it looks at.
+// readQuestion descends through and, or, not and ?: to the questions of the
+// condition. It shows each question with what the question looks at.
 func (t *termReader) readQuestion(e ast.Expr) {
 	if e.Kind() == ast.CallKind {
 		switch call := e.AsCall(); call.FunctionName() {

@@ -34,8 +34,8 @@ func documented(t *testing.T) map[string]string {
 	return out
 }
 
-// Each name of the package comment has an example that is true of this call,
-// and each name that conditions know is in the comment.
+// Each name of the package comment has an example that is true of this call. Each
+// name that conditions know is in the comment.
 func TestDocumentedConditions(t *testing.T) {
 	reg := registry(t, skills.Spec{Name: "email.all", Effect: skills.Irreversible, Reaches: skills.Others, Parameters: []byte(
 		`{"type":"object","properties":{"to":{"type":"string","x-target":true},"path":{"type":"string","x-path":true},
@@ -114,7 +114,7 @@ func TestExplain(t *testing.T) {
 			require.Less(t, len([]rune(term.Value)), 300)
 		}
 	})
-	t.Run("an unknown skill is nobody's", func(t *testing.T) {
+	t.Run("no rule is about an unknown skill", func(t *testing.T) {
 		for _, e := range g.Explain(t.Context(), call(t, proposal{skill: "no.such"})) {
 			require.Equal(t, permission.OtherSkill, e.State)
 		}

@@ -22,9 +22,9 @@ type variable struct {
 	get  func(f *facts) ref.Val
 }
 
-// listVariables is every name but args, sorted by name. Dotted names are variables
-// of their own and not fields of a map: so a misspelt one is found when the
-// rule is compiled, not when a call comes.
+// listVariables returns every name but args, sorted by name. Dotted names are
+// variables of their own and not fields of a map. So New finds a misspelt one,
+// before a call comes.
 func listVariables() []variable {
 	list := cel.ListType(cel.StringType)
 	return []variable{
@@ -50,7 +50,7 @@ func listVariables() []variable {
 	}
 }
 
-// known is variables by place, made once: it never changes.
+// knownVariables is listVariables, made once: it never changes.
 var knownVariables = listVariables()
 
 // facts is one call as conditions see it. It lives for one Check and is used
@@ -80,9 +80,10 @@ func (f *facts) ResolveName(name string) (any, bool) {
 // Parent returns nil: there is nothing behind these names.
 func (f *facts) Parent() cel.Activation { return nil }
 
-// wrapArguments wraps the call's values. The library reads them as they are
-// reached: a json.Number becomes an int where it is one, else a double. So a
-// large argument that no condition looks at costs nothing.
+// wrapArguments makes the call's values readable for conditions. The library reads
+// a value when a condition reaches it. A json.Number becomes an int where it is
+// one, else a double. So a large argument that no condition looks at costs
+// nothing.
 func wrapArguments(parsed map[string]any) ref.Val {
 	if parsed == nil {
 		parsed = map[string]any{}
@@ -94,8 +95,8 @@ func stringList(list []string) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, list)
 }
 
-// callTime is one instant for all rules of a call: two rules that split the day
-// must not both miss it.
+// callTime returns one instant for all rules of a call. Two rules that split the
+// day must not both miss it.
 func (f *facts) callTime() time.Time {
 	if f.at.IsZero() {
 		f.at = f.now().UTC()
@@ -103,8 +104,8 @@ func (f *facts) callTime() time.Time {
 	return f.at
 }
 
-// touchedPaths lists each path cleaned and, where links lead elsewhere, as it really
-// is: a rule that looks for a folder must see both.
+// touchedPaths lists each path cleaned, and its real path where links lead
+// elsewhere. A rule that looks for a folder must see both.
 func (f *facts) touchedPaths() []string {
 	var out []string
 	for _, p := range f.call.Touch().Paths {
@@ -116,8 +117,8 @@ func (f *facts) touchedPaths() []string {
 	return out
 }
 
-// touchedCommands lists program names. What can't be known stands as an empty name,
-// so that `call.commands.all(c, c in [...])` does not pass it.
+// touchedCommands lists program names. What can't be known stands as an empty
+// name, so that `call.commands.all(c, c in [...])` does not pass it.
 func (f *facts) touchedCommands() []string {
 	t := f.call.Touch()
 	var out []string

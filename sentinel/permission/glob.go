@@ -7,11 +7,12 @@ import (
 )
 
 // glob is a pattern of user ids. It is not a pattern of paths: a user's id may
-// hold a slash (an issuer's URL often does), so nothing treats one apart.
+// hold a slash, as an issuer's URL often does. So a slash is a character like
+// others.
 type glob []part
 
-// part is one step of a glob: a run of any characters, or one character that
-// is among or not among some ranges.
+// part is one step of a glob. It is a run of any characters, or one character that
+// is or is not among some ranges.
 type part struct {
 	any    bool // *
 	not    bool
@@ -66,8 +67,8 @@ func nextPart(s []rune) (p part, n int, mistake string) {
 	return part{ranges: [][2]rune{{s[0], s[0]}}}, 1, ""
 }
 
-// parseClass reads [abc], [a-z] or [^a-z]. A ] that comes first, and a - that comes
-// first or last, stand for themselves.
+// parseClass reads [abc], [a-z] or [^a-z]. A ] that comes first, and a - that
+// comes first or last, stand for themselves.
 func parseClass(s []rune) (p part, n int, mistake string) {
 	i := 1
 	if i < len(s) && s[i] == '!' {
@@ -99,9 +100,9 @@ func (p part) matchesRune(r rune) bool {
 	return in != p.not
 }
 
-// matches reports whether the glob describes the whole text. It never needs to
-// go back further than to the last star, so its cost is at most the product of
-// the lengths.
+// matches reports whether the glob describes the whole text. It never goes back
+// further than to the last star. So its cost is at most the product of the
+// lengths.
 func (g glob) matches(text string) bool {
 	s := []rune(text)
 	gi, si, star, from := 0, 0, -1, 0

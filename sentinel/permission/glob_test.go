@@ -39,7 +39,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// What would silently match nobody, or be read in two ways, is a mistake that
+// What would silently match no user, or be read in two ways, is a mistake that
 // says what to write.
 func TestGlobMistakes(t *testing.T) {
 	for glob, want := range map[string]string{

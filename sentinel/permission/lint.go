@@ -31,9 +31,8 @@ type LintFinding struct {
 	Msg  string
 }
 
-// Lint looks for rules without effect. It errs on the side of silence: what
-// it finds is so, and there may be more. Mistakes are New's to report; where
-// there are any the error is New's.
+// Lint looks for rules without effect. What Lint finds is so, and there may be
+// more. Mistakes are New's to report: where there are any, the error is New's.
 func Lint(o Options) ([]LintFinding, error) {
 	g, err := New(o)
 	if err != nil {
@@ -102,8 +101,8 @@ func (l *linter) saysSame(a, b *rule) bool {
 		a.conditionText() == b.conditionText() && reflect.DeepEqual(a.ops, b.ops)
 }
 
-// shadowsRule reports whether whenever r fits, by fits too and is at least as
-// strict. A rewrite happens all the same unless the call is denied.
+// shadowsRule reports whether by fits whenever r fits and is at least as strict. A
+// rewrite happens all the same unless the call is denied.
 func (l *linter) shadowsRule(by, r *rule) bool {
 	switch {
 	case by.word == Modify, r.word == Modify && by.word != Deny:
@@ -113,9 +112,10 @@ func (l *linter) shadowsRule(by, r *rule) bool {
 	case by.then == r.then && r.word != Modify && by.index > r.index && l.coversCalls(r, by):
 		return false // of two that shadow each other the later goes
 	}
-	return l.coversSkills(by, r) && coversUsers(by, r) && (by.tree == nil || by.conditionText() == r.conditionText())
+	return l.coversCalls(by, r)
 }
 
+// coversCalls reports whether by fits every call that r fits.
 func (l *linter) coversCalls(by, r *rule) bool {
 	return l.coversSkills(by, r) && coversUsers(by, r) && (by.tree == nil || by.conditionText() == r.conditionText())
 }
@@ -139,7 +139,7 @@ func coversUsers(outer, inner *rule) bool {
 	})
 }
 
-// conditionText is the condition without matters of style.
+// conditionText returns the condition without matters of style.
 func (r *rule) conditionText() string {
 	if r.tree == nil {
 		return ""
@@ -151,8 +151,8 @@ func (r *rule) conditionText() string {
 	return s
 }
 
-// neverMatches reports whether what is known of each of the rule's skills makes its
-// condition false.
+// neverMatches reports whether what is known of each of the rule's skills makes
+// its condition false.
 func (l *linter) neverMatches(r *rule) bool {
 	if l.g.compiler.coversUnregistered(r) {
 		return false
@@ -171,7 +171,7 @@ func (l *linter) neverMatches(r *rule) bool {
 	return any
 }
 
-// findUncovered names the skills that nothing opens.
+// findUncovered reports the skills that no rule opens.
 func (l *linter) findUncovered() {
 	for _, name := range l.reg.Names() {
 		if !slices.ContainsFunc(l.g.rules, func(r *rule) bool { return r.word != Deny && r.covers(name) }) {

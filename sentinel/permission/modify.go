@@ -68,6 +68,7 @@ func (r *rule) rewriteArguments(c sentinel.Call, args map[string]any) (changed b
 	return changed, nil
 }
 
+// modifyError is the error of a rule that could not rewrite the call.
 func (r *rule) modifyError(c sentinel.Call, reason, detail string, args ...string) error {
 	if len(args) == 0 {
 		args = r.declaredArgs(c.Skill())

@@ -114,8 +114,8 @@ func TestRewrites(t *testing.T) {
 	}
 }
 
-// An argument that a rewrite can't be applied to denies, and so does a rule
-// that has no end; no value is recorded.
+// A rewrite that can't be applied to its argument denies, and so does one without
+// an end. No value is recorded.
 func TestRewritesThatFail(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -158,8 +158,8 @@ func TestRewritesThatFail(t *testing.T) {
 	}
 }
 
-// A rewrite gives no permission: the rewritten call is judged by the other
-// rules, and where the default is deny it opens nothing.
+// A rewrite gives no permission: the other rules judge the rewritten call. Where
+// the default is deny, the rewrite opens nothing.
 func TestRewritesGiveNoPermission(t *testing.T) {
 	cap := rule(permission.Op{Clamp: "amount", Max: "100"})
 	cp := newRewriter(t, cap, permission.Rule{ID: "d", Skill: "pay.send", When: "args.amount == 100", Then: permission.Ask})
@@ -175,8 +175,8 @@ func TestRewritesGiveNoPermission(t *testing.T) {
 	require.Empty(t, v.Evidence)
 }
 
-// Rules are applied in order, their conditions see the call as proposed, users
-// and skills count, and an argument that the skill doesn't know is left out.
+// Rules are applied in order, and their conditions see the call as proposed. Users
+// and skills count. An argument that the skill doesn't know is left out.
 func TestOrderOfRewrites(t *testing.T) {
 	when := func(id, when string, ops ...permission.Op) permission.Rule {
 		return permission.Rule{ID: id, Skill: "*", When: when, Then: permission.Modify, Modify: ops}
@@ -202,43 +202,43 @@ func TestRewriteMistakes(t *testing.T) {
 		op        permission.Op
 		path, msg string
 	}{
-		"nothing":                      {permission.Op{}, "", "exactly one of set, clamp, redact, append, remove, narrow; it names 0"},
-		"two":                          {permission.Op{Set: "urgent", To: raw("true"), Remove: "cc"}, "", "it names 2"},
-		"a key of another":             {permission.Op{Remove: "cc", Keep: "x"}, ".keep", "means nothing beside remove, which takes nothing else"},
-		"set without a value":          {permission.Op{Set: "urgent"}, "", "set needs to"},
-		"set to null":                  {permission.Op{Set: "any", To: raw("null")}, ".to", "write remove"},
-		"set to no JSON":               {permission.Op{Set: "any", To: raw("{")}, "", "set needs to"},
-		"set a target":                 {permission.Op{Set: "to", To: raw(`"a@b.c"`)}, ".set", `"to" is a target of pay.send: it may be removed or narrowed, never replaced`},
-		"set targets in a list":        {permission.Op{Set: "cc", To: raw(`[]`)}, ".set", "never replaced"},
-		"set a URL":                    {permission.Op{Set: "site", To: raw(`"https://x.y"`)}, ".set", "never replaced"},
-		"append to a path":             {permission.Op{Append: "file", Text: "x"}, ".append", "never replaced"},
-		"redact a command line":        {permission.Op{Redact: "run", Text: "x"}, ".redact", "never replaced"},
-		"redact a target":              {permission.Op{Redact: "to", Text: "x"}, ".redact", "never replaced"},
-		"set text without marks":       {permission.Op{Set: "who", To: raw(`"x"`)}, ".set", "pay.plain has no x- marks"},
-		"set of a wrong type":          {permission.Op{Set: "urgent", To: raw(`"yes"`)}, ".set", `a value into "urgent" that the schema of pay.send refuses`},
-		"clamp without bounds":         {permission.Op{Clamp: "amount"}, "", "min, max or both"},
-		"clamp backwards":              {permission.Op{Clamp: "amount", Min: "2", Max: "1"}, ".min", "more than max"},
-		"clamp by no number":           {permission.Op{Clamp: "amount", Max: "much"}, ".max", "no number"},
-		"clamp by a hexadecimal":       {permission.Op{Clamp: "amount", Max: "0x10"}, ".max", "no number"},
-		"clamp a text":                 {permission.Op{Clamp: "note", Max: "1"}, ".clamp", "is no number"},
-		"clamp to what doesn't fit":    {permission.Op{Clamp: "copies", Max: "1.5"}, ".clamp", "schema of pay.send refuses"},
-		"clamp beyond the schema":      {permission.Op{Clamp: "amount", Min: "2000000"}, ".clamp", "schema of pay.send refuses"},
-		"redact nothing":               {permission.Op{Redact: "note"}, "", "text or pattern, and not both"},
-		"redact both":                  {permission.Op{Redact: "note", Text: "x", Pattern: "y"}, "", "text or pattern, and not both"},
-		"redact a number":              {permission.Op{Redact: "amount", Text: "x"}, ".redact", "holds no text"},
-		"redact by a broken pattern":   {permission.Op{Redact: "note", Pattern: "("}, ".pattern", "no RE2 expression: missing closing )"},
-		"redact by a pattern with \\1": {permission.Op{Redact: "note", Pattern: `(a)\1`}, ".pattern", "no RE2 expression"},
-		"redact the empty text":        {permission.Op{Redact: "note", Pattern: "x*"}, ".pattern", "everywhere"},
-		"redact with itself":           {permission.Op{Redact: "note", Text: "x", With: "xx"}, ".with", "never come to an end"},
-		"redact with a match":          {permission.Op{Redact: "note", Pattern: "x+", With: "x"}, "", ""}, // "x" becomes "x": fine
-		"redact with what matches":     {permission.Op{Redact: "note", Pattern: "x", With: "yx"}, ".with", "never come to an end"},
-		"append nothing":               {permission.Op{Append: "note"}, "", "append needs text"},
-		"append to a number":           {permission.Op{Append: "amount", Text: "x"}, ".append", "holds no text"},
-		"remove what is required":      {permission.Op{Remove: "to"}, ".remove", `requires "to"`},
-		"narrow a text":                {permission.Op{Narrow: "to", Keep: "x"}, ".narrow", "is no list"},
-		"narrow by nothing":            {permission.Op{Narrow: "cc"}, ".keep", "needs keep"},
-		"an argument nobody has":       {permission.Op{Remove: "ccc"}, ".remove", `no skill of this rule has an argument "ccc"; did you mean "cc"?`},
-		"a huge text":                  {permission.Op{Append: "note", Text: strings.Repeat("x", 5000)}, "", "more than 4096 bytes"},
+		"nothing":                       {permission.Op{}, "", "exactly one of set, clamp, redact, append, remove, narrow; it names 0"},
+		"two":                           {permission.Op{Set: "urgent", To: raw("true"), Remove: "cc"}, "", "it names 2"},
+		"a key of another":              {permission.Op{Remove: "cc", Keep: "x"}, ".keep", "means nothing beside remove, which takes nothing else"},
+		"set without a value":           {permission.Op{Set: "urgent"}, "", "set needs to"},
+		"set to null":                   {permission.Op{Set: "any", To: raw("null")}, ".to", "write remove"},
+		"set to no JSON":                {permission.Op{Set: "any", To: raw("{")}, "", "set needs to"},
+		"set a target":                  {permission.Op{Set: "to", To: raw(`"a@b.c"`)}, ".set", `"to" is a target of pay.send: it may be removed or narrowed, never replaced`},
+		"set targets in a list":         {permission.Op{Set: "cc", To: raw(`[]`)}, ".set", "never replaced"},
+		"set a URL":                     {permission.Op{Set: "site", To: raw(`"https://x.y"`)}, ".set", "never replaced"},
+		"append to a path":              {permission.Op{Append: "file", Text: "x"}, ".append", "never replaced"},
+		"redact a command line":         {permission.Op{Redact: "run", Text: "x"}, ".redact", "never replaced"},
+		"redact a target":               {permission.Op{Redact: "to", Text: "x"}, ".redact", "never replaced"},
+		"set text without marks":        {permission.Op{Set: "who", To: raw(`"x"`)}, ".set", "pay.plain has no x- marks"},
+		"set of a wrong type":           {permission.Op{Set: "urgent", To: raw(`"yes"`)}, ".set", `a value into "urgent" that the schema of pay.send refuses`},
+		"clamp without bounds":          {permission.Op{Clamp: "amount"}, "", "min, max or both"},
+		"clamp backwards":               {permission.Op{Clamp: "amount", Min: "2", Max: "1"}, ".min", "more than max"},
+		"clamp by no number":            {permission.Op{Clamp: "amount", Max: "much"}, ".max", "no number"},
+		"clamp by a hexadecimal":        {permission.Op{Clamp: "amount", Max: "0x10"}, ".max", "no number"},
+		"clamp a text":                  {permission.Op{Clamp: "note", Max: "1"}, ".clamp", "is no number"},
+		"clamp to what doesn't fit":     {permission.Op{Clamp: "copies", Max: "1.5"}, ".clamp", "schema of pay.send refuses"},
+		"clamp beyond the schema":       {permission.Op{Clamp: "amount", Min: "2000000"}, ".clamp", "schema of pay.send refuses"},
+		"redact nothing":                {permission.Op{Redact: "note"}, "", "text or pattern, and not both"},
+		"redact both":                   {permission.Op{Redact: "note", Text: "x", Pattern: "y"}, "", "text or pattern, and not both"},
+		"redact a number":               {permission.Op{Redact: "amount", Text: "x"}, ".redact", "holds no text"},
+		"redact by a broken pattern":    {permission.Op{Redact: "note", Pattern: "("}, ".pattern", "no RE2 expression: missing closing )"},
+		"redact by a pattern with \\1":  {permission.Op{Redact: "note", Pattern: `(a)\1`}, ".pattern", "no RE2 expression"},
+		"redact the empty text":         {permission.Op{Redact: "note", Pattern: "x*"}, ".pattern", "everywhere"},
+		"redact with itself":            {permission.Op{Redact: "note", Text: "x", With: "xx"}, ".with", "never come to an end"},
+		"redact with a match":           {permission.Op{Redact: "note", Pattern: "x+", With: "x"}, "", ""}, // "x" becomes "x": fine
+		"redact with what matches":      {permission.Op{Redact: "note", Pattern: "x", With: "yx"}, ".with", "never come to an end"},
+		"append nothing":                {permission.Op{Append: "note"}, "", "append needs text"},
+		"append to a number":            {permission.Op{Append: "amount", Text: "x"}, ".append", "holds no text"},
+		"remove what is required":       {permission.Op{Remove: "to"}, ".remove", `requires "to"`},
+		"narrow a text":                 {permission.Op{Narrow: "to", Keep: "x"}, ".narrow", "is no list"},
+		"narrow by nothing":             {permission.Op{Narrow: "cc"}, ".keep", "needs keep"},
+		"an argument that no skill has": {permission.Op{Remove: "ccc"}, ".remove", `no skill of this rule has an argument "ccc"; did you mean "cc"?`},
+		"a huge text":                   {permission.Op{Append: "note", Text: strings.Repeat("x", 5000)}, "", "more than 4096 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := permission.New(permission.Options{Rules: []permission.Rule{rule(tc.op)}, Registry: registry(t, paySpec(), plainSpec())})
@@ -285,9 +285,9 @@ func someOps() []permission.Op {
 	}
 }
 
-// Whatever rules rewrite: the outcome is never more than that of the rewritten
-// arguments proposed directly, targets are never replaced, and a result that
-// isn't denied is one that the rules leave as it is.
+// Rewriting never raises an outcome above that of the rewritten arguments proposed
+// directly. Targets are never replaced. The rules leave a result that isn't denied
+// as it is.
 func TestRewritingNeverRaisesAnOutcome(t *testing.T) {
 	judging := []permission.Rule{
 		{ID: "j1", Skill: "pay.send", When: "args.amount > 15", Then: permission.Ask},
@@ -333,8 +333,8 @@ func TestRewritingNeverRaisesAnOutcome(t *testing.T) {
 	})
 }
 
-// Whatever JSON the arguments are, rewriting ends in a call that the rules leave
-// as it is, or in a denial; the proposed call stays as it was.
+// Rewriting of any JSON ends in a call that the rules leave as it is, or in a
+// denial. The proposed call stays as it was.
 func FuzzRewrite(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"note":"ab1!"}`, `{"amount":1e300,"copies":-5}`, `{"note":1,"cc":"x"}`, `{"cc":["a",1]}`, `{"extra":{"a":["a",{"a":"\u0000"}]}}`,

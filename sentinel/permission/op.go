@@ -13,14 +13,13 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
-// Op is one declared rewrite of one top-level argument: exactly one of Set,
-// Clamp, Redact, Append, Remove and Narrow names the argument, and the fields
-// listed behind it say how. Skills that don't declare the argument are left
-// alone.
+// Op is one declared rewrite of one top-level argument. Exactly one of Set, Clamp,
+// Redact, Append, Remove and Narrow names the argument. The fields listed behind
+// it say how. Skills that don't declare the argument are left alone.
 //
-// Applied to its own result an Op changes nothing more: text is appended only
-// where it doesn't end the argument yet. An argument that isn't there is left
-// out, but for Set.
+// Applied to its own result an Op changes nothing more: Append adds no text that
+// ends the argument already. An argument that isn't there is left out, but for
+// Set.
 type Op struct {
 	// Set gives the argument the value To, a JSON value but null.
 	Set string
@@ -28,8 +27,8 @@ type Op struct {
 	// Clamp holds a number between Min and Max, of which one may be empty.
 	Clamp    string
 	Min, Max json.Number
-	// Redact puts With in the place of Text, or of what the RE2 expression
-	// Pattern matches, in every text in the argument. With is no template.
+	// Redact puts With in the place of Text, or of what the RE2 expression Pattern
+	// matches. It does so in every text in the argument. With is no template.
 	Redact  string
 	Text    string
 	Pattern string
@@ -130,7 +129,8 @@ func (o *op) clampNumber(v any) (any, error) {
 	return v, nil
 }
 
-// redactValue goes through lists and objects; their keys are the schema's matter.
+// redactValue redacts texts in lists and objects too; their keys are the schema's
+// matter.
 func (o *op) redactValue(v any) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -159,7 +159,7 @@ func (o *op) redactValue(v any) (any, error) {
 	return v, nil
 }
 
-// redactText bounds what it builds: a short match and a long replacement would
+// redactText bounds what it builds. A short match and a long replacement would
 // make gigabytes of an argument that is just within its limit.
 func (o *op) redactText(s string) (string, error) {
 	if o.pattern == nil {
@@ -208,8 +208,8 @@ func (o *op) narrowList(v any) (any, error) {
 }
 
 // holdsSeveral reports whether one text of a list holds more than one line or
-// address, or an address that mail servers may send on elsewhere: what of it
-// matched would keep the rest.
+// address. It also reports addresses that mail servers may send on elsewhere. The
+// part that matched would keep the rest.
 func holdsSeveral(s string) bool {
 	return strings.ContainsAny(s, "\n\r") || strings.Count(s, "@") > 1 && strings.ContainsAny(s, ",; ") || touch.Routed(s)
 }

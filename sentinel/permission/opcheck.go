@@ -26,6 +26,7 @@ type verb struct {
 	takes     []string
 }
 
+// namedVerbs returns the verbs of an Op that name an argument.
 func (o Op) namedVerbs() []verb {
 	all := []verb{
 		{opSet, o.Set, []string{"to"}}, {opClamp, o.Clamp, []string{"min", "max"}},
@@ -35,7 +36,7 @@ func (o Op) namedVerbs() []verb {
 	return slices.DeleteFunc(all, func(v verb) bool { return v.arg == "" })
 }
 
-// otherKeys are the other keys that are set.
+// otherKeys returns the keys that are set and name no argument.
 func (o Op) otherKeys() []string {
 	var out []string
 	for _, f := range []struct {
@@ -52,7 +53,8 @@ func (o Op) otherKeys() []string {
 	return out
 }
 
-// compileOps checks the rewrites of one rule and returns them with every mistake.
+// compileOps checks the rewrites of one rule and adds them to r, with every
+// mistake.
 func (c *compiler) compileOps(at string, in Rule, r *rule) error {
 	switch {
 	case in.Then != Modify && len(in.Modify) > 0:
@@ -197,8 +199,8 @@ func compileExpression(at, text, missing string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// checkOpFits holds an op to the skills of its rule: the argument is there, may be
-// changed that way, and what is put in fits its schema.
+// checkOpFits holds an op to the skills of its rule. A skill must have the
+// argument, allow the change, and accept what is put in.
 func (c *compiler) checkOpFits(at string, o op, r *rule) error {
 	if c.reg == nil {
 		return nil
@@ -231,8 +233,8 @@ func (c *compiler) checkOpFits(at string, o op, r *rule) error {
 
 const targetMarks = skills.Target | skills.URL | skills.Path | skills.Shell
 
-// refusesOp says why an op can't be applied to a skill's argument; empty where
-// it can.
+// refusesOp says why an op can't be applied to a skill's argument; empty where it
+// can.
 func refusesOp(s *skills.Skill, o op) string {
 	p := readProperty(s, o.arg)
 	marks, _ := s.ArgMarks(o.arg)
@@ -259,7 +261,7 @@ func refusesOp(s *skills.Skill, o op) string {
 	return ""
 }
 
-// insertedValues are the whole values that an op may put in.
+// insertedValues returns the whole values that an op may put in.
 func (o op) insertedValues() []any {
 	var out []any
 	if o.kind == opSet {
@@ -273,7 +275,8 @@ func (o op) insertedValues() []any {
 	return out
 }
 
-// schemaAccepts reports whether the schema takes the value, whatever else it wants.
+// schemaAccepts reports whether the schema accepts the value, whatever else it
+// wants.
 func schemaAccepts(s *skills.Skill, arg string, v any) bool {
 	at := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(arg)
 	return !slices.ContainsFunc(s.Validate(map[string]any{arg: v}), func(e skills.SchemaError) bool {

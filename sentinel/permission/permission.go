@@ -33,7 +33,7 @@ const (
 	DefaultDeny  = Deny
 )
 
-// DefaultCostLimit bounds one condition's evaluation in CEL's cost units: a
+// DefaultCostLimit bounds one condition's evaluation in CEL's cost units. A
 // substring search in one megabyte fits, a quadratic loop over it does not.
 const DefaultCostLimit = 1_000_000
 
@@ -43,11 +43,10 @@ type Rule struct {
 	ID string
 	// Skill is an exact name, "domain.*" or "*".
 	Skill string
-	// Users are patterns of which one must match the whole id of the user,
-	// letters as they are: * stands for any characters, / among them and none
-	// too, ? for one character, [a-z] for one of a class, [^a-z] for one
-	// outside it. Braces, ** and backslashes are mistakes. Empty means all
-	// users.
+	// Users are patterns of which one must match the whole id of the user, letters
+	// as they are. * stands for any characters, / among them and none too, and ?
+	// for one character. [a-z] stands for one of a class, [^a-z] for one outside
+	// it. Braces, ** and backslashes are mistakes. Empty means all users.
 	Users []string
 	// When is a CEL condition. Empty is always true.
 	When string
@@ -70,13 +69,13 @@ type Options struct {
 	// Registry holds rules to skills and arguments that exist. Without one
 	// these are not checked.
 	Registry *skills.Registry
-	// Known are skills that exist and are not in the Registry, such as those
-	// that a program adds itself: rules may name them, and what they say of
-	// their arguments is not checked.
+	// Known are skills that exist and are not in the Registry, such as those of a
+	// program. Rules may name them. What rules say of their arguments is not
+	// checked.
 	Known []string
-	// Partial says that there are skills besides, of unknown names: what is
-	// neither in the Registry nor Known is no mistake then. For checking a
-	// configuration of which a part can't be read.
+	// Partial says that there are further skills of unknown names. A name that is
+	// neither in the Registry nor Known is no mistake then. Partial is for
+	// checking a configuration of which a part can't be read.
 	Partial bool
 	// Now is the clock behind the variable time. If nil, time.Now.
 	Now func() time.Time
@@ -94,8 +93,8 @@ type Gate struct {
 	rewrites []*rule
 	all      []*rule // in the order written
 	compiler *compiler
-	// byName holds the rules of each registered skill in their order, so
-	// that a call pays only for the rules that are about it.
+	// byName holds the rules of each registered skill in their order. So a call
+	// pays only for the rules that are about it.
 	byName map[string][]*rule
 	now    func() time.Time
 }

@@ -54,7 +54,7 @@ func TestAbsentRulesDeny(t *testing.T) {
 	})
 }
 
-// An unknown skill is nobody's to allow, whatever the rules say.
+// No rule allows an unknown skill.
 func TestUnknownSkill(t *testing.T) {
 	g := gate(t, permission.DefaultAllow, permission.Rule{Skill: "*", Then: permission.Allow})
 	require.Equal(t, permission.CodeUnknownSkill, check(t, g, call(t, proposal{skill: "no.such"})).Code)
@@ -132,7 +132,7 @@ func TestDefaultDeny(t *testing.T) {
 }
 
 // Users are patterns; an empty list is everyone and so is "*". A slash in an id
-// takes nobody out of a rule.
+// takes no user out of a rule.
 func TestUsers(t *testing.T) {
 	for _, tc := range []struct {
 		users []string

@@ -18,6 +18,8 @@ type tally struct {
 	detail   []string
 }
 
+// lower lets the outcome fall, and keeps the code and the reason of the first
+// lowest one.
 func (t *tally) lower(to sentinel.Outcome, code, reason string) {
 	if to < t.outcome {
 		t.outcome, t.code, t.reason = to, code, reason
@@ -28,6 +30,8 @@ func (t *tally) note(signal string, args []string) {
 	t.evidence = append(t.evidence, sentinel.Evidence{Signal: signal, Args: args})
 }
 
+// countMatch counts a rule that fits, and lowers the outcome to what the rule
+// says.
 func (t *tally) countMatch(r *rule, s *skills.Skill) {
 	t.matched++
 	t.note(r.signal, r.declaredArgs(s))
@@ -54,6 +58,7 @@ func (t *tally) countError(r *rule, s *skills.Skill, err error) {
 	t.detail = append(t.detail, r.signal+": "+text)
 }
 
+// clipDetail cuts an error's text to maxDetail bytes.
 func clipDetail(text string) string { return strings.ToValidUTF8(text[:maxDetail], "") + "…" }
 
 func (t *tally) buildVerdict() sentinel.Verdict {
