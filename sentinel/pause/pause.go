@@ -25,8 +25,8 @@ const (
 	ScopeSkill = "skill"
 )
 
-// maxName bounds the name of a user, a skill or an operator in bytes, and
-// maxPauses how many pauses there can be at a time.
+// maxName bounds the name of a user, a skill or an operator in bytes. maxPauses
+// bounds how many pauses there can be at a time.
 const (
 	maxName   = 128
 	maxPauses = 1000
@@ -37,14 +37,14 @@ var (
 	ErrTarget = errors.New("pause one of: a user, a skill, or all")
 	// ErrUnknown refuses a skill that there is none of: nothing would stop.
 	ErrUnknown = errors.New("there is no such skill, so nothing would stop")
-	// ErrNotWritten is returned by Pause where the pause is in force in this
-	// process and is not written down: until it is, it ends with the process. A
-	// disk that stalls may get to it yet; one that failed is asked again by
-	// another Pause.
+	// ErrNotWritten is Pause's error for a pause that is in force here and not
+	// written down. Until it is written down, the pause ends with the process. A
+	// disk that stalls may get to it yet. After a disk's failure another Pause
+	// asks again.
 	ErrNotWritten = errors.New("paused in this process, but the pause could not be written down and ends with it")
-	// ErrNotShared is returned by Pause where the pause is in force and written
-	// down here, and other processes could not be told. They are as soon as they
-	// can be reached.
+	// ErrNotShared is Pause's error for a pause that other processes don't know
+	// yet. The pause is in force here and written down. Other processes learn of
+	// it once they can be reached.
 	ErrNotShared = errors.New("paused in this process; other processes could not be told yet")
 	// ErrFull is returned by Pause at 1,000 pauses. Pause all instead.
 	ErrFull = errors.New("there are too many pauses already; pause all instead")
@@ -71,15 +71,16 @@ func (t Target) Scope() string {
 	return ""
 }
 
-func (t Target) name() string { return cmp.Or(t.User, t.Skill) }
+// ownName returns the name of the user or the skill, empty for all.
+func (t Target) ownName() string { return cmp.Or(t.User, t.Skill) }
 
-// check refuses what could not be matched or recorded. It returns the scope of
-// skills that a skill's pause covers.
-func (t Target) check() (skills.Scope, error) {
+// checkTarget refuses what could not be matched or recorded. It returns the scope
+// of skills that a skill's pause covers.
+func (t Target) checkTarget() (skills.Scope, error) {
 	if t.Scope() == "" {
 		return skills.Scope{}, ErrTarget
 	}
-	if !plain(t.name()) {
+	if !isPlainName(t.ownName()) {
 		return skills.Scope{}, fmt.Errorf("%w: a name is one line of at most %d bytes", ErrTarget, maxName)
 	}
 	if t.Skill == "" {
@@ -92,7 +93,8 @@ func (t Target) check() (skills.Scope, error) {
 	return s, nil
 }
 
-func plain(s string) bool {
+// isPlainName reports whether s is one line of at most maxName bytes.
+func isPlainName(s string) bool {
 	return len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
@@ -106,7 +108,8 @@ type Pause struct {
 	covers skills.Scope
 }
 
-func (p Pause) stops(user, skill string) bool {
+// stopsCall reports whether the pause stops a call of the skill by the user.
+func (p Pause) stopsCall(user, skill string) bool {
 	switch p.Scope() {
 	case ScopeAll:
 		return true

@@ -68,9 +68,9 @@ const (
 	sqlDelete = `DELETE FROM pause_targets WHERE scope = ? AND name = ?`
 )
 
-// Open reads the pauses that are in force, and with Options.Shared follows
-// those of other processes until Close, or as long as Follow runs where that is
-// Supervised.
+// Open reads the pauses that are in force. With Options.Shared it follows those of
+// other processes until Close. A Supervised Switch follows them as long as Follow
+// runs.
 func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*Switch, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -82,13 +82,13 @@ func Open(ctx context.Context, st *store.Store, lg *ledger.Ledger, o Options) (*
 	if err := st.Migrate(ctx, "pause", schema); err != nil {
 		return nil, err
 	}
-	list, err := s.load(ctx)
+	list, err := s.loadPauses(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the pauses: %w", err)
 	}
 	s.inUse.Store(&list)
 	if o.Shared != nil {
-		s.follow(ctx, o)
+		s.startFollower(ctx, o)
 	}
 	return s, nil
 }
@@ -102,7 +102,8 @@ func (s *Switch) Close() {
 	s.writes.Wait()
 }
 
-func (s *Switch) load(ctx context.Context) (list []Pause, err error) {
+// loadPauses reads the pauses from the database, the oldest first.
+func (s *Switch) loadPauses(ctx context.Context) (list []Pause, err error) {
 	rows, err := s.st.Reader().Query(ctx, sqlList)
 	if err != nil {
 		return nil, err
@@ -115,8 +116,8 @@ func (s *Switch) load(ctx context.Context) (list []Pause, err error) {
 		if err := rows.Scan(&scope, &name, &p.By, &since); err != nil {
 			return nil, err
 		}
-		p.Target, p.Since = target(scope, name), time.UnixMilli(since)
-		if p.covers, err = p.check(); err != nil {
+		p.Target, p.Since = newTarget(scope, name), time.UnixMilli(since)
+		if p.covers, err = p.checkTarget(); err != nil {
 			return nil, err
 		}
 		list = append(list, p)
@@ -144,13 +145,14 @@ func Stored(ctx context.Context, r *store.Reader) (list []Pause, err error) {
 		if err := rows.Scan(&scope, &name, &p.By, &since); err != nil {
 			return nil, fmt.Errorf("read the pauses: %w", err)
 		}
-		p.Target, p.Since = target(scope, name), time.UnixMilli(since)
+		p.Target, p.Since = newTarget(scope, name), time.UnixMilli(since)
 		list = append(list, p)
 	}
 	return list, rows.Err()
 }
 
-func target(scope, name string) Target {
+// newTarget returns the target of a stored scope and name.
+func newTarget(scope, name string) Target {
 	switch scope {
 	case ScopeAll:
 		return Target{All: true}
@@ -165,7 +167,7 @@ func target(scope, name string) Target {
 func (s *Switch) Paused(user, skill string) (found sentinel.Pause, ok bool) {
 	rank := map[string]int{ScopeSkill: 1, ScopeUser: 2, ScopeAll: 3}
 	for _, p := range *s.inUse.Load() {
-		if p.stops(user, skill) && rank[p.Scope()] > rank[found.Scope] {
+		if p.stopsCall(user, skill) && rank[p.Scope()] > rank[found.Scope] {
 			found, ok = sentinel.Pause{Scope: p.Scope(), Since: p.Since}, true
 		}
 	}
@@ -175,31 +177,31 @@ func (s *Switch) Paused(user, skill string) (found sentinel.Pause, ok bool) {
 // List returns the pauses in force, the oldest first.
 func (s *Switch) List() []Pause { return slices.Clone(*s.inUse.Load()) }
 
-// Pause stops the target from now on, tells other processes and writes it down,
-// in that order: neither of the two is waited for before it is in force. One
-// that is paused already is left as it is, and returned. It fails with
-// ErrTarget, ErrFull, or ErrNotWritten or ErrNotShared, with both of which the
-// pause holds here. Where ctx ends while the disk stalls, that is ErrNotWritten
-// too, and it is written as soon as it can be. by is recorded and has at most
-// 128 bytes.
+// Pause stops the target from now on, tells other processes and writes the pause
+// down, in that order. The pause is in force before either of the two. Pause
+// leaves a target that is paused already as it is, and returns its pause. The
+// errors are ErrTarget, ErrFull, ErrNotWritten and ErrNotShared; with the last two
+// the pause holds here. ErrNotWritten is the error too where ctx ends while the
+// disk stalls. The Switch then writes the pause as soon as it can. by is recorded
+// and has at most 128 bytes.
 func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) {
-	covers, err := t.check()
+	covers, err := t.checkTarget()
 	if err != nil {
 		return Pause{}, err
 	}
-	if err := askedBy(by); err != nil {
+	if err := checkAsker(by); err != nil {
 		return Pause{}, err
 	}
-	p, err := s.publish(Pause{Target: t, By: by, Since: s.now(), covers: covers})
+	p, err := s.putInForce(Pause{Target: t, By: by, Since: s.now(), covers: covers})
 	if err != nil {
 		return Pause{}, err
 	}
 	var untold error
 	if s.shared != nil {
-		untold = s.shared.tell(ctx, p)
+		untold = s.shared.announcePause(ctx, p)
 	}
 	done := make(chan error, 1)
-	s.background(ctx, func(ctx context.Context) { done <- s.write(ctx, t) })
+	s.runInBackground(ctx, func(ctx context.Context) { done <- s.writeDown(ctx, t) })
 	select {
 	case err = <-done:
 	case <-ctx.Done():
@@ -208,48 +210,49 @@ func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) 
 	return p, errors.Join(err, untold)
 }
 
-func askedBy(by string) error {
-	if by == "" || !plain(by) {
+// checkAsker refuses a by that can't be recorded.
+func checkAsker(by string) error {
+	if by == "" || !isPlainName(by) {
 		return fmt.Errorf("%w: it must say who asks, in one line of at most %d bytes", ErrTarget, maxName)
 	}
 	return nil
 }
 
-// Lift ends the target's pause, once that is written down, and reports whether
-// there was one. Other pauses that stop the same calls stay, and so does one
-// that was asked for again meanwhile.
+// Lift ends the target's pause once its end is written down. It reports whether
+// there was a pause. Other pauses that stop the same calls stay. So does a pause
+// that an operator asked for again meanwhile.
 func (s *Switch) Lift(ctx context.Context, t Target, by string) (bool, error) {
-	if _, err := t.check(); err != nil {
+	if _, err := t.checkTarget(); err != nil {
 		return false, err
 	}
-	if err := askedBy(by); err != nil {
+	if err := checkAsker(by); err != nil {
 		return false, err
 	}
 	s.mu.Lock()
 	s.ending[t]++
 	s.mu.Unlock()
-	return s.lift(ctx, t, by, time.Time{})
+	return s.liftUntil(ctx, t, by, time.Time{})
 }
 
-// publish puts a pause in force. One that is there already is asked for again:
-// a lift that is under way leaves it, then.
-func (s *Switch) publish(p Pause) (Pause, error) {
+// putInForce adds a pause to those in force. For a pause that is there already it
+// counts one more asking: a lift under way then leaves the pause.
+func (s *Switch) putInForce(p Pause) (Pause, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes++
 	list := *s.inUse.Load()
-	if i := place(list, p.Target); i >= 0 {
+	if i := findTarget(list, p.Target); i >= 0 {
 		s.asked[p.Target]++
 		return list[i], nil
 	}
 	if s.shared != nil { // later than any end of the same pause, by any process's clock
-		p.Since = s.shared.after(p.Target, p.Since)
+		p.Since = s.shared.momentAfterEnd(p.Target, p.Since)
 	}
-	return p, s.add(p)
+	return p, s.addPause(p)
 }
 
-// add puts a new pause on the list. s.mu is held.
-func (s *Switch) add(p Pause) error {
+// addPause puts a new pause on the list. s.mu is held.
+func (s *Switch) addPause(p Pause) error {
 	list := *s.inUse.Load()
 	if len(list) >= maxPauses && !p.All {
 		return ErrFull
@@ -259,24 +262,26 @@ func (s *Switch) add(p Pause) error {
 	return nil
 }
 
-func place(list []Pause, t Target) int {
+// findTarget returns the place of t's pause in the list, -1 if there is none.
+func findTarget(list []Pause, t Target) int {
 	return slices.IndexFunc(list, func(q Pause) bool { return q.Target == t })
 }
 
-// standing returns the pause in force and how often it was asked for again.
-func (s *Switch) standing(t Target) (p Pause, asked int, ok bool) {
+// currentPause returns the pause in force and how often it was asked for again.
+func (s *Switch) currentPause(t Target) (p Pause, asked int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := *s.inUse.Load()
-	i := place(list, t)
+	i := findTarget(list, t)
 	if i < 0 {
 		return Pause{}, 0, false
 	}
 	return list[i], s.asked[t], true
 }
 
-// background runs what may have to wait for a disk that stalls. Close awaits it.
-func (s *Switch) background(ctx context.Context, f func(context.Context)) {
+// runInBackground runs what may have to wait for a disk that stalls. Close awaits
+// it.
+func (s *Switch) runInBackground(ctx context.Context, f func(context.Context)) {
 	ctx = context.WithoutCancel(ctx)
 	s.writes.Go(func() {
 		defer func() {
@@ -288,20 +293,20 @@ func (s *Switch) background(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// write makes a pause that is in force durable.
-func (s *Switch) write(ctx context.Context, t Target) error {
+// writeDown makes a pause that is in force durable.
+func (s *Switch) writeDown(ctx context.Context, t Target) error {
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()
-	p, _, ok := s.standing(t)
+	p, _, ok := s.currentPause(t)
 	if !ok {
 		return nil // lifted since, which has recorded both
 	}
 	err := s.st.Submit(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(sqlPut, t.Scope(), t.name(), p.By, p.Since.UnixMilli())
+		n, err := tx.Exec(sqlPut, t.Scope(), t.ownName(), p.By, p.Since.UnixMilli())
 		if err != nil || n == 0 {
 			return err
 		}
-		return s.record(tx, RecordPaused, p.Target, p.By, p.Since)
+		return s.appendRecord(tx, RecordPaused, p.Target, p.By, p.Since)
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotWritten, err)
@@ -309,19 +314,19 @@ func (s *Switch) write(ctx context.Context, t Target) error {
 	return nil
 }
 
-// lift ends a pause once its end is written down and told to the other processes. It
-// tells them nothing if another process told this one. upTo is the end that the
-// other process told; a pause that began later stays. The caller has counted the end
-// in s.ending.
-func (s *Switch) lift(ctx context.Context, t Target, by string, upTo time.Time) (bool, error) {
-	defer s.settled(t)
+// liftUntil ends a pause once its end is written down and told to the other
+// processes. It tells them nothing if another process told this one. upTo is the
+// end that the other process told; a pause that began later stays. The caller has
+// counted the end in s.ending.
+func (s *Switch) liftUntil(ctx context.Context, t Target, by string, upTo time.Time) (bool, error) {
+	defer s.countEnding(t)
 	select {
 	case s.writing <- struct{}{}:
 	case <-ctx.Done():
 		return false, fmt.Errorf("the pause stays, since its end could not be written down: %w", ctx.Err())
 	}
 	defer func() { <-s.writing }()
-	p, asked, ok := s.standing(t)
+	p, asked, ok := s.currentPause(t)
 	if !ok || !upTo.IsZero() && p.Since.After(upTo) {
 		return false, nil
 	}
@@ -331,19 +336,20 @@ func (s *Switch) lift(ctx context.Context, t Target, by string, upTo time.Time) 
 			end = p.Since
 		}
 		if s.shared != nil {
-			if err := s.shared.over(ctx, p, by, end); err != nil {
+			if err := s.shared.announceEnd(ctx, p, by, end); err != nil {
 				return false, fmt.Errorf("the pause stays, since other processes can't be told of its end: %w", err)
 			}
 		}
 	}
-	if err := s.erase(ctx, p, by); err != nil {
+	if err := s.eraseStored(ctx, p, by); err != nil {
 		return false, fmt.Errorf("the pause stays, since its end could not be written down: %w", err)
 	}
-	s.remove(t, asked, end)
+	s.takeOutOfForce(t, asked, end)
 	return true, nil
 }
 
-func (s *Switch) settled(t Target) {
+// countEnding counts one lift less that is under way.
+func (s *Switch) countEnding(t Target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending[t]--; s.ending[t] <= 0 {
@@ -351,29 +357,29 @@ func (s *Switch) settled(t Target) {
 	}
 }
 
-// erase takes the pause out of the database. Where it had not been written down
-// yet, its beginning is recorded too.
-func (s *Switch) erase(ctx context.Context, p Pause, by string) error {
+// eraseStored takes the pause out of the database. Where it had not been written
+// down yet, its beginning is recorded too.
+func (s *Switch) eraseStored(ctx context.Context, p Pause, by string) error {
 	return s.st.Submit(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(sqlDelete, p.Scope(), p.name())
+		n, err := tx.Exec(sqlDelete, p.Scope(), p.ownName())
 		if err == nil && n == 0 {
-			err = s.record(tx, RecordPaused, p.Target, p.By, p.Since)
+			err = s.appendRecord(tx, RecordPaused, p.Target, p.By, p.Since)
 		}
 		if err != nil {
 			return err
 		}
-		return s.record(tx, RecordLifted, p.Target, by, s.now())
+		return s.appendRecord(tx, RecordLifted, p.Target, by, s.now())
 	})
 }
 
-// remove takes the pause out of force, unless it was asked for again since: then
-// it is another one, that began after the end.
-func (s *Switch) remove(t Target, asked int, end time.Time) {
+// takeOutOfForce ends the pause here. A pause that was asked for again since
+// stays, as another one that began after the end.
+func (s *Switch) takeOutOfForce(t Target, asked int, end time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes++
 	list := slices.Clone(*s.inUse.Load())
-	i := place(list, t)
+	i := findTarget(list, t)
 	if s.asked[t] != asked {
 		list[i].Since = end.Add(time.Millisecond)
 	} else {
@@ -383,8 +389,8 @@ func (s *Switch) remove(t Target, asked int, end time.Time) {
 	s.inUse.Store(&list)
 }
 
-// record leaves in the ledger who paused or lifted what.
-func (s *Switch) record(tx *store.Tx, kind string, t Target, by string, at time.Time) error {
+// appendRecord leaves in the ledger who paused or lifted what.
+func (s *Switch) appendRecord(tx *store.Tx, kind string, t Target, by string, at time.Time) error {
 	body, err := json.Marshal(struct {
 		V  int    `json:"v"`
 		By string `json:"by"`
