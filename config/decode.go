@@ -299,3 +299,33 @@ func (d *decoder) list(p place, v reflect.Value, f field) {
 	}
 	v.Set(out)
 }
+
+// run decodes the one key under run and keeps its options for the package of
+// that kind.
+func (d *decoder) run(p place, v reflect.Value) {
+	if p.n.kind != mappingNode {
+		d.fail(p, p.n.pos, "must be a mapping with one of %s%s", strings.Join(runKinds, ", "), notA(p.n))
+		return
+	}
+	for i := range p.n.entries {
+		e := &p.n.entries[i]
+		if indexOf(runKinds, e.key) < 0 {
+			d.fail(p, e.pos, "names an %s", unknown("kind", e.key, runKinds))
+			return
+		}
+	}
+	if len(p.n.entries) != 1 {
+		d.fail(p, p.at, "must name exactly one of %s; it names %d", strings.Join(runKinds, ", "), len(p.n.entries))
+		return
+	}
+	e := &p.n.entries[0]
+	if e.val.isNull() && !e.val.bad {
+		d.fail(p.child(e), e.pos, "has no value; write its options")
+		return
+	}
+	if raw, ok := d.json(p.child(e)); ok {
+		v.Set(reflect.ValueOf(skills.Run{Kind: e.key, Options: raw}))
+	} else {
+		d.failed[p.path] = true
+	}
+}

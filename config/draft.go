@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
-	"regexp"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -49,26 +48,6 @@ func Inspect(path string, opts Options) *Draft {
 		d.touch(l)
 	}
 	return d
-}
-
-// nameLine is a line of a file that can't be read in which a skill seems to be
-// named.
-var nameLine = regexp.MustCompile(`(?m)^[ \t]*(?:-[ \t]+)?\{?[ \t]*name:[ \t]*["']?([a-z0-9_.-]+)`)
-
-// guessNames takes the names of skills out of a file that can't be read, so that
-// rules about them are no further mistakes and other names still are.
-func (l *loader) guessNames(src []byte) {
-	found := false
-	for _, m := range nameLine.FindAllSubmatch(src, -1) {
-		name := string(m[1])
-		if _, known := l.names[name]; !skills.ValidName(name) || known {
-			continue
-		}
-		found = true
-		l.names[name] = Position{}
-		l.spoilt = append(l.spoilt, name)
-	}
-	l.broken = l.broken || !found
 }
 
 // touch marks what holds a mistake. What is missing there may be what was

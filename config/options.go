@@ -81,3 +81,6 @@ func defaults() *Config {
 func modelDefaults() Model {
 	return Model{Timeout: time.Minute, Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64}
 }
+
+// MaxPrompt is the greatest size in bytes of the file that sentinel.prompt names.
+const MaxPrompt = 16 << 10

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"os"
+	"runtime"
+
 	"github.com/bmatcuk/doublestar/v4"
 )
 
@@ -98,4 +101,126 @@ func (l *loader) absPattern(p string, n *node) string {
 
 func escapeGlob(s string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(s)
+}
+
+// guarded is a path that agents must not be able to write.
+type guarded struct{ what, path string }
+
+// searched is a pattern of an include, and the folder it starts in.
+type searched struct{ base, pattern, shown string }
+
+func (l *loader) guardedPaths() []guarded {
+	var list []guarded
+	for i, f := range l.cfg.Files {
+		what := "the skill file"
+		switch {
+		case i == 0:
+			what = "the configuration"
+		case f == l.cfg.Sentinel.Prompt:
+			what = "the review's prompt"
+		}
+		list = append(list, guarded{what, f})
+	}
+	list = append(list, guarded{"the database", l.cfg.Ledger.Path}, guarded{"the keys", l.cfg.Keys.Dir})
+	for _, dir := range l.cfg.CredentialFolders() {
+		list = append(list, guarded{"the credentials", dir})
+	}
+	if exe, err := os.Executable(); err == nil {
+		list = append(list, guarded{"the program", exe})
+	}
+	for _, p := range l.opts.Protect {
+		list = append(list, guarded{"a protected path", l.abs(p, nil)})
+	}
+	return list
+}
+
+// checkRoots refuses roots that hold what decides about agents: what lies in
+// a root, a skill may write.
+func (l *loader) checkRoots() {
+	all := l.guardedPaths()
+	seen := map[string]string{}
+	for i, root := range l.cfg.Guard.Roots {
+		n := l.itemOf("roots", i)
+		if root == "" || n == nil {
+			continue
+		}
+		real := realPath(root)
+		var found []string
+		for _, g := range all {
+			if g.path != "" && leadsInto(real, g.path, seen) {
+				found = append(found, g.what+" ("+g.path+")")
+			}
+		}
+		if len(found) > 3 {
+			found = append(found[:3], "and more")
+		}
+		switch {
+		case len(found) > 0:
+			l.out.add(n.pos, "guard.roots[%d] contains %s; give agents a folder of their own", i, strings.Join(found, ", "))
+		case l.cfg.Keys.Dir != "" && inside(realPath(l.cfg.Keys.Dir), real):
+			l.out.add(n.pos, "guard.roots[%d] lies in the folder of the keys; give agents a folder of their own", i)
+		default:
+			l.checkSearched(i, n, real)
+		}
+	}
+}
+
+// checkSearched refuses a root in which an include looks for skill files: a
+// skill could write the next one.
+func (l *loader) checkSearched(i int, n *node, root string) {
+	for _, s := range l.searched {
+		rel, err := filepath.Rel(realPath(s.base), root)
+		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			continue
+		}
+		if mayMatchUnder(strings.Split(s.pattern, "/"), strings.Split(filepath.ToSlash(rel), "/")) {
+			l.out.add(n.pos, "guard.roots[%d] is a folder where the include %s looks for skills; give agents a folder of their own", i, s.shown)
+			return
+		}
+	}
+}
+
+// mayMatchUnder reports whether a pattern can match something below dir. What
+// can't be decided part by part counts as a match.
+func mayMatchUnder(pattern, dir []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return false
+	case len(dir) == 0:
+		return true
+	case pattern[0] == "**":
+		return mayMatchUnder(pattern[1:], dir) || mayMatchUnder(pattern, dir[1:])
+	}
+	ok, err := doublestar.Match(pattern[0], dir[0])
+	return (ok || err != nil) && mayMatchUnder(pattern[1:], dir[1:])
+}
+
+// leadsInto reports whether p or a link on the way to it lies in root: who can
+// replace the link decides what p is. seen keeps what was resolved.
+func leadsInto(root, p string, seen map[string]string) bool {
+	for q := p; ; {
+		parent := filepath.Dir(q)
+		if parent == q {
+			break
+		}
+		at, ok := seen[parent]
+		if !ok {
+			at = realPath(parent)
+			seen[parent] = at
+		}
+		if inside(root, filepath.Join(at, filepath.Base(q))) {
+			return true
+		}
+		q = parent
+	}
+	return inside(root, realPath(p))
+}
+
+// inside reports whether p is dir or lies in it.
+func inside(dir, p string) bool {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		dir, p = strings.ToLower(dir), strings.ToLower(p)
+	}
+	rel, err := filepath.Rel(dir, p)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

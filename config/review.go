@@ -1,11 +1,7 @@
 package config
 
 import (
-	"maps"
-	"slices"
 	"time"
-
-	"github.com/vedette-dev/vedette/skills"
 )
 
 // Mode says what the review's answers do.
@@ -147,91 +143,5 @@ func sentinelDefaults() Sentinel {
 			Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
 		Unjudgeable: Fallback{Read: Ask, Create: Ask, Modify: Ask,
 			Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
-	}
-}
-
-// checkReview refuses what would be believed to hold and doesn't.
-func (l *loader) checkReview() {
-	l.checkSchemaless()
-	s := l.get("sentinel")
-	if s == nil || s.kind != mappingNode {
-		return
-	}
-	if n := s.get("reject_below"); n != nil && l.cfg.Sentinel.Answer != AnswerGraded {
-		l.out.add(n.pos, "sentinel.reject_below is for answer: graded, and the answer is %s", l.cfg.Sentinel.Answer)
-	}
-	l.checkModes(s)
-	l.checkEscalate(s)
-	l.readPrompt(s.get("prompt"))
-}
-
-// checkModes refuses a mode for a skill that isn't there.
-func (l *loader) checkModes(s *node) {
-	n := s.get("modes")
-	if n == nil || n.kind != mappingNode {
-		return
-	}
-	bySkill := n.get("skill")
-	if bySkill == nil || bySkill.kind != mappingNode || l.broken {
-		return
-	}
-	known := l.knownSkills()
-	for i := range bySkill.entries {
-		if e := &bySkill.entries[i]; skills.ValidName(e.key) && !slices.Contains(known, e.key) {
-			l.out.add(e.pos, "sentinel.modes.skill: %s", unknown("skill", e.key, known))
-		}
-	}
-}
-
-// knownSkills are the names that a rule may give.
-func (l *loader) knownSkills() []string {
-	known := append(slices.Collect(maps.Keys(l.names)), orchestratorCalls...)
-	known = append(known, l.opts.KnownSkills...)
-	slices.Sort(known)
-	return known
-}
-
-func (l *loader) checkEscalate(s *node) {
-	n := s.get("escalate")
-	if n == nil || n.kind != mappingNode {
-		return
-	}
-	to := n.get("to")
-	if to == nil {
-		l.out.add(n.pos, "sentinel.escalate.to is missing; name the stronger model")
-		return
-	}
-	l.checkModelNames("sentinel.escalate.to", to)
-	for _, name := range l.cfg.Sentinel.Escalate.To {
-		if slices.Contains(l.cfg.Roles["sentinel"], name) {
-			l.out.add(to.pos, "sentinel.escalate.to: %s is in roles.sentinel already; a second opinion is another model's", quote(name))
-		}
-	}
-}
-
-// checkSchemaless refuses a model of the review that can't be held to a shape,
-// and a way to hold it that is never used.
-func (l *loader) checkSchemaless() {
-	models := l.get("models")
-	if models == nil || models.kind != mappingNode {
-		return
-	}
-	review := append(slices.Clone(l.cfg.Roles["sentinel"]), l.cfg.Sentinel.Escalate.To...)
-	if m := l.cfg.Sentinel.Modes; l.cfg.Sentinel.Mode == Off && len(m.Effect)+len(m.Skill) == 0 {
-		review = nil
-	}
-	for i := range models.entries {
-		e := &models.entries[i]
-		m, known := l.cfg.Models[e.key]
-		switch {
-		case !known || e.val.kind != mappingNode:
-		case m.Schemaless != "" && m.JSONSchema:
-			l.out.add(e.val.get("schemaless").pos,
-				"models.%s.schemaless is for servers without json_schema; write json_schema: false beside it, or remove it", e.key)
-		case m.Schemaless == "tool" && !m.Tools:
-			l.out.add(e.val.get("schemaless").pos, "models.%s.schemaless is tool, and the model takes no tools; write json_object", e.key)
-		case m.Schemaless == "" && !m.JSONSchema && slices.Contains(review, e.key):
-			l.out.add(e.pos, "models.%s is in the review and has json_schema: false; say how it answers: schemaless: tool, or json_object", e.key)
-		}
 	}
 }

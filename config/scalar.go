@@ -202,3 +202,39 @@ func inHours(text string) string {
 	}
 	return fmt.Sprintf("; days are written in hours: %dh", n*24)
 }
+
+// number decodes a number and keeps every digit that was written.
+func (d *decoder) number(p place) Number {
+	if p.n.kind == scalarNode && p.n.bare() {
+		n := *p.n
+		n.outside = false // a number is read from the environment too
+		if k := n.scalarKind(); k == intScalar || k == floatScalar {
+			if s, ok := jsonNumber(n.text); ok {
+				return Number(s)
+			}
+		}
+	}
+	d.fail(p, p.n.pos, "must be a number%s", notA(p.n))
+	return ""
+}
+
+var costRE = regexp.MustCompile(`^[0-9]{1,7}(?:\.[0-9]{1,6})?$`)
+
+// cost decodes an amount without ever making it a float.
+func (d *decoder) cost(p place, v reflect.Value, f field) {
+	if !p.n.bare() || !costRE.MatchString(p.n.text) {
+		d.fail(p, p.n.pos, "must be an amount such as 2.50, with at most six decimals%s", notA(p.n))
+		return
+	}
+	whole, frac, _ := strings.Cut(p.n.text, ".")
+	n, _ := strconv.ParseInt(whole+(frac + "000000")[:6], 10, 64) // digits: the pattern saw to it
+	if n > maxCost*1_000_000 {
+		d.fail(p, p.n.pos, "must be an amount up to %d%s", maxCost, notA(p.n))
+		return
+	}
+	if f.bound && n == 0 { // a bound of nothing would be read as no bound
+		d.fail(p, p.n.pos, "must be more than 0%s; leave it out for no bound", notA(p.n))
+		return
+	}
+	v.SetInt(n)
+}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"slices"
+
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -186,4 +188,12 @@ func constrainMap(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Sch
 		p.Properties.Set(k, elem)
 	}
 	return p
+}
+
+// knownSchema is the editor's schema of skills.known.
+func knownSchema() *jsonschema.Schema {
+	one := objectSchema(reflect.TypeFor[skillEntry]())
+	one.Properties.Delete(runKey)
+	one.Required = slices.DeleteFunc(one.Required, func(k string) bool { return k == runKey })
+	return &jsonschema.Schema{Type: "array", Items: one}
 }

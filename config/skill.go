@@ -11,6 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bytes"
+	"maps"
+	"regexp"
+
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -42,36 +46,6 @@ type skillEntry struct {
 
 // runKinds are the ways to run that a configuration can name.
 var runKinds = []string{"template", "http", "exec", "builtin", "mcp"}
-
-// run decodes the one key under run and keeps its options for the package of
-// that kind.
-func (d *decoder) run(p place, v reflect.Value) {
-	if p.n.kind != mappingNode {
-		d.fail(p, p.n.pos, "must be a mapping with one of %s%s", strings.Join(runKinds, ", "), notA(p.n))
-		return
-	}
-	for i := range p.n.entries {
-		e := &p.n.entries[i]
-		if indexOf(runKinds, e.key) < 0 {
-			d.fail(p, e.pos, "names an %s", unknown("kind", e.key, runKinds))
-			return
-		}
-	}
-	if len(p.n.entries) != 1 {
-		d.fail(p, p.at, "must name exactly one of %s; it names %d", strings.Join(runKinds, ", "), len(p.n.entries))
-		return
-	}
-	e := &p.n.entries[0]
-	if e.val.isNull() && !e.val.bad {
-		d.fail(p.child(e), e.pos, "has no value; write its options")
-		return
-	}
-	if raw, ok := d.json(p.child(e)); ok {
-		v.Set(reflect.ValueOf(skills.Run{Kind: e.key, Options: raw}))
-	} else {
-		d.failed[p.path] = true
-	}
-}
 
 // SkillPath returns the configuration path of a skill, or of sub within it:
 // SkillPath("email.send", "run.http.url") is "skills[email.send].run.http.url".
@@ -246,4 +220,196 @@ func split(err error) (found []pathed, rest []error) {
 		}
 	}
 	return nil, []error{err}
+}
+
+// runKey is the one key of a skill that a known one doesn't have.
+const runKey = "run"
+
+// programSkills is a list of skills that the program runs, as they are written
+// under skills.known. The loader reads them one by one.
+type programSkills struct{}
+
+// addKnown reads skills.known: declarations without a way to run.
+func (l *loader) addKnown() {
+	list := l.section("skills", "known")
+	if list == nil || list.bad || list.isNull() {
+		return
+	}
+	if list.kind != listNode {
+		l.broken = true
+		return
+	}
+	whole := *l.dec
+	without := whole
+	without.fields = maps.Clone(whole.fields)
+	t := reflect.TypeFor[skillEntry]()
+	without.fields[t] = slices.DeleteFunc(slices.Clone(whole.fieldsOf(t)), func(f field) bool { return f.name == runKey })
+	l.dec = &without
+	for i, item := range list.items {
+		before := len(l.pending)
+		l.addSkill(l.withoutRun(item), place{n: list, path: "skills.known"}.item(i).path)
+		for j := range l.pending[before:] {
+			p := &l.pending[before+j]
+			p.known, p.spec.Run = true, skills.Run{Kind: "go"}
+		}
+	}
+	l.dec = &whole
+}
+
+// withoutRun refuses a way to run and returns the rest of the declaration.
+func (l *loader) withoutRun(n *node) *node {
+	if n.get(runKey) == nil {
+		return n
+	}
+	rest := *n
+	rest.entries = slices.DeleteFunc(slices.Clone(n.entries), func(e entry) bool {
+		if e.key == runKey {
+			l.out.add(e.pos, "a skill under skills.known is run by the program; remove run, or declare the skill in a file under skills.include")
+		}
+		return e.key == runKey
+	})
+	return &rest
+}
+
+// addProgram adds the skills that the program registers. One that the
+// configuration knows too must be the same there, and stands there.
+func (l *loader) addProgram() {
+	registered := map[string]bool{}
+	for _, s := range l.opts.Program {
+		name := s.Name()
+		i := slices.IndexFunc(l.cfg.Skills, func(k LoadedSkill) bool { return k.Skill.Name() == name })
+		switch {
+		case registered[name]:
+			l.out.add(l.root.pos, "the program registers skill %s twice; remove one", quote(name))
+		case i >= 0 && l.cfg.Skills[i].Known:
+			l.reportDifferences(name, skills.Agree(l.cfg.Skills[i].Skill, s))
+			l.cfg.Skills[i].Skill = s
+		case i >= 0:
+			l.out.add(l.names[name], "skill %s is part of the program already; choose another name", quote(name))
+		default: // not there, or with mistakes that were reported
+			if _, broken := l.names[name]; !broken {
+				l.names[name] = Position{}
+			}
+			l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: s, Known: true})
+		}
+		registered[name] = true
+	}
+}
+
+func (l *loader) reportDifferences(name string, err error) {
+	n := l.cfg.where.skills[name]
+	for _, pe := range flatten(err) {
+		l.out.list = append(l.out.list, l.cfg.where.locate(n, n.pos, SkillPath(name, ""), pe))
+	}
+}
+
+// textDomain is put before the name of a SKILL.md, which has no domain.
+const textDomain = "skill."
+
+// skillText reads a SKILL.md: front matter between two lines of dashes, then
+// text. It comes from outside as a rule, so it may say what it is called and
+// what it takes, and nothing about what it may do: its effect is irreversible,
+// it has no way to run, its text is untrusted, ${NAME} stays as it is (models
+// read the description), and keys that other tools have ("allowed-tools",
+// "license") mean nothing here.
+func (l *loader) skillText(name string, src []byte) {
+	at := Position{name, 1, 1}
+	if len(src) > MaxFile {
+		l.broken = true
+		l.out.add(at, "the file has more than %d bytes", MaxFile)
+		return
+	}
+	head, body, ok := frontMatter(src)
+	if !ok {
+		l.broken = true
+		l.out.add(at, "a SKILL.md starts with front matter: name and description between two lines of ---")
+		return
+	}
+	n := parseYAML(name, head, l.out, withoutEnv)
+	if n == nil || n.kind != mappingNode {
+		l.broken = true
+		if n != nil {
+			l.out.add(n.pos, "the front matter must be a mapping with name and description")
+		}
+		return
+	}
+	l.addText(n, body)
+}
+
+// frontMatter splits src at the second line of dashes. The first stays in the
+// head, so that its lines keep their numbers.
+func frontMatter(src []byte) (head, body []byte, ok bool) {
+	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
+	first, _, _ := bytes.Cut(src, []byte("\n"))
+	if strings.TrimRight(string(first), " \t\r") != "---" {
+		return nil, nil, false
+	}
+	for at := len(first) + 1; at < len(src); {
+		line, _, _ := bytes.Cut(src[at:], []byte("\n"))
+		next := min(len(src), at+len(line)+1)
+		if strings.TrimRight(string(line), " \t\r") == "---" {
+			return src[:at], src[next:], true
+		}
+		at = next
+	}
+	return nil, nil, false
+}
+
+func (l *loader) addText(n *node, body []byte) {
+	bad := len(l.out.list)
+	e := skillEntry{Effect: skills.Irreversible}
+	for i := range n.entries {
+		en := &n.entries[i]
+		switch en.key {
+		case "name":
+			e.Name = l.textOf(en)
+			if !strings.Contains(e.Name, ".") {
+				e.Name = textDomain + e.Name
+			}
+		case "description":
+			e.Description = l.textOf(en)
+		case "parameters":
+			if raw, ok := l.dec.json(place{en.val, en.pos, "parameters"}); ok {
+				e.Parameters = raw
+			}
+		case "run":
+			l.out.add(en.pos, "a SKILL.md can't say how it runs; declare a skill with run in a YAML file")
+		}
+	}
+	if n.get("name") == nil {
+		l.out.add(n.pos, "name is missing")
+	}
+	if len(l.out.list) > bad {
+		l.broken = true
+		return
+	}
+	l.pending = append(l.pending, pending{n: n, base: SkillPath(e.Name, ""), spec: skills.Spec(e), text: string(body), clean: true})
+}
+
+func (l *loader) textOf(en *entry) string {
+	if en.val.kind != scalarNode || en.val.bad || en.val.isNull() {
+		l.out.add(en.pos, "%s must be text", en.key)
+		return ""
+	}
+	return en.val.text
+}
+
+// nameLine is a line of a file that can't be read in which a skill seems to be
+// named.
+var nameLine = regexp.MustCompile(`(?m)^[ \t]*(?:-[ \t]+)?\{?[ \t]*name:[ \t]*["']?([a-z0-9_.-]+)`)
+
+// guessNames takes the names of skills out of a file that can't be read, so that
+// rules about them are no further mistakes and other names still are.
+func (l *loader) guessNames(src []byte) {
+	found := false
+	for _, m := range nameLine.FindAllSubmatch(src, -1) {
+		name := string(m[1])
+		if _, known := l.names[name]; !skills.ValidName(name) || known {
+			continue
+		}
+		found = true
+		l.names[name] = Position{}
+		l.spoilt = append(l.spoilt, name)
+	}
+	l.broken = l.broken || !found
 }

@@ -5,36 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// unseen reports characters that a person doesn't see and a model reads: marks that turn
-// the direction of writing, tags, joiners, fillers. They can hide words in a prompt from
-// the operator who reviews the prompt. The mistake names the first such character.
-func (l *loader) unseen(name string, src []byte) bool {
-	found, first, at := 0, rune(0), Position{}
-	line, column := 1, 1
-	before := rune('\n')
-	for i := 0; i < len(src); {
-		r, size := utf8.DecodeRune(src[i:])
-		i += size
-		after, _ := utf8.DecodeRune(src[i:])
-		if invisible(r) && !part(before, r, after) {
-			if found++; found == 1 {
-				first, at = r, Position{name, line, column}
-			}
-		}
-		before = r
-		if column++; r == '\n' {
-			line, column = line+1, 1
-		}
-	}
-	switch {
-	case found == 1:
-		l.out.add(at, "the prompt holds %U here, which people do not see and the model reads; remove it", first)
-	case found > 1:
-		l.out.add(at, "the prompt holds %U here, which people do not see and the model reads, and %d more follow; remove them", first, found-1)
-	}
-	return found > 0
-}
-
 // invisible reports whether a character has no shape of its own.
 func invisible(r rune) bool {
 	switch {

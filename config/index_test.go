@@ -1,11 +1,8 @@
 package config_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -111,104 +108,6 @@ testdata/good/vedette.yaml:93:11: limits.agent.calls.x: deeper than what is ther
 }
 
 const canary = "sk-canary-zq\"7\\a"
-
-// A secret is in nothing that prints a configuration, and in no mistake.
-func TestSecretsAreNotPrinted(t *testing.T) {
-	vars := map[string]string{"KEY": canary, "URL": "https://h/v1"}
-	src := `version: 1
-models: {m: {model: m, base_url: "${URL}", api_key: "${KEY}"}}
-limits: {store: {driver: redis, url: "redis://:${KEY}@h"}}
-`
-	c, err := config.Parse("x.yaml", []byte(src), config.Options{Env: env(vars)})
-	require.NoError(t, err)
-	m := c.Models["m"]
-	require.Equal(t, canary, m.APIKey.Reveal())
-	var out bytes.Buffer
-	for _, v := range []any{c, *c, m, &m, m.APIKey, c.Models, []any{m}, c.Limits, &c.Limits.Store, struct{ m config.Model }{m}, struct{ s config.Secret }{m.APIKey}} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			fmt.Fprintf(&out, verb, v)
-		}
-		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
-		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
-		if b, err := json.Marshal(v); err == nil {
-			out.Write(b)
-		}
-	}
-	withPassword := config.Model{BaseURL: "https://user:canary@h/v1?k=canary"}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
-		fmt.Fprintf(&out, verb, withPassword)
-	}
-	// LogValue and String are there: something is printed.
-	require.Contains(t, out.String(), "[redacted]")
-	for _, part := range []string{"canary", fmt.Sprintf("%x", "canary"), "zq"} {
-		require.NotContains(t, out.String(), part)
-	}
-}
-
-// No mistake echoes what the environment gave, not even another package's.
-func TestMistakesHideTheEnvironment(t *testing.T) {
-	for _, value := range []string{"canary-value", "cnry", "canary\"quoted\\"} {
-		_, dir, err := load(t, map[string]string{"vedette.yaml": `version: "${V}"
-models: {m: {model: m, base_url: u, timeout: "${V}", reasoning: "${V}"}}
-roles: {agent: "${V}"}
-sentinel: {mode: "${V}"}
-judge: {threshold: "${V}"}
-limits: {agent: {calls: "${V}"}, turn: "${V}"}
-permissions: [{skill: "${V}", then: ask}, {id: "${V} ", skill: "x.${W}", then: "${V}"}]
-guard: {roots: "${V}", forbid_paths: ["${V}["]}
-server: {listen: "${V}"}
-skills: {include: ["${V}/*.yaml", s.yaml]}
-`, "s.yaml": `name: "${V}"
-effect: "${V}"
-timeout: "${V}"
-parameters: {type: object, properties: {x: {type: "${V}", format: "${V}"}}}
-run: "${V}"
-`}, config.Options{Env: env(map[string]string{"V": value, "W": value})})
-		got := strings.Join(mistakes(t, dir, err), "\n")
-		require.GreaterOrEqual(t, strings.Count(got, "\n"), 15)
-		quoted := fmt.Sprintf("%q", value)
-		require.NotContains(t, got, value)
-		require.NotContains(t, got, quoted[1:len(quoted)-1])
-	}
-	c, err := config.Parse("x.yaml", []byte("version: 1\npermissions: [{skill: '*', then: ask, when: \"${V}\"}]"), config.Options{Env: env(map[string]string{"V": "canary-cel"})})
-	require.NoError(t, err)
-	err = c.Locate(foreign{"permissions[0].when", `undeclared reference to "canary-cel" in canary-cel`})
-	require.EqualError(t, err, `x.yaml:2:45: permissions[0].when: undeclared reference to [redacted] in [redacted]`)
-}
-
-// The digest is of what decides: it follows each change of policy, and neither
-// secrets nor the order of keys.
-func TestDigest(t *testing.T) {
-	digest := func(src string, vars map[string]string) string {
-		c, err := config.Parse("x.yaml", []byte(src), config.Options{Env: env(vars), Dir: "/nowhere"})
-		require.NoError(t, err)
-		return c.Digest()
-	}
-	base := `version: 1
-models: {m: {model: m, base_url: "https://h/v1", api_key: "${K:-}"}}
-judge: {threshold: 0.3}
-permissions: [{skill: "*", then: ask}]
-`
-	want := digest(base, nil)
-	require.Equal(t, want, digest(base, map[string]string{"K": "secret"}))
-	require.Equal(t, want, digest("permissions: [{then: ask, skill: \"*\"}]\n# c\nmodels: {m: {base_url: \"https://h/v1\", model: m}}\nversion: 1\n", nil))
-	require.Equal(t, want, digest(base+"tests: [{name: x, call: {skill: a.b}, expect: ask}]", nil), "tests decide nothing")
-	seen := map[string]string{want: "base"}
-	for _, change := range []string{"guard: {roots: [w]}", "judge: {threshold: 0.31}", "permissions_default: deny", "sentinel: {mode: shadow}",
-		"limits: {agent: {calls: 4}}", "permissions: [{skill: '*', then: ask, users: [a]}]", "ledger: {values: full}", "roles: {agent: m}",
-		"permissions: [{skill: '*', then: modify, modify: [{remove: a}]}]", "permissions: [{skill: '*', then: modify, modify: [{set: a, to: 1}]}]",
-		"permissions: [{skill: '*', then: modify, modify: [{set: a, to: 2}]}]"} {
-		src := base + change
-		k, _, _ := strings.Cut(change, ":")
-		if before, at, there := strings.Cut(base, k+": "); there { // the line is changed where there is one
-			_, after, _ := strings.Cut(at, "\n")
-			src = before + change + "\n" + after
-		}
-		d := digest(src, nil)
-		require.NotContains(t, seen, d, change)
-		seen[d] = change
-	}
-}
 
 // Patterns of users are the rules' own to check: none is refused here that
 // they would take, and what they refuse is found at its place.
