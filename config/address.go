@@ -50,10 +50,10 @@ func validTarget(u *url.URL) bool {
 	return validHost(u.Hostname()) && !strings.HasSuffix(u.Host, ":")
 }
 
-// reachable reports whether a host that an address names could be one. An address
+// mayBeReachable reports whether a host that an address names could be one. An address
 // without a host, as of a socket, is another's to judge, and so is a name in
 // other letters, which a client writes in its own way.
-func reachable(raw string) bool {
+func mayBeReachable(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" {
 		return true

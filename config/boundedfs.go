@@ -62,21 +62,21 @@ func (b *boundedFS) leadsBack(name string) bool {
 	}
 	var above []string
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		above = append(above, b.real(dir))
+		above = append(above, b.resolveName(dir))
 		if dir == "." {
-			return slices.Contains(above, b.real(name))
+			return slices.Contains(above, b.resolveName(name))
 		}
 	}
 }
 
-// real is the folder behind a name: what its parent is, and one step more.
-func (b *boundedFS) real(name string) string {
+// resolveName is the folder behind a name: what its parent is, and one step more.
+func (b *boundedFS) resolveName(name string) string {
 	if known, ok := b.reals[name]; ok {
 		return known
 	}
 	full := b.root
 	if name != "." {
-		full = filepath.Join(b.real(path.Dir(name)), path.Base(name))
+		full = filepath.Join(b.resolveName(path.Dir(name)), path.Base(name))
 	}
 	if real, err := filepath.EvalSymlinks(full); err == nil {
 		full = real

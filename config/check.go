@@ -23,8 +23,8 @@ const reservedDomain = "agent."
 // the checkpoint. They pass the same rules as skills, so rules may name them.
 var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
 
-// check does what no single value shows: references, rules, paths.
-func (l *loader) check() {
+// checkAll does what no single value shows: references, rules, paths.
+func (l *loader) checkAll() {
 	for name, m := range l.cfg.Models {
 		m.Name = name
 		l.cfg.Models[name] = m
@@ -44,7 +44,7 @@ func (l *loader) check() {
 }
 
 func (l *loader) checkRoles() {
-	roles := l.get("roles")
+	roles := l.valueAt("roles")
 	if roles == nil || roles.kind != mappingNode {
 		return
 	}
@@ -59,7 +59,7 @@ func (l *loader) checkRoles() {
 // checkModelNames refuses models that aren't under models, where one or a list
 // of them is named.
 func (l *loader) checkModelNames(path string, val *node) {
-	if models := l.get("models"); models != nil && models.kind != mappingNode {
+	if models := l.valueAt("models"); models != nil && models.kind != mappingNode {
 		return // reported, and which models there are isn't known
 	}
 	known := slices.Sorted(maps.Keys(l.cfg.Models))
@@ -75,12 +75,12 @@ func (l *loader) checkModelNames(path string, val *node) {
 			l.out.add(n.pos, "%s names a model that isn't under models", path)
 			continue
 		}
-		l.out.add(n.pos, "%s: %s", path, unknown("model", n.text, known))
+		l.out.add(n.pos, "%s: %s", path, unknownWord("model", n.text, known))
 	}
 }
 
 func (l *loader) checkRules() {
-	list := l.get("permissions")
+	list := l.valueAt("permissions")
 	if list == nil || list.kind != listNode {
 		return
 	}
@@ -130,10 +130,10 @@ func (l *loader) checkPattern(n *node, known []string) {
 		return
 	case isDomain && skills.ValidName(domain+".x"):
 	case !skills.ValidName(pat):
-		l.out.add(n.pos, "skill must be a skill's name such as email.send, a domain such as email.*, or *; not %s", l.shown(n))
+		l.out.add(n.pos, "skill must be a skill's name such as email.send, a domain such as email.*, or *; not %s", l.quoteNode(n))
 		return
 	}
-	if l.broken {
+	if l.namesMissing {
 		return // a file that couldn't be read may have it
 	}
 	if !isDomain && !slices.Contains(known, pat) {
@@ -152,11 +152,11 @@ func (l *loader) hideUnknown(n *node, what, got string, known []string) string {
 	if n.outside {
 		return "unknown " + what + " given by the environment"
 	}
-	return unknown(what, got, known)
+	return unknownWord(what, got, known)
 }
 
 func (l *loader) checkListen() {
-	n := l.section("server", "listen")
+	n := l.valueAt("server", "listen")
 	if n == nil || n.bad || n.kind != scalarNode || l.cfg.Server.Listen != n.text {
 		return
 	}
@@ -171,7 +171,7 @@ const userPlace = "{user}"
 // checkCredentials refuses a credential with no place or more than one, and one
 // that all users would share.
 func (l *loader) checkCredentials() {
-	all := l.get("credentials")
+	all := l.valueAt("credentials")
 	if all == nil || all.kind != mappingNode {
 		return
 	}
@@ -207,7 +207,7 @@ func (l *loader) checkCredentialEnv(name string, c Credential, n *node) {
 	if n == nil || n.bad {
 		return
 	}
-	if strings.Count(c.Env, userPlace) != 1 || !envName(strings.Replace(c.Env, userPlace, "x", 1)) {
+	if strings.Count(c.Env, userPlace) != 1 || !isEnvName(strings.Replace(c.Env, userPlace, "x", 1)) {
 		l.out.add(n.pos, "credentials.%s.env must be a variable's name with one %s in it, such as GITHUB_TOKEN_%s%s",
 			name, userPlace, userPlace, notA(n))
 	}
@@ -222,11 +222,11 @@ func (l *loader) checkCredentialFile(name string, c Credential, n *node) {
 			name, userPlace, name, userPlace, notA(n))
 		return
 	}
-	c.File = l.abs(c.File, n)
+	c.File = l.absPath(c.File, n)
 	l.cfg.Credentials[name] = c
 	dir := realPath(filepath.Dir(c.File))
 	for i, root := range l.cfg.Guard.Roots {
-		if at := l.itemOf("roots", i); root != "" && at != nil && inside(dir, realPath(root)) {
+		if at := l.itemOf("roots", i); root != "" && at != nil && liesIn(dir, realPath(root)) {
 			l.out.add(at.pos, "guard.roots[%d] lies in the folder of the credentials %s; give agents a folder of their own", i, name)
 		}
 	}
@@ -235,7 +235,7 @@ func (l *loader) checkCredentialFile(name string, c Credential, n *node) {
 // checkReview refuses what would be believed to hold and doesn't.
 func (l *loader) checkReview() {
 	l.checkSchemaless()
-	s := l.get("sentinel")
+	s := l.valueAt("sentinel")
 	if s == nil || s.kind != mappingNode {
 		return
 	}
@@ -254,13 +254,13 @@ func (l *loader) checkModes(s *node) {
 		return
 	}
 	bySkill := n.get("skill")
-	if bySkill == nil || bySkill.kind != mappingNode || l.broken {
+	if bySkill == nil || bySkill.kind != mappingNode || l.namesMissing {
 		return
 	}
 	known := l.knownSkills()
 	for i := range bySkill.entries {
 		if e := &bySkill.entries[i]; skills.ValidName(e.key) && !slices.Contains(known, e.key) {
-			l.out.add(e.pos, "sentinel.modes.skill: %s", unknown("skill", e.key, known))
+			l.out.add(e.pos, "sentinel.modes.skill: %s", unknownWord("skill", e.key, known))
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (l *loader) checkEscalate(s *node) {
 	l.checkModelNames("sentinel.escalate.to", to)
 	for _, name := range l.cfg.Sentinel.Escalate.To {
 		if slices.Contains(l.cfg.Roles["sentinel"], name) {
-			l.out.add(to.pos, "sentinel.escalate.to: %s is in roles.sentinel already; a second opinion is another model's", quote(name))
+			l.out.add(to.pos, "sentinel.escalate.to: %s is in roles.sentinel already; a second opinion is another model's", quoteWord(name))
 		}
 	}
 }
@@ -294,7 +294,7 @@ func (l *loader) checkEscalate(s *node) {
 // checkSchemaless refuses a model of the review that can't be held to a shape,
 // and a way to hold it that is never used.
 func (l *loader) checkSchemaless() {
-	models := l.get("models")
+	models := l.valueAt("models")
 	if models == nil || models.kind != mappingNode {
 		return
 	}
@@ -321,7 +321,7 @@ func (l *loader) checkSchemaless() {
 // checkTests does for tests what no single value shows. Which skills there are
 // doesn't matter: that an unknown one is denied may be what is expected.
 func (l *loader) checkTests() {
-	list := l.get("tests")
+	list := l.valueAt("tests")
 	if list == nil || list.kind != listNode {
 		return
 	}
@@ -370,7 +370,7 @@ func (l *loader) checkObject(n *node, key, path string, at ...any) {
 // checkPrices refuses a budget in money beside a model without a price: the budget would
 // count the model's calls as free.
 func (l *loader) checkPrices() {
-	models := l.get("models")
+	models := l.valueAt("models")
 	where := "limits has a cost"
 	if !l.cfg.Limits.Priced() {
 		where = "sentinel.budget has a cost"
@@ -389,7 +389,7 @@ func (l *loader) checkPrices() {
 // checkLimitStore refuses what would count in memory though somebody meant a
 // server, and a server without an address.
 func (l *loader) checkLimitStore() {
-	n := l.section("limits", "store")
+	n := l.valueAt("limits", "store")
 	if n == nil || n.kind != mappingNode {
 		return
 	}
@@ -411,16 +411,16 @@ func (l *loader) checkLimitStore() {
 // and port nothing could be sent to. What else an address must be is the word of
 // who uses it. Addresses may hold passwords, so none is repeated.
 func (l *loader) checkTargets() {
-	if models := l.get("models"); models != nil && models.kind == mappingNode {
+	if models := l.valueAt("models"); models != nil && models.kind == mappingNode {
 		for i := range models.entries {
 			e := &models.entries[i]
-			n := below(e.val, "base_url")
-			if l.meant(n, l.cfg.Models[e.key].BaseURL) && !reachable(n.text) {
+			n := nodeBelow(e.val, "base_url")
+			if l.isValueOf(n, l.cfg.Models[e.key].BaseURL) && !mayBeReachable(n.text) {
 				l.out.add(n.pos, "models.%s.base_url must name a host, and a port from 1 to 65535 if any, such as http://127.0.0.1:8080/v1", e.key)
 			}
 		}
 	}
-	if n := below(l.section("limits", "store"), "url"); l.meant(n, l.cfg.Limits.Store.URL.Reveal()) && !reachable(n.text) {
+	if n := nodeBelow(l.valueAt("limits", "store"), "url"); l.isValueOf(n, l.cfg.Limits.Store.URL.Reveal()) && !mayBeReachable(n.text) {
 		l.out.add(n.pos, "limits.store.url must name a host, and a port from 1 to 65535 if any, such as redis://host:6379")
 	}
 }
@@ -428,20 +428,20 @@ func (l *loader) checkTargets() {
 // checkTelemetry refuses addresses that no server could listen on or receive at, and a
 // share of traced turns without a collector to send spans to.
 func (l *loader) checkTelemetry() {
-	t := l.get("telemetry")
+	t := l.valueAt("telemetry")
 	if t == nil || t.kind != mappingNode {
 		return
 	}
-	if n := below(t, "metrics", "listen"); l.meant(n, l.cfg.Telemetry.Metrics.Listen) {
+	if n := nodeBelow(t, "metrics", "listen"); l.isValueOf(n, l.cfg.Telemetry.Metrics.Listen) {
 		l.checkMetricsListen(n)
 	}
-	otlp := below(t, "traces", "otlp")
-	if l.meant(otlp, l.cfg.Telemetry.Traces.OTLP) {
+	otlp := nodeBelow(t, "traces", "otlp")
+	if l.isValueOf(otlp, l.cfg.Telemetry.Traces.OTLP) {
 		if msg := collectorMistake(otlp.text); msg != "" {
 			l.out.add(otlp.pos, "telemetry.traces.otlp %s", msg)
 		}
 	}
-	if n := below(t, "traces", "sample"); n != nil && otlp == nil {
+	if n := nodeBelow(t, "traces", "sample"); n != nil && otlp == nil {
 		l.out.add(n.pos, "telemetry.traces.sample is a share of spans that go nowhere; write otlp: http://collector:4318")
 	}
 }
@@ -478,26 +478,16 @@ func collectorMistake(raw string) string {
 	return ""
 }
 
-// meant reports whether the node is a text that became the value: an empty one
+// isValueOf reports whether the node is a text that became the value: an empty one
 // didn't, and was reported.
-func (l *loader) meant(n *node, value string) bool {
+func (l *loader) isValueOf(n *node, value string) bool {
 	return n != nil && !n.bad && n.kind == scalarNode && n.text != "" && n.text == value
 }
 
-func below(n *node, keys ...string) *node {
-	for _, k := range keys {
-		if n == nil || n.kind != mappingNode {
-			return nil
-		}
-		n = n.get(k)
-	}
-	return n
-}
-
-// unseen reports characters that a person doesn't see and a model reads: marks that turn
+// checkUnseen reports characters that a person doesn't see and a model reads: marks that turn
 // the direction of writing, tags, joiners, fillers. They can hide words in a prompt from
 // the operator who reviews the prompt. The mistake names the first such character.
-func (l *loader) unseen(name string, src []byte) bool {
+func (l *loader) checkUnseen(name string, src []byte) bool {
 	found, first, at := 0, rune(0), Position{}
 	line, column := 1, 1
 	before := rune('\n')
@@ -505,7 +495,7 @@ func (l *loader) unseen(name string, src []byte) bool {
 		r, size := utf8.DecodeRune(src[i:])
 		i += size
 		after, _ := utf8.DecodeRune(src[i:])
-		if invisible(r) && !part(before, r, after) {
+		if isInvisible(r) && !belongsToNeighbours(before, r, after) {
 			if found++; found == 1 {
 				first, at = r, Position{name, line, column}
 			}

@@ -24,7 +24,7 @@ type Draft struct {
 	Partial bool
 
 	mistakes Errors
-	touched  map[Position]bool
+	marked   map[Position]bool
 }
 
 // Inspect is Load for a configuration that may have mistakes. Draft.Err returns
@@ -35,51 +35,51 @@ func Inspect(path string, opts Options) *Draft {
 		return &Draft{mistakes: Errors{{File: path, Msg: "the working directory is gone; give an absolute path"}}}
 	}
 	l := newLoader(path, disk{}, dir, opts)
-	src, err := l.files.read(path)
+	src, err := l.files.readFile(path)
 	if err != nil {
 		return &Draft{mistakes: Errors{{File: path, Msg: readFailed(err)}}}
 	}
-	d := &Draft{touched: map[Position]bool{}}
+	d := &Draft{marked: map[Position]bool{}}
 	if l.readAll(src) {
-		d.Config, d.Unsure, d.Names, d.Partial = l.cfg, l.unsure, l.spoilt, l.broken
+		d.Config, d.Unsure, d.Names, d.Partial = l.cfg, l.unsure, l.mistakenNames, l.namesMissing
 	}
 	d.mistakes = l.out.list
 	if d.Config != nil && len(d.mistakes) > 0 {
-		d.touch(l)
+		d.markMistakes(l)
 	}
 	return d
 }
 
-// touch marks what holds a mistake. What is missing there may be what was
+// markMistakes marks what holds a mistake. What is missing there may be what was
 // misspelt.
-func (d *Draft) touch(l *loader) {
+func (d *Draft) markMistakes(l *loader) {
 	at := map[Position]bool{}
 	for _, m := range d.mistakes {
 		at[m.Pos()] = true
-		d.touched[m.Pos()] = true
+		d.marked[m.Pos()] = true
 	}
 	for i := range l.root.entries {
 		e := &l.root.entries[i]
-		d.touchAround(e.val, e.pos, at)
+		d.markAround(e.val, e.pos, at)
 	}
 	for _, n := range l.cfg.where.skills {
-		d.touchAround(n, n.pos, at)
+		d.markAround(n, n.pos, at)
 	}
 }
 
-// touchAround reports whether a mistake stands in n, and marks n and its key
+// markAround reports whether a mistake stands in n, and marks n and its key
 // where one does.
-func (d *Draft) touchAround(n *node, key Position, mistakes map[Position]bool) bool {
+func (d *Draft) markAround(n *node, key Position, mistakes map[Position]bool) bool {
 	found := mistakes[n.pos] || mistakes[key]
 	for i := range n.entries {
 		e := &n.entries[i]
-		found = d.touchAround(e.val, e.pos, mistakes) || found
+		found = d.markAround(e.val, e.pos, mistakes) || found
 	}
 	for _, item := range n.items {
-		found = d.touchAround(item, item.pos, mistakes) || found
+		found = d.markAround(item, item.pos, mistakes) || found
 	}
 	if found {
-		d.touched[n.pos], d.touched[key] = true, true
+		d.marked[n.pos], d.marked[key] = true, true
 	}
 	return found
 }
@@ -94,11 +94,11 @@ func (d *Draft) Err(later error) error {
 		switch {
 		case !errors.As(e, &at):
 			rest = append(rest, e)
-		case !d.touched[at.Pos()]:
+		case !d.marked[at.Pos()]:
 			all.list = append(all.list, at)
 		}
 	}
-	err := all.err()
+	err := all.sortedError()
 	if err == nil || len(d.mistakes) == 0 {
 		return errors.Join(append([]error{err}, rest...)...)
 	}
@@ -120,9 +120,9 @@ func leavesOf(err error) []error {
 	return []error{err}
 }
 
-// mend makes a skill of a declaration with mistakes, so that the way it runs
+// mendSkill makes a skill of a declaration with mistakes, so that the way it runs
 // can be looked at. Nil where that would only find what follows from them.
-func mend(p pending, s *skills.Skill) *skills.Skill {
+func mendSkill(p pendingSkill, s *skills.Skill) *skills.Skill {
 	spec := p.spec
 	if spec.Run.Kind == "" || len(spec.Parameters) == 0 {
 		return nil // the arguments may stand under a misspelt key

@@ -77,11 +77,11 @@ type problems struct {
 }
 
 func (p *problems) add(at Position, format string, args ...any) {
-	p.list = append(p.list, &Error{at.File, at.Line, at.Column, p.hidden.clean(fmt.Sprintf(format, args...))})
+	p.list = append(p.list, &Error{at.File, at.Line, at.Column, p.hidden.hideValues(fmt.Sprintf(format, args...))})
 }
 
-// err returns the sorted mistakes, or nil.
-func (p *problems) err() error {
+// sortedError returns the sorted mistakes, or nil.
+func (p *problems) sortedError() error {
 	if len(p.list) == 0 {
 		return nil
 	}

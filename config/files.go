@@ -15,18 +15,18 @@ import (
 
 // files is where configuration is read from. Names are as they are shown.
 type files interface {
-	read(name string) ([]byte, error)
+	readFile(name string) ([]byte, error)
 	// glob returns the files that match pattern, relative to the folder of the
 	// file name, sorted.
-	glob(name, pattern string) ([]string, error)
+	findFiles(name, pattern string) ([]string, error)
 	// identity is the same for two names of one file.
-	identity(name string) string
+	fileIdentity(name string) string
 }
 
 // disk reads from the file system of the machine.
 type disk struct{}
 
-func (disk) read(name string) ([]byte, error) {
+func (disk) readFile(name string) ([]byte, error) {
 	// Asked before it is opened: opening a pipe would wait for a writer.
 	info, err := os.Stat(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func (disk) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-func (disk) glob(name, pattern string) ([]string, error) {
+func (disk) findFiles(name, pattern string) ([]string, error) {
 	dir, pattern := globBase(name, pattern)
 	found, err := searchFiles(&boundedFS{fsys: os.DirFS(dir), root: dir}, pattern)
 	for i, f := range found {
@@ -81,12 +81,12 @@ func globBase(name, pattern string) (dir, rest string) {
 	}
 }
 
-func (disk) identity(name string) string { return realPath(name) }
+func (disk) fileIdentity(name string) string { return realPath(name) }
 
 // embedded reads from an fs.FS; nil has no files.
 type embedded struct{ fsys fs.FS }
 
-func (e embedded) read(name string) ([]byte, error) {
+func (e embedded) readFile(name string) ([]byte, error) {
 	f, err := e.fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (e embedded) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-func (e embedded) glob(name, pattern string) ([]string, error) {
+func (e embedded) findFiles(name, pattern string) ([]string, error) {
 	if e.fsys == nil {
 		return nil, errors.New("there is no file system to include from")
 	}
@@ -122,11 +122,11 @@ func (e embedded) glob(name, pattern string) ([]string, error) {
 	return found, err
 }
 
-func (embedded) identity(name string) string { return path.Clean(name) }
+func (embedded) fileIdentity(name string) string { return path.Clean(name) }
 
-// cause is an error of the file system without the path that the message
+// causeOf is an error of the file system without the path that the message
 // around it names already.
-func cause(err error) string {
+func causeOf(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err.Error()
@@ -159,5 +159,5 @@ func readFailed(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "the file does not exist"
 	}
-	return fmt.Sprintf("the file can't be read: %s", cause(err))
+	return fmt.Sprintf("the file can't be read: %s", causeOf(err))
 }

@@ -18,9 +18,9 @@ func newIndex(file string) *index {
 	return &index{file: file, root: &node{kind: mappingNode, pos: Position{File: file}}, skills: map[string]*node{}}
 }
 
-// find returns the value at path and where it is written. Where the files
+// findPath returns the value at path and where it is written. Where the files
 // don't say it, n is nil and at the place of what is nearest around it.
-func (x *index) find(path string) (n *node, at Position) {
+func (x *index) findPath(path string) (n *node, at Position) {
 	start, rest := x.root, path
 	at = x.root.pos
 	if name, sub, ok := cutSkill(path); ok {
@@ -28,7 +28,7 @@ func (x *index) find(path string) (n *node, at Position) {
 			start, rest, at = s, sub, s.pos
 		}
 	}
-	return walk(start, at, rest)
+	return walkPath(start, at, rest)
 }
 
 func cutSkill(path string) (name, rest string, ok bool) {
@@ -40,9 +40,9 @@ func cutSkill(path string) (name, rest string, ok bool) {
 	return name, strings.TrimPrefix(rest, "."), ok
 }
 
-// walk follows path from n. Keys may have dots in them: the longest key that
+// walkPath follows path from n. Keys may have dots in them: the longest key that
 // fits is taken.
-func walk(n *node, at Position, path string) (*node, Position) {
+func walkPath(n *node, at Position, path string) (*node, Position) {
 	for path != "" {
 		var next *node
 		path = strings.TrimPrefix(path, ".")
@@ -56,7 +56,7 @@ func walk(n *node, at Position, path string) (*node, Position) {
 		case mappingNode:
 			best := -1
 			for i := range n.entries {
-				if fits(path, n.entries[i].key) && (best < 0 || len(n.entries[i].key) > len(n.entries[best].key)) {
+				if startsWithKey(path, n.entries[i].key) && (best < 0 || len(n.entries[i].key) > len(n.entries[best].key)) {
 					best = i
 				}
 			}
@@ -73,7 +73,7 @@ func walk(n *node, at Position, path string) (*node, Position) {
 	return n, at
 }
 
-func fits(path, key string) bool {
+func startsWithKey(path, key string) bool {
 	rest, ok := strings.CutPrefix(path, key)
 	return ok && key != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
@@ -88,11 +88,11 @@ func cutIndex(path string) (i int, rest string, ok bool) {
 	return i, rest, ok && err == nil && i >= 0
 }
 
-// locate makes an Error of a mistake at a path relative to n, which stands at
+// locateMistake makes an Error of a mistake at a path relative to n, which stands at
 // base. The place is the value's where there is one, else what is around it.
-func (x *index) locate(n *node, at Position, base string, p pathed) *Error {
+func (x *index) locateMistake(n *node, at Position, base string, p pathMistake) *Error {
 	full := joinPath(base, p.path)
-	hit, at := walk(n, at, p.path)
+	hit, at := walkPath(n, at, p.path)
 	msg := p.msg
 	if hit != nil {
 		if hit.kind == scalarNode {
@@ -105,7 +105,7 @@ func (x *index) locate(n *node, at Position, base string, p pathed) *Error {
 	if full != "" {
 		msg = full + ": " + msg
 	}
-	return &Error{at.File, at.Line, at.Column, x.hidden.clean(msg)}
+	return &Error{at.File, at.Line, at.Column, x.hidden.hideValues(msg)}
 }
 
 func joinPath(base, sub string) string {
@@ -120,7 +120,7 @@ func joinPath(base, sub string) string {
 // For a value that isn't written, ok is false and the place is the nearest
 // around where it would be; with no file at all that is the zero Position.
 func (c *Config) Pos(path string) (at Position, ok bool) {
-	n, at := c.where.find(path)
+	n, at := c.where.findPath(path)
 	if n != nil && n.kind == scalarNode {
 		at = n.pos
 	}
@@ -132,16 +132,16 @@ func (c *Config) Pos(path string) (at Position, ok bool) {
 // has a path if it has the methods ConfigPath() string and ConfigMessage()
 // string. Those become Errors, sorted; errors without a path are kept as they
 // are, after them. Nil stays nil.
-func (c *Config) Locate(err error) error { return c.place("", err) }
+func (c *Config) Locate(err error) error { return c.placeErrors("", err) }
 
 // LocateSkill is Locate for errors whose paths start at the named skill:
 // "run.http.url", "parameters.properties.to".
 func (c *Config) LocateSkill(name string, err error) error {
-	return c.place(SkillPath(name, ""), err)
+	return c.placeErrors(SkillPath(name, ""), err)
 }
 
-func (c *Config) place(base string, err error) error {
-	found, rest := split(err)
+func (c *Config) placeErrors(base string, err error) error {
+	found, rest := splitErrors(err)
 	var list Errors
 	for _, p := range found {
 		n, from := c.where.root, ""
@@ -149,7 +149,7 @@ func (c *Config) place(base string, err error) error {
 		if name, sub, ok := cutSkill(p.path); ok && c.where.skills[name] != nil {
 			n, from, p.path = c.where.skills[name], SkillPath(name, ""), sub
 		}
-		list = append(list, c.where.locate(n, n.pos, from, p))
+		list = append(list, c.where.locateMistake(n, n.pos, from, p))
 	}
 	switch {
 	case len(list) == 0:

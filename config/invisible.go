@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// invisible reports whether a character has no shape of its own.
-func invisible(r rune) bool {
+// isInvisible reports whether a character has no shape of its own.
+func isInvisible(r rune) bool {
 	switch {
 	case r <= unicode.MaxASCII, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		return false
@@ -17,21 +17,21 @@ func invisible(r rune) bool {
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// part reports whether an invisible character belongs to the visible ones around
+// belongsToNeighbours reports whether an invisible character belongs to the visible ones around
 // it: a joiner in a word of a script that joins or in a picture made of two, and
 // the selector of a sign's shape in text or colour.
-func part(before, r, after rune) bool {
+func belongsToNeighbours(before, r, after rune) bool {
 	switch r {
 	case '\u200c', '\u200d':
-		return sign(before) && sign(after)
+		return isVisibleSign(before) && isVisibleSign(after)
 	case '\ufe0e', '\ufe0f':
-		return sign(before) && before != '\ufe0f'
+		return isVisibleSign(before) && before != '\ufe0f'
 	}
 	return false
 }
 
-// sign reports whether a character is a visible one beyond those of ASCII. A
+// isVisibleSign reports whether a character is a visible one beyond those of ASCII. A
 // shape's selector is none, and stands before a joiner in pictures.
-func sign(r rune) bool {
-	return r == '\ufe0f' || r > unicode.MaxASCII && r != utf8.RuneError && !invisible(r) && !unicode.IsSpace(r)
+func isVisibleSign(r rune) bool {
+	return r == '\ufe0f' || r > unicode.MaxASCII && r != utf8.RuneError && !isInvisible(r) && !unicode.IsSpace(r)
 }

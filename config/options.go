@@ -47,7 +47,7 @@ type Options struct {
 // no skills, no roots, safe everywhere. Its paths are relative to the working
 // directory.
 func Default() *Config {
-	c := defaults()
+	c := defaultConfig()
 	abs := func(p string) string {
 		if full, err := filepath.Abs(p); err == nil {
 			return full
@@ -60,7 +60,7 @@ func Default() *Config {
 	return c
 }
 
-func defaults() *Config {
+func defaultConfig() *Config {
 	return &Config{
 		Version:            1,
 		PermissionsDefault: Allow,

@@ -15,16 +15,16 @@ import (
 // resolvePaths makes every path absolute, against the configuration's folder.
 func (l *loader) resolvePaths() {
 	c := l.cfg
-	keysGiven := l.section("keys", "dir") != nil
-	standard := defaults() // in place of a path that is refused
-	c.Ledger.Path = cmp.Or(l.abs(c.Ledger.Path, l.section("ledger", "path")), filepath.Join(l.dir, standard.Ledger.Path))
+	keysGiven := l.valueAt("keys", "dir") != nil
+	standard := defaultConfig() // in place of a path that is refused
+	c.Ledger.Path = cmp.Or(l.absPath(c.Ledger.Path, l.valueAt("ledger", "path")), filepath.Join(l.dir, standard.Ledger.Path))
 	if keysGiven {
-		c.Keys.Dir = cmp.Or(l.abs(c.Keys.Dir, l.section("keys", "dir")), filepath.Join(l.dir, standard.Keys.Dir))
+		c.Keys.Dir = cmp.Or(l.absPath(c.Keys.Dir, l.valueAt("keys", "dir")), filepath.Join(l.dir, standard.Keys.Dir))
 	} else {
 		c.Keys.Dir = filepath.Join(filepath.Dir(c.Ledger.Path), c.Keys.Dir)
 	}
 	for i, r := range c.Guard.Roots {
-		c.Guard.Roots[i] = l.abs(r, l.itemOf("roots", i))
+		c.Guard.Roots[i] = l.absPath(r, l.itemOf("roots", i))
 	}
 	for i, p := range c.Guard.ForbidPaths {
 		n := l.itemOf("forbid_paths", i)
@@ -32,7 +32,7 @@ func (l *loader) resolvePaths() {
 			continue
 		}
 		if !doublestar.ValidatePattern(p) {
-			l.out.add(n.pos, "guard.forbid_paths[%d]: %s is not a valid glob pattern; close each [ and {, or write \\ before it", i, l.shown(n))
+			l.out.add(n.pos, "guard.forbid_paths[%d]: %s is not a valid glob pattern; close each [ and {, or write \\ before it", i, l.quoteNode(n))
 			continue
 		}
 		c.Guard.ForbidPaths[i] = l.absPattern(p, n)
@@ -41,21 +41,21 @@ func (l *loader) resolvePaths() {
 
 // itemOf returns an item of a list under guard.
 func (l *loader) itemOf(key string, i int) *node {
-	n := l.section("guard", key)
+	n := l.valueAt("guard", key)
 	if n == nil || n.kind != listNode || i >= len(n.items) {
 		return nil
 	}
 	return n.items[i]
 }
 
-// abs returns p as an absolute path. n is where it is written, nil for a
+// absPath returns p as an absolute path. n is where it is written, nil for a
 // default. An empty p was reported and stays empty.
-func (l *loader) abs(p string, n *node) string {
+func (l *loader) absPath(p string, n *node) string {
 	if p == "" {
 		return ""
 	}
 	if p == "~" || strings.HasPrefix(p, "~/") {
-		home, ok := l.home(n)
+		home, ok := l.homeDir(n)
 		if !ok {
 			return ""
 		}
@@ -67,7 +67,7 @@ func (l *loader) abs(p string, n *node) string {
 	return filepath.Clean(p)
 }
 
-func (l *loader) home(n *node) (string, bool) {
+func (l *loader) homeDir(n *node) (string, bool) {
 	home, ok := l.opts.Env("HOME")
 	if !ok || !filepath.IsAbs(home) {
 		at := l.root.pos
@@ -86,7 +86,7 @@ func (l *loader) absPattern(p string, n *node) string {
 	p = filepath.ToSlash(p)
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
-		home, ok := l.home(n)
+		home, ok := l.homeDir(n)
 		if !ok {
 			return p
 		}
@@ -103,14 +103,14 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(s)
 }
 
-// guarded is a path that agents must not be able to write.
-type guarded struct{ what, path string }
+// guardedPath is a path that agents must not be able to write.
+type guardedPath struct{ what, path string }
 
-// searched is a pattern of an include, and the folder it starts in.
-type searched struct{ base, pattern, shown string }
+// searchedPattern is a pattern of an include, and the folder it starts in.
+type searchedPattern struct{ base, pattern, shown string }
 
-func (l *loader) guardedPaths() []guarded {
-	var list []guarded
+func (l *loader) guardedPaths() []guardedPath {
+	var list []guardedPath
 	for i, f := range l.cfg.Files {
 		what := "the skill file"
 		switch {
@@ -119,17 +119,17 @@ func (l *loader) guardedPaths() []guarded {
 		case f == l.cfg.Sentinel.Prompt:
 			what = "the review's prompt"
 		}
-		list = append(list, guarded{what, f})
+		list = append(list, guardedPath{what, f})
 	}
-	list = append(list, guarded{"the database", l.cfg.Ledger.Path}, guarded{"the keys", l.cfg.Keys.Dir})
+	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir})
 	for _, dir := range l.cfg.CredentialFolders() {
-		list = append(list, guarded{"the credentials", dir})
+		list = append(list, guardedPath{"the credentials", dir})
 	}
 	if exe, err := os.Executable(); err == nil {
-		list = append(list, guarded{"the program", exe})
+		list = append(list, guardedPath{"the program", exe})
 	}
 	for _, p := range l.opts.Protect {
-		list = append(list, guarded{"a protected path", l.abs(p, nil)})
+		list = append(list, guardedPath{"a protected path", l.absPath(p, nil)})
 	}
 	return list
 }
@@ -157,7 +157,7 @@ func (l *loader) checkRoots() {
 		switch {
 		case len(found) > 0:
 			l.out.add(n.pos, "guard.roots[%d] contains %s; give agents a folder of their own", i, strings.Join(found, ", "))
-		case l.cfg.Keys.Dir != "" && inside(realPath(l.cfg.Keys.Dir), real):
+		case l.cfg.Keys.Dir != "" && liesIn(realPath(l.cfg.Keys.Dir), real):
 			l.out.add(n.pos, "guard.roots[%d] lies in the folder of the keys; give agents a folder of their own", i)
 		default:
 			l.checkSearched(i, n, real)
@@ -208,16 +208,16 @@ func leadsInto(root, p string, seen map[string]string) bool {
 			at = realPath(parent)
 			seen[parent] = at
 		}
-		if inside(root, filepath.Join(at, filepath.Base(q))) {
+		if liesIn(root, filepath.Join(at, filepath.Base(q))) {
 			return true
 		}
 		q = parent
 	}
-	return inside(root, realPath(p))
+	return liesIn(root, realPath(p))
 }
 
-// inside reports whether p is dir or lies in it.
-func inside(dir, p string) bool {
+// liesIn reports whether p is dir or lies in it.
+func liesIn(dir, p string) bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		dir, p = strings.ToLower(dir), strings.ToLower(p)
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// json turns a value into JSON. Numbers keep every digit that was written;
+// decodeJSON turns a value into JSON. Numbers keep every digit that was written;
 // ok is false after a mistake was reported.
-func (d *decoder) json(p place) (raw json.RawMessage, ok bool) {
+func (d *decoder) decodeJSON(p place) (raw json.RawMessage, ok bool) {
 	w := jsonWriter{d: d, ok: true}
-	w.value(p)
+	w.writeValue(p)
 	return w.buf, w.ok
 }
 
@@ -21,7 +21,7 @@ type jsonWriter struct {
 	ok  bool
 }
 
-func (w *jsonWriter) value(p place) {
+func (w *jsonWriter) writeValue(p place) {
 	switch p.n.kind {
 	case mappingNode:
 		w.buf = append(w.buf, '{')
@@ -30,9 +30,9 @@ func (w *jsonWriter) value(p place) {
 				w.buf = append(w.buf, ',')
 			}
 			e := &p.n.entries[i]
-			w.text(e.key)
+			w.writeText(e.key)
 			w.buf = append(w.buf, ':')
-			w.value(p.child(e))
+			w.writeValue(p.childPlace(e))
 		}
 		w.buf = append(w.buf, '}')
 	case listNode:
@@ -41,15 +41,15 @@ func (w *jsonWriter) value(p place) {
 			if i > 0 {
 				w.buf = append(w.buf, ',')
 			}
-			w.value(p.item(i))
+			w.writeValue(p.itemPlace(i))
 		}
 		w.buf = append(w.buf, ']')
 	default:
-		w.scalar(p)
+		w.writeScalar(p)
 	}
 }
 
-func (w *jsonWriter) text(s string) {
+func (w *jsonWriter) writeText(s string) {
 	b, err := json.Marshal(s)
 	if err != nil { // no text fails
 		b = []byte(`""`)
@@ -57,7 +57,7 @@ func (w *jsonWriter) text(s string) {
 	w.buf = append(w.buf, b...)
 }
 
-func (w *jsonWriter) scalar(p place) {
+func (w *jsonWriter) writeScalar(p place) {
 	if p.n.bad {
 		w.ok = false
 	}
@@ -74,10 +74,10 @@ func (w *jsonWriter) scalar(p place) {
 		fallthrough
 	case oddScalar:
 		w.ok = false
-		w.d.fail(p, p.n.pos, "holds %s, which is no JSON number; quote it or write it plainly", quote(p.n.text))
+		w.d.addMistake(p, p.n.pos, "holds %s, which is no JSON number; quote it or write it plainly", quoteWord(p.n.text))
 		w.buf = append(w.buf, "null"...)
 	default:
-		w.text(p.n.text)
+		w.writeText(p.n.text)
 	}
 }
 

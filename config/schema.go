@@ -55,7 +55,7 @@ func objectSchema(t reflect.Type) *jsonschema.Schema {
 	}
 	s := r.ReflectFromType(t)
 	s.Version = ""
-	constrain(s, t)
+	constrainObject(s, t)
 	return s
 }
 
@@ -99,14 +99,14 @@ func orReference(s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Description: said, AnyOf: []*jsonschema.Schema{s, {Type: "string", Pattern: envPattern}}}
 }
 
-// constrain walks a schema and its Go type side by side.
-func constrain(s *jsonschema.Schema, t reflect.Type) {
+// constrainObject walks a schema and its Go type side by side.
+func constrainObject(s *jsonschema.Schema, t reflect.Type) {
 	for _, f := range fieldsOf(t) {
 		p, ok := s.Properties.Get(f.name)
 		if !ok {
 			panic("config: the editor schema lacks " + f.name) // both read the same tags
 		}
-		if f.required || f.wanted {
+		if f.has(required | wanted) {
 			s.Required = append(s.Required, f.name)
 		}
 		p.Description = descriptions[t.Name()+"."+f.name]
@@ -122,12 +122,12 @@ func constrain(s *jsonschema.Schema, t reflect.Type) {
 func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
 	switch {
 	case p.Type == "object" && t.Kind() == reflect.Struct && p.Properties != nil && t != reflect.TypeFor[skills.Run]():
-		constrain(p, t)
+		constrainObject(p, t)
 	case t.Kind() == reflect.Map:
 		return constrainMap(p, t, f)
 	case t.Kind() == reflect.Slice && p.Type == "array":
 		if t.Elem().Kind() == reflect.Struct {
-			constrain(p.Items, t.Elem())
+			constrainObject(p.Items, t.Elem())
 		}
 		if f.pattern != "" {
 			p.Items.Pattern = patterns[f.pattern].re
@@ -135,11 +135,11 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 		if f.enum != nil {
 			p.Items = constrainValue(p.Items, t.Elem(), field{enum: f.enum})
 		}
-		if f.nonempty {
+		if f.has(noEmptyList) {
 			one := uint64(1)
 			p.MinItems = &one
 		}
-		if f.single {
+		if f.has(single) {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, p}}
 		}
 	case f.enum != nil:
@@ -156,11 +156,11 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 		return orReference(p)
 	case t == reflect.TypeFor[time.Duration]():
 		from := "From"
-		if f.never {
+		if f.has(orNever) {
 			from = "0s, or from"
 		}
 		p.Description = strings.TrimSuffix(p.Description, ".") + fmt.Sprintf(". %s %s to %s.", from, f.min, f.max)
-	case f.bound:
+	case f.has(positive):
 		p.AnyOf[0].Minimum, p.AnyOf[0].ExclusiveMinimum = "", "0"
 	}
 	return p
@@ -169,9 +169,9 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 func constrainMap(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
 	elem := p.AdditionalProperties
 	if t.Elem().Kind() == reflect.Struct {
-		constrain(elem, t.Elem())
+		constrainObject(elem, t.Elem())
 	} else {
-		elem = constrainValue(elem, t.Elem(), field{single: f.single, nonempty: f.nonempty, enum: f.enum})
+		elem = constrainValue(elem, t.Elem(), field{traits: f.traits & (single | noEmptyList), enum: f.enum})
 	}
 	switch f.keys {
 	case "name":

@@ -130,7 +130,7 @@ func (c *Config) CredentialFolders() []string {
 // the environment gave doesn't, whatever other text of the file is like it. Of an
 // address it is the password that counts.
 func (c *Config) Literal(path string) bool {
-	n, _ := c.where.find(path)
+	n, _ := c.where.findPath(path)
 	if n == nil || n.kind != scalarNode || n.text == "" {
 		return false
 	}
@@ -139,14 +139,14 @@ func (c *Config) Literal(path string) bool {
 		written = n.text // nothing of it is the environment's
 	}
 	if _, after, isAddress := strings.Cut(written, "://"); isAddress {
-		return password(after) != ""
+		return passwordIn(after) != ""
 	}
 	return !n.outside
 }
 
-// password is what is written of a password in what follows an address's scheme,
+// passwordIn is what is written of a password in what follows an address's scheme,
 // without the references in it.
-func password(address string) string {
+func passwordIn(address string) string {
 	end := strings.LastIndexByte(address, '@')
 	if end < 0 {
 		return ""

@@ -53,8 +53,8 @@ func SkillPath(name, sub string) string {
 	return joinPath("skills["+name+"]", sub)
 }
 
-// pending is a declaration that is decoded and waits to be compiled.
-type pending struct {
+// pendingSkill is a declaration that is decoded and waits to be compiled.
+type pendingSkill struct {
 	n      *node
 	base   string // its configuration path
 	spec   skills.Spec
@@ -74,18 +74,18 @@ func (l *loader) addSkill(n *node, fallback string) {
 	d.failed = map[string]bool{}
 	before := len(l.out.list)
 	var e skillEntry
-	d.value(place{n, n.pos, base}, reflect.ValueOf(&e).Elem(), field{})
+	d.decodeValue(place{n, n.pos, base}, reflect.ValueOf(&e).Elem(), field{})
 	if n.kind != mappingNode {
-		l.broken = true
+		l.namesMissing = true
 		return
 	}
-	l.pending = append(l.pending, pending{n: n, base: base, spec: skills.Spec(e), failed: d.failed, clean: len(l.out.list) == before})
+	l.pending = append(l.pending, pendingSkill{n: n, base: base, spec: skills.Spec(e), failed: d.failed, clean: len(l.out.list) == before})
 }
 
 // compileAll compiles what was declared: half of the time that loading takes,
 // so on every processor.
 func (l *loader) compileAll() {
-	done := make([]compiled, len(l.pending))
+	done := make([]compiledSkill, len(l.pending))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(done)) {
@@ -97,20 +97,20 @@ func (l *loader) compileAll() {
 	}
 	workers.Wait()
 	for i, p := range l.pending {
-		l.keep(p, done[i])
+		l.keepSkill(p, done[i])
 	}
 }
 
-type compiled struct {
+type compiledSkill struct {
 	skill *skills.Skill
 	err   error
 }
 
 // compileOne compiles in a goroutine of its own, so a panic ends here.
-func compileOne(s skills.Spec) (c compiled) {
+func compileOne(s skills.Spec) (c compiledSkill) {
 	defer func() {
 		if recover() != nil {
-			c = compiled{err: &skills.PathError{Path: "parameters", Msg: "can't be compiled"}}
+			c = compiledSkill{err: &skills.PathError{Path: "parameters", Msg: "can't be compiled"}}
 		}
 	}()
 	c.skill, c.err = skills.Compile(s)
@@ -122,23 +122,23 @@ func compileOne(s skills.Spec) (c compiled) {
 func (l *loader) refuseName(name string, at Position, known bool) bool {
 	if strings.HasPrefix(name, reservedDomain) {
 		l.out.add(at, "skill %s is in the domain %s*, which holds the orchestrator's own calls; choose another domain",
-			quote(name), reservedDomain)
+			quoteWord(name), reservedDomain)
 		return true
 	}
 	if first, twice := l.names[name]; twice {
-		l.out.add(at, "skill %s is declared twice; the first is at %s", quote(name), first)
+		l.out.add(at, "skill %s is declared twice; the first is at %s", quoteWord(name), first)
 		return true
 	}
 	if slices.Contains(l.opts.KnownSkills, name) && !known {
-		l.out.add(at, "skill %s is part of the program already; choose another name", quote(name))
+		l.out.add(at, "skill %s is part of the program already; choose another name", quoteWord(name))
 		return true
 	}
 	return false
 }
 
-// keep reports the mistakes of a compiled declaration, or adds the skill.
-func (l *loader) keep(p pending, c compiled) {
-	for _, pe := range flatten(c.err) {
+// keepSkill reports the mistakes of a compiled declaration, or adds the skill.
+func (l *loader) keepSkill(p pendingSkill, c compiledSkill) {
+	for _, pe := range flattenErrors(c.err) {
 		top := pe.path
 		if i := strings.IndexAny(top, ".["); i >= 0 {
 			top = top[:i]
@@ -146,11 +146,11 @@ func (l *loader) keep(p pending, c compiled) {
 		if at := joinPath(p.base, top); p.failed[at] || underAny(p.failed, at) {
 			continue // reported where it was read
 		}
-		l.out.list = append(l.out.list, l.cfg.where.locate(p.n, p.n.pos, p.base, pe))
+		l.out.list = append(l.out.list, l.cfg.where.locateMistake(p.n, p.n.pos, p.base, pe))
 	}
 	name := p.spec.Name
 	if name == "" {
-		l.broken = true
+		l.namesMissing = true
 		return
 	}
 	at := p.n.pos
@@ -168,8 +168,8 @@ func (l *loader) keep(p pending, c compiled) {
 		l.cfg.Skills = append(l.cfg.Skills, LoadedSkill{Skill: c.skill, Pos: p.n.pos, Text: p.text, Known: p.known})
 		return
 	}
-	l.spoilt = append(l.spoilt, name)
-	if s := mend(p, c.skill); s != nil {
+	l.mistakenNames = append(l.mistakenNames, name)
+	if s := mendSkill(p, c.skill); s != nil {
 		l.unsure = append(l.unsure, LoadedSkill{Skill: s, Pos: p.n.pos, Known: p.known})
 	}
 }
@@ -183,21 +183,21 @@ func underAny(failed map[string]bool, prefix string) bool {
 	return false
 }
 
-// pathed is an error that has a place in the configuration.
-type pathed struct{ path, msg string }
+// pathMistake is an error that has a place in the configuration.
+type pathMistake struct{ path, msg string }
 
-// flatten returns the errors in the tree of err that have a path, and gives
+// flattenErrors returns the errors in the tree of err that have a path, and gives
 // the others the path of the whole.
-func flatten(err error) []pathed {
-	found, rest := split(err)
+func flattenErrors(err error) []pathMistake {
+	found, rest := splitErrors(err)
 	for _, e := range rest {
-		found = append(found, pathed{"", e.Error()})
+		found = append(found, pathMistake{"", e.Error()})
 	}
 	return found
 }
 
-// split separates the errors that have a path from those that have none.
-func split(err error) (found []pathed, rest []error) {
+// splitErrors separates the errors that have a path from those that have none.
+func splitErrors(err error) (found []pathMistake, rest []error) {
 	if err == nil {
 		return nil, nil
 	}
@@ -205,17 +205,17 @@ func split(err error) (found []pathed, rest []error) {
 		ConfigPath() string
 		ConfigMessage() string
 	}); ok {
-		return []pathed{{p.ConfigPath(), p.ConfigMessage()}}, nil
+		return []pathMistake{{p.ConfigPath(), p.ConfigMessage()}}, nil
 	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range many.Unwrap() {
-			f, r := split(e)
+			f, r := splitErrors(e)
 			found, rest = append(found, f...), append(rest, r...)
 		}
 		return found, rest
 	}
 	if inner := errors.Unwrap(err); inner != nil {
-		if f, r := split(inner); len(r) == 0 {
+		if f, r := splitErrors(inner); len(r) == 0 {
 			return f, nil
 		}
 	}
@@ -231,12 +231,12 @@ type programSkills struct{}
 
 // addKnown reads skills.known: declarations without a way to run.
 func (l *loader) addKnown() {
-	list := l.section("skills", "known")
+	list := l.valueAt("skills", "known")
 	if list == nil || list.bad || list.isNull() {
 		return
 	}
 	if list.kind != listNode {
-		l.broken = true
+		l.namesMissing = true
 		return
 	}
 	whole := *l.dec
@@ -247,7 +247,7 @@ func (l *loader) addKnown() {
 	l.dec = &without
 	for i, item := range list.items {
 		before := len(l.pending)
-		l.addSkill(l.withoutRun(item), place{n: list, path: "skills.known"}.item(i).path)
+		l.addSkill(l.withoutRun(item), place{n: list, path: "skills.known"}.itemPlace(i).path)
 		for j := range l.pending[before:] {
 			p := &l.pending[before+j]
 			p.known, p.spec.Run = true, skills.Run{Kind: "go"}
@@ -280,12 +280,12 @@ func (l *loader) addProgram() {
 		i := slices.IndexFunc(l.cfg.Skills, func(k LoadedSkill) bool { return k.Skill.Name() == name })
 		switch {
 		case registered[name]:
-			l.out.add(l.root.pos, "the program registers skill %s twice; remove one", quote(name))
+			l.out.add(l.root.pos, "the program registers skill %s twice; remove one", quoteWord(name))
 		case i >= 0 && l.cfg.Skills[i].Known:
 			l.reportDifferences(name, skills.Agree(l.cfg.Skills[i].Skill, s))
 			l.cfg.Skills[i].Skill = s
 		case i >= 0:
-			l.out.add(l.names[name], "skill %s is part of the program already; choose another name", quote(name))
+			l.out.add(l.names[name], "skill %s is part of the program already; choose another name", quoteWord(name))
 		default: // not there, or with mistakes that were reported
 			if _, broken := l.names[name]; !broken {
 				l.names[name] = Position{}
@@ -298,42 +298,42 @@ func (l *loader) addProgram() {
 
 func (l *loader) reportDifferences(name string, err error) {
 	n := l.cfg.where.skills[name]
-	for _, pe := range flatten(err) {
-		l.out.list = append(l.out.list, l.cfg.where.locate(n, n.pos, SkillPath(name, ""), pe))
+	for _, pe := range flattenErrors(err) {
+		l.out.list = append(l.out.list, l.cfg.where.locateMistake(n, n.pos, SkillPath(name, ""), pe))
 	}
 }
 
 // textDomain is put before the name of a SKILL.md, which has no domain.
 const textDomain = "skill."
 
-// skillText reads a SKILL.md: front matter between two lines of dashes, then
+// readSkillText reads a SKILL.md: front matter between two lines of dashes, then
 // text. It comes from outside as a rule, so it may say what it is called and
 // what it takes, and nothing about what it may do: its effect is irreversible,
 // it has no way to run, its text is untrusted, ${NAME} stays as it is (models
 // read the description), and keys that other tools have ("allowed-tools",
 // "license") mean nothing here.
-func (l *loader) skillText(name string, src []byte) {
+func (l *loader) readSkillText(name string, src []byte) {
 	at := Position{name, 1, 1}
 	if len(src) > MaxFile {
-		l.broken = true
+		l.namesMissing = true
 		l.out.add(at, "the file has more than %d bytes", MaxFile)
 		return
 	}
 	head, body, ok := frontMatter(src)
 	if !ok {
-		l.broken = true
+		l.namesMissing = true
 		l.out.add(at, "a SKILL.md starts with front matter: name and description between two lines of ---")
 		return
 	}
 	n := parseYAML(name, head, l.out, withoutEnv)
 	if n == nil || n.kind != mappingNode {
-		l.broken = true
+		l.namesMissing = true
 		if n != nil {
 			l.out.add(n.pos, "the front matter must be a mapping with name and description")
 		}
 		return
 	}
-	l.addText(n, body)
+	l.addSkillText(n, body)
 }
 
 // frontMatter splits src at the second line of dashes. The first stays in the
@@ -355,21 +355,21 @@ func frontMatter(src []byte) (head, body []byte, ok bool) {
 	return nil, nil, false
 }
 
-func (l *loader) addText(n *node, body []byte) {
+func (l *loader) addSkillText(n *node, body []byte) {
 	bad := len(l.out.list)
 	e := skillEntry{Effect: skills.Irreversible}
 	for i := range n.entries {
 		en := &n.entries[i]
 		switch en.key {
 		case "name":
-			e.Name = l.textOf(en)
+			e.Name = l.entryText(en)
 			if !strings.Contains(e.Name, ".") {
 				e.Name = textDomain + e.Name
 			}
 		case "description":
-			e.Description = l.textOf(en)
+			e.Description = l.entryText(en)
 		case "parameters":
-			if raw, ok := l.dec.json(place{en.val, en.pos, "parameters"}); ok {
+			if raw, ok := l.dec.decodeJSON(place{en.val, en.pos, "parameters"}); ok {
 				e.Parameters = raw
 			}
 		case "run":
@@ -380,13 +380,13 @@ func (l *loader) addText(n *node, body []byte) {
 		l.out.add(n.pos, "name is missing")
 	}
 	if len(l.out.list) > bad {
-		l.broken = true
+		l.namesMissing = true
 		return
 	}
-	l.pending = append(l.pending, pending{n: n, base: SkillPath(e.Name, ""), spec: skills.Spec(e), text: string(body), clean: true})
+	l.pending = append(l.pending, pendingSkill{n: n, base: SkillPath(e.Name, ""), spec: skills.Spec(e), text: string(body), clean: true})
 }
 
-func (l *loader) textOf(en *entry) string {
+func (l *loader) entryText(en *entry) string {
 	if en.val.kind != scalarNode || en.val.bad || en.val.isNull() {
 		l.out.add(en.pos, "%s must be text", en.key)
 		return ""
@@ -409,7 +409,7 @@ func (l *loader) guessNames(src []byte) {
 		}
 		found = true
 		l.names[name] = Position{}
-		l.spoilt = append(l.spoilt, name)
+		l.mistakenNames = append(l.mistakenNames, name)
 	}
-	l.broken = l.broken || !found
+	l.namesMissing = l.namesMissing || !found
 }

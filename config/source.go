@@ -45,7 +45,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	f, err := parseTokens(strings.ReplaceAll(string(src), "\r\n", "\n"))
 	if err != nil {
 		at, msg := syntaxError(file, err)
-		at, msg = tellTab(src, at, msg)
+		at, msg = nameTab(src, at, msg)
 		out.add(at, "%s", msg)
 		return nil
 	}
@@ -56,7 +56,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 			continue
 		}
 		if body != nil {
-			out.add(c.start(d.Body), "a second document starts here; a file holds one")
+			out.add(c.startOf(d.Body), "a second document starts here; a file holds one")
 			return nil
 		}
 		body = d.Body
@@ -64,9 +64,9 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	return c.convert(body)
 }
 
-// tellTab names the tab that a document which can't be read is indented with. Where
+// nameTab names the tab that a document which can't be read is indented with. Where
 // it stands in another line than the mistake it may be innocent, so both are told.
-func tellTab(src []byte, at Position, msg string) (Position, string) {
+func nameTab(src []byte, at Position, msg string) (Position, string) {
 	for i, line := range strings.Split(string(src), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		tab := strings.IndexByte(indent, '\t')
@@ -156,23 +156,23 @@ type form struct {
 func checkForm(tokens token.Tokens) error {
 	var f form
 	for _, t := range tokens {
-		if msg := f.step(t); msg != "" {
+		if msg := f.checkToken(t); msg != "" {
 			return &formError{t.Position, msg}
 		}
 	}
 	return nil
 }
 
-func (f *form) step(t *token.Token) string {
+func (f *form) checkToken(t *token.Token) string {
 	switch t.Type {
 	case token.MappingStartType, token.SequenceStartType:
 		f.flow++
 	case token.MappingEndType, token.SequenceEndType:
 		f.flow = max(0, f.flow-1)
 	case token.SequenceEntryType:
-		f.block(t.Position.Column, 0)
+		f.noteBlock(t.Position.Column, 0)
 	case token.MappingValueType:
-		if f.flow == 0 && t.Prev != nil && f.block(t.Prev.Position.Column, 1) > maxEntries {
+		if f.flow == 0 && t.Prev != nil && f.noteBlock(t.Prev.Position.Column, 1) > maxEntries {
 			return fmt.Sprintf("more than %d keys in one mapping", maxEntries)
 		}
 	case token.DocumentHeaderType, token.DocumentEndType:
@@ -188,12 +188,12 @@ func (f *form) step(t *token.Token) string {
 			return fmt.Sprintf("more than %d anchors", maxAnchors)
 		}
 	}
-	return f.deep()
+	return f.checkDepth()
 }
 
-// block notes a dash or a key at that column and returns how many keys there
+// noteBlock notes a dash or a key at that column and returns how many keys there
 // were since what stands around them began.
-func (f *form) block(column, keys int) int {
+func (f *form) noteBlock(column, keys int) int {
 	if f.flow > 0 {
 		return 0
 	}
@@ -210,7 +210,7 @@ func (f *form) block(column, keys int) int {
 	return f.counts[i-1]
 }
 
-func (f *form) deep() string {
+func (f *form) checkDepth() string {
 	if f.flow+len(f.columns) > maxDepth {
 		return fmt.Sprintf("more than %d levels of nesting", maxDepth)
 	}

@@ -69,13 +69,13 @@ func (c *Config) Warnings() []Warning {
 	return out
 }
 
-// warning makes one of the place where path is written.
-func (c *Config) warning(code, path, msg, advice string) (Warning, bool) {
+// foundWarning makes one of the place where path is written.
+func (c *Config) foundWarning(code, path, msg, advice string) (Warning, bool) {
 	at, _ := c.Pos(path)
 	return Warning{code, at, msg, advice}, true
 }
 
-func (c *Config) written(path string) bool {
+func (c *Config) isWritten(path string) bool {
 	_, ok := c.Pos(path)
 	return ok
 }
@@ -85,7 +85,7 @@ func (c *Config) idleModes() (Warning, bool) {
 	if c.Sentinel.Mode == Off || !c.Sentinel.Idle() {
 		return Warning{}, false
 	}
-	return c.warning("review_idle", "sentinel.modes.effect", "sentinel.modes turns the review off for every effect: the rules decide alone",
+	return c.foundWarning("review_idle", "sentinel.modes.effect", "sentinel.modes turns the review off for every effect: the rules decide alone",
 		"leave out the effects that shall be judged, or say so with sentinel.mode")
 }
 
@@ -104,7 +104,7 @@ func (c *Config) idleKeys() (Warning, bool) {
 	if len(keys) == 0 {
 		return Warning{}, false
 	}
-	return c.warning("review_unused", "sentinel."+keys[0], "the review is off, so this under sentinel does nothing: "+strings.Join(keys, ", "),
+	return c.foundWarning("review_unused", "sentinel."+keys[0], "the review is off, so this under sentinel does nothing: "+strings.Join(keys, ", "),
 		"turn the review on with sentinel.mode, or take it out")
 }
 
@@ -112,7 +112,7 @@ func (c *Config) idleKeys() (Warning, bool) {
 // that works as well may need its time there, within reason.
 func (c *Config) shortReview() (Warning, bool) {
 	s := c.Sentinel
-	if s.Idle() || !c.written("sentinel.timeout") {
+	if s.Idle() || !c.isWritten("sentinel.timeout") {
 		return Warning{}, false
 	}
 	for _, name := range slices.Concat(c.Roles["sentinel"], s.Escalate.To) {
@@ -122,8 +122,8 @@ func (c *Config) shortReview() (Warning, bool) {
 		if slices.Contains(slices.Concat(c.Roles["orchestrator"], c.Roles["agent"]), name) {
 			least = t / 10
 		}
-		if c.written(path) && s.Timeout < least {
-			return c.warning("review_timeout", "sentinel.timeout",
+		if c.isWritten(path) && s.Timeout < least {
+			return c.foundWarning("review_timeout", "sentinel.timeout",
 				fmt.Sprintf("sentinel.timeout, %s, ends each review before %s, %s, does", s.Timeout, path, t),
 				"raise it, or lower the model's; the models of a chain share it")
 		}
@@ -132,10 +132,10 @@ func (c *Config) shortReview() (Warning, bool) {
 }
 
 func (c *Config) noCache() (Warning, bool) {
-	if c.Sentinel.Idle() || c.Sentinel.CacheTTL != 0 || !c.written("sentinel.cache_size") {
+	if c.Sentinel.Idle() || c.Sentinel.CacheTTL != 0 || !c.isWritten("sentinel.cache_size") {
 		return Warning{}, false
 	}
-	return c.warning("cache_off", "sentinel.cache_size", "sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept",
+	return c.foundWarning("cache_off", "sentinel.cache_size", "sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept",
 		"give cache_ttl a time, or take cache_size out")
 }
 
@@ -146,7 +146,7 @@ func (c *Config) openUnjudged() (Warning, bool) {
 	if c.Sentinel.Idle() || len(open) == 0 {
 		return Warning{}, false
 	}
-	return c.warning("unjudgeable_allow", "sentinel.unjudgeable."+open[0],
+	return c.foundWarning("unjudgeable_allow", "sentinel.unjudgeable."+open[0],
 		"calls go ahead that no model could judge, and the writer of their arguments can make it so: sentinel.unjudgeable allows "+
 			strings.Join(open, ", "),
 		"set them to ask or deny")
@@ -160,10 +160,10 @@ func (c *Config) idleAskBelow() (Warning, bool) {
 		return Warning{}, false
 	}
 	path := "judge.ask_below"
-	if !c.written(path) {
+	if !c.isWritten(path) {
 		path = "judge.threshold"
 	}
-	return c.warning("ask_below_idle", path,
+	return c.foundWarning("ask_below_idle", path,
 		fmt.Sprintf("judge.ask_below, %.2f, is less than judge.threshold, %.2f: the judge denies such calls and never asks a person",
 			float64(ask)/100, float64(deny)/100),
 		"raise ask_below above the threshold, lower the threshold, or set ask_below to 0")
@@ -185,7 +185,7 @@ func (c *Config) oneAddress() (Warning, bool) {
 	if !sameAddress(c.Telemetry.Metrics.Listen, c.Server.Listen) {
 		return Warning{}, false
 	}
-	return c.warning("listen_twice", "telemetry.metrics.listen",
+	return c.foundWarning("listen_twice", "telemetry.metrics.listen",
 		"telemetry.metrics.listen is the address of server.listen too: only one of them can have it",
 		"give metrics another port, such as 9464")
 }
@@ -198,20 +198,20 @@ func sameAddress(a, b string) bool {
 	if errA != nil || errB != nil || portA != portB || portA == "0" {
 		return false
 	}
-	return hostA == hostB || everywhere(hostA) || everywhere(hostB) || loopback(hostA) && loopback(hostB)
+	return hostA == hostB || isEveryInterface(hostA) || isEveryInterface(hostB) || isLoopback(hostA) && isLoopback(hostB)
 }
 
-func everywhere(host string) bool {
+func isEveryInterface(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || err == nil && ip.IsUnspecified()
 }
 
-func loopback(host string) bool { return host == "localhost" || host == "127.0.0.1" }
+func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" }
 
 // manyWarnings are those of which a configuration may have several.
 func (c *Config) manyWarnings() []Warning {
 	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
-		c.believedServers(), c.unisolatedShells(), c.directWrites(), c.unmeetable(), c.writtenSecrets())
+		c.believedServers(), c.unisolatedShells(), c.directWrites(), c.unmeetableSkills(), c.writtenSecrets())
 }
 
 func (c *Config) warnAt(path, code, msg, advice string) Warning {
@@ -221,7 +221,7 @@ func (c *Config) warnAt(path, code, msg, advice string) Warning {
 
 // silentServer finds an address on which nothing listens yet.
 func (c *Config) silentServer() []Warning {
-	if !c.written("server.listen") {
+	if !c.isWritten("server.listen") {
 		return nil
 	}
 	return []Warning{c.warnAt("server.listen", "server_unused", "server.listen does nothing yet: this version has no HTTP server",
@@ -274,7 +274,7 @@ func (c *Config) blankForbidden() []Warning {
 }
 
 func (c *Config) blankEnds(i int) bool {
-	n, _ := c.where.find(fmt.Sprintf("guard.forbid_paths[%d]", i))
+	n, _ := c.where.findPath(fmt.Sprintf("guard.forbid_paths[%d]", i))
 	return n != nil && n.kind == scalarNode && strings.TrimSpace(n.text) != n.text
 }
 
@@ -362,14 +362,14 @@ func (c *Config) directWrites() []Warning {
 	return out
 }
 
-// unmeetable finds skills that require what they don't let through.
-func (c *Config) unmeetable() []Warning {
+// unmeetableSkills finds skills that require what they don't let through.
+func (c *Config) unmeetableSkills() []Warning {
 	var out []Warning
 	for _, s := range c.Skills {
 		for _, name := range s.Skill.RequiredUndeclared() {
 			path := SkillPath(s.Skill.Name(), "parameters.required")
 			out = append(out, c.warnAt(path, "required_unknown",
-				fmt.Sprintf("%s names %s, which is no property: every call is refused", path, quote(name)),
+				fmt.Sprintf("%s names %s, which is no property: every call is refused", path, quoteWord(name)),
 				"correct the name, or declare the property"))
 		}
 	}
@@ -385,11 +385,11 @@ func (c *Config) writtenSecrets() []Warning {
 			path+" holds a secret in the file, where others read it and backups keep it", "take it from the environment: ${NAME}"))
 	}
 	for name := range c.Models {
-		if path := "models." + name + ".api_key"; c.literal(path) {
+		if path := "models." + name + ".api_key"; c.standsInFile(path) {
 			warn(path)
 		}
 	}
-	if c.literal("limits.store.url") && hasPassword(c.Limits.Store.URL.Reveal()) {
+	if c.standsInFile("limits.store.url") && hasPassword(c.Limits.Store.URL.Reveal()) {
 		warn("limits.store.url")
 	}
 	for _, s := range c.Skills {
@@ -403,27 +403,27 @@ func (c *Config) writtenSecrets() []Warning {
 		}
 		_ = json.Unmarshal(run.Options, &o) // its package reports what is wrong with them
 		for name := range o.Headers {
-			if path := SkillPath(s.Skill.Name(), "run."+run.Kind+".headers."+name); secretHeader(name) && c.literal(path) {
+			if path := SkillPath(s.Skill.Name(), "run."+run.Kind+".headers."+name); isSecretHeader(name) && c.standsInFile(path) {
 				warn(path)
 			}
 		}
-		if path := SkillPath(s.Skill.Name(), "run."+run.Kind+".url"); hasPassword(o.URL) && c.literal(path) {
+		if path := SkillPath(s.Skill.Name(), "run."+run.Kind+".url"); hasPassword(o.URL) && c.standsInFile(path) {
 			warn(path)
 		}
-		if path := SkillPath(s.Skill.Name(), "run."+run.Kind+".smtp.password"); o.SMTP.Password != "" && c.literal(path) {
+		if path := SkillPath(s.Skill.Name(), "run."+run.Kind+".smtp.password"); o.SMTP.Password != "" && c.standsInFile(path) {
 			warn(path)
 		}
 	}
 	return out
 }
 
-// literal reports whether a text stands in the file as it is.
-func (c *Config) literal(path string) bool {
-	n, _ := c.where.find(path)
+// standsInFile reports whether a text stands in the file as it is.
+func (c *Config) standsInFile(path string) bool {
+	n, _ := c.where.findPath(path)
 	return n != nil && n.kind == scalarNode && !n.outside && strings.TrimSpace(n.text) != "" && !strings.Contains(n.raw, "${")
 }
 
-func secretHeader(name string) bool {
+func isSecretHeader(name string) bool {
 	name = strings.ToLower(name)
 	words := []string{"authorization", "token", "secret", "api-key", "apikey", "password"}
 	return name == "cookie" || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
