@@ -50,9 +50,9 @@ func validTarget(u *url.URL) bool {
 	return validHost(u.Hostname()) && !strings.HasSuffix(u.Host, ":")
 }
 
-// mayBeReachable reports whether a host that an address names could be one. An address
-// without a host, as of a socket, is another's to judge, and so is a name in
-// other letters, which a client writes in its own way.
+// mayBeReachable reports whether a host that an address names could be one. It
+// passes an address without a host, as of a socket. It passes a name in other
+// letters too, which clients write in their own way.
 func mayBeReachable(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" {

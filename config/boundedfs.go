@@ -15,10 +15,10 @@ const (
 	maxSearchDepth = 64     // folders below the first
 )
 
-// boundedFS is where a pattern is searched for. Links may lead back to where
-// they came from, and two that do double the folders at every step: a folder
-// that is read within itself is empty, since all of it was found on the shorter
-// way, and the whole search is bounded.
+// boundedFS is where a pattern is searched for. Links may lead back to where they
+// came from, and two that do double the folders at every step. So a folder that is
+// read within itself is empty: the search found all of it on the shorter way. The
+// whole search is bounded.
 type boundedFS struct {
 	fsys  fs.FS
 	root  string            // on disk; empty where fsys is no disk
@@ -69,7 +69,8 @@ func (b *boundedFS) leadsBack(name string) bool {
 	}
 }
 
-// resolveName is the folder behind a name: what its parent is, and one step more.
+// resolveName returns the folder behind a name: what its parent is, and one step
+// more.
 func (b *boundedFS) resolveName(name string) string {
 	if known, ok := b.reals[name]; ok {
 		return known

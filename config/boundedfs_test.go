@@ -32,8 +32,8 @@ func TestIncludeThroughLoops(t *testing.T) {
 	require.ElementsMatch(t, []string{"email.send", "tasks.list", "notes.list"}, names)
 }
 
-// Folders that double at every step without a loop, too many files and too many
-// levels end the search with what to do.
+// Folders that double at every step end the search with what to do, also without a
+// loop. So do too many files and too many levels.
 func TestIncludeIsBounded(t *testing.T) {
 	t.Run("doubling", func(t *testing.T) {
 		dir := write(t, map[string]string{"vedette.yaml": "version: 1\nskills: {include: ['skills/**']}", "skills/email.yaml": skillYAML})

@@ -15,7 +15,7 @@ import (
 )
 
 // reservedDomain begins the names of the orchestrator's own calls. The program
-// tells its calls by this beginning, so no file may declare a skill under it,
+// tells its calls by this beginning. So no file may declare a skill under it,
 // whether or not there is such a call today.
 const reservedDomain = "agent."
 
@@ -23,7 +23,7 @@ const reservedDomain = "agent."
 // the checkpoint. They pass the same rules as skills, so rules may name them.
 var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
 
-// checkAll does what no single value shows: references, rules, paths.
+// checkAll checks what no single value shows: references, rules, paths.
 func (l *loader) checkAll() {
 	for name, m := range l.cfg.Models {
 		m.Name = name
@@ -43,6 +43,7 @@ func (l *loader) checkAll() {
 	l.checkRoots()
 }
 
+// checkRoles refuses roles whose models aren't under models.
 func (l *loader) checkRoles() {
 	roles := l.valueAt("roles")
 	if roles == nil || roles.kind != mappingNode {
@@ -79,6 +80,7 @@ func (l *loader) checkModelNames(path string, val *node) {
 	}
 }
 
+// checkRules numbers the rules and refuses those that no call can meet.
 func (l *loader) checkRules() {
 	list := l.valueAt("permissions")
 	if list == nil || list.kind != listNode {
@@ -109,8 +111,7 @@ func (l *loader) checkRules() {
 	}
 }
 
-// checkModify refuses a rule that rewrites and doesn't say what, and the other
-// way round.
+// checkModify refuses a rule that rewrites and doesn't say what, and the reverse.
 func (l *loader) checkModify(i int, r *Rule, n *node) {
 	list := n.get("modify")
 	switch {
@@ -148,6 +149,8 @@ func (l *loader) checkPattern(n *node, known []string) {
 	}
 }
 
+// hideUnknown says that a word isn't known, without showing what the environment
+// gave.
 func (l *loader) hideUnknown(n *node, what, got string, known []string) string {
 	if n.outside {
 		return "unknown " + what + " given by the environment"
@@ -155,6 +158,7 @@ func (l *loader) hideUnknown(n *node, what, got string, known []string) string {
 	return unknownWord(what, got, known)
 }
 
+// checkListen refuses an address that no server could listen on.
 func (l *loader) checkListen() {
 	n := l.valueAt("server", "listen")
 	if n == nil || n.bad || n.kind != scalarNode || l.cfg.Server.Listen != n.text {
@@ -203,6 +207,7 @@ func (l *loader) checkCredentials() {
 	}
 }
 
+// checkCredentialEnv refuses a variable's name that isn't one for each user.
 func (l *loader) checkCredentialEnv(name string, c Credential, n *node) {
 	if n == nil || n.bad {
 		return
@@ -213,6 +218,8 @@ func (l *loader) checkCredentialEnv(name string, c Credential, n *node) {
 	}
 }
 
+// checkCredentialFile resolves a credential's path. It refuses a path that isn't
+// one for each user, and one beside a folder of agents.
 func (l *loader) checkCredentialFile(name string, c Credential, n *node) {
 	if n == nil || n.bad {
 		return
@@ -232,7 +239,7 @@ func (l *loader) checkCredentialFile(name string, c Credential, n *node) {
 	}
 }
 
-// checkReview refuses what would be believed to hold and doesn't.
+// checkReview refuses settings of the review that seem to hold and don't.
 func (l *loader) checkReview() {
 	l.checkSchemaless()
 	s := l.valueAt("sentinel")
@@ -273,6 +280,7 @@ func (l *loader) knownSkills() []string {
 	return known
 }
 
+// checkEscalate refuses a second opinion of no model, or of a model of the review.
 func (l *loader) checkEscalate(s *node) {
 	n := s.get("escalate")
 	if n == nil || n.kind != mappingNode {
@@ -291,8 +299,8 @@ func (l *loader) checkEscalate(s *node) {
 	}
 }
 
-// checkSchemaless refuses a model of the review that can't be held to a shape,
-// and a way to hold it that is never used.
+// checkSchemaless refuses a model of the review that can't be held to a shape. It
+// refuses a way to hold it that is never used.
 func (l *loader) checkSchemaless() {
 	models := l.valueAt("models")
 	if models == nil || models.kind != mappingNode {
@@ -318,8 +326,8 @@ func (l *loader) checkSchemaless() {
 	}
 }
 
-// checkTests does for tests what no single value shows. Which skills there are
-// doesn't matter: that an unknown one is denied may be what is expected.
+// checkTests checks of tests what no single value shows. Which skills there are
+// doesn't matter: a test may expect that an unknown one is denied.
 func (l *loader) checkTests() {
 	list := l.valueAt("tests")
 	if list == nil || list.kind != listNode {
@@ -367,8 +375,8 @@ func (l *loader) checkObject(n *node, key, path string, at ...any) {
 	}
 }
 
-// checkPrices refuses a budget in money beside a model without a price: the budget would
-// count the model's calls as free.
+// checkPrices refuses a budget in money beside a model without a price. Such a
+// budget would count the model's calls as free.
 func (l *loader) checkPrices() {
 	models := l.valueAt("models")
 	where := "limits has a cost"
@@ -386,8 +394,8 @@ func (l *loader) checkPrices() {
 	}
 }
 
-// checkLimitStore refuses what would count in memory though somebody meant a
-// server, and a server without an address.
+// checkLimitStore refuses a server without an address. It refuses the keys of a
+// server where no driver is named: the limits would count in memory.
 func (l *loader) checkLimitStore() {
 	n := l.valueAt("limits", "store")
 	if n == nil || n.kind != mappingNode {
@@ -407,9 +415,9 @@ func (l *loader) checkLimitStore() {
 	}
 }
 
-// checkTargets refuses addresses of models and of the store of limits whose host
-// and port nothing could be sent to. What else an address must be is the word of
-// who uses it. Addresses may hold passwords, so none is repeated.
+// checkTargets refuses addresses whose host and port nothing could be sent to. It
+// looks at models and at the store of limits. Their clients check the rest.
+// Addresses may hold passwords, so no message repeats one.
 func (l *loader) checkTargets() {
 	if models := l.valueAt("models"); models != nil && models.kind == mappingNode {
 		for i := range models.entries {
@@ -425,8 +433,8 @@ func (l *loader) checkTargets() {
 	}
 }
 
-// checkTelemetry refuses addresses that no server could listen on or receive at, and a
-// share of traced turns without a collector to send spans to.
+// checkTelemetry refuses addresses that no server could listen on or receive at.
+// It refuses a share of traced turns without a collector.
 func (l *loader) checkTelemetry() {
 	t := l.valueAt("telemetry")
 	if t == nil || t.kind != mappingNode {
@@ -446,8 +454,8 @@ func (l *loader) checkTelemetry() {
 	}
 }
 
-// checkMetricsListen wants the host said: who leaves it out listens on every
-// interface, and few mean that.
+// checkMetricsListen wants a host: without one the server listens on every
+// interface, and few operators mean that.
 func (l *loader) checkMetricsListen(n *node) {
 	host, port, ok := listenAddress(n.text)
 	switch {
@@ -459,8 +467,8 @@ func (l *loader) checkMetricsListen(n *node) {
 	}
 }
 
-// collectorMistake is what is wrong with a collector's address, without
-// repeating it: it may hold a password.
+// collectorMistake says what is wrong with a collector's address. It doesn't
+// repeat the address, which may hold a password.
 func collectorMistake(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
@@ -478,15 +486,16 @@ func collectorMistake(raw string) string {
 	return ""
 }
 
-// isValueOf reports whether the node is a text that became the value: an empty one
-// didn't, and was reported.
+// isValueOf reports whether the node is a text that became the value. An empty
+// text didn't, and was reported.
 func (l *loader) isValueOf(n *node, value string) bool {
 	return n != nil && !n.bad && n.kind == scalarNode && n.text != "" && n.text == value
 }
 
-// checkUnseen reports characters that a person doesn't see and a model reads: marks that turn
-// the direction of writing, tags, joiners, fillers. They can hide words in a prompt from
-// the operator who reviews the prompt. The mistake names the first such character.
+// checkUnseen reports characters that a person doesn't see and a model reads. Such
+// are marks that turn the direction of writing, tags, joiners, fillers. They can
+// hide words in a prompt from the operator who reviews it. The mistake names the
+// first such character.
 func (l *loader) checkUnseen(name string, src []byte) bool {
 	found, first, at := 0, rune(0), Position{}
 	line, column := 1, 1

@@ -6,8 +6,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Config is a whole configuration, checked and with its defaults filled in. It
-// is made by Load, Parse or Default and must not be changed afterwards.
+// Config is a whole configuration, checked and with its defaults filled in. Load,
+// Parse and Default make it. Don't change it afterwards.
 type Config struct {
 	// Version is the version of the format: 1.
 	Version int `yaml:"version" cfg:"required,min=1,max=1"`
@@ -155,8 +155,8 @@ type Guard struct {
 	// Roots are the absolute folders that path arguments must lie in; relative
 	// paths in calls resolve against the first.
 	Roots []string `yaml:"roots"`
-	// ForbidPaths are glob patterns of paths that no call may touch, with "/"
-	// as separator: absolute, or starting with ** or ~.
+	// ForbidPaths are glob patterns of paths that no call may touch, with "/" as
+	// separator. A pattern is absolute, or starts with ** or ~.
 	ForbidPaths []string `yaml:"forbid_paths"`
 	// AllowHosts are private hosts, by name or address and without port, that
 	// calls may reach. A metadata service can't be among them. The guard
@@ -253,8 +253,8 @@ type Server struct {
 	Listen string `yaml:"listen"`
 }
 
-// Credential says where what a user's calls authenticate with is found: in one of
-// three places. It holds no secret itself.
+// Credential says where the program finds what a user's calls authenticate with.
+// It names one of three places and holds no secret itself.
 type Credential struct {
 	// Env is the name of a variable with {user} in it.
 	Env string `yaml:"env" json:",omitempty"`

@@ -33,8 +33,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What is broken has its default: checks that go on from a draft find a whole path
-// or none, whatever was refused.
+// What is broken has its default. Checks that go on from a draft find a whole path
+// or none.
 func TestRefusedPathsAreNone(t *testing.T) {
 	_, dir, _ := load(t, map[string]string{"vedette.yaml": `version: 1
 ledger: {path: ~/v.db}

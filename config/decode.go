@@ -10,20 +10,22 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// decoder fills structs from nodes and reports every mistake it meets. What it
-// reports as wrong keeps its default.
+// decoder fills structs from nodes and reports every mistake that it meets. A
+// value with a mistake keeps its default.
 type decoder struct {
 	out *problems
-	// failed, if not nil, collects the paths of mistakes, so that a later
-	// check of the same value doesn't report them again.
+	// failed, if not nil, collects the paths of mistakes. A later check of the
+	// same value doesn't report them again.
 	failed map[string]bool
 	fields map[reflect.Type][]field // what was read from tags so far
 }
 
+// newDecoder returns a decoder that reports to out.
 func newDecoder(out *problems) *decoder {
 	return &decoder{out: out, fields: map[reflect.Type][]field{}}
 }
 
+// fieldsOf returns the fields of a struct type, which it reads once.
 func (d *decoder) fieldsOf(t reflect.Type) []field {
 	if _, ok := d.fields[t]; !ok {
 		d.fields[t] = fieldsOf(t)
@@ -38,14 +40,17 @@ type place struct {
 	path string
 }
 
+// childPlace returns the place of a mapping's entry.
 func (p place) childPlace(e *entry) place {
 	return place{e.val, e.pos, joinPath(p.path, e.key)}
 }
 
+// itemPlace returns the place of a list's item.
 func (p place) itemPlace(i int) place {
 	return place{p.n.items[i], p.n.items[i].pos, fmt.Sprintf("%s[%d]", p.path, i)}
 }
 
+// addMistake reports a mistake in p.
 func (d *decoder) addMistake(p place, at Position, format string, args ...any) {
 	if d.failed != nil {
 		d.failed[p.path] = true
@@ -170,6 +175,7 @@ func (d *decoder) decodeObject(p place, v reflect.Value) {
 	}
 }
 
+// indexOf returns the place of s in list, -1 if it isn't there.
 func indexOf(list []string, s string) int {
 	for i, e := range list {
 		if e == s {
@@ -179,6 +185,7 @@ func indexOf(list []string, s string) int {
 	return -1
 }
 
+// reportMissing reports a required key that isn't written.
 func (d *decoder) reportMissing(p place, key string) {
 	path := joinPath(p.path, key)
 	if d.failed != nil {
@@ -191,12 +198,13 @@ func (d *decoder) reportMissing(p place, key string) {
 	d.out.add(p.at, "%s is missing", path)
 }
 
+// reportUnknownKey reports a key that isn't one of known.
 func (d *decoder) reportUnknownKey(e *entry, known []string) {
 	d.out.add(e.pos, "%s", unknownWord("key", e.key, known))
 }
 
-// unknownWord says that a word isn't known, and which was probably meant; where
-// none was and there are few, which there are.
+// unknownWord says that a word isn't known, and which one was probably meant.
+// Where none is near and there are few, it lists them.
 func unknownWord(what, got string, known []string) string {
 	msg := fmt.Sprintf("unknown %s %s", what, quoteWord(got))
 	if near := skills.Nearest(got, known); near != "" {
@@ -216,8 +224,8 @@ func quoteWord(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// notA says what a value is where it should have been something else. It
-// doesn't show what came from the environment.
+// notA says what a value is where it should have been something else. It doesn't
+// show what came from the environment.
 func notA(n *node) string {
 	switch {
 	case n.kind == mappingNode:
@@ -251,7 +259,8 @@ func (d *decoder) decodeMap(p place, v reflect.Value, f field) {
 	}
 }
 
-// checkMapKey reports whether a key may stand in a map, and says so where not.
+// checkMapKey reports whether a key may stand in a map, and reports a mistake
+// where not.
 func (d *decoder) checkMapKey(p place, e *entry, keys string) bool {
 	switch {
 	case keys == "name" && !isPlainName(e.key):
@@ -271,6 +280,8 @@ func (d *decoder) checkMapKey(p place, e *entry, keys string) bool {
 	return true
 }
 
+// isPlainName reports whether s has 1 to 64 letters, digits, _ and - and nothing
+// else.
 func isPlainName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'

@@ -9,8 +9,8 @@ import (
 )
 
 // Draft is what could be read of a configuration with mistakes. The checks of
-// other packages go on from it, so that one pass finds every mistake. Nothing
-// may be decided or run by it.
+// other packages go on from it, so that one pass finds every mistake. Never decide
+// or run anything by it.
 type Draft struct {
 	// Config is complete but for what is broken, which has its default. Nil
 	// where the file can't be read at all.
@@ -50,8 +50,8 @@ func Inspect(path string, opts Options) *Draft {
 	return d
 }
 
-// markMistakes marks what holds a mistake. What is missing there may be what was
-// misspelt.
+// markMistakes marks what holds a mistake. A key that is missing there may be a
+// misspelt one.
 func (d *Draft) markMistakes(l *loader) {
 	at := map[Position]bool{}
 	for _, m := range d.mistakes {
@@ -67,8 +67,8 @@ func (d *Draft) markMistakes(l *loader) {
 	}
 }
 
-// markAround reports whether a mistake stands in n, and marks n and its key
-// where one does.
+// markAround reports whether a mistake stands in n, and marks n and its key where
+// one does.
 func (d *Draft) markAround(n *node, key Position, mistakes map[Position]bool) bool {
 	found := mistakes[n.pos] || mistakes[key]
 	for i := range n.entries {
@@ -120,8 +120,9 @@ func leavesOf(err error) []error {
 	return []error{err}
 }
 
-// mendSkill makes a skill of a declaration with mistakes, so that the way it runs
-// can be looked at. Nil where that would only find what follows from them.
+// mendSkill makes a skill of a declaration with mistakes, so that other packages
+// can look at the way it runs. It returns nil where that would only find what
+// follows from them.
 func mendSkill(p pendingSkill, s *skills.Skill) *skills.Skill {
 	spec := p.spec
 	if spec.Run.Kind == "" || len(spec.Parameters) == 0 {

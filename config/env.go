@@ -57,6 +57,7 @@ func expandReferences(s string, env func(string) (string, bool)) expansion {
 	}
 }
 
+// isEnvName reports whether s may be the name of a variable.
 func isEnvName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -76,12 +77,12 @@ type scrubber struct {
 	values []Secret        // the longest first: one may be part of another
 }
 
-// minScrub is the length below which a value is too common a text to be
-// searched for in messages ("1", "true"). Where such a value is itself the
-// mistake, messages leave it out by what its node says.
+// minScrub is the length below which a value is too common a text to search
+// messages for ("1", "true"). Where such a value is itself the mistake, messages
+// leave it out by what its node says.
 const minScrub = 6
 
-// lookupEnv is the environment, remembering every value it gave.
+// lookupEnv looks up a variable and remembers its value.
 func (s *scrubber) lookupEnv(name string) (string, bool) {
 	v, ok := s.env(name)
 	if ok && len(v) >= minScrub && !s.seen[name] {
@@ -95,6 +96,7 @@ func (s *scrubber) lookupEnv(name string) (string, bool) {
 	return v, ok
 }
 
+// hideValues replaces every value that the environment gave.
 func (s *scrubber) hideValues(msg string) string {
 	for _, v := range s.values {
 		msg = strings.ReplaceAll(msg, v.Reveal(), redacted)

@@ -26,6 +26,7 @@ type files interface {
 // disk reads from the file system of the machine.
 type disk struct{}
 
+// readFile reads a regular file, and at most one byte more than MaxFile.
 func (disk) readFile(name string) ([]byte, error) {
 	// Asked before it is opened: opening a pipe would wait for a writer.
 	info, err := os.Stat(name)
@@ -43,6 +44,7 @@ func (disk) readFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
+// findFiles returns the files that the pattern matches on disk.
 func (disk) findFiles(name, pattern string) ([]string, error) {
 	dir, pattern := globBase(name, pattern)
 	found, err := searchFiles(&boundedFS{fsys: os.DirFS(dir), root: dir}, pattern)
@@ -63,8 +65,8 @@ func searchFiles(b *boundedFS, pattern string) ([]string, error) {
 	return found, err
 }
 
-// globBase returns the folder that a pattern of the file name starts in, and
-// what of the pattern is below it.
+// globBase returns the folder that a pattern of the file name starts in. rest is
+// the part of the pattern below it.
 func globBase(name, pattern string) (dir, rest string) {
 	pattern = path.Clean(filepath.ToSlash(pattern))
 	if filepath.IsAbs(filepath.FromSlash(pattern)) {
@@ -86,6 +88,8 @@ func (disk) fileIdentity(name string) string { return realPath(name) }
 // embedded reads from an fs.FS; nil has no files.
 type embedded struct{ fsys fs.FS }
 
+// readFile reads a file of the file system, and at most one byte more than
+// MaxFile.
 func (e embedded) readFile(name string) ([]byte, error) {
 	f, err := e.fsys.Open(name)
 	if err != nil {
@@ -95,6 +99,7 @@ func (e embedded) readFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
+// findFiles returns the files that the pattern matches within the file system.
 func (e embedded) findFiles(name, pattern string) ([]string, error) {
 	if e.fsys == nil {
 		return nil, errors.New("there is no file system to include from")
@@ -124,7 +129,7 @@ func (e embedded) findFiles(name, pattern string) ([]string, error) {
 
 func (embedded) fileIdentity(name string) string { return path.Clean(name) }
 
-// causeOf is an error of the file system without the path that the message
+// causeOf returns an error of the file system without its path, which the message
 // around it names already.
 func causeOf(err error) string {
 	var pe *fs.PathError
@@ -134,7 +139,7 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// realPath is the absolute path with its links followed as far as it exists.
+// realPath returns the absolute path with its links followed as far as it exists.
 func realPath(p string) string {
 	abs, err := filepath.Abs(p)
 	if err != nil {

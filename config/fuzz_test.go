@@ -51,8 +51,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Shapes that are hard on a parser end, and are mistakes: nothing in a file can
-// exhaust the stack or the time of who reads it.
+// Shapes that are hard on a parser end, and are mistakes. Nothing in a file can
+// exhaust the reader's stack or time.
 func TestHardShapes(t *testing.T) {
 	const n = config.MaxFile / 4
 	shapes := map[string]string{

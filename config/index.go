@@ -14,12 +14,13 @@ type index struct {
 	hidden scrubber
 }
 
+// newIndex returns an empty index of a file.
 func newIndex(file string) *index {
 	return &index{file: file, root: &node{kind: mappingNode, pos: Position{File: file}}, skills: map[string]*node{}}
 }
 
 // findPath returns the value at path and where it is written. Where the files
-// don't say it, n is nil and at the place of what is nearest around it.
+// don't hold it, n is nil and at is the place of what is nearest around it.
 func (x *index) findPath(path string) (n *node, at Position) {
 	start, rest := x.root, path
 	at = x.root.pos
@@ -31,6 +32,7 @@ func (x *index) findPath(path string) (n *node, at Position) {
 	return walkPath(start, at, rest)
 }
 
+// cutSkill splits a path that starts at a skill: skills[email.send].run.
 func cutSkill(path string) (name, rest string, ok bool) {
 	after, ok := strings.CutPrefix(path, "skills[")
 	if !ok {
@@ -73,11 +75,13 @@ func walkPath(n *node, at Position, path string) (*node, Position) {
 	return n, at
 }
 
+// startsWithKey reports whether path begins with the whole of key.
 func startsWithKey(path, key string) bool {
 	rest, ok := strings.CutPrefix(path, key)
 	return ok && key != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
+// cutIndex splits a path that begins with an index: [1].when.
 func cutIndex(path string) (i int, rest string, ok bool) {
 	after, ok := strings.CutPrefix(path, "[")
 	if !ok {
@@ -88,8 +92,8 @@ func cutIndex(path string) (i int, rest string, ok bool) {
 	return i, rest, ok && err == nil && i >= 0
 }
 
-// locateMistake makes an Error of a mistake at a path relative to n, which stands at
-// base. The place is the value's where there is one, else what is around it.
+// locateMistake makes an Error of a mistake at a path relative to n, which stands
+// at base. The place is the value's where there is one, else what is around it.
 func (x *index) locateMistake(n *node, at Position, base string, p pathMistake) *Error {
 	full := joinPath(base, p.path)
 	hit, at := walkPath(n, at, p.path)
@@ -108,6 +112,7 @@ func (x *index) locateMistake(n *node, at Position, base string, p pathMistake) 
 	return &Error{at.File, at.Line, at.Column, x.hidden.hideValues(msg)}
 }
 
+// joinPath puts sub behind base, with a dot where one is needed.
 func joinPath(base, sub string) string {
 	if base == "" || sub == "" || sub[0] == '[' {
 		return base + sub
@@ -117,8 +122,8 @@ func joinPath(base, sub string) string {
 
 // Pos returns where the value at a configuration path is written:
 // "permissions[1].when", "models.fast.base_url", SkillPath("email.send", "run").
-// For a value that isn't written, ok is false and the place is the nearest
-// around where it would be; with no file at all that is the zero Position.
+// For a value that isn't written, ok is false and the place is the nearest around.
+// With no file at all, that is the zero Position.
 func (c *Config) Pos(path string) (at Position, ok bool) {
 	n, at := c.where.findPath(path)
 	if n != nil && n.kind == scalarNode {
@@ -128,10 +133,9 @@ func (c *Config) Pos(path string) (at Position, ok bool) {
 }
 
 // Locate turns errors with a configuration path into errors with a place in a
-// file. err may be a tree made by errors.Join or by wrapping; an error in it
-// has a path if it has the methods ConfigPath() string and ConfigMessage()
-// string. Those become Errors, sorted; errors without a path are kept as they
-// are, after them. Nil stays nil.
+// file. err may be a tree made by errors.Join or by wrapping. An error in it has a
+// path if it has the methods ConfigPath() string and ConfigMessage() string. Those
+// become Errors, sorted. Errors without a path follow as they are. Nil stays nil.
 func (c *Config) Locate(err error) error { return c.placeErrors("", err) }
 
 // LocateSkill is Locate for errors whose paths start at the named skill:
@@ -140,6 +144,7 @@ func (c *Config) LocateSkill(name string, err error) error {
 	return c.placeErrors(SkillPath(name, ""), err)
 }
 
+// placeErrors is Locate for errors whose paths start at base.
 func (c *Config) placeErrors(base string, err error) error {
 	found, rest := splitErrors(err)
 	var list Errors

@@ -109,8 +109,8 @@ testdata/good/vedette.yaml:93:11: limits.agent.calls.x: deeper than what is ther
 
 const canary = "sk-canary-zq\"7\\a"
 
-// Patterns of users are the rules' own to check: none is refused here that
-// they would take, and what they refuse is found at its place.
+// The rules check patterns of users themselves. Load refuses none that they would
+// take. What they refuse is found at its place.
 func TestUsersAreCheckedByTheRules(t *testing.T) {
 	src := "version: 1\npermissions:\n  - skill: '*'\n    users: ['idp|a/*', '[!a]{', \"**\"]\n    then: deny\n"
 	c, err := config.Parse("p.yaml", []byte(src), config.Options{})

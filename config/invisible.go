@@ -17,9 +17,9 @@ func isInvisible(r rune) bool {
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// belongsToNeighbours reports whether an invisible character belongs to the visible ones around
-// it: a joiner in a word of a script that joins or in a picture made of two, and
-// the selector of a sign's shape in text or colour.
+// belongsToNeighbours reports whether an invisible character belongs to the
+// visible ones around it. A joiner does in a word of a script that joins, or in a
+// picture made of two. So does the selector of a sign's shape in text or colour.
 func belongsToNeighbours(before, r, after rune) bool {
 	switch r {
 	case '\u200c', '\u200d':

@@ -65,6 +65,7 @@ type LimitStore struct {
 	WhenAway Fallback `yaml:"when_away"`
 }
 
+// limitStoreDefaults returns the default of limits.store.
 func limitStoreDefaults() LimitStore {
 	return LimitStore{
 		Driver: LimitsInMemory, Prefix: "vedette", Timeout: 200 * time.Millisecond,
@@ -72,12 +73,12 @@ func limitStoreDefaults() LimitStore {
 	}
 }
 
-// ProcessLimits are how much there may be in this process at a time. What finds
-// no room waits its turn among all users, or is refused with a hint when to
-// come again.
+// ProcessLimits are how much there may be in this process at a time. What finds no
+// room waits its turn among all users, or is refused with a hint when to come
+// again.
 type ProcessLimits struct {
-	// Conversations are those with a process of their own: in use, or idle for
-	// less than a quarter of an hour.
+	// Conversations are those with a process of their own. They are in use, or
+	// idle for less than a quarter of an hour.
 	Conversations int `yaml:"conversations" cfg:"min=1,max=1000000"`
 	Turns         int `yaml:"turns" cfg:"min=1,max=100000"`
 	Agents        int `yaml:"agents" cfg:"min=1,max=100000"`
@@ -121,6 +122,7 @@ type Price struct {
 	Output Cost `yaml:"output"`
 }
 
+// limitDefaults returns the default of limits.
 func limitDefaults() Limits {
 	return Limits{
 		Agent:        AgentLimits{Calls: 5},

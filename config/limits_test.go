@@ -26,8 +26,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// An amount that bounds is more than nothing, wherever it comes from: who writes
-// a zero means none, and a zero is no bound. A price may be nothing.
+// An amount that bounds is more than nothing, wherever it comes from. Its author
+// means by a zero that nothing may be spent, and a zero is no bound.
 func TestCostOfNothing(t *testing.T) {
 	opts := config.Options{Env: env(map[string]string{"ZERO": "0.00"})}
 	for _, at := range []string{"limits: {agent:", "limits: {turn:", "limits: {conversation:", "limits: {user:",
@@ -61,8 +61,9 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// Where limits are counted is memory unless it is said; a memory that is named
-// may keep a server's keys beside it, for whoever switches.
+// Limits are counted in memory unless the file names another driver. A file that
+// names memory may keep the keys of a server beside it, for an operator who
+// switches.
 func TestLimitStoreDefaults(t *testing.T) {
 	store := func(text string) config.LimitStore {
 		c, err := config.Parse("v.yaml", []byte("version: 1\n"+text), config.Options{Env: env(map[string]string{"D": "memory"})})
@@ -76,8 +77,8 @@ func TestLimitStoreDefaults(t *testing.T) {
 	require.Equal(t, config.LimitsInMemory, store("limits: {store: {driver: '${D}', url: 'redis://h'}}").Driver)
 }
 
-// The digest of the policy knows what happens when the server is away, and not
-// the server's address, which holds a password.
+// The digest of the policy holds what happens when the server is away. It doesn't
+// hold the server's address, which holds a password.
 func TestLimitStoreInDigest(t *testing.T) {
 	digest := func(store string) string {
 		c, err := config.Parse("v.yaml", []byte("version: 1\nlimits: {store: {driver: redis, "+store+"}}"), config.Options{})

@@ -26,9 +26,9 @@ func Load(path string, opts Options) (*Config, error) {
 	return l.loadSource(src)
 }
 
-// Parse is Load for a configuration that isn't a file on disk: name stands in
-// positions, src is its text, includes come from opts.FS, other paths are
-// relative to opts.Dir.
+// Parse is Load for a configuration that isn't a file on disk. name stands in
+// positions, src is its text. Includes come from opts.FS, other paths are relative
+// to opts.Dir.
 func Parse(name string, src []byte, opts Options) (*Config, error) {
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
@@ -61,6 +61,7 @@ type loader struct {
 	mistakenNames []string
 }
 
+// newLoader returns a loader that has read nothing yet.
 func newLoader(name string, f files, dir string, opts Options) *loader {
 	if opts.Env == nil {
 		opts.Env = os.LookupEnv
@@ -73,6 +74,7 @@ func newLoader(name string, f files, dir string, opts Options) *loader {
 		names: map[string]Position{}, read: map[string]bool{}}
 }
 
+// loadSource loads the configuration in src.
 func (l *loader) loadSource(src []byte) (*Config, error) {
 	l.readAll(src)
 	if err := l.out.sortedError(); err != nil {
@@ -81,8 +83,8 @@ func (l *loader) loadSource(src []byte) (*Config, error) {
 	return l.cfg, nil
 }
 
-// readAll reads the configuration and all that it includes as far as it goes;
-// false means that there is nothing to go on from.
+// readAll reads the configuration and all that it includes as far as it goes. It
+// returns false where there is nothing to go on from.
 func (l *loader) readAll(src []byte) bool {
 	l.root = parseYAML(l.name, src, l.out, withEnv)
 	if l.root == nil {
@@ -110,6 +112,7 @@ func (l *loader) readAll(src []byte) bool {
 // valueAt returns the value below keys, nil where it isn't written.
 func (l *loader) valueAt(keys ...string) *node { return nodeBelow(l.root, keys...) }
 
+// noteFile keeps the name of a file that was read.
 func (l *loader) noteFile(name, id string) {
 	l.read[id] = true
 	if !l.readsDisk() {
@@ -120,13 +123,14 @@ func (l *loader) noteFile(name, id string) {
 	}
 }
 
+// readsDisk reports whether the configuration is a file on disk.
 func (l *loader) readsDisk() bool {
 	_, ok := l.files.(disk)
 	return ok
 }
 
-// includePatterns reads the files that the patterns in list match. What list should
-// have been was checked when it was decoded.
+// includePatterns reads the files that the patterns in list match. The decoder has
+// checked what list should be.
 func (l *loader) includePatterns(from string, list *node) {
 	if list == nil || list.kind != listNode {
 		l.namesMissing = l.namesMissing || list != nil
@@ -158,7 +162,7 @@ func (l *loader) includePatterns(from string, list *node) {
 	}
 }
 
-// quoteNode is a scalar as a message may show it.
+// quoteNode returns a scalar as a message may show it.
 func (l *loader) quoteNode(n *node) string {
 	if n.outside {
 		return redacted
@@ -166,6 +170,7 @@ func (l *loader) quoteNode(n *node) string {
 	return quoteWord(n.text)
 }
 
+// includeFile reads a skill file that pat matches, unless it was read before.
 func (l *loader) includeFile(name string, pat *node) {
 	id := l.files.fileIdentity(name)
 	if slices.Contains(l.stack, id) {
@@ -176,7 +181,7 @@ func (l *loader) includeFile(name string, pat *node) {
 		return // two patterns may match one file
 	}
 	l.noteFile(name, id)
-	if msg := l.countMistake(); msg != "" {
+	if msg := l.includeMistake(); msg != "" {
 		l.namesMissing = true
 		l.out.add(pat.pos, "include %s: %s", l.quoteNode(pat), msg)
 		return
@@ -192,7 +197,8 @@ func (l *loader) includeFile(name string, pat *node) {
 	l.stack = l.stack[:len(l.stack)-1]
 }
 
-func (l *loader) countMistake() string {
+// includeMistake says which bound on includes is passed, empty for none.
+func (l *loader) includeMistake() string {
 	switch {
 	case len(l.read) > MaxFiles:
 		return "more than 1000 files are included"
@@ -240,8 +246,8 @@ func (l *loader) readSkillFile(name string, src []byte) {
 	}
 }
 
-// readPrompt reads the text that sentinel.prompt names. It is taken as it is:
-// no ${NAME} is replaced in it.
+// readPrompt reads the text that sentinel.prompt names, as it is: no ${NAME} is
+// replaced.
 func (l *loader) readPrompt(n *node) {
 	if n == nil || n.bad || n.kind != scalarNode || l.cfg.Sentinel.Prompt == "" {
 		return // nothing is named, or it was reported
@@ -273,8 +279,8 @@ func (l *loader) readPrompt(n *node) {
 	}
 }
 
-// promptFile returns the file's name where files are read from: absolute on
-// disk, within the file system of an embedded configuration otherwise.
+// promptFile returns the file's name where files are read from. On disk the name
+// is absolute. In an embedded configuration it is within the file system.
 func (l *loader) promptFile(n *node) (string, bool) {
 	name := l.cfg.Sentinel.Prompt
 	if l.readsDisk() {

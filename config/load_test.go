@@ -165,8 +165,8 @@ func quoteRef(s string) string {
 	return s
 }
 
-// A number in a skill's options reaches JSON with the value and the digits it
-// was written with; what looks like a number and isn't one stays text.
+// A number in a skill's options reaches JSON with the value and the digits that
+// were written. What only looks like a number stays text.
 func TestJSONScalars(t *testing.T) {
 	for in, want := range map[string]string{
 		"1": "1", "-0": "-0", "+7": "7", "1.10": "1.10", ".5": "0.5", "-.5": "-0.5", "5.": "5", "1e3": "1e3", "1E-2": "1E-2", "0x1F": "31", "0o17": "15",
@@ -300,8 +300,8 @@ func TestRootsAreRealPaths(t *testing.T) {
 	require.ErrorContains(t, err, "contains the program")
 }
 
-// A link in a root that leads out to the configuration is in the root, and so
-// is a folder where an include would find what a skill writes.
+// A link in a root that leads out to the configuration is in the root. So is a
+// folder where an include would find what a skill writes.
 func TestRootsCantMakeSkills(t *testing.T) {
 	dir := write(t, map[string]string{"conf/real.yaml": "version: 1\nguard: {roots: [../room]}\nledger: {path: ../state/v.db}\nskills: {include: ['../room/none/../../conf/s.yaml']}\n",
 		"conf/s.yaml": skillYAML, "room/x": ""})

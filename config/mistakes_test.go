@@ -96,7 +96,7 @@ func TestMistakes(t *testing.T) {
 		{"a mode for an unknown skill", "version: 1\nsentinel: {modes: {skill: {agent.dispatsh: shadow}}}", `vedette.yaml:2:28: sentinel.modes.skill: unknown skill "agent.dispatsh"; did you mean "agent.dispatch"?`},
 		{"a mode for no skill's name", "version: 1\nsentinel: {modes: {skill: {'*': shadow}}}", `vedette.yaml:2:28: sentinel.modes.skill: a key must be a skill's name such as email.send, not "*"`},
 		{"a bound for a grade that isn't asked for", "version: 1\nsentinel: {reject_below: 0.4}", `vedette.yaml:2:26: sentinel.reject_below is for answer: graded, and the answer is binary`},
-		{"a second opinion of nobody", "version: 1\nsentinel: {escalate: {approved: [read]}}", `vedette.yaml:2:22: sentinel.escalate.to is missing; name the stronger model`},
+		{"a second opinion of no model", "version: 1\nsentinel: {escalate: {approved: [read]}}", `vedette.yaml:2:22: sentinel.escalate.to is missing; name the stronger model`},
 		{"a second opinion of an unknown model", "version: 1\nmodels: {fast: {model: m, base_url: u}}\nsentinel: {escalate: {to: fst}}", `vedette.yaml:3:27: sentinel.escalate.to: unknown model "fst"; did you mean "fast"?`},
 		{"a second opinion of the same model", "version: 1\nmodels: {fast: {model: m, base_url: u}}\nroles: {sentinel: fast}\nsentinel: {escalate: {to: fast}}", `vedette.yaml:4:27: sentinel.escalate.to: "fast" is in roles.sentinel already; a second opinion is another model's`},
 		{"a second opinion on an unknown effect", "version: 1\nmodels: {fast: {model: m, base_url: u}}\nsentinel: {escalate: {to: fast, approved: [write]}}", `vedette.yaml:3:44: sentinel.escalate.approved[0] must be one of read, create, modify, irreversible, costs_money, not "write"`},
@@ -109,7 +109,7 @@ func TestMistakes(t *testing.T) {
 		{"rule for an unknown skill", "version: 1\npermissions: [{skill: email.sent, then: deny}]", `vedette.yaml:2:23: unknown skill "email.sent"; did you mean "email.send"?`},
 		{"rule for an unknown domain", "version: 1\npermissions: [{skill: mail.*, then: deny}]", `vedette.yaml:2:23: the rule can match nothing: unknown domain "mail.*"; did you mean "email.*"?`},
 		{"rule pattern", "version: 1\npermissions: [{skill: 'email.s*', then: deny}]", `vedette.yaml:2:23: skill must be a skill's name such as email.send, a domain such as email.*, or *; not "email.s*"`},
-		{"rule for nobody", "version: 1\npermissions: [{skill: '*', users: [], then: deny}]", `vedette.yaml:2:35: permissions[0].users is an empty list, which means nothing; remove the key or name some`},
+		{"rule for no user", "version: 1\npermissions: [{skill: '*', users: [], then: deny}]", `vedette.yaml:2:35: permissions[0].users is an empty list, which means nothing; remove the key or name some`},
 		{"rule id", "version: 1\npermissions: [{id: 'a b', skill: '*', then: deny}]", `vedette.yaml:2:20: permissions[0].id must be a letter, then up to 63 letters, digits, _, . and -, not "a b"`},
 		{"two rules of one id", "version: 1\npermissions: [{id: a, skill: '*', then: deny}, {id: a, skill: '*', then: ask}]", `vedette.yaml:2:53: permissions[1]: another rule has the id "a" already, at vedette.yaml:2:20; give one of them another id`},
 		{"listen without port", "version: 1\nserver: {listen: localhost}", `vedette.yaml:2:18: server.listen must be host:port such as 127.0.0.1:8420, not "localhost"`},
@@ -180,8 +180,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Mistakes in a skill file are found by Vedette or by the skill's own check,
-// once, and stand in the skill file.
+// Vedette, or the skill's own check, finds the mistakes in a skill file once. They
+// stand in the skill file.
 func TestSkillMistakes(t *testing.T) {
 	tests := []struct{ name, yaml, want string }{
 		{"no effect", "name: a.b\nrun: {template: x}", `s.yaml:1:1: skills[a.b].effect: is missing; say read, create, modify, irreversible or costs_money`},

@@ -83,6 +83,7 @@ type converter struct {
 	full    bool // maxNodes was reported
 }
 
+// positionOf returns where a token stands.
 func (c *converter) positionOf(t *token.Token) Position {
 	if t == nil || t.Position == nil {
 		return Position{c.file, 1, 1}
@@ -115,6 +116,7 @@ func (c *converter) convert(n ast.Node) *node {
 	return &node{pos: at, size: 1, bad: true}
 }
 
+// convertMapping returns the node of a mapping, and reports keys that stand twice.
 func (c *converter) convertMapping(at Position, values []*ast.MappingValueNode) *node {
 	out := &node{kind: mappingNode, pos: at, size: 1, entries: make([]entry, 0, len(values))}
 	seen := make(map[string]Position, len(values))
@@ -139,7 +141,7 @@ func (c *converter) convertMapping(at Position, values []*ast.MappingValueNode) 
 	return c.boundSize(out)
 }
 
-// startOf is where a value begins. The token of a block mapping is its first
+// startOf returns where a value begins. The token of a block mapping is its first
 // colon, so there it is the first key.
 func (c *converter) startOf(n ast.Node) Position {
 	switch n := n.(type) {
@@ -155,6 +157,7 @@ func (c *converter) startOf(n ast.Node) Position {
 	return c.positionOf(n.GetToken())
 }
 
+// convertKey returns a key's text, and reports keys that aren't plain text.
 func (c *converter) convertKey(v *ast.MappingValueNode) (string, bool) {
 	at := c.positionOf(v.GetToken())
 	if v.Key == nil {
@@ -175,6 +178,7 @@ func (c *converter) convertKey(v *ast.MappingValueNode) (string, bool) {
 	return "", false
 }
 
+// convertList returns the node of a list.
 func (c *converter) convertList(n *ast.SequenceNode) *node {
 	out := &node{kind: listNode, pos: c.positionOf(n.GetToken()), size: 1, items: make([]*node, 0, len(n.Values))}
 	for _, v := range n.Values {
@@ -197,6 +201,7 @@ func (c *converter) boundSize(n *node) *node {
 	return &node{pos: n.pos, size: 1, bad: true}
 }
 
+// resolveAlias returns the node that the alias stands for.
 func (c *converter) resolveAlias(n *ast.AliasNode) *node {
 	at := c.positionOf(n.GetToken())
 	name := tokenText(n.Value)
@@ -208,6 +213,7 @@ func (c *converter) resolveAlias(n *ast.AliasNode) *node {
 	return v
 }
 
+// tokenText returns the text of a node's token.
 func tokenText(n ast.Node) string {
 	if n == nil || n.GetToken() == nil {
 		return ""
@@ -215,6 +221,7 @@ func tokenText(n ast.Node) string {
 	return n.GetToken().Value
 }
 
+// convertScalar returns the node of a scalar, with its references replaced.
 func (c *converter) convertScalar(n ast.ScalarNode) *node {
 	t := n.GetToken()
 	out := &node{pos: c.positionOf(t), size: 1}
@@ -239,6 +246,8 @@ func (c *converter) convertScalar(n ast.ScalarNode) *node {
 	return out
 }
 
+// expandNode replaces the references in a scalar, and reports those without a
+// value.
 func (c *converter) expandNode(n *node) {
 	x := expandReferences(n.text, c.out.hidden.lookupEnv)
 	n.raw = n.text

@@ -22,21 +22,21 @@ const (
 type Options struct {
 	// Env looks up ${NAME}. If nil, os.LookupEnv.
 	Env func(name string) (string, bool)
-	// FS holds the files that a configuration given to Parse includes; their
-	// names are relative to the folder of Parse's name. If nil, Parse refuses
-	// includes. Load reads from disk and ignores it.
+	// FS holds the files that a configuration given to Parse includes. Their names
+	// are relative to the folder of Parse's name. If nil, Parse refuses includes.
+	// Load reads from disk and ignores it.
 	FS fs.FS
 	// Dir is the folder that other paths of a configuration given to Parse are
 	// relative to. If empty, the working directory. Load ignores it.
 	Dir string
-	// KnownSkills are skills that are registered elsewhere, such as in Go:
-	// rules may name them, and no file may declare them again. The calls of the
+	// KnownSkills are skills that are registered elsewhere, such as in Go. Rules
+	// may name them, and no file may declare them again. The calls of the
 	// orchestrator (agent.dispatch and its like) are among them anyway.
 	KnownSkills []string
-	// Program are the skills that the program registers, such as GoSkill.Skill
-	// of those in orchestrator.Options: they are checked and judged like skills
-	// of a file, and Config.Skills holds them with Known set. What stands of them
-	// under skills.known must agree: see skills.Agree.
+	// Program are the skills that the program registers, such as GoSkill.Skill of
+	// those in orchestrator.Options. They are checked and judged like skills of a
+	// file, and Config.Skills holds them with Known set. What stands of them under
+	// skills.known must agree: see skills.Agree.
 	Program []*skills.Skill
 	// Protect are more files and folders that must not lie inside a guard
 	// root. The running executable is always among them.
@@ -60,6 +60,7 @@ func Default() *Config {
 	return c
 }
 
+// defaultConfig returns the configuration of an empty file.
 func defaultConfig() *Config {
 	return &Config{
 		Version:            1,

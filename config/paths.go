@@ -67,6 +67,7 @@ func (l *loader) absPath(p string, n *node) string {
 	return filepath.Clean(p)
 }
 
+// homeDir returns what ~ stands for, and reports where that isn't known.
 func (l *loader) homeDir(n *node) (string, bool) {
 	home, ok := l.opts.Env("HOME")
 	if !ok || !filepath.IsAbs(home) {
@@ -80,8 +81,8 @@ func (l *loader) homeDir(n *node) (string, bool) {
 	return home, true
 }
 
-// absPattern makes a pattern absolute. One without a slash is about a name,
-// in whatever folder: that forbids more than this folder alone would.
+// absPattern makes a pattern absolute. A pattern without a slash is about a name
+// in any folder: that forbids more than this folder alone would.
 func (l *loader) absPattern(p string, n *node) string {
 	p = filepath.ToSlash(p)
 	switch {
@@ -99,6 +100,7 @@ func (l *loader) absPattern(p string, n *node) string {
 	return path.Join(escapeGlob(filepath.ToSlash(l.dir)), p)
 }
 
+// escapeGlob returns a pattern that matches s alone.
 func escapeGlob(s string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(s)
 }
@@ -109,6 +111,7 @@ type guardedPath struct{ what, path string }
 // searchedPattern is a pattern of an include, and the folder it starts in.
 type searchedPattern struct{ base, pattern, shown string }
 
+// guardedPaths returns the paths that agents must not be able to write.
 func (l *loader) guardedPaths() []guardedPath {
 	var list []guardedPath
 	for i, f := range l.cfg.Files {
@@ -134,8 +137,8 @@ func (l *loader) guardedPaths() []guardedPath {
 	return list
 }
 
-// checkRoots refuses roots that hold what decides about agents: what lies in
-// a root, a skill may write.
+// checkRoots refuses roots that hold what decides about agents: a skill may write
+// what lies in a root.
 func (l *loader) checkRoots() {
 	all := l.guardedPaths()
 	seen := map[string]string{}
@@ -195,8 +198,8 @@ func mayMatchUnder(pattern, dir []string) bool {
 	return (ok || err != nil) && mayMatchUnder(pattern[1:], dir[1:])
 }
 
-// leadsInto reports whether p or a link on the way to it lies in root: who can
-// replace the link decides what p is. seen keeps what was resolved.
+// leadsInto reports whether p or a link on the way to it lies in root. Replacing
+// the link decides what p is. seen keeps what was resolved.
 func leadsInto(root, p string, seen map[string]string) bool {
 	for q := p; ; {
 		parent := filepath.Dir(q)

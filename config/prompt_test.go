@@ -13,8 +13,8 @@ import (
 
 const ownPrompt = "version: 1\nsentinel: {prompt: texts/criteria.txt}\n"
 
-// The review's own criteria are read from beside the configuration, whole and
-// without anything replaced in them, and are among the files that are guarded.
+// The loader reads the review's own criteria from beside the configuration, whole
+// and as they are. The file is among those that the guard protects.
 func TestPromptIsRead(t *testing.T) {
 	const text = "Approve ${HOME}.\r\nReject 'ü'.\n"
 	c, dir, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": "\ufeff" + text}, config.Options{})
@@ -95,8 +95,8 @@ func TestPromptMistakes(t *testing.T) {
 	}
 }
 
-// Characters without a shape that belong to a word or a picture may stand in a
-// prompt: people write such languages.
+// Characters without a shape may stand in a prompt where they belong to a word or
+// a picture. People write such languages.
 func TestPromptOfOtherScripts(t *testing.T) {
 	for _, text := range []string{"می\u200cخواهم", "क्\u200dष", "⚠\ufe0f Reject.", "👩\u200d💻", "👁\ufe0f\u200d🗨\ufe0f", "日本語\u3000です", "\u0600\u0661"} {
 		c, _, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": text}, config.Options{})

@@ -15,6 +15,7 @@ func (d *decoder) decodeJSON(p place) (raw json.RawMessage, ok bool) {
 	return w.buf, w.ok
 }
 
+// jsonWriter writes a value as JSON.
 type jsonWriter struct {
 	d   *decoder
 	buf []byte
@@ -81,8 +82,8 @@ func (w *jsonWriter) writeScalar(p place) {
 	}
 }
 
-// jsonNumber writes a YAML number as JSON without changing its value or
-// precision: 0x1F becomes 31, .5 becomes 0.5, 1.10 stays.
+// jsonNumber writes a YAML number as JSON with the same value and precision. 0x1F
+// becomes 31, .5 becomes 0.5, 1.10 stays.
 func jsonNumber(s string) (string, bool) {
 	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
 		i, ok := new(big.Int).SetString(s, 0)

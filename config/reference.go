@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Reference returns docs/reference.md: every key of the configuration and of
-// skill files with its type, its values and its meaning, made from the same
-// schemas that editors read.
+// Reference returns docs/reference.md: every key of the configuration and of skill
+// files. Each has its type, its values and its meaning. They are made from the
+// same schemas that editors read.
 func Reference() []byte {
 	var b strings.Builder
 	b.WriteString("# Reference\n\n" +
@@ -98,11 +98,13 @@ func typeOf(p map[string]any) (kind, values string) {
 	return kind, strings.Join(words, ", ")
 }
 
+// listOf returns v as a list, nil where it is none.
 func listOf(v any) []any {
 	list, _ := v.([]any)
 	return list
 }
 
+// plainNumber writes a number without needless zeros.
 func plainNumber(v any) string {
 	f, _ := v.(float64)
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")

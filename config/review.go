@@ -38,8 +38,8 @@ type Sentinel struct {
 	Reasoning bool `yaml:"reasoning"`
 	// Trace is how many of the agent's last steps the model is shown.
 	Trace int `yaml:"trace" cfg:"min=1,max=20"`
-	// Prompt is the absolute path of a text that replaces the review's criteria,
-	// and PromptText what it holds; empty means Vedette's own.
+	// Prompt is the absolute path of a text that replaces the review's criteria.
+	// PromptText is that text; empty means Vedette's own.
 	Prompt     string `yaml:"prompt" json:"-"`
 	PromptText string `yaml:"-" json:",omitempty"`
 	// Breaker stops asking a model that doesn't answer.
@@ -90,7 +90,7 @@ type ReviewBudget struct {
 	User         ReviewShare `yaml:"user"`
 	Day          ReviewShare `yaml:"day"`
 	// RulesFor are the effects whose calls the rules decide alone where the day's
-	// budget is spent; outward is needed beside an effect for calls that reach others.
+	// budget is spent. Calls that reach others need outward beside their effect.
 	RulesFor []string `yaml:"rules_for" cfg:"nonempty,enum=read|create|modify|irreversible|costs_money|outward"`
 }
 
@@ -115,9 +115,9 @@ type Breaker struct {
 	OpenFor  time.Duration `yaml:"open_for" cfg:"min=100ms,max=24h"`
 }
 
-// Fallback says, by the effect of a call, what happens when the review can't
-// judge it. Outward holds for a call that reaches others, whatever its effect;
-// the most restrictive of it and the effect's own cell counts.
+// Fallback says, by the effect of a call, what happens when the review can't judge
+// it. Outward holds for a call that reaches others, whatever its effect. The most
+// restrictive of Outward and the effect's own cell counts.
 type Fallback struct {
 	Read         Action `yaml:"read" cfg:"enum=allow|ask|defer|deny"`
 	Create       Action `yaml:"create" cfg:"enum=allow|ask|defer|deny"`
@@ -132,6 +132,7 @@ func (b ReviewBudget) Priced() bool {
 	return b.Conversation.Cost > 0 || b.User.Cost > 0 || b.Day.Cost > 0
 }
 
+// sentinelDefaults returns the default of sentinel.
 func sentinelDefaults() Sentinel {
 	return Sentinel{
 		Mode: Enforce, Answer: AnswerBinary, RejectBelow: 50, Arguments: ArgumentsValues,

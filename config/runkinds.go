@@ -113,6 +113,7 @@ func runKindSchema(kind string) *jsonschema.Schema {
 	return s
 }
 
+// optionSchema returns the editor's schema of one option.
 func (o runOption) optionSchema() *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: o.kind, Description: o.meaning}
 	texts := &jsonschema.Schema{Type: optText}

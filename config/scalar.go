@@ -40,8 +40,8 @@ var (
 	oddRE   = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?0[0-9]+)$`)
 )
 
-// kindOf resolves a scalar. A text in quotes, and one that the environment
-// gave, is always text here: keys that want a number read that text instead.
+// scalarKind resolves a scalar. A text in quotes is always text here, and so is a
+// text that the environment gave. Keys that want a number read that text instead.
 func (n *node) scalarKind() scalarKind {
 	switch {
 	case n.quoted || n.outside:
@@ -67,10 +67,11 @@ func (n *node) scalarKind() scalarKind {
 	return textScalar
 }
 
-// isBare reports whether the scalar may stand for a number or a word like true:
-// it has no quotes, or the environment gave it.
+// isBare reports whether the scalar may stand for a number or a word like true.
+// Such a scalar has no quotes, or the environment gave it.
 func (n *node) isBare() bool { return n.kind == scalarNode && (!n.quoted || n.outside) }
 
+// decodeText decodes a text, held to the field's words and pattern.
 func (d *decoder) decodeText(p place, v reflect.Value, f field) {
 	if p.n.kind != scalarNode {
 		d.addMistake(p, p.n.pos, "must be text%s", notA(p.n))
@@ -125,6 +126,7 @@ func (d *decoder) decodeBool(p place, v reflect.Value) {
 	d.addMistake(p, p.n.pos, "must be true or false%s", notA(p.n))
 }
 
+// decodeInt decodes a whole number within the field's bounds.
 func (d *decoder) decodeInt(p place, v reflect.Value, f field) {
 	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 	if f.min != "" {
@@ -147,6 +149,7 @@ func (d *decoder) decodeInt(p place, v reflect.Value, f field) {
 	d.addMistake(p, p.n.pos, "must be a whole number from %d to %d%s", lo, hi, notA(p.n))
 }
 
+// decodeDuration decodes a duration within the field's bounds.
 func (d *decoder) decodeDuration(p place, v reflect.Value, f field) {
 	if p.n.kind != scalarNode {
 		d.addMistake(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s", notA(p.n))
@@ -171,6 +174,7 @@ func (d *decoder) decodeDuration(p place, v reflect.Value, f field) {
 
 var hundredthsRE = regexp.MustCompile(`^(?:0|1|0?\.[0-9]+|[01]\.[0-9]+)$`)
 
+// decodeHundredths decodes a number from 0 to 1 without ever making it a float.
 func (d *decoder) decodeHundredths(p place, v reflect.Value) {
 	if !p.n.isBare() || !hundredthsRE.MatchString(p.n.text) {
 		d.addMistake(p, p.n.pos, "must be a number from 0 to 1%s", notA(p.n))
@@ -193,7 +197,8 @@ func (d *decoder) decodeHundredths(p place, v reflect.Value) {
 	v.SetInt(int64(h))
 }
 
-// inHours is the remedy for a duration in days, which Go's durations don't have.
+// inHours returns the remedy for a duration in days, which Go's durations don't
+// have.
 func inHours(text string) string {
 	days, found := strings.CutSuffix(text, "d")
 	n, err := strconv.ParseUint(days, 10, 16)

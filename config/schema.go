@@ -26,8 +26,8 @@ func Schema() []byte {
 	return editorSchema(reflect.TypeFor[Config](), "Vedette configuration", nil)
 }
 
-// SkillSchema returns the JSON Schema (draft-07) of a skill file, for editors:
-// one skill, or a list of them under skills.
+// SkillSchema returns the JSON Schema (draft-07) of a skill file, for editors.
+// Such a file holds one skill, or a list of them under skills.
 func SkillSchema() []byte {
 	one := objectSchema(reflect.TypeFor[skillEntry]())
 	return editorSchema(reflect.TypeFor[skillFile](), "Vedette skill file", one)
@@ -119,6 +119,7 @@ func constrainObject(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
+// constrainValue adds to the schema of one value what its field's tags say.
 func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
 	switch {
 	case p.Type == "object" && t.Kind() == reflect.Struct && p.Properties != nil && t != reflect.TypeFor[skills.Run]():
@@ -166,6 +167,7 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 	return p
 }
 
+// constrainMap adds to the schema of a map what its field's tags say.
 func constrainMap(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
 	elem := p.AdditionalProperties
 	if t.Elem().Kind() == reflect.Struct {

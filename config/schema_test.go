@@ -21,8 +21,8 @@ func TestSchemaGolden(t *testing.T) {
 	require.NotContains(t, string(config.SkillSchema()), "mcp", "what isn't built is offered to none")
 }
 
-// The reference in the repository is the one that the code makes, and has every
-// key of every way to run.
+// The reference in the repository is the one that the code makes. It has every key
+// of every way to run.
 func TestReference(t *testing.T) {
 	golden(t, "../docs/reference.md", config.Reference())
 	for _, key := range []string{"`permissions[].when`", "`models.*.api_key`", "`run.http.headers`", "`run.exec.argv`", "`run.template`", "`run.builtin.smtp.tls`", "`skills.known`"} {

@@ -13,11 +13,11 @@ import (
 // redacted stands for a secret wherever one would be printed.
 const redacted = "[redacted]"
 
-// Secret is a text that prints as "[redacted]", whatever prints it: fmt with
-// any verb, slog, encoding/json. Its zero value is no secret.
+// Secret is a text that prints as "[redacted]", whatever prints it: fmt with any
+// verb, slog, encoding/json. Its zero value is no secret.
 //
-// The text is behind a pointer because fmt can't call methods on what is in an
-// unexported field: there it prints an address.
+// The text is behind a pointer: fmt can't call methods on a value in an unexported
+// field. Of a pointer there it prints an address.
 type Secret struct{ text *string }
 
 // NewSecret returns s as a Secret; an empty s is none.
@@ -113,7 +113,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("models", len(c.Models)), slog.Int("skills", len(c.Skills)), slog.Int("rules", len(c.Permissions)))
 }
 
-// CredentialFolders are the folders of credentials in files: no call may name
+// CredentialFolders returns the folders of credentials in files: no call may name
 // them.
 func (c *Config) CredentialFolders() []string {
 	var out []string
@@ -126,7 +126,7 @@ func (c *Config) CredentialFolders() []string {
 }
 
 // Literal reports whether a secret stands in the file itself at a configuration
-// path such as models.fast.api_key: it, or a default that was used for it. What
+// path such as models.fast.api_key. A default that was used for it counts. What
 // the environment gave doesn't, whatever other text of the file is like it. Of an
 // address it is the password that counts.
 func (c *Config) Literal(path string) bool {
@@ -144,8 +144,8 @@ func (c *Config) Literal(path string) bool {
 	return !n.outside
 }
 
-// passwordIn is what is written of a password in what follows an address's scheme,
-// without the references in it.
+// passwordIn returns what is written of a password in what follows an address's
+// scheme. It leaves out the references.
 func passwordIn(address string) string {
 	end := strings.LastIndexByte(address, '@')
 	if end < 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/config"
 )
 
-// A secret is in the file where somebody wrote it there, not where the
-// environment gave a text that the file holds elsewhere.
+// A secret is in the file where its author wrote it. A text of the environment
+// that the file holds elsewhere is none.
 func TestLiteral(t *testing.T) {
 	vars := env(map[string]string{"KEY": "local", "URL": "redis://:hush@h:1", "PW": "hush", "HOST": "h:1", "EMPTY": ""})
 	for value, want := range map[string]bool{

@@ -82,8 +82,8 @@ func (l *loader) addSkill(n *node, fallback string) {
 	l.pending = append(l.pending, pendingSkill{n: n, base: base, spec: skills.Spec(e), failed: d.failed, clean: len(l.out.list) == before})
 }
 
-// compileAll compiles what was declared: half of the time that loading takes,
-// so on every processor.
+// compileAll compiles what was declared on every processor: that is half of the
+// time that loading takes.
 func (l *loader) compileAll() {
 	done := make([]compiledSkill, len(l.pending))
 	var next atomic.Int64
@@ -101,6 +101,7 @@ func (l *loader) compileAll() {
 	}
 }
 
+// compiledSkill is what compiling a declaration came to.
 type compiledSkill struct {
 	skill *skills.Skill
 	err   error
@@ -117,8 +118,8 @@ func compileOne(s skills.Spec) (c compiledSkill) {
 	return c
 }
 
-// refuseName reports a skill's name that another skill or the orchestrator has. known
-// says that the declaration is of a skill which the program registers.
+// refuseName reports a skill's name that another skill or the orchestrator has.
+// known says that the declaration is of a skill which the program registers.
 func (l *loader) refuseName(name string, at Position, known bool) bool {
 	if strings.HasPrefix(name, reservedDomain) {
 		l.out.add(at, "skill %s is in the domain %s*, which holds the orchestrator's own calls; choose another domain",
@@ -174,6 +175,7 @@ func (l *loader) keepSkill(p pendingSkill, c compiledSkill) {
 	}
 }
 
+// underAny reports whether a path below prefix is among failed.
 func underAny(failed map[string]bool, prefix string) bool {
 	for p := range failed {
 		if strings.HasPrefix(p, prefix+".") || strings.HasPrefix(p, prefix+"[") {
@@ -186,7 +188,7 @@ func underAny(failed map[string]bool, prefix string) bool {
 // pathMistake is an error that has a place in the configuration.
 type pathMistake struct{ path, msg string }
 
-// flattenErrors returns the errors in the tree of err that have a path, and gives
+// flattenErrors returns the errors in the tree of err that have a path. It gives
 // the others the path of the whole.
 func flattenErrors(err error) []pathMistake {
 	found, rest := splitErrors(err)
@@ -271,8 +273,8 @@ func (l *loader) withoutRun(n *node) *node {
 	return &rest
 }
 
-// addProgram adds the skills that the program registers. One that the
-// configuration knows too must be the same there, and stands there.
+// addProgram adds the skills that the program registers. A skill that stands in
+// the configuration too must agree with it, and keeps its place there.
 func (l *loader) addProgram() {
 	registered := map[string]bool{}
 	for _, s := range l.opts.Program {
@@ -296,6 +298,8 @@ func (l *loader) addProgram() {
 	}
 }
 
+// reportDifferences reports where a skill of the program and its declaration
+// differ.
 func (l *loader) reportDifferences(name string, err error) {
 	n := l.cfg.where.skills[name]
 	for _, pe := range flattenErrors(err) {
@@ -307,11 +311,11 @@ func (l *loader) reportDifferences(name string, err error) {
 const textDomain = "skill."
 
 // readSkillText reads a SKILL.md: front matter between two lines of dashes, then
-// text. It comes from outside as a rule, so it may say what it is called and
-// what it takes, and nothing about what it may do: its effect is irreversible,
-// it has no way to run, its text is untrusted, ${NAME} stays as it is (models
-// read the description), and keys that other tools have ("allowed-tools",
-// "license") mean nothing here.
+// text. Such a file comes from outside as a rule. So it may say its name and its
+// arguments, and nothing about what it may do. Its effect is irreversible, it has
+// no way to run, its text is untrusted. ${NAME} stays as it is, because models
+// read the description. Keys that other tools have ("allowed-tools", "license")
+// mean nothing here.
 func (l *loader) readSkillText(name string, src []byte) {
 	at := Position{name, 1, 1}
 	if len(src) > MaxFile {
@@ -355,6 +359,7 @@ func frontMatter(src []byte) (head, body []byte, ok bool) {
 	return nil, nil, false
 }
 
+// addSkillText adds the skill that a SKILL.md declares.
 func (l *loader) addSkillText(n *node, body []byte) {
 	bad := len(l.out.list)
 	e := skillEntry{Effect: skills.Irreversible}
@@ -386,6 +391,7 @@ func (l *loader) addSkillText(n *node, body []byte) {
 	l.pending = append(l.pending, pendingSkill{n: n, base: SkillPath(e.Name, ""), spec: skills.Spec(e), text: string(body), clean: true})
 }
 
+// entryText returns an entry's text, and reports a value that is none.
 func (l *loader) entryText(en *entry) string {
 	if en.val.kind != scalarNode || en.val.bad || en.val.isNull() {
 		l.out.add(en.pos, "%s must be text", en.key)
@@ -394,12 +400,12 @@ func (l *loader) entryText(en *entry) string {
 	return en.val.text
 }
 
-// nameLine is a line of a file that can't be read in which a skill seems to be
-// named.
+// nameLine matches a line that seems to name a skill, in a file that can't be
+// read.
 var nameLine = regexp.MustCompile(`(?m)^[ \t]*(?:-[ \t]+)?\{?[ \t]*name:[ \t]*["']?([a-z0-9_.-]+)`)
 
-// guessNames takes the names of skills out of a file that can't be read, so that
-// rules about them are no further mistakes and other names still are.
+// guessNames takes the names of skills out of a file that can't be read. So rules
+// about them are no further mistakes, and other unknown names still are.
 func (l *loader) guessNames(src []byte) {
 	found := false
 	for _, m := range nameLine.FindAllSubmatch(src, -1) {

@@ -14,8 +14,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds on a document's form. The parser is recursive, and in the number of
-// keys of one mapping quadratic, so they are held on the tokens before it runs.
+// Bounds on a document's form. The parser is recursive, and quadratic in the
+// number of keys of one mapping. So the bounds are held on the tokens before it
+// runs.
 const (
 	maxDepth   = 64
 	maxEntries = 2000
@@ -64,8 +65,8 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	return c.convert(body)
 }
 
-// nameTab names the tab that a document which can't be read is indented with. Where
-// it stands in another line than the mistake it may be innocent, so both are told.
+// nameTab names the tab that indents a document which can't be read. A tab in
+// another line than the mistake may be innocent, so the message names both.
 func nameTab(src []byte, at Position, msg string) (Position, string) {
 	for i, line := range strings.Split(string(src), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
@@ -106,6 +107,7 @@ type formError struct {
 	msg string
 }
 
+// Error returns what is wrong with the form.
 func (e *formError) Error() string { return e.msg }
 
 // parseTokens parses, and turns a panic of the parser into an error.
@@ -123,6 +125,7 @@ func parseTokens(src string) (f *ast.File, err error) {
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
+// syntaxError returns the place and the words of a parser's error.
 func syntaxError(file string, err error) (Position, string) {
 	at := Position{file, 1, 1}
 	var form *formError
@@ -151,8 +154,8 @@ type form struct {
 	anchors int
 }
 
-// checkForm refuses documents that nest or grow beyond what a configuration
-// needs, and the parts of YAML that are not supported.
+// checkForm refuses documents that nest or grow beyond what a configuration needs.
+// It refuses the parts of YAML that are not supported.
 func checkForm(tokens token.Tokens) error {
 	var f form
 	for _, t := range tokens {
@@ -163,6 +166,8 @@ func checkForm(tokens token.Tokens) error {
 	return nil
 }
 
+// checkToken takes one token in, and says what is wrong with it; empty for
+// nothing.
 func (f *form) checkToken(t *token.Token) string {
 	switch t.Type {
 	case token.MappingStartType, token.SequenceStartType:
@@ -191,8 +196,8 @@ func (f *form) checkToken(t *token.Token) string {
 	return f.checkDepth()
 }
 
-// noteBlock notes a dash or a key at that column and returns how many keys there
-// were since what stands around them began.
+// noteBlock notes a dash or a key at that column. It returns how many keys there
+// were since the block around them began.
 func (f *form) noteBlock(column, keys int) int {
 	if f.flow > 0 {
 		return 0
@@ -210,6 +215,7 @@ func (f *form) noteBlock(column, keys int) int {
 	return f.counts[i-1]
 }
 
+// checkDepth says that the document nests too deep; empty where it doesn't.
 func (f *form) checkDepth() string {
 	if f.flow+len(f.columns) > maxDepth {
 		return fmt.Sprintf("more than %d levels of nesting", maxDepth)

@@ -7,7 +7,7 @@ import (
 )
 
 // field is what the tags of a struct field say. The decoder and the editor's
-// schema both read it, so that they can't disagree.
+// schema both read the tags, so that they can't disagree.
 type field struct {
 	name     string // the key in YAML
 	index    int
@@ -52,6 +52,7 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
+// applyOption takes one option of a cfg tag.
 func (f *field) applyOption(opt string) {
 	k, v, _ := strings.Cut(opt, "=")
 	switch k {

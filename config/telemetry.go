@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Telemetry is what the program tells about how it is doing. None of it changes
-// a decision, so it is no part of the Digest.
+// Telemetry is what the program tells about how it is doing. None of it changes a
+// decision, so it is no part of the Digest.
 type Telemetry struct {
 	Metrics Metrics `yaml:"metrics"`
 	Traces  Traces  `yaml:"traces"`
@@ -26,9 +26,10 @@ type Traces struct {
 	Sample Hundredths `yaml:"sample"`
 }
 
+// telemetryDefaults returns the default of telemetry.
 func telemetryDefaults() Telemetry { return Telemetry{Traces: Traces{Sample: 100}} }
 
-// Endpoint is the whole address that spans are sent to, empty where none are.
+// Endpoint returns the whole address that spans are sent to, empty where none are.
 func (t Traces) Endpoint() string {
 	if t.OTLP == "" || strings.HasSuffix(t.OTLP, "/v1/traces") {
 		return t.OTLP

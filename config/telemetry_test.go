@@ -8,8 +8,8 @@ import (
 	"github.com/vedette-dev/vedette/config"
 )
 
-// Metrics and traces are off unless an address is given, a turn that is traced
-// is traced whole, and the collector's address gets the path of OTLP.
+// Metrics and traces are off unless an address is given. A turn that is traced is
+// traced whole. The collector's address gets the path of OTLP.
 func TestTelemetry(t *testing.T) {
 	read := func(text string) config.Telemetry {
 		c, err := config.Parse("v.yaml", []byte("version: 1\n"+text), config.Options{})

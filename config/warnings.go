@@ -28,8 +28,8 @@ type Warning struct {
 // effects are the keys of a table by effect.
 var effects = []string{"read", "create", "modify", "irreversible", "costs_money"}
 
-// Idle reports whether no call is judged: the mode is off for every effect, and
-// no skill has a mode of its own in which it is judged.
+// Idle reports whether no call is judged. The mode is then off for every effect,
+// and no skill has another mode of its own.
 func (s Sentinel) Idle() bool {
 	for _, e := range effects {
 		mode, own := s.Modes.Effect[e]
@@ -48,8 +48,8 @@ func (s Sentinel) Idle() bool {
 	return true
 }
 
-// Warnings returns the settings that do nothing, or that do more than their author may
-// know, in the order of the file.
+// Warnings returns the settings that do nothing, or more than their author may
+// know. They are in the order of the file.
 func (c *Config) Warnings() []Warning {
 	var out []Warning
 	for _, look := range []func() (Warning, bool){
@@ -69,12 +69,12 @@ func (c *Config) Warnings() []Warning {
 	return out
 }
 
-// foundWarning makes one of the place where path is written.
+// foundWarning is warnAt for a check that finds one warning at most.
 func (c *Config) foundWarning(code, path, msg, advice string) (Warning, bool) {
-	at, _ := c.Pos(path)
-	return Warning{code, at, msg, advice}, true
+	return c.warnAt(path, code, msg, advice), true
 }
 
+// isWritten reports whether the value at path stands in a file.
 func (c *Config) isWritten(path string) bool {
 	_, ok := c.Pos(path)
 	return ok
@@ -131,6 +131,7 @@ func (c *Config) shortReview() (Warning, bool) {
 	return Warning{}, false
 }
 
+// noCache finds the size of a cache that holds nothing.
 func (c *Config) noCache() (Warning, bool) {
 	if c.Sentinel.Idle() || c.Sentinel.CacheTTL != 0 || !c.isWritten("sentinel.cache_size") {
 		return Warning{}, false
@@ -201,19 +202,22 @@ func sameAddress(a, b string) bool {
 	return hostA == hostB || isEveryInterface(hostA) || isEveryInterface(hostB) || isLoopback(hostA) && isLoopback(hostB)
 }
 
+// isEveryInterface reports whether a server at host listens on every interface.
 func isEveryInterface(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || err == nil && ip.IsUnspecified()
 }
 
+// isLoopback reports whether host is this machine alone.
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" }
 
-// manyWarnings are those of which a configuration may have several.
+// manyWarnings returns the warnings of which a configuration may have several.
 func (c *Config) manyWarnings() []Warning {
 	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
 		c.believedServers(), c.unisolatedShells(), c.directWrites(), c.unmeetableSkills(), c.writtenSecrets())
 }
 
+// warnAt makes a warning of the place where path is written.
 func (c *Config) warnAt(path, code, msg, advice string) Warning {
 	at, _ := c.Pos(path)
 	return Warning{code, at, msg, advice}
@@ -259,8 +263,8 @@ func (c *Config) missingForbidden() []Warning {
 	return out
 }
 
-// blankForbidden finds patterns with blanks around them, which belong to the name
-// that is forbidden: a file is rarely called so.
+// blankForbidden finds patterns with blanks around them. The blanks belong to the
+// forbidden name, and a file is rarely called so.
 func (c *Config) blankForbidden() []Warning {
 	var out []Warning
 	for i := range c.Guard.ForbidPaths {
@@ -273,6 +277,7 @@ func (c *Config) blankForbidden() []Warning {
 	return out
 }
 
+// blankEnds reports whether a forbidden pattern begins or ends with a blank.
 func (c *Config) blankEnds(i int) bool {
 	n, _ := c.where.findPath(fmt.Sprintf("guard.forbid_paths[%d]", i))
 	return n != nil && n.kind == scalarNode && strings.TrimSpace(n.text) != n.text
@@ -423,6 +428,7 @@ func (c *Config) standsInFile(path string) bool {
 	return n != nil && n.kind == scalarNode && !n.outside && strings.TrimSpace(n.text) != "" && !strings.Contains(n.raw, "${")
 }
 
+// isSecretHeader reports whether a header of that name holds a secret as a rule.
 func isSecretHeader(name string) bool {
 	name = strings.ToLower(name)
 	words := []string{"authorization", "token", "secret", "api-key", "apikey", "password"}

@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/config"
 )
 
-// What does nothing, or more than it seems to, is told with its place and what
-// to do; what is in order is not.
+// A setting that does nothing, or more than it seems to, is a warning with its
+// place and a remedy. What is in order is none.
 func TestWarnings(t *testing.T) {
 	const roles = "roles: {sentinel: [fast, slow]}\n"
 	const head = "version: 1\nmodels: {fast: {model: m, base_url: 'http://h', timeout: 20s}, slow: {model: m, base_url: 'http://h'}, other: {model: m, base_url: 'http://h'}, patient: {model: m, base_url: 'http://h', timeout: 2m}}\n" + roles
