@@ -101,14 +101,14 @@ func Open(ctx context.Context, st *store.Store, ring KeyRing, opts Options) (*Jo
 		return nil, err
 	}
 	j := &Journal{st: st, sealer: s, opts: opts}
-	if err := j.load(ctx); err != nil {
+	if err := j.loadState(ctx); err != nil {
 		st.Unclaim("journal")
 		return nil, err
 	}
 	return j, nil
 }
 
-func (j *Journal) load(ctx context.Context) error {
+func (j *Journal) loadState(ctx context.Context) error {
 	if err := j.st.Migrate(ctx, "journal", schema); err != nil {
 		return err
 	}
@@ -121,11 +121,11 @@ func (j *Journal) load(ctx context.Context) error {
 // tryKey unwraps the newest value's key: the wrong key file is told at start,
 // not when somebody needs a value.
 func (j *Journal) tryKey(ctx context.Context) error {
-	found, err := j.rows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
+	found, err := j.queryRows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	if _, err := j.sealer.unwrap(found[0].wrapped, associated(nil, &found[0].Value)); err != nil {
+	if _, err := j.sealer.unwrapKey(found[0].wrapped, appendAssociated(nil, &found[0].Value)); err != nil {
 		return fmt.Errorf("%w: value %d %w: use the journal.key that was made with it", ErrKey, found[0].ID, err)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (j *Journal) tryKey(ctx context.Context) error {
 // PutTx seals item and keeps it in the submission of tx. It returns the value's
 // number, which is never given out again. ErrItem: the item is not acceptable.
 func (j *Journal) PutTx(tx *store.Tx, item Item) (int64, error) {
-	if err := j.validate(&item); err != nil {
+	if err := j.validateItem(&item); err != nil {
 		return 0, err
 	}
 	now := j.opts.Now()
@@ -143,7 +143,7 @@ func (j *Journal) PutTx(tx *store.Tx, item Item) (int64, error) {
 	}
 	j.last++ // not taken back on failure: a number is used once
 	v := Value{ID: j.last, Item: item, Created: now}
-	j.ad = associated(j.ad[:0], &v)
+	j.ad = appendAssociated(j.ad[:0], &v)
 	sealed, wrapped, err := j.sealer.seal(item.Data, j.ad)
 	if err != nil {
 		return 0, fmt.Errorf("seal value: %w", err)
@@ -159,7 +159,7 @@ func (j *Journal) PutTx(tx *store.Tx, item Item) (int64, error) {
 	return v.ID, nil
 }
 
-func (j *Journal) validate(it *Item) error {
+func (j *Journal) validateItem(it *Item) error {
 	if it.Kind == "" {
 		return fmt.Errorf("%w: kind is empty", ErrItem)
 	}
@@ -204,7 +204,7 @@ func validRef(s string) bool {
 // Get opens one value. ErrNotFound, ErrErased (also when it has expired and
 // waits for Purge), ErrSealed.
 func (j *Journal) Get(ctx context.Context, id int64) (Value, error) {
-	found, err := j.open(ctx, " WHERE v.id = ?", id)
+	found, err := j.openValues(ctx, " WHERE v.id = ?", id)
 	if err != nil {
 		return Value{}, err
 	}
@@ -224,7 +224,7 @@ func (j *Journal) Get(ctx context.Context, id int64) (Value, error) {
 // ByCall opens all values of one call in the order they were put. Values that
 // were erased or have expired are left out.
 func (j *Journal) ByCall(ctx context.Context, call string) ([]Value, error) {
-	return j.open(ctx, " WHERE v.call = ? ORDER BY v.id", call)
+	return j.openValues(ctx, " WHERE v.call = ? ORDER BY v.id", call)
 }
 
 // ByConversation opens the values of one conversation in the order they were
@@ -234,7 +234,7 @@ func (j *Journal) ByConversation(ctx context.Context, conversation string, after
 	if limit <= 0 {
 		limit = 1000
 	}
-	return j.open(ctx, " WHERE v.conversation = ? AND v.id > ? ORDER BY v.id LIMIT ?", conversation, after, limit)
+	return j.openValues(ctx, " WHERE v.conversation = ? AND v.id > ? ORDER BY v.id LIMIT ?", conversation, after, limit)
 }
 
 // Query says which values Find opens. Empty fields match everything.
@@ -268,13 +268,13 @@ func (j *Journal) Find(ctx context.Context, q Query) ([]Value, error) {
 	if q.Limit <= 0 {
 		q.Limit = 1000
 	}
-	return j.open(ctx, tail+" LIMIT ?", append(args, q.Limit)...)
+	return j.openValues(ctx, tail+" LIMIT ?", append(args, q.Limit)...)
 }
 
-// open reads and unseals what is not expired. One value that does not open
+// openValues reads and unseals what is not expired. One value that does not open
 // fails the whole answer: a gap in silence would be worse.
-func (j *Journal) open(ctx context.Context, tail string, args ...any) ([]Value, error) {
-	rows, err := j.rows(ctx, sqlSelect+tail, args...)
+func (j *Journal) openValues(ctx context.Context, tail string, args ...any) ([]Value, error) {
+	rows, err := j.queryRows(ctx, sqlSelect+tail, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ func (j *Journal) open(ctx context.Context, tail string, args ...any) ([]Value, 
 		if !now.Before(r.Expires) {
 			continue
 		}
-		data, err := j.sealer.open(r.sealed, r.wrapped, associated(nil, &r.Value))
+		data, err := j.sealer.openSealed(r.sealed, r.wrapped, appendAssociated(nil, &r.Value))
 		if err != nil {
 			return nil, fmt.Errorf("%w: value %d %w", ErrSealed, r.ID, err)
 		}
@@ -295,18 +295,18 @@ func (j *Journal) open(ctx context.Context, tail string, args ...any) ([]Value, 
 	return out, nil
 }
 
-type row struct {
+type sealedRow struct {
 	Value
 	sealed, wrapped []byte
 }
 
-func (j *Journal) rows(ctx context.Context, query string, args ...any) (_ []row, err error) {
+func (j *Journal) queryRows(ctx context.Context, query string, args ...any) (_ []sealedRow, err error) {
 	rows, err := j.st.Reader().Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []row
+	var out []sealedRow
 	for rows.Next() {
 		r, err := scanRow(rows)
 		if err != nil {
@@ -317,12 +317,12 @@ func (j *Journal) rows(ctx context.Context, query string, args ...any) (_ []row,
 	return out, rows.Err()
 }
 
-func scanRow(rows *sql.Rows) (row, error) {
-	var r row
+func scanRow(rows *sql.Rows) (sealedRow, error) {
+	var r sealedRow
 	var created, expires int64
 	err := rows.Scan(&r.ID, &created, &expires, &r.Call, &r.Conversation, &r.User, &r.Kind, &r.Name, &r.sealed, &r.wrapped)
 	if err != nil {
-		return row{}, fmt.Errorf("read journal: %w", err)
+		return sealedRow{}, fmt.Errorf("read journal: %w", err)
 	}
 	r.Created, r.Expires = time.UnixMilli(created).UTC(), time.UnixMilli(expires).UTC()
 	return r, nil

@@ -98,7 +98,7 @@ var (
 	errOpen  = errors.New("does not open")
 )
 
-func (s *sealer) unwrap(wrapped, ad []byte) ([]byte, error) {
+func (s *sealer) unwrapKey(wrapped, ad []byte) ([]byte, error) {
 	if len(wrapped) != wrappedSize {
 		return nil, errOpen
 	}
@@ -113,8 +113,8 @@ func (s *sealer) unwrap(wrapped, ad []byte) ([]byte, error) {
 	return key, nil
 }
 
-func (s *sealer) open(sealed, wrapped, ad []byte) ([]byte, error) {
-	key, err := s.unwrap(wrapped, ad)
+func (s *sealer) openSealed(sealed, wrapped, ad []byte) ([]byte, error) {
+	key, err := s.unwrapKey(wrapped, ad)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +133,9 @@ func (s *sealer) open(sealed, wrapped, ad []byte) ([]byte, error) {
 // adTag starts the data that is authenticated with every value.
 const adTag = "vedette/journal/v1\n"
 
-// associated is everything about a value but its bytes, each part framed by its
+// appendAssociated is everything about a value but its bytes, each part framed by its
 // length, so that no two values have the same.
-func associated(b []byte, v *Value) []byte {
+func appendAssociated(b []byte, v *Value) []byte {
 	b = append(b, adTag...)
 	for _, n := range [...]int64{v.ID, v.Created.UnixMilli(), v.Expires.UnixMilli()} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))

@@ -56,8 +56,8 @@ type field struct {
 	max   int
 }
 
-// fields lists the text fields in the order of the leaf and of the columns.
-func (e *Entry) fields() [11]field {
+// textFields lists the text fields in the order of the leaf and of the columns.
+func (e *Entry) textFields() [11]field {
 	return [...]field{
 		{"id", &e.ID, MaxID}, {"kind", &e.Kind, MaxKind}, {"call", &e.Call, MaxKey},
 		{"decision", &e.Decision, MaxKey}, {"conversation", &e.Conversation, MaxKey}, {"user", &e.User, MaxKey},
@@ -78,7 +78,7 @@ func (e *Entry) Validate() error {
 	if !validTime(e.Time) {
 		return fmt.Errorf("%w: time is zero or out of range", ErrEntry)
 	}
-	for _, f := range e.fields() {
+	for _, f := range e.textFields() {
 		if len(*f.value) > f.max {
 			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrEntry, f.name, len(*f.value), f.max)
 		}
@@ -135,7 +135,7 @@ func appendLeaf(b []byte, r *Record) []byte {
 	b = append(b, leafTag...)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Index))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Time.UnixNano()))
-	for _, f := range r.fields() {
+	for _, f := range r.textFields() {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(*f.value)))
 		b = append(b, *f.value...)
 	}

@@ -61,15 +61,15 @@ func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*
 	l := &Ledger{Reader: Reader{r: st.Reader()}, signer: signer, now: opts.Now}
 	err := st.Migrate(ctx, "ledger", schema)
 	if err == nil {
-		err = st.Submit(ctx, l.load)
+		err = st.Submit(ctx, l.loadEdge)
 	}
 	if err != nil {
 		st.Unclaim("ledger")
 		return nil, err
 	}
-	st.OnSeal(l.seal)
-	st.OnCommit(l.committed)
-	st.OnRollback(l.rolledBack)
+	st.OnSeal(l.sealGroup)
+	st.OnCommit(l.onCommit)
+	st.OnRollback(l.onRollback)
 	return l, nil
 }
 
@@ -81,7 +81,7 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 		return 0, err
 	}
 	if l.stale {
-		if err := l.load(tx); err != nil {
+		if err := l.loadEdge(tx); err != nil {
 			return 0, err
 		}
 	}
@@ -101,8 +101,8 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 	return r.Index, nil
 }
 
-// seal puts the group's records into the tree and signs its head.
-func (l *Ledger) seal(tx *store.Tx) error {
+// sealGroup puts the group's records into the tree and signs its head.
+func (l *Ledger) sealGroup(tx *store.Tx) error {
 	if len(l.leaves) == 0 {
 		return nil
 	}
@@ -115,8 +115,8 @@ func (l *Ledger) seal(tx *store.Tx) error {
 	if _, err := tx.Exec(sqlInsertHashes, first, l.stored); err != nil {
 		return fmt.Errorf("store tree hashes: %w", err)
 	}
-	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.root(), Time: l.now()}
-	signed, err := head.sign(l.signer)
+	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.rootHash(), Time: l.now()}
+	signed, err := head.signNote(l.signer)
 	if err != nil {
 		return fmt.Errorf("sign head: %w", err)
 	}
@@ -127,7 +127,7 @@ func (l *Ledger) seal(tx *store.Tx) error {
 	return nil
 }
 
-func (l *Ledger) committed() {
+func (l *Ledger) onCommit() {
 	if len(l.leaves) == 0 {
 		return
 	}
@@ -137,10 +137,10 @@ func (l *Ledger) committed() {
 	l.newest.Store(&signed)
 }
 
-// rolledBack forgets the group. If it was the disk that failed in the midst of a
+// onRollback forgets the group. If it was the disk that failed in the midst of a
 // commit, SQLite may yet find the group whole when it opens the file again, so
 // what is in memory is not relied upon.
-func (l *Ledger) rolledBack() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
+func (l *Ledger) onRollback() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
 
 // ExportHead returns the newest durable head. Keep the head where an attacker on the
 // database cannot write: Verify then finds a rollback up to it. ErrNotFound: nothing
@@ -153,8 +153,8 @@ func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
 	return append([]byte(nil), *p...), nil
 }
 
-// load reads the right edge and holds it against the newest head.
-func (l *Ledger) load(tx *store.Tx) error {
+// loadEdge reads the right edge and holds it against the newest head.
+func (l *Ledger) loadEdge(tx *store.Tx) error {
 	count, signed, err := newestHead(tx)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (l *Ledger) load(tx *store.Tx) error {
 		}
 		e.hashes = append(e.hashes, h)
 	}
-	if head.Size == 0 || e.root() != head.Root {
+	if head.Size == 0 || e.rootHash() != head.Root {
 		return fmt.Errorf("%w: stored tree does not have the root of the newest head", ErrTampered)
 	}
 	l.durable, l.stale = e, false

@@ -152,7 +152,7 @@ func TestLostGroupReturns(t *testing.T) {
 	appendGroups(t, st, l, 3, 1)
 	require.NoError(t, st.Submit(t.Context(), func(*store.Tx) error {
 		before.copyTo(&l.durable)
-		l.rolledBack()
+		l.onRollback()
 		return nil
 	}))
 	appendGroups(t, st, l, 4, 2)

@@ -87,7 +87,7 @@ func (r *Report) add(kind string, from, to int64, detail string) {
 	r.Problems = append(r.Problems, Problem{Kind: kind, From: from, To: to, Detail: detail})
 }
 
-func (r *Report) caveats() {
+func (r *Report) addCaveats() {
 	switch {
 	case r.RollbackExcluded == 0:
 		r.Caveats = append(r.Caveats,
@@ -101,8 +101,8 @@ func (r *Report) caveats() {
 	}
 }
 
-// err is nil, or an ErrTampered with the first problem.
-func (r *Report) err() error {
+// asError is nil, or an ErrTampered with the first problem.
+func (r *Report) asError() error {
 	switch len(r.Problems) {
 	case 0:
 		return nil

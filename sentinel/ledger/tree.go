@@ -25,8 +25,8 @@ func (e *edge) add(leaf tlog.Hash, stored func(tlog.Hash)) {
 	e.size++
 }
 
-// root is the tree's hash; size must not be 0.
-func (e *edge) root() tlog.Hash {
+// rootHash is the tree's hash; size must not be 0.
+func (e *edge) rootHash() tlog.Hash {
 	last := len(e.hashes) - 1
 	h := e.hashes[last]
 	for i := last - 1; i >= 0; i-- {

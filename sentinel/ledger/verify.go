@@ -43,20 +43,20 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	}
 	r, err := store.OpenReader(ctx, path)
 	if err != nil {
-		return Report{}, damaged(err)
+		return Report{}, markDamage(err)
 	}
-	err = r.Snapshot(ctx, func(tx *sql.Tx) error { return v.run(ctx, tx) })
-	err = damaged(errors.Join(err, r.Close()))
-	v.report.caveats()
+	err = r.Snapshot(ctx, func(tx *sql.Tx) error { return v.verifyAll(ctx, tx) })
+	err = markDamage(errors.Join(err, r.Close()))
+	v.report.addCaveats()
 	if err == nil {
-		err = v.report.err()
+		err = v.report.asError()
 	}
 	return v.report, err
 }
 
-// damaged makes an ErrTampered of what SQLite says about a file whose pages
+// markDamage makes an ErrTampered of what SQLite says about a file whose pages
 // contradict each other.
-func damaged(err error) error {
+func markDamage(err error) error {
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == 11 { // SQLITE_CORRUPT
 		return fmt.Errorf("%w: database file is damaged: %w", ErrTampered, err)
@@ -99,8 +99,8 @@ func newVerification(opts VerifyOptions) (*verification, error) {
 	return v, nil
 }
 
-func (v *verification) run(ctx context.Context, tx *sql.Tx) error {
-	if err := v.schema(ctx, tx); err != nil || v.stop {
+func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
+	if err := v.checkSchema(ctx, tx); err != nil || v.stop {
 		return err
 	}
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records`).Scan(&v.report.Records); err != nil {
@@ -115,17 +115,17 @@ func (v *verification) run(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	defer v.heads.close()
-	if err := v.walk(ctx, tx); err != nil {
+	if err := v.walkRecords(ctx, tx); err != nil {
 		return err
 	}
-	if err := v.end(); err != nil {
+	if err := v.checkEnd(); err != nil {
 		return err
 	}
-	return v.indexes(ctx, tx)
+	return v.checkIndexes(ctx, tx)
 }
 
-// schema compares tables, indexes and triggers with those the ledger makes.
-func (v *verification) schema(ctx context.Context, tx *sql.Tx) (err error) {
+// checkSchema compares tables, indexes and triggers with those the ledger makes.
+func (v *verification) checkSchema(ctx context.Context, tx *sql.Tx) (err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT name, ifnull(sql, '') FROM sqlite_schema
 WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' ORDER BY name`)
 	if err != nil {
@@ -156,8 +156,8 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 	return nil
 }
 
-// walk reads the records in order until the end or a head that disagrees.
-func (v *verification) walk(ctx context.Context, tx *sql.Tx) (err error) {
+// walkRecords reads the records in order until the end or a head that disagrees.
+func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) (err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT "+sqlColumns+" FROM ledger_records ORDER BY idx")
 	if err != nil {
 		return err
@@ -166,32 +166,32 @@ func (v *verification) walk(ctx context.Context, tx *sql.Tx) (err error) {
 	for rows.Next() && !v.stop {
 		var rec Record
 		n := v.tree.size
-		if scan(rows, &rec) != nil {
-			v.fail(Changed, n, n+1, "a column has another type than it was written with")
+		if scanRecord(rows, &rec) != nil {
+			v.stopWith(Changed, n, n+1, "a column has another type than it was written with")
 			return nil
 		}
 		switch {
 		case rec.Index < n:
-			v.fail(Inserted, n, n+1, "a record stands before the first place")
+			v.stopWith(Inserted, n, n+1, "a record stands before the first place")
 			return nil
 		case rec.Index > n:
-			v.fail(Removed, n, rec.Index, "gone from between its neighbours")
+			v.stopWith(Removed, n, rec.Index, "gone from between its neighbours")
 			return nil
 		}
-		if err := v.record(rec); err != nil {
+		if err := v.addRecord(rec); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-func (v *verification) fail(kind string, from, to int64, detail string) {
+func (v *verification) stopWith(kind string, from, to int64, detail string) {
 	v.report.add(kind, from, to, detail)
 	v.stop = true
 }
 
-// record adds one record to the tree and checks the heads that end with it.
-func (v *verification) record(rec Record) error {
+// addRecord adds one record to the tree and checks the heads that end with it.
+func (v *verification) addRecord(rec Record) error {
 	if v.tree.size == 0 {
 		v.report.First = rec.Time
 	}
@@ -213,32 +213,32 @@ func (v *verification) record(rec Record) error {
 	if failed != nil {
 		return failed
 	}
-	return v.headsHere()
+	return v.checkHeads()
 }
 
-// headsHere compares the tree with all heads of its present size.
-func (v *verification) headsHere() error {
+// checkHeads compares the tree with all heads of its present size.
+func (v *verification) checkHeads() error {
 	size := v.tree.size
-	root := v.tree.root()
+	root := v.tree.rootHash()
 	for _, h := range v.external[size] {
 		if h.Root != root {
-			v.blame(Fork, "these are not the records that a head kept elsewhere covers")
+			v.blameRecord(Fork, "these are not the records that a head kept elsewhere covers")
 			return nil
 		}
 		v.report.External++
 		v.report.RollbackExcluded = size
 	}
-	signed, ok, err := v.heads.at(size)
+	signed, ok, err := v.heads.headOfSize(size)
 	if err != nil || !ok {
 		return err
 	}
 	h, checked, ok := v.readHead(signed, size)
 	if !ok {
-		v.fail(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by this key", size))
+		v.stopWith(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by this key", size))
 		return nil
 	}
 	if h.Root != root {
-		v.blame(Changed, "not what the signed head covers")
+		v.blameRecord(Changed, "not what the signed head covers")
 		return nil
 	}
 	v.report.Heads++
@@ -261,23 +261,23 @@ func (v *verification) readHead(signed []byte, size int64) (h Head, checked, ok 
 	return h, false, found && err == nil && h.Size == size && h.Origin == v.verifier.Name()
 }
 
-// blame names the record that makes a head disagree, as closely as the stored
+// blameRecord names the record that makes a head disagree, as closely as the stored
 // hashes allow.
-func (v *verification) blame(kind, detail string) {
+func (v *verification) blameRecord(kind, detail string) {
 	from, to := v.report.Proved, v.tree.size
 	if len(v.suspects) > 0 {
-		what, why := classify(v.suspects)
+		what, why := classifySuspects(v.suspects)
 		i := v.suspects[0].rec.Index
-		v.fail(what, i, i+1, why)
+		v.stopWith(what, i, i+1, why)
 	}
 	if len(v.suspects) == 0 || kind == Fork {
-		v.fail(kind, from, to, detail)
+		v.stopWith(kind, from, to, detail)
 	}
 }
 
-// end checks what must hold when all records were read.
-func (v *verification) end() error {
-	defer v.rollback()
+// checkEnd checks what must hold when all records were read.
+func (v *verification) checkEnd() error {
+	defer v.checkRollback()
 	if v.stop {
 		return nil
 	}
@@ -290,7 +290,7 @@ func (v *verification) end() error {
 	case v.report.Unsigned > 0:
 		v.report.add(Inserted, v.report.Proved, n, "covered by no signed head: put in, or the head was taken out")
 	}
-	extra, err := v.stored.rest()
+	extra, err := v.stored.hasMore()
 	if err != nil {
 		return err
 	}
@@ -306,14 +306,14 @@ func (v *verification) end() error {
 	return nil
 }
 
-func (v *verification) rollback() {
+func (v *verification) checkRollback() {
 	if v.largest > v.report.Records {
 		v.report.add(Rollback, v.report.Records, v.largest, "covered by a head kept elsewhere, and gone: a cut tail or an older copy")
 	}
 }
 
-// indexes has SQLite compare its indexes, which queries go by, with the rows.
-func (v *verification) indexes(ctx context.Context, tx *sql.Tx) (err error) {
+// checkIndexes has SQLite compare its indexes, which queries go by, with the rows.
+func (v *verification) checkIndexes(ctx context.Context, tx *sql.Tx) (err error) {
 	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
 		var answer string
 		if err := tx.QueryRowContext(ctx, "PRAGMA integrity_check("+table+")").Scan(&answer); err != nil {

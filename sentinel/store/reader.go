@@ -14,7 +14,7 @@ import (
 )
 
 // readers is how many queries a Reader runs at the same time; more wait.
-const readers = 4
+const maxQueries = 4
 
 // Reader reads a database that somebody else may be writing to, and cannot
 // write to it. Its methods are safe for concurrent use.
@@ -65,12 +65,12 @@ func openReader(ctx context.Context, path string, immutable bool) (*Reader, erro
 	if immutable {
 		q.Set("immutable", "1")
 	}
-	connector, err := sqlite.NewConnector(dsn(path, q))
+	connector, err := sqlite.NewConnector(dataSource(path, q))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(readers)
+	db.SetMaxOpenConns(maxQueries)
 	db.SetConnMaxIdleTime(time.Minute)
 	var n int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {

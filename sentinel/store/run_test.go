@@ -90,6 +90,6 @@ func TestPanickingHooks(t *testing.T) {
 	}
 	s := open(t, Options{})
 	r := &request{done: make(chan struct{}), maint: func(*conn) error { panic("maintenance") }}
-	require.ErrorIs(t, s.submit(t.Context(), r), ErrUnavailable)
+	require.ErrorIs(t, s.submitRequest(t.Context(), r), ErrUnavailable)
 	require.NoError(t, s.Submit(t.Context(), put("a")))
 }

@@ -115,13 +115,13 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		claims: map[string]bool{},
 	}
 	s.hooks.Store(&hooks{})
-	if err := s.start(ctx); err != nil {
+	if err := s.startWriter(ctx); err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
 	return s, nil
 }
 
-func (s *Store) start(ctx context.Context) error {
+func (s *Store) startWriter(ctx context.Context) error {
 	if err := prepareFile(s.opts.Path); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Store) start(ctx context.Context) error {
 	if s.reader, err = OpenReader(ctx, s.opts.Path); err != nil {
 		return errors.Join(err, conn.close())
 	}
-	go s.loop()
+	go s.runOwnLoop()
 	if err := s.Migrate(ctx, "spent", spentSchema); err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -246,3 +246,46 @@ func (s *Store) Unclaim(name string) {
 	defer s.mu.Unlock()
 	delete(s.claims, name)
 }
+
+// Migrate brings the tables of one user of the store up to date. steps[i] is
+// the script (one or more statements) that leads from version i to i+1; steps
+// that a file has been through are not run again, so they must never be edited
+// or reordered, only added to. All missing steps are one transaction. ErrNewer:
+// the file has been through more steps than this program knows.
+func (s *Store) Migrate(ctx context.Context, name string, steps []string) error {
+	if name == "" {
+		return fmt.Errorf("migrate needs a name for the tables")
+	}
+	return s.Submit(ctx, func(tx *Tx) error {
+		if _, err := tx.Exec(sqlMigrations); err != nil {
+			return fmt.Errorf("migrate %s: %w", name, err)
+		}
+		version := 0
+		if _, err := tx.QueryRow([]any{&version}, sqlGetVersion, name); err != nil {
+			return fmt.Errorf("migrate %s: %w", name, err)
+		}
+		if version > len(steps) {
+			return fmt.Errorf("%w: %s is at version %d, this program knows %d: use the newer program", ErrNewer, name, version, len(steps))
+		}
+		if version == len(steps) {
+			return nil
+		}
+		for i, step := range steps[version:] {
+			if err := tx.conn.runScript(step); err != nil {
+				return fmt.Errorf("migrate %s to version %d: %w", name, version+i+1, tx.noteFatal(err))
+			}
+		}
+		_, err := tx.Exec(sqlSetVersion, name, len(steps))
+		return err
+	})
+}
+
+const (
+	sqlMigrations = `CREATE TABLE IF NOT EXISTS store_migrations (
+	name    TEXT PRIMARY KEY NOT NULL,
+	version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID`
+	sqlGetVersion = `SELECT version FROM store_migrations WHERE name = ?`
+	sqlSetVersion = `INSERT INTO store_migrations (name, version) VALUES (?, ?)
+ON CONFLICT (name) DO UPDATE SET version = excluded.version`
+)

@@ -92,9 +92,9 @@ func queue(t *testing.T, s *Store, fns ...func(*Tx) error) []chan error {
 func TestPragmas(t *testing.T) {
 	s := open(t, Options{})
 	got := map[string]string{}
-	err := s.submit(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
+	err := s.submitRequest(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
 		for _, p := range []string{"synchronous", "journal_mode", "busy_timeout", "foreign_keys", "secure_delete", "temp_store", "trusted_schema"} {
-			v, err := c.row("PRAGMA " + p)
+			v, err := c.readRow("PRAGMA " + p)
 			if err != nil {
 				return err
 			}
@@ -150,11 +150,11 @@ func TestFileModesOfWhatIsThere(t *testing.T) {
 func TestDefensive(t *testing.T) {
 	s := open(t, Options{})
 	require.NoError(t, s.Submit(t.Context(), put("a")))
-	err := s.submit(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
-		if err := c.script("PRAGMA writable_schema = ON"); err != nil {
+	err := s.submitRequest(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
+		if err := c.runScript("PRAGMA writable_schema = ON"); err != nil {
 			return err
 		}
-		return c.script("UPDATE sqlite_schema SET sql = replace(sql, 'items', 'other') WHERE name = 'items'")
+		return c.runScript("UPDATE sqlite_schema SET sql = replace(sql, 'items', 'other') WHERE name = 'items'")
 	}})
 	require.ErrorContains(t, err, "may not be modified")
 	require.Equal(t, []string{"a"}, items(t, s))
@@ -335,8 +335,8 @@ func TestGroupFailure(t *testing.T) {
 			require.NoError(t, s.Migrate(t.Context(), "fk", []string{`CREATE TABLE parent (id INTEGER PRIMARY KEY) STRICT;
 CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED) STRICT`}))
 			if name == "disk full" {
-				limit := func(c *conn) error { return c.script("PRAGMA max_page_count=40") }
-				require.NoError(t, s.submit(t.Context(), &request{done: make(chan struct{}), maint: limit}))
+				limit := func(c *conn) error { return c.runScript("PRAGMA max_page_count=40") }
+				require.NoError(t, s.submitRequest(t.Context(), &request{done: make(chan struct{}), maint: limit}))
 			}
 			rollbacks, undone, groups := 0, 0, 0
 			release := held(t, s)

@@ -44,10 +44,10 @@ func (s *Store) Submit(ctx context.Context, fn func(tx *Tx) error) error {
 	if fn == nil {
 		return errors.New("submit needs a function")
 	}
-	return s.submit(ctx, &request{fn: fn, done: make(chan struct{})})
+	return s.submitRequest(ctx, &request{fn: fn, done: make(chan struct{})})
 }
 
-func (s *Store) submit(ctx context.Context, r *request) error {
+func (s *Store) submitRequest(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// serve gathers what is waiting behind r and runs it.
-func (s *Store) serve(r *request) {
+// serveBatch gathers what is waiting behind r and runs it.
+func (s *Store) serveBatch(r *request) {
 	w := &s.w
 	w.batch = w.batch[:0]
 	var after *request
@@ -112,37 +112,37 @@ func (s *Store) serve(r *request) {
 		}
 	}
 	if len(w.batch) > 0 {
-		s.group()
+		s.runGroup()
 	}
 	if after != nil {
-		s.maintain(after)
+		s.runMaintenance(after)
 	}
 }
 
-// group runs the batch as one transaction and tells its members.
-func (s *Store) group() {
+// runGroup runs the batch as one transaction and tells its members.
+func (s *Store) runGroup() {
 	w := &s.w
 	hooks := s.hooks.Load()
-	written, err := s.transact(hooks)
+	written, err := s.runTransaction(hooks)
 	if err != nil {
-		s.abort(err)
+		s.abortGroup(err)
 		return
 	}
 	if written {
 		for _, f := range hooks.commit {
-			if err := s.hook(f); err != nil {
+			if err := s.runHook(f); err != nil {
 				// The group is durable, but who keeps state beside it may not know.
-				s.abort(unavailable("after commit", err))
+				s.abortGroup(asUnavailable("after commit", err))
 				return
 			}
 		}
 	}
-	w.answer(nil)
+	w.answerBatch(nil)
 }
 
-// abort ends a group that failed as a whole: nothing of it is in the database,
+// abortGroup ends a group that failed as a whole: nothing of it is in the database,
 // and the connection is in a state that is not worth finding out about.
-func (s *Store) abort(err error) {
+func (s *Store) abortGroup(err error) {
 	w := &s.w
 	w.tx.live = false
 	if w.conn != nil {
@@ -150,20 +150,20 @@ func (s *Store) abort(err error) {
 		_ = w.conn.close()
 		w.conn = nil
 	}
-	if herr := s.hook(func() { w.tx.undo(0) }); herr != nil {
+	if herr := s.runHook(func() { w.tx.undo(0) }); herr != nil {
 		err = errors.Join(err, herr)
 	}
 	for _, f := range s.hooks.Load().rollback {
-		if herr := s.hook(f); herr != nil {
+		if herr := s.runHook(f); herr != nil {
 			err = errors.Join(err, herr)
 		}
 	}
-	w.answer(err)
+	w.answerBatch(err)
 }
 
-// hook runs a hook that has no transaction. It returns a panic as an error, so that
+// runHook runs a hook that has no transaction. It returns a panic as an error, so that
 // later hooks run and waiting callers get an answer.
-func (s *Store) hook(f func()) (err error) {
+func (s *Store) runHook(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(v)
@@ -173,9 +173,9 @@ func (s *Store) hook(f func()) (err error) {
 	return nil
 }
 
-// answer tells all members; err, if any, overrides success but not a member's
+// answerBatch tells all members; err, if any, overrides success but not a member's
 // own error.
-func (w *writer) answer(err error) {
+func (w *writer) answerBatch(err error) {
 	for _, r := range w.batch {
 		if r.state.Load() != taken {
 			if err == nil || !r.state.CompareAndSwap(queued, taken) {
@@ -190,22 +190,22 @@ func (w *writer) answer(err error) {
 	w.batch = w.batch[:0]
 }
 
-// transact runs the members and commits. written is false when no member
+// runTransaction runs the members and commits. written is false when no member
 // succeeded, so that there was nothing to commit.
-func (s *Store) transact(h *hooks) (written bool, err error) {
-	if err := s.reopen(); err != nil {
-		return false, unavailable("open", err)
+func (s *Store) runTransaction(h *hooks) (written bool, err error) {
+	if err := s.reopenConn(); err != nil {
+		return false, asUnavailable("open", err)
 	}
 	w := &s.w
 	if _, err := w.conn.exec(sqlBegin, nil); err != nil {
-		return false, unavailable("begin", err)
+		return false, asUnavailable("begin", err)
 	}
 	w.tx.begin(w.conn)
 	for _, r := range w.batch {
 		if !r.state.CompareAndSwap(queued, taken) {
 			continue
 		}
-		if err := w.member(r); err != nil {
+		if err := w.runMember(r); err != nil {
 			return false, err
 		}
 		written = written || r.err == nil
@@ -213,51 +213,51 @@ func (s *Store) transact(h *hooks) (written bool, err error) {
 	if !written {
 		w.tx.live = false
 		if _, err := w.conn.exec(sqlRollback, nil); err != nil {
-			return false, unavailable("roll back", err)
+			return false, asUnavailable("roll back", err)
 		}
 		return false, nil
 	}
 	for _, f := range h.seal {
-		if err := contained(&w.tx, f); err != nil {
-			return false, unavailable("seal", err)
+		if err := runContained(&w.tx, f); err != nil {
+			return false, asUnavailable("seal", err)
 		}
 	}
 	if w.tx.fatal != nil {
-		return false, unavailable("seal", w.tx.fatal)
+		return false, asUnavailable("seal", w.tx.fatal)
 	}
 	w.tx.live = false
 	if _, err := w.conn.exec(sqlCommit, nil); err != nil {
-		return false, unavailable("commit", err)
+		return false, asUnavailable("commit", err)
 	}
 	w.tx.undos = w.tx.undos[:0]
 	return true, nil
 }
 
-// member runs one submission in its savepoint. Its own failure is put in r.err;
+// runMember runs one submission in its savepoint. Its own failure is put in r.err;
 // the error returned is one that ends the whole group.
-func (w *writer) member(r *request) error {
+func (w *writer) runMember(r *request) error {
 	if _, err := w.conn.exec(sqlSavepoint, nil); err != nil {
-		return unavailable("savepoint", err)
+		return asUnavailable("savepoint", err)
 	}
 	mark := len(w.tx.undos)
-	r.err = contained(&w.tx, r.fn)
+	r.err = runContained(&w.tx, r.fn)
 	w.tx.closeRows()
 	if w.tx.fatal != nil {
-		return unavailable("write", w.tx.fatal)
+		return asUnavailable("write", w.tx.fatal)
 	}
 	if r.err != nil {
 		w.tx.undo(mark)
 		if _, err := w.conn.exec(sqlRollbackTo, nil); err != nil {
-			return unavailable("roll back", err)
+			return asUnavailable("roll back", err)
 		}
 	}
 	if _, err := w.conn.exec(sqlRelease, nil); err != nil {
-		return unavailable("release", err)
+		return asUnavailable("release", err)
 	}
 	return nil
 }
 
-func contained(tx *Tx, fn func(*Tx) error) (err error) {
+func runContained(tx *Tx, fn func(*Tx) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(v)
@@ -266,7 +266,7 @@ func contained(tx *Tx, fn func(*Tx) error) (err error) {
 	return fn(tx)
 }
 
-func (s *Store) reopen() error {
+func (s *Store) reopenConn() error {
 	if s.w.conn != nil {
 		return nil
 	}
@@ -278,14 +278,14 @@ func (s *Store) reopen() error {
 	return nil
 }
 
-func (s *Store) maintain(r *request) {
+func (s *Store) runMaintenance(r *request) {
 	if !r.state.CompareAndSwap(queued, taken) {
 		return
 	}
 	defer close(r.done) // whatever happens: somebody waits
 	r.err = fmt.Errorf("%w: the writer was interrupted", ErrUnavailable)
-	if err := s.reopen(); err != nil {
-		r.err = unavailable("open", err)
+	if err := s.reopenConn(); err != nil {
+		r.err = asUnavailable("open", err)
 		return
 	}
 	r.err = r.maint(s.w.conn)
@@ -307,7 +307,7 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 			busy, err = c.checkpoint(s.opts.BusyTimeout)
 			return err
 		}}
-		if err := s.submit(ctx, r); err != nil {
+		if err := s.submitRequest(ctx, r); err != nil {
 			return err
 		}
 		if !busy {
@@ -324,13 +324,13 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 // checkpoint makes one attempt. It waits only briefly for readers, because it
 // keeps all writers out meanwhile.
 func (c *conn) checkpoint(timeout time.Duration) (busy bool, err error) {
-	if err := c.script("PRAGMA busy_timeout=50"); err != nil {
+	if err := c.runScript("PRAGMA busy_timeout=50"); err != nil {
 		return false, err
 	}
 	defer func() {
-		err = errors.Join(err, c.script(fmt.Sprintf("PRAGMA busy_timeout=%d", timeout.Milliseconds())))
+		err = errors.Join(err, c.runScript(fmt.Sprintf("PRAGMA busy_timeout=%d", timeout.Milliseconds())))
 	}()
-	row, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)")
+	row, err := c.readRow("PRAGMA wal_checkpoint(TRUNCATE)")
 	if err != nil {
 		return false, err
 	}

@@ -35,12 +35,12 @@ func (tx *Tx) begin(c *conn) {
 // ordinary error; after a failure of the disk the whole group is lost and every
 // further call returns that error.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
-	if err := tx.bind(args); err != nil {
+	if err := tx.bindArgs(args); err != nil {
 		return 0, err
 	}
 	res, err := tx.conn.exec(query, tx.args)
 	if err != nil {
-		return 0, tx.note(err)
+		return 0, tx.noteFatal(err)
 	}
 	return res.RowsAffected()
 }
@@ -48,17 +48,17 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 // Query runs one statement that returns rows. They are closed at the end of the
 // submission at the latest.
 func (tx *Tx) Query(query string, args ...any) (*Rows, error) {
-	if err := tx.bind(args); err != nil {
+	if err := tx.bindArgs(args); err != nil {
 		return nil, err
 	}
 	s, err := tx.conn.prepare(query)
 	if err != nil {
-		return nil, tx.note(err)
+		return nil, tx.noteFatal(err)
 	}
 	tx.closeRowsOf(s) // one cursor per cached statement
 	dr, err := s.QueryContext(context.Background(), tx.args)
 	if err != nil {
-		return nil, tx.note(err)
+		return nil, tx.noteFatal(err)
 	}
 	r := &Rows{tx: tx, stmt: s, rows: dr, values: make([]driver.Value, len(dr.Columns()))}
 	tx.rows = append(tx.rows, r)
@@ -93,15 +93,15 @@ func (tx *Tx) undo(mark int) {
 	tx.undos = tx.undos[:mark]
 }
 
-func (tx *Tx) note(err error) error {
+func (tx *Tx) noteFatal(err error) error {
 	if tx.fatal == nil && !statementOnly(err) {
 		tx.fatal = err
 	}
 	return err
 }
 
-// bind fills tx.args, which is used again by every statement.
-func (tx *Tx) bind(args []any) error {
+// bindArgs fills tx.args, which is used again by every statement.
+func (tx *Tx) bindArgs(args []any) error {
 	if !tx.live {
 		return ErrTx
 	}
@@ -167,7 +167,7 @@ func (r *Rows) Next() bool {
 		return true
 	}
 	if !errors.Is(err, io.EOF) {
-		r.err = r.tx.note(err)
+		r.err = r.tx.noteFatal(err)
 	}
 	_ = r.Close()
 	return false
@@ -192,14 +192,14 @@ func (r *Rows) Scan(dest ...any) error {
 		return fmt.Errorf("scan into %d places of %d columns", len(dest), len(r.values))
 	}
 	for i, d := range dest {
-		if !assign(d, r.values[i]) {
+		if !assignColumn(d, r.values[i]) {
 			return fmt.Errorf("column %d is %T and does not fit %T", i+1, r.values[i], d)
 		}
 	}
 	return nil
 }
 
-func assign(dest any, v driver.Value) bool {
+func assignColumn(dest any, v driver.Value) bool {
 	switch v := v.(type) {
 	case int64:
 		switch d := dest.(type) {

@@ -111,7 +111,7 @@ func prepareDir(dir string) error {
 }
 
 func (k *Keys) loadRandom(name string, into *[32]byte) error {
-	b, err := k.load(name, "", func() ([]byte, error) {
+	b, err := k.loadOrMake(name, "", func() ([]byte, error) {
 		b := make([]byte, 32)
 		_, err := rand.Read(b)
 		return b, err
@@ -120,17 +120,17 @@ func (k *Keys) loadRandom(name string, into *[32]byte) error {
 		return err
 	}
 	if len(b) != len(into) {
-		return fmt.Errorf("%w: %s has %d bytes, not %d: restore it from a backup", ErrKeys, k.path(name), len(b), len(into))
+		return fmt.Errorf("%w: %s has %d bytes, not %d: restore it from a backup", ErrKeys, k.filePath(name), len(b), len(into))
 	}
 	if [32]byte(b) == [32]byte{} {
-		return fmt.Errorf("%w: %s is all zeros: restore it from a backup", ErrKeys, k.path(name))
+		return fmt.Errorf("%w: %s is all zeros: restore it from a backup", ErrKeys, k.filePath(name))
 	}
 	*into = [32]byte(b)
 	return nil
 }
 
 func (k *Keys) loadLedger() error {
-	b, err := k.load("ledger.key", "ledger.pub", func() ([]byte, error) {
+	b, err := k.loadOrMake("ledger.key", "ledger.pub", func() ([]byte, error) {
 		skey, _, err := note.GenerateKey(rand.Reader, LedgerName)
 		return []byte(skey + "\n"), err
 	})
@@ -140,10 +140,10 @@ func (k *Keys) loadLedger() error {
 	skey := strings.TrimSuffix(string(b), "\n")
 	vkey, err := notePublic(skey)
 	if err != nil {
-		return fmt.Errorf("%w: %s is not an Ed25519 note key: restore it from a backup", ErrKeys, k.path("ledger.key"))
+		return fmt.Errorf("%w: %s is not an Ed25519 note key: restore it from a backup", ErrKeys, k.filePath("ledger.key"))
 	}
 	k.ledger, k.ledgerPub = skey, vkey
-	return k.public("ledger.pub", []byte(vkey+"\n"))
+	return k.keepPublic("ledger.pub", []byte(vkey+"\n"))
 }
 
 // notePublic derives the public note key. note.NewSigner checks the form, after
@@ -165,7 +165,7 @@ func notePublic(skey string) (string, error) {
 }
 
 func (k *Keys) loadWarrant() error {
-	b, err := k.load("warrant.key", "warrant.pub", func() ([]byte, error) {
+	b, err := k.loadOrMake("warrant.key", "warrant.pub", func() ([]byte, error) {
 		_, priv, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
@@ -176,7 +176,7 @@ func (k *Keys) loadWarrant() error {
 	if err != nil {
 		return err
 	}
-	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.path("warrant.key"))
+	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath("warrant.key"))
 	block, rest := pem.Decode(b)
 	if block == nil || block.Type != "PRIVATE KEY" || len(rest) != 0 {
 		return refused
@@ -194,7 +194,7 @@ func (k *Keys) loadWarrant() error {
 	if err != nil {
 		return fmt.Errorf("public key: %w", err)
 	}
-	return k.public("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return k.keepPublic("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-func (k *Keys) path(name string) string { return filepath.Join(k.dir, name) }
+func (k *Keys) filePath(name string) string { return filepath.Join(k.dir, name) }
