@@ -9,7 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// eraseStep bounds one transaction of an erasure, so that it does not hold up
+// eraseStep bounds one transaction of an erasure. So an erasure does not hold up
 // the decisions that wait for the same writer.
 const eraseStep = 500
 
@@ -36,6 +36,7 @@ func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
 // conversation. Exactly one is to be named.
 type Owner struct{ User, Conversation string }
 
+// eraseQuery returns the query for the owner's values, with its argument.
 func (o Owner) eraseQuery() (query, arg string, err error) {
 	switch {
 	case (o.User == "") == (o.Conversation == ""):
@@ -46,9 +47,9 @@ func (o Owner) eraseQuery() (query, arg string, err error) {
 	return sqlOfConversation, o.Conversation, nil
 }
 
-// EraseTx erases up to 500 values of the owner in the submission of tx and
-// returns how many; with 0 there are none left. Call Cut once the submissions
-// are durable: the write-ahead log still holds the pages as they were.
+// EraseTx erases up to 500 values of the owner in the submission of tx. It returns
+// how many; with 0 there are none left. Call Cut once the submissions are durable:
+// the write-ahead log still holds the pages as they were.
 func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
 	query, arg, err := o.eraseQuery()
 	if err != nil {
@@ -112,6 +113,7 @@ func (j *Journal) eraseWhere(ctx context.Context, query string, arg any) (int, e
 	}
 }
 
+// collectIDs returns the numbers of the next values to erase, at most eraseStep.
 func collectIDs(tx *store.Tx, query string, arg any) (ids []int64, err error) {
 	rows, err := tx.Query(query, arg, eraseStep)
 	if err != nil {
@@ -128,6 +130,7 @@ func collectIDs(tx *store.Tx, query string, arg any) (ids []int64, err error) {
 	return ids, rows.Err()
 }
 
+// eraseValues overwrites the keys of values and deletes the values.
 func eraseValues(tx *store.Tx, ids []int64) (n int, err error) {
 	zeros := make([]byte, wrappedSize)
 	for _, id := range ids {

@@ -18,13 +18,13 @@ var (
 	ErrErased = errors.New("value was erased")
 	// ErrItem is returned by PutTx for an item that the journal does not take.
 	ErrItem = errors.New("item cannot be kept")
-	// ErrSealed is returned for a value that does not open: it was changed or
-	// moved, or the key is another one.
+	// ErrSealed is returned for a value that does not open. The value was changed
+	// or moved, or the key is another one.
 	ErrSealed = errors.New("sealed value does not open")
 	// ErrKey is returned by Open when the ring does not open what is there.
 	ErrKey = errors.New("journal key does not belong to this database")
-	// ErrPending is returned when values were erased from the database but old
-	// pages are still in the write-ahead log, because a reader holds it.
+	// ErrPending is returned when values were erased from the database but not
+	// from its write-ahead log. A reader holds old pages of the log.
 	ErrPending = errors.New("erased, but old pages remain in the write-ahead log")
 )
 
@@ -51,10 +51,9 @@ type Options struct {
 
 // Item is a value to keep. Kind is required.
 //
-// Kind and Name are codes of at most MaxCode bytes (letters, digits and
-// "_.:/-"), stored in the clear; Call, Conversation and User are references of
-// at most MaxRef bytes without control characters, also in the clear. Only Data
-// is sealed.
+// Kind and Name are codes of at most MaxCode bytes (letters, digits and "_.:/-").
+// Call, Conversation and User are references of at most MaxRef bytes without
+// control characters. All these are stored in the clear. Only Data is sealed.
 type Item struct {
 	Call, Conversation, User, Kind, Name string
 	Data                                 []byte
@@ -108,6 +107,7 @@ func Open(ctx context.Context, st *store.Store, ring KeyRing, opts Options) (*Jo
 	return j, nil
 }
 
+// loadState brings the tables up to date and reads the last number.
 func (j *Journal) loadState(ctx context.Context) error {
 	if err := j.st.Migrate(ctx, "journal", schema); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (j *Journal) loadState(ctx context.Context) error {
 	return j.tryKey(ctx)
 }
 
-// tryKey unwraps the newest value's key: the wrong key file is told at start,
-// not when somebody needs a value.
+// tryKey unwraps the newest value's key: an operator learns of the wrong key file
+// at start.
 func (j *Journal) tryKey(ctx context.Context) error {
 	found, err := j.queryRows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
 	if err != nil || len(found) == 0 {
@@ -159,6 +159,7 @@ func (j *Journal) PutTx(tx *store.Tx, item Item) (int64, error) {
 	return v.ID, nil
 }
 
+// validateItem refuses an item that the journal does not take.
 func (j *Journal) validateItem(it *Item) error {
 	if it.Kind == "" {
 		return fmt.Errorf("%w: kind is empty", ErrItem)
@@ -227,8 +228,8 @@ func (j *Journal) ByCall(ctx context.Context, call string) ([]Value, error) {
 	return j.openValues(ctx, " WHERE v.call = ? ORDER BY v.id", call)
 }
 
-// ByConversation opens the values of one conversation in the order they were
-// put, beginning after the number given (0 for the first), at most limit of
+// ByConversation opens the values of one conversation in the order they were put.
+// It begins after the number given (0 for the first) and opens at most limit of
 // them (0 is 1000). Values that were erased or have expired are left out.
 func (j *Journal) ByConversation(ctx context.Context, conversation string, after int64, limit int) ([]Value, error) {
 	if limit <= 0 {
@@ -295,11 +296,13 @@ func (j *Journal) openValues(ctx context.Context, tail string, args ...any) ([]V
 	return out, nil
 }
 
+// sealedRow is a value as the database holds it.
 type sealedRow struct {
 	Value
 	sealed, wrapped []byte
 }
 
+// queryRows reads values without unsealing them.
 func (j *Journal) queryRows(ctx context.Context, query string, args ...any) (_ []sealedRow, err error) {
 	rows, err := j.st.Reader().Query(ctx, query, args...)
 	if err != nil {

@@ -108,10 +108,10 @@ func round(b *testing.B, n int, op func() error) (time.Duration, []time.Duration
 	return took, lat
 }
 
-// BenchmarkDecision is one durable decision: ledger record, journal value of
-// 200 bytes and spent warrant in one submission, by 64 callers. It takes turns
-// with bare INSERTs of the same rows and bytes into the same schema by the same
-// kind of writer; %ofbare is its throughput in percent of theirs.
+// BenchmarkDecision measures one durable decision by 64 callers. A decision is a
+// ledger record, a journal value of 200 bytes and a spent warrant in one
+// submission. It takes turns with bare INSERTs of the same rows and bytes into the
+// same schema. %ofbare is its throughput in percent of theirs.
 func BenchmarkDecision(b *testing.B) {
 	dir := b.TempDir()
 	st, led, jr := benchStack(b, filepath.Join(dir, "full.db"))

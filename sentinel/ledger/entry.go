@@ -18,8 +18,8 @@ const (
 	MaxBody = 256 << 10
 )
 
-// ErrEntry is returned for an entry that the ledger does not take: a field is
-// missing, too long or not text, or the body is not JSON.
+// ErrEntry is returned for an entry that the ledger does not take. A field of it
+// is missing, too long or not text, or its body is not JSON.
 var ErrEntry = errors.New("entry cannot be recorded")
 
 // Entry is what is appended. ID, Time and Kind are required.
@@ -66,8 +66,8 @@ func (e *Entry) textFields() [11]field {
 	}
 }
 
-// Validate reports what keeps the entry out of the ledger, as an ErrEntry that
-// names the field and its size, never its content.
+// Validate reports what keeps the entry out of the ledger. The ErrEntry names the
+// field and its size, never its content.
 func (e *Entry) Validate() error {
 	if !validID(e.ID) {
 		return fmt.Errorf("%w: id needs 1 to %d letters, digits, '-' or '_'", ErrEntry, MaxID)

@@ -112,8 +112,8 @@ func TestLeafRoundTrip(t *testing.T) {
 	}
 }
 
-// The encoding is injective: whatever parses is exactly what would be written,
-// so no two byte strings are one record and no two records one byte string.
+// The encoding is injective: whatever parses is exactly what would be written. No
+// two byte strings are one record, and no two records are one byte string.
 func FuzzParseLeaf(f *testing.F) {
 	r := Record{Index: 3, Entry: entry(3)}
 	f.Add(appendLeaf(nil, &r))

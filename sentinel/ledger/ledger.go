@@ -44,10 +44,10 @@ type Ledger struct {
 }
 
 // Open opens the ledger in st, creating its tables when missing. It checks that
-// the newest head is signed by signer and fits the stored tree, and returns an
-// error that is ErrTampered otherwise, rather than sign what it did not write;
-// ErrHead when the head is by another key. It does not read all records: that
-// is what Verify does. There can be one Ledger per store.
+// the newest head is signed by signer and fits the stored tree. The error is
+// ErrTampered otherwise: Open does not sign what it did not write. ErrHead: the
+// head is by another key. Open does not read all records: that is what Verify
+// does. There can be one Ledger per store.
 func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*Ledger, error) {
 	if signer == nil {
 		return nil, errors.New("ledger needs a signer")
@@ -127,6 +127,7 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 	return nil
 }
 
+// onCommit takes over the tree of a group that is durable.
 func (l *Ledger) onCommit() {
 	if len(l.leaves) == 0 {
 		return
@@ -137,9 +138,9 @@ func (l *Ledger) onCommit() {
 	l.newest.Store(&signed)
 }
 
-// onRollback forgets the group. If it was the disk that failed in the midst of a
-// commit, SQLite may yet find the group whole when it opens the file again, so
-// what is in memory is not relied upon.
+// onRollback forgets the group. Where the disk failed in the midst of a commit,
+// SQLite may yet find the group whole when it opens the file again. So onRollback
+// does not rely on what is in memory.
 func (l *Ledger) onRollback() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
 
 // ExportHead returns the newest durable head. Keep the head where an attacker on the

@@ -109,8 +109,8 @@ func TestOpenRefusesTampered(t *testing.T) {
 	}
 }
 
-// When a commit fails, nothing of the group stays, in the file or in memory, and
-// the next group goes on as if it had not been.
+// When a commit fails, nothing of the group stays, in the file or in memory. The
+// next group goes on as if the group had not been.
 func TestCommitFailure(t *testing.T) {
 	st, l, s := open(t)
 	require.NoError(t, st.Migrate(t.Context(), "fk", []string{
@@ -140,8 +140,8 @@ CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFER
 	require.EqualValues(t, 5, report.Proved)
 }
 
-// If a group that was reported lost is in the file after all, the next append
-// goes on behind it: what counts is what the database holds.
+// A group that was reported lost may be in the file after all. The next append
+// then goes on behind it: what counts is what the database holds.
 func TestLostGroupReturns(t *testing.T) {
 	st, l, s := open(t)
 	appendGroups(t, st, l, 0, 3)

@@ -55,15 +55,15 @@ func (r *Reader) Close() error {
 type Query struct {
 	ID, Kind, Call, Decision, Conversation, User, Agent, Skill, Outcome, Gate, Code string
 	// By is the approver in the body of a decision: who said yes or no. Together
-	// with Since and Until it is about the time of the answer, which is the
-	// time of such a record. It reads the bodies of all decisions in that time.
+	// with Since and Until it is about the time of the answer, the time of such a
+	// record. It reads the bodies of all decisions in that time.
 	By string
 	// Without leaves out records whose decision has a record of this kind: the
 	// decisions that have no outcome, for example.
 	Without string
 	// Since and Until bound the time: Since <= time < Until. Zero is no bound.
 	Since, Until time.Time
-	// AfterIndex, if not nil, leaves out records up to that index: the index of
+	// AfterIndex, if not nil, leaves out records up to that index. The index of
 	// the last record of a page gives the next page.
 	AfterIndex *int64
 	// Newest turns the order round, newest first; AfterIndex then means before.

@@ -39,8 +39,9 @@ func TestQueryWithout(t *testing.T) {
 	require.EqualValues(t, 3, s.Records)
 }
 
-// By finds the decisions that one person gave, by the body that the tree covers:
-// no other kind of record, no other name, and none of before there were names.
+// By finds the decisions that one person gave, by the body that the tree covers.
+// It finds no other kind of record, no other name, and no decision from before
+// there were names.
 func TestQueryBy(t *testing.T) {
 	st := openStore(t, filepath.Join(t.TempDir(), "l.db"))
 	l, err := Open(t.Context(), st, newSigner(t), Options{})

@@ -25,17 +25,18 @@ type VerifyOptions struct {
 	// Heads are signed heads that were kept elsewhere (ExportHead).
 	Heads [][]byte
 	// SignatureEvery checks the signature of every k-th stored head and of the
-	// newest; the roots in all of them are compared anyway. If zero, all.
+	// newest. The roots in all of them are compared anyway. If zero, all.
 	SignatureEvery int64
 }
 
 // Verify checks the ledger in a database file with nothing but that file and the
-// public key, also while another process writes to it. Verify makes every leaf again
-// from the columns, and compares the root at every stored head.
+// public key. Another process may write to the file meanwhile. Verify makes every
+// leaf again from the columns, and compares the root at every stored head.
 //
-// The error is nil when everything agrees; an ErrTampered when something does
-// not, with the report saying what; ErrHead when a head in the options is not
-// one by this key; ErrNoLedger; or what kept the file from being read.
+// The error is nil when everything agrees. It is an ErrTampered when something
+// does not, and the report says what. ErrHead: a head in the options is not one by
+// this key. ErrNoLedger: there is none. Any other error kept the file from being
+// read.
 func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error) {
 	v, err := newVerification(opts)
 	if err != nil {
@@ -54,8 +55,7 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	return v.report, err
 }
 
-// markDamage makes an ErrTampered of what SQLite says about a file whose pages
-// contradict each other.
+// markDamage makes an ErrTampered of what SQLite says about contradicting pages.
 func markDamage(err error) error {
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == 11 { // SQLITE_CORRUPT
@@ -99,6 +99,7 @@ func newVerification(opts VerifyOptions) (*verification, error) {
 	return v, nil
 }
 
+// verifyAll reads one snapshot of the database from start to end.
 func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
 	if err := v.checkSchema(ctx, tx); err != nil || v.stop {
 		return err
@@ -185,6 +186,7 @@ func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) (err error) 
 	return rows.Err()
 }
 
+// stopWith reports a problem and ends the reading.
 func (v *verification) stopWith(kind string, from, to int64, detail string) {
 	v.report.add(kind, from, to, detail)
 	v.stop = true
@@ -261,8 +263,8 @@ func (v *verification) readHead(signed []byte, size int64) (h Head, checked, ok 
 	return h, false, found && err == nil && h.Size == size && h.Origin == v.verifier.Name()
 }
 
-// blameRecord names the record that makes a head disagree, as closely as the stored
-// hashes allow.
+// blameRecord names the record that makes a head disagree, as closely as the
+// stored hashes allow.
 func (v *verification) blameRecord(kind, detail string) {
 	from, to := v.report.Proved, v.tree.size
 	if len(v.suspects) > 0 {
@@ -306,6 +308,8 @@ func (v *verification) checkEnd() error {
 	return nil
 }
 
+// checkRollback reports records that a head kept elsewhere covers and that are
+// gone.
 func (v *verification) checkRollback() {
 	if v.largest > v.report.Records {
 		v.report.add(Rollback, v.report.Records, v.largest, "covered by a head kept elsewhere, and gone: a cut tail or an older copy")

@@ -132,8 +132,8 @@ func TestVerifyReport(t *testing.T) {
 	require.NotContains(t, report.Caveats[0], "no head")
 }
 
-// A cut tail passes without a head from elsewhere, with a caveat, and is found
-// with one; so is an older copy of the file.
+// A cut tail passes without a head from elsewhere, with a caveat. With one it is
+// found, and so is an older copy of the file.
 func TestVerifyRollback(t *testing.T) {
 	signer := newSigner(t)
 	path, newest := written(t, signer)
@@ -186,7 +186,7 @@ func TestVerifyOriginOfSampledHeads(t *testing.T) {
 	require.Equal(t, BadHead, report.Problems[0].Kind)
 }
 
-// Heads by another key are never taken: stored ones are tampering, given ones an
+// Heads by another key are never taken. Stored ones are tampering, given ones an
 // error of their own, and Open refuses to go on signing.
 func TestForeignHeads(t *testing.T) {
 	signer, other := newSigner(t), newSigner(t)

@@ -11,9 +11,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// conn is the writer's connection. It talks to the driver directly: the writer
-// is one goroutine with one connection, so the pool, the locks and the
-// reflection of database/sql would cost much and give nothing.
+// conn is the writer's connection. It talks to the driver directly: the writer is
+// one goroutine with one connection. The pool, the locks and the reflection of
+// database/sql would cost much and give nothing.
 type conn struct {
 	c     driver.Conn
 	stmts map[string]stmt
@@ -36,6 +36,7 @@ const (
 	sqlRollbackTo = "ROLLBACK TO member"
 )
 
+// dataSource returns SQLite's address of a file with its options.
 func dataSource(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
@@ -72,8 +73,8 @@ func openConn(ctx context.Context, o Options) (*conn, error) {
 	return c, nil
 }
 
-// checkPragmas refuses a connection on which durability was not granted: SQLite
-// ignores a journal mode that the file system cannot give, in silence.
+// checkPragmas refuses a connection on which durability was not granted. SQLite
+// ignores in silence a journal mode that the file system cannot give.
 func (c *conn) checkPragmas() error {
 	for _, want := range []struct{ query, value string }{
 		{"PRAGMA journal_mode", "wal"}, {"PRAGMA synchronous", "2"},
@@ -158,9 +159,9 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.c.Close())...)
 }
 
-// statementOnly reports whether err undid one statement and left the
-// transaction as it was. After any other error SQLite may have rolled the whole
-// transaction back, and what follows would be written outside of one.
+// statementOnly reports whether err undid one statement and left the transaction
+// as it was. After any other error SQLite may have rolled the whole transaction
+// back. What follows would be written outside of one.
 func statementOnly(err error) bool {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {

@@ -9,10 +9,11 @@ import (
 type loan struct{ back chan struct{} }
 
 // Run does the writer's work in the caller's goroutine until ctx ends (nil) or the
-// store is closed (ErrClosed), so that a supervisor can own it, count its breakdowns
-// and show it. Outside of Run, and from a breakdown to the next Run, a goroutine of
-// the store does the work. So no submission ever waits for a supervisor. The error
-// is ErrUnavailable after a panic; the group that it fell into was told the same.
+// store is closed (ErrClosed). So a supervisor can own that work, count its
+// breakdowns and show it. Outside of Run, and from a breakdown to the next Run, a
+// goroutine of the store does the work. So no submission ever waits for a
+// supervisor. The error is ErrUnavailable after a panic; the group that it fell
+// into was told the same.
 func (s *Store) Run(ctx context.Context) (err error) {
 	l := loan{back: make(chan struct{})}
 	select {
@@ -28,7 +29,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 }
 
 // rescueGroup ends the group that a panic, or the end of the goroutine, fell into.
-// It is deferred around work.
+// It is deferred around serveRequests.
 func (s *Store) rescueGroup(err *error) {
 	if s.whole {
 		return
@@ -53,9 +54,9 @@ func (s *Store) runOwnLoop() {
 	closed = s.serveRequests(nil) != nil
 }
 
-// serveRequests serves submissions until stop is closed (nil) or Close (ErrClosed). One
-// goroutine at a time serves: a goroutine that lent the work away waits to have it
-// back.
+// serveRequests serves submissions until stop is closed (nil) or Close
+// (ErrClosed). One goroutine at a time serves: a goroutine that lent the work away
+// waits to have it back.
 func (s *Store) serveRequests(stop <-chan struct{}) error {
 	s.whole = false
 	lend := s.lend

@@ -36,6 +36,7 @@ type Options struct {
 	BusyTimeout time.Duration
 }
 
+// withDefaults returns o with its defaults filled in, or what is wrong with it.
 func (o Options) withDefaults() (Options, error) {
 	if o.Driver == "" {
 		o.Driver = DriverSQLite
@@ -94,9 +95,9 @@ type Store struct {
 	lend  chan loan
 }
 
-// Open opens or creates the database and starts its writer. It returns an error
-// that is ErrLocked when somebody else writes to the file, ErrDriver for an
-// unknown driver, ErrNewer for a file of a newer version. The lock is an
+// Open opens or creates the database and starts its writer. The error is ErrLocked
+// when another process, or another Store, writes to the file. ErrDriver: the
+// driver is unknown. ErrNewer: the file is of a newer version. The lock is an
 // advisory one on Path + ".lock", which stays behind after Close.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	opts, err := opts.withDefaults()
@@ -121,6 +122,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
+// startWriter opens both connections and starts the writer's goroutine.
 func (s *Store) startWriter(ctx context.Context) error {
 	if err := prepareFile(s.opts.Path); err != nil {
 		return err
@@ -140,9 +142,9 @@ func (s *Store) startWriter(ctx context.Context) error {
 	return nil
 }
 
-// prepareFile creates the file with narrow permissions before SQLite would
-// create it with wide ones; SQLite gives -wal and -shm the same mode. A file
-// that exists is not opened, which would drop the locks of this process on it.
+// prepareFile creates the file with narrow permissions before SQLite would create
+// it with wide ones. SQLite gives -wal and -shm the same mode. A file that exists
+// is not opened, which would drop the locks of this process on it.
 func prepareFile(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -207,8 +209,9 @@ func (s *Store) OnCommit(f func()) {
 	s.addHook(func(h *hooks) { h.commit = append(h.commit, f) })
 }
 
-// OnRollback registers f to run when a whole group was rolled back, before its
-// members are told, in the writer's goroutine. See also Tx.OnUndo.
+// OnRollback registers f to run when a whole group was rolled back, in the
+// writer's goroutine. f runs before the group's members are told. See also
+// Tx.OnUndo.
 func (s *Store) OnRollback(f func()) {
 	s.addHook(func(h *hooks) { h.rollback = append(h.rollback, f) })
 }
@@ -240,18 +243,18 @@ func (s *Store) Claim(name string) error {
 }
 
 // Unclaim gives a name back. A package calls it when it failed to open, so that
-// opening it can be tried again; never while it is in use.
+// opening it can be tried again. Never call it while the name is in use.
 func (s *Store) Unclaim(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.claims, name)
 }
 
-// Migrate brings the tables of one user of the store up to date. steps[i] is
-// the script (one or more statements) that leads from version i to i+1; steps
-// that a file has been through are not run again, so they must never be edited
-// or reordered, only added to. All missing steps are one transaction. ErrNewer:
-// the file has been through more steps than this program knows.
+// Migrate brings the tables of one user of the store up to date. steps[i] is the
+// script (one or more statements) that leads from version i to i+1. Steps that a
+// file has been through are not run again: never edit or reorder them, only add to
+// them. All missing steps are one transaction. ErrNewer: the file has been through
+// more steps than this program knows.
 func (s *Store) Migrate(ctx context.Context, name string, steps []string) error {
 	if name == "" {
 		return fmt.Errorf("migrate needs a name for the tables")

@@ -35,11 +35,11 @@ type writer struct {
 // Submit runs fn in the writer's transaction and returns once its effects are
 // durable (nil), or were undone (any error).
 //
-// The error is fn's own when fn failed; a *PanicError when it panicked;
-// ErrUnavailable when the group could not be committed; ErrClosed after Close.
-// If ctx ends before the writer picked fn up, fn does not run and ctx's error is
-// returned. Once it was picked up the result is awaited whatever happens to
-// ctx, because the caller must know whether it was written.
+// The error is fn's own when fn failed, and a *PanicError when it panicked.
+// ErrUnavailable: the group could not be committed. ErrClosed: the store is
+// closed. If ctx ends before the writer picked fn up, fn does not run and ctx's
+// error is returned. Once fn was picked up, Submit awaits the result, also where
+// ctx ends: the caller must know whether it was written.
 func (s *Store) Submit(ctx context.Context, fn func(tx *Tx) error) error {
 	if fn == nil {
 		return errors.New("submit needs a function")
@@ -47,6 +47,7 @@ func (s *Store) Submit(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.submitRequest(ctx, &request{fn: fn, done: make(chan struct{})})
 }
 
+// submitRequest queues r and waits for its end.
 func (s *Store) submitRequest(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -140,8 +141,8 @@ func (s *Store) runGroup() {
 	w.answerBatch(nil)
 }
 
-// abortGroup ends a group that failed as a whole: nothing of it is in the database,
-// and the connection is in a state that is not worth finding out about.
+// abortGroup ends a group that failed as a whole: nothing of it is in the
+// database. It closes the connection, whose state is not worth finding out about.
 func (s *Store) abortGroup(err error) {
 	w := &s.w
 	w.tx.live = false
@@ -161,8 +162,8 @@ func (s *Store) abortGroup(err error) {
 	w.answerBatch(err)
 }
 
-// runHook runs a hook that has no transaction. It returns a panic as an error, so that
-// later hooks run and waiting callers get an answer.
+// runHook runs a hook that has no transaction. It returns a panic as an error, so
+// that later hooks run and waiting callers get an answer.
 func (s *Store) runHook(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -257,6 +258,7 @@ func (w *writer) runMember(r *request) error {
 	return nil
 }
 
+// runContained returns a panic of fn as an error.
 func runContained(tx *Tx, fn func(*Tx) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -266,6 +268,7 @@ func runContained(tx *Tx, fn func(*Tx) error) (err error) {
 	return fn(tx)
 }
 
+// reopenConn opens a connection where a failure has closed the last one.
 func (s *Store) reopenConn() error {
 	if s.w.conn != nil {
 		return nil
@@ -278,11 +281,12 @@ func (s *Store) reopenConn() error {
 	return nil
 }
 
+// runMaintenance runs what works outside of any transaction.
 func (s *Store) runMaintenance(r *request) {
 	if !r.state.CompareAndSwap(queued, taken) {
 		return
 	}
-	defer close(r.done) // whatever happens: somebody waits
+	defer close(r.done) // whatever happens: the caller waits
 	r.err = fmt.Errorf("%w: the writer was interrupted", ErrUnavailable)
 	if err := s.reopenConn(); err != nil {
 		r.err = asUnavailable("open", err)
@@ -294,10 +298,10 @@ func (s *Store) runMaintenance(r *request) {
 // checkpointEvery is how long Checkpoint leaves readers alone between attempts.
 const checkpointEvery = 20 * time.Millisecond
 
-// Checkpoint moves the whole write-ahead log into the database file and cuts
-// the log to nothing, so that no old page stays in it. It tries for up to 10 s
-// or until ctx ends, and returns ErrBusy if readers were in the way throughout.
-// Submissions go on between the attempts.
+// Checkpoint moves the whole write-ahead log into the database file. It cuts the
+// log to nothing, so that no old page stays in it. It tries for up to 10 s or
+// until ctx ends. ErrBusy: readers were in the way throughout. Submissions go on
+// between the attempts.
 func (s *Store) Checkpoint(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

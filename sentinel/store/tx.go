@@ -24,15 +24,16 @@ type Tx struct {
 	live  bool
 }
 
+// begin makes tx ready for another group.
 func (tx *Tx) begin(c *conn) {
 	tx.conn, tx.fatal, tx.live = c, nil, true
 	clear(tx.undos)
 	tx.undos, tx.rows = tx.undos[:0], tx.rows[:0]
 }
 
-// Exec runs one statement and returns how many rows it changed. The statement
-// is prepared once and cached by its text. A constraint that is violated is an
-// ordinary error; after a failure of the disk the whole group is lost and every
+// Exec runs one statement and returns how many rows it changed. The statement is
+// prepared once and cached by its text. A constraint that is violated is an
+// ordinary error. After a failure of the disk the whole group is lost, and every
 // further call returns that error.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 	if err := tx.bindArgs(args); err != nil {
@@ -79,8 +80,8 @@ func (tx *Tx) QueryRow(dest []any, query string, args ...any) (found bool, err e
 	return true, rows.Scan(dest...)
 }
 
-// OnUndo registers f to run if what this submission wrote is rolled back, alone
-// or with its group: later registrations first. State that a package keeps in
+// OnUndo registers f to run if what this submission wrote is rolled back, alone or
+// with its group. Later registrations run first. State that a package keeps in
 // memory beside its tables is put back there.
 func (tx *Tx) OnUndo(f func()) { tx.undos = append(tx.undos, f) }
 
@@ -93,6 +94,7 @@ func (tx *Tx) undo(mark int) {
 	tx.undos = tx.undos[:mark]
 }
 
+// noteFatal remembers an error that ends the whole group.
 func (tx *Tx) noteFatal(err error) error {
 	if tx.fatal == nil && !statementOnly(err) {
 		tx.fatal = err
@@ -199,6 +201,7 @@ func (r *Rows) Scan(dest ...any) error {
 	return nil
 }
 
+// assignColumn copies a column into dest, and reports whether its type fits.
 func assignColumn(dest any, v driver.Value) bool {
 	switch v := v.(type) {
 	case int64:

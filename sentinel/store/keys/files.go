@@ -14,8 +14,8 @@ import (
 // maxFile is more than any key file has.
 const maxFile = 4 << 10
 
-// loadOrMake reads a secret file, or makes it when neither it nor its public half is
-// there.
+// loadOrMake reads a secret file, or makes it when neither it nor its public half
+// is there.
 func (k *Keys) loadOrMake(name, public string, make func() ([]byte, error)) ([]byte, error) {
 	path := k.filePath(name)
 	b, err := readSecret(path)
@@ -84,6 +84,7 @@ func readSecret(path string) (_ []byte, err error) {
 	return readAtMost(f, path)
 }
 
+// readPublic reads a file that others may read.
 func readPublic(path string) (_ []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,6 +94,7 @@ func readPublic(path string) (_ []byte, err error) {
 	return readAtMost(f, path)
 }
 
+// readAtMost reads no more than any key file has.
 func readAtMost(r io.Reader, path string) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -104,9 +106,9 @@ func readAtMost(r io.Reader, path string) ([]byte, error) {
 	return b, nil
 }
 
-// createFile writes a new file whole or not at all, and never over another: it is
-// written and synced under a name of its own, and given the real one by a link,
-// which unlike a rename fails when the name is taken.
+// createFile writes a new file whole or not at all, and never over another. It
+// writes and syncs the file under a name of its own. A link gives it the real
+// name: unlike a rename, a link fails when the name is taken.
 func createFile(path string, data []byte, mode os.FileMode) (err error) {
 	tmp := path + ".new-" + rand.Text()
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
@@ -145,6 +147,7 @@ func renameNew(tmp, path string) error {
 	return nil
 }
 
+// syncDir makes a new name in a folder durable.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil // folders cannot be synced there

@@ -1,20 +1,20 @@
-// Package keys makes and loads the secrets that must live outside of the
-// database: one file for each purpose, in one folder.
+// Package keys makes and loads the secrets that must live outside of the database.
+// There is one file for each purpose, in one folder.
 //
 //	journal.key   32 random bytes; wraps the keys of the journal's values
 //	ledger.key    Ed25519 note key; signs tree heads       ledger.pub   its public half
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
 //
-// The folder has mode 0700, the .key files 0600. Wider permissions, another
-// size or content, and a public half that is not the key's are errors that say
-// what to do; nothing is repaired in silence, because a key that others could
+// The folder has mode 0700, the .key files 0600. Wider permissions are an error
+// that says what to do. So are another size or content, and a public half that is
+// not the key's. The package repairs nothing in silence: a key that others could
 // read must be replaced, not hidden. Only a missing .pub is written again.
 //
-// A .key that is missing while its .pub is there is an error too: a new key
-// would turn every signature made so far into one by a stranger.
+// A .key that is missing while its .pub is there is an error too. With a new key
+// every signature made so far would seem to be a stranger's.
 //
-// Do not keep the folder in the same backup as the database: together they open
+// Do not keep the folder in the same backup as the database. Together they open
 // the journal, and erased values in old backups with it.
 package keys
 

@@ -23,8 +23,8 @@ func made(t *testing.T) (string, *Keys) {
 	return dir, k
 }
 
-// Keys are made once and are the same from then on; nothing else is left in the
-// folder, and nobody else can read it.
+// Keys are made once and are the same from then on. Nothing else is left in the
+// folder, and no other user can read it.
 func TestLoadOrCreate(t *testing.T) {
 	dir, k := made(t)
 	again, err := LoadOrCreate(dir)
