@@ -310,7 +310,7 @@ var lifters = []mutant{
 var unaccounted = []mutant{
 	{"the same id is recorded twice", "sentinel/ledger/ledger.go", "if n == 0 {\n\t\treturn 0, ErrDuplicate\n\t}",
 		"_ = n", "sentinel/ledger", []string{"TestConcurrentAppends"}, true},
-	{"an entry without a time is recorded", "sentinel/ledger/entry.go", "if !validTime(e.Time) {",
+	{"an entry without a time is recorded", "sentinel/ledger/entry.go", "if !isValidTime(e.Time) {",
 		"if e.Time.Year() == 0 {", "sentinel/ledger", []string{"TestValidate"}, false},
 	{"a refused proposal misses a gate", "sentinel/decision.go", "for _, n := range GateNames() {\n\t\td.Verdicts",
 		"for _, n := range GateNames()[1:] {\n\t\td.Verdicts", "sentinel", []string{"TestMalformedOverBudget"}, false},

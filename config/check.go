@@ -69,7 +69,7 @@ func (l *loader) checkModelNames(path string, val *node) {
 		list = val.items
 	}
 	for _, n := range list {
-		if n.kind != scalarNode || n.bad || n.scalarKind() != textScalar || n.text == "" || indexOf(known, n.text) >= 0 {
+		if n.kind != scalarNode || n.bad || n.scalarKind() != textScalar || n.text == "" || slices.Contains(known, n.text) {
 			continue
 		}
 		if n.outside {
@@ -165,7 +165,7 @@ func (l *loader) checkListen() {
 		return
 	}
 	if _, _, ok := listenAddress(n.text); !ok {
-		l.out.add(n.pos, "server.listen must be host:port such as 127.0.0.1:8420%s", notA(n))
+		l.out.add(n.pos, "server.listen must be host:port such as 127.0.0.1:8420%s", describeGot(n))
 	}
 }
 
@@ -214,7 +214,7 @@ func (l *loader) checkCredentialEnv(name string, c Credential, n *node) {
 	}
 	if strings.Count(c.Env, userPlace) != 1 || !isEnvName(strings.Replace(c.Env, userPlace, "x", 1)) {
 		l.out.add(n.pos, "credentials.%s.env must be a variable's name with one %s in it, such as GITHUB_TOKEN_%s%s",
-			name, userPlace, userPlace, notA(n))
+			name, userPlace, userPlace, describeGot(n))
 	}
 }
 
@@ -226,14 +226,14 @@ func (l *loader) checkCredentialFile(name string, c Credential, n *node) {
 	}
 	if strings.Count(c.File, userPlace) != 1 || !strings.Contains(filepath.Base(c.File), userPlace) {
 		l.out.add(n.pos, "credentials.%s.file must have one %s in the last part of its path, such as ./credentials/%s/%s%s",
-			name, userPlace, name, userPlace, notA(n))
+			name, userPlace, name, userPlace, describeGot(n))
 		return
 	}
 	c.File = l.absPath(c.File, n)
 	l.cfg.Credentials[name] = c
 	dir := realPath(filepath.Dir(c.File))
 	for i, root := range l.cfg.Guard.Roots {
-		if at := l.itemOf("roots", i); root != "" && at != nil && liesIn(dir, realPath(root)) {
+		if at := l.guardListItem("roots", i); root != "" && at != nil && liesInFolder(dir, realPath(root)) {
 			l.out.add(at.pos, "guard.roots[%d] lies in the folder of the credentials %s; give agents a folder of their own", i, name)
 		}
 	}
@@ -349,7 +349,7 @@ func (l *loader) checkTests() {
 		if at := n.get("time"); at != nil && t.Time != "" {
 			var err error
 			if t.At, err = time.Parse(time.RFC3339, t.Time); err != nil {
-				l.out.add(at.pos, "tests[%d].time must be a time such as 2026-01-31T18:00:00Z%s", i, notA(at))
+				l.out.add(at.pos, "tests[%d].time must be a time such as 2026-01-31T18:00:00Z%s", i, describeGot(at))
 			}
 		}
 		l.checkObject(n.get("call"), "args", "tests[%d].call.args", i)
@@ -371,7 +371,7 @@ func (l *loader) checkObject(n *node, key, path string, at ...any) {
 		return
 	}
 	if v := n.get(key); v != nil && !v.bad && !v.isNull() && v.kind != mappingNode {
-		l.out.add(v.pos, path+" must be a mapping of arguments to values%s", append(at, notA(v))...)
+		l.out.add(v.pos, path+" must be a mapping of arguments to values%s", append(at, describeGot(v))...)
 	}
 }
 
@@ -409,7 +409,7 @@ func (l *loader) checkLimitStore() {
 		return
 	}
 	for i := range n.entries {
-		if e := &n.entries[i]; indexOf([]string{"url", "prefix", "timeout", "when_away"}, e.key) >= 0 {
+		if e := &n.entries[i]; slices.Contains([]string{"url", "prefix", "timeout", "when_away"}, e.key) {
 			l.out.add(e.pos, "limits.store.%s is for driver redis, and there is no driver; write driver: redis", e.key)
 		}
 	}
@@ -423,12 +423,12 @@ func (l *loader) checkTargets() {
 		for i := range models.entries {
 			e := &models.entries[i]
 			n := nodeBelow(e.val, "base_url")
-			if l.isValueOf(n, l.cfg.Models[e.key].BaseURL) && !mayBeReachable(n.text) {
+			if l.becameValue(n, l.cfg.Models[e.key].BaseURL) && !mayBeReachable(n.text) {
 				l.out.add(n.pos, "models.%s.base_url must name a host, and a port from 1 to 65535 if any, such as http://127.0.0.1:8080/v1", e.key)
 			}
 		}
 	}
-	if n := nodeBelow(l.valueAt("limits", "store"), "url"); l.isValueOf(n, l.cfg.Limits.Store.URL.Reveal()) && !mayBeReachable(n.text) {
+	if n := nodeBelow(l.valueAt("limits", "store"), "url"); l.becameValue(n, l.cfg.Limits.Store.URL.Reveal()) && !mayBeReachable(n.text) {
 		l.out.add(n.pos, "limits.store.url must name a host, and a port from 1 to 65535 if any, such as redis://host:6379")
 	}
 }
@@ -440,11 +440,11 @@ func (l *loader) checkTelemetry() {
 	if t == nil || t.kind != mappingNode {
 		return
 	}
-	if n := nodeBelow(t, "metrics", "listen"); l.isValueOf(n, l.cfg.Telemetry.Metrics.Listen) {
+	if n := nodeBelow(t, "metrics", "listen"); l.becameValue(n, l.cfg.Telemetry.Metrics.Listen) {
 		l.checkMetricsListen(n)
 	}
 	otlp := nodeBelow(t, "traces", "otlp")
-	if l.isValueOf(otlp, l.cfg.Telemetry.Traces.OTLP) {
+	if l.becameValue(otlp, l.cfg.Telemetry.Traces.OTLP) {
 		if msg := collectorMistake(otlp.text); msg != "" {
 			l.out.add(otlp.pos, "telemetry.traces.otlp %s", msg)
 		}
@@ -460,7 +460,7 @@ func (l *loader) checkMetricsListen(n *node) {
 	host, port, ok := listenAddress(n.text)
 	switch {
 	case !ok:
-		l.out.add(n.pos, "telemetry.metrics.listen must be host:port such as 127.0.0.1:9464%s", notA(n))
+		l.out.add(n.pos, "telemetry.metrics.listen must be host:port such as 127.0.0.1:9464%s", describeGot(n))
 	case host == "":
 		l.out.add(n.pos,
 			"telemetry.metrics.listen names no host, which is every interface; write 127.0.0.1:%s, or 0.0.0.0:%s if that is meant", port, port)
@@ -486,9 +486,9 @@ func collectorMistake(raw string) string {
 	return ""
 }
 
-// isValueOf reports whether the node is a text that became the value. An empty
+// becameValue reports whether the node is a text that became the value. An empty
 // text didn't, and was reported.
-func (l *loader) isValueOf(n *node, value string) bool {
+func (l *loader) becameValue(n *node, value string) bool {
 	return n != nil && !n.bad && n.kind == scalarNode && n.text != "" && n.text == value
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,18 +41,18 @@ type place struct {
 	path string
 }
 
-// childPlace returns the place of a mapping's entry.
-func (p place) childPlace(e *entry) place {
-	return place{e.val, e.pos, joinPath(p.path, e.key)}
+// placeOfEntry returns the place of a mapping's entry.
+func (p place) placeOfEntry(e *entry) place {
+	return place{e.val, e.pos, joinConfigPath(p.path, e.key)}
 }
 
-// itemPlace returns the place of a list's item.
-func (p place) itemPlace(i int) place {
+// placeOfItem returns the place of a list's item.
+func (p place) placeOfItem(i int) place {
 	return place{p.n.items[i], p.n.items[i].pos, fmt.Sprintf("%s[%d]", p.path, i)}
 }
 
-// addMistake reports a mistake in p.
-func (d *decoder) addMistake(p place, at Position, format string, args ...any) {
+// reportMistake reports a mistake in p.
+func (d *decoder) reportMistake(p place, at Position, format string, args ...any) {
 	if d.failed != nil {
 		d.failed[p.path] = true
 	}
@@ -76,7 +77,7 @@ func (d *decoder) decodeValue(p place, v reflect.Value, f field) {
 		return
 	}
 	if p.n.isNull() {
-		d.addMistake(p, p.at, "has no value; write one or remove the key")
+		d.reportMistake(p, p.at, "has no value; write one or remove the key")
 		return
 	}
 	if d.decodeSpecial(p, v, f) {
@@ -129,7 +130,7 @@ func (d *decoder) decodeSpecial(p place, v reflect.Value, f field) bool {
 		v.SetString(string(d.decodeNumber(p)))
 	case programSkills:
 		if p.n.kind != listNode {
-			d.addMistake(p, p.n.pos, "must be a list of skills%s", notA(p.n))
+			d.reportMistake(p, p.n.pos, "must be a list of skills%s", describeGot(p.n))
 		}
 	case skillList:
 		// one by one, by the loader
@@ -142,7 +143,7 @@ func (d *decoder) decodeSpecial(p place, v reflect.Value, f field) bool {
 // decodeSecret decodes a text that no message may show.
 func (d *decoder) decodeSecret(p place, v reflect.Value, f field) {
 	if p.n.kind == scalarNode && p.n.scalarKind() != textScalar {
-		d.addMistake(p, p.n.pos, "must be text; write it in quotes")
+		d.reportMistake(p, p.n.pos, "must be text; write it in quotes")
 		return
 	}
 	var text string
@@ -153,7 +154,7 @@ func (d *decoder) decodeSecret(p place, v reflect.Value, f field) {
 // decodeObject decodes a mapping into a struct.
 func (d *decoder) decodeObject(p place, v reflect.Value) {
 	if p.n.kind != mappingNode {
-		d.addMistake(p, p.n.pos, "must be a mapping of keys to values%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a mapping of keys to values%s", describeGot(p.n))
 		return
 	}
 	fields := d.fieldsOf(v.Type())
@@ -166,28 +167,18 @@ func (d *decoder) decodeObject(p place, v reflect.Value) {
 	}
 	for i := range p.n.entries {
 		e := &p.n.entries[i]
-		j := indexOf(known, e.key)
+		j := slices.Index(known, e.key)
 		if j < 0 {
 			d.reportUnknownKey(e, known)
 			continue
 		}
-		d.decodeValue(p.childPlace(e), v.Field(fields[j].index), fields[j])
+		d.decodeValue(p.placeOfEntry(e), v.Field(fields[j].index), fields[j])
 	}
-}
-
-// indexOf returns the place of s in list, -1 if it isn't there.
-func indexOf(list []string, s string) int {
-	for i, e := range list {
-		if e == s {
-			return i
-		}
-	}
-	return -1
 }
 
 // reportMissing reports a required key that isn't written.
 func (d *decoder) reportMissing(p place, key string) {
-	path := joinPath(p.path, key)
+	path := joinConfigPath(p.path, key)
 	if d.failed != nil {
 		d.failed[path] = true
 	}
@@ -224,9 +215,9 @@ func quoteWord(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// notA says what a value is where it should have been something else. It doesn't
+// describeGot says what a value is where it should have been something else. It doesn't
 // show what came from the environment.
-func notA(n *node) string {
+func describeGot(n *node) string {
 	switch {
 	case n.kind == mappingNode:
 		return ", not a mapping"
@@ -241,7 +232,7 @@ func notA(n *node) string {
 // decodeMap decodes a mapping into a map with text keys.
 func (d *decoder) decodeMap(p place, v reflect.Value, f field) {
 	if p.n.kind != mappingNode {
-		d.addMistake(p, p.n.pos, "must be a mapping of names to values%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a mapping of names to values%s", describeGot(p.n))
 		return
 	}
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(p.n.entries)))
@@ -254,7 +245,7 @@ func (d *decoder) decodeMap(p place, v reflect.Value, f field) {
 		if def, ok := elem.Interface().(defaulter); ok {
 			def.setDefaults()
 		}
-		d.decodeValue(p.childPlace(e), elem.Elem(), field{traits: f.traits & (single | noEmptyList), enum: f.enum})
+		d.decodeValue(p.placeOfEntry(e), elem.Elem(), field{traits: f.traits & (single | noEmptyList), enum: f.enum})
 		v.SetMapIndex(reflect.ValueOf(e.key), elem.Elem())
 	}
 }
@@ -273,7 +264,7 @@ func (d *decoder) checkMapKey(p place, e *entry, keys string) bool {
 		return true
 	}
 	known := strings.Split(keys, "|")
-	if indexOf(known, e.key) < 0 {
+	if !slices.Contains(known, e.key) {
 		d.reportUnknownKey(e, known)
 		return false
 	}
@@ -297,16 +288,16 @@ func (d *decoder) decodeList(p place, v reflect.Value, f field) {
 		return
 	}
 	if p.n.kind != listNode {
-		d.addMistake(p, p.n.pos, "must be a list%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a list%s", describeGot(p.n))
 		return
 	}
 	if f.has(noEmptyList) && len(p.n.items) == 0 {
-		d.addMistake(p, p.n.pos, "is an empty list, which means nothing; remove the key or name some")
+		d.reportMistake(p, p.n.pos, "is an empty list, which means nothing; remove the key or name some")
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(p.n.items), len(p.n.items))
 	for i := range p.n.items {
-		d.decodeValue(p.itemPlace(i), out.Index(i), field{pattern: f.pattern, enum: f.enum})
+		d.decodeValue(p.placeOfItem(i), out.Index(i), field{pattern: f.pattern, enum: f.enum})
 	}
 	v.Set(out)
 }
@@ -315,26 +306,26 @@ func (d *decoder) decodeList(p place, v reflect.Value, f field) {
 // that kind.
 func (d *decoder) decodeRun(p place, v reflect.Value) {
 	if p.n.kind != mappingNode {
-		d.addMistake(p, p.n.pos, "must be a mapping with one of %s%s", strings.Join(runKinds, ", "), notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a mapping with one of %s%s", strings.Join(runKinds, ", "), describeGot(p.n))
 		return
 	}
 	for i := range p.n.entries {
 		e := &p.n.entries[i]
-		if indexOf(runKinds, e.key) < 0 {
-			d.addMistake(p, e.pos, "names an %s", unknownWord("kind", e.key, runKinds))
+		if !slices.Contains(runKinds, e.key) {
+			d.reportMistake(p, e.pos, "names an %s", unknownWord("kind", e.key, runKinds))
 			return
 		}
 	}
 	if len(p.n.entries) != 1 {
-		d.addMistake(p, p.at, "must name exactly one of %s; it names %d", strings.Join(runKinds, ", "), len(p.n.entries))
+		d.reportMistake(p, p.at, "must name exactly one of %s; it names %d", strings.Join(runKinds, ", "), len(p.n.entries))
 		return
 	}
 	e := &p.n.entries[0]
 	if e.val.isNull() && !e.val.bad {
-		d.addMistake(p.childPlace(e), e.pos, "has no value; write its options")
+		d.reportMistake(p.placeOfEntry(e), e.pos, "has no value; write its options")
 		return
 	}
-	if raw, ok := d.decodeJSON(p.childPlace(e)); ok {
+	if raw, ok := d.decodeJSON(p.placeOfEntry(e)); ok {
 		v.Set(reflect.ValueOf(skills.Run{Kind: e.key, Options: raw}))
 	} else {
 		d.failed[p.path] = true

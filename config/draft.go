@@ -37,7 +37,7 @@ func Inspect(path string, opts Options) *Draft {
 	l := newLoader(path, disk{}, dir, opts)
 	src, err := l.files.readFile(path)
 	if err != nil {
-		return &Draft{mistakes: Errors{{File: path, Msg: readFailed(err)}}}
+		return &Draft{mistakes: Errors{{File: path, Msg: readFailureText(err)}}}
 	}
 	d := &Draft{marked: map[Position]bool{}}
 	if l.readAll(src) {
@@ -60,23 +60,23 @@ func (d *Draft) markMistakes(l *loader) {
 	}
 	for i := range l.root.entries {
 		e := &l.root.entries[i]
-		d.markAround(e.val, e.pos, at)
+		d.markWithMistakes(e.val, e.pos, at)
 	}
 	for _, n := range l.cfg.where.skills {
-		d.markAround(n, n.pos, at)
+		d.markWithMistakes(n, n.pos, at)
 	}
 }
 
-// markAround reports whether a mistake stands in n, and marks n and its key where
+// markWithMistakes reports whether a mistake stands in n, and marks n and its key where
 // one does.
-func (d *Draft) markAround(n *node, key Position, mistakes map[Position]bool) bool {
+func (d *Draft) markWithMistakes(n *node, key Position, mistakes map[Position]bool) bool {
 	found := mistakes[n.pos] || mistakes[key]
 	for i := range n.entries {
 		e := &n.entries[i]
-		found = d.markAround(e.val, e.pos, mistakes) || found
+		found = d.markWithMistakes(e.val, e.pos, mistakes) || found
 	}
 	for _, item := range n.items {
-		found = d.markAround(item, item.pos, mistakes) || found
+		found = d.markWithMistakes(item, item.pos, mistakes) || found
 	}
 	if found {
 		d.marked[n.pos], d.marked[key] = true, true
@@ -89,7 +89,7 @@ func (d *Draft) markAround(n *node, key Position, mistakes map[Position]bool) bo
 func (d *Draft) Err(later error) error {
 	all := problems{list: append(Errors(nil), d.mistakes...)}
 	var rest []error
-	for _, e := range leavesOf(later) {
+	for _, e := range errorLeaves(later) {
 		var at *Error
 		switch {
 		case !errors.As(e, &at):
@@ -105,15 +105,15 @@ func (d *Draft) Err(later error) error {
 	return err // what has no place may follow from what has one
 }
 
-// leavesOf takes a tree of errors apart.
-func leavesOf(err error) []error {
+// errorLeaves takes a tree of errors apart.
+func errorLeaves(err error) []error {
 	if err == nil {
 		return nil
 	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
 		for _, e := range many.Unwrap() {
-			out = append(out, leavesOf(e)...)
+			out = append(out, errorLeaves(e)...)
 		}
 		return out
 	}

@@ -46,7 +46,7 @@ func (disk) readFile(name string) ([]byte, error) {
 
 // findFiles returns the files that the pattern matches on disk.
 func (disk) findFiles(name, pattern string) ([]string, error) {
-	dir, pattern := globBase(name, pattern)
+	dir, pattern := splitGlobBase(name, pattern)
 	found, err := searchFiles(&boundedFS{fsys: os.DirFS(dir), root: dir}, pattern)
 	for i, f := range found {
 		found[i] = filepath.Join(dir, filepath.FromSlash(f))
@@ -65,9 +65,9 @@ func searchFiles(b *boundedFS, pattern string) ([]string, error) {
 	return found, err
 }
 
-// globBase returns the folder that a pattern of the file name starts in. rest is
+// splitGlobBase returns the folder that a pattern of the file name starts in. rest is
 // the part of the pattern below it.
-func globBase(name, pattern string) (dir, rest string) {
+func splitGlobBase(name, pattern string) (dir, rest string) {
 	pattern = path.Clean(filepath.ToSlash(pattern))
 	if filepath.IsAbs(filepath.FromSlash(pattern)) {
 		base, rest := doublestar.SplitPattern(pattern)
@@ -129,9 +129,9 @@ func (e embedded) findFiles(name, pattern string) ([]string, error) {
 
 func (embedded) fileIdentity(name string) string { return path.Clean(name) }
 
-// causeOf returns an error of the file system without its path, which the message
+// causeWithoutPath returns an error of the file system without its path, which the message
 // around it names already.
-func causeOf(err error) string {
+func causeWithoutPath(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err.Error()
@@ -159,10 +159,10 @@ func realPath(p string) string {
 	}
 }
 
-// readFailed puts a failed read into words.
-func readFailed(err error) string {
+// readFailureText puts a failed read into words.
+func readFailureText(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "the file does not exist"
 	}
-	return fmt.Sprintf("the file can't be read: %s", causeOf(err))
+	return fmt.Sprintf("the file can't be read: %s", causeWithoutPath(err))
 }

@@ -19,12 +19,12 @@ func newIndex(file string) *index {
 	return &index{file: file, root: &node{kind: mappingNode, pos: Position{File: file}}, skills: map[string]*node{}}
 }
 
-// findPath returns the value at path and where it is written. Where the files
+// findConfigPath returns the value at path and where it is written. Where the files
 // don't hold it, n is nil and at is the place of what is nearest around it.
-func (x *index) findPath(path string) (n *node, at Position) {
+func (x *index) findConfigPath(path string) (n *node, at Position) {
 	start, rest := x.root, path
 	at = x.root.pos
-	if name, sub, ok := cutSkill(path); ok {
+	if name, sub, ok := cutSkillName(path); ok {
 		if s := x.skills[name]; s != nil {
 			start, rest, at = s, sub, s.pos
 		}
@@ -32,8 +32,8 @@ func (x *index) findPath(path string) (n *node, at Position) {
 	return walkPath(start, at, rest)
 }
 
-// cutSkill splits a path that starts at a skill: skills[email.send].run.
-func cutSkill(path string) (name, rest string, ok bool) {
+// cutSkillName splits a path that starts at a skill: skills[email.send].run.
+func cutSkillName(path string) (name, rest string, ok bool) {
 	after, ok := strings.CutPrefix(path, "skills[")
 	if !ok {
 		return "", "", false
@@ -50,7 +50,7 @@ func walkPath(n *node, at Position, path string) (*node, Position) {
 		path = strings.TrimPrefix(path, ".")
 		switch n.kind {
 		case listNode:
-			i, rest, ok := cutIndex(path)
+			i, rest, ok := cutListIndex(path)
 			if !ok || i >= len(n.items) {
 				return nil, at
 			}
@@ -81,8 +81,8 @@ func startsWithKey(path, key string) bool {
 	return ok && key != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// cutIndex splits a path that begins with an index: [1].when.
-func cutIndex(path string) (i int, rest string, ok bool) {
+// cutListIndex splits a path that begins with an index: [1].when.
+func cutListIndex(path string) (i int, rest string, ok bool) {
 	after, ok := strings.CutPrefix(path, "[")
 	if !ok {
 		return 0, "", false
@@ -95,7 +95,7 @@ func cutIndex(path string) (i int, rest string, ok bool) {
 // locateMistake makes an Error of a mistake at a path relative to n, which stands
 // at base. The place is the value's where there is one, else what is around it.
 func (x *index) locateMistake(n *node, at Position, base string, p pathMistake) *Error {
-	full := joinPath(base, p.path)
+	full := joinConfigPath(base, p.path)
 	hit, at := walkPath(n, at, p.path)
 	msg := p.msg
 	if hit != nil {
@@ -112,8 +112,8 @@ func (x *index) locateMistake(n *node, at Position, base string, p pathMistake) 
 	return &Error{at.File, at.Line, at.Column, x.hidden.hideValues(msg)}
 }
 
-// joinPath puts sub behind base, with a dot where one is needed.
-func joinPath(base, sub string) string {
+// joinConfigPath puts sub behind base, with a dot where one is needed.
+func joinConfigPath(base, sub string) string {
 	if base == "" || sub == "" || sub[0] == '[' {
 		return base + sub
 	}
@@ -125,7 +125,7 @@ func joinPath(base, sub string) string {
 // For a value that isn't written, ok is false and the place is the nearest around.
 // With no file at all, that is the zero Position.
 func (c *Config) Pos(path string) (at Position, ok bool) {
-	n, at := c.where.findPath(path)
+	n, at := c.where.findConfigPath(path)
 	if n != nil && n.kind == scalarNode {
 		at = n.pos
 	}
@@ -150,8 +150,8 @@ func (c *Config) placeErrors(base string, err error) error {
 	var list Errors
 	for _, p := range found {
 		n, from := c.where.root, ""
-		p.path = joinPath(base, p.path)
-		if name, sub, ok := cutSkill(p.path); ok && c.where.skills[name] != nil {
+		p.path = joinConfigPath(base, p.path)
+		if name, sub, ok := cutSkillName(p.path); ok && c.where.skills[name] != nil {
 			n, from, p.path = c.where.skills[name], SkillPath(name, ""), sub
 		}
 		list = append(list, c.where.locateMistake(n, n.pos, from, p))

@@ -21,7 +21,7 @@ func Load(path string, opts Options) (*Config, error) {
 	l := newLoader(path, disk{}, dir, opts)
 	src, err := l.files.readFile(path)
 	if err != nil {
-		return nil, Errors{{File: path, Msg: readFailed(err)}}
+		return nil, Errors{{File: path, Msg: readFailureText(err)}}
 	}
 	return l.loadSource(src)
 }
@@ -142,14 +142,14 @@ func (l *loader) includePatterns(from string, list *node) {
 			continue
 		}
 		if l.readsDisk() {
-			base, pattern := globBase(from, pat.text)
+			base, pattern := splitGlobBase(from, pat.text)
 			l.searched = append(l.searched, searchedPattern{base, pattern, l.quoteNode(pat)})
 		}
 		found, err := l.files.findFiles(from, pat.text)
 		switch {
 		case err != nil:
 			l.namesMissing = true
-			l.out.add(pat.pos, "include %s: %s", l.quoteNode(pat), causeOf(err))
+			l.out.add(pat.pos, "include %s: %s", l.quoteNode(pat), causeWithoutPath(err))
 			continue
 		case len(found) == 0:
 			l.namesMissing = true
@@ -189,7 +189,7 @@ func (l *loader) includeFile(name string, pat *node) {
 	src, err := l.files.readFile(name)
 	if err != nil {
 		l.namesMissing = true
-		l.out.add(pat.pos, "include %s: %s: %s", l.quoteNode(pat), name, readFailed(err))
+		l.out.add(pat.pos, "include %s: %s: %s", l.quoteNode(pat), name, readFailureText(err))
 		return
 	}
 	l.stack = append(l.stack, id)
@@ -238,11 +238,11 @@ func (l *loader) readSkillFile(name string, src []byte) {
 	}
 	if list.kind != listNode {
 		l.namesMissing = true
-		l.out.add(list.pos, "skills must be a list of skills%s", notA(list))
+		l.out.add(list.pos, "skills must be a list of skills%s", describeGot(list))
 		return
 	}
 	for i, item := range list.items {
-		l.addSkill(item, place{n: list, path: "skills"}.itemPlace(i).path)
+		l.addSkill(item, place{n: list, path: "skills"}.placeOfItem(i).path)
 	}
 }
 
@@ -259,10 +259,10 @@ func (l *loader) readPrompt(n *node) {
 	l.cfg.Sentinel.Prompt = name
 	src, err := l.files.readFile(name)
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
-	at, bad := badByte(src)
+	at, bad := findBadByte(src)
 	switch {
 	case err != nil:
-		l.out.add(n.pos, "sentinel.prompt %s: %s", l.quoteNode(n), readFailed(err))
+		l.out.add(n.pos, "sentinel.prompt %s: %s", l.quoteNode(n), readFailureText(err))
 		return
 	case len(src) > MaxPrompt:
 		l.out.add(n.pos, "sentinel.prompt %s: the file has more than %d bytes", l.quoteNode(n), MaxPrompt)

@@ -24,10 +24,10 @@ func (l *loader) resolvePaths() {
 		c.Keys.Dir = filepath.Join(filepath.Dir(c.Ledger.Path), c.Keys.Dir)
 	}
 	for i, r := range c.Guard.Roots {
-		c.Guard.Roots[i] = l.absPath(r, l.itemOf("roots", i))
+		c.Guard.Roots[i] = l.absPath(r, l.guardListItem("roots", i))
 	}
 	for i, p := range c.Guard.ForbidPaths {
-		n := l.itemOf("forbid_paths", i)
+		n := l.guardListItem("forbid_paths", i)
 		if p == "" || n == nil {
 			continue
 		}
@@ -39,8 +39,8 @@ func (l *loader) resolvePaths() {
 	}
 }
 
-// itemOf returns an item of a list under guard.
-func (l *loader) itemOf(key string, i int) *node {
+// guardListItem returns an item of a list under guard.
+func (l *loader) guardListItem(key string, i int) *node {
 	n := l.valueAt("guard", key)
 	if n == nil || n.kind != listNode || i >= len(n.items) {
 		return nil
@@ -143,14 +143,14 @@ func (l *loader) checkRoots() {
 	all := l.guardedPaths()
 	seen := map[string]string{}
 	for i, root := range l.cfg.Guard.Roots {
-		n := l.itemOf("roots", i)
+		n := l.guardListItem("roots", i)
 		if root == "" || n == nil {
 			continue
 		}
 		real := realPath(root)
 		var found []string
 		for _, g := range all {
-			if g.path != "" && leadsInto(real, g.path, seen) {
+			if g.path != "" && leadsIntoRoot(real, g.path, seen) {
 				found = append(found, g.what+" ("+g.path+")")
 			}
 		}
@@ -160,7 +160,7 @@ func (l *loader) checkRoots() {
 		switch {
 		case len(found) > 0:
 			l.out.add(n.pos, "guard.roots[%d] contains %s; give agents a folder of their own", i, strings.Join(found, ", "))
-		case l.cfg.Keys.Dir != "" && liesIn(realPath(l.cfg.Keys.Dir), real):
+		case l.cfg.Keys.Dir != "" && liesInFolder(realPath(l.cfg.Keys.Dir), real):
 			l.out.add(n.pos, "guard.roots[%d] lies in the folder of the keys; give agents a folder of their own", i)
 		default:
 			l.checkSearched(i, n, real)
@@ -198,9 +198,9 @@ func mayMatchUnder(pattern, dir []string) bool {
 	return (ok || err != nil) && mayMatchUnder(pattern[1:], dir[1:])
 }
 
-// leadsInto reports whether p or a link on the way to it lies in root. Replacing
+// leadsIntoRoot reports whether p or a link on the way to it lies in root. Replacing
 // the link decides what p is. seen keeps what was resolved.
-func leadsInto(root, p string, seen map[string]string) bool {
+func leadsIntoRoot(root, p string, seen map[string]string) bool {
 	for q := p; ; {
 		parent := filepath.Dir(q)
 		if parent == q {
@@ -211,16 +211,16 @@ func leadsInto(root, p string, seen map[string]string) bool {
 			at = realPath(parent)
 			seen[parent] = at
 		}
-		if liesIn(root, filepath.Join(at, filepath.Base(q))) {
+		if liesInFolder(root, filepath.Join(at, filepath.Base(q))) {
 			return true
 		}
 		q = parent
 	}
-	return liesIn(root, realPath(p))
+	return liesInFolder(root, realPath(p))
 }
 
-// liesIn reports whether p is dir or lies in it.
-func liesIn(dir, p string) bool {
+// liesInFolder reports whether p is dir or lies in it.
+func liesInFolder(dir, p string) bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		dir, p = strings.ToLower(dir), strings.ToLower(p)
 	}

@@ -33,7 +33,7 @@ func (w *jsonWriter) writeValue(p place) {
 			e := &p.n.entries[i]
 			w.writeText(e.key)
 			w.buf = append(w.buf, ':')
-			w.writeValue(p.childPlace(e))
+			w.writeValue(p.placeOfEntry(e))
 		}
 		w.buf = append(w.buf, '}')
 	case listNode:
@@ -42,7 +42,7 @@ func (w *jsonWriter) writeValue(p place) {
 			if i > 0 {
 				w.buf = append(w.buf, ',')
 			}
-			w.writeValue(p.itemPlace(i))
+			w.writeValue(p.placeOfItem(i))
 		}
 		w.buf = append(w.buf, ']')
 	default:
@@ -75,7 +75,7 @@ func (w *jsonWriter) writeScalar(p place) {
 		fallthrough
 	case oddScalar:
 		w.ok = false
-		w.d.addMistake(p, p.n.pos, "holds %s, which is no JSON number; quote it or write it plainly", quoteWord(p.n.text))
+		w.d.reportMistake(p, p.n.pos, "holds %s, which is no JSON number; quote it or write it plainly", quoteWord(p.n.text))
 		w.buf = append(w.buf, "null"...)
 	default:
 		w.writeText(p.n.text)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,35 +68,35 @@ func (n *node) scalarKind() scalarKind {
 	return textScalar
 }
 
-// isBare reports whether the scalar may stand for a number or a word like true.
+// isPlainScalar reports whether the scalar may stand for a number or a word like true.
 // Such a scalar has no quotes, or the environment gave it.
-func (n *node) isBare() bool { return n.kind == scalarNode && (!n.quoted || n.outside) }
+func (n *node) isPlainScalar() bool { return n.kind == scalarNode && (!n.quoted || n.outside) }
 
 // decodeText decodes a text, held to the field's words and pattern.
 func (d *decoder) decodeText(p place, v reflect.Value, f field) {
 	if p.n.kind != scalarNode {
-		d.addMistake(p, p.n.pos, "must be text%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be text%s", describeGot(p.n))
 		return
 	}
 	s := p.n.text
 	if f.enum != nil {
-		if indexOf(f.enum, s) < 0 {
-			d.addMistake(p, p.n.pos, "must be one of %s%s%s", strings.Join(f.enum, ", "), notA(p.n), suggestWord(p.n, f.enum))
+		if !slices.Contains(f.enum, s) {
+			d.reportMistake(p, p.n.pos, "must be one of %s%s%s", strings.Join(f.enum, ", "), describeGot(p.n), suggestWord(p.n, f.enum))
 			return
 		}
 		v.SetString(s)
 		return
 	}
 	if p.n.scalarKind() != textScalar {
-		d.addMistake(p, p.n.pos, "must be text; write %s in quotes", quoteWord(s))
+		d.reportMistake(p, p.n.pos, "must be text; write %s in quotes", quoteWord(s))
 		return
 	}
 	if strings.TrimSpace(s) == "" && !f.has(emptyText) {
-		d.addMistake(p, p.n.pos, "is empty; write a value or remove the key")
+		d.reportMistake(p, p.n.pos, "is empty; write a value or remove the key")
 		return
 	}
 	if pat, ok := patterns[f.pattern]; ok && !regexp.MustCompile(pat.re).MatchString(s) {
-		d.addMistake(p, p.n.pos, "must be %s%s", pat.words, notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be %s%s", pat.words, describeGot(p.n))
 		return
 	}
 	v.SetString(s)
@@ -113,7 +114,7 @@ func suggestWord(n *node, known []string) string {
 }
 
 func (d *decoder) decodeBool(p place, v reflect.Value) {
-	if p.n.isBare() {
+	if p.n.isPlainScalar() {
 		switch p.n.text {
 		case "true", "True", "TRUE":
 			v.SetBool(true)
@@ -123,7 +124,7 @@ func (d *decoder) decodeBool(p place, v reflect.Value) {
 			return
 		}
 	}
-	d.addMistake(p, p.n.pos, "must be true or false%s", notA(p.n))
+	d.reportMistake(p, p.n.pos, "must be true or false%s", describeGot(p.n))
 }
 
 // decodeInt decodes a whole number within the field's bounds.
@@ -135,7 +136,7 @@ func (d *decoder) decodeInt(p place, v reflect.Value, f field) {
 	if f.max != "" {
 		hi, _ = strconv.ParseInt(f.max, 10, 64)
 	}
-	if p.n.isBare() {
+	if p.n.isPlainScalar() {
 		i, err := strconv.ParseInt(p.n.text, 10, 64)
 		if err == nil && i >= lo && i <= hi && strconv.FormatInt(i, 10) == p.n.text {
 			v.SetInt(i)
@@ -143,21 +144,21 @@ func (d *decoder) decodeInt(p place, v reflect.Value, f field) {
 		}
 	}
 	if lo == hi {
-		d.addMistake(p, p.n.pos, "must be %d%s", lo, notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be %d%s", lo, describeGot(p.n))
 		return
 	}
-	d.addMistake(p, p.n.pos, "must be a whole number from %d to %d%s", lo, hi, notA(p.n))
+	d.reportMistake(p, p.n.pos, "must be a whole number from %d to %d%s", lo, hi, describeGot(p.n))
 }
 
 // decodeDuration decodes a duration within the field's bounds.
 func (d *decoder) decodeDuration(p place, v reflect.Value, f field) {
 	if p.n.kind != scalarNode {
-		d.addMistake(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s", describeGot(p.n))
 		return
 	}
 	t, err := time.ParseDuration(p.n.text)
 	if err != nil {
-		d.addMistake(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s%s", notA(p.n), inHours(p.n.text))
+		d.reportMistake(p, p.n.pos, "must be a duration such as 30s, 5m or 1h30m%s%s", describeGot(p.n), adviseHours(p.n.text))
 		return
 	}
 	lo, _ := time.ParseDuration(f.min) // from our own tags
@@ -166,9 +167,9 @@ func (d *decoder) decodeDuration(p place, v reflect.Value, f field) {
 	case t >= lo && t <= hi, f.has(orNever) && t == 0:
 		v.SetInt(int64(t))
 	case f.has(orNever):
-		d.addMistake(p, p.n.pos, "must be 0s, which is never, or from %s to %s%s", f.min, f.max, notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be 0s, which is never, or from %s to %s%s", f.min, f.max, describeGot(p.n))
 	default:
-		d.addMistake(p, p.n.pos, "must be from %s to %s%s", f.min, f.max, notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be from %s to %s%s", f.min, f.max, describeGot(p.n))
 	}
 }
 
@@ -176,14 +177,14 @@ var hundredthsRE = regexp.MustCompile(`^(?:0|1|0?\.[0-9]+|[01]\.[0-9]+)$`)
 
 // decodeHundredths decodes a number from 0 to 1 without ever making it a float.
 func (d *decoder) decodeHundredths(p place, v reflect.Value) {
-	if !p.n.isBare() || !hundredthsRE.MatchString(p.n.text) {
-		d.addMistake(p, p.n.pos, "must be a number from 0 to 1%s", notA(p.n))
+	if !p.n.isPlainScalar() || !hundredthsRE.MatchString(p.n.text) {
+		d.reportMistake(p, p.n.pos, "must be a number from 0 to 1%s", describeGot(p.n))
 		return
 	}
 	whole, frac, _ := strings.Cut(p.n.text, ".")
 	frac = strings.TrimRight(frac, "0")
 	if len(frac) > 2 {
-		d.addMistake(p, p.n.pos, "must have at most two decimals%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must have at most two decimals%s", describeGot(p.n))
 		return
 	}
 	h, _ := strconv.Atoi((frac + "00")[:2]) // digits: the pattern saw to it
@@ -191,15 +192,15 @@ func (d *decoder) decodeHundredths(p place, v reflect.Value) {
 		h += 100
 	}
 	if h > 100 {
-		d.addMistake(p, p.n.pos, "must be a number from 0 to 1%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a number from 0 to 1%s", describeGot(p.n))
 		return
 	}
 	v.SetInt(int64(h))
 }
 
-// inHours returns the remedy for a duration in days, which Go's durations don't
+// adviseHours returns the remedy for a duration in days, which Go's durations don't
 // have.
-func inHours(text string) string {
+func adviseHours(text string) string {
 	days, found := strings.CutSuffix(text, "d")
 	n, err := strconv.ParseUint(days, 10, 16)
 	if !found || err != nil {
@@ -210,7 +211,7 @@ func inHours(text string) string {
 
 // decodeNumber decodes a number and keeps every digit that was written.
 func (d *decoder) decodeNumber(p place) Number {
-	if p.n.kind == scalarNode && p.n.isBare() {
+	if p.n.kind == scalarNode && p.n.isPlainScalar() {
 		n := *p.n
 		n.outside = false // a number is read from the environment too
 		if k := n.scalarKind(); k == intScalar || k == floatScalar {
@@ -219,7 +220,7 @@ func (d *decoder) decodeNumber(p place) Number {
 			}
 		}
 	}
-	d.addMistake(p, p.n.pos, "must be a number%s", notA(p.n))
+	d.reportMistake(p, p.n.pos, "must be a number%s", describeGot(p.n))
 	return ""
 }
 
@@ -227,18 +228,18 @@ var costRE = regexp.MustCompile(`^[0-9]{1,7}(?:\.[0-9]{1,6})?$`)
 
 // decodeCost decodes an amount without ever making it a float.
 func (d *decoder) decodeCost(p place, v reflect.Value, f field) {
-	if !p.n.isBare() || !costRE.MatchString(p.n.text) {
-		d.addMistake(p, p.n.pos, "must be an amount such as 2.50, with at most six decimals%s", notA(p.n))
+	if !p.n.isPlainScalar() || !costRE.MatchString(p.n.text) {
+		d.reportMistake(p, p.n.pos, "must be an amount such as 2.50, with at most six decimals%s", describeGot(p.n))
 		return
 	}
 	whole, frac, _ := strings.Cut(p.n.text, ".")
 	n, _ := strconv.ParseInt(whole+(frac + "000000")[:6], 10, 64) // digits: the pattern saw to it
 	if n > maxCost*1_000_000 {
-		d.addMistake(p, p.n.pos, "must be an amount up to %d%s", maxCost, notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be an amount up to %d%s", maxCost, describeGot(p.n))
 		return
 	}
 	if f.has(positive) && n == 0 { // a bound of nothing would be read as no bound
-		d.addMistake(p, p.n.pos, "must be more than 0%s; leave it out for no bound", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be more than 0%s; leave it out for no bound", describeGot(p.n))
 		return
 	}
 	v.SetInt(n)

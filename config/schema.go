@@ -51,7 +51,7 @@ func editorSchema(t reflect.Type, title string, other *jsonschema.Schema) []byte
 func objectSchema(t reflect.Type) *jsonschema.Schema {
 	r := jsonschema.Reflector{
 		Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml",
-		RequiredFromJSONSchemaTags: true, Mapper: mapType,
+		RequiredFromJSONSchemaTags: true, Mapper: schemaOfType,
 	}
 	s := r.ReflectFromType(t)
 	s.Version = ""
@@ -59,8 +59,8 @@ func objectSchema(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// mapType gives the types that aren't in YAML what they are in Go.
-func mapType(t reflect.Type) *jsonschema.Schema {
+// schemaOfType gives the types that aren't in YAML what they are in Go.
+func schemaOfType(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|` + envPattern}

@@ -130,7 +130,7 @@ func (c *Config) CredentialFolders() []string {
 // the environment gave doesn't, whatever other text of the file is like it. Of an
 // address it is the password that counts.
 func (c *Config) Literal(path string) bool {
-	n, _ := c.where.findPath(path)
+	n, _ := c.where.findConfigPath(path)
 	if n == nil || n.kind != scalarNode || n.text == "" {
 		return false
 	}
@@ -139,14 +139,14 @@ func (c *Config) Literal(path string) bool {
 		written = n.text // nothing of it is the environment's
 	}
 	if _, after, isAddress := strings.Cut(written, "://"); isAddress {
-		return passwordIn(after) != ""
+		return passwordInAddress(after) != ""
 	}
 	return !n.outside
 }
 
-// passwordIn returns what is written of a password in what follows an address's
+// passwordInAddress returns what is written of a password in what follows an address's
 // scheme. It leaves out the references.
-func passwordIn(address string) string {
+func passwordInAddress(address string) string {
 	end := strings.LastIndexByte(address, '@')
 	if end < 0 {
 		return ""

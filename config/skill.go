@@ -50,7 +50,7 @@ var runKinds = []string{"template", "http", "exec", "builtin", "mcp"}
 // SkillPath returns the configuration path of a skill, or of sub within it:
 // SkillPath("email.send", "run.http.url") is "skills[email.send].run.http.url".
 func SkillPath(name, sub string) string {
-	return joinPath("skills["+name+"]", sub)
+	return joinConfigPath("skills["+name+"]", sub)
 }
 
 // pendingSkill is a declaration that is decoded and waits to be compiled.
@@ -144,7 +144,7 @@ func (l *loader) keepSkill(p pendingSkill, c compiledSkill) {
 		if i := strings.IndexAny(top, ".["); i >= 0 {
 			top = top[:i]
 		}
-		if at := joinPath(p.base, top); p.failed[at] || underAny(p.failed, at) {
+		if at := joinConfigPath(p.base, top); p.failed[at] || anyBelowPrefix(p.failed, at) {
 			continue // reported where it was read
 		}
 		l.out.list = append(l.out.list, l.cfg.where.locateMistake(p.n, p.n.pos, p.base, pe))
@@ -175,8 +175,8 @@ func (l *loader) keepSkill(p pendingSkill, c compiledSkill) {
 	}
 }
 
-// underAny reports whether a path below prefix is among failed.
-func underAny(failed map[string]bool, prefix string) bool {
+// anyBelowPrefix reports whether a path below prefix is among failed.
+func anyBelowPrefix(failed map[string]bool, prefix string) bool {
 	for p := range failed {
 		if strings.HasPrefix(p, prefix+".") || strings.HasPrefix(p, prefix+"[") {
 			return true
@@ -249,7 +249,7 @@ func (l *loader) addKnown() {
 	l.dec = &without
 	for i, item := range list.items {
 		before := len(l.pending)
-		l.addSkill(l.withoutRun(item), place{n: list, path: "skills.known"}.itemPlace(i).path)
+		l.addSkill(l.withoutRun(item), place{n: list, path: "skills.known"}.placeOfItem(i).path)
 		for j := range l.pending[before:] {
 			p := &l.pending[before+j]
 			p.known, p.spec.Run = true, skills.Run{Kind: "go"}

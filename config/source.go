@@ -37,7 +37,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 		return nil
 	}
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
-	if at, bad := badByte(src); bad {
+	if at, bad := findBadByte(src); bad {
 		at.File = file
 		out.add(at, "the file must be UTF-8 text without control characters")
 		return nil
@@ -46,7 +46,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	f, err := parseTokens(strings.ReplaceAll(string(src), "\r\n", "\n"))
 	if err != nil {
 		at, msg := syntaxError(file, err)
-		at, msg = nameTab(src, at, msg)
+		at, msg = nameIndentTab(src, at, msg)
 		out.add(at, "%s", msg)
 		return nil
 	}
@@ -65,9 +65,9 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	return c.convert(body)
 }
 
-// nameTab names the tab that indents a document which can't be read. A tab in
+// nameIndentTab names the tab that indents a document which can't be read. A tab in
 // another line than the mistake may be innocent, so the message names both.
-func nameTab(src []byte, at Position, msg string) (Position, string) {
+func nameIndentTab(src []byte, at Position, msg string) (Position, string) {
 	for i, line := range strings.Split(string(src), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		tab := strings.IndexByte(indent, '\t')
@@ -83,8 +83,8 @@ func nameTab(src []byte, at Position, msg string) (Position, string) {
 	return at, msg
 }
 
-// badByte finds the first byte that text may not hold.
-func badByte(src []byte) (Position, bool) {
+// findBadByte finds the first byte that text may not hold.
+func findBadByte(src []byte) (Position, bool) {
 	line, column := 1, 1
 	for i := 0; i < len(src); {
 		r, size := utf8.DecodeRune(src[i:])

@@ -71,7 +71,7 @@ func (c *Config) Warnings() []Warning {
 
 // foundWarning is warnAt for a check that finds one warning at most.
 func (c *Config) foundWarning(code, path, msg, advice string) (Warning, bool) {
-	return c.warnAt(path, code, msg, advice), true
+	return c.newWarningAt(path, code, msg, advice), true
 }
 
 // isWritten reports whether the value at path stands in a file.
@@ -85,7 +85,8 @@ func (c *Config) idleModes() (Warning, bool) {
 	if c.Sentinel.Mode == Off || !c.Sentinel.Idle() {
 		return Warning{}, false
 	}
-	return c.foundWarning("review_idle", "sentinel.modes.effect", "sentinel.modes turns the review off for every effect: the rules decide alone",
+	return c.foundWarning("review_idle", "sentinel.modes.effect",
+		"sentinel.modes turns the review off for every effect: the rules decide alone",
 		"leave out the effects that shall be judged, or say so with sentinel.mode")
 }
 
@@ -104,7 +105,8 @@ func (c *Config) idleKeys() (Warning, bool) {
 	if len(keys) == 0 {
 		return Warning{}, false
 	}
-	return c.foundWarning("review_unused", "sentinel."+keys[0], "the review is off, so this under sentinel does nothing: "+strings.Join(keys, ", "),
+	return c.foundWarning("review_unused", "sentinel."+keys[0],
+		"the review is off, so this under sentinel does nothing: "+strings.Join(keys, ", "),
 		"turn the review on with sentinel.mode, or take it out")
 }
 
@@ -217,8 +219,8 @@ func (c *Config) manyWarnings() []Warning {
 		c.believedServers(), c.unisolatedShells(), c.directWrites(), c.unmeetableSkills(), c.writtenSecrets())
 }
 
-// warnAt makes a warning of the place where path is written.
-func (c *Config) warnAt(path, code, msg, advice string) Warning {
+// newWarningAt makes a warning of the place where path is written.
+func (c *Config) newWarningAt(path, code, msg, advice string) Warning {
 	at, _ := c.Pos(path)
 	return Warning{code, at, msg, advice}
 }
@@ -228,7 +230,7 @@ func (c *Config) silentServer() []Warning {
 	if !c.isWritten("server.listen") {
 		return nil
 	}
-	return []Warning{c.warnAt("server.listen", "server_unused", "server.listen does nothing yet: this version has no HTTP server",
+	return []Warning{c.newWarningAt("server.listen", "server_unused", "server.listen does nothing yet: this version has no HTTP server",
 		"take it out, or leave it for the version that has one")}
 }
 
@@ -237,7 +239,7 @@ func (c *Config) missingRoots() []Warning {
 	var out []Warning
 	for i, root := range c.Guard.Roots {
 		if info, err := os.Stat(root); err != nil || !info.IsDir() {
-			out = append(out, c.warnAt(fmt.Sprintf("guard.roots[%d]", i), "root_missing",
+			out = append(out, c.newWarningAt(fmt.Sprintf("guard.roots[%d]", i), "root_missing",
 				fmt.Sprintf("guard.roots[%d] is no folder: every path argument is refused, or resolves to nothing", i),
 				"make the folder, or correct the path"))
 		}
@@ -255,7 +257,7 @@ func (c *Config) missingForbidden() []Warning {
 			continue
 		}
 		if _, err := os.Stat(filepath.FromSlash(base)); os.IsNotExist(err) {
-			out = append(out, c.warnAt(fmt.Sprintf("guard.forbid_paths[%d]", i), "forbid_missing",
+			out = append(out, c.newWarningAt(fmt.Sprintf("guard.forbid_paths[%d]", i), "forbid_missing",
 				fmt.Sprintf("guard.forbid_paths[%d] matches nothing: the folder that it begins in is not there", i),
 				"begin it with **/ for any folder; a relative pattern begins in the configuration's folder, not in a root"))
 		}
@@ -270,7 +272,7 @@ func (c *Config) blankForbidden() []Warning {
 	for i := range c.Guard.ForbidPaths {
 		if c.blankEnds(i) {
 			path := fmt.Sprintf("guard.forbid_paths[%d]", i)
-			out = append(out, c.warnAt(path, "forbid_blanks", path+" begins or ends with a blank: it forbids only a name with that blank",
+			out = append(out, c.newWarningAt(path, "forbid_blanks", path+" begins or ends with a blank: it forbids only a name with that blank",
 				"take the blank out"))
 		}
 	}
@@ -279,7 +281,7 @@ func (c *Config) blankForbidden() []Warning {
 
 // blankEnds reports whether a forbidden pattern begins or ends with a blank.
 func (c *Config) blankEnds(i int) bool {
-	n, _ := c.where.findPath(fmt.Sprintf("guard.forbid_paths[%d]", i))
+	n, _ := c.where.findConfigPath(fmt.Sprintf("guard.forbid_paths[%d]", i))
 	return n != nil && n.kind == scalarNode && strings.TrimSpace(n.text) != n.text
 }
 
@@ -294,7 +296,7 @@ func (c *Config) openUnavailable() []Warning {
 			continue
 		}
 		path := "sentinel.unavailable." + row
-		out = append(out, c.warnAt(path, "unavailable_allow",
+		out = append(out, c.newWarningAt(path, "unavailable_allow",
 			path+" is allow: while no model can be reached such calls go ahead unjudged", "set it to ask, defer or deny"))
 	}
 	return out
@@ -306,7 +308,7 @@ func (c *Config) believedServers() []Warning {
 	for _, s := range c.Skills {
 		if s.Skill.Spec().Run.Kind == "http" && s.Skill.Spec().Output == skills.Trusted {
 			path := SkillPath(s.Skill.Name(), "output")
-			out = append(out, c.warnAt(path, "output_trusted",
+			out = append(out, c.newWarningAt(path, "output_trusted",
 				path+" is trusted, and the results come from a server: whatever it answers can name the target of a later call",
 				"take it out, unless no one else can write what the server answers"))
 		}
@@ -325,12 +327,12 @@ func (c *Config) unisolatedShells() []Warning {
 		path := SkillPath(s.Skill.Name(), "run."+kind)
 		switch s.Skill.Confinement() {
 		case skills.Unconfined:
-			out = append(out, c.warnAt(path+".isolation", "shell_unconfined",
+			out = append(out, c.newWarningAt(path+".isolation", "shell_unconfined",
 				path+".isolation is none: a person is asked about every command line that does more than read",
 				"set isolation to auto, and list the folders that the program needs under read and write"))
 		case skills.Undeclared:
 			if kind == "http" {
-				out = append(out, c.warnAt(path, "shell_elsewhere",
+				out = append(out, c.newWarningAt(path, "shell_elsewhere",
 					path+" sends command lines to a service, and Vedette can't see what holds them there",
 					"run them in a sandbox there, and say isolation: external"))
 			}
@@ -355,11 +357,11 @@ func (c *Config) directWrites() []Warning {
 		path := SkillPath(s.Skill.Name(), "run.exec")
 		switch {
 		case o.WriteMode == "direct":
-			out = append(out, c.warnAt(path+".write_mode", "write_direct",
+			out = append(out, c.newWarningAt(path+".write_mode", "write_direct",
 				path+".write_mode is direct: what a command line removes or overwrites is gone, and no person sees it before",
 				"take it out, so that changes are listed before they are true"))
 		case o.WriteMode == "" && strings.HasPrefix(o.Isolation, "landlock"):
-			out = append(out, c.warnAt(path+".isolation", "write_direct",
+			out = append(out, c.newWarningAt(path+".isolation", "write_direct",
 				path+".isolation has no snapshots: a person is asked about every command line that does more than read",
 				"set isolation to auto"))
 		}
@@ -373,7 +375,7 @@ func (c *Config) unmeetableSkills() []Warning {
 	for _, s := range c.Skills {
 		for _, name := range s.Skill.RequiredUndeclared() {
 			path := SkillPath(s.Skill.Name(), "parameters.required")
-			out = append(out, c.warnAt(path, "required_unknown",
+			out = append(out, c.newWarningAt(path, "required_unknown",
 				fmt.Sprintf("%s names %s, which is no property: every call is refused", path, quoteWord(name)),
 				"correct the name, or declare the property"))
 		}
@@ -386,7 +388,7 @@ func (c *Config) unmeetableSkills() []Warning {
 func (c *Config) writtenSecrets() []Warning {
 	var out []Warning
 	warn := func(path string) {
-		out = append(out, c.warnAt(path, "secret_written",
+		out = append(out, c.newWarningAt(path, "secret_written",
 			path+" holds a secret in the file, where others read it and backups keep it", "take it from the environment: ${NAME}"))
 	}
 	for name := range c.Models {
@@ -424,7 +426,7 @@ func (c *Config) writtenSecrets() []Warning {
 
 // standsInFile reports whether a text stands in the file as it is.
 func (c *Config) standsInFile(path string) bool {
-	n, _ := c.where.findPath(path)
+	n, _ := c.where.findConfigPath(path)
 	return n != nil && n.kind == scalarNode && !n.outside && strings.TrimSpace(n.text) != "" && !strings.Contains(n.raw, "${")
 }
 

@@ -81,7 +81,7 @@ func (a *Account) Hold(ctx context.Context, u Use) (Verdict, error) {
 		if err == nil && m.OK {
 			continue
 		}
-		back := a.giveBack(ctx, u, levels[:i])
+		back := a.releaseLevels(ctx, u, levels[:i])
 		switch {
 		case err != nil:
 			return Verdict{}, fmt.Errorf("hold an allowance: %w", errors.Join(err, back))
@@ -99,9 +99,9 @@ func (a *Account) Hold(ctx context.Context, u Use) (Verdict, error) {
 	return Verdict{OK: true}, nil
 }
 
-// giveBack releases what the levels hold, also after the caller's context has
+// releaseLevels releases what the levels hold, also after the caller's context has
 // ended. Otherwise the store would count that work for a day.
-func (a *Account) giveBack(ctx context.Context, u Use, levels []level) error {
+func (a *Account) releaseLevels(ctx context.Context, u Use, levels []level) error {
 	var errs []error
 	for _, l := range levels {
 		for i := range l.meters {

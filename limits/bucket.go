@@ -44,9 +44,9 @@ func (b *bucket) dropExpired(now time.Duration) {
 	}
 }
 
-// roomIn returns when a full bucket has room again, 0 for never. Under a Max
+// timeUntilRoom returns when a full bucket has room again, 0 for never. Under a Max
 // that was lowered meanwhile, more than one entry has to go first.
-func (b *bucket) roomIn(want Bucket, now time.Duration) time.Duration {
+func (b *bucket) timeUntilRoom(want Bucket, now time.Duration) time.Duration {
 	if want.Window == 0 || want.Max <= 0 {
 		return 0
 	}

@@ -27,7 +27,7 @@ func CheckTake(id string, buckets []Bucket) error {
 // CheckForget returns what is wrong with the prefix of a Forget, an ErrRequest,
 // or nil.
 func CheckForget(prefix string) error {
-	if ownerOf(prefix) == "" {
+	if ownerSegment(prefix) == "" {
 		return fmt.Errorf("%w: forget needs an owner", ErrRequest)
 	}
 	return nil

@@ -32,8 +32,8 @@ type Limiter struct {
 
 // Proposal is a call that an agent would like to make.
 //
-// Its texts may be anything. A text that is long, or has other signs than letters,
-// digits and "-_.:@", goes into the store as a hash.
+// Its texts may be anything. A text that is long goes into the store as a hash. So
+// does one with other signs than letters, digits and "-_.:@".
 type Proposal struct {
 	// ID is the call's own id; a proposal repeated with it is counted once. Required.
 	ID string
@@ -43,7 +43,7 @@ type Proposal struct {
 	Turn string
 	// Agent names the agent within the turn. Required by Reserve and EndAgent. An
 	// agent that outlives its turn keeps its count while its proposals name the
-	// turn that dispatched it, as its grant does.
+	// turn that dispatched it. Its grant names that turn too.
 	Agent string
 	// Skill is the skill's name as proposed, known or not. If empty, no breaker is asked.
 	Skill string
@@ -105,7 +105,7 @@ func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
 		{Key: owner + "/calls", Max: l.cfg.Conversation.Calls, Window: l.cfg.Conversation.Window},
 	}
 	codes := [...]string{CodeAgentCalls, CodeTurnCalls, CodeConversationCalls}
-	v, err := l.takeSlots(ctx, p, buckets, codes[:])
+	v, err := l.reserveSlots(ctx, p, buckets, codes[:])
 	if err != nil || !v.OK || p.Skill == "" {
 		return v, err
 	}
@@ -127,7 +127,7 @@ func (l *Limiter) ReserveAgent(ctx context.Context, p Proposal) (Verdict, error)
 		return Verdict{}, err
 	}
 	buckets := []Bucket{{Key: turnKey(ownerKey(p), p) + "/agents", Max: l.cfg.Turn.Agents}}
-	return l.takeSlots(ctx, p, buckets, []string{CodeTurnAgents})
+	return l.reserveSlots(ctx, p, buckets, []string{CodeTurnAgents})
 }
 
 // Report tells how the execution of a call went. Report a failure only if the
@@ -137,14 +137,14 @@ func (l *Limiter) Report(ctx context.Context, skill, callID string, ok bool) err
 	if ok {
 		outcome = Succeeded
 	}
-	return l.settleCall(ctx, skill, callID, outcome)
+	return l.settleBreaker(ctx, skill, callID, outcome)
 }
 
 // Abandon says that a call which Reserve let through will not run. Another call
 // may then be the probe of a half-open breaker. The call's slots stay used. For a
 // call that isn't the probe, Abandon does nothing.
 func (l *Limiter) Abandon(ctx context.Context, skill, callID string) error {
-	return l.settleCall(ctx, skill, callID, Abandoned)
+	return l.settleBreaker(ctx, skill, callID, Abandoned)
 }
 
 // SkillState returns the state of a skill's breaker, for status pages.
@@ -209,8 +209,8 @@ func (l *Limiter) maxAgentCalls(p Proposal) int {
 	return min(p.AgentCalls, l.cfg.Agent.Max)
 }
 
-// takeSlots takes p's slot in every bucket; codes name the buckets for a refusal.
-func (l *Limiter) takeSlots(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
+// reserveSlots takes p's slot in every bucket; codes name the buckets for a refusal.
+func (l *Limiter) reserveSlots(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
 	t, err := l.store.Take(ctx, keySegment(p.ID), buckets)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("reserve a slot: %w", err)
@@ -224,8 +224,8 @@ func (l *Limiter) takeSlots(ctx context.Context, p Proposal, buckets []Bucket, c
 	return Verdict{Code: codes[t.Full], Limit: buckets[t.Full].Max, Used: t.Used, RetryAfter: t.RetryAfter}, nil
 }
 
-// settleCall reports a call's outcome to its skill's breaker.
-func (l *Limiter) settleCall(ctx context.Context, skill, callID string, outcome Outcome) error {
+// settleBreaker reports a call's outcome to its skill's breaker.
+func (l *Limiter) settleBreaker(ctx context.Context, skill, callID string, outcome Outcome) error {
 	switch {
 	case l == nil || l.store == nil:
 		return errNoStore

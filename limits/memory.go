@@ -33,10 +33,10 @@ type MemoryOptions struct {
 // conversations that have been idle for EvictIdle lose buckets. Of those
 // conversations none is in the middle of a turn, except one that waits for a
 // person. A conversation with a more recent question loses no bucket, not even
-// that of a silent agent: the agent's limit would be lifted within its turn.
-// Buckets with a window are never evicted, because they expire. Where the store
-// may evict nothing, it answers ErrFull for new keys and counts on for known keys.
-// Newcomers wait, so that the limits of agents at work are never lifted.
+// that of a silent agent. Otherwise the agent's limit would be lifted within its
+// turn. Buckets with a window are never evicted, because they expire. Where the
+// store may evict nothing, it answers ErrFull for new keys and counts on for known
+// keys. Newcomers wait, so that the limits of agents at work are never lifted.
 //
 // One mutex guards all of Memory. A call holds the mutex for about a microsecond,
 // far less than the commit that follows each decision.
@@ -105,9 +105,9 @@ func (m *Memory) Take(ctx context.Context, id string, buckets []Bucket) (Taken, 
 			}
 			continue
 		}
-		m.touchBucket(b, want.Window, now)
+		m.refreshBucket(b, want.Window, now)
 		if !b.holds(id) && len(b.entries) >= want.Max {
-			return Taken{Full: i, Used: len(b.entries), RetryAfter: b.roomIn(want, now)}, nil
+			return Taken{Full: i, Used: len(b.entries), RetryAfter: b.timeUntilRoom(want, now)}, nil
 		}
 	}
 	m.evictIdleOwners(missing, now)
@@ -137,7 +137,7 @@ func (m *Memory) Forget(ctx context.Context, prefix string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.meters.forgetUnder(prefix)
-	o := m.owners[ownerOf(prefix)]
+	o := m.owners[ownerSegment(prefix)]
 	if o == nil {
 		return nil
 	}
@@ -165,15 +165,15 @@ func (m *Memory) readClock() time.Duration {
 	return m.latest
 }
 
-// ownerOf returns a key's first segment.
-func ownerOf(key string) string {
+// ownerSegment returns a key's first segment.
+func ownerSegment(key string) string {
 	owner, _, _ := strings.Cut(key, "/")
 	return owner
 }
 
 // findBucket returns the bucket of that key, or nil.
 func (m *Memory) findBucket(key string) *bucket {
-	if o := m.owners[ownerOf(key)]; o != nil {
+	if o := m.owners[ownerSegment(key)]; o != nil {
 		return o.buckets[key]
 	}
 	return nil
@@ -181,7 +181,7 @@ func (m *Memory) findBucket(key string) *bucket {
 
 // createBucket adds an empty bucket to its owner and to its chain.
 func (m *Memory) createBucket(want Bucket, now time.Duration) *bucket {
-	name := ownerOf(want.Key)
+	name := ownerSegment(want.Key)
 	o := m.owners[name]
 	if o == nil {
 		o = &owner{buckets: map[string]*bucket{}}
@@ -190,30 +190,30 @@ func (m *Memory) createBucket(want Bucket, now time.Duration) *bucket {
 	b := &bucket{key: want.Key, owner: o, window: want.Window, used: now}
 	o.buckets[want.Key], o.used = b, now
 	m.buckets++
-	m.chainOf(b).push(b)
+	m.chainOfBucket(b).push(b)
 	return b
 }
 
-// touchBucket drops what has left b's window and marks b as just used. The window
+// refreshBucket drops what has left b's window and marks b as just used. The window
 // is the asker's: a changed configuration takes effect at once.
-func (m *Memory) touchBucket(b *bucket, window, now time.Duration) {
-	m.chainOf(b).remove(b)
+func (m *Memory) refreshBucket(b *bucket, window, now time.Duration) {
+	m.chainOfBucket(b).remove(b)
 	b.window, b.used, b.owner.used = window, now, now
 	b.dropExpired(now)
-	m.chainOf(b).push(b)
+	m.chainOfBucket(b).push(b)
 }
 
 // dropBucket removes b, and its owner with the owner's last bucket.
 func (m *Memory) dropBucket(b *bucket) {
-	m.chainOf(b).remove(b)
+	m.chainOfBucket(b).remove(b)
 	delete(b.owner.buckets, b.key)
 	if len(b.owner.buckets) == 0 {
-		delete(m.owners, ownerOf(b.key))
+		delete(m.owners, ownerSegment(b.key))
 	}
 	m.buckets--
 }
 
-func (m *Memory) chainOf(b *bucket) *chain {
+func (m *Memory) chainOfBucket(b *bucket) *chain {
 	if b.window > 0 {
 		return &m.windows
 	}
@@ -234,7 +234,7 @@ func (m *Memory) dropIdleBuckets(now time.Duration) {
 // markOwnerBusy marks a conversation as busy when it asks for a bucket that is
 // new.
 func (m *Memory) markOwnerBusy(key string, now time.Duration) {
-	if o := m.owners[ownerOf(key)]; o != nil {
+	if o := m.owners[ownerSegment(key)]; o != nil {
 		o.used = now
 	}
 }

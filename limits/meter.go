@@ -99,10 +99,10 @@ func (m *Memory) Hold(ctx context.Context, id string, list []Meter) (Metered, er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.readClock()
-	m.meters.dropIdle(now, m.idleTTL)
+	m.meters.dropIdleMeters(now, m.idleTTL)
 	missing := 0
 	for i, want := range list {
-		k := m.meters.touchMeter(want, now)
+		k := m.meters.refreshMeter(want, now)
 		if k == nil {
 			missing++
 			k = &meter{}
@@ -113,7 +113,7 @@ func (m *Memory) Hold(ctx context.Context, id string, list []Meter) (Metered, er
 			if own.held {
 				held -= own.n
 			}
-			return Metered{Full: i, Used: used, Held: held, RetryAfter: k.roomIn(want, id, now)}, nil
+			return Metered{Full: i, Used: used, Held: held, RetryAfter: k.timeUntilRoom(want, id, now)}, nil
 		}
 	}
 	if len(m.meters.byKey)+missing > m.maxKeys {
@@ -136,9 +136,9 @@ func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.readClock()
-	m.meters.dropIdle(now, m.idleTTL)
+	m.meters.dropIdleMeters(now, m.idleTTL)
 	for _, want := range list {
-		if k := m.meters.touchMeter(want, now); k != nil && k.byID[id] != nil {
+		if k := m.meters.refreshMeter(want, now); k != nil && k.byID[id] != nil {
 			k.setAmount(id, want.Amount, false, now)
 			k.foldAmount(id, want.Fold)
 		}
@@ -146,8 +146,8 @@ func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	return nil
 }
 
-// touchMeter returns the meter if there is one, without what has left its window.
-func (s *meters) touchMeter(want Meter, now time.Duration) *meter {
+// refreshMeter returns the meter if there is one, without what has left its window.
+func (s *meters) refreshMeter(want Meter, now time.Duration) *meter {
 	k := s.byKey[want.Key]
 	if k == nil {
 		return nil
@@ -177,9 +177,9 @@ func (s *meters) findOrCreate(want Meter, now time.Duration) *meter {
 	return k
 }
 
-// dropIdle removes meters that no call has used for longer than any of their amounts
+// dropIdleMeters removes meters that no call has used for longer than any of their amounts
 // counts. A meter whose window is longer than the idle time delays the meters behind it.
-func (s *meters) dropIdle(now, idle time.Duration) {
+func (s *meters) dropIdleMeters(now, idle time.Duration) {
 	for e := s.idle.Front(); e != nil; e = s.idle.Front() {
 		k, _ := e.Value.(*meter)
 		if now-k.used < max(idle, k.window) {
@@ -266,8 +266,8 @@ func (k *meter) removeAmount(e *list.Element) {
 	}
 }
 
-// roomIn returns after how long enough of the others' amounts has left the window.
-func (k *meter) roomIn(want Meter, id string, now time.Duration) time.Duration {
+// timeUntilRoom returns after how long enough of the others' amounts has left the window.
+func (k *meter) timeUntilRoom(want Meter, id string, now time.Duration) time.Duration {
 	if want.Window == 0 {
 		return 0
 	}

@@ -15,9 +15,9 @@ var (
 	// ready. The caller may let a call go on all the same, depending on what the
 	// call does. A caller that doesn't decide refuses the call.
 	ErrAway = errors.New("limits: the store is away")
-	// ErrRequest means that a question to a Store has no answer. It has no id or
-	// no bucket, the same key twice, or a rule without numbers: a bug in the
-	// caller.
+	// ErrRequest means that a question to a Store has no answer: a bug in the
+	// caller. It has no id or no bucket, the same key twice, or a rule without
+	// numbers.
 	ErrRequest = errors.New("limits: malformed request to the store")
 )
 

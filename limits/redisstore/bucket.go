@@ -29,7 +29,7 @@ func (s *Store) Take(ctx context.Context, id string, buckets []limits.Bucket) (l
 	for _, b := range buckets {
 		bucket, index := s.bucketKeys(b.Key)
 		keys = append(keys, bucket, index)
-		args = append(args, b.Max, toMicros(b.Window))
+		args = append(args, b.Max, toMicroseconds(b.Window))
 	}
 	got, err := s.runScript(ctx, takeScript, 3, keys, args...)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Store) Take(ctx context.Context, id string, buckets []limits.Bucket) (l
 	if got[0] < 0 {
 		return limits.Taken{OK: true, Full: -1, Used: int(got[1])}, nil
 	}
-	return limits.Taken{Full: int(got[0]), Used: int(got[1]), RetryAfter: fromMicros(got[2])}, nil
+	return limits.Taken{Full: int(got[0]), Used: int(got[1]), RetryAfter: fromMicroseconds(got[2])}, nil
 }
 
 // Forget implements limits.Store. It reads which buckets there are and drops

@@ -55,8 +55,8 @@ type health struct {
 	absenceLogged bool      // this absence was logged
 }
 
-// enterCall lets a call try, or answers in the server's place.
-func (h *health) enterCall(now time.Time) error {
+// allowAttempt lets a call try, or answers in the server's place.
+func (h *health) allowAttempt(now time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.failuresInRow < maxFailuresInRow {
@@ -70,9 +70,9 @@ func (h *health) enterCall(now time.Time) error {
 	return nil
 }
 
-// learnFrom learns from a call that tried. A caller that gave up says nothing
+// learnFromResult learns from a call that tried. A caller that gave up says nothing
 // about the server; a refusal says that it is there.
-func (h *health) learnFrom(now time.Time, err error) {
+func (h *health) learnFromResult(now time.Time, err error) {
 	var gone *awayError
 	switch {
 	case errors.As(err, &gone):
@@ -137,7 +137,7 @@ func (h *health) notifyObserver(e Event) {
 	h.observe(e)
 }
 
-func (h *health) readStats() Stats {
+func (h *health) currentStats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stats

@@ -178,7 +178,7 @@ func (s *Store) Close() error {
 }
 
 // Stats returns how the server has been reached so far.
-func (s *Store) Stats() Stats { return s.health.readStats() }
+func (s *Store) Stats() Stats { return s.health.currentStats() }
 
 // Hash returns the table of that name. Its calls fail as the Store's do.
 func (s *Store) Hash(name string) *Hash { return &Hash{s, s.prefix + ":" + name} }
@@ -224,13 +224,13 @@ func (s *Store) askServer(ctx context.Context, ask func(context.Context) error) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.health.enterCall(time.Now()); err != nil {
+	if err := s.health.allowAttempt(time.Now()); err != nil {
 		return err
 	}
 	bound, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err := translateError(ctx, bound, ask(bound))
-	s.health.learnFrom(time.Now(), err)
+	s.health.learnFromResult(time.Now(), err)
 	return err
 }
 
@@ -256,8 +256,8 @@ func (s *Store) clockArgument() string {
 	return strconv.FormatInt(s.clock().UnixMicro(), 10)
 }
 
-// toMicros rounds up: no window is shorter than was asked for.
-func toMicros(d time.Duration) int64 {
+// toMicroseconds rounds up: no window is shorter than was asked for.
+func toMicroseconds(d time.Duration) int64 {
 	n := d / time.Microsecond
 	if d%time.Microsecond > 0 {
 		n++
@@ -265,4 +265,5 @@ func toMicros(d time.Duration) int64 {
 	return int64(n)
 }
 
-func fromMicros(micros int64) time.Duration { return time.Duration(micros) * time.Microsecond }
+// fromMicroseconds returns the duration of a server's answer.
+func fromMicroseconds(micros int64) time.Duration { return time.Duration(micros) * time.Microsecond }

@@ -36,7 +36,8 @@ func testMeterLife(t *testing.T, h Harness) {
 	spendAmount(t, h, "a", withAmount(m, 10))
 	require.True(t, holdAmount(t, h, "b", withAmount(m, 90)).OK)
 	spendAmount(t, h, "b", withAmount(m, 200)) // it came to more than was thought
-	require.Equal(t, limits.Metered{Full: 0, Used: 210}, holdAmount(t, h, "c", withAmount(m, 0)), "what was overspent leaves no room for nothing")
+	require.Equal(t, limits.Metered{Full: 0, Used: 210}, holdAmount(t, h, "c", withAmount(m, 0)),
+		"what was overspent leaves no room for nothing")
 	spendAmount(t, h, "b", withAmount(m, 0))
 	spendAmount(t, h, "b", withAmount(m, 90)) // it isn't there any more
 	require.True(t, holdAmount(t, h, "c", withAmount(m, 90)).OK)
@@ -70,7 +71,8 @@ func testMeterClockSetBack(t *testing.T, h Harness) {
 	h.Shift(4 * time.Second)
 	require.True(t, holdAmount(t, h, "b", withAmount(m, 40)).OK)
 	h.Shift(-2 * time.Hour)
-	require.Equal(t, limits.Metered{Full: 0, Used: 80, Held: 80, RetryAfter: 6 * time.Second}, holdAmount(t, h, "c", withAmount(m, 60)), "time stands still")
+	require.Equal(t, limits.Metered{Full: 0, Used: 80, Held: 80, RetryAfter: 6 * time.Second},
+		holdAmount(t, h, "c", withAmount(m, 60)), "time stands still")
 	spendAmount(t, h, "a", withAmount(m, 30))
 	require.True(t, holdAmount(t, h, "c", withAmount(m, 30)).OK, "what is spent then is taken for spent at the latest moment known")
 	h.Shift(2*time.Hour + 6*time.Second - time.Millisecond)

@@ -29,7 +29,7 @@ func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
 		}
 		n += erased
 	}
-	return n, j.cutLog(ctx)
+	return n, j.cutWriteAheadLog(ctx)
 }
 
 // Owner says whose values EraseTx erases: all of a user's, or those of one
@@ -55,7 +55,7 @@ func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ids, err := collectIDs(tx, query, arg)
+	ids, err := collectNextIDs(tx, query, arg)
 	if err != nil {
 		return 0, err
 	}
@@ -64,7 +64,7 @@ func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
 
 // Cut empties the write-ahead log of what was erased. ErrPending: a reader holds
 // it; call Cut again once that has gone.
-func (j *Journal) Cut(ctx context.Context) error { return j.cutLog(ctx) }
+func (j *Journal) Cut(ctx context.Context) error { return j.cutWriteAheadLog(ctx) }
 
 // EraseUser erases all values of one user and returns how many. It reads the whole
 // table. EraseUser refuses the empty name, which values without a user have.
@@ -96,7 +96,7 @@ func (j *Journal) eraseWhere(ctx context.Context, query string, arg any) (int, e
 	for {
 		n := 0
 		err := j.st.Submit(ctx, func(tx *store.Tx) error {
-			ids, err := collectIDs(tx, query, arg)
+			ids, err := collectNextIDs(tx, query, arg)
 			if err != nil {
 				return err
 			}
@@ -108,13 +108,13 @@ func (j *Journal) eraseWhere(ctx context.Context, query string, arg any) (int, e
 		}
 		total += n
 		if n < eraseStep {
-			return total, j.cutLog(ctx)
+			return total, j.cutWriteAheadLog(ctx)
 		}
 	}
 }
 
-// collectIDs returns the numbers of the next values to erase, at most eraseStep.
-func collectIDs(tx *store.Tx, query string, arg any) (ids []int64, err error) {
+// collectNextIDs returns the numbers of the next values to erase, at most eraseStep.
+func collectNextIDs(tx *store.Tx, query string, arg any) (ids []int64, err error) {
 	rows, err := tx.Query(query, arg, eraseStep)
 	if err != nil {
 		return nil, err
@@ -146,8 +146,8 @@ func eraseValues(tx *store.Tx, ids []int64) (n int, err error) {
 	return n, nil
 }
 
-// cutLog empties the write-ahead log, which still has the pages as they were.
-func (j *Journal) cutLog(ctx context.Context) error {
+// cutWriteAheadLog empties the write-ahead log, which still has the pages as they were.
+func (j *Journal) cutWriteAheadLog(ctx context.Context) error {
 	if err := j.st.Checkpoint(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrPending, err)
 	}

@@ -100,32 +100,32 @@ func Open(ctx context.Context, st *store.Store, ring KeyRing, opts Options) (*Jo
 		return nil, err
 	}
 	j := &Journal{st: st, sealer: s, opts: opts}
-	if err := j.loadState(ctx); err != nil {
+	if err := j.loadLastNumber(ctx); err != nil {
 		st.Unclaim("journal")
 		return nil, err
 	}
 	return j, nil
 }
 
-// loadState brings the tables up to date and reads the last number.
-func (j *Journal) loadState(ctx context.Context) error {
+// loadLastNumber brings the tables up to date and reads the last number.
+func (j *Journal) loadLastNumber(ctx context.Context) error {
 	if err := j.st.Migrate(ctx, "journal", schema); err != nil {
 		return err
 	}
 	if err := j.st.Reader().QueryRow(ctx, sqlLast).Scan(&j.last); err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	return j.tryKey(ctx)
+	return j.tryNewestKey(ctx)
 }
 
-// tryKey unwraps the newest value's key: an operator learns of the wrong key file
+// tryNewestKey unwraps the newest value's key: an operator learns of the wrong key file
 // at start.
-func (j *Journal) tryKey(ctx context.Context) error {
-	found, err := j.queryRows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
+func (j *Journal) tryNewestKey(ctx context.Context) error {
+	found, err := j.querySealedRows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	if _, err := j.sealer.unwrapKey(found[0].wrapped, appendAssociated(nil, &found[0].Value)); err != nil {
+	if _, err := j.sealer.unwrapValueKey(found[0].wrapped, appendAssociated(nil, &found[0].Value)); err != nil {
 		return fmt.Errorf("%w: value %d %w: use the journal.key that was made with it", ErrKey, found[0].ID, err)
 	}
 	return nil
@@ -165,12 +165,12 @@ func (j *Journal) validateItem(it *Item) error {
 		return fmt.Errorf("%w: kind is empty", ErrItem)
 	}
 	for _, f := range [...]struct{ name, code string }{{"kind", it.Kind}, {"name", it.Name}} {
-		if !validCode(f.code) {
+		if !isValidCode(f.code) {
 			return fmt.Errorf("%w: %s is not a code of at most %d letters, digits and _.:/-", ErrItem, f.name, MaxCode)
 		}
 	}
 	for _, f := range [...]struct{ name, ref string }{{"call", it.Call}, {"conversation", it.Conversation}, {"user", it.User}} {
-		if !validRef(f.ref) {
+		if !isValidRef(f.ref) {
 			return fmt.Errorf("%w: %s has %d bytes: use at most %d bytes of text without control characters",
 				ErrItem, f.name, len(f.ref), MaxRef)
 		}
@@ -181,7 +181,7 @@ func (j *Journal) validateItem(it *Item) error {
 	return nil
 }
 
-func validCode(s string) bool {
+func isValidCode(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := (c|0x20) >= 'a' && (c|0x20) <= 'z'
@@ -193,7 +193,7 @@ func validCode(s string) bool {
 	return len(s) <= MaxCode
 }
 
-func validRef(s string) bool {
+func isValidRef(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
 			return false
@@ -275,7 +275,7 @@ func (j *Journal) Find(ctx context.Context, q Query) ([]Value, error) {
 // openValues reads and unseals what is not expired. One value that does not open
 // fails the whole answer: a gap in silence would be worse.
 func (j *Journal) openValues(ctx context.Context, tail string, args ...any) ([]Value, error) {
-	rows, err := j.queryRows(ctx, sqlSelect+tail, args...)
+	rows, err := j.querySealedRows(ctx, sqlSelect+tail, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -302,8 +302,8 @@ type sealedRow struct {
 	sealed, wrapped []byte
 }
 
-// queryRows reads values without unsealing them.
-func (j *Journal) queryRows(ctx context.Context, query string, args ...any) (_ []sealedRow, err error) {
+// querySealedRows reads values without unsealing them.
+func (j *Journal) querySealedRows(ctx context.Context, query string, args ...any) (_ []sealedRow, err error) {
 	rows, err := j.st.Reader().Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)

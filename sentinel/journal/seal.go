@@ -97,8 +97,8 @@ var (
 	errOpen  = errors.New("does not open")
 )
 
-// unwrapKey returns the value's key, which the ring's key has wrapped.
-func (s *sealer) unwrapKey(wrapped, ad []byte) ([]byte, error) {
+// unwrapValueKey returns the value's key, which the ring's key has wrapped.
+func (s *sealer) unwrapValueKey(wrapped, ad []byte) ([]byte, error) {
 	if len(wrapped) != wrappedSize {
 		return nil, errOpen
 	}
@@ -115,7 +115,7 @@ func (s *sealer) unwrapKey(wrapped, ad []byte) ([]byte, error) {
 
 // openSealed returns the data of a value.
 func (s *sealer) openSealed(sealed, wrapped, ad []byte) ([]byte, error) {
-	key, err := s.unwrapKey(wrapped, ad)
+	key, err := s.unwrapValueKey(wrapped, ad)
 	if err != nil {
 		return nil, err
 	}

@@ -92,10 +92,10 @@ func ParseHead(signed []byte, publicKey string) (Head, error) {
 	if err != nil {
 		return Head{}, errors.New("ledger public key is not a note key: use the content of ledger.pub")
 	}
-	return openHead(signed, v)
+	return openSignedHead(signed, v)
 }
 
-func openHead(signed []byte, v note.Verifier) (Head, error) {
+func openSignedHead(signed []byte, v note.Verifier) (Head, error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
 		return Head{}, ErrHead

@@ -61,7 +61,7 @@ func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*
 	l := &Ledger{Reader: Reader{r: st.Reader()}, signer: signer, now: opts.Now}
 	err := st.Migrate(ctx, "ledger", schema)
 	if err == nil {
-		err = st.Submit(ctx, l.loadEdge)
+		err = st.Submit(ctx, l.loadRightEdge)
 	}
 	if err != nil {
 		st.Unclaim("ledger")
@@ -81,7 +81,7 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 		return 0, err
 	}
 	if l.stale {
-		if err := l.loadEdge(tx); err != nil {
+		if err := l.loadRightEdge(tx); err != nil {
 			return 0, err
 		}
 	}
@@ -138,8 +138,8 @@ func (l *Ledger) onCommit() {
 	l.newest.Store(&signed)
 }
 
-// onRollback forgets the group. Where the disk failed in the midst of a commit,
-// SQLite may yet find the group whole when it opens the file again. So onRollback
+// onRollback forgets the group. The disk may have failed in the midst of a commit.
+// SQLite may then find the group whole when it opens the file again. So onRollback
 // does not rely on what is in memory.
 func (l *Ledger) onRollback() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
 
@@ -154,9 +154,9 @@ func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
 	return append([]byte(nil), *p...), nil
 }
 
-// loadEdge reads the right edge and holds it against the newest head.
-func (l *Ledger) loadEdge(tx *store.Tx) error {
-	count, signed, err := newestHead(tx)
+// loadRightEdge reads the right edge and holds it against the newest head.
+func (l *Ledger) loadRightEdge(tx *store.Tx) error {
+	count, signed, err := readNewestHead(tx)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (l *Ledger) loadEdge(tx *store.Tx) error {
 		l.durable, l.stale = edge{}, false
 		return nil
 	}
-	head, err := openHead(signed, l.signer.verifier)
+	head, err := openSignedHead(signed, l.signer.verifier)
 	if err != nil {
 		return fmt.Errorf("newest head: %w: use the key that the ledger was written with", err)
 	}
@@ -176,7 +176,7 @@ func (l *Ledger) loadEdge(tx *store.Tx) error {
 	}
 	e := edge{size: head.Size}
 	for _, i := range edgeIndexes(head.Size) {
-		h, err := storedHash(tx, i)
+		h, err := readStoredHash(tx, i)
 		if err != nil {
 			return err
 		}
@@ -190,8 +190,8 @@ func (l *Ledger) loadEdge(tx *store.Tx) error {
 	return nil
 }
 
-// newestHead returns the number of records and the newest head, nil if none.
-func newestHead(tx *store.Tx) (count int64, signed []byte, err error) {
+// readNewestHead returns the number of records and the newest head, nil if none.
+func readNewestHead(tx *store.Tx) (count int64, signed []byte, err error) {
 	if _, err := tx.QueryRow([]any{&count}, sqlCount); err != nil {
 		return 0, nil, fmt.Errorf("read ledger: %w", err)
 	}
@@ -201,8 +201,8 @@ func newestHead(tx *store.Tx) (count int64, signed []byte, err error) {
 	return count, signed, nil
 }
 
-// storedHash returns one hash of the tree by tlog's index.
-func storedHash(tx *store.Tx, index int64) (tlog.Hash, error) {
+// readStoredHash returns one hash of the tree by tlog's index.
+func readStoredHash(tx *store.Tx, index int64) (tlog.Hash, error) {
 	var first int64
 	var hashes []byte
 	found, err := tx.QueryRow([]any{&first, &hashes}, sqlHash, index)

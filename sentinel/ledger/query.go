@@ -128,7 +128,7 @@ func (r *Reader) List(ctx context.Context, q Query) ([]Record, error) {
 // Get returns the record with this id, or the only one whose id starts with it
 // (4 characters or more). ErrNotFound: there is none. ErrAmbiguous: several.
 func (r *Reader) Get(ctx context.Context, idOrPrefix string) (Record, error) {
-	if !validID(idOrPrefix) {
+	if !isValidID(idOrPrefix) {
 		return Record{}, ErrNotFound
 	}
 	found, err := r.readRecords(ctx, " WHERE id = ?", idOrPrefix)
@@ -212,7 +212,7 @@ func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
 			s.First, s.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
 		}
 		for column, into := range map[string]map[string]int64{"kind": s.Kinds, "outcome": s.Outcomes, "gate": s.Gates} {
-			if err := countBy(ctx, tx, column, where, args, into); err != nil {
+			if err := countByColumn(ctx, tx, column, where, args, into); err != nil {
 				return err
 			}
 		}
@@ -224,7 +224,7 @@ func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
 	return s, nil
 }
 
-func countBy(ctx context.Context, tx *sql.Tx, column, where string, args []any, into map[string]int64) (err error) {
+func countByColumn(ctx context.Context, tx *sql.Tx, column, where string, args []any, into map[string]int64) (err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT "+column+", count(*) FROM ledger_records"+where+" GROUP BY "+column, args...)
 	if err != nil {
 		return err

@@ -102,8 +102,8 @@ func (r *Report) addCaveats() {
 	}
 }
 
-// asError returns nil, or an ErrTampered with the first problem.
-func (r *Report) asError() error {
+// asTamperedError returns nil, or an ErrTampered with the first problem.
+func (r *Report) asTamperedError() error {
 	switch len(r.Problems) {
 	case 0:
 		return nil

@@ -1,8 +1,8 @@
 package ledger
 
 // schema is also what Verify expects to find, to the letter. A view in place of a
-// table, or a trigger on one, would show readers something else than what was
-// hashed.
+// table would show readers something else than what was hashed. So would a trigger
+// on one.
 var schema = []string{
 	sqlRecords + ";" + sqlRecordsCall + ";" + sqlRecordsConversation + ";" + sqlRecordsUser + ";" + sqlRecordsTime + ";" +
 		sqlHashes + ";" + sqlHeads + ";",

@@ -44,19 +44,19 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	}
 	r, err := store.OpenReader(ctx, path)
 	if err != nil {
-		return Report{}, markDamage(err)
+		return Report{}, asTampered(err)
 	}
 	err = r.Snapshot(ctx, func(tx *sql.Tx) error { return v.verifyAll(ctx, tx) })
-	err = markDamage(errors.Join(err, r.Close()))
+	err = asTampered(errors.Join(err, r.Close()))
 	v.report.addCaveats()
 	if err == nil {
-		err = v.report.asError()
+		err = v.report.asTamperedError()
 	}
 	return v.report, err
 }
 
-// markDamage makes an ErrTampered of what SQLite says about contradicting pages.
-func markDamage(err error) error {
+// asTampered makes an ErrTampered of what SQLite says about contradicting pages.
+func asTampered(err error) error {
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == 11 { // SQLITE_CORRUPT
 		return fmt.Errorf("%w: database file is damaged: %w", ErrTampered, err)
@@ -89,7 +89,7 @@ func newVerification(opts VerifyOptions) (*verification, error) {
 	}
 	v := &verification{verifier: verifier, every: max(opts.SignatureEvery, 1), external: map[int64][]Head{}, treeBad: -1}
 	for i, signed := range opts.Heads {
-		h, err := openHead(signed, verifier)
+		h, err := openSignedHead(signed, verifier)
 		if err != nil {
 			return nil, fmt.Errorf("head %d of those given: %w", i+1, err)
 		}
@@ -168,32 +168,32 @@ func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) (err error) 
 		var rec Record
 		n := v.tree.size
 		if scanRecord(rows, &rec) != nil {
-			v.stopWith(Changed, n, n+1, "a column has another type than it was written with")
+			v.stopWithProblem(Changed, n, n+1, "a column has another type than it was written with")
 			return nil
 		}
 		switch {
 		case rec.Index < n:
-			v.stopWith(Inserted, n, n+1, "a record stands before the first place")
+			v.stopWithProblem(Inserted, n, n+1, "a record stands before the first place")
 			return nil
 		case rec.Index > n:
-			v.stopWith(Removed, n, rec.Index, "gone from between its neighbours")
+			v.stopWithProblem(Removed, n, rec.Index, "gone from between its neighbours")
 			return nil
 		}
-		if err := v.addRecord(rec); err != nil {
+		if err := v.addRecordToTree(rec); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// stopWith reports a problem and ends the reading.
-func (v *verification) stopWith(kind string, from, to int64, detail string) {
+// stopWithProblem reports a problem and ends the reading.
+func (v *verification) stopWithProblem(kind string, from, to int64, detail string) {
 	v.report.add(kind, from, to, detail)
 	v.stop = true
 }
 
-// addRecord adds one record to the tree and checks the heads that end with it.
-func (v *verification) addRecord(rec Record) error {
+// addRecordToTree adds one record to the tree and checks the heads that end with it.
+func (v *verification) addRecordToTree(rec Record) error {
 	if v.tree.size == 0 {
 		v.report.First = rec.Time
 	}
@@ -234,9 +234,9 @@ func (v *verification) checkHeads() error {
 	if err != nil || !ok {
 		return err
 	}
-	h, checked, ok := v.readHead(signed, size)
+	h, checked, ok := v.readStoredHead(signed, size)
 	if !ok {
-		v.stopWith(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by this key", size))
+		v.stopWithProblem(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by this key", size))
 		return nil
 	}
 	if h.Root != root {
@@ -251,11 +251,11 @@ func (v *verification) checkHeads() error {
 	return nil
 }
 
-// readHead reads a stored head, and checks its signature if it is its turn.
-func (v *verification) readHead(signed []byte, size int64) (h Head, checked, ok bool) {
+// readStoredHead reads a stored head, and checks its signature if it is its turn.
+func (v *verification) readStoredHead(signed []byte, size int64) (h Head, checked, ok bool) {
 	if v.heads.count%v.every == 0 || size == v.heads.newest {
 		v.report.Signatures++
-		h, err := openHead(signed, v.verifier)
+		h, err := openSignedHead(signed, v.verifier)
 		return h, true, err == nil && h.Size == size
 	}
 	text, _, found := strings.Cut(string(signed), "\n\n")
@@ -270,10 +270,10 @@ func (v *verification) blameRecord(kind, detail string) {
 	if len(v.suspects) > 0 {
 		what, why := classifySuspects(v.suspects)
 		i := v.suspects[0].rec.Index
-		v.stopWith(what, i, i+1, why)
+		v.stopWithProblem(what, i, i+1, why)
 	}
 	if len(v.suspects) == 0 || kind == Fork {
-		v.stopWith(kind, from, to, detail)
+		v.stopWithProblem(kind, from, to, detail)
 	}
 }
 

@@ -71,8 +71,8 @@ func (t Target) Scope() string {
 	return ""
 }
 
-// ownName returns the name of the user or the skill, empty for all.
-func (t Target) ownName() string { return cmp.Or(t.User, t.Skill) }
+// userOrSkill returns the name of the user or the skill, empty for all.
+func (t Target) userOrSkill() string { return cmp.Or(t.User, t.Skill) }
 
 // checkTarget refuses what could not be matched or recorded. It returns the scope
 // of skills that a skill's pause covers.
@@ -80,7 +80,7 @@ func (t Target) checkTarget() (skills.Scope, error) {
 	if t.Scope() == "" {
 		return skills.Scope{}, ErrTarget
 	}
-	if !isPlainName(t.ownName()) {
+	if !isPlainName(t.userOrSkill()) {
 		return skills.Scope{}, fmt.Errorf("%w: a name is one line of at most %d bytes", ErrTarget, maxName)
 	}
 	if t.Skill == "" {

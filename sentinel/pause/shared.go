@@ -35,10 +35,10 @@ type sharedEntry struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-func fieldOf(t Target) string { return t.Scope() + "/" + t.ownName() }
+func tableFieldOf(t Target) string { return t.Scope() + "/" + t.userOrSkill() }
 
-// targetOf returns the target of a field, and whether the field is one.
-func targetOf(field string) (t Target, ok bool) {
+// parseTableField returns the target of a field, and whether the field is one.
+func parseTableField(field string) (t Target, ok bool) {
 	scope, name, ok := strings.Cut(field, "/")
 	t = newTarget(scope, name)
 	return t, ok && t.Scope() == scope
@@ -140,7 +140,7 @@ func (f *follower) readTable(ctx context.Context) {
 func (f *follower) parseTable(ctx context.Context, all map[string]string) (begun map[Target]Pause, ended map[Target]sharedEntry) {
 	begun, ended = map[Target]Pause{}, map[Target]sharedEntry{}
 	for field, text := range all {
-		t, ok := targetOf(field)
+		t, ok := parseTableField(field)
 		covers, err := t.checkTarget()
 		var e sharedEntry
 		if !ok || err != nil || json.Unmarshal([]byte(text), &e) != nil {
@@ -162,7 +162,9 @@ func (f *follower) parseTable(ctx context.Context, all map[string]string) (begun
 // adoptEntries puts in force here what others paused, unless the Switch changed
 // since before. It returns what is new and what is to be lifted. The latter are
 // counted as ending.
-func (f *follower) adoptEntries(begun map[Target]Pause, ended map[Target]sharedEntry, before int) (news []Pause, over map[Target]bool, ok bool) {
+func (f *follower) adoptEntries(
+	begun map[Target]Pause, ended map[Target]sharedEntry, before int,
+) (news []Pause, over map[Target]bool, ok bool) {
 	s := f.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +209,7 @@ func plainAsker(by string) string {
 func (f *follower) onBegun(ctx context.Context, p Pause) {
 	f.s.log.Warn("work was paused by another process", "scope", p.Scope(), "by", p.By)
 	f.s.runInBackground(ctx, func(ctx context.Context) {
-		if err := f.s.writeDown(ctx, p.Target); err != nil {
+		if err := f.s.writePauseDown(ctx, p.Target); err != nil {
 			f.s.log.Error("a pause of another process could not be written down", "error", err)
 		}
 	})
@@ -242,7 +244,7 @@ func (f *follower) putEntry(ctx context.Context, t Target, e sharedEntry) error 
 	if err != nil {
 		return err
 	}
-	return f.shared.Put(ctx, fieldOf(t), string(text))
+	return f.shared.Put(ctx, tableFieldOf(t), string(text))
 }
 
 // announcePause tells other processes of a pause that began here.

@@ -189,7 +189,7 @@ func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) 
 	if err != nil {
 		return Pause{}, err
 	}
-	if err := checkAsker(by); err != nil {
+	if err := checkAskerName(by); err != nil {
 		return Pause{}, err
 	}
 	p, err := s.putInForce(Pause{Target: t, By: by, Since: s.now(), covers: covers})
@@ -201,7 +201,7 @@ func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) 
 		untold = s.shared.announcePause(ctx, p)
 	}
 	done := make(chan error, 1)
-	s.runInBackground(ctx, func(ctx context.Context) { done <- s.writeDown(ctx, t) })
+	s.runInBackground(ctx, func(ctx context.Context) { done <- s.writePauseDown(ctx, t) })
 	select {
 	case err = <-done:
 	case <-ctx.Done():
@@ -210,8 +210,8 @@ func (s *Switch) Pause(ctx context.Context, t Target, by string) (Pause, error) 
 	return p, errors.Join(err, untold)
 }
 
-// checkAsker refuses a by that can't be recorded.
-func checkAsker(by string) error {
+// checkAskerName refuses a by that can't be recorded.
+func checkAskerName(by string) error {
 	if by == "" || !isPlainName(by) {
 		return fmt.Errorf("%w: it must say who asks, in one line of at most %d bytes", ErrTarget, maxName)
 	}
@@ -225,7 +225,7 @@ func (s *Switch) Lift(ctx context.Context, t Target, by string) (bool, error) {
 	if _, err := t.checkTarget(); err != nil {
 		return false, err
 	}
-	if err := checkAsker(by); err != nil {
+	if err := checkAskerName(by); err != nil {
 		return false, err
 	}
 	s.mu.Lock()
@@ -293,8 +293,8 @@ func (s *Switch) runInBackground(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// writeDown makes a pause that is in force durable.
-func (s *Switch) writeDown(ctx context.Context, t Target) error {
+// writePauseDown makes a pause that is in force durable.
+func (s *Switch) writePauseDown(ctx context.Context, t Target) error {
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()
 	p, _, ok := s.currentPause(t)
@@ -302,7 +302,7 @@ func (s *Switch) writeDown(ctx context.Context, t Target) error {
 		return nil // lifted since, which has recorded both
 	}
 	err := s.st.Submit(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(sqlPut, t.Scope(), t.ownName(), p.By, p.Since.UnixMilli())
+		n, err := tx.Exec(sqlPut, t.Scope(), t.userOrSkill(), p.By, p.Since.UnixMilli())
 		if err != nil || n == 0 {
 			return err
 		}
@@ -361,7 +361,7 @@ func (s *Switch) countEnding(t Target) {
 // down yet, its beginning is recorded too.
 func (s *Switch) eraseStored(ctx context.Context, p Pause, by string) error {
 	return s.st.Submit(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(sqlDelete, p.Scope(), p.ownName())
+		n, err := tx.Exec(sqlDelete, p.Scope(), p.userOrSkill())
 		if err == nil && n == 0 {
 			err = s.appendRecord(tx, RecordPaused, p.Target, p.By, p.Since)
 		}

@@ -41,7 +41,7 @@ func dataSource(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-func openConn(ctx context.Context, o Options) (*conn, error) {
+func openConnection(ctx context.Context, o Options) (*conn, error) {
 	connector, err := sqlite.NewConnector(dataSource(o.Path, url.Values{
 		"mode": {"rw"},
 		"_pragma": {
@@ -80,7 +80,7 @@ func (c *conn) checkPragmas() error {
 		{"PRAGMA journal_mode", "wal"}, {"PRAGMA synchronous", "2"},
 		{"PRAGMA secure_delete", "1"}, {"PRAGMA foreign_keys", "1"},
 	} {
-		got, err := c.readRow(want.query)
+		got, err := c.readFirstRow(want.query)
 		if err != nil {
 			return err
 		}
@@ -129,8 +129,8 @@ func (c *conn) runScript(text string) error {
 	return err
 }
 
-// readRow returns the first row of an uncached query.
-func (c *conn) readRow(query string) (_ []driver.Value, err error) {
+// readFirstRow returns the first row of an uncached query.
+func (c *conn) readFirstRow(query string) (_ []driver.Value, err error) {
 	q, ok := c.c.(driver.QueryerContext)
 	if !ok {
 		return nil, errors.New("driver's connection cannot query")

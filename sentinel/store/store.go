@@ -127,7 +127,7 @@ func (s *Store) startWriter(ctx context.Context) error {
 	if err := prepareFile(s.opts.Path); err != nil {
 		return err
 	}
-	conn, err := openConn(ctx, s.opts)
+	conn, err := openConnection(ctx, s.opts)
 	if err != nil {
 		return fmt.Errorf("open database %s: %w", s.opts.Path, err)
 	}
@@ -200,23 +200,23 @@ func (s *Store) Reader() *Reader { return s.reader }
 // OnSeal registers f to run once in each group, after its submissions and
 // before COMMIT, in the writer's goroutine. An error fails the whole group.
 func (s *Store) OnSeal(f func(tx *Tx) error) {
-	s.addHook(func(h *hooks) { h.seal = append(h.seal, f) })
+	s.registerHook(func(h *hooks) { h.seal = append(h.seal, f) })
 }
 
 // OnCommit registers f to run after a group is durable and before its members
 // are told, in the writer's goroutine.
 func (s *Store) OnCommit(f func()) {
-	s.addHook(func(h *hooks) { h.commit = append(h.commit, f) })
+	s.registerHook(func(h *hooks) { h.commit = append(h.commit, f) })
 }
 
 // OnRollback registers f to run when a whole group was rolled back, in the
 // writer's goroutine. f runs before the group's members are told. See also
 // Tx.OnUndo.
 func (s *Store) OnRollback(f func()) {
-	s.addHook(func(h *hooks) { h.rollback = append(h.rollback, f) })
+	s.registerHook(func(h *hooks) { h.rollback = append(h.rollback, f) })
 }
 
-func (s *Store) addHook(add func(*hooks)) {
+func (s *Store) registerHook(add func(*hooks)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.hooks.Load()

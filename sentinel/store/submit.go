@@ -194,7 +194,7 @@ func (w *writer) answerBatch(err error) {
 // runTransaction runs the members and commits. written is false when no member
 // succeeded, so that there was nothing to commit.
 func (s *Store) runTransaction(h *hooks) (written bool, err error) {
-	if err := s.reopenConn(); err != nil {
+	if err := s.reopenConnection(); err != nil {
 		return false, asUnavailable("open", err)
 	}
 	w := &s.w
@@ -242,7 +242,7 @@ func (w *writer) runMember(r *request) error {
 	}
 	mark := len(w.tx.undos)
 	r.err = runContained(&w.tx, r.fn)
-	w.tx.closeRows()
+	w.tx.closeAllRows()
 	if w.tx.fatal != nil {
 		return asUnavailable("write", w.tx.fatal)
 	}
@@ -268,12 +268,12 @@ func runContained(tx *Tx, fn func(*Tx) error) (err error) {
 	return fn(tx)
 }
 
-// reopenConn opens a connection where a failure has closed the last one.
-func (s *Store) reopenConn() error {
+// reopenConnection opens a connection where a failure has closed the last one.
+func (s *Store) reopenConnection() error {
 	if s.w.conn != nil {
 		return nil
 	}
-	c, err := openConn(context.Background(), s.opts)
+	c, err := openConnection(context.Background(), s.opts)
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (s *Store) runMaintenance(r *request) {
 	}
 	defer close(r.done) // whatever happens: the caller waits
 	r.err = fmt.Errorf("%w: the writer was interrupted", ErrUnavailable)
-	if err := s.reopenConn(); err != nil {
+	if err := s.reopenConnection(); err != nil {
 		r.err = asUnavailable("open", err)
 		return
 	}
@@ -334,7 +334,7 @@ func (c *conn) checkpoint(timeout time.Duration) (busy bool, err error) {
 	defer func() {
 		err = errors.Join(err, c.runScript(fmt.Sprintf("PRAGMA busy_timeout=%d", timeout.Milliseconds())))
 	}()
-	row, err := c.readRow("PRAGMA wal_checkpoint(TRUNCATE)")
+	row, err := c.readFirstRow("PRAGMA wal_checkpoint(TRUNCATE)")
 	if err != nil {
 		return false, err
 	}

@@ -36,7 +36,7 @@ func (tx *Tx) begin(c *conn) {
 // ordinary error. After a failure of the disk the whole group is lost, and every
 // further call returns that error.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
-	if err := tx.bindArgs(args); err != nil {
+	if err := tx.bindArguments(args); err != nil {
 		return 0, err
 	}
 	res, err := tx.conn.exec(query, tx.args)
@@ -49,7 +49,7 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 // Query runs one statement that returns rows. They are closed at the end of the
 // submission at the latest.
 func (tx *Tx) Query(query string, args ...any) (*Rows, error) {
-	if err := tx.bindArgs(args); err != nil {
+	if err := tx.bindArguments(args); err != nil {
 		return nil, err
 	}
 	s, err := tx.conn.prepare(query)
@@ -102,8 +102,8 @@ func (tx *Tx) noteFatal(err error) error {
 	return err
 }
 
-// bindArgs fills tx.args, which is used again by every statement.
-func (tx *Tx) bindArgs(args []any) error {
+// bindArguments fills tx.args, which is used again by every statement.
+func (tx *Tx) bindArguments(args []any) error {
 	if !tx.live {
 		return ErrTx
 	}
@@ -133,7 +133,7 @@ func (tx *Tx) bindArgs(args []any) error {
 	return nil
 }
 
-func (tx *Tx) closeRows() {
+func (tx *Tx) closeAllRows() {
 	for _, r := range tx.rows {
 		_ = r.Close()
 	}

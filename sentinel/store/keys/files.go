@@ -18,14 +18,14 @@ const maxFile = 4 << 10
 // is there.
 func (k *Keys) loadOrMake(name, public string, make func() ([]byte, error)) ([]byte, error) {
 	path := k.filePath(name)
-	b, err := readSecret(path)
+	b, err := readSecretFile(path)
 	if !errors.Is(err, os.ErrNotExist) {
 		return b, err
 	}
 	if public != "" {
 		if _, err := os.Lstat(k.filePath(public)); !errors.Is(err, os.ErrNotExist) {
 			// Another process may have made the pair since the first look.
-			if b, err := readSecret(path); err == nil {
+			if b, err := readSecretFile(path); err == nil {
 				return b, nil
 			}
 			return nil, fmt.Errorf("%w: %s is gone but %s is there: restore the key, or move %s away to begin with a new one",
@@ -36,22 +36,22 @@ func (k *Keys) loadOrMake(name, public string, make func() ([]byte, error)) ([]b
 	if err != nil {
 		return nil, fmt.Errorf("make %s: %w", name, err)
 	}
-	err = createFile(path, b, 0o600)
+	err = createKeyFile(path, b, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return readSecret(path) // another process was faster: its key counts
+		return readSecretFile(path) // another process was faster: its key counts
 	}
 	return b, err
 }
 
-// keepPublic writes the public half, or checks that the one there is the same.
-func (k *Keys) keepPublic(name string, want []byte) error {
+// writeOrCheckPublic writes the public half, or checks that the one there is the same.
+func (k *Keys) writeOrCheckPublic(name string, want []byte) error {
 	path := k.filePath(name)
-	got, err := readPublic(path)
+	got, err := readPublicFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		if err = createFile(path, want, 0o644); !errors.Is(err, os.ErrExist) {
+		if err = createKeyFile(path, want, 0o644); !errors.Is(err, os.ErrExist) {
 			return err
 		}
-		got, err = readPublic(path)
+		got, err = readPublicFile(path)
 	}
 	if err != nil {
 		return err
@@ -62,9 +62,9 @@ func (k *Keys) keepPublic(name string, want []byte) error {
 	return nil
 }
 
-// readSecret reads a file that no other user may read. The permissions are those of
+// readSecretFile reads a file that no other user may read. The permissions are those of
 // the open file, so they cannot change between the check and the reading.
-func readSecret(path string) (_ []byte, err error) {
+func readSecretFile(path string) (_ []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("key file: %w", err)
@@ -84,8 +84,8 @@ func readSecret(path string) (_ []byte, err error) {
 	return readAtMost(f, path)
 }
 
-// readPublic reads a file that others may read.
-func readPublic(path string) (_ []byte, err error) {
+// readPublicFile reads a file that others may read.
+func readPublicFile(path string) (_ []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("key file: %w", err)
@@ -106,10 +106,10 @@ func readAtMost(r io.Reader, path string) ([]byte, error) {
 	return b, nil
 }
 
-// createFile writes a new file whole or not at all, and never over another. It
+// createKeyFile writes a new file whole or not at all, and never over another. It
 // writes and syncs the file under a name of its own. A link gives it the real
 // name: unlike a rename, a link fails when the name is taken.
-func createFile(path string, data []byte, mode os.FileMode) (err error) {
+func createKeyFile(path string, data []byte, mode os.FileMode) (err error) {
 	tmp := path + ".new-" + rand.Text()
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -128,16 +128,16 @@ func createFile(path string, data []byte, mode os.FileMode) (err error) {
 		if errors.Is(err, os.ErrExist) {
 			return err
 		}
-		if err := renameNew(tmp, path); err != nil {
+		if err := renameWithoutLink(tmp, path); err != nil {
 			return err
 		}
 	}
-	return syncDir(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path))
 }
 
-// renameNew is for file systems without links. Between the look and the rename
+// renameWithoutLink is for file systems without links. Between the look and the rename
 // another process could take the name; there is nothing better to be had there.
-func renameNew(tmp, path string) error {
+func renameWithoutLink(tmp, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return os.ErrExist
 	}
@@ -147,8 +147,8 @@ func renameNew(tmp, path string) error {
 	return nil
 }
 
-// syncDir makes a new name in a folder durable.
-func syncDir(dir string) error {
+// syncFolder makes a new name in a folder durable.
+func syncFolder(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil // folders cannot be synced there
 	}

@@ -83,20 +83,20 @@ func LoadOrCreate(dir string) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key folder: %w", err)
 	}
-	if err := prepareDir(dir); err != nil {
+	if err := prepareFolder(dir); err != nil {
 		return nil, err
 	}
 	k := &Keys{dir: dir}
 	// Every file is looked at, so that one start tells about all of them.
-	err = errors.Join(k.loadRandom("journal.key", &k.journal), k.loadRandom("digest.key", &k.digest),
-		k.loadLedger(), k.loadWarrant())
+	err = errors.Join(k.loadRandomKey("journal.key", &k.journal), k.loadRandomKey("digest.key", &k.digest),
+		k.loadLedgerKey(), k.loadWarrantKey())
 	if err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-func prepareDir(dir string) error {
+func prepareFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("key folder: %w", err)
 	}
@@ -110,7 +110,7 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-func (k *Keys) loadRandom(name string, into *[32]byte) error {
+func (k *Keys) loadRandomKey(name string, into *[32]byte) error {
 	b, err := k.loadOrMake(name, "", func() ([]byte, error) {
 		b := make([]byte, 32)
 		_, err := rand.Read(b)
@@ -129,7 +129,7 @@ func (k *Keys) loadRandom(name string, into *[32]byte) error {
 	return nil
 }
 
-func (k *Keys) loadLedger() error {
+func (k *Keys) loadLedgerKey() error {
 	b, err := k.loadOrMake("ledger.key", "ledger.pub", func() ([]byte, error) {
 		skey, _, err := note.GenerateKey(rand.Reader, LedgerName)
 		return []byte(skey + "\n"), err
@@ -138,17 +138,17 @@ func (k *Keys) loadLedger() error {
 		return err
 	}
 	skey := strings.TrimSuffix(string(b), "\n")
-	vkey, err := notePublic(skey)
+	vkey, err := notePublicKey(skey)
 	if err != nil {
 		return fmt.Errorf("%w: %s is not an Ed25519 note key: restore it from a backup", ErrKeys, k.filePath("ledger.key"))
 	}
 	k.ledger, k.ledgerPub = skey, vkey
-	return k.keepPublic("ledger.pub", []byte(vkey+"\n"))
+	return k.writeOrCheckPublic("ledger.pub", []byte(vkey+"\n"))
 }
 
-// notePublic derives the public note key. note.NewSigner checks the form, after
+// notePublicKey derives the public note key. note.NewSigner checks the form, after
 // which there are five parts, the last a byte for the algorithm and a seed.
-func notePublic(skey string) (string, error) {
+func notePublicKey(skey string) (string, error) {
 	s, err := note.NewSigner(skey)
 	if err != nil {
 		return "", err
@@ -164,7 +164,7 @@ func notePublic(skey string) (string, error) {
 	return note.NewEd25519VerifierKey(s.Name(), pub)
 }
 
-func (k *Keys) loadWarrant() error {
+func (k *Keys) loadWarrantKey() error {
 	b, err := k.loadOrMake("warrant.key", "warrant.pub", func() ([]byte, error) {
 		_, priv, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
@@ -194,7 +194,7 @@ func (k *Keys) loadWarrant() error {
 	if err != nil {
 		return fmt.Errorf("public key: %w", err)
 	}
-	return k.keepPublic("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return k.writeOrCheckPublic("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
 func (k *Keys) filePath(name string) string { return filepath.Join(k.dir, name) }
