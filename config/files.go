@@ -16,10 +16,10 @@ import (
 // files is where configuration is read from. Names are as they are shown.
 type files interface {
 	readFile(name string) ([]byte, error)
-	// glob returns the files that match pattern, relative to the folder of the
-	// file name, sorted.
+	// findFiles returns the files that match pattern, relative to the folder of
+	// the file name, sorted.
 	findFiles(name, pattern string) ([]string, error)
-	// identity is the same for two names of one file.
+	// fileIdentity is the same for two names of one file.
 	fileIdentity(name string) string
 }
 

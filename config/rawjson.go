@@ -22,6 +22,7 @@ type jsonWriter struct {
 	ok  bool
 }
 
+// writeValue writes a value with all that is in it.
 func (w *jsonWriter) writeValue(p place) {
 	switch p.n.kind {
 	case mappingNode:
@@ -58,6 +59,7 @@ func (w *jsonWriter) writeText(s string) {
 	w.buf = append(w.buf, b...)
 }
 
+// writeScalar writes a scalar, and reports a number that JSON doesn't have.
 func (w *jsonWriter) writeScalar(p place) {
 	if p.n.bad {
 		w.ok = false

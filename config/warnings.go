@@ -69,7 +69,7 @@ func (c *Config) Warnings() []Warning {
 	return out
 }
 
-// foundWarning is warnAt for a check that finds one warning at most.
+// foundWarning is newWarningAt for a check that finds one warning at most.
 func (c *Config) foundWarning(code, path, msg, advice string) (Warning, bool) {
 	return c.newWarningAt(path, code, msg, advice), true
 }

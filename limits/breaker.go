@@ -16,10 +16,12 @@ type breaker struct {
 	probeUntil time.Duration // another may be the probe from then on
 }
 
+// trip opens the breaker for rule.OpenFor.
 func (b *breaker) trip(now time.Duration, rule Rule) {
 	*b = breaker{tripped: true, openUntil: now + rule.OpenFor}
 }
 
+// stateAt returns the state at now; a nil breaker is closed.
 func (b *breaker) stateAt(now time.Duration) State {
 	switch {
 	case b == nil || !b.tripped:
@@ -128,6 +130,7 @@ func (m *Memory) dropIdleBreakers(now time.Duration, rule Rule) {
 	}
 }
 
+// checkBreaker is CheckBreaker for a context that may have ended.
 func checkBreaker(ctx context.Context, key, callID string, rule Rule) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -28,6 +28,7 @@ type takenID struct {
 	id string
 }
 
+// holds reports whether the bucket has the id.
 func (b *bucket) holds(id string) bool {
 	for i := range b.entries {
 		if b.entries[i].id == id {
@@ -65,6 +66,7 @@ func withinWindow(entries []takenID, now, window time.Duration) []takenID {
 // chain is a doubly linked list of buckets in the order of their last use.
 type chain struct{ first, last *bucket }
 
+// push puts b at the end: it was just used.
 func (c *chain) push(b *bucket) {
 	b.prev, b.next = c.last, nil
 	if c.last == nil {
@@ -75,6 +77,7 @@ func (c *chain) push(b *bucket) {
 	c.last = b
 }
 
+// remove takes b out of the chain.
 func (c *chain) remove(b *bucket) {
 	if b.prev == nil {
 		c.first = b.next

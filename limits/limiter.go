@@ -252,12 +252,14 @@ func (l *Limiter) forgetUnder(ctx context.Context, p Proposal, prefix string) er
 // a user who names another's conversation can't use up its limits.
 func ownerKey(p Proposal) string { return keySegment(p.User) + "," + keySegment(p.Conversation) }
 
+// turnKey returns the key of p's turn, below its owner's.
 func turnKey(owner string, p Proposal) string { return owner + "/turn/" + keySegment(p.Turn) }
 
 // agentKey returns an agent's key, below the key of its turn. So the end of the
 // turn, which the caller always reports, drops the agent too.
 func agentKey(turn string, p Proposal) string { return turn + "/agent/" + keySegment(p.Agent) }
 
+// skillKey returns the key of a skill's breaker.
 func skillKey(skill string) string { return "skill/" + keySegment(skill) }
 
 // keySegment returns s if it is short and plain, else a hash of it. Otherwise the

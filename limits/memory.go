@@ -213,6 +213,7 @@ func (m *Memory) dropBucket(b *bucket) {
 	m.buckets--
 }
 
+// chainOfBucket returns the chain that b belongs to, by its window.
 func (m *Memory) chainOfBucket(b *bucket) *chain {
 	if b.window > 0 {
 		return &m.windows

@@ -189,6 +189,7 @@ func (s *meters) dropIdleMeters(now, idle time.Duration) {
 	}
 }
 
+// removeMeter drops k with its amounts.
 func (s *meters) removeMeter(k *meter) {
 	delete(s.byKey, k.key)
 	s.idle.Remove(k.place)
@@ -257,6 +258,7 @@ func (k *meter) foldAmount(id string, span time.Duration) {
 	k.sum += a.n
 }
 
+// removeAmount takes one amount out of the sums.
 func (k *meter) removeAmount(e *list.Element) {
 	a, _ := k.amounts.Remove(e).(*amount)
 	delete(k.byID, a.id)

@@ -42,8 +42,8 @@ func (s *Store) State(ctx context.Context, key string, rule limits.Rule) (limits
 	return limits.State(got[0]), nil
 }
 
-// runBreakerScript asks a question about one breaker and returns the n numbers of the
-// answer.
+// runBreakerScript asks a question about one breaker and returns the answer's n
+// numbers.
 func (s *Store) runBreakerScript(ctx context.Context, question string, n int, key, callID string, rule limits.Rule) ([]int64, error) {
 	if err := limits.CheckBreaker(key, callID, rule); err != nil {
 		return nil, err

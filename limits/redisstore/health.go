@@ -14,8 +14,8 @@ const (
 	// maxFailuresInRow is after how many failures in a row calls stop trying. One
 	// failure can be a connection that the server closed.
 	maxFailuresInRow = 3
-	// quiet is the least time between two log lines about going away, for a
-	// server that answers every other call.
+	// minLogInterval is the least time between two log lines about going away. A
+	// server that answers every other call needs it.
 	minLogInterval = time.Second
 )
 
@@ -70,8 +70,8 @@ func (h *health) allowAttempt(now time.Time) error {
 	return nil
 }
 
-// learnFromResult learns from a call that tried. A caller that gave up says nothing
-// about the server; a refusal says that it is there.
+// learnFromResult learns from a call that tried. A caller that gave up says
+// nothing about the server; a refusal says that it is there.
 func (h *health) learnFromResult(now time.Time, err error) {
 	var gone *awayError
 	switch {
@@ -137,6 +137,7 @@ func (h *health) notifyObserver(e Event) {
 	h.observe(e)
 }
 
+// currentStats returns the counts so far.
 func (h *health) currentStats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -33,7 +33,8 @@ func (s *Store) Spend(ctx context.Context, id string, meters []limits.Meter) err
 	return err
 }
 
-// runMeterScript holds or spends an id's amounts and returns the script's four numbers.
+// runMeterScript holds or spends an id's amounts and returns the script's four
+// numbers.
 func (s *Store) runMeterScript(ctx context.Context, hold, id string, meters []limits.Meter) ([]int64, error) {
 	if err := limits.CheckMeters(id, meters); err != nil {
 		return nil, err

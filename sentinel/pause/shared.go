@@ -35,9 +35,11 @@ type sharedEntry struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
+// tableFieldOf returns the name of t's entry in the shared table.
 func tableFieldOf(t Target) string { return t.Scope() + "/" + t.userOrSkill() }
 
-// parseTableField returns the target of a field, and whether the field is one.
+// parseTableField returns the target of an entry's name, and whether the name is
+// one.
 func parseTableField(field string) (t Target, ok bool) {
 	scope, name, ok := strings.Cut(field, "/")
 	t = newTarget(scope, name)

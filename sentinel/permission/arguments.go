@@ -80,8 +80,10 @@ type argProperty struct {
 	required bool
 }
 
+// hasType reports whether the argument may have the JSON type t.
 func (p argProperty) hasType(t string) bool { return len(p.types) == 0 || slices.Contains(p.types, t) }
 
+// holdsText reports whether a text may stand in the argument.
 func (p argProperty) holdsText() bool {
 	return p.hasType("string") || p.hasType("array") || p.hasType("object")
 }

@@ -80,6 +80,7 @@ func (c *compiler) checkComparisons(at string, tree *cel.Ast, r *rule) error {
 	return errors.Join(v.errs...)
 }
 
+// visit checks the comparisons in e and below.
 func (v *comparisons) visit(e ast.Expr) {
 	switch e.Kind() {
 	case ast.CallKind:
@@ -124,6 +125,7 @@ func (v *comparisons) visitLoop(c ast.ComprehensionExpr) {
 	}
 }
 
+// visitCall checks one function or operator and what it is called with.
 func (v *comparisons) visitCall(c ast.CallExpr) {
 	args := c.Args()
 	switch name := c.FunctionName(); {
@@ -241,6 +243,7 @@ func (v *comparisons) addMistake(e ast.Expr, format string, args ...any) {
 	v.errs = append(v.errs, &skills.PathError{Path: v.at, Msg: msg})
 }
 
+// literalText returns the text of a literal that is one.
 func literalText(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false

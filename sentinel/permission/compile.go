@@ -43,6 +43,7 @@ func (c *compiler) coversUnregistered(r *rule) bool {
 // skillNames returns the names of all skills that there are.
 func (c *compiler) skillNames() []string { return append(c.reg.Names(), c.known...) }
 
+// newCompiler sets up the language of conditions with its names and bounds.
 func newCompiler(o Options) (*compiler, error) {
 	opts := []cel.EnvOption{
 		ext.Strings(),
@@ -112,6 +113,7 @@ func (c *compiler) compileRule(i int, in Rule) (*rule, error) {
 	return r, errors.Join(errs...)
 }
 
+// thenMistake says what is wrong with a rule's then.
 func thenMistake(got string) string {
 	if got == "" {
 		return "is missing; say allow, ask, deny or modify"
@@ -206,6 +208,7 @@ func firstLine(s string) string {
 	return line
 }
 
+// variableNames returns every name that a condition may use.
 func variableNames() []string {
 	names := []string{"args"}
 	for _, v := range knownVariables {

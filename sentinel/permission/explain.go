@@ -74,6 +74,7 @@ func (g *Gate) Explain(ctx context.Context, c sentinel.Call) []Explained {
 	return out
 }
 
+// explainRule fills in e what one rule says of the call in f.
 func (g *Gate) explainRule(ctx context.Context, r *rule, f *facts, e *Explained) {
 	switch {
 	case f.call.Skill() == nil || !r.covers(f.call.Skill().Name()):
@@ -169,6 +170,7 @@ func (t *termReader) addTerm(e ast.Expr) bool {
 	return true
 }
 
+// showValue writes a value for people, cut to a line.
 func showValue(v ref.Val) string {
 	switch v := v.(type) {
 	case types.String:

@@ -91,6 +91,7 @@ func wrapArguments(parsed map[string]any) ref.Val {
 	return types.NewStringInterfaceMap(types.DefaultTypeAdapter, parsed)
 }
 
+// stringList wraps texts as a list of the conditions' language.
 func stringList(list []string) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, list)
 }
@@ -131,6 +132,7 @@ func (f *facts) touchedCommands() []string {
 	return out
 }
 
+// touchedHosts lists the hosts that the call names.
 func (f *facts) touchedHosts() []string {
 	var out []string
 	for _, h := range f.call.Touch().Hosts {
@@ -139,6 +141,7 @@ func (f *facts) touchedHosts() []string {
 	return out
 }
 
+// touchedRecipients lists whom the call reaches, in the spelling of rules.
 func (f *facts) touchedRecipients() []string {
 	var out []string
 	for _, r := range f.call.Touch().Recipients {

@@ -57,10 +57,12 @@ type linter struct {
 	out []LintFinding
 }
 
+// addFinding keeps one finding.
 func (l *linter) addFinding(code, at, format string, args ...any) {
 	l.out = append(l.out, LintFinding{code, at, fmt.Sprintf(format, args...)})
 }
 
+// rulePath returns the rule's configuration path.
 func rulePath(r *rule) string { return fmt.Sprintf("permissions[%d]", r.index) }
 
 // lintRule reports the first thing that is wrong with r: the rest follows from it.

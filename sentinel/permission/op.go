@@ -112,6 +112,7 @@ func (o *op) applyTo(v any, present bool) (out any, keep bool, err error) {
 	return out, true, err
 }
 
+// clampNumber returns the bound that the number passes, or the number itself.
 func (o *op) clampNumber(v any) (any, error) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -186,6 +187,7 @@ func (o *op) redactText(s string) (string, error) {
 	return b.String(), nil
 }
 
+// narrowList keeps the texts of a list that the pattern matches.
 func (o *op) narrowList(v any) (any, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -232,6 +234,7 @@ func (o *op) rewriteArgument(args map[string]any) (bool, error) {
 	return true, nil
 }
 
+// readBound reads a bound; ok is false for what is no finite number.
 func readBound(n json.Number) (bound, bool) {
 	if n == "" {
 		return bound{}, true

@@ -121,6 +121,7 @@ func compileOp(at string, o Op) (op, error) {
 	return out, err
 }
 
+// joinOrNothing lists keys for a message.
 func joinOrNothing(list []string) string {
 	if len(list) == 0 {
 		return "nothing else"
@@ -146,6 +147,7 @@ func parseConstant(at string, raw json.RawMessage) (any, error) {
 	return out, nil
 }
 
+// compileBounds checks the numbers of a clamp.
 func (o *op) compileBounds(at string, in Op) error {
 	var ok1, ok2 bool
 	o.min, ok1 = readBound(in.Min)
@@ -163,6 +165,8 @@ func (o *op) compileBounds(at string, in Op) error {
 	return nil
 }
 
+// compileRedaction checks the texts of a redact: applied twice it must change
+// nothing more.
 func (o *op) compileRedaction(at string, in Op) error {
 	o.text = in.With
 	switch {
@@ -187,6 +191,8 @@ func (o *op) compileRedaction(at string, in Op) error {
 	return nil
 }
 
+// compileExpression compiles an RE2 expression. missing is the message for an
+// empty one; without a message, empty is allowed.
 func compileExpression(at, text, missing string) (*regexp.Regexp, error) {
 	if text == "" && missing != "" {
 		return nil, &skills.PathError{Path: at, Msg: missing}

@@ -157,6 +157,7 @@ func duplicateIDs(rules []Rule) error {
 	return errors.Join(errs...)
 }
 
+// rulesAbout returns the rules that are about the skill, in their order.
 func rulesAbout(rules []*rule, name string) []*rule {
 	var out []*rule
 	for _, r := range rules {
@@ -178,6 +179,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	return v, nil
 }
 
+// judgeCall applies switches, rules and the default, in that order.
 func (g *Gate) judgeCall(ctx context.Context, c sentinel.Call) sentinel.Verdict {
 	switch {
 	case !g.loaded:
@@ -239,6 +241,7 @@ func (g *Gate) applyRules(ctx context.Context, t *tally, c sentinel.Call) {
 	}
 }
 
+// refuseCall returns a denial that says what the agent can do.
 func refuseCall(code, reason, advice string) sentinel.Verdict {
 	v := sentinel.Refuse(code, reason)
 	v.WhatYouCanDo = advice

@@ -26,6 +26,7 @@ func (t *tally) lower(to sentinel.Outcome, code, reason string) {
 	}
 }
 
+// note keeps evidence for the record.
 func (t *tally) note(signal string, args []string) {
 	t.evidence = append(t.evidence, sentinel.Evidence{Signal: signal, Args: args})
 }
@@ -61,6 +62,7 @@ func (t *tally) countError(r *rule, s *skills.Skill, err error) {
 // clipDetail cuts an error's text to maxDetail bytes.
 func clipDetail(text string) string { return strings.ToValidUTF8(text[:maxDetail], "") + "…" }
 
+// buildVerdict returns the verdict of all that was counted.
 func (t *tally) buildVerdict() sentinel.Verdict {
 	v := sentinel.Verdict{
 		State: sentinel.Judged, Outcome: t.outcome, Code: t.code, Reason: t.reason, Evidence: t.evidence,
