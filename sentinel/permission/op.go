@@ -234,7 +234,7 @@ func (o *op) rewriteArgument(args map[string]any) (bool, error) {
 	return true, nil
 }
 
-// readBound reads a bound; ok is false for what is no finite number.
+// readBound reads a bound, and reports whether it is a finite number.
 func readBound(n json.Number) (bound, bool) {
 	if n == "" {
 		return bound{}, true
