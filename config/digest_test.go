@@ -28,7 +28,8 @@ permissions: [{skill: "*", then: ask}]
 	seen := map[string]string{want: "base"}
 	for _, change := range []string{"guard: {roots: [w]}", "judge: {threshold: 0.31}", "permissions_default: deny", "sentinel: {mode: shadow}",
 		"limits: {agent: {calls: 4}}", "permissions: [{skill: '*', then: ask, users: [a]}]", "ledger: {values: full}", "roles: {agent: m}",
-		"permissions: [{skill: '*', then: modify, modify: [{remove: a}]}]", "permissions: [{skill: '*', then: modify, modify: [{set: a, to: 1}]}]",
+		"permissions: [{skill: '*', then: modify, modify: [{remove: a}]}]",
+		"permissions: [{skill: '*', then: modify, modify: [{set: a, to: 1}]}]",
 		"permissions: [{skill: '*', then: modify, modify: [{set: a, to: 2}]}]"} {
 		src := base + change
 		k, _, _ := strings.Cut(change, ":")

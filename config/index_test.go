@@ -102,7 +102,8 @@ testdata/good/vedette.yaml:93:11: limits.agent.calls.x: deeper than what is ther
 
 	err = c.LocateSkill("email.send", foreign{"parameters.properties.to", "is odd"})
 	require.EqualError(t, err, "testdata/good/skills/email.yaml:13:9: skills[email.send].parameters.properties.to: is odd")
-	require.EqualError(t, c.LocateSkill("tasks.delete", foreign{"", "can't run"}), "testdata/good/skills/tasks.yaml:1:1: skills[tasks.delete]: can't run")
+	require.EqualError(t, c.LocateSkill("tasks.delete", foreign{"", "can't run"}),
+		"testdata/good/skills/tasks.yaml:1:1: skills[tasks.delete]: can't run")
 	require.NoError(t, c.Locate(nil))
 	require.EqualError(t, config.Default().Locate(foreign{"limits.agent.calls", "is odd"}), "limits.agent.calls: is odd")
 }

@@ -16,11 +16,13 @@ func TestCost(t *testing.T) {
 	for text, want := range map[string]config.Cost{
 		"0.000001": 1, "1": 1_000_000, "0.25": 250_000, "12.000001": 12_000_001, "1000000": 1_000_000_000_000, "'${C}'": 1_500_000,
 	} {
-		c, err := config.Parse("v.yaml", []byte("version: 1\nlimits: {turn: {cost: "+text+"}}"), config.Options{Env: env(map[string]string{"C": "1.5"})})
+		c, err := config.Parse("v.yaml", []byte("version: 1\nlimits: {turn: {cost: "+text+"}}"),
+			config.Options{Env: env(map[string]string{"C": "1.5"})})
 		require.NoError(t, err, text)
 		require.Equal(t, want, c.Limits.Turn.Cost)
 	}
-	for _, text := range []string{"-1", "1e3", "0.0000001", "1000000.000001", "10000000", "'1'", ".5", "1_000", "[]", "free", "0x1", "+1", "1."} {
+	for _, text := range []string{"-1", "1e3", "0.0000001", "1000000.000001", "10000000", "'1'", ".5", "1_000", "[]", "free", "0x1",
+		"+1", "1."} {
 		_, err := config.Parse("v.yaml", []byte("version: 1\nlimits: {turn: {cost: "+text+"}}"), config.Options{})
 		require.ErrorContains(t, err, "v.yaml:2:23: limits.turn.cost must be an amount", text)
 	}
@@ -32,7 +34,8 @@ func TestCostOfNothing(t *testing.T) {
 	opts := config.Options{Env: env(map[string]string{"ZERO": "0.00"})}
 	for _, at := range []string{"limits: {agent:", "limits: {turn:", "limits: {conversation:", "limits: {user:",
 		"sentinel: {budget: {conversation:", "sentinel: {budget: {user:", "sentinel: {budget: {day:"} {
-		for zero, shown := range map[string]string{"0": `, not "0"`, "0.0": `, not "0.0"`, "'${ZERO}'": ", not what the environment gives", "'${NO_ZERO:-0}'": `must be an amount`} {
+		for zero, shown := range map[string]string{"0": `, not "0"`, "0.0": `, not "0.0"`, "'${ZERO}'": ", not what the environment gives",
+			"'${NO_ZERO:-0}'": `must be an amount`} {
 			text := at + " {cost: " + zero + "}" + strings.Repeat("}", strings.Count(at, "{"))
 			_, err := config.Parse("v.yaml", []byte("version: 1\n"+text), opts)
 			path := strings.NewReplacer(": {", ".", ":", "").Replace(at) + ".cost"

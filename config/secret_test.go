@@ -22,7 +22,8 @@ func TestLiteral(t *testing.T) {
 		`"sk-1"`: true, `sk-1`: true, `"${KEY}"`: false, `"${KEY:-sk-1}"`: false, `"${EMPTY:-sk-1}"`: true,
 		`"${NONE:-}"`: false, `""`: false, `"a$${KEY}"`: true,
 	} {
-		c, err := config.Parse("v.yaml", []byte("version: 1\nmodels: {local: {model: local, base_url: 'http://h', api_key: "+value+"}}"), config.Options{Env: vars})
+		c, err := config.Parse("v.yaml", []byte("version: 1\nmodels: {local: {model: local, base_url: 'http://h', api_key: "+value+"}}"),
+			config.Options{Env: vars})
 		require.NoError(t, err, value)
 		require.Equal(t, want, c.Literal("models.local.api_key"), value)
 	}
@@ -53,7 +54,8 @@ limits: {store: {driver: redis, url: "redis://:${KEY}@h"}}
 	m := c.Models["m"]
 	require.Equal(t, canary, m.APIKey.Reveal())
 	var out bytes.Buffer
-	for _, v := range []any{c, *c, m, &m, m.APIKey, c.Models, []any{m}, c.Limits, &c.Limits.Store, struct{ m config.Model }{m}, struct{ s config.Secret }{m.APIKey}} {
+	for _, v := range []any{c, *c, m, &m, m.APIKey, c.Models, []any{m}, c.Limits, &c.Limits.Store, struct{ m config.Model }{m},
+		struct{ s config.Secret }{m.APIKey}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&out, verb, v)
 		}
@@ -99,7 +101,8 @@ run: "${V}"
 		require.NotContains(t, got, value)
 		require.NotContains(t, got, quoted[1:len(quoted)-1])
 	}
-	c, err := config.Parse("x.yaml", []byte("version: 1\npermissions: [{skill: '*', then: ask, when: \"${V}\"}]"), config.Options{Env: env(map[string]string{"V": "canary-cel"})})
+	c, err := config.Parse("x.yaml", []byte("version: 1\npermissions: [{skill: '*', then: ask, when: \"${V}\"}]"),
+		config.Options{Env: env(map[string]string{"V": "canary-cel"})})
 	require.NoError(t, err)
 	err = c.Locate(foreign{"permissions[0].when", `undeclared reference to "canary-cel" in canary-cel`})
 	require.EqualError(t, err, `x.yaml:2:45: permissions[0].when: undeclared reference to [redacted] in [redacted]`)

@@ -18,7 +18,8 @@ func TestEndTurnDropsItsAgents(t *testing.T) {
 	l, err := limits.New(limits.Config{}, m)
 	require.NoError(t, err)
 	for i := range 5000 {
-		p := limits.Proposal{ID: fmt.Sprint("call", i), User: "u", Conversation: fmt.Sprint("c", i/50), Turn: fmt.Sprint("t", i/10), Agent: fmt.Sprint("g", i)}
+		p := limits.Proposal{ID: fmt.Sprint("call", i), User: "u", Conversation: fmt.Sprint("c", i/50), Turn: fmt.Sprint("t", i/10),
+			Agent: fmt.Sprint("g", i)}
 		v, err := l.Reserve(t.Context(), p)
 		require.NoError(t, err, i)
 		require.True(t, v.OK)

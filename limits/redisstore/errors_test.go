@@ -277,7 +277,8 @@ func TestReplicaIsAway(t *testing.T) {
 // Who listens and speaks another language, or answers with another form, gives
 // no room.
 func TestNotARedisServer(t *testing.T) {
-	for _, answer := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "+OK\r\n", ":1\r\n", "*1\r\n:-1\r\n", "*3\r\n$1\r\nx\r\n:1\r\n:1\r\n", "$-1\r\n", ""} {
+	for _, answer := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "+OK\r\n", ":1\r\n", "*1\r\n:-1\r\n",
+		"*3\r\n$1\r\nx\r\n:1\r\n:1\r\n", "$-1\r\n", ""} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		var wg sync.WaitGroup

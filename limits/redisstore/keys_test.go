@@ -52,7 +52,8 @@ func exercise(t *testing.T, s *redisstore.Store) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, l.Report(t.Context(), "email.send", "call0", false))
-	require.NoError(t, s.Settle(t.Context(), "skill/other", "1", limits.Failed, limits.Rule{Failures: 2, Window: time.Minute, OpenFor: time.Minute}))
+	require.NoError(t, s.Settle(t.Context(), "skill/other", "1", limits.Failed,
+		limits.Rule{Failures: 2, Window: time.Minute, OpenFor: time.Minute}))
 }
 
 // Nothing stays for ever: every key has a time to live, those of windows little

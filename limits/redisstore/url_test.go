@@ -32,8 +32,10 @@ func TestURL(t *testing.T) {
 		require.NoError(t, redisstore.CheckURL(good), good)
 	}
 	for _, bad := range []string{
-		"", "localhost:6379", "http://localhost", "redis://", "redis://:6379", "redis://:CANARY@:6379", "redis://h:CANARY", "redis://h:99999", "redis://h/CANARY", "redis://h/1/2", "redis://h/-1",
-		"redis://h?skip_verify=true", "rediss://h?skip_verify=CANARY", "redis://h?", "redis://h#CANARY", "redis:h", "redis://user:CA%NARY@h", "redis://h\nCANARY", "unix://", "REDISX://h",
+		"", "localhost:6379", "http://localhost", "redis://", "redis://:6379", "redis://:CANARY@:6379", "redis://h:CANARY",
+		"redis://h:99999", "redis://h/CANARY", "redis://h/1/2", "redis://h/-1",
+		"redis://h?skip_verify=true", "rediss://h?skip_verify=CANARY", "redis://h?", "redis://h#CANARY", "redis:h",
+		"redis://user:CA%NARY@h", "redis://h\nCANARY", "unix://", "REDISX://h",
 	} {
 		err := redisstore.CheckURL(bad)
 		require.ErrorIs(t, err, redisstore.ErrURL, bad)

@@ -126,7 +126,8 @@ func BenchmarkDecision(b *testing.B) {
 			if _, err := led.AppendTx(tx, e); err != nil {
 				return err
 			}
-			if _, err := jr.PutTx(tx, journal.Item{Call: e.Call, Conversation: e.Conversation, User: e.User, Kind: "arguments", Data: value}); err != nil {
+			if _, err := jr.PutTx(tx, journal.Item{Call: e.Call, Conversation: e.Conversation, User: e.User, Kind: "arguments",
+				Data: value}); err != nil {
 				return err
 			}
 			return store.Spend(tx, warrant, e.Time.Add(time.Minute))
@@ -202,7 +203,8 @@ func newBareWriter(b *testing.B, path string) *bareWriter {
 	if err := st.Close(); err != nil {
 		b.Fatal(err)
 	}
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "secure_delete(ON)", "temp_store(MEMORY)"}}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "secure_delete(ON)",
+		"temp_store(MEMORY)"}}
 	connector, err := sqlite.NewConnector("file:" + path + "?" + q.Encode())
 	if err != nil {
 		b.Fatal(err)

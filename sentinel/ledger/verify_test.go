@@ -76,7 +76,8 @@ skill, outcome, gate, code, body FROM ledger_records WHERE idx = 12`, Inserted, 
 	{"record and its hash changed", `UPDATE ledger_records SET user = 'x' WHERE idx = 0;
 UPDATE ledger_hashes SET hashes = zeroblob(32) WHERE first = 0`, Changed, 0, 1},
 	{"trigger added", `CREATE TRIGGER t AFTER INSERT ON ledger_records BEGIN DELETE FROM ledger_records WHERE idx = 0; END`, BadSchema, 0, 0},
-	{"table replaced by a view", `ALTER TABLE ledger_records RENAME TO hidden; CREATE VIEW ledger_records AS SELECT * FROM hidden`, BadSchema, 0, 0},
+	{"table replaced by a view", `ALTER TABLE ledger_records RENAME TO hidden; CREATE VIEW ledger_records AS SELECT * FROM hidden`,
+		BadSchema, 0, 0},
 	{"index dropped", `DROP INDEX ledger_records_user`, BadSchema, 0, 0},
 }
 
@@ -120,7 +121,8 @@ func TestVerifyReport(t *testing.T) {
 	path, newest := written(t, signer)
 	report, err := Verify(t.Context(), path, VerifyOptions{PublicKey: signer.PublicKey() + "\n"})
 	require.NoError(t, err)
-	require.Equal(t, []int64{13, 13, 0, 7, 7, 0}, []int64{report.Records, report.Proved, report.Unsigned, report.Heads, report.Signatures, report.RollbackExcluded})
+	require.Equal(t, []int64{13, 13, 0, 7, 7, 0},
+		[]int64{report.Records, report.Proved, report.Unsigned, report.Heads, report.Signatures, report.RollbackExcluded})
 	require.Equal(t, epoch, report.First)
 	require.Equal(t, entry(12).Time, report.Last)
 	require.Contains(t, report.Caveats[0], "no head kept elsewhere was given")

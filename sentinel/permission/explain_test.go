@@ -59,10 +59,12 @@ func TestDocumentedConditions(t *testing.T) {
 		require.Equal(t, sentinel.Ask, v.Outcome, "%s: %s: %s", name, when, v.Detail)
 		require.Contains(t, when, name)
 	}
-	_, err = permission.New(permission.Options{Registry: reg, Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: "call.x == 1 && grant.x == 1"}}})
+	_, err = permission.New(permission.Options{Registry: reg,
+		Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: "call.x == 1 && grant.x == 1"}}})
 	require.Error(t, err)
 	for name := range examples {
-		_, err := permission.New(permission.Options{Registry: reg, Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: name + " == " + name}}})
+		_, err := permission.New(permission.Options{Registry: reg,
+			Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: name + " == " + name}}})
 		require.NoError(t, err, name)
 	}
 }
@@ -77,16 +79,17 @@ func TestFlagsVariable(t *testing.T) {
 // Every rule is explained: why it fits or doesn't, with the values of what its
 // condition asks.
 func TestExplain(t *testing.T) {
-	g, err := permission.New(permission.Options{Default: permission.DefaultAllow, Registry: registry(t), Now: noonClock, Rules: []permission.Rule{
-		{ID: "a", Skill: "email.read", Then: permission.Ask},
-		{ID: "b", Skill: "*", Users: []string{"bob"}, Then: permission.Ask},
-		{ID: "c", Skill: "email.*", Then: permission.Deny},
-		{ID: "d", Skill: "email.send", Then: permission.Ask, When: "!args.to.endsWith('@example.com') && args.n > 5"},
-		{ID: "e", Skill: "email.send", Then: permission.Ask, When: "args.cc == 'x'"},
-		{ID: "f", Skill: "email.send", Then: permission.Modify, Modify: []permission.Op{{Append: "body", Text: "!"}}},
-		{ID: "g", Skill: "email.send", Then: permission.Modify, When: "args.n == 2", Modify: []permission.Op{{Clamp: "n", Max: "1"}}},
-		{ID: "h", Skill: "email.send", Then: permission.Ask, When: "args.list.exists(x, x == args.to)"},
-	}})
+	g, err := permission.New(permission.Options{Default: permission.DefaultAllow, Registry: registry(t), Now: noonClock,
+		Rules: []permission.Rule{
+			{ID: "a", Skill: "email.read", Then: permission.Ask},
+			{ID: "b", Skill: "*", Users: []string{"bob"}, Then: permission.Ask},
+			{ID: "c", Skill: "email.*", Then: permission.Deny},
+			{ID: "d", Skill: "email.send", Then: permission.Ask, When: "!args.to.endsWith('@example.com') && args.n > 5"},
+			{ID: "e", Skill: "email.send", Then: permission.Ask, When: "args.cc == 'x'"},
+			{ID: "f", Skill: "email.send", Then: permission.Modify, Modify: []permission.Op{{Append: "body", Text: "!"}}},
+			{ID: "g", Skill: "email.send", Then: permission.Modify, When: "args.n == 2", Modify: []permission.Op{{Clamp: "n", Max: "1"}}},
+			{ID: "h", Skill: "email.send", Then: permission.Ask, When: "args.list.exists(x, x == args.to)"},
+		}})
 	require.NoError(t, err)
 	c := call(t, proposal{skill: "email.send", args: `{"to":"eve@evil.test","n":2,"list":["q"]}`})
 	got := g.Explain(t.Context(), c)

@@ -93,7 +93,8 @@ func TestPragmas(t *testing.T) {
 	s := open(t, Options{})
 	got := map[string]string{}
 	err := s.submitRequest(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
-		for _, p := range []string{"synchronous", "journal_mode", "busy_timeout", "foreign_keys", "secure_delete", "temp_store", "trusted_schema"} {
+		for _, p := range []string{"synchronous", "journal_mode", "busy_timeout", "foreign_keys", "secure_delete", "temp_store",
+			"trusted_schema"} {
 			v, err := c.readFirstRow("PRAGMA " + p)
 			if err != nil {
 				return err

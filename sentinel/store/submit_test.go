@@ -99,7 +99,8 @@ func TestTxEnds(t *testing.T) {
 // Values come back as they went in; what does not fit is an error.
 func TestTxValues(t *testing.T) {
 	s := open(t, Options{})
-	require.NoError(t, s.Migrate(t.Context(), "vals", []string{`CREATE TABLE vals (s TEXT, b BLOB NOT NULL, i INTEGER, f REAL, o INTEGER) STRICT`}))
+	require.NoError(t, s.Migrate(t.Context(), "vals",
+		[]string{`CREATE TABLE vals (s TEXT, b BLOB NOT NULL, i INTEGER, f REAL, o INTEGER) STRICT`}))
 	require.NoError(t, s.Submit(t.Context(), func(tx *Tx) error {
 		n, err := tx.Exec(`INSERT INTO vals VALUES (?, ?, ?, ?, ?)`, "text", []byte(nil), 7, 1.5, true)
 		if err != nil || n != 1 {

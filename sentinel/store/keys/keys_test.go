@@ -84,7 +84,8 @@ func TestRefusals(t *testing.T) {
 		{"not a note key", func(d string) error { return os.WriteFile(filepath.Join(d, "ledger.key"), []byte("x"), 0o600) }, "note key"},
 		{"not pem", func(d string) error { return os.WriteFile(filepath.Join(d, "warrant.key"), []byte("x"), 0o600) }, "PEM"},
 		{"empty", func(d string) error { return os.Truncate(filepath.Join(d, "warrant.key"), 0) }, "PEM"},
-		{"foreign public half", func(d string) error { return os.WriteFile(filepath.Join(d, "ledger.pub"), []byte("x"), 0o644) }, "does not belong"},
+		{"foreign public half", func(d string) error { return os.WriteFile(filepath.Join(d, "ledger.pub"), []byte("x"), 0o644) },
+			"does not belong"},
 		{"key lost", func(d string) error { return os.Remove(filepath.Join(d, "ledger.key")) }, "restore the key"},
 		{"a folder for a key", func(d string) error {
 			p := filepath.Join(d, "digest.key")
