@@ -67,7 +67,7 @@ func TestPages(t *testing.T) {
 	vedette := binary(t)
 	for name, holds := range map[string]func(*testing.T, string){
 		"configurations": configurationsAreValid, "demo": demoPrintsTheScreen, "mistake": mistakeIsTold,
-		"pause": pauseIsTold, "commands": commandsExist,
+		"pause": pauseIsTold, "commands": commandsExist, "skills": skillsAreTriedOut,
 	} {
 		t.Run(name, func(t *testing.T) { holds(t, vedette) })
 	}
@@ -240,6 +240,54 @@ func pauseIsTold(t *testing.T, vedette string) {
 	require.Zero(t, status, out)
 }
 
+// The files of docs/skills.md are written, and its commands run, in the page's order; each
+// prints what the page shows. A line that ends in … stands for what varies behind it.
+func skillsAreTriedOut(t *testing.T, vedette string) {
+	dir, files, commands := t.TempDir(), 0, 0
+	env := []string{"PATH=" + filepath.Dir(vedette) + string(os.PathListSeparator) + os.Getenv("PATH")}
+	for _, b := range fenced(t, "docs/skills.md") {
+		switch b.lang {
+		case "yaml":
+			first, _, _ := strings.Cut(b.text, "\n")
+			name, ok := strings.CutPrefix(first, "# ")
+			require.True(t, ok, "%s: name the file in the first line", b.at())
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(b.text), 0o600))
+			files++
+		case "console":
+			for _, call := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+				command, want, _ := strings.Cut(call, "\n")
+				commands++
+				if command == "go build -o vedette ./cmd/vedette" {
+					continue // what vedette was built with
+				}
+				out, _ := runIn(t, dir, env, "sh", "-c", command)
+				require.Regexp(t, shownPattern(want), out, "%s: %s", b.at(), command)
+			}
+		default:
+			t.Errorf("%s: say yaml or console, so that the block is tried", b.at())
+		}
+	}
+	require.Equal(t, []int{4, 8}, []int{files, commands})
+}
+
+// shownPattern is the pattern of an output that a page shows.
+func shownPattern(want string) string {
+	if want = strings.TrimSpace(want); want == "" {
+		return ""
+	}
+	pattern := "^"
+	for line := range strings.SplitSeq(want, "\n") {
+		start, varies := strings.CutSuffix(line, "…")
+		pattern += regexp.QuoteMeta(start)
+		if varies {
+			pattern += "(?s:.*)"
+			continue
+		}
+		pattern += "\n"
+	}
+	return pattern
+}
+
 // commandLine finds calls of vedette in a page: in console blocks and in code.
 var commandLine = regexp.MustCompile("(?m)(?:^\\$ |\\| |`)vedette ((?:[a-z-]+ ?)+)([^`\n]*)")
 
@@ -276,6 +324,24 @@ func commandsExist(t *testing.T, vedette string) {
 		}
 	}
 	require.Greater(t, checked, 30)
+}
+
+// The page about rules lists the names of conditions as the package's comment does, whose
+// examples are tested.
+func TestRulesListTheNamesOfConditions(t *testing.T) {
+	page, err := os.ReadFile("docs/rules.md")
+	require.NoError(t, err)
+	comment, err := os.ReadFile("sentinel/permission/doc.go")
+	require.NoError(t, err)
+	var want, got []string
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+)\s+(map|string|bool|list|timestamp)\s+(.*)\n//\t\s+e\.g\. (.*)$`).FindAllStringSubmatch(string(comment), -1) {
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s | `%s` |", m[1], m[2], m[3], strings.ReplaceAll(m[4], "|", `\|`)))
+	}
+	_, table, _ := strings.Cut(string(page), "| name | type | holds | an example |\n|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	got = strings.Split(table, "\n")
+	require.Greater(t, len(want), 15)
+	require.Equal(t, want, got)
 }
 
 // Each link of a page into the repository leads to a file.

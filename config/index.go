@@ -12,6 +12,7 @@ type index struct {
 	root   *node
 	skills map[string]*node
 	hidden scrubber
+	source string // the text of file
 }
 
 // newIndex returns an empty index of a file.
@@ -100,7 +101,7 @@ func (x *index) locateMistake(n *node, at Position, base string, p pathMistake) 
 	msg := p.msg
 	if hit != nil {
 		if hit.kind == scalarNode {
-			at = hit.pos
+			at, msg = x.placeMistake(hit, hit.pos, p)
 		}
 		if hit.outside && hit.text != "" {
 			msg = strings.ReplaceAll(msg, strconv.Quote(hit.text), redacted)
@@ -135,7 +136,9 @@ func (c *Config) Pos(path string) (at Position, ok bool) {
 // Locate turns errors with a configuration path into errors with a place in a
 // file. err may be a tree made by errors.Join or by wrapping. An error in it has a
 // path if it has the methods ConfigPath() string and ConfigMessage() string. Those
-// become Errors, sorted. Errors without a path follow as they are. Nil stays nil.
+// become Errors, sorted. Errors without a path follow as they are. Nil stays nil. An
+// error that also has the method ConfigPlace() (line, column int), both from 1, is
+// placed within its text.
 func (c *Config) Locate(err error) error { return c.placeErrors("", err) }
 
 // LocateSkill is Locate for errors whose paths start at the named skill:

@@ -93,7 +93,7 @@ func (l *loader) readAll(src []byte) bool {
 	if l.root.kind == scalarNode && l.root.isNull() {
 		l.root = &node{kind: mappingNode, pos: Position{l.name, 1, 1}, size: 1}
 	}
-	l.cfg.where.root = l.root
+	l.cfg.where.root, l.cfg.where.source = l.root, string(src)
 	l.dec.decodeValue(place{l.root, l.root.pos, ""}, reflect.ValueOf(l.cfg).Elem(), field{})
 	id := l.files.fileIdentity(l.name)
 	l.noteFile(l.name, id)

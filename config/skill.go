@@ -186,14 +186,17 @@ func anyBelowPrefix(failed map[string]bool, prefix string) bool {
 }
 
 // pathMistake is an error that has a place in the configuration.
-type pathMistake struct{ path, msg string }
+type pathMistake struct {
+	path, msg string
+	within    placeInText
+}
 
 // flattenErrors returns the errors in the tree of err that have a path. It gives
 // the others the path of the whole.
 func flattenErrors(err error) []pathMistake {
 	found, rest := splitErrors(err)
 	for _, e := range rest {
-		found = append(found, pathMistake{"", e.Error()})
+		found = append(found, pathMistake{msg: e.Error()})
 	}
 	return found
 }
@@ -207,7 +210,11 @@ func splitErrors(err error) (found []pathMistake, rest []error) {
 		ConfigPath() string
 		ConfigMessage() string
 	}); ok {
-		return []pathMistake{{p.ConfigPath(), p.ConfigMessage()}}, nil
+		one := pathMistake{path: p.ConfigPath(), msg: p.ConfigMessage()}
+		if w, ok := err.(interface{ ConfigPlace() (line, column int) }); ok {
+			one.within.line, one.within.column = w.ConfigPlace()
+		}
+		return []pathMistake{one}, nil
 	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range many.Unwrap() {

@@ -138,12 +138,30 @@ func syntaxError(file string, err error) (Position, string) {
 	msg := "the file can't be read as YAML"
 	var ye yaml.Error
 	if errors.As(err, &ye) {
-		msg = "YAML: " + strings.TrimSpace(ye.GetMessage())
+		msg = tellRemedy("YAML: " + strings.TrimSpace(ye.GetMessage()))
 		if t := ye.GetToken(); t != nil && t.Position != nil {
 			at.Line, at.Column = max(1, t.Position.Line), max(1, t.Position.Column)
 		}
 	}
 	return at, msg
+}
+
+// remedies are what to do about messages of the parser, by a part of them.
+var remedies = []struct{ part, remedy string }{
+	{"is not allowed in this context", "check the indentation of this line and of those before it"},
+	{"invalid tag character", "put a text that begins with ! in quotes"},
+	{"could not find end character", "close the quote"},
+	{"must be specified", "look at the quotes: within single quotes a ' is written ''"},
+}
+
+// tellRemedy says what to do about a message of the parser.
+func tellRemedy(msg string) string {
+	for _, r := range remedies {
+		if strings.Contains(msg, r.part) {
+			return msg + "; " + r.remedy
+		}
+	}
+	return msg
 }
 
 // form walks the tokens and keeps what nests in what.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +85,7 @@ func compileSchema(raw json.RawMessage) (*schema, *notes, error) {
 	}
 	compiled, err := c.Compile(id)
 	if err != nil {
-		return nil, nil, &PathError{"parameters", schemaMistake(err)}
+		return nil, nil, schemaMistake(root, err)
 	}
 	closed, err := json.Marshal(root)
 	if err != nil {
@@ -93,19 +94,43 @@ func compileSchema(raw json.RawMessage) (*schema, *notes, error) {
 	return &schema{closed, compiled}, marks, nil
 }
 
-// schemaMistake turns the library's nested report into its innermost causes.
-func schemaMistake(err error) string {
+// schemaMistake turns the library's nested report into its innermost causes, an error
+// for each place in the schema.
+func schemaMistake(root any, err error) error {
+	const invalid = "is not a valid JSON Schema: "
 	var se *jsonschema.SchemaValidationError
 	var ve *jsonschema.ValidationError
-	if errors.As(err, &se) && errors.As(se.Err, &ve) {
-		var out []string
-		for _, l := range leaves(ve, nil) {
-			out = append(out, "/"+strings.Join(l.InstanceLocation, "/")+": "+l.ErrorKind.LocalizedString(english()))
-		}
-		slices.Sort(out)
-		return "is not a valid JSON Schema: " + strings.Join(slices.Compact(out), "; ")
+	if !errors.As(err, &se) || !errors.As(se.Err, &ve) {
+		return &PathError{"parameters", invalid + err.Error()}
 	}
-	return "is not a valid JSON Schema: " + err.Error()
+	causes := map[string][]string{}
+	for _, l := range leaves(ve, nil) {
+		at := schemaPlace(root, l.InstanceLocation)
+		causes[at] = append(causes[at], l.ErrorKind.LocalizedString(english()))
+	}
+	var errs []error
+	for _, at := range slices.Sorted(maps.Keys(causes)) {
+		slices.Sort(causes[at])
+		errs = append(errs, &PathError{at, invalid + strings.Join(slices.Compact(causes[at]), "; ")})
+	}
+	return errors.Join(errs...)
+}
+
+// schemaPlace returns a place in the schema as a configuration path.
+func schemaPlace(root any, location []string) string {
+	at := "parameters"
+	for _, key := range location {
+		switch v := root.(type) {
+		case []any:
+			at += "[" + key + "]"
+			if i, err := strconv.Atoi(key); err == nil && 0 <= i && i < len(v) {
+				root = v[i]
+			}
+		case map[string]any:
+			at, root = at+"."+key, v[key]
+		}
+	}
+	return at
 }
 
 func english() *message.Printer { return message.NewPrinter(language.English) }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,11 +162,13 @@ func arguments(c sentinel.Call) json.RawMessage {
 	if c.Skill() == nil {
 		return json.RawMessage(c.Args())
 	}
-	b, err := json.Marshal(c.Skill().WithoutSecrets(c.Parsed()))
-	if err != nil { // it came from JSON
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)                                                 // a person reads it: > stays >
+	if err := enc.Encode(c.Skill().WithoutSecrets(c.Parsed())); err != nil { // it came from JSON
 		return json.RawMessage("null")
 	}
-	return b
+	return bytes.TrimSpace(out.Bytes())
 }
 
 func viewCall(c sentinel.Call) *CallView {

@@ -89,6 +89,10 @@ func TestExplainAgreesWithCheck(t *testing.T) {
 	for _, r := range got.Touch.Recipients {
 		require.NotEqual(t, "y@evil.test", r.Value)
 	}
+	got, err = policy.Explain(t.Context(), cfg, d, []byte(
+		`{"granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c","body":"1 < 2 & 3 > 2"}}}`))
+	require.NoError(t, err)
+	require.Contains(t, string(got.Call.Arguments), "1 < 2 & 3 > 2", "signs stand as they were written")
 	_, err = policy.Explain(t.Context(), cfg, d, []byte(`{}`))
 	var bad *cases.Error
 	require.ErrorAs(t, err, &bad)

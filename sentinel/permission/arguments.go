@@ -11,7 +11,7 @@ import (
 
 // checkArguments refuses a condition that reads an argument which no skill of the
 // rule takes. Such a condition would deny every call, or be true of none.
-func (c *compiler) checkArguments(at string, r *rule) error {
+func (c *compiler) checkArguments(at string, read []namedPlace, r *rule) error {
 	if c.reg == nil || c.coversUnregistered(r) {
 		return nil
 	}
@@ -22,19 +22,19 @@ func (c *compiler) checkArguments(at string, r *rule) error {
 		}
 	}
 	var errs []error
-	for _, arg := range r.args {
-		if slices.ContainsFunc(about, func(s *skills.Skill) bool { return s.Declares(arg) || acceptsUndeclared(s) }) {
+	for _, arg := range read {
+		if slices.ContainsFunc(about, func(s *skills.Skill) bool { return s.Declares(arg.name) || acceptsUndeclared(s) }) {
 			continue
 		}
 		var declared []string
 		for _, s := range about {
 			declared = append(declared, s.DeclaredArgs()...)
 		}
-		msg := fmt.Sprintf("no skill of this rule has an argument %q", arg)
-		if near := skills.Nearest(arg, declared); near != "" {
+		msg := fmt.Sprintf("no skill of this rule has an argument %q", arg.name)
+		if near := skills.Nearest(arg.name, declared); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		}
-		errs = append(errs, &skills.PathError{Path: at, Msg: msg})
+		errs = append(errs, mistakeAt(at, arg.place, msg))
 	}
 	return errors.Join(errs...)
 }

@@ -238,9 +238,7 @@ func (v *comparisons) suggestWord(text string, words []string) string {
 
 // addMistake keeps a mistake with its place in the condition.
 func (v *comparisons) addMistake(e ast.Expr, format string, args ...any) {
-	place := v.tree.SourceInfo().GetStartLocation(e.ID())
-	msg := fmt.Sprintf("%d:%d: ", place.Line(), place.Column()+1) + fmt.Sprintf(format, args...)
-	v.errs = append(v.errs, &skills.PathError{Path: v.at, Msg: msg})
+	v.errs = append(v.errs, mistakeAt(v.at, placeOf(v.tree, e.ID()), fmt.Sprintf(format, args...)))
 }
 
 // literalText returns the text of a literal that is one.

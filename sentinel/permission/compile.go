@@ -156,14 +156,18 @@ func (c *compiler) compilePattern(at, pattern string) (func(string) bool, error)
 func (c *compiler) compileWhen(at, text string, r *rule) error {
 	tree, issues := c.env.Compile(text)
 	if issues.Err() != nil {
-		return &skills.PathError{Path: at, Msg: c.explainIssues(text, issues)}
+		return c.explainIssues(at, text, issues)
 	}
 	if !tree.OutputType().IsExactType(cel.BoolType) {
 		return &skills.PathError{Path: at,
 			Msg: fmt.Sprintf("is a %s; a condition must be true or false, such as args.draft == true", tree.OutputType())}
 	}
-	r.args = argsRead(tree.NativeRep())
-	if err := errors.Join(c.checkArguments(at, r), c.checkComparisons(at, tree, r)); err != nil {
+	read := argsRead(tree.NativeRep())
+	for _, a := range read {
+		r.args = append(r.args, a.name)
+	}
+	slices.Sort(r.args)
+	if err := errors.Join(c.checkArguments(at, read, r), c.checkComparisons(at, tree, r)); err != nil {
 		return err
 	}
 	if c.isConstantlyFalse(tree) {
@@ -178,29 +182,48 @@ func (c *compiler) compileWhen(at, text string, r *rule) error {
 	return nil
 }
 
-// explainIssues puts the compiler's report on one line. For a misspelt name under
-// call or grant it names the nearest. The compiler would only say that it knows no
-// "call".
-func (c *compiler) explainIssues(text string, issues *cel.Issues) string {
-	var out, fields []string
+// explainIssues makes a mistake of each part of the compiler's report. For a misspelt
+// name under call or grant it names the nearest. The compiler would only say that it
+// knows no "call".
+func (c *compiler) explainIssues(path, text string, issues *cel.Issues) error {
+	var errs []error
+	fail := func(at place, msg string) { errs = append(errs, mistakeAt(path, at, "is no valid condition: "+msg)) }
+	var fields []namedPlace
 	if tree, bad := c.env.Parse(text); bad.Err() == nil {
 		fields = unknownFields(tree.NativeRep())
 	}
-	for _, name := range fields {
-		msg := "there is no " + name
-		if near := skills.Nearest(name, variableNames()); near != "" {
+	for _, f := range fields {
+		msg := "there is no " + f.name
+		if near := skills.Nearest(f.name, variableNames()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		}
-		out = append(out, msg)
+		fail(f.place, msg)
 	}
+	seen := map[string]bool{}
 	for _, e := range issues.Errors() {
-		if len(fields) > 0 && (strings.HasPrefix(e.Message, "undeclared reference to 'call'") ||
-			strings.HasPrefix(e.Message, "undeclared reference to 'grant'")) {
-			continue // said better above
+		at, msg := place{e.Location.Line(), e.Location.Column() + 1}, firstLine(e.Message)
+		if isUnknownField(msg, fields) || seen[fmt.Sprint(at, msg)] {
+			continue // said better above, or before
 		}
-		out = append(out, fmt.Sprintf("%d:%d: %s", e.Location.Line(), e.Location.Column()+1, firstLine(e.Message)))
+		seen[fmt.Sprint(at, msg)] = true
+		if strings.HasPrefix(msg, "Syntax error") {
+			if meant, where, ok := meantOperator(text, at); ok {
+				fail(where, meant)
+				break // what follows is a consequence
+			}
+		}
+		fail(startName(text, at), msg)
 	}
-	return "is no valid condition: " + strings.Join(slices.Compact(out), "; ")
+	return errors.Join(errs...)
+}
+
+// isUnknownField reports whether a report of the compiler is about a name under call or grant.
+func isUnknownField(msg string, fields []namedPlace) bool {
+	rest, undeclared := strings.CutPrefix(msg, "undeclared reference to '")
+	name, _, _ := strings.Cut(rest, "'")
+	return undeclared && slices.ContainsFunc(fields, func(f namedPlace) bool {
+		return name == f.name || strings.HasPrefix(f.name, name+".")
+	})
 }
 
 func firstLine(s string) string {
@@ -218,38 +241,37 @@ func variableNames() []string {
 }
 
 // unknownFields returns names such as call.skil, as they stand in the text.
-func unknownFields(tree *ast.AST) []string {
-	var out []string
+func unknownFields(tree *ast.AST) []namedPlace {
+	var out []namedPlace
 	names := variableNames()
-	visitSelections(tree, func(operand, field string) {
+	visitSelections(tree, func(operand, field string, id int64) {
 		if (operand == "call" || operand == "grant") && !slices.Contains(names, operand+"."+field) {
-			out = append(out, operand+"."+field)
+			out = append(out, namedPlace{operand + "." + field, placeOf(tree, id)})
 		}
 	})
-	return out
+	return firstPlaces(out)
 }
 
-// argsRead returns the top-level arguments that the condition names, sorted. It
-// finds args.to and args["to"].
-func argsRead(tree *ast.AST) []string {
-	var out []string
-	visitSelections(tree, func(operand, field string) {
+// argsRead returns the top-level arguments that the condition names, as args.to or
+// args["to"], each where it first stands.
+func argsRead(tree *ast.AST) []namedPlace {
+	var out []namedPlace
+	visitSelections(tree, func(operand, field string, id int64) {
 		if operand == "args" {
-			out = append(out, field)
+			out = append(out, namedPlace{field, placeOf(tree, id)})
 		}
 	})
-	slices.Sort(out)
-	return slices.Compact(out)
+	return firstPlaces(out)
 }
 
 // visitSelections calls fn for each operand.field, operand["field"] and "field" in
-// operand. The operand must be a plain name.
-func visitSelections(tree *ast.AST, fn func(operand, field string)) {
+// operand. The operand must be a plain name; id is the operand's.
+func visitSelections(tree *ast.AST, fn func(operand, field string, id int64)) {
 	ast.PostOrderVisit(ast.NavigateAST(tree), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.SelectKind:
 			if s := e.AsSelect(); s.Operand().Kind() == ast.IdentKind {
-				fn(s.Operand().AsIdent(), s.FieldName())
+				fn(s.Operand().AsIdent(), s.FieldName(), s.Operand().ID())
 			}
 		case ast.CallKind:
 			call := e.AsCall()
@@ -268,7 +290,7 @@ func visitSelections(tree *ast.AST, fn func(operand, field string)) {
 				return
 			}
 			if s, ok := index.AsLiteral().(types.String); ok {
-				fn(operand.AsIdent(), string(s))
+				fn(operand.AsIdent(), string(s), operand.ID())
 			}
 		}
 	}))

@@ -135,7 +135,7 @@ func newServer(at string, c smtpConfig, roots *x509.CertPool) (*server, error) {
 		}
 	}
 	if (c.Username == "") != (c.Password == "") {
-		errs = append(errs, &skills.PathError{Path: at + ".username", Msg: "username and password go together"})
+		errs = append(errs, &skills.PathError{Path: at + ".username", Msg: "username and password go together; write both with a value, or neither"})
 	}
 	return s, errors.Join(errs...)
 }

@@ -146,12 +146,17 @@ func scalar(raw json.RawMessage, at string, v reflect.Value) error {
 	return &skills.PathError{Path: at, Msg: "must be " + what}
 }
 
+// maxListed is how many known words an error lists.
+const maxListed = 8
+
 // Unknown returns the error for a word that is none of known, with the one that
-// was probably meant.
+// was probably meant; where none comes near, with all of them as far as they are few.
 func Unknown(at, what, got string, known []string) error {
 	msg := fmt.Sprintf("unknown %s %q", what, got)
 	if near := skills.Nearest(got, known); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
+	} else if len(known) > 0 && len(known) <= maxListed {
+		msg += "; known are " + strings.Join(known, ", ")
 	}
 	return &skills.PathError{Path: at, Msg: msg}
 }

@@ -30,6 +30,14 @@ func TestOptionsReportsEveryMistake(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
+// An unknown word is answered with the one that was meant, or with all of a few.
+func TestUnknownTellsTheWords(t *testing.T) {
+	require.EqualError(t, Unknown("x", "colour", "gren", []string{"green", "red"}), `x: unknown colour "gren"; did you mean "green"?`)
+	require.EqualError(t, Unknown("x", "colour", "mauve", []string{"green", "red"}), `x: unknown colour "mauve"; known are green, red`)
+	require.EqualError(t, Unknown("x", "colour", "mauve", nil), `x: unknown colour "mauve"`)
+	require.EqualError(t, Unknown("x", "colour", "mauve", make([]string, maxListed+1)), `x: unknown colour "mauve"`)
+}
+
 // What can't be an object of options is refused as a whole.
 func TestOptionsRefusesWhatIsNoObject(t *testing.T) {
 	for _, raw := range []string{`[]`, `"x"`, `null`, `{"url":"a","url":"b"}`, `{`, `{"limit":1.5}`} {

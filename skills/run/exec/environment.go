@@ -97,7 +97,7 @@ func (c *envCheck) fail(path, msg string) {
 
 func (c *envCheck) checkName(path, name string) {
 	if !validEnvName(name) {
-		c.fail(path, "must be the name of a variable")
+		c.fail(path, "must be the name of a variable; a value goes under set_env")
 	}
 }
 

@@ -277,6 +277,8 @@ func TestRefusesBadOptions(t *testing.T) {
 		"argv as a text":        {opts{"argv": "rm -rf {{a}}"}, []string{"run.exec.argv"}},
 		"program by caller":     {opts{"argv": []string{"{{a}}"}}, []string{"run.exec.argv[0]", "run.exec.argv[0]"}},
 		"partial":               {opts{"argv": []string{"echo", "x={{a}}"}}, []string{"run.exec.argv[1]"}},
+		"one brace":             {opts{"argv": []string{"echo", "{a}"}}, []string{"run.exec.argv[1]"}},
+		"braces of its own":     {opts{"argv": []string{"echo", "{no}", "{}", "a}"}}, nil},
 		"undeclared":            {opts{"argv": []string{"echo", "{{lst}}"}}, []string{"run.exec.argv[1]"}},
 		"shell script":          {opts{"argv": []string{"sh", "-c", "{{a}}"}}, []string{"run.exec.argv[2]"}},
 		"shell script, options": {opts{"argv": []string{"/bin/bash", "-lc", "-x", "{{a}}"}}, []string{"run.exec.argv[3]"}},
@@ -291,6 +293,22 @@ func TestRefusesBadOptions(t *testing.T) {
 	}
 	_, err := New(runtest.Compile(t, spec(opts{"argv": []string{"true"}, "isolaton": "none"}), nil), kit.Redeemer, Options{})
 	require.ErrorContains(t, err, `did you mean "isolation"?`)
+}
+
+// A mistake in the options says what to write.
+func TestBadOptionsHaveARemedy(t *testing.T) {
+	kit := runtest.New(t)
+	for want, o := range map[string]opts{
+		`unknown isolation "docker"; known are auto, full, landlock-strict, landlock, namespaces, none`: {"argv": []string{"true"}, "isolation": "docker"},
+		`argv: [sh, -c, 'eval "$1"', sh, "{{a}}"] where the argument is a command line (x-shell)`:       {"argv": []string{"sh", "-c", "{{a}}"}},
+		`a placeholder has two braces: {{a}}`:                                                           {"argv": []string{"echo", "{a}"}},
+		`make it, or correct the path`:                                                                  {"argv": []string{"true"}, "write": []string{"nope"}},
+		`set isolation to auto, or leave them out`:                                                      {"argv": []string{"true"}, "isolation": "none", "read": []string{"/usr"}},
+		`a host and a port without scheme and path, such as "pypi.org:443"`:                             {"argv": []string{"true"}, "egress": []string{"https://pypi.org"}},
+	} {
+		_, err := New(runtest.Compile(t, spec(o), nil), kit.Redeemer, Options{Dir: t.TempDir()})
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // Whatever the value, a placeholder adds exactly its elements, literals stay as

@@ -128,7 +128,7 @@ func (p *program) checkPlain(at string) error {
 	}
 	if p.Isolation == IsolationNone && len(p.Read)+len(p.Write) > 0 {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation",
-			Msg: "is none, so read and write would bind nothing; leave them out or isolate"})
+			Msg: "is none, so read and write would bind nothing; set isolation to auto, or leave them out"})
 	}
 	return errors.Join(errs...)
 }
@@ -146,7 +146,9 @@ func (p *program) checkArgv(at string, s *skills.Skill) error {
 		case strings.ContainsRune(a, 0):
 			errs = append(errs, &skills.PathError{Path: here, Msg: "holds a NUL"})
 		case !whole && strings.Contains(a, "{{"):
-			errs = append(errs, &skills.PathError{Path: here, Msg: "a placeholder must be the whole argument"})
+			errs = append(errs, &skills.PathError{Path: here, Msg: "a placeholder must be the whole argument; write it as an element of its own"})
+		case !whole && isSingleBraced(a, s):
+			errs = append(errs, &skills.PathError{Path: here, Msg: "would be passed as it stands; a placeholder has two braces: {" + a + "}"})
 		case !whole:
 		case i == 0:
 			errs = append(errs, &skills.PathError{Path: here, Msg: "the program itself can't be an argument of the call"})
@@ -154,13 +156,22 @@ func (p *program) checkArgv(at string, s *skills.Skill) error {
 			errs = append(errs, decode.Unknown(here, "argument", name, s.DeclaredArgs()))
 		case isScript(p.Argv, i):
 			errs = append(errs, &skills.PathError{Path: here,
-				Msg: `would be a shell script written by the caller; write the script here and pass the value after it, as "$1"`})
+				Msg: `would be a shell script written by the caller; write the script here and pass the value after it, as "$1": ` +
+					`argv: [sh, -c, 'eval "$1"', sh, "` + a + `"] where the argument is a command line (x-shell)`})
 		case strings.HasPrefix(p.Argv[i-1], "-") && p.Argv[i-1] != "--" && !slices.Contains(needed, name):
 			errs = append(errs, &skills.PathError{Path: here,
 				Msg: "is optional, so the option before it could lose its value; make the argument required"})
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// isSingleBraced reports whether an element has the form of places in an http skill's url and
+// names an argument of the skill.
+func isSingleBraced(element string, s *skills.Skill) bool {
+	name, open := strings.CutPrefix(element, "{")
+	name, closed := strings.CutSuffix(name, "}")
+	return open && closed && s.Declares(name)
 }
 
 func required(s *skills.Skill) []string {
@@ -201,7 +212,7 @@ func (p *program) resolve(at, base string) error {
 		path = filepath.Clean(path)
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
-			errs = append(errs, &skills.PathError{Path: where, Msg: "does not exist or can't be looked at"})
+			errs = append(errs, &skills.PathError{Path: where, Msg: "does not exist or can't be looked at; make it, or correct the path"})
 		}
 		p.real[path] = real
 		return path

@@ -175,7 +175,7 @@ func (e *endpoint) checkPerimeter(at string) error {
 func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 	at += ".url"
 	if e.URL == "" {
-		return &skills.PathError{Path: at, Msg: "is missing"}
+		return &skills.PathError{Path: at, Msg: "is missing; write the whole address, such as https://host/path"}
 	}
 	u, err := url.Parse(e.URL)
 	switch {
@@ -195,7 +195,7 @@ func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 	e.audience, e.host = u.Scheme+"://"+u.Host, u.Hostname()
 	names, ok := places(e.URL)
 	if !ok {
-		return &skills.PathError{Path: at, Msg: "has a brace without its partner, or an empty place"}
+		return &skills.PathError{Path: at, Msg: "has a brace without its partner, or an empty place; write a place as {name}, in single braces"}
 	}
 	var errs []error
 	for _, n := range names {

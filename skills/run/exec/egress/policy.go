@@ -89,7 +89,7 @@ func (p *Policy) parseEntry(s string) (e entry, fault string) {
 	}
 	port, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || port == 0 || strconv.FormatUint(port, 10) != digits {
-		return e, "its port must be a number from 1 to 65535"
+		return e, `its port must be a number from 1 to 65535: write a host and a port without scheme and path, such as "pypi.org:443"`
 	}
 	e.port = uint16(port)
 	if port == 53 {
