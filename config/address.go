@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // hostLabel is one part of a host's name. The standard forbids an underscore there, but
@@ -47,4 +48,18 @@ func validTarget(u *url.URL) bool {
 		}
 	}
 	return validHost(u.Hostname()) && !strings.HasSuffix(u.Host, ":")
+}
+
+// mayBeReachable reports whether a host that an address names could be one. It
+// passes an address without a host, as of a socket. It passes a name in other
+// letters too, which clients write in their own way.
+func mayBeReachable(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" {
+		return true
+	}
+	if strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > unicode.MaxASCII }) {
+		u.Host = strings.Replace(u.Host, u.Hostname(), "h", 1) // its port is told apart all the same
+	}
+	return validTarget(u)
 }

@@ -15,7 +15,8 @@ import (
 // BenchmarkLoad500Skills loads 500 skills from 50 files, compiling each schema.
 func BenchmarkLoad500Skills(b *testing.B) {
 	dir := b.TempDir()
-	require.NoError(b, os.WriteFile(filepath.Join(dir, "vedette.yaml"), []byte("version: 1\nskills: {include: ['skills/**/*.yaml']}\npermissions: [{skill: d1.*, then: ask}]\n"), 0o600))
+	require.NoError(b, os.WriteFile(filepath.Join(dir, "vedette.yaml"),
+		[]byte("version: 1\nskills: {include: ['skills/**/*.yaml']}\npermissions: [{skill: d1.*, then: ask}]\n"), 0o600))
 	require.NoError(b, os.Mkdir(filepath.Join(dir, "skills"), 0o700))
 	for f := range 50 {
 		var s strings.Builder

@@ -15,10 +15,10 @@ const (
 	maxSearchDepth = 64     // folders below the first
 )
 
-// boundedFS is where a pattern is searched for. Links may lead back to where
-// they came from, and two that do double the folders at every step: a folder
-// that is read within itself is empty, since all of it was found on the shorter
-// way, and the whole search is bounded.
+// boundedFS is where a pattern is searched for. Links may lead back to where they
+// came from, and two that do double the folders at every step. So a folder that is
+// read within itself is empty: the search found all of it on the shorter way. The
+// whole search is bounded.
 type boundedFS struct {
 	fsys  fs.FS
 	root  string            // on disk; empty where fsys is no disk
@@ -62,21 +62,22 @@ func (b *boundedFS) leadsBack(name string) bool {
 	}
 	var above []string
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		above = append(above, b.real(dir))
+		above = append(above, b.resolveName(dir))
 		if dir == "." {
-			return slices.Contains(above, b.real(name))
+			return slices.Contains(above, b.resolveName(name))
 		}
 	}
 }
 
-// real is the folder behind a name: what its parent is, and one step more.
-func (b *boundedFS) real(name string) string {
+// resolveName returns the folder behind a name: what its parent is, and one step
+// more.
+func (b *boundedFS) resolveName(name string) string {
 	if known, ok := b.reals[name]; ok {
 		return known
 	}
 	full := b.root
 	if name != "." {
-		full = filepath.Join(b.real(path.Dir(name)), path.Base(name))
+		full = filepath.Join(b.resolveName(path.Dir(name)), path.Base(name))
 	}
 	if real, err := filepath.EvalSymlinks(full); err == nil {
 		full = real

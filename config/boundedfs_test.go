@@ -20,7 +20,8 @@ func TestIncludeThroughLoops(t *testing.T) {
 		"skills/a/b/t.yaml": "name: tasks.list\neffect: read\nrun: {template: x}",
 		"apart/n.yaml":      "name: notes.list\neffect: read\nrun: {template: x}",
 	})
-	for name, to := range map[string]string{"skills/one": ".", "skills/two": ".", "skills/a/b/up": "../..", "skills/apart": "../apart", "apart/back": "../skills"} {
+	for name, to := range map[string]string{"skills/one": ".", "skills/two": ".", "skills/a/b/up": "../..", "skills/apart": "../apart",
+		"apart/back": "../skills"} {
 		require.NoError(t, os.Symlink(to, filepath.Join(dir, filepath.FromSlash(name))))
 	}
 	c, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{Env: env(nil)})
@@ -32,8 +33,8 @@ func TestIncludeThroughLoops(t *testing.T) {
 	require.ElementsMatch(t, []string{"email.send", "tasks.list", "notes.list"}, names)
 }
 
-// Folders that double at every step without a loop, too many files and too many
-// levels end the search with what to do.
+// Folders that double at every step end the search with what to do, also without a
+// loop. So do too many files and too many levels.
 func TestIncludeIsBounded(t *testing.T) {
 	t.Run("doubling", func(t *testing.T) {
 		dir := write(t, map[string]string{"vedette.yaml": "version: 1\nskills: {include: ['skills/**']}", "skills/email.yaml": skillYAML})
@@ -54,7 +55,8 @@ func TestIncludeIsBounded(t *testing.T) {
 		for range 70 {
 			name += "d/"
 		}
-		_, err := config.Parse("vedette.yaml", []byte("version: 1\nskills: {include: ['**/*.yaml']}"), config.Options{FS: fstest.MapFS{name + "s.yaml": {Data: []byte(skillYAML)}}})
+		_, err := config.Parse("vedette.yaml", []byte("version: 1\nskills: {include: ['**/*.yaml']}"),
+			config.Options{FS: fstest.MapFS{name + "s.yaml": {Data: []byte(skillYAML)}}})
 		require.ErrorContains(t, err, `include "**/*.yaml": the search goes more than 64 folders deep`)
 	})
 }

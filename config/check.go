@@ -6,11 +6,16 @@ import (
 	"strconv"
 	"strings"
 
+	"net/url"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
 	"github.com/vedette-dev/vedette/skills"
 )
 
 // reservedDomain begins the names of the orchestrator's own calls. The program
-// tells its calls by this beginning, so no file may declare a skill under it,
+// tells its calls by this beginning. So no file may declare a skill under it,
 // whether or not there is such a call today.
 const reservedDomain = "agent."
 
@@ -18,8 +23,8 @@ const reservedDomain = "agent."
 // the checkpoint. They pass the same rules as skills, so rules may name them.
 var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
 
-// check does what no single value shows: references, rules, paths.
-func (l *loader) check() {
+// checkAll checks what no single value shows: references, rules, paths.
+func (l *loader) checkAll() {
 	for name, m := range l.cfg.Models {
 		m.Name = name
 		l.cfg.Models[name] = m
@@ -38,8 +43,9 @@ func (l *loader) check() {
 	l.checkRoots()
 }
 
+// checkRoles refuses roles whose models aren't under models.
 func (l *loader) checkRoles() {
-	roles := l.get("roles")
+	roles := l.valueAt("roles")
 	if roles == nil || roles.kind != mappingNode {
 		return
 	}
@@ -54,7 +60,7 @@ func (l *loader) checkRoles() {
 // checkModelNames refuses models that aren't under models, where one or a list
 // of them is named.
 func (l *loader) checkModelNames(path string, val *node) {
-	if models := l.get("models"); models != nil && models.kind != mappingNode {
+	if models := l.valueAt("models"); models != nil && models.kind != mappingNode {
 		return // reported, and which models there are isn't known
 	}
 	known := slices.Sorted(maps.Keys(l.cfg.Models))
@@ -63,19 +69,20 @@ func (l *loader) checkModelNames(path string, val *node) {
 		list = val.items
 	}
 	for _, n := range list {
-		if n.kind != scalarNode || n.bad || n.scalarKind() != textScalar || n.text == "" || indexOf(known, n.text) >= 0 {
+		if n.kind != scalarNode || n.bad || n.scalarKind() != textScalar || n.text == "" || slices.Contains(known, n.text) {
 			continue
 		}
 		if n.outside {
 			l.out.add(n.pos, "%s names a model that isn't under models", path)
 			continue
 		}
-		l.out.add(n.pos, "%s: %s", path, unknown("model", n.text, known))
+		l.out.add(n.pos, "%s: %s", path, unknownWord("model", n.text, known))
 	}
 }
 
+// checkRules numbers the rules and refuses those that no call can meet.
 func (l *loader) checkRules() {
-	list := l.get("permissions")
+	list := l.valueAt("permissions")
 	if list == nil || list.kind != listNode {
 		return
 	}
@@ -104,8 +111,7 @@ func (l *loader) checkRules() {
 	}
 }
 
-// checkModify refuses a rule that rewrites and doesn't say what, and the other
-// way round.
+// checkModify refuses a rule that rewrites and doesn't say what, and the reverse.
 func (l *loader) checkModify(i int, r *Rule, n *node) {
 	list := n.get("modify")
 	switch {
@@ -125,10 +131,10 @@ func (l *loader) checkPattern(n *node, known []string) {
 		return
 	case isDomain && skills.ValidName(domain+".x"):
 	case !skills.ValidName(pat):
-		l.out.add(n.pos, "skill must be a skill's name such as email.send, a domain such as email.*, or *; not %s", l.shown(n))
+		l.out.add(n.pos, "skill must be a skill's name such as email.send, a domain such as email.*, or *; not %s", l.quoteNode(n))
 		return
 	}
-	if l.broken {
+	if l.namesMissing {
 		return // a file that couldn't be read may have it
 	}
 	if !isDomain && !slices.Contains(known, pat) {
@@ -143,28 +149,376 @@ func (l *loader) checkPattern(n *node, known []string) {
 	}
 }
 
+// hideUnknown says that a word isn't known, without showing what the environment
+// gave.
 func (l *loader) hideUnknown(n *node, what, got string, known []string) string {
 	if n.outside {
 		return "unknown " + what + " given by the environment"
 	}
-	return unknown(what, got, known)
+	return unknownWord(what, got, known)
 }
 
+// checkListen refuses an address that no server could listen on.
 func (l *loader) checkListen() {
-	n := l.section("server", "listen")
+	n := l.valueAt("server", "listen")
 	if n == nil || n.bad || n.kind != scalarNode || l.cfg.Server.Listen != n.text {
 		return
 	}
 	if _, _, ok := listenAddress(n.text); !ok {
-		l.out.add(n.pos, "server.listen must be host:port such as 127.0.0.1:8420%s", notA(n))
+		l.out.add(n.pos, "server.listen must be host:port such as 127.0.0.1:8420%s", describeGot(n))
 	}
 }
 
-// section returns the value at two keys, nil where it isn't written.
-func (l *loader) section(a, b string) *node {
-	n := l.get(a)
-	if n == nil || n.kind != mappingNode {
-		return nil
+// userPlace stands for the user in the pattern of a credential.
+const userPlace = "{user}"
+
+// checkCredentials refuses a credential with no place or more than one, and one
+// that all users would share.
+func (l *loader) checkCredentials() {
+	all := l.valueAt("credentials")
+	if all == nil || all.kind != mappingNode {
+		return
 	}
-	return n.get(b)
+	for i := range all.entries {
+		e := &all.entries[i]
+		c, known := l.cfg.Credentials[e.key]
+		if !known || e.val.kind != mappingNode {
+			continue
+		}
+		// A path counts once it is checked: what follows from a refused one is no
+		// mistake of its own.
+		l.cfg.Credentials[e.key] = Credential{Env: c.Env, Program: c.Program}
+		given := 0
+		for _, set := range []bool{c.Env != "", c.File != "", c.Program} {
+			if set {
+				given++
+			}
+		}
+		if given != 1 {
+			l.out.add(e.pos, "credentials.%s must have exactly one of env, file and program: true; it has %d", e.key, given)
+			continue
+		}
+		switch {
+		case c.Env != "":
+			l.checkCredentialEnv(e.key, c, e.val.get("env"))
+		case c.File != "":
+			l.checkCredentialFile(e.key, c, e.val.get("file"))
+		}
+	}
+}
+
+// checkCredentialEnv refuses a variable's name that isn't one for each user.
+func (l *loader) checkCredentialEnv(name string, c Credential, n *node) {
+	if n == nil || n.bad {
+		return
+	}
+	if strings.Count(c.Env, userPlace) != 1 || !isEnvName(strings.Replace(c.Env, userPlace, "x", 1)) {
+		l.out.add(n.pos, "credentials.%s.env must be a variable's name with one %s in it, such as GITHUB_TOKEN_%s%s",
+			name, userPlace, userPlace, describeGot(n))
+	}
+}
+
+// checkCredentialFile resolves a credential's path. It refuses a path that isn't
+// one for each user, and one beside a folder of agents.
+func (l *loader) checkCredentialFile(name string, c Credential, n *node) {
+	if n == nil || n.bad {
+		return
+	}
+	if strings.Count(c.File, userPlace) != 1 || !strings.Contains(filepath.Base(c.File), userPlace) {
+		l.out.add(n.pos, "credentials.%s.file must have one %s in the last part of its path, such as ./credentials/%s/%s%s",
+			name, userPlace, name, userPlace, describeGot(n))
+		return
+	}
+	c.File = l.absPath(c.File, n)
+	l.cfg.Credentials[name] = c
+	dir := realPath(filepath.Dir(c.File))
+	for i, root := range l.cfg.Guard.Roots {
+		if at := l.guardListItem("roots", i); root != "" && at != nil && liesInFolder(dir, realPath(root)) {
+			l.out.add(at.pos, "guard.roots[%d] lies in the folder of the credentials %s; give agents a folder of their own", i, name)
+		}
+	}
+}
+
+// checkReview refuses settings of the review that seem to hold and don't.
+func (l *loader) checkReview() {
+	l.checkSchemaless()
+	s := l.valueAt("sentinel")
+	if s == nil || s.kind != mappingNode {
+		return
+	}
+	if n := s.get("reject_below"); n != nil && l.cfg.Sentinel.Answer != AnswerGraded {
+		l.out.add(n.pos, "sentinel.reject_below is for answer: graded, and the answer is %s", l.cfg.Sentinel.Answer)
+	}
+	l.checkModes(s)
+	l.checkEscalate(s)
+	l.readPrompt(s.get("prompt"))
+}
+
+// checkModes refuses a mode for a skill that isn't there.
+func (l *loader) checkModes(s *node) {
+	n := s.get("modes")
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	bySkill := n.get("skill")
+	if bySkill == nil || bySkill.kind != mappingNode || l.namesMissing {
+		return
+	}
+	known := l.knownSkills()
+	for i := range bySkill.entries {
+		if e := &bySkill.entries[i]; skills.ValidName(e.key) && !slices.Contains(known, e.key) {
+			l.out.add(e.pos, "sentinel.modes.skill: %s", unknownWord("skill", e.key, known))
+		}
+	}
+}
+
+// knownSkills are the names that a rule may give.
+func (l *loader) knownSkills() []string {
+	known := append(slices.Collect(maps.Keys(l.names)), orchestratorCalls...)
+	known = append(known, l.opts.KnownSkills...)
+	slices.Sort(known)
+	return known
+}
+
+// checkEscalate refuses a second opinion of no model, or of a model of the review.
+func (l *loader) checkEscalate(s *node) {
+	n := s.get("escalate")
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	to := n.get("to")
+	if to == nil {
+		l.out.add(n.pos, "sentinel.escalate.to is missing; name the stronger model")
+		return
+	}
+	l.checkModelNames("sentinel.escalate.to", to)
+	for _, name := range l.cfg.Sentinel.Escalate.To {
+		if slices.Contains(l.cfg.Roles["sentinel"], name) {
+			l.out.add(to.pos, "sentinel.escalate.to: %s is in roles.sentinel already; a second opinion is another model's", quoteWord(name))
+		}
+	}
+}
+
+// checkSchemaless refuses a model of the review that can't be held to a shape. It
+// refuses a way to hold it that is never used.
+func (l *loader) checkSchemaless() {
+	models := l.valueAt("models")
+	if models == nil || models.kind != mappingNode {
+		return
+	}
+	review := append(slices.Clone(l.cfg.Roles["sentinel"]), l.cfg.Sentinel.Escalate.To...)
+	if m := l.cfg.Sentinel.Modes; l.cfg.Sentinel.Mode == Off && len(m.Effect)+len(m.Skill) == 0 {
+		review = nil
+	}
+	for i := range models.entries {
+		e := &models.entries[i]
+		m, known := l.cfg.Models[e.key]
+		switch {
+		case !known || e.val.kind != mappingNode:
+		case m.Schemaless != "" && m.JSONSchema:
+			l.out.add(e.val.get("schemaless").pos,
+				"models.%s.schemaless is for servers without json_schema; write json_schema: false beside it, or remove it", e.key)
+		case m.Schemaless == "tool" && !m.Tools:
+			l.out.add(e.val.get("schemaless").pos, "models.%s.schemaless is tool, and the model takes no tools; write json_object", e.key)
+		case m.Schemaless == "" && !m.JSONSchema && slices.Contains(review, e.key):
+			l.out.add(e.pos, "models.%s is in the review and has json_schema: false; say how it answers: schemaless: tool, or json_object", e.key)
+		}
+	}
+}
+
+// checkTests checks of tests what no single value shows. Which skills there are
+// doesn't matter: a test may expect that an unknown one is denied.
+func (l *loader) checkTests() {
+	list := l.valueAt("tests")
+	if list == nil || list.kind != listNode {
+		return
+	}
+	names := map[string]Position{}
+	for i := range l.cfg.Tests {
+		t, n := &l.cfg.Tests[i], list.items[i]
+		t.Pos = n.pos
+		if n.kind != mappingNode {
+			continue
+		}
+		if name := n.get("name"); name != nil && t.Name != "" {
+			if first, twice := names[t.Name]; twice {
+				l.out.add(name.pos, "tests[%d]: another test has this name already, at %s", i, first)
+			}
+			names[t.Name] = name.pos
+		}
+		if at := n.get("time"); at != nil && t.Time != "" {
+			var err error
+			if t.At, err = time.Parse(time.RFC3339, t.Time); err != nil {
+				l.out.add(at.pos, "tests[%d].time must be a time such as 2026-01-31T18:00:00Z%s", i, describeGot(at))
+			}
+		}
+		l.checkObject(n.get("call"), "args", "tests[%d].call.args", i)
+		l.checkObject(n, "args", "tests[%d].args", i)
+		if steps := n.get("history"); steps != nil && steps.kind == listNode {
+			for j, s := range steps.items {
+				l.checkObject(s, "args", "tests[%d].history[%d].args", i, j)
+			}
+		}
+		if t.Expect == Allow && (t.Code != "" || t.Gate != "") {
+			l.out.add(n.pos, "tests[%d]: an allowed call has no code and no gate; remove them", i)
+		}
+	}
+}
+
+// checkObject refuses arguments that are no mapping.
+func (l *loader) checkObject(n *node, key, path string, at ...any) {
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	if v := n.get(key); v != nil && !v.bad && !v.isNull() && v.kind != mappingNode {
+		l.out.add(v.pos, path+" must be a mapping of arguments to values%s", append(at, describeGot(v))...)
+	}
+}
+
+// checkPrices refuses a budget in money beside a model without a price. Such a
+// budget would count the model's calls as free.
+func (l *loader) checkPrices() {
+	models := l.valueAt("models")
+	where := "limits has a cost"
+	if !l.cfg.Limits.Priced() {
+		where = "sentinel.budget has a cost"
+	}
+	if !l.cfg.Limits.Priced() && !l.cfg.Sentinel.Budget.Priced() || models == nil || models.kind != mappingNode {
+		return
+	}
+	for i := range models.entries {
+		e := &models.entries[i]
+		if _, known := l.cfg.Models[e.key]; known && e.val.kind == mappingNode && e.val.get("price") == nil {
+			l.out.add(e.pos, "models.%s has no price and %s; write price: {input: 0.25, output: 2.00}, for a million tokens", e.key, where)
+		}
+	}
+}
+
+// checkLimitStore refuses a server without an address. It refuses the keys of a
+// server where no driver is named: the limits would count in memory.
+func (l *loader) checkLimitStore() {
+	n := l.valueAt("limits", "store")
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	driver := n.get("driver")
+	if l.cfg.Limits.Store.Driver == LimitsOnRedis && n.get("url") == nil {
+		l.out.add(driver.pos, `limits.store.url is missing; write url: "${REDIS_URL}", such as redis://host:6379`)
+	}
+	if driver != nil {
+		return
+	}
+	for i := range n.entries {
+		if e := &n.entries[i]; slices.Contains([]string{"url", "prefix", "timeout", "when_away"}, e.key) {
+			l.out.add(e.pos, "limits.store.%s is for driver redis, and there is no driver; write driver: redis", e.key)
+		}
+	}
+}
+
+// checkTargets refuses addresses whose host and port nothing could be sent to. It
+// looks at models and at the store of limits. Their clients check the rest.
+// Addresses may hold passwords, so no message repeats one.
+func (l *loader) checkTargets() {
+	if models := l.valueAt("models"); models != nil && models.kind == mappingNode {
+		for i := range models.entries {
+			e := &models.entries[i]
+			n := nodeBelow(e.val, "base_url")
+			if l.becameValue(n, l.cfg.Models[e.key].BaseURL) && !mayBeReachable(n.text) {
+				l.out.add(n.pos, "models.%s.base_url must name a host, and a port from 1 to 65535 if any, such as http://127.0.0.1:8080/v1", e.key)
+			}
+		}
+	}
+	if n := nodeBelow(l.valueAt("limits", "store"), "url"); l.becameValue(n, l.cfg.Limits.Store.URL.Reveal()) && !mayBeReachable(n.text) {
+		l.out.add(n.pos, "limits.store.url must name a host, and a port from 1 to 65535 if any, such as redis://host:6379")
+	}
+}
+
+// checkTelemetry refuses addresses that no server could listen on or receive at.
+// It refuses a share of traced turns without a collector.
+func (l *loader) checkTelemetry() {
+	t := l.valueAt("telemetry")
+	if t == nil || t.kind != mappingNode {
+		return
+	}
+	if n := nodeBelow(t, "metrics", "listen"); l.becameValue(n, l.cfg.Telemetry.Metrics.Listen) {
+		l.checkMetricsListen(n)
+	}
+	otlp := nodeBelow(t, "traces", "otlp")
+	if l.becameValue(otlp, l.cfg.Telemetry.Traces.OTLP) {
+		if msg := collectorMistake(otlp.text); msg != "" {
+			l.out.add(otlp.pos, "telemetry.traces.otlp %s", msg)
+		}
+	}
+	if n := nodeBelow(t, "traces", "sample"); n != nil && otlp == nil {
+		l.out.add(n.pos, "telemetry.traces.sample is a share of spans that go nowhere; write otlp: http://collector:4318")
+	}
+}
+
+// checkMetricsListen wants a host: without one the server listens on every
+// interface, and few operators mean that.
+func (l *loader) checkMetricsListen(n *node) {
+	host, port, ok := listenAddress(n.text)
+	switch {
+	case !ok:
+		l.out.add(n.pos, "telemetry.metrics.listen must be host:port such as 127.0.0.1:9464%s", describeGot(n))
+	case host == "":
+		l.out.add(n.pos,
+			"telemetry.metrics.listen names no host, which is every interface; write 127.0.0.1:%s, or 0.0.0.0:%s if that is meant", port, port)
+	}
+}
+
+// collectorMistake says what is wrong with a collector's address. It doesn't
+// repeat the address, which may hold a password.
+func collectorMistake(raw string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return "must be an address such as http://collector:4318"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "must begin with http:// or https://; gRPC isn't spoken"
+	case !validTarget(u):
+		return "must name a host, and a port from 1 to 65535, such as http://collector:4318"
+	case u.User != nil:
+		return "holds a user or password; give it in the environment, as OTEL_EXPORTER_OTLP_HEADERS"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "holds a query or a fragment; give the address alone"
+	}
+	return ""
+}
+
+// becameValue reports whether the node is a text that became the value. An empty
+// text didn't, and was reported.
+func (l *loader) becameValue(n *node, value string) bool {
+	return n != nil && !n.bad && n.kind == scalarNode && n.text != "" && n.text == value
+}
+
+// checkUnseen reports characters that a person doesn't see and a model reads. Such
+// are marks that turn the direction of writing, tags, joiners, fillers. They can
+// hide words in a prompt from the operator who reviews it. The mistake names the
+// first such character.
+func (l *loader) checkUnseen(name string, src []byte) bool {
+	found, first, at := 0, rune(0), Position{}
+	line, column := 1, 1
+	before := rune('\n')
+	for i := 0; i < len(src); {
+		r, size := utf8.DecodeRune(src[i:])
+		i += size
+		after, _ := utf8.DecodeRune(src[i:])
+		if isInvisible(r) && !belongsToNeighbours(before, r, after) {
+			if found++; found == 1 {
+				first, at = r, Position{name, line, column}
+			}
+		}
+		before = r
+		if column++; r == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	switch {
+	case found == 1:
+		l.out.add(at, "the prompt holds %U here, which people do not see and the model reads; remove it", first)
+	case found > 1:
+		l.out.add(at, "the prompt holds %U here, which people do not see and the model reads, and %d more follow; remove them", first, found-1)
+	}
+	return found > 0
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Config is a whole configuration, checked and with its defaults filled in. It
-// is made by Load, Parse or Default and must not be changed afterwards.
+// Config is a whole configuration, checked and with its defaults filled in. Load,
+// Parse and Default make it. Don't change it afterwards.
 type Config struct {
 	// Version is the version of the format: 1.
 	Version int `yaml:"version" cfg:"required,min=1,max=1"`
@@ -150,36 +150,13 @@ const (
 	Modify Action = "modify"
 )
 
-// Rule is one permission rule. It matches a call when its skill, one of its
-// users and its condition do.
-type Rule struct {
-	// ID names the rule in records; "rule-N", counted from 1, where none is given.
-	ID string `yaml:"id" cfg:"pattern=id"`
-	// Skill is a skill's name, "domain.*" or "*".
-	Skill string `yaml:"skill" cfg:"required"`
-	// Users are patterns of user ids; none means every user. What makes a
-	// good one is the rule's to say: see package permission.
-	Users []string `yaml:"users" cfg:"nonempty"`
-	// When is a CEL condition; empty is always true. It isn't compiled here.
-	When string `yaml:"when"`
-	// Then is deny, ask, allow or modify.
-	Then Action `yaml:"then" cfg:"required,enum=allow|ask|deny|modify"`
-	// Modify are the rewrites of a rule that says modify. What they mean is
-	// checked by the package that applies them.
-	Modify []Rewrite `yaml:"modify" json:",omitempty" cfg:"nonempty"`
-	// Reason is shown to people.
-	Reason string `yaml:"reason"`
-	// Pos is where the rule stands.
-	Pos Position `yaml:"-" json:"-"`
-}
-
 // Guard adds to the built-in guard.
 type Guard struct {
 	// Roots are the absolute folders that path arguments must lie in; relative
 	// paths in calls resolve against the first.
 	Roots []string `yaml:"roots"`
-	// ForbidPaths are glob patterns of paths that no call may touch, with "/"
-	// as separator: absolute, or starting with ** or ~.
+	// ForbidPaths are glob patterns of paths that no call may touch, with "/" as
+	// separator. A pattern is absolute, or starts with ** or ~.
 	ForbidPaths []string `yaml:"forbid_paths"`
 	// AllowHosts are private hosts, by name or address and without port, that
 	// calls may reach. A metadata service can't be among them. The guard
@@ -199,28 +176,6 @@ type Judge struct {
 	AskBelow Hundredths `yaml:"ask_below"`
 }
 
-// Limits are the budgets of all levels, and the breaker that every skill has.
-type Limits struct {
-	Agent        AgentLimits        `yaml:"agent"`
-	Turn         TurnLimits         `yaml:"turn"`
-	Conversation ConversationLimits `yaml:"conversation"`
-	// User is each user's share, and Process what there is to share.
-	User    UserLimits    `yaml:"user"`
-	Process ProcessLimits `yaml:"process"`
-	Skill   SkillLimits   `yaml:"skill"`
-	// Store is where all of these are counted.
-	Store LimitStore `yaml:"store"`
-}
-
-// AgentLimits bound one agent over its life.
-type AgentLimits struct {
-	// Calls is what an agent may propose when its dispatch names no number.
-	Calls int `yaml:"calls" cfg:"min=1,max=10000"`
-	// Tokens and Cost are what its questions to models may take; zero is no bound.
-	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000"`
-	Cost   Cost `yaml:"cost" cfg:"bound"`
-}
-
 // Agents are the times of agents. None of them counts waits for a person.
 type Agents struct {
 	// Timeout is an agent's own time, waits for the orchestrator aside.
@@ -230,23 +185,6 @@ type Agents struct {
 	// WaveTimeout is the time of agents that are started together: then they
 	// are asked for what they have.
 	WaveTimeout time.Duration `yaml:"wave_timeout" cfg:"min=1s,max=24h"`
-}
-
-// TurnLimits bound one turn of the conversation.
-type TurnLimits struct {
-	Agents int `yaml:"agents" cfg:"min=1,max=10000"`
-	Calls  int `yaml:"calls" cfg:"min=1,max=10000"`
-	// Tokens and Cost are for the orchestrator's model and all agents.
-	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000"`
-	Cost   Cost `yaml:"cost" cfg:"bound"`
-}
-
-// ConversationLimits bound a conversation over a sliding window.
-type ConversationLimits struct {
-	Calls  int           `yaml:"calls" cfg:"min=1,max=10000"`
-	Window time.Duration `yaml:"window" cfg:"min=100ms,max=24h"`
-	Tokens int           `yaml:"tokens" cfg:"min=1,max=1000000000000"`
-	Cost   Cost          `yaml:"cost" cfg:"bound"`
 }
 
 // Approvals says how people are asked.
@@ -313,4 +251,15 @@ type Keys struct {
 type Server struct {
 	// Listen is host:port. The default is reached from this machine alone.
 	Listen string `yaml:"listen"`
+}
+
+// Credential says where the program finds what a user's calls authenticate with.
+// It names one of three places and holds no secret itself.
+type Credential struct {
+	// Env is the name of a variable with {user} in it.
+	Env string `yaml:"env" json:",omitempty"`
+	// File is the absolute path of a file per user, with {user} in its last part.
+	File string `yaml:"file" json:",omitempty"`
+	// Program asks the resolver that the program gave.
+	Program bool `yaml:"program" json:",omitempty"`
 }

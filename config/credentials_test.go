@@ -14,7 +14,8 @@ func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	c, err := config.Parse("v.yaml", []byte("version: 1\ncredentials:\n  gh: {env: 'GH_{user}'}\n  crm: {file: './crm/{user}.token'}\n  pay: {program: true}\n"), config.Options{Dir: dir})
 	require.NoError(t, err)
-	require.Equal(t, map[string]config.Credential{"gh": {Env: "GH_{user}"}, "crm": {File: filepath.Join(dir, "crm", "{user}.token")}, "pay": {Program: true}}, c.Credentials)
+	require.Equal(t, map[string]config.Credential{"gh": {Env: "GH_{user}"}, "crm": {File: filepath.Join(dir, "crm", "{user}.token")},
+		"pay": {Program: true}}, c.Credentials)
 	require.Equal(t, []string{filepath.Join(dir, "crm")}, c.CredentialFolders())
 	for text, want := range map[string]string{
 		"credentials: {gh: {}}":                                            "v.yaml:2:15: credentials.gh must have exactly one of env, file and program: true; it has 0",
@@ -33,8 +34,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What is broken has its default: checks that go on from a draft find a whole path
-// or none, whatever was refused.
+// What is broken has its default. Checks that go on from a draft find a whole path
+// or none.
 func TestRefusedPathsAreNone(t *testing.T) {
 	_, dir, _ := load(t, map[string]string{"vedette.yaml": `version: 1
 ledger: {path: ~/v.db}
@@ -49,5 +50,6 @@ credentials:
 	d := config.Inspect(filepath.Join(dir, "vedette.yaml"), config.Options{Env: env(nil)})
 	require.NotNil(t, d.Config)
 	require.Equal(t, []string{filepath.Join(dir, "y")}, d.Config.CredentialFolders())
-	require.Equal(t, []string{filepath.Join(dir, "vedette.db"), filepath.Join(dir, "vedette-keys")}, []string{d.Config.Ledger.Path, d.Config.Keys.Dir})
+	require.Equal(t, []string{filepath.Join(dir, "vedette.db"), filepath.Join(dir, "vedette-keys")},
+		[]string{d.Config.Ledger.Path, d.Config.Keys.Dir})
 }

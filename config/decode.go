@@ -4,26 +4,29 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// decoder fills structs from nodes and reports every mistake it meets. What it
-// reports as wrong keeps its default.
+// decoder fills structs from nodes and reports every mistake that it meets. A
+// value with a mistake keeps its default.
 type decoder struct {
 	out *problems
-	// failed, if not nil, collects the paths of mistakes, so that a later
-	// check of the same value doesn't report them again.
+	// failed, if not nil, collects the paths of mistakes. A later check of the
+	// same value doesn't report them again.
 	failed map[string]bool
 	fields map[reflect.Type][]field // what was read from tags so far
 }
 
+// newDecoder returns a decoder that reports to out.
 func newDecoder(out *problems) *decoder {
 	return &decoder{out: out, fields: map[reflect.Type][]field{}}
 }
 
+// fieldsOf returns the fields of a struct type, which it reads once.
 func (d *decoder) fieldsOf(t reflect.Type) []field {
 	if _, ok := d.fields[t]; !ok {
 		d.fields[t] = fieldsOf(t)
@@ -38,15 +41,18 @@ type place struct {
 	path string
 }
 
-func (p place) child(e *entry) place {
-	return place{e.val, e.pos, joinPath(p.path, e.key)}
+// placeOfEntry returns the place of a mapping's entry.
+func (p place) placeOfEntry(e *entry) place {
+	return place{e.val, e.pos, joinConfigPath(p.path, e.key)}
 }
 
-func (p place) item(i int) place {
+// placeOfItem returns the place of a list's item.
+func (p place) placeOfItem(i int) place {
 	return place{p.n.items[i], p.n.items[i].pos, fmt.Sprintf("%s[%d]", p.path, i)}
 }
 
-func (d *decoder) fail(p place, at Position, format string, args ...any) {
+// reportMistake reports a mistake in p.
+func (d *decoder) reportMistake(p place, at Position, format string, args ...any) {
 	if d.failed != nil {
 		d.failed[p.path] = true
 	}
@@ -62,8 +68,8 @@ type defaulter interface{ setDefaults() }
 
 func (m *Model) setDefaults() { *m = modelDefaults() }
 
-// value decodes p into v, which holds the default.
-func (d *decoder) value(p place, v reflect.Value, f field) {
+// decodeValue decodes p into v, which holds the default.
+func (d *decoder) decodeValue(p place, v reflect.Value, f field) {
 	if p.n.bad {
 		if d.failed != nil {
 			d.failed[p.path] = true
@@ -71,60 +77,60 @@ func (d *decoder) value(p place, v reflect.Value, f field) {
 		return
 	}
 	if p.n.isNull() {
-		d.fail(p, p.at, "has no value; write one or remove the key")
+		d.reportMistake(p, p.at, "has no value; write one or remove the key")
 		return
 	}
-	if d.special(p, v, f) {
+	if d.decodeSpecial(p, v, f) {
 		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		d.object(p, v)
+		d.decodeObject(p, v)
 	case reflect.Map:
-		d.table(p, v, f)
+		d.decodeMap(p, v, f)
 	case reflect.Slice:
-		d.list(p, v, f)
+		d.decodeList(p, v, f)
 	case reflect.String:
-		d.text(p, v, f)
+		d.decodeText(p, v, f)
 	case reflect.Bool:
-		d.boolean(p, v)
+		d.decodeBool(p, v)
 	case reflect.Int:
-		d.integer(p, v, f)
+		d.decodeInt(p, v, f)
 	default:
 		panic("config: no decoding for " + v.Type().String()) // a slip in our own source
 	}
 }
 
-// special decodes the types that aren't in YAML what they are in Go.
-func (d *decoder) special(p place, v reflect.Value, f field) bool {
+// decodeSpecial decodes the types that aren't in YAML what they are in Go.
+func (d *decoder) decodeSpecial(p place, v reflect.Value, f field) bool {
 	switch v.Interface().(type) {
 	case json.RawMessage:
-		if raw, ok := d.json(p); ok {
+		if raw, ok := d.decodeJSON(p); ok {
 			v.SetBytes(raw)
 		} else if d.failed != nil {
 			d.failed[p.path] = true
 		}
 	case time.Duration:
-		d.duration(p, v, f)
+		d.decodeDuration(p, v, f)
 	case Hundredths:
-		d.hundredths(p, v)
+		d.decodeHundredths(p, v)
 	case Cost:
-		d.cost(p, v, f)
+		d.decodeCost(p, v, f)
 	case Secret:
-		d.secret(p, v, f)
+		d.decodeSecret(p, v, f)
 	case skills.Run:
-		d.run(p, v)
+		d.decodeRun(p, v)
 	case Constant:
-		if raw, ok := d.json(p); ok {
+		if raw, ok := d.decodeJSON(p); ok {
 			v.SetBytes(raw)
 		} else if d.failed != nil {
 			d.failed[p.path] = true
 		}
 	case Number:
-		v.SetString(string(d.number(p)))
+		v.SetString(string(d.decodeNumber(p)))
 	case programSkills:
 		if p.n.kind != listNode {
-			d.fail(p, p.n.pos, "must be a list of skills%s", notA(p.n))
+			d.reportMistake(p, p.n.pos, "must be a list of skills%s", describeGot(p.n))
 		}
 	case skillList:
 		// one by one, by the loader
@@ -134,53 +140,45 @@ func (d *decoder) special(p place, v reflect.Value, f field) bool {
 	return true
 }
 
-// secret decodes a text that no message may show.
-func (d *decoder) secret(p place, v reflect.Value, f field) {
+// decodeSecret decodes a text that no message may show.
+func (d *decoder) decodeSecret(p place, v reflect.Value, f field) {
 	if p.n.kind == scalarNode && p.n.scalarKind() != textScalar {
-		d.fail(p, p.n.pos, "must be text; write it in quotes")
+		d.reportMistake(p, p.n.pos, "must be text; write it in quotes")
 		return
 	}
 	var text string
-	d.text(p, reflect.ValueOf(&text).Elem(), f)
+	d.decodeText(p, reflect.ValueOf(&text).Elem(), f)
 	v.Set(reflect.ValueOf(NewSecret(text)))
 }
 
-// object decodes a mapping into a struct.
-func (d *decoder) object(p place, v reflect.Value) {
+// decodeObject decodes a mapping into a struct.
+func (d *decoder) decodeObject(p place, v reflect.Value) {
 	if p.n.kind != mappingNode {
-		d.fail(p, p.n.pos, "must be a mapping of keys to values%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a mapping of keys to values%s", describeGot(p.n))
 		return
 	}
 	fields := d.fieldsOf(v.Type())
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.name
-		if f.required && p.n.get(f.name) == nil {
-			d.missing(p, f.name)
+		if f.has(required) && p.n.get(f.name) == nil {
+			d.reportMissing(p, f.name)
 		}
 	}
 	for i := range p.n.entries {
 		e := &p.n.entries[i]
-		j := indexOf(known, e.key)
+		j := slices.Index(known, e.key)
 		if j < 0 {
-			d.unknownKey(e, known)
+			d.reportUnknownKey(e, known)
 			continue
 		}
-		d.value(p.child(e), v.Field(fields[j].index), fields[j])
+		d.decodeValue(p.placeOfEntry(e), v.Field(fields[j].index), fields[j])
 	}
 }
 
-func indexOf(list []string, s string) int {
-	for i, e := range list {
-		if e == s {
-			return i
-		}
-	}
-	return -1
-}
-
-func (d *decoder) missing(p place, key string) {
-	path := joinPath(p.path, key)
+// reportMissing reports a required key that isn't written.
+func (d *decoder) reportMissing(p place, key string) {
+	path := joinConfigPath(p.path, key)
 	if d.failed != nil {
 		d.failed[path] = true
 	}
@@ -191,14 +189,15 @@ func (d *decoder) missing(p place, key string) {
 	d.out.add(p.at, "%s is missing", path)
 }
 
-func (d *decoder) unknownKey(e *entry, known []string) {
-	d.out.add(e.pos, "%s", unknown("key", e.key, known))
+// reportUnknownKey reports a key that isn't one of known.
+func (d *decoder) reportUnknownKey(e *entry, known []string) {
+	d.out.add(e.pos, "%s", unknownWord("key", e.key, known))
 }
 
-// unknown says that a word isn't known, and which was probably meant; where
-// none was and there are few, which there are.
-func unknown(what, got string, known []string) string {
-	msg := fmt.Sprintf("unknown %s %s", what, quote(got))
+// unknownWord says that a word isn't known, and which one was probably meant.
+// Where none is near and there are few, it lists them.
+func unknownWord(what, got string, known []string) string {
+	msg := fmt.Sprintf("unknown %s %s", what, quoteWord(got))
 	if near := skills.Nearest(got, known); near != "" {
 		return msg + fmt.Sprintf("; did you mean %q?", near)
 	}
@@ -208,17 +207,17 @@ func unknown(what, got string, known []string) string {
 	return msg
 }
 
-// quote shows a word of the file, cut to a length that fits a message.
-func quote(s string) string {
+// quoteWord shows a word of the file, cut to a length that fits a message.
+func quoteWord(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		s = string(r[:60]) + "…"
 	}
 	return fmt.Sprintf("%q", s)
 }
 
-// notA says what a value is where it should have been something else. It
-// doesn't show what came from the environment.
-func notA(n *node) string {
+// describeGot says what a value is where it should have been something else. It doesn't
+// show what came from the environment.
+func describeGot(n *node) string {
 	switch {
 	case n.kind == mappingNode:
 		return ", not a mapping"
@@ -227,75 +226,108 @@ func notA(n *node) string {
 	case n.outside:
 		return ", not what the environment gives"
 	}
-	return ", not " + quote(n.text)
+	return ", not " + quoteWord(n.text)
 }
 
-// table decodes a mapping into a map with text keys.
-func (d *decoder) table(p place, v reflect.Value, f field) {
+// decodeMap decodes a mapping into a map with text keys.
+func (d *decoder) decodeMap(p place, v reflect.Value, f field) {
 	if p.n.kind != mappingNode {
-		d.fail(p, p.n.pos, "must be a mapping of names to values%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a mapping of names to values%s", describeGot(p.n))
 		return
 	}
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(p.n.entries)))
 	for i := range p.n.entries {
 		e := &p.n.entries[i]
-		if !d.mapKey(p, e, f.keys) {
+		if !d.checkMapKey(p, e, f.keys) {
 			continue
 		}
 		elem := reflect.New(v.Type().Elem())
 		if def, ok := elem.Interface().(defaulter); ok {
 			def.setDefaults()
 		}
-		d.value(p.child(e), elem.Elem(), field{single: f.single, nonempty: f.nonempty, enum: f.enum})
+		d.decodeValue(p.placeOfEntry(e), elem.Elem(), field{traits: f.traits & (single | noEmptyList), enum: f.enum})
 		v.SetMapIndex(reflect.ValueOf(e.key), elem.Elem())
 	}
 }
 
-// mapKey reports whether a key may stand in a map, and says so where not.
-func (d *decoder) mapKey(p place, e *entry, keys string) bool {
+// checkMapKey reports whether a key may stand in a map, and reports a mistake
+// where not.
+func (d *decoder) checkMapKey(p place, e *entry, keys string) bool {
 	switch {
-	case keys == "name" && !plainName(e.key):
-		d.out.add(e.pos, "%s: the name %s may hold letters, digits, _ and - only", p.path, quote(e.key))
+	case keys == "name" && !isPlainName(e.key):
+		d.out.add(e.pos, "%s: the name %s may hold letters, digits, _ and - only", p.path, quoteWord(e.key))
 		return false
 	case keys == "skill" && !skills.ValidName(e.key):
-		d.out.add(e.pos, "%s: a key must be a skill's name such as email.send, not %s", p.path, quote(e.key))
+		d.out.add(e.pos, "%s: a key must be a skill's name such as email.send, not %s", p.path, quoteWord(e.key))
 		return false
 	case keys == "name", keys == "skill":
 		return true
 	}
 	known := strings.Split(keys, "|")
-	if indexOf(known, e.key) < 0 {
-		d.unknownKey(e, known)
+	if !slices.Contains(known, e.key) {
+		d.reportUnknownKey(e, known)
 		return false
 	}
 	return true
 }
 
-func plainName(s string) bool {
+// isPlainName reports whether s has 1 to 64 letters, digits, _ and - and nothing
+// else.
+func isPlainName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}) < 0
 }
 
-// list decodes a list, or one value where the field allows it.
-func (d *decoder) list(p place, v reflect.Value, f field) {
-	if f.single && p.n.kind == scalarNode {
+// decodeList decodes a list, or one value where the field allows it.
+func (d *decoder) decodeList(p place, v reflect.Value, f field) {
+	if f.has(single) && p.n.kind == scalarNode {
 		one := reflect.MakeSlice(v.Type(), 1, 1)
-		d.value(p, one.Index(0), field{})
+		d.decodeValue(p, one.Index(0), field{})
 		v.Set(one)
 		return
 	}
 	if p.n.kind != listNode {
-		d.fail(p, p.n.pos, "must be a list%s", notA(p.n))
+		d.reportMistake(p, p.n.pos, "must be a list%s", describeGot(p.n))
 		return
 	}
-	if f.nonempty && len(p.n.items) == 0 {
-		d.fail(p, p.n.pos, "is an empty list, which means nothing; remove the key or name some")
+	if f.has(noEmptyList) && len(p.n.items) == 0 {
+		d.reportMistake(p, p.n.pos, "is an empty list, which means nothing; remove the key or name some")
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(p.n.items), len(p.n.items))
 	for i := range p.n.items {
-		d.value(p.item(i), out.Index(i), field{pattern: f.pattern, enum: f.enum})
+		d.decodeValue(p.placeOfItem(i), out.Index(i), field{pattern: f.pattern, enum: f.enum})
 	}
 	v.Set(out)
+}
+
+// decodeRun decodes the one key under run and keeps its options for the package of
+// that kind.
+func (d *decoder) decodeRun(p place, v reflect.Value) {
+	if p.n.kind != mappingNode {
+		d.reportMistake(p, p.n.pos, "must be a mapping with one of %s%s", strings.Join(runKinds, ", "), describeGot(p.n))
+		return
+	}
+	for i := range p.n.entries {
+		e := &p.n.entries[i]
+		if !slices.Contains(runKinds, e.key) {
+			d.reportMistake(p, e.pos, "names an %s", unknownWord("kind", e.key, runKinds))
+			return
+		}
+	}
+	if len(p.n.entries) != 1 {
+		d.reportMistake(p, p.at, "must name exactly one of %s; it names %d", strings.Join(runKinds, ", "), len(p.n.entries))
+		return
+	}
+	e := &p.n.entries[0]
+	if e.val.isNull() && !e.val.bad {
+		d.reportMistake(p.placeOfEntry(e), e.pos, "has no value; write its options")
+		return
+	}
+	if raw, ok := d.decodeJSON(p.placeOfEntry(e)); ok {
+		v.Set(reflect.ValueOf(skills.Run{Kind: e.key, Options: raw}))
+	} else {
+		d.failed[p.path] = true
+	}
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Digest identifies the effective policy: everything that can change a
-// decision, defaults included, whatever file or order of keys it came from.
-// Two configurations with the same Digest decide alike. Keys of models and
-// passwords in addresses are left out, and so are places in files; secrets in
-// a skill's run options are in it only as part of the skill's own digest.
+// Digest identifies the effective policy: everything that can change a decision,
+// defaults included. Files and the order of keys don't count. Two configurations
+// with the same Digest decide alike. Digest leaves out the keys of models,
+// passwords in addresses, and places in files. It holds secrets in a skill's run
+// options only through the skill's own digest.
 func (c Config) Digest() string {
 	type skillDigest struct{ Name, Digest string }
 	list := make([]skillDigest, len(c.Skills))

@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
-	"regexp"
 
 	"github.com/vedette-dev/vedette/skills"
 )
 
 // Draft is what could be read of a configuration with mistakes. The checks of
-// other packages go on from it, so that one pass finds every mistake. Nothing
-// may be decided or run by it.
+// other packages go on from it, so that one pass finds every mistake. Never decide
+// or run anything by it.
 type Draft struct {
 	// Config is complete but for what is broken, which has its default. Nil
 	// where the file can't be read at all.
@@ -25,7 +24,7 @@ type Draft struct {
 	Partial bool
 
 	mistakes Errors
-	touched  map[Position]bool
+	marked   map[Position]bool
 }
 
 // Inspect is Load for a configuration that may have mistakes. Draft.Err returns
@@ -36,71 +35,51 @@ func Inspect(path string, opts Options) *Draft {
 		return &Draft{mistakes: Errors{{File: path, Msg: "the working directory is gone; give an absolute path"}}}
 	}
 	l := newLoader(path, disk{}, dir, opts)
-	src, err := l.files.read(path)
+	src, err := l.files.readFile(path)
 	if err != nil {
-		return &Draft{mistakes: Errors{{File: path, Msg: readFailed(err)}}}
+		return &Draft{mistakes: Errors{{File: path, Msg: readFailureText(err)}}}
 	}
-	d := &Draft{touched: map[Position]bool{}}
+	d := &Draft{marked: map[Position]bool{}}
 	if l.readAll(src) {
-		d.Config, d.Unsure, d.Names, d.Partial = l.cfg, l.unsure, l.spoilt, l.broken
+		d.Config, d.Unsure, d.Names, d.Partial = l.cfg, l.unsure, l.mistakenNames, l.namesMissing
 	}
 	d.mistakes = l.out.list
 	if d.Config != nil && len(d.mistakes) > 0 {
-		d.touch(l)
+		d.markMistakes(l)
 	}
 	return d
 }
 
-// nameLine is a line of a file that can't be read in which a skill seems to be
-// named.
-var nameLine = regexp.MustCompile(`(?m)^[ \t]*(?:-[ \t]+)?\{?[ \t]*name:[ \t]*["']?([a-z0-9_.-]+)`)
-
-// guessNames takes the names of skills out of a file that can't be read, so that
-// rules about them are no further mistakes and other names still are.
-func (l *loader) guessNames(src []byte) {
-	found := false
-	for _, m := range nameLine.FindAllSubmatch(src, -1) {
-		name := string(m[1])
-		if _, known := l.names[name]; !skills.ValidName(name) || known {
-			continue
-		}
-		found = true
-		l.names[name] = Position{}
-		l.spoilt = append(l.spoilt, name)
-	}
-	l.broken = l.broken || !found
-}
-
-// touch marks what holds a mistake. What is missing there may be what was
-// misspelt.
-func (d *Draft) touch(l *loader) {
+// markMistakes marks what holds a mistake. A key that is missing there may be a
+// misspelt one.
+func (d *Draft) markMistakes(l *loader) {
 	at := map[Position]bool{}
 	for _, m := range d.mistakes {
 		at[m.Pos()] = true
-		d.touched[m.Pos()] = true
+		d.marked[m.Pos()] = true
 	}
 	for i := range l.root.entries {
 		e := &l.root.entries[i]
-		d.touchAround(e.val, e.pos, at)
+		d.markWithMistakes(e.val, e.pos, at)
 	}
 	for _, n := range l.cfg.where.skills {
-		d.touchAround(n, n.pos, at)
+		d.markWithMistakes(n, n.pos, at)
 	}
 }
 
-// touchAround reports whether a mistake stands in n, and marks n and its key
-// where one does.
-func (d *Draft) touchAround(n *node, key Position, mistakes map[Position]bool) bool {
+// markWithMistakes reports whether a mistake stands in n, and marks n and its key where
+// one does.
+func (d *Draft) markWithMistakes(n *node, key Position, mistakes map[Position]bool) bool {
 	found := mistakes[n.pos] || mistakes[key]
 	for i := range n.entries {
 		e := &n.entries[i]
-		found = d.touchAround(e.val, e.pos, mistakes) || found
+		found = d.markWithMistakes(e.val, e.pos, mistakes) || found
 	}
 	for _, item := range n.items {
-		found = d.touchAround(item, item.pos, mistakes) || found
+		found = d.markWithMistakes(item, item.pos, mistakes) || found
 	}
 	if found {
-		d.touched[n.pos], d.touched[key] = true, true
+		d.marked[n.pos], d.marked[key] = true, true
 	}
 	return found
 }
@@ -110,40 +89,41 @@ func (d *Draft) touchAround(n *node, key Position, mistakes map[Position]bool) b
 func (d *Draft) Err(later error) error {
 	all := problems{list: append(Errors(nil), d.mistakes...)}
 	var rest []error
-	for _, e := range leavesOf(later) {
+	for _, e := range errorLeaves(later) {
 		var at *Error
 		switch {
 		case !errors.As(e, &at):
 			rest = append(rest, e)
-		case !d.touched[at.Pos()]:
+		case !d.marked[at.Pos()]:
 			all.list = append(all.list, at)
 		}
 	}
-	err := all.err()
+	err := all.sortedError()
 	if err == nil || len(d.mistakes) == 0 {
 		return errors.Join(append([]error{err}, rest...)...)
 	}
 	return err // what has no place may follow from what has one
 }
 
-// leavesOf takes a tree of errors apart.
-func leavesOf(err error) []error {
+// errorLeaves takes a tree of errors apart.
+func errorLeaves(err error) []error {
 	if err == nil {
 		return nil
 	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
 		for _, e := range many.Unwrap() {
-			out = append(out, leavesOf(e)...)
+			out = append(out, errorLeaves(e)...)
 		}
 		return out
 	}
 	return []error{err}
 }
 
-// mend makes a skill of a declaration with mistakes, so that the way it runs
-// can be looked at. Nil where that would only find what follows from them.
-func mend(p pending, s *skills.Skill) *skills.Skill {
+// mendSkill makes a skill of a declaration with mistakes, so that other packages
+// can look at the way it runs. It returns nil where that would only find what
+// follows from them.
+func mendSkill(p pendingSkill, s *skills.Skill) *skills.Skill {
 	spec := p.spec
 	if spec.Run.Kind == "" || len(spec.Parameters) == 0 {
 		return nil // the arguments may stand under a misspelt key

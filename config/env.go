@@ -14,9 +14,9 @@ type expansion struct {
 	bad     string   // what is wrong with the syntax, if anything
 }
 
-// expand replaces ${NAME} and ${NAME:-default} in s; $${ stands for ${. As in
+// expandReferences replaces ${NAME} and ${NAME:-default} in s; $${ stands for ${. As in
 // a shell, a default also replaces an empty value.
-func expand(s string, env func(string) (string, bool)) expansion {
+func expandReferences(s string, env func(string) (string, bool)) expansion {
 	var out strings.Builder
 	x := expansion{}
 	for {
@@ -40,7 +40,7 @@ func expand(s string, env func(string) (string, bool)) expansion {
 		}
 		name, def, hasDef := strings.Cut(s[:end], ":-")
 		s = s[end+1:]
-		if !envName(name) || strings.Contains(def, "${") {
+		if !isEnvName(name) || strings.Contains(def, "${") {
 			x.bad = "only ${NAME} and ${NAME:-default} are replaced; write $${ for the characters themselves"
 			return x
 		}
@@ -57,7 +57,8 @@ func expand(s string, env func(string) (string, bool)) expansion {
 	}
 }
 
-func envName(s string) bool {
+// isEnvName reports whether s may be the name of a variable.
+func isEnvName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := c == '_' || (c|0x20 >= 'a' && c|0x20 <= 'z')
@@ -76,13 +77,13 @@ type scrubber struct {
 	values []Secret        // the longest first: one may be part of another
 }
 
-// minScrub is the length below which a value is too common a text to be
-// searched for in messages ("1", "true"). Where such a value is itself the
-// mistake, messages leave it out by what its node says.
+// minScrub is the length below which a value is too common a text to search
+// messages for ("1", "true"). Where such a value is itself the mistake, messages
+// leave it out by what its node says.
 const minScrub = 6
 
-// lookup is the environment, remembering every value it gave.
-func (s *scrubber) lookup(name string) (string, bool) {
+// lookupEnv looks up a variable and remembers its value.
+func (s *scrubber) lookupEnv(name string) (string, bool) {
 	v, ok := s.env(name)
 	if ok && len(v) >= minScrub && !s.seen[name] {
 		s.seen[name] = true
@@ -95,7 +96,8 @@ func (s *scrubber) lookup(name string) (string, bool) {
 	return v, ok
 }
 
-func (s *scrubber) clean(msg string) string {
+// hideValues replaces every value that the environment gave.
+func (s *scrubber) hideValues(msg string) string {
 	for _, v := range s.values {
 		msg = strings.ReplaceAll(msg, v.Reveal(), redacted)
 	}

@@ -9,8 +9,8 @@ import (
 
 // Error is one mistake in a configuration and where it stands.
 type Error struct {
-	// File, Line and Column are the place; Line is 0 where the mistake is in
-	// no file's text, File is empty where it is in no file.
+	// File, Line and Column are the place. Line is 0 where the mistake is in no
+	// file's text. File is empty where it is in no file.
 	File   string
 	Line   int
 	Column int
@@ -76,12 +76,13 @@ type problems struct {
 	hidden scrubber
 }
 
+// add keeps a mistake and hides what the environment gave.
 func (p *problems) add(at Position, format string, args ...any) {
-	p.list = append(p.list, &Error{at.File, at.Line, at.Column, p.hidden.clean(fmt.Sprintf(format, args...))})
+	p.list = append(p.list, &Error{at.File, at.Line, at.Column, p.hidden.hideValues(fmt.Sprintf(format, args...))})
 }
 
-// err returns the sorted mistakes, or nil.
-func (p *problems) err() error {
+// sortedError returns the sorted mistakes as an error, or nil.
+func (p *problems) sortedError() error {
 	if len(p.list) == 0 {
 		return nil
 	}
@@ -93,6 +94,7 @@ func (p *problems) err() error {
 	return sorted
 }
 
+// sortErrors sorts list by place and text, and removes repetitions.
 func sortErrors(list Errors) Errors {
 	slices.SortStableFunc(list, func(a, b *Error) int {
 		return cmp.Or(

@@ -15,18 +15,19 @@ import (
 
 // files is where configuration is read from. Names are as they are shown.
 type files interface {
-	read(name string) ([]byte, error)
-	// glob returns the files that match pattern, relative to the folder of the
-	// file name, sorted.
-	glob(name, pattern string) ([]string, error)
-	// identity is the same for two names of one file.
-	identity(name string) string
+	readFile(name string) ([]byte, error)
+	// findFiles returns the files that match pattern, relative to the folder of
+	// the file name, sorted.
+	findFiles(name, pattern string) ([]string, error)
+	// fileIdentity is the same for two names of one file.
+	fileIdentity(name string) string
 }
 
 // disk reads from the file system of the machine.
 type disk struct{}
 
-func (disk) read(name string) ([]byte, error) {
+// readFile reads a regular file, and at most one byte more than MaxFile.
+func (disk) readFile(name string) ([]byte, error) {
 	// Asked before it is opened: opening a pipe would wait for a writer.
 	info, err := os.Stat(name)
 	if err != nil {
@@ -43,8 +44,9 @@ func (disk) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-func (disk) glob(name, pattern string) ([]string, error) {
-	dir, pattern := globBase(name, pattern)
+// findFiles returns the files that the pattern matches on disk.
+func (disk) findFiles(name, pattern string) ([]string, error) {
+	dir, pattern := splitGlobBase(name, pattern)
 	found, err := searchFiles(&boundedFS{fsys: os.DirFS(dir), root: dir}, pattern)
 	for i, f := range found {
 		found[i] = filepath.Join(dir, filepath.FromSlash(f))
@@ -63,9 +65,9 @@ func searchFiles(b *boundedFS, pattern string) ([]string, error) {
 	return found, err
 }
 
-// globBase returns the folder that a pattern of the file name starts in, and
-// what of the pattern is below it.
-func globBase(name, pattern string) (dir, rest string) {
+// splitGlobBase returns the folder that a pattern of the file name starts in. rest is
+// the part of the pattern below it.
+func splitGlobBase(name, pattern string) (dir, rest string) {
 	pattern = path.Clean(filepath.ToSlash(pattern))
 	if filepath.IsAbs(filepath.FromSlash(pattern)) {
 		base, rest := doublestar.SplitPattern(pattern)
@@ -81,12 +83,14 @@ func globBase(name, pattern string) (dir, rest string) {
 	}
 }
 
-func (disk) identity(name string) string { return realPath(name) }
+func (disk) fileIdentity(name string) string { return realPath(name) }
 
 // embedded reads from an fs.FS; nil has no files.
 type embedded struct{ fsys fs.FS }
 
-func (e embedded) read(name string) ([]byte, error) {
+// readFile reads a file of the file system, and at most one byte more than
+// MaxFile.
+func (e embedded) readFile(name string) ([]byte, error) {
 	f, err := e.fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -95,7 +99,8 @@ func (e embedded) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-func (e embedded) glob(name, pattern string) ([]string, error) {
+// findFiles returns the files that the pattern matches within the file system.
+func (e embedded) findFiles(name, pattern string) ([]string, error) {
 	if e.fsys == nil {
 		return nil, errors.New("there is no file system to include from")
 	}
@@ -122,11 +127,11 @@ func (e embedded) glob(name, pattern string) ([]string, error) {
 	return found, err
 }
 
-func (embedded) identity(name string) string { return path.Clean(name) }
+func (embedded) fileIdentity(name string) string { return path.Clean(name) }
 
-// cause is an error of the file system without the path that the message
+// causeWithoutPath returns an error of the file system without its path, which the message
 // around it names already.
-func cause(err error) string {
+func causeWithoutPath(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err.Error()
@@ -134,7 +139,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// realPath is the absolute path with its links followed as far as it exists.
+// realPath returns the absolute path with its links followed as far as it exists.
 func realPath(p string) string {
 	abs, err := filepath.Abs(p)
 	if err != nil {
@@ -154,10 +159,10 @@ func realPath(p string) string {
 	}
 }
 
-// readFailed puts a failed read into words.
-func readFailed(err error) string {
+// readFailureText puts a failed read into words.
+func readFailureText(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "the file does not exist"
 	}
-	return fmt.Sprintf("the file can't be read: %s", cause(err))
+	return fmt.Sprintf("the file can't be read: %s", causeWithoutPath(err))
 }

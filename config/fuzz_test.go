@@ -19,7 +19,9 @@ func FuzzParse(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(src)
 	}
-	for _, s := range []string{"", "version: 1", "a: &a [*a]", "? a", "- - - -", "{a: b, c}", "a: |\n  x\n y", "\"", "a: !!x", "---\n---\n", "%", "a: *", "{[a]: b}", "a: ${B:-", "-\n-\n -", ": :", "a: >", "&a", "<<: 1", "a:\r\n b", "a\u2028: 1", "a: \"\\x00\"", "...", "#", "'", "[", "\ufeff"} {
+	for _, s := range []string{"", "version: 1", "a: &a [*a]", "? a", "- - - -", "{a: b, c}", "a: |\n  x\n y", "\"", "a: !!x",
+		"---\n---\n", "%", "a: *", "{[a]: b}", "a: ${B:-", "-\n-\n -", ": :", "a: >", "&a", "<<: 1", "a:\r\n b", "a\u2028: 1",
+		"a: \"\\x00\"", "...", "#", "'", "[", "\ufeff"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -51,8 +53,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Shapes that are hard on a parser end, and are mistakes: nothing in a file can
-// exhaust the stack or the time of who reads it.
+// Shapes that are hard on a parser end, and are mistakes. Nothing in a file can
+// exhaust the reader's stack or time.
 func TestHardShapes(t *testing.T) {
 	const n = config.MaxFile / 4
 	shapes := map[string]string{

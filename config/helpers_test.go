@@ -12,7 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares got with a file, or writes the file.
 func golden(t *testing.T, file string, got []byte) {

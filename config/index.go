@@ -15,24 +15,26 @@ type index struct {
 	source string // the text of file
 }
 
+// newIndex returns an empty index of a file.
 func newIndex(file string) *index {
 	return &index{file: file, root: &node{kind: mappingNode, pos: Position{File: file}}, skills: map[string]*node{}}
 }
 
-// find returns the value at path and where it is written. Where the files
-// don't say it, n is nil and at the place of what is nearest around it.
-func (x *index) find(path string) (n *node, at Position) {
+// findConfigPath returns the value at path and where it is written. Where the files
+// don't hold it, n is nil and at is the place of what is nearest around it.
+func (x *index) findConfigPath(path string) (n *node, at Position) {
 	start, rest := x.root, path
 	at = x.root.pos
-	if name, sub, ok := cutSkill(path); ok {
+	if name, sub, ok := cutSkillName(path); ok {
 		if s := x.skills[name]; s != nil {
 			start, rest, at = s, sub, s.pos
 		}
 	}
-	return walk(start, at, rest)
+	return walkPath(start, at, rest)
 }
 
-func cutSkill(path string) (name, rest string, ok bool) {
+// cutSkillName splits a path that starts at a skill: skills[email.send].run.
+func cutSkillName(path string) (name, rest string, ok bool) {
 	after, ok := strings.CutPrefix(path, "skills[")
 	if !ok {
 		return "", "", false
@@ -41,15 +43,15 @@ func cutSkill(path string) (name, rest string, ok bool) {
 	return name, strings.TrimPrefix(rest, "."), ok
 }
 
-// walk follows path from n. Keys may have dots in them: the longest key that
+// walkPath follows path from n. Keys may have dots in them: the longest key that
 // fits is taken.
-func walk(n *node, at Position, path string) (*node, Position) {
+func walkPath(n *node, at Position, path string) (*node, Position) {
 	for path != "" {
 		var next *node
 		path = strings.TrimPrefix(path, ".")
 		switch n.kind {
 		case listNode:
-			i, rest, ok := cutIndex(path)
+			i, rest, ok := cutListIndex(path)
 			if !ok || i >= len(n.items) {
 				return nil, at
 			}
@@ -57,7 +59,7 @@ func walk(n *node, at Position, path string) (*node, Position) {
 		case mappingNode:
 			best := -1
 			for i := range n.entries {
-				if fits(path, n.entries[i].key) && (best < 0 || len(n.entries[i].key) > len(n.entries[best].key)) {
+				if startsWithKey(path, n.entries[i].key) && (best < 0 || len(n.entries[i].key) > len(n.entries[best].key)) {
 					best = i
 				}
 			}
@@ -74,12 +76,14 @@ func walk(n *node, at Position, path string) (*node, Position) {
 	return n, at
 }
 
-func fits(path, key string) bool {
+// startsWithKey reports whether path begins with the whole of key.
+func startsWithKey(path, key string) bool {
 	rest, ok := strings.CutPrefix(path, key)
 	return ok && key != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-func cutIndex(path string) (i int, rest string, ok bool) {
+// cutListIndex splits a path that begins with an index: [1].when.
+func cutListIndex(path string) (i int, rest string, ok bool) {
 	after, ok := strings.CutPrefix(path, "[")
 	if !ok {
 		return 0, "", false
@@ -89,11 +93,11 @@ func cutIndex(path string) (i int, rest string, ok bool) {
 	return i, rest, ok && err == nil && i >= 0
 }
 
-// locate makes an Error of a mistake at a path relative to n, which stands at
-// base. The place is the value's where there is one, else what is around it.
-func (x *index) locate(n *node, at Position, base string, p pathed) *Error {
-	full := joinPath(base, p.path)
-	hit, at := walk(n, at, p.path)
+// locateMistake makes an Error of a mistake at a path relative to n, which stands
+// at base. The place is the value's where there is one, else what is around it.
+func (x *index) locateMistake(n *node, at Position, base string, p pathMistake) *Error {
+	full := joinConfigPath(base, p.path)
+	hit, at := walkPath(n, at, p.path)
 	msg := p.msg
 	if hit != nil {
 		if hit.kind == scalarNode {
@@ -106,10 +110,11 @@ func (x *index) locate(n *node, at Position, base string, p pathed) *Error {
 	if full != "" {
 		msg = full + ": " + msg
 	}
-	return &Error{at.File, at.Line, at.Column, x.hidden.clean(msg)}
+	return &Error{at.File, at.Line, at.Column, x.hidden.hideValues(msg)}
 }
 
-func joinPath(base, sub string) string {
+// joinConfigPath puts sub behind base, with a dot where one is needed.
+func joinConfigPath(base, sub string) string {
 	if base == "" || sub == "" || sub[0] == '[' {
 		return base + sub
 	}
@@ -118,10 +123,10 @@ func joinPath(base, sub string) string {
 
 // Pos returns where the value at a configuration path is written:
 // "permissions[1].when", "models.fast.base_url", SkillPath("email.send", "run").
-// For a value that isn't written, ok is false and the place is the nearest
-// around where it would be; with no file at all that is the zero Position.
+// For a value that isn't written, ok is false and the place is the nearest around.
+// With no file at all, that is the zero Position.
 func (c *Config) Pos(path string) (at Position, ok bool) {
-	n, at := c.where.find(path)
+	n, at := c.where.findConfigPath(path)
 	if n != nil && n.kind == scalarNode {
 		at = n.pos
 	}
@@ -129,29 +134,30 @@ func (c *Config) Pos(path string) (at Position, ok bool) {
 }
 
 // Locate turns errors with a configuration path into errors with a place in a
-// file. err may be a tree made by errors.Join or by wrapping; an error in it
-// has a path if it has the methods ConfigPath() string and ConfigMessage()
-// string. Those become Errors, sorted; errors without a path are kept as they
-// are, after them. Nil stays nil. An error that also has the method
-// ConfigPlace() (line, column int), both from 1, is placed within its text.
-func (c *Config) Locate(err error) error { return c.place("", err) }
+// file. err may be a tree made by errors.Join or by wrapping. An error in it has a
+// path if it has the methods ConfigPath() string and ConfigMessage() string. Those
+// become Errors, sorted. Errors without a path follow as they are. Nil stays nil. An
+// error that also has the method ConfigPlace() (line, column int), both from 1, is
+// placed within its text.
+func (c *Config) Locate(err error) error { return c.placeErrors("", err) }
 
 // LocateSkill is Locate for errors whose paths start at the named skill:
 // "run.http.url", "parameters.properties.to".
 func (c *Config) LocateSkill(name string, err error) error {
-	return c.place(SkillPath(name, ""), err)
+	return c.placeErrors(SkillPath(name, ""), err)
 }
 
-func (c *Config) place(base string, err error) error {
-	found, rest := split(err)
+// placeErrors is Locate for errors whose paths start at base.
+func (c *Config) placeErrors(base string, err error) error {
+	found, rest := splitErrors(err)
 	var list Errors
 	for _, p := range found {
 		n, from := c.where.root, ""
-		p.path = joinPath(base, p.path)
-		if name, sub, ok := cutSkill(p.path); ok && c.where.skills[name] != nil {
+		p.path = joinConfigPath(base, p.path)
+		if name, sub, ok := cutSkillName(p.path); ok && c.where.skills[name] != nil {
 			n, from, p.path = c.where.skills[name], SkillPath(name, ""), sub
 		}
-		list = append(list, c.where.locate(n, n.pos, from, p))
+		list = append(list, c.where.locateMistake(n, n.pos, from, p))
 	}
 	switch {
 	case len(list) == 0:

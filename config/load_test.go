@@ -28,8 +28,10 @@ func TestLoadValues(t *testing.T) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "good"))
 	require.NoError(t, err)
 
-	require.Equal(t, config.Model{Name: "fast", Model: "gpt-5-mini", BaseURL: "https://api.openai.com/v1", APIKey: config.NewSecret("sk-test-1"),
-		Timeout: 20 * time.Second, Reasoning: true, Effort: "low", Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64}, c.Models["fast"])
+	require.Equal(t, config.Model{Name: "fast", Model: "gpt-5-mini", BaseURL: "https://api.openai.com/v1",
+		APIKey:  config.NewSecret("sk-test-1"),
+		Timeout: 20 * time.Second, Reasoning: true, Effort: "low", Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64},
+		c.Models["fast"])
 	require.Equal(t, config.Model{Name: "local", Model: "qwen3:8b", BaseURL: "http://127.0.0.1:11434/v1", Timeout: time.Minute,
 		Schemaless: "json_object", LegacyMaxTokens: true, MaxResponse: 1 << 20, Concurrency: 2, MaxTokens: 900}, c.Models["local"])
 	require.Equal(t, map[string][]string{"orchestrator": {"primary"}, "agent": {"primary"}, "sentinel": {"fast", "primary"}}, c.Roles)
@@ -71,17 +73,21 @@ func TestLoadValues(t *testing.T) {
 		Answer: config.AnswerGraded, RejectBelow: 60, Arguments: config.ArgumentsKeys, Reasoning: true, Trace: 5, Concurrency: 12,
 		Escalate:  config.Escalate{To: []string{"strong"}, Rejected: []string{"read", "create"}, Approved: []string{"irreversible"}},
 		CacheSize: 77, Budget: config.ReviewBudget{Conversation: config.ReviewShare{Calls: 90}, User: config.ReviewShare{Tokens: 100000}},
-		Breaker:     config.Breaker{Failures: 4, Window: 90 * time.Second, OpenFor: time.Minute},
-		Unavailable: config.Fallback{Read: config.Ask, Create: config.Allow, Modify: config.Ask, Irreversible: config.Ask, CostsMoney: config.Ask, Outward: config.Deny},
-		Unjudgeable: config.Fallback{Read: config.Defer, Create: config.Ask, Modify: config.Ask, Irreversible: config.Ask, CostsMoney: config.Ask, Outward: config.Ask},
+		Breaker: config.Breaker{Failures: 4, Window: 90 * time.Second, OpenFor: time.Minute},
+		Unavailable: config.Fallback{Read: config.Ask, Create: config.Allow, Modify: config.Ask, Irreversible: config.Ask,
+			CostsMoney: config.Ask, Outward: config.Deny},
+		Unjudgeable: config.Fallback{Read: config.Defer, Create: config.Ask, Modify: config.Ask, Irreversible: config.Ask,
+			CostsMoney: config.Ask, Outward: config.Ask},
 	}, c.Sentinel)
 	require.Equal(t, config.Limits{Agent: config.AgentLimits{Calls: 6, Tokens: 20000}, Turn: config.TurnLimits{Agents: 9, Calls: 31},
 		Conversation: config.ConversationLimits{Calls: 51, Window: 6 * time.Minute, Tokens: 1_000_000},
 		User:         config.UserLimits{Conversations: 1000, Turns: 4, Agents: 128, Waiting: 128},
 		Process:      config.ProcessLimits{Conversations: 10_000, Turns: 64, Agents: 1024, Waiting: 1024, Wait: 15 * time.Second},
 		Skill:        config.SkillLimits{Failures: 4, Window: 61 * time.Second, OpenFor: 31 * time.Second, Concurrency: 64},
-		Store: config.LimitStore{Driver: config.LimitsOnRedis, URL: config.NewSecret("rediss://:none@redis.internal:6380/2"), Timeout: 150 * time.Millisecond, Prefix: "staging",
-			WhenAway: config.Fallback{Read: config.Allow, Create: config.Ask, Modify: config.Deny, Irreversible: config.Deny, CostsMoney: config.Deny, Outward: config.Allow}},
+		Store: config.LimitStore{Driver: config.LimitsOnRedis, URL: config.NewSecret("rediss://:none@redis.internal:6380/2"),
+			Timeout: 150 * time.Millisecond, Prefix: "staging",
+			WhenAway: config.Fallback{Read: config.Allow, Create: config.Ask, Modify: config.Deny, Irreversible: config.Deny,
+				CostsMoney: config.Deny, Outward: config.Allow}},
 	}, c.Limits)
 	require.Equal(t, 10*time.Minute, c.Approvals.Timeout)
 	require.Equal(t, config.Ledger{Driver: "sqlite", Path: filepath.Join(dir, "state", "vedette.db"), Values: config.ValuesHMAC}, c.Ledger)
@@ -151,8 +157,10 @@ func TestOff(t *testing.T) {
 
 // A number keeps its exact hundredths, however it is written.
 func TestHundredths(t *testing.T) {
-	for in, want := range map[string]config.Hundredths{"0": 0, "1": 100, "0.3": 30, "0.30": 30, ".07": 7, "0.290000": 29, "1.00": 100, "${N}": 45} {
-		c, err := config.Parse("x.yaml", []byte("version: 1\njudge: {threshold: "+quoteRef(in)+"}"), config.Options{Env: env(map[string]string{"N": "0.45"})})
+	for in, want := range map[string]config.Hundredths{"0": 0, "1": 100, "0.3": 30, "0.30": 30, ".07": 7, "0.290000": 29, "1.00": 100,
+		"${N}": 45} {
+		c, err := config.Parse("x.yaml", []byte("version: 1\njudge: {threshold: "+quoteRef(in)+"}"),
+			config.Options{Env: env(map[string]string{"N": "0.45"})})
 		require.NoError(t, err, in)
 		require.Equal(t, want, c.Judge.Threshold, in)
 	}
@@ -165,18 +173,21 @@ func quoteRef(s string) string {
 	return s
 }
 
-// A number in a skill's options reaches JSON with the value and the digits it
-// was written with; what looks like a number and isn't one stays text.
+// A number in a skill's options reaches JSON with the value and the digits that
+// were written. What only looks like a number stays text.
 func TestJSONScalars(t *testing.T) {
 	for in, want := range map[string]string{
-		"1": "1", "-0": "-0", "+7": "7", "1.10": "1.10", ".5": "0.5", "-.5": "-0.5", "5.": "5", "1e3": "1e3", "1E-2": "1E-2", "0x1F": "31", "0o17": "15",
+		"1": "1", "-0": "-0", "+7": "7", "1.10": "1.10", ".5": "0.5", "-.5": "-0.5", "5.": "5", "1e3": "1e3", "1E-2": "1E-2", "0x1F": "31",
+		"0o17":                           "15",
 		"123456789012345678901234567890": "123456789012345678901234567890", "0.1000": "0.1000",
-		"true": "true", "FALSE": "false", "null": "null", "~": "null", "yes": `"yes"`, "off": `"off"`, "1_000": `"1_000"`, "12:30": `"12:30"`, "2026-01-01": `"2026-01-01"`,
+		"true": "true", "FALSE": "false", "null": "null", "~": "null", "yes": `"yes"`, "off": `"off"`, "1_000": `"1_000"`,
+		"12:30": `"12:30"`, "2026-01-01": `"2026-01-01"`,
 		"0b1": `"0b1"`, "'1'": `"1"`, `"true"`: `"true"`, "1.2.3": `"1.2.3"`, ".": `"."`, "<&>": `"<&>"`, `"${N}"`: `"42"`, "é": `"é"`,
 	} {
 		src := "version: 1\nskills: {include: [s.yaml]}"
 		skill := "name: a.b\neffect: read\nrun:\n  http:\n    v: " + in
-		c, err := config.Parse("x.yaml", []byte(src), config.Options{FS: fstest.MapFS{"s.yaml": {Data: []byte(skill)}}, Env: env(map[string]string{"N": "42"})})
+		c, err := config.Parse("x.yaml", []byte(src),
+			config.Options{FS: fstest.MapFS{"s.yaml": {Data: []byte(skill)}}, Env: env(map[string]string{"N": "42"})})
 		require.NoError(t, err, in)
 		got := c.Skills[0].Skill.Spec().Run.Options
 		if strings.HasPrefix(want, `"`) {
@@ -240,7 +251,8 @@ func TestParseIncludes(t *testing.T) {
 			"skills: [{name: a.b, effect: read, run: {template: x}}]")},
 		"shared.yaml": {Data: []byte("name: a.c\neffect: read\nrun: {template: x}")},
 	}
-	c, err := config.Parse("demo/vedette.yaml", []byte("version: 1\nskills: {include: ['**/*.yaml']}"), config.Options{FS: fsys, Dir: t.TempDir()})
+	c, err := config.Parse("demo/vedette.yaml", []byte("version: 1\nskills: {include: ['**/*.yaml']}"),
+		config.Options{FS: fsys, Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.Len(t, c.Skills, 2)
 	require.Equal(t, config.Position{File: "demo/skills/deep/c.yaml", Line: 1, Column: 10}, c.Skills[0].Pos)
@@ -300,8 +312,8 @@ func TestRootsAreRealPaths(t *testing.T) {
 	require.ErrorContains(t, err, "contains the program")
 }
 
-// A link in a root that leads out to the configuration is in the root, and so
-// is a folder where an include would find what a skill writes.
+// A link in a root that leads out to the configuration is in the root. So is a
+// folder where an include would find what a skill writes.
 func TestRootsCantMakeSkills(t *testing.T) {
 	dir := write(t, map[string]string{"conf/real.yaml": "version: 1\nguard: {roots: [../room]}\nledger: {path: ../state/v.db}\nskills: {include: ['../room/none/../../conf/s.yaml']}\n",
 		"conf/s.yaml": skillYAML, "room/x": ""})
@@ -313,7 +325,9 @@ func TestRootsCantMakeSkills(t *testing.T) {
 	require.ErrorContains(t, err, "guard.roots[0] contains")
 	// The link may also be a folder on the way.
 	require.NoError(t, os.Symlink(filepath.Join(dir, "conf"), filepath.Join(dir, "room", "conf")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf", "two.yaml"), fmt.Appendf(nil, "version: 1\nguard: {roots: [%q]}\nledger: {path: %q}", filepath.Join(dir, "room"), filepath.Join(dir, "state", "v.db")), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf", "two.yaml"),
+		fmt.Appendf(nil, "version: 1\nguard: {roots: [%q]}\nledger: {path: %q}", filepath.Join(dir, "room"),
+			filepath.Join(dir, "state", "v.db")), 0o600))
 	_, err = config.Load(filepath.Join(dir, "conf", "two.yaml"), config.Options{})
 	require.NoError(t, err)
 	_, err = config.Load(filepath.Join(dir, "room", "conf", "two.yaml"), config.Options{})
@@ -324,10 +338,12 @@ func TestRootsCantMakeSkills(t *testing.T) {
 		"{skills,work}/**": true, "*/s.yaml": false, "../**/s.yaml": true,
 	} {
 		_, _, err := load(t, map[string]string{
-			"vedette.yaml": "version: 1\nskills: {include: ['" + pattern + "']}\nguard: {roots: [work/agents]}\n", "skills/s.yaml": skillYAML, "skills/x/s.yaml": skillYAML,
+			"vedette.yaml": "version: 1\nskills: {include: ['" + pattern + "']}\nguard: {roots: [work/agents]}\n", "skills/s.yaml": skillYAML,
+			"skills/x/s.yaml": skillYAML,
 		}, config.Options{})
 		if bad {
-			require.ErrorContains(t, err, "vedette.yaml:3:17: guard.roots[0] is a folder where the include \""+pattern+"\" looks for skills", pattern)
+			require.ErrorContains(t, err, "vedette.yaml:3:17: guard.roots[0] is a folder where the include \""+pattern+"\" looks for skills",
+				pattern)
 		} else {
 			require.NotContains(t, fmt.Sprint(err), "guard.roots", pattern)
 		}
@@ -345,7 +361,8 @@ func TestKnownSkills(t *testing.T) {
 
 // A SKILL.md can't read the environment: models see its description.
 func TestSkillTextHasNoEnvironment(t *testing.T) {
-	c, _, err := load(t, map[string]string{"vedette.yaml": "version: 1\nskills: {include: [SKILL.md]}", "SKILL.md": "---\nname: x\ndescription: ${KEY} ${NONE}\n---\n"},
+	c, _, err := load(t, map[string]string{"vedette.yaml": "version: 1\nskills: {include: [SKILL.md]}",
+		"SKILL.md": "---\nname: x\ndescription: ${KEY} ${NONE}\n---\n"},
 		config.Options{Env: env(map[string]string{"KEY": "canary"})})
 	require.NoError(t, err)
 	require.Equal(t, "${KEY} ${NONE}", c.Skills[0].Skill.Spec().Description)

@@ -48,6 +48,17 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// nodeBelow returns the value below keys in mappings of n, nil if there is none.
+func nodeBelow(n *node, keys ...string) *node {
+	for _, k := range keys {
+		if n == nil || n.kind != mappingNode {
+			return nil
+		}
+		n = n.get(k)
+	}
+	return n
+}
+
 // isNull reports whether the value was left out or written as null.
 func (n *node) isNull() bool {
 	if n.kind != scalarNode || n.quoted {
@@ -72,7 +83,8 @@ type converter struct {
 	full    bool // maxNodes was reported
 }
 
-func (c *converter) at(t *token.Token) Position {
+// positionOf returns where a token stands.
+func (c *converter) positionOf(t *token.Token) Position {
 	if t == nil || t.Position == nil {
 		return Position{c.file, 1, 1}
 	}
@@ -83,36 +95,37 @@ func (c *converter) at(t *token.Token) Position {
 func (c *converter) convert(n ast.Node) *node {
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		return c.mapping(c.start(n), n.Values)
+		return c.convertMapping(c.startOf(n), n.Values)
 	case *ast.MappingValueNode:
-		return c.mapping(c.start(n), []*ast.MappingValueNode{n})
+		return c.convertMapping(c.startOf(n), []*ast.MappingValueNode{n})
 	case *ast.SequenceNode:
-		return c.list(n)
+		return c.convertList(n)
 	case *ast.AnchorNode:
 		v := c.convert(n.Value)
-		c.anchors[word(n.Name)] = v
+		c.anchors[tokenText(n.Name)] = v
 		return v
 	case *ast.AliasNode:
-		return c.alias(n)
+		return c.resolveAlias(n)
 	case ast.ScalarNode:
-		return c.scalar(n)
+		return c.convertScalar(n)
 	case nil:
 		return &node{pos: Position{c.file, 1, 1}, size: 1}
 	}
-	at := c.at(n.GetToken())
+	at := c.positionOf(n.GetToken())
 	c.out.add(at, "this kind of YAML is not supported here; write a plain value, a list or a mapping")
 	return &node{pos: at, size: 1, bad: true}
 }
 
-func (c *converter) mapping(at Position, values []*ast.MappingValueNode) *node {
+// convertMapping returns the node of a mapping, and reports keys that stand twice.
+func (c *converter) convertMapping(at Position, values []*ast.MappingValueNode) *node {
 	out := &node{kind: mappingNode, pos: at, size: 1, entries: make([]entry, 0, len(values))}
 	seen := make(map[string]Position, len(values))
 	for _, v := range values {
-		key, ok := c.key(v)
+		key, ok := c.convertKey(v)
 		if !ok {
 			continue
 		}
-		at := c.at(v.Key.GetToken())
+		at := c.positionOf(v.Key.GetToken())
 		if first, dup := seen[key]; dup {
 			c.out.add(at, "key %q stands here a second time; the first is on line %d", key, first.Line)
 			continue
@@ -125,32 +138,33 @@ func (c *converter) mapping(at Position, values []*ast.MappingValueNode) *node {
 		out.size += val.size
 		out.entries = append(out.entries, entry{key, at, val})
 	}
-	return c.bounded(out)
+	return c.boundSize(out)
 }
 
-// start is where a value begins. The token of a block mapping is its first
+// startOf returns where a value begins. The token of a block mapping is its first
 // colon, so there it is the first key.
-func (c *converter) start(n ast.Node) Position {
+func (c *converter) startOf(n ast.Node) Position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		if !n.IsFlowStyle && len(n.Values) > 0 {
-			return c.start(n.Values[0])
+			return c.startOf(n.Values[0])
 		}
 	case *ast.MappingValueNode:
 		if n.Key != nil {
-			return c.at(n.Key.GetToken())
+			return c.positionOf(n.Key.GetToken())
 		}
 	}
-	return c.at(n.GetToken())
+	return c.positionOf(n.GetToken())
 }
 
-func (c *converter) key(v *ast.MappingValueNode) (string, bool) {
-	at := c.at(v.GetToken())
+// convertKey returns a key's text, and reports keys that aren't plain text.
+func (c *converter) convertKey(v *ast.MappingValueNode) (string, bool) {
+	at := c.positionOf(v.GetToken())
 	if v.Key == nil {
 		c.out.add(at, "a key is missing before the colon")
 		return "", false
 	}
-	at = c.at(v.Key.GetToken())
+	at = c.positionOf(v.Key.GetToken())
 	switch k := v.Key.(type) {
 	case *ast.MergeKeyNode:
 		c.out.add(at, "merge keys (<<) are not supported; write the keys out")
@@ -164,18 +178,19 @@ func (c *converter) key(v *ast.MappingValueNode) (string, bool) {
 	return "", false
 }
 
-func (c *converter) list(n *ast.SequenceNode) *node {
-	out := &node{kind: listNode, pos: c.at(n.GetToken()), size: 1, items: make([]*node, 0, len(n.Values))}
+// convertList returns the node of a list.
+func (c *converter) convertList(n *ast.SequenceNode) *node {
+	out := &node{kind: listNode, pos: c.positionOf(n.GetToken()), size: 1, items: make([]*node, 0, len(n.Values))}
 	for _, v := range n.Values {
 		item := c.convert(v)
 		out.size += item.size
 		out.items = append(out.items, item)
 	}
-	return c.bounded(out)
+	return c.boundSize(out)
 }
 
-// bounded refuses what grows past maxNodes: aliases of aliases double.
-func (c *converter) bounded(n *node) *node {
+// boundSize refuses what grows past maxNodes: aliases of aliases double.
+func (c *converter) boundSize(n *node) *node {
 	if n.size <= maxNodes {
 		return n
 	}
@@ -186,9 +201,10 @@ func (c *converter) bounded(n *node) *node {
 	return &node{pos: n.pos, size: 1, bad: true}
 }
 
-func (c *converter) alias(n *ast.AliasNode) *node {
-	at := c.at(n.GetToken())
-	name := word(n.Value)
+// resolveAlias returns the node that the alias stands for.
+func (c *converter) resolveAlias(n *ast.AliasNode) *node {
+	at := c.positionOf(n.GetToken())
+	name := tokenText(n.Value)
 	v, ok := c.anchors[name]
 	if !ok {
 		c.out.add(at, "alias %q has no anchor before it", name)
@@ -197,16 +213,18 @@ func (c *converter) alias(n *ast.AliasNode) *node {
 	return v
 }
 
-func word(n ast.Node) string {
+// tokenText returns the text of a node's token.
+func tokenText(n ast.Node) string {
 	if n == nil || n.GetToken() == nil {
 		return ""
 	}
 	return n.GetToken().Value
 }
 
-func (c *converter) scalar(n ast.ScalarNode) *node {
+// convertScalar returns the node of a scalar, with its references replaced.
+func (c *converter) convertScalar(n ast.ScalarNode) *node {
 	t := n.GetToken()
-	out := &node{pos: c.at(t), size: 1}
+	out := &node{pos: c.positionOf(t), size: 1}
 	switch n := n.(type) {
 	case *ast.StringNode:
 		out.text = n.Value
@@ -216,20 +234,22 @@ func (c *converter) scalar(n ast.ScalarNode) *node {
 		if n.Value != nil {
 			out.text = n.Value.Value
 		}
-		out.pos = c.at(n.Start)
+		out.pos = c.positionOf(n.Start)
 	case *ast.NullNode:
 		return out // also where the token is the colon or the end
 	default:
 		out.text = t.Value
 	}
 	if c.env && strings.Contains(out.text, "${") {
-		c.expand(out)
+		c.expandNode(out)
 	}
 	return out
 }
 
-func (c *converter) expand(n *node) {
-	x := expand(n.text, c.out.hidden.lookup)
+// expandNode replaces the references in a scalar, and reports those without a
+// value.
+func (c *converter) expandNode(n *node) {
+	x := expandReferences(n.text, c.out.hidden.lookupEnv)
 	n.raw = n.text
 	if x.bad != "" {
 		c.out.add(n.pos, "%s", x.bad)

@@ -22,21 +22,21 @@ const (
 type Options struct {
 	// Env looks up ${NAME}. If nil, os.LookupEnv.
 	Env func(name string) (string, bool)
-	// FS holds the files that a configuration given to Parse includes; their
-	// names are relative to the folder of Parse's name. If nil, Parse refuses
-	// includes. Load reads from disk and ignores it.
+	// FS holds the files that a configuration given to Parse includes. Their names
+	// are relative to the folder of Parse's name. If nil, Parse refuses includes.
+	// Load reads from disk and ignores it.
 	FS fs.FS
 	// Dir is the folder that other paths of a configuration given to Parse are
 	// relative to. If empty, the working directory. Load ignores it.
 	Dir string
-	// KnownSkills are skills that are registered elsewhere, such as in Go:
-	// rules may name them, and no file may declare them again. The calls of the
+	// KnownSkills are skills that are registered elsewhere, such as in Go. Rules
+	// may name them, and no file may declare them again. The calls of the
 	// orchestrator (agent.dispatch and its like) are among them anyway.
 	KnownSkills []string
-	// Program are the skills that the program registers, such as GoSkill.Skill
-	// of those in orchestrator.Options: they are checked and judged like skills
-	// of a file, and Config.Skills holds them with Known set. What stands of them
-	// under skills.known must agree: see skills.Agree.
+	// Program are the skills that the program registers, such as GoSkill.Skill of
+	// those in orchestrator.Options. They are checked and judged like skills of a
+	// file, and Config.Skills holds them with Known set. What stands of them under
+	// skills.known must agree: see skills.Agree.
 	Program []*skills.Skill
 	// Protect are more files and folders that must not lie inside a guard
 	// root. The running executable is always among them.
@@ -47,7 +47,7 @@ type Options struct {
 // no skills, no roots, safe everywhere. Its paths are relative to the working
 // directory.
 func Default() *Config {
-	c := defaults()
+	c := defaultConfig()
 	abs := func(p string) string {
 		if full, err := filepath.Abs(p); err == nil {
 			return full
@@ -60,7 +60,8 @@ func Default() *Config {
 	return c
 }
 
-func defaults() *Config {
+// defaultConfig returns the configuration of an empty file.
+func defaultConfig() *Config {
 	return &Config{
 		Version:            1,
 		PermissionsDefault: Allow,
@@ -81,3 +82,6 @@ func defaults() *Config {
 func modelDefaults() Model {
 	return Model{Timeout: time.Minute, Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64}
 }
+
+// MaxPrompt is the greatest size in bytes of the file that sentinel.prompt names.
+const MaxPrompt = 16 << 10

@@ -13,8 +13,8 @@ import (
 
 const ownPrompt = "version: 1\nsentinel: {prompt: texts/criteria.txt}\n"
 
-// The review's own criteria are read from beside the configuration, whole and
-// without anything replaced in them, and are among the files that are guarded.
+// The loader reads the review's own criteria from beside the configuration, whole
+// and as they are. The file is among those that the guard protects.
 func TestPromptIsRead(t *testing.T) {
 	const text = "Approve ${HOME}.\r\nReject 'ü'.\n"
 	c, dir, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": "\ufeff" + text}, config.Options{})
@@ -23,7 +23,8 @@ func TestPromptIsRead(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, "texts", "criteria.txt"), c.Sentinel.Prompt)
 	require.Equal(t, []string{filepath.Join(dir, "vedette.yaml"), c.Sentinel.Prompt}, c.Files)
 
-	c, err = config.Parse("conf/vedette.yaml", []byte(ownPrompt), config.Options{Env: env(nil), FS: fstest.MapFS{"conf/texts/criteria.txt": {Data: []byte(text)}}})
+	c, err = config.Parse("conf/vedette.yaml", []byte(ownPrompt),
+		config.Options{Env: env(nil), FS: fstest.MapFS{"conf/texts/criteria.txt": {Data: []byte(text)}}})
 	require.NoError(t, err)
 	require.Equal(t, text, c.Sentinel.PromptText)
 	require.Empty(t, c.Files)
@@ -51,14 +52,16 @@ func TestDigestHoldsThePrompt(t *testing.T) {
 func TestPromptMistakes(t *testing.T) {
 	at := "vedette.yaml:2:20: sentinel.prompt \"texts/criteria.txt\": "
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":              {"", at + "the file holds no text"},
-		"blank":              {" \n\t\n", at + "the file holds no text"},
-		"mark only":          {"\ufeff", at + "the file holds no text"},
-		"too long":           {strings.Repeat("a", config.MaxPrompt+1), at + "the file has more than 16384 bytes"},
-		"bytes":              {"one\ntwo \xff", "texts/criteria.txt:2:5: the file must be UTF-8 text without control characters"},
-		"zero width":         {"one\ntwo\u200bthree", "texts/criteria.txt:2:4: the prompt holds U+200B here, which people do not see and the model reads; remove it"},
-		"direction":          {"\u202ereject", "texts/criteria.txt:1:1: the prompt holds U+202E here, which people do not see and the model reads; remove it"},
-		"tags":               {"ü \U000e0041\U000e0042", "texts/criteria.txt:1:3: the prompt holds U+E0041 here, which people do not see and the model reads, and 1 more follow; remove them"},
+		"empty":     {"", at + "the file holds no text"},
+		"blank":     {" \n\t\n", at + "the file holds no text"},
+		"mark only": {"\ufeff", at + "the file holds no text"},
+		"too long":  {strings.Repeat("a", config.MaxPrompt+1), at + "the file has more than 16384 bytes"},
+		"bytes":     {"one\ntwo \xff", "texts/criteria.txt:2:5: the file must be UTF-8 text without control characters"},
+		"zero width": {"one\ntwo\u200bthree",
+			"texts/criteria.txt:2:4: the prompt holds U+200B here, which people do not see and the model reads; remove it"},
+		"direction": {"\u202ereject", "texts/criteria.txt:1:1: the prompt holds U+202E here, which people do not see and the model reads; remove it"},
+		"tags": {"ü \U000e0041\U000e0042",
+			"texts/criteria.txt:1:3: the prompt holds U+E0041 here, which people do not see and the model reads, and 1 more follow; remove them"},
 		"isolate":            {"a\u2066b", "texts/criteria.txt:1:2: the prompt holds U+2066 here, which people do not see and the model reads; remove it"},
 		"inner mark":         {"a\ufeff", "texts/criteria.txt:1:2: the prompt holds U+FEFF here, which people do not see and the model reads; remove it"},
 		"selectors":          {"✔\ufe0f\ufe0f", "texts/criteria.txt:1:3: the prompt holds U+FE0F here, which people do not see and the model reads; remove it"},
@@ -75,7 +78,8 @@ func TestPromptMistakes(t *testing.T) {
 			require.Equal(t, []string{tc.want}, mistakes(t, dir, err))
 		})
 	}
-	_, _, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": strings.Repeat("a", config.MaxPrompt)}, config.Options{})
+	_, _, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": strings.Repeat("a", config.MaxPrompt)},
+		config.Options{})
 	require.NoError(t, err)
 	for text, want := range map[string]string{
 		"sentinel: {prompt: none.txt}":                          `vedette.yaml:2:20: sentinel.prompt "none.txt": the file does not exist`,
@@ -95,10 +99,11 @@ func TestPromptMistakes(t *testing.T) {
 	}
 }
 
-// Characters without a shape that belong to a word or a picture may stand in a
-// prompt: people write such languages.
+// Characters without a shape may stand in a prompt where they belong to a word or
+// a picture. People write such languages.
 func TestPromptOfOtherScripts(t *testing.T) {
-	for _, text := range []string{"می\u200cخواهم", "क्\u200dष", "⚠\ufe0f Reject.", "👩\u200d💻", "👁\ufe0f\u200d🗨\ufe0f", "日本語\u3000です", "\u0600\u0661"} {
+	for _, text := range []string{"می\u200cخواهم", "क्\u200dष", "⚠\ufe0f Reject.", "👩\u200d💻", "👁\ufe0f\u200d🗨\ufe0f", "日本語\u3000です",
+		"\u0600\u0661"} {
 		c, _, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": text}, config.Options{})
 		require.NoError(t, err, "%+q", text)
 		require.Equal(t, text, c.Sentinel.PromptText)

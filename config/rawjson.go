@@ -7,21 +7,23 @@ import (
 	"strings"
 )
 
-// json turns a value into JSON. Numbers keep every digit that was written;
+// decodeJSON turns a value into JSON. Numbers keep every digit that was written;
 // ok is false after a mistake was reported.
-func (d *decoder) json(p place) (raw json.RawMessage, ok bool) {
+func (d *decoder) decodeJSON(p place) (raw json.RawMessage, ok bool) {
 	w := jsonWriter{d: d, ok: true}
-	w.value(p)
+	w.writeValue(p)
 	return w.buf, w.ok
 }
 
+// jsonWriter writes a value as JSON.
 type jsonWriter struct {
 	d   *decoder
 	buf []byte
 	ok  bool
 }
 
-func (w *jsonWriter) value(p place) {
+// writeValue writes a value with all that is in it.
+func (w *jsonWriter) writeValue(p place) {
 	switch p.n.kind {
 	case mappingNode:
 		w.buf = append(w.buf, '{')
@@ -30,9 +32,9 @@ func (w *jsonWriter) value(p place) {
 				w.buf = append(w.buf, ',')
 			}
 			e := &p.n.entries[i]
-			w.text(e.key)
+			w.writeText(e.key)
 			w.buf = append(w.buf, ':')
-			w.value(p.child(e))
+			w.writeValue(p.placeOfEntry(e))
 		}
 		w.buf = append(w.buf, '}')
 	case listNode:
@@ -41,15 +43,15 @@ func (w *jsonWriter) value(p place) {
 			if i > 0 {
 				w.buf = append(w.buf, ',')
 			}
-			w.value(p.item(i))
+			w.writeValue(p.placeOfItem(i))
 		}
 		w.buf = append(w.buf, ']')
 	default:
-		w.scalar(p)
+		w.writeScalar(p)
 	}
 }
 
-func (w *jsonWriter) text(s string) {
+func (w *jsonWriter) writeText(s string) {
 	b, err := json.Marshal(s)
 	if err != nil { // no text fails
 		b = []byte(`""`)
@@ -57,7 +59,8 @@ func (w *jsonWriter) text(s string) {
 	w.buf = append(w.buf, b...)
 }
 
-func (w *jsonWriter) scalar(p place) {
+// writeScalar writes a scalar, and reports a number that JSON doesn't have.
+func (w *jsonWriter) writeScalar(p place) {
 	if p.n.bad {
 		w.ok = false
 	}
@@ -74,15 +77,15 @@ func (w *jsonWriter) scalar(p place) {
 		fallthrough
 	case oddScalar:
 		w.ok = false
-		w.d.fail(p, p.n.pos, "holds %s, which is no JSON number; quote it or write it plainly", quote(p.n.text))
+		w.d.reportMistake(p, p.n.pos, "holds %s, which is no JSON number; quote it or write it plainly", quoteWord(p.n.text))
 		w.buf = append(w.buf, "null"...)
 	default:
-		w.text(p.n.text)
+		w.writeText(p.n.text)
 	}
 }
 
-// jsonNumber writes a YAML number as JSON without changing its value or
-// precision: 0x1F becomes 31, .5 becomes 0.5, 1.10 stays.
+// jsonNumber writes a YAML number as JSON with the same value and precision. 0x1F
+// becomes 31, .5 becomes 0.5, 1.10 stays.
 func jsonNumber(s string) (string, bool) {
 	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
 		i, ok := new(big.Int).SetString(s, 0)

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Reference returns docs/reference.md: every key of the configuration and of
-// skill files with its type, its values and its meaning, made from the same
-// schemas that editors read.
+// Reference returns docs/reference.md: every key of the configuration and of skill
+// files. Each has its type, its values and its meaning. They are made from the
+// same schemas that editors read.
 func Reference() []byte {
 	var b strings.Builder
 	b.WriteString("# Reference\n\n" +
@@ -41,9 +41,9 @@ func writeKeys(b *strings.Builder, s map[string]any, at string) {
 		if !ok {
 			continue
 		}
-		path := joinPath(at, k)
+		path := joinConfigPath(at, k)
 		said, _ := p["description"].(string)
-		kind, values := typeOf(p)
+		kind, values := describeType(p)
 		if list, ok := s["required"].([]any); ok && slices.Contains(list, any(k)) {
 			said = strings.TrimSpace("Required. " + said)
 		}
@@ -61,21 +61,21 @@ func writeKeys(b *strings.Builder, s map[string]any, at string) {
 	}
 }
 
-// typeOf says what a value is and which it may be.
-func typeOf(p map[string]any) (kind, values string) {
+// describeType says what a value is and which it may be.
+func describeType(p map[string]any) (kind, values string) {
 	if list, ok := p["anyOf"].([]any); ok {
 		first, _ := list[0].(map[string]any)
 		second, _ := list[len(list)-1].(map[string]any)
-		kind, values = typeOf(first)
+		kind, values = describeType(first)
 		if second["type"] == "array" {
-			other, _ := typeOf(second)
+			other, _ := describeType(second)
 			kind += " or " + other
 		}
 		return strings.TrimPrefix(kind, "any or "), values
 	}
 	kind, _ = p["type"].(string)
 	if items, ok := p["items"].(map[string]any); ok && kind == "array" {
-		of, _ := typeOf(items)
+		of, _ := describeType(items)
 		kind = "list of " + of
 	}
 	switch {
@@ -98,11 +98,13 @@ func typeOf(p map[string]any) (kind, values string) {
 	return kind, strings.Join(words, ", ")
 }
 
+// listOf returns v as a list, nil where it is none.
 func listOf(v any) []any {
 	list, _ := v.([]any)
 	return list
 }
 
+// plainNumber writes a number without needless zeros.
 func plainNumber(v any) string {
 	f, _ := v.(float64)
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")

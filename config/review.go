@@ -1,11 +1,7 @@
 package config
 
 import (
-	"maps"
-	"slices"
 	"time"
-
-	"github.com/vedette-dev/vedette/skills"
 )
 
 // Mode says what the review's answers do.
@@ -42,8 +38,8 @@ type Sentinel struct {
 	Reasoning bool `yaml:"reasoning"`
 	// Trace is how many of the agent's last steps the model is shown.
 	Trace int `yaml:"trace" cfg:"min=1,max=20"`
-	// Prompt is the absolute path of a text that replaces the review's criteria,
-	// and PromptText what it holds; empty means Vedette's own.
+	// Prompt is the absolute path of a text that replaces the review's criteria.
+	// PromptText is that text; empty means Vedette's own.
 	Prompt     string `yaml:"prompt" json:"-"`
 	PromptText string `yaml:"-" json:",omitempty"`
 	// Breaker stops asking a model that doesn't answer.
@@ -94,7 +90,7 @@ type ReviewBudget struct {
 	User         ReviewShare `yaml:"user"`
 	Day          ReviewShare `yaml:"day"`
 	// RulesFor are the effects whose calls the rules decide alone where the day's
-	// budget is spent; outward is needed beside an effect for calls that reach others.
+	// budget is spent. Calls that reach others need outward beside their effect.
 	RulesFor []string `yaml:"rules_for" cfg:"nonempty,enum=read|create|modify|irreversible|costs_money|outward"`
 }
 
@@ -119,9 +115,9 @@ type Breaker struct {
 	OpenFor  time.Duration `yaml:"open_for" cfg:"min=100ms,max=24h"`
 }
 
-// Fallback says, by the effect of a call, what happens when the review can't
-// judge it. Outward holds for a call that reaches others, whatever its effect;
-// the most restrictive of it and the effect's own cell counts.
+// Fallback says, by the effect of a call, what happens when the review can't judge
+// it. Outward holds for a call that reaches others, whatever its effect. The most
+// restrictive of Outward and the effect's own cell counts.
 type Fallback struct {
 	Read         Action `yaml:"read" cfg:"enum=allow|ask|defer|deny"`
 	Create       Action `yaml:"create" cfg:"enum=allow|ask|defer|deny"`
@@ -136,6 +132,7 @@ func (b ReviewBudget) Priced() bool {
 	return b.Conversation.Cost > 0 || b.User.Cost > 0 || b.Day.Cost > 0
 }
 
+// sentinelDefaults returns the default of sentinel.
 func sentinelDefaults() Sentinel {
 	return Sentinel{
 		Mode: Enforce, Answer: AnswerBinary, RejectBelow: 50, Arguments: ArgumentsValues,
@@ -147,91 +144,5 @@ func sentinelDefaults() Sentinel {
 			Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
 		Unjudgeable: Fallback{Read: Ask, Create: Ask, Modify: Ask,
 			Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
-	}
-}
-
-// checkReview refuses what would be believed to hold and doesn't.
-func (l *loader) checkReview() {
-	l.checkSchemaless()
-	s := l.get("sentinel")
-	if s == nil || s.kind != mappingNode {
-		return
-	}
-	if n := s.get("reject_below"); n != nil && l.cfg.Sentinel.Answer != AnswerGraded {
-		l.out.add(n.pos, "sentinel.reject_below is for answer: graded, and the answer is %s", l.cfg.Sentinel.Answer)
-	}
-	l.checkModes(s)
-	l.checkEscalate(s)
-	l.readPrompt(s.get("prompt"))
-}
-
-// checkModes refuses a mode for a skill that isn't there.
-func (l *loader) checkModes(s *node) {
-	n := s.get("modes")
-	if n == nil || n.kind != mappingNode {
-		return
-	}
-	bySkill := n.get("skill")
-	if bySkill == nil || bySkill.kind != mappingNode || l.broken {
-		return
-	}
-	known := l.knownSkills()
-	for i := range bySkill.entries {
-		if e := &bySkill.entries[i]; skills.ValidName(e.key) && !slices.Contains(known, e.key) {
-			l.out.add(e.pos, "sentinel.modes.skill: %s", unknown("skill", e.key, known))
-		}
-	}
-}
-
-// knownSkills are the names that a rule may give.
-func (l *loader) knownSkills() []string {
-	known := append(slices.Collect(maps.Keys(l.names)), orchestratorCalls...)
-	known = append(known, l.opts.KnownSkills...)
-	slices.Sort(known)
-	return known
-}
-
-func (l *loader) checkEscalate(s *node) {
-	n := s.get("escalate")
-	if n == nil || n.kind != mappingNode {
-		return
-	}
-	to := n.get("to")
-	if to == nil {
-		l.out.add(n.pos, "sentinel.escalate.to is missing; name the stronger model")
-		return
-	}
-	l.checkModelNames("sentinel.escalate.to", to)
-	for _, name := range l.cfg.Sentinel.Escalate.To {
-		if slices.Contains(l.cfg.Roles["sentinel"], name) {
-			l.out.add(to.pos, "sentinel.escalate.to: %s is in roles.sentinel already; a second opinion is another model's", quote(name))
-		}
-	}
-}
-
-// checkSchemaless refuses a model of the review that can't be held to a shape,
-// and a way to hold it that is never used.
-func (l *loader) checkSchemaless() {
-	models := l.get("models")
-	if models == nil || models.kind != mappingNode {
-		return
-	}
-	review := append(slices.Clone(l.cfg.Roles["sentinel"]), l.cfg.Sentinel.Escalate.To...)
-	if m := l.cfg.Sentinel.Modes; l.cfg.Sentinel.Mode == Off && len(m.Effect)+len(m.Skill) == 0 {
-		review = nil
-	}
-	for i := range models.entries {
-		e := &models.entries[i]
-		m, known := l.cfg.Models[e.key]
-		switch {
-		case !known || e.val.kind != mappingNode:
-		case m.Schemaless != "" && m.JSONSchema:
-			l.out.add(e.val.get("schemaless").pos,
-				"models.%s.schemaless is for servers without json_schema; write json_schema: false beside it, or remove it", e.key)
-		case m.Schemaless == "tool" && !m.Tools:
-			l.out.add(e.val.get("schemaless").pos, "models.%s.schemaless is tool, and the model takes no tools; write json_object", e.key)
-		case m.Schemaless == "" && !m.JSONSchema && slices.Contains(review, e.key):
-			l.out.add(e.pos, "models.%s is in the review and has json_schema: false; say how it answers: schemaless: tool, or json_object", e.key)
-		}
 	}
 }

@@ -5,6 +5,29 @@ import (
 	"time"
 )
 
+// Rule is one permission rule. It matches a call when its skill, one of its
+// users and its condition do.
+type Rule struct {
+	// ID names the rule in records; "rule-N", counted from 1, where none is given.
+	ID string `yaml:"id" cfg:"pattern=id"`
+	// Skill is a skill's name, "domain.*" or "*".
+	Skill string `yaml:"skill" cfg:"required"`
+	// Users are patterns of user ids; none means every user. What makes a
+	// good one is the rule's to say: see package permission.
+	Users []string `yaml:"users" cfg:"nonempty"`
+	// When is a CEL condition; empty is always true. It isn't compiled here.
+	When string `yaml:"when"`
+	// Then is deny, ask, allow or modify.
+	Then Action `yaml:"then" cfg:"required,enum=allow|ask|deny|modify"`
+	// Modify are the rewrites of a rule that says modify. What they mean is
+	// checked by the package that applies them.
+	Modify []Rewrite `yaml:"modify" json:",omitempty" cfg:"nonempty"`
+	// Reason is shown to people.
+	Reason string `yaml:"reason"`
+	// Pos is where the rule stands.
+	Pos Position `yaml:"-" json:"-"`
+}
+
 // Constant is any value of a YAML file but null, as JSON.
 type Constant json.RawMessage
 
@@ -87,68 +110,4 @@ type TestStep struct {
 	Args   json.RawMessage `yaml:"args"`
 	Result string          `yaml:"result" cfg:"empty"`
 	Trust  string          `yaml:"trust" cfg:"enum=trusted|untrusted"`
-}
-
-// number decodes a number and keeps every digit that was written.
-func (d *decoder) number(p place) Number {
-	if p.n.kind == scalarNode && p.n.bare() {
-		n := *p.n
-		n.outside = false // a number is read from the environment too
-		if k := n.scalarKind(); k == intScalar || k == floatScalar {
-			if s, ok := jsonNumber(n.text); ok {
-				return Number(s)
-			}
-		}
-	}
-	d.fail(p, p.n.pos, "must be a number%s", notA(p.n))
-	return ""
-}
-
-// checkTests does for tests what no single value shows. Which skills there are
-// doesn't matter: that an unknown one is denied may be what is expected.
-func (l *loader) checkTests() {
-	list := l.get("tests")
-	if list == nil || list.kind != listNode {
-		return
-	}
-	names := map[string]Position{}
-	for i := range l.cfg.Tests {
-		t, n := &l.cfg.Tests[i], list.items[i]
-		t.Pos = n.pos
-		if n.kind != mappingNode {
-			continue
-		}
-		if name := n.get("name"); name != nil && t.Name != "" {
-			if first, twice := names[t.Name]; twice {
-				l.out.add(name.pos, "tests[%d]: another test has this name already, at %s", i, first)
-			}
-			names[t.Name] = name.pos
-		}
-		if at := n.get("time"); at != nil && t.Time != "" {
-			var err error
-			if t.At, err = time.Parse(time.RFC3339, t.Time); err != nil {
-				l.out.add(at.pos, "tests[%d].time must be a time such as 2026-01-31T18:00:00Z%s", i, notA(at))
-			}
-		}
-		l.checkObject(n.get("call"), "args", "tests[%d].call.args", i)
-		l.checkObject(n, "args", "tests[%d].args", i)
-		if steps := n.get("history"); steps != nil && steps.kind == listNode {
-			for j, s := range steps.items {
-				l.checkObject(s, "args", "tests[%d].history[%d].args", i, j)
-			}
-		}
-		if t.Expect == Allow && (t.Code != "" || t.Gate != "") {
-			l.out.add(n.pos, "tests[%d]: an allowed call has no code and no gate; remove them", i)
-		}
-	}
-}
-
-// checkObject refuses arguments that are no mapping.
-func (l *loader) checkObject(n *node, key, path string, at ...any) {
-	if n == nil || n.kind != mappingNode {
-		return
-	}
-	if v := n.get(key); v != nil && !v.bad && !v.isNull() && v.kind != mappingNode {
-		l.out.add(v.pos, path+" must be a mapping of arguments to values%s", append(at, notA(v))...)
-	}
 }

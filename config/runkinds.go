@@ -105,15 +105,16 @@ func runKindSchema(kind string) *jsonschema.Schema {
 			if in.Properties == nil {
 				in.Properties, in.AdditionalProperties = jsonschema.NewProperties(), jsonschema.FalseSchema
 			}
-			in.Properties.Set(key, o.schema())
+			in.Properties.Set(key, o.optionSchema())
 			continue
 		}
-		s.Properties.Set(o.key, o.schema())
+		s.Properties.Set(o.key, o.optionSchema())
 	}
 	return s
 }
 
-func (o runOption) schema() *jsonschema.Schema {
+// optionSchema returns the editor's schema of one option.
+func (o runOption) optionSchema() *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: o.kind, Description: o.meaning}
 	texts := &jsonschema.Schema{Type: optText}
 	switch {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"slices"
+
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -24,8 +26,8 @@ func Schema() []byte {
 	return editorSchema(reflect.TypeFor[Config](), "Vedette configuration", nil)
 }
 
-// SkillSchema returns the JSON Schema (draft-07) of a skill file, for editors:
-// one skill, or a list of them under skills.
+// SkillSchema returns the JSON Schema (draft-07) of a skill file, for editors.
+// Such a file holds one skill, or a list of them under skills.
 func SkillSchema() []byte {
 	one := objectSchema(reflect.TypeFor[skillEntry]())
 	return editorSchema(reflect.TypeFor[skillFile](), "Vedette skill file", one)
@@ -49,16 +51,16 @@ func editorSchema(t reflect.Type, title string, other *jsonschema.Schema) []byte
 func objectSchema(t reflect.Type) *jsonschema.Schema {
 	r := jsonschema.Reflector{
 		Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml",
-		RequiredFromJSONSchemaTags: true, Mapper: mapType,
+		RequiredFromJSONSchemaTags: true, Mapper: schemaOfType,
 	}
 	s := r.ReflectFromType(t)
 	s.Version = ""
-	constrain(s, t)
+	constrainObject(s, t)
 	return s
 }
 
-// mapType gives the types that aren't in YAML what they are in Go.
-func mapType(t reflect.Type) *jsonschema.Schema {
+// schemaOfType gives the types that aren't in YAML what they are in Go.
+func schemaOfType(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|` + envPattern}
@@ -97,14 +99,14 @@ func orReference(s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Description: said, AnyOf: []*jsonschema.Schema{s, {Type: "string", Pattern: envPattern}}}
 }
 
-// constrain walks a schema and its Go type side by side.
-func constrain(s *jsonschema.Schema, t reflect.Type) {
+// constrainObject walks a schema and its Go type side by side.
+func constrainObject(s *jsonschema.Schema, t reflect.Type) {
 	for _, f := range fieldsOf(t) {
 		p, ok := s.Properties.Get(f.name)
 		if !ok {
 			panic("config: the editor schema lacks " + f.name) // both read the same tags
 		}
-		if f.required || f.wanted {
+		if f.has(required | wanted) {
 			s.Required = append(s.Required, f.name)
 		}
 		p.Description = descriptions[t.Name()+"."+f.name]
@@ -117,15 +119,16 @@ func constrain(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
+// constrainValue adds to the schema of one value what its field's tags say.
 func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
 	switch {
 	case p.Type == "object" && t.Kind() == reflect.Struct && p.Properties != nil && t != reflect.TypeFor[skills.Run]():
-		constrain(p, t)
+		constrainObject(p, t)
 	case t.Kind() == reflect.Map:
 		return constrainMap(p, t, f)
 	case t.Kind() == reflect.Slice && p.Type == "array":
 		if t.Elem().Kind() == reflect.Struct {
-			constrain(p.Items, t.Elem())
+			constrainObject(p.Items, t.Elem())
 		}
 		if f.pattern != "" {
 			p.Items.Pattern = patterns[f.pattern].re
@@ -133,11 +136,11 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 		if f.enum != nil {
 			p.Items = constrainValue(p.Items, t.Elem(), field{enum: f.enum})
 		}
-		if f.nonempty {
+		if f.has(noEmptyList) {
 			one := uint64(1)
 			p.MinItems = &one
 		}
-		if f.single {
+		if f.has(single) {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, p}}
 		}
 	case f.enum != nil:
@@ -154,22 +157,23 @@ func constrainValue(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.S
 		return orReference(p)
 	case t == reflect.TypeFor[time.Duration]():
 		from := "From"
-		if f.never {
+		if f.has(orNever) {
 			from = "0s, or from"
 		}
 		p.Description = strings.TrimSuffix(p.Description, ".") + fmt.Sprintf(". %s %s to %s.", from, f.min, f.max)
-	case f.bound:
+	case f.has(positive):
 		p.AnyOf[0].Minimum, p.AnyOf[0].ExclusiveMinimum = "", "0"
 	}
 	return p
 }
 
+// constrainMap adds to the schema of a map what its field's tags say.
 func constrainMap(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Schema {
 	elem := p.AdditionalProperties
 	if t.Elem().Kind() == reflect.Struct {
-		constrain(elem, t.Elem())
+		constrainObject(elem, t.Elem())
 	} else {
-		elem = constrainValue(elem, t.Elem(), field{single: f.single, nonempty: f.nonempty, enum: f.enum})
+		elem = constrainValue(elem, t.Elem(), field{traits: f.traits & (single | noEmptyList), enum: f.enum})
 	}
 	switch f.keys {
 	case "name":
@@ -186,4 +190,12 @@ func constrainMap(p *jsonschema.Schema, t reflect.Type, f field) *jsonschema.Sch
 		p.Properties.Set(k, elem)
 	}
 	return p
+}
+
+// knownSchema is the editor's schema of skills.known.
+func knownSchema() *jsonschema.Schema {
+	one := objectSchema(reflect.TypeFor[skillEntry]())
+	one.Properties.Delete(runKey)
+	one.Required = slices.DeleteFunc(one.Required, func(k string) bool { return k == runKey })
+	return &jsonschema.Schema{Type: "array", Items: one}
 }

@@ -21,11 +21,12 @@ func TestSchemaGolden(t *testing.T) {
 	require.NotContains(t, string(config.SkillSchema()), "mcp", "what isn't built is offered to none")
 }
 
-// The reference in the repository is the one that the code makes, and has every
-// key of every way to run.
+// The reference in the repository is the one that the code makes. It has every key
+// of every way to run.
 func TestReference(t *testing.T) {
 	golden(t, "../docs/reference.md", config.Reference())
-	for _, key := range []string{"`permissions[].when`", "`models.*.api_key`", "`run.http.headers`", "`run.exec.argv`", "`run.template`", "`run.builtin.smtp.tls`", "`skills.known`"} {
+	for _, key := range []string{"`permissions[].when`", "`models.*.api_key`", "`run.http.headers`", "`run.exec.argv`", "`run.template`",
+		"`run.builtin.smtp.tls`", "`skills.known`"} {
 		require.Contains(t, string(config.Reference()), "| "+key+" |")
 	}
 }
@@ -74,12 +75,15 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 	for _, bad := range []string{
 		"limits: {}", "version: 2", "version: 1\nx: 1", "version: 1\nlimits: {agent: {call: 1}}", "version: 1\nlimits: {agent: {calls: 0}}",
 		"version: 1\nsentinel: {mode: enforced}", "version: 1\napprovals: {timeout: 30}", "version: 1\njudge: {threshold: 1.5}",
-		"version: 1\nroles: {sentinal: m}", "version: 1\nlimits: {turn: {cost: 0}}", "version: 1\nroles: {agent: []}", "version: 1\nmodels: {m: {model: m}}", "version: 1\nmodels: {'a b': {model: m, base_url: u}}",
-		"version: 1\npermissions: [{skill: '*'}]", "version: 1\npermissions: [{skill: '*', then: defer}]", "version: 1\npermissions: [{skill: '*', then: ask, id: '1 2'}]",
+		"version: 1\nroles: {sentinal: m}", "version: 1\nlimits: {turn: {cost: 0}}", "version: 1\nroles: {agent: []}",
+		"version: 1\nmodels: {m: {model: m}}", "version: 1\nmodels: {'a b': {model: m, base_url: u}}",
+		"version: 1\npermissions: [{skill: '*'}]", "version: 1\npermissions: [{skill: '*', then: defer}]",
+		"version: 1\npermissions: [{skill: '*', then: ask, id: '1 2'}]",
 	} {
 		require.Error(t, conf.Validate(instance(t, []byte(bad))), bad)
 	}
-	for _, bad := range []string{"name: a.b\nrun: {template: x}", "name: a.b\neffect: read\nrun: {}", "name: a.b\neffect: raed\nrun: {template: x}",
+	for _, bad := range []string{"name: a.b\nrun: {template: x}", "name: a.b\neffect: read\nrun: {}",
+		"name: a.b\neffect: raed\nrun: {template: x}",
 		"skills: [{name: a.b, effect: read, run: {go: x}}]", "skills: [{effect: read, run: {template: x}}]"} {
 		require.Error(t, skill.Validate(instance(t, []byte(bad))), bad)
 	}

@@ -6,16 +6,18 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"path/filepath"
+	"strings"
 )
 
 // redacted stands for a secret wherever one would be printed.
 const redacted = "[redacted]"
 
-// Secret is a text that prints as "[redacted]", whatever prints it: fmt with
-// any verb, slog, encoding/json. Its zero value is no secret.
+// Secret is a text that prints as "[redacted]", whatever prints it: fmt with any
+// verb, slog, encoding/json. Its zero value is no secret.
 //
-// The text is behind a pointer because fmt can't call methods on what is in an
-// unexported field: there it prints an address.
+// The text is behind a pointer: fmt can't call methods on a value in an unexported
+// field. Of a pointer there it prints an address.
 type Secret struct{ text *string }
 
 // NewSecret returns s as a Secret; an empty s is none.
@@ -109,4 +111,59 @@ func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String(
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("file", c.File), slog.String("digest", c.Digest()),
 		slog.Int("models", len(c.Models)), slog.Int("skills", len(c.Skills)), slog.Int("rules", len(c.Permissions)))
+}
+
+// CredentialFolders returns the folders of credentials in files: no call may name
+// them.
+func (c *Config) CredentialFolders() []string {
+	var out []string
+	for _, cred := range c.Credentials {
+		if cred.File != "" {
+			out = append(out, filepath.Dir(cred.File))
+		}
+	}
+	return out
+}
+
+// Literal reports whether a secret stands in the file itself at a configuration
+// path such as models.fast.api_key. A default that was used for it counts. What
+// the environment gave doesn't, whatever other text of the file is like it. Of an
+// address it is the password that counts.
+func (c *Config) Literal(path string) bool {
+	n, _ := c.where.findConfigPath(path)
+	if n == nil || n.kind != scalarNode || n.text == "" {
+		return false
+	}
+	written := n.raw
+	if written == "" || !n.outside {
+		written = n.text // nothing of it is the environment's
+	}
+	if _, after, isAddress := strings.Cut(written, "://"); isAddress {
+		return passwordInAddress(after) != ""
+	}
+	return !n.outside
+}
+
+// passwordInAddress returns what is written of a password in what follows an address's
+// scheme. It leaves out the references.
+func passwordInAddress(address string) string {
+	end := strings.LastIndexByte(address, '@')
+	if end < 0 {
+		return ""
+	}
+	_, word, _ := strings.Cut(withoutReferences(address[:end]), ":")
+	return word
+}
+
+// withoutReferences takes every ${NAME} and ${NAME:-default} out of a text.
+func withoutReferences(s string) string {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "${")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		_, s, _ = strings.Cut(after, "}")
+	}
 }

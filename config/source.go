@@ -14,8 +14,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds on a document's form. The parser is recursive, and in the number of
-// keys of one mapping quadratic, so they are held on the tokens before it runs.
+// Bounds on a document's form. The parser is recursive, and quadratic in the
+// number of keys of one mapping. So the bounds are held on the tokens before it
+// runs.
 const (
 	maxDepth   = 64
 	maxEntries = 2000
@@ -36,7 +37,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 		return nil
 	}
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
-	if at, bad := badByte(src); bad {
+	if at, bad := findBadByte(src); bad {
 		at.File = file
 		out.add(at, "the file must be UTF-8 text without control characters")
 		return nil
@@ -45,7 +46,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	f, err := parseTokens(strings.ReplaceAll(string(src), "\r\n", "\n"))
 	if err != nil {
 		at, msg := syntaxError(file, err)
-		at, msg = tellTab(src, at, msg)
+		at, msg = nameIndentTab(src, at, msg)
 		out.add(at, "%s", msg)
 		return nil
 	}
@@ -56,7 +57,7 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 			continue
 		}
 		if body != nil {
-			out.add(c.start(d.Body), "a second document starts here; a file holds one")
+			out.add(c.startOf(d.Body), "a second document starts here; a file holds one")
 			return nil
 		}
 		body = d.Body
@@ -64,9 +65,9 @@ func parseYAML(file string, src []byte, out *problems, env bool) *node {
 	return c.convert(body)
 }
 
-// tellTab names the tab that a document which can't be read is indented with. Where
-// it stands in another line than the mistake it may be innocent, so both are told.
-func tellTab(src []byte, at Position, msg string) (Position, string) {
+// nameIndentTab names the tab that indents a document which can't be read. A tab in
+// another line than the mistake may be innocent, so the message names both.
+func nameIndentTab(src []byte, at Position, msg string) (Position, string) {
 	for i, line := range strings.Split(string(src), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		tab := strings.IndexByte(indent, '\t')
@@ -82,8 +83,8 @@ func tellTab(src []byte, at Position, msg string) (Position, string) {
 	return at, msg
 }
 
-// badByte finds the first byte that text may not hold.
-func badByte(src []byte) (Position, bool) {
+// findBadByte finds the first byte that text may not hold.
+func findBadByte(src []byte) (Position, bool) {
 	line, column := 1, 1
 	for i := 0; i < len(src); {
 		r, size := utf8.DecodeRune(src[i:])
@@ -106,6 +107,7 @@ type formError struct {
 	msg string
 }
 
+// Error returns what is wrong with the form.
 func (e *formError) Error() string { return e.msg }
 
 // parseTokens parses, and turns a panic of the parser into an error.
@@ -123,6 +125,7 @@ func parseTokens(src string) (f *ast.File, err error) {
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
+// syntaxError returns the place and the words of a parser's error.
 func syntaxError(file string, err error) (Position, string) {
 	at := Position{file, 1, 1}
 	var form *formError
@@ -169,28 +172,30 @@ type form struct {
 	anchors int
 }
 
-// checkForm refuses documents that nest or grow beyond what a configuration
-// needs, and the parts of YAML that are not supported.
+// checkForm refuses documents that nest or grow beyond what a configuration needs.
+// It refuses the parts of YAML that are not supported.
 func checkForm(tokens token.Tokens) error {
 	var f form
 	for _, t := range tokens {
-		if msg := f.step(t); msg != "" {
+		if msg := f.checkToken(t); msg != "" {
 			return &formError{t.Position, msg}
 		}
 	}
 	return nil
 }
 
-func (f *form) step(t *token.Token) string {
+// checkToken takes one token in, and says what is wrong with it; empty for
+// nothing.
+func (f *form) checkToken(t *token.Token) string {
 	switch t.Type {
 	case token.MappingStartType, token.SequenceStartType:
 		f.flow++
 	case token.MappingEndType, token.SequenceEndType:
 		f.flow = max(0, f.flow-1)
 	case token.SequenceEntryType:
-		f.block(t.Position.Column, 0)
+		f.noteBlock(t.Position.Column, 0)
 	case token.MappingValueType:
-		if f.flow == 0 && t.Prev != nil && f.block(t.Prev.Position.Column, 1) > maxEntries {
+		if f.flow == 0 && t.Prev != nil && f.noteBlock(t.Prev.Position.Column, 1) > maxEntries {
 			return fmt.Sprintf("more than %d keys in one mapping", maxEntries)
 		}
 	case token.DocumentHeaderType, token.DocumentEndType:
@@ -206,12 +211,12 @@ func (f *form) step(t *token.Token) string {
 			return fmt.Sprintf("more than %d anchors", maxAnchors)
 		}
 	}
-	return f.deep()
+	return f.checkDepth()
 }
 
-// block notes a dash or a key at that column and returns how many keys there
-// were since what stands around them began.
-func (f *form) block(column, keys int) int {
+// noteBlock notes a dash or a key at that column. It returns how many keys there
+// were since the block around them began.
+func (f *form) noteBlock(column, keys int) int {
 	if f.flow > 0 {
 		return 0
 	}
@@ -228,7 +233,8 @@ func (f *form) block(column, keys int) int {
 	return f.counts[i-1]
 }
 
-func (f *form) deep() string {
+// checkDepth says that the document nests too deep; empty where it doesn't.
+func (f *form) checkDepth() string {
 	if f.flow+len(f.columns) > maxDepth {
 		return fmt.Sprintf("more than %d levels of nesting", maxDepth)
 	}

@@ -7,22 +7,32 @@ import (
 )
 
 // field is what the tags of a struct field say. The decoder and the editor's
-// schema both read it, so that they can't disagree.
+// schema both read the tags, so that they can't disagree.
 type field struct {
 	name     string // the key in YAML
 	index    int
-	required bool
-	wanted   bool     // required by a later check, not by the decoder
+	traits   traits
 	enum     []string // allowed words
 	min, max string   // bounds of numbers and durations, inclusive
-	never    bool     // a duration may be 0s besides, which is never
-	bound    bool     // an amount bounds something, so it is more than nothing
-	single   bool     // one text may stand for a list of one
-	empty    bool     // an empty text is allowed
-	nonempty bool     // an empty list isn't
 	pattern  string   // what texts must look like, a name in patterns
 	keys     string   // of a map: "name", "skill" or the allowed words joined by "|"
 }
+
+// traits are the options of a field that have no value.
+type traits uint8
+
+const (
+	required    traits = 1 << iota
+	wanted             // required by a later check, not by the decoder
+	orNever            // a duration may be 0s besides, which is never
+	positive           // an amount bounds something, so it is more than nothing
+	single             // one text may stand for a list of one
+	emptyText          // an empty text is allowed
+	noEmptyList        // an empty list isn't
+)
+
+// has reports whether the field has one of the traits.
+func (f field) has(t traits) bool { return f.traits&t != 0 }
 
 // fieldsOf returns the fields of a struct type that YAML can set.
 func fieldsOf(t reflect.Type) []field {
@@ -35,21 +45,22 @@ func fieldsOf(t reflect.Type) []field {
 		}
 		f := field{name: name, index: i}
 		for opt := range strings.SplitSeq(sf.Tag.Get("cfg"), ",") {
-			f.set(opt)
+			f.applyOption(opt)
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-func (f *field) set(opt string) {
+// applyOption takes one option of a cfg tag.
+func (f *field) applyOption(opt string) {
 	k, v, _ := strings.Cut(opt, "=")
 	switch k {
 	case "":
 	case "required":
-		f.required = true
+		f.traits |= required
 	case "wanted":
-		f.wanted = true
+		f.traits |= wanted
 	case "enum":
 		f.enum = strings.Split(v, "|")
 	case "min":
@@ -57,15 +68,15 @@ func (f *field) set(opt string) {
 	case "max":
 		f.max = v
 	case "never":
-		f.never = true
+		f.traits |= orNever
 	case "bound":
-		f.bound = true
+		f.traits |= positive
 	case "single":
-		f.single, f.nonempty = true, true
+		f.traits |= single | noEmptyList
 	case "empty":
-		f.empty = true
+		f.traits |= emptyText
 	case "nonempty":
-		f.nonempty = true
+		f.traits |= noEmptyList
 	case "pattern":
 		f.pattern = v
 	case "key":

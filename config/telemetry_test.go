@@ -8,8 +8,8 @@ import (
 	"github.com/vedette-dev/vedette/config"
 )
 
-// Metrics and traces are off unless an address is given, a turn that is traced
-// is traced whole, and the collector's address gets the path of OTLP.
+// Metrics and traces are off unless an address is given. A turn that is traced is
+// traced whole. The collector's address gets the path of OTLP.
 func TestTelemetry(t *testing.T) {
 	read := func(text string) config.Telemetry {
 		c, err := config.Parse("v.yaml", []byte("version: 1\n"+text), config.Options{})
@@ -32,7 +32,8 @@ func TestTelemetry(t *testing.T) {
 
 // Addresses of every kind that can be listened on, and sent to, are taken.
 func TestTelemetryAddresses(t *testing.T) {
-	for _, listen := range []string{"127.0.0.1:0", "[::1]:9464", "0.0.0.0:9464", "localhost:9464", "metrics_1.svc.cluster.local.:80", "[fe80::1%eth0]:80", "1a.example:80"} {
+	for _, listen := range []string{"127.0.0.1:0", "[::1]:9464", "0.0.0.0:9464", "localhost:9464", "metrics_1.svc.cluster.local.:80",
+		"[fe80::1%eth0]:80", "1a.example:80"} {
 		c, err := config.Parse("v.yaml", []byte("version: 1\ntelemetry: {metrics: {listen: '"+listen+"'}, traces: {otlp: 'http://[::1]:4318'}}"), config.Options{})
 		require.NoError(t, err, listen)
 		require.Equal(t, listen, c.Telemetry.Metrics.Listen)

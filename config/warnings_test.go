@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/config"
 )
 
-// What does nothing, or more than it seems to, is told with its place and what
-// to do; what is in order is not.
+// A setting that does nothing, or more than it seems to, is a warning with its
+// place and a remedy. What is in order is none.
 func TestWarnings(t *testing.T) {
 	const roles = "roles: {sentinel: [fast, slow]}\n"
 	const head = "version: 1\nmodels: {fast: {model: m, base_url: 'http://h', timeout: 20s}, slow: {model: m, base_url: 'http://h'}, other: {model: m, base_url: 'http://h'}, patient: {model: m, base_url: 'http://h', timeout: 2m}}\n" + roles
@@ -19,31 +19,44 @@ func TestWarnings(t *testing.T) {
 		yaml string
 		want []string // "code at: message"
 	}{
-		"nothing":           {"", nil},
-		"all in order":      {"sentinel: {timeout: 20s, cache_ttl: 1m, cache_size: 5, unavailable: {read: allow}, canaries: {every: 1m}}", nil},
-		"all effects off":   {"sentinel: {modes: {" + everyEffect + "}}", []string{"review_idle v.yaml:4:20: sentinel.modes turns the review off for every effect: the rules decide alone"}},
+		"nothing":      {"", nil},
+		"all in order": {"sentinel: {timeout: 20s, cache_ttl: 1m, cache_size: 5, unavailable: {read: allow}, canaries: {every: 1m}}", nil},
+		"all effects off": {"sentinel: {modes: {" + everyEffect + "}}",
+			[]string{"review_idle v.yaml:4:20: sentinel.modes turns the review off for every effect: the rules decide alone"}},
 		"but for one skill": {"sentinel: {modes: {" + everyEffect + ", skill: {agent.dispatch: shadow}}}", nil},
 		"but for an effect": {"sentinel: {modes: {effect: {read: 'off', create: 'off', modify: 'off', irreversible: 'off'}}}", nil},
 		"off":               {"sentinel: {mode: 'off'}", nil},
-		"off, skill too":    {"sentinel: {mode: 'off', budget: {day: {calls: 5}}, modes: {skill: {agent.dispatch: 'off'}}}", []string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: budget"}},
-		"off and shaped":    {"sentinel: {mode: 'off', escalate: {to: other, rejected: [read]}, budget: {day: {calls: 5}}, timeout: 100ms, cache_ttl: 0s, cache_size: 5, unjudgeable: {read: allow}}", []string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: escalate, budget, timeout, cache_ttl, cache_size, unjudgeable"}},
-		"off but for one":   {"sentinel: {mode: 'off', modes: {effect: {modify: enforce}}, budget: {day: {calls: 5}}}", nil},
-		"short review":      {"sentinel: {timeout: 100ms}", []string{"review_timeout v.yaml:4:21: sentinel.timeout, 100ms, ends each review before models.fast.timeout, 20s, does"}},
-		"default review":    {"roles: {sentinel: patient}", nil},
-		"short, shared":     {"sentinel: {timeout: 2s}\nroles: {sentinel: [slow, fast], agent: fast}", nil},
-		"too short, shared": {"sentinel: {timeout: 1999ms}\nroles: {sentinel: [slow, fast], agent: fast}", []string{"review_timeout v.yaml:3:21: sentinel.timeout, 1.999s, ends each review before models.fast.timeout, 20s, does"}},
-		"no cache":          {"sentinel: {cache_ttl: 0s, cache_size: 5}", []string{"cache_off v.yaml:4:39: sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept"}},
+		"off, skill too": {"sentinel: {mode: 'off', budget: {day: {calls: 5}}, modes: {skill: {agent.dispatch: 'off'}}}",
+			[]string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: budget"}},
+		"off and shaped":  {"sentinel: {mode: 'off', escalate: {to: other, rejected: [read]}, budget: {day: {calls: 5}}, timeout: 100ms, cache_ttl: 0s, cache_size: 5, unjudgeable: {read: allow}}", []string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: escalate, budget, timeout, cache_ttl, cache_size, unjudgeable"}},
+		"off but for one": {"sentinel: {mode: 'off', modes: {effect: {modify: enforce}}, budget: {day: {calls: 5}}}", nil},
+		"short review": {"sentinel: {timeout: 100ms}",
+			[]string{"review_timeout v.yaml:4:21: sentinel.timeout, 100ms, ends each review before models.fast.timeout, 20s, does"}},
+		"default review": {"roles: {sentinel: patient}", nil},
+		"short, shared":  {"sentinel: {timeout: 2s}\nroles: {sentinel: [slow, fast], agent: fast}", nil},
+		"too short, shared": {"sentinel: {timeout: 1999ms}\nroles: {sentinel: [slow, fast], agent: fast}",
+			[]string{"review_timeout v.yaml:3:21: sentinel.timeout, 1.999s, ends each review before models.fast.timeout, 20s, does"}},
+		"no cache": {"sentinel: {cache_ttl: 0s, cache_size: 5}",
+			[]string{"cache_off v.yaml:4:39: sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept"}},
 		"unjudgeable": {"sentinel: {unjudgeable: {read: allow, create: allow}}", []string{
 			"unjudgeable_allow v.yaml:4:32: calls go ahead that no model could judge, and the writer of their arguments can make it so: sentinel.unjudgeable allows read, create"}},
-		"one address":       {"telemetry: {metrics: {listen: '127.0.0.1:8420'}}", []string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
-		"every interface":   {"telemetry: {metrics: {listen: '0.0.0.0:8420'}}", []string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
-		"the same, by name": {"server: {listen: 'localhost:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server", "listen_twice v.yaml:5:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
-		"other hosts":       {"server: {listen: '10.0.0.1:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
-		"any port":          {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}", []string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
-		"never asks":        {"judge: {threshold: 0.6, ask_below: 0.4}", []string{"ask_below_idle v.yaml:4:36: judge.ask_below, 0.40, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
-		"never asks since":  {"judge: {threshold: 0.6}", []string{"ask_below_idle v.yaml:4:20: judge.ask_below, 0.50, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
-		"asks of nothing":   {"judge: {threshold: 0.6, ask_below: 0}", nil},
-		"asks beyond it":    {"judge: {threshold: 0.6, ask_below: 0.6}", nil},
+		"one address": {"telemetry: {metrics: {listen: '127.0.0.1:8420'}}",
+			[]string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
+		"every interface": {"telemetry: {metrics: {listen: '0.0.0.0:8420'}}",
+			[]string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
+		"the same, by name": {"server: {listen: 'localhost:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}",
+			[]string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server",
+				"listen_twice v.yaml:5:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
+		"other hosts": {"server: {listen: '10.0.0.1:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}",
+			[]string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
+		"any port": {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}",
+			[]string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
+		"never asks": {"judge: {threshold: 0.6, ask_below: 0.4}",
+			[]string{"ask_below_idle v.yaml:4:36: judge.ask_below, 0.40, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
+		"never asks since": {"judge: {threshold: 0.6}",
+			[]string{"ask_below_idle v.yaml:4:20: judge.ask_below, 0.50, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
+		"asks of nothing": {"judge: {threshold: 0.6, ask_below: 0}", nil},
+		"asks beyond it":  {"judge: {threshold: 0.6, ask_below: 0.6}", nil},
 		"blanks": {"guard: {forbid_paths: [' ~/x', '/dev/null ', '**/*.pem', ' z']}", []string{
 			"forbid_blanks v.yaml:4:24: guard.forbid_paths[0] begins or ends with a blank: it forbids only a name with that blank",
 			"forbid_blanks v.yaml:4:32: guard.forbid_paths[1] begins or ends with a blank: it forbids only a name with that blank",

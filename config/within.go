@@ -17,14 +17,14 @@ func (x *index) placeWithin(n *node, line, column int) (at Position, ok bool) {
 	atLine, atColumn := 1, 1
 	for _, r := range n.text {
 		blank := unicode.IsSpace(r)
-		if !blank && !c.seek(r) {
+		if !blank && !c.seekRune(r) {
 			return Position{}, false
 		}
 		if atLine == line && atColumn == column {
-			at, ok = c.position(x.file), true
+			at, ok = c.filePosition(x.file), true
 		}
 		if !blank {
-			c.take()
+			c.takeRune()
 		}
 		atColumn++
 		if r == '\n' {
@@ -32,7 +32,7 @@ func (x *index) placeWithin(n *node, line, column int) (at Position, ok bool) {
 		}
 	}
 	if atLine == line && atColumn == column {
-		at, ok = c.position(x.file), true // a mistake at the end: something is missing
+		at, ok = c.filePosition(x.file), true // a mistake at the end: something is missing
 	}
 	return at, ok
 }
@@ -52,28 +52,28 @@ func startWritten(source string, pos Position) *written {
 	for l := range strings.SplitSeq(strings.TrimPrefix(source, "\ufeff"), "\n") {
 		c.lines = append(c.lines, []rune(l))
 	}
-	switch c.look(0) {
+	switch c.lookAhead(0) {
 	case '|', '>': // what else the line holds is about the block
 		c.line, c.column = c.line+1, 0
 	case '"', '\'':
-		c.quote = c.look(0)
+		c.quote = c.lookAhead(0)
 		c.column++
 	}
 	return c
 }
 
-// look returns the character that is that far on in the line, a newline at the line's end.
-func (c *written) look(further int) rune {
+// lookAhead returns the character that is that far on in the line, a newline at the line's end.
+func (c *written) lookAhead(further int) rune {
 	if c.line >= len(c.lines) || c.column+further >= len(c.lines[c.line]) {
 		return '\n'
 	}
 	return c.lines[c.line][c.column+further]
 }
 
-// seek goes over white space to the next character and reports whether it is r.
-func (c *written) seek(r rune) bool {
+// seekRune goes over white space to the next character and reports whether it is r.
+func (c *written) seekRune(r rune) bool {
 	for c.line < len(c.lines) {
-		width := c.blank()
+		width := c.blankWidth()
 		if width == 0 {
 			break
 		}
@@ -82,15 +82,15 @@ func (c *written) seek(r rune) bool {
 			c.line, c.column = c.line+1, 0
 		}
 	}
-	next := c.look(0)
+	next := c.lookAhead(0)
 	c.width = 1
 	switch {
-	case c.quote == '\'' && next == '\'' && c.look(1) == '\'':
+	case c.quote == '\'' && next == '\'' && c.lookAhead(1) == '\'':
 		c.width = 2
 	case c.quote != 0 && next == c.quote:
 		return false // the scalar ends here
 	case c.quote == '"' && next == '\\':
-		c.width, next = 2, c.look(1)
+		c.width, next = 2, c.lookAhead(1)
 		if !strings.ContainsRune(`"\/`, next) {
 			return false
 		}
@@ -98,28 +98,28 @@ func (c *written) seek(r rune) bool {
 	return next == r
 }
 
-// blank returns how many characters the white space here is written with, 0 where there is none.
-func (c *written) blank() int {
-	switch next := c.look(0); {
+// blankWidth returns how many characters the white space here is written with, 0 where there is none.
+func (c *written) blankWidth() int {
+	switch next := c.lookAhead(0); {
 	case unicode.IsSpace(next):
 		return 1
-	case c.quote == '"' && next == '\\' && strings.ContainsRune("nrt \t\r\n", c.look(1)):
+	case c.quote == '"' && next == '\\' && strings.ContainsRune("nrt \t\r\n", c.lookAhead(1)):
 		return 2
 	}
 	return 0
 }
 
-// take goes past the character that seek found.
-func (c *written) take() { c.column += c.width }
+// takeRune goes past the character that seek found.
+func (c *written) takeRune() { c.column += c.width }
 
-func (c *written) position(file string) Position { return Position{file, c.line + 1, c.column + 1} }
+func (c *written) filePosition(file string) Position { return Position{file, c.line + 1, c.column + 1} }
 
-// placed is where within its text's value a mistake stands, both from 1; 0 where it isn't said.
-type placed struct{ line, column int }
+// placeInText is where within its text's value a mistake stands, both from 1; 0 where it isn't said.
+type placeInText struct{ line, column int }
 
 // placeMistake moves a mistake from the start of a text to its place within it. The message says that
 // place in its own words as "line:column: " and loses them where the file's place says it.
-func (x *index) placeMistake(hit *node, at Position, p pathed) (Position, string) {
+func (x *index) placeMistake(hit *node, at Position, p pathMistake) (Position, string) {
 	inside, ok := x.placeWithin(hit, p.within.line, p.within.column)
 	if !ok {
 		return at, p.msg

@@ -23,14 +23,14 @@ const allowanceWindow = 24 * time.Hour
 // allowanceFold is how finely work that is done is remembered.
 const allowanceFold = time.Minute
 
-// everybody owns the meters of all users. No user's or conversation's segment
-// is like it: a hash is longer, and no plain text starts with "~".
-const everybody = "~all"
+// allUsers owns the meters of all users. No user's or conversation's segment is
+// like it: a hash is longer, and no plain text starts with "~".
+const allUsers = "~all"
 
 // Account counts one kind of work against Allowances, apart from what agents
-// spend. It keeps nothing itself and is safe for concurrent use. What is held
-// stands in the store by itself and what was spent by the minute: at most 1440
-// amounts of 24 hours for each bound and owner, however much work there is.
+// spend. Account keeps nothing itself and is safe for concurrent use. What is held
+// stands in the store by itself. What was spent stands there by the minute: at
+// most 1440 amounts of 24 hours for each bound and owner.
 type Account struct {
 	name  string
 	a     Allowances
@@ -40,7 +40,7 @@ type Account struct {
 // NewAccount returns an account whose keys have a name of their own: letters,
 // digits, '-' and '_'. Errors: another name, no store, an impossible bound.
 func NewAccount(name string, a Allowances, store MeterStore) (*Account, error) {
-	if name == "" || segment(name) != name || store == nil {
+	if name == "" || keySegment(name) != name || store == nil {
 		return nil, errors.New("limits: an account needs a plain name and a store")
 	}
 	for _, l := range []Allowance{a.Conversation, a.User, a.Day} {
@@ -53,15 +53,15 @@ func NewAccount(name string, a Allowances, store MeterStore) (*Account, error) {
 	return &Account{name, a, store}, nil
 }
 
-// Use is one piece of work and what it takes: at most, for Hold, or what it came
-// to, for Spend.
+// Use is one piece of work and what it takes: for Hold at most, for Spend in the
+// end.
 type Use struct {
 	// ID is the work's own. Required, as is Conversation.
 	ID, User, Conversation string
 	Calls, Tokens, Cost    int64
 }
 
-// level is the meters of one owner: keys of one owner are together in a store,
+// level is the meters of one owner. A store keeps the keys of one owner together,
 // so each level is a step of its own.
 type level struct {
 	meters []Meter
@@ -72,16 +72,16 @@ type level struct {
 // is spent, "user.tokens"; Verdict.InFlight is as in Limiter.Hold. Errors are
 // the store's.
 func (a *Account) Hold(ctx context.Context, u Use) (Verdict, error) {
-	levels, err := a.levels(u)
+	levels, err := a.boundedLevels(u)
 	if err != nil {
 		return Verdict{}, err
 	}
 	for i, l := range levels {
-		m, err := a.store.Hold(ctx, segment(u.ID), l.meters)
+		m, err := a.store.Hold(ctx, keySegment(u.ID), l.meters)
 		if err == nil && m.OK {
 			continue
 		}
-		back := a.giveBack(ctx, u, levels[:i])
+		back := a.releaseLevels(ctx, u, levels[:i])
 		switch {
 		case err != nil:
 			return Verdict{}, fmt.Errorf("hold an allowance: %w", errors.Join(err, back))
@@ -99,34 +99,34 @@ func (a *Account) Hold(ctx context.Context, u Use) (Verdict, error) {
 	return Verdict{OK: true}, nil
 }
 
-// giveBack goes on where the caller has gone: what is held and never told about
-// would stay for a day.
-func (a *Account) giveBack(ctx context.Context, u Use, levels []level) error {
+// releaseLevels releases what the levels hold, also after the caller's context has
+// ended. Otherwise the store would count that work for a day.
+func (a *Account) releaseLevels(ctx context.Context, u Use, levels []level) error {
 	var errs []error
 	for _, l := range levels {
 		for i := range l.meters {
 			l.meters[i].Amount = 0
 		}
-		errs = append(errs, a.store.Spend(context.WithoutCancel(ctx), segment(u.ID), l.meters))
+		errs = append(errs, a.store.Spend(context.WithoutCancel(ctx), keySegment(u.ID), l.meters))
 	}
 	return errors.Join(errs...)
 }
 
-// Spend tells what work came to, in place of what was held for it, at every
-// level, also if one fails. Zero takes it out.
+// Spend counts what work came to at every level, in place of what Hold took for
+// it. Spend goes on where one level fails. Zero takes the work out.
 func (a *Account) Spend(ctx context.Context, u Use) error {
-	levels, err := a.levels(u)
+	levels, err := a.boundedLevels(u)
 	errs := []error{err}
 	for _, l := range levels {
-		if err := a.store.Spend(ctx, segment(u.ID), l.meters); err != nil {
+		if err := a.store.Spend(ctx, keySegment(u.ID), l.meters); err != nil {
 			errs = append(errs, fmt.Errorf("count what was spent: %w", err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// levels are those that have a bound, the narrowest first.
-func (a *Account) levels(u Use) ([]level, error) {
+// boundedLevels returns the levels that have a bound, the narrowest first.
+func (a *Account) boundedLevels(u Use) ([]level, error) {
 	switch {
 	case a == nil || a.store == nil:
 		return nil, errNoStore
@@ -139,8 +139,8 @@ func (a *Account) levels(u Use) ([]level, error) {
 		max         Allowance
 	}{
 		{"conversation", ownerKey(Proposal{User: u.User, Conversation: u.Conversation}), a.a.Conversation},
-		{"user", segment(u.User), a.a.User},
-		{"day", everybody, a.a.Day},
+		{"user", keySegment(u.User), a.a.User},
+		{"day", allUsers, a.a.Day},
 	} {
 		var one level
 		for _, m := range []struct {

@@ -24,7 +24,7 @@ func use(id, user, conversation string, calls, tokens, cost int64) limits.Use {
 	return limits.Use{ID: id, User: user, Conversation: conversation, Calls: calls, Tokens: tokens, Cost: cost}
 }
 
-// Each bound of each level holds, names itself, and leaves room again where what
+// Each bound of each level holds and names itself. It leaves room again where what
 // was held came to less, or to nothing.
 func TestAccountBounds(t *testing.T) {
 	one := map[string]limits.Allowance{"calls": {Calls: 100}, "tokens": {Tokens: 100}, "cost": {Cost: 100}}
@@ -65,7 +65,8 @@ func TestAccountBounds(t *testing.T) {
 // An amount leaves 24 hours after it was held: one alone to the moment.
 func TestAccountSlides(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	acc := account(t, limits.Allowances{Day: limits.Allowance{Calls: 2}}, limits.NewMemory(limits.MemoryOptions{Now: func() time.Time { return now }, IdleTTL: 25 * time.Hour}))
+	acc := account(t, limits.Allowances{Day: limits.Allowance{Calls: 2}},
+		limits.NewMemory(limits.MemoryOptions{Now: func() time.Time { return now }, IdleTTL: 25 * time.Hour}))
 	hold := func(id string) limits.Verdict {
 		v, err := acc.Hold(t.Context(), use(id, "ann", "c", 1, 0, 0))
 		require.NoError(t, err)
@@ -120,7 +121,8 @@ func TestAccountGivesBack(t *testing.T) {
 
 // However many hold at once, no more is held than there is.
 func TestAccountConcurrently(t *testing.T) {
-	acc := account(t, limits.Allowances{User: limits.Allowance{Tokens: 100}, Day: limits.Allowance{Tokens: 150}}, limits.NewMemory(limits.MemoryOptions{}))
+	acc := account(t, limits.Allowances{User: limits.Allowance{Tokens: 100}, Day: limits.Allowance{Tokens: 150}},
+		limits.NewMemory(limits.MemoryOptions{}))
 	var wg sync.WaitGroup
 	ok := make(chan string, 1000)
 	for i := range 300 {

@@ -9,18 +9,20 @@ import (
 
 // breaker is the state of one key; a key without one is closed.
 type breaker struct {
-	failures   []entry       // closed: the failures that count, oldest first, at least one
+	failures   []takenID     // closed: the failures that count, oldest first, at least one
 	tripped    bool          // open or half-open
 	openUntil  time.Duration // tripped: half-open from then on
 	probe      string        // half-open: the call that was let through, or ""
 	probeUntil time.Duration // another may be the probe from then on
 }
 
+// trip opens the breaker for rule.OpenFor.
 func (b *breaker) trip(now time.Duration, rule Rule) {
 	*b = breaker{tripped: true, openUntil: now + rule.OpenFor}
 }
 
-func (b *breaker) state(now time.Duration) State {
+// stateAt returns the state at now; a nil breaker is closed.
+func (b *breaker) stateAt(now time.Duration) State {
 	switch {
 	case b == nil || !b.tripped:
 		return Closed
@@ -37,8 +39,8 @@ func (m *Memory) Admit(ctx context.Context, key, callID string, rule Rule) (Admi
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now, b := m.tick(), m.breakers[key]
-	switch b.state(now) {
+	now, b := m.readClock(), m.breakers[key]
+	switch b.stateAt(now) {
 	case Closed:
 		return Admission{OK: true}, nil
 	case Open:
@@ -64,8 +66,8 @@ func (m *Memory) Settle(ctx context.Context, key, callID string, outcome Outcome
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now, b := m.tick(), m.breakers[key]
-	if b.state(now) == Closed {
+	now, b := m.readClock(), m.breakers[key]
+	if b.stateAt(now) == Closed {
 		if outcome != Failed {
 			return nil
 		}
@@ -92,7 +94,7 @@ func (m *Memory) State(ctx context.Context, key string, rule Rule) (State, error
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.breakers[key].state(m.tick()), nil
+	return m.breakers[key].stateAt(m.readClock()), nil
 }
 
 // countFailure adds a failure to a closed breaker and trips it when there are enough.
@@ -109,8 +111,8 @@ func (m *Memory) countFailure(key, callID string, now time.Duration, rule Rule) 
 		m.breakers[key] = b
 	}
 	b.failures = withinWindow(b.failures, now, rule.Window)
-	if !slices.ContainsFunc(b.failures, func(e entry) bool { return e.id == callID }) {
-		b.failures = append(b.failures, entry{at: now, id: callID})
+	if !slices.ContainsFunc(b.failures, func(e takenID) bool { return e.id == callID }) {
+		b.failures = append(b.failures, takenID{at: now, id: callID})
 	}
 	if len(b.failures) >= rule.Failures {
 		b.trip(now, rule)
@@ -128,6 +130,7 @@ func (m *Memory) dropIdleBreakers(now time.Duration, rule Rule) {
 	}
 }
 
+// checkBreaker is CheckBreaker for a context that may have ended.
 func checkBreaker(ctx context.Context, key, callID string, rule Rule) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -18,16 +18,17 @@ type bucket struct {
 	owner   *owner
 	window  time.Duration // 0: lifetime
 	used    time.Duration // when it was last asked for
-	entries []entry
+	entries []takenID
 
 	prev, next *bucket // neighbours in its chain
 }
 
-type entry struct {
+type takenID struct {
 	at time.Duration
 	id string
 }
 
+// holds reports whether the bucket has the id.
 func (b *bucket) holds(id string) bool {
 	for i := range b.entries {
 		if b.entries[i].id == id {
@@ -37,16 +38,16 @@ func (b *bucket) holds(id string) bool {
 	return false
 }
 
-// prune lets go of the entries that have left the window.
-func (b *bucket) prune(now time.Duration) {
+// dropExpired lets go of the entries that have left the window.
+func (b *bucket) dropExpired(now time.Duration) {
 	if b.window > 0 {
 		b.entries = withinWindow(b.entries, now, b.window)
 	}
 }
 
-// roomIn returns when a full bucket has room again, 0 for never. Under a Max
+// timeUntilRoom returns when a full bucket has room again, 0 for never. Under a Max
 // that was lowered meanwhile, more than one entry has to go first.
-func (b *bucket) roomIn(want Bucket, now time.Duration) time.Duration {
+func (b *bucket) timeUntilRoom(want Bucket, now time.Duration) time.Duration {
 	if want.Window == 0 || want.Max <= 0 {
 		return 0
 	}
@@ -54,7 +55,7 @@ func (b *bucket) roomIn(want Bucket, now time.Duration) time.Duration {
 }
 
 // withinWindow returns the entries not older than window, in the same array.
-func withinWindow(entries []entry, now, window time.Duration) []entry {
+func withinWindow(entries []takenID, now, window time.Duration) []takenID {
 	gone := 0
 	for gone < len(entries) && now-entries[gone].at >= window {
 		gone++
@@ -65,6 +66,7 @@ func withinWindow(entries []entry, now, window time.Duration) []entry {
 // chain is a doubly linked list of buckets in the order of their last use.
 type chain struct{ first, last *bucket }
 
+// push puts b at the end: it was just used.
 func (c *chain) push(b *bucket) {
 	b.prev, b.next = c.last, nil
 	if c.last == nil {
@@ -75,6 +77,7 @@ func (c *chain) push(b *bucket) {
 	c.last = b
 }
 
+// remove takes b out of the chain.
 func (c *chain) remove(b *bucket) {
 	if b.prev == nil {
 		c.first = b.next

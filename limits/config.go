@@ -70,7 +70,8 @@ type SkillConfig struct {
 	// Window is how long a failure counts. If zero, 60 s.
 	Window time.Duration
 	// OpenFor is how long an open breaker refuses before it lets one probe
-	// through, and how long it waits for that probe's outcome. If zero, 30 s.
+	// through. A half-open breaker waits as long for that probe's outcome. If
+	// zero, 30 s.
 	OpenFor time.Duration
 }
 

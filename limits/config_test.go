@@ -35,7 +35,8 @@ func TestConfigFaults(t *testing.T) {
 		{limits.Config{Agent: limits.AgentConfig{Calls: 10, Max: 9}}, []string{"limits.agent.max"}},
 		{limits.Config{Agent: limits.AgentConfig{Calls: 10_001}}, []string{"limits.agent.calls"}},
 		{limits.Config{Turn: limits.TurnConfig{Agents: -8, Calls: 1_000_000}}, []string{"limits.turn.agents", "limits.turn.calls"}},
-		{limits.Config{Conversation: limits.ConversationConfig{Calls: -1, Window: -time.Second}}, []string{"limits.conversation.calls", "limits.conversation.window"}},
+		{limits.Config{Conversation: limits.ConversationConfig{Calls: -1, Window: -time.Second}},
+			[]string{"limits.conversation.calls", "limits.conversation.window"}},
 		{limits.Config{Conversation: limits.ConversationConfig{Window: 5}}, []string{"limits.conversation.window"}},
 		{limits.Config{Conversation: limits.ConversationConfig{Window: 25 * time.Hour}}, []string{"limits.conversation.window"}},
 		{

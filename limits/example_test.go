@@ -19,7 +19,7 @@ func Example() {
 		v, err := l.Reserve(ctx, p)
 		switch {
 		case err != nil:
-			fmt.Println("refused, nobody could count")
+			fmt.Println("refused, the store could not count")
 		case !v.OK:
 			fmt.Printf("%s refused: %s, %d of %d used\n", id, v.Code, v.Used, v.Limit)
 		default:

@@ -30,10 +30,10 @@ type Limiter struct {
 	store Store
 }
 
-// Proposal is a call that somebody would like to make.
+// Proposal is a call that an agent would like to make.
 //
-// Its texts may be anything: what is long, or isn't made of letters, digits and
-// "-_.:@", goes into the store as a hash.
+// Its texts may be anything. A text that is long goes into the store as a hash. So
+// does one with other signs than letters, digits and "-_.:@".
 type Proposal struct {
 	// ID is the call's own id; a proposal repeated with it is counted once. Required.
 	ID string
@@ -41,9 +41,9 @@ type Proposal struct {
 	User, Conversation string
 	// Turn names the turn within the conversation. Required.
 	Turn string
-	// Agent names the agent within the turn. Required by Reserve and EndAgent.
-	// An agent that lives on after its turn keeps its count if its proposals
-	// go on naming the turn that dispatched it, as its grant does.
+	// Agent names the agent within the turn. Required by Reserve and EndAgent. An
+	// agent that outlives its turn keeps its count while its proposals name the
+	// turn that dispatched it. Its grant names that turn too.
 	Agent string
 	// Skill is the skill's name as proposed, known or not. If empty, no breaker is asked.
 	Skill string
@@ -57,17 +57,17 @@ type Verdict struct {
 	OK bool
 	// Code says what had no room, one of the Code constants; empty if OK.
 	Code string
-	// Limit and Used tell of the level that had no room; if OK, of the first
-	// level asked (the agent's calls, the turn's agents), this proposal
+	// Limit and Used tell of the level that had no room. If OK, they tell of the
+	// first level asked (the agent's calls, the turn's agents), this proposal
 	// included. Both are zero for CodeSkillOpen.
 	Limit, Used int
 	// RetryAfter is, if not OK, how long to wait; zero if waiting won't help.
 	RetryAfter time.Duration
-	// Probe says that the call is the one that a half-open breaker lets
-	// through, so that Report or Abandon must follow.
+	// Probe says that a half-open breaker lets this one call through. Report or
+	// Abandon must follow.
 	Probe bool
-	// InFlight says, of a budget, that there would be room but for what
-	// questions under way hold and may not need.
+	// InFlight says of a budget that only questions under way fill it. They may
+	// need less than they hold.
 	InFlight bool
 }
 
@@ -89,27 +89,27 @@ func New(cfg Config, store Store) (*Limiter, error) {
 	return &Limiter{cfg: cfg, rule: rule, store: store}, nil
 }
 
-// Reserve uses a slot of the agent, the turn and the conversation for a call of
-// a skill, and then asks the skill's breaker. A call that an open breaker
-// refuses has used its slots. ErrProposal: a field is missing; any other error
-// is the store's. On an error, refuse.
+// Reserve uses a slot of the agent, the turn and the conversation for a skill
+// call. After that it asks the skill's breaker. A call that an open breaker
+// refuses has used its slots. ErrProposal: a field is missing; any other error is
+// the store's. On an error, refuse.
 func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
-	if err := l.check(p, true); err != nil {
+	if err := l.checkProposal(p, true); err != nil {
 		return Verdict{}, err
 	}
 	owner := ownerKey(p)
 	turn := turnKey(owner, p)
 	buckets := []Bucket{
-		{Key: agentKey(turn, p) + "/calls", Max: l.agentCalls(p)},
+		{Key: agentKey(turn, p) + "/calls", Max: l.maxAgentCalls(p)},
 		{Key: turn + "/calls", Max: l.cfg.Turn.Calls},
 		{Key: owner + "/calls", Max: l.cfg.Conversation.Calls, Window: l.cfg.Conversation.Window},
 	}
 	codes := [...]string{CodeAgentCalls, CodeTurnCalls, CodeConversationCalls}
-	v, err := l.take(ctx, p, buckets, codes[:])
+	v, err := l.reserveSlots(ctx, p, buckets, codes[:])
 	if err != nil || !v.OK || p.Skill == "" {
 		return v, err
 	}
-	a, err := l.store.Admit(ctx, skillKey(p.Skill), segment(p.ID), l.rule)
+	a, err := l.store.Admit(ctx, skillKey(p.Skill), keySegment(p.ID), l.rule)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("ask the skill's breaker: %w", err)
 	}
@@ -123,11 +123,11 @@ func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
 // ReserveAgent uses one of the turn's agents, for a dispatch. It touches no
 // other level; p.Agent, p.Skill and p.AgentCalls are not read. Errors as in Reserve.
 func (l *Limiter) ReserveAgent(ctx context.Context, p Proposal) (Verdict, error) {
-	if err := l.check(p, false); err != nil {
+	if err := l.checkProposal(p, false); err != nil {
 		return Verdict{}, err
 	}
 	buckets := []Bucket{{Key: turnKey(ownerKey(p), p) + "/agents", Max: l.cfg.Turn.Agents}}
-	return l.take(ctx, p, buckets, []string{CodeTurnAgents})
+	return l.reserveSlots(ctx, p, buckets, []string{CodeTurnAgents})
 }
 
 // Report tells how the execution of a call went. Report a failure only if the
@@ -137,14 +137,14 @@ func (l *Limiter) Report(ctx context.Context, skill, callID string, ok bool) err
 	if ok {
 		outcome = Succeeded
 	}
-	return l.settle(ctx, skill, callID, outcome)
+	return l.settleBreaker(ctx, skill, callID, outcome)
 }
 
-// Abandon tells that a call which Reserve let through will not run, so that
-// another may be the probe of a half-open breaker. Its slots stay used. For a
-// call that isn't the probe it does nothing.
+// Abandon says that a call which Reserve let through will not run. Another call
+// may then be the probe of a half-open breaker. The call's slots stay used. For a
+// call that isn't the probe, Abandon does nothing.
 func (l *Limiter) Abandon(ctx context.Context, skill, callID string) error {
-	return l.settle(ctx, skill, callID, Abandoned)
+	return l.settleBreaker(ctx, skill, callID, Abandoned)
 }
 
 // SkillState returns the state of a skill's breaker, for status pages.
@@ -155,35 +155,35 @@ func (l *Limiter) SkillState(ctx context.Context, skill string) (State, error) {
 	return l.store.State(ctx, skillKey(skill), l.rule)
 }
 
-// EndAgent forgets the counts of p's agent in p's turn, before EndTurn does.
-// Call it when the agent has ended and its id will not be used by a living
-// agent of the turn any more.
+// EndAgent forgets the counts of p's agent in p's turn, before EndTurn does. Call
+// EndAgent when the agent has ended and no living agent of the turn uses its id.
 func (l *Limiter) EndAgent(ctx context.Context, p Proposal) error {
 	if p.Agent == "" || p.Turn == "" {
 		return fmt.Errorf("%w: no agent or no turn", ErrProposal)
 	}
-	return l.forget(ctx, p, agentKey(turnKey(ownerKey(p), p), p))
+	return l.forgetUnder(ctx, p, agentKey(turnKey(ownerKey(p), p), p))
 }
 
-// EndTurn forgets the counts of p's turn: its agents, its calls and the calls of its
-// agents. Call EndTurn when the turn and its agents have ended: the store would count
-// an agent that still proposes from zero.
+// EndTurn forgets the counts of p's turn: its agents, its calls and the calls of
+// its agents. Call EndTurn when the turn and its agents have ended. The store
+// would count an agent that still proposes from zero.
 func (l *Limiter) EndTurn(ctx context.Context, p Proposal) error {
 	if p.Turn == "" {
 		return fmt.Errorf("%w: no turn", ErrProposal)
 	}
-	return l.forget(ctx, p, turnKey(ownerKey(p), p))
+	return l.forgetUnder(ctx, p, turnKey(ownerKey(p), p))
 }
 
 // EndConversation forgets the counts of all turns and agents of p's
 // conversation. Its sliding window stays until it has passed by itself.
 func (l *Limiter) EndConversation(ctx context.Context, p Proposal) error {
-	return l.forget(ctx, p, ownerKey(p))
+	return l.forgetUnder(ctx, p, ownerKey(p))
 }
 
 var errNoStore = errors.New("limits: a Limiter is made by New")
 
-func (l *Limiter) check(p Proposal, agent bool) error {
+// checkProposal refuses a proposal that lacks what its question needs.
+func (l *Limiter) checkProposal(p Proposal, agent bool) error {
 	switch {
 	case l == nil || l.store == nil:
 		return errNoStore
@@ -201,15 +201,17 @@ func (l *Limiter) check(p Proposal, agent bool) error {
 	return nil
 }
 
-func (l *Limiter) agentCalls(p Proposal) int {
+// maxAgentCalls returns how many calls the agent may propose over its life.
+func (l *Limiter) maxAgentCalls(p Proposal) int {
 	if p.AgentCalls == 0 {
 		return l.cfg.Agent.Calls
 	}
 	return min(p.AgentCalls, l.cfg.Agent.Max)
 }
 
-func (l *Limiter) take(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
-	t, err := l.store.Take(ctx, segment(p.ID), buckets)
+// reserveSlots takes p's slot in every bucket; codes name the buckets for a refusal.
+func (l *Limiter) reserveSlots(ctx context.Context, p Proposal, buckets []Bucket, codes []string) (Verdict, error) {
+	t, err := l.store.Take(ctx, keySegment(p.ID), buckets)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("reserve a slot: %w", err)
 	}
@@ -222,7 +224,8 @@ func (l *Limiter) take(ctx context.Context, p Proposal, buckets []Bucket, codes 
 	return Verdict{Code: codes[t.Full], Limit: buckets[t.Full].Max, Used: t.Used, RetryAfter: t.RetryAfter}, nil
 }
 
-func (l *Limiter) settle(ctx context.Context, skill, callID string, outcome Outcome) error {
+// settleBreaker reports a call's outcome to its skill's breaker.
+func (l *Limiter) settleBreaker(ctx context.Context, skill, callID string, outcome Outcome) error {
 	switch {
 	case l == nil || l.store == nil:
 		return errNoStore
@@ -231,10 +234,11 @@ func (l *Limiter) settle(ctx context.Context, skill, callID string, outcome Outc
 	case skill == "":
 		return nil // Reserve asked no breaker either.
 	}
-	return l.store.Settle(ctx, skillKey(skill), segment(callID), outcome, l.rule)
+	return l.store.Settle(ctx, skillKey(skill), keySegment(callID), outcome, l.rule)
 }
 
-func (l *Limiter) forget(ctx context.Context, p Proposal, prefix string) error {
+// forgetUnder drops the lifetime counts below prefix.
+func (l *Limiter) forgetUnder(ctx context.Context, p Proposal, prefix string) error {
 	if l == nil || l.store == nil {
 		return errNoStore
 	}
@@ -244,22 +248,24 @@ func (l *Limiter) forget(ctx context.Context, p Proposal, prefix string) error {
 	return l.store.Forget(ctx, prefix)
 }
 
-// The user is part of the owner, so that a user who names somebody else's
-// conversation can't use up its limits.
-func ownerKey(p Proposal) string { return segment(p.User) + "," + segment(p.Conversation) }
+// ownerKey returns the key of a user's conversation. The user is part of the key:
+// a user who names another's conversation can't use up its limits.
+func ownerKey(p Proposal) string { return keySegment(p.User) + "," + keySegment(p.Conversation) }
 
-func turnKey(owner string, p Proposal) string { return owner + "/turn/" + segment(p.Turn) }
+// turnKey returns the key of p's turn, below its owner's.
+func turnKey(owner string, p Proposal) string { return owner + "/turn/" + keySegment(p.Turn) }
 
-// An agent's key lies under its turn's, so that the end of the turn, which is
-// always told, drops it too.
-func agentKey(turn string, p Proposal) string { return turn + "/agent/" + segment(p.Agent) }
+// agentKey returns an agent's key, below the key of its turn. So the end of the
+// turn, which the caller always reports, drops the agent too.
+func agentKey(turn string, p Proposal) string { return turn + "/agent/" + keySegment(p.Agent) }
 
-func skillKey(skill string) string { return "skill/" + segment(skill) }
+// skillKey returns the key of a skill's breaker.
+func skillKey(skill string) string { return "skill/" + keySegment(skill) }
 
-// segment returns s if it is short and plain, else a hash of it. Without this
-// the turn "1/calls" would share a key with something else, and a long name
-// from a model would fill the store. No plain text starts with "~".
-func segment(s string) string {
+// keySegment returns s if it is short and plain, else a hash of it. Otherwise the
+// turn "1/calls" would share a key with another count. A long name from a model
+// would fill the store. No plain text starts with "~".
+func keySegment(s string) string {
 	const longest = 128
 	plain := len(s) <= longest
 	for i := 0; plain && i < len(s); i++ {

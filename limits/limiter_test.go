@@ -202,7 +202,8 @@ func TestKeysHoldNoText(t *testing.T) {
 	l, err := limits.New(limits.Config{}, store)
 	require.NoError(t, err)
 	const canary = "canary {x} *"
-	_, err = l.Reserve(t.Context(), limits.Proposal{ID: canary, User: canary, Conversation: canary, Turn: canary, Agent: canary, Skill: canary})
+	_, err = l.Reserve(t.Context(), limits.Proposal{ID: canary, User: canary, Conversation: canary, Turn: canary, Agent: canary,
+		Skill: canary})
 	require.NoError(t, err)
 	require.Len(t, seen, 6)
 	require.NotContains(t, strings.Join(seen, "\n"), "canary")

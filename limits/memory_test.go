@@ -69,8 +69,8 @@ func TestMemoryDefaultClock(t *testing.T) {
 	})
 }
 
-// A slot that was given back stays so when the clock is set back, and the id
-// that takes it then counts for its whole window.
+// A slot that was given back stays free when the clock is set back. The id that
+// takes the slot then counts for its whole window.
 func TestMemoryClockSetBackAfterWindow(t *testing.T) {
 	c := newClock()
 	m := limits.NewMemory(limits.MemoryOptions{Now: c.Now})
@@ -87,8 +87,8 @@ func TestMemoryClockSetBackAfterWindow(t *testing.T) {
 	require.Equal(t, limits.Taken{Full: 0, Used: 1, RetryAfter: time.Minute}, got)
 }
 
-// Buckets go when nobody has asked for them: windowed ones once their window
-// has passed, the others after IdleTTL. The one that is asked for stays.
+// Buckets go when no call asks for them: windowed ones once their window has
+// passed, the others after IdleTTL. A bucket in use stays.
 func TestMemoryDropsIdleBuckets(t *testing.T) {
 	c := newClock()
 	m := limits.NewMemory(limits.MemoryOptions{Now: c.Now, IdleTTL: time.Hour})

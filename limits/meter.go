@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// maxAmount bounds amounts and budgets, so that no sum of them is inexact on a
-// server that counts in floating point.
+// maxAmount bounds amounts and budgets: sums of them stay exact in floating point,
+// in which some servers count.
 const maxAmount = 1 << 50
 
-// foldPrefix begins what amounts that were added up are called. Ids of callers
-// are segments, which have no such sign.
+// foldPrefix begins the ids of amounts that were added up. Ids of callers are
+// segments, which have no such sign.
 const foldPrefix = "+"
 
 // MeterStore holds amounts that are spent: tokens, money. An id has one amount
 // in a meter. It is held before it is known, by an upper bound, and spent once
 // it is.
 type MeterStore interface {
-	// Hold puts id's amount into every meter, or into none if one would hold
-	// more than its Max. It is one atomic step. Of an id that is in a meter
-	// already the amount is replaced; when it was first put there counts for
-	// the window.
+	// Hold puts id's amount into every meter, or into none if one would exceed its
+	// Max. It is one atomic step. Where a meter has the id already, Hold replaces
+	// the amount. The window counts from the moment of the first.
 	Hold(ctx context.Context, id string, meters []Meter) (Metered, error)
 
 	// Spend sets what id came to in every meter that it is in, whatever Max
@@ -44,10 +43,10 @@ type Meter struct {
 	Max int64
 	// Window is how long an amount counts, zero until Forget.
 	Window time.Duration
-	// Fold, if not zero, lets Spend add what was put there within so long of
-	// each other up to one amount, which counts as long as the newest of them:
-	// a day's worth takes the room of a day's folds. Such an id must not come
-	// again, for it would be a new one. Hold ignores it.
+	// Fold, if not zero, lets Spend add up what was put there within one such
+	// span. The sum counts as long as its newest part: a day's worth takes the
+	// room of a day's folds. Such an id must not come again, for it would be a new
+	// one. Hold ignores Fold.
 	Fold time.Duration
 }
 
@@ -57,34 +56,15 @@ type Metered struct {
 	OK bool
 	// Full is the index of the first meter without room, -1 if OK.
 	Full int
-	// Used is what others take of meter Full, Held the part of it that is only
-	// held and may become less. Both are zero if OK.
+	// Used is what others take of meter Full. Held is the part of Used that is
+	// only held and may become less. Both are zero if OK.
 	Used, Held int64
 	// RetryAfter is when so much has left meter Full's window that there is
 	// room; zero if that won't happen.
 	RetryAfter time.Duration
 }
 
-// CheckMeters returns what is wrong with the questions of a Hold or a Spend, an
-// ErrRequest, or nil.
-func CheckMeters(id string, meters []Meter) error {
-	if id == "" || len(meters) == 0 {
-		return fmt.Errorf("%w: no id or no meter", ErrRequest)
-	}
-	for i, m := range meters {
-		if m.Key == "" || m.Window < 0 || m.Fold < 0 || m.Amount < 0 || m.Amount > maxAmount || m.Max > maxAmount {
-			return fmt.Errorf("%w: meter %d has no key, a negative window or fold, or an impossible amount", ErrRequest, i)
-		}
-		for _, other := range meters[:i] {
-			if other.Key == m.Key {
-				return fmt.Errorf("%w: meter %d is named twice", ErrRequest, i)
-			}
-		}
-	}
-	return nil
-}
-
-// meters are those of a Memory, under its mutex.
+// meters holds the meters of a Memory, under its mutex.
 type meters struct {
 	byKey map[string]*meter
 	idle  list.List // of *meter, the longest unused first
@@ -118,29 +98,29 @@ func (m *Memory) Hold(ctx context.Context, id string, list []Meter) (Metered, er
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.tick()
-	m.meters.drop(now, m.idleTTL)
+	now := m.readClock()
+	m.meters.dropIdleMeters(now, m.idleTTL)
 	missing := 0
 	for i, want := range list {
-		k := m.meters.touch(want, now)
+		k := m.meters.refreshMeter(want, now)
 		if k == nil {
 			missing++
 			k = &meter{}
 		}
-		own := k.of(id)
+		own := k.amountOf(id)
 		if used := k.sum - own.n; want.Max > 0 && used+want.Amount > want.Max {
 			held := k.held
 			if own.held {
 				held -= own.n
 			}
-			return Metered{Full: i, Used: used, Held: held, RetryAfter: k.roomIn(want, id, now)}, nil
+			return Metered{Full: i, Used: used, Held: held, RetryAfter: k.timeUntilRoom(want, id, now)}, nil
 		}
 	}
 	if len(m.meters.byKey)+missing > m.maxKeys {
 		return none, fmt.Errorf("%w: %d meters", ErrFull, len(m.meters.byKey))
 	}
 	for _, want := range list {
-		m.meters.make(want, now).set(id, want.Amount, true, now)
+		m.meters.findOrCreate(want, now).setAmount(id, want.Amount, true, now)
 	}
 	return Metered{OK: true, Full: -1}, nil
 }
@@ -155,19 +135,19 @@ func (m *Memory) Spend(ctx context.Context, id string, list []Meter) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.tick()
-	m.meters.drop(now, m.idleTTL)
+	now := m.readClock()
+	m.meters.dropIdleMeters(now, m.idleTTL)
 	for _, want := range list {
-		if k := m.meters.touch(want, now); k != nil && k.byID[id] != nil {
-			k.set(id, want.Amount, false, now)
-			k.fold(id, want.Fold)
+		if k := m.meters.refreshMeter(want, now); k != nil && k.byID[id] != nil {
+			k.setAmount(id, want.Amount, false, now)
+			k.foldAmount(id, want.Fold)
 		}
 	}
 	return nil
 }
 
-// touch returns a meter that there is, without what has left its window.
-func (s *meters) touch(want Meter, now time.Duration) *meter {
+// refreshMeter returns the meter if there is one, without what has left its window.
+func (s *meters) refreshMeter(want Meter, now time.Duration) *meter {
 	k := s.byKey[want.Key]
 	if k == nil {
 		return nil
@@ -179,12 +159,13 @@ func (s *meters) touch(want Meter, now time.Duration) *meter {
 		if now-a.at < k.window {
 			break
 		}
-		k.remove(e)
+		k.removeAmount(e)
 	}
 	return k
 }
 
-func (s *meters) make(want Meter, now time.Duration) *meter {
+// findOrCreate returns the meter, which is new and empty if there was none.
+func (s *meters) findOrCreate(want Meter, now time.Duration) *meter {
 	if k := s.byKey[want.Key]; k != nil {
 		return k
 	}
@@ -196,34 +177,36 @@ func (s *meters) make(want Meter, now time.Duration) *meter {
 	return k
 }
 
-// drop removes meters that no call has used for longer than any of their amounts
+// dropIdleMeters removes meters that no call has used for longer than any of their amounts
 // counts. A meter whose window is longer than the idle time delays the meters behind it.
-func (s *meters) drop(now, idle time.Duration) {
+func (s *meters) dropIdleMeters(now, idle time.Duration) {
 	for e := s.idle.Front(); e != nil; e = s.idle.Front() {
 		k, _ := e.Value.(*meter)
 		if now-k.used < max(idle, k.window) {
 			return
 		}
-		s.remove(k)
+		s.removeMeter(k)
 	}
 }
 
-func (s *meters) remove(k *meter) {
+// removeMeter drops k with its amounts.
+func (s *meters) removeMeter(k *meter) {
 	delete(s.byKey, k.key)
 	s.idle.Remove(k.place)
 }
 
-// forget drops the lifetime meters under a prefix.
-func (s *meters) forget(prefix string) {
+// forgetUnder drops the lifetime meters under a prefix.
+func (s *meters) forgetUnder(prefix string) {
 	for key, k := range s.byKey {
 		under := key == prefix || strings.HasPrefix(key, prefix) && key[len(prefix)] == '/'
 		if under && k.window == 0 {
-			s.remove(k)
+			s.removeMeter(k)
 		}
 	}
 }
 
-func (k *meter) of(id string) amount {
+// amountOf returns id's amount, the zero amount if there is none.
+func (k *meter) amountOf(id string) amount {
 	if e := k.byID[id]; e != nil {
 		a, _ := e.Value.(*amount)
 		return *a
@@ -231,11 +214,12 @@ func (k *meter) of(id string) amount {
 	return amount{}
 }
 
-func (k *meter) set(id string, n int64, held bool, now time.Duration) {
-	old := k.of(id)
+// setAmount replaces id's amount; zero removes it.
+func (k *meter) setAmount(id string, n int64, held bool, now time.Duration) {
+	old := k.amountOf(id)
 	if e := k.byID[id]; e != nil {
 		if n == 0 {
-			k.remove(e)
+			k.removeAmount(e)
 			return
 		}
 		a, _ := e.Value.(*amount)
@@ -252,9 +236,9 @@ func (k *meter) set(id string, n int64, held bool, now time.Duration) {
 	}
 }
 
-// fold adds what an id has spent to the others of its time. No id is like that
-// of a fold, see foldPrefix.
-func (k *meter) fold(id string, span time.Duration) {
+// foldAmount adds what an id has spent to the others of its span. No id is like
+// that of a fold, see foldPrefix.
+func (k *meter) foldAmount(id string, span time.Duration) {
 	e := k.byID[id]
 	if e == nil || span <= 0 {
 		return
@@ -267,14 +251,15 @@ func (k *meter) fold(id string, span time.Duration) {
 		a.id, k.byID[one] = one, e
 		return
 	}
-	k.remove(e)
+	k.removeAmount(e)
 	sum, _ := into.Value.(*amount)
 	// Those behind it in the list are let go of up to a span late by that.
 	sum.n, sum.at = sum.n+a.n, max(sum.at, a.at)
 	k.sum += a.n
 }
 
-func (k *meter) remove(e *list.Element) {
+// removeAmount takes one amount out of the sums.
+func (k *meter) removeAmount(e *list.Element) {
 	a, _ := k.amounts.Remove(e).(*amount)
 	delete(k.byID, a.id)
 	k.sum -= a.n
@@ -283,12 +268,12 @@ func (k *meter) remove(e *list.Element) {
 	}
 }
 
-// roomIn is when enough of the others' amounts has left the window.
-func (k *meter) roomIn(want Meter, id string, now time.Duration) time.Duration {
+// timeUntilRoom returns after how long enough of the others' amounts has left the window.
+func (k *meter) timeUntilRoom(want Meter, id string, now time.Duration) time.Duration {
 	if want.Window == 0 {
 		return 0
 	}
-	over := k.sum - k.of(id).n + want.Amount - want.Max
+	over := k.sum - k.amountOf(id).n + want.Amount - want.Max
 	for e := k.amounts.Front(); e != nil; e = e.Next() {
 		a, _ := e.Value.(*amount)
 		if a.id == id {

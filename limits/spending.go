@@ -25,15 +25,16 @@ const userWindow = 24 * time.Hour
 // of the currency that prices are in.
 type Budget struct{ Tokens, Cost int64 }
 
-// Budgets are those of all levels: an agent over its life, a turn with its
-// agents, a conversation within ConversationConfig.Window, a user within 24 hours.
+// Budgets are those of all levels. Agent bounds an agent over its life, Turn a
+// turn with its agents. Conversation counts within ConversationConfig.Window, User
+// within 24 hours.
 type Budgets struct{ Agent, Turn, Conversation, User Budget }
 
 // Any reports whether there is any bound.
 func (b Budgets) Any() bool { return b != Budgets{} }
 
-// Spending is one question to a model, and what it takes: at most, for Hold, or
-// what it came to, for Spend.
+// Spending is one question to a model and what it takes: for Hold at most, for
+// Spend in the end.
 type Spending struct {
 	// ID is the question's own; the same question has the same again. Required.
 	ID string
@@ -47,36 +48,38 @@ type Spending struct {
 }
 
 // Hold takes room for a question in every budget, or in none. Verdict.InFlight
-// is set where there would be room but for what other questions hold and may
-// not need: ask again in a moment. Errors are as in Reserve.
+// says that only questions under way fill the budget: ask again in a moment.
+// Errors are as in Reserve.
 func (l *Limiter) Hold(ctx context.Context, s Spending) (Verdict, error) {
-	own, ownCodes, user, userCodes, err := l.meters(s)
+	own, ownCodes, user, userCodes, err := l.budgetMeters(s)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v, err := l.hold(ctx, s, own, ownCodes)
+	v, err := l.holdMeters(ctx, s, own, ownCodes)
 	if err != nil || !v.OK {
 		return v, err
 	}
-	// A user's meters have another owner, whose keys a cluster of servers may
-	// keep elsewhere, so they are a step of their own.
-	v, err = l.hold(ctx, s, user, userCodes)
+	// A user's meters are a step of their own: a cluster of servers may keep the
+	// keys of another owner elsewhere.
+	v, err = l.holdMeters(ctx, s, user, userCodes)
 	if (err != nil || !v.OK) && len(own) > 0 {
 		for i := range own {
 			own[i].Amount = 0
 		}
-		if back := l.store.Spend(ctx, segment(s.ID), own); back != nil && err == nil {
+		if back := l.store.Spend(ctx, keySegment(s.ID), own); back != nil && err == nil {
 			err = fmt.Errorf("give back what was held: %w", back)
 		}
 	}
 	return v, err
 }
 
-func (l *Limiter) hold(ctx context.Context, s Spending, list []Meter, codes []string) (Verdict, error) {
+// holdMeters holds a question's amounts in one owner's meters; codes name the
+// meters.
+func (l *Limiter) holdMeters(ctx context.Context, s Spending, list []Meter, codes []string) (Verdict, error) {
 	if len(list) == 0 {
 		return Verdict{OK: true}, nil
 	}
-	m, err := l.store.Hold(ctx, segment(s.ID), list)
+	m, err := l.store.Hold(ctx, keySegment(s.ID), list)
 	switch {
 	case err != nil:
 		return Verdict{}, fmt.Errorf("hold a budget: %w", err)
@@ -92,9 +95,9 @@ func (l *Limiter) hold(ctx context.Context, s Spending, list []Meter, codes []st
 	}, nil
 }
 
-// Spend tells what a question came to, in place of what was held for it.
+// Spend counts what a question came to, in place of what Hold took for it.
 func (l *Limiter) Spend(ctx context.Context, s Spending) error {
-	own, _, user, _, err := l.meters(s)
+	own, _, user, _, err := l.budgetMeters(s)
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func (l *Limiter) Spend(ctx context.Context, s Spending) error {
 		if len(list) == 0 {
 			continue
 		}
-		if err := l.store.Spend(ctx, segment(s.ID), list); err != nil {
+		if err := l.store.Spend(ctx, keySegment(s.ID), list); err != nil {
 			return fmt.Errorf("count what was spent: %w", err)
 		}
 	}
@@ -112,7 +115,7 @@ func (l *Limiter) Spend(ctx context.Context, s Spending) error {
 // Respend counts spending that the store missed: it was unreachable, or its counts are
 // gone.
 func (l *Limiter) Respend(ctx context.Context, s Spending) error {
-	own, _, user, _, err := l.meters(s)
+	own, _, user, _, err := l.budgetMeters(s)
 	if err != nil {
 		return err
 	}
@@ -123,15 +126,16 @@ func (l *Limiter) Respend(ctx context.Context, s Spending) error {
 		if len(list) == 0 {
 			continue
 		}
-		if _, err := l.store.Hold(ctx, segment(s.ID), list); err != nil {
+		if _, err := l.store.Hold(ctx, keySegment(s.ID), list); err != nil {
 			return fmt.Errorf("count what was spent: %w", err)
 		}
 	}
 	return l.Spend(ctx, s)
 }
 
-// meters are the budgets that a question is counted in: those that there are.
-func (l *Limiter) meters(s Spending) (own []Meter, ownCodes []string, user []Meter, userCodes []string, err error) {
+// budgetMeters returns the meters of the budgets that bound a question, with their
+// codes.
+func (l *Limiter) budgetMeters(s Spending) (own []Meter, ownCodes []string, user []Meter, userCodes []string, err error) {
 	switch {
 	case l == nil || l.store == nil:
 		return nil, nil, nil, nil, errNoStore
@@ -160,6 +164,6 @@ func (l *Limiter) meters(s Spending) (own []Meter, ownCodes []string, user []Met
 	}
 	own, ownCodes = add(own, ownCodes, turn, b.Turn, 0, CodeTurnTokens, CodeTurnCost)
 	own, ownCodes = add(own, ownCodes, owner, b.Conversation, l.cfg.Conversation.Window, CodeConversationTokens, CodeConversationCost)
-	user, userCodes = add(nil, nil, segment(s.User)+"/spent", b.User, userWindow, CodeUserTokens, CodeUserCost)
+	user, userCodes = add(nil, nil, keySegment(s.User)+"/spent", b.User, userWindow, CodeUserTokens, CodeUserCost)
 	return own, ownCodes, user, userCodes, nil
 }

@@ -18,8 +18,8 @@ func spender(t *testing.T, b limits.Budgets) (l *limits.Limiter, shift func(time
 	return l, func(d time.Duration) { now = now.Add(d) }
 }
 
-// Each level refuses under its own code, for those who share it and nobody
-// else, and forgets when it should.
+// Each level refuses under its own code those who share it, and no others. Each
+// forgets when it should.
 func TestBudgetLevels(t *testing.T) {
 	base := limits.Spending{ID: "1", User: "u", Conversation: "c", Turn: "t", Agent: "a", Tokens: 10, Cost: 10}
 	with := func(change func(*limits.Spending)) limits.Spending {
@@ -44,9 +44,12 @@ func TestBudgetLevels(t *testing.T) {
 		{limits.CodeAgentCost, limits.Budgets{Agent: limits.Budget{Cost: 10}}, []limits.Spending{base}, []limits.Spending{agent}, 0},
 		{limits.CodeTurnTokens, limits.Budgets{Turn: ten}, []limits.Spending{base, agent}, []limits.Spending{turn, conversation, user}, 0},
 		{limits.CodeTurnCost, limits.Budgets{Turn: limits.Budget{Tokens: 1000, Cost: 19}}, []limits.Spending{agent}, []limits.Spending{turn}, 0},
-		{limits.CodeConversationTokens, limits.Budgets{Conversation: ten}, []limits.Spending{base, agent, turn}, []limits.Spending{conversation, user}, 5 * time.Minute},
-		{limits.CodeUserTokens, limits.Budgets{User: ten}, []limits.Spending{base, agent, turn, conversation}, []limits.Spending{user}, 24 * time.Hour},
-		{limits.CodeUserCost, limits.Budgets{User: limits.Budget{Cost: 15}}, []limits.Spending{conversation}, []limits.Spending{user}, 24 * time.Hour},
+		{limits.CodeConversationTokens, limits.Budgets{Conversation: ten}, []limits.Spending{base, agent, turn},
+			[]limits.Spending{conversation, user}, 5 * time.Minute},
+		{limits.CodeUserTokens, limits.Budgets{User: ten}, []limits.Spending{base, agent, turn, conversation}, []limits.Spending{user},
+			24 * time.Hour},
+		{limits.CodeUserCost, limits.Budgets{User: limits.Budget{Cost: 15}}, []limits.Spending{conversation}, []limits.Spending{user},
+			24 * time.Hour},
 	} {
 		t.Run(row.code, func(t *testing.T) {
 			for _, s := range row.full {
@@ -80,15 +83,16 @@ func TestBudgetLevels(t *testing.T) {
 	}
 }
 
-// A refusal by the last budget leaves nothing held in the first; what is only
-// held may become room; an agent's last question is bounded by all but its own
-// budget; a turn's end forgets the turn and its agents.
+// A refusal by the last budget leaves nothing held in the first. What is only held
+// may become room. An agent's last question is bounded by all but its own budget.
+// A turn's end forgets the turn and its agents.
 func TestBudgetSteps(t *testing.T) {
 	l, _ := spender(t, limits.Budgets{Agent: limits.Budget{Tokens: 10}, Turn: limits.Budget{Tokens: 30}, User: limits.Budget{Tokens: 25}})
 	n := 0
 	hold := func(agent string, tokens int64, last bool) limits.Verdict {
 		n++
-		v, err := l.Hold(t.Context(), limits.Spending{ID: fmt.Sprint(n), User: "u", Conversation: "c", Turn: "t", Agent: agent, Tokens: tokens, Last: last})
+		v, err := l.Hold(t.Context(), limits.Spending{ID: fmt.Sprint(n), User: "u", Conversation: "c", Turn: "t", Agent: agent,
+			Tokens: tokens, Last: last})
 		require.NoError(t, err)
 		return v
 	}
@@ -103,16 +107,19 @@ func TestBudgetSteps(t *testing.T) {
 	require.True(t, hold("a", 9, true).OK)
 	require.NoError(t, l.EndTurn(t.Context(), limits.Proposal{User: "u", Conversation: "c", Turn: "t"}))
 	require.Equal(t, limits.CodeUserTokens, hold("a", 1, false).Code)
-	require.NoError(t, l.Respend(t.Context(), limits.Spending{ID: "before", User: "u2", Conversation: "c", Turn: "t2", Agent: "a", Tokens: 29}))
+	require.NoError(t, l.Respend(t.Context(), limits.Spending{ID: "before", User: "u2", Conversation: "c", Turn: "t2", Agent: "a",
+		Tokens: 29}))
 	v, err := l.Hold(t.Context(), limits.Spending{ID: "next", User: "u2", Conversation: "c", Turn: "t2", Tokens: 2})
 	require.NoError(t, err)
 	require.Equal(t, [2]any{limits.CodeTurnTokens, false}, [2]any{v.Code, v.InFlight})
-	for _, bad := range []limits.Spending{{}, {ID: "1", Conversation: "c"}, {ID: "1", Turn: "t"}, {ID: "1", Conversation: "c", Turn: "t", Tokens: -1}} {
+	for _, bad := range []limits.Spending{{}, {ID: "1", Conversation: "c"}, {ID: "1", Turn: "t"},
+		{ID: "1", Conversation: "c", Turn: "t", Tokens: -1}} {
 		_, err := l.Hold(t.Context(), bad)
 		require.ErrorIs(t, err, limits.ErrProposal)
 		require.ErrorIs(t, l.Spend(t.Context(), bad), limits.ErrProposal)
 	}
-	_, err = limits.New(limits.Config{Budgets: limits.Budgets{Agent: limits.Budget{Tokens: -1}, User: limits.Budget{Cost: -1}}}, limits.NewMemory(limits.MemoryOptions{}))
+	_, err = limits.New(limits.Config{Budgets: limits.Budgets{Agent: limits.Budget{Tokens: -1}, User: limits.Budget{Cost: -1}}},
+		limits.NewMemory(limits.MemoryOptions{}))
 	require.ErrorContains(t, err, "limits.agent.tokens: must be between")
 	require.ErrorContains(t, err, "limits.user.cost: must be")
 }

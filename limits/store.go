@@ -8,24 +8,23 @@ import (
 
 // Errors of stores. Whatever a Store returns, the caller refuses the call.
 var (
-	// ErrFull means that the store holds as many keys as it may and none can be
-	// evicted without lifting somebody's limit; raise MemoryOptions.MaxKeys or
-	// end turns sooner.
+	// ErrFull means that the store holds as many keys as it may and may evict
+	// none. Raise MemoryOptions.MaxKeys, or end turns sooner.
 	ErrFull = errors.New("limits: the store is full")
-	// ErrAway means that the server which counts is unreachable, silent or not ready.
-	// The caller decides by what a call does whether it may go on all the same; a
-	// caller that doesn't decide refuses the call.
+	// ErrAway means that the server which counts is unreachable, silent or not
+	// ready. The caller may let a call go on all the same, depending on what the
+	// call does. A caller that doesn't decide refuses the call.
 	ErrAway = errors.New("limits: the store is away")
-	// ErrRequest means that a Store was asked something that has no answer: no
-	// id, no bucket, the same key twice, a rule without numbers. It is a bug in
-	// the caller.
+	// ErrRequest means that a question to a Store has no answer: a bug in the
+	// caller. It has no id or no bucket, the same key twice, or a rule without
+	// numbers.
 	ErrRequest = errors.New("limits: malformed request to the store")
 )
 
-// Store counts. It is safe for concurrent use, may be shared by processes, and
-// owns the clock: a Store on a server uses the server's time. For a key that
-// holds something, time never runs backwards: while the clock is behind what it
-// showed when the key was last written, time stands still.
+// Store counts. Store is safe for concurrent use and may be shared by processes.
+// Store owns the clock: on a server it uses the server's time. For a key that
+// holds something time never runs backwards: a clock that is set back stands still
+// for it.
 //
 // Package storetest holds the tests that every Store must pass.
 type Store interface {
@@ -36,16 +35,15 @@ type Store interface {
 
 // BucketStore holds the counts of Take.
 type BucketStore interface {
-	// Take puts id into every bucket, or into none if one that doesn't hold id
-	// yet has no room. It is one atomic step. A bucket that holds id already
-	// (and hasn't let it go, see Bucket.Window) is neither full for it nor
-	// filled again, so repeating a Take is free.
+	// Take puts id into every bucket, or into none if one without id has no room.
+	// It is one atomic step. A bucket that holds id already (see Bucket.Window)
+	// isn't full for it and isn't filled again. So repeating a Take is free.
 	Take(ctx context.Context, id string, buckets []Bucket) (Taken, error)
 
 	// Forget drops the lifetime buckets whose key is prefix or goes on with "/"
 	// after it. The prefix holds at least a key's first segment. Buckets with a
-	// window stay until it has passed: if they went early, ending a
-	// conversation and opening it again would be a way round its limit.
+	// window stay until it has passed. Otherwise a user could end a conversation
+	// and open it again to get round its limit.
 	Forget(ctx context.Context, prefix string) error
 }
 
@@ -76,21 +74,20 @@ type Taken struct {
 
 // BreakerStore holds the circuit breakers, by key.
 //
-// A breaker is closed until Rule.Failures calls have failed within
-// Rule.Window. It is then open and admits nothing for Rule.OpenFor, and after
-// that half-open: it admits one call, the probe. The probe's success closes it,
-// its failure opens it again, and if it is abandoned, or not settled within
-// Rule.OpenFor, another call may be the probe.
+// A breaker is closed until Rule.Failures calls have failed within Rule.Window. It
+// is then open and admits nothing for Rule.OpenFor, and after that half-open: it
+// admits one call, the probe. The probe's success closes the breaker, its failure
+// opens it again. Another call may be the probe if the first is abandoned, or not
+// settled within Rule.OpenFor.
 type BreakerStore interface {
 	// Admit says whether the call may run now. Asking again with the id of the
 	// current probe admits it again. A key that never failed is closed and
 	// takes no room.
 	Admit(ctx context.Context, key, callID string, rule Rule) (Admission, error)
 
-	// Settle tells what became of a call. Outside the closed state only the
-	// current probe's word counts, so the late end of a call that was admitted
-	// before the breaker opened neither closes nor reopens it. A call's failure
-	// counts once.
+	// Settle reports what became of a call. Outside the closed state only the
+	// current probe's word counts. So the late end of a call admitted before
+	// neither closes the breaker nor reopens it. A call's failure counts once.
 	Settle(ctx context.Context, key, callID string, outcome Outcome, rule Rule) error
 
 	// State returns the state without changing it.

@@ -17,11 +17,11 @@ var breakerScript = redis.NewScript(breakerSource)
 
 // Admit implements limits.Store.
 func (s *Store) Admit(ctx context.Context, key, callID string, rule limits.Rule) (limits.Admission, error) {
-	got, err := s.breaker(ctx, "admit", 3, key, callID, rule)
+	got, err := s.runBreakerScript(ctx, "admit", 3, key, callID, rule)
 	if err != nil {
 		return limits.Admission{}, err
 	}
-	return limits.Admission{OK: got[0] == 1, Probe: got[1] == 1, RetryAfter: span(got[2])}, nil
+	return limits.Admission{OK: got[0] == 1, Probe: got[1] == 1, RetryAfter: fromMicroseconds(got[2])}, nil
 }
 
 // Settle implements limits.Store.
@@ -29,24 +29,26 @@ func (s *Store) Settle(ctx context.Context, key, callID string, outcome limits.O
 	if err := limits.CheckOutcome(outcome); err != nil {
 		return err
 	}
-	_, err := s.breaker(ctx, strconv.Itoa(int(outcome)), 1, key, callID, rule)
+	_, err := s.runBreakerScript(ctx, strconv.Itoa(int(outcome)), 1, key, callID, rule)
 	return err
 }
 
 // State implements limits.Store.
 func (s *Store) State(ctx context.Context, key string, rule limits.Rule) (limits.State, error) {
-	got, err := s.breaker(ctx, "state", 1, key, "-", rule)
+	got, err := s.runBreakerScript(ctx, "state", 1, key, "-", rule)
 	if err != nil {
 		return 0, err
 	}
 	return limits.State(got[0]), nil
 }
 
-func (s *Store) breaker(ctx context.Context, question string, n int, key, callID string, rule limits.Rule) ([]int64, error) {
+// runBreakerScript asks a question about one breaker and returns the answer's n
+// numbers.
+func (s *Store) runBreakerScript(ctx context.Context, question string, n int, key, callID string, rule limits.Rule) ([]int64, error) {
 	if err := limits.CheckBreaker(key, callID, rule); err != nil {
 		return nil, err
 	}
 	keys := []string{s.prefix + ":s:{" + key + "}", s.prefix + ":f:{" + key + "}"}
-	return s.run(ctx, breakerScript, n, keys, question, callID, rule.Failures, micros(rule.Window), micros(rule.OpenFor),
+	return s.runScript(ctx, breakerScript, n, keys, question, callID, rule.Failures, toMicroseconds(rule.Window), toMicroseconds(rule.OpenFor),
 		s.idle.Milliseconds(), slack.Milliseconds())
 }

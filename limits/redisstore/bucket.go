@@ -15,9 +15,9 @@ var takeSource string
 
 var takeScript = redis.NewScript(takeSource)
 
-// Take implements limits.Store. limits.ErrAway: the server couldn't be asked;
-// the id may have been put in all the same, and asking again is free.
-// limits.ErrFull: the server's memory is full.
+// Take implements limits.Store. limits.ErrAway: the server couldn't be asked. The
+// id may have been put in all the same, and asking again is free. limits.ErrFull:
+// the server's memory is full.
 func (s *Store) Take(ctx context.Context, id string, buckets []limits.Bucket) (limits.Taken, error) {
 	none := limits.Taken{Full: -1}
 	if err := limits.CheckTake(id, buckets); err != nil {
@@ -29,16 +29,16 @@ func (s *Store) Take(ctx context.Context, id string, buckets []limits.Bucket) (l
 	for _, b := range buckets {
 		bucket, index := s.bucketKeys(b.Key)
 		keys = append(keys, bucket, index)
-		args = append(args, b.Max, micros(b.Window))
+		args = append(args, b.Max, toMicroseconds(b.Window))
 	}
-	got, err := s.run(ctx, takeScript, 3, keys, args...)
+	got, err := s.runScript(ctx, takeScript, 3, keys, args...)
 	if err != nil {
 		return none, err
 	}
 	if got[0] < 0 {
 		return limits.Taken{OK: true, Full: -1, Used: int(got[1])}, nil
 	}
-	return limits.Taken{Full: int(got[0]), Used: int(got[1]), RetryAfter: span(got[2])}, nil
+	return limits.Taken{Full: int(got[0]), Used: int(got[1]), RetryAfter: fromMicroseconds(got[2])}, nil
 }
 
 // Forget implements limits.Store. It reads which buckets there are and drops
@@ -48,7 +48,7 @@ func (s *Store) Forget(ctx context.Context, prefix string) error {
 		return err
 	}
 	under, index := s.bucketKeys(prefix)
-	return s.do(ctx, func(ctx context.Context) error {
+	return s.askServer(ctx, func(ctx context.Context) error {
 		known, err := s.client.ZRange(ctx, index, 0, -1).Result()
 		if err != nil {
 			return err
@@ -72,8 +72,8 @@ func (s *Store) Forget(ctx context.Context, prefix string) error {
 	})
 }
 
-// bucketKeys returns a bucket's key and that of its owner's index. What is in
-// the braces decides about the slot in a cluster.
+// bucketKeys returns a bucket's key and that of its owner's index. The text in the
+// braces decides the slot in a cluster.
 func (s *Store) bucketKeys(key string) (bucket, index string) {
 	owner, _, _ := strings.Cut(key, "/")
 	return s.prefix + ":b:{" + owner + "}" + key[len(owner):], s.prefix + ":i:{" + owner + "}"

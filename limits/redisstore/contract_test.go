@@ -113,8 +113,8 @@ func waitUntil(t *testing.T, c *redis.Client, at time.Time) {
 	}
 }
 
-// Windows go by the server's clock: full until it shows that the window has
-// passed, free from then on, for whichever client asks.
+// Windows go by the server's clock, for every client. A bucket is full until that
+// clock shows that the window has passed.
 func TestServersClockCounts(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s, other := open(t, redisstore.Options{URL: url, Prefix: prefix}), open(t, redisstore.Options{URL: url, Prefix: prefix})

@@ -1,33 +1,33 @@
-// Package redisstore keeps the counts of package limits on a Redis server, so
-// that several processes share one budget and one breaker for each skill.
+// Package redisstore keeps the counts of package limits on a Redis server. So several
+// processes share one budget and one breaker for each skill.
 //
 //	s, err := redisstore.Open(redisstore.Options{URL: "rediss://user:secret@redis.internal/0"})
 //	defer s.Close()
 //	l, err := limits.New(limits.Config{}, s)
 //
-// Each question is one script, run by the server in one atomic step under the
-// server's clock: clocks of clients don't matter. Repeating a question with the
-// id of its call changes nothing, so a question whose answer was lost is asked
-// again. All keys have a time to live.
+// Each question is one script. The server runs the script in one atomic step under its
+// own clock: clocks of clients don't matter. Repeating a question with the id of its
+// call changes nothing. So the client repeats a question whose answer was lost. All
+// keys have a time to live.
 //
 //	{prefix}:b:{owner}/…   a sorted set for each bucket: call ids by time
 //	{prefix}:i:{owner}     which lifetime buckets an owner has, for Forget
 //	{prefix}:f:{key}       a breaker's failures
 //	{prefix}:s:{key}       a breaker that is open or half-open
 //
-// The braces make that all keys of one question lie in one slot of a cluster,
-// as long as the buckets of one Take have one owner. The client talks to one
+// The braces put all keys of one question in one slot of a cluster. For that, the
+// buckets of one Take must have one owner. The client talks to one
 // address: a server, or a proxy before a cluster.
 //
 // A server that is away. Options.Timeout bounds every call, connecting and one
 // repetition included. A call's error then wraps limits.ErrAway: no connection,
 // silence, a server that is loading, failing over or read-only. After three such
-// errors in a row, one call in each Options.Retry tries the server and the others fail
-// at once. So a silent server costs only that one call its time-out. The first call
+// errors in a row, one call in each Options.Retry tries the server. The others fail at
+// once. So a silent server costs only that one call its time-out. The first call
 // that the server answers ends this state. The store logs and counts ([Store.Stats])
 // when the server goes away and comes back, and calls Options.Observe. A server that
-// answers with a refusal (password, rights, memory) isn't away: that error is of
-// another kind, limits.ErrFull where the server's memory is full.
+// refuses (password, rights, memory) isn't away. That error is of another kind:
+// limits.ErrFull where the server's memory is full.
 //
 // What NOT to do. Don't use a server that evicts keys (maxmemory-policy other
 // than noeviction or volatile-ttl): an evicted key is a lifted limit. Don't

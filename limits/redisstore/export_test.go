@@ -2,8 +2,8 @@ package redisstore
 
 import "time"
 
-// WithClock returns s with a clock in the place of the server's, for the tests
-// of the contract: nobody can move a server's clock.
+// WithClock returns s with a clock in the place of the server's, for the
+// contract's tests: a test can't move a server's clock.
 func WithClock(s *Store, now func() time.Time) *Store {
 	c := *s
 	c.clock = now

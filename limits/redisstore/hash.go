@@ -9,22 +9,19 @@ type Hash struct {
 	key string
 }
 
-// Hash returns the table of that name. Its calls fail as the Store's do.
-func (s *Store) Hash(name string) *Hash { return &Hash{s, s.prefix + ":" + name} }
-
 // Put sets a name's text.
 func (h *Hash) Put(ctx context.Context, name, text string) error {
-	return h.s.do(ctx, func(ctx context.Context) error { return h.s.client.HSet(ctx, h.key, name, text).Err() })
+	return h.s.askServer(ctx, func(ctx context.Context) error { return h.s.client.HSet(ctx, h.key, name, text).Err() })
 }
 
 // Delete removes a name.
 func (h *Hash) Delete(ctx context.Context, name string) error {
-	return h.s.do(ctx, func(ctx context.Context) error { return h.s.client.HDel(ctx, h.key, name).Err() })
+	return h.s.askServer(ctx, func(ctx context.Context) error { return h.s.client.HDel(ctx, h.key, name).Err() })
 }
 
 // All returns every name with its text.
 func (h *Hash) All(ctx context.Context) (all map[string]string, err error) {
-	err = h.s.do(ctx, func(ctx context.Context) error {
+	err = h.s.askServer(ctx, func(ctx context.Context) error {
 		all, err = h.s.client.HGetAll(ctx, h.key).Result()
 		return err
 	})

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// patience is after how many failures in a row calls stop trying: one can
-	// be a connection that the server closed.
-	patience = 3
-	// quiet is the least time between two log lines about going away, for a
-	// server that answers every other call.
-	quiet = time.Second
+	// maxFailuresInRow is after how many failures in a row calls stop trying. One
+	// failure can be a connection that the server closed.
+	maxFailuresInRow = 3
+	// minLogInterval is the least time between two log lines about going away. A
+	// server that answers every other call needs it.
+	minLogInterval = time.Second
 )
 
 // Event says that the server went away or came back.
@@ -31,8 +31,8 @@ type Event struct {
 
 // Stats counts the calls that the server didn't answer.
 type Stats struct {
-	// Away says that the last call that tried could not be answered; Since is
-	// when the first of its row failed.
+	// Away says that the last call that tried had no answer. Since is when the
+	// first of its row failed.
 	Away  bool
 	Since time.Time
 	// Failures are calls that tried; Skipped are calls that did not, because
@@ -47,19 +47,19 @@ type health struct {
 	log     *slog.Logger
 	observe func(Event)
 
-	mu     sync.Mutex
-	row    int       // failures in a row
-	next   time.Time // when a call may try again, once patience is at an end
-	stats  Stats
-	told   time.Time // of the last log line about going away
-	logged bool      // this absence was logged
+	mu            sync.Mutex
+	failuresInRow int       // failures in a row
+	next          time.Time // when a call may try again, once patience is at an end
+	stats         Stats
+	loggedAt      time.Time // of the last log line about going away
+	absenceLogged bool      // this absence was logged
 }
 
-// enter lets a call try, or answers in the server's place.
-func (h *health) enter(now time.Time) error {
+// allowAttempt lets a call try, or answers in the server's place.
+func (h *health) allowAttempt(now time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.row < patience {
+	if h.failuresInRow < maxFailuresInRow {
 		return nil
 	}
 	if now.Before(h.next) {
@@ -70,30 +70,31 @@ func (h *health) enter(now time.Time) error {
 	return nil
 }
 
-// leave learns from a call that tried. A caller that gave up says nothing
-// about the server; a refusal says that it is there.
-func (h *health) leave(now time.Time, err error) {
-	var gone *away
+// learnFromResult learns from a call that tried. A caller that gave up says
+// nothing about the server; a refusal says that it is there.
+func (h *health) learnFromResult(now time.Time, err error) {
+	var gone *awayError
 	switch {
 	case errors.As(err, &gone):
-		h.failed(now, gone.cause)
-	case err == nil || errors.Is(err, limits.ErrFull) || errors.As(err, new(*refusal)):
-		h.answered(now)
+		h.onFailure(now, gone.cause)
+	case err == nil || errors.Is(err, limits.ErrFull) || errors.As(err, new(*refusalError)):
+		h.onAnswer(now)
 	}
 }
 
-func (h *health) failed(now time.Time, cause string) {
+// onFailure counts a call without an answer, and logs the first of them.
+func (h *health) onFailure(now time.Time, cause string) {
 	h.mu.Lock()
 	h.stats.Failures++
-	h.row++
+	h.failuresInRow++
 	h.next = now.Add(h.retry)
 	first := !h.stats.Away
 	if first {
 		h.stats.Away, h.stats.Since = true, now
 	}
-	tell := !h.logged && (h.told.IsZero() || now.Sub(h.told) >= quiet)
+	tell := !h.absenceLogged && (h.loggedAt.IsZero() || now.Sub(h.loggedAt) >= minLogInterval)
 	if tell {
-		h.logged, h.told = true, now
+		h.absenceLogged, h.loggedAt = true, now
 	}
 	h.mu.Unlock()
 	if tell {
@@ -101,16 +102,17 @@ func (h *health) failed(now time.Time, cause string) {
 			"address", h.address, "cause", cause)
 	}
 	if first {
-		h.tell(Event{Away: true, Cause: cause})
+		h.notifyObserver(Event{Away: true, Cause: cause})
 	}
 }
 
-func (h *health) answered(now time.Time) {
+// onAnswer ends an absence, and logs its end if its beginning was logged.
+func (h *health) onAnswer(now time.Time) {
 	h.mu.Lock()
-	h.row = 0
-	back, tell := h.stats.Away, h.logged
+	h.failuresInRow = 0
+	back, tell := h.stats.Away, h.absenceLogged
 	gone := now.Sub(h.stats.Since)
-	h.stats.Away, h.stats.Since, h.logged = false, time.Time{}, false
+	h.stats.Away, h.stats.Since, h.absenceLogged = false, time.Time{}, false
 	failures, skipped := h.stats.Failures, h.stats.Skipped
 	h.mu.Unlock()
 	if back && tell {
@@ -118,11 +120,12 @@ func (h *health) answered(now time.Time) {
 			"failures_so_far", failures, "skipped_so_far", skipped)
 	}
 	if back {
-		h.tell(Event{For: gone})
+		h.notifyObserver(Event{For: gone})
 	}
 }
 
-func (h *health) tell(e Event) {
+// notifyObserver passes e to Options.Observe and contains its panics.
+func (h *health) notifyObserver(e Event) {
 	if h.observe == nil {
 		return
 	}
@@ -134,7 +137,8 @@ func (h *health) tell(e Event) {
 	h.observe(e)
 }
 
-func (h *health) read() Stats {
+// currentStats returns the counts so far.
+func (h *health) currentStats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stats

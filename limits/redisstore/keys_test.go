@@ -15,8 +15,8 @@ import (
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
 )
 
-// stored returns what the server holds under the prefix: each key with how long
-// it lives and what is in it.
+// stored returns what the server holds under the prefix: keys, their lives and
+// their contents.
 func stored(t *testing.T, c *redis.Client, prefix string) (keys []string, lives map[string]time.Duration, content string) {
 	t.Helper()
 	lives = map[string]time.Duration{}
@@ -52,7 +52,8 @@ func exercise(t *testing.T, s *redisstore.Store) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, l.Report(t.Context(), "email.send", "call0", false))
-	require.NoError(t, s.Settle(t.Context(), "skill/other", "1", limits.Failed, limits.Rule{Failures: 2, Window: time.Minute, OpenFor: time.Minute}))
+	require.NoError(t, s.Settle(t.Context(), "skill/other", "1", limits.Failed,
+		limits.Rule{Failures: 2, Window: time.Minute, OpenFor: time.Minute}))
 }
 
 // Nothing stays for ever: every key has a time to live, those of windows little
@@ -74,7 +75,7 @@ func TestEveryKeyHasAnEnd(t *testing.T) {
 	require.Equal(t, 2, windows, "the conversation's calls and the failures")
 }
 
-// The life of what nobody asks for is the configured one, and asking renews it,
+// A key that no call asks for lives for the configured time. Asking renews it,
 // also where the answer is no.
 func TestIdleLifeIsRenewed(t *testing.T) {
 	url, prefix := redistest.Shared(t)
@@ -121,8 +122,8 @@ func TestRefusedTakesStoreNothing(t *testing.T) {
 	require.EqualValues(t, 1, n)
 }
 
-// A question that is asked again because its answer was lost changes nothing
-// that is stored: the same bytes, also of a call that opened a breaker.
+// A repeated question, whose first answer was lost, changes no stored byte. That
+// holds for a call that opened a breaker too.
 func TestRepetitionsChangeNothing(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	at := &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
@@ -158,8 +159,8 @@ func TestRepetitionsChangeNothing(t *testing.T) {
 	}
 }
 
-// What one conversation does leaves no trace of buckets that are over: the
-// index lets go of those whose life has ended.
+// The index lets go of buckets whose life has ended: one conversation leaves no
+// trace.
 func TestIndexForgetsWhatIsOver(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	at := &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
@@ -190,8 +191,8 @@ func TestOddNamesStayApart(t *testing.T) {
 	require.False(t, got.OK)
 }
 
-// A meter whose amounts are all taken out again leaves nothing behind, of a
-// lifetime or of a window; one that still holds an amount stays whole.
+// A meter without amounts leaves nothing behind, of a lifetime or of a window. A
+// meter that still holds an amount stays whole.
 func TestEmptyMetersLeaveNothing(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s, c := open(t, redisstore.Options{URL: url, Prefix: prefix}), client(t, url)

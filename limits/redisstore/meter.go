@@ -17,23 +17,25 @@ var spendScript = redis.NewScript(spendSource)
 // Hold implements limits.Store; its errors are Take's.
 func (s *Store) Hold(ctx context.Context, id string, meters []limits.Meter) (limits.Metered, error) {
 	none := limits.Metered{Full: -1}
-	got, err := s.meter(ctx, "1", id, meters)
+	got, err := s.runMeterScript(ctx, "1", id, meters)
 	if err != nil {
 		return none, err
 	}
 	if got[0] < 0 {
 		return limits.Metered{OK: true, Full: -1}, nil
 	}
-	return limits.Metered{Full: int(got[0]), Used: got[1], Held: got[2], RetryAfter: span(got[3])}, nil
+	return limits.Metered{Full: int(got[0]), Used: got[1], Held: got[2], RetryAfter: fromMicroseconds(got[3])}, nil
 }
 
 // Spend implements limits.Store; its errors are Take's.
 func (s *Store) Spend(ctx context.Context, id string, meters []limits.Meter) error {
-	_, err := s.meter(ctx, "0", id, meters)
+	_, err := s.runMeterScript(ctx, "0", id, meters)
 	return err
 }
 
-func (s *Store) meter(ctx context.Context, hold, id string, meters []limits.Meter) ([]int64, error) {
+// runMeterScript holds or spends an id's amounts and returns the script's four
+// numbers.
+func (s *Store) runMeterScript(ctx context.Context, hold, id string, meters []limits.Meter) ([]int64, error) {
 	if err := limits.CheckMeters(id, meters); err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (s *Store) meter(ctx context.Context, hold, id string, meters []limits.Mete
 	for _, m := range meters {
 		times, index := s.bucketKeys(m.Key)
 		keys = append(keys, times, times+"/amounts", index)
-		args = append(args, m.Max, micros(m.Window), m.Amount, micros(m.Fold))
+		args = append(args, m.Max, toMicroseconds(m.Window), m.Amount, toMicroseconds(m.Fold))
 	}
-	return s.run(ctx, spendScript, 4, keys, args...)
+	return s.runScript(ctx, spendScript, 4, keys, args...)
 }

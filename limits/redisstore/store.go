@@ -29,7 +29,7 @@ const (
 	// poolSize is how many connections there are at most. The server answers
 	// one at a time, so more would only wait there.
 	poolSize = 32
-	// slack is how much longer than its window a key lives: scores say what
+	// slack is how much longer than its window a key lives. Scores say what
 	// counts, and a clock set back a little must not find the key gone.
 	slack = time.Minute
 )
@@ -78,17 +78,17 @@ var _ limits.Store = (*Store)(nil)
 var ErrURL = errors.New("is no address of a Redis server; " +
 	"write redis://host:port/db, rediss://… for TLS, or unix:///path, without parameters")
 
-// Open returns a Store for the server at o.URL. It doesn't connect: a server
+// Open returns a Store for the server at o.URL. Open doesn't connect: a server
 // that is away is a matter of each call. ErrURL is the only error.
 //
-// The Redis client library has one logger for all its clients in a process;
-// Open silences it, because it would write addresses to standard error.
+// The Redis client library has one logger for all its clients in a process. Open
+// silences that logger, which would write addresses to standard error.
 func Open(o Options) (*Store, error) {
-	opt, err := parse(o.URL)
+	opt, err := parseURL(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	o = o.complete()
+	o = o.withDefaults()
 	opt.Protocol, opt.DisableIdentity = 2, true
 	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout, opt.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
@@ -102,14 +102,15 @@ func Open(o Options) (*Store, error) {
 			opt.TLSConfig.ServerName = name
 		}
 	}
-	silence()
+	silenceLibrary()
 	return &Store{
 		client: redis.NewClient(opt), timeout: o.Timeout, prefix: o.Prefix, idle: o.IdleTTL,
 		health: &health{retry: max(o.Retry, o.Timeout), address: opt.Addr, log: o.Log, observe: o.Observe},
 	}, nil
 }
 
-func (o Options) complete() Options {
+// withDefaults returns o with every zero field replaced by its default.
+func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -128,9 +129,9 @@ func (o Options) complete() Options {
 	return o
 }
 
-// parse reads an address. The library's errors hold the address with its
+// parseURL reads an address. The library's errors hold the address with its
 // password, and its parameters can switch the checks of TLS off.
-func parse(raw string) (*redis.Options, error) {
+func parseURL(raw string) (*redis.Options, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "" {
 		return nil, ErrURL
@@ -152,19 +153,19 @@ func parse(raw string) (*redis.Options, error) {
 
 // CheckURL returns ErrURL for what is no address of a Redis server, else nil.
 func CheckURL(raw string) error {
-	_, err := parse(raw)
+	_, err := parseURL(raw)
 	return err
 }
 
-type noLog struct{}
+type discardLog struct{}
 
-func (noLog) Printf(context.Context, string, ...any) {}
+func (discardLog) Printf(context.Context, string, ...any) {}
 
-var silence = sync.OnceFunc(func() { redis.SetLogger(noLog{}) })
+var silenceLibrary = sync.OnceFunc(func() { redis.SetLogger(discardLog{}) })
 
 // Ping asks the server whether it is there. Its errors are those of all calls.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.do(ctx, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
+	return s.askServer(ctx, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
 }
 
 // Close closes the connections. Calls in flight fail.
@@ -177,47 +178,86 @@ func (s *Store) Close() error {
 }
 
 // Stats returns how the server has been reached so far.
-func (s *Store) Stats() Stats { return s.health.read() }
+func (s *Store) Stats() Stats { return s.health.currentStats() }
 
-// do asks the server within the time-out, or says at once that it is away.
-func (s *Store) do(ctx context.Context, ask func(context.Context) error) error {
+// Hash returns the table of that name. Its calls fail as the Store's do.
+func (s *Store) Hash(name string) *Hash { return &Hash{s, s.prefix + ":" + name} }
+
+// Inspect asks a server about itself. Its errors are those of all calls; what
+// the server's rights refuse to tell is no error.
+func (s *Store) Inspect(ctx context.Context) (info Info, err error) {
+	err = s.askServer(ctx, func(ctx context.Context) error {
+		sent := time.Now()
+		at, err := s.client.Time(ctx).Result()
+		if err != nil {
+			return err
+		}
+		info.Skew = clockSkew(at, sent, time.Now())
+		return nil
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	var text string
+	_ = s.askServer(ctx, func(ctx context.Context) error {
+		var e error
+		text, e = s.client.Info(ctx).Result()
+		return e
+	})
+	info.readReport(text)
+	return info, nil
+}
+
+// clockSkew returns how far at lies outside of the time between from and to.
+func clockSkew(at, from, to time.Time) time.Duration {
+	switch {
+	case at.Before(from):
+		return at.Sub(from)
+	case at.After(to):
+		return at.Sub(to)
+	}
+	return 0
+}
+
+// askServer asks the server within the time-out, or says at once that it is away.
+func (s *Store) askServer(ctx context.Context, ask func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.health.enter(time.Now()); err != nil {
+	if err := s.health.allowAttempt(time.Now()); err != nil {
 		return err
 	}
 	bound, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	err := fault(ctx, bound, ask(bound))
-	s.health.leave(time.Now(), err)
+	err := translateError(ctx, bound, ask(bound))
+	s.health.learnFromResult(time.Now(), err)
 	return err
 }
 
-// run asks by a script and returns its answer, n numbers.
-func (s *Store) run(ctx context.Context, script *redis.Script, n int, keys []string, args ...any) (answer []int64, err error) {
-	err = s.do(ctx, func(ctx context.Context) error {
-		answer, err = script.Run(ctx, s.client, keys, append([]any{s.now()}, args...)...).Int64Slice()
+// runScript asks by a script and returns its answer, n numbers.
+func (s *Store) runScript(ctx context.Context, script *redis.Script, n int, keys []string, args ...any) (answer []int64, err error) {
+	err = s.askServer(ctx, func(ctx context.Context) error {
+		answer, err = script.Run(ctx, s.client, keys, append([]any{s.clockArgument()}, args...)...).Int64Slice()
 		return err
 	})
 	if err == nil && len(answer) != n {
-		err = errAnswer
+		err = errAnswerForm
 	}
 	return answer, err
 }
 
-var errAnswer = errors.New("limits: the Redis server gave an answer of another form; is it a Redis server?")
+var errAnswerForm = errors.New("limits: the Redis server gave an answer of another form; is it a Redis server?")
 
-// now is the clock that a test gave, or nothing: the server's.
-func (s *Store) now() string {
+// clockArgument returns the time of a test's clock, or nothing for the server's.
+func (s *Store) clockArgument() string {
 	if s.clock == nil {
 		return ""
 	}
 	return strconv.FormatInt(s.clock().UnixMicro(), 10)
 }
 
-// micros rounds up: no window is shorter than was asked for.
-func micros(d time.Duration) int64 {
+// toMicroseconds rounds up: no window is shorter than was asked for.
+func toMicroseconds(d time.Duration) int64 {
 	n := d / time.Microsecond
 	if d%time.Microsecond > 0 {
 		n++
@@ -225,4 +265,5 @@ func micros(d time.Duration) int64 {
 	return int64(n)
 }
 
-func span(micros int64) time.Duration { return time.Duration(micros) * time.Microsecond }
+// fromMicroseconds returns the duration of a server's answer.
+func fromMicroseconds(micros int64) time.Duration { return time.Duration(micros) * time.Microsecond }

@@ -12,7 +12,7 @@ end
 local id, idle, slack = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local function int(n) return string.format('%.0f', n) end
 
--- A bucket stays for its window, or until nobody asked for it for long.
+-- A bucket stays for its window, or until no call asks for it for long.
 local function keep(key, index, window, at)
   if window > 0 then
     redis.call('PEXPIRE', key, int(math.ceil((at - now + window) / 1000) + slack))

@@ -32,8 +32,10 @@ func TestURL(t *testing.T) {
 		require.NoError(t, redisstore.CheckURL(good), good)
 	}
 	for _, bad := range []string{
-		"", "localhost:6379", "http://localhost", "redis://", "redis://:6379", "redis://:CANARY@:6379", "redis://h:CANARY", "redis://h:99999", "redis://h/CANARY", "redis://h/1/2", "redis://h/-1",
-		"redis://h?skip_verify=true", "rediss://h?skip_verify=CANARY", "redis://h?", "redis://h#CANARY", "redis:h", "redis://user:CA%NARY@h", "redis://h\nCANARY", "unix://", "REDISX://h",
+		"", "localhost:6379", "http://localhost", "redis://", "redis://:6379", "redis://:CANARY@:6379", "redis://h:CANARY",
+		"redis://h:99999", "redis://h/CANARY", "redis://h/1/2", "redis://h/-1",
+		"redis://h?skip_verify=true", "rediss://h?skip_verify=CANARY", "redis://h?", "redis://h#CANARY", "redis:h",
+		"redis://user:CA%NARY@h", "redis://h\nCANARY", "unix://", "REDISX://h",
 	} {
 		err := redisstore.CheckURL(bad)
 		require.ErrorIs(t, err, redisstore.ErrURL, bad)
@@ -82,8 +84,8 @@ func certificate(t *testing.T, dir string) (pool *x509.CertPool) {
 	return pool
 }
 
-// rediss:// speaks TLS with a server whose certificate is vouched for, and with
-// no other: that is a refusal, not a server that is away.
+// rediss:// speaks TLS only with a server whose certificate an authority vouches
+// for. For another server the error is a refusal, not ErrAway.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certificate(t, dir)

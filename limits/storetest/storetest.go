@@ -11,7 +11,6 @@
 package storetest
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/limits"
+	"pgregory.net/rapid"
 )
 
 // Harness is an empty store with a clock that stands still.
@@ -41,163 +41,75 @@ func Run(t *testing.T, open Open) {
 		run  func(*testing.T, Harness)
 	}{
 		// An id counts from t up to, and not including, t+Window.
-		{"a window slides exactly", windowSlides},
+		{"a window slides exactly", testWindowSlides},
 		// A bucket without a window gives no slot back by itself.
-		{"a lifetime bucket stays full", lifetimeStays},
+		{"a lifetime bucket stays full", testLifetimeStays},
 		// A full bucket leaves its neighbours as they were, wherever it stands.
-		{"all buckets or none", allOrNone},
+		{"all buckets or none", testAllOrNone},
 		// A call that is proposed again uses no second slot, also when all are full.
-		{"an id is counted once", countedOnce},
+		{"an id is counted once", testCountedOnce},
 		// Once its window has passed, an id is new again.
-		{"an id is new after its window", newAfterWindow},
+		{"an id is new after its window", testNewAfterWindow},
 		// A maximum that is lowered or raised counts at once.
-		{"the maximum is the asker's", maximumChanges},
+		{"the maximum is the asker's", testMaximumChanges},
 		// Zero is no room, not "no limit".
-		{"zero holds none", zeroHoldsNone},
+		{"zero holds none", testZeroHoldsNone},
 		// However many ask at once, exactly Max get a slot.
-		{"concurrent callers get exactly Max", exactlyMax},
+		{"concurrent callers get exactly Max", testExactlyMax},
 		// One id asked for by many is one slot.
-		{"concurrent repeats are one slot", concurrentRepeats},
+		{"concurrent repeats are one slot", testConcurrentRepeats},
 		// A clock that is set back frees nothing and breaks nothing.
-		{"a clock set back unlocks nothing", clockSetBack},
+		{"a clock set back unlocks nothing", testClockSetBack},
 		// Forget takes whole segments and all below them (a turn its agents),
 		// and lifetime buckets alone.
-		{"forget", forget},
+		{"forget", testForget},
 		// Questions without an answer are errors, never room.
-		{"malformed requests are errors", malformedTake},
+		{"malformed requests are errors", testMalformedTake},
 		// What is held counts until it is spent, and then what it came to counts.
-		{"a meter holds and spends", meterLife},
+		{"a meter holds and spends", testMeterLife},
 		// An amount counts from when it was held, for the window.
-		{"a meter's window slides", meterWindow},
+		{"a meter's window slides", testMeterWindow},
 		// A clock that is set back frees no amount, and keeps none longer.
-		{"a clock set back empties no meter", meterClockSetBack},
-		{"what is spent within a fold is one amount", meterFolds},
+		{"a clock set back empties no meter", testMeterClockSetBack},
+		{"what is spent within a fold is one amount", testMeterFolds},
 		// A meter without room leaves its neighbours as they were.
-		{"all meters or none", metersAllOrNone},
+		{"all meters or none", testMetersAllOrNone},
 		// However many hold at once, no more than Max is held.
-		{"concurrent holds stay within Max", meterRace},
+		{"concurrent holds stay within Max", testMeterRace},
 		// Closed, open, half-open, closed.
-		{"a breaker's life", breakerLife},
+		{"a breaker's life", testBreakerLife},
 		// Failures count for a window, one per call.
-		{"failures slide out", failuresSlide},
+		{"failures slide out", testFailuresSlide},
 		// Half-open admits one, however many ask.
-		{"one probe", oneProbe},
+		{"one probe", testOneProbe},
 		// A probe that never ends, or never ran, doesn't block for ever.
-		{"a lost probe is replaced", lostProbe},
+		{"a lost probe is replaced", testLostProbe},
 		// Only the probe's word counts while a breaker isn't closed.
-		{"late answers change nothing", lateAnswers},
+		{"late answers change nothing", testLateAnswers},
 		// A breaker belongs to its key.
-		{"breakers are apart", breakersApart},
+		{"breakers are apart", testBreakersApart},
 		// A clock that is set back closes no breaker.
-		{"a clock set back closes no breaker", breakerClockSetBack},
+		{"a clock set back closes no breaker", testBreakerClockSetBack},
 		// Questions without an answer are errors, never an admission.
-		{"malformed breaker requests are errors", malformedBreaker},
+		{"malformed breaker requests are errors", testMalformedBreaker},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}
 	// Whatever is asked in whatever order, the answers are a naive list's.
-	t.Run("equals a naive model", func(t *testing.T) { equalsModel(t, open) })
+	t.Run("equals a naive model", func(t *testing.T) { testBucketModel(t, open) })
 	// Whatever is held and spent in whatever order, the sums are a naive list's.
-	t.Run("meters equal a naive model", func(t *testing.T) { metersEqualModel(t, open) })
+	t.Run("meters equal a naive model", func(t *testing.T) { testMeterModel(t, open) })
 	// Whatever happens in whatever order, a breaker keeps its promises.
-	t.Run("breaker equals a naive model", func(t *testing.T) { breakerEqualsModel(t, open) })
+	t.Run("breaker equals a naive model", func(t *testing.T) { testBreakerModel(t, open) })
 }
 
-func take(t *testing.T, h Harness, id string, buckets ...limits.Bucket) limits.Taken {
-	t.Helper()
-	got, err := h.Store.Take(t.Context(), id, buckets)
-	require.NoError(t, err)
-	return got
+func drawMillis(lo, hi int) *rapid.Generator[time.Duration] {
+	return rapid.Map(rapid.IntRange(lo, hi), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
 }
 
-func windowSlides(t *testing.T, h Harness) {
-	b := limits.Bucket{Key: "c/calls", Max: 2, Window: 10 * time.Second}
-	require.Equal(t, limits.Taken{OK: true, Full: -1, Used: 1}, take(t, h, "1", b))
-	h.Shift(4 * time.Second)
-	require.Equal(t, limits.Taken{OK: true, Full: -1, Used: 2}, take(t, h, "2", b))
-	require.Equal(t, limits.Taken{Full: 0, Used: 2, RetryAfter: 6 * time.Second}, take(t, h, "3", b))
-	h.Shift(6*time.Second - time.Millisecond)
-	require.Equal(t, limits.Taken{Full: 0, Used: 2, RetryAfter: time.Millisecond}, take(t, h, "3", b))
-	h.Shift(time.Millisecond)
-	require.True(t, take(t, h, "3", b).OK)
-	// Only the first id has left: a window that started afresh would have room here.
-	require.Equal(t, limits.Taken{Full: 0, Used: 2, RetryAfter: 4 * time.Second}, take(t, h, "4", b))
-}
-
-func lifetimeStays(t *testing.T, h Harness) {
-	b := limits.Bucket{Key: "c/turn/1", Max: 1}
-	require.True(t, take(t, h, "1", b).OK)
-	h.Shift(time.Hour)
-	require.Equal(t, limits.Taken{Full: 0, Used: 1}, take(t, h, "2", b))
-}
-
-func allOrNone(t *testing.T, h Harness) {
-	for full := range 3 {
-		buckets := make([]limits.Bucket, 3)
-		for i := range buckets {
-			buckets[i] = limits.Bucket{Key: fmt.Sprintf("c%d/%d", full, i), Max: 2, Window: time.Duration(i) * time.Minute}
-		}
-		require.True(t, take(t, h, "a", buckets[full]).OK)
-		require.True(t, take(t, h, "b", buckets[full]).OK)
-		for range 5 {
-			got := take(t, h, "c", buckets...)
-			require.False(t, got.OK)
-			require.Equal(t, full, got.Full)
-			require.Equal(t, 2, got.Used)
-		}
-		for i, b := range buckets {
-			if i != full {
-				require.Equal(t, 1, take(t, h, "d", b).Used, "bucket %d was touched", i)
-			}
-		}
-	}
-	a, b := limits.Bucket{Key: "d/1", Max: 0}, limits.Bucket{Key: "d/2", Max: 0}
-	require.Equal(t, 0, take(t, h, "x", a, b).Full, "the first full bucket is named")
-}
-
-func countedOnce(t *testing.T, h Harness) {
-	a := limits.Bucket{Key: "c/a", Max: 2, Window: time.Minute}
-	b := limits.Bucket{Key: "c/b", Max: 5}
-	for range 3 {
-		require.Equal(t, limits.Taken{OK: true, Full: -1, Used: 1}, take(t, h, "1", a, b))
-	}
-	require.Equal(t, 2, take(t, h, "2", a, b).Used)
-	require.True(t, take(t, h, "1", a, b).OK, "full, and it is inside")
-	require.False(t, take(t, h, "3", a, b).OK)
-	require.Equal(t, 3, take(t, h, "4", b).Used)
-}
-
-func newAfterWindow(t *testing.T, h Harness) {
-	a := limits.Bucket{Key: "c/a", Max: 1, Window: time.Minute}
-	b := limits.Bucket{Key: "c/b", Max: 1}
-	require.True(t, take(t, h, "1", a, b).OK)
-	h.Shift(time.Minute)
-	require.True(t, take(t, h, "2", a).OK)
-	require.Equal(t, limits.Taken{Full: 0, Used: 1, RetryAfter: time.Minute}, take(t, h, "1", a, b))
-}
-
-func maximumChanges(t *testing.T, h Harness) {
-	b := limits.Bucket{Key: "c/a", Max: 3, Window: 10 * time.Second}
-	for i := range 3 {
-		require.True(t, take(t, h, fmt.Sprint(i), b).OK)
-		h.Shift(time.Second)
-	}
-	b.Max = 1 // Ids 0, 1 and 2 all have to go; the last one leaves at 12 s, and it is 3 s now.
-	require.Equal(t, limits.Taken{Full: 0, Used: 3, RetryAfter: 9 * time.Second}, take(t, h, "x", b))
-	b.Max = 4
-	require.True(t, take(t, h, "x", b).OK)
-}
-
-func zeroHoldsNone(t *testing.T, h Harness) {
-	for _, most := range []int{0, -1} {
-		require.Equal(t, limits.Taken{Full: 0}, take(t, h, "1", limits.Bucket{Key: "c/a", Max: most}))
-		require.Equal(t, limits.Taken{Full: 0}, take(t, h, "1", limits.Bucket{Key: "c/b", Max: most, Window: time.Minute}))
-	}
-}
-
-// race calls f from n goroutines at once and returns how many said yes.
-func race(t *testing.T, n int, f func(i int) (bool, error)) int {
+// countYes calls f from n goroutines at once and returns how many said yes.
+func countYes(t *testing.T, n int, f func(i int) (bool, error)) int {
 	t.Helper()
 	var yes atomic.Int64
 	var wg sync.WaitGroup
@@ -219,83 +131,4 @@ func race(t *testing.T, n int, f func(i int) (bool, error)) int {
 	close(failed)
 	require.NoError(t, <-failed)
 	return int(yes.Load())
-}
-
-func exactlyMax(t *testing.T, h Harness) {
-	const most = 37
-	buckets := []limits.Bucket{
-		{Key: "c/a", Max: 500}, {Key: "c/b", Max: most}, {Key: "c/c", Max: 400, Window: time.Minute},
-	}
-	got := race(t, 1000, func(i int) (bool, error) {
-		taken, err := h.Store.Take(t.Context(), fmt.Sprint(i), buckets)
-		return taken.OK, err
-	})
-	require.Equal(t, most, got)
-	require.Equal(t, most+1, take(t, h, "x", buckets[0]).Used)
-	require.Equal(t, most+1, take(t, h, "x", buckets[2]).Used)
-}
-
-func concurrentRepeats(t *testing.T, h Harness) {
-	b := limits.Bucket{Key: "c/a", Max: 10}
-	got := race(t, 200, func(int) (bool, error) {
-		taken, err := h.Store.Take(t.Context(), "same", []limits.Bucket{b})
-		return taken.OK, err
-	})
-	require.Equal(t, 200, got)
-	require.Equal(t, 2, take(t, h, "other", b).Used)
-}
-
-func clockSetBack(t *testing.T, h Harness) {
-	b := limits.Bucket{Key: "c/a", Max: 1, Window: time.Minute}
-	h.Shift(time.Hour)
-	require.True(t, take(t, h, "1", b).OK)
-	h.Shift(-2 * time.Hour)
-	require.Equal(t, limits.Taken{Full: 0, Used: 1, RetryAfter: time.Minute}, take(t, h, "2", b))
-	h.Shift(2*time.Hour + time.Minute - time.Millisecond)
-	require.Equal(t, limits.Taken{Full: 0, Used: 1, RetryAfter: time.Millisecond}, take(t, h, "2", b))
-	h.Shift(time.Millisecond)
-	require.True(t, take(t, h, "2", b).OK)
-}
-
-func forget(t *testing.T, h Harness) {
-	buckets := []limits.Bucket{
-		{Key: "c/turn/1/calls", Max: 9}, {Key: "c/turn/1", Max: 9}, {Key: "c/turn/12/calls", Max: 9},
-		{Key: "c/turn/1/recent", Max: 9, Window: time.Minute}, {Key: "c2/turn/1/calls", Max: 9},
-		{Key: "c/turn/1/agent/a/calls", Max: 9}, {Key: "c/turn/12/agent/a/calls", Max: 9},
-	}
-	used := func(id string) (n []int) {
-		for _, b := range buckets {
-			n = append(n, take(t, h, id, b).Used)
-		}
-		return n
-	}
-	require.Equal(t, []int{1, 1, 1, 1, 1, 1, 1}, used("a"))
-	require.NoError(t, h.Store.Forget(t.Context(), "c/turn/1"))
-	require.Equal(t, []int{1, 1, 2, 2, 2, 1, 2}, used("b"))
-	require.NoError(t, h.Store.Forget(t.Context(), "c/turn/12/agent/a"))
-	require.Equal(t, []int{2, 2, 3, 3, 3, 2, 1}, used("c"))
-	require.NoError(t, h.Store.Forget(t.Context(), "c"))
-	require.Equal(t, []int{1, 1, 1, 4, 4, 1, 1}, used("d"))
-	require.NoError(t, h.Store.Forget(t.Context(), "nobody/turn"))
-	require.Equal(t, []int{2, 2, 2, 5, 5, 2, 2}, used("e"))
-	require.ErrorIs(t, h.Store.Forget(t.Context(), ""), limits.ErrRequest)
-}
-
-func malformedTake(t *testing.T, h Harness) {
-	good := limits.Bucket{Key: "c/a", Max: 1}
-	for _, ask := range []struct {
-		id      string
-		buckets []limits.Bucket
-	}{
-		{"", []limits.Bucket{good}},
-		{"1", nil},
-		{"1", []limits.Bucket{{Max: 1}}},
-		{"1", []limits.Bucket{good, {Key: "c/b", Max: 1, Window: -1}}},
-		{"1", []limits.Bucket{good, good}},
-	} {
-		got, err := h.Store.Take(t.Context(), ask.id, ask.buckets)
-		require.ErrorIs(t, err, limits.ErrRequest)
-		require.False(t, got.OK)
-	}
-	require.Equal(t, 1, take(t, h, "2", good).Used)
 }

@@ -4,9 +4,9 @@
 // # How it works
 //
 // Every value is sealed with AES-256-GCM under a random key of its own. That key
-// is wrapped by a key that is not in the database ([KeyRing]). Who a value
-// belongs to, its kind, name and times are authenticated with it, so a value
-// that was moved to another row does not open.
+// is wrapped by a key that is not in the database ([KeyRing]). A value's
+// owner, kind, name and times are authenticated with it. So a value that was moved
+// to another row does not open.
 //
 //	jr, err := journal.Open(ctx, st, journal.SingleKey(keys.Journal()), journal.Options{})
 //	err = st.Submit(ctx, func(tx *store.Tx) error {
@@ -19,21 +19,21 @@
 //
 // Erasing overwrites the wrapped key with zeros in its place, deletes the
 // sealed value, and then cuts the write-ahead log. Wrapped keys live in a table
-// of their own whose rows are only ever added at the end and overwritten in
-// place: SQLite never moves them, so no copy stays behind in a corner of a
-// page, as can happen with rows of a table that rows are deleted from. Without
+// of their own. Its rows are only ever added at the end and overwritten in place, so
+// SQLite never moves them. In a table that rows are deleted from, a copy could stay
+// behind in a corner of a page. Without
 // its wrapped key a sealed value is noise, in this file and in every copy of its
 // pages. What remains is the number, so an erased value is told from one that
 // never was.
 //
-// Backups and snapshots of the file system are the operator's: a copy of the
-// file from before the erasure opens with the key as long as that exists.
-// [ErrPending] means that the value is gone from the database but a reader kept
-// old pages in the log; erase again, or call store.Checkpoint.
+// Backups and snapshots of the file system are the operator's. A copy of the file
+// from before the erasure opens with the key as long as that exists. [ErrPending]
+// means that the value is gone from the database but old pages remain in the log. A
+// reader kept them: erase again, or call store.Checkpoint.
 //
 // # What not to do
 //
-//   - Do not put text that came from outside into Kind or Name: they are stored
-//     in the clear, and are codes for that reason.
+//   - Do not put text that came from outside into Kind or Name: they are codes,
+//     stored in the clear.
 //   - Do not keep the key beside the database in one backup.
 package journal

@@ -9,7 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// eraseStep bounds one transaction of an erasure, so that it does not hold up
+// eraseStep bounds one transaction of an erasure. So an erasure does not hold up
 // the decisions that wait for the same writer.
 const eraseStep = 500
 
@@ -21,7 +21,7 @@ func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
 		part := ids[start:min(start+eraseStep, len(ids))]
 		erased := 0
 		err := j.st.Submit(ctx, func(tx *store.Tx) (err error) {
-			erased, err = erase(tx, part)
+			erased, err = eraseValues(tx, part)
 			return err
 		})
 		if err != nil {
@@ -29,14 +29,15 @@ func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
 		}
 		n += erased
 	}
-	return n, j.cut(ctx)
+	return n, j.cutWriteAheadLog(ctx)
 }
 
 // Owner says whose values EraseTx erases: all of a user's, or those of one
 // conversation. Exactly one is to be named.
 type Owner struct{ User, Conversation string }
 
-func (o Owner) query() (query, arg string, err error) {
+// eraseQuery returns the query for the owner's values, with its argument.
+func (o Owner) eraseQuery() (query, arg string, err error) {
 	switch {
 	case (o.User == "") == (o.Conversation == ""):
 		return "", "", fmt.Errorf("%w: name either a user or a conversation to erase", ErrItem)
@@ -46,24 +47,24 @@ func (o Owner) query() (query, arg string, err error) {
 	return sqlOfConversation, o.Conversation, nil
 }
 
-// EraseTx erases up to 500 values of the owner in the submission of tx and
-// returns how many; with 0 there are none left. Call Cut once the submissions
-// are durable: the write-ahead log still holds the pages as they were.
+// EraseTx erases up to 500 values of the owner in the submission of tx. It returns
+// how many; with 0 there are none left. Call Cut once the submissions are durable:
+// the write-ahead log still holds the pages as they were.
 func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
-	query, arg, err := o.query()
+	query, arg, err := o.eraseQuery()
 	if err != nil {
 		return 0, err
 	}
-	ids, err := collect(tx, query, arg)
+	ids, err := collectNextIDs(tx, query, arg)
 	if err != nil {
 		return 0, err
 	}
-	return erase(tx, ids)
+	return eraseValues(tx, ids)
 }
 
 // Cut empties the write-ahead log of what was erased. ErrPending: a reader holds
 // it; call Cut again once that has gone.
-func (j *Journal) Cut(ctx context.Context) error { return j.cut(ctx) }
+func (j *Journal) Cut(ctx context.Context) error { return j.cutWriteAheadLog(ctx) }
 
 // EraseUser erases all values of one user and returns how many. It reads the whole
 // table. EraseUser refuses the empty name, which values without a user have.
@@ -95,11 +96,11 @@ func (j *Journal) eraseWhere(ctx context.Context, query string, arg any) (int, e
 	for {
 		n := 0
 		err := j.st.Submit(ctx, func(tx *store.Tx) error {
-			ids, err := collect(tx, query, arg)
+			ids, err := collectNextIDs(tx, query, arg)
 			if err != nil {
 				return err
 			}
-			n, err = erase(tx, ids)
+			n, err = eraseValues(tx, ids)
 			return err
 		})
 		if err != nil {
@@ -107,12 +108,13 @@ func (j *Journal) eraseWhere(ctx context.Context, query string, arg any) (int, e
 		}
 		total += n
 		if n < eraseStep {
-			return total, j.cut(ctx)
+			return total, j.cutWriteAheadLog(ctx)
 		}
 	}
 }
 
-func collect(tx *store.Tx, query string, arg any) (ids []int64, err error) {
+// collectNextIDs returns the numbers of the next values to erase, at most eraseStep.
+func collectNextIDs(tx *store.Tx, query string, arg any) (ids []int64, err error) {
 	rows, err := tx.Query(query, arg, eraseStep)
 	if err != nil {
 		return nil, err
@@ -128,7 +130,8 @@ func collect(tx *store.Tx, query string, arg any) (ids []int64, err error) {
 	return ids, rows.Err()
 }
 
-func erase(tx *store.Tx, ids []int64) (n int, err error) {
+// eraseValues overwrites the keys of values and deletes the values.
+func eraseValues(tx *store.Tx, ids []int64) (n int, err error) {
 	zeros := make([]byte, wrappedSize)
 	for _, id := range ids {
 		if _, err := tx.Exec(sqlEraseKey, zeros, id); err != nil {
@@ -143,8 +146,8 @@ func erase(tx *store.Tx, ids []int64) (n int, err error) {
 	return n, nil
 }
 
-// cut empties the write-ahead log, which still has the pages as they were.
-func (j *Journal) cut(ctx context.Context) error {
+// cutWriteAheadLog empties the write-ahead log, which still has the pages as they were.
+func (j *Journal) cutWriteAheadLog(ctx context.Context) error {
 	if err := j.st.Checkpoint(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrPending, err)
 	}

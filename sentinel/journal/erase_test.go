@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After erasing, sealed bytes and wrapped key are in no file, the others still
-// open, and an erased value is told from one that never was.
+// After erasing, sealed bytes and wrapped key are in no file, and the others still
+// open. An erased value is told from one that never was.
 func TestErase(t *testing.T) {
 	st, j, _ := open(t)
 	large := item(100)

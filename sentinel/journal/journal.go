@@ -18,13 +18,13 @@ var (
 	ErrErased = errors.New("value was erased")
 	// ErrItem is returned by PutTx for an item that the journal does not take.
 	ErrItem = errors.New("item cannot be kept")
-	// ErrSealed is returned for a value that does not open: it was changed or
-	// moved, or the key is another one.
+	// ErrSealed is returned for a value that does not open. The value was changed
+	// or moved, or the key is another one.
 	ErrSealed = errors.New("sealed value does not open")
 	// ErrKey is returned by Open when the ring does not open what is there.
 	ErrKey = errors.New("journal key does not belong to this database")
-	// ErrPending is returned when values were erased from the database but old
-	// pages are still in the write-ahead log, because a reader holds it.
+	// ErrPending is returned when values were erased from the database but not
+	// from its write-ahead log. A reader holds old pages of the log.
 	ErrPending = errors.New("erased, but old pages remain in the write-ahead log")
 )
 
@@ -51,10 +51,9 @@ type Options struct {
 
 // Item is a value to keep. Kind is required.
 //
-// Kind and Name are codes of at most MaxCode bytes (letters, digits and
-// "_.:/-"), stored in the clear; Call, Conversation and User are references of
-// at most MaxRef bytes without control characters, also in the clear. Only Data
-// is sealed.
+// Kind and Name are codes of at most MaxCode bytes (letters, digits and "_.:/-").
+// Call, Conversation and User are references of at most MaxRef bytes without
+// control characters. All these are stored in the clear. Only Data is sealed.
 type Item struct {
 	Call, Conversation, User, Kind, Name string
 	Data                                 []byte
@@ -101,31 +100,32 @@ func Open(ctx context.Context, st *store.Store, ring KeyRing, opts Options) (*Jo
 		return nil, err
 	}
 	j := &Journal{st: st, sealer: s, opts: opts}
-	if err := j.load(ctx); err != nil {
+	if err := j.loadLastNumber(ctx); err != nil {
 		st.Unclaim("journal")
 		return nil, err
 	}
 	return j, nil
 }
 
-func (j *Journal) load(ctx context.Context) error {
+// loadLastNumber brings the tables up to date and reads the last number.
+func (j *Journal) loadLastNumber(ctx context.Context) error {
 	if err := j.st.Migrate(ctx, "journal", schema); err != nil {
 		return err
 	}
 	if err := j.st.Reader().QueryRow(ctx, sqlLast).Scan(&j.last); err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	return j.tryKey(ctx)
+	return j.tryNewestKey(ctx)
 }
 
-// tryKey unwraps the newest value's key: the wrong key file is told at start,
-// not when somebody needs a value.
-func (j *Journal) tryKey(ctx context.Context) error {
-	found, err := j.rows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
+// tryNewestKey unwraps the newest value's key: an operator learns of the wrong key file
+// at start.
+func (j *Journal) tryNewestKey(ctx context.Context) error {
+	found, err := j.querySealedRows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	if _, err := j.sealer.unwrap(found[0].wrapped, associated(nil, &found[0].Value)); err != nil {
+	if _, err := j.sealer.unwrapValueKey(found[0].wrapped, appendAssociated(nil, &found[0].Value)); err != nil {
 		return fmt.Errorf("%w: value %d %w: use the journal.key that was made with it", ErrKey, found[0].ID, err)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (j *Journal) tryKey(ctx context.Context) error {
 // PutTx seals item and keeps it in the submission of tx. It returns the value's
 // number, which is never given out again. ErrItem: the item is not acceptable.
 func (j *Journal) PutTx(tx *store.Tx, item Item) (int64, error) {
-	if err := j.validate(&item); err != nil {
+	if err := j.validateItem(&item); err != nil {
 		return 0, err
 	}
 	now := j.opts.Now()
@@ -143,7 +143,7 @@ func (j *Journal) PutTx(tx *store.Tx, item Item) (int64, error) {
 	}
 	j.last++ // not taken back on failure: a number is used once
 	v := Value{ID: j.last, Item: item, Created: now}
-	j.ad = associated(j.ad[:0], &v)
+	j.ad = appendAssociated(j.ad[:0], &v)
 	sealed, wrapped, err := j.sealer.seal(item.Data, j.ad)
 	if err != nil {
 		return 0, fmt.Errorf("seal value: %w", err)
@@ -159,17 +159,18 @@ func (j *Journal) PutTx(tx *store.Tx, item Item) (int64, error) {
 	return v.ID, nil
 }
 
-func (j *Journal) validate(it *Item) error {
+// validateItem refuses an item that the journal does not take.
+func (j *Journal) validateItem(it *Item) error {
 	if it.Kind == "" {
 		return fmt.Errorf("%w: kind is empty", ErrItem)
 	}
 	for _, f := range [...]struct{ name, code string }{{"kind", it.Kind}, {"name", it.Name}} {
-		if !validCode(f.code) {
+		if !isValidCode(f.code) {
 			return fmt.Errorf("%w: %s is not a code of at most %d letters, digits and _.:/-", ErrItem, f.name, MaxCode)
 		}
 	}
 	for _, f := range [...]struct{ name, ref string }{{"call", it.Call}, {"conversation", it.Conversation}, {"user", it.User}} {
-		if !validRef(f.ref) {
+		if !isValidRef(f.ref) {
 			return fmt.Errorf("%w: %s has %d bytes: use at most %d bytes of text without control characters",
 				ErrItem, f.name, len(f.ref), MaxRef)
 		}
@@ -180,7 +181,7 @@ func (j *Journal) validate(it *Item) error {
 	return nil
 }
 
-func validCode(s string) bool {
+func isValidCode(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := (c|0x20) >= 'a' && (c|0x20) <= 'z'
@@ -192,7 +193,7 @@ func validCode(s string) bool {
 	return len(s) <= MaxCode
 }
 
-func validRef(s string) bool {
+func isValidRef(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
 			return false
@@ -204,7 +205,7 @@ func validRef(s string) bool {
 // Get opens one value. ErrNotFound, ErrErased (also when it has expired and
 // waits for Purge), ErrSealed.
 func (j *Journal) Get(ctx context.Context, id int64) (Value, error) {
-	found, err := j.open(ctx, " WHERE v.id = ?", id)
+	found, err := j.openValues(ctx, " WHERE v.id = ?", id)
 	if err != nil {
 		return Value{}, err
 	}
@@ -224,17 +225,17 @@ func (j *Journal) Get(ctx context.Context, id int64) (Value, error) {
 // ByCall opens all values of one call in the order they were put. Values that
 // were erased or have expired are left out.
 func (j *Journal) ByCall(ctx context.Context, call string) ([]Value, error) {
-	return j.open(ctx, " WHERE v.call = ? ORDER BY v.id", call)
+	return j.openValues(ctx, " WHERE v.call = ? ORDER BY v.id", call)
 }
 
-// ByConversation opens the values of one conversation in the order they were
-// put, beginning after the number given (0 for the first), at most limit of
+// ByConversation opens the values of one conversation in the order they were put.
+// It begins after the number given (0 for the first) and opens at most limit of
 // them (0 is 1000). Values that were erased or have expired are left out.
 func (j *Journal) ByConversation(ctx context.Context, conversation string, after int64, limit int) ([]Value, error) {
 	if limit <= 0 {
 		limit = 1000
 	}
-	return j.open(ctx, " WHERE v.conversation = ? AND v.id > ? ORDER BY v.id LIMIT ?", conversation, after, limit)
+	return j.openValues(ctx, " WHERE v.conversation = ? AND v.id > ? ORDER BY v.id LIMIT ?", conversation, after, limit)
 }
 
 // Query says which values Find opens. Empty fields match everything.
@@ -268,13 +269,13 @@ func (j *Journal) Find(ctx context.Context, q Query) ([]Value, error) {
 	if q.Limit <= 0 {
 		q.Limit = 1000
 	}
-	return j.open(ctx, tail+" LIMIT ?", append(args, q.Limit)...)
+	return j.openValues(ctx, tail+" LIMIT ?", append(args, q.Limit)...)
 }
 
-// open reads and unseals what is not expired. One value that does not open
+// openValues reads and unseals what is not expired. One value that does not open
 // fails the whole answer: a gap in silence would be worse.
-func (j *Journal) open(ctx context.Context, tail string, args ...any) ([]Value, error) {
-	rows, err := j.rows(ctx, sqlSelect+tail, args...)
+func (j *Journal) openValues(ctx context.Context, tail string, args ...any) ([]Value, error) {
+	rows, err := j.querySealedRows(ctx, sqlSelect+tail, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +286,7 @@ func (j *Journal) open(ctx context.Context, tail string, args ...any) ([]Value, 
 		if !now.Before(r.Expires) {
 			continue
 		}
-		data, err := j.sealer.open(r.sealed, r.wrapped, associated(nil, &r.Value))
+		data, err := j.sealer.openSealed(r.sealed, r.wrapped, appendAssociated(nil, &r.Value))
 		if err != nil {
 			return nil, fmt.Errorf("%w: value %d %w", ErrSealed, r.ID, err)
 		}
@@ -295,18 +296,20 @@ func (j *Journal) open(ctx context.Context, tail string, args ...any) ([]Value, 
 	return out, nil
 }
 
-type row struct {
+// sealedRow is a value as the database holds it.
+type sealedRow struct {
 	Value
 	sealed, wrapped []byte
 }
 
-func (j *Journal) rows(ctx context.Context, query string, args ...any) (_ []row, err error) {
+// querySealedRows reads values without unsealing them.
+func (j *Journal) querySealedRows(ctx context.Context, query string, args ...any) (_ []sealedRow, err error) {
 	rows, err := j.st.Reader().Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []row
+	var out []sealedRow
 	for rows.Next() {
 		r, err := scanRow(rows)
 		if err != nil {
@@ -317,12 +320,12 @@ func (j *Journal) rows(ctx context.Context, query string, args ...any) (_ []row,
 	return out, rows.Err()
 }
 
-func scanRow(rows *sql.Rows) (row, error) {
-	var r row
+func scanRow(rows *sql.Rows) (sealedRow, error) {
+	var r sealedRow
 	var created, expires int64
 	err := rows.Scan(&r.ID, &created, &expires, &r.Call, &r.Conversation, &r.User, &r.Kind, &r.Name, &r.sealed, &r.wrapped)
 	if err != nil {
-		return row{}, fmt.Errorf("read journal: %w", err)
+		return sealedRow{}, fmt.Errorf("read journal: %w", err)
 	}
 	r.Created, r.Expires = time.UnixMilli(created).UTC(), time.UnixMilli(expires).UTC()
 	return r, nil

@@ -103,7 +103,7 @@ func files(t *testing.T, st *store.Store) []byte {
 // stored returns sealed bytes and wrapped key of a value as they are stored.
 func stored(t *testing.T, j *Journal, id int64) (sealed, wrapped []byte) {
 	t.Helper()
-	found, err := j.rows(t.Context(), sqlSelect+" WHERE v.id = ?", id)
+	found, err := j.querySealedRows(t.Context(), sqlSelect+" WHERE v.id = ?", id)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	return found[0].sealed, found[0].wrapped

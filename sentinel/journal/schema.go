@@ -1,7 +1,8 @@
 package journal
 
-// Rows of journal_keys are added at the end and overwritten in place, never
-// deleted: see the package comment before changing that.
+// schema holds the journal's tables. Rows of journal_keys are added at the end and
+// overwritten in place, never deleted. See the package comment before changing
+// that.
 var schema = []string{`CREATE TABLE journal_keys (
 	id      INTEGER PRIMARY KEY NOT NULL,
 	wrapped BLOB NOT NULL

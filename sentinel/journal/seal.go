@@ -14,9 +14,8 @@ const (
 	keySize   = 32
 	nonceSize = 12
 	tagSize   = 16
-	// wrappedSize is the size of every row of keys: the ring's key id, then the
-	// nonce, the key and the tag. It never varies, so that an erased key can be
-	// overwritten where it is.
+	// wrappedSize is the size of every row of keys: key id, nonce, key and tag. It
+	// never varies, so that an erased key can be overwritten where it is.
 	wrappedSize = 4 + nonceSize + keySize + tagSize
 )
 
@@ -98,7 +97,8 @@ var (
 	errOpen  = errors.New("does not open")
 )
 
-func (s *sealer) unwrap(wrapped, ad []byte) ([]byte, error) {
+// unwrapValueKey returns the value's key, which the ring's key has wrapped.
+func (s *sealer) unwrapValueKey(wrapped, ad []byte) ([]byte, error) {
 	if len(wrapped) != wrappedSize {
 		return nil, errOpen
 	}
@@ -113,8 +113,9 @@ func (s *sealer) unwrap(wrapped, ad []byte) ([]byte, error) {
 	return key, nil
 }
 
-func (s *sealer) open(sealed, wrapped, ad []byte) ([]byte, error) {
-	key, err := s.unwrap(wrapped, ad)
+// openSealed returns the data of a value.
+func (s *sealer) openSealed(sealed, wrapped, ad []byte) ([]byte, error) {
+	key, err := s.unwrapValueKey(wrapped, ad)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +134,9 @@ func (s *sealer) open(sealed, wrapped, ad []byte) ([]byte, error) {
 // adTag starts the data that is authenticated with every value.
 const adTag = "vedette/journal/v1\n"
 
-// associated is everything about a value but its bytes, each part framed by its
-// length, so that no two values have the same.
-func associated(b []byte, v *Value) []byte {
+// appendAssociated appends everything about a value but its bytes. Each part is
+// framed by its length, so that no two values have the same.
+func appendAssociated(b []byte, v *Value) []byte {
 	b = append(b, adTag...)
 	for _, n := range [...]int64{v.ID, v.Created.UnixMilli(), v.Expires.UnixMilli()} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))

@@ -108,10 +108,10 @@ func round(b *testing.B, n int, op func() error) (time.Duration, []time.Duration
 	return took, lat
 }
 
-// BenchmarkDecision is one durable decision: ledger record, journal value of
-// 200 bytes and spent warrant in one submission, by 64 callers. It takes turns
-// with bare INSERTs of the same rows and bytes into the same schema by the same
-// kind of writer; %ofbare is its throughput in percent of theirs.
+// BenchmarkDecision measures one durable decision by 64 callers. A decision is a
+// ledger record, a journal value of 200 bytes and a spent warrant in one
+// submission. It takes turns with bare INSERTs of the same rows and bytes into the
+// same schema. %ofbare is its throughput in percent of theirs.
 func BenchmarkDecision(b *testing.B) {
 	dir := b.TempDir()
 	st, led, jr := benchStack(b, filepath.Join(dir, "full.db"))
@@ -126,7 +126,8 @@ func BenchmarkDecision(b *testing.B) {
 			if _, err := led.AppendTx(tx, e); err != nil {
 				return err
 			}
-			if _, err := jr.PutTx(tx, journal.Item{Call: e.Call, Conversation: e.Conversation, User: e.User, Kind: "arguments", Data: value}); err != nil {
+			if _, err := jr.PutTx(tx, journal.Item{Call: e.Call, Conversation: e.Conversation, User: e.User, Kind: "arguments",
+				Data: value}); err != nil {
 				return err
 			}
 			return store.Spend(tx, warrant, e.Time.Add(time.Minute))
@@ -202,7 +203,8 @@ func newBareWriter(b *testing.B, path string) *bareWriter {
 	if err := st.Close(); err != nil {
 		b.Fatal(err)
 	}
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "secure_delete(ON)", "temp_store(MEMORY)"}}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "secure_delete(ON)",
+		"temp_store(MEMORY)"}}
 	connector, err := sqlite.NewConnector("file:" + path + "?" + q.Encode())
 	if err != nil {
 		b.Fatal(err)

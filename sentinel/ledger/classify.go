@@ -15,9 +15,9 @@ type suspect struct {
 // maxSuspects bounds what is kept to tell a swap from a change.
 const maxSuspects = 256
 
-// classify tells from the hashes that were stored what happened at the first
-// suspect. They are no proof, but the head has told that something did.
-func classify(s []suspect) (kind, detail string) {
+// classifySuspects tells from the hashes that were stored what happened at the
+// first suspect. They are no proof, but the head has told that something did.
+func classifySuspects(s []suspect) (kind, detail string) {
 	first := s[0]
 	is := func(rec Record, at int64, stored tlog.Hash) bool {
 		rec.Index = at

@@ -4,10 +4,10 @@
 //
 // # How it works
 //
-// Every record is encoded with all its fields into one leaf ([Entry] says how
-// they are bounded) and hashed into a Merkle tree (RFC 6962). Just before each
-// group of the store is committed, the ledger stores the new tree hashes and a
-// head: the size and root of the tree, signed with an Ed25519 note key. Records
+// Every record is encoded with all its fields into one leaf; [Entry] says how they
+// are bounded. The leaf is hashed into a Merkle tree (RFC 6962). Just before each
+// group of the store is committed, the ledger stores the new tree hashes and a head.
+// The head is the size and root of the tree, signed with an Ed25519 note key. Records
 // and the head over them become durable in the same transaction.
 //
 //	signer, err := ledger.NewSigner(keys.Ledger())
@@ -21,16 +21,15 @@
 //
 // [Verify] needs the file and the public key, no running program. It finds a record
 // that was changed, swapped, inserted or removed under a signed head. An attacker
-// who can write to the file can still cut off its tail and heads, or restore an old
-// copy. Verify finds that only with heads that were kept elsewhere
+// with the file can still cut off its tail and heads, or restore an old copy. Verify finds that only with heads that were kept elsewhere
 // ([Ledger.ExportHead], VerifyOptions.Heads), and up to the newest of them. Without
 // such heads the report says so. An attacker who holds the private key as well can
 // rewrite everything after the newest head that left the machine.
 //
 // # What not to do
 //
-//   - Do not put argument values, results or other free text into an Entry:
-//     what is written here cannot be erased. Codes, names, numbers and salted
+//   - Do not put argument values, results or other free text into an Entry: it
+//     cannot be erased. Codes, names, numbers and salted
 //     digests belong here; values belong into the journal.
 //   - Do not sign with one key for two databases: their heads would be taken
 //     for each other's.

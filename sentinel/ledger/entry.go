@@ -18,8 +18,8 @@ const (
 	MaxBody = 256 << 10
 )
 
-// ErrEntry is returned for an entry that the ledger does not take: a field is
-// missing, too long or not text, or the body is not JSON.
+// ErrEntry is returned for an entry that the ledger does not take. A field of it
+// is missing, too long or not text, or its body is not JSON.
 var ErrEntry = errors.New("entry cannot be recorded")
 
 // Entry is what is appended. ID, Time and Kind are required.
@@ -56,8 +56,8 @@ type field struct {
 	max   int
 }
 
-// fields lists the text fields in the order of the leaf and of the columns.
-func (e *Entry) fields() [11]field {
+// textFields lists the text fields in the order of the leaf and of the columns.
+func (e *Entry) textFields() [11]field {
 	return [...]field{
 		{"id", &e.ID, MaxID}, {"kind", &e.Kind, MaxKind}, {"call", &e.Call, MaxKey},
 		{"decision", &e.Decision, MaxKey}, {"conversation", &e.Conversation, MaxKey}, {"user", &e.User, MaxKey},
@@ -66,23 +66,23 @@ func (e *Entry) fields() [11]field {
 	}
 }
 
-// Validate reports what keeps the entry out of the ledger, as an ErrEntry that
-// names the field and its size, never its content.
+// Validate reports what keeps the entry out of the ledger. The ErrEntry names the
+// field and its size, never its content.
 func (e *Entry) Validate() error {
-	if !validID(e.ID) {
+	if !isValidID(e.ID) {
 		return fmt.Errorf("%w: id needs 1 to %d letters, digits, '-' or '_'", ErrEntry, MaxID)
 	}
 	if e.Kind == "" {
 		return fmt.Errorf("%w: kind is empty", ErrEntry)
 	}
-	if !validTime(e.Time) {
+	if !isValidTime(e.Time) {
 		return fmt.Errorf("%w: time is zero or out of range", ErrEntry)
 	}
-	for _, f := range e.fields() {
+	for _, f := range e.textFields() {
 		if len(*f.value) > f.max {
 			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrEntry, f.name, len(*f.value), f.max)
 		}
-		if !plainText(*f.value) {
+		if !isPlainText(*f.value) {
 			return fmt.Errorf("%w: %s is not plain UTF-8 text", ErrEntry, f.name)
 		}
 	}
@@ -95,7 +95,7 @@ func (e *Entry) Validate() error {
 	return nil
 }
 
-func validID(s string) bool {
+func isValidID(s string) bool {
 	if s == "" || len(s) > MaxID {
 		return false
 	}
@@ -108,12 +108,12 @@ func validID(s string) bool {
 	return true
 }
 
-// validTime holds the time to what fits into nanoseconds since 1970.
-func validTime(t time.Time) bool {
+// isValidTime holds the time to what fits into nanoseconds since 1970.
+func isValidTime(t time.Time) bool {
 	return t.Unix() > 0 && t.Unix() < math.MaxInt64/int64(time.Second)
 }
 
-func plainText(s string) bool {
+func isPlainText(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
 			return false
@@ -135,7 +135,7 @@ func appendLeaf(b []byte, r *Record) []byte {
 	b = append(b, leafTag...)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Index))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Time.UnixNano()))
-	for _, f := range r.fields() {
+	for _, f := range r.textFields() {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(*f.value)))
 		b = append(b, *f.value...)
 	}

@@ -33,7 +33,7 @@ func parseLeaf(b []byte) (Record, error) {
 	b = b[16:]
 	var part []byte
 	var ok bool
-	for _, f := range r.fields() {
+	for _, f := range r.textFields() {
 		if part, b, ok = cut(b, f.max); !ok {
 			return Record{}, errLeaf
 		}
@@ -105,15 +105,15 @@ func TestLeafRoundTrip(t *testing.T) {
 	got, err := parseLeaf(leaf)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
-	for i, f := range r.fields() {
+	for i, f := range r.textFields() {
 		changed := r
-		*changed.fields()[i].value += "x"
+		*changed.textFields()[i].value += "x"
 		require.NotEqual(t, leaf, appendLeaf(nil, &changed), f.name)
 	}
 }
 
-// The encoding is injective: whatever parses is exactly what would be written,
-// so no two byte strings are one record and no two records one byte string.
+// The encoding is injective: whatever parses is exactly what would be written. No
+// two byte strings are one record, and no two records are one byte string.
 func FuzzParseLeaf(f *testing.F) {
 	r := Record{Index: 3, Entry: entry(3)}
 	f.Add(appendLeaf(nil, &r))
@@ -148,12 +148,12 @@ func FuzzLeafInjective(f *testing.F) {
 
 // A head that parses is the very text that would be signed.
 func FuzzParseHead(f *testing.F) {
-	f.Add(Head{Origin: "vedette/ledger", Size: 4, Time: epoch}.text())
+	f.Add(Head{Origin: "vedette/ledger", Size: 4, Time: epoch}.signedText())
 	f.Add("a\n+7\n\ntime x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		h, err := parseHeadText(text)
-		if err == nil && h.text() != text {
-			t.Fatalf("%q is written as %q", text, h.text())
+		if err == nil && h.signedText() != text {
+			t.Fatalf("%q is written as %q", text, h.signedText())
 		}
 	})
 }
@@ -180,7 +180,7 @@ func TestEdgeAgreesWithTlog(t *testing.T) {
 		all = append(all, got...)
 		root, err := tlog.TreeHash(n+1, reader)
 		require.NoError(t, err)
-		require.Equal(t, root, e.root())
+		require.Equal(t, root, e.rootHash())
 		var kept []tlog.Hash
 		for _, i := range edgeIndexes(n + 1) {
 			kept = append(kept, all[i])

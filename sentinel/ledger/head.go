@@ -76,13 +76,13 @@ type Head struct {
 
 const headTime = "2006-01-02T15:04:05.000000000Z"
 
-func (h Head) text() string {
+func (h Head) signedText() string {
 	return h.Origin + "\n" + strconv.FormatInt(h.Size, 10) + "\n" + h.Root.String() + "\ntime " +
 		h.Time.UTC().Format(headTime) + "\n"
 }
 
-func (h Head) sign(s *Signer) ([]byte, error) {
-	return note.Sign(&note.Note{Text: h.text()}, s.signer)
+func (h Head) signNote(s *Signer) ([]byte, error) {
+	return note.Sign(&note.Note{Text: h.signedText()}, s.signer)
 }
 
 // ParseHead checks the signature of a head and reads it. It takes only what the
@@ -92,10 +92,10 @@ func ParseHead(signed []byte, publicKey string) (Head, error) {
 	if err != nil {
 		return Head{}, errors.New("ledger public key is not a note key: use the content of ledger.pub")
 	}
-	return openHead(signed, v)
+	return openSignedHead(signed, v)
 }
 
-func openHead(signed []byte, v note.Verifier) (Head, error) {
+func openSignedHead(signed []byte, v note.Verifier) (Head, error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
 		return Head{}, ErrHead
@@ -128,7 +128,7 @@ func parseHeadText(text string) (Head, error) {
 		return Head{}, ErrHead
 	}
 	h := Head{Origin: lines[0], Size: size, Root: root, Time: at}
-	if h.text() != text { // no "+7", no "007", no other spelling of the time
+	if h.signedText() != text { // no "+7", no "007", no other spelling of the time
 		return Head{}, ErrHead
 	}
 	return h, nil

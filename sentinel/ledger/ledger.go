@@ -44,10 +44,10 @@ type Ledger struct {
 }
 
 // Open opens the ledger in st, creating its tables when missing. It checks that
-// the newest head is signed by signer and fits the stored tree, and returns an
-// error that is ErrTampered otherwise, rather than sign what it did not write;
-// ErrHead when the head is by another key. It does not read all records: that
-// is what Verify does. There can be one Ledger per store.
+// the newest head is signed by signer and fits the stored tree. The error is
+// ErrTampered otherwise: Open does not sign what it did not write. ErrHead: the
+// head is by another key. Open does not read all records: that is what Verify
+// does. There can be one Ledger per store.
 func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*Ledger, error) {
 	if signer == nil {
 		return nil, errors.New("ledger needs a signer")
@@ -61,15 +61,15 @@ func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*
 	l := &Ledger{Reader: Reader{r: st.Reader()}, signer: signer, now: opts.Now}
 	err := st.Migrate(ctx, "ledger", schema)
 	if err == nil {
-		err = st.Submit(ctx, l.load)
+		err = st.Submit(ctx, l.loadRightEdge)
 	}
 	if err != nil {
 		st.Unclaim("ledger")
 		return nil, err
 	}
-	st.OnSeal(l.seal)
-	st.OnCommit(l.committed)
-	st.OnRollback(l.rolledBack)
+	st.OnSeal(l.sealGroup)
+	st.OnCommit(l.onCommit)
+	st.OnRollback(l.onRollback)
 	return l, nil
 }
 
@@ -81,7 +81,7 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 		return 0, err
 	}
 	if l.stale {
-		if err := l.load(tx); err != nil {
+		if err := l.loadRightEdge(tx); err != nil {
 			return 0, err
 		}
 	}
@@ -101,8 +101,8 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 	return r.Index, nil
 }
 
-// seal puts the group's records into the tree and signs its head.
-func (l *Ledger) seal(tx *store.Tx) error {
+// sealGroup puts the group's records into the tree and signs its head.
+func (l *Ledger) sealGroup(tx *store.Tx) error {
 	if len(l.leaves) == 0 {
 		return nil
 	}
@@ -115,8 +115,8 @@ func (l *Ledger) seal(tx *store.Tx) error {
 	if _, err := tx.Exec(sqlInsertHashes, first, l.stored); err != nil {
 		return fmt.Errorf("store tree hashes: %w", err)
 	}
-	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.root(), Time: l.now()}
-	signed, err := head.sign(l.signer)
+	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.rootHash(), Time: l.now()}
+	signed, err := head.signNote(l.signer)
 	if err != nil {
 		return fmt.Errorf("sign head: %w", err)
 	}
@@ -127,7 +127,8 @@ func (l *Ledger) seal(tx *store.Tx) error {
 	return nil
 }
 
-func (l *Ledger) committed() {
+// onCommit takes over the tree of a group that is durable.
+func (l *Ledger) onCommit() {
 	if len(l.leaves) == 0 {
 		return
 	}
@@ -137,10 +138,10 @@ func (l *Ledger) committed() {
 	l.newest.Store(&signed)
 }
 
-// rolledBack forgets the group. If it was the disk that failed in the midst of a
-// commit, SQLite may yet find the group whole when it opens the file again, so
-// what is in memory is not relied upon.
-func (l *Ledger) rolledBack() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
+// onRollback forgets the group. The disk may have failed in the midst of a commit.
+// SQLite may then find the group whole when it opens the file again. So onRollback
+// does not rely on what is in memory.
+func (l *Ledger) onRollback() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
 
 // ExportHead returns the newest durable head. Keep the head where an attacker on the
 // database cannot write: Verify then finds a rollback up to it. ErrNotFound: nothing
@@ -153,9 +154,9 @@ func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
 	return append([]byte(nil), *p...), nil
 }
 
-// load reads the right edge and holds it against the newest head.
-func (l *Ledger) load(tx *store.Tx) error {
-	count, signed, err := newestHead(tx)
+// loadRightEdge reads the right edge and holds it against the newest head.
+func (l *Ledger) loadRightEdge(tx *store.Tx) error {
+	count, signed, err := readNewestHead(tx)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (l *Ledger) load(tx *store.Tx) error {
 		l.durable, l.stale = edge{}, false
 		return nil
 	}
-	head, err := openHead(signed, l.signer.verifier)
+	head, err := openSignedHead(signed, l.signer.verifier)
 	if err != nil {
 		return fmt.Errorf("newest head: %w: use the key that the ledger was written with", err)
 	}
@@ -175,13 +176,13 @@ func (l *Ledger) load(tx *store.Tx) error {
 	}
 	e := edge{size: head.Size}
 	for _, i := range edgeIndexes(head.Size) {
-		h, err := storedHash(tx, i)
+		h, err := readStoredHash(tx, i)
 		if err != nil {
 			return err
 		}
 		e.hashes = append(e.hashes, h)
 	}
-	if head.Size == 0 || e.root() != head.Root {
+	if head.Size == 0 || e.rootHash() != head.Root {
 		return fmt.Errorf("%w: stored tree does not have the root of the newest head", ErrTampered)
 	}
 	l.durable, l.stale = e, false
@@ -189,8 +190,8 @@ func (l *Ledger) load(tx *store.Tx) error {
 	return nil
 }
 
-// newestHead returns the number of records and the newest head, nil if none.
-func newestHead(tx *store.Tx) (count int64, signed []byte, err error) {
+// readNewestHead returns the number of records and the newest head, nil if none.
+func readNewestHead(tx *store.Tx) (count int64, signed []byte, err error) {
 	if _, err := tx.QueryRow([]any{&count}, sqlCount); err != nil {
 		return 0, nil, fmt.Errorf("read ledger: %w", err)
 	}
@@ -200,8 +201,8 @@ func newestHead(tx *store.Tx) (count int64, signed []byte, err error) {
 	return count, signed, nil
 }
 
-// storedHash returns one hash of the tree by tlog's index.
-func storedHash(tx *store.Tx, index int64) (tlog.Hash, error) {
+// readStoredHash returns one hash of the tree by tlog's index.
+func readStoredHash(tx *store.Tx, index int64) (tlog.Hash, error) {
 	var first int64
 	var hashes []byte
 	found, err := tx.QueryRow([]any{&first, &hashes}, sqlHash, index)

@@ -109,8 +109,8 @@ func TestOpenRefusesTampered(t *testing.T) {
 	}
 }
 
-// When a commit fails, nothing of the group stays, in the file or in memory, and
-// the next group goes on as if it had not been.
+// When a commit fails, nothing of the group stays, in the file or in memory. The
+// next group goes on as if the group had not been.
 func TestCommitFailure(t *testing.T) {
 	st, l, s := open(t)
 	require.NoError(t, st.Migrate(t.Context(), "fk", []string{
@@ -140,8 +140,8 @@ CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFER
 	require.EqualValues(t, 5, report.Proved)
 }
 
-// If a group that was reported lost is in the file after all, the next append
-// goes on behind it: what counts is what the database holds.
+// A group that was reported lost may be in the file after all. The next append
+// then goes on behind it: what counts is what the database holds.
 func TestLostGroupReturns(t *testing.T) {
 	st, l, s := open(t)
 	appendGroups(t, st, l, 0, 3)
@@ -152,7 +152,7 @@ func TestLostGroupReturns(t *testing.T) {
 	appendGroups(t, st, l, 3, 1)
 	require.NoError(t, st.Submit(t.Context(), func(*store.Tx) error {
 		before.copyTo(&l.durable)
-		l.rolledBack()
+		l.onRollback()
 		return nil
 	}))
 	appendGroups(t, st, l, 4, 2)
@@ -280,7 +280,8 @@ func TestQueries(t *testing.T) {
 		{"conversation", Query{Conversation: "conv-2"}, 2, 10},
 		{"call", Query{Call: "call-17"}, 17, 1},
 		{"decision", Query{Decision: "dec-18"}, 18, 1},
-		{"several keys", Query{User: "user-0", Conversation: "conv-0", Agent: "email_agent", Skill: "email.send", Outcome: "deny", Gate: "guard", Kind: "decision", Code: "guard.core"}, 0, 5},
+		{"several keys", Query{User: "user-0", Conversation: "conv-0", Agent: "email_agent", Skill: "email.send", Outcome: "deny",
+			Gate: "guard", Kind: "decision", Code: "guard.core"}, 0, 5},
 		{"no match", Query{Skill: "none"}, 0, 0},
 		{"since and until", Query{Since: entry(5).Time, Until: entry(9).Time}, 5, 4},
 		{"page", Query{AfterIndex: at(9), Limit: 7}, 10, 7},

@@ -55,15 +55,15 @@ func (r *Reader) Close() error {
 type Query struct {
 	ID, Kind, Call, Decision, Conversation, User, Agent, Skill, Outcome, Gate, Code string
 	// By is the approver in the body of a decision: who said yes or no. Together
-	// with Since and Until it is about the time of the answer, which is the
-	// time of such a record. It reads the bodies of all decisions in that time.
+	// with Since and Until it is about the time of the answer, the time of such a
+	// record. It reads the bodies of all decisions in that time.
 	By string
 	// Without leaves out records whose decision has a record of this kind: the
 	// decisions that have no outcome, for example.
 	Without string
 	// Since and Until bound the time: Since <= time < Until. Zero is no bound.
 	Since, Until time.Time
-	// AfterIndex, if not nil, leaves out records up to that index: the index of
+	// AfterIndex, if not nil, leaves out records up to that index. The index of
 	// the last record of a page gives the next page.
 	AfterIndex *int64
 	// Newest turns the order round, newest first; AfterIndex then means before.
@@ -72,8 +72,8 @@ type Query struct {
 	Limit int
 }
 
-// where builds the condition of constants and placeholders.
-func (q Query) where() (string, []any) {
+// buildWhere builds the condition of constants and placeholders.
+func (q Query) buildWhere() (string, []any) {
 	var conds []string
 	var args []any
 	add := func(cond string, arg any) { conds, args = append(conds, cond), append(args, arg) }
@@ -117,27 +117,27 @@ func (r *Reader) List(ctx context.Context, q Query) ([]Record, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	where, args := q.where()
+	where, args := q.buildWhere()
 	order := " ORDER BY idx"
 	if q.Newest {
 		order += " DESC"
 	}
-	return r.records(ctx, where+order+" LIMIT ?", append(args, q.Limit)...)
+	return r.readRecords(ctx, where+order+" LIMIT ?", append(args, q.Limit)...)
 }
 
 // Get returns the record with this id, or the only one whose id starts with it
 // (4 characters or more). ErrNotFound: there is none. ErrAmbiguous: several.
 func (r *Reader) Get(ctx context.Context, idOrPrefix string) (Record, error) {
-	if !validID(idOrPrefix) {
+	if !isValidID(idOrPrefix) {
 		return Record{}, ErrNotFound
 	}
-	found, err := r.records(ctx, " WHERE id = ?", idOrPrefix)
+	found, err := r.readRecords(ctx, " WHERE id = ?", idOrPrefix)
 	if err != nil {
 		return Record{}, err
 	}
 	if len(found) == 0 && len(idOrPrefix) >= minPrefix {
 		// '~' sorts after every character that an id may have.
-		found, err = r.records(ctx, " WHERE id >= ? AND id < ? LIMIT 2", idOrPrefix, idOrPrefix+"~")
+		found, err = r.readRecords(ctx, " WHERE id >= ? AND id < ? LIMIT 2", idOrPrefix, idOrPrefix+"~")
 		if err != nil {
 			return Record{}, err
 		}
@@ -151,7 +151,7 @@ func (r *Reader) Get(ctx context.Context, idOrPrefix string) (Record, error) {
 	return Record{}, ErrAmbiguous
 }
 
-func (r *Reader) records(ctx context.Context, tail string, args ...any) (_ []Record, err error) {
+func (r *Reader) readRecords(ctx context.Context, tail string, args ...any) (_ []Record, err error) {
 	rows, err := r.r.Query(ctx, "SELECT "+sqlColumns+" FROM ledger_records"+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read ledger: %w", err)
@@ -160,7 +160,7 @@ func (r *Reader) records(ctx context.Context, tail string, args ...any) (_ []Rec
 	out := []Record{}
 	for rows.Next() {
 		var rec Record
-		if err := scan(rows, &rec); err != nil {
+		if err := scanRecord(rows, &rec); err != nil {
 			return nil, err
 		}
 		out = append(out, rec)
@@ -168,7 +168,7 @@ func (r *Reader) records(ctx context.Context, tail string, args ...any) (_ []Rec
 	return out, rows.Err()
 }
 
-func scan(rows *sql.Rows, r *Record) error {
+func scanRecord(rows *sql.Rows, r *Record) error {
 	var ns int64
 	var body []byte
 	err := rows.Scan(&r.Index, &r.ID, &ns, &r.Kind, &r.Call, &r.Decision, &r.Conversation, &r.User, &r.Agent,
@@ -200,7 +200,7 @@ type Stats struct {
 // ignored. All its numbers are of one moment.
 func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
 	q.AfterIndex = nil
-	where, args := q.where()
+	where, args := q.buildWhere()
 	s := Stats{Kinds: map[string]int64{}, Outcomes: map[string]int64{}, Gates: map[string]int64{}}
 	err := r.r.Snapshot(ctx, func(tx *sql.Tx) error {
 		var first, last int64
@@ -212,7 +212,7 @@ func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
 			s.First, s.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
 		}
 		for column, into := range map[string]map[string]int64{"kind": s.Kinds, "outcome": s.Outcomes, "gate": s.Gates} {
-			if err := countBy(ctx, tx, column, where, args, into); err != nil {
+			if err := countByColumn(ctx, tx, column, where, args, into); err != nil {
 				return err
 			}
 		}
@@ -224,7 +224,7 @@ func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
 	return s, nil
 }
 
-func countBy(ctx context.Context, tx *sql.Tx, column, where string, args []any, into map[string]int64) (err error) {
+func countByColumn(ctx context.Context, tx *sql.Tx, column, where string, args []any, into map[string]int64) (err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT "+column+", count(*) FROM ledger_records"+where+" GROUP BY "+column, args...)
 	if err != nil {
 		return err

@@ -39,8 +39,9 @@ func TestQueryWithout(t *testing.T) {
 	require.EqualValues(t, 3, s.Records)
 }
 
-// By finds the decisions that one person gave, by the body that the tree covers:
-// no other kind of record, no other name, and none of before there were names.
+// By finds the decisions that one person gave, by the body that the tree covers.
+// It finds no other kind of record, no other name, and no decision from before
+// there were names.
 func TestQueryBy(t *testing.T) {
 	st := openStore(t, filepath.Join(t.TempDir(), "l.db"))
 	l, err := Open(t.Context(), st, newSigner(t), Options{})
@@ -51,7 +52,8 @@ func TestQueryBy(t *testing.T) {
 			{"decision", `{"approver":"ann"}`}, {"decision", `{"approver":"bob"}`}, {"held", `{"approver":"ann"}`},
 			{"decision", `{"reason":"\"approver\":\"ann\""}`}, {"decision", ""}, {"decision", `{"approver":"ann"}`}, {"decision", `["ann"]`},
 		} {
-			_, err := l.AppendTx(tx, Entry{ID: fmt.Sprintf("r-%d", i), Time: at.Add(time.Duration(i) * time.Minute), Kind: e.kind, Body: []byte(e.body)})
+			_, err := l.AppendTx(tx, Entry{ID: fmt.Sprintf("r-%d", i), Time: at.Add(time.Duration(i) * time.Minute), Kind: e.kind,
+				Body: []byte(e.body)})
 			if err != nil {
 				return err
 			}
@@ -59,7 +61,8 @@ func TestQueryBy(t *testing.T) {
 		return nil
 	}))
 	for want, q := range map[string]Query{
-		"[r-0 r-5]": {By: "ann"}, "[r-1]": {By: "bob"}, "[]": {By: "an"}, "[r-5]": {By: "ann", Since: at.Add(time.Minute)}, "[r-0]": {By: "ann", Until: at.Add(time.Minute)},
+		"[r-0 r-5]": {By: "ann"}, "[r-1]": {By: "bob"}, "[]": {By: "an"}, "[r-5]": {By: "ann", Since: at.Add(time.Minute)},
+		"[r-0]": {By: "ann", Until: at.Add(time.Minute)},
 	} {
 		list, err := l.List(t.Context(), q)
 		require.NoError(t, err)

@@ -55,8 +55,8 @@ func (p Problem) String() string {
 
 // Report is what Verify found out.
 type Report struct {
-	// Records is how many there are; First and Last are the times of the first
-	// and the last that were read.
+	// Records is how many there are. First and Last are the times of the first and
+	// the last that were read.
 	Records int64     `json:"records"`
 	First   time.Time `json:"first,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
@@ -69,7 +69,7 @@ type Report struct {
 	Heads      int64 `json:"heads"`
 	Signatures int64 `json:"signatures"`
 	Newest     *Head `json:"newest,omitempty"`
-	// External is how many heads kept elsewhere agreed; a cut tail or an older
+	// External is how many heads kept elsewhere agreed. A cut tail or an older
 	// copy is excluded for the first RollbackExcluded records.
 	External         int   `json:"external"`
 	RollbackExcluded int64 `json:"rollback_excluded"`
@@ -87,7 +87,8 @@ func (r *Report) add(kind string, from, to int64, detail string) {
 	r.Problems = append(r.Problems, Problem{Kind: kind, From: from, To: to, Detail: detail})
 }
 
-func (r *Report) caveats() {
+// addCaveats says what the verification could not exclude.
+func (r *Report) addCaveats() {
 	switch {
 	case r.RollbackExcluded == 0:
 		r.Caveats = append(r.Caveats,
@@ -101,8 +102,8 @@ func (r *Report) caveats() {
 	}
 }
 
-// err is nil, or an ErrTampered with the first problem.
-func (r *Report) err() error {
+// asTamperedError returns nil, or an ErrTampered with the first problem.
+func (r *Report) asTamperedError() error {
 	switch len(r.Problems) {
 	case 0:
 		return nil

@@ -1,8 +1,8 @@
 package ledger
 
-// schema is also what Verify expects to find, to the letter: a table that was
-// replaced by a view, or a trigger on one, would show readers something else
-// than what was hashed.
+// schema is also what Verify expects to find, to the letter. A view in place of a
+// table would show readers something else than what was hashed. So would a trigger
+// on one.
 var schema = []string{
 	sqlRecords + ";" + sqlRecordsCall + ";" + sqlRecordsConversation + ";" + sqlRecordsUser + ";" + sqlRecordsTime + ";" +
 		sqlHashes + ";" + sqlHeads + ";",
@@ -31,7 +31,7 @@ const (
 	sqlRecordsTime         = `CREATE INDEX ledger_records_time ON ledger_records (time)`
 
 	// One row holds the hashes that one group added, 32 bytes each, in tlog's
-	// order; first is the index of the first of them.
+	// order. first is the index of the first of them.
 	sqlHashes = `CREATE TABLE ledger_hashes (
 	first  INTEGER PRIMARY KEY NOT NULL,
 	hashes BLOB NOT NULL

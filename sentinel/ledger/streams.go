@@ -46,8 +46,8 @@ func (s *hashStream) next() (tlog.Hash, int64, error) {
 	return h, at, nil
 }
 
-// rest reports whether there is more than was asked for.
-func (s *hashStream) rest() (bool, error) {
+// hasMore reports whether there is more than was asked for.
+func (s *hashStream) hasMore() (bool, error) {
 	if len(s.buf) > 0 || s.broken {
 		return len(s.buf) > 0, nil
 	}
@@ -78,9 +78,9 @@ func newHeadStream(ctx context.Context, tx *sql.Tx) (*headStream, error) {
 	return s, err
 }
 
-// at returns the head of exactly this size, if there is one. Sizes must be asked
-// for in rising order, from 1 on without a gap.
-func (s *headStream) at(size int64) ([]byte, bool, error) {
+// headOfSize returns the head of exactly this size, if there is one. Sizes must be
+// asked for in rising order, from 1 on without a gap.
+func (s *headStream) headOfSize(size int64) ([]byte, bool, error) {
 	for !s.ended && s.size < size {
 		if !s.rows.Next() {
 			s.ended = true

@@ -3,15 +3,16 @@ package ledger
 import "golang.org/x/mod/sumdb/tlog"
 
 // edge is the right edge of a tree: the roots of the complete subtrees that it
-// falls into, largest first, one for each bit that is set in its size. It is
-// all that is needed to append, so an append reads nothing.
+// falls into. The largest is first, and there is one for each bit that is set in
+// its size. It is all that is needed to append, so an append reads nothing.
 type edge struct {
 	size   int64
 	hashes []tlog.Hash
 }
 
-// add appends a leaf hash and calls stored for every hash that becomes known,
-// in the order of tlog's storage: the leaf first, then the subtrees it completes.
+// add appends a leaf hash and calls stored for every hash that becomes known. The
+// order is that of tlog's storage: the leaf first, then the subtrees that it
+// completes.
 func (e *edge) add(leaf tlog.Hash, stored func(tlog.Hash)) {
 	h := leaf
 	stored(h)
@@ -25,8 +26,8 @@ func (e *edge) add(leaf tlog.Hash, stored func(tlog.Hash)) {
 	e.size++
 }
 
-// root is the tree's hash; size must not be 0.
-func (e *edge) root() tlog.Hash {
+// rootHash is the tree's hash; size must not be 0.
+func (e *edge) rootHash() tlog.Hash {
 	last := len(e.hashes) - 1
 	h := e.hashes[last]
 	for i := last - 1; i >= 0; i-- {
@@ -41,7 +42,7 @@ func (e *edge) copyTo(dst *edge) {
 }
 
 // edgeIndexes lists where tlog stores the hashes of the right edge of a tree of
-// the given size, largest subtree first.
+// that size. The largest subtree is first.
 func edgeIndexes(size int64) []int64 {
 	var out []int64
 	for level := 62; level >= 0; level-- {

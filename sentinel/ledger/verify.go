@@ -25,17 +25,18 @@ type VerifyOptions struct {
 	// Heads are signed heads that were kept elsewhere (ExportHead).
 	Heads [][]byte
 	// SignatureEvery checks the signature of every k-th stored head and of the
-	// newest; the roots in all of them are compared anyway. If zero, all.
+	// newest. The roots in all of them are compared anyway. If zero, all.
 	SignatureEvery int64
 }
 
 // Verify checks the ledger in a database file with nothing but that file and the
-// public key, also while another process writes to it. Verify makes every leaf again
-// from the columns, and compares the root at every stored head.
+// public key. Another process may write to the file meanwhile. Verify makes every
+// leaf again from the columns, and compares the root at every stored head.
 //
-// The error is nil when everything agrees; an ErrTampered when something does
-// not, with the report saying what; ErrHead when a head in the options is not
-// one by this key; ErrNoLedger; or what kept the file from being read.
+// The error is nil when everything agrees. It is an ErrTampered when something
+// does not, and the report says what. ErrHead: a head in the options is not one by
+// this key. ErrNoLedger: there is none. Any other error kept the file from being
+// read.
 func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error) {
 	v, err := newVerification(opts)
 	if err != nil {
@@ -43,20 +44,19 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	}
 	r, err := store.OpenReader(ctx, path)
 	if err != nil {
-		return Report{}, damaged(err)
+		return Report{}, asTampered(err)
 	}
-	err = r.Snapshot(ctx, func(tx *sql.Tx) error { return v.run(ctx, tx) })
-	err = damaged(errors.Join(err, r.Close()))
-	v.report.caveats()
+	err = r.Snapshot(ctx, func(tx *sql.Tx) error { return v.verifyAll(ctx, tx) })
+	err = asTampered(errors.Join(err, r.Close()))
+	v.report.addCaveats()
 	if err == nil {
-		err = v.report.err()
+		err = v.report.asTamperedError()
 	}
 	return v.report, err
 }
 
-// damaged makes an ErrTampered of what SQLite says about a file whose pages
-// contradict each other.
-func damaged(err error) error {
+// asTampered makes an ErrTampered of what SQLite says about contradicting pages.
+func asTampered(err error) error {
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == 11 { // SQLITE_CORRUPT
 		return fmt.Errorf("%w: database file is damaged: %w", ErrTampered, err)
@@ -89,7 +89,7 @@ func newVerification(opts VerifyOptions) (*verification, error) {
 	}
 	v := &verification{verifier: verifier, every: max(opts.SignatureEvery, 1), external: map[int64][]Head{}, treeBad: -1}
 	for i, signed := range opts.Heads {
-		h, err := openHead(signed, verifier)
+		h, err := openSignedHead(signed, verifier)
 		if err != nil {
 			return nil, fmt.Errorf("head %d of those given: %w", i+1, err)
 		}
@@ -99,8 +99,9 @@ func newVerification(opts VerifyOptions) (*verification, error) {
 	return v, nil
 }
 
-func (v *verification) run(ctx context.Context, tx *sql.Tx) error {
-	if err := v.schema(ctx, tx); err != nil || v.stop {
+// verifyAll reads one snapshot of the database from start to end.
+func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
+	if err := v.checkSchema(ctx, tx); err != nil || v.stop {
 		return err
 	}
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records`).Scan(&v.report.Records); err != nil {
@@ -115,17 +116,17 @@ func (v *verification) run(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	defer v.heads.close()
-	if err := v.walk(ctx, tx); err != nil {
+	if err := v.walkRecords(ctx, tx); err != nil {
 		return err
 	}
-	if err := v.end(); err != nil {
+	if err := v.checkEnd(); err != nil {
 		return err
 	}
-	return v.indexes(ctx, tx)
+	return v.checkIndexes(ctx, tx)
 }
 
-// schema compares tables, indexes and triggers with those the ledger makes.
-func (v *verification) schema(ctx context.Context, tx *sql.Tx) (err error) {
+// checkSchema compares tables, indexes and triggers with those the ledger makes.
+func (v *verification) checkSchema(ctx context.Context, tx *sql.Tx) (err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT name, ifnull(sql, '') FROM sqlite_schema
 WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' ORDER BY name`)
 	if err != nil {
@@ -156,8 +157,8 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 	return nil
 }
 
-// walk reads the records in order until the end or a head that disagrees.
-func (v *verification) walk(ctx context.Context, tx *sql.Tx) (err error) {
+// walkRecords reads the records in order until the end or a head that disagrees.
+func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) (err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT "+sqlColumns+" FROM ledger_records ORDER BY idx")
 	if err != nil {
 		return err
@@ -166,32 +167,33 @@ func (v *verification) walk(ctx context.Context, tx *sql.Tx) (err error) {
 	for rows.Next() && !v.stop {
 		var rec Record
 		n := v.tree.size
-		if scan(rows, &rec) != nil {
-			v.fail(Changed, n, n+1, "a column has another type than it was written with")
+		if scanRecord(rows, &rec) != nil {
+			v.stopWithProblem(Changed, n, n+1, "a column has another type than it was written with")
 			return nil
 		}
 		switch {
 		case rec.Index < n:
-			v.fail(Inserted, n, n+1, "a record stands before the first place")
+			v.stopWithProblem(Inserted, n, n+1, "a record stands before the first place")
 			return nil
 		case rec.Index > n:
-			v.fail(Removed, n, rec.Index, "gone from between its neighbours")
+			v.stopWithProblem(Removed, n, rec.Index, "gone from between its neighbours")
 			return nil
 		}
-		if err := v.record(rec); err != nil {
+		if err := v.addRecordToTree(rec); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-func (v *verification) fail(kind string, from, to int64, detail string) {
+// stopWithProblem reports a problem and ends the reading.
+func (v *verification) stopWithProblem(kind string, from, to int64, detail string) {
 	v.report.add(kind, from, to, detail)
 	v.stop = true
 }
 
-// record adds one record to the tree and checks the heads that end with it.
-func (v *verification) record(rec Record) error {
+// addRecordToTree adds one record to the tree and checks the heads that end with it.
+func (v *verification) addRecordToTree(rec Record) error {
 	if v.tree.size == 0 {
 		v.report.First = rec.Time
 	}
@@ -213,32 +215,32 @@ func (v *verification) record(rec Record) error {
 	if failed != nil {
 		return failed
 	}
-	return v.headsHere()
+	return v.checkHeads()
 }
 
-// headsHere compares the tree with all heads of its present size.
-func (v *verification) headsHere() error {
+// checkHeads compares the tree with all heads of its present size.
+func (v *verification) checkHeads() error {
 	size := v.tree.size
-	root := v.tree.root()
+	root := v.tree.rootHash()
 	for _, h := range v.external[size] {
 		if h.Root != root {
-			v.blame(Fork, "these are not the records that a head kept elsewhere covers")
+			v.blameRecord(Fork, "these are not the records that a head kept elsewhere covers")
 			return nil
 		}
 		v.report.External++
 		v.report.RollbackExcluded = size
 	}
-	signed, ok, err := v.heads.at(size)
+	signed, ok, err := v.heads.headOfSize(size)
 	if err != nil || !ok {
 		return err
 	}
-	h, checked, ok := v.readHead(signed, size)
+	h, checked, ok := v.readStoredHead(signed, size)
 	if !ok {
-		v.fail(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by this key", size))
+		v.stopWithProblem(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by this key", size))
 		return nil
 	}
 	if h.Root != root {
-		v.blame(Changed, "not what the signed head covers")
+		v.blameRecord(Changed, "not what the signed head covers")
 		return nil
 	}
 	v.report.Heads++
@@ -249,11 +251,11 @@ func (v *verification) headsHere() error {
 	return nil
 }
 
-// readHead reads a stored head, and checks its signature if it is its turn.
-func (v *verification) readHead(signed []byte, size int64) (h Head, checked, ok bool) {
+// readStoredHead reads a stored head, and checks its signature if it is its turn.
+func (v *verification) readStoredHead(signed []byte, size int64) (h Head, checked, ok bool) {
 	if v.heads.count%v.every == 0 || size == v.heads.newest {
 		v.report.Signatures++
-		h, err := openHead(signed, v.verifier)
+		h, err := openSignedHead(signed, v.verifier)
 		return h, true, err == nil && h.Size == size
 	}
 	text, _, found := strings.Cut(string(signed), "\n\n")
@@ -261,23 +263,23 @@ func (v *verification) readHead(signed []byte, size int64) (h Head, checked, ok 
 	return h, false, found && err == nil && h.Size == size && h.Origin == v.verifier.Name()
 }
 
-// blame names the record that makes a head disagree, as closely as the stored
-// hashes allow.
-func (v *verification) blame(kind, detail string) {
+// blameRecord names the record that makes a head disagree, as closely as the
+// stored hashes allow.
+func (v *verification) blameRecord(kind, detail string) {
 	from, to := v.report.Proved, v.tree.size
 	if len(v.suspects) > 0 {
-		what, why := classify(v.suspects)
+		what, why := classifySuspects(v.suspects)
 		i := v.suspects[0].rec.Index
-		v.fail(what, i, i+1, why)
+		v.stopWithProblem(what, i, i+1, why)
 	}
 	if len(v.suspects) == 0 || kind == Fork {
-		v.fail(kind, from, to, detail)
+		v.stopWithProblem(kind, from, to, detail)
 	}
 }
 
-// end checks what must hold when all records were read.
-func (v *verification) end() error {
-	defer v.rollback()
+// checkEnd checks what must hold when all records were read.
+func (v *verification) checkEnd() error {
+	defer v.checkRollback()
 	if v.stop {
 		return nil
 	}
@@ -290,7 +292,7 @@ func (v *verification) end() error {
 	case v.report.Unsigned > 0:
 		v.report.add(Inserted, v.report.Proved, n, "covered by no signed head: put in, or the head was taken out")
 	}
-	extra, err := v.stored.rest()
+	extra, err := v.stored.hasMore()
 	if err != nil {
 		return err
 	}
@@ -306,14 +308,16 @@ func (v *verification) end() error {
 	return nil
 }
 
-func (v *verification) rollback() {
+// checkRollback reports records that a head kept elsewhere covers and that are
+// gone.
+func (v *verification) checkRollback() {
 	if v.largest > v.report.Records {
 		v.report.add(Rollback, v.report.Records, v.largest, "covered by a head kept elsewhere, and gone: a cut tail or an older copy")
 	}
 }
 
-// indexes has SQLite compare its indexes, which queries go by, with the rows.
-func (v *verification) indexes(ctx context.Context, tx *sql.Tx) (err error) {
+// checkIndexes has SQLite compare its indexes, which queries go by, with the rows.
+func (v *verification) checkIndexes(ctx context.Context, tx *sql.Tx) (err error) {
 	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
 		var answer string
 		if err := tx.QueryRowContext(ctx, "PRAGMA integrity_check("+table+")").Scan(&answer); err != nil {

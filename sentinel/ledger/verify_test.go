@@ -76,7 +76,8 @@ skill, outcome, gate, code, body FROM ledger_records WHERE idx = 12`, Inserted, 
 	{"record and its hash changed", `UPDATE ledger_records SET user = 'x' WHERE idx = 0;
 UPDATE ledger_hashes SET hashes = zeroblob(32) WHERE first = 0`, Changed, 0, 1},
 	{"trigger added", `CREATE TRIGGER t AFTER INSERT ON ledger_records BEGIN DELETE FROM ledger_records WHERE idx = 0; END`, BadSchema, 0, 0},
-	{"table replaced by a view", `ALTER TABLE ledger_records RENAME TO hidden; CREATE VIEW ledger_records AS SELECT * FROM hidden`, BadSchema, 0, 0},
+	{"table replaced by a view", `ALTER TABLE ledger_records RENAME TO hidden; CREATE VIEW ledger_records AS SELECT * FROM hidden`,
+		BadSchema, 0, 0},
 	{"index dropped", `DROP INDEX ledger_records_user`, BadSchema, 0, 0},
 }
 
@@ -120,7 +121,8 @@ func TestVerifyReport(t *testing.T) {
 	path, newest := written(t, signer)
 	report, err := Verify(t.Context(), path, VerifyOptions{PublicKey: signer.PublicKey() + "\n"})
 	require.NoError(t, err)
-	require.Equal(t, []int64{13, 13, 0, 7, 7, 0}, []int64{report.Records, report.Proved, report.Unsigned, report.Heads, report.Signatures, report.RollbackExcluded})
+	require.Equal(t, []int64{13, 13, 0, 7, 7, 0},
+		[]int64{report.Records, report.Proved, report.Unsigned, report.Heads, report.Signatures, report.RollbackExcluded})
 	require.Equal(t, epoch, report.First)
 	require.Equal(t, entry(12).Time, report.Last)
 	require.Contains(t, report.Caveats[0], "no head kept elsewhere was given")
@@ -132,8 +134,8 @@ func TestVerifyReport(t *testing.T) {
 	require.NotContains(t, report.Caveats[0], "no head")
 }
 
-// A cut tail passes without a head from elsewhere, with a caveat, and is found
-// with one; so is an older copy of the file.
+// A cut tail passes without a head from elsewhere, with a caveat. With one it is
+// found, and so is an older copy of the file.
 func TestVerifyRollback(t *testing.T) {
 	signer := newSigner(t)
 	path, newest := written(t, signer)
@@ -186,14 +188,14 @@ func TestVerifyOriginOfSampledHeads(t *testing.T) {
 	require.Equal(t, BadHead, report.Problems[0].Kind)
 }
 
-// Heads by another key are never taken: stored ones are tampering, given ones an
+// Heads by another key are never taken. Stored ones are tampering, given ones an
 // error of their own, and Open refuses to go on signing.
 func TestForeignHeads(t *testing.T) {
 	signer, other := newSigner(t), newSigner(t)
 	path, newest := written(t, signer)
 	h, err := ParseHead(newest, signer.PublicKey())
 	require.NoError(t, err)
-	forged, err := note.Sign(&note.Note{Text: h.text()}, other.signer)
+	forged, err := note.Sign(&note.Note{Text: h.signedText()}, other.signer)
 	require.NoError(t, err)
 
 	_, err = Verify(t.Context(), path, VerifyOptions{PublicKey: signer.PublicKey(), Heads: [][]byte{forged}})

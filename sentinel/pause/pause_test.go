@@ -48,8 +48,8 @@ func signer(t *testing.T) *ledger.Signer {
 	return s
 }
 
-// A pause stops what it names and nothing else, the widest that does is told,
-// and lifting one leaves the others.
+// A pause stops what it names and nothing else. The widest one that stops a call
+// is named. Lifting one leaves the others.
 func TestTargets(t *testing.T) {
 	r := open(t, filepath.Join(t.TempDir(), "v.db"), signer(t))
 	stops := func(user, skill string) string {

@@ -20,25 +20,29 @@ type Shared interface {
 
 const (
 	defaultEvery = 300 * time.Millisecond
-	// endsKept is how long the end of a pause is told, for processes that were
-	// away. One that comes back later asks for it again, and it is lifted again.
+	// endsKept is how long the table holds the end of a pause, for processes that
+	// were away. A process that comes back later puts its pause there again, and
+	// it is lifted again.
 	endsKept = 30 * 24 * time.Hour
 )
 
-// told is what the table holds for a target: that it is paused, or that it is no
-// longer. A missing entry says nothing, so a table that lost its entries lifts no
-// pause. A process that knows a pause puts its entry there again.
-type told struct {
+// sharedEntry is what the table holds for a target: that it is paused, or that it
+// is no longer. A missing entry says nothing, so a table that lost its entries
+// lifts no pause. A process that knows a pause puts its entry there again.
+type sharedEntry struct {
 	By    string    `json:"by,omitempty"`
 	Since time.Time `json:"since"`
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-func fieldOf(t Target) string { return t.Scope() + "/" + t.name() }
+// tableFieldOf returns the name of t's entry in the shared table.
+func tableFieldOf(t Target) string { return t.Scope() + "/" + t.userOrSkill() }
 
-func targetOf(field string) (t Target, ok bool) {
+// parseTableField returns the target of an entry's name, and whether the name is
+// one.
+func parseTableField(field string) (t Target, ok bool) {
 	scope, name, ok := strings.Cut(field, "/")
-	t = target(scope, name)
+	t = newTarget(scope, name)
 	return t, ok && t.Scope() == scope
 }
 
@@ -57,13 +61,15 @@ type follower struct {
 	away bool
 }
 
-func (s *Switch) follow(ctx context.Context, o Options) {
+// startFollower reads the table once and then follows it, unless the Switch is
+// Supervised.
+func (s *Switch) startFollower(ctx context.Context, o Options) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &follower{
 		s: s, shared: o.Shared, every: cmp.Or(o.Every, defaultEvery), cancel: cancel, done: make(chan struct{}), ends: map[Target]time.Time{},
 	}
 	s.shared = f
-	f.read(ctx) // before the first call is decided
+	f.readTable(ctx) // before the first call is decided
 	if o.Supervised {
 		close(f.done)
 		return
@@ -74,8 +80,8 @@ func (s *Switch) follow(ctx context.Context, o Options) {
 	}()
 }
 
-// Follow keeps the Switch and what other processes share alike until ctx ends,
-// and returns nil then. It is for a Switch that is Supervised; one at a time.
+// Follow keeps the Switch and the shared table alike until ctx ends, and returns
+// nil then. It is for a Switch that is Supervised; one at a time.
 func (s *Switch) Follow(ctx context.Context) error {
 	if s.shared == nil {
 		<-ctx.Done()
@@ -88,20 +94,20 @@ func (s *Switch) Follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			s.shared.read(ctx)
+			s.shared.readTable(ctx)
 		}
 	}
 }
 
+// stop ends the following and waits for its end.
 func (f *follower) stop() {
 	f.cancel()
 	<-f.done
 }
 
-// read brings the Switch up to what the table says, and the table up to what
-// the Switch knows. It waits for the table alone: what is to be written down is
-// written behind it.
-func (f *follower) read(ctx context.Context) {
+// readTable brings the Switch up to what the table says, and the table up to what
+// the Switch knows. It waits for the table alone; the disk follows behind.
+func (f *follower) readTable(ctx context.Context) {
 	defer func() {
 		if recover() != nil {
 			f.s.log.Error("following other processes' pauses panicked", "stack", string(debug.Stack()))
@@ -111,43 +117,43 @@ func (f *follower) read(ctx context.Context) {
 	before := f.s.changes
 	f.s.mu.Unlock()
 	all, err := f.shared.All(ctx)
-	if f.reached(ctx, err); err != nil {
+	if f.logReachability(ctx, err); err != nil {
 		return
 	}
-	begun, ended := f.parse(ctx, all)
-	news, over, ok := f.adopt(begun, ended, before)
+	begun, ended := f.parseTable(ctx, all)
+	news, over, ok := f.adoptEntries(begun, ended, before)
 	if !ok {
 		return // the answer may be older than what was done here meanwhile
 	}
 	for _, p := range news {
-		f.begin(ctx, p)
+		f.onBegun(ctx, p)
 	}
 	for t := range over {
-		f.end(ctx, t, ended[t])
+		f.onEnded(ctx, t, ended[t])
 	}
 	for _, p := range f.s.List() {
 		if _, known := begun[p.Target]; !known {
-			f.putAgain(ctx, p.Target)
+			f.repairEntry(ctx, p.Target)
 		}
 	}
 }
 
-// parse splits the table into what is paused and what is no longer.
-func (f *follower) parse(ctx context.Context, all map[string]string) (begun map[Target]Pause, ended map[Target]told) {
-	begun, ended = map[Target]Pause{}, map[Target]told{}
+// parseTable splits the table into what is paused and what is no longer.
+func (f *follower) parseTable(ctx context.Context, all map[string]string) (begun map[Target]Pause, ended map[Target]sharedEntry) {
+	begun, ended = map[Target]Pause{}, map[Target]sharedEntry{}
 	for field, text := range all {
-		t, ok := targetOf(field)
-		covers, err := t.check()
-		var e told
+		t, ok := parseTableField(field)
+		covers, err := t.checkTarget()
+		var e sharedEntry
 		if !ok || err != nil || json.Unmarshal([]byte(text), &e) != nil {
 			f.s.log.Warn("an entry among the shared pauses can't be read")
 			continue
 		}
 		switch {
 		case e.Ended.IsZero():
-			begun[t] = Pause{Target: t, By: plainBy(e.By), Since: e.Since, covers: covers}
+			begun[t] = Pause{Target: t, By: plainAsker(e.By), Since: e.Since, covers: covers}
 		case f.s.now().Sub(e.Ended) > endsKept:
-			_ = f.shared.Delete(ctx, field) // somebody will
+			_ = f.shared.Delete(ctx, field) // another process tries it too
 		default:
 			ended[t] = e
 		}
@@ -155,10 +161,12 @@ func (f *follower) parse(ctx context.Context, all map[string]string) (begun map[
 	return begun, ended
 }
 
-// adopt puts in force here what others paused, unless anything was done here
-// since before, and returns what is new and what is to be lifted. The latter
-// are counted as ending.
-func (f *follower) adopt(begun map[Target]Pause, ended map[Target]told, before int) (news []Pause, over map[Target]bool, ok bool) {
+// adoptEntries puts in force here what others paused, unless the Switch changed
+// since before. It returns what is new and what is to be lifted. The latter are
+// counted as ending.
+func (f *follower) adoptEntries(
+	begun map[Target]Pause, ended map[Target]sharedEntry, before int,
+) (news []Pause, over map[Target]bool, ok bool) {
 	s := f.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,10 +187,10 @@ func (f *follower) adopt(begun map[Target]Pause, ended map[Target]told, before i
 		}
 	}
 	for t, p := range begun {
-		if place(*s.inUse.Load(), t) >= 0 {
+		if findTarget(*s.inUse.Load(), t) >= 0 {
 			continue
 		}
-		if err := s.add(p); err != nil {
+		if err := s.addPause(p); err != nil {
 			s.log.Error("a pause of another process is not in force here", "error", err)
 			continue
 		}
@@ -191,35 +199,39 @@ func (f *follower) adopt(begun map[Target]Pause, ended map[Target]told, before i
 	return news, over, true
 }
 
-func plainBy(by string) string {
-	if by == "" || !plain(by) {
+// plainAsker returns who asked, in a form that can be recorded.
+func plainAsker(by string) string {
+	if by == "" || !isPlainName(by) {
 		return "elsewhere"
 	}
 	return by
 }
 
-func (f *follower) begin(ctx context.Context, p Pause) {
+// onBegun writes down a pause of another process.
+func (f *follower) onBegun(ctx context.Context, p Pause) {
 	f.s.log.Warn("work was paused by another process", "scope", p.Scope(), "by", p.By)
-	f.s.background(ctx, func(ctx context.Context) {
-		if err := f.s.write(ctx, p.Target); err != nil {
+	f.s.runInBackground(ctx, func(ctx context.Context) {
+		if err := f.s.writePauseDown(ctx, p.Target); err != nil {
 			f.s.log.Error("a pause of another process could not be written down", "error", err)
 		}
 	})
 }
 
-func (f *follower) end(ctx context.Context, t Target, e told) {
-	f.s.background(ctx, func(ctx context.Context) {
-		switch lifted, err := f.s.lift(ctx, t, plainBy(e.By), e.Ended); {
+// onEnded lifts a pause here that another process lifted.
+func (f *follower) onEnded(ctx context.Context, t Target, e sharedEntry) {
+	f.s.runInBackground(ctx, func(ctx context.Context) {
+		switch lifted, err := f.s.liftUntil(ctx, t, plainAsker(e.By), e.Ended); {
 		case err != nil:
 			f.s.log.Error("a pause that another process lifted stays here", "error", err)
 		case lifted:
-			f.s.log.Warn("a pause was lifted by another process", "scope", t.Scope(), "by", plainBy(e.By))
+			f.s.log.Warn("a pause was lifted by another process", "scope", t.Scope(), "by", plainAsker(e.By))
 		}
 	})
 }
 
-// after returns a moment that is later than the last end of the target's pause.
-func (f *follower) after(t Target, now time.Time) time.Time {
+// momentAfterEnd returns a moment that is later than the last end of the target's
+// pause.
+func (f *follower) momentAfterEnd(t Target, now time.Time) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if end := f.ends[t]; !now.After(end) {
@@ -228,29 +240,31 @@ func (f *follower) after(t Target, now time.Time) time.Time {
 	return now
 }
 
-func (f *follower) put(ctx context.Context, t Target, e told) error {
+// putEntry writes one entry of the table.
+func (f *follower) putEntry(ctx context.Context, t Target, e sharedEntry) error {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return f.shared.Put(ctx, fieldOf(t), string(text))
+	return f.shared.Put(ctx, tableFieldOf(t), string(text))
 }
 
-func (f *follower) tell(ctx context.Context, p Pause) error {
+// announcePause tells other processes of a pause that began here.
+func (f *follower) announcePause(ctx context.Context, p Pause) error {
 	f.table.Lock()
 	defer f.table.Unlock()
-	if err := f.put(ctx, p.Target, told{By: p.By, Since: p.Since}); err != nil {
+	if err := f.putEntry(ctx, p.Target, sharedEntry{By: p.By, Since: p.Since}); err != nil {
 		return errors.Join(ErrNotShared, err)
 	}
 	return nil
 }
 
-// putAgain tells of a pause that the table does not know, or knows an older end
-// of. One that is being lifted is left to that.
-func (f *follower) putAgain(ctx context.Context, t Target) {
+// repairEntry puts a pause into a table that does not know it, or knows an older
+// end of it. A pause that is being lifted stays as that lift leaves it.
+func (f *follower) repairEntry(ctx context.Context, t Target) {
 	f.table.Lock()
 	defer f.table.Unlock()
-	p, _, ok := f.s.standing(t)
+	p, _, ok := f.s.currentPause(t)
 	f.s.mu.Lock()
 	ending := f.s.ending[t] > 0
 	f.s.mu.Unlock()
@@ -258,15 +272,15 @@ func (f *follower) putAgain(ctx context.Context, t Target) {
 	end := f.ends[t]
 	f.mu.Unlock()
 	if ok && !ending && p.Since.After(end) {
-		_ = f.put(ctx, t, told{By: p.By, Since: p.Since}) // the next reading tries again
+		_ = f.putEntry(ctx, t, sharedEntry{By: p.By, Since: p.Since}) // the next reading tries again
 	}
 }
 
-// over tells that a pause has ended, which is not before it began.
-func (f *follower) over(ctx context.Context, p Pause, by string, end time.Time) error {
+// announceEnd tells that a pause has ended, which is not before it began.
+func (f *follower) announceEnd(ctx context.Context, p Pause, by string, end time.Time) error {
 	f.table.Lock()
 	defer f.table.Unlock()
-	if err := f.put(ctx, p.Target, told{By: by, Since: p.Since, Ended: end}); err != nil {
+	if err := f.putEntry(ctx, p.Target, sharedEntry{By: by, Since: p.Since, Ended: end}); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -275,8 +289,8 @@ func (f *follower) over(ctx context.Context, p Pause, by string, end time.Time) 
 	return nil
 }
 
-// reached tells once when the table goes away, and once when it is back.
-func (f *follower) reached(ctx context.Context, err error) {
+// logReachability logs once when the table goes away, and once when it is back.
+func (f *follower) logReachability(ctx context.Context, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

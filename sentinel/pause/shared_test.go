@@ -48,7 +48,7 @@ func (s *table) All(context.Context) (all map[string]string, err error) {
 
 func (s *table) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
 
-// one of several processes that share a table.
+// process returns one of several processes that share the table.
 func (s *table) process(t *testing.T, path string, key *ledger.Signer) *rig {
 	t.Helper()
 	return s.processWith(t, path, key, pause.Options{Every: time.Second})

@@ -40,8 +40,8 @@ func TestNarrowKeepsOneAddressEach(t *testing.T) {
 	require.Equal(t, `{"cc":["f@quay.test"]}`, string(r.Args))
 }
 
-// A condition that asks for an argument by "in" is held to those that there
-// are, as one that reads it is.
+// A condition that looks for an argument by "in" may name only those that there
+// are.
 func TestInNamesAnArgument(t *testing.T) {
 	for when, ok := range map[string]bool{"'cc' in args": true, "'ccc' in args": false, "args.body in ['a', 'b']": true} {
 		_, err := permission.New(permission.Options{Registry: registry(t), Default: permission.DefaultAllow,
@@ -50,8 +50,8 @@ func TestInNamesAnArgument(t *testing.T) {
 	}
 }
 
-// An address that some mail server sends on elsewhere passes no rule for the domain
-// behind its last "@", and is kept by no narrowing to that domain.
+// Some mail servers send such an address on elsewhere. It passes no rule for the
+// domain behind its last "@", and no narrowing to that domain keeps it.
 func TestRoutedAddressesPassForNoDomain(t *testing.T) {
 	open := gate(t, permission.DefaultDeny, permission.Rule{
 		Skill: "email.send", When: "call.recipients.all(r, r.endsWith('@quay.test'))", Then: permission.Allow,
@@ -66,7 +66,8 @@ func TestRoutedAddressesPassForNoDomain(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	for _, to := range []string{
-		"x%rogue.test@quay.test", "rogue.test!x@quay.test", "x@rogue.test@quay.test", `"x@rogue.test"@quay.test`, "x(@rogue.test)@quay.test", "X％ROGUE.test@quay.test",
+		"x%rogue.test@quay.test", "rogue.test!x@quay.test", "x@rogue.test@quay.test", `"x@rogue.test"@quay.test`,
+		"x(@rogue.test)@quay.test", "X％ROGUE.test@quay.test",
 	} {
 		raw, err := json.Marshal(map[string]string{"to": to})
 		require.NoError(t, err)

@@ -15,17 +15,19 @@ import (
 
 const benchWhen = "!args.to.endsWith('@example.com') && call.effect == 'irreversible'"
 
-// BenchmarkCheck sets the gate beside the bare library: the same condition,
-// compiled with the same limits, over the same arguments handed over as a map.
+// BenchmarkCheck compares the gate with the bare library. Both evaluate the same
+// condition under the same limits, over the same arguments.
 func BenchmarkCheck(b *testing.B) {
 	args := `{"to":"ada@example.com","body":"` + strings.Repeat("hay ", 2500) + `"}`
 	c := call(b, proposal{skill: "email.send", args: args})
 	b.Run("library", func(b *testing.B) {
-		env, err := cel.NewEnv(ext.Strings(), cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)), cel.Variable("call.effect", cel.StringType))
+		env, err := cel.NewEnv(ext.Strings(), cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
+			cel.Variable("call.effect", cel.StringType))
 		require.NoError(b, err)
 		tree, iss := env.Compile(benchWhen)
 		require.NoError(b, iss.Err())
-		prog, err := env.Program(tree, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(permission.DefaultCostLimit), cel.InterruptCheckFrequency(100))
+		prog, err := env.Program(tree, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(permission.DefaultCostLimit),
+			cel.InterruptCheckFrequency(100))
 		require.NoError(b, err)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -46,7 +48,8 @@ func BenchmarkCheck(b *testing.B) {
 		"gate, no when":    {{Skill: "email.send", Then: permission.Allow}},
 	} {
 		b.Run(name, func(b *testing.B) {
-			g, err := permission.New(permission.Options{Rules: rules, Default: permission.DefaultAllow, Registry: registry(b), Now: func() time.Time { return noon }})
+			g, err := permission.New(permission.Options{Rules: rules, Default: permission.DefaultAllow, Registry: registry(b),
+				Now: func() time.Time { return noon }})
 			require.NoError(b, err)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -11,6 +11,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 
+	"context"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -18,10 +20,11 @@ import (
 // MaxWhen is the greatest length of a condition in characters.
 const MaxWhen = 8 << 10
 
-// interruptEvery is how many turns of a loop in a condition go by between two
-// looks at the context.
+// interruptEvery is after how many turns of a condition's loop the library looks
+// at the context.
 const interruptEvery = 100
 
+// compiler checks rules and compiles their conditions.
 type compiler struct {
 	env   *cel.Env
 	reg   *skills.Registry
@@ -31,15 +34,16 @@ type compiler struct {
 	partial bool
 }
 
-// elsewhere reports whether the rule is about a skill that isn't in the
-// registry, of whose arguments nothing is known here.
-func (c *compiler) elsewhere(r *rule) bool {
+// coversUnregistered reports whether the rule is about a skill that isn't in the
+// registry. Nothing is known here of such a skill's arguments.
+func (c *compiler) coversUnregistered(r *rule) bool {
 	return c.partial || slices.ContainsFunc(c.known, r.covers)
 }
 
-// names are all skills that there are.
-func (c *compiler) names() []string { return append(c.reg.Names(), c.known...) }
+// skillNames returns the names of all skills that there are.
+func (c *compiler) skillNames() []string { return append(c.reg.Names(), c.known...) }
 
+// newCompiler sets up the language of conditions with its names and bounds.
 func newCompiler(o Options) (*compiler, error) {
 	opts := []cel.EnvOption{
 		ext.Strings(),
@@ -47,7 +51,7 @@ func newCompiler(o Options) (*compiler, error) {
 		cel.ParserExpressionSizeLimit(MaxWhen),
 		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
 	}
-	for _, v := range known {
+	for _, v := range knownVariables {
 		opts = append(opts, cel.Variable(v.name, v.kind))
 	}
 	env, err := cel.NewEnv(opts...)
@@ -66,8 +70,8 @@ func newCompiler(o Options) (*compiler, error) {
 	return c, nil
 }
 
-// rule checks one rule and returns it with every mistake in it.
-func (c *compiler) rule(i int, in Rule) (*rule, error) {
+// compileRule checks one rule and returns it with every mistake in it.
+func (c *compiler) compileRule(i int, in Rule) (*rule, error) {
 	at := fmt.Sprintf("permissions[%d]", i)
 	id := in.ID
 	if id == "" {
@@ -82,7 +86,7 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 	}
 	var errs []error
 	var err error
-	r.covers, err = c.skill(at+".skill", in.Skill)
+	r.covers, err = c.compilePattern(at+".skill", in.Skill)
 	errs = append(errs, err)
 	for j, u := range in.Users {
 		g, mistake := parseGlob(u)
@@ -103,12 +107,13 @@ func (c *compiler) rule(i int, in Rule) (*rule, error) {
 		errs = append(errs, &skills.PathError{Path: at + ".then", Msg: thenMistake(in.Then)})
 	}
 	if in.When != "" {
-		errs = append(errs, c.when(at+".when", in.When, r))
+		errs = append(errs, c.compileWhen(at+".when", in.When, r))
 	}
-	errs = append(errs, c.ops(at, in, r))
+	errs = append(errs, c.compileOps(at, in, r))
 	return r, errors.Join(errs...)
 }
 
+// thenMistake says what is wrong with a rule's then.
 func thenMistake(got string) string {
 	if got == "" {
 		return "is missing; say allow, ask, deny or modify"
@@ -120,9 +125,9 @@ func thenMistake(got string) string {
 	return msg
 }
 
-// skill returns which names the pattern is about. With a registry a pattern
-// that is about no skill is a mistake: the rule could never match.
-func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
+// compilePattern returns which names the pattern is about. With a registry a
+// pattern that is about no skill is a mistake: the rule could never match.
+func (c *compiler) compilePattern(at, pattern string) (func(string) bool, error) {
 	none := func(string) bool { return false }
 	if pattern == "" {
 		return none, &skills.PathError{Path: at, Msg: "is missing; name a skill, a domain such as email.* or *"}
@@ -135,9 +140,9 @@ func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
 		return none, &skills.PathError{
 			Path: at, Msg: fmt.Sprintf("%q is no skill name such as email.read, no domain such as email.* and not *", pattern)}
 	}
-	if c.reg != nil && !c.partial && !slices.ContainsFunc(c.names(), scope.Allows) {
+	if c.reg != nil && !c.partial && !slices.ContainsFunc(c.skillNames(), scope.Allows) {
 		msg := fmt.Sprintf("no skill is called %q, so the rule can't match", pattern)
-		if near := skills.Nearest(pattern, c.names()); near != "" {
+		if near := skills.Nearest(pattern, c.skillNames()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		} else {
 			msg += "; go doc ./sentinel/permission lists the names"
@@ -147,11 +152,11 @@ func (c *compiler) skill(at, pattern string) (func(string) bool, error) {
 	return scope.Allows, nil
 }
 
-// when compiles the condition into r.
-func (c *compiler) when(at, text string, r *rule) error {
+// compileWhen compiles the condition into r.
+func (c *compiler) compileWhen(at, text string, r *rule) error {
 	tree, issues := c.env.Compile(text)
 	if issues.Err() != nil {
-		return c.explain(at, text, issues)
+		return c.explainIssues(at, text, issues)
 	}
 	if !tree.OutputType().IsExactType(cel.BoolType) {
 		return &skills.PathError{Path: at,
@@ -162,10 +167,10 @@ func (c *compiler) when(at, text string, r *rule) error {
 		r.args = append(r.args, a.name)
 	}
 	slices.Sort(r.args)
-	if err := errors.Join(c.argsExist(at, read, r), c.compare(at, tree, r)); err != nil {
+	if err := errors.Join(c.checkArguments(at, read, r), c.checkComparisons(at, tree, r)); err != nil {
 		return err
 	}
-	if c.constantlyFalse(tree) {
+	if c.isConstantlyFalse(tree) {
 		return &skills.PathError{Path: at, Msg: "is always false, so the rule can't match; correct the condition, or remove the rule"}
 	}
 	program, err := c.env.Program(tree, cel.EvalOptions(cel.OptOptimize),
@@ -177,10 +182,10 @@ func (c *compiler) when(at, text string, r *rule) error {
 	return nil
 }
 
-// explain makes a mistake of each part of the compiler's report. For a misspelt name under
-// call or grant it says what there is: the compiler would only say that it
+// explainIssues makes a mistake of each part of the compiler's report. For a misspelt
+// name under call or grant it names the nearest. The compiler would only say that it
 // knows no "call".
-func (c *compiler) explain(path, text string, issues *cel.Issues) error {
+func (c *compiler) explainIssues(path, text string, issues *cel.Issues) error {
 	var errs []error
 	fail := func(at place, msg string) { errs = append(errs, mistakeAt(path, at, "is no valid condition: "+msg)) }
 	var fields []namedPlace
@@ -226,9 +231,10 @@ func firstLine(s string) string {
 	return line
 }
 
+// variableNames returns every name that a condition may use.
 func variableNames() []string {
 	names := []string{"args"}
-	for _, v := range known {
+	for _, v := range knownVariables {
 		names = append(names, v.name)
 	}
 	return names
@@ -238,7 +244,7 @@ func variableNames() []string {
 func unknownFields(tree *ast.AST) []namedPlace {
 	var out []namedPlace
 	names := variableNames()
-	selects(tree, func(operand, field string, id int64) {
+	visitSelections(tree, func(operand, field string, id int64) {
 		if (operand == "call" || operand == "grant") && !slices.Contains(names, operand+"."+field) {
 			out = append(out, namedPlace{operand + "." + field, placeOf(tree, id)})
 		}
@@ -250,7 +256,7 @@ func unknownFields(tree *ast.AST) []namedPlace {
 // args["to"], each where it first stands.
 func argsRead(tree *ast.AST) []namedPlace {
 	var out []namedPlace
-	selects(tree, func(operand, field string, id int64) {
+	visitSelections(tree, func(operand, field string, id int64) {
 		if operand == "args" {
 			out = append(out, namedPlace{field, placeOf(tree, id)})
 		}
@@ -258,9 +264,9 @@ func argsRead(tree *ast.AST) []namedPlace {
 	return firstPlaces(out)
 }
 
-// selects calls fn for each operand.field, operand["field"] and "field" in
-// operand whose operand is a plain name; id is the operand's.
-func selects(tree *ast.AST, fn func(operand, field string, id int64)) {
+// visitSelections calls fn for each operand.field, operand["field"] and "field" in
+// operand. The operand must be a plain name; id is the operand's.
+func visitSelections(tree *ast.AST, fn func(operand, field string, id int64)) {
 	ast.PostOrderVisit(ast.NavigateAST(tree), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.SelectKind:
@@ -290,9 +296,9 @@ func selects(tree *ast.AST, fn func(operand, field string, id int64)) {
 	}))
 }
 
-// constantlyFalse folds the condition as far as it goes without a call. What
+// isConstantlyFalse folds the condition as far as it goes without a call. What
 // can't be folded may be true.
-func (c *compiler) constantlyFalse(tree *cel.Ast) bool {
+func (c *compiler) isConstantlyFalse(tree *cel.Ast) bool {
 	folding, err := cel.NewConstantFoldingOptimizer()
 	if err != nil {
 		return false
@@ -307,4 +313,49 @@ func (c *compiler) constantlyFalse(tree *cel.Ast) bool {
 	}
 	e := folded.NativeRep().Expr()
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.False
+}
+
+// isFalseForSkill folds the condition with what is constant of a skill. It
+// compiles the condition again, because folding writes into the tree.
+func (c *compiler) isFalseForSkill(when string, s *skills.Skill) bool {
+	tree, issues := c.env.Compile(when)
+	if issues.Err() != nil {
+		return false
+	}
+	known, err := cel.NewActivation(map[string]any{
+		"call.skill": s.Name(), "call.effect": string(s.Effect()), "call.reaches": string(s.Reaches()),
+	})
+	if err != nil {
+		return false
+	}
+	folding, err := cel.NewConstantFoldingOptimizer(cel.FoldKnownValues(known))
+	if err != nil {
+		return false
+	}
+	optimizer, err := cel.NewStaticOptimizer(folding)
+	if err != nil {
+		return false
+	}
+	folded, issues := optimizer.Optimize(c.env, tree)
+	if issues.Err() != nil {
+		return false
+	}
+	e := folded.NativeRep().Expr()
+	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.False
+}
+
+// readTerms evaluates the condition once more and keeps what its parts came to.
+func (c *compiler) readTerms(ctx context.Context, r *rule, f *facts) []Term {
+	program, err := c.env.Program(r.tree, cel.EvalOptions(cel.OptTrackState),
+		cel.CostLimit(c.cost), cel.InterruptCheckFrequency(interruptEvery))
+	if err != nil {
+		return nil
+	}
+	_, details, _ := program.ContextEval(ctx, f) // the error is the rule's, and was told
+	if details == nil || details.State() == nil {
+		return nil
+	}
+	t := &termReader{state: details.State(), info: r.tree.NativeRep().SourceInfo()}
+	t.readQuestion(r.tree.NativeRep().Expr())
+	return t.out
 }

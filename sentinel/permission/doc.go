@@ -1,6 +1,6 @@
-// Package permission is the gate of the operator's rules: which skill, which
-// users, and under which condition is allowed, asked about or denied, and what
-// of a call is rewritten before it is judged.
+// Package permission is the gate of the operator's rules. A rule says which skill, for
+// which users and under which condition, is allowed, asked about or denied. A rule may
+// also rewrite a call before the gates judge it.
 //
 //	gate, err := permission.New(permission.Options{
 //		Default:  permission.DefaultAllow,
@@ -12,11 +12,11 @@
 //		},
 //	})
 //
-// Every rule that fits is evaluated and listed; the most restrictive one
-// decides, so a further rule never raises an outcome while the default is
-// allow. An allow rule matters only where the default is deny. A rule whose
-// condition can't be evaluated (an absent argument, a wrong type, too costly)
-// denies, whatever it would have said and whatever the others say.
+// The gate evaluates and lists every rule that fits; the most restrictive one decides.
+// So a further rule never raises an outcome while the default is allow. An allow rule
+// matters only where the default is deny. A rule whose condition can't be evaluated
+// denies, whatever the others say. An absent argument, a wrong type or a high cost are
+// such conditions.
 //
 // # Conditions
 //
@@ -71,18 +71,17 @@
 // # Rewriting
 //
 // A rule that says modify has a list of declared rewrites (Op). All such rules
-// are applied once, in order, before any gate judges; their conditions see the
-// call as it was proposed. The result is a call of its own, which every gate
-// judges as if it had been proposed like that: a rewrite gives no permission,
-// and a modify rule matches nothing where the default is deny. Check leaves
-// these rules out; Modify applies them.
+// are applied once, in order, before any gate judges. Their conditions see the call as
+// it was proposed. The result is a call of its own, which every gate judges as if it had
+// been proposed like that. A rewrite gives no permission: a modify rule matches nothing
+// where the default is deny. Check leaves these rules out; Modify applies them.
 //
 // A rewrite that would change its own result again denies
-// (modify.unstable), and so does a rule that fails (modify.error). Targets
-// (x-target, x-url, x-path, x-shell, and any text of a skill without marks) may
-// be removed or narrowed and never replaced: New refuses such a rule.
+// (modify.unstable), and so does a rule that fails (modify.error). Targets may
+// be removed or narrowed and never replaced: New refuses such a rule. Targets are
+// x-target, x-url, x-path, x-shell, and any text of a skill without marks.
 //
-// What not to do: don't write a rule to grant something, a scope does that;
-// don't count on a skill's `approval: never` to lift an ask, nothing does;
-// don't let the condition of a modify rule depend on what another one makes.
+// What not to do. Don't write a rule to grant something: a scope does that. Don't
+// count on a skill's `approval: never` to lift an ask: nothing does. Don't let the
+// condition of a modify rule depend on what another one makes.
 package permission

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -58,9 +57,9 @@ const (
 	maxValue = 200
 )
 
-// Explain tells of every rule what it says of the call, in the order written.
-// Rules that rewrite are shown on the call as it was proposed, the others on
-// the call as it is judged. It is for people: slow, and with values.
+// Explain says of every rule what it makes of the call, in the order written.
+// Rules that rewrite see the call as it was proposed. The others see the call as
+// it is judged. Explain is for people: slow, and with values.
 func (g *Gate) Explain(ctx context.Context, c sentinel.Call) []Explained {
 	out := make([]Explained, len(g.all))
 	judged, proposed := &facts{call: c, now: g.now}, &facts{call: c.Proposed(), now: g.now}
@@ -75,18 +74,19 @@ func (g *Gate) Explain(ctx context.Context, c sentinel.Call) []Explained {
 	return out
 }
 
+// explainRule fills in e what one rule says of the call in f.
 func (g *Gate) explainRule(ctx context.Context, r *rule, f *facts, e *Explained) {
 	switch {
 	case f.call.Skill() == nil || !r.covers(f.call.Skill().Name()):
 		e.State = OtherSkill
 		return
-	case !r.forUser(f.call.Grant().User()):
+	case !r.isForUser(f.call.Grant().User()):
 		e.State = OtherUser
 		return
 	}
-	fits, err := r.fits(ctx, f)
+	fits, err := r.fitsCall(ctx, f)
 	if r.tree != nil {
-		e.Terms = g.compiler.terms(ctx, r, f)
+		e.Terms = g.compiler.readTerms(ctx, r, f)
 	}
 	switch {
 	case err != nil:
@@ -100,55 +100,40 @@ func (g *Gate) explainRule(ctx context.Context, r *rule, f *facts, e *Explained)
 			for k, v := range f.call.Parsed() {
 				args[k] = v
 			}
-			if _, err := r.rewrite(f.call, args); err != nil {
+			if _, err := r.rewriteArguments(f.call, args); err != nil {
 				e.State, e.Err = Errored, err.Error()
 			}
 		}
 	}
 }
 
-// terms evaluates the condition once more and keeps what its parts came to.
-func (c *compiler) terms(ctx context.Context, r *rule, f *facts) []Term {
-	program, err := c.env.Program(r.tree, cel.EvalOptions(cel.OptTrackState),
-		cel.CostLimit(c.cost), cel.InterruptCheckFrequency(interruptEvery))
-	if err != nil {
-		return nil
-	}
-	_, details, _ := program.ContextEval(ctx, f) // the error is the rule's, and was told
-	if details == nil || details.State() == nil {
-		return nil
-	}
-	t := &termReader{state: details.State(), info: r.tree.NativeRep().SourceInfo()}
-	t.read(r.tree.NativeRep().Expr())
-	return t.out
-}
-
+// termReader collects the parts of an evaluated condition.
 type termReader struct {
 	state interpreter.EvalState
 	info  *ast.SourceInfo
 	out   []Term
 }
 
-// read descends through and, or, not and ?: to the questions that the condition
-// asks, and shows each with what it looks at.
-func (t *termReader) read(e ast.Expr) {
+// readQuestion descends through and, or, not and ?: to the questions of the
+// condition. It shows each question with what the question looks at.
+func (t *termReader) readQuestion(e ast.Expr) {
 	if e.Kind() == ast.CallKind {
 		switch call := e.AsCall(); call.FunctionName() {
 		case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional:
 			for _, a := range call.Args() {
-				t.read(a)
+				t.readQuestion(a)
 			}
 			return
 		}
 	}
-	if !t.add(e) {
+	if !t.addTerm(e) {
 		return
 	}
-	t.operands(e)
+	t.readOperands(e)
 }
 
-// operands shows the variables and arguments behind a question.
-func (t *termReader) operands(e ast.Expr) {
+// readOperands shows the variables and arguments behind a question.
+func (t *termReader) readOperands(e ast.Expr) {
 	if e.Kind() != ast.CallKind {
 		return
 	}
@@ -160,16 +145,16 @@ func (t *termReader) operands(e ast.Expr) {
 	for _, p := range parts {
 		switch p.Kind() {
 		case ast.IdentKind, ast.SelectKind:
-			t.add(p)
+			t.addTerm(p)
 		case ast.CallKind:
-			t.add(p)
-			t.operands(p)
+			t.addTerm(p)
+			t.readOperands(p)
 		}
 	}
 }
 
-// add keeps the value of e, and reports whether it has one.
-func (t *termReader) add(e ast.Expr) bool {
+// addTerm keeps the value of e, and reports whether it has one.
+func (t *termReader) addTerm(e ast.Expr) bool {
 	v, ok := t.state.Value(e.ID())
 	if !ok || v == nil || len(t.out) >= maxTerms {
 		return false
@@ -178,25 +163,26 @@ func (t *termReader) add(e ast.Expr) bool {
 	if err != nil {
 		return false
 	}
-	term := Term{cut(text), show(v)}
+	term := Term{cutValue(text), showValue(v)}
 	if !slices.Contains(t.out, term) {
 		t.out = append(t.out, term)
 	}
 	return true
 }
 
-func show(v ref.Val) string {
+// showValue writes a value for people, cut to a line.
+func showValue(v ref.Val) string {
 	switch v := v.(type) {
 	case types.String:
-		return strconv.Quote(cut(string(v)))
+		return strconv.Quote(cutValue(string(v)))
 	case *types.Err:
-		return "error: " + cut(v.Error())
+		return "error: " + cutValue(v.Error())
 	}
-	return cut(fmt.Sprint(v.Value()))
+	return cutValue(fmt.Sprint(v.Value()))
 }
 
-// cut shortens a text to what fits a line.
-func cut(s string) string {
+// cutValue shortens a text to what fits a line.
+func cutValue(s string) string {
 	s = strings.ToValidUTF8(s, "�")
 	if r := []rune(s[:min(len(s), 8*maxValue)]); len(r) > maxValue {
 		return string(r[:maxValue]) + "…"

@@ -22,36 +22,36 @@ type variable struct {
 	get  func(f *facts) ref.Val
 }
 
-// variables is every name but args, sorted by name. Dotted names are variables
-// of their own and not fields of a map: so a misspelt one is found when the
-// rule is compiled, not when a call comes.
-func variables() []variable {
+// listVariables returns every name but args, sorted by name. Dotted names are
+// variables of their own and not fields of a map. So New finds a misspelt one,
+// before a call comes.
+func listVariables() []variable {
 	list := cel.ListType(cel.StringType)
 	return []variable{
 		{"call.agent", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Agent()) }},
-		{"call.commands", list, func(f *facts) ref.Val { return strs(f.commands()) }},
+		{"call.commands", list, func(f *facts) ref.Val { return stringList(f.touchedCommands()) }},
 		{"call.conversation", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Conversation()) }},
 		{"call.digest", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Digest()) }},
 		{"call.effect", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Effect()) }},
-		{"call.flags", list, func(f *facts) ref.Val { return strs(f.call.FlagCodes()) }},
-		{"call.hosts", list, func(f *facts) ref.Val { return strs(f.hosts()) }},
+		{"call.flags", list, func(f *facts) ref.Val { return stringList(f.call.FlagCodes()) }},
+		{"call.hosts", list, func(f *facts) ref.Val { return stringList(f.touchedHosts()) }},
 		{"call.outward", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Outward()) }},
-		{"call.paths", list, func(f *facts) ref.Val { return strs(f.paths()) }},
+		{"call.paths", list, func(f *facts) ref.Val { return stringList(f.touchedPaths()) }},
 		{"call.reaches", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Skill().Reaches()) }},
-		{"call.recipients", list, func(f *facts) ref.Val { return strs(f.recipients()) }},
+		{"call.recipients", list, func(f *facts) ref.Val { return stringList(f.touchedRecipients()) }},
 		{"call.skill", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Skill().Name()) }},
 		{"call.tainted", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Tainted()) }},
 		{"grant.agent", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Agent()) }},
 		{"grant.mission_by", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().MissionBy()) }},
-		{"grant.scope", list, func(f *facts) ref.Val { return strs(f.call.Grant().Scope().List()) }},
+		{"grant.scope", list, func(f *facts) ref.Val { return stringList(f.call.Grant().Scope().List()) }},
 		{"grant.tainted", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Grant().Tainted()) }},
-		{"time", cel.TimestampType, func(f *facts) ref.Val { return types.Timestamp{Time: f.time()} }},
+		{"time", cel.TimestampType, func(f *facts) ref.Val { return types.Timestamp{Time: f.callTime()} }},
 		{"user", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().User()) }},
 	}
 }
 
-// known is variables by place, made once: it never changes.
-var known = variables()
+// knownVariables is listVariables, made once: it never changes.
+var knownVariables = listVariables()
 
 // facts is one call as conditions see it. It lives for one Check and is used
 // by one goroutine.
@@ -66,46 +66,48 @@ type facts struct {
 func (f *facts) ResolveName(name string) (any, bool) {
 	if name == "args" {
 		if f.args == nil {
-			f.args = arguments(f.call.Parsed())
+			f.args = wrapArguments(f.call.Parsed())
 		}
 		return f.args, true
 	}
-	i, ok := slices.BinarySearchFunc(known, name, func(v variable, n string) int { return strings.Compare(v.name, n) })
+	i, ok := slices.BinarySearchFunc(knownVariables, name, func(v variable, n string) int { return strings.Compare(v.name, n) })
 	if !ok {
 		return nil, false
 	}
-	return known[i].get(f), true
+	return knownVariables[i].get(f), true
 }
 
 // Parent returns nil: there is nothing behind these names.
 func (f *facts) Parent() cel.Activation { return nil }
 
-// arguments wraps the call's values. The library reads them as they are
-// reached: a json.Number becomes an int where it is one, else a double. So a
-// large argument that no condition looks at costs nothing.
-func arguments(parsed map[string]any) ref.Val {
+// wrapArguments makes the call's values readable for conditions. The library reads
+// a value when a condition reaches it. A json.Number becomes an int where it is
+// one, else a double. So a large argument that no condition looks at costs
+// nothing.
+func wrapArguments(parsed map[string]any) ref.Val {
 	if parsed == nil {
 		parsed = map[string]any{}
 	}
 	return types.NewStringInterfaceMap(types.DefaultTypeAdapter, parsed)
 }
 
-func strs(list []string) ref.Val {
+// stringList wraps texts as a list of the conditions' language.
+func stringList(list []string) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, list)
 }
 
-// time is one instant for all rules of a call: two rules that split the day
-// must not both miss it.
-func (f *facts) time() time.Time {
+// callTime returns one instant for all rules of a call. Two rules that split the
+// day must not both miss it.
+func (f *facts) callTime() time.Time {
 	if f.at.IsZero() {
 		f.at = f.now().UTC()
 	}
 	return f.at
 }
 
-// paths lists each path cleaned and, where links lead elsewhere, as it really
-// is: a rule that looks for a folder must see both.
-func (f *facts) paths() []string {
+// touchedPaths lists each path cleaned, and its real path where links lead
+// elsewhere. A rule that looks for a folder must see both.
+func (f *facts) touchedPaths() []string {
 	var out []string
 	for _, p := range f.call.Touch().Paths {
 		out = append(out, p.Clean)
@@ -116,9 +118,9 @@ func (f *facts) paths() []string {
 	return out
 }
 
-// commands lists program names. What can't be known stands as an empty name,
-// so that `call.commands.all(c, c in [...])` does not pass it.
-func (f *facts) commands() []string {
+// touchedCommands lists program names. What can't be known stands as an empty
+// name, so that `call.commands.all(c, c in [...])` does not pass it.
+func (f *facts) touchedCommands() []string {
 	t := f.call.Touch()
 	var out []string
 	for _, c := range t.Commands {
@@ -130,7 +132,8 @@ func (f *facts) commands() []string {
 	return out
 }
 
-func (f *facts) hosts() []string {
+// touchedHosts lists the hosts that the call names.
+func (f *facts) touchedHosts() []string {
 	var out []string
 	for _, h := range f.call.Touch().Hosts {
 		out = append(out, h.Name)
@@ -138,7 +141,8 @@ func (f *facts) hosts() []string {
 	return out
 }
 
-func (f *facts) recipients() []string {
+// touchedRecipients lists whom the call reaches, in the spelling of rules.
+func (f *facts) touchedRecipients() []string {
 	var out []string
 	for _, r := range f.call.Touch().Recipients {
 		out = append(out, plainAddress(r.Value))

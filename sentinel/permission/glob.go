@@ -7,11 +7,12 @@ import (
 )
 
 // glob is a pattern of user ids. It is not a pattern of paths: a user's id may
-// hold a slash (an issuer's URL often does), so nothing treats one apart.
+// hold a slash, as an issuer's URL often does. So a slash is a character like
+// others.
 type glob []part
 
-// part is one step of a glob: a run of any characters, or one character that
-// is among or not among some ranges.
+// part is one step of a glob. It is a run of any characters, or one character that
+// is or is not among some ranges.
 type part struct {
 	any    bool // *
 	not    bool
@@ -61,14 +62,14 @@ func nextPart(s []rune) (p part, n int, mistake string) {
 	case ']':
 		return p, 0, "has a ] without a [ before it; write []] for the character itself"
 	case '[':
-		return class(s)
+		return parseClass(s)
 	}
 	return part{ranges: [][2]rune{{s[0], s[0]}}}, 1, ""
 }
 
-// class reads [abc], [a-z] or [^a-z]. A ] that comes first, and a - that comes
-// first or last, stand for themselves.
-func class(s []rune) (p part, n int, mistake string) {
+// parseClass reads [abc], [a-z] or [^a-z]. A ] that comes first, and a - that
+// comes first or last, stand for themselves.
+func parseClass(s []rune) (p part, n int, mistake string) {
 	i := 1
 	if i < len(s) && s[i] == '!' {
 		return p, 0, "has [! at the beginning of a class; write [^ for characters that may not stand there"
@@ -93,15 +94,15 @@ func class(s []rune) (p part, n int, mistake string) {
 	}
 }
 
-// takes reports whether the part, which is no star, stands for r.
-func (p part) takes(r rune) bool {
+// matchesRune reports whether the part, which is no star, stands for r.
+func (p part) matchesRune(r rune) bool {
 	in := slices.ContainsFunc(p.ranges, func(b [2]rune) bool { return b[0] <= r && r <= b[1] })
 	return in != p.not
 }
 
-// matches reports whether the glob describes the whole text. It never needs to
-// go back further than to the last star, so its cost is at most the product of
-// the lengths.
+// matches reports whether the glob describes the whole text. It never goes back
+// further than to the last star. So its cost is at most the product of the
+// lengths.
 func (g glob) matches(text string) bool {
 	s := []rune(text)
 	gi, si, star, from := 0, 0, -1, 0
@@ -109,7 +110,7 @@ func (g glob) matches(text string) bool {
 		switch {
 		case gi < len(g) && g[gi].any:
 			star, from, gi = gi, si, gi+1
-		case gi < len(g) && g[gi].takes(s[si]):
+		case gi < len(g) && g[gi].matchesRune(s[si]):
 			gi, si = gi+1, si+1
 		case star >= 0:
 			from++

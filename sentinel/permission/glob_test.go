@@ -16,7 +16,8 @@ func TestGlob(t *testing.T) {
 		glob      string
 		fit, miss []string
 	}{
-		{"guest-*", []string{"guest-", "guest-1", "guest-1/x", "guest-x@a/b", "guest-\xff", "guest-a\nb"}, []string{"guest", "Guest-1", "xguest-1"}},
+		{"guest-*", []string{"guest-", "guest-1", "guest-1/x", "guest-x@a/b", "guest-\xff", "guest-a\nb"},
+			[]string{"guest", "Guest-1", "xguest-1"}},
 		{"*/x", []string{"/x", "a/b/x"}, []string{"x", "/x/"}},
 		{"a?c", []string{"abc", "a/c", "aéc"}, []string{"ac", "abbc"}},
 		{"*a*b*", []string{"ab", "xxaxxbxx", "aab"}, []string{"ba", "a"}},
@@ -39,11 +40,12 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// What would silently match nobody, or be read in two ways, is a mistake that
+// What would silently match no user, or be read in two ways, is a mistake that
 // says what to write.
 func TestGlobMistakes(t *testing.T) {
 	for glob, want := range map[string]string{
-		"": "empty", "{guest,anon}-*": "brace", "{a": "brace", "a}": "[{]", "guest-**": "**", `a\*`: "[*]", "[a": "without a ]", "[": "without a ]", "[]": "without a ]",
+		"": "empty", "{guest,anon}-*": "brace", "{a": "brace", "a}": "[{]", "guest-**": "**", `a\*`: "[*]", "[a": "without a ]",
+		"[": "without a ]", "[]": "without a ]",
 		"[^]": "without a ]", "a]": "[]]", "[!a]": "[^", "[z-a]": "range", "a\xff": "UTF-8", "\ufffd": "UTF-8",
 	} {
 		_, mistake := parseGlob(glob)

@@ -23,18 +23,18 @@ func (g *Gate) Modify(ctx context.Context, c sentinel.Call) (sentinel.Rewrite, e
 	var args map[string]any
 	f := &facts{call: c, now: g.now}
 	for _, r := range g.rewrites {
-		if !r.covers(c.Skill().Name()) || !r.forUser(c.Grant().User()) {
+		if !r.covers(c.Skill().Name()) || !r.isForUser(c.Grant().User()) {
 			continue
 		}
-		if fits, err := r.fits(ctx, f); err != nil {
-			return sentinel.Rewrite{}, r.failed(c, "could not be evaluated", err.Error())
+		if fits, err := r.fitsCall(ctx, f); err != nil {
+			return sentinel.Rewrite{}, r.modifyError(c, "could not be evaluated", err.Error())
 		} else if !fits {
 			continue
 		}
 		if args == nil {
 			args = maps.Clone(c.Parsed())
 		}
-		changed, err := r.rewrite(c, args)
+		changed, err := r.rewriteArguments(c, args)
 		if err != nil {
 			return sentinel.Rewrite{}, err
 		}
@@ -45,7 +45,7 @@ func (g *Gate) Modify(ctx context.Context, c sentinel.Call) (sentinel.Rewrite, e
 	if len(out.Rules) == 0 {
 		return sentinel.Rewrite{}, nil
 	}
-	raw, err := encode(args)
+	raw, err := encodeCanonical(args)
 	if err != nil || string(raw) == c.Args() {
 		return sentinel.Rewrite{}, err
 	}
@@ -53,35 +53,36 @@ func (g *Gate) Modify(ctx context.Context, c sentinel.Call) (sentinel.Rewrite, e
 	return out, nil
 }
 
-// rewrite applies the rule's rewrites to args.
-func (r *rule) rewrite(c sentinel.Call, args map[string]any) (changed bool, err error) {
+// rewriteArguments applies the rule's rewrites to args.
+func (r *rule) rewriteArguments(c sentinel.Call, args map[string]any) (changed bool, err error) {
 	for i := range r.ops {
 		if !c.Skill().Declares(r.ops[i].arg) {
 			continue
 		}
-		did, err := r.ops[i].rewrite(args)
+		did, err := r.ops[i].rewriteArgument(args)
 		if err != nil {
-			return false, r.failed(c, r.ops[i].arg+": "+err.Error(), "", r.ops[i].arg)
+			return false, r.modifyError(c, r.ops[i].arg+": "+err.Error(), "", r.ops[i].arg)
 		}
 		changed = changed || did
 	}
 	return changed, nil
 }
 
-func (r *rule) failed(c sentinel.Call, reason, detail string, args ...string) error {
+// modifyError is the error of a rule that could not rewrite the call.
+func (r *rule) modifyError(c sentinel.Call, reason, detail string, args ...string) error {
 	if len(args) == 0 {
-		args = r.argsOf(c.Skill())
+		args = r.declaredArgs(c.Skill())
 	}
 	if len(detail) > maxDetail {
-		detail = clip(detail)
+		detail = clipDetail(detail)
 	}
 	return &sentinel.ModifyError{Rule: r.id, Args: args, Reason: reason, Detail: detail}
 }
 
 var errNoJSON = errors.New("the rewritten arguments are no JSON")
 
-// encode writes arguments in the canonical form that calls have.
-func encode(args map[string]any) ([]byte, error) {
+// encodeCanonical writes arguments in the canonical form that calls have.
+func encodeCanonical(args map[string]any) ([]byte, error) {
 	b, err := json.Marshal(args)
 	if err != nil {
 		return nil, errNoJSON

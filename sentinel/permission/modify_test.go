@@ -85,14 +85,17 @@ func TestRewrites(t *testing.T) {
 		{"clamp what isn't there", permission.Op{Clamp: "amount", Max: "100"}, `{}`, `{}`},
 		{"redact text", permission.Op{Redact: "note", Text: "secret", With: "[x]"}, `{"note":"a secret, secretly"}`, `{"note":"a [x], [x]ly"}`},
 		{"redact to nothing", permission.Op{Redact: "note", Text: " secret"}, `{"note":"a secret"}`, `{"note":"a"}`},
-		{"redact a pattern", permission.Op{Redact: "note", Pattern: `\b\d{16}\b`, With: "[card $1]"}, `{"note":"no 4111111111111111."}`, `{"note":"no [card $1]."}`},
-		{"redact deep down", permission.Op{Redact: "extra", Text: "x", With: "y"}, `{"extra":{"x":["x",1,null,{"k":"axa"}]}}`, `{"extra":{"x":["y",1,null,{"k":"aya"}]}}`},
+		{"redact a pattern", permission.Op{Redact: "note", Pattern: `\b\d{16}\b`, With: "[card $1]"}, `{"note":"no 4111111111111111."}`,
+			`{"note":"no [card $1]."}`},
+		{"redact deep down", permission.Op{Redact: "extra", Text: "x", With: "y"}, `{"extra":{"x":["x",1,null,{"k":"axa"}]}}`,
+			`{"extra":{"x":["y",1,null,{"k":"aya"}]}}`},
 		{"redact nothing", permission.Op{Redact: "note", Text: "secret"}, `{"note":"plain"}`, `{"note":"plain"}`},
 		{"append", permission.Op{Append: "note", Text: "\n-- bot"}, `{"note":"hi"}`, `{"note":"hi\n-- bot"}`},
 		{"append what is there", permission.Op{Append: "note", Text: "\n-- bot"}, `{"note":"hi\n-- bot"}`, `{"note":"hi\n-- bot"}`},
 		{"remove", permission.Op{Remove: "cc"}, `{"cc":["a@b.c"]}`, `{}`},
 		{"remove a target", permission.Op{Remove: "site"}, `{"site":"https://x.y"}`, `{}`},
-		{"narrow a target", permission.Op{Narrow: "cc", Keep: `@example\.com$`}, `{"cc":["a@b.c","x@example.com","y@example.com.evil"]}`, `{"cc":["x@example.com"]}`},
+		{"narrow a target", permission.Op{Narrow: "cc", Keep: `@example\.com$`}, `{"cc":["a@b.c","x@example.com","y@example.com.evil"]}`,
+			`{"cc":["x@example.com"]}`},
 		{"narrow an empty list", permission.Op{Narrow: "cc", Keep: `x`}, `{"cc":[]}`, `{"cc":[]}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -114,8 +117,8 @@ func TestRewrites(t *testing.T) {
 	}
 }
 
-// An argument that a rewrite can't be applied to denies, and so does a rule
-// that has no end; no value is recorded.
+// A rewrite that can't be applied to its argument denies, and so does one without
+// an end. No value is recorded.
 func TestRewritesThatFail(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -123,23 +126,34 @@ func TestRewritesThatFail(t *testing.T) {
 		args, code string
 		reason     string
 	}{
-		{"clamp a text", []permission.Rule{rule(permission.Op{Clamp: "any", Max: "1"})}, `{"any":"CANARY"}`, sentinel.CodeModifyError, "rule r any: the argument is no number"},
-		{"append to a number", []permission.Rule{rule(permission.Op{Append: "any", Text: "x"})}, `{"any":1}`, sentinel.CodeModifyError, "rule r any: the argument is no text"},
-		{"narrow a text", []permission.Rule{rule(permission.Op{Narrow: "any", Keep: "x"})}, `{"any":"CANARY"}`, sentinel.CodeModifyError, "rule r any: the argument is no list of texts"},
-		{"narrow to nothing", []permission.Rule{rule(permission.Op{Narrow: "cc", Keep: "^$"})}, `{"cc":["CANARY"]}`, sentinel.CodeModifyError, "rule r cc: nothing of the argument is left"},
-		{"too long", []permission.Rule{rule(permission.Op{Redact: "note", Text: "x", With: strings.Repeat("y", 4000)})}, `{"note":"CANARY` + strings.Repeat("x", 600) + `"}`,
+		{"clamp a text", []permission.Rule{rule(permission.Op{Clamp: "any", Max: "1"})}, `{"any":"CANARY"}`, sentinel.CodeModifyError,
+			"rule r any: the argument is no number"},
+		{"append to a number", []permission.Rule{rule(permission.Op{Append: "any", Text: "x"})}, `{"any":1}`, sentinel.CodeModifyError,
+			"rule r any: the argument is no text"},
+		{"narrow a text", []permission.Rule{rule(permission.Op{Narrow: "any", Keep: "x"})}, `{"any":"CANARY"}`, sentinel.CodeModifyError,
+			"rule r any: the argument is no list of texts"},
+		{"narrow to nothing", []permission.Rule{rule(permission.Op{Narrow: "cc", Keep: "^$"})}, `{"cc":["CANARY"]}`,
+			sentinel.CodeModifyError, "rule r cc: nothing of the argument is left"},
+		{"too long", []permission.Rule{rule(permission.Op{Redact: "note", Text: "x", With: strings.Repeat("y", 4000)})},
+			`{"note":"CANARY` + strings.Repeat("x", 600) + `"}`,
 			sentinel.CodeModifyError, "rule r note: the argument would become too long"},
-		{"no call any more", []permission.Rule{rule(permission.Op{Append: "note", Text: "0123456789"})}, `{"note":"CANARY` + strings.Repeat("x", sentinel.MaxArgs-20) + `"}`,
+		{"no call any more", []permission.Rule{rule(permission.Op{Append: "note", Text: "0123456789"})},
+			`{"note":"CANARY` + strings.Repeat("x", sentinel.MaxArgs-20) + `"}`,
 			sentinel.CodeModifyError, "rule r made arguments that are no call"},
-		{"a condition that can't be evaluated", []permission.Rule{{ID: "r", Skill: "pay.*", When: "args.note == 'CANARY'", Then: permission.Modify, Modify: []permission.Op{{Remove: "cc"}}}},
+		{"a condition that can't be evaluated", []permission.Rule{{ID: "r", Skill: "pay.*", When: "args.note == 'CANARY'",
+			Then: permission.Modify, Modify: []permission.Op{{Remove: "cc"}}}},
 			`{}`, sentinel.CodeModifyError, "rule r could not be evaluated"},
 		{"two that contradict each other", []permission.Rule{
-			{ID: "r", Skill: "pay.*", When: "args.urgent == false", Then: permission.Modify, Modify: []permission.Op{{Set: "urgent", To: raw("true")}}},
-			{ID: "s", Skill: "pay.*", When: "args.urgent == true", Then: permission.Modify, Modify: []permission.Op{{Set: "urgent", To: raw("false")}}},
+			{ID: "r", Skill: "pay.*", When: "args.urgent == false", Then: permission.Modify,
+				Modify: []permission.Op{{Set: "urgent", To: raw("true")}}},
+			{ID: "s", Skill: "pay.*", When: "args.urgent == true", Then: permission.Modify,
+				Modify: []permission.Op{{Set: "urgent", To: raw("false")}}},
 		}, `{"urgent":true}`, sentinel.CodeModifyUnstable, "the rules would rewrite their own result again (r)"},
-		{"two texts at one end", []permission.Rule{rule(permission.Op{Append: "note", Text: "a"}), {ID: "s", Skill: "*", Then: permission.Modify, Modify: []permission.Op{{Append: "note", Text: "b"}}}},
+		{"two texts at one end", []permission.Rule{rule(permission.Op{Append: "note", Text: "a"}),
+			{ID: "s", Skill: "*", Then: permission.Modify, Modify: []permission.Op{{Append: "note", Text: "b"}}}},
 			`{"note":"CANARY"}`, sentinel.CodeModifyUnstable, "(r, s)"},
-		{"a redaction that makes what it looks for", []permission.Rule{rule(permission.Op{Redact: "note", Text: "ab"})}, `{"note":"aabb"}`, sentinel.CodeModifyUnstable, "(r)"},
+		{"a redaction that makes what it looks for", []permission.Rule{rule(permission.Op{Redact: "note", Text: "ab"})}, `{"note":"aabb"}`,
+			sentinel.CodeModifyUnstable, "(r)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cp := newRewriter(t, tc.rules...)
@@ -158,8 +172,8 @@ func TestRewritesThatFail(t *testing.T) {
 	}
 }
 
-// A rewrite gives no permission: the rewritten call is judged by the other
-// rules, and where the default is deny it opens nothing.
+// A rewrite gives no permission: the other rules judge the rewritten call. Where
+// the default is deny, the rewrite opens nothing.
 func TestRewritesGiveNoPermission(t *testing.T) {
 	cap := rule(permission.Op{Clamp: "amount", Max: "100"})
 	cp := newRewriter(t, cap, permission.Rule{ID: "d", Skill: "pay.send", When: "args.amount == 100", Then: permission.Ask})
@@ -168,15 +182,16 @@ func TestRewritesGiveNoPermission(t *testing.T) {
 	require.Equal(t, sentinel.Ask, d.Outcome, "the condition sees the rewritten call")
 	require.Equal(t, []string{"r"}, d.Modified.Rules)
 
-	g, err := permission.New(permission.Options{Rules: []permission.Rule{cap}, Default: permission.DefaultDeny, Registry: registry(t, paySpec())})
+	g, err := permission.New(permission.Options{Rules: []permission.Rule{cap}, Default: permission.DefaultDeny,
+		Registry: registry(t, paySpec())})
 	require.NoError(t, err)
 	v := check(t, g, propose(t, cp, `{"amount":5}`))
 	require.Equal(t, permission.CodeNoMatch, v.Code)
 	require.Empty(t, v.Evidence)
 }
 
-// Rules are applied in order, their conditions see the call as proposed, users
-// and skills count, and an argument that the skill doesn't know is left out.
+// Rules are applied in order, and their conditions see the call as proposed. Users
+// and skills count. An argument that the skill doesn't know is left out.
 func TestOrderOfRewrites(t *testing.T) {
 	when := func(id, when string, ops ...permission.Op) permission.Rule {
 		return permission.Rule{ID: id, Skill: "*", When: when, Then: permission.Modify, Modify: ops}
@@ -202,20 +217,23 @@ func TestRewriteMistakes(t *testing.T) {
 		op        permission.Op
 		path, msg string
 	}{
-		"nothing":                      {permission.Op{}, "", "exactly one of set, clamp, redact, append, remove, narrow; it names 0"},
-		"two":                          {permission.Op{Set: "urgent", To: raw("true"), Remove: "cc"}, "", "it names 2"},
-		"a key of another":             {permission.Op{Remove: "cc", Keep: "x"}, ".keep", "means nothing beside remove, which takes nothing else"},
-		"set without a value":          {permission.Op{Set: "urgent"}, "", "set needs to"},
-		"set to null":                  {permission.Op{Set: "any", To: raw("null")}, ".to", "write remove"},
-		"set to no JSON":               {permission.Op{Set: "any", To: raw("{")}, "", "set needs to"},
-		"set a target":                 {permission.Op{Set: "to", To: raw(`"a@b.c"`)}, ".set", `"to" is a target of pay.send: it may be removed or narrowed, never replaced`},
-		"set targets in a list":        {permission.Op{Set: "cc", To: raw(`[]`)}, ".set", "never replaced"},
-		"set a URL":                    {permission.Op{Set: "site", To: raw(`"https://x.y"`)}, ".set", "never replaced"},
-		"append to a path":             {permission.Op{Append: "file", Text: "x"}, ".append", "never replaced"},
-		"redact a command line":        {permission.Op{Redact: "run", Text: "x"}, ".redact", "never replaced"},
-		"redact a target":              {permission.Op{Redact: "to", Text: "x"}, ".redact", "never replaced"},
-		"set text without marks":       {permission.Op{Set: "who", To: raw(`"x"`)}, ".set", "pay.plain has no x- marks"},
-		"set of a wrong type":          {permission.Op{Set: "urgent", To: raw(`"yes"`)}, ".set", `a value into "urgent" that the schema of pay.send refuses`},
+		"nothing": {permission.Op{}, "", "exactly one of set, clamp, redact, append, remove, narrow; it names 0"},
+		"two":     {permission.Op{Set: "urgent", To: raw("true"), Remove: "cc"}, "", "it names 2"},
+		"a key of another": {permission.Op{Remove: "cc", Keep: "x"}, ".keep",
+			"means nothing beside remove, which takes nothing else"},
+		"set without a value": {permission.Op{Set: "urgent"}, "", "set needs to"},
+		"set to null":         {permission.Op{Set: "any", To: raw("null")}, ".to", "write remove"},
+		"set to no JSON":      {permission.Op{Set: "any", To: raw("{")}, "", "set needs to"},
+		"set a target": {permission.Op{Set: "to", To: raw(`"a@b.c"`)}, ".set",
+			`"to" is a target of pay.send: it may be removed or narrowed, never replaced`},
+		"set targets in a list":  {permission.Op{Set: "cc", To: raw(`[]`)}, ".set", "never replaced"},
+		"set a URL":              {permission.Op{Set: "site", To: raw(`"https://x.y"`)}, ".set", "never replaced"},
+		"append to a path":       {permission.Op{Append: "file", Text: "x"}, ".append", "never replaced"},
+		"redact a command line":  {permission.Op{Redact: "run", Text: "x"}, ".redact", "never replaced"},
+		"redact a target":        {permission.Op{Redact: "to", Text: "x"}, ".redact", "never replaced"},
+		"set text without marks": {permission.Op{Set: "who", To: raw(`"x"`)}, ".set", "pay.plain has no x- marks"},
+		"set of a wrong type": {permission.Op{Set: "urgent", To: raw(`"yes"`)}, ".set",
+			`a value into "urgent" that the schema of pay.send refuses`},
 		"clamp without bounds":         {permission.Op{Clamp: "amount"}, "", "min, max or both"},
 		"clamp backwards":              {permission.Op{Clamp: "amount", Min: "2", Max: "1"}, ".min", "more than max"},
 		"clamp by no number":           {permission.Op{Clamp: "amount", Max: "much"}, ".max", "no number"},
@@ -237,8 +255,9 @@ func TestRewriteMistakes(t *testing.T) {
 		"remove what is required":      {permission.Op{Remove: "to"}, ".remove", `requires "to"`},
 		"narrow a text":                {permission.Op{Narrow: "to", Keep: "x"}, ".narrow", "is no list"},
 		"narrow by nothing":            {permission.Op{Narrow: "cc"}, ".keep", "needs keep"},
-		"an argument nobody has":       {permission.Op{Remove: "ccc"}, ".remove", `no skill of this rule has an argument "ccc"; did you mean "cc"?`},
-		"a huge text":                  {permission.Op{Append: "note", Text: strings.Repeat("x", 5000)}, "", "more than 4096 bytes"},
+		"an argument that no skill has": {permission.Op{Remove: "ccc"}, ".remove",
+			`no skill of this rule has an argument "ccc"; did you mean "cc"?`},
+		"a huge text": {permission.Op{Append: "note", Text: strings.Repeat("x", 5000)}, "", "more than 4096 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := permission.New(permission.Options{Rules: []permission.Rule{rule(tc.op)}, Registry: registry(t, paySpec(), plainSpec())})
@@ -270,7 +289,8 @@ func TestRewriteMistakes(t *testing.T) {
 	})
 	t.Run("numbers of a skill without marks may be set", func(t *testing.T) {
 		_, err := permission.New(permission.Options{Registry: registry(t, plainSpec()), Rules: []permission.Rule{
-			{Skill: "pay.plain", Then: permission.Modify, Modify: []permission.Op{{Set: "n", To: raw("1")}, {Set: "fast", To: raw("true")}, {Clamp: "n", Max: "1"}}}}})
+			{Skill: "pay.plain", Then: permission.Modify,
+				Modify: []permission.Op{{Set: "n", To: raw("1")}, {Set: "fast", To: raw("true")}, {Clamp: "n", Max: "1"}}}}})
 		require.NoError(t, err)
 	})
 }
@@ -281,13 +301,14 @@ func someOps() []permission.Op {
 		{Set: "urgent", To: raw("true")}, {Set: "urgent", To: raw("false")}, {Set: "tags", To: raw(`["x"]`)},
 		{Clamp: "amount", Max: "10"}, {Clamp: "amount", Min: "20"}, {Clamp: "copies", Min: "1", Max: "3"},
 		{Redact: "note", Text: "ab", With: ""}, {Redact: "note", Pattern: "[0-9]+", With: "#"}, {Redact: "extra", Text: "a", With: "b"},
-		{Append: "note", Text: "!"}, {Append: "note", Text: "?"}, {Remove: "cc"}, {Remove: "note"}, {Narrow: "cc", Keep: "^a"}, {Narrow: "tags", Keep: "x"},
+		{Append: "note", Text: "!"}, {Append: "note", Text: "?"}, {Remove: "cc"}, {Remove: "note"}, {Narrow: "cc", Keep: "^a"},
+		{Narrow: "tags", Keep: "x"},
 	}
 }
 
-// Whatever rules rewrite: the outcome is never more than that of the rewritten
-// arguments proposed directly, targets are never replaced, and a result that
-// isn't denied is one that the rules leave as it is.
+// Rewriting never raises an outcome above that of the rewritten arguments proposed
+// directly. Targets are never replaced. The rules leave a result that isn't denied
+// as it is.
 func TestRewritingNeverRaisesAnOutcome(t *testing.T) {
 	judging := []permission.Rule{
 		{ID: "j1", Skill: "pay.send", When: "args.amount > 15", Then: permission.Ask},
@@ -297,14 +318,17 @@ func TestRewritingNeverRaisesAnOutcome(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var rules []permission.Rule
 		for i := range rapid.IntRange(1, 3).Draw(rt, "rules") {
-			r := permission.Rule{ID: string(rune('a' + i)), Skill: "pay.send", Then: permission.Modify, Modify: []permission.Op{rapid.SampledFrom(someOps()).Draw(rt, "op")}}
-			r.When = rapid.SampledFrom([]string{"", "args.amount > 5", "has(args.note)", "args.note == ''", "call.recipients.size() > 1"}).Draw(rt, "when")
+			r := permission.Rule{ID: string(rune('a' + i)), Skill: "pay.send", Then: permission.Modify,
+				Modify: []permission.Op{rapid.SampledFrom(someOps()).Draw(rt, "op")}}
+			r.When = rapid.SampledFrom([]string{"", "args.amount > 5", "has(args.note)", "args.note == ''",
+				"call.recipients.size() > 1"}).Draw(rt, "when")
 			rules = append(rules, r)
 		}
 		args := map[string]any{"to": "z@b.c", "amount": rapid.IntRange(0, 30).Draw(rt, "amount")}
 		for k, gen := range map[string]*rapid.Generator[any]{
 			"note": rapid.StringMatching(`[ab1#!?]{0,6}`).AsAny(), "urgent": rapid.Bool().AsAny(), "copies": rapid.IntRange(0, 5).AsAny(),
-			"cc": rapid.SliceOfN(rapid.SampledFrom([]string{"a@b.c", "b@b.c"}), 0, 3).AsAny(), "tags": rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y"}), 0, 2).AsAny(),
+			"cc":   rapid.SliceOfN(rapid.SampledFrom([]string{"a@b.c", "b@b.c"}), 0, 3).AsAny(),
+			"tags": rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y"}), 0, 2).AsAny(),
 		} {
 			if rapid.Bool().Draw(rt, "with "+k) {
 				args[k] = gen.Draw(rt, k)
@@ -333,8 +357,8 @@ func TestRewritingNeverRaisesAnOutcome(t *testing.T) {
 	})
 }
 
-// Whatever JSON the arguments are, rewriting ends in a call that the rules leave
-// as it is, or in a denial; the proposed call stays as it was.
+// Rewriting of any JSON ends in a call that the rules leave as it is, or in a
+// denial. The proposed call stays as it was.
 func FuzzRewrite(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"note":"ab1!"}`, `{"amount":1e300,"copies":-5}`, `{"note":1,"cc":"x"}`, `{"cc":["a",1]}`, `{"extra":{"a":["a",{"a":"\u0000"}]}}`,

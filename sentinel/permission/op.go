@@ -13,14 +13,13 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
-// Op is one declared rewrite of one top-level argument: exactly one of Set,
-// Clamp, Redact, Append, Remove and Narrow names the argument, and the fields
-// listed behind it say how. Skills that don't declare the argument are left
-// alone.
+// Op is one declared rewrite of one top-level argument. Exactly one of Set, Clamp,
+// Redact, Append, Remove and Narrow names the argument. The fields listed behind
+// it say how. Skills that don't declare the argument are left alone.
 //
-// Applied to its own result an Op changes nothing more: text is appended only
-// where it doesn't end the argument yet. An argument that isn't there is left
-// out, but for Set.
+// Applied to its own result an Op changes nothing more: Append adds no text that
+// ends the argument already. An argument that isn't there is left out, but for
+// Set.
 type Op struct {
 	// Set gives the argument the value To, a JSON value but null.
 	Set string
@@ -28,8 +27,8 @@ type Op struct {
 	// Clamp holds a number between Min and Max, of which one may be empty.
 	Clamp    string
 	Min, Max json.Number
-	// Redact puts With in the place of Text, or of what the RE2 expression
-	// Pattern matches, in every text in the argument. With is no template.
+	// Redact puts With in the place of Text, or of what the RE2 expression Pattern
+	// matches. It does so in every text in the argument. With is no template.
 	Redact  string
 	Text    string
 	Pattern string
@@ -79,9 +78,9 @@ var (
 	errTooLong  = errors.New("the argument would become too long")
 )
 
-// apply returns what the op makes of a value; keep is false where it takes the
+// applyTo returns what the op makes of a value; keep is false where it takes the
 // argument out. It never changes v in place: all gates share it.
-func (o *op) apply(v any, present bool) (out any, keep bool, err error) {
+func (o *op) applyTo(v any, present bool) (out any, keep bool, err error) {
 	switch {
 	case o.kind == opSet:
 		return o.value, true, nil
@@ -92,7 +91,7 @@ func (o *op) apply(v any, present bool) (out any, keep bool, err error) {
 	case opRemove:
 		return nil, false, nil
 	case opClamp:
-		out, err = o.clamp(v)
+		out, err = o.clampNumber(v)
 	case opAppend:
 		s, ok := v.(string)
 		switch {
@@ -104,16 +103,17 @@ func (o *op) apply(v any, present bool) (out any, keep bool, err error) {
 			out = s + o.text
 		}
 	case opRedact:
-		out, err = o.redact(v)
+		out, err = o.redactValue(v)
 	case opNarrow:
-		out, err = o.narrow(v)
+		out, err = o.narrowList(v)
 	default:
 		err = errors.New("there is no such rewrite")
 	}
 	return out, true, err
 }
 
-func (o *op) clamp(v any) (any, error) {
+// clampNumber returns the bound that the number passes, or the number itself.
+func (o *op) clampNumber(v any) (any, error) {
 	n, ok := v.(json.Number)
 	if !ok {
 		return nil, errNoNumber
@@ -130,15 +130,16 @@ func (o *op) clamp(v any) (any, error) {
 	return v, nil
 }
 
-// redact goes through lists and objects; their keys are the schema's matter.
-func (o *op) redact(v any) (any, error) {
+// redactValue redacts texts in lists and objects too; their keys are the schema's
+// matter.
+func (o *op) redactValue(v any) (any, error) {
 	switch v := v.(type) {
 	case string:
 		return o.redactText(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			r, err := o.redact(e)
+			r, err := o.redactValue(e)
 			if err != nil {
 				return nil, err
 			}
@@ -148,7 +149,7 @@ func (o *op) redact(v any) (any, error) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			r, err := o.redact(e)
+			r, err := o.redactValue(e)
 			if err != nil {
 				return nil, err
 			}
@@ -159,7 +160,7 @@ func (o *op) redact(v any) (any, error) {
 	return v, nil
 }
 
-// redactText bounds what it builds: a short match and a long replacement would
+// redactText bounds what it builds. A short match and a long replacement would
 // make gigabytes of an argument that is just within its limit.
 func (o *op) redactText(s string) (string, error) {
 	if o.pattern == nil {
@@ -186,7 +187,8 @@ func (o *op) redactText(s string) (string, error) {
 	return b.String(), nil
 }
 
-func (o *op) narrow(v any) (any, error) {
+// narrowList keeps the texts of a list that the pattern matches.
+func (o *op) narrowList(v any) (any, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, errNoList
@@ -197,7 +199,7 @@ func (o *op) narrow(v any) (any, error) {
 		if !ok {
 			return nil, errNoList
 		}
-		if o.pattern.MatchString(s) && !several(s) {
+		if o.pattern.MatchString(s) && !holdsSeveral(s) {
 			out = append(out, e)
 		}
 	}
@@ -207,18 +209,18 @@ func (o *op) narrow(v any) (any, error) {
 	return out, nil
 }
 
-// several reports whether one text of a list holds more than one line or
-// address, or an address that mail servers may send on elsewhere: what of it
-// matched would keep the rest.
-func several(s string) bool {
+// holdsSeveral reports whether one text of a list holds more than one line or
+// address. It also reports addresses that mail servers may send on elsewhere. The
+// part that matched would keep the rest.
+func holdsSeveral(s string) bool {
 	return strings.ContainsAny(s, "\n\r") || strings.Count(s, "@") > 1 && strings.ContainsAny(s, ",; ") || touch.Routed(s)
 }
 
-// rewrite applies the op to one argument of args and reports whether it
+// rewriteArgument applies the op to one argument of args and reports whether it
 // changed. args may be changed, what is in it is not.
-func (o *op) rewrite(args map[string]any) (bool, error) {
+func (o *op) rewriteArgument(args map[string]any) (bool, error) {
 	was, present := args[o.arg]
-	is, keep, err := o.apply(was, present)
+	is, keep, err := o.applyTo(was, present)
 	switch {
 	case err != nil:
 		return false, err
@@ -232,6 +234,7 @@ func (o *op) rewrite(args map[string]any) (bool, error) {
 	return true, nil
 }
 
+// readBound reads a bound, and reports whether it is a finite number.
 func readBound(n json.Number) (bound, bool) {
 	if n == "" {
 		return bound{}, true

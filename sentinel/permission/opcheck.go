@@ -26,7 +26,8 @@ type verb struct {
 	takes     []string
 }
 
-func (o Op) verbs() []verb {
+// namedVerbs returns the verbs of an Op that name an argument.
+func (o Op) namedVerbs() []verb {
 	all := []verb{
 		{opSet, o.Set, []string{"to"}}, {opClamp, o.Clamp, []string{"min", "max"}},
 		{opRedact, o.Redact, []string{"text", "pattern", "with"}}, {opAppend, o.Append, []string{"text"}},
@@ -35,8 +36,8 @@ func (o Op) verbs() []verb {
 	return slices.DeleteFunc(all, func(v verb) bool { return v.arg == "" })
 }
 
-// given are the other keys that are set.
-func (o Op) given() []string {
+// otherKeys returns the keys that are set and name no argument.
+func (o Op) otherKeys() []string {
 	var out []string
 	for _, f := range []struct {
 		key string
@@ -52,8 +53,9 @@ func (o Op) given() []string {
 	return out
 }
 
-// ops checks the rewrites of one rule and returns them with every mistake.
-func (c *compiler) ops(at string, in Rule, r *rule) error {
+// compileOps checks the rewrites of one rule and adds them to r, with every
+// mistake.
+func (c *compiler) compileOps(at string, in Rule, r *rule) error {
 	switch {
 	case in.Then != Modify && len(in.Modify) > 0:
 		return &skills.PathError{Path: at + ".modify", Msg: "is for rules that say then: modify"}
@@ -69,7 +71,7 @@ func (c *compiler) ops(at string, in Rule, r *rule) error {
 		at := fmt.Sprintf("%s.modify[%d]", at, i)
 		compiled, err := compileOp(at, o)
 		if err == nil {
-			err = c.fits(at, compiled, r)
+			err = c.checkOpFits(at, compiled, r)
 		}
 		if err == nil && compiled.kind == opAppend &&
 			slices.ContainsFunc(r.ops, func(p op) bool { return p.kind == opAppend && p.arg == compiled.arg }) {
@@ -84,16 +86,16 @@ func (c *compiler) ops(at string, in Rule, r *rule) error {
 
 // compileOp checks what an Op says of itself.
 func compileOp(at string, o Op) (op, error) {
-	verbs := o.verbs()
+	verbs := o.namedVerbs()
 	if len(verbs) != 1 {
 		return op{}, &skills.PathError{Path: at,
 			Msg: fmt.Sprintf("must name exactly one of set, clamp, redact, append, remove, narrow; it names %d", len(verbs))}
 	}
 	v := verbs[0]
-	for _, key := range o.given() {
+	for _, key := range o.otherKeys() {
 		if !slices.Contains(v.takes, key) {
 			return op{}, &skills.PathError{Path: at + "." + key,
-				Msg: fmt.Sprintf("means nothing beside %s, which takes %s", v.word, orNothing(v.takes))}
+				Msg: fmt.Sprintf("means nothing beside %s, which takes %s", v.word, joinOrNothing(v.takes))}
 		}
 	}
 	if len(o.Text) > maxOpText || len(o.With) > maxOpText || len(o.Pattern) > maxOpText || len(o.Keep) > maxOpText ||
@@ -104,30 +106,31 @@ func compileOp(at string, o Op) (op, error) {
 	var err error
 	switch v.word {
 	case opSet:
-		out.value, err = constant(at, o.To)
+		out.value, err = parseConstant(at, o.To)
 	case opClamp:
-		err = out.bounds(at, o)
+		err = out.compileBounds(at, o)
 	case opRedact:
-		err = out.redaction(at, o)
+		err = out.compileRedaction(at, o)
 	case opAppend:
 		if out.text = o.Text; o.Text == "" {
 			err = &skills.PathError{Path: at, Msg: "append needs text"}
 		}
 	case opNarrow:
-		out.pattern, err = expression(at+".keep", o.Keep, "narrow needs keep: the expression that what stays must match")
+		out.pattern, err = compileExpression(at+".keep", o.Keep, "narrow needs keep: the expression that what stays must match")
 	}
 	return out, err
 }
 
-func orNothing(list []string) string {
+// joinOrNothing lists keys for a message.
+func joinOrNothing(list []string) string {
 	if len(list) == 0 {
 		return "nothing else"
 	}
 	return strings.Join(list, ", ")
 }
 
-// constant reads a value in the form in which arguments come.
-func constant(at string, raw json.RawMessage) (any, error) {
+// parseConstant reads a value in the form in which arguments come.
+func parseConstant(at string, raw json.RawMessage) (any, error) {
 	v := jsontext.Value(bytes.Clone(raw))
 	if len(raw) == 0 || v.Canonicalize() != nil {
 		return nil, &skills.PathError{Path: at, Msg: "set needs to: a value"}
@@ -144,7 +147,8 @@ func constant(at string, raw json.RawMessage) (any, error) {
 	return out, nil
 }
 
-func (o *op) bounds(at string, in Op) error {
+// compileBounds checks the numbers of a clamp.
+func (o *op) compileBounds(at string, in Op) error {
 	var ok1, ok2 bool
 	o.min, ok1 = readBound(in.Min)
 	o.max, ok2 = readBound(in.Max)
@@ -161,7 +165,9 @@ func (o *op) bounds(at string, in Op) error {
 	return nil
 }
 
-func (o *op) redaction(at string, in Op) error {
+// compileRedaction checks the texts of a redact: applied twice it must change
+// nothing more.
+func (o *op) compileRedaction(at string, in Op) error {
 	o.text = in.With
 	switch {
 	case (in.Text == "") == (in.Pattern == ""):
@@ -173,7 +179,7 @@ func (o *op) redaction(at string, in Op) error {
 		return nil
 	}
 	var err error
-	if o.pattern, err = expression(at+".pattern", in.Pattern, ""); err != nil {
+	if o.pattern, err = compileExpression(at+".pattern", in.Pattern, ""); err != nil {
 		return err
 	}
 	switch {
@@ -185,7 +191,9 @@ func (o *op) redaction(at string, in Op) error {
 	return nil
 }
 
-func expression(at, text, missing string) (*regexp.Regexp, error) {
+// compileExpression compiles an RE2 expression. missing is the message for an
+// empty one; without a message, empty is allowed.
+func compileExpression(at, text, missing string) (*regexp.Regexp, error) {
 	if text == "" && missing != "" {
 		return nil, &skills.PathError{Path: at, Msg: missing}
 	}
@@ -197,9 +205,9 @@ func expression(at, text, missing string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// fits holds an op to the skills of its rule: the argument is there, may be
-// changed that way, and what is put in fits its schema.
-func (c *compiler) fits(at string, o op, r *rule) error {
+// checkOpFits holds an op to the skills of its rule. A skill must have the
+// argument, allow the change, and accept what is put in.
+func (c *compiler) checkOpFits(at string, o op, r *rule) error {
 	if c.reg == nil {
 		return nil
 	}
@@ -219,7 +227,7 @@ func (c *compiler) fits(at string, o op, r *rule) error {
 			return &skills.PathError{Path: at + "." + o.kind, Msg: msg}
 		}
 	}
-	if found || c.elsewhere(r) {
+	if found || c.coversUnregistered(r) {
 		return nil
 	}
 	msg := fmt.Sprintf("no skill of this rule has an argument %q", o.arg)
@@ -229,38 +237,38 @@ func (c *compiler) fits(at string, o op, r *rule) error {
 	return &skills.PathError{Path: at + "." + o.kind, Msg: msg}
 }
 
-const targets = skills.Target | skills.URL | skills.Path | skills.Shell
+const targetMarks = skills.Target | skills.URL | skills.Path | skills.Shell
 
-// refusesOp says why an op can't be applied to a skill's argument; empty where
-// it can.
+// refusesOp says why an op can't be applied to a skill's argument; empty where it
+// can.
 func refusesOp(s *skills.Skill, o op) string {
-	p := property(s, o.arg)
+	p := readProperty(s, o.arg)
 	marks, _ := s.ArgMarks(o.arg)
 	replaces := o.kind == opSet || o.kind == opClamp || o.kind == opRedact || o.kind == opAppend
 	switch {
-	case replaces && marks&targets != 0:
+	case replaces && marks&targetMarks != 0:
 		return fmt.Sprintf("%q is a target of %s: it may be removed or narrowed, never replaced", o.arg, s.Name())
-	case replaces && o.kind != opClamp && !s.Annotated() && p.text():
+	case replaces && o.kind != opClamp && !s.Annotated() && p.holdsText():
 		return fmt.Sprintf("%s has no x- marks, so any text in it may be a target, which is never replaced; mark its arguments", s.Name())
 	case o.kind == opRemove && p.required:
 		return fmt.Sprintf("%s requires %q, so every call without it would be denied", s.Name(), o.arg)
-	case o.kind == opNarrow && !p.has("array"):
+	case o.kind == opNarrow && !p.hasType("array"):
 		return fmt.Sprintf("%q of %s is no list", o.arg, s.Name())
-	case o.kind == opClamp && !p.has("number") && !p.has("integer"):
+	case o.kind == opClamp && !p.hasType("number") && !p.hasType("integer"):
 		return fmt.Sprintf("%q of %s is no number", o.arg, s.Name())
-	case (o.kind == opAppend || o.kind == opRedact) && !p.text():
+	case (o.kind == opAppend || o.kind == opRedact) && !p.holdsText():
 		return fmt.Sprintf("%q of %s holds no text", o.arg, s.Name())
 	}
-	for _, v := range o.puts() {
-		if !takes(s, o.arg, v) {
+	for _, v := range o.insertedValues() {
+		if !schemaAccepts(s, o.arg, v) {
 			return fmt.Sprintf("puts a value into %q that the schema of %s refuses", o.arg, s.Name())
 		}
 	}
 	return ""
 }
 
-// puts are the whole values that an op may put in.
-func (o op) puts() []any {
+// insertedValues returns the whole values that an op may put in.
+func (o op) insertedValues() []any {
 	var out []any
 	if o.kind == opSet {
 		out = append(out, o.value)
@@ -273,40 +281,11 @@ func (o op) puts() []any {
 	return out
 }
 
-// takes reports whether the schema takes the value, whatever else it wants.
-func takes(s *skills.Skill, arg string, v any) bool {
+// schemaAccepts reports whether the schema accepts the value, whatever else it
+// wants.
+func schemaAccepts(s *skills.Skill, arg string, v any) bool {
 	at := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(arg)
 	return !slices.ContainsFunc(s.Validate(map[string]any{arg: v}), func(e skills.SchemaError) bool {
 		return e.Pointer == at || strings.HasPrefix(e.Pointer, at+"/")
 	})
-}
-
-// prop is what a schema says plainly of a top-level argument.
-type prop struct {
-	types    []string // none: anything
-	required bool
-}
-
-func (p prop) has(t string) bool { return len(p.types) == 0 || slices.Contains(p.types, t) }
-
-func (p prop) text() bool { return p.has("string") || p.has("array") || p.has("object") }
-
-func property(s *skills.Skill, arg string) prop {
-	var root struct {
-		Required   []string                   `json:"required"`
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(s.Parameters(), &root) // it was compiled; what can't be read here is "anything"
-	var p struct {
-		Type json.RawMessage `json:"type"`
-	}
-	_ = json.Unmarshal(root.Properties[arg], &p)
-	out := prop{required: slices.Contains(root.Required, arg)}
-	var one string
-	if json.Unmarshal(p.Type, &one) == nil && one != "" {
-		out.types = []string{one}
-	} else {
-		_ = json.Unmarshal(p.Type, &out.types)
-	}
-	return out
 }

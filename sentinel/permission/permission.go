@@ -33,7 +33,7 @@ const (
 	DefaultDeny  = Deny
 )
 
-// DefaultCostLimit bounds one condition's evaluation in CEL's cost units: a
+// DefaultCostLimit bounds one condition's evaluation in CEL's cost units. A
 // substring search in one megabyte fits, a quadratic loop over it does not.
 const DefaultCostLimit = 1_000_000
 
@@ -43,11 +43,10 @@ type Rule struct {
 	ID string
 	// Skill is an exact name, "domain.*" or "*".
 	Skill string
-	// Users are patterns of which one must match the whole id of the user,
-	// letters as they are: * stands for any characters, / among them and none
-	// too, ? for one character, [a-z] for one of a class, [^a-z] for one
-	// outside it. Braces, ** and backslashes are mistakes. Empty means all
-	// users.
+	// Users are patterns of which one must match the whole id of the user, letters
+	// as they are. * stands for any characters, / among them and none too, and ?
+	// for one character. [a-z] stands for one of a class, [^a-z] for one outside
+	// it. Braces, ** and backslashes are mistakes. Empty means all users.
 	Users []string
 	// When is a CEL condition. Empty is always true.
 	When string
@@ -70,13 +69,13 @@ type Options struct {
 	// Registry holds rules to skills and arguments that exist. Without one
 	// these are not checked.
 	Registry *skills.Registry
-	// Known are skills that exist and are not in the Registry, such as those
-	// that a program adds itself: rules may name them, and what they say of
-	// their arguments is not checked.
+	// Known are skills that exist and are not in the Registry, such as those of a
+	// program. Rules may name them. What rules say of their arguments is not
+	// checked.
 	Known []string
-	// Partial says that there are skills besides, of unknown names: what is
-	// neither in the Registry nor Known is no mistake then. For checking a
-	// configuration of which a part can't be read.
+	// Partial says that there are further skills of unknown names. A name that is
+	// neither in the Registry nor Known is no mistake then. Partial is for
+	// checking a configuration of which a part can't be read.
 	Partial bool
 	// Now is the clock behind the variable time. If nil, time.Now.
 	Now func() time.Time
@@ -94,8 +93,8 @@ type Gate struct {
 	rewrites []*rule
 	all      []*rule // in the order written
 	compiler *compiler
-	// byName holds the rules of each registered skill in their order, so
-	// that a call pays only for the rules that are about it.
+	// byName holds the rules of each registered skill in their order. So a call
+	// pays only for the rules that are about it.
 	byName map[string][]*rule
 	now    func() time.Time
 }
@@ -121,7 +120,7 @@ func New(o Options) (*Gate, error) {
 		return nil, err
 	}
 	for i, r := range o.Rules {
-		compiled, err := c.rule(i, r)
+		compiled, err := c.compileRule(i, r)
 		errs = append(errs, err)
 		g.all = append(g.all, compiled)
 		if r.Then == Modify {
@@ -137,7 +136,7 @@ func New(o Options) (*Gate, error) {
 	}
 	if o.Registry != nil {
 		for _, name := range o.Registry.Names() {
-			g.byName[name] = about(g.rules, name)
+			g.byName[name] = rulesAbout(g.rules, name)
 		}
 	}
 	return g, nil
@@ -158,7 +157,8 @@ func duplicateIDs(rules []Rule) error {
 	return errors.Join(errs...)
 }
 
-func about(rules []*rule, name string) []*rule {
+// rulesAbout returns the rules that are about the skill, in their order.
+func rulesAbout(rules []*rule, name string) []*rule {
 	var out []*rule
 	for _, r := range rules {
 		if r.covers(name) {
@@ -174,33 +174,34 @@ func (*Gate) Name() string { return sentinel.GatePermission }
 // Check applies the skill's own switches and every rule about it. It never
 // returns an error: a rule that can't be evaluated is a denial of its own.
 func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	v := g.judge(ctx, c)
+	v := g.judgeCall(ctx, c)
 	v.Gate = sentinel.GatePermission
 	return v, nil
 }
 
-func (g *Gate) judge(ctx context.Context, c sentinel.Call) sentinel.Verdict {
+// judgeCall applies switches, rules and the default, in that order.
+func (g *Gate) judgeCall(ctx context.Context, c sentinel.Call) sentinel.Verdict {
 	switch {
 	case !g.loaded:
-		return refuse(CodeNoRules, "no permission rules were loaded", "ask the operator to load the permission rules")
+		return refuseCall(CodeNoRules, "no permission rules were loaded", "ask the operator to load the permission rules")
 	case c.Skill() == nil:
-		return refuse(CodeUnknownSkill, "no skill of that name is known", "use one of your granted skills")
+		return refuseCall(CodeUnknownSkill, "no skill of that name is known", "use one of your granted skills")
 	}
 	t := &tally{outcome: sentinel.Allow}
-	g.switches(t, c)
-	g.apply(ctx, t, c)
+	g.applySwitches(t, c)
+	g.applyRules(ctx, t, c)
 	if _, follows := c.Follows(); follows {
-		return t.verdict() // it was allowed with its first call: rules only lower it
+		return t.buildVerdict() // it was allowed with its first call: rules only lower it
 	}
 	if t.matched == 0 && !g.allow {
 		t.lower(sentinel.Deny, CodeNoMatch, "no rule allows this call, and the default is deny")
 	}
-	return t.verdict()
+	return t.buildVerdict()
 }
 
-// switches applies what the skill's own Spec says. `approval: never` adds
+// applySwitches applies what the skill's own Spec says. `approval: never` adds
 // nothing and lifts nothing, so it is not looked at.
-func (g *Gate) switches(t *tally, c sentinel.Call) {
+func (g *Gate) applySwitches(t *tally, c sentinel.Call) {
 	spec := c.Skill().Spec()
 	if spec.Disabled {
 		t.lower(sentinel.Deny, CodeDisabled, "the skill is switched off")
@@ -212,35 +213,36 @@ func (g *Gate) switches(t *tally, c sentinel.Call) {
 	}
 }
 
-// apply evaluates all rules, also once the answer is known: a reviewer must
+// applyRules evaluates all rules, also once the answer is known: a reviewer must
 // see every one that fits.
-func (g *Gate) apply(ctx context.Context, t *tally, c sentinel.Call) {
+func (g *Gate) applyRules(ctx context.Context, t *tally, c sentinel.Call) {
 	rules, ok := g.byName[c.Skill().Name()]
 	if !ok {
-		rules = about(g.rules, c.Skill().Name())
+		rules = rulesAbout(g.rules, c.Skill().Name())
 	}
 	var f *facts
 	for _, r := range rules {
-		if !r.forUser(c.Grant().User()) {
+		if !r.isForUser(c.Grant().User()) {
 			continue
 		}
 		if r.program == nil {
-			t.match(r, c.Skill())
+			t.countMatch(r, c.Skill())
 			continue
 		}
 		if f == nil {
 			f = &facts{call: c, now: g.now}
 		}
-		switch fits, err := r.fits(ctx, f); {
+		switch fits, err := r.fitsCall(ctx, f); {
 		case err != nil:
-			t.fail(r, c.Skill(), err)
+			t.countError(r, c.Skill(), err)
 		case fits:
-			t.match(r, c.Skill())
+			t.countMatch(r, c.Skill())
 		}
 	}
 }
 
-func refuse(code, reason, advice string) sentinel.Verdict {
+// refuseCall returns a denial that says what the agent can do.
+func refuseCall(code, reason, advice string) sentinel.Verdict {
 	v := sentinel.Refuse(code, reason)
 	v.WhatYouCanDo = advice
 	return v

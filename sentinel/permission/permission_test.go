@@ -54,7 +54,7 @@ func TestAbsentRulesDeny(t *testing.T) {
 	})
 }
 
-// An unknown skill is nobody's to allow, whatever the rules say.
+// No rule allows an unknown skill.
 func TestUnknownSkill(t *testing.T) {
 	g := gate(t, permission.DefaultAllow, permission.Rule{Skill: "*", Then: permission.Allow})
 	require.Equal(t, permission.CodeUnknownSkill, check(t, g, call(t, proposal{skill: "no.such"})).Code)
@@ -132,7 +132,7 @@ func TestDefaultDeny(t *testing.T) {
 }
 
 // Users are patterns; an empty list is everyone and so is "*". A slash in an id
-// takes nobody out of a rule.
+// takes no user out of a rule.
 func TestUsers(t *testing.T) {
 	for _, tc := range []struct {
 		users []string
@@ -211,7 +211,8 @@ func TestRuleErrorDenies(t *testing.T) {
 // cuts short.
 func TestCostAndContext(t *testing.T) {
 	args := `{"list":[` + strings.Repeat("1,", 3000) + `1]}`
-	quadratic := permission.Rule{Skill: "email.send", Then: permission.Allow, When: "args.list.all(a, args.list.exists(b, b == a + 1) || true)"}
+	quadratic := permission.Rule{Skill: "email.send", Then: permission.Allow,
+		When: "args.list.all(a, args.list.exists(b, b == a + 1) || true)"}
 	c := call(t, proposal{skill: "email.send", args: args})
 	t.Run("cost", func(t *testing.T) {
 		v := check(t, gate(t, permission.DefaultAllow, quadratic), c)
@@ -219,7 +220,8 @@ func TestCostAndContext(t *testing.T) {
 		require.Contains(t, v.Detail, "cost limit")
 	})
 	t.Run("own limit", func(t *testing.T) {
-		g, err := permission.New(permission.Options{CostLimit: 3, Rules: []permission.Rule{{Skill: "*", Then: permission.Allow, When: "args.to == 'a' || args.to == 'b' || args.to == 'c'"}}})
+		g, err := permission.New(permission.Options{CostLimit: 3,
+			Rules: []permission.Rule{{Skill: "*", Then: permission.Allow, When: "args.to == 'a' || args.to == 'b' || args.to == 'c'"}}})
 		require.NoError(t, err)
 		require.Equal(t, permission.CodeRuleError, check(t, g, call(t, proposal{skill: "email.send", args: `{"to":"d"}`})).Code)
 	})
@@ -234,7 +236,8 @@ func TestCostAndContext(t *testing.T) {
 		require.Contains(t, v.Detail, context.Canceled.Error())
 	})
 	t.Run("large plain text is within it", func(t *testing.T) {
-		g := gate(t, permission.DefaultAllow, permission.Rule{Skill: "email.send", Then: permission.Ask, When: "args.body.contains('needle in hay')"})
+		g := gate(t, permission.DefaultAllow, permission.Rule{Skill: "email.send", Then: permission.Ask,
+			When: "args.body.contains('needle in hay')"})
 		v := check(t, g, call(t, proposal{skill: "email.send", args: `{"body":"` + strings.Repeat("hay ", 200_000) + `"}`}))
 		require.Equal(t, sentinel.Allow, v.Outcome, v.Detail)
 	})

@@ -31,13 +31,13 @@ type rule struct {
 	ops     []op
 }
 
-// forUser reports whether the rule is about the user.
-func (r *rule) forUser(user string) bool {
+// isForUser reports whether the rule is about the user.
+func (r *rule) isForUser(user string) bool {
 	return len(r.users) == 0 || slices.ContainsFunc(r.users, func(g glob) bool { return g.matches(user) })
 }
 
-// argsOf returns the arguments the condition reads that the skill declares.
-func (r *rule) argsOf(s *skills.Skill) []string {
+// declaredArgs returns the arguments the condition reads that the skill declares.
+func (r *rule) declaredArgs(s *skills.Skill) []string {
 	var out []string
 	for _, a := range r.args {
 		if s.Declares(a) {
@@ -49,9 +49,9 @@ func (r *rule) argsOf(s *skills.Skill) []string {
 
 var errNotBool = errors.New("the condition is neither true nor false")
 
-// fits reports whether the condition is true of the call; a rule without one
+// fitsCall reports whether the condition is true of the call; a rule without one
 // always fits.
-func (r *rule) fits(ctx context.Context, f *facts) (bool, error) {
+func (r *rule) fitsCall(ctx context.Context, f *facts) (bool, error) {
 	if r.program == nil {
 		return true, nil
 	}

@@ -18,19 +18,24 @@ type tally struct {
 	detail   []string
 }
 
+// lower lets the outcome fall, and keeps the code and the reason of the first
+// lowest one.
 func (t *tally) lower(to sentinel.Outcome, code, reason string) {
 	if to < t.outcome {
 		t.outcome, t.code, t.reason = to, code, reason
 	}
 }
 
+// note keeps evidence for the record.
 func (t *tally) note(signal string, args []string) {
 	t.evidence = append(t.evidence, sentinel.Evidence{Signal: signal, Args: args})
 }
 
-func (t *tally) match(r *rule, s *skills.Skill) {
+// countMatch counts a rule that fits, and lowers the outcome to what the rule
+// says.
+func (t *tally) countMatch(r *rule, s *skills.Skill) {
 	t.matched++
-	t.note(r.signal, r.argsOf(s))
+	t.note(r.signal, r.declaredArgs(s))
 	switch r.then {
 	case sentinel.Deny:
 		t.lower(sentinel.Deny, CodeDenied, r.reason)
@@ -42,21 +47,23 @@ func (t *tally) match(r *rule, s *skills.Skill) {
 // maxDetail bounds the text of errors in bytes.
 const maxDetail = 4 << 10
 
-// fail counts a rule that could not be evaluated. The library's words may
+// countError counts a rule that could not be evaluated. The library's words may
 // quote arguments, so they go to the detail alone.
-func (t *tally) fail(r *rule, s *skills.Skill, err error) {
-	t.note(r.signal+" error", r.argsOf(s))
+func (t *tally) countError(r *rule, s *skills.Skill, err error) {
+	t.note(r.signal+" error", r.declaredArgs(s))
 	t.lower(sentinel.Deny, CodeRuleError, r.signal+" could not be evaluated")
 	text := err.Error()
 	if len(text) > maxDetail {
-		text = clip(text)
+		text = clipDetail(text)
 	}
 	t.detail = append(t.detail, r.signal+": "+text)
 }
 
-func clip(text string) string { return strings.ToValidUTF8(text[:maxDetail], "") + "…" }
+// clipDetail cuts an error's text to maxDetail bytes.
+func clipDetail(text string) string { return strings.ToValidUTF8(text[:maxDetail], "") + "…" }
 
-func (t *tally) verdict() sentinel.Verdict {
+// buildVerdict returns the verdict of all that was counted.
+func (t *tally) buildVerdict() sentinel.Verdict {
 	v := sentinel.Verdict{
 		State: sentinel.Judged, Outcome: t.outcome, Code: t.code, Reason: t.reason, Evidence: t.evidence,
 		Detail: strings.Join(t.detail, "\n"),

@@ -43,7 +43,8 @@ func fits(t *testing.T, when string, c sentinel.Call) sentinel.Verdict {
 // What a call would touch is the same list whichever argument it came
 // through.
 func TestTouchVariables(t *testing.T) {
-	c := call(t, proposal{skill: "files.write", args: `{"path":"notes/a.txt","url":"https://Example.com/x","command":"ls -l /tmp","to":"eve@evil.example"}`})
+	c := call(t, proposal{skill: "files.write",
+		args: `{"path":"notes/a.txt","url":"https://Example.com/x","command":"ls -l /tmp","to":"eve@evil.example"}`})
 	for _, when := range []string{
 		"'/srv/desk/notes/a.txt' in call.paths", "'example.com' in call.hosts", "'ls' in call.commands", "'eve@evil.example' in call.recipients",
 	} {
@@ -90,28 +91,38 @@ func TestMistakes(t *testing.T) {
 		rule      permission.Rule
 		path, msg string
 	}{
-		"no skill":                {permission.Rule{Then: "deny"}, "permissions[0].skill", "missing"},
-		"unknown skill":           {permission.Rule{Skill: "email.sned", Then: "deny"}, "permissions[0].skill", `did you mean "email.send"?`},
-		"unknown domain":          {permission.Rule{Skill: "mail.*", Then: "deny"}, "permissions[0].skill", "can't match"},
-		"bad pattern":             {permission.Rule{Skill: "email*", Then: "deny"}, "permissions[0].skill", "no domain such as email.*"},
-		"bad glob":                {permission.Rule{Skill: "*", Users: []string{"ok", "[a"}, Then: "deny"}, "permissions[0].users[1]", "without a ]"},
-		"list in a glob":          {permission.Rule{Skill: "*", Users: []string{"{guest,anon}-*"}, Then: "deny"}, "permissions[0].users[0]", "brace"},
-		"two stars in a glob":     {permission.Rule{Skill: "*", Users: []string{"guest-**"}, Then: "deny"}, "permissions[0].users[0]", "**"},
-		"no then":                 {permission.Rule{Skill: "*"}, "permissions[0].then", "missing"},
-		"unknown then":            {permission.Rule{Skill: "*", Then: "denny"}, "permissions[0].then", `did you mean "deny"?`},
-		"defer is no rule":        {permission.Rule{Skill: "*", Then: "defer"}, "permissions[0].then", "not one of"},
-		"syntax":                  {permission.Rule{Skill: "*", Then: "ask", When: "args.to =="}, "permissions[0].when", "1:11"},
-		"not a condition":         {permission.Rule{Skill: "email.send", Then: "ask", When: "size(args.to)"}, "permissions[0].when", "int"},
-		"dyn is no condition":     {permission.Rule{Skill: "email.send", Then: "ask", When: "args.to"}, "permissions[0].when", "dyn"},
-		"undeclared variable":     {permission.Rule{Skill: "*", Then: "ask", When: "usr == 'x'"}, "permissions[0].when", "undeclared reference to 'usr'"},
-		"undeclared field":        {permission.Rule{Skill: "*", Then: "ask", When: "call.skil == 'x'"}, "permissions[0].when", `did you mean "call.skill"?`},
-		"undeclared argument":     {permission.Rule{Skill: "email.send", Then: "ask", When: "args.too == 'x'"}, "permissions[0].when", `did you mean "to"?`},
-		"undeclared, by index":    {permission.Rule{Skill: "email.*", Then: "ask", When: "args['boddy'] == 'x'"}, "permissions[0].when", `did you mean "body"?`},
-		"undeclared, by has":      {permission.Rule{Skill: "email.send", Then: "ask", When: "has(args.bccc)"}, "permissions[0].when", `has an argument "bccc"`},
-		"false":                   {permission.Rule{Skill: "*", Then: "ask", When: "false"}, "permissions[0].when", "can't match"},
-		"false after folding":     {permission.Rule{Skill: "email.send", Then: "ask", When: "1 > 2 && args.to == 'x'"}, "permissions[0].when", "can't match"},
-		"too long":                {permission.Rule{Skill: "*", Then: "ask", When: "user == '" + strings.Repeat("x", permission.MaxWhen) + "'"}, "permissions[0].when", "size"},
-		"wrong type at compiling": {permission.Rule{Skill: "*", Then: "ask", When: "call.outward == 'yes'"}, "permissions[0].when", "no matching overload"},
+		"no skill":       {permission.Rule{Then: "deny"}, "permissions[0].skill", "missing"},
+		"unknown skill":  {permission.Rule{Skill: "email.sned", Then: "deny"}, "permissions[0].skill", `did you mean "email.send"?`},
+		"unknown domain": {permission.Rule{Skill: "mail.*", Then: "deny"}, "permissions[0].skill", "can't match"},
+		"bad pattern":    {permission.Rule{Skill: "email*", Then: "deny"}, "permissions[0].skill", "no domain such as email.*"},
+		"bad glob": {permission.Rule{Skill: "*", Users: []string{"ok", "[a"}, Then: "deny"}, "permissions[0].users[1]",
+			"without a ]"},
+		"list in a glob": {permission.Rule{Skill: "*", Users: []string{"{guest,anon}-*"}, Then: "deny"}, "permissions[0].users[0]",
+			"brace"},
+		"two stars in a glob": {permission.Rule{Skill: "*", Users: []string{"guest-**"}, Then: "deny"}, "permissions[0].users[0]", "**"},
+		"no then":             {permission.Rule{Skill: "*"}, "permissions[0].then", "missing"},
+		"unknown then":        {permission.Rule{Skill: "*", Then: "denny"}, "permissions[0].then", `did you mean "deny"?`},
+		"defer is no rule":    {permission.Rule{Skill: "*", Then: "defer"}, "permissions[0].then", "not one of"},
+		"syntax":              {permission.Rule{Skill: "*", Then: "ask", When: "args.to =="}, "permissions[0].when", "1:11"},
+		"not a condition":     {permission.Rule{Skill: "email.send", Then: "ask", When: "size(args.to)"}, "permissions[0].when", "int"},
+		"dyn is no condition": {permission.Rule{Skill: "email.send", Then: "ask", When: "args.to"}, "permissions[0].when", "dyn"},
+		"undeclared variable": {permission.Rule{Skill: "*", Then: "ask", When: "usr == 'x'"}, "permissions[0].when",
+			"undeclared reference to 'usr'"},
+		"undeclared field": {permission.Rule{Skill: "*", Then: "ask", When: "call.skil == 'x'"}, "permissions[0].when",
+			`did you mean "call.skill"?`},
+		"undeclared argument": {permission.Rule{Skill: "email.send", Then: "ask", When: "args.too == 'x'"}, "permissions[0].when",
+			`did you mean "to"?`},
+		"undeclared, by index": {permission.Rule{Skill: "email.*", Then: "ask", When: "args['boddy'] == 'x'"}, "permissions[0].when",
+			`did you mean "body"?`},
+		"undeclared, by has": {permission.Rule{Skill: "email.send", Then: "ask", When: "has(args.bccc)"}, "permissions[0].when",
+			`has an argument "bccc"`},
+		"false": {permission.Rule{Skill: "*", Then: "ask", When: "false"}, "permissions[0].when", "can't match"},
+		"false after folding": {permission.Rule{Skill: "email.send", Then: "ask", When: "1 > 2 && args.to == 'x'"},
+			"permissions[0].when", "can't match"},
+		"too long": {permission.Rule{Skill: "*", Then: "ask",
+			When: "user == '" + strings.Repeat("x", permission.MaxWhen) + "'"}, "permissions[0].when", "size"},
+		"wrong type at compiling": {permission.Rule{Skill: "*", Then: "ask", When: "call.outward == 'yes'"}, "permissions[0].when",
+			"no matching overload"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := permission.New(permission.Options{Rules: []permission.Rule{tc.rule}, Registry: registry(t)})
@@ -140,11 +151,13 @@ func TestMistakesTogether(t *testing.T) {
 			"permissions[2].when", "permissions[2].id"}, paths)
 	})
 	t.Run("each argument that isn't there", func(t *testing.T) {
-		_, err := permission.New(permission.Options{Registry: registry(t), Rules: []permission.Rule{{Skill: "email.send", Then: "ask", When: "args.too == args.bdy"}}})
+		_, err := permission.New(permission.Options{Registry: registry(t),
+			Rules: []permission.Rule{{Skill: "email.send", Then: "ask", When: "args.too == args.bdy"}}})
 		require.Len(t, flatten(err), 2)
 	})
 	t.Run("an open schema takes any argument, and without a registry nothing is looked up", func(t *testing.T) {
-		_, err := permission.New(permission.Options{Registry: registry(t), Rules: []permission.Rule{{Skill: "open.any", Then: "ask", When: "args.what == 1"}}})
+		_, err := permission.New(permission.Options{Registry: registry(t),
+			Rules: []permission.Rule{{Skill: "open.any", Then: "ask", When: "args.what == 1"}}})
 		require.NoError(t, err)
 		_, err = permission.New(permission.Options{Rules: []permission.Rule{{Skill: "not.there", Then: "ask", When: "args.what == 1"}}})
 		require.NoError(t, err)
@@ -164,7 +177,8 @@ func flatten(err error) []error {
 
 // While the default is allow, one more rule never raises an outcome.
 func TestAddingARuleNeverRaises(t *testing.T) {
-	whens := []string{"", "true", "args.to == 'a'", "args.cc == 'a'", "user == 'ada'", "args.n > 1", "1 / int(args.n) == 1", "call.outward", "args.list.exists(x, x == 'q')"}
+	whens := []string{"", "true", "args.to == 'a'", "args.cc == 'a'", "user == 'ada'", "args.n > 1", "1 / int(args.n) == 1",
+		"call.outward", "args.list.exists(x, x == 'q')"}
 	calls := []sentinel.Call{
 		call(t, proposal{skill: "email.send", args: `{"to":"a","n":0}`}),
 		call(t, proposal{skill: "email.send", args: `{"to":"b","n":2,"cc":"a","list":["q"]}`}),
@@ -246,11 +260,15 @@ func FuzzArguments(f *testing.F) {
 	}
 	reg := registry(f)
 	g := gate(f, permission.DefaultAllow,
-		permission.Rule{Skill: "email.send", Then: permission.Ask, When: "args.to.matches('^[a-z]+@') && args.to.lowerAscii().split('@').size() == 2"},
+		permission.Rule{Skill: "email.send", Then: permission.Ask,
+			When: "args.to.matches('^[a-z]+@') && args.to.lowerAscii().split('@').size() == 2"},
 		permission.Rule{Skill: "email.send", Then: permission.Ask, When: "args.n * 3 > 7 || args.n / 2 == args.n"},
-		permission.Rule{Skill: "email.send", Then: permission.Ask, When: "args.list.exists(x, x == args.to) || args.list.map(x, string(x)).size() > 3"},
-		permission.Rule{Skill: "email.send", Then: permission.Ask, When: "args.opt.a.b == 1 || timestamp(args.to) < time || args.to.matches(args.body)"},
-		permission.Rule{Skill: "email.send", Then: permission.Ask, When: "args.exists(k, args[k] == null) || call.outward || args.body.substring(int(args.n)) == ''"},
+		permission.Rule{Skill: "email.send", Then: permission.Ask,
+			When: "args.list.exists(x, x == args.to) || args.list.map(x, string(x)).size() > 3"},
+		permission.Rule{Skill: "email.send", Then: permission.Ask,
+			When: "args.opt.a.b == 1 || timestamp(args.to) < time || args.to.matches(args.body)"},
+		permission.Rule{Skill: "email.send", Then: permission.Ask,
+			When: "args.exists(k, args[k] == null) || call.outward || args.body.substring(int(args.n)) == ''"},
 	)
 	grant, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", User: "ada"})
 	require.NoError(f, err)

@@ -11,9 +11,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// conn is the writer's connection. It talks to the driver directly: the writer
-// is one goroutine with one connection, so the pool, the locks and the
-// reflection of database/sql would cost much and give nothing.
+// conn is the writer's connection. It talks to the driver directly: the writer is
+// one goroutine with one connection. The pool, the locks and the reflection of
+// database/sql would cost much and give nothing.
 type conn struct {
 	c     driver.Conn
 	stmts map[string]stmt
@@ -36,12 +36,13 @@ const (
 	sqlRollbackTo = "ROLLBACK TO member"
 )
 
-func dsn(path string, q url.Values) string {
+// dataSource returns SQLite's address of a file with its options.
+func dataSource(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-func openConn(ctx context.Context, o Options) (*conn, error) {
-	connector, err := sqlite.NewConnector(dsn(o.Path, url.Values{
+func openConnection(ctx context.Context, o Options) (*conn, error) {
+	connector, err := sqlite.NewConnector(dataSource(o.Path, url.Values{
 		"mode": {"rw"},
 		"_pragma": {
 			fmt.Sprintf("busy_timeout(%d)", o.BusyTimeout.Milliseconds()),
@@ -66,20 +67,20 @@ func openConn(ctx context.Context, o Options) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{c: dc, stmts: map[string]stmt{}}
-	if err := c.check(); err != nil {
+	if err := c.checkPragmas(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-// check refuses a connection on which durability was not granted: SQLite
-// ignores a journal mode that the file system cannot give, in silence.
-func (c *conn) check() error {
+// checkPragmas refuses a connection on which durability was not granted. SQLite
+// ignores in silence a journal mode that the file system cannot give.
+func (c *conn) checkPragmas() error {
 	for _, want := range []struct{ query, value string }{
 		{"PRAGMA journal_mode", "wal"}, {"PRAGMA synchronous", "2"},
 		{"PRAGMA secure_delete", "1"}, {"PRAGMA foreign_keys", "1"},
 	} {
-		got, err := c.row(want.query)
+		got, err := c.readFirstRow(want.query)
 		if err != nil {
 			return err
 		}
@@ -118,8 +119,8 @@ func (c *conn) exec(query string, args []driver.NamedValue) (driver.Result, erro
 	return s.ExecContext(context.Background(), args)
 }
 
-// script runs text with any number of statements, uncached.
-func (c *conn) script(text string) error {
+// runScript runs text with any number of statements, uncached.
+func (c *conn) runScript(text string) error {
 	e, ok := c.c.(driver.ExecerContext)
 	if !ok {
 		return errors.New("driver's connection cannot run scripts")
@@ -128,8 +129,8 @@ func (c *conn) script(text string) error {
 	return err
 }
 
-// row returns the first row of an uncached query.
-func (c *conn) row(query string) (_ []driver.Value, err error) {
+// readFirstRow returns the first row of an uncached query.
+func (c *conn) readFirstRow(query string) (_ []driver.Value, err error) {
 	q, ok := c.c.(driver.QueryerContext)
 	if !ok {
 		return nil, errors.New("driver's connection cannot query")
@@ -158,9 +159,9 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.c.Close())...)
 }
 
-// statementOnly reports whether err undid one statement and left the
-// transaction as it was. After any other error SQLite may have rolled the whole
-// transaction back, and what follows would be written outside of one.
+// statementOnly reports whether err undid one statement and left the transaction
+// as it was. After any other error SQLite may have rolled the whole transaction
+// back. What follows would be written outside of one.
 func statementOnly(err error) bool {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {

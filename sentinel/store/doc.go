@@ -1,5 +1,5 @@
-// Package store is one database and one writer: everything that must be
-// durable before a skill may run goes through [Store.Submit].
+// Package store is one database and one writer. Everything that must be durable
+// before a skill may run goes through [Store.Submit].
 //
 // # How to use it
 //
@@ -17,24 +17,24 @@
 // single goroutine. Each runs in a savepoint of its own, so one that fails
 // takes nothing of its neighbours with it. Submit returns after the COMMIT of
 // the group has reached the disk (write-ahead log, synchronous=FULL), never
-// before. Seal hooks run once in every group just before its COMMIT: the
-// ledger signs its tree head there, one signature for the whole group.
+// before. Seal hooks run once in every group just before its COMMIT. There
+// the ledger signs its tree head: one signature for the whole group.
 //
 // Reading is done beside the writer through [Store.Reader], or from another
 // process through [OpenReader]; readers never wait for the writer.
 //
 // # What happens when a write fails
 //
-// If the transaction as a whole cannot be made durable (disk full, input or output
-// error, a seal hook that fails), every member of the group gets an error that is
-// [ErrUnavailable], the rollback hooks run, and the store opens another connection
-// for the next group: it works again as soon as the disk does. ErrUnavailable means
-// that the caller must act as if nothing was written. After a crash at exactly that
-// moment the group may turn out to be in the file, whole; that is the safe
-// direction, because no caller acted on it.
+// The transaction as a whole may fail to become durable: the disk is full, input or
+// output fails, or a seal hook does. Then every member of the group gets an error
+// that is [ErrUnavailable], and the rollback hooks run. The store opens another
+// connection for the next group: it works again as soon as the disk does.
+// ErrUnavailable means that the caller must act as if nothing was written. After a
+// crash at exactly that moment the group may turn out to be in the file, whole. That
+// is the safe direction, because no caller acted on it.
 //
-// A program with supervision runs the writer as a child of its own, with
-// [Store.Run]; a writer that breaks down there is replaced at once.
+// A program with supervision runs the writer as a child of its own, with [Store.Run].
+// A writer that breaks down there is replaced at once.
 //
 // # What not to do
 //
@@ -44,7 +44,7 @@
 //   - Do not write transaction control (BEGIN, COMMIT, SAVEPOINT, ON CONFLICT
 //     ROLLBACK) or PRAGMAs in a submission.
 //   - Do not build SQL text from values: statements are cached by their text.
-//   - Do not open the database file itself with os.Open in the same process
-//     while the store is open: closing it drops SQLite's POSIX locks.
+//   - Do not open the database file with os.Open while the store is open in the
+//     same process: closing it drops SQLite's POSIX locks.
 //   - Do not copy the file while the store is open without its -wal file.
 package store

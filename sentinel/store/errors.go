@@ -52,8 +52,8 @@ func newPanicError(v any) *PanicError {
 	return &PanicError{Type: fmt.Sprintf("%T", v), Stack: debug.Stack()}
 }
 
-// unavailable wraps cause, whose text comes from SQLite or a hook and names
-// tables and codes but no values.
-func unavailable(doing string, cause error) error {
+// asUnavailable wraps cause, whose text comes from SQLite or a hook. That text
+// names tables and codes but no values.
+func asUnavailable(doing string, cause error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, doing, cause)
 }

@@ -32,7 +32,7 @@ func fillFileSystem(t *testing.T, dir string) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	refused("full")
 
-	// The files, which the writer has to open anew, under a mount that may only
+	// The files, which the writer has to open again, under a mount that may only
 	// be read; room is made behind it.
 	under, err := os.OpenRoot(dir)
 	require.NoError(t, err)
@@ -51,9 +51,9 @@ func fillFileSystem(t *testing.T, dir string) {
 	require.Equal(t, []string{"a", "b"}, items(t, s))
 }
 
-// On a file system that is full, or that may only be read, submissions are
-// refused, and are not once there is room, or it may be written to. Nothing of
-// what was acknowledged is lost.
+// A file system that is full, or that may only be read, makes the store refuse
+// submissions. The store takes them again once there is room, or writing is
+// allowed.
 func TestFileSystem(t *testing.T) {
 	if dir := os.Getenv(mountEnv); dir != "" {
 		fillFileSystem(t, dir)

@@ -13,11 +13,11 @@ import (
 	"modernc.org/sqlite"
 )
 
-// readers is how many queries a Reader runs at the same time; more wait.
-const readers = 4
+// maxQueries is how many queries a Reader runs at the same time; more wait.
+const maxQueries = 4
 
-// Reader reads a database that somebody else may be writing to, and cannot
-// write to it. Its methods are safe for concurrent use.
+// Reader reads a database that another process may be writing to, and cannot write
+// to it. Its methods are safe for concurrent use.
 type Reader struct {
 	db   *sql.DB
 	path string
@@ -65,12 +65,12 @@ func openReader(ctx context.Context, path string, immutable bool) (*Reader, erro
 	if immutable {
 		q.Set("immutable", "1")
 	}
-	connector, err := sqlite.NewConnector(dsn(path, q))
+	connector, err := sqlite.NewConnector(dataSource(path, q))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(readers)
+	db.SetMaxOpenConns(maxQueries)
 	db.SetConnMaxIdleTime(time.Minute)
 	var n int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {
@@ -94,7 +94,7 @@ func (r *Reader) QueryRow(ctx context.Context, query string, args ...any) *sql.R
 
 // Snapshot runs fn on one unchanging state of the database, however much is
 // written meanwhile. A snapshot that is held for long keeps the write-ahead log
-// from shrinking, so erased values stay in it until fn returns.
+// from shrinking. Erased values stay in the log until fn returns.
 func (r *Reader) Snapshot(ctx context.Context, fn func(tx *sql.Tx) error) (err error) {
 	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 type loan struct{ back chan struct{} }
 
 // Run does the writer's work in the caller's goroutine until ctx ends (nil) or the
-// store is closed (ErrClosed), so that a supervisor can own it, count its breakdowns
-// and show it. Outside of Run, and from a breakdown to the next Run, a goroutine of
-// the store does the work. So no submission ever waits for a supervisor. The error
-// is ErrUnavailable after a panic; the group that it fell into was told the same.
+// store is closed (ErrClosed). So a supervisor can own that work, count its
+// breakdowns and show it. Outside of Run, and from a breakdown to the next Run, a
+// goroutine of the store does the work. So no submission ever waits for a
+// supervisor. The error is ErrUnavailable after a panic; the group that it fell
+// into was told the same.
 func (s *Store) Run(ctx context.Context) (err error) {
 	l := loan{back: make(chan struct{})}
 	select {
@@ -23,40 +24,40 @@ func (s *Store) Run(ctx context.Context) (err error) {
 		return ErrClosed
 	}
 	defer close(l.back) // last of all, also where the goroutine ends
-	defer s.rescue(&err)
-	return s.work(ctx.Done())
+	defer s.rescueGroup(&err)
+	return s.serveRequests(ctx.Done())
 }
 
-// rescue ends the group that a panic, or the end of the goroutine, fell into.
-// It is deferred around work.
-func (s *Store) rescue(err *error) {
+// rescueGroup ends the group that a panic, or the end of the goroutine, fell into.
+// It is deferred around serveRequests.
+func (s *Store) rescueGroup(err *error) {
 	if s.whole {
 		return
 	}
 	*err = fmt.Errorf("%w: writer was interrupted: %w", ErrUnavailable, newPanicError(recover()))
-	s.abort(*err)
+	s.abortGroup(*err)
 }
 
-// loop is the store's own goroutine. It ends on Close alone: if a submitted
+// runOwnLoop is the store's own goroutine. It ends on Close alone: if a submitted
 // function ends its goroutine (runtime.Goexit), a new one takes over.
-func (s *Store) loop() {
+func (s *Store) runOwnLoop() {
 	closed := false
 	defer func() {
 		if closed {
 			close(s.stopped)
 			return
 		}
-		go s.loop()
+		go s.runOwnLoop()
 	}()
 	var err error
-	defer s.rescue(&err)
-	closed = s.work(nil) != nil
+	defer s.rescueGroup(&err)
+	closed = s.serveRequests(nil) != nil
 }
 
-// work serves submissions until stop is closed (nil) or Close (ErrClosed). One
-// goroutine at a time serves: a goroutine that lent the work away waits to have it
-// back.
-func (s *Store) work(stop <-chan struct{}) error {
+// serveRequests serves submissions until stop is closed (nil) or Close
+// (ErrClosed). One goroutine at a time serves: a goroutine that lent the work away
+// waits to have it back.
+func (s *Store) serveRequests(stop <-chan struct{}) error {
 	s.whole = false
 	lend := s.lend
 	if stop != nil {
@@ -74,7 +75,7 @@ func (s *Store) work(stop <-chan struct{}) error {
 			<-l.back
 			s.whole = false
 		case r := <-s.in:
-			s.serve(r)
+			s.serveBatch(r)
 		}
 	}
 }

@@ -32,9 +32,9 @@ func borrowed(t *testing.T, s *Store) (stop func(), ends chan error) {
 	return func() { cancel(); <-done }, ends
 }
 
-// Submissions go on whoever does the writer's work: the store itself, one who
-// borrowed it, the store again; and a writer that breaks down in between ends
-// the group that it was at and nothing else.
+// Submissions go on while the writer's work changes hands: the store, a borrower,
+// the store again. A writer that breaks down in between ends its own group and
+// nothing else.
 func TestRun(t *testing.T) {
 	s := open(t, Options{})
 	require.NoError(t, s.Submit(t.Context(), put("a")))
@@ -90,6 +90,6 @@ func TestPanickingHooks(t *testing.T) {
 	}
 	s := open(t, Options{})
 	r := &request{done: make(chan struct{}), maint: func(*conn) error { panic("maintenance") }}
-	require.ErrorIs(t, s.submit(t.Context(), r), ErrUnavailable)
+	require.ErrorIs(t, s.submitRequest(t.Context(), r), ErrUnavailable)
 	require.NoError(t, s.Submit(t.Context(), put("a")))
 }

@@ -37,10 +37,10 @@ func Spend(tx *Tx, id string, expires time.Time) error {
 	return nil
 }
 
-// PruneSpent forgets warrants that expired before the given moment and returns
-// how many. A forgotten id could be spent again, so stay behind the clock by
-// more than it may ever be set back: a warrant's verifier must refuse it by its
-// expiry long before.
+// PruneSpent forgets warrants that expired before the given moment and returns how
+// many. A forgotten id could be spent again. So stay behind the clock by more than
+// it may ever be set back. A warrant's verifier must refuse it by its expiry long
+// before.
 func (s *Store) PruneSpent(ctx context.Context, before time.Time) (int64, error) {
 	var total int64
 	for {

@@ -36,6 +36,7 @@ type Options struct {
 	BusyTimeout time.Duration
 }
 
+// withDefaults returns o with its defaults filled in, or what is wrong with it.
 func (o Options) withDefaults() (Options, error) {
 	if o.Driver == "" {
 		o.Driver = DriverSQLite
@@ -94,9 +95,9 @@ type Store struct {
 	lend  chan loan
 }
 
-// Open opens or creates the database and starts its writer. It returns an error
-// that is ErrLocked when somebody else writes to the file, ErrDriver for an
-// unknown driver, ErrNewer for a file of a newer version. The lock is an
+// Open opens or creates the database and starts its writer. The error is ErrLocked
+// when another process, or another Store, writes to the file. ErrDriver: the
+// driver is unknown. ErrNewer: the file is of a newer version. The lock is an
 // advisory one on Path + ".lock", which stays behind after Close.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	opts, err := opts.withDefaults()
@@ -115,17 +116,18 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		claims: map[string]bool{},
 	}
 	s.hooks.Store(&hooks{})
-	if err := s.start(ctx); err != nil {
+	if err := s.startWriter(ctx); err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
 	return s, nil
 }
 
-func (s *Store) start(ctx context.Context) error {
+// startWriter opens both connections and starts the writer's goroutine.
+func (s *Store) startWriter(ctx context.Context) error {
 	if err := prepareFile(s.opts.Path); err != nil {
 		return err
 	}
-	conn, err := openConn(ctx, s.opts)
+	conn, err := openConnection(ctx, s.opts)
 	if err != nil {
 		return fmt.Errorf("open database %s: %w", s.opts.Path, err)
 	}
@@ -133,16 +135,16 @@ func (s *Store) start(ctx context.Context) error {
 	if s.reader, err = OpenReader(ctx, s.opts.Path); err != nil {
 		return errors.Join(err, conn.close())
 	}
-	go s.loop()
+	go s.runOwnLoop()
 	if err := s.Migrate(ctx, "spent", spentSchema); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil
 }
 
-// prepareFile creates the file with narrow permissions before SQLite would
-// create it with wide ones; SQLite gives -wal and -shm the same mode. A file
-// that exists is not opened, which would drop the locks of this process on it.
+// prepareFile creates the file with narrow permissions before SQLite would create
+// it with wide ones. SQLite gives -wal and -shm the same mode. A file that exists
+// is not opened, which would drop the locks of this process on it.
 func prepareFile(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -198,22 +200,23 @@ func (s *Store) Reader() *Reader { return s.reader }
 // OnSeal registers f to run once in each group, after its submissions and
 // before COMMIT, in the writer's goroutine. An error fails the whole group.
 func (s *Store) OnSeal(f func(tx *Tx) error) {
-	s.addHook(func(h *hooks) { h.seal = append(h.seal, f) })
+	s.registerHook(func(h *hooks) { h.seal = append(h.seal, f) })
 }
 
 // OnCommit registers f to run after a group is durable and before its members
 // are told, in the writer's goroutine.
 func (s *Store) OnCommit(f func()) {
-	s.addHook(func(h *hooks) { h.commit = append(h.commit, f) })
+	s.registerHook(func(h *hooks) { h.commit = append(h.commit, f) })
 }
 
-// OnRollback registers f to run when a whole group was rolled back, before its
-// members are told, in the writer's goroutine. See also Tx.OnUndo.
+// OnRollback registers f to run when a whole group was rolled back, in the
+// writer's goroutine. f runs before the group's members are told. See also
+// Tx.OnUndo.
 func (s *Store) OnRollback(f func()) {
-	s.addHook(func(h *hooks) { h.rollback = append(h.rollback, f) })
+	s.registerHook(func(h *hooks) { h.rollback = append(h.rollback, f) })
 }
 
-func (s *Store) addHook(add func(*hooks)) {
+func (s *Store) registerHook(add func(*hooks)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.hooks.Load()
@@ -240,9 +243,52 @@ func (s *Store) Claim(name string) error {
 }
 
 // Unclaim gives a name back. A package calls it when it failed to open, so that
-// opening it can be tried again; never while it is in use.
+// opening it can be tried again. Never call it while the name is in use.
 func (s *Store) Unclaim(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.claims, name)
 }
+
+// Migrate brings the tables of one user of the store up to date. steps[i] is the
+// script (one or more statements) that leads from version i to i+1. Steps that a
+// file has been through are not run again: never edit or reorder them, only add to
+// them. All missing steps are one transaction. ErrNewer: the file has been through
+// more steps than this program knows.
+func (s *Store) Migrate(ctx context.Context, name string, steps []string) error {
+	if name == "" {
+		return fmt.Errorf("migrate needs a name for the tables")
+	}
+	return s.Submit(ctx, func(tx *Tx) error {
+		if _, err := tx.Exec(sqlMigrations); err != nil {
+			return fmt.Errorf("migrate %s: %w", name, err)
+		}
+		version := 0
+		if _, err := tx.QueryRow([]any{&version}, sqlGetVersion, name); err != nil {
+			return fmt.Errorf("migrate %s: %w", name, err)
+		}
+		if version > len(steps) {
+			return fmt.Errorf("%w: %s is at version %d, this program knows %d: use the newer program", ErrNewer, name, version, len(steps))
+		}
+		if version == len(steps) {
+			return nil
+		}
+		for i, step := range steps[version:] {
+			if err := tx.conn.runScript(step); err != nil {
+				return fmt.Errorf("migrate %s to version %d: %w", name, version+i+1, tx.noteFatal(err))
+			}
+		}
+		_, err := tx.Exec(sqlSetVersion, name, len(steps))
+		return err
+	})
+}
+
+const (
+	sqlMigrations = `CREATE TABLE IF NOT EXISTS store_migrations (
+	name    TEXT PRIMARY KEY NOT NULL,
+	version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID`
+	sqlGetVersion = `SELECT version FROM store_migrations WHERE name = ?`
+	sqlSetVersion = `INSERT INTO store_migrations (name, version) VALUES (?, ?)
+ON CONFLICT (name) DO UPDATE SET version = excluded.version`
+)

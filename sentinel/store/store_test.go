@@ -53,8 +53,8 @@ func items(t *testing.T, s *Store) (ids []string) {
 	return ids
 }
 
-// held blocks the writer inside a submission, so that a test can queue others
-// behind it and knows that they become one group.
+// held blocks the writer inside a submission. So a test can queue others behind it
+// and knows that they become one group.
 func held(t *testing.T, s *Store) (release func()) {
 	t.Helper()
 	started, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -92,9 +92,10 @@ func queue(t *testing.T, s *Store, fns ...func(*Tx) error) []chan error {
 func TestPragmas(t *testing.T) {
 	s := open(t, Options{})
 	got := map[string]string{}
-	err := s.submit(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
-		for _, p := range []string{"synchronous", "journal_mode", "busy_timeout", "foreign_keys", "secure_delete", "temp_store", "trusted_schema"} {
-			v, err := c.row("PRAGMA " + p)
+	err := s.submitRequest(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
+		for _, p := range []string{"synchronous", "journal_mode", "busy_timeout", "foreign_keys", "secure_delete", "temp_store",
+			"trusted_schema"} {
+			v, err := c.readFirstRow("PRAGMA " + p)
 			if err != nil {
 				return err
 			}
@@ -120,8 +121,8 @@ func TestFileModes(t *testing.T) {
 	}
 }
 
-// The files beside a database that was open to others, as a process of before or
-// a copy has left them, are narrowed when it is opened.
+// Open narrows the files beside a database that was open to others. An older
+// process or a copy may have left them so.
 func TestFileModesOfWhatIsThere(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no permission bits on windows")
@@ -145,16 +146,16 @@ func TestFileModesOfWhatIsThere(t *testing.T) {
 	require.Equal(t, []string{"a"}, items(t, s))
 }
 
-// The schema of a database can't be rewritten through its own connection: what
-// reaches the writer as text of a statement can't make rows lie.
+// The schema of a database can't be rewritten through its own connection. No text
+// of a statement that reaches the writer can make rows lie.
 func TestDefensive(t *testing.T) {
 	s := open(t, Options{})
 	require.NoError(t, s.Submit(t.Context(), put("a")))
-	err := s.submit(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
-		if err := c.script("PRAGMA writable_schema = ON"); err != nil {
+	err := s.submitRequest(t.Context(), &request{done: make(chan struct{}), maint: func(c *conn) error {
+		if err := c.runScript("PRAGMA writable_schema = ON"); err != nil {
 			return err
 		}
-		return c.script("UPDATE sqlite_schema SET sql = replace(sql, 'items', 'other') WHERE name = 'items'")
+		return c.runScript("UPDATE sqlite_schema SET sql = replace(sql, 'items', 'other') WHERE name = 'items'")
 	}})
 	require.ErrorContains(t, err, "may not be modified")
 	require.Equal(t, []string{"a"}, items(t, s))
@@ -216,7 +217,7 @@ func TestSecondWriter(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, items(t, s))
 }
 
-// A file can be read when nobody has it open.
+// A file can be read while no process has it open.
 func TestReaderAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	s, err := Open(t.Context(), Options{Path: path})
@@ -229,8 +230,8 @@ func TestReaderAlone(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// A member that fails takes nothing of its group with it: not by an error, a
-// constraint, a panic, nor by the end of its goroutine's function.
+// A member that fails takes nothing of its group with it. It may fail by an error,
+// a constraint, a panic, or the end of its goroutine's function.
 func TestMembersFailAlone(t *testing.T) {
 	s := open(t, Options{})
 	require.NoError(t, s.Submit(t.Context(), func(tx *Tx) error { return Spend(tx, "w1", time.Unix(1, 0)) }))
@@ -305,7 +306,7 @@ func TestSeal(t *testing.T) {
 	require.Equal(t, 3, n)
 }
 
-// If the group cannot be sealed or committed, every member is told, state in
+// If the group cannot be sealed or committed, every member is told. State in
 // memory is put back, and the next group works.
 func TestGroupFailure(t *testing.T) {
 	boom := errors.New("boom")
@@ -335,8 +336,8 @@ func TestGroupFailure(t *testing.T) {
 			require.NoError(t, s.Migrate(t.Context(), "fk", []string{`CREATE TABLE parent (id INTEGER PRIMARY KEY) STRICT;
 CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED) STRICT`}))
 			if name == "disk full" {
-				limit := func(c *conn) error { return c.script("PRAGMA max_page_count=40") }
-				require.NoError(t, s.submit(t.Context(), &request{done: make(chan struct{}), maint: limit}))
+				limit := func(c *conn) error { return c.runScript("PRAGMA max_page_count=40") }
+				require.NoError(t, s.submitRequest(t.Context(), &request{done: make(chan struct{}), maint: limit}))
 			}
 			rollbacks, undone, groups := 0, 0, 0
 			release := held(t, s)

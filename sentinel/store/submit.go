@@ -35,19 +35,20 @@ type writer struct {
 // Submit runs fn in the writer's transaction and returns once its effects are
 // durable (nil), or were undone (any error).
 //
-// The error is fn's own when fn failed; a *PanicError when it panicked;
-// ErrUnavailable when the group could not be committed; ErrClosed after Close.
-// If ctx ends before the writer picked fn up, fn does not run and ctx's error is
-// returned. Once it was picked up the result is awaited whatever happens to
-// ctx, because the caller must know whether it was written.
+// The error is fn's own when fn failed, and a *PanicError when it panicked.
+// ErrUnavailable: the group could not be committed. ErrClosed: the store is
+// closed. If ctx ends before the writer picked fn up, fn does not run and ctx's
+// error is returned. Once fn was picked up, Submit awaits the result, also where
+// ctx ends: the caller must know whether it was written.
 func (s *Store) Submit(ctx context.Context, fn func(tx *Tx) error) error {
 	if fn == nil {
 		return errors.New("submit needs a function")
 	}
-	return s.submit(ctx, &request{fn: fn, done: make(chan struct{})})
+	return s.submitRequest(ctx, &request{fn: fn, done: make(chan struct{})})
 }
 
-func (s *Store) submit(ctx context.Context, r *request) error {
+// submitRequest queues r and waits for its end.
+func (s *Store) submitRequest(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,8 +80,8 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// serve gathers what is waiting behind r and runs it.
-func (s *Store) serve(r *request) {
+// serveBatch gathers what is waiting behind r and runs it.
+func (s *Store) serveBatch(r *request) {
 	w := &s.w
 	w.batch = w.batch[:0]
 	var after *request
@@ -112,37 +113,37 @@ func (s *Store) serve(r *request) {
 		}
 	}
 	if len(w.batch) > 0 {
-		s.group()
+		s.runGroup()
 	}
 	if after != nil {
-		s.maintain(after)
+		s.runMaintenance(after)
 	}
 }
 
-// group runs the batch as one transaction and tells its members.
-func (s *Store) group() {
+// runGroup runs the batch as one transaction and tells its members.
+func (s *Store) runGroup() {
 	w := &s.w
 	hooks := s.hooks.Load()
-	written, err := s.transact(hooks)
+	written, err := s.runTransaction(hooks)
 	if err != nil {
-		s.abort(err)
+		s.abortGroup(err)
 		return
 	}
 	if written {
 		for _, f := range hooks.commit {
-			if err := s.hook(f); err != nil {
+			if err := s.runHook(f); err != nil {
 				// The group is durable, but who keeps state beside it may not know.
-				s.abort(unavailable("after commit", err))
+				s.abortGroup(asUnavailable("after commit", err))
 				return
 			}
 		}
 	}
-	w.answer(nil)
+	w.answerBatch(nil)
 }
 
-// abort ends a group that failed as a whole: nothing of it is in the database,
-// and the connection is in a state that is not worth finding out about.
-func (s *Store) abort(err error) {
+// abortGroup ends a group that failed as a whole: nothing of it is in the
+// database. It closes the connection, whose state is not worth finding out about.
+func (s *Store) abortGroup(err error) {
 	w := &s.w
 	w.tx.live = false
 	if w.conn != nil {
@@ -150,20 +151,20 @@ func (s *Store) abort(err error) {
 		_ = w.conn.close()
 		w.conn = nil
 	}
-	if herr := s.hook(func() { w.tx.undo(0) }); herr != nil {
+	if herr := s.runHook(func() { w.tx.undo(0) }); herr != nil {
 		err = errors.Join(err, herr)
 	}
 	for _, f := range s.hooks.Load().rollback {
-		if herr := s.hook(f); herr != nil {
+		if herr := s.runHook(f); herr != nil {
 			err = errors.Join(err, herr)
 		}
 	}
-	w.answer(err)
+	w.answerBatch(err)
 }
 
-// hook runs a hook that has no transaction. It returns a panic as an error, so that
-// later hooks run and waiting callers get an answer.
-func (s *Store) hook(f func()) (err error) {
+// runHook runs a hook that has no transaction. It returns a panic as an error, so
+// that later hooks run and waiting callers get an answer.
+func (s *Store) runHook(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(v)
@@ -173,9 +174,9 @@ func (s *Store) hook(f func()) (err error) {
 	return nil
 }
 
-// answer tells all members; err, if any, overrides success but not a member's
+// answerBatch tells all members; err, if any, overrides success but not a member's
 // own error.
-func (w *writer) answer(err error) {
+func (w *writer) answerBatch(err error) {
 	for _, r := range w.batch {
 		if r.state.Load() != taken {
 			if err == nil || !r.state.CompareAndSwap(queued, taken) {
@@ -190,22 +191,22 @@ func (w *writer) answer(err error) {
 	w.batch = w.batch[:0]
 }
 
-// transact runs the members and commits. written is false when no member
+// runTransaction runs the members and commits. written is false when no member
 // succeeded, so that there was nothing to commit.
-func (s *Store) transact(h *hooks) (written bool, err error) {
-	if err := s.reopen(); err != nil {
-		return false, unavailable("open", err)
+func (s *Store) runTransaction(h *hooks) (written bool, err error) {
+	if err := s.reopenConnection(); err != nil {
+		return false, asUnavailable("open", err)
 	}
 	w := &s.w
 	if _, err := w.conn.exec(sqlBegin, nil); err != nil {
-		return false, unavailable("begin", err)
+		return false, asUnavailable("begin", err)
 	}
 	w.tx.begin(w.conn)
 	for _, r := range w.batch {
 		if !r.state.CompareAndSwap(queued, taken) {
 			continue
 		}
-		if err := w.member(r); err != nil {
+		if err := w.runMember(r); err != nil {
 			return false, err
 		}
 		written = written || r.err == nil
@@ -213,51 +214,52 @@ func (s *Store) transact(h *hooks) (written bool, err error) {
 	if !written {
 		w.tx.live = false
 		if _, err := w.conn.exec(sqlRollback, nil); err != nil {
-			return false, unavailable("roll back", err)
+			return false, asUnavailable("roll back", err)
 		}
 		return false, nil
 	}
 	for _, f := range h.seal {
-		if err := contained(&w.tx, f); err != nil {
-			return false, unavailable("seal", err)
+		if err := runContained(&w.tx, f); err != nil {
+			return false, asUnavailable("seal", err)
 		}
 	}
 	if w.tx.fatal != nil {
-		return false, unavailable("seal", w.tx.fatal)
+		return false, asUnavailable("seal", w.tx.fatal)
 	}
 	w.tx.live = false
 	if _, err := w.conn.exec(sqlCommit, nil); err != nil {
-		return false, unavailable("commit", err)
+		return false, asUnavailable("commit", err)
 	}
 	w.tx.undos = w.tx.undos[:0]
 	return true, nil
 }
 
-// member runs one submission in its savepoint. Its own failure is put in r.err;
+// runMember runs one submission in its savepoint. Its own failure is put in r.err;
 // the error returned is one that ends the whole group.
-func (w *writer) member(r *request) error {
+func (w *writer) runMember(r *request) error {
 	if _, err := w.conn.exec(sqlSavepoint, nil); err != nil {
-		return unavailable("savepoint", err)
+		return asUnavailable("savepoint", err)
 	}
 	mark := len(w.tx.undos)
-	r.err = contained(&w.tx, r.fn)
-	w.tx.closeRows()
+	r.err = runContained(&w.tx, r.fn)
+	w.tx.closeAllRows()
 	if w.tx.fatal != nil {
-		return unavailable("write", w.tx.fatal)
+		return asUnavailable("write", w.tx.fatal)
 	}
 	if r.err != nil {
 		w.tx.undo(mark)
 		if _, err := w.conn.exec(sqlRollbackTo, nil); err != nil {
-			return unavailable("roll back", err)
+			return asUnavailable("roll back", err)
 		}
 	}
 	if _, err := w.conn.exec(sqlRelease, nil); err != nil {
-		return unavailable("release", err)
+		return asUnavailable("release", err)
 	}
 	return nil
 }
 
-func contained(tx *Tx, fn func(*Tx) error) (err error) {
+// runContained returns a panic of fn as an error.
+func runContained(tx *Tx, fn func(*Tx) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(v)
@@ -266,11 +268,12 @@ func contained(tx *Tx, fn func(*Tx) error) (err error) {
 	return fn(tx)
 }
 
-func (s *Store) reopen() error {
+// reopenConnection opens a connection where a failure has closed the last one.
+func (s *Store) reopenConnection() error {
 	if s.w.conn != nil {
 		return nil
 	}
-	c, err := openConn(context.Background(), s.opts)
+	c, err := openConnection(context.Background(), s.opts)
 	if err != nil {
 		return err
 	}
@@ -278,14 +281,15 @@ func (s *Store) reopen() error {
 	return nil
 }
 
-func (s *Store) maintain(r *request) {
+// runMaintenance runs what works outside of any transaction.
+func (s *Store) runMaintenance(r *request) {
 	if !r.state.CompareAndSwap(queued, taken) {
 		return
 	}
-	defer close(r.done) // whatever happens: somebody waits
+	defer close(r.done) // whatever happens: the caller waits
 	r.err = fmt.Errorf("%w: the writer was interrupted", ErrUnavailable)
-	if err := s.reopen(); err != nil {
-		r.err = unavailable("open", err)
+	if err := s.reopenConnection(); err != nil {
+		r.err = asUnavailable("open", err)
 		return
 	}
 	r.err = r.maint(s.w.conn)
@@ -294,10 +298,10 @@ func (s *Store) maintain(r *request) {
 // checkpointEvery is how long Checkpoint leaves readers alone between attempts.
 const checkpointEvery = 20 * time.Millisecond
 
-// Checkpoint moves the whole write-ahead log into the database file and cuts
-// the log to nothing, so that no old page stays in it. It tries for up to 10 s
-// or until ctx ends, and returns ErrBusy if readers were in the way throughout.
-// Submissions go on between the attempts.
+// Checkpoint moves the whole write-ahead log into the database file. It cuts the
+// log to nothing, so that no old page stays in it. It tries for up to 10 s or
+// until ctx ends. ErrBusy: readers were in the way throughout. Submissions go on
+// between the attempts.
 func (s *Store) Checkpoint(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -307,7 +311,7 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 			busy, err = c.checkpoint(s.opts.BusyTimeout)
 			return err
 		}}
-		if err := s.submit(ctx, r); err != nil {
+		if err := s.submitRequest(ctx, r); err != nil {
 			return err
 		}
 		if !busy {
@@ -324,13 +328,13 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 // checkpoint makes one attempt. It waits only briefly for readers, because it
 // keeps all writers out meanwhile.
 func (c *conn) checkpoint(timeout time.Duration) (busy bool, err error) {
-	if err := c.script("PRAGMA busy_timeout=50"); err != nil {
+	if err := c.runScript("PRAGMA busy_timeout=50"); err != nil {
 		return false, err
 	}
 	defer func() {
-		err = errors.Join(err, c.script(fmt.Sprintf("PRAGMA busy_timeout=%d", timeout.Milliseconds())))
+		err = errors.Join(err, c.runScript(fmt.Sprintf("PRAGMA busy_timeout=%d", timeout.Milliseconds())))
 	}()
-	row, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)")
+	row, err := c.readFirstRow("PRAGMA wal_checkpoint(TRUNCATE)")
 	if err != nil {
 		return false, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A submission whose caller gave up before the writer came to it does not run;
-// one that was picked up is awaited.
+// A submission whose caller gave up before the writer came to it does not run. One
+// that was picked up is awaited.
 func TestSubmitContext(t *testing.T) {
 	s := open(t, Options{})
 	release := held(t, s)
@@ -37,8 +37,8 @@ func TestSubmitContext(t *testing.T) {
 	require.Error(t, s.Submit(t.Context(), nil))
 }
 
-// Close answers everybody: who was picked up with the result, the others with
-// ErrClosed; nothing that was answered so is in the file.
+// Close answers every caller: with the result where the writer had begun, with
+// ErrClosed otherwise. Nothing that was answered with ErrClosed is in the file.
 func TestClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	s, err := Open(t.Context(), Options{Path: path})
@@ -99,7 +99,8 @@ func TestTxEnds(t *testing.T) {
 // Values come back as they went in; what does not fit is an error.
 func TestTxValues(t *testing.T) {
 	s := open(t, Options{})
-	require.NoError(t, s.Migrate(t.Context(), "vals", []string{`CREATE TABLE vals (s TEXT, b BLOB NOT NULL, i INTEGER, f REAL, o INTEGER) STRICT`}))
+	require.NoError(t, s.Migrate(t.Context(), "vals",
+		[]string{`CREATE TABLE vals (s TEXT, b BLOB NOT NULL, i INTEGER, f REAL, o INTEGER) STRICT`}))
 	require.NoError(t, s.Submit(t.Context(), func(tx *Tx) error {
 		n, err := tx.Exec(`INSERT INTO vals VALUES (?, ?, ?, ?, ?)`, "text", []byte(nil), 7, 1.5, true)
 		if err != nil || n != 1 {

@@ -24,23 +24,24 @@ type Tx struct {
 	live  bool
 }
 
+// begin makes tx ready for another group.
 func (tx *Tx) begin(c *conn) {
 	tx.conn, tx.fatal, tx.live = c, nil, true
 	clear(tx.undos)
 	tx.undos, tx.rows = tx.undos[:0], tx.rows[:0]
 }
 
-// Exec runs one statement and returns how many rows it changed. The statement
-// is prepared once and cached by its text. A constraint that is violated is an
-// ordinary error; after a failure of the disk the whole group is lost and every
+// Exec runs one statement and returns how many rows it changed. The statement is
+// prepared once and cached by its text. A constraint that is violated is an
+// ordinary error. After a failure of the disk the whole group is lost, and every
 // further call returns that error.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
-	if err := tx.bind(args); err != nil {
+	if err := tx.bindArguments(args); err != nil {
 		return 0, err
 	}
 	res, err := tx.conn.exec(query, tx.args)
 	if err != nil {
-		return 0, tx.note(err)
+		return 0, tx.noteFatal(err)
 	}
 	return res.RowsAffected()
 }
@@ -48,17 +49,17 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 // Query runs one statement that returns rows. They are closed at the end of the
 // submission at the latest.
 func (tx *Tx) Query(query string, args ...any) (*Rows, error) {
-	if err := tx.bind(args); err != nil {
+	if err := tx.bindArguments(args); err != nil {
 		return nil, err
 	}
 	s, err := tx.conn.prepare(query)
 	if err != nil {
-		return nil, tx.note(err)
+		return nil, tx.noteFatal(err)
 	}
 	tx.closeRowsOf(s) // one cursor per cached statement
 	dr, err := s.QueryContext(context.Background(), tx.args)
 	if err != nil {
-		return nil, tx.note(err)
+		return nil, tx.noteFatal(err)
 	}
 	r := &Rows{tx: tx, stmt: s, rows: dr, values: make([]driver.Value, len(dr.Columns()))}
 	tx.rows = append(tx.rows, r)
@@ -79,8 +80,8 @@ func (tx *Tx) QueryRow(dest []any, query string, args ...any) (found bool, err e
 	return true, rows.Scan(dest...)
 }
 
-// OnUndo registers f to run if what this submission wrote is rolled back, alone
-// or with its group: later registrations first. State that a package keeps in
+// OnUndo registers f to run if what this submission wrote is rolled back, alone or
+// with its group. Later registrations run first. State that a package keeps in
 // memory beside its tables is put back there.
 func (tx *Tx) OnUndo(f func()) { tx.undos = append(tx.undos, f) }
 
@@ -93,15 +94,16 @@ func (tx *Tx) undo(mark int) {
 	tx.undos = tx.undos[:mark]
 }
 
-func (tx *Tx) note(err error) error {
+// noteFatal remembers an error that ends the whole group.
+func (tx *Tx) noteFatal(err error) error {
 	if tx.fatal == nil && !statementOnly(err) {
 		tx.fatal = err
 	}
 	return err
 }
 
-// bind fills tx.args, which is used again by every statement.
-func (tx *Tx) bind(args []any) error {
+// bindArguments fills tx.args, which is used again by every statement.
+func (tx *Tx) bindArguments(args []any) error {
 	if !tx.live {
 		return ErrTx
 	}
@@ -131,7 +133,7 @@ func (tx *Tx) bind(args []any) error {
 	return nil
 }
 
-func (tx *Tx) closeRows() {
+func (tx *Tx) closeAllRows() {
 	for _, r := range tx.rows {
 		_ = r.Close()
 	}
@@ -167,7 +169,7 @@ func (r *Rows) Next() bool {
 		return true
 	}
 	if !errors.Is(err, io.EOF) {
-		r.err = r.tx.note(err)
+		r.err = r.tx.noteFatal(err)
 	}
 	_ = r.Close()
 	return false
@@ -192,14 +194,15 @@ func (r *Rows) Scan(dest ...any) error {
 		return fmt.Errorf("scan into %d places of %d columns", len(dest), len(r.values))
 	}
 	for i, d := range dest {
-		if !assign(d, r.values[i]) {
+		if !assignColumn(d, r.values[i]) {
 			return fmt.Errorf("column %d is %T and does not fit %T", i+1, r.values[i], d)
 		}
 	}
 	return nil
 }
 
-func assign(dest any, v driver.Value) bool {
+// assignColumn copies a column into dest, and reports whether its type fits.
+func assignColumn(dest any, v driver.Value) bool {
 	switch v := v.(type) {
 	case int64:
 		switch d := dest.(type) {

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package redistest gives tests a real Redis server: the one that ./test has
-// started, or one of a test's own that it may kill.
+// Package redistest gives tests a real Redis server. It is the server that ./test
+// has started, or one of a test's own that the test may kill.
 package redistest
 
 import (
@@ -58,9 +58,9 @@ type process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// Start starts a server that writes every change to disk before it answers, so
-// that it can be killed and started again. More arguments are given to it as
-// they are. It is killed when the test ends.
+// Start starts a server that writes every change to disk before it answers. So the
+// server can be killed and started again. The program gets further arguments as
+// they are. The server is killed when the test ends.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, dir: t.TempDir(), args: args}
@@ -70,7 +70,7 @@ func Start(t testing.TB, args ...string) *Server {
 		if s.port, err = freePort(); err != nil {
 			t.Fatal(err)
 		}
-		if err = s.start(); err == nil {
+		if err = s.startProcess(); err == nil {
 			return s
 		}
 	}
@@ -99,12 +99,12 @@ func (s *Server) Kill() {
 }
 
 // Freeze makes the server silent: connections stay, answers don't come.
-func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Freeze() { s.sendSignal(syscall.SIGSTOP) }
 
 // Thaw ends what Freeze began.
-func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+func (s *Server) Thaw() { s.sendSignal(syscall.SIGCONT) }
 
-func (s *Server) signal(sig syscall.Signal) {
+func (s *Server) sendSignal(sig syscall.Signal) {
 	s.t.Helper()
 	if err := s.running.cmd.Process.Signal(sig); err != nil {
 		s.t.Fatalf("signal the redis-server of the test: %v", err)
@@ -116,13 +116,13 @@ func (s *Server) signal(sig syscall.Signal) {
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
-	if err := s.start(); err != nil {
+	if err := s.startProcess(); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// start runs the program on the server's port.
-func (s *Server) start() error {
+// startProcess runs the program on the server's port.
+func (s *Server) startProcess() error {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		s.t.Fatalf("redis-server is not installed, and this test needs a real one: run ./test, which installs it; "+
@@ -143,19 +143,19 @@ func (s *Server) start() error {
 		_ = cmd.Wait() // it is killed, which is an error
 	}()
 	s.running = p
-	return s.wait(p)
+	return s.waitUntilReady(p)
 }
 
-// wait asks until the server answers, whatever the answer: one that wants a
-// password is up as well.
-func (s *Server) wait(p *process) error {
+// waitUntilReady asks until the server answers, with any answer: a server that
+// wants a password is up as well.
+func (s *Server) waitUntilReady(p *process) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		word, err := Ask(s.Address(), "PING")
-		if err == nil && !strings.HasPrefix(word, "-LOADING") && !p.ended() {
+		if err == nil && !strings.HasPrefix(word, "-LOADING") && !p.hasEnded() {
 			return nil
 		}
 		select {
@@ -169,8 +169,8 @@ func (s *Server) wait(p *process) error {
 	}
 }
 
-// ended reports whether it was another server that answered.
-func (p *process) ended() bool {
+// hasEnded reports whether the process ended, so that another server answered.
+func (p *process) hasEnded() bool {
 	select {
 	case <-p.done:
 		return true
@@ -209,8 +209,8 @@ func Ask(address, command string) (string, error) {
 	return string(first), nil
 }
 
-// freePort returns a port that is free, below those that the kernel
-// gives to connections, so that none takes it while the server is away.
+// freePort returns a free port below those that the kernel gives to connections.
+// So no connection takes the port while the server is away.
 func freePort() (int, error) {
 	var err error
 	for range 100 {

@@ -14,44 +14,44 @@ import (
 // maxFile is more than any key file has.
 const maxFile = 4 << 10
 
-// load reads a secret file, or makes it when neither it nor its public half is
-// there.
-func (k *Keys) load(name, public string, make func() ([]byte, error)) ([]byte, error) {
-	path := k.path(name)
-	b, err := readSecret(path)
+// loadOrMake reads a secret file, or makes it when neither it nor its public half
+// is there.
+func (k *Keys) loadOrMake(name, public string, make func() ([]byte, error)) ([]byte, error) {
+	path := k.filePath(name)
+	b, err := readSecretFile(path)
 	if !errors.Is(err, os.ErrNotExist) {
 		return b, err
 	}
 	if public != "" {
-		if _, err := os.Lstat(k.path(public)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(k.filePath(public)); !errors.Is(err, os.ErrNotExist) {
 			// Another process may have made the pair since the first look.
-			if b, err := readSecret(path); err == nil {
+			if b, err := readSecretFile(path); err == nil {
 				return b, nil
 			}
 			return nil, fmt.Errorf("%w: %s is gone but %s is there: restore the key, or move %s away to begin with a new one",
-				ErrKeys, path, k.path(public), public)
+				ErrKeys, path, k.filePath(public), public)
 		}
 	}
 	b, err = make()
 	if err != nil {
 		return nil, fmt.Errorf("make %s: %w", name, err)
 	}
-	err = create(path, b, 0o600)
+	err = createKeyFile(path, b, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return readSecret(path) // another process was faster: its key counts
+		return readSecretFile(path) // another process was faster: its key counts
 	}
 	return b, err
 }
 
-// public writes the public half, or checks that the one there is the same.
-func (k *Keys) public(name string, want []byte) error {
-	path := k.path(name)
-	got, err := readLimited(path)
+// writeOrCheckPublic writes the public half, or checks that the one there is the same.
+func (k *Keys) writeOrCheckPublic(name string, want []byte) error {
+	path := k.filePath(name)
+	got, err := readPublicFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		if err = create(path, want, 0o644); !errors.Is(err, os.ErrExist) {
+		if err = createKeyFile(path, want, 0o644); !errors.Is(err, os.ErrExist) {
 			return err
 		}
-		got, err = readLimited(path)
+		got, err = readPublicFile(path)
 	}
 	if err != nil {
 		return err
@@ -62,9 +62,9 @@ func (k *Keys) public(name string, want []byte) error {
 	return nil
 }
 
-// readSecret reads a file that no other user may read. The permissions are those of
+// readSecretFile reads a file that no other user may read. The permissions are those of
 // the open file, so they cannot change between the check and the reading.
-func readSecret(path string) (_ []byte, err error) {
+func readSecretFile(path string) (_ []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("key file: %w", err)
@@ -81,19 +81,21 @@ func readSecret(path string) (_ []byte, err error) {
 		return nil, fmt.Errorf("%w: %s has mode %04o, others can read it: replace the key if they may have, then chmod 600 %s",
 			ErrKeys, path, perm, path)
 	}
-	return limited(f, path)
+	return readAtMost(f, path)
 }
 
-func readLimited(path string) (_ []byte, err error) {
+// readPublicFile reads a file that others may read.
+func readPublicFile(path string) (_ []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("key file: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return limited(f, path)
+	return readAtMost(f, path)
 }
 
-func limited(r io.Reader, path string) ([]byte, error) {
+// readAtMost reads no more than any key file has.
+func readAtMost(r io.Reader, path string) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -104,10 +106,10 @@ func limited(r io.Reader, path string) ([]byte, error) {
 	return b, nil
 }
 
-// create writes a new file whole or not at all, and never over another: it is
-// written and synced under a name of its own, and given the real one by a link,
-// which unlike a rename fails when the name is taken.
-func create(path string, data []byte, mode os.FileMode) (err error) {
+// createKeyFile writes a new file whole or not at all, and never over another. It
+// writes and syncs the file under a name of its own. A link gives it the real
+// name: unlike a rename, a link fails when the name is taken.
+func createKeyFile(path string, data []byte, mode os.FileMode) (err error) {
 	tmp := path + ".new-" + rand.Text()
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -126,16 +128,16 @@ func create(path string, data []byte, mode os.FileMode) (err error) {
 		if errors.Is(err, os.ErrExist) {
 			return err
 		}
-		if err := renameNew(tmp, path); err != nil {
+		if err := renameWithoutLink(tmp, path); err != nil {
 			return err
 		}
 	}
-	return syncDir(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path))
 }
 
-// renameNew is for file systems without links. Between the look and the rename
+// renameWithoutLink is for file systems without links. Between the look and the rename
 // another process could take the name; there is nothing better to be had there.
-func renameNew(tmp, path string) error {
+func renameWithoutLink(tmp, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return os.ErrExist
 	}
@@ -145,7 +147,8 @@ func renameNew(tmp, path string) error {
 	return nil
 }
 
-func syncDir(dir string) error {
+// syncFolder makes a new name in a folder durable.
+func syncFolder(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil // folders cannot be synced there
 	}

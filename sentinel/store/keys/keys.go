@@ -1,20 +1,20 @@
-// Package keys makes and loads the secrets that must live outside of the
-// database: one file for each purpose, in one folder.
+// Package keys makes and loads the secrets that must live outside of the database.
+// There is one file for each purpose, in one folder.
 //
 //	journal.key   32 random bytes; wraps the keys of the journal's values
 //	ledger.key    Ed25519 note key; signs tree heads       ledger.pub   its public half
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
 //
-// The folder has mode 0700, the .key files 0600. Wider permissions, another
-// size or content, and a public half that is not the key's are errors that say
-// what to do; nothing is repaired in silence, because a key that others could
+// The folder has mode 0700, the .key files 0600. Wider permissions are an error
+// that says what to do. So are another size or content, and a public half that is
+// not the key's. The package repairs nothing in silence: a key that others could
 // read must be replaced, not hidden. Only a missing .pub is written again.
 //
-// A .key that is missing while its .pub is there is an error too: a new key
-// would turn every signature made so far into one by a stranger.
+// A .key that is missing while its .pub is there is an error too. With a new key
+// every signature made so far would seem to be a stranger's.
 //
-// Do not keep the folder in the same backup as the database: together they open
+// Do not keep the folder in the same backup as the database. Together they open
 // the journal, and erased values in old backups with it.
 package keys
 
@@ -83,20 +83,20 @@ func LoadOrCreate(dir string) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key folder: %w", err)
 	}
-	if err := prepareDir(dir); err != nil {
+	if err := prepareFolder(dir); err != nil {
 		return nil, err
 	}
 	k := &Keys{dir: dir}
 	// Every file is looked at, so that one start tells about all of them.
-	err = errors.Join(k.loadRandom("journal.key", &k.journal), k.loadRandom("digest.key", &k.digest),
-		k.loadLedger(), k.loadWarrant())
+	err = errors.Join(k.loadRandomKey("journal.key", &k.journal), k.loadRandomKey("digest.key", &k.digest),
+		k.loadLedgerKey(), k.loadWarrantKey())
 	if err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-func prepareDir(dir string) error {
+func prepareFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("key folder: %w", err)
 	}
@@ -110,8 +110,8 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-func (k *Keys) loadRandom(name string, into *[32]byte) error {
-	b, err := k.load(name, "", func() ([]byte, error) {
+func (k *Keys) loadRandomKey(name string, into *[32]byte) error {
+	b, err := k.loadOrMake(name, "", func() ([]byte, error) {
 		b := make([]byte, 32)
 		_, err := rand.Read(b)
 		return b, err
@@ -120,17 +120,17 @@ func (k *Keys) loadRandom(name string, into *[32]byte) error {
 		return err
 	}
 	if len(b) != len(into) {
-		return fmt.Errorf("%w: %s has %d bytes, not %d: restore it from a backup", ErrKeys, k.path(name), len(b), len(into))
+		return fmt.Errorf("%w: %s has %d bytes, not %d: restore it from a backup", ErrKeys, k.filePath(name), len(b), len(into))
 	}
 	if [32]byte(b) == [32]byte{} {
-		return fmt.Errorf("%w: %s is all zeros: restore it from a backup", ErrKeys, k.path(name))
+		return fmt.Errorf("%w: %s is all zeros: restore it from a backup", ErrKeys, k.filePath(name))
 	}
 	*into = [32]byte(b)
 	return nil
 }
 
-func (k *Keys) loadLedger() error {
-	b, err := k.load("ledger.key", "ledger.pub", func() ([]byte, error) {
+func (k *Keys) loadLedgerKey() error {
+	b, err := k.loadOrMake("ledger.key", "ledger.pub", func() ([]byte, error) {
 		skey, _, err := note.GenerateKey(rand.Reader, LedgerName)
 		return []byte(skey + "\n"), err
 	})
@@ -138,17 +138,17 @@ func (k *Keys) loadLedger() error {
 		return err
 	}
 	skey := strings.TrimSuffix(string(b), "\n")
-	vkey, err := notePublic(skey)
+	vkey, err := notePublicKey(skey)
 	if err != nil {
-		return fmt.Errorf("%w: %s is not an Ed25519 note key: restore it from a backup", ErrKeys, k.path("ledger.key"))
+		return fmt.Errorf("%w: %s is not an Ed25519 note key: restore it from a backup", ErrKeys, k.filePath("ledger.key"))
 	}
 	k.ledger, k.ledgerPub = skey, vkey
-	return k.public("ledger.pub", []byte(vkey+"\n"))
+	return k.writeOrCheckPublic("ledger.pub", []byte(vkey+"\n"))
 }
 
-// notePublic derives the public note key. note.NewSigner checks the form, after
+// notePublicKey derives the public note key. note.NewSigner checks the form, after
 // which there are five parts, the last a byte for the algorithm and a seed.
-func notePublic(skey string) (string, error) {
+func notePublicKey(skey string) (string, error) {
 	s, err := note.NewSigner(skey)
 	if err != nil {
 		return "", err
@@ -164,8 +164,8 @@ func notePublic(skey string) (string, error) {
 	return note.NewEd25519VerifierKey(s.Name(), pub)
 }
 
-func (k *Keys) loadWarrant() error {
-	b, err := k.load("warrant.key", "warrant.pub", func() ([]byte, error) {
+func (k *Keys) loadWarrantKey() error {
+	b, err := k.loadOrMake("warrant.key", "warrant.pub", func() ([]byte, error) {
 		_, priv, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
@@ -176,7 +176,7 @@ func (k *Keys) loadWarrant() error {
 	if err != nil {
 		return err
 	}
-	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.path("warrant.key"))
+	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath("warrant.key"))
 	block, rest := pem.Decode(b)
 	if block == nil || block.Type != "PRIVATE KEY" || len(rest) != 0 {
 		return refused
@@ -194,7 +194,7 @@ func (k *Keys) loadWarrant() error {
 	if err != nil {
 		return fmt.Errorf("public key: %w", err)
 	}
-	return k.public("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return k.writeOrCheckPublic("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-func (k *Keys) path(name string) string { return filepath.Join(k.dir, name) }
+func (k *Keys) filePath(name string) string { return filepath.Join(k.dir, name) }

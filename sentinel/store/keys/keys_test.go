@@ -23,8 +23,8 @@ func made(t *testing.T) (string, *Keys) {
 	return dir, k
 }
 
-// Keys are made once and are the same from then on; nothing else is left in the
-// folder, and nobody else can read it.
+// Keys are made once and are the same from then on. Nothing else is left in the
+// folder, and no other user can read it.
 func TestLoadOrCreate(t *testing.T) {
 	dir, k := made(t)
 	again, err := LoadOrCreate(dir)
@@ -84,7 +84,8 @@ func TestRefusals(t *testing.T) {
 		{"not a note key", func(d string) error { return os.WriteFile(filepath.Join(d, "ledger.key"), []byte("x"), 0o600) }, "note key"},
 		{"not pem", func(d string) error { return os.WriteFile(filepath.Join(d, "warrant.key"), []byte("x"), 0o600) }, "PEM"},
 		{"empty", func(d string) error { return os.Truncate(filepath.Join(d, "warrant.key"), 0) }, "PEM"},
-		{"foreign public half", func(d string) error { return os.WriteFile(filepath.Join(d, "ledger.pub"), []byte("x"), 0o644) }, "does not belong"},
+		{"foreign public half", func(d string) error { return os.WriteFile(filepath.Join(d, "ledger.pub"), []byte("x"), 0o644) },
+			"does not belong"},
 		{"key lost", func(d string) error { return os.Remove(filepath.Join(d, "ledger.key")) }, "restore the key"},
 		{"a folder for a key", func(d string) error {
 			p := filepath.Join(d, "digest.key")

@@ -40,7 +40,7 @@ func (r *rig) kinds(t *testing.T) (out []string) {
 }
 
 // While the disk stalls, every pause is in force at once, here and in other
-// processes, whoever else waits for the disk; all are written down after it.
+// processes. All are written down after the stall.
 func TestDiskStalls(t *testing.T) {
 	dir, key := t.TempDir(), signer(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestDiskStalls(t *testing.T) {
 	})
 }
 
-// A pause that is asked for again while a lift of it is being written down
-// outlives the lift, here, elsewhere and on disk.
+// A pause that is asked for again during the writing of its lift outlives the
+// lift. That holds here, elsewhere and on disk.
 func TestPausedAgainDuringALift(t *testing.T) {
 	dir, key := t.TempDir(), signer(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestLiftedBeforeItWasWritten(t *testing.T) {
 	require.Empty(t, r.List())
 }
 
-// What was read from the table before something was done here is not gone by:
-// it would bring back a pause that is lifted, or lift one that has begun.
+// The Switch ignores what it read from the table before something was done here.
+// Such an answer would bring back a lifted pause, or lift one that has begun.
 func TestStaleAnswer(t *testing.T) {
 	dir, key := t.TempDir(), signer(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -170,8 +170,8 @@ func TestStaleAnswer(t *testing.T) {
 	})
 }
 
-// Clocks that differ, or go back, neither lift a pause that began after an end
-// nor keep one that has ended.
+// Clocks that differ, or go back, don't lift a pause that began after an end. Nor
+// do they keep one that has ended.
 func TestClocksThatDiffer(t *testing.T) {
 	dir, key := t.TempDir(), signer(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,8 @@ func TestEndTurnDropsItsAgents(t *testing.T) {
 	l, err := limits.New(limits.Config{}, m)
 	require.NoError(t, err)
 	for i := range 5000 {
-		p := limits.Proposal{ID: fmt.Sprint("call", i), User: "u", Conversation: fmt.Sprint("c", i/50), Turn: fmt.Sprint("t", i/10), Agent: fmt.Sprint("g", i)}
+		p := limits.Proposal{ID: fmt.Sprint("call", i), User: "u", Conversation: fmt.Sprint("c", i/50), Turn: fmt.Sprint("t", i/10),
+			Agent: fmt.Sprint("g", i)}
 		v, err := l.Reserve(t.Context(), p)
 		require.NoError(t, err, i)
 		require.True(t, v.OK)
@@ -33,7 +34,7 @@ func TestEndTurnDropsItsAgents(t *testing.T) {
 	}
 }
 
-// EndTurn leaves the agents of other turns and conversations as they were, and
+// EndTurn leaves the agents of other turns and conversations as they were.
 // EndConversation drops what turns without an end left.
 func TestEndsReachNoFurther(t *testing.T) {
 	b := newLimiter(t, limits.Config{})
@@ -80,9 +81,8 @@ func TestFullStoreEvictsTheIdle(t *testing.T) {
 	require.False(t, got.OK, "one was needed and one went: the oldest")
 }
 
-// Nobody's limit is lifted within a turn: neither by a flood of new keys while
-// a conversation is busy, nor for an agent that was silent while its turn went
-// on, nor by asking for one more bucket of one's own.
+// No limit is lifted within a turn. New keys that flood a busy conversation don't
+// lift it, nor does an agent's silence, nor one more bucket.
 func TestFullStoreLiftsNoLimit(t *testing.T) {
 	t.Run("busy", func(t *testing.T) {
 		_, _, take := full(t)
@@ -130,8 +130,7 @@ func TestFullStoreLiftsNoLimit(t *testing.T) {
 	})
 }
 
-// Windows are nobody's to evict: they would be a way round a conversation's
-// limit.
+// The store never evicts windows: that would be a way round a conversation's limit.
 func TestFullStoreKeepsWindows(t *testing.T) {
 	c := newClock()
 	m := limits.NewMemory(limits.MemoryOptions{Now: c.Now, MaxKeys: 1, EvictIdle: time.Minute})

@@ -11,9 +11,9 @@ import (
 	"github.com/vedette-dev/vedette/limits"
 )
 
-// BenchmarkReserve measures Reserve on all four levels in a store that holds
-// thousands of conversations: each makes 25 calls in one turn by five agents,
-// which is ended, and its window slides out later.
+// BenchmarkReserve measures Reserve on all four levels, in a store of thousands of
+// conversations. Each makes 25 calls in one turn by five agents. The turn ends,
+// and the window slides out later.
 func BenchmarkReserve(b *testing.B) {
 	for _, goroutines := range []int{1, 64} {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {

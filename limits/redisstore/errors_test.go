@@ -72,11 +72,10 @@ func untilAnswered(t *testing.T, s *redisstore.Store, id string) {
 	}
 }
 
-// answering returns a store that the server has just answered within the
-// store's own time-out, so that it holds a connection. On a machine that is
-// busy the first calls of a server that has just started, which writes each of
-// them to disk, take longer than the short time-outs of these tests: such a
-// store is right to say that its server is away, and another one is asked.
+// answering returns a store with a connection: the server has just answered within
+// its time-out. On a busy machine the first calls of a server that has just
+// started take longer than these short time-outs. Such a store is right to say
+// that its server is away, and answering opens another.
 func answering(t *testing.T, o redisstore.Options, id string) *redisstore.Store {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {
@@ -93,9 +92,9 @@ func answering(t *testing.T, o redisstore.Options, id string) *redisstore.Store 
 	}
 }
 
-// A server that is killed under load: no slot that was acknowledged is lost,
-// every other call is told that the store is away, and after a restart the
-// counts go on where they were, without anybody's help.
+// A server that is killed under load loses no acknowledged slot. Every other call
+// learns that the store is away. After a restart the counts go on where they were,
+// by themselves.
 func TestKilledUnderLoad(t *testing.T) {
 	srv := redistest.Start(t)
 	s := open(t, redisstore.Options{URL: srv.URL(), Prefix: "k", Timeout: 2 * time.Second, Retry: 2 * time.Second})
@@ -137,8 +136,8 @@ func TestKilledUnderLoad(t *testing.T) {
 	require.False(t, s.Stats().Away)
 }
 
-// A server that holds connections and says nothing costs a call its time-out
-// and, after a few, the other callers nothing at all.
+// A server that holds connections and says nothing costs a call its time-out.
+// After a few such calls the others lose no time at all.
 func TestSilentServer(t *testing.T) {
 	srv := redistest.Start(t)
 	const timeout = 100 * time.Millisecond
@@ -245,8 +244,8 @@ func TestCallersEnd(t *testing.T) {
 	require.ErrorIs(t, s.Forget(ctx, "c"), context.Canceled)
 }
 
-// A server that answers and refuses is not away: nobody counted, and what is
-// wrong doesn't mend itself.
+// A server that answers and refuses is not away: it counted nothing, and the fault
+// doesn't mend itself.
 func TestRefusalsAreNotAway(t *testing.T) {
 	srv := redistest.Start(t, "--requirepass", "right-CANARY", "--maxmemory", "1", "--maxmemory-policy", "noeviction")
 	refused := func(url string) error {
@@ -278,7 +277,8 @@ func TestReplicaIsAway(t *testing.T) {
 // Who listens and speaks another language, or answers with another form, gives
 // no room.
 func TestNotARedisServer(t *testing.T) {
-	for _, answer := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "+OK\r\n", ":1\r\n", "*1\r\n:-1\r\n", "*3\r\n$1\r\nx\r\n:1\r\n:1\r\n", "$-1\r\n", ""} {
+	for _, answer := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "+OK\r\n", ":1\r\n", "*1\r\n:-1\r\n",
+		"*3\r\n$1\r\nx\r\n:1\r\n:1\r\n", "$-1\r\n", ""} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		var wg sync.WaitGroup

@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A comparison of a closed name with a word that it never holds is a mistake,
-// however it is written, with its place in the condition.
+// A comparison of a closed name with a word that it never holds is a mistake. The
+// message names its place in the condition.
 func TestComparisonsThatNeverHold(t *testing.T) {
 	for when, want := range map[string]string{
 		"call.effect == 'irreversable'":                                    `1:16: call.effect is never "irreversable"; did you mean "irreversible"?`,
@@ -47,14 +47,15 @@ func TestComparisonsThatNeverHold(t *testing.T) {
 			`permissions[0].when: 1:54: call.reaches is never "b1"; it is one of self, others`,
 	} {
 		t.Run(when, func(t *testing.T) {
-			_, err := permission.New(permission.Options{Registry: registry(t), Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: when}}})
+			_, err := permission.New(permission.Options{Registry: registry(t),
+				Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: when}}})
 			require.EqualError(t, err, "permissions[0].when: "+want)
 		})
 	}
 }
 
-// A comparison of an argument with a value of a type that its schema never lets
-// through is a mistake, with its place in the condition.
+// A comparison of an argument with a value of a type that its schema refuses is a
+// mistake. The message names its place in the condition.
 func TestArgumentsOfAnotherType(t *testing.T) {
 	for when, want := range map[string]string{
 		"args.to == 5":                        "1:12: args.to is never a number; its schema says string",
@@ -66,7 +67,8 @@ func TestArgumentsOfAnotherType(t *testing.T) {
 		"call.tainted &&\n  args.to == 5":     "2:14: args.to is never a number; its schema says string",
 		"args.list.exists(x, args.to == 5)":   "1:32: args.to is never a number; its schema says string",
 	} {
-		_, err := permission.New(permission.Options{Registry: registry(t), Rules: []permission.Rule{{Skill: "email.send", Then: permission.Ask, When: when}}})
+		_, err := permission.New(permission.Options{Registry: registry(t),
+			Rules: []permission.Rule{{Skill: "email.send", Then: permission.Ask, When: when}}})
 		require.EqualError(t, err, "permissions[0].when: "+want, when)
 	}
 	for _, rule := range []permission.Rule{
@@ -78,11 +80,13 @@ func TestArgumentsOfAnotherType(t *testing.T) {
 		{Skill: "mixed.type", When: "args.a == 5 && args.b == 5 && args.b == 'x' && args.b != null && args.c == 5"},
 	} {
 		rule.Then = permission.Ask
-		mixed := skills.Spec{Name: "mixed.type", Effect: skills.Read, Parameters: []byte(`{"type":"object","properties":{"a":{},"b":{"type":["string","integer"]},"c":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`)}
+		mixed := skills.Spec{Name: "mixed.type", Effect: skills.Read,
+			Parameters: []byte(`{"type":"object","properties":{"a":{},"b":{"type":["string","integer"]},"c":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`)}
 		_, err := permission.New(permission.Options{Registry: registry(t, mixed), Rules: []permission.Rule{rule}})
 		require.NoError(t, err, rule.When)
 	}
-	known := permission.Options{Registry: registry(t), Known: []string{"email.more"}, Rules: []permission.Rule{{Skill: "email.*", Then: permission.Ask, When: "args.to == 5"}}}
+	known := permission.Options{Registry: registry(t), Known: []string{"email.more"},
+		Rules: []permission.Rule{{Skill: "email.*", Then: permission.Ask, When: "args.to == 5"}}}
 	_, err := permission.New(known)
 	require.NoError(t, err, "of a skill elsewhere no schema is known")
 }
@@ -90,17 +94,21 @@ func TestArgumentsOfAnotherType(t *testing.T) {
 // What may hold is no mistake, and neither is what can't be told.
 func TestComparisonsThatMayHold(t *testing.T) {
 	for _, when := range []string{
-		"call.effect == 'irreversible' || 'read' == call.effect", "call.effect in ['create', 'modify', 'costs_money']", "call.effect.startsWith('irr')",
+		"call.effect == 'irreversible' || 'read' == call.effect", "call.effect in ['create', 'modify', 'costs_money']",
+		"call.effect.startsWith('irr')",
 		"call.skill == 'email.send' || call.skill == 'pay.known'", "call.skill.matches('(?i)EMAIL')", "call.skill.startsWith('email.')",
 		"grant.mission_by in ['', 'user', 'operator', 'orchestrator']", "call.flags.exists(f, f == 'bidi')", "'email.*' in grant.scope",
 		"'Account-7' in call.recipients", "call.recipients.exists(r, r == 'ACME')", "args.to == 'Bob@Example.com'", "user == 'Ada'",
 		"args.to.lowerAscii() == 'bob' && args.to.upperAscii() == 'BOB'", "call.effect == args.to", "call.paths.exists(f, f == 'Any')",
 		"call.paths.exists(f, call.flags.exists(f, f == 'bidi') || f == 'Any')", "['irreversable'].exists(x, x == 'irreversable')",
-		"['read', 'modify'].exists(e, e == call.effect)", "['x'].exists(e, ['read'].exists(e, e == call.effect) && e == args.to)", "dyn(args.to) == 'Any'",
+		"['read', 'modify'].exists(e, e == call.effect)", "['x'].exists(e, ['read'].exists(e, e == call.effect) && e == args.to)",
+		"dyn(args.to) == 'Any'",
 	} {
-		_, err := permission.New(permission.Options{Registry: registry(t), Known: []string{"pay.known"}, Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: when}}})
+		_, err := permission.New(permission.Options{Registry: registry(t), Known: []string{"pay.known"},
+			Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: when}}})
 		require.NoError(t, err, when)
 	}
-	_, err := permission.New(permission.Options{Rules: []permission.Rule{{Skill: "*", Then: permission.Ask, When: "call.skill == 'any.name'"}}})
+	_, err := permission.New(permission.Options{Rules: []permission.Rule{{Skill: "*", Then: permission.Ask,
+		When: "call.skill == 'any.name'"}}})
 	require.NoError(t, err, "without the registry no name is known")
 }

@@ -26,7 +26,8 @@ func BenchmarkAccountMemory(b *testing.B) {
 			before := heap()
 			for i := 0; b.Loop(); i++ {
 				now = now.Add(100 * time.Millisecond)
-				u := limits.Use{ID: "ABCDEFGHIJKLMNOPQRST" + strconv.Itoa(100_000_000+i), User: "ann", Conversation: "c1", Calls: 1, Tokens: 900, Cost: 4}
+				u := limits.Use{ID: "ABCDEFGHIJKLMNOPQRST" + strconv.Itoa(100_000_000+i), User: "ann", Conversation: "c1", Calls: 1, Tokens: 900,
+					Cost: 4}
 				v, err := account.Hold(b.Context(), u)
 				if err != nil || !v.OK {
 					b.Fatal(v, err)

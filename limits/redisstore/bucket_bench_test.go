@@ -14,9 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
 )
 
-// BenchmarkTake measures the slots of one proposal (agent, turn, conversation)
-// on a server, in memory, and beside them one bare round trip to the server,
-// in one run.
+// BenchmarkTake measures the slots of one proposal (agent, turn, conversation) on
+// a server and in memory. Beside them it measures a bare round trip to the server.
 func BenchmarkTake(b *testing.B) {
 	url, prefix := redistest.Shared(b)
 	s := open(b, redisstore.Options{URL: url, Prefix: prefix})

@@ -14,9 +14,9 @@ import (
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
 )
 
-// BenchmarkAccountMemory measures what a server keeps where there is a use each
-// five seconds, with one bound and with all nine. Nobody else may use the server
-// meanwhile. Run it with -benchtime of more than a day of them: 18000x.
+// BenchmarkAccountMemory measures what a server keeps at one use in five seconds,
+// with one bound and with all nine. No other client may use the server meanwhile.
+// Run it with -benchtime of more than a day of them: 18000x.
 func BenchmarkAccountMemory(b *testing.B) {
 	most := limits.Allowance{Calls: 1 << 40, Tokens: 1 << 40, Cost: 1 << 40}
 	for name, a := range map[string]limits.Allowances{
@@ -36,7 +36,8 @@ func BenchmarkAccountMemory(b *testing.B) {
 			before := used(b, server)
 			for i := 0; b.Loop(); i++ {
 				now = now.Add(5 * time.Second)
-				u := limits.Use{ID: "ABCDEFGHIJKLMNOPQRST" + strconv.Itoa(100_000_000+i), User: "ann", Conversation: "c1", Calls: 1, Tokens: 900, Cost: 4}
+				u := limits.Use{ID: "ABCDEFGHIJKLMNOPQRST" + strconv.Itoa(100_000_000+i), User: "ann", Conversation: "c1", Calls: 1, Tokens: 900,
+					Cost: 4}
 				v, err := account.Hold(b.Context(), u)
 				if err != nil || !v.OK {
 					b.Fatal(v, err)

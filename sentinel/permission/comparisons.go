@@ -16,10 +16,10 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// wordsOf are the words that each closed name can hold, or the elements of one
-// that is a list. A comparison with another word is a typo: it is never true,
-// and its negation always.
-func (c *compiler) wordsOf() map[string][]string {
+// closedWords returns the words that each closed name can hold. For a list these
+// are the words of its elements. A comparison with another word is a typo: it is
+// never true.
+func (c *compiler) closedWords() map[string][]string {
 	effects := make([]string, 0, len(skills.Effects()))
 	for _, e := range skills.Effects() {
 		effects = append(effects, string(e))
@@ -30,13 +30,13 @@ func (c *compiler) wordsOf() map[string][]string {
 		"call.flags":       {sentinel.FlagBidi, sentinel.FlagControl, sentinel.FlagZeroWidth},
 	}
 	if c.reg != nil && !c.partial {
-		out["call.skill"] = c.names()
-		out["grant.scope"] = scopesOf(c.names())
+		out["call.skill"] = c.skillNames()
+		out["grant.scope"] = scopesOf(c.skillNames())
 	}
 	return out
 }
 
-// scopesOf are the names and all domains that a grant may hold.
+// scopesOf returns the names and all domains that a grant may hold.
 func scopesOf(names []string) []string {
 	out := slices.Clone(names)
 	for _, n := range names {
@@ -69,17 +69,18 @@ type comparisons struct {
 	at      string
 }
 
-// compare returns a mistake for each literal that what it is compared with can
-// never be.
-func (c *compiler) compare(at string, tree *cel.Ast, r *rule) error {
+// checkComparisons returns a mistake for each literal that the other side of its
+// comparison can never be.
+func (c *compiler) checkComparisons(at string, tree *cel.Ast, r *rule) error {
 	v := &comparisons{
-		tree: tree.NativeRep(), words: c.wordsOf(), bound: map[string]subject{}, listed: map[string][]ast.Expr{}, at: at,
-		typesOf: func(arg string) []string { return c.typesOf(arg, r) },
+		tree: tree.NativeRep(), words: c.closedWords(), bound: map[string]subject{}, listed: map[string][]ast.Expr{}, at: at,
+		typesOf: func(arg string) []string { return c.argumentTypes(arg, r) },
 	}
 	v.visit(tree.NativeRep().Expr())
 	return errors.Join(v.errs...)
 }
 
+// visit checks the comparisons in e and below.
 func (v *comparisons) visit(e ast.Expr) {
 	switch e.Kind() {
 	case ast.CallKind:
@@ -109,7 +110,7 @@ func (v *comparisons) visitLoop(c ast.ComprehensionExpr) {
 	if c.IterRange().Kind() == ast.ListKind {
 		v.listed[c.IterVar()] = c.IterRange().AsList().Elements()
 	}
-	if s, ok := v.elements(c.IterRange()); ok {
+	if s, ok := v.elementsOf(c.IterRange()); ok {
 		v.bound[c.IterVar()] = s
 	} else {
 		delete(v.bound, c.IterVar())
@@ -124,16 +125,17 @@ func (v *comparisons) visitLoop(c ast.ComprehensionExpr) {
 	}
 }
 
+// visitCall checks one function or operator and what it is called with.
 func (v *comparisons) visitCall(c ast.CallExpr) {
 	args := c.Args()
 	switch name := c.FunctionName(); {
 	case (name == "_==_" || name == "_!=_") && len(args) == 2:
-		v.equal(args[0], args[1])
-		v.equal(args[1], args[0])
+		v.checkEqual(args[0], args[1])
+		v.checkEqual(args[1], args[0])
 	case name == "@in" && len(args) == 2:
-		v.in(args[0], args[1])
+		v.checkIn(args[0], args[1])
 	case c.IsMemberFunction() && len(args) == 1:
-		v.fragment(name, c.Target(), args[0])
+		v.checkFragment(name, c.Target(), args[0])
 	}
 	if c.IsMemberFunction() {
 		v.visit(c.Target())
@@ -143,16 +145,17 @@ func (v *comparisons) visitCall(c ast.CallExpr) {
 	}
 }
 
-func (v *comparisons) equal(side, literal ast.Expr) {
-	if s, ok := v.subject(side); ok {
+// checkEqual holds a literal to the words and to the type of the other side.
+func (v *comparisons) checkEqual(side, literal ast.Expr) {
+	if s, ok := v.subjectOf(side); ok {
 		v.mustBe(s, literal)
 	}
 	v.mustBeOfType(side, literal)
 }
 
-// in checks x in ['a', 'b'] and 'a' in list.
-func (v *comparisons) in(item, list ast.Expr) {
-	if s, ok := v.subject(item); ok && list.Kind() == ast.ListKind {
+// checkIn checks x in ['a', 'b'] and 'a' in list.
+func (v *comparisons) checkIn(item, list ast.Expr) {
+	if s, ok := v.subjectOf(item); ok && list.Kind() == ast.ListKind {
 		for _, e := range list.AsList().Elements() {
 			v.mustBe(s, e)
 		}
@@ -162,13 +165,13 @@ func (v *comparisons) in(item, list ast.Expr) {
 			v.mustBeOfType(item, e)
 		}
 	}
-	if s, ok := v.elements(list); ok {
+	if s, ok := v.elementsOf(list); ok {
 		v.mustBe(s, item)
 	}
 }
 
-// mustBe refuses a literal that a subject never is, and each of a list of literals
-// that a loop goes through.
+// mustBe refuses a literal that a subject never is. For a loop's variable it
+// checks each literal of the loop's list.
 func (v *comparisons) mustBe(s subject, e ast.Expr) {
 	if e.Kind() == ast.IdentKind {
 		for _, one := range v.listed[e.AsIdent()] {
@@ -180,32 +183,32 @@ func (v *comparisons) mustBe(s subject, e ast.Expr) {
 	switch {
 	case !ok:
 	case s.words != nil && !slices.Contains(s.words, text):
-		v.fail(e, "%s is never %q%s", s.name, text, v.meant(text, s.words))
+		v.addMistake(e, "%s is never %q%s", s.name, text, v.suggestWord(text, s.words))
 	case s.words == nil:
-		v.folded(s, e, text)
+		v.checkFolded(s, e, text)
 	}
 }
 
-// fragment checks startsWith, endsWith, contains and matches.
-func (v *comparisons) fragment(function string, target, arg ast.Expr) {
-	fits, known := fragments[function]
-	s, ok := v.subject(target)
+// checkFragment checks startsWith, endsWith, contains and matches.
+func (v *comparisons) checkFragment(function string, target, arg ast.Expr) {
+	fits, known := fragmentTests[function]
+	s, ok := v.subjectOf(target)
 	text, isText := literalText(arg)
 	if !known || !ok || !isText {
 		return
 	}
 	if s.words == nil {
 		if function != "matches" { // an expression may say any of them
-			v.folded(s, arg, text)
+			v.checkFolded(s, arg, text)
 		}
 		return
 	}
 	if !slices.ContainsFunc(s.words, func(w string) bool { return fits(w, text) }) {
-		v.fail(arg, "%s.%s(%q) is never true%s", s.name, function, text, v.meant(text, s.words))
+		v.addMistake(arg, "%s.%s(%q) is never true%s", s.name, function, text, v.suggestWord(text, s.words))
 	}
 }
 
-var fragments = map[string]func(word, text string) bool{
+var fragmentTests = map[string]func(word, text string) bool{
 	"startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix, "contains": strings.Contains,
 	"matches": func(word, text string) bool {
 		re, err := regexp.Compile(text)
@@ -213,14 +216,16 @@ var fragments = map[string]func(word, text string) bool{
 	},
 }
 
-// folded refuses a literal with letters that the subject no longer has.
-func (v *comparisons) folded(s subject, e ast.Expr, text string) {
+// checkFolded refuses a literal with letters that the subject no longer has.
+func (v *comparisons) checkFolded(s subject, e ast.Expr, text string) {
 	if is := strings.Map(s.fold, text); is != text && (s.holds == nil || s.holds(text)) {
-		v.fail(e, "%s never holds %q; write %q", s.name, text, is)
+		v.addMistake(e, "%s never holds %q; write %q", s.name, text, is)
 	}
 }
 
-func (v *comparisons) meant(text string, words []string) string {
+// suggestWord returns the end of a message: the nearest word, or all of a short
+// list.
+func (v *comparisons) suggestWord(text string, words []string) string {
 	if near := skills.Nearest(text, words); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
@@ -231,10 +236,12 @@ func (v *comparisons) meant(text string, words []string) string {
 	return ""
 }
 
-func (v *comparisons) fail(e ast.Expr, format string, args ...any) {
+// addMistake keeps a mistake with its place in the condition.
+func (v *comparisons) addMistake(e ast.Expr, format string, args ...any) {
 	v.errs = append(v.errs, mistakeAt(v.at, placeOf(v.tree, e.ID()), fmt.Sprintf(format, args...)))
 }
 
+// literalText returns the text of a literal that is one.
 func literalText(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
@@ -243,8 +250,8 @@ func literalText(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// subject says what is known of one text.
-func (v *comparisons) subject(e ast.Expr) (subject, bool) {
+// subjectOf returns what is known of one text.
+func (v *comparisons) subjectOf(e ast.Expr) (subject, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
 		name := e.AsIdent()
@@ -257,7 +264,7 @@ func (v *comparisons) subject(e ast.Expr) (subject, bool) {
 	case ast.CallKind:
 		c := e.AsCall()
 		if name := c.FunctionName(); (name == "dyn" || name == "string") && len(c.Args()) == 1 {
-			return v.subject(c.Args()[0]) // the same text
+			return v.subjectOf(c.Args()[0]) // the same text
 		}
 		if !c.IsMemberFunction() {
 			return subject{}, false
@@ -268,15 +275,15 @@ func (v *comparisons) subject(e ast.Expr) (subject, bool) {
 		case "upperAscii":
 			return subject{name: "a text after upperAscii()", fold: upperASCII}, true
 		case "trim", "substring":
-			s, ok := v.subject(c.Target())
+			s, ok := v.subjectOf(c.Target())
 			return s, ok && s.words == nil
 		}
 	}
 	return subject{}, false
 }
 
-// elements says what is known of the elements of a list.
-func (v *comparisons) elements(e ast.Expr) (subject, bool) {
+// elementsOf returns what is known of the elements of a list.
+func (v *comparisons) elementsOf(e ast.Expr) (subject, bool) {
 	if e.Kind() != ast.IdentKind {
 		return subject{}, false
 	}
@@ -306,4 +313,54 @@ func upperASCII(r rune) rune {
 		return r + 'A' - 'a'
 	}
 	return r
+}
+
+// argumentRead returns the name of a top-level argument that is read as args.to or
+// args["to"].
+func argumentRead(e ast.Expr) (string, bool) {
+	switch e.Kind() {
+	case ast.SelectKind:
+		s := e.AsSelect()
+		return s.FieldName(), !s.IsTestOnly() && isArgs(s.Operand())
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() != "_[_]" || len(c.Args()) != 2 || !isArgs(c.Args()[0]) {
+			return "", false
+		}
+		return literalText(c.Args()[1])
+	}
+	return "", false
+}
+
+func isArgs(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == "args" }
+
+// literalType says what a literal is, and which types of a schema can equal it.
+func literalType(e ast.Expr) (got string, fits []string) {
+	if e.Kind() != ast.LiteralKind {
+		return "", nil
+	}
+	switch e.AsLiteral().(type) {
+	case types.String:
+		return "string", []string{"string"}
+	case types.Int, types.Uint, types.Double:
+		return "number", []string{"number", "integer"}
+	case types.Bool:
+		return "boolean", []string{"boolean"}
+	}
+	return "", nil
+}
+
+// mustBeOfType refuses a literal of a type that the argument's schema never lets
+// through. Null stays: with it some rules ask whether there is a value.
+func (v *comparisons) mustBeOfType(side, literal ast.Expr) {
+	arg, isArg := argumentRead(side)
+	got, fits := literalType(literal)
+	if !isArg || got == "" {
+		return
+	}
+	takes := v.typesOf(arg)
+	if len(takes) == 0 || slices.ContainsFunc(takes, func(t string) bool { return slices.Contains(fits, t) }) {
+		return
+	}
+	v.addMistake(literal, "args.%s is never a %s; its schema says %s", arg, got, strings.Join(takes, " or "))
 }

@@ -13,31 +13,31 @@ import (
 	"github.com/vedette-dev/vedette/limits"
 )
 
-// away is limits.ErrAway with its cause, in our own words: what the library
-// says may hold keys, which name users and conversations.
-type away struct{ cause string }
+// awayError is limits.ErrAway with its cause, in our own words. The library's
+// texts may hold keys, which name users and conversations.
+type awayError struct{ cause string }
 
-func (e *away) Error() string { return limits.ErrAway.Error() + " (" + e.cause + ")" }
+func (e *awayError) Error() string { return limits.ErrAway.Error() + " (" + e.cause + ")" }
 
-func (e *away) Unwrap() error { return limits.ErrAway }
+func (e *awayError) Unwrap() error { return limits.ErrAway }
 
-// refusal is the answer of a server that is reachable and refuses to count.
-type refusal struct{ word string }
+// refusalError is the answer of a server that is reachable and refuses to count.
+type refusalError struct{ word string }
 
-func (e *refusal) Error() string {
+func (e *refusalError) Error() string {
 	return "limits: the Redis server refused (" + e.word + "); check limits.store.url, the user's rights and the server's log"
 }
 
-// notReady are the words of a server that will answer again by itself.
-var notReady = map[string]bool{
+// notReadyWords are the words of a server that will answer again by itself.
+var notReadyWords = map[string]bool{
 	"LOADING": true, "MASTERDOWN": true, "CLUSTERDOWN": true, "TRYAGAIN": true, "READONLY": true, "BUSY": true,
 	"NOREPLICAS": true, "MISCONF": true, "UNBLOCKED": true,
 }
 
-// fault puts an error of the library into the house's words. ctx is the
-// caller's, bound the one with the store's own time-out: what ended with the
-// caller's says nothing about the server.
-func fault(ctx, bound context.Context, err error) error {
+// translateError puts an error of the library into the house's words. ctx is the
+// caller's, bound the one with the store's own time-out. A context that ended with
+// the caller's says nothing about the server.
+func translateError(ctx, bound context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -51,42 +51,42 @@ func fault(ctx, bound context.Context, err error) error {
 	var network net.Error
 	switch {
 	case errors.As(err, &cert), errors.As(err, &host), errors.As(err, &record):
-		return &refusal{"TLS"}
+		return &refusalError{"TLS"}
 	case errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout):
-		return answered(answer.Error())
+		return translateAnswer(answer.Error())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout),
 		errors.As(err, &network) && network.Timeout():
-		return timeout(ctx, bound)
+		return timeoutError(ctx, bound)
 	}
-	return &away{"connection"}
+	return &awayError{"connection"}
 }
 
-// timeout says whose time was up. A connection's own timer can be a moment
+// timeoutError says whose time was up. A connection's own timer can be a moment
 // ahead of the context that set it.
-func timeout(ctx, bound context.Context) error {
+func timeoutError(ctx, bound context.Context) error {
 	callers, ok := ctx.Deadline()
 	if until, _ := bound.Deadline(); ok && !until.Before(callers) {
 		return context.DeadlineExceeded
 	}
-	return &away{"timeout"}
+	return &awayError{"timeout"}
 }
 
-// answered sorts the errors that a server sends. Their first word is a code;
-// the rest may hold anything.
-func answered(text string) error {
+// translateAnswer sorts the errors that a server sends. Their first word is a
+// code; the rest may hold anything.
+func translateAnswer(text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	switch {
 	case word == "OOM":
 		return limits.ErrFull
-	case notReady[word]:
-		return &away{word}
+	case notReadyWords[word]:
+		return &awayError{word}
 	case word == "ERR" && strings.HasPrefix(rest, "max number of clients"):
-		return &away{"MAXCLIENTS"}
+		return &awayError{"MAXCLIENTS"}
 	case word == "ERR" && strings.Contains(rest, "unauthenticated"): // a long question without a password
 		word = "NOAUTH"
 	}
 	if word == "" || len(word) > 20 || strings.ToUpper(word) != word {
 		word = "ERR"
 	}
-	return &refusal{word}
+	return &refusalError{word}
 }

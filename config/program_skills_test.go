@@ -30,7 +30,8 @@ type invoice struct {
 
 func goSkill(t *testing.T, name string, e skills.Effect) *skills.GoSkill {
 	t.Helper()
-	g, err := skills.Func(skills.Spec{Name: name, Effect: e, Reaches: skills.Others}, func(context.Context, invoice) (string, error) { return "paid", nil })
+	g, err := skills.Func(skills.Spec{Name: name, Effect: e, Reaches: skills.Others},
+		func(context.Context, invoice) (string, error) { return "paid", nil })
 	require.NoError(t, err)
 	return g
 }
@@ -53,7 +54,8 @@ func TestSkillsOfTheProgram(t *testing.T) {
 	require.True(t, c.Skills[0].Known && c.Skills[1].Known)
 	require.Empty(t, c.Skills[0].Skill.Spec().Description, "what the program registers stands")
 	// Rules may be about what only the program has.
-	_, err = config.Parse("v.yaml", []byte("version: 1\npermissions: [{skill: pay.invoice, then: ask}]"), config.Options{Program: []*skills.Skill{goSkill(t, "pay.invoice", skills.CostsMoney).Skill()}})
+	_, err = config.Parse("v.yaml", []byte("version: 1\npermissions: [{skill: pay.invoice, then: ask}]"),
+		config.Options{Program: []*skills.Skill{goSkill(t, "pay.invoice", skills.CostsMoney).Skill()}})
 	require.NoError(t, err)
 }
 
@@ -66,11 +68,14 @@ func TestSkillsOfTheProgramMistakes(t *testing.T) {
 	}{
 		"a way to run": {"skills: {known: [{name: a.b, effect: read, run: {template: x}}]}", nil,
 			[]string{"v.yaml:2:44: a skill under skills.known is run by the program; remove run, or declare the skill in a file under skills.include"}},
-		"no effect":   {"skills: {known: [{name: a.b}]}", nil, []string{"v.yaml:2:18: skills[a.b].effect: is missing; say read, create, modify, irreversible or costs_money"}},
-		"unknown key": {"skills: {known: [{name: a.b, effect: read, parameter: {}}]}", nil, []string{`v.yaml:2:44: unknown key "parameter"; did you mean "parameters"?`}},
-		"no list":     {"skills: {known: {name: a.b}}", nil, []string{"v.yaml:2:17: skills.known must be a list of skills, not a mapping"}},
-		"no skill":    {"skills: {known: [a.b]}", nil, []string{`v.yaml:2:18: skills.known[0] must be a mapping of keys to values, not "a.b"`}},
-		"twice":       {"skills: {known: [{name: a.b, effect: read}, {name: a.b, effect: read}]}", nil, []string{`v.yaml:2:52: skill "a.b" is declared twice; the first is at v.yaml:2:25`}},
+		"no effect": {"skills: {known: [{name: a.b}]}", nil,
+			[]string{"v.yaml:2:18: skills[a.b].effect: is missing; say read, create, modify, irreversible or costs_money"}},
+		"unknown key": {"skills: {known: [{name: a.b, effect: read, parameter: {}}]}", nil,
+			[]string{`v.yaml:2:44: unknown key "parameter"; did you mean "parameters"?`}},
+		"no list":  {"skills: {known: {name: a.b}}", nil, []string{"v.yaml:2:17: skills.known must be a list of skills, not a mapping"}},
+		"no skill": {"skills: {known: [a.b]}", nil, []string{`v.yaml:2:18: skills.known[0] must be a mapping of keys to values, not "a.b"`}},
+		"twice": {"skills: {known: [{name: a.b, effect: read}, {name: a.b, effect: read}]}", nil,
+			[]string{`v.yaml:2:52: skill "a.b" is declared twice; the first is at v.yaml:2:25`}},
 		"the domain of the orchestrator": {"skills: {known: [{name: agent.b, effect: read}]}", nil,
 			[]string{`v.yaml:2:25: skill "agent.b" is in the domain agent.*, which holds the orchestrator's own calls; choose another domain`}},
 		"another effect and schema": {"skills: {known: [{name: a.b, effect: read, reaches: others}]}", []string{"a.b"}, []string{
