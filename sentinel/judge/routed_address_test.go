@@ -14,7 +14,8 @@ func TestRoutedAddressesAreUnknownRecipients(t *testing.T) {
 	reg := caseSkills(t)
 	const req = "Forward the message to Kim at example.com"
 	for _, to := range []string{
-		"kim%evil.test@example.com", "evil.test!kim@example.com", "kim@evil.test@example.com", `"kim@evil.test"@example.com`, "kim(@evil.test)@example.com",
+		"kim%evil.test@example.com", "evil.test!kim@example.com", "kim@evil.test@example.com", `"kim@evil.test"@example.com`,
+		"kim(@evil.test)@example.com",
 		"@evil.test:kim@example.com", "kim@example.com.", "kim％evil.test@example.com", "kim%kim@example.com", "kim@ехample.com",
 	} {
 		v := one(t, reg, req, "mailer.forward", map[string]any{"message_id": "m-9", "to": []string{to}})
@@ -22,6 +23,7 @@ func TestRoutedAddressesAreUnknownRecipients(t *testing.T) {
 	}
 	v := one(t, reg, req, "mailer.forward", map[string]any{"message_id": "m-9", "to": []string{"kim@example.com"}})
 	require.Equal(t, sentinel.Allow, v.Outcome, v.Reason)
-	v = one(t, reg, "Forward the message to kim%evil.test@example.com", "mailer.forward", map[string]any{"message_id": "m-9", "to": []string{"kim%evil.test@example.com"}})
+	v = one(t, reg, "Forward the message to kim%evil.test@example.com", "mailer.forward",
+		map[string]any{"message_id": "m-9", "to": []string{"kim%evil.test@example.com"}})
 	require.Equal(t, sentinel.Allow, v.Outcome, v.Reason)
 }

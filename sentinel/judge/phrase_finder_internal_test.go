@@ -12,9 +12,10 @@ import (
 // One pass finds what a search for each phrase finds.
 func TestPhrases(t *testing.T) {
 	for _, list := range [][]string{instructions, secretWords, {"aa", "aab", "ab", "ba"}} {
-		p := phrasesOf(list)
+		p := newPhraseFinder(list)
 		rapid.Check(t, func(t *rapid.T) {
-			piece := rapid.OneOf(rapid.SampledFrom(list), rapid.StringOfN(rapid.RuneFrom([]rune("ab <yé")), 0, 4, -1), rapid.Just(list[0][:len(list[0])-1]))
+			piece := rapid.OneOf(rapid.SampledFrom(list), rapid.StringOfN(rapid.RuneFrom([]rune("ab <yé")), 0, 4, -1),
+				rapid.Just(list[0][:len(list[0])-1]))
 			text := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(t, "pieces"), "")
 			var got []string
 			p.find(text, func(i, at int) bool {

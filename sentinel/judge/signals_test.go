@@ -41,9 +41,10 @@ func TestTolerances(t *testing.T) {
 		request, not string
 		value        string
 	}{
-		"case":        {"mailer.forward", "to", "Forward it to KIM@Broker.test", "Forward it to KIM@Brokers.test", "kim@broker.test"},
-		"whole word":  {"mailer.forward", "to", "Forward it to (ann@x.test).", "Forward it to joann@x.test.", "ann@x.test"},
-		"whole host":  {"pages.publish", "url", "Publish it on www.rowing.test", "Publish it on rowing.test.evil.example", "https://rowing.test/a"},
+		"case":       {"mailer.forward", "to", "Forward it to KIM@Broker.test", "Forward it to KIM@Brokers.test", "kim@broker.test"},
+		"whole word": {"mailer.forward", "to", "Forward it to (ann@x.test).", "Forward it to joann@x.test.", "ann@x.test"},
+		"whole host": {"pages.publish", "url", "Publish it on www.rowing.test", "Publish it on rowing.test.evil.example",
+			"https://rowing.test/a"},
 		"sub-host":    {"pages.publish", "url", "Publish it on club.rowing.test", "Publish it on rowing.test", "https://club.rowing.test/a"},
 		"accents":     {"gate.add_user", "user", "Add Jose to the gate", "Add Josef to the gate", "José"},
 		"full width":  {"gate.add_user", "user", "Add Ｏｄａｌｙｓ to the gate", "Add Odalysa to the gate", "Odalys"},
@@ -88,9 +89,11 @@ func TestAmounts(t *testing.T) {
 		_, unknown := signals(v)["amount_unknown"]
 		require.Equal(t, want, !unknown, request)
 	}
-	v := one(t, reg, "Pay 80 to CH5604835012345678009", "ledgerbank.pay", map[string]any{"iban": "CH5604835012345678009", "amount": json.Number("800")})
+	v := one(t, reg, "Pay 80 to CH5604835012345678009", "ledgerbank.pay", map[string]any{"iban": "CH5604835012345678009",
+		"amount": json.Number("800")})
 	require.Contains(t, signals(v), judge.SignalAmountExceeds)
-	v = one(t, reg, "Pay 80 to CH5604835012345678009", "ledgerbank.pay", map[string]any{"iban": "CH5604835012345678009", "amount": json.Number("8")})
+	v = one(t, reg, "Pay 80 to CH5604835012345678009", "ledgerbank.pay", map[string]any{"iban": "CH5604835012345678009",
+		"amount": json.Number("8")})
 	require.NotContains(t, signals(v), judge.SignalAmountExceeds)
 }
 
@@ -203,7 +206,8 @@ func TestHistory(t *testing.T) {
 	at := func(steps ...sentinel.Step) map[string]int {
 		g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &req})
 		require.NoError(t, err)
-		call, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "notes.delete", Args: c.Action.Args, Grant: g, Trace: sentinel.NewTrace(steps...)})
+		call, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "notes.delete", Args: c.Action.Args, Grant: g,
+			Trace: sentinel.NewTrace(steps...)})
 		require.NoError(t, err)
 		return signals(decide(t, judge.Options{}, call))
 	}

@@ -2,17 +2,17 @@ package judge
 
 import "strings"
 
-// phrases finds any of a list of texts in one pass over a text, however many
+// phraseFinder finds any of a list of texts in one pass over a text, however many
 // there are: each is at least two bytes long and is looked for only where its
 // first two stand.
-type phrases struct {
+type phraseFinder struct {
 	list  []string
 	pairs [1 << 16 / 64]uint64 // whether any phrase begins with the pair
 	begin map[[2]byte][]int
 }
 
-func phrasesOf(list []string) *phrases {
-	p := &phrases{list: list, begin: map[[2]byte][]int{}}
+func newPhraseFinder(list []string) *phraseFinder {
+	p := &phraseFinder{list: list, begin: map[[2]byte][]int{}}
 	for i, s := range list {
 		pair := [2]byte{s[0], s[1]}
 		n := uint(s[0])<<8 | uint(s[1])
@@ -22,10 +22,10 @@ func phrasesOf(list []string) *phrases {
 	return p
 }
 
-// find calls fits for the first place of each phrase that is in the text, from
-// the front, until it returns true. at is the byte behind the phrase. A phrase
-// that a text repeats costs no more than one that it has once.
-func (p *phrases) find(text string, fits func(i, at int) bool) bool {
+// find calls fits for the first place of each phrase in the text, from the front. It ends
+// where fits returns true. at is the byte behind the phrase. A phrase that a text repeats
+// costs no more than one that it has once.
+func (p *phraseFinder) find(text string, fits func(i, at int) bool) bool {
 	if len(text) < 2 {
 		return false
 	}

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"encoding/json"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -36,21 +37,21 @@ type sums struct {
 }
 
 var (
-	currencies = set("usd eur gbp chf jpy euro euros dollar dollars pound pounds franc francs buck bucks quid yen $ € £ ¥")
-	arithmetic = set(`by more extra additional increase increased raise raised difference remaining rest double twice triple
+	currencies = wordSet("usd eur gbp chf jpy euro euros dollar dollars pound pounds franc francs buck bucks quid yen $ € £ ¥")
+	arithmetic = wordSet(`by more extra additional increase increased raise raised difference remaining rest double twice triple
 		interest tip plus vat tax fee fees top`)
-	partWords  = set("half third quarter percent split share")
-	countWords = set("each per every apiece times monthly weekly daily yearly nights")
+	partWords  = wordSet("half third quarter percent split share")
+	countWords = wordSet("each per every apiece times monthly weekly daily yearly nights")
 	units      = []string{"usd", "eur", "gbp", "chf", "euros", "euro", "%", "€", "$", "£", "¥"}
 )
 
-// sumsIn reads the numbers that stand alone in a text: "$1,200.50", "1.200,50 €",
+// readSums reads the numbers that stand alone in a text: "$1,200.50", "1.200,50 €",
 // "fifty euros". Digits that are part of an account or an id are no number.
-func sumsIn(fold string, list []token) sums {
+func readSums(fold string, list []token) sums {
 	var s sums
 	fields := strings.Fields(fold)
 	for i, f := range fields {
-		n, ok := number(f)
+		n, ok := parseNumber(f)
 		if !ok || len(s.all) >= maxNumbers {
 			continue
 		}
@@ -63,13 +64,13 @@ func sumsIn(fold string, list []token) sums {
 		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] && !weight || i > 0 && currencies[fields[i-1]]
 		switch {
 		case unit:
-			s.add(n)
-		case !s.currency && slices.ContainsFunc(fields[max(0, i-paidNear):i], paid):
+			s.addMoney(n)
+		case !s.currency && slices.ContainsFunc(fields[max(0, i-paidNear):i], isPayWord):
 			s.money = append(s.money, n)
 		}
 		s.parts = s.parts || strings.Contains(f, "%")
 	}
-	s.spell(list)
+	s.addSpelledNumbers(list)
 	for _, w := range list {
 		s.computed = s.computed || arithmetic[w.word]
 		s.parts = s.parts || partWords[w.word]
@@ -78,8 +79,8 @@ func sumsIn(fold string, list []token) sums {
 	return s
 }
 
-// add takes a number with a currency; those without are no money then.
-func (s *sums) add(n float64) {
+// addMoney takes a number with a currency; those without are no money then.
+func (s *sums) addMoney(n float64) {
 	if !s.currency {
 		s.money, s.currency = nil, true
 	}
@@ -89,16 +90,16 @@ func (s *sums) add(n float64) {
 // paidNear is how many words before a number may make it one of money.
 const paidNear = 2
 
-var payWords = set("pay paying transfer wire send refund reimburse repay donate deposit withdraw charge tip amount price limit budget")
+var payWords = wordSet("pay paying transfer wire send refund reimburse repay donate deposit withdraw charge tip amount price limit budget")
 
-func paid(w string) bool { return payWords[w] || currencies[w] }
+func isPayWord(w string) bool { return payWords[w] || currencies[w] }
 
 func hasUnit(f string) bool {
 	f = strings.Trim(f, ".,;:!?()'\"")
 	return slices.ContainsFunc(units, func(u string) bool { return u != "%" && (strings.HasSuffix(f, u) || strings.HasPrefix(f, u)) })
 }
 
-var small = func() map[string]float64 {
+var spelledNumbers = func() map[string]float64 {
 	out := map[string]float64{}
 	for i, w := range strings.Fields("one two three four five six seven eight nine ten eleven twelve " +
 		"thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
@@ -110,15 +111,15 @@ var small = func() map[string]float64 {
 	return out
 }()
 
-// spell adds numbers in words: "fifty", "two hundred and ten", "three thousand".
-func (s *sums) spell(list []token) {
+// addSpelledNumbers adds numbers in words: "fifty", "two hundred and ten", "three thousand".
+func (s *sums) addSpelledNumbers(list []token) {
 	for i := 0; i < len(list); i++ {
 		total, part, from := 0.0, 0.0, i
 		for ; i < len(list); i++ {
 			w := list[i].word
 			switch {
-			case small[w] > 0:
-				part += small[w]
+			case spelledNumbers[w] > 0:
+				part += spelledNumbers[w]
 				continue
 			case w == "hundred":
 				part = max(part, 1) * 100
@@ -126,7 +127,7 @@ func (s *sums) spell(list []token) {
 			case w == "thousand":
 				total, part = total+max(part, 1)*1000, 0
 				continue
-			case w == "and" && i > from && i+1 < len(list) && small[list[i+1].word] > 0:
+			case w == "and" && i > from && i+1 < len(list) && spelledNumbers[list[i+1].word] > 0:
 				continue
 			}
 			break
@@ -134,15 +135,15 @@ func (s *sums) spell(list []token) {
 		if n := total + part; n > 0 && len(s.all) < maxNumbers {
 			s.all = append(s.all, n)
 			if i < len(list) && currencies[list[i].word] {
-				s.add(n)
+				s.addMoney(n)
 			}
 		}
 	}
 }
 
-// asked is the most that the words ask for. Where no number is plainly one of
+// maxAsked is the most that the words ask for. Where no number is plainly one of
 // money, each may be, years aside, and what is more is no more than a hint.
-func (s sums) asked() (top float64, ok bool) {
+func (s sums) maxAsked() (top float64, ok bool) {
 	if len(s.money) == 0 {
 		for _, n := range s.all {
 			if n != math.Trunc(n) || n < 1900 || n > 2100 {
@@ -165,71 +166,40 @@ func (s sums) asked() (top float64, ok bool) {
 	return top * count, true
 }
 
-// vague reports whether what the words ask for may be as much as n: they ask
+// isVagueAbout reports whether what the words ask for may be as much as n: they ask
 // for arithmetic, or another number of theirs may be the one that is meant.
-func (s sums) vague(n float64) bool {
+func (s sums) isVagueAbout(n float64) bool {
 	return s.computed || len(s.money) == 0 || s.parts && !s.currency || !s.currency && n <= slices.Max(s.all)
 }
 
-// amountExceeds looks for more money than the request asks for.
-func amountExceeds(v *view) finding {
+// findAmountExceeds looks for more money than the request asks for.
+func findAmountExceeds(v *view) finding {
 	var f finding
 	if v.request == nil || !v.p.changes {
 		return f
 	}
-	top, ok := v.request.sums.asked()
+	top, ok := v.request.sums.maxAsked()
 	if !ok {
 		return f
 	}
 	for _, val := range v.values {
-		if val.kind != amount || val.amount <= top || v.grounds(val) {
+		if val.kind != amount || val.amount <= top || v.isGrounded(val) {
 			continue
 		}
 		f.add(val.arg)
 		switch {
-		case v.request.sums.vague(val.amount) || val.amount <= top*slack:
+		case v.request.sums.isVagueAbout(val.amount) || val.amount <= top*slack:
 		case v.c.Tainted() && val.amount >= top*farMore && !math.IsInf(val.amount, 1):
-			f.more = amountFarMore
+			f.extra = amountFarMore
 		default:
-			f.more = min(f.more, amountMore)
+			f.extra = min(f.extra, amountMore)
 		}
 	}
 	return f
 }
 
-// amountOf reads an argument that holds an amount: as people write it, in other
-// digits, or in words. What is to be paid and can't be read is more than
-// anything.
-func (v *view) amountOf(words []string, fold string) (float64, bool) {
-	s := strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Nd, r) && r >= utf8.RuneSelf {
-			return '0' + digitOf(r)
-		}
-		return r
-	}, fold)
-	s = strings.TrimRight(strings.TrimLeft(s, "+ "), "- ")
-	if n, ok := number(s); ok {
-		return minor(words, n), true
-	}
-	if n, ok := number(strings.ReplaceAll(s, " ", "")); ok {
-		return minor(words, n), true
-	}
-	var spelt sums
-	spelt.spell(tokensOf(s))
-	switch {
-	case len(spelt.all) == 1:
-		return minor(words, spelt.all[0]), true
-	case v.s.Effect() == skills.CostsMoney && paidNames[last(words)[0]]:
-		return math.Inf(1), true
-	}
-	return 0, false
-}
-
-// paidNames are the last words of arguments that hold nothing but money.
-var paidNames = set("amount sum price total")
-
-// digitOf is the value of a digit of any script: they stand in rows of ten.
-func digitOf(r rune) rune {
+// digitValue is the value of a digit of any script: they stand in rows of ten.
+func digitValue(r rune) rune {
 	n := rune(0)
 	for n < 9 && unicode.Is(unicode.Nd, r-n-1) {
 		n++
@@ -237,9 +207,9 @@ func digitOf(r rune) rune {
 	return n
 }
 
-// number reads an amount as people write it: with a currency, thousands
+// parseNumber reads an amount as people write it: with a currency, thousands
 // separators of either kind ("1,000.50", "1.000,50", "1'000") and "k".
-func number(f string) (float64, bool) {
+func parseNumber(f string) (float64, bool) {
 	f = strings.Trim(f, " $€£¥.,;:!?()'\"")
 	for _, u := range units {
 		f = strings.TrimSuffix(strings.TrimPrefix(f, u), u)
@@ -252,7 +222,7 @@ func number(f string) (float64, bool) {
 	if f == "" || len(f) > 20 || f[0] < '0' || f[0] > '9' {
 		return 0, false
 	}
-	f, ok := plain(f)
+	f, ok := dropThousands(f)
 	if !ok {
 		return 0, false
 	}
@@ -260,9 +230,9 @@ func number(f string) (float64, bool) {
 	return n * times, err == nil && !math.IsInf(n, 0)
 }
 
-// plain drops thousands separators and makes a decimal comma a point. Only
+// dropThousands drops thousands separators and makes a decimal comma a point. Only
 // groups of three are thousands.
-func plain(f string) (string, bool) {
+func dropThousands(f string) (string, bool) {
 	comma, point := strings.LastIndexByte(f, ','), strings.LastIndexByte(f, '.')
 	thousands, decimal := ",", "."
 	switch {
@@ -286,4 +256,92 @@ func plain(f string) (string, bool) {
 		whole += "." + rest
 	}
 	return whole, true
+}
+
+// currencyCodes are the names of currencies by what people call them; dollars and
+// crowns are of several countries.
+var currencyCodes = func() map[string]string {
+	out := map[string]string{}
+	for code, row := range map[string]string{
+		"eur": "eur euro euros € евро", "gbp": "gbp £ sterling", "jpy": "jpy yen ¥", "chf": "chf franken francs", "pln": "pln zl zloty zlotych",
+		"usd": "usd $ dollar dollars bucks us$ aud cad nzd sgd hkd", "btc": "btc bitcoin bitcoins",
+		"eth": "eth ether ethereum", "sek": "sek nok dkk kr kronor kroner",
+		"inr": "inr rupees ₹", "cny": "cny rmb yuan", "rub": "rub rubles ₽", "try": "try lira ₺", "brl": "brl reais r$", "krw": "krw won ₩",
+	} {
+		for w := range strings.FieldsSeq(row) {
+			out[foldText(w)] = code
+		}
+	}
+	return out
+}()
+
+// readCurrencies returns the currencies that a folded text speaks of.
+func readCurrencies(fold string) map[string]bool {
+	var out map[string]bool
+	add := func(w string) {
+		if code := currencyCodes[w]; code != "" {
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[code] = true
+		}
+	}
+	for f := range strings.FieldsSeq(fold) {
+		add(strings.Trim(f, ".,:;!?()'\"0123456789"))
+		for _, r := range f {
+			if unicode.Is(unicode.Sc, r) {
+				add(string(r))
+			}
+		}
+	}
+	return out
+}
+
+// findOtherCurrency looks for a currency that is none of those in the request.
+func findOtherCurrency(v *view) finding {
+	var f finding
+	if v.request == nil || !v.p.changes {
+		return f
+	}
+	var have map[string]bool // read where it is needed
+	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+		s, ok := a.Text()
+		if s = strings.TrimSpace(foldText(s)); !ok || s == "" || !isAny(lastWord(splitName(a.Name)), currencyNames) {
+			return
+		}
+		if have == nil {
+			if have = readCurrencies(v.request.fold); have == nil {
+				have = map[string]bool{}
+			}
+		}
+		if code := currencyCodes[s]; len(have) > 0 && !have[code] && !v.request.raw[s] &&
+			!(have["usd"] && strings.Contains(v.request.fold, "pound")) {
+			f.add(v.declaredName(a))
+		}
+	})
+	return f
+}
+
+var (
+	currencyNames = wordSet("currency asset coin")
+	countNames    = wordSet("quantity qty count seats licenses rooms units tickets copies pieces")
+)
+
+// findManyMore looks for many times more things than the request counts.
+func findManyMore(v *view) finding {
+	var f finding
+	if v.request == nil || len(v.request.sums.all) == 0 || v.s.Effect() != skills.CostsMoney && v.p.needs&pays == 0 {
+		return f
+	}
+	most := max(slices.Max(v.request.sums.all), farMore)
+	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+		n, ok := a.Value.(json.Number)
+		if !ok || !isAny(lastWord(splitName(a.Name)), countNames) {
+			return
+		}
+		if c, err := n.Float64(); err == nil && c > most*farMore {
+			f.add(v.declaredName(a))
+		}
+	})
+	return f
 }

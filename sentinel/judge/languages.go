@@ -2,17 +2,17 @@ package judge
 
 import "strings"
 
-// tongue is a language besides English of which the common words are known: enough
+// language is one besides English of which the common words are known: enough
 // to tell what is asked for and in which field. Its words are matched as they
 // stand, folded, for the endings of English are not theirs.
-type tongue struct {
+type language struct {
 	function map[string]bool
 	says     map[string]verb
 	about    map[string]concept
 }
 
-// plainly builds a table whose words are not stemmed.
-func plainly[V verb | concept](rows map[V]string) map[string]V {
+// buildWordTable builds a table whose words are not stemmed.
+func buildWordTable[V verb | concept](rows map[V]string) map[string]V {
 	out := map[string]V{}
 	for v, row := range rows {
 		for w := range strings.FieldsSeq(row) {
@@ -22,18 +22,18 @@ func plainly[V verb | concept](rows map[V]string) map[string]V {
 	return out
 }
 
-// fields names the concepts that the tongues have words for.
+// fields names the concepts that the languages have words for.
 var fields = struct{ mail, calendar, money, file, web, task, note, person, order concept }{
-	talk(), concepts[stem("calendar")], concepts[stem("bank")], concepts[stem("file")], concepts[stem("web")],
-	concepts[stem("task")], concepts[stem("notebook")], concepts[stem("colleague")], concepts[stem("shop")],
+	talkConcepts(), concepts[stemWord("calendar")], concepts[stemWord("bank")], concepts[stemWord("file")], concepts[stemWord("web")],
+	concepts[stemWord("task")], concepts[stemWord("notebook")], concepts[stemWord("colleague")], concepts[stemWord("shop")],
 }
 
-// tongues are in no order: the one with most words in a text is taken.
-var tongues = []tongue{
+// languages are in no order: the one with most words in a text is taken.
+var languages = []language{
 	{ // French
-		function: set(`le la les un une des du de et pour avec sur dans mon ma mes moi est que qui ce cette ` +
+		function: wordSet(`le la les un une des du de et pour avec sur dans mon ma mes moi est que qui ce cette ` +
 			`au aux stp svp plait ne pas merci peux pouvez par votre ton ta tes nos notre sont quel quelle quels`),
-		says: plainly(map[verb]string{
+		says: buildWordTable(map[verb]string{
 			sends: "envoie envoyer envoyez envoies reponds repondre repondez ecris ecrire ecrivez " +
 				"transmets transmettre transfere transferer previens prevenir informe informer previens dis",
 			pays: "paie paye payer payez payes regle regler reglez vire virer verse verser rembourse " +
@@ -51,7 +51,7 @@ var tongues = []tongue{
 				"montrez affiche afficher liste lister resume resumer verifie verifier combien quand quel quelle quels ou regarde",
 			sends | invites: "convie convier",
 		}),
-		about: plainly(map[concept]string{
+		about: buildWordTable(map[concept]string{
 			fields.mail:     "mail mails courriel courriels email emails message messages reponse boite",
 			fields.calendar: "reunion reunions rendez rdv agenda calendrier evenement appel dejeuner entretien creneau",
 			fields.money:    "facture factures virement paiement argent loyer compte solde euros salaire",
@@ -61,9 +61,9 @@ var tongues = []tongue{
 		}),
 	},
 	{ // German
-		function: set(`der die das den dem ein eine einen einem einer und fur mit auf von zu zum zur im ` +
+		function: wordSet(`der die das den dem ein eine einen einem einer und fur mit auf von zu zum zur im ` +
 			`ist mein meine meinen meiner mir bitte uns unser unsere nicht dass ob wie wann uber vom kannst konnen ich du sie wir alle`),
-		says: plainly(map[verb]string{
+		says: buildWordTable(map[verb]string{
 			sends: "schick schicke schicken schickt sende senden sendet schreib schreibe schreiben antworte " +
 				"antworten beantworte leite weiterleiten informiere informieren maile mailen sag sage benachrichtige",
 			pays: "zahl zahle zahlen bezahl bezahle bezahlen uberweise uberweisen uberweis kaufe kauf " +
@@ -79,7 +79,7 @@ var tongues = []tongue{
 			looks: "lies lesen suche suchen finde finden zeig zeige zeigen fasse zusammenfassen prufe prufen " +
 				"liste welche welcher welches wieviel wann",
 		}),
-		about: plainly(map[concept]string{
+		about: buildWordTable(map[concept]string{
 			fields.mail:     "mail mails e-mail email emails nachricht nachrichten postfach posteingang antwort",
 			fields.calendar: "termin termine besprechung meeting meetings kalender treffen zahnarzttermine zahnarzttermin anruf mittagessen",
 			fields.money:    "rechnung rechnungen zahlung uberweisung geld miete konto kontostand euro gehalt",
@@ -90,8 +90,9 @@ var tongues = []tongue{
 		}),
 	},
 	{ // Spanish
-		function: set(`el la los las un una unos para por con mi mis del al y de en que es lo su tu favor nos este esta como cuando cual sobre`),
-		says: plainly(map[verb]string{
+		function: wordSet(`el la los las un una unos para por con mi mis del al y de en que es lo su tu favor nos este esta como cuando cual ` +
+			`sobre`),
+		says: buildWordTable(map[verb]string{
 			sends: "envia enviar envie enviale manda mandar mande mandale responde responder escribe escribir " +
 				"escribele reenvia reenviar avisa avisar informa informar dile contesta contestar",
 			pays: "paga pagar pague transfiere transferir compra comprar compre reembolsa devuelve abona ingresa pide",
@@ -105,7 +106,7 @@ var tongues = []tongue{
 			looks: "lee leer busca buscar encuentra encontrar muestra mostrar muestrame lista resume resumir " +
 				"revisa comprueba cuanto cuando cual cuales",
 		}),
-		about: plainly(map[concept]string{
+		about: buildWordTable(map[concept]string{
 			fields.mail:     "correo correos mail email mensaje mensajes respuesta bandeja",
 			fields.calendar: "reunion reuniones cita calendario evento llamada almuerzo comida",
 			fields.money:    "factura facturas pago transferencia dinero alquiler cuenta saldo euros sueldo",
@@ -115,8 +116,8 @@ var tongues = []tongue{
 		}),
 	},
 	{ // Portuguese
-		function: set(`o os um uma e com para meu minha meus minhas da dos das na nos ao que por favor em de sobre mim seu sua qual quando`),
-		says: plainly(map[verb]string{
+		function: wordSet(`o os um uma e com para meu minha meus minhas da dos das na nos ao que por favor em de sobre mim seu sua qual quando`),
+		says: buildWordTable(map[verb]string{
 			sends: "envie envia enviar mande manda mandar responda responde responder escreva escreve " +
 				"escrever encaminhe encaminha encaminhar avise avisa informe diga",
 			pays: "pague paga pagar transfira transfere transferir compre compra comprar reembolse deposite encomende",
@@ -131,7 +132,7 @@ var tongues = []tongue{
 			looks: "leia ler busque busca buscar procure procura encontre mostre mostra mostrar liste resuma " +
 				"resume verifique quanto quando qual quais",
 		}),
-		about: plainly(map[concept]string{
+		about: buildWordTable(map[concept]string{
 			fields.mail:     "mail email emails e-mail mensagem mensagens correio resposta",
 			fields.calendar: "reuniao reunioes compromisso calendario agenda evento consulta almoco",
 			fields.money:    "fatura faturas pagamento transferencia dinheiro aluguel renda conta saldo euros reais",
@@ -141,9 +142,9 @@ var tongues = []tongue{
 		}),
 	},
 	{ // Italian
-		function: set(`il lo la gli le un uno una per con mio mia miei mie del della dei delle al alla e ` +
+		function: wordSet(`il lo la gli le un uno una per con mio mia miei mie del della dei delle al alla e ` +
 			`di che da su mi ci favore sul nel nella questo questa sono quando quale`),
-		says: plainly(map[verb]string{
+		says: buildWordTable(map[verb]string{
 			sends: "invia inviare invii manda mandare mandi rispondi rispondere scrivi scrivere inoltra " +
 				"inoltrare avvisa avvisare informa spedisci",
 			pays: "paga pagare paghi trasferisci trasferire bonifica versa compra comprare acquista rimborsa ordina",
@@ -157,7 +158,7 @@ var tongues = []tongue{
 			looks: "leggi leggere cerca cercare trova trovare mostra mostrare mostrami elenca riassumi riassumere " +
 				"controlla verifica quanto quando quale quali",
 		}),
-		about: plainly(map[concept]string{
+		about: buildWordTable(map[concept]string{
 			fields.mail:     "mail email messaggio messaggi posta risposta",
 			fields.calendar: "riunione riunioni appuntamento appuntamenti calendario evento chiamata pranzo",
 			fields.money:    "fattura fatture pagamento bonifico soldi denaro affitto conto saldo euro stipendio",
@@ -167,9 +168,9 @@ var tongues = []tongue{
 		}),
 	},
 	{ // Dutch
-		function: set(`de het een en van voor met op mijn naar aan dat die graag alsjeblieft aub mij ons ` +
+		function: wordSet(`de het een en van voor met op mijn naar aan dat die graag alsjeblieft aub mij ons ` +
 			`onze niet hoe wat wanneer kun kan jij je ik bij uit om`),
-		says: plainly(map[verb]string{
+		says: buildWordTable(map[verb]string{
 			sends: "stuur sturen verstuur versturen verzend verzenden mail mailen schrijf schrijven antwoord " +
 				"antwoorden beantwoord beantwoorden laat informeer bericht vertel",
 			pays: "betaal betalen overmaken boek koop kopen bestel bestellen stort",
@@ -181,7 +182,7 @@ var tongues = []tongue{
 			shares: "deel delen geef", posts: "publiceer publiceren plaats plaatsen",
 			looks: "lees lezen zoek zoeken vind vinden toon tonen laat bekijk vat samenvatten controleer hoeveel wanneer welke",
 		}),
-		about: plainly(map[concept]string{
+		about: buildWordTable(map[concept]string{
 			fields.mail:     "mail mails e-mail email bericht berichten antwoord inbox",
 			fields.calendar: "afspraak afspraken vergadering meeting agenda kalender lunch overleg",
 			fields.money:    "factuur facturen rekening betaling overschrijving geld huur saldo euro salaris",
@@ -192,14 +193,14 @@ var tongues = []tongue{
 	},
 }
 
-// tongueOf returns the language of a text that isn't English: the one with
+// detectLanguage returns the language of a text that isn't English: the one with
 // most words in it, where it has more of them than English has function words.
 // Nil says nothing of which language it is.
-func tongueOf(list []token, english int, prose map[string]bool) *tongue {
-	var best *tongue
+func detectLanguage(list []token, english int, prose map[string]bool) *language {
+	var best *language
 	most := english
-	for i := range tongues {
-		t := &tongues[i]
+	for i := range languages {
+		t := &languages[i]
 		n := 0
 		for j, w := range list {
 			if !prose[w.word] {
@@ -222,16 +223,36 @@ func tongueOf(list []token, english int, prose map[string]bool) *tongue {
 	return best
 }
 
-// abroad fills in what a text in another language asks for. Where no word of
-// asking is known in it, nothing can be said.
-func (t *text) abroad(in *tongue, list []token) {
-	t.says = 0
-	for _, w := range list {
-		t.says |= in.says[w.word]
-		t.concepts |= in.about[w.word]
+// foreignAsks are what people ask for in languages of which nothing else is
+// known here: enough to see that a request has asked for such a call, and never
+// that it has not.
+var foreignAsks = buildWordTable(map[verb]string{
+	removes: foldText(`usun usuncie skasuj anuluj wyczysc удали удалить сотри отмени очисти видали скасуй
+		sil iptal temizle ta radera slet slett smaz zrus
+		احذف امسح ألغ מחק בטל हटा`),
+	pays: foldText(`zapłać zapłac zaplac przelej opłać kup zamow oplac заплати оплати переведи ` +
+		`купи закажи ode satin betala overfor kop kob betal zaplat كوب ادفع حول اشتر שלם העבר קנה`),
+	sends: foldText(`wyslij napisz odpisz przekaz отправь напиши ответь перешли надішли gonder ` +
+		`yaz ilet skicka skriv posli napis أرسل ارسل اكتب שלח כתוב`),
+	modifies: foldText(`zmien ustaw przenies измени смени поменяй перенеси обнови degistir guncelle ` +
+		`andra uppdatera endre zmen غير عدل שנה עדכן`),
+	books:             foldText(`zarezerwuj забронируй закажи rezerve ayirt boka bestil rezervuj احجز הזמן`),
+	controls:          foldText(`wylacz wlacz odblokuj выключи отключи включи открой разреши kapat ac stang oppna vypni أغلق افتح כבה פתח`),
+	shares:            foldText(`udostepnij поделись paylas dela del sdilej شارك שתף`),
+	invites | creates: foldText(`zapros dodaj пригласи добавь создай davet ekle bjud lagg legg pridej أضف הוסף`),
+})
+
+// unspacedAsks are parts that ask, in scripts that put no blanks between words.
+var unspacedAsks = func() map[string]verb {
+	out := map[string]verb{}
+	for v, row := range map[verb]string{
+		removes: "删除 取消 清空 削除 消して 消去 キャンセル 삭제 취소", pays: "支付 付款 转账 购买 订购 支払 振り込 振込 送金 買って 購入 注文 결제 송금 구매 주문",
+		sends: "发送 发给 发邮件 回复 转发 送って 送信 メールして 返信 보내", modifies: "修改 更改 更新 変更 変えて 변경", books: "预订 预定 予約 예약",
+		controls: "关闭 打开 开启 オフ オン 無効 有効 꺼 켜", shares: "分享 共享 共有 공유", invites | creates: "邀请 添加 招待 追加 초대 추가",
+	} {
+		for w := range strings.FieldsSeq(row) {
+			out[foldText(w)] |= v
+		}
 	}
-	if t.says&sends != 0 {
-		t.concepts |= talk()
-	}
-	t.known = t.says != 0 && t.concepts != 0
-}
+	return out
+}()

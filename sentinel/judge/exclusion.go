@@ -1,27 +1,21 @@
 package judge
 
-import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/vedette-dev/vedette/sentinel"
-)
+import "strings"
 
 var (
 	// negations are words behind which an address is named to be left out.
-	negations = set(`not never except without excluding don't dont doesn't nicht nie niemals ausser ohne pas jamais sauf nunca
+	negations = wordSet(`not never except without excluding don't dont doesn't nicht nie niemals ausser ohne pas jamais sauf nunca
 		excepto salvo exceto tranne mai niet nooit behalve`)
 	// urges take the sense of leaving out from a negation: "don't forget to write to".
-	urges = set("forget hesitate fail only just worry miss vergessen vergiss nur seulement oublie oublier olvides solo vergeet")
+	urges = wordSet("forget hesitate fail only just worry miss vergessen vergiss nur seulement oublie oublier olvides solo vergeet")
 )
 
 // negatedNear is how many words behind a negation it may still speak of.
 const negatedNear = 6
 
-// meant is a folded text without the addresses that it says are to be left
+// dropExcluded is a folded text without the addresses that it says are to be left
 // out: "don't write to x@y.test".
-func meant(text string) string {
+func dropExcluded(text string) string {
 	if !strings.ContainsAny(text, "@0123456789") && !strings.Contains(text, "://") {
 		return text
 	}
@@ -34,7 +28,7 @@ func meant(text string) string {
 	for i, f := range fields {
 		at += strings.Index(text[at:], f)
 		w := strings.Trim(strings.ReplaceAll(f, "’", "'"), ".,:;!?()\"<>[]")
-		k, _ := addressOf(w)
+		k, _ := classifyAddress(w)
 		switch {
 		case negations[w] && !(i+1 < len(fields) && urges[strings.Trim(fields[i+1], ".,:;!?")]):
 			left = negatedNear
@@ -55,16 +49,4 @@ func meant(text string) string {
 	}
 	b.WriteString(text[from:])
 	return b.String()
-}
-
-// attested reports whether a trusted result has what fits looks for, and had it first:
-// see sentinel.Trace.Attests. value is what fits looks for.
-func (v *view) attested(value string, fits func(string) bool) bool {
-	return v.c.Trace().Attests(value, func(s *sentinel.Said) bool { return fits(s.Fold()) })
-}
-
-// unspaced reports whether a letter beside an address is of a script that puts
-// no blanks between words: "a@b.test에게" is to a@b.test.
-func unspaced(r rune, end byte) bool {
-	return end < utf8.RuneSelf && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
