@@ -59,7 +59,8 @@ func desk(tb testing.TB, observe func(sentinel.Event)) (fresh func() *sentinel.D
 	require.NoError(tb, err)
 	text := "go"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: "g", User: "u", Conversation: "c", Turn: "t", Agent: "a", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc, Calls: 1 << 30,
+		ID: "g", User: "u", Conversation: "c", Turn: "t", Agent: "a", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
+		Calls: 1 << 30,
 	})
 	require.NoError(tb, err)
 	return func() *sentinel.Desk { return p.Desk(g) } // one that has returned much takes long to say so

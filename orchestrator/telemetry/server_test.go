@@ -91,17 +91,19 @@ func TestCounts(t *testing.T) {
 	for _, from := range []string{"", "cache", "shared", "ahead", "cAnArY"} {
 		m.Event(sentinel.Event{Kind: sentinel.RecordDecision, Decision: sentinel.Decision{
 			Outcome: sentinel.Allow, Degraded: true, Modified: &sentinel.Modified{},
-			Verdicts: []sentinel.Verdict{{Gate: sentinel.GateReview, State: sentinel.Judged, Outcome: sentinel.Allow, Meta: map[string]string{"from": from}}},
+			Verdicts: []sentinel.Verdict{{Gate: sentinel.GateReview, State: sentinel.Judged, Outcome: sentinel.Allow,
+				Meta: map[string]string{"from": from}}},
 		}})
 	}
 	require.Equal(t, 4, testutil.CollectAndCount(m.cacheHits))
 	require.InDelta(t, 1, testutil.ToFloat64(m.cacheHits.WithLabelValues(other)), 0)
 	require.InDelta(t, 5, testutil.ToFloat64(m.degraded.WithLabelValues(none)), 0)
 	require.InDelta(t, 5, testutil.ToFloat64(m.rewritten.WithLabelValues(unknown)), 0)
-	m.Review(t.Context(), review.ReviewEvent{Mode: review.ShadowMode, Effect: "read", Outcome: sentinel.Deny, Escalated: true, SecondFailure: review.Server})
+	m.Review(t.Context(), review.ReviewEvent{Mode: review.ShadowMode, Effect: "read", Outcome: sentinel.Deny,
+		Course: review.Course{Escalated: true}, SecondFailure: review.Server})
 	require.InDelta(t, 1, testutil.ToFloat64(m.reviews.WithLabelValues("shadow", "read", "deny", none)), 0)
 	require.InDelta(t, 1, testutil.ToFloat64(m.escalations.WithLabelValues("server")), 0)
-	m.Request(t.Context(), review.RequestEvent{Model: "m", Second: true, Canceled: true, Sent: true, TokensIn: -1})
+	m.Request(t.Context(), review.RequestEvent{Model: "m", Purpose: review.Purpose{Second: true}, Canceled: true, Sent: true, TokensIn: -1})
 	m.Request(t.Context(), review.RequestEvent{Model: "cAnArY", Failure: "cAnArY"})
 	require.InDelta(t, 1, testutil.ToFloat64(m.modelRequests.WithLabelValues("second_opinion", "m", "canceled", "true")), 0)
 	require.InDelta(t, 1, testutil.ToFloat64(m.modelRequests.WithLabelValues("review", unknown, other, "false")), 0)
@@ -120,8 +122,9 @@ func TestCounts(t *testing.T) {
 func TestProviders(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://api.openai.com/v1": "openai api.openai.com 443", "https://x.openai.azure.com": "azure.ai.openai x.openai.azure.com 443",
-		"http://127.0.0.1:8080/v1": "openai_compatible 127.0.0.1 8080", "https://api.openai.com.evil.example/v1": "openai_compatible api.openai.com.evil.example 443",
-		"https://evilopenrouter.ai": "openai_compatible evilopenrouter.ai 443", "::": "openai_compatible  0",
+		"http://127.0.0.1:8080/v1":               "openai_compatible 127.0.0.1 8080",
+		"https://api.openai.com.evil.example/v1": "openai_compatible api.openai.com.evil.example 443",
+		"https://evilopenrouter.ai":              "openai_compatible evilopenrouter.ai 443", "::": "openai_compatible  0",
 	} {
 		var got []any
 		for _, kv := range (ModelInfo{Model: "m", BaseURL: url}).about("n") {

@@ -20,7 +20,8 @@ import (
 // fake time holds no goroutine that waits for the network.
 func lonely(t *testing.T, url string, b review.Breaker) *review.Gate {
 	t.Helper()
-	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: url}, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: url},
+		&http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
 	require.NoError(t, err)
 	g, err := review.New(review.Options{Models: []*llm.Client{c}, Breaker: b})
 	require.NoError(t, err)

@@ -97,7 +97,8 @@ func TestEveryRequestIsSettled(t *testing.T) {
 	c := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: "ann"}})
 	silent := func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"\"}"}}]}`))
+		_, _ = w.Write([]byte(`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant",` +
+			`"content":"{\"decision\":\"approve\",\"reason\":\"\"}"}}]}`))
 	}
 	const guess, none = -1, 0
 	for _, tc := range []struct {
@@ -107,7 +108,10 @@ func TestEveryRequestIsSettled(t *testing.T) {
 		tokens int64
 	}{
 		{"told", saying(approves), 1, 10}, {"not told", silent, 1, guess}, {"refused", status(400), 1, none}, {"down", status(500), 1, none},
-		{"reset", reset, 1, none}, {"silent", hanging, 1, guess}, {"no JSON", func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = w.Write([]byte("<html>")) }, 1, guess},
+		{"reset", reset, 1, none}, {"silent", hanging, 1, guess}, {"no JSON", func(w http.ResponseWriter, _ *http.Request, _ int) {
+			_,
+				_ = w.Write([]byte("<html>"))
+		}, 1, guess},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -95,7 +95,8 @@ func TestCanaries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := canaryServer(t, c.answer)
 			seen, log := &watch{}, &bytes.Buffer{}
-			g := gate(t, review.Options{Observer: seen, Log: slog.New(slog.NewTextHandler(log, nil)), Terms: map[string]review.Terms{"fast": {Price: review.Price{Input: 1_000_000, Output: 1_000_000}}}}, s.URL)
+			g := gate(t, review.Options{Observer: seen, Log: slog.New(slog.NewTextHandler(log, nil)),
+				Terms: map[string]review.Terms{"fast": {Price: review.Price{Input: 1_000_000, Output: 1_000_000}}}}, s.URL)
 			require.Empty(t, g.State().Models[0].Canary)
 			seeds := 4
 			if c.wrong == 1 { // by accident it is right about many
@@ -174,7 +175,8 @@ func TestCanariesAskEachModel(t *testing.T) {
 		return right(b)
 	})
 	down := closedPort(t)
-	o := review.Options{Models: []*llm.Client{client(t, llm.Config{Name: "down", BaseURL: down}), client(t, llm.Config{Name: "good", BaseURL: good.URL})},
+	o := review.Options{Models: []*llm.Client{client(t, llm.Config{Name: "down", BaseURL: down}),
+		client(t, llm.Config{Name: "good", BaseURL: good.URL})},
 		Escalate: review.Escalate{To: []*llm.Client{client(t, llm.Config{Name: "strong", BaseURL: strong.URL})}}}
 	g, err := review.New(o)
 	require.NoError(t, err)

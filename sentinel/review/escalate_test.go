@@ -94,7 +94,8 @@ func TestSecondOpinionFails(t *testing.T) {
 		column  map[string]sentinel.Outcome
 		over    string
 	}{
-		{"down", []handler{status(500)}, review.Server, "strong", map[string]sentinel.Outcome{"read": sentinel.Allow, "create": sentinel.Allow}, "strong=server"},
+		{"down", []handler{status(500)}, review.Server, "strong", map[string]sentinel.Outcome{"read": sentinel.Allow, "create": sentinel.Allow},
+			"strong=server"},
 		{"spoilt", []handler{saying("")}, review.Empty, "strong", nil, "strong=empty"},
 		{"both", []handler{status(500), saying("")}, review.Empty, "stronger", nil, "strong=server stronger=empty"},
 	} {
@@ -203,10 +204,12 @@ func TestJudgesThatCannotBeTrusted(t *testing.T) {
 		fast handler
 		want []string // of irreversible calls, then of reads
 	}{
-		"approves":   {saying(approves), []string{"review.disagreement", "review.disagreement", "", ""}},
-		"rejects":    {saying(rejects), []string{"review.rejected", "review.rejected", "review.rejected", "review.rejected"}},
-		"alternates": {func(w http.ResponseWriter, r *http.Request, n int) { saying([]string{rejects, approves}[n%2])(w, r, n) }, []string{"review.disagreement", "review.rejected", "", "review.rejected"}},
-		"late":       {slow(16*time.Second, saying(approves)), []string{"review.unjudgeable", "review.unavailable", "review.degraded", "review.degraded"}},
+		"approves": {saying(approves), []string{"review.disagreement", "review.disagreement", "", ""}},
+		"rejects":  {saying(rejects), []string{"review.rejected", "review.rejected", "review.rejected", "review.rejected"}},
+		"alternates": {func(w http.ResponseWriter, r *http.Request, n int) { saying([]string{rejects, approves}[n%2])(w, r, n) },
+			[]string{"review.disagreement", "review.rejected", "", "review.rejected"}},
+		"late": {slow(16*time.Second, saying(approves)), []string{"review.unjudgeable", "review.unavailable", "review.degraded",
+			"review.degraded"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

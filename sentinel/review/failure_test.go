@@ -32,7 +32,8 @@ func failures() []failing {
 		{kind: review.Connect, unavailable: true, sent: "1"},
 		{kind: review.Timeout, unavailable: true, reply: `{hang: true}`, before: 1, sent: "1"},
 		{kind: review.RateLimited, unavailable: true, reply: `{status: 429}`, sent: "1"},
-		{kind: review.Quota, unavailable: true, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1"},
+		{kind: review.Quota, unavailable: true,
+			reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1"},
 		{kind: review.Server, unavailable: true, reply: `{status: 503}`, sent: "1"},
 		{kind: review.BreakerOpen, unavailable: true, reply: `{status: 500}`, before: 5, sent: "0"},
 		{kind: review.Refusal, reply: `{refusal: "I can't help with that"}`, sent: "1"},
@@ -59,7 +60,8 @@ func failures() []failing {
 		{kind: review.LoneConnect, reply: `{fault: reset}`, sent: "1", alone: true},
 		{kind: review.LoneServer, reply: `{status: 503}`, sent: "1", alone: true},
 		{kind: review.LoneRateLimited, reply: `{status: 429}`, sent: "1", alone: true},
-		{kind: review.LoneQuota, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1", alone: true},
+		{kind: review.LoneQuota, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1",
+			alone: true},
 		{kind: review.Busy, reply: `{content: '` + approves + `'}`, before: 1, sent: "0",
 			options: review.Options{Terms: map[string]review.Terms{"fast": {RequestsPerMinute: 1}}}},
 		{kind: review.Budget, reply: `{content: '` + approves + `'}`, sent: "0", options: review.Options{Purse: broke{}}},
@@ -150,7 +152,8 @@ func checkFailure(t *testing.T, v sentinel.Verdict, f failing, unavailable, unju
 func TestTableIsConfiguration(t *testing.T) {
 	down := play(t, "rules: [{reply: {status: 500}}]").BaseURL()
 	odd := play(t, "rules: [{reply: {refusal: no}}]").BaseURL()
-	column := review.Table{"read": sentinel.Deny, "create": sentinel.Defer, "modify": sentinel.Allow, "costs_money": sentinel.Allow, "outward": sentinel.Defer}
+	column := review.Table{"read": sentinel.Deny, "create": sentinel.Defer, "modify": sentinel.Allow, "costs_money": sentinel.Allow,
+		"outward": sentinel.Defer}
 	for _, tc := range []struct {
 		skill, row string
 		want       sentinel.Outcome
@@ -295,7 +298,8 @@ func TestJudgements(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, content) })
 		for _, e := range skills.Effects() {
 			v := check(t, gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self." + string(e)}))
-			require.Equal(t, map[string]string{"model": "fast", "prompt": review.PromptVersion, "attempts": "1", "tokens_in": "7", "tokens_out": "3"}, v.Meta)
+			require.Equal(t, map[string]string{"model": "fast", "prompt": review.PromptVersion, "attempts": "1", "tokens_in": "7",
+				"tokens_out": "3"}, v.Meta)
 			v.Meta, want.Gate, want.State = nil, sentinel.GateReview, sentinel.Judged
 			require.Equal(t, want, v)
 		}

@@ -41,7 +41,8 @@ func TestModes(t *testing.T) {
 // A review that is off but for some calls asks about those alone.
 func TestModesOfAReviewThatIsOff(t *testing.T) {
 	srv := play(t, `rules: [{reply: {content: '`+rejects+`'}}]`)
-	g := gate(t, review.Options{Mode: review.Off, Modes: review.Modes{Skill: map[string]review.Mode{"self.modify": review.Enforce}}}, srv.BaseURL())
+	g := gate(t, review.Options{Mode: review.Off, Modes: review.Modes{Skill: map[string]review.Mode{"self.modify": review.Enforce}}},
+		srv.BaseURL())
 	v := check(t, g, call(t, proposal{skill: "others.modify"}))
 	require.Equal(t, sentinel.Skipped, v.State)
 	require.Equal(t, "sentinel.mode is off", v.Reason)

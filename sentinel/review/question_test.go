@@ -75,10 +75,13 @@ func TestTraceIsADigest(t *testing.T) {
 func TestKeysShowNoValue(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{Keys: true}, s.URL)
-	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true,"properties":{
-		"to":{"type":"string","x-target":true},"url":{"type":"string","x-url":true},"path":{"type":"string","x-path":true},"run":{"type":"string","x-shell":true},
+	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others,
+		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true,"properties":{
+		"to":{"type":"string","x-target":true},"url":{"type":"string","x-url":true},
+		"path":{"type":"string","x-path":true},"run":{"type":"string","x-shell":true},
 		"deep":{"type":"object","properties":{"to":{"type":"string","x-target":true}}},"key":{"type":"string","x-secret":true,"x-path":true}}}`)}
-	args := map[string]any{"to": "canary@canary.example", "url": "https://canary.example/canary", "path": "/workspace/../canary/x", "run": "canary --canary > /workspace/canary",
+	args := map[string]any{"to": "canary@canary.example", "url": "https://canary.example/canary", "path": "/workspace/../canary/x",
+		"run":  "canary --canary > /workspace/canary",
 		"deep": map[string]any{"to": "canary@canary.example", "canary": "canary"}, "key": "/canary", "canary": "canary", "canary two": "x"}
 	c := callOf(t, spec, args, sentinel.GrantOptions{Request: ptr("do it"), Mission: "do it"})
 	require.NotEmpty(t, c.Touch().Hosts)
@@ -102,7 +105,8 @@ func TestKeysShowNoValue(t *testing.T) {
 
 	// A name that no schema has is the model's text, also where a call touches
 	// something through it.
-	plain := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)}
+	plain := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others,
+		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)}
 	c = callOf(t, plain, map[string]any{"canary@canary.example": "canary@canary.example", "command": "canary"}, sentinel.GrantOptions{})
 	require.NotEmpty(t, c.Touch().Recipients)
 	require.Equal(t, sentinel.Allow, reviewed(t, g, c).Outcome)
@@ -151,7 +155,8 @@ func TestScopeAndDescription(t *testing.T) {
 		require.Error(t, err, name)
 	}
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
-	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Self, Description: "BEGIN" + strings.Repeat(`"},{"`, 20_000) + "END"}
+	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Self, Description: "BEGIN" + strings.Repeat(`"},{"`,
+		20_000) + "END"}
 	check(t, gate(t, review.Options{}, s.URL), callOf(t, spec, map[string]any{}, sentinel.GrantOptions{}))
 	_, user := lastMessages(t, s)
 	d := hear(t, user)

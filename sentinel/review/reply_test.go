@@ -47,7 +47,8 @@ func TestGraded(t *testing.T) {
 		v := check(t, gate(t, review.Options{Graded: true, RejectBelow: bound}, low.URL), call(t, proposal{skill: "self.read"}))
 		require.Equal(t, want, v.Outcome, bound)
 	}
-	v := check(t, gate(t, review.Options{}, play(t, `rules: [{reply: {content: '`+approves+`'}}]`).BaseURL()), call(t, proposal{skill: "self.read"}))
+	v := check(t, gate(t, review.Options{}, play(t, `rules: [{reply: {content: '`+approves+`'}}]`).BaseURL()),
+		call(t, proposal{skill: "self.read"}))
 	require.False(t, v.HasScore, "a binary answer has none")
 }
 
@@ -110,7 +111,8 @@ func callBack(w http.ResponseWriter, name, arguments string) {
 // A model without json_schema is asked in the way it was declared to take; its
 // answer is read as strictly, and the record says how it came about.
 func TestSchemaless(t *testing.T) {
-	ask := func(t *testing.T, way string, o review.Options, h func(w http.ResponseWriter, r *http.Request, n int)) (*server, sentinel.Verdict) {
+	ask := func(t *testing.T, way string, o review.Options, h func(w http.ResponseWriter, r *http.Request, n int)) (*server,
+		sentinel.Verdict) {
 		s := serve(t, h)
 		o.Models = []*llm.Client{client(t, llm.Config{BaseURL: s.URL, Schemaless: way})}
 		g, err := review.New(o)
@@ -118,7 +120,8 @@ func TestSchemaless(t *testing.T) {
 		return s, check(t, g, call(t, proposal{skill: "self.modify"}))
 	}
 	t.Run("tool", func(t *testing.T) {
-		s, v := ask(t, llm.ViaTool, review.Options{}, func(w http.ResponseWriter, _ *http.Request, _ int) { callBack(w, "sentinel_decision", approves) })
+		s, v := ask(t, llm.ViaTool, review.Options{},
+			func(w http.ResponseWriter, _ *http.Request, _ int) { callBack(w, "sentinel_decision", approves) })
 		require.Equal(t, sentinel.Allow, v.Outcome)
 		require.Equal(t, "tool", v.Meta["answer"])
 		var body struct {

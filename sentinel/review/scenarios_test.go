@@ -61,7 +61,8 @@ func TestScenarios(t *testing.T) {
 	require.NoError(t, err)
 	srv := play(t, string(script))
 	var got bytes.Buffer
-	for _, cfg := range []llm.Config{{Model: "plain", BaseURL: srv.BaseURL()}, {Model: "gpt-5-mini", Reasoning: true, BaseURL: srv.BaseURL()}} {
+	for _, cfg := range []llm.Config{{Model: "plain", BaseURL: srv.BaseURL()},
+		{Model: "gpt-5-mini", Reasoning: true, BaseURL: srv.BaseURL()}} {
 		g, err := review.New(review.Options{Models: []*llm.Client{client(t, cfg)}})
 		require.NoError(t, err)
 		for _, s := range scenarios(t) {

@@ -60,8 +60,10 @@ func TestRequestSettings(t *testing.T) {
 		want map[string]string
 	}{
 		{llm.Config{Model: "plain"}, map[string]string{"model": `"plain"`, "temperature": "0", "max_completion_tokens": "150"}},
-		{llm.Config{Model: "gpt-5-mini", Reasoning: true}, map[string]string{"model": `"gpt-5-mini"`, "reasoning_effort": `"minimal"`, "max_completion_tokens": "2000"}},
-		{llm.Config{Model: "gpt-5.2", Reasoning: true}, map[string]string{"model": `"gpt-5.2"`, "reasoning_effort": `"low"`, "max_completion_tokens": "2000"}},
+		{llm.Config{Model: "gpt-5-mini", Reasoning: true}, map[string]string{"model": `"gpt-5-mini"`, "reasoning_effort": `"minimal"`,
+			"max_completion_tokens": "2000"}},
+		{llm.Config{Model: "gpt-5.2", Reasoning: true}, map[string]string{"model": `"gpt-5.2"`, "reasoning_effort": `"low"`,
+			"max_completion_tokens": "2000"}},
 		{llm.Config{Model: "old", LegacyMaxTokens: true}, map[string]string{"model": `"old"`, "temperature": "0", "max_tokens": "150"}},
 	} {
 		tc.cfg.BaseURL = s.URL

@@ -86,7 +86,8 @@ func TestProvokedFailureIsNoOutage(t *testing.T) {
 // inConversation is a call of the same user in a conversation of its own.
 func inConversation(t testing.TB, c sentinel.Call, id string) sentinel.Call {
 	t.Helper()
-	return call(t, proposal{skill: c.Name(), args: c.Args(), grant: sentinel.GrantOptions{User: c.Grant().User(), Conversation: id, ID: "g" + id}})
+	return call(t, proposal{skill: c.Name(), args: c.Args(), grant: sentinel.GrantOptions{User: c.Grant().User(), Conversation: id,
+		ID: "g" + id}})
 }
 
 // Where canaries are switched off another user's call decides: the second who

@@ -51,7 +51,8 @@ func TestNothingThatRunsIsCut(t *testing.T) {
 	properties := map[string]string{
 		"no annotation": `{"type":"string"}`, "shell": `{"type":"string","x-shell":true}`, "target": `{"type":"string","x-target":true}`,
 		"path": `{"type":"string","x-path":true}`, "url": `{"type":"string","x-url":true}`, "content": `{"type":"string","x-content":true}`,
-		"content and target": `{"type":"string","x-content":true,"x-target":true}`, "content within a target": `{"x-target":true,"anyOf":[{"type":"string","x-content":true}]}`,
+		"content and target":      `{"type":"string","x-content":true,"x-target":true}`,
+		"content within a target": `{"x-target":true,"anyOf":[{"type":"string","x-content":true}]}`,
 	}
 	for name, property := range properties {
 		for _, effect := range skills.Effects() {
@@ -79,7 +80,8 @@ func TestNothingThatRunsIsCut(t *testing.T) {
 func TestRequestAndMissionAreWhole(t *testing.T) {
 	srv := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{}, srv.URL)
-	for name, o := range map[string]sentinel.GrantOptions{"request": {Request: ptr(padded(limit + 1))}, "mission": {Mission: padded(limit + 1)}} {
+	for name, o := range map[string]sentinel.GrantOptions{"request": {Request: ptr(padded(limit + 1))},
+		"mission": {Mission: padded(limit + 1)}} {
 		for _, effect := range skills.Effects() {
 			v := check(t, g, longCall(t, effect, `{"type":"string"}`, 20, o))
 			require.Equal(t, effect == skills.Read, v.Outcome == sentinel.Allow, "%s %s", name, effect)
@@ -90,7 +92,8 @@ func TestRequestAndMissionAreWhole(t *testing.T) {
 // A secret is replaced, so its length hinders nobody.
 func TestLongSecretIsNotTooLong(t *testing.T) {
 	srv := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
-	v := check(t, gate(t, review.Options{}, srv.URL), longCall(t, skills.Modify, `{"type":"string","x-secret":true}`, 2*limit, sentinel.GrantOptions{}))
+	v := check(t, gate(t, review.Options{}, srv.URL), longCall(t, skills.Modify, `{"type":"string","x-secret":true}`, 2*limit,
+		sentinel.GrantOptions{}))
 	require.Equal(t, sentinel.Allow, v.Outcome)
 	require.NotContains(t, string(srv.requests()[0]), "PAYLOAD")
 }

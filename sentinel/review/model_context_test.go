@@ -34,7 +34,8 @@ func TestApprovalOfWhatWasCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = io.WriteString(w, fmt.Sprintf(`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`,
+				_, _ = io.WriteString(w, fmt.Sprintf(`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}],`+
+					`"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`,
 					c.said, c.prompt, c.completion))
 			})
 			g, err := review.New(review.Options{Models: []*llm.Client{client(t, llm.Config{BaseURL: s.URL, Context: c.context})}})

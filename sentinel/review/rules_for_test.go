@@ -45,7 +45,8 @@ func TestRulesDecideAboveTheDaysBudget(t *testing.T) {
 		t.Run(tc.budget+" "+strings.Join(tc.rulesFor, ","), func(t *testing.T) {
 			var log bytes.Buffer
 			seen := &watch{}
-			g := gate(t, review.Options{Purse: spentBudget(tc.budget), RulesFor: tc.rulesFor, Observer: seen, Log: slog.New(slog.NewTextHandler(&log, nil))}, url, url)
+			g := gate(t, review.Options{Purse: spentBudget(tc.budget), RulesFor: tc.rulesFor, Observer: seen,
+				Log: slog.New(slog.NewTextHandler(&log, nil))}, url, url)
 			var byRules []string
 			for _, to := range []string{"others.", "self."} {
 				for _, e := range skills.Effects() {

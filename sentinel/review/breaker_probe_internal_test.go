@@ -18,15 +18,15 @@ func TestPendingProofIsAskedForAgain(t *testing.T) {
 	g, err := New(Options{Models: []*llm.Client{c}})
 	require.NoError(t, err)
 	m := g.models[0]
-	first, _ := m.proving() // nobody is there to look
+	first, _ := m.newestProof() // nobody is there to look
 	require.Empty(t, g.doubts)
 	g.watching.Add(1)
 	for range 2 {
-		again, _ := m.proving()
+		again, _ := m.newestProof()
 		require.Same(t, first, again)
 		require.Len(t, g.doubts, 1)
 	}
-	m.concluded(nil)
-	next, _ := m.proving()
+	m.concludeProof(nil)
+	next, _ := m.newestProof()
 	require.NotSame(t, first, next)
 }

@@ -48,7 +48,8 @@ func TestWhoWaitsForAnEndedForesightAsks(t *testing.T) {
 // goes on until it is ended.
 func TestNoScheduleIsWaitedOut(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
-	for name, g := range map[string]*review.Gate{"no schedule": gate(t, review.Options{}, s.URL), "no models": gate(t, review.Options{Mode: review.Off})} {
+	for name, g := range map[string]*review.Gate{"no schedule": gate(t, review.Options{}, s.URL),
+		"no models": gate(t, review.Options{Mode: review.Off})} {
 		every := time.Duration(0)
 		if name == "no models" {
 			every = time.Hour
@@ -147,7 +148,8 @@ func TestCanaryMarksAreTold(t *testing.T) {
 		return right(b)
 	})
 	g, err := review.New(review.Options{Models: []*llm.Client{client(t, llm.Config{Name: "good", BaseURL: good.URL})}, Observer: seen,
-		Log: slog.New(slog.NewTextHandler(&log, nil)), Escalate: review.Escalate{To: []*llm.Client{client(t, llm.Config{Name: "bad", BaseURL: bad.URL})}}})
+		Log:      slog.New(slog.NewTextHandler(&log, nil)),
+		Escalate: review.Escalate{To: []*llm.Client{client(t, llm.Config{Name: "bad", BaseURL: bad.URL})}}})
 	require.NoError(t, err)
 	for _, tc := range []struct {
 		wrong bool

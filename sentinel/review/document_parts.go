@@ -13,9 +13,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// names returns the declared arguments, sorted, and how many others there are:
+// nameArguments returns the declared arguments, sorted, and how many others there are:
 // a name that no schema has is the model's own text, and could be a value.
-func names(c sentinel.Call) (declared *[]string, undeclared *int) {
+func nameArguments(c sentinel.Call) (declared *[]string, undeclared *int) {
 	list, others := []string{}, 0
 	for name := range c.Parsed() {
 		if c.Skill().Declares(name) {
@@ -28,34 +28,34 @@ func names(c sentinel.Call) (declared *[]string, undeclared *int) {
 	return &list, &others
 }
 
-// found puts the judge's findings into short lines: signal, amount, and the
+// describeFindings puts the judge's findings into short lines: signal, amount, and the
 // declared arguments it was seen in.
-func found(c sentinel.Call) *judgePart {
+func describeFindings(c sentinel.Call) *judgePart {
 	f, _ := c.Findings()
 	if !f.HasScore { // nor has it where there are none
 		return nil
 	}
-	p := judgePart{Score: hundredth(f.Score), Signals: []string{}}
+	p := judgePart{Score: formatHundredths(f.Score), Signals: []string{}}
 	for _, e := range f.Signals {
 		line := e.Signal
 		if e.Amount != 0 {
-			line += " " + string(hundredth(e.Amount))
+			line += " " + string(formatHundredths(e.Amount))
 		}
 		if len(e.Args) > 0 {
 			line += " (" + strings.Join(e.Args, ", ") + ")"
 		}
 		p.Signals = append(p.Signals, line)
 	}
-	var k knife // its own: these are no texts from outside
-	p.Signals = some(p.Signals, maxSignals)
+	var k truncator // its own: these are no texts from outside
+	p.Signals = keepFirstEntries(p.Signals, maxSignals)
 	for i := range p.Signals {
 		p.Signals[i] = k.cut(p.Signals[i], maxTouch)
 	}
 	return &p
 }
 
-// hundredth writes hundredths exactly: -33 is -0.33.
-func hundredth(n int) json.Number {
+// formatHundredths writes hundredths exactly: -33 is -0.33.
+func formatHundredths(n int) json.Number {
 	sign := ""
 	if n < 0 {
 		sign, n = "-", -n
@@ -63,12 +63,12 @@ func hundredth(n int) json.Number {
 	return json.Number(fmt.Sprintf("%s%d.%02d", sign, n/100, n%100))
 }
 
-// steps tells of the last n steps of a trace; none where n is zero.
-func steps(t sentinel.Trace, n int) *[]stepPart {
+// describeSteps tells of the last n steps of a trace; none where n is zero.
+func describeSteps(t sentinel.Trace, n int) *[]stepPart {
 	if n == 0 {
 		return nil
 	}
-	var k knife // names of skills, which are never long
+	var k truncator // names of skills, which are never long
 	out := []stepPart{}
 	for i := max(0, t.Len()-n); i < t.Len(); i++ {
 		s := t.Step(i)
@@ -87,11 +87,11 @@ func steps(t sentinel.Trace, n int) *[]stepPart {
 	return &out
 }
 
-// touches puts what a call would touch into short lines. What stands in an
+// describeTouches puts what a call would touch into short lines. What stands in an
 // x-secret argument is left out, and in any undeclared one if one of those is
 // secret: a Touch doesn't say which of them it is from. Where values aren't shown, a line says what
 // kind of thing it is and which declared argument it stands in.
-func touches(c sentinel.Call, v view) []string {
+func describeTouches(c sentinel.Call, v view) []string {
 	secret := map[string]bool{}
 	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
 		switch {
@@ -130,16 +130,16 @@ func touches(c sentinel.Call, v view) []string {
 			add(p.Arg, w, p.Clean)
 		}
 	}
-	all = some(all, maxTouches)
-	var k knife // its own: these texts stand in the arguments and are counted there
+	all = keepFirstEntries(all, maxTouches)
+	var k truncator // its own: these texts stand in the arguments and are counted there
 	for i := range all {
 		all[i] = k.cut(all[i], maxTouch)
 	}
 	return all
 }
 
-// some keeps the first n entries and says how many more there were.
-func some(list []string, n int) []string {
+// keepFirstEntries keeps the first n entries and says how many more there were.
+func keepFirstEntries(list []string, n int) []string {
 	if len(list) <= n {
 		return list
 	}
@@ -170,17 +170,17 @@ func accessWord(a touch.Access) string {
 	return ""
 }
 
-// visible writes the invisible characters of a JSON text as escapes. The text means
+// escapeUnseen writes the invisible characters of a JSON text as escapes. The text means
 // the same, and shows what was hidden. json.Marshal escapes those of ASCII, but for
 // the last.
-func visible(doc string) string {
-	if strings.IndexFunc(doc, unseen) < 0 {
+func escapeUnseen(doc string) string {
+	if strings.IndexFunc(doc, isUnseenRune) < 0 {
 		return doc
 	}
 	var b strings.Builder
 	for _, r := range doc {
 		switch {
-		case !unseen(r):
+		case !isUnseenRune(r):
 			b.WriteRune(r)
 		case r > 0xffff:
 			hi, lo := utf16.EncodeRune(r)
@@ -192,9 +192,9 @@ func visible(doc string) string {
 	return b.String()
 }
 
-// unseen reports whether a character has no shape of its own: controls, marks of
+// isUnseenRune reports whether a character has no shape of its own: controls, marks of
 // direction, joiners, tags, variation selectors, fillers.
-func unseen(r rune) bool {
+func isUnseenRune(r rune) bool {
 	return r >= unicode.MaxASCII && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r) ||
 		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
 }

@@ -34,7 +34,8 @@ func TestAnswersOfAnyFormArePaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &clerk{}
-			g, err := review.New(review.Options{Purse: k, Models: []*llm.Client{client(t, llm.Config{BaseURL: serve(t, tc.h).URL, Schemaless: tc.way})}})
+			g, err := review.New(review.Options{Purse: k,
+				Models: []*llm.Client{client(t, llm.Config{BaseURL: serve(t, tc.h).URL, Schemaless: tc.way})}})
 			require.NoError(t, err)
 			check(t, g, call(t, proposal{skill: "self.read"}))
 			require.Equal(t, int64(1), k.slips[0].spent.Calls)
@@ -69,10 +70,13 @@ func TestUnsettled(t *testing.T) {
 func TestUsageIsNeverNegative(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}],"usage":{"prompt_tokens":-7,"completion_tokens":-3,"total_tokens":-10}}`, approves)
+		_, _ = fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}],`+
+			`"usage":{"prompt_tokens":-7,"completion_tokens":-3,"total_tokens":-10}}`, approves)
 	})
 	seen := &watch{}
-	v := check(t, gate(t, review.Options{Observer: seen, Terms: map[string]review.Terms{"fast": {Price: review.Price{Input: 1_000_000, Output: 1_000_000}}}}, s.URL), call(t, proposal{skill: "self.read"}))
+	v := check(t, gate(t, review.Options{Observer: seen,
+		Terms: map[string]review.Terms{"fast": {Price: review.Price{Input: 1_000_000, Output: 1_000_000}}}}, s.URL),
+		call(t, proposal{skill: "self.read"}))
 	require.Equal(t, []string{"0", "0"}, []string{v.Meta["tokens_in"], v.Meta["tokens_out"]})
 	require.NotContains(t, v.Meta, "cost")
 	require.Zero(t, seen.requests[0].TokensIn)
@@ -108,7 +112,8 @@ func TestRejectionWithoutSecondOpinionIsNotKept(t *testing.T) {
 // will be asked about; the chain's way is told where there was one.
 func TestAdviceAndWay(t *testing.T) {
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusInternalServerError) })
-	for outcome, advised := range map[sentinel.Outcome]bool{sentinel.Allow: false, sentinel.Ask: false, sentinel.Defer: true, sentinel.Deny: true} {
+	for outcome, advised := range map[sentinel.Outcome]bool{sentinel.Allow: false, sentinel.Ask: false, sentinel.Defer: true,
+		sentinel.Deny: true} {
 		o := review.Options{Unavailable: review.Table{"read": outcome}}
 		v := check(t, gate(t, o, down.URL), call(t, proposal{skill: "self.read"}))
 		require.Equal(t, outcome, v.Outcome)
@@ -149,7 +154,8 @@ func TestDocumentThatJustFits(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{}, s.URL)
 	ask := func(size int) sentinel.Verdict {
-		parts := map[string]string{"a": strings.Repeat("x", 8000), "b": strings.Repeat("x", 8000), "c": strings.Repeat("x", 8000), "e": strings.Repeat("x", 2000), "d": strings.Repeat("x", size)}
+		parts := map[string]string{"a": strings.Repeat("x", 8000), "b": strings.Repeat("x", 8000), "c": strings.Repeat("x", 8000),
+			"e": strings.Repeat("x", 2000), "d": strings.Repeat("x", size)}
 		raw, err := json.Marshal(parts)
 		require.NoError(t, err)
 		return check(t, g, call(t, proposal{skill: "self.modify", args: string(raw)}))
@@ -170,7 +176,8 @@ func TestReasonNamesTheCell(t *testing.T) {
 	for _, tc := range []struct {
 		effect, outward sentinel.Outcome
 		row             string
-	}{{sentinel.Ask, sentinel.Ask, "modify"}, {sentinel.Ask, sentinel.Deny, "outward"}, {sentinel.Deny, sentinel.Ask, "modify"}, {sentinel.Deny, sentinel.Deny, "modify"}} {
+	}{{sentinel.Ask, sentinel.Ask, "modify"}, {sentinel.Ask, sentinel.Deny, "outward"}, {sentinel.Deny, sentinel.Ask, "modify"},
+		{sentinel.Deny, sentinel.Deny, "modify"}} {
 		o := review.Options{Unavailable: review.Table{"modify": tc.effect, review.Outward: tc.outward}}
 		v := check(t, gate(t, o, down.URL), call(t, proposal{skill: "others.modify"}))
 		require.Contains(t, v.Reason, "sentinel.unavailable."+tc.row+" is "+min(tc.effect, tc.outward).String())
@@ -192,13 +199,15 @@ func TestWaysAreToldApart(t *testing.T) {
 // Bounds of the options are within them.
 func TestBoundsAreAllowed(t *testing.T) {
 	m := client(t, llm.Config{BaseURL: "http://127.0.0.1:1/v1"})
-	for _, o := range []review.Options{{RejectBelow: 100}, {Trace: 20}, {Concurrency: 1_000_000}, {Retries: 5}, {Breaker: review.Breaker{Failures: 1_000_000}},
+	for _, o := range []review.Options{{RejectBelow: 100}, {Trace: 20}, {Concurrency: 1_000_000}, {Retries: 5},
+		{Breaker: review.Breaker{Failures: 1_000_000}},
 		{Prompt: strings.Repeat("x", 16<<10)}} {
 		o.Models = []*llm.Client{m}
 		_, err := review.New(o)
 		require.NoError(t, err, "%+v", o)
 	}
-	for _, o := range []review.Options{{RejectBelow: 101}, {Trace: 21}, {Concurrency: 1_000_001}, {Retries: 6}, {Breaker: review.Breaker{Failures: 1_000_001}},
+	for _, o := range []review.Options{{RejectBelow: 101}, {Trace: 21}, {Concurrency: 1_000_001}, {Retries: 6},
+		{Breaker: review.Breaker{Failures: 1_000_001}},
 		{Prompt: strings.Repeat("x", 16<<10+1)}} {
 		o.Models = []*llm.Client{m}
 		_, err := review.New(o)
@@ -212,7 +221,8 @@ func TestFaultsSayWhatIsWrong(t *testing.T) {
 	for _, o := range []review.Options{
 		{Models: []*llm.Client{m, nil, m}, Mode: "warn", Timeout: -1, RejectBelow: 101, Trace: -1},
 		{Unavailable: review.Table{"modify": 9, "write": sentinel.Ask}, Breaker: review.Breaker{Failures: -1, Window: -1, OpenFor: -1}},
-		{Models: []*llm.Client{m}, Modes: review.Modes{Effect: map[skills.Effect]review.Mode{"write": review.Off, skills.Read: "of"}, Skill: map[string]review.Mode{"a.b": "x"}}},
+		{Models: []*llm.Client{m}, Modes: review.Modes{Effect: map[skills.Effect]review.Mode{"write": review.Off, skills.Read: "of"},
+			Skill: map[string]review.Mode{"a.b": "x"}}},
 		{Models: []*llm.Client{m}, Escalate: review.Escalate{To: []*llm.Client{nil, m}, Rejected: []skills.Effect{"write"}}},
 		{Models: []*llm.Client{m}, Concurrency: -1}, {Models: []*llm.Client{m}, Retries: 6},
 	} {

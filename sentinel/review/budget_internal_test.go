@@ -34,10 +34,10 @@ func TestWhatARequestCameTo(t *testing.T) {
 		"refused":                     {exchange{unpaid: true}, 0, 0},
 		"refused, and told all alike": {exchange{unpaid: true, usage: llm.Usage{Prompt: 7}}, 7, 0},
 	} {
-		in, out := tc.e.spent(&r)
+		in, out := tc.e.spentTokens(&r)
 		require.Equal(t, []int64{tc.in, tc.out}, []int64{in, out}, name)
 	}
-	require.Equal(t, 4+2+1+5+3, said(llm.Response{Content: "four", Refusal: "no",
+	require.Equal(t, 4+2+1+5+3, countAnswerBytes(llm.Response{Content: "four", Refusal: "no",
 		ToolCalls: []llm.ToolCall{{Name: "f", Arguments: "{   }"}, {Arguments: "{ }"}}}))
 }
 
@@ -48,20 +48,20 @@ func TestUnpaid(t *testing.T) {
 		llm.KindConnect: true, llm.KindServer: true, llm.KindRateLimited: true, llm.KindAuth: true,
 		llm.KindTimeout: false, llm.KindCanceled: false, llm.KindNotJSON: false, llm.KindBadResponse: false, llm.KindTooLarge: false,
 	} {
-		require.Equal(t, want, unpaid(&llm.Error{Kind: kind}), kind)
+		require.Equal(t, want, isUnpaidRequest(&llm.Error{Kind: kind}), kind)
 	}
-	require.False(t, unpaid(&llm.Error{Kind: llm.KindConnect, Status: 200}), "it broke within the answer")
-	require.False(t, unpaid(nil))
-	require.False(t, unpaid(errors.New("another")))
+	require.False(t, isUnpaidRequest(&llm.Error{Kind: llm.KindConnect, Status: 200}), "it broke within the answer")
+	require.False(t, isUnpaidRequest(nil))
+	require.False(t, isUnpaidRequest(errors.New("another")))
 }
 
 // A price is rounded up, and of nothing it is nothing.
 func TestPriceIsRoundedUp(t *testing.T) {
 	p := Price{Input: 250_000, Output: 2_000_000}
 	for _, tc := range []struct{ in, out, want int64 }{{0, 0, 0}, {1, 0, 1}, {4, 0, 1}, {5, 0, 2}, {0, 1, 2}, {4, 1, 3}, {1, 1, 3}} {
-		require.Equal(t, tc.want, p.of(tc.in, tc.out))
+		require.Equal(t, tc.want, p.costOf(tc.in, tc.out))
 	}
-	require.Zero(t, Price{}.of(1000, 1000))
+	require.Zero(t, Price{}.costOf(1000, 1000))
 }
 
 // Each text of a question counts, and is held with more than it will come to.

@@ -17,15 +17,18 @@ import (
 // callWith is a call of a skill with these parameters.
 func callWith(t *testing.T, params, args string) sentinel.Call {
 	t.Helper()
-	s, err := skills.Compile(skills.Spec{Name: "own.read", Effect: skills.Read, Reaches: skills.Self, Description: "d", Parameters: json.RawMessage(params)})
+	s, err := skills.Compile(skills.Spec{Name: "own.read", Effect: skills.Read, Reaches: skills.Self, Description: "d",
+		Parameters: json.RawMessage(params)})
 	require.NoError(t, err)
 	reg, err := skills.NewRegistry(s)
 	require.NoError(t, err)
 	scope, err := skills.NewScope("own.*")
 	require.NoError(t, err)
-	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Mission: "m", MissionBy: sentinel.ByOrchestrator, Scope: scope})
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Mission: "m", MissionBy: sentinel.ByOrchestrator,
+		Scope: scope})
 	require.NoError(t, err)
-	c, err := sentinel.NewCall(reg, touch.Env{Root: "/workspace", NoFS: true}, sentinel.Proposal{Skill: "own.read", Args: []byte(args), Grant: g})
+	c, err := sentinel.NewCall(reg, touch.Env{Root: "/workspace", NoFS: true},
+		sentinel.Proposal{Skill: "own.read", Args: []byte(args), Grant: g})
 	require.NoError(t, err)
 	return c
 }
@@ -34,12 +37,20 @@ func callWith(t *testing.T, params, args string) sentinel.Call {
 // it is marked as; what is no secret beside it does.
 func TestSecretsStayAtHome(t *testing.T) {
 	for name, c := range map[string]struct{ params, args string }{
-		"a declared path":     {`{"type":"object","properties":{"k":{"type":"string","x-secret":true,"x-path":true},"p":{"type":"string","x-path":true}}}`, `{"k":"/workspace/topsecret/tok3n","p":"/workspace/shown"}`},
-		"any path":            {`{"type":"object","properties":{"p":{"type":"string","x-path":true}},"additionalProperties":{"type":"string","x-secret":true,"x-path":true}}`, `{"k":"/workspace/topsecret/tok3n","p":"/workspace/shown"}`},
-		"by a pattern":        {`{"type":"object","properties":{"p":{"type":"string","x-path":true}},"patternProperties":{"^k":{"type":"string","x-secret":true,"x-path":true}}}`, `{"k1":"/workspace/topsecret/tok3n","p":"/workspace/shown"}`},
-		"a path in an object": {`{"type":"object","properties":{"p":{"type":"string","x-path":true},"auth":{"type":"object","x-secret":true,"additionalProperties":{"type":"string","x-path":true}}}}`, `{"auth":{"q":"/workspace/topsecret/tok3n"},"p":"/workspace/shown"}`},
-		"a command":           {`{"type":"object","properties":{"p":{"type":"string","x-path":true},"auth":{"type":"object","x-secret":true,"additionalProperties":{"type":"string","x-shell":true}}}}`, `{"auth":{"q":"curl https://tok3n.hidden.example/x > topsecret"},"p":"/workspace/shown"}`},
-		"an address":          {`{"type":"object","properties":{"p":{"type":"string","x-path":true}},"additionalProperties":{"x-secret":true}}`, `{"auth":"topsecret@hidden.example","b":"https://tok3n.hidden.example/x","p":"/workspace/shown"}`},
+		"a declared path": {`{"type":"object","properties":{"k":{"type":"string","x-secret":true,"x-path":true},"p":{"type":"string",` +
+			`"x-path":true}}}`, `{"k":"/workspace/topsecret/tok3n","p":"/workspace/shown"}`},
+		"any path": {`{"type":"object","properties":{"p":{"type":"string","x-path":true}},"additionalProperties":{"type":"string",` +
+			`"x-secret":true,"x-path":true}}`, `{"k":"/workspace/topsecret/tok3n","p":"/workspace/shown"}`},
+		"by a pattern": {`{"type":"object","properties":{"p":{"type":"string","x-path":true}},` +
+			`"patternProperties":{"^k":{"type":"string","x-secret":true,"x-path":true}}}`,
+			`{"k1":"/workspace/topsecret/tok3n","p":"/workspace/shown"}`},
+		"a path in an object": {`{"type":"object","properties":{"p":{"type":"string","x-path":true},"auth":{"type":"object","x-secret":true,` +
+			`"additionalProperties":{"type":"string","x-path":true}}}}`, `{"auth":{"q":"/workspace/topsecret/tok3n"},"p":"/workspace/shown"}`},
+		"a command": {`{"type":"object","properties":{"p":{"type":"string","x-path":true},"auth":{"type":"object","x-secret":true,` +
+			`"additionalProperties":{"type":"string","x-shell":true}}}}`,
+			`{"auth":{"q":"curl https://tok3n.hidden.example/x > topsecret"},"p":"/workspace/shown"}`},
+		"an address": {`{"type":"object","properties":{"p":{"type":"string","x-path":true}},"additionalProperties":{"x-secret":true}}`,
+			`{"auth":"topsecret@hidden.example","b":"https://tok3n.hidden.example/x","p":"/workspace/shown"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })

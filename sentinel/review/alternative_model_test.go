@@ -32,7 +32,8 @@ func TestAlternativeFastModel(t *testing.T) {
 	}{
 		"a server that knows schemas": {reply: bySchema, outcome: sentinel.Deny, asked: 1, format: "json_schema"},
 		"one that ignores them":       {reply: fenced, outcome: sentinel.Ask, failure: "fenced", asked: 2, format: "json_schema"},
-		"the same, by a forced call":  {reply: byTool, way: llm.ViaTool, outcome: sentinel.Deny, asked: 1, format: "text", forced: "sentinel_decision", told: llm.ViaTool},
+		"the same, by a forced call": {reply: byTool, way: llm.ViaTool, outcome: sentinel.Deny, asked: 1, format: "text",
+			forced: "sentinel_decision", told: llm.ViaTool},
 	} {
 		t.Run(title, func(t *testing.T) {
 			s, err := scripted.Load([]byte("models: [" + name + "]\nrules: [{reply: " + tc.reply + "}]"))
