@@ -25,7 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func call(t testing.TB, args string) (sentinel.Call, sentinel.Decision) {
 	t.Helper()
 	s, err := skills.Compile(skills.Spec{Name: "email.send", Effect: skills.Irreversible, Reaches: skills.Others, Parameters: json.RawMessage(
-		`{"type":"object","properties":{"to":{"type":"string","x-target":true},"body":{"type":"string"},"key":{"type":"string","x-secret":true},"n":{"type":"integer"}}}`)})
+		`{"type":"object","properties":{"to":{"type":"string","x-target":true},"body":{"type":"string"},"key":{"type":"string",` +
+			`"x-secret":true},"n":{"type":"integer"}}}`)})
 	require.NoError(t, err)
 	reg, err := skills.NewRegistry(s)
 	require.NoError(t, err)

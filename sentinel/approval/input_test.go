@@ -122,7 +122,8 @@ func TestAskedAgainAfterALateAnswer(t *testing.T) {
 // Answers that wait in a file count in their order, one for each question, and
 // the file's end refuses.
 func TestAnswersInAFile(t *testing.T) {
-	term := approval.NewTerminal(approval.TerminalOptions{In: strings.NewReader("y\nn\ny" + strings.Repeat(" ", 10_000) + "y\ny"), Out: io.Discard})
+	term := approval.NewTerminal(approval.TerminalOptions{In: strings.NewReader("y\nn\ny" + strings.Repeat(" ", 10_000) + "y\ny"),
+		Out: io.Discard})
 	for _, want := range []string{"", approval.CodeDenied, approval.CodeDenied, "", approval.CodeNobody, approval.CodeNobody} {
 		require.Equal(t, want, (<-asked(t, term)).Code)
 	}

@@ -35,7 +35,8 @@ func (o other) Check(context.Context, sentinel.Call) (sentinel.Verdict, error) {
 // An approver sees the rewritten arguments, that they were rewritten and by
 // which rule, and that unseen characters stand in them.
 func TestDescribeARewrittenCall(t *testing.T) {
-	s, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object","properties":{"body":{"type":"string","x-content":true}}}`)})
+	s, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Modify,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"body":{"type":"string","x-content":true}}}`)})
 	require.NoError(t, err)
 	reg, err := skills.NewRegistry(s)
 	require.NoError(t, err)

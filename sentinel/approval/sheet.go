@@ -32,8 +32,8 @@ type sheet struct {
 	cut int // how many things are not shown whole
 }
 
-// row writes a label of ours and a text that is made of quote and plain.
-func (s *sheet) row(label, text string) {
+// writeRow writes a label of ours and a text that is made of quote and plain.
+func (s *sheet) writeRow(label, text string) {
 	fmt.Fprintf(&s.b, "  %-8s ", label)
 	n := 0
 	for _, r := range text {
@@ -54,19 +54,19 @@ func (s *sheet) row(label, text string) {
 // quote makes a hostile text visible: in quotes that it can't leave, escaped,
 // and cut where it is longer than limit.
 func (s *sheet) quote(text string, limit int) string {
-	return s.shorten(text, limit, func(part string) string { return `"` + escape(part, true) + `"` })
+	return s.shortenText(text, limit, func(part string) string { return `"` + escapeText(part, true) + `"` })
 }
 
-// plain is quote for JSON, which brings its own quotes, and for texts of our
-// own that may carry a name from outside.
-func (s *sheet) plain(text string) string {
-	return s.shorten(text, maxShown, func(part string) string { return escape(part, false) })
+// showPlain is quote for texts with quotes of their own, JSON, and for texts of ours with a
+// name from outside.
+func (s *sheet) showPlain(text string) string {
+	return s.shortenText(text, maxShown, func(part string) string { return escapeText(part, false) })
 }
 
-// shorten keeps a text's beginning and end. With what it leaves out go the
+// shortenText keeps a text's beginning and end. With what it leaves out go the
 // whole's size and the beginning of its SHA-256: so two texts that are cut
 // alike are told apart.
-func (s *sheet) shorten(text string, limit int, show func(string) string) string {
+func (s *sheet) shortenText(text string, limit int, show func(string) string) string {
 	if len(text) <= limit {
 		return show(text)
 	}
@@ -82,9 +82,9 @@ func (s *sheet) shorten(text string, limit int, show func(string) string) string
 	return fmt.Sprintf("%s …[CUT: %d bytes]… %s (%d bytes, sha256 %x…)", show(text[:head]), tail-head, show(text[tail:]), len(text), sum[:6])
 }
 
-// escape writes what a terminal would not show as itself in the way of a Go
+// escapeText writes what a terminal would not show as itself in the way of a Go
 // string. quoted also escapes quotes and backslashes.
-func escape(s string, quoted bool) string {
+func escapeText(s string, quoted bool) string {
 	var b strings.Builder
 	marks := 0
 	for s != "" {
@@ -95,7 +95,7 @@ func escape(s string, quoted bool) string {
 			marks = 0
 		}
 		switch {
-		case hidden(r) || marks > maxMarks:
+		case isHidden(r) || marks > maxMarks:
 			q := strconv.QuoteToASCII(s[:w])
 			b.WriteString(q[1 : len(q)-1])
 		case quoted && (r == '"' || r == '\\'):
@@ -109,9 +109,9 @@ func escape(s string, quoted bool) string {
 	return b.String()
 }
 
-// hidden reports whether a rune does something else than stand there: controls,
+// isHidden reports whether a rune does something else than stand there: controls,
 // changes of direction, what has no ink, spaces other than the plain one.
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	return r == utf8.RuneError || !unicode.IsPrint(r) || r == '\u2800' ||
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
