@@ -176,7 +176,7 @@ var wideners = []mutant{
 var unwarranted = []mutant{
 	{"a spent warrant is committed again", "sentinel/store/spent.go", "if n == 0 {\n\t\treturn ErrSpent",
 		"if n < 0 {\n\t\treturn ErrSpent", "sentinel/store", []string{"TestSpend"}, true},
-	{"an executor runs without a warrant", "skills/order.go", "if err := e.redeem.Redeem(w, o.Digest()); err != nil {",
+	{"an executor runs without a warrant", "skills/executor.go", "if err := e.redeem.Redeem(w, o.Digest()); err != nil {",
 		`if err := e.redeem.Redeem(w, o.Digest()); err != nil && o.Skill == "" {`, "skills", []string{"TestExecutorNeedsItsWarrant"}, true},
 	{"a commit that fails is taken for durable", "sentinel/store/submit.go", `return false, unavailable("commit", err)`,
 		"return true, nil", "sentinel/store", []string{"TestFileSystem"}, false},
@@ -220,7 +220,7 @@ var swapped = []mutant{
 		"if len(w.digest) == 0 {", "skills/warrant", []string{"TestRedeemExpired"}, true},
 	{"a warrant's digest is not authenticated", "skills/warrant/warrant.go", "buf = append(buf, w.digest...)\n",
 		"", "skills/warrant", []string{"TestRedeemInvalid"}, false},
-	{"another version of a skill runs", "skills/order.go", "if o.Skill != e.skill.Name() || o.SkillDigest != e.skill.Digest() {",
+	{"another version of a skill runs", "skills/executor.go", "if o.Skill != e.skill.Name() || o.SkillDigest != e.skill.Digest() {",
 		"if o.Skill != e.skill.Name() {", "skills", []string{"TestExecutorNeedsItsWarrant"}, true},
 	{"arguments are not in the digest", "skills/order.go", "o.SkillDigest, o.Args} {",
 		"o.SkillDigest} {", "skills", []string{"TestExecutorNeedsItsWarrant"}, false},
@@ -363,13 +363,13 @@ var tampered = []mutant{
 
 // leakers are broken lines of invariant 7: no value reaches ledger, logs or error messages.
 var leakers = []mutant{
-	{"a panic's value is told", "skills/order.go", `func (p *PanicError) Error() string { return "the skill panicked" }`,
+	{"a panic's value is told", "skills/failure.go", `func (p *PanicError) Error() string { return "the skill panicked" }`,
 		`func (p *PanicError) Error() string { return fmt.Sprint("the skill panicked ", p.Value) }`, "skills", []string{"TestExecutorContains"}, false},
-	{"a skill's own word is a code", "skills/order.go", "if codes[own.Code] {",
+	{"a skill's own word is a code", "skills/executor.go", "if codes[own.Code] {",
 		`if own.Code != "" {`, "skills", []string{"TestFailuresAreOurs"}, false},
-	{"a secret under another spelling is shown", "skills/redact.go", "m[k] = redact(sub, e, len(sub) > 0, hidden)",
-		"m[k] = redact(sub, e, true, hidden)", "skills", []string{"TestRedact"}, false},
-	{"a secret is shown", "skills/redact.go", "if !known || at.marks().Has(Secret) {",
+	{"a secret under another spelling is shown", "skills/redact.go", "m[k] = redactValue(sub, e, len(sub) > 0, hidden)",
+		"m[k] = redactValue(sub, e, true, hidden)", "skills", []string{"TestRedact"}, false},
+	{"a secret is shown", "skills/redact.go", "if !known || at.unionMarks().Has(Secret) {",
 		"if !known {", "skills", []string{"TestRedact"}, false},
 	{"a value is kept unsealed", "sentinel/journal/seal.go", "sealed = a.Seal(make([]byte, 0, len(data)+tagSize), valueNonce[:], data, ad)",
 		"sealed = append(a.Seal(make([]byte, 0, len(data)+tagSize), valueNonce[:], data, ad), data...)", "sentinel/journal", []string{"TestFind"}, true},
@@ -387,17 +387,17 @@ var leakers = []mutant{
 		"Code: v.Code, Reason: v.Reason + v.Detail, Evidence: v.Evidence,", "sentinel", []string{"TestRecordsHoldNoValues"}, false},
 	{"digests in the ledger need no key", "sentinel/record.go", "m := hmac.New(sha256.New, p.o.DigestKey[:])",
 		"m := sha256.New()\n\t_ = hmac.New", "sentinel", []string{"TestValuesModes"}, false},
-	{"a skill's own word is an isolation", "skills/order.go", "if !isolations[r.Isolation] {",
+	{"a skill's own word is an isolation", "skills/executor.go", "if !isolations[r.Isolation] {",
 		"if r.Isolation == \"\" {", "skills", []string{"TestIsolationIsAKnownWord"}, false},
 }
 
 // spreaders are broken lines of invariant 8: what breaks touches nothing else.
 var spreaders = []mutant{
-	{"a result may be of any size", "skills/order.go", "if len(r.Content) > MaxResult {",
+	{"a result may be of any size", "skills/executor.go", "if len(r.Content) > MaxResult {",
 		"if len(r.Content) > 1<<40 {", "skills", []string{"TestResultsAreBounded"}, true},
-	{"an error may be of any size", "skills/order.go", "if len(s) > MaxError {",
+	{"an error may be of any size", "skills/failure.go", "if len(s) > MaxError {",
 		"if len(s) > 1<<40 {", "skills", []string{"TestFailuresAreOurs"}, false},
-	{"a skill has all the time it wants", "skills/order.go", "ctx, stop = context.WithDeadline(ctx, o.Deadline)",
+	{"a skill has all the time it wants", "skills/executor.go", "ctx, stop = context.WithDeadline(ctx, o.Deadline)",
 		"ctx, stop = context.WithCancel(ctx)", "skills", []string{"TestOrderDeadline"}, false},
 	{"a member of a group takes others with it", "sentinel/store/submit.go", "if _, err := w.conn.exec(sqlRollbackTo, nil); err != nil {",
 		"if _, err := w.conn.exec(sqlSavepoint, nil); err != nil {", "sentinel/store", []string{"TestMembersFailAlone"}, false},
@@ -454,9 +454,9 @@ var forgetters = []mutant{
 		`if rec.Once == "-" {`, "orchestrator/assembly", []string{"TestAllowedOnce"}, false},
 	{"a group that was rolled back is relied upon", "sentinel/ledger/ledger.go", "l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }",
 		"l.leaves, l.pending, l.stale = l.leaves[:0], nil, false }", "sentinel/ledger", []string{"TestLostGroupReturns"}, false},
-	{"a panic is taken for a failure", "skills/order.go", "f.Unknown = true\n",
+	{"a panic is taken for a failure", "skills/executor.go", "f.Unknown = true\n",
 		"f.Unknown = false\n", "skills", []string{"TestExecutorContains"}, false},
-	{"an effect that may have happened is failed", "skills/order.go", "f.Unknown = f.Unknown && e.skill.Effect() != Read",
+	{"an effect that may have happened is failed", "skills/executor.go", "f.Unknown = f.Unknown && e.skill.Effect() != Read",
 		"f.Unknown = f.Unknown && e.skill.Effect() == Read", "skills", []string{"TestExecutorContains"}, false},
 }
 

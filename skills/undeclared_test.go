@@ -191,14 +191,17 @@ func TestUndeclaredKeysNeverPass(t *testing.T) {
 // A condition asks of a value what its author wrote: were it closed, a further
 // argument would keep what hangs on it from holding.
 func TestConditionsStayAsWritten(t *testing.T) {
-	const props = `"properties":{"target":{"type":"object","properties":{"kind":{"type":"string"},"note":{"type":"string"}}},"reason":{"type":"string"},
+	const props = `"properties":{"target":{"type":"object","properties":{"kind":{"type":"string"},"note":{"type":"string"}}},
+		"reason":{"type":"string"},
 		"list":{"type":"array","items":{"type":"object","properties":{"kind":{"type":"string"},"note":{"type":"string"}}}}}`
 	const root = `{"properties":{"target":{"properties":{"kind":{"const":"root"}},"required":["kind"]}},"required":["target"]}`
 	for name, schema := range map[string]string{
-		"if":                     `{"type":"object",` + props + `,"if":` + root + `,"then":{"required":["reason"]}}`,
-		"not":                    `{"type":"object",` + props + `,"not":` + root + `}`,
-		"if with a reference":    `{"type":"object",` + props + `,"if":{"$ref":"#/$defs/root"},"then":{"required":["reason"]},"$defs":{"root":` + root + `}}`,
-		"not with references":    `{"type":"object",` + props + `,"not":{"$ref":"#/$defs/any"},"$defs":{"any":{"$ref":"#/$defs/root"},"root":` + root + `}}`,
+		"if":  `{"type":"object",` + props + `,"if":` + root + `,"then":{"required":["reason"]}}`,
+		"not": `{"type":"object",` + props + `,"not":` + root + `}`,
+		"if with a reference": `{"type":"object",` + props + `,"if":{"$ref":"#/$defs/root"},"then":{"required":["reason"]},"$defs":{"root":` +
+			root + `}}`,
+		"not with references": `{"type":"object",` + props + `,"not":{"$ref":"#/$defs/any"},"$defs":{"any":{"$ref":"#/$defs/root"},"root":` +
+			root + `}}`,
 		"not in old definitions": `{` + draft7 + `,` + props + `,"not":{"$ref":"#/definitions/root"},"definitions":{"root":` + root + `}}`,
 	} {
 		s, err := compileRaw(schema)
@@ -210,8 +213,10 @@ func TestConditionsStayAsWritten(t *testing.T) {
 			require.Equal(t, ok, len(s.Validate(parse(t, args))) == 0, "%s %s", name, args)
 		}
 	}
-	s, err := compileRaw(`{"type":"object","properties":{"list":{"type":"array","items":{"$ref":"#/$defs/e"},"contains":{"$ref":"#/$defs/root"},"minContains":0,"maxContains":1}},
-		"$defs":{"e":{"type":"object","properties":{"kind":{"type":"string"},"note":{"type":"string"}}},"root":{"properties":{"kind":{"const":"root"}}}}}`)
+	s, err := compileRaw(`{"type":"object","properties":{"list":{"type":"array","items":{"$ref":"#/$defs/e"},
+		"contains":{"$ref":"#/$defs/root"},"minContains":0,"maxContains":1}},
+		"$defs":{"e":{"type":"object","properties":{"kind":{"type":"string"},"note":{"type":"string"}}},
+		"root":{"properties":{"kind":{"const":"root"}}}}}`)
 	require.NoError(t, err)
 	require.NotEmpty(t, s.Validate(parse(t, `{"list":[{"kind":"root","note":"x"},{"kind":"root"}]}`)))
 }
