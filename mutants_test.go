@@ -226,7 +226,7 @@ var swapped = []mutant{
 		"o.SkillDigest} {", "skills", []string{"TestExecutorNeedsItsWarrant"}, false},
 	{"the body of a request is another than was allowed", "skills/warrant/http.go", "if BodyDigest(body) != c.Body {",
 		`if BodyDigest(body) == "" {`, "skills/warrant", []string{"TestVerifyHTTPRefusesClaims"}, false},
-	{"the target of a request is another than was allowed", "skills/warrant/http.go", "c.Target != TargetDigest(r.Method, target(r)) {",
+	{"the target of a request is another than was allowed", "skills/warrant/http.go", "c.Target != TargetDigest(r.Method, requestTarget(r)) {",
 		`c.Target == TargetDigest("", "") {`, "skills/warrant", []string{"TestVerifyHTTPOverLoopback"}, false},
 	{"claims are read more loosely than they are signed", "skills/warrant/token.go", "return err == nil && bytes.Equal(raw, again)",
 		"return err == nil && len(again) > 0", "skills/warrant", []string{"TestVerifyHTTPRefusesOtherForms"}, false},

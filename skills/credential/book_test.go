@@ -37,7 +37,8 @@ func TestFile(t *testing.T) {
 	got, err = find(t, b, "crm", "alice@example.com")
 	require.NoError(t, err)
 	require.Equal(t, "SECRET-changed", got)
-	for _, user := range []string{"", "Alice@example.com", "alice@example.com.", "alice", "../" + filepath.Base(dir) + "/alice@example.com", "./alice@example.com", "alice@example.com\x00"} {
+	for _, user := range []string{"", "Alice@example.com", "alice@example.com.", "alice", "../" + filepath.Base(dir) + "/alice@example.com",
+		"./alice@example.com", "alice@example.com\x00"} {
 		_, err := find(t, b, "crm", user)
 		require.ErrorIs(t, err, errMissing, user)
 	}
@@ -70,14 +71,14 @@ func TestNamesAreApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune(`aA_.-%@/\0`)), 1, 6, -1))
 		a, b := id.Draw(t, "a"), id.Draw(t, "b")
-		require.Equal(t, a == b, strings.EqualFold(fileName(a), fileName(b)), "%q %q", fileName(a), fileName(b))
-		require.Equal(t, a == b, variableName(a) == variableName(b), "%q %q", variableName(a), variableName(b))
-		require.Empty(t, strings.Trim(variableName(a), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
-		require.Empty(t, strings.Trim(fileName(a), "abcdefghijklmnopqrstuvwxyz0123456789-_@.%"))
-		require.False(t, strings.HasPrefix(fileName(a), ".") || strings.Contains(fileName(a), ".."))
+		require.Equal(t, a == b, strings.EqualFold(encodeFileName(a), encodeFileName(b)), "%q %q", encodeFileName(a), encodeFileName(b))
+		require.Equal(t, a == b, encodeVariableName(a) == encodeVariableName(b), "%q %q", encodeVariableName(a), encodeVariableName(b))
+		require.Empty(t, strings.Trim(encodeVariableName(a), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
+		require.Empty(t, strings.Trim(encodeFileName(a), "abcdefghijklmnopqrstuvwxyz0123456789-_@.%"))
+		require.False(t, strings.HasPrefix(encodeFileName(a), ".") || strings.Contains(encodeFileName(a), ".."))
 	})
-	require.Equal(t, "alice_40example_2Ecom", variableName("alice@example.com"))
-	require.Equal(t, "%41lice@example.com", fileName("Alice@example.com"))
+	require.Equal(t, "alice_40example_2Ecom", encodeVariableName("alice@example.com"))
+	require.Equal(t, "%41lice@example.com", encodeFileName("Alice@example.com"))
 }
 
 type program func(context.Context, string, skills.Caller) (string, error)

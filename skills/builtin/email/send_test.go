@@ -23,7 +23,8 @@ func TestSend(t *testing.T) {
 		list, err := d.do(t, "list", args{})
 		require.NoError(t, err)
 		body := "Grüße,\n.\nline with a dot alone above\n" + strings.Repeat("long ", 300)
-		got, err := d.do(t, "send", args{"to": []string{"a@example.org", "b@example.org"}, "cc": "c@example.org", "subject": "Übersicht", "body": body, "in_reply_to": messages(list)[0]["id"]})
+		got, err := d.do(t, "send", args{"to": []string{"a@example.org", "b@example.org"}, "cc": "c@example.org", "subject": "Übersicht",
+			"body": body, "in_reply_to": messages(list)[0]["id"]})
 		require.NoError(t, err, mode)
 		require.Equal(t, true, got["sent"])
 		require.Len(t, s.arrived(), 1)
@@ -31,7 +32,7 @@ func TestSend(t *testing.T) {
 		require.Equal(t, "me@example.com", item.from)
 		require.Equal(t, []string{"a@example.org", "b@example.org", "c@example.org"}, item.to)
 		require.Equal(t, mode != tlsNone, item.user == "me")
-		p, err := parse(t.Context(), strings.NewReader(item.data))
+		p, err := parseMessage(t.Context(), strings.NewReader(item.data))
 		require.NoError(t, err)
 		require.Equal(t, "Übersicht", p.Subject)
 		require.Equal(t, strings.TrimSpace(body), p.Text)
@@ -113,9 +114,11 @@ func TestBadLetters(t *testing.T) {
 		a[k] = v
 		return a
 	}
-	bad := []args{good("subject", "s\r\nBcc: evil@example.org"), good("subject", "s\nX: y"), good("subject", "s\x00"), good("subject", strings.Repeat("s", 501)),
+	bad := []args{good("subject", "s\r\nBcc: evil@example.org"), good("subject", "s\nX: y"), good("subject", "s\x00"),
+		good("subject", strings.Repeat("s", 501)),
 		good("body", "a\x00b"), good("body", strings.Repeat("b", 10<<20)), good("to", []string{}), good("to", 7)}
-	for _, a := range []string{"", "a", "a@", "@b.c", "a@b.c\r\nBcc: e@e.e", "a@b.c, d@e.f", "Name <a@b.c>", "<a@b.c>", "a b@c.d", "a@b.c\x00", "ä@b.c", "a@[127.0.0.1]", "a%e.f@b.c", "e.f!a@b.c", `"x y"@b.c`, strings.Repeat("a", 250) + "@b.c"} {
+	for _, a := range []string{"", "a", "a@", "@b.c", "a@b.c\r\nBcc: e@e.e", "a@b.c, d@e.f", "Name <a@b.c>", "<a@b.c>", "a b@c.d", "a@b.c\x00",
+		"ä@b.c", "a@[127.0.0.1]", "a%e.f@b.c", "e.f!a@b.c", `"x y"@b.c`, strings.Repeat("a", 250) + "@b.c"} {
 		bad = append(bad, good("to", a), good("cc", []string{"ok@example.org", a}))
 	}
 	for _, a := range bad {

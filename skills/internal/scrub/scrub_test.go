@@ -88,7 +88,8 @@ func TestEveryEncoding(t *testing.T) {
 // What is no secret stays byte for byte.
 func TestOrdinaryTextStays(t *testing.T) {
 	s := New(secret, "tiny")
-	for _, text := range []string{"", "plain", "100% sure \\n & so on\r\n", "SECRET", "destiny is no tinyness", strings.Repeat("a%41\\u0041&lt;\n", 100)} {
+	for _, text := range []string{"", "plain", "100% sure \\n & so on\r\n", "SECRET", "destiny is no tinyness",
+		strings.Repeat("a%41\\u0041&lt;\n", 100)} {
 		require.Equal(t, text, s.Text(text))
 	}
 	var none *Scrubber

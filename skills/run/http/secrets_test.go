@@ -50,7 +50,8 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 				w.WriteHeader(status)
 				_, _ = io.WriteString(w, said(mode, r)+" and the rest")
 			})
-			res, err := run(t, s, opts{"url": s.at("/x?api_key=QUERY-SECRET-7"), "headers": opts{"Authorization": "Bearer " + canary, "Accept": "text/plain"}}, opts{},
+			res, err := run(t, s, opts{"url": s.at("/x?api_key=QUERY-SECRET-7"), "headers": opts{"Authorization": "Bearer " + canary,
+				"Accept": "text/plain"}}, opts{},
 				func(o *Options) { o.Token = func(skills.Order, Request) (string, error) { return canaryToken, nil } })
 			all := res.Content
 			if status == 200 {

@@ -19,11 +19,11 @@ const (
 
 var errHeaderTooLarge = errors.New("the header is too large")
 
-// bounded passes a message on with headers that are bounded, and ends with its
+// boundedReader passes a message on with headers that are bounded, and ends with its
 // context. A block of lines may be a part's header where its first begins with
 // "--", as every boundary does; which of them are boundaries only a parser knows.
 // A block beyond the bounds is ended by an empty line, so the rest of it is text.
-type bounded struct {
+type boundedReader struct {
 	ctx  context.Context //nolint:containedctx // it ends with the message that it reads
 	r    *bufio.Reader
 	rest []byte // what was passed and not yet taken
@@ -39,13 +39,13 @@ type bounded struct {
 	replacement []byte
 }
 
-func newBounded(ctx context.Context, r io.Reader) *bounded {
-	return &bounded{ctx: ctx, r: bufio.NewReaderSize(r, 16<<10), inBlock: true, top: true}
+func newBoundedReader(ctx context.Context, r io.Reader) *boundedReader {
+	return &boundedReader{ctx: ctx, r: bufio.NewReaderSize(r, 16<<10), inBlock: true, top: true}
 }
 
 // Read returns errHeaderTooLarge where the message's own header is beyond its
 // bounds.
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 {
 		if b.err != nil {
 			return 0, b.err
@@ -53,15 +53,15 @@ func (b *bounded) Read(p []byte) (int, error) {
 		if b.err = b.ctx.Err(); b.err != nil {
 			return 0, b.err
 		}
-		b.next()
+		b.readLine()
 	}
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
 	return n, nil
 }
 
-// next takes a line, or as much of a long one as the buffer holds.
-func (b *bounded) next() {
+// readLine takes a line, or as much of a long one as the buffer holds.
+func (b *boundedReader) readLine() {
 	piece, err := b.r.ReadSlice('\n')
 	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		b.err = err
@@ -70,7 +70,7 @@ func (b *bounded) next() {
 		return
 	}
 	if !b.midLine {
-		b.begin(piece)
+		b.beginLine(piece)
 	}
 	ended := piece[len(piece)-1] == '\n'
 	if b.inBlock && b.isBeyond(len(piece)) {
@@ -81,8 +81,8 @@ func (b *bounded) next() {
 	b.midLine = !ended
 }
 
-// begin looks at the beginning of a line.
-func (b *bounded) begin(piece []byte) {
+// beginLine looks at the beginning of a line.
+func (b *boundedReader) beginLine(piece []byte) {
 	switch {
 	case b.inBlock && len(bytes.TrimRight(piece, "\r\n")) == 0 && piece[len(piece)-1] == '\n':
 		b.inBlock, b.top = false, false
@@ -94,7 +94,7 @@ func (b *bounded) begin(piece []byte) {
 }
 
 // isBeyond counts n more bytes of a block, and reports whether they are too many.
-func (b *bounded) isBeyond(n int) bool {
+func (b *boundedReader) isBeyond(n int) bool {
 	b.bytes += n
 	if b.top {
 		return b.bytes > maxHeader || b.lines > maxHeaderLines
@@ -104,7 +104,7 @@ func (b *bounded) isBeyond(n int) bool {
 }
 
 // breakOff ends a block before piece.
-func (b *bounded) breakOff(piece []byte) {
+func (b *boundedReader) breakOff(piece []byte) {
 	if b.top {
 		b.err = errHeaderTooLarge
 		return
