@@ -127,7 +127,7 @@ func TestProviders(t *testing.T) {
 		"https://evilopenrouter.ai":              "openai_compatible evilopenrouter.ai 443", "::": "openai_compatible  0",
 	} {
 		var got []any
-		for _, kv := range (ModelInfo{Model: "m", BaseURL: url}).about("n") {
+		for _, kv := range (ModelInfo{Model: "m", BaseURL: url}).spanAttributes("n") {
 			switch kv.Key {
 			case attrProvider, attrServer, attrPort:
 				got = append(got, kv.Value.AsInterface())

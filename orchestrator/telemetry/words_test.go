@@ -48,7 +48,7 @@ func TestCodesAreWhole(t *testing.T) {
 	for c := range found {
 		require.True(t, codes[c], "%q is a code that metrics would count as other", c)
 	}
-	for _, c := range broken() {
+	for _, c := range listBrokenCodes() {
 		found[c] = true
 	}
 	for c := range codes {
@@ -69,7 +69,7 @@ func TestWordsAreClosed(t *testing.T) {
 		}
 		require.Equal(t, none, w.pick(""))
 	}
-	n := sorted([]string{"b.c", "a.b", "b.c"})
+	n := sortNames([]string{"b.c", "a.b", "b.c"})
 	require.Equal(t, "a.b", n.pick("a.b"))
 	require.Equal(t, "b.c", n.pick("b.c"))
 	require.Equal(t, unknown, n.pick("b.cc"))
@@ -78,6 +78,6 @@ func TestWordsAreClosed(t *testing.T) {
 		"model-fast": "model", "conversation-cAnArY": "conversation", "agent-cAnArY": "agent", "agents": "agents", "cAnArY": other,
 		"metrics": "metrics",
 	} {
-		require.Equal(t, want, child(id))
+		require.Equal(t, want, childKind(id))
 	}
 }

@@ -28,7 +28,8 @@ func modelServer(t *testing.T, hold func(ctx context.Context, model string, sche
 		_ = json.Unmarshal(body, &q)
 		w.Header().Set("Content-Type", "application/json")
 		if bytes.Contains(body, []byte(`"tools":`)) {
-			_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":%q,"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, probeName)
+			_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":%q,`+
+				`"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, probeName)
 			return
 		}
 		hold(r.Context(), q.Model, bytes.Contains(body, []byte("response_format")))
@@ -81,12 +82,13 @@ func TestFindingsAreToldAsTheyCome(t *testing.T) {
 		}
 	})
 	var came []string
-	r := Examine(t.Context(), write(t, strings.Replace(workers(url, "slow", "swift"), "[slow, swift]", "[swift, slow]", 1)), Options{Found: func(f Finding) {
-		came = append(came, f.Check+" "+f.Message)
-		if f.Check == "clock" && strings.Contains(f.Message, "swift") {
-			close(told)
-		}
-	}})
+	r := Examine(t.Context(), write(t, strings.Replace(workers(url, "slow", "swift"), "[slow, swift]", "[swift, slow]", 1)),
+		Options{Found: func(f Finding) {
+			came = append(came, f.Check+" "+f.Message)
+			if f.Check == "clock" && strings.Contains(f.Message, "swift") {
+				close(told)
+			}
+		}})
 	require.Equal(t, []string{
 		"model swift it answers", "clock model swift agrees within 2s", "tools swift it calls functions",
 		"model slow it answers", "clock model slow agrees within 2s", "tools slow it calls functions",
@@ -123,7 +125,8 @@ func TestGivenUp(t *testing.T) {
 
 	r = Examine(ctx, write(t, workers(url, "slow")), Options{})
 	require.Len(t, r.Findings, 1)
-	require.Contains(t, r.Findings[0].Message, "permissions, approvals, skills, files, roots, store, ledger, pauses, limits, sandbox, snapshot, models")
+	require.Contains(t, r.Findings[0].Message,
+		"permissions, approvals, skills, files, roots, store, ledger, pauses, limits, sandbox, snapshot, models")
 }
 
 // The models of one server have their turns for what takes it some work: side by
@@ -149,7 +152,8 @@ func TestModelsOfOneServerHaveTurns(t *testing.T) {
 		case <-wait.Done():
 		}
 	})
-	text := fmt.Sprintf("models:\n  a: {model: a, base_url: %q}\n  b: {model: b, base_url: %q}\nroles: {sentinel: [a, b]}\nsentinel: {retries: 0}\n", url, url)
+	text := fmt.Sprintf("models:\n  a: {model: a, base_url: %q}\n  b: {model: b, base_url: %q}\nroles: {sentinel: [a, b]}\nsentinel: "+
+		"{retries: 0}\n", url, url)
 	r := Examine(t.Context(), write(t, text), Options{})
 	require.Equal(t, int64(1), most.Load())
 	for _, check := range []string{"schema a", "schema b"} {
@@ -159,7 +163,8 @@ func TestModelsOfOneServerHaveTurns(t *testing.T) {
 
 // Models that nobody asks are named, and why.
 func TestModelsWithoutARole(t *testing.T) {
-	idle := "models: {one: {model: m, base_url: 'http://127.0.0.1:1'}, two: {model: m, base_url: 'http://127.0.0.1:1'}, used: {model: m, base_url: 'http://127.0.0.1:1'}}\n"
+	idle := "models: {one: {model: m, base_url: 'http://127.0.0.1:1'}, two: {model: m, base_url: 'http://127.0.0.1:1'}, used: {model: m, " +
+		"base_url: 'http://127.0.0.1:1'}}\n"
 	r := Examine(t.Context(), write(t, off+idle+"roles: {agent: used}\n"), Options{Offline: true})
 	require.Equal(t, []string{"ok not asked, for no role names them: one, two", "ok not asked: used"}, found(r, "models"))
 	r = Examine(t.Context(), write(t, off+idle), Options{Offline: true})
@@ -204,13 +209,15 @@ func TestSurprises(t *testing.T) {
 		return found(Examine(t.Context(), write(t, text), Options{Offline: true}), check)
 	}
 	got := check(models+"sentinel: {unavailable: {read: allow}, unjudgeable: {read: allow, create: allow}}\n", "sentinel.unjudgeable")
-	require.Equal(t, []string{"warning calls that go ahead without a judgement, which the writer of their arguments can bring about: read, create"}, got)
+	require.Equal(t, []string{"warning calls that go ahead without a judgement, which the writer of their arguments can bring about: read, " +
+		"create"}, got)
 	require.Empty(t, check(models+"sentinel: {unavailable: {read: allow, create: allow}}\n", "sentinel.unavailable"))
 	got = check(models+"sentinel: {unavailable: {read: allow, outward: allow}}\n", "sentinel.unavailable")
 	require.Equal(t, []string{"warning calls that go ahead without a judgement: outward"}, got)
 	got = check(models+"sentinel: {cache_ttl: 0s, cache_size: 9}\n", "configuration")
 	require.Len(t, got, 2)
 	require.Regexp(t, `^warning .*vedette.yaml:6:39: sentinel.cache_size does nothing: `, got[1])
-	got = check(models+"sentinel: {modes: {effect: {read: 'off', create: 'off', modify: 'off', irreversible: 'off', costs_money: 'off'}}}\n", "review")
+	got = check(models+"sentinel: {modes: {effect: {read: 'off', create: 'off', modify: 'off', irreversible: 'off', costs_money: 'off'}}}\n",
+		"review")
 	require.Equal(t, []string{"warning sentinel.modes turns the review off for every effect: the rules decide alone"}, got)
 }
