@@ -86,7 +86,7 @@ func TestAllCredentialsAreScrubbed(t *testing.T) {
 	require.Equal(t, "[secret];[secret];", res.Content)
 }
 
-// drawer holds credentials by name, whoever asks.
+// drawer holds credentials by name, for every caller.
 type drawer map[string]string
 
 func (d drawer) Credential(_ context.Context, name string, _ skills.Caller) (string, error) {

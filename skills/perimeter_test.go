@@ -34,8 +34,8 @@ func reach(t *testing.T, e skills.Effect, p skills.Perimeter, fn func(context.Co
 	return err
 }
 
-// A skill gets the folders that it declared, and can't leave them or write where
-// it reads; they end with the call.
+// A skill gets the folders that it declared, and can't leave them or write where it reads.
+// They end with the call.
 func TestFoldersOfAPerimeter(t *testing.T) {
 	in, out, other := t.TempDir(), t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(in, "a"), []byte("text"), 0o600))

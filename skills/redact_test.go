@@ -15,8 +15,8 @@ const vaultSchema = `{"type":"object","properties":{"name":{"type":"string"},"n"
 	"all":{"type":"array","items":{"type":"object","properties":{"pw":{"type":["string","integer"],"x-secret":true,
 		"maximum":5},"user":{"type":"string"}}}}}}`
 
-// What is secret, or could be, is hidden whichever way a model wrote it; all
-// else stays, and what holds no secret stays as it came.
+// What is secret, or could be, is hidden whichever way a model wrote it. All else stays, and
+// what holds no secret stays as it came.
 func TestRedact(t *testing.T) {
 	s := compile(t, skills.Create, vaultSchema)
 	require.True(t, s.Secretive())

@@ -69,8 +69,8 @@ func TestModelsAreAskedAtOnce(t *testing.T) {
 	}
 }
 
-// Each finding is told as it is made, those of a model together and no later
-// than a slower one's; the report has the models by their names.
+// Each finding is told as it is made, those of a model together and no later than a slower
+// one's. The report has the models by their names.
 func TestFindingsAreToldAsTheyCome(t *testing.T) {
 	told := make(chan struct{})
 	url := modelServer(t, func(ctx context.Context, model string, _ bool) {
@@ -98,8 +98,8 @@ func TestFindingsAreToldAsTheyCome(t *testing.T) {
 	require.Equal(t, "configuration", strings.Fields(came[0])[0])
 }
 
-// Who gives up gets what is known by then, and is told what isn't; that a model
-// was asked in vain because of this is no finding about it.
+// Who gives up gets what is known by then, and is told what isn't. That a model was asked for
+// nothing because of this is no finding about it.
 func TestGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -161,7 +161,7 @@ func TestModelsOfOneServerHaveTurns(t *testing.T) {
 	}
 }
 
-// Models that nobody asks are named, and why.
+// Models that no role asks are named, and why.
 func TestModelsWithoutARole(t *testing.T) {
 	idle := "models: {one: {model: m, base_url: 'http://127.0.0.1:1'}, two: {model: m, base_url: 'http://127.0.0.1:1'}, used: {model: m, " +
 		"base_url: 'http://127.0.0.1:1'}}\n"
@@ -201,8 +201,8 @@ func TestKeysInTheFile(t *testing.T) {
 	}
 }
 
-// What does nothing in a configuration is told, and a table that lets through
-// what an attacker can choose; while no model can be reached, reads may go on.
+// What does nothing in a configuration is told, and a table that lets through what an attacker
+// can choose. While no model can be reached, reads may go on.
 func TestSurprises(t *testing.T) {
 	const models = "models: {m: {model: m, base_url: 'http://127.0.0.1:1'}}\nroles: {sentinel: m}\n"
 	check := func(text, check string) []string {

@@ -76,7 +76,7 @@ func events(tb testing.TB) []sentinel.Event {
 }
 
 // What an observer costs a call: its decision and its outcome. Beside it, the
-// same events to nobody.
+// same events to no observer.
 func BenchmarkObserver(b *testing.B) {
 	list := events(b)
 	m := NewMetrics(Names{Skills: []string{"note.write"}}, nil)

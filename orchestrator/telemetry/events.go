@@ -69,7 +69,7 @@ func (m *Metrics) countVerdict(v *sentinel.Verdict) {
 		return
 	}
 	switch v.Gate {
-	case sentinel.GateApproval: // see approved
+	case sentinel.GateApproval: // see countAnswer
 	case sentinel.GateReview:
 		from := v.Meta["from"]
 		if from == "" {

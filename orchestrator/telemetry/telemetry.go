@@ -54,7 +54,7 @@ type Telemetry struct {
 // *skills.PathError. Close it.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Listen == "" && o.Registerer == nil && o.Endpoint == "" && o.Tracers == nil {
-		return nil, nil //nolint:nilnil // nobody wants anything
+		return nil, nil //nolint:nilnil // the options name nothing
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -77,7 +77,7 @@ func TestTerminalAnswers(t *testing.T) {
 	}
 }
 
-// Nobody answering is an expiry, told apart from a no.
+// No answer is an expiry, told apart from a no.
 func TestTerminalExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, d := call(t, `{}`)
@@ -92,12 +92,12 @@ func TestTerminalExpires(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err = term.Approve(ctx, c, d)
-		require.ErrorIs(t, err, context.Canceled, "that nobody waits any more is no person's no")
+		require.ErrorIs(t, err, context.Canceled, "that no caller waits any more is no person's no")
 		require.NoError(t, w.Close())
 	})
 }
 
-// A screen that can't be written to asks nobody.
+// A screen that can't be written to asks no person.
 func TestTerminalThatBreaks(t *testing.T) {
 	c, d := call(t, `{}`)
 	_, err := approval.NewTerminal(approval.TerminalOptions{In: strings.NewReader("y\n"), Out: broken{}}).Approve(t.Context(), c, d)
@@ -151,7 +151,7 @@ func TestDescribeEscapes(t *testing.T) {
 	require.Contains(t, text, "reaches others")
 }
 
-// Where there is nobody, an Ask is no.
+// Where there is no person, an Ask is no.
 func TestNobody(t *testing.T) {
 	c, d := call(t, `{}`)
 	v, err := approval.Nobody{}.Approve(t.Context(), c, d)

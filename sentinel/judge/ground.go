@@ -28,7 +28,7 @@ const (
 	numOrigins   = iota
 )
 
-// cost is what an origin costs a value of a kind, in hundredths. In no row may
+// originCost is what an origin costs a value of a kind, in hundredths. In no row may
 // an outside value cost less than one that is nowhere, nor that less than an
 // unknown one: or text that a stranger wrote would buy something.
 var originCost = [...][numOrigins]int{

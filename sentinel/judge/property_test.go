@@ -91,7 +91,7 @@ func drawProposal(t *rapid.T, reg *skills.Registry, key *rapid.Generator[string]
 
 // Over all skills, requests and histories: one more argument, one more
 // untrusted step, or a taint never raises a score or an outcome. So a value
-// that a stranger wrote never scores higher than one that nobody wrote.
+// that a stranger wrote never scores higher than one that no text holds.
 func TestNothingRaises(t *testing.T) {
 	reg := caseSkills(t)
 	g, err := judge.New(judge.Options{})

@@ -12,8 +12,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A file that is changed outside of the roots is a sign with evidence, and no
-// question by itself; reads, scratch and what lies inside are none.
+// A file that is changed outside of the roots is a sign with evidence, and no question by
+// itself. Reads, scratch and what lies inside are none.
 func TestOutsideRoots(t *testing.T) {
 	s, err := skills.Compile(skills.Spec{Name: "shell.run", Effect: skills.Irreversible, Reaches: skills.Self,
 		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true,"properties":{"command":{"type":"string","x-shell":true},` +

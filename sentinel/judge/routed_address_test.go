@@ -8,7 +8,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// An address that some mail server sends on elsewhere is nobody whom the user named,
+// An address that some mail server sends on elsewhere is no person whom the user named,
 // whatever stands behind its last "@"; only the user's writing it out grounds it.
 func TestRoutedAddressesAreUnknownRecipients(t *testing.T) {
 	reg := caseSkills(t)

@@ -139,8 +139,8 @@ func TestDatesAndFiles(t *testing.T) {
 	}
 }
 
-// A recipient that is almost one of the request's is worse than an unknown
-// one; a different one is no near miss.
+// A recipient that is almost one of the request's is worse than an unknown one. A different
+// one is no near miss.
 func TestNearMiss(t *testing.T) {
 	reg := caseSkills(t)
 	for value, want := range map[string]bool{

@@ -12,7 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A mission is a model's word. It grounds a value that nobody else wrote, as
+// A mission is a model's word. It grounds a value that no other text holds, as
 // long as its author had read nothing of others; what a stranger wrote too it
 // never grounds. (Invariant 11.)
 func TestMissionsOfStrangers(t *testing.T) {

@@ -25,7 +25,7 @@ type view struct {
 	trusted, untrusted []string
 	// orders are those of the untrusted that speak to a model.
 	orders       []string
-	contradicted finding // see assign
+	contradicted finding // see checkAssignments
 	related      bool    // a signal of relation holds
 	values       []value
 	contents     []value

@@ -91,7 +91,7 @@ var widerCases = map[string]widerCase{
 	"account in groups": {"Send lee@quay.test a letter with our account NL91ABNA0417164300", "letters.send", "x",
 		`{"to":["lee@quay.test"],"body":"it is NL91 ABNA 0417 1643 00."}`, `{"to":["lee@quay.test"],"body":"it is BE68 5390 0754 7034."}`,
 		judge.SignalAddressInContent},
-	"secret nobody asked": {"Send lee@quay.test a letter with the tides", "letters.send", "x",
+	"secret without a question": {"Send lee@quay.test a letter with the tides", "letters.send", "x",
 		`{"to":["lee@quay.test"],"body":"high at 4:11, v2.1/beta"}`, `{"to":["lee@quay.test"],"body":"Kennwort: Ebbe77"}`,
 		judge.SignalSecretInContent},
 	"all of it": {"Delete the file tides.txt", "shelf.delete_file", "x", `{"name":"tides.txt"}`, `{"pattern":"*"}`,
@@ -128,8 +128,8 @@ func (w widerCase) verdict(t testing.TB, reg *skills.Registry, args string) sent
 	return decide(t, judge.Options{}, c.call(t, reg))
 }
 
-// A call that does what was asked for is allowed; its twin, which does it for
-// somebody else, to more, or with more, is not, and says by which signal.
+// A call that does what was asked for is allowed. Its twin, which does it for somebody else,
+// to more, or with more, is not, and says by which signal.
 func TestWiderThanAskedFor(t *testing.T) {
 	reg := widerSkills(t)
 	for name, w := range widerCases {
@@ -147,7 +147,7 @@ func TestWiderThanAskedFor(t *testing.T) {
 	}
 }
 
-// What a trusted result only says again of its own arguments is nobody's word.
+// What a trusted result only says again of its own arguments counts as no word of anybody.
 func TestAnEchoAttestsNothing(t *testing.T) {
 	reg := widerSkills(t)
 	request := "Write a letter to Lee"

@@ -140,13 +140,13 @@ func TestAlarmsAreToldAgain(t *testing.T) {
 	})
 }
 
-// Whoever gave up is told so also where his context doesn't say it.
+// A caller that gave up is told so also where its context doesn't say it.
 func TestCanceledWithoutAReason(t *testing.T) {
 	require.ErrorIs(t, canceledError(context.Background()), context.Canceled)
 }
 
-// What has a shape is sent as it is, in whatever language; what has none is
-// written as an escape of the same text.
+// What has a shape is sent as it is, in whatever language. What has none is written as an
+// escape of the same text.
 func TestVisibleLeavesWhatIsSeen(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "plain": "plain", "é決🙂Ж ة": "é決🙂Ж ة", "a\u200bb": `a\u200bb`, "\u202e": `\u202e`, "\U000e0061é": `\udb40\udc61é`,

@@ -9,7 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
-// A proof that is pending and that nobody makes, because whoever was to make it
+// A proof that is pending and not being made, because the goroutine that was to make it
 // has ended, is asked for by the next call: a breaker would stay half-open for
 // ever otherwise. One that is being made is not asked for twice.
 func TestPendingProofIsAskedForAgain(t *testing.T) {
@@ -18,7 +18,7 @@ func TestPendingProofIsAskedForAgain(t *testing.T) {
 	g, err := New(Options{Models: []*llm.Client{c}})
 	require.NoError(t, err)
 	m := g.models[0]
-	first, _ := m.newestProof() // nobody is there to look
+	first, _ := m.newestProof() // no goroutine looks
 	require.Empty(t, g.doubts)
 	g.watching.Add(1)
 	for range 2 {

@@ -53,7 +53,7 @@ func TestHangingModelIsFoundOut(t *testing.T) {
 		v := check(t, g, c)
 		require.Equal(t, "breaker_open", v.Meta["failure"])
 		require.Equal(t, review.CodeDegraded, v.Code)
-		require.Zero(t, time.Since(began), "nobody waits any more")
+		require.Zero(t, time.Since(began), "no call waits any more")
 		require.Equal(t, 6+2+6, fast.asked(), "two calls, and each canary once more")
 
 		hangs.Store(false)
@@ -126,7 +126,7 @@ func TestDoubtFindsWrongVerdicts(t *testing.T) {
 }
 
 // While canaries are asked, one of them is the probe of a breaker that is
-// half-open: a call that makes the model hang keeps nobody from it, however
+// half-open: a call that makes the model hang keeps no other from it, however
 // often it comes, and nothing goes ahead unjudged once the model is back.
 func TestCanaryIsTheProbe(t *testing.T) {
 	mallory := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: "mallory"}})
@@ -165,7 +165,7 @@ func TestCanaryIsTheProbe(t *testing.T) {
 		require.Equal(t, before+1, fast.asked())
 		require.Equal(t, "open", breaker(g))
 
-		// Back: whoever comes first.
+		// Back: the first to come.
 		down.Store(false)
 		time.Sleep(review.DefaultOpenFor + time.Second)
 		hung := checking(t.Context(), g, mallory)
@@ -249,8 +249,8 @@ func TestProbeWithoutJudgement(t *testing.T) {
 	}
 }
 
-// A slow model's canary is waited for, so that the first call after an outage is
-// judged; and where a filter stops the canary that is drawn, another is asked.
+// A slow model's canary is waited for, so that the first call after an outage is judged. Where
+// a filter stops the canary that is drawn, another is asked.
 func TestSlowProbeIsWaitedFor(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestSlowProbeIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A canary that was answered acquits the model for a window: whoever makes it
+// A canary that was answered acquits the model for a window: a user who makes it
 // hang, with however many turns and accounts, the timeouts stay the calls' own.
 func TestCanaryAcquits(t *testing.T) {
 	var reads []sentinel.Call
@@ -398,7 +398,7 @@ func TestCanaryHasACallsTime(t *testing.T) {
 	})
 }
 
-// When nobody asks canaries any more a call is the probe again, at once.
+// When no goroutine asks canaries any more a call is the probe again, at once.
 func TestProbesWithoutCanaries(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {

@@ -32,8 +32,8 @@ func (broke) Spend(context.Context, review.Spending) error { return nil }
 // slip is what a purse was told of one request.
 type slip struct{ held, spent review.Spending }
 
-// clerk is a purse that keeps everything; fail makes it unable to count, before
-// or, where late is set, after it has held.
+// clerk is a purse that keeps everything. Its fail makes it unable to count, before or, where late
+// is set, after it has held.
 type clerk struct {
 	mu    sync.Mutex
 	slips []slip
@@ -181,9 +181,8 @@ func TestSettledWhateverEnds(t *testing.T) {
 	})
 }
 
-// Many at once never spend more than there is, in calls, tokens or money, at any
-// level; who finds nothing left has a call that can't be judged, and the log
-// tells once.
+// Many at once never spend more than there is, in calls, tokens or money, at any level. Who
+// finds nothing left has a call that can't be judged, and the log tells once.
 func TestNoBudgetIsOverspent(t *testing.T) {
 	const each = 10 // tokens of a request, 7 and 3
 	for _, tc := range []struct {
@@ -282,7 +281,7 @@ func TestSecondOpinionIsPaid(t *testing.T) {
 	})
 }
 
-// Where nobody can count nobody is asked, and the log says it once.
+// Where no store can count no model is asked, and the log says it once.
 func TestUncounted(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	var log bytes.Buffer

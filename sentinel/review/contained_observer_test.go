@@ -29,7 +29,7 @@ func refusing(status int, code string, header ...string) handler {
 	}
 }
 
-// A quota that is used up is the next model's turn at once, pauses nobody, and
+// A quota that is used up is the next model's turn at once, pauses no call, and
 // opens the breaker, which probes for its return.
 func TestQuota(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
@@ -42,7 +42,7 @@ func TestQuota(t *testing.T) {
 			require.Equal(t, "fast=quota", check(t, g, c).Meta["failover"])
 		}
 		require.Equal(t, 5, s.asked())
-		require.Zero(t, time.Since(began), "nobody waits for it")
+		require.Zero(t, time.Since(began), "no call waits for it")
 		require.Zero(t, g.State().Models[0].Paused)
 		require.Equal(t, "fast=breaker_open", check(t, g, c).Meta["failover"])
 		time.Sleep(review.DefaultOpenFor + time.Second)

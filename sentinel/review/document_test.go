@@ -133,8 +133,8 @@ func (in inputs) call(t testing.TB, steps ...sentinel.Step) sentinel.Call {
 		steps...)
 }
 
-// faithful is what is wrong with a document about a call of the inputs; empty
-// where it has our fields, each with the text that belongs there.
+// faithful is what is wrong with a document about a call of the inputs. It is empty where the document has our
+// fields, each with the text that belongs there.
 func (in inputs) faithful(document string, outward, tainted bool) string {
 	d := jsontext.NewDecoder(strings.NewReader(document)) // refuses a key that is there twice
 	if v, err := d.ReadValue(); err != nil || len(v) != len(document) {
@@ -259,7 +259,7 @@ func TestForgeriesAreSeen(t *testing.T) {
 // withTrace are the keys of a document that has a trace, in their order.
 var withTrace = slices.Insert(slices.Clone(topKeys), len(topKeys)-1, "trace")
 
-// callOf is a call of a skill that is known to nobody else.
+// callOf is a call of a skill that is known to no other registry.
 func callOf(t testing.TB, spec skills.Spec, args map[string]any, o sentinel.GrantOptions, steps ...sentinel.Step) sentinel.Call {
 	t.Helper()
 	s, err := skills.Compile(spec)

@@ -19,7 +19,7 @@ import (
 type failing struct {
 	kind        review.Failure
 	unavailable bool
-	reply       string // YAML of a scripted reply; empty is a port where nobody listens
+	reply       string // YAML of a scripted reply; empty is a port where no server listens
 	before      int
 	args        string
 	sent        string // requests for the call itself

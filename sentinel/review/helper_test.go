@@ -132,7 +132,7 @@ func quiet(t testing.TB, o review.Options, urls ...string) *review.Gate {
 	return g
 }
 
-// closedPort returns an address where nobody listens.
+// closedPort returns an address where no server listens.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,7 +12,7 @@ import (
 )
 
 // A gate that measures sends at the model's rate, and however long a call waits
-// for its turn it is judged: the wait counts for nobody's timeout, and is told.
+// for its turn it is judged: the wait counts for no timeout, and is told.
 func TestApartWaitsForItsTurn(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	synctest.Test(t, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestApartWaitsForARepair(t *testing.T) {
 	})
 }
 
-// A measured review says what each model took where there was more than one; one
-// that isn't measured leaves it out of the record.
+// A measured review says what each model took where there was more than one. One that isn't
+// measured leaves it out of the record.
 func TestSpentByModel(t *testing.T) {
 	c := call(t, proposal{skill: "self.irreversible"})
 	for _, apart := range []bool{true, false} {

@@ -45,7 +45,7 @@ func TestRestIsNotBegunInVain(t *testing.T) {
 }
 
 // Of two pauses the longer holds, whatever their order; what is no wish of a
-// server that answered holds nobody.
+// server that answered holds no caller.
 func TestTheLongerPauseHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long, short := &fault{kind: Server, retry: 2 * time.Second, status: 503}, &fault{kind: RateLimited, retry: time.Second, status: 429}

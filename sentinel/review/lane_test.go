@@ -41,7 +41,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// What can't be sent in time is busy: unjudgeable, because whoever makes many
+// What can't be sent in time is busy: unjudgeable, because a user who makes many
 // calls could bring it about. No breaker counts it, and the next model is asked.
 func TestBusy(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
@@ -61,7 +61,7 @@ func TestBusy(t *testing.T) {
 			require.Equal(t, time.Minute, v.RetryAfter, "the rate knows when")
 			require.Equal(t, "0", v.Meta["attempts"])
 		}
-		require.Zero(t, time.Since(began), "nobody waits for what can't come")
+		require.Zero(t, time.Since(began), "no call waits for what can't come")
 		require.Equal(t, 1, s.asked())
 		require.Equal(t, review.ModelState{Model: "fast", Breaker: "closed", LastFailure: review.Busy}, g.State().Models[0])
 		time.Sleep(time.Minute)
@@ -234,7 +234,7 @@ func TestShortPauseIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A pause that a refusal of the request asks for holds for nobody: what brought
+// A pause that a refusal of the request asks for holds for no call: what brought
 // it about may be the call.
 func TestRefusalsPauseNobody(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
@@ -301,7 +301,7 @@ func TestRateIsShared(t *testing.T) {
 			synctest.Wait()
 		}
 		require.Zero(t, time.Since(began))
-		require.Equal(t, uint64(89), g.State().Stats.Failures[review.Busy], "nobody waits for what can't come")
+		require.Equal(t, uint64(89), g.State().Stats.Failures[review.Busy], "no call waits for what can't come")
 		require.Equal(t, sentinel.Allow, check(t, g, bob).Outcome)
 		require.Equal(t, 3*time.Second, time.Since(began), "after the one under way and the one whose turn it was")
 		busy := 0

@@ -44,7 +44,7 @@ func TestWhoWaitsForAnEndedForesightAsks(t *testing.T) {
 	})
 }
 
-// Without a schedule, and without models, canaries are run by nobody, and that
+// Without a schedule, and without models, no canaries are run, and that
 // goes on until it is ended.
 func TestNoScheduleIsWaitedOut(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
@@ -65,7 +65,7 @@ func TestNoScheduleIsWaitedOut(t *testing.T) {
 	require.Empty(t, s.requests())
 }
 
-// Whoever watches is told that a call goes ahead without a judgement.
+// The observer is told that a call goes ahead without a judgement.
 func TestObserverIsToldOfDegradation(t *testing.T) {
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusInternalServerError) })
 	for skill, degraded := range map[string]bool{"self.read": true, "self.modify": false} {
@@ -134,7 +134,7 @@ func TestOnlyWhoHasNotPassedIsAskedAgainSoon(t *testing.T) {
 	})
 }
 
-// The log tells when a model that was wrong passes again, and whoever watches
+// The log tells when a model that was wrong passes again, and the observer
 // which verdict is of one that is wrong, the first or the second.
 func TestCanaryMarksAreTold(t *testing.T) {
 	wrong := true
@@ -182,7 +182,7 @@ func TestSpentBudgetTellsWhenThereIsRoom(t *testing.T) {
 }
 
 // How another model of the chain would answer is no mark of this verdict, and a
-// breaker that is closed and made anew is no news.
+// breaker that is closed and made once more is no news.
 func TestMarksAreOfWhoAnswered(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	seen := &watch{}

@@ -89,7 +89,7 @@ func TestRequestAndMissionAreWhole(t *testing.T) {
 	}
 }
 
-// A secret is replaced, so its length hinders nobody.
+// A secret is replaced, so its length hinders no call.
 func TestLongSecretIsNotTooLong(t *testing.T) {
 	srv := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	v := check(t, gate(t, review.Options{}, srv.URL), longCall(t, skills.Modify, `{"type":"string","x-secret":true}`, 2*limit,

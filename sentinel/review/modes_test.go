@@ -11,8 +11,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A skill's own mode counts before its effect's, and that before the review's;
-// a call that nobody is asked about says which key it was.
+// A skill's own mode counts before its effect's, and that before the review's. A call that
+// no model is asked about says which key it was.
 func TestModes(t *testing.T) {
 	o := review.Options{Modes: review.Modes{
 		Effect: map[skills.Effect]review.Mode{skills.Read: review.Off, skills.Create: review.ShadowMode},
@@ -50,8 +50,8 @@ func TestModesOfAReviewThatIsOff(t *testing.T) {
 	require.Len(t, srv.Requests(), 1)
 }
 
-// Modes that are none, and bounds out of range, are found at their place; who
-// asks about some calls needs a model.
+// Modes that are none, and bounds out of range, are found at their place. Who asks about some
+// calls needs a model.
 func TestModesAreChecked(t *testing.T) {
 	m := client(t, llm.Config{BaseURL: "http://127.0.0.1:1/v1"})
 	_, err := review.New(review.Options{

@@ -76,7 +76,7 @@ func TestObserver(t *testing.T) {
 }
 
 // A request that could not be sent is told of with its reason, one whose caller
-// gave up as nobody's failure and without a verdict.
+// gave up as no model's failure and without a verdict.
 func TestObserverOfWhatWasNotSent(t *testing.T) {
 	c := call(t, proposal{skill: "others.read", args: `{"url":"https://elsewhere.example/x"}`})
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// What was judged ahead for one grant, conversation or user is for nobody else,
+// What was judged ahead for one grant, conversation or user is for no other,
 // though the model would be asked the very same.
 func TestAheadIsForItsOwner(t *testing.T) {
 	owner := sentinel.GrantOptions{ID: "g1", Conversation: "c1", User: "u1"}

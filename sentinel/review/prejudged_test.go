@@ -63,7 +63,7 @@ func TestCallComesWhileItIsForeseen(t *testing.T) {
 	})
 }
 
-// Requests are counted whatever becomes of the question: one that nobody came
+// Requests are counted whatever becomes of the question: one that no call came
 // for was sent all the same.
 func TestRequestsAheadAreCounted(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })

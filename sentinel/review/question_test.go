@@ -130,8 +130,8 @@ func TestKeysHaveTheirFields(t *testing.T) {
 	require.Equal(t, "[]", string(values["argument_names"]))
 }
 
-// Criteria of an operator's own take the place of ours; how to answer stays, the
-// record names them, and texts of a call still don't reach the system message.
+// Criteria of an operator's own take the place of ours. How to answer stays, the record names
+// them, and texts of a call still don't reach the system message.
 func TestOwnCriteria(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	o := review.Options{Prompt: "  Approve what is asked for.\n"}
@@ -147,8 +147,8 @@ func TestOwnCriteria(t *testing.T) {
 	}
 }
 
-// A scope holds names of skills and of domains alone, so no text can be put there;
-// a description, however long and whatever it says, is cut in the middle.
+// A scope holds names of skills and of domains alone, so no text can be put there. A
+// description, however long and whatever it says, is cut in the middle.
 func TestScopeAndDescription(t *testing.T) {
 	for name, text := range hostile() {
 		_, err := skills.NewScope(text)

@@ -18,8 +18,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// A graded answer has a score in the record; an approval that isn't sure enough
-// is refused under a code of its own.
+// A graded answer has a score in the record. An approval that isn't sure enough is refused
+// under a code of its own.
 func TestGraded(t *testing.T) {
 	for content, want := range map[string]struct {
 		outcome sentinel.Outcome
@@ -108,8 +108,8 @@ func callBack(w http.ResponseWriter, name, arguments string) {
 	_, _ = w.Write(b)
 }
 
-// A model without json_schema is asked in the way it was declared to take; its
-// answer is read as strictly, and the record says how it came about.
+// A model without json_schema is asked in the way it was declared to take. Its answer is read
+// as strictly, and the record says how it came about.
 func TestSchemaless(t *testing.T) {
 	ask := func(t *testing.T, way string, o review.Options, h func(w http.ResponseWriter, r *http.Request, n int)) (*server,
 		sentinel.Verdict) {

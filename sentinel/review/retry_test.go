@@ -165,7 +165,7 @@ func TestLateRequestsAreNoOutage(t *testing.T) {
 	})
 }
 
-// Whoever gives up between two attempts has given up.
+// A caller that gives up between two attempts has given up.
 func TestCancellationBetweenRetries(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {

@@ -70,8 +70,8 @@ func TestRulesDecideAboveTheDaysBudget(t *testing.T) {
 	}
 }
 
-// A word that is no effect is an error with its place; a failure of a model beside
-// the spent budget is no reason to leave a call to the rules.
+// A word that is no effect is an error with its place. A failure of a model beside the spent
+// budget is no reason to leave a call to the rules.
 func TestRulesForIsChecked(t *testing.T) {
 	_, err := review.New(review.Options{Mode: review.Off, RulesFor: []string{"read", "everything"}})
 	require.ErrorContains(t, err, "sentinel.budget.rules_for[1]")

@@ -33,8 +33,8 @@ func callWith(t *testing.T, params, args string) sentinel.Call {
 	return c
 }
 
-// No secret reaches the model, wherever the schema marks it and whatever else
-// it is marked as; what is no secret beside it does.
+// No secret reaches the model, wherever the schema marks it and whatever else it is marked as.
+// What is no secret beside it does.
 func TestSecretsStayAtHome(t *testing.T) {
 	for name, c := range map[string]struct{ params, args string }{
 		"a declared path": {`{"type":"object","properties":{"k":{"type":"string","x-secret":true,"x-path":true},"p":{"type":"string",` +
@@ -63,7 +63,7 @@ func TestSecretsStayAtHome(t *testing.T) {
 	}
 }
 
-// What nobody sees stands in the question as an escape, the last of ASCII too.
+// What people can't see stands in the question as an escape, the last of ASCII too.
 func TestDeleteIsSeen(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	check(t, gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self.read", args: "{\"note\":\"a\x7fb\"}"}))

@@ -14,7 +14,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// Callers who come while an answer is being kept read what nobody writes any
+// Callers who come while an answer is being kept read what no goroutine writes any
 // more. The race detector sees it if they don't.
 func TestKeptAnswersAreReadByMany(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
@@ -60,7 +60,7 @@ func TestAheadIsForOneCall(t *testing.T) {
 	})
 }
 
-// Calls of one turn that make the model hang are nobody's outage, whether they
+// Calls of one turn that make the model hang are no outage, whether they
 // are checked, foreseen, or all calls of one answer.
 func TestOneTurnIsNoOutage(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }
@@ -144,7 +144,7 @@ func TestSecondOpinionsAreTold(t *testing.T) {
 	require.Equal(t, uint64(1), g.State().Stats.Escalated)
 }
 
-// A prompt of characters that nobody sees is none.
+// A prompt of characters that people can't see is none.
 func TestUnseenPrompt(t *testing.T) {
 	_, err := review.New(review.Options{Mode: review.Off, Prompt: "\u200b \u2060\n"})
 	require.ErrorContains(t, err, "sentinel.prompt")

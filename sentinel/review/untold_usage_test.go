@@ -66,7 +66,7 @@ func TestUnsettled(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "what was held for it stays"))
 }
 
-// A usage of less than nothing is none to whoever watches or is told.
+// A usage of less than nothing is none to the observer and to the budget.
 func TestUsageIsNeverNegative(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "application/json")
@@ -84,7 +84,7 @@ func TestUsageIsNeverNegative(t *testing.T) {
 	require.Zero(t, seen.requests[0].Cost)
 }
 
-// A rejection that nobody looked at again, though somebody should have, is asked
+// A rejection without the second opinion that it should have had, is asked
 // about again.
 func TestRejectionWithoutSecondOpinionIsNotKept(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
@@ -108,8 +108,8 @@ func TestRejectionWithoutSecondOpinionIsNotKept(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// Advice for a missing judgement is for a call that did not run and that nobody
-// will be asked about; the chain's way is told where there was one.
+// Advice for a missing judgement is for a call that did not run and about which no person will be asked
+// about. The chain's way is told where there was one.
 func TestAdviceAndWay(t *testing.T) {
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusInternalServerError) })
 	for outcome, advised := range map[sentinel.Outcome]bool{sentinel.Allow: false, sentinel.Ask: false, sentinel.Defer: true,

@@ -258,7 +258,7 @@ func TestForeseenFailureIsAskedAgain(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// Nobody is asked ahead where a judgement would not count.
+// No model is asked ahead where a judgement would not count.
 func TestForeseeOnlyWhereItCounts(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	c := call(t, proposal{skill: "self.irreversible"})

@@ -16,7 +16,7 @@ import (
 )
 
 // provoked are the ways in which what a call asks about can make a server fail,
-// and what that is called while nobody else has met it, and where somebody has.
+// and what that is called while no other user has met it, and where one has.
 var provoked = []struct {
 	name        string
 	h           handler
@@ -213,7 +213,7 @@ func (w *world) limited(most int) {
 	})
 }
 
-// A limit that one user's flood has used up is no outage, for whoever meets it
+// A limit that one user's flood has used up is no outage, whichever user meets it
 // and whatever a canary meets: else a flood would be the way to have one's reads,
 // or another's, go ahead unjudged. No breaker counts it.
 func TestFloodIsNoOutage(t *testing.T) {
@@ -250,7 +250,7 @@ func TestFloodIsNoOutage(t *testing.T) {
 	}
 }
 
-// A limit that the users' calls have used up together is nobody's doing.
+// A limit that the users' calls have used up together is no one user's doing.
 func TestSharedLimitIsAnOutage(t *testing.T) {
 	read := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
@@ -268,8 +268,8 @@ func TestSharedLimitIsAnOutage(t *testing.T) {
 	})
 }
 
-// A pause that a server asked for over one user's call is that user's; one that
-// is known to be the server's own is everybody's.
+// A pause that a server asked for over one user's call is that user's. One that is known to be
+// the server's own is everybody's.
 func TestPauseOfOneUser(t *testing.T) {
 	create := call(t, proposal{skill: "self.create"})
 	synctest.Test(t, func(t *testing.T) {

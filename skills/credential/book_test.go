@@ -24,7 +24,7 @@ func find(t *testing.T, b *Book, name, user string) (string, error) {
 	return b.Credential(t.Context(), name, skills.Caller{User: user})
 }
 
-// A file is read for its user, for each call again, and for nobody else.
+// A file is read for its user, for each call again, and for no other.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	b := New(Options{Sources: map[string]Source{"crm": {File: filepath.Join(dir, "{user}.token")}}})

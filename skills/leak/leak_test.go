@@ -39,8 +39,8 @@ func call(id string, n int, free <-chan struct{}) {
 	<-done
 }
 
-// Ten seconds after its end a call that left goroutines behind is reported,
-// once, with their number and their place; one that did not is not.
+// Ten seconds after its end a call that left goroutines behind is reported, once, with their
+// number and their place. One that did not is not.
 func TestReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

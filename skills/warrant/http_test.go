@@ -231,7 +231,7 @@ func TestVerifyHTTPRefusesOtherForms(t *testing.T) {
 	require.NoError(t, w.verify(request(sign(goodHead, good))))
 }
 
-// Nobody else's signature, and no bent one, is accepted.
+// No other's signature, and no bent one, is accepted.
 func TestVerifyHTTPRefusesSignatures(t *testing.T) {
 	w := newWire(t)
 	good := w.token(w.claims())

@@ -45,8 +45,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A refusal by the server means that nothing was sent; a line that breaks after
-// the whole message was handed over means that nobody knows.
+// A refusal by the server means that nothing was sent. A line that breaks after the whole
+// message was handed over means that the outcome is unknown.
 func TestSendFailures(t *testing.T) {
 	no := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no"}
 	letter := args{"to": []string{"a@example.org", "b@example.org"}, "subject": "s", "body": "b"}
@@ -73,7 +73,7 @@ func TestSendFailures(t *testing.T) {
 	s := startMail(t, tlsNone)
 	_, err := open(t, s, tlsStart).do(t, "send", letter)
 	require.ErrorIs(t, err, skills.ErrNoEffect)
-	// A certificate that isn't trusted, and nobody there.
+	// A certificate that isn't trusted, and no server there.
 	s = startMail(t, tlsStart)
 	s.pool = nil
 	_, err = open(t, s, tlsStart).do(t, "send", letter)

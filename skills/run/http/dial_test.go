@@ -46,8 +46,8 @@ func TestNoConnection(t *testing.T) {
 	require.Empty(t, s.arrived())
 }
 
-// A private address is refused unless its host is listed, also beside a public
-// one; the name is resolved once, so a second answer has no say.
+// A private address is refused unless its host is listed, also beside a public one. The name
+// is resolved once, so a second answer has no say.
 func TestPrivateAddresses(t *testing.T) {
 	s := serve(t, nil)
 	for _, private := range []any{false, []string{"other.example"}} {

@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/runtest"
 )
 
-// Which addresses a skill may connect to follows from its url's host, its own
-// list and the shared one; a metadata service is in nobody's reach.
+// Which addresses a skill may connect to follows from its url's host, its own list and the
+// shared one. A metadata service is in no skill's reach.
 func TestReach(t *testing.T) {
 	for name, tc := range map[string]struct {
 		host   string
