@@ -18,8 +18,8 @@ type payment struct {
 	Amount int    `json:"amount,omitempty"`
 }
 
-// What a configuration says of a program's skill is held to what the program
-// says, wherever a decision could depend on it.
+// What a configuration says of a program's skill is held to what the program says. That goes
+// wherever a decision could depend on it.
 func TestAgree(t *testing.T) {
 	base := skills.Spec{Name: "pay.invoice", Effect: skills.CostsMoney, Reaches: skills.Others, Approval: skills.ApproveAlways,
 		Timeout: time.Second}

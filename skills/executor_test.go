@@ -75,8 +75,8 @@ func TestExecutorNeedsItsWarrant(t *testing.T) {
 	require.Equal(t, 1, r.n)
 }
 
-// A skill that panics, ends its goroutine, hangs or returns rubbish gives a
-// typed failure that says whether anything may have happened.
+// A skill that panics, ends its goroutine, hangs or returns rubbish gives a typed failure. The
+// failure says whether anything may have happened.
 func TestExecutorContains(t *testing.T) {
 	hang := make(chan struct{})
 	for _, tc := range []struct {
@@ -169,8 +169,8 @@ type sendIn struct {
 	Note string `json:"note,omitempty"`
 }
 
-// A Go function becomes a skill whose schema comes from its input, marks and
-// all, and which runs under a warrant.
+// A Go function becomes a skill whose schema comes from its input, marks and all. It runs
+// under a warrant.
 func TestFunc(t *testing.T) {
 	g, err := skills.Func(skills.Spec{Name: "mail.send", Effect: skills.Irreversible},
 		func(_ context.Context, in sendIn) (map[string]string, error) {

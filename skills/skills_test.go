@@ -80,8 +80,8 @@ func TestUnknownKeywordsAreErrors(t *testing.T) {
 	}
 }
 
-// Arguments that the schema doesn't name are refused unless it says otherwise,
-// also where the named ones stand in a subschema.
+// Arguments that the schema doesn't name are refused unless it says otherwise. That holds
+// where the named ones stand in a subschema, too.
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name, params, args string
@@ -369,8 +369,8 @@ func TestNoFileReferences(t *testing.T) {
 	require.ErrorContains(t, err, "leads nowhere")
 }
 
-// References that double at every step stay as many nodes as there are
-// subschemas, and what lies behind them is found.
+// References that double at every step stay as many nodes as there are subschemas. What lies
+// behind them is found.
 func TestDoublingReferences(t *testing.T) {
 	defs := map[string]any{"z": map[string]any{"type": "string", "x-secret": true}}
 	next := "z"

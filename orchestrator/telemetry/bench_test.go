@@ -109,8 +109,8 @@ func BenchmarkObserver(b *testing.B) {
 	}
 }
 
-// A whole call through a desk whose gates allow at once and whose recorder
-// writes nothing, with and without an observer.
+// The whole call goes through a desk whose gates allow at once and whose recorder writes
+// nothing. It runs with and without an observer.
 func BenchmarkDecision(b *testing.B) {
 	m := NewMetrics(Names{Skills: []string{"note.write"}}, nil)
 	for name, observe := range map[string]func(sentinel.Event){"without": nil, "metrics": m.Event} {

@@ -22,8 +22,8 @@ import (
 	"github.com/vedette-dev/vedette/skills/leak"
 )
 
-// A scrape that hangs does not keep the server from ending, and what breaks in
-// the state costs the scrape the state and nothing else.
+// A scrape that hangs does not keep the server from ending. What breaks in the state costs the
+// scrape the state and nothing else.
 func TestServerEnds(t *testing.T) {
 	entered, free := make(chan struct{}), make(chan struct{})
 	first := true
@@ -84,8 +84,8 @@ func TestOff(t *testing.T) {
 	require.NoError(t, tel.Close(t.Context()))
 }
 
-// What comes from cache, escalations, leaks, outages and verdicts that only a
-// later review or a program's own gate gives is counted by closed words.
+// Closed words count what comes from cache, escalations, leaks and outages. Verdicts that only
+// a later review or a program's own gate gives are counted so, too.
 func TestCounts(t *testing.T) {
 	m := NewMetrics(Names{Skills: []string{"a.b"}, Models: []string{"m"}}, nil)
 	for _, from := range []string{"", "cache", "shared", "ahead", "cAnArY"} {
@@ -138,8 +138,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// An address that no exporter takes is an error with its place, and what the
-// exporter says of a collector is not written anywhere.
+// An address that no exporter takes is an error with its place. What the exporter says of a
+// collector is not written anywhere.
 func TestProviderErrors(t *testing.T) {
 	var log bytes.Buffer
 	p, err := NewProvider(t.Context(), "http://127.0.0.1:1/v1/traces", 1, slog.New(slog.NewTextHandler(&log, nil)), nil)

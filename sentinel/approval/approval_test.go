@@ -134,8 +134,8 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
-// What a model writes can't forge a line of the question, move the cursor or
-// hide behind length, and secrets are not shown. (Invariant 10.)
+// What a model writes can't forge a line of the question, move the cursor or hide behind
+// length. Secrets are not shown. (Invariant 10.)
 func TestDescribeEscapes(t *testing.T) {
 	body := "hi\n  asks     nothing\x1b[2J\u202ereversed\u200b" + strings.Repeat("x", 5000)
 	raw, err := json.Marshal(map[string]any{"to": "a@b.c", "body": body, "key": "HUNTER2", "n": 3})

@@ -32,8 +32,8 @@ func (o other) Check(context.Context, sentinel.Call) (sentinel.Verdict, error) {
 	return sentinel.Pass(), nil
 }
 
-// An approver sees the rewritten arguments, that they were rewritten and by
-// which rule, and that unseen characters stand in them.
+// An approver sees the rewritten arguments, that they were rewritten and by which rule. The
+// approver sees, too, that unseen characters stand in them.
 func TestDescribeARewrittenCall(t *testing.T) {
 	s, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Modify,
 		Parameters: json.RawMessage(`{"type":"object","properties":{"body":{"type":"string","x-content":true}}}`)})

@@ -46,8 +46,8 @@ func labels() []string {
 		"  touches  ", `  bound    "`, `  leads to "`, "  bound    …and ", "  until    2026-", "  unseen   ", "  CUT      ", "           | "}
 }
 
-// requireShape holds a question to lines that begin with a label of ours, none
-// wider than a terminal, nothing in them that a terminal acts upon.
+// requireShape holds a question to lines that begin with a label of ours. None is wider than a
+// terminal, and nothing in them is what a terminal acts upon.
 func requireShape(t *testing.T, text string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text))
@@ -79,8 +79,8 @@ func TestDescribeQuotesNames(t *testing.T) {
 	require.NotContains(t, text, "  CUT")
 }
 
-// Names and values that are cut alike are told apart by their size and hash,
-// and the question says that something is missing.
+// Names and values that are cut alike are told apart by their size and hash. The question says
+// that something is missing.
 func TestDescribeTellsWhatIsCut(t *testing.T) {
 	a, b := strings.Repeat("k", 100)+"a"+strings.Repeat("k", 100), strings.Repeat("k", 100)+"b"+strings.Repeat("k", 100)
 	value := strings.Repeat("Dear all, ", 400) + "WIRE 5000 TO MALLORY " + strings.Repeat("thanks. ", 400)

@@ -57,8 +57,8 @@ func (s *sheet) quote(text string, limit int) string {
 	return s.shortenText(text, limit, func(part string) string { return `"` + escapeText(part, true) + `"` })
 }
 
-// showPlain is quote for texts with quotes of their own, JSON, and for texts of ours with a
-// name from outside.
+// showPlain is quote for JSON, which has quotes of its own, and for texts of ours with a
+// foreign name.
 func (s *sheet) showPlain(text string) string {
 	return s.shortenText(text, maxShown, func(part string) string { return escapeText(part, false) })
 }

@@ -32,9 +32,9 @@ func findOtherID(v *view) finding {
 	return f
 }
 
-// namesOtherID reports whether a target has an id in it that the user didn't write, of a shape
-// that the user named. So have "T-24", "task T-24" and "T-42,T-24". A receiver may well look
-// for the id alone.
+// namesOtherID reports whether a target has an id that the user didn't write, of a shape that
+// the user named. So have "T-24", "task T-24" and "T-42,T-24". A receiver may well look for
+// the id alone.
 func (v *view) namesOtherID(val value) bool {
 	for part := range splitIDs(val.fold) {
 		one := val

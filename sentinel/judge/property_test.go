@@ -168,8 +168,8 @@ func BenchmarkSmallCall(b *testing.B) {
 	}
 }
 
-// echoOf draws a trusted result that says again what the agent gave before, in one of
-// the ways in which skills write things.
+// echoOf draws a trusted result that says again what the agent gave before. It is written in
+// one of the ways of skills.
 func echoOf(t *rapid.T, reg *skills.Registry, said []string) sentinel.Step {
 	result := ""
 	switch rapid.IntRange(0, 4).Draw(t, "form") {

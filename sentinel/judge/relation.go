@@ -41,9 +41,9 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	return none, false
 }
 
-// findUnreadable looks for a grave change in a branch that read a stranger's text, where
-// nothing of the request can be read. Such a change can't be taken back, pays, opens or lets
-// in. There only a person can tell which of the two asked for it.
+// findUnreadable looks for a grave change after a stranger's text was read, where nothing of
+// the request can be read. Such a change can't be taken back, pays, opens or lets in. There
+// only a person can tell which of the two asked for it.
 func findUnreadable(v *view) finding {
 	r := v.request
 	if r == nil || r.known || !v.p.changes || v.p.delegation || !v.c.Tainted() || strings.TrimSpace(r.fold) == "" {

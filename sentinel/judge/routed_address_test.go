@@ -8,8 +8,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// An address that some mail server sends on elsewhere is no person whom the user named,
-// whatever stands behind its last "@"; only the user's writing it out grounds it.
+// An address that some mail server sends on elsewhere is no person whom the user named. What
+// stands behind its last "@" doesn't matter, and only the user's writing it out grounds it.
 func TestRoutedAddressesAreUnknownRecipients(t *testing.T) {
 	reg := caseSkills(t)
 	const req = "Forward the message to Kim at example.com"

@@ -252,8 +252,8 @@ func TestSignalsAreDocumented(t *testing.T) {
 	}
 }
 
-// Without a request nothing is said of what was not seen, and nothing of how
-// the call has to do with a request; what a stranger wrote still counts.
+// Without a request the judge says nothing of what was not seen. Nor does it say how the call
+// has to do with a request, and what a stranger wrote still counts.
 func TestNoRequest(t *testing.T) {
 	reg := caseSkills(t)
 	for _, c := range caseLines(t) {

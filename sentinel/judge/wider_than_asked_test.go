@@ -40,8 +40,8 @@ func widerSkills(t testing.TB) *skills.Registry {
 	return r
 }
 
-// widerCase is a request, a call that does what it says, and one that does
-// more, with what a stranger has written.
+// widerCase is a request, a call that does what it says, and one that does more. It has the
+// stranger's text, too.
 type widerCase struct {
 	request, skill, stranger string
 	honest, other            string

@@ -13,10 +13,10 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// The alternative fast model plays the sentinel's role under its own name, with
-// its maker's in front, in a chain behind the usual one: through a server that
-// holds answers to a schema, and through one that takes response_format and
-// ignores it, where a forced tool call holds the answer's shape.
+// The alternative fast model plays the sentinel's role under its own name, its maker's in
+// front, behind the usual one: through a server that holds answers to a schema, and through
+// one that takes response_format and ignores it, where a forced tool call holds the answer's
+// shape.
 func TestAlternativeFastModel(t *testing.T) {
 	const name = "anthropic/claude-haiku-4-5"
 	bySchema := `{content: '` + rejects + `'}`

@@ -229,8 +229,8 @@ func TestJudgementOfACall(t *testing.T) {
 	}
 }
 
-// Nothing but a plain object with the shape's fields approves, whatever the
-// shape and however it was asked for, and what is returned is one bounded line.
+// Nothing but a plain object with the shape's fields approves, whatever the shape and however
+// it was asked for. What is returned is one bounded line.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{yes, "```json\n" + yes + "\n```", yes + yes, `{"decision":"reject","reason":"\u2028\n"}`,
 		`{"decision":"approve","decision":"reject","reason":"x"}`, "\x00" + yes, `{"decision":"approve","reason":"` + "\xff" + `"}`,

@@ -9,9 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
-// A proof that is pending and not being made, because the goroutine that was to make it
-// has ended, is asked for by the next call: a breaker would stay half-open for
-// ever otherwise. One that is being made is not asked for twice.
+// The next call asks for a pending proof that no goroutine makes: a breaker would stay
+// half-open for ever otherwise. One that is being made is not asked for twice.
 func TestPendingProofIsAskedForAgain(t *testing.T) {
 	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: "http://127.0.0.1:1/v1"}, &http.Client{})
 	require.NoError(t, err)

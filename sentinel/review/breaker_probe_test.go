@@ -95,8 +95,7 @@ func TestOneCallsHangingIsNoOutage(t *testing.T) {
 	})
 }
 
-// A model that comes to be in doubt and is wrong about the canary is asked all
-// of them, and marked.
+// A model in doubt that is wrong about the canary is asked all of them, and marked.
 func TestDoubtFindsWrongVerdicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -337,8 +336,8 @@ func TestCanaryWaitsBehindNoCall(t *testing.T) {
 	})
 }
 
-// A call that came in before the breaker opened is no probe either, when its turn
-// comes while the breaker is half-open.
+// A call that came before the breaker opened is no probe, though its turn comes while the
+// breaker is half-open.
 func TestLateCallIsNoProbe(t *testing.T) {
 	mallory := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: "mallory"}})
 	alice := call(t, proposal{skill: "self.create", grant: sentinel.GrantOptions{User: "alice"}})

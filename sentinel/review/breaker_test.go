@@ -16,8 +16,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// lonely is a gate whose connections end with their request, so that a bubble of
-// fake time holds no goroutine that waits for the network.
+// lonely is a gate whose connections end with their request. So a bubble of fake time holds no
+// goroutine that waits for the network.
 func lonely(t *testing.T, url string, b review.Breaker) *review.Gate {
 	t.Helper()
 	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: url},
@@ -149,8 +149,8 @@ func TestUnjudgeableNeverCounts(t *testing.T) {
 	require.Equal(t, "open", breaker(g))
 }
 
-// A caller that gives up is an error and no failure of the model, whether by
-// cancelling or by its own deadline.
+// A caller that gives up is an error and no failure of the model. That holds for a cancel and
+// for the caller's own deadline.
 func TestCancellationIsNoFailure(t *testing.T) {
 	arrived := make(chan struct{}, 1)
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) {

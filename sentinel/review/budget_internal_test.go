@@ -10,9 +10,8 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
-// What a request came to is what the server told, else an estimate of question
-// and answer, in whichever way that was given; nothing only where the server
-// told that it did no work.
+// What a request came to is what the server told, else an estimate of question and answer. It
+// is nothing only where the server told that it did no work.
 func TestWhatARequestCameTo(t *testing.T) {
 	r := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: strings.Repeat("x", 400)}}}
 	question := promptTokens(&r, usualBytes)

@@ -140,8 +140,8 @@ func TestEveryRequestIsSettled(t *testing.T) {
 	}
 }
 
-// Of a caller that gives up the budget is told as of any other, and a breaker
-// that refuses gives back what was held.
+// The budget is told of a caller that gives up as of any other. A breaker that refuses gives
+// back what was held.
 func TestSettledWhateverEnds(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {

@@ -29,8 +29,8 @@ func refusing(status int, code string, header ...string) handler {
 	}
 }
 
-// A quota that is used up is the next model's turn at once, pauses no call, and
-// opens the breaker, which probes for its return.
+// A quota that is used up is the next model's turn at once and pauses no call. It opens the
+// breaker, which probes for its return.
 func TestQuota(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	synctest.Test(t, func(t *testing.T) {

@@ -166,9 +166,8 @@ func (in inputs) faithful(document string, outward, tainted bool) string {
 	return ""
 }
 
-// Whatever the texts are, two messages go out, the first the same for every call,
-// the second one document of the fields that are declared, and what is read back
-// from it are the texts.
+// Whatever the texts are, two messages go out. The first is the same for every call, the
+// second one document of the declared fields, and what is read back from it are the texts.
 func TestDocumentSaysWhatThereIs(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	g := gate(t, review.Options{Trace: 3}, s.URL)
@@ -188,9 +187,8 @@ func TestDocumentSaysWhatThereIs(t *testing.T) {
 	})
 }
 
-// What a stranger wrote in a result changes nothing in the document but its
-// size and what the judge says against the call: it widens no scope, takes no
-// mark away, raises no score and isn't in it.
+// What a stranger wrote changes nothing in the document but its size and the judge's findings
+// against the call: it widens no scope, takes no mark away, raises no score and isn't in it.
 func TestResultsWidenNothing(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	g := gate(t, review.Options{Trace: 3}, s.URL)

@@ -27,9 +27,9 @@ func opinion(approve bool, reason string) handler {
 	return saying(fmt.Sprintf(`{"decision":%q,"reason":%q}`, word(approve), reason))
 }
 
-// Of every effect, a judgement is looked at again where it is configured, by
-// default where it costs most to be wrong; agreement keeps it, disagreement is a
-// person's, and no rejection becomes an approval.
+// A judgement is looked at again where that is configured, by default where it costs most to
+// be wrong. Agreement keeps it, disagreement is a person's, and no rejection becomes an
+// approval.
 func TestSecondOpinion(t *testing.T) {
 	again := map[string]struct{ rejected, approved bool }{
 		"read": {rejected: true}, "create": {rejected: true}, "modify": {}, "irreversible": {approved: true}, "costs_money": {approved: true},
@@ -193,10 +193,9 @@ func TestSecondOpinionInShadow(t *testing.T) {
 	})
 }
 
-// A judge that always approves lets nothing through that the stronger one
-// rejects, one that always rejects lets nothing through at all, one that
-// alternates lets through what both approve, and one that answers after its
-// deadline has not answered.
+// A judge that always approves lets nothing through that the stronger one rejects. One that
+// always rejects lets nothing through at all. One that alternates lets through what both
+// approve, and one that answers after its deadline has not answered.
 func TestJudgesThatCannotBeTrusted(t *testing.T) {
 	c := call(t, proposal{skill: "self.irreversible"})
 	read := call(t, proposal{skill: "self.read"})

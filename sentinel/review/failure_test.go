@@ -77,8 +77,8 @@ var expected = map[string]struct{ unavailable, unjudgeable sentinel.Outcome }{
 	"self.costs_money": {sentinel.Ask, sentinel.Ask}, "others.costs_money": {sentinel.Ask, sentinel.Ask},
 }
 
-// Every failure of every effect, inward and outward, has the outcome, code and
-// mark of the table, and never passes for a judgement.
+// Every failure of every effect, inward and outward, has the outcome, code and mark of the
+// table. None passes for a judgement.
 func TestFailureTable(t *testing.T) {
 	seen := map[review.Failure]bool{}
 	for i, f := range failures() {
@@ -244,8 +244,8 @@ func TestChainTakesTheStrictestCell(t *testing.T) {
 	require.Equal(t, "fast=server primary=connect", v.Meta["failover"])
 }
 
-// An unusable answer is asked for once more, and only once, with the same user
-// message and without the model's own words.
+// An unusable answer is asked for once more, and only once. The user message is the same, and
+// the model's own words are left out.
 func TestRepair(t *testing.T) {
 	const canary = "CANARY-OF-THE-MODEL"
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {

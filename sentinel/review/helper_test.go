@@ -145,8 +145,8 @@ const anyArgs = `{"type":"object","additionalProperties":true,"properties":{
 	"url":{"type":"string","x-url":true},"key":{"type":"string","x-secret":true},
 	"secret_path":{"type":"string","x-secret":true,"x-path":true},"note":{"type":"string","x-content":true}}}`
 
-// specs hold a skill of every effect that stays with the user, one of every
-// effect that reaches others, and those of the scenarios.
+// specs hold a skill of every effect that stays with the user, and one of every effect that
+// reaches others. Those of the scenarios are among them.
 func specs() []skills.Spec {
 	var out []skills.Spec
 	for _, e := range skills.Effects() {

@@ -11,8 +11,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// A gate that measures sends at the model's rate, and however long a call waits
-// for its turn it is judged: the wait counts for no timeout, and is told.
+// A gate that measures sends at the model's rate, and judges a call however long it waits for
+// its turn: the wait counts for no timeout, and is told.
 func TestApartWaitsForItsTurn(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A key is the SHA-256 of its parts, each after its length in eight bytes,
-// whatever is copied at a time.
+// A key is the SHA-256 of its parts, each after its length in eight bytes. How much is copied
+// at a time doesn't matter.
 func TestKeyIsOfEveryByte(t *testing.T) {
 	for n := range 3*digestBuffer + 20 {
 		long := strings.Repeat("x", n)

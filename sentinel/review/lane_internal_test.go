@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who waits for the end of a pause is back after it and never too late, however
-// much of its own it adds.
+// A call that waits for the end of a pause is back after it and never too late. It may add any
+// part of its own.
 func TestRestEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 {
@@ -25,8 +25,8 @@ func TestRestEndsInTime(t *testing.T) {
 	})
 }
 
-// A pause that is longer than is waited for, or than there is time, is told at
-// once, with its own kind and the rest of it.
+// A pause beyond the time or the longest wait is told at once, with its own kind and the rest
+// of it.
 func TestRestIsNotBegunInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct{ pause, left time.Duration }{{longestPause + 1, time.Hour}, {time.Second, time.Second - 1}} {
@@ -68,8 +68,8 @@ func TestTheLongerPauseHolds(t *testing.T) {
 	})
 }
 
-// A turn that is just in time is waited for, one that is late is not, and who
-// gives up hands his back.
+// A turn that is just in time is waited for, and one that is late is not. A caller that gives
+// up hands its turn back.
 func TestTurnsOfTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLane(1, 60) // one a second

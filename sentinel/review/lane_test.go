@@ -107,9 +107,8 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// Who finds no room waits half of the model's turn, so that there is time left
-// for an answer, and then is busy. A caller that gives up while it waits is no
-// failure.
+// A call without room waits half of the model's turn, so that time is left for an answer. Then
+// it is busy. A caller that gives up while it waits is no failure.
 func TestNoRoomInTime(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
@@ -263,8 +262,7 @@ func TestOpenBreakerDoesNotWait(t *testing.T) {
 	})
 }
 
-// A thousand calls at once against a model that is slower than they come are
-// all judged, and nothing is left of them.
+// A thousand calls at once against a slow model are all judged, and nothing is left of them.
 func TestManyAtOnce(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	synctest.Test(t, func(t *testing.T) {

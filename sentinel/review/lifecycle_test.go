@@ -77,8 +77,8 @@ func TestObserverIsToldOfDegradation(t *testing.T) {
 	}
 }
 
-// A request that was sent too late to be answered is no sign of an outage for a
-// call of another turn either.
+// A request that was sent too late to be answered is no sign of an outage. That holds for a
+// call of another turn, too.
 func TestLateRequestsOfAnotherTurnAreNoOutage(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestLateRequestsOfAnotherTurnAreNoOutage(t *testing.T) {
 	})
 }
 
-// A grant of no skills is told as one, and a long request that just fits as it
-// is, a byte more not for what does more than read.
+// A grant of no skills is told as one, and a long request that just fits as it is. One that is
+// a byte longer isn't, for a call that does more than read.
 func TestScopeOfNoneAndLongRequests(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{}, s.URL)
@@ -134,8 +134,8 @@ func TestOnlyWhoHasNotPassedIsAskedAgainSoon(t *testing.T) {
 	})
 }
 
-// The log tells when a model that was wrong passes again, and the observer
-// which verdict is of one that is wrong, the first or the second.
+// The log tells when a model that was wrong passes again. The observer is told which verdict
+// is of one that is wrong, the first or the second.
 func TestCanaryMarksAreTold(t *testing.T) {
 	wrong := true
 	var log bytes.Buffer
@@ -181,8 +181,8 @@ func TestSpentBudgetTellsWhenThereIsRoom(t *testing.T) {
 	require.Equal(t, 7*time.Minute, v.RetryAfter)
 }
 
-// How another model of the chain would answer is no mark of this verdict, and a
-// breaker that is closed and made once more is no news.
+// How another model of the chain would answer is no mark of this verdict. A breaker that is
+// closed and made once more is no news.
 func TestMarksAreOfWhoAnswered(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	seen := &watch{}

@@ -75,8 +75,8 @@ func TestObserver(t *testing.T) {
 	})
 }
 
-// A request that could not be sent is told of with its reason, one whose caller
-// gave up as no model's failure and without a verdict.
+// The observer is told of a request that could not be sent, with its reason. One whose caller
+// gave up is no model's failure and has no verdict.
 func TestObserverOfWhatWasNotSent(t *testing.T) {
 	c := call(t, proposal{skill: "others.read", args: `{"url":"https://elsewhere.example/x"}`})
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// What was judged ahead for one grant, conversation or user is for no other,
-// though the model would be asked the very same.
+// What was judged ahead for one grant, conversation or user is for no other. The model would
+// be asked the very same there.
 func TestAheadIsForItsOwner(t *testing.T) {
 	owner := sentinel.GrantOptions{ID: "g1", Conversation: "c1", User: "u1"}
 	for name, change := range map[string]func(*sentinel.GrantOptions){

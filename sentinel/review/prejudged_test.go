@@ -72,9 +72,8 @@ func TestRequestsAheadAreCounted(t *testing.T) {
 	require.Equal(t, uint64(1), g.State().Stats.Requests)
 }
 
-// A failure of a question that was asked ahead is what it would have been for the
-// call alone, if the call has come by then: in an outage unavailable, and
-// otherwise its own.
+// A failure of a question asked ahead is what it is for the call alone, if the call has come
+// by then: in an outage unavailable, and otherwise its own.
 func TestFailureOfAForeseenCall(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	for _, outage := range []bool{false, true} {
@@ -96,8 +95,8 @@ func TestFailureOfAForeseenCall(t *testing.T) {
 	}
 }
 
-// Nothing is asked ahead, and nothing that was is kept, while a model is away or
-// is wrong about its canaries: what another model said instead is for that time.
+// While a model is away or wrong about its canaries, nothing is asked ahead and nothing that
+// was is kept: what another model said instead is for that time.
 func TestNothingIsForeseenWhileDegraded(t *testing.T) {
 	c := call(t, proposal{skill: "self.irreversible"})
 	synctest.Test(t, func(t *testing.T) {
@@ -140,8 +139,8 @@ func TestNothingIsForeseenWhileDegraded(t *testing.T) {
 	})
 }
 
-// What a model said ahead is worth nothing once it has failed its canaries, also
-// if it passes them a moment later, and also if it said so just then.
+// What a model said ahead is worth nothing once it has failed its canaries. It stays so if the
+// model passes them a moment later, and if it said so just then.
 func TestForeseenBeforeAFailedCanary(t *testing.T) {
 	before, during := call(t, proposal{skill: "self.irreversible"}), call(t, proposal{skill: "self.modify"})
 	synctest.Test(t, func(t *testing.T) {

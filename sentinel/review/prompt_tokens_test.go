@@ -11,16 +11,16 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// maxPrompt is what a question about an ordinary call may take in tokens, and
-// frame what a chat format adds to two messages: their marks and roles.
+// maxPrompt is what a question about an ordinary call may take in tokens. frame is what a chat
+// format adds to two messages: their marks and roles.
 const (
 	maxPrompt = 600
 	frame     = 3*2 + 2 + 3
 )
 
-// Every question of the scenarios, system part and document together, fits
-// into the bound, also with any one of the options that make it longer. The
-// counts are printed with -v, those of several options together as well.
+// Every question of the scenarios, system part and document together, fits into the bound. So
+// does each with any one of the options that make it longer. The counts are printed with -v,
+// those of several options together as well.
 func TestPromptTokens(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	count := tokens(t)

@@ -43,8 +43,8 @@ func TestDocumentHasTheJudgesFindings(t *testing.T) {
 	require.Contains(t, user, `"judge":null`)
 }
 
-// Of the trace the last steps are told, and of each what it was and how it
-// ended, never what was in it.
+// The last steps of the trace are told, each with what it was and how it ended, never what was
+// in it.
 func TestTraceIsADigest(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	steps := []sentinel.Step{

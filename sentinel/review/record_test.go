@@ -30,9 +30,8 @@ func (*verdictCache) Reserve(context.Context, sentinel.Slot) (sentinel.Verdict, 
 func (*verdictCache) Report(context.Context, string, string, bool) {}
 func (*verdictCache) Release(context.Context, string, string)      {}
 
-// The record of a decision names the prompt, the model and the weaker way in
-// which it answered, holds the score, and nothing that the model wrote: its
-// reason is among the sealed values, its reasoning is nowhere.
+// A decision's record names prompt, model, weaker way and score of the answer, and holds no
+// words of the model: its reason is among the sealed values, its reasoning is nowhere.
 func TestRecordHoldsMarksAndNoWords(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {

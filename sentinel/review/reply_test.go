@@ -199,8 +199,8 @@ func TestRepairsAreCounted(t *testing.T) {
 	require.Empty(t, g.State().Stats.Failures)
 }
 
-// The schemas in the repository hold the properties in the order in which they
-// are to be written, all of them required and no other allowed.
+// The schemas in the repository hold the properties in the order in which they are to be
+// written. All of them are required, and no other is allowed.
 func TestSchemas(t *testing.T) {
 	for part, want := range map[string][]string{
 		"": {"decision", "reason"}, "-reasoning": {"reasoning", "decision", "reason"},

@@ -14,8 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// Only what may pass is sent again, at most as often as configured, and each
-// request counts in the breaker and in the attempts.
+// Only what may pass is sent again, at most as often as configured. Each request counts in the
+// breaker and in the attempts.
 func TestRetries(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	for _, tc := range []struct {

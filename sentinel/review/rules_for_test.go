@@ -23,9 +23,9 @@ func (b spentBudget) Hold(context.Context, review.Spending) (review.Room, error)
 
 func (spentBudget) Spend(context.Context, review.Spending) error { return nil }
 
-// Above the calls of a day the rules decide for the effects that the operator has
-// named, and for no other: not for what reaches others unless that is named too,
-// and not where a user or a conversation has spent its own budget.
+// Above the calls of a day the rules decide for the effects that the operator has named alone:
+// not for what reaches others unless that is named too, and not where a user or a conversation
+// has spent its own budget.
 func TestRulesDecideAboveTheDaysBudget(t *testing.T) {
 	url := play(t, "rules: [{reply: {content: '"+approves+"'}}]").BaseURL()
 	for _, tc := range []struct {

@@ -53,9 +53,8 @@ func (s scenario) call(t testing.TB) sentinel.Call {
 		grant: sentinel.GrantOptions{Request: s.Request, Mission: s.Mission, Agent: s.Agent, User: "u1"}})
 }
 
-// The scenarios come out as they should where the model answers as it should,
-// for a plain model and for a reasoning one; what is sent is byte for byte the
-// golden request, small, and different for each.
+// The scenarios come out as they should where the model answers as it should, plain or
+// reasoning. What is sent is byte for byte the golden request, small, and different for each.
 func TestScenarios(t *testing.T) {
 	script, err := os.ReadFile("testdata/scenarios.script.yaml")
 	require.NoError(t, err)

@@ -60,8 +60,8 @@ func TestAheadIsForOneCall(t *testing.T) {
 	})
 }
 
-// Calls of one turn that make the model hang are no outage, whether they
-// are checked, foreseen, or all calls of one answer.
+// Calls of one turn that make the model hang are no outage. They may be checked, foreseen, or
+// all calls of one answer.
 func TestOneTurnIsNoOutage(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }
 	create := call(t, proposal{skill: "self.create"})
@@ -130,8 +130,8 @@ func TestNothingAheadWhileDegraded(t *testing.T) {
 	require.Equal(t, sentinel.Ask, check(t, g, c).Outcome)
 }
 
-// How a stronger model answers is marked as well, and a verdict that is given
-// again asks for no second opinion.
+// How a stronger model answers is marked as well. A verdict that is given again asks for no
+// second opinion.
 func TestSecondOpinionsAreTold(t *testing.T) {
 	first := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	second := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })

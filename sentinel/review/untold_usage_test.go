@@ -19,8 +19,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A server that tells of no usage is paid all the same, also where it answers by
-// a call of a function or with nothing.
+// A server that tells of no usage is paid all the same. So is one that answers by a call of a
+// function or with nothing.
 func TestAnswersOfAnyFormArePaid(t *testing.T) {
 	for name, tc := range map[string]struct {
 		way string
@@ -108,8 +108,9 @@ func TestRejectionWithoutSecondOpinionIsNotKept(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// Advice for a missing judgement is for a call that did not run and about which no person will be asked
-// about. The chain's way is told where there was one.
+// Advice for a missing judgement is for a call that did not run and about which no person is
+// asked. The chain's way is told where there was one. The chain's way is told where there was
+// one.
 func TestAdviceAndWay(t *testing.T) {
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusInternalServerError) })
 	for outcome, advised := range map[sentinel.Outcome]bool{sentinel.Allow: false, sentinel.Ask: false, sentinel.Defer: true,
@@ -126,8 +127,8 @@ func TestAdviceAndWay(t *testing.T) {
 	}
 }
 
-// What a call touches is told once, however often it stands there, and the rest
-// of a long list is counted.
+// What a call touches is told once, however often it stands there. The rest of a long list is
+// counted.
 func TestTouchesAreToldOnce(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{}, s.URL)

@@ -219,8 +219,8 @@ func TestApart(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// A judgement made ahead is used for the same question, once and within its
-// time, and paid for by the call that uses it.
+// A judgement made ahead is used for the same question, once and within its time. The call
+// that uses it pays for it.
 func TestForesee(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })

@@ -176,9 +176,9 @@ func str(t testing.TB, v jsontext.Value) string {
 	return s
 }
 
-// Whatever text stands in the request, the mission, the agent's name, a key or a
-// value, the message is one document with exactly our keys, and the text is
-// where it belongs and nowhere else.
+// Whatever text stands in the request, the mission, the agent's name, a key or a value, the
+// message is one document. It has exactly our keys, and the text is where it belongs and
+// nowhere else.
 func TestHostileTextOnTheWire(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	g := gate(t, review.Options{}, s.URL)

@@ -15,8 +15,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// provoked are the ways in which what a call asks about can make a server fail,
-// and what that is called while no other user has met it, and where one has.
+// provoked are the ways in which what a call asks about can make a server fail. Each has what
+// that is called while no other user has met it, and where one has.
 var provoked = []struct {
 	name        string
 	h           handler
@@ -213,9 +213,9 @@ func (w *world) limited(most int) {
 	})
 }
 
-// A limit that one user's flood has used up is no outage, whichever user meets it
-// and whatever a canary meets: else a flood would be the way to have one's reads,
-// or another's, go ahead unjudged. No breaker counts it.
+// A limit that one user's flood has used up is no outage, whichever user and whatever canary
+// meets it: else a flood would be the way to have one's reads, or another's, go ahead
+// unjudged. No breaker counts it.
 func TestFloodIsNoOutage(t *testing.T) {
 	for _, canaries := range []bool{false, true} {
 		t.Run(fmt.Sprintf("canaries=%t", canaries), func(t *testing.T) {

@@ -127,8 +127,8 @@ func TestGrant(t *testing.T) {
 	})
 }
 
-// What is handed on is never wider than what is held, and in a tainted branch
-// not wider than before the taint without a person.
+// What is handed on is never wider than what is held. In a tainted branch it is not wider than
+// before the taint without a person.
 func TestDelegation(t *testing.T) {
 	held := []string{"agent.*", "email.*", "tasks.create", "shop.buy"}
 	for name, tc := range map[string]struct {
@@ -177,9 +177,8 @@ func TestDelegation(t *testing.T) {
 	})
 }
 
-// In a tainted branch an extension adds nothing grave, nothing unknown and no
-// pattern, also where it had been granted before; a dispatch of the same asks
-// or passes by the grants alone.
+// In a tainted branch an extension adds nothing grave, nothing unknown and no pattern, also
+// where it had been granted before. A dispatch of the same asks or passes by the grants alone.
 func TestExtendAfterTaint(t *testing.T) {
 	held := []string{"agent.*", "email.*", "tasks.create", "shop.buy"}
 	for _, list := range []string{`["email.send"]`, `["shop.buy"]`, `["tasks.create","email.send"]`, `["email.*"]`, `["email.unknown"]`} {
@@ -192,8 +191,8 @@ func TestExtendAfterTaint(t *testing.T) {
 	}
 }
 
-// Whatever list is handed on, an allow means that every entry is within the
-// grant, and taint never makes an outcome milder.
+// Whatever list is handed on, an allow means that every entry is within the grant. Taint never
+// makes an outcome milder.
 func TestAllowedMeansWithin(t *testing.T) {
 	names := []string{"email.read", "email.send", "email.*", "shop.buy", "shop.*", "tasks.create", "agent.dispatch", "*", "", "x"}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -44,8 +44,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A file that others can read, that is a link, a pipe or a folder, or that is too
-// large, is none.
+// A file that others can read, that is no regular file, or that is too large, is none.
 func TestFilesThatAreNone(t *testing.T) {
 	dir := t.TempDir()
 	b := New(Options{Sources: map[string]Source{"crm": {File: filepath.Join(dir, "{user}")}}})

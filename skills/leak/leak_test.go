@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rest is where a leaked goroutine of a test stands.
 func rest(free <-chan struct{}) { <-free }
 
-// call runs a skill that leaves n goroutines behind, one of them started by
-// another, and returns when the skill itself has ended.
+// call runs a skill that leaves n goroutines behind, one of them started by another. call
+// returns when the skill itself has ended.
 func call(id string, n int, free <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {

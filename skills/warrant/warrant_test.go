@@ -108,8 +108,8 @@ func TestRedeemExpiredByDefaultClock(t *testing.T) {
 	})
 }
 
-// Setting the clock back revives no expired warrant and unspends no spent one,
-// also not when the id was already forgotten.
+// Setting the clock back revives no expired warrant and unspends no spent one. An id that was
+// already forgotten makes no difference.
 func TestClockSetBack(t *testing.T) {
 	c := newClock()
 	s, v := pairOf(t, Options{Now: c.Now})
@@ -130,8 +130,8 @@ func TestClockSetBack(t *testing.T) {
 	require.ErrorIs(t, v.Redeem(w, digest), ErrSpent)
 }
 
-// However redeemed ids age, one that has not expired is never forgotten, and
-// the set holds no more than two TTLs' worth.
+// However redeemed ids age, one that has not expired is never forgotten. The set holds no more
+// than two TTLs' worth.
 func TestSpentSetIsExactAndBounded(t *testing.T) {
 	c := newClock()
 	s, v := pairOf(t, Options{TTL: 10 * time.Second, Now: c.Now})

@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// What arrives is what was written, for every recipient, under each TLS policy,
-// and a copy of it is in the sent folder.
+// What arrives is what was written, for every recipient, under each TLS policy. A copy of it
+// is in the sent folder.
 func TestSend(t *testing.T) {
 	for _, mode := range []string{tlsNone, tlsStart, tlsWhole} {
 		s := startMail(t, mode)

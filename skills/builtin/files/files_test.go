@@ -86,8 +86,8 @@ func (d *desk) tree(t *testing.T) string {
 	return b.String()
 }
 
-// What is written is read back, by relative and absolute path, and replacing
-// keeps the mode and leaves no temporary file.
+// What is written is read back, by relative and absolute path. Replacing keeps the mode and
+// leaves no temporary file.
 func TestWriteAndRead(t *testing.T) {
 	d := open(t, nil)
 	for _, content := range []string{"", "héllo\n", strings.Repeat("long line\n", 1000)} {

@@ -83,8 +83,8 @@ func TestSearchHeedsItsContext(t *testing.T) {
 	require.ErrorIs(t, s.searchLines(ctx, "f", strings.Repeat("y\n", 2000)), context.Canceled)
 }
 
-// Binary files count against the bound of a search, are read no further than
-// needed, and take no memory with them.
+// Binary files count against the bound of a search. They are read no further than needed, and
+// take no memory with them.
 func TestSearchCountsBinaryFiles(t *testing.T) {
 	root := t.TempDir()
 	binary := func(name, head string) { // of zeros behind its head; they take no room on the disk

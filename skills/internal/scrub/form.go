@@ -14,8 +14,7 @@ type form struct {
 	word bool // only where it stands as a word
 }
 
-// minHead is the least part of a secret that counts as the secret, where it is half of it or
-// more.
+// minHead is the least part of a secret that counts as it, where that is half of it or more.
 const minHead = 12
 
 func writeForms(secret string) []form {

@@ -58,8 +58,8 @@ func TestMetadataIsNeverAllowed(t *testing.T) {
 	}
 }
 
-// A metadata service is refused however IPv6 spells its address, also by a skill that
-// may connect to private hosts, and by the hook that sees the dialled address.
+// A metadata service is refused however IPv6 spells its address. That holds for a skill that
+// may connect to private hosts, too, and for the hook that sees the dialled address.
 func TestMetadataIsRefusedInEveryForm(t *testing.T) {
 	for _, s := range []string{
 		"fe80::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "::ffff:169.254.169.254", "2002:a9fe:a9fe::", "fe80::5efe:a9fe:a9fe",
