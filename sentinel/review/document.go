@@ -167,7 +167,7 @@ type truncator struct {
 
 // cut keeps the beginning and the end of a text that is longer than limit: what
 // an attacker appends stands at the end.
-func (k *truncator) cut(s string, limit int) string {
+func (t *truncator) cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -176,31 +176,31 @@ func (k *truncator) cut(s string, limit int) string {
 	for tail < len(s) && s[tail]&0xc0 == 0x80 {
 		tail++
 	}
-	k.bytes += tail - head
+	t.bytes += tail - head
 	return fmt.Sprintf("%s…[%d bytes cut]…%s", s[:head], tail-head, s[tail:])
 }
 
-func (k *truncator) cutObject(m map[string]any) map[string]any {
+func (t *truncator) cutObject(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for key, v := range m {
 		if len(key) > maxKey {
-			k.stuck = true
+			t.stuck = true
 		}
-		out[key] = k.cutValue(v)
+		out[key] = t.cutValue(v)
 	}
 	return out
 }
 
-func (k *truncator) cutValue(v any) any {
+func (t *truncator) cutValue(v any) any {
 	switch v := v.(type) {
 	case string:
-		return k.cut(v, maxString)
+		return t.cut(v, maxString)
 	case map[string]any:
-		return k.cutObject(v)
+		return t.cutObject(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = k.cutValue(e)
+			out[i] = t.cutValue(e)
 		}
 		return out
 	}

@@ -42,57 +42,57 @@ func newVerdictCache(size int, ttl time.Duration, now func() time.Time) *verdict
 
 // get returns the judgement under the key. One that was made ahead is taken
 // out.
-func (k *verdictCache) get(id key) (sentinel.Verdict, bool) {
-	if k == nil {
+func (c *verdictCache) get(id key) (sentinel.Verdict, bool) {
+	if c == nil {
 		return sentinel.Verdict{}, false
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	e := k.byKey[id]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byKey[id]
 	if e == nil {
 		return sentinel.Verdict{}, false
 	}
 	held := e.Value.(*cachedVerdict)
-	if held.once || !k.now().Before(held.expires) {
-		k.remove(e)
+	if held.once || !c.now().Before(held.expires) {
+		c.remove(e)
 	}
-	if !k.now().Before(held.expires) {
+	if !c.now().Before(held.expires) {
 		return sentinel.Verdict{}, false
 	}
-	k.order.MoveToFront(e)
+	c.order.MoveToFront(e)
 	return held.v, true
 }
 
 // put keeps a judgement, in the place of one under the same key.
-func (k *verdictCache) put(id key, v sentinel.Verdict, once bool) {
-	if k == nil {
+func (c *verdictCache) put(id key, v sentinel.Verdict, once bool) {
+	if c == nil {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if e := k.byKey[id]; e != nil {
-		k.remove(e)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byKey[id]; e != nil {
+		c.remove(e)
 	}
-	for k.order.Len() >= k.size {
-		k.remove(k.order.Back())
+	for c.order.Len() >= c.size {
+		c.remove(c.order.Back())
 	}
-	k.byKey[id] = k.order.PushFront(&cachedVerdict{id, v, k.now().Add(k.ttl), once})
+	c.byKey[id] = c.order.PushFront(&cachedVerdict{id, v, c.now().Add(c.ttl), once})
 }
 
-func (k *verdictCache) remove(e *linked.Element) {
-	delete(k.byKey, e.Value.(*cachedVerdict).key)
-	k.order.Remove(e)
+func (c *verdictCache) remove(e *linked.Element) {
+	delete(c.byKey, e.Value.(*cachedVerdict).key)
+	c.order.Remove(e)
 }
 
 // drop forgets everything.
-func (k *verdictCache) drop() {
-	if k == nil {
+func (c *verdictCache) drop() {
+	if c == nil {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	clear(k.byKey)
-	k.order.Init()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.byKey)
+	c.order.Init()
 }
 
 // mayKeep reports whether a verdict may be given again to the same call in the
