@@ -28,7 +28,7 @@ func Agree(known, program *Skill) error {
 			errs = append(errs, &PathError{name, fmt.Sprintf("is %v, and the program says %v; write what the program says", a, b)})
 		}
 	}
-	if at, says, same := differ(plainSchema(known), plainSchema(program), "parameters"); !same {
+	if at, says, same := findDifference(plainSchema(known), plainSchema(program), "parameters"); !same {
 		errs = append(errs, &PathError{at, "is not what the program says: " + says})
 	}
 	return errors.Join(errs...)
@@ -56,9 +56,9 @@ func dropWords(m map[string]any) {
 	eachBelow(m, func(_ string, s map[string]any) { dropWords(s) })
 }
 
-// differ finds the first place where two values are not the same, and says what
+// findDifference finds the first place where two values are not the same, and says what
 // the program has there.
-func differ(known, program any, at string) (place, says string, same bool) {
+func findDifference(known, program any, at string) (place, says string, same bool) {
 	a, ok1 := known.(map[string]any)
 	b, ok2 := program.(map[string]any)
 	if !ok1 || !ok2 {
@@ -69,7 +69,7 @@ func differ(known, program any, at string) (place, says string, same bool) {
 		if err != nil { // it was read from JSON
 			return at, "another value", false
 		}
-		return at, clip(string(raw), 120), false
+		return at, clipText(string(raw), 120), false
 	}
 	keys := slices.Sorted(maps.Keys(a))
 	for k := range maps.Keys(b) {
@@ -86,9 +86,9 @@ func differ(known, program any, at string) (place, says string, same bool) {
 			return at + "." + k, "nothing; remove it", false
 		case !has:
 			raw, _ := json.Marshal(y) // it was read from JSON
-			return at, "there is " + k + ": " + clip(string(raw), 120) + " besides", false
+			return at, "there is " + k + ": " + clipText(string(raw), 120) + " besides", false
 		}
-		if place, says, same := differ(x, y, at+"."+k); !same {
+		if place, says, same := findDifference(x, y, at+"."+k); !same {
 			return place, says, false
 		}
 	}

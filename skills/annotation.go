@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -67,7 +68,7 @@ func (s *Skill) DeclaredArgs() []string {
 
 // Declares reports whether the schema names the top-level argument.
 func (s *Skill) Declares(name string) bool {
-	_, declared := s.notes.root.step(name)
+	_, declared := s.notes.root.stepTo(name)
 	return declared
 }
 
@@ -75,7 +76,7 @@ func (s *Skill) Declares(name string) bool {
 // in order. args is what json.Decoder with UseNumber makes of the arguments.
 func (s *Skill) Walk(args map[string]any, fn func(Arg)) {
 	w := walker{unmarked: !s.notes.marked, fn: fn}
-	w.walk(s.notes.root, args, Arg{Declared: true})
+	w.walkValue(s.notes.root, args, Arg{Declared: true})
 }
 
 type walker struct {
@@ -83,8 +84,8 @@ type walker struct {
 	fn       func(Arg)
 }
 
-func (w walker) walk(at view, v any, arg Arg) {
-	arg.Marks |= at.marks()
+func (w walker) walkValue(at view, v any, arg Arg) {
+	arg.Marks |= at.unionMarks()
 	switch v := v.(type) {
 	case map[string]any:
 		var few [8]string // most objects have no more keys
@@ -94,15 +95,15 @@ func (w walker) walk(at view, v any, arg Arg) {
 		}
 		slices.Sort(keys)
 		for _, k := range keys {
-			sub, declared := at.step(k)
-			w.walk(sub, v[k], Arg{
+			sub, declared := at.stepTo(k)
+			w.walkValue(sub, v[k], Arg{
 				Pointer: arg.Pointer + "/" + escapePointer(k), Name: k,
 				Declared: arg.Declared && declared, Marks: arg.Marks | guessMarks(k, w.unmarked),
 			})
 		}
 	case []any:
 		for i, e := range v {
-			w.walk(at.item(i), e, Arg{
+			w.walkValue(at.itemAt(i), e, Arg{
 				Pointer: arg.Pointer + "/" + strconv.Itoa(i), Name: arg.Name, Declared: arg.Declared, Marks: arg.Marks,
 			})
 		}
@@ -140,28 +141,92 @@ func guessMarks(name string, unmarked bool) Annotation {
 // WithoutSecrets returns a copy of args in which every x-secret value is
 // replaced by the text "[secret]".
 func (s *Skill) WithoutSecrets(args map[string]any) map[string]any {
-	out, _ := hide(s.notes.root, args).(map[string]any)
+	out, _ := hideSecrets(s.notes.root, args).(map[string]any)
 	return out
 }
 
-func hide(at view, v any) any {
-	if at.marks().Has(Secret) {
+func hideSecrets(at view, v any) any {
+	if at.unionMarks().Has(Secret) {
 		return "[secret]"
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		m := make(map[string]any, len(v))
 		for k, e := range v {
-			sub, _ := at.step(k)
-			m[k] = hide(sub, e)
+			sub, _ := at.stepTo(k)
+			m[k] = hideSecrets(sub, e)
 		}
 		return m
 	case []any:
 		l := make([]any, len(v))
 		for i, e := range v {
-			l[i] = hide(at.item(i), e)
+			l[i] = hideSecrets(at.itemAt(i), e)
 		}
 		return l
 	}
 	return v
+}
+
+// ArgMarks returns the annotations of a top-level argument, those of what may be in it
+// included. declared is false where the schema doesn't name it. In a skill without annotations
+// that is none at all: see Annotated.
+func (s *Skill) ArgMarks(name string) (marks Annotation, declared bool) {
+	at, declared := s.notes.root.stepTo(name)
+	if !declared {
+		return 0, false
+	}
+	seen := map[*node]bool{}
+	marks = s.notes.root.unionMarks()
+	for list := []*node(at); len(list) > 0; {
+		n := list[0]
+		list = list[1:]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		marks |= n.marks
+		list = append(list, n.subschemas()...)
+	}
+	return marks, true
+}
+
+// RequiredUndeclared returns the top-level arguments that the schema requires
+// and neither names nor lets through: every call lacks them. They are sorted.
+func (s *Skill) RequiredUndeclared() []string {
+	var root struct {
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(s.spec.Parameters, &root) != nil || !s.notes.root.isClosed(true) {
+		return nil
+	}
+	var out []string
+	for _, name := range root.Required {
+		if _, declared, fits := s.notes.root.followName(name); !declared && !fits {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TakesShell reports whether an argument is, or may hold, a command line.
+func (s *Skill) TakesShell() bool {
+	seen := map[*node]bool{}
+	for list := slices.Clone([]*node(s.notes.root)); len(list) > 0; {
+		n := list[0]
+		if list = list[1:]; seen[n] {
+			continue
+		}
+		seen[n] = true
+		if n.marks.Has(Shell) {
+			return true
+		}
+		for name := range n.props {
+			if guessMarks(name, !s.notes.marked).Has(Shell) {
+				return true
+			}
+		}
+		list = append(list, n.subschemas()...)
+	}
+	return false
 }

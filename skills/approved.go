@@ -15,9 +15,8 @@ import (
 // ends with it. One whose context ends for any other cause is left held.
 var ErrWithdrawn = errors.New("the call was withdrawn: its agent, turn or conversation has ended")
 
-// ErrChanged is a call that a person approved and that did not run, because a
-// file or folder it names has changed since. Nothing was done. A new call is
-// judged, and asked about, as things are then.
+// ErrChanged is a call that a person approved and that did not run, for a file or folder has
+// changed. Nothing was done. A new call is judged, and asked about, as things are then.
 var ErrChanged = fmt.Errorf("a file or folder has changed since the call was approved: %w", ErrNoEffect)
 
 // ApprovedFile is what a path argument of a call led to when a person approved it.
@@ -59,11 +58,10 @@ func Approved(ctx context.Context, arg string) []ApprovedFile {
 	return out
 }
 
-// CheckApproved reads content, which a skill takes for that of the file that arg
-// names, and holds it against what a person approved. It returns ErrChanged where
-// they differ, content's error where it can't be read, and nil where no person
-// was asked about the argument. A skill uses what it has checked, and does not
-// open the file again.
+// CheckApproved holds a file's content against what a person approved. arg is the argument
+// that names the file, and content what the skill takes for the file's. It returns ErrChanged
+// where they differ, content's error where it can't be read, and nil where no person was asked
+// about the argument. A skill uses what it has checked, and does not open the file again.
 func CheckApproved(ctx context.Context, arg string, content io.Reader) error {
 	list := Approved(ctx, arg)
 	if len(list) == 0 {

@@ -17,11 +17,6 @@ type Caller struct {
 	IdempotencyKey string
 }
 
-// Caller returns for whom the order runs.
-func (o Order) Caller() Caller {
-	return Caller{User: o.User, Conversation: o.Conversation, CallID: o.CallID, IdempotencyKey: o.IdempotencyKey()}
-}
-
 type callerKey struct{}
 
 // CallerFrom returns for whom a Go skill runs. ctx is the context that the

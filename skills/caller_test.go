@@ -21,7 +21,8 @@ func TestCallerFrom(t *testing.T) {
 		return "done", nil
 	})
 	require.NoError(t, err)
-	o := skills.Order{CallID: "call-7", GrantID: "g", User: "alice", Conversation: "conv", Skill: "test.do", SkillDigest: g.Skill().Digest(), Args: `{"user":"mallory"}`}
+	o := skills.Order{CallID: "call-7", GrantID: "g", User: "alice", Conversation: "conv", Skill: "test.do", SkillDigest: g.Skill().Digest(),
+		Args: `{"user":"mallory"}`}
 	w, err := sign.Issue(o.Digest())
 	require.NoError(t, err)
 	_, err = g.Executor(verify).Execute(t.Context(), w, o)

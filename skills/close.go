@@ -17,8 +17,8 @@ var conditions = []string{"if", "not", "contains"}
 // asWritten is where conditions find what they refer to, before it was closed.
 const asWritten = "as written"
 
-// closeObjects refuses arguments that the schema doesn't name, at the root and
-// in every object that names some, unless it says otherwise itself.
+// closeObjects refuses arguments that the schema doesn't name. That holds at the root and in
+// every object that names some, unless the schema says otherwise.
 func closeObjects(root map[string]any) {
 	keepForConditions(root)
 	closeValue(root, true)
@@ -125,16 +125,16 @@ func closeValue(m map[string]any, root bool) {
 	branched := slices.ContainsFunc(branches, func(k string) bool { _, ok := m[k]; return ok })
 	_, named := m["properties"]
 	switch {
-	case branched && (root || named || refers(m)):
+	case branched && (root || named || refersElsewhere(m)):
 		m["unevaluatedProperties"] = false
 	case root || named:
 		m["additionalProperties"] = false
 	}
 }
 
-// refers reports whether a schema takes its shape from a reference or a branch.
+// refersElsewhere reports whether a schema takes its shape from a reference or a branch.
 // Closing one that turns out to describe no object changes nothing.
-func refers(m map[string]any) bool {
+func refersElsewhere(m map[string]any) bool {
 	if _, ok := m["$ref"]; ok {
 		return true
 	}
@@ -142,7 +142,7 @@ func refers(m map[string]any) bool {
 		list, _ := m[k].([]any)
 		for _, v := range list {
 			s, ok := v.(map[string]any)
-			if ok && (s["properties"] != nil || refers(s)) {
+			if ok && (s["properties"] != nil || refersElsewhere(s)) {
 				return true
 			}
 		}

@@ -40,6 +40,3 @@ func confinementOf(r Run) Confinement {
 	}
 	return Undeclared
 }
-
-// Confinement returns what holds the skill's effects where they happen.
-func (s *Skill) Confinement() Confinement { return s.confinement }

@@ -2,7 +2,6 @@ package skills
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,10 +11,10 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
-// CredentialResolver is a program's own way to find what a user's call
-// authenticates with, such as a token from its vault. It is asked after the call
-// was allowed and its warrant redeemed, once a call and credential, and what it
-// returns is kept no longer than the call. It must be safe for concurrent use.
+// CredentialResolver is a program's own way to find what a user's call authenticates with. A
+// token from a vault is an example. It is asked after the call was allowed and its warrant
+// redeemed, once a call and credential, and what it returns is kept no longer than the call.
+// It must be safe for concurrent use.
 type CredentialResolver interface {
 	// Credential returns the user's credential of that name. An error, or an
 	// empty text, is a credential that is missing: the model is told no more, and
@@ -91,38 +90,10 @@ func missingCredential(name string) *CredentialError {
 		"store the user's own where credentials." + name + " of the configuration says"}
 }
 
-// FuncOption shapes a Go function that is declared as a skill.
-type FuncOption func(*funcOptions)
-
-// funcOptions are in the skill's Run, so they are part of its digest.
-type funcOptions struct {
-	Credentials []string   `json:"credentials,omitempty"`
-	Perimeter   *Perimeter `json:"perimeter,omitempty"`
-}
-
 // UseCredentials lets a Go function take the user's credentials of these names
 // with CredentialFrom.
 func UseCredentials(names ...string) FuncOption {
 	return func(o *funcOptions) { o.Credentials = append(o.Credentials, names...) }
-}
-
-// raw returns the options for a Run; none where nothing is set.
-func (o funcOptions) raw() (json.RawMessage, error) {
-	if len(o.Credentials) == 0 && o.Perimeter == nil {
-		return nil, nil
-	}
-	return json.Marshal(o)
-}
-
-// check refuses what no function may be given.
-func (o funcOptions) check(s *Skill) error {
-	if len(o.Credentials) > 0 && s.TakesShell() {
-		return &PathError{"run", "uses a credential and takes a command line (x-shell), which could send it anywhere; make them two skills"}
-	}
-	if slices.Contains(o.Credentials, "") {
-		return &PathError{"run", "uses a credential without a name"}
-	}
-	return o.Perimeter.check(s.Effect())
 }
 
 // wallet holds what one run of a Go skill has taken.
@@ -158,8 +129,8 @@ func CredentialFrom(ctx context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// clean takes what was taken out of what a function returned.
-func (w *wallet) clean(res Result, err error) (Result, error) {
+// scrubResult takes what was taken out of what a function returned.
+func (w *wallet) scrubResult(res Result, err error) (Result, error) {
 	w.mu.Lock()
 	s := scrub.New(w.taken...)
 	w.mu.Unlock()
@@ -173,26 +144,4 @@ func (w *wallet) clean(res Result, err error) (Result, error) {
 		return res, &Failure{Code: f.Code, Unknown: f.Unknown, Err: s.Error(f.Err)}
 	}
 	return res, s.Error(err)
-}
-
-// TakesShell reports whether an argument is, or may hold, a command line.
-func (s *Skill) TakesShell() bool {
-	seen := map[*node]bool{}
-	for list := slices.Clone([]*node(s.notes.root)); len(list) > 0; {
-		n := list[0]
-		if list = list[1:]; seen[n] {
-			continue
-		}
-		seen[n] = true
-		if n.marks.Has(Shell) {
-			return true
-		}
-		for name := range n.props {
-			if guessMarks(name, !s.notes.marked).Has(Shell) {
-				return true
-			}
-		}
-		list = append(list, n.below()...)
-	}
-	return false
 }

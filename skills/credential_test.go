@@ -50,7 +50,8 @@ func TestCredentialFrom(t *testing.T) {
 	require.Contains(t, res.Content, "logged in with [secret] ")
 	require.NotContains(t, res.Content, base64.RawStdEncoding.EncodeToString([]byte("SECRET-of-u"))[:12])
 	sentinel := errors.New("refused")
-	for _, wrap := range []func(error) error{func(err error) error { return err }, func(err error) error { return &skills.Failure{Code: skills.FailFailed, Unknown: true, Err: err} }} {
+	for _, wrap := range []func(error) error{func(err error) error { return err },
+		func(err error) error { return &skills.Failure{Code: skills.FailFailed, Unknown: true, Err: err} }} {
 		_, err = perform(t, &vault{}, "u", func(ctx context.Context, _ none) (string, error) {
 			c, _ := skills.CredentialFrom(ctx, "github")
 			return "", wrap(fmt.Errorf("server said %s: %w", c, sentinel))
@@ -85,7 +86,7 @@ func TestAllCredentialsAreScrubbed(t *testing.T) {
 	require.Equal(t, "[secret];[secret];", res.Content)
 }
 
-// drawer holds credentials by name, whoever asks.
+// drawer holds credentials by name, for every caller.
 type drawer map[string]string
 
 func (d drawer) Credential(_ context.Context, name string, _ skills.Caller) (string, error) {
@@ -153,13 +154,15 @@ func TestCredentialBounds(t *testing.T) {
 func TestShellGetsNoCredential(t *testing.T) {
 	do := func(context.Context, none) (string, error) { return "", nil }
 	for params, shell := range map[string]bool{
-		`{"type":"object","properties":{"a":{"type":"string","x-shell":true}}}`:                                                               true,
-		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string","x-shell":true}}}}}}`: true,
-		`{"type":"object","properties":{"command":{"type":"string"}}}`:                                                                        true,
-		`{"type":"object","properties":{"command":{"type":"string","x-content":true}}}`:                                                       false,
-		`{"type":"object","properties":{"a":{"type":"string"}}}`:                                                                              false,
+		`{"type":"object","properties":{"a":{"type":"string","x-shell":true}}}`: true,
+		`{"type":"object","properties":{"a":{"type":"array","items":
+			{"type":"object","properties":{"b":{"type":"string","x-shell":true}}}}}}`: true,
+		`{"type":"object","properties":{"command":{"type":"string"}}}`:                  true,
+		`{"type":"object","properties":{"command":{"type":"string","x-content":true}}}`: false,
+		`{"type":"object","properties":{"a":{"type":"string"}}}`:                        false,
 	} {
-		g, err := skills.Func(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(params)}, do, skills.UseCredentials("github"))
+		g, err := skills.Func(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(params)}, do,
+			skills.UseCredentials("github"))
 		if shell {
 			require.ErrorContains(t, err, "takes a command line", params)
 			continue

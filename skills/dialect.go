@@ -18,9 +18,9 @@ var dialects = map[string]int{
 	"https://json-schema.org/draft/2019-09/schema": 2019, today: 2020,
 }
 
-// modernize puts a schema of an older dialect into the words of 2020-12, in
+// modernizeSchema puts a schema of an older dialect into the words of 2020-12, in
 // place. What can't be put so is a mistake at its place.
-func modernize(root map[string]any) error {
+func modernizeSchema(root map[string]any) error {
 	v, said := root["$schema"]
 	if !said {
 		return nil
@@ -38,7 +38,7 @@ func modernize(root map[string]any) error {
 		return nil
 	}
 	m := modernizer{age: age}
-	m.schema(root, "parameters")
+	m.rewriteSchema(root, "parameters")
 	return errors.Join(m.errs...)
 }
 
@@ -57,7 +57,7 @@ func dialectAge(uri string) (int, bool) {
 }
 
 func unknownDialect(uri string) string {
-	msg := fmt.Sprintf("%q is no dialect that is known here", clip(uri, 100))
+	msg := fmt.Sprintf("%q is no dialect that is known here", clipText(uri, 100))
 	if near := Nearest(uri, slices.Sorted(maps.Keys(dialects))); near != "" {
 		return msg + fmt.Sprintf("; did you mean %q?", near)
 	}
@@ -69,84 +69,83 @@ type modernizer struct {
 	errs []error
 }
 
-func (m *modernizer) fail(at, format string, args ...any) {
+func (m *modernizer) addMistake(at, format string, args ...any) {
 	m.errs = append(m.errs, &PathError{at, fmt.Sprintf(format, args...)})
 }
 
-// schema rewrites one subschema and all in it. What isn't a schema is left for
-// lint to tell.
-func (m *modernizer) schema(v any, at string) {
+// rewriteSchema rewrites one subschema and all in it. What isn't a schema is left for
+// lintSchema to tell.
+func (m *modernizer) rewriteSchema(v any, at string) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return
 	}
 	if _, ok := s["id"]; ok && m.age == 4 {
-		m.fail(at+".id", "id is not supported; refer to #/definitions/name instead")
+		m.addMistake(at+".id", "id is not supported; refer to #/definitions/name instead")
 		delete(s, "id")
 	}
-	m.reference(s, at)
-	m.tuple(s, at)
-	m.dependencies(s, at)
+	m.checkReference(s, at)
+	m.rewriteTuple(s, at)
+	m.splitDependencies(s, at)
 	if m.age == 4 {
-		m.exclusive(s, at, "minimum", "exclusiveMinimum")
-		m.exclusive(s, at, "maximum", "exclusiveMaximum")
+		m.rewriteExclusive(s, at, "minimum", "exclusiveMinimum")
+		m.rewriteExclusive(s, at, "maximum", "exclusiveMaximum")
 	}
 	for _, k := range slices.Sorted(maps.Keys(s)) {
-		m.inside(s[k], keywords[k], at+"."+k)
+		m.rewriteInside(s[k], keywords[k], at+"."+k)
 	}
 }
 
-func (m *modernizer) inside(v any, holds byte, at string) {
+func (m *modernizer) rewriteInside(v any, holds byte, at string) {
 	switch holds {
 	case 's':
-		m.schema(v, at)
+		m.rewriteSchema(v, at)
 	case 'l':
 		list, _ := v.([]any)
 		for i, e := range list {
-			m.schema(e, fmt.Sprintf("%s[%d]", at, i))
+			m.rewriteSchema(e, fmt.Sprintf("%s[%d]", at, i))
 		}
 	case 'm':
 		sub, _ := v.(map[string]any)
 		for _, n := range slices.Sorted(maps.Keys(sub)) {
-			m.schema(sub[n], at+"."+n)
+			m.rewriteSchema(sub[n], at+"."+n)
 		}
 	}
 }
 
-// besideReference are keywords that say nothing of a value and so may stand
-// beside a $ref where the dialect ignores its neighbours. A type is harmless:
-// it can only refuse more.
+// besideReference are keywords that say nothing of a value. So they may stand beside a $ref
+// where the dialect ignores its neighbours. A type is harmless: it can only refuse more.
 var besideReference = []string{
 	"$ref", "$schema", "$comment", "$defs", "definitions", "type", "title", "description",
 	"default", "examples", "deprecated", "readOnly", "writeOnly",
 }
 
-// reference refuses what old dialects ignore beside a $ref: its author believes
+// checkReference refuses what old dialects ignore beside a $ref: its author believes
 // that it holds, and today it would, in ways that may also open the schema.
-func (m *modernizer) reference(s map[string]any, at string) {
+func (m *modernizer) checkReference(s map[string]any, at string) {
 	if _, ok := s["$ref"]; !ok || m.age > 7 {
 		return
 	}
 	for _, k := range slices.Sorted(maps.Keys(s)) {
 		if !slices.Contains(besideReference, k) && !strings.HasPrefix(k, "x-") {
-			m.fail(at+"."+k, "does nothing beside $ref in this dialect; write allOf: [{$ref: …}] in place of $ref")
+			m.addMistake(at+"."+k, "does nothing beside $ref in this dialect; write allOf: [{$ref: …}] in place of $ref")
 		}
 	}
 }
 
-// tuple renames a list under items, and what holds for the rest of it.
-func (m *modernizer) tuple(s map[string]any, at string) {
+// rewriteTuple renames a list under items, and what holds for the rest of it.
+func (m *modernizer) rewriteTuple(s map[string]any, at string) {
 	list, isTuple := s["items"].([]any)
 	rest, hasRest := s["additionalItems"]
 	if !isTuple {
 		if hasRest {
-			m.fail(at+".additionalItems", "does nothing where items is no list; remove it")
+			m.addMistake(at+".additionalItems", "does nothing where items is no list; remove it")
 			delete(s, "additionalItems")
 		}
 		return
 	}
 	if _, twice := s["prefixItems"]; twice {
-		m.fail(at+".prefixItems", "stands beside a list under items, which says the same in this dialect; keep one")
+		m.addMistake(at+".prefixItems", "stands beside a list under items, which says the same in this dialect; keep one")
 	}
 	delete(s, "items")
 	delete(s, "additionalItems")
@@ -158,8 +157,8 @@ func (m *modernizer) tuple(s map[string]any, at string) {
 	}
 }
 
-// dependencies splits one keyword of old into the two that it became.
-func (m *modernizer) dependencies(s map[string]any, at string) {
+// splitDependencies splits one keyword of old into the two that it became.
+func (m *modernizer) splitDependencies(s map[string]any, at string) {
 	deps, ok := s["dependencies"].(map[string]any)
 	if !ok || m.age > 2019 {
 		return
@@ -175,7 +174,7 @@ func (m *modernizer) dependencies(s map[string]any, at string) {
 	}
 	for k, v := range map[string]map[string]any{"dependentRequired": needed, "dependentSchemas": schemas} {
 		if _, twice := s[k]; twice {
-			m.fail(at+"."+k, "stands beside dependencies, which says the same in this dialect; keep one")
+			m.addMistake(at+"."+k, "stands beside dependencies, which says the same in this dialect; keep one")
 			continue
 		}
 		if len(v) > 0 {
@@ -184,8 +183,8 @@ func (m *modernizer) dependencies(s map[string]any, at string) {
 	}
 }
 
-// exclusive turns the switch of draft-04 into the number that it became.
-func (m *modernizer) exclusive(s map[string]any, at, bound, exclusive string) {
+// rewriteExclusive turns the switch of draft-04 into the number that it became.
+func (m *modernizer) rewriteExclusive(s map[string]any, at, bound, exclusive string) {
 	on, isSwitch := s[exclusive].(bool)
 	if !isSwitch {
 		return
@@ -194,7 +193,7 @@ func (m *modernizer) exclusive(s map[string]any, at, bound, exclusive string) {
 	n, ok := s[bound]
 	switch {
 	case !ok:
-		m.fail(at+"."+exclusive, "needs %s beside it", bound)
+		m.addMistake(at+"."+exclusive, "needs %s beside it", bound)
 	case on:
 		delete(s, bound)
 		s[exclusive] = n

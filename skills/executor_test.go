@@ -75,8 +75,8 @@ func TestExecutorNeedsItsWarrant(t *testing.T) {
 	require.Equal(t, 1, r.n)
 }
 
-// A skill that panics, ends its goroutine, hangs or returns rubbish gives a
-// typed failure that says whether anything may have happened.
+// A skill that panics, ends its goroutine, hangs or returns rubbish gives a typed failure. The
+// failure says whether anything may have happened.
 func TestExecutorContains(t *testing.T) {
 	hang := make(chan struct{})
 	for _, tc := range []struct {
@@ -86,13 +86,19 @@ func TestExecutorContains(t *testing.T) {
 		code    string
 		unknown bool
 	}{
-		{"panic of a reader", skills.Read, func(context.Context, skills.Order) (skills.Result, error) { panic("SECRET") }, skills.FailPanic, false},
-		{"panic of a writer", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) { panic("SECRET") }, skills.FailPanic, true},
+		{"panic of a reader", skills.Read, func(context.Context, skills.Order) (skills.Result, error) { panic("SECRET") },
+			skills.FailPanic, false},
+		{"panic of a writer", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) { panic("SECRET") },
+			skills.FailPanic, true},
 		{"goexit", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) {
 			runtime.Goexit()
 			return skills.Result{}, nil
 		}, skills.FailPanic, true},
-		{"hang that ignores its context", skills.Modify, func(context.Context, skills.Order) (skills.Result, error) { <-hang; return skills.Result{}, nil }, skills.FailTimeout, true},
+		{"hang that ignores its context", skills.Modify, func(context.Context, skills.Order) (skills.Result,
+			error) {
+			<-hang
+			return skills.Result{}, nil
+		}, skills.FailTimeout, true},
 		{"slow reader", skills.Read, func(ctx context.Context, _ skills.Order) (skills.Result, error) {
 			<-ctx.Done()
 			return skills.Result{}, ctx.Err()
@@ -163,12 +169,13 @@ type sendIn struct {
 	Note string `json:"note,omitempty"`
 }
 
-// A Go function becomes a skill whose schema comes from its input, marks and
-// all, and which runs under a warrant.
+// A Go function becomes a skill whose schema comes from its input, marks and all. It runs
+// under a warrant.
 func TestFunc(t *testing.T) {
-	g, err := skills.Func(skills.Spec{Name: "mail.send", Effect: skills.Irreversible}, func(_ context.Context, in sendIn) (map[string]string, error) {
-		return map[string]string{"sent": in.To}, nil
-	})
+	g, err := skills.Func(skills.Spec{Name: "mail.send", Effect: skills.Irreversible},
+		func(_ context.Context, in sendIn) (map[string]string, error) {
+			return map[string]string{"sent": in.To}, nil
+		})
 	require.NoError(t, err)
 	s := g.Skill()
 	require.Empty(t, s.Validate(parse(t, `{"to":"a@b.c"}`)))
@@ -194,7 +201,8 @@ func TestFunc(t *testing.T) {
 // A Go skill reads the names that were judged and no others: "TO" is not "to".
 func TestFuncMatchesNamesExactly(t *testing.T) {
 	var got string
-	g, err := skills.Func(skills.Spec{Name: "mail.send", Effect: skills.Irreversible, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)},
+	g, err := skills.Func(skills.Spec{Name: "mail.send", Effect: skills.Irreversible,
+		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)},
 		func(_ context.Context, in sendIn) (string, error) { got = in.To; return "", nil })
 	require.NoError(t, err)
 	sign, verify := pair(t)

@@ -31,7 +31,7 @@ func (g *GoSkill) Executor(r Redeemer) Executor { return g.ExecutorWith(r, nil) 
 func (g *GoSkill) ExecutorWith(r Redeemer, from CredentialResolver) Executor {
 	run := g.run
 	if p := g.options.Perimeter; p != nil {
-		run = within(*p, g.skill.Effect(), run)
+		run = runWithin(*p, g.skill.Effect(), run)
 	}
 	may := g.options.Credentials
 	if len(may) == 0 {
@@ -39,12 +39,12 @@ func (g *GoSkill) ExecutorWith(r Redeemer, from CredentialResolver) Executor {
 	}
 	return NewExecutor(r, g.skill, func(ctx context.Context, o Order) (Result, error) {
 		w := &wallet{from: from, may: may, caller: o.Caller()}
-		return w.clean(run(context.WithValue(ctx, walletKey{}, w), o))
+		return w.scrubResult(run(context.WithValue(ctx, walletKey{}, w), o))
 	})
 }
 
-// within gives each run its own bounds, which end with it.
-func within(p Perimeter, e Effect, run RunFunc) RunFunc {
+// runWithin gives each run its own bounds, which end with it.
+func runWithin(p Perimeter, e Effect, run RunFunc) RunFunc {
 	return func(ctx context.Context, o Order) (Result, error) {
 		b := &bounds{perimeter: p, effect: e}
 		defer b.close()
@@ -86,7 +86,7 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, erro
 	}
 	s, err := Compile(spec)
 	if err == nil {
-		err = own.check(s)
+		err = own.checkFor(s)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, in In) (Out, erro
 		if err != nil {
 			return Result{}, err
 		}
-		return encode(out)
+		return encodeResult(out)
 	}, own}, nil
 }
 
@@ -112,7 +112,7 @@ func collectOptions(spec *Spec, options []FuncOption) (funcOptions, error) {
 	for _, set := range options {
 		set(&own)
 	}
-	raw, err := own.raw()
+	raw, err := own.marshalOptions()
 	if err != nil {
 		return own, &PathError{"run", "its options are not JSON"}
 	}
@@ -120,7 +120,7 @@ func collectOptions(spec *Spec, options []FuncOption) (funcOptions, error) {
 	return own, nil
 }
 
-func encode(out any) (Result, error) {
+func encodeResult(out any) (Result, error) {
 	if s, ok := out.(string); ok {
 		return Result{Content: s, Isolation: "in process"}, nil
 	}
@@ -144,4 +144,32 @@ func schemaOf(t reflect.Type) (json.RawMessage, error) {
 		return nil, &PathError{"parameters", "no schema can be derived: " + err.Error()}
 	}
 	return b, nil
+}
+
+// FuncOption shapes a Go function that is declared as a skill.
+type FuncOption func(*funcOptions)
+
+// funcOptions are in the skill's Run, so they are part of its digest.
+type funcOptions struct {
+	Credentials []string   `json:"credentials,omitempty"`
+	Perimeter   *Perimeter `json:"perimeter,omitempty"`
+}
+
+// marshalOptions returns the options for a Run; none where nothing is set.
+func (o funcOptions) marshalOptions() (json.RawMessage, error) {
+	if len(o.Credentials) == 0 && o.Perimeter == nil {
+		return nil, nil
+	}
+	return json.Marshal(o)
+}
+
+// checkFor refuses what no function may be given.
+func (o funcOptions) checkFor(s *Skill) error {
+	if len(o.Credentials) > 0 && s.TakesShell() {
+		return &PathError{"run", "uses a credential and takes a command line (x-shell), which could send it anywhere; make them two skills"}
+	}
+	if slices.Contains(o.Credentials, "") {
+		return &PathError{"run", "uses a credential without a name"}
+	}
+	return o.Perimeter.checkFor(s.Effect())
 }

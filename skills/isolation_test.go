@@ -11,8 +11,9 @@ import (
 
 // What a result says it ran under is one of our words, or nothing: it is recorded.
 func TestIsolationIsAKnownWord(t *testing.T) {
-	for said, kept := range map[string]string{"landlock": "landlock", "full": "full", "full-noproc": "full-noproc", "landlock-strict": "landlock-strict",
-		"namespaces": "namespaces", "landlock+namespaces": "landlock+namespaces", "in process": "in process", "CANARY": "", "": ""} {
+	for said, kept := range map[string]string{"landlock": "landlock", "full": "full", "full-noproc": "full-noproc",
+		"landlock-strict": "landlock-strict",
+		"namespaces":      "namespaces", "landlock+namespaces": "landlock+namespaces", "in process": "in process", "CANARY": "", "": ""} {
 		sign, verify := pair(t)
 		s := compile(t, skills.Read, ``)
 		o := order(s, `{}`)

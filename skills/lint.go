@@ -33,9 +33,9 @@ var formats = map[string]bool{
 	"relative-json-pointer": true, "regex": true, "period": true, "semver": true,
 }
 
-// lint returns a *PathError for every keyword and annotation that means
+// lintSchema returns a *PathError for every keyword and annotation that means
 // nothing, with the one that was probably meant.
-func lint(s any, path string) []error {
+func lintSchema(s any, path string) []error {
 	m, ok := s.(map[string]any)
 	if !ok {
 		if _, isBool := s.(bool); isBool {
@@ -68,7 +68,7 @@ func lintKeyword(m map[string]any, k, at string) []error {
 		}
 		return nil
 	case 's':
-		return lint(v, at)
+		return lintSchema(v, at)
 	case 'l':
 		list, ok := v.([]any)
 		if !ok {
@@ -76,7 +76,7 @@ func lintKeyword(m map[string]any, k, at string) []error {
 		}
 		var errs []error
 		for i, e := range list {
-			errs = append(errs, lint(e, fmt.Sprintf("%s[%d]", at, i))...)
+			errs = append(errs, lintSchema(e, fmt.Sprintf("%s[%d]", at, i))...)
 		}
 		return errs
 	case 'm':
@@ -86,7 +86,7 @@ func lintKeyword(m map[string]any, k, at string) []error {
 		}
 		var errs []error
 		for _, n := range slices.Sorted(maps.Keys(sub)) {
-			errs = append(errs, lint(sub[n], at+"."+n)...)
+			errs = append(errs, lintSchema(sub[n], at+"."+n)...)
 		}
 		return errs
 	}
@@ -129,53 +129,4 @@ func unknownWord(what, got string, known []string) string {
 		msg += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return msg
-}
-
-// Nearest returns the known word that got was probably meant to be: at most
-// two edits away, or the only one that it is a prefix of. Empty if none is.
-func Nearest(got string, known []string) string {
-	best, bestDist := "", 3
-	for _, k := range known {
-		if d := distance(strings.ToLower(got), strings.ToLower(k)); d < bestDist && d < max(len(k), 2) {
-			best, bestDist = k, d
-		}
-	}
-	if best != "" || len(got) < 3 {
-		return best
-	}
-	for _, k := range known {
-		if strings.HasPrefix(k, got) || strings.HasPrefix(got, k) {
-			if best != "" {
-				return ""
-			}
-			best = k
-		}
-	}
-	return best
-}
-
-// distance is the Damerau-Levenshtein distance (adjacent swaps count once).
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
 }

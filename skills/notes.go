@@ -40,9 +40,9 @@ type pattern struct {
 // a value of which nothing is known.
 type view []*node
 
-// marks are those of all of them: a mark in any branch counts, since operators
+// unionMarks are those of all of them: a mark in any branch counts, since operators
 // write it in one branch of a nullable type.
-func (v view) marks() Annotation {
+func (v view) unionMarks() Annotation {
 	var a Annotation
 	for _, n := range v {
 		a |= n.marks
@@ -50,44 +50,44 @@ func (v view) marks() Annotation {
 	return a
 }
 
-// step goes to a property; declared says whether the schema names it.
-func (v view) step(name string) (to view, declared bool) {
-	to, declared, _ = v.follow(name)
+// stepTo goes to a property; declared says whether the schema names it.
+func (v view) stepTo(name string) (to view, declared bool) {
+	to, declared, _ = v.followName(name)
 	return to, declared
 }
 
-// follow is step that tells besides whether a pattern of the schema fits.
-func (v view) follow(name string) (to view, declared, fits bool) {
+// followName is stepTo that tells besides whether a pattern of the schema fits.
+func (v view) followName(name string) (to view, declared, fits bool) {
 	for _, n := range v {
 		p, named := n.props[name]
 		if named {
-			to, declared = to.with(p), true
+			to, declared = to.withNode(p), true
 		}
 		matched := named
 		for _, pat := range n.patterns {
 			if pat.re.MatchString(name) {
-				to, matched, fits = to.with(pat.n), true, true
+				to, matched, fits = to.withNode(pat.n), true, true
 			}
 		}
 		if !matched {
 			for _, r := range n.rest {
-				to = to.with(r)
+				to = to.withNode(r)
 			}
 		}
 	}
 	return to, declared, fits
 }
 
-// item goes to an element of a list.
-func (v view) item(i int) view {
+// itemAt goes to an element of a list.
+func (v view) itemAt(i int) view {
 	var to view
 	for _, n := range v {
 		if i < len(n.prefix) {
-			to = to.with(n.prefix[i])
+			to = to.withNode(n.prefix[i])
 			continue
 		}
 		for _, e := range n.items {
-			to = to.with(e)
+			to = to.withNode(e)
 		}
 	}
 	return to
@@ -98,7 +98,7 @@ func (v view) isList() bool {
 	return slices.ContainsFunc(v, func(n *node) bool { return len(n.items) > 0 || len(n.prefix) > 0 })
 }
 
-func (v view) with(n *node) view {
+func (v view) withNode(n *node) view {
 	if v == nil {
 		return n.closure
 	}
@@ -111,11 +111,11 @@ func (v view) with(n *node) view {
 	return out
 }
 
-// annotate reads the marks out of a schema that lint has passed. A reference
+// readNotes reads the marks out of a schema that lintSchema has passed. A reference
 // that it can't follow is an error: the marks behind it would be lost.
-func annotate(root map[string]any) (*notes, error) {
+func readNotes(root map[string]any) (*notes, error) {
 	b := &annotator{root: root, nodes: map[string]*node{}}
-	n := b.read(root, "")
+	n := b.readNode(root, "")
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -149,7 +149,7 @@ type annotator struct {
 	err   error
 }
 
-func (b *annotator) read(s any, at string) *node {
+func (b *annotator) readNode(s any, at string) *node {
 	if n := b.nodes[at]; n != nil {
 		return n
 	}
@@ -174,24 +174,24 @@ func (b *annotator) readObject(n *node, m map[string]any, at string) {
 	if props, ok := m["properties"].(map[string]any); ok {
 		n.props = make(map[string]*node, len(props))
 		for _, name := range slices.Sorted(maps.Keys(props)) {
-			n.props[name] = b.read(props[name], at+"/properties/"+escapePointer(name))
+			n.props[name] = b.readNode(props[name], at+"/properties/"+escapePointer(name))
 		}
 	}
 	if pats, ok := m["patternProperties"].(map[string]any); ok {
 		for _, p := range slices.Sorted(maps.Keys(pats)) {
 			re, err := regexp.Compile(p)
 			if err != nil {
-				b.fail(at+"/patternProperties", "has a pattern that is no RE2 expression")
+				b.noteFailure(at+"/patternProperties", "has a pattern that is no RE2 expression")
 				continue
 			}
-			n.patterns = append(n.patterns, pattern{re, b.read(pats[p], at+"/patternProperties/"+escapePointer(p))})
+			n.patterns = append(n.patterns, pattern{re, b.readNode(pats[p], at+"/patternProperties/"+escapePointer(p))})
 		}
 	}
 	for _, k := range []string{"additionalProperties", "unevaluatedProperties"} {
 		v, said := m[k]
 		n.open = n.open || said && v != false
 		if _, ok := v.(map[string]any); ok {
-			n.rest = append(n.rest, b.read(m[k], at+"/"+k))
+			n.rest = append(n.rest, b.readNode(m[k], at+"/"+k))
 		}
 	}
 }
@@ -199,12 +199,12 @@ func (b *annotator) readObject(n *node, m map[string]any, at string) {
 func (b *annotator) readList(n *node, m map[string]any, at string) {
 	for _, k := range []string{"items", "unevaluatedItems", "contains"} {
 		if _, ok := m[k]; ok {
-			n.items = append(n.items, b.read(m[k], at+"/"+k))
+			n.items = append(n.items, b.readNode(m[k], at+"/"+k))
 		}
 	}
 	list, _ := m["prefixItems"].([]any)
 	for i, e := range list {
-		n.prefix = append(n.prefix, b.read(e, fmt.Sprintf("%s/prefixItems/%d", at, i)))
+		n.prefix = append(n.prefix, b.readNode(e, fmt.Sprintf("%s/prefixItems/%d", at, i)))
 	}
 }
 
@@ -212,38 +212,38 @@ func (b *annotator) readCombinators(n *node, m map[string]any, at string) {
 	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := m[k].([]any)
 		for i, e := range list {
-			n.also = append(n.also, b.read(e, fmt.Sprintf("%s/%s/%d", at, k, i)))
+			n.also = append(n.also, b.readNode(e, fmt.Sprintf("%s/%s/%d", at, k, i)))
 		}
 	}
 	for _, k := range []string{"if", "then", "else"} {
 		if e, ok := m[k]; ok {
-			n.also = append(n.also, b.read(e, at+"/"+k))
+			n.also = append(n.also, b.readNode(e, at+"/"+k))
 		}
 	}
 	if deps, ok := m["dependentSchemas"].(map[string]any); ok {
 		for _, k := range slices.Sorted(maps.Keys(deps)) {
-			n.also = append(n.also, b.read(deps[k], at+"/dependentSchemas/"+escapePointer(k)))
+			n.also = append(n.also, b.readNode(deps[k], at+"/dependentSchemas/"+escapePointer(k)))
 		}
 	}
 	if ref, ok := m["$ref"].(string); ok {
-		if target, place, ok := b.resolve(ref); ok {
-			n.also = append(n.also, b.read(target, place))
+		if target, place, ok := b.resolveReference(ref); ok {
+			n.also = append(n.also, b.readNode(target, place))
 		} else {
-			b.fail(at, "has a $ref that leads nowhere; say #/$defs/name")
+			b.noteFailure(at, "has a $ref that leads nowhere; say #/$defs/name")
 		}
 	}
 }
 
-func (b *annotator) fail(at, msg string) {
+func (b *annotator) noteFailure(at, msg string) {
 	if b.err == nil {
 		b.err = &PathError{"parameters" + strings.ReplaceAll(at, "/", "."), msg}
 	}
 }
 
-// resolve follows "#" and "#/…" and returns what is there and its place. It goes
+// resolveReference follows "#" and "#/…" and returns what is there and its place. It goes
 // through schemas alone: under an enum, a default or an x- key stands data, in which
-// lint and modernize look for no mistakes.
-func (b *annotator) resolve(ref string) (any, string, bool) {
+// lintSchema and modernizeSchema look for no mistakes.
+func (b *annotator) resolveReference(ref string) (any, string, bool) {
 	frag, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil, "", false
@@ -269,7 +269,7 @@ func (b *annotator) resolve(ref string) (any, string, bool) {
 				holds = 's'
 			}
 		case []any:
-			i := slices.Index(indices(len(v)), name)
+			i := slices.Index(listIndices(len(v)), name)
 			if i < 0 {
 				return nil, "", false
 			}
@@ -303,10 +303,38 @@ func unescapeFragment(frag string) (string, bool) {
 	return s, err == nil
 }
 
-func indices(n int) []string {
+func listIndices(n int) []string {
 	out := make([]string, n)
 	for i := range out {
 		out[i] = fmt.Sprint(i)
 	}
 	return out
+}
+
+// subschemas are the subschemas of what may be in a value of n, and of n itself.
+func (n *node) subschemas() []*node {
+	var out []*node
+	for _, p := range n.props {
+		out = append(out, p)
+	}
+	for _, p := range n.patterns {
+		out = append(out, p.n)
+	}
+	for _, l := range [][]*node{n.prefix, n.items, n.rest, n.also} {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// isClosed reports whether objects may hold only what the schema names: it names
+// some, or they are the arguments themselves, and says nowhere that more may come.
+func (v view) isClosed(root bool) bool {
+	named := root
+	for _, n := range v {
+		if n.open {
+			return false
+		}
+		named = named || len(n.props) > 0 || len(n.patterns) > 0
+	}
+	return named
 }

@@ -48,7 +48,7 @@ func (g *GoSkill) Perimeter() (p Perimeter, ok bool) {
 	return Perimeter{slices.Clone(own.Read), slices.Clone(own.Write), slices.Clone(own.Hosts)}, true
 }
 
-func (p *Perimeter) check(e Effect) error {
+func (p *Perimeter) checkFor(e Effect) error {
 	if p == nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ func boundsFrom(ctx context.Context) (*bounds, error) {
 	return b, nil
 }
 
-func (b *bounds) open(folder string) (*os.Root, error) {
+func (b *bounds) openFolder(folder string) (*os.Root, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("%w: a folder of the perimeter can't be opened", ErrNoEffect)
@@ -125,7 +125,7 @@ func FolderFrom(ctx context.Context, folder string) (fs.FS, error) {
 	if !slices.Contains(b.perimeter.Read, folder) && !slices.Contains(b.perimeter.Write, folder) {
 		return nil, ErrPerimeter
 	}
-	root, err := b.open(folder)
+	root, err := b.openFolder(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func WritableFrom(ctx context.Context, folder string) (*os.Root, error) {
 	if b.effect == Read || !slices.Contains(b.perimeter.Write, folder) {
 		return nil, ErrPerimeter
 	}
-	return b.open(folder)
+	return b.openFolder(folder)
 }
 
 // ClientFrom returns a client that sends requests to the hosts of a Go skill's

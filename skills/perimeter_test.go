@@ -21,7 +21,8 @@ import (
 func reach(t *testing.T, e skills.Effect, p skills.Perimeter, fn func(context.Context) error) error {
 	t.Helper()
 	sign, verify := pair(t)
-	g, err := skills.Func(skills.Spec{Name: "test.do", Effect: e}, func(ctx context.Context, _ none) (string, error) { return "", fn(ctx) }, skills.Within(p))
+	g, err := skills.Func(skills.Spec{Name: "test.do", Effect: e}, func(ctx context.Context, _ none) (string, error) { return "", fn(ctx) },
+		skills.Within(p))
 	require.NoError(t, err)
 	got, declared := g.Perimeter()
 	require.True(t, declared)
@@ -33,8 +34,8 @@ func reach(t *testing.T, e skills.Effect, p skills.Perimeter, fn func(context.Co
 	return err
 }
 
-// A skill gets the folders that it declared, and can't leave them or write where
-// it reads; they end with the call.
+// A skill gets the folders that it declared, and can't leave them or write where it reads.
+// They end with the call.
 func TestFoldersOfAPerimeter(t *testing.T) {
 	in, out, other := t.TempDir(), t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(in, "a"), []byte("text"), 0o600))
@@ -115,7 +116,8 @@ func TestHostsOfAPerimeter(t *testing.T) {
 // A perimeter that contradicts the effect, or that can't be held, is a mistake.
 func TestBadPerimeters(t *testing.T) {
 	do := func(context.Context, none) (string, error) { return "", nil }
-	for _, p := range []skills.Perimeter{{Write: []string{"/srv"}}, {Read: []string{"srv"}}, {Read: []string{"/srv/../etc"}}, {Hosts: []string{"*.example.com"}}, {Hosts: []string{"https://x.test"}}, {Hosts: []string{"Example.com"}}, {Hosts: []string{""}}} {
+	for _, p := range []skills.Perimeter{{Write: []string{"/srv"}}, {Read: []string{"srv"}}, {Read: []string{"/srv/../etc"}},
+		{Hosts: []string{"*.example.com"}}, {Hosts: []string{"https://x.test"}}, {Hosts: []string{"Example.com"}}, {Hosts: []string{""}}} {
 		_, err := skills.Func(skills.Spec{Name: "a.b", Effect: skills.Read}, do, skills.Within(p))
 		require.Error(t, err, "%v", p)
 	}

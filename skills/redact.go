@@ -36,7 +36,7 @@ func (s *Skill) Redact(raw []byte) (shown []byte, hidden bool) {
 	if d.Decode(&args) != nil {
 		return []byte(HiddenArgs), true
 	}
-	out := redact(s.notes.root, args, true, &hidden)
+	out := redactValue(s.notes.root, args, true, &hidden)
 	if !hidden {
 		return raw, false
 	}
@@ -49,10 +49,10 @@ func (s *Skill) Redact(raw []byte) (shown []byte, hidden bool) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true
 }
 
-// redact hides the secrets of arguments that no schema has validated yet: a secret may
+// redactValue hides the secrets of arguments that no schema has validated yet: a secret may
 // stand under a name that is spelt wrong.
-func redact(at view, v any, known bool, hidden *bool) any {
-	if !known || at.marks().Has(Secret) {
+func redactValue(at view, v any, known bool, hidden *bool) any {
+	if !known || at.unionMarks().Has(Secret) {
 		*hidden = true
 		return Hidden
 	}
@@ -60,14 +60,14 @@ func redact(at view, v any, known bool, hidden *bool) any {
 	case map[string]any:
 		m := make(map[string]any, len(v))
 		for k, e := range v {
-			sub, _ := at.step(k)
-			m[k] = redact(sub, e, len(sub) > 0, hidden)
+			sub, _ := at.stepTo(k)
+			m[k] = redactValue(sub, e, len(sub) > 0, hidden)
 		}
 		return m
 	case []any:
 		l := make([]any, len(v))
 		for i, e := range v {
-			l[i] = redact(at.item(i), e, true, hidden)
+			l[i] = redactValue(at.itemAt(i), e, true, hidden)
 		}
 		return l
 	}
@@ -81,16 +81,16 @@ func (s *Skill) secretAt(loc []string) bool {
 	}
 	at := s.notes.root
 	for _, part := range loc {
-		if at.marks().Has(Secret) {
+		if at.unionMarks().Has(Secret) {
 			return true
 		}
-		sub, _ := at.step(part)
+		sub, _ := at.stepTo(part)
 		if i, err := strconv.Atoi(part); err == nil && i >= 0 {
-			for _, n := range at.item(i) {
-				sub = sub.with(n)
+			for _, n := range at.itemAt(i) {
+				sub = sub.withNode(n)
 			}
 		}
 		at = sub
 	}
-	return at.marks().Has(Secret)
+	return at.unionMarks().Has(Secret)
 }

@@ -12,10 +12,11 @@ import (
 
 const vaultSchema = `{"type":"object","properties":{"name":{"type":"string"},"n":{"type":"number"},
 	"key":{"type":"string","x-secret":true,"pattern":"^k","maxLength":40},
-	"all":{"type":"array","items":{"type":"object","properties":{"pw":{"type":["string","integer"],"x-secret":true,"maximum":5},"user":{"type":"string"}}}}}}`
+	"all":{"type":"array","items":{"type":"object","properties":{"pw":{"type":["string","integer"],"x-secret":true,
+		"maximum":5},"user":{"type":"string"}}}}}}`
 
-// What is secret, or could be, is hidden whichever way a model wrote it; all
-// else stays, and what holds no secret stays as it came.
+// What is secret, or could be, is hidden whichever way a model wrote it. All else stays, and
+// what holds no secret stays as it came.
 func TestRedact(t *testing.T) {
 	s := compile(t, skills.Create, vaultSchema)
 	require.True(t, s.Secretive())
@@ -59,7 +60,8 @@ func TestSchemaErrorsQuoteNoSecret(t *testing.T) {
 	for _, e := range errs {
 		require.NotContains(t, fmt.Sprint(e.Error()), "4711", e.Pointer)
 	}
-	errs = compile(t, skills.Create, `{"type":"object","properties":{"key":{"type":"string","pattern":"^k"}}}`).Validate(parse(t, `{"key":"4711"}`))
+	errs = compile(t, skills.Create, `{"type":"object","properties":{"key":{"type":"string","pattern":"^k"}}}`).Validate(parse(t,
+		`{"key":"4711"}`))
 	require.Contains(t, errs[0].Message, "4711", "of what is not secret the message says what came")
 }
 

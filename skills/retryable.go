@@ -2,8 +2,8 @@ package skills
 
 import "time"
 
-// Retryable reports whether the very same call may come again and be decided
-// otherwise, though no change was made to it, the configuration or the person's mind:
+// Retryable reports whether the very same call may come again and be decided otherwise, though
+// nothing was changed:
 //
 //   - defer and paused: yes, after the time that the refusal names, if any;
 //   - budget: where after, the refusal's RetryAfter, says that room comes back within the grant's life,

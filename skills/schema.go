@@ -64,13 +64,13 @@ func compileSchema(raw json.RawMessage) (*schema, *notes, error) {
 	if !ok || root["type"] != "object" {
 		return nil, nil, &PathError{"parameters", `must be the schema of an object: say "type": "object"`}
 	}
-	if err := modernize(root); err != nil {
+	if err := modernizeSchema(root); err != nil {
 		return nil, nil, err
 	}
-	if errs := lint(root, "parameters"); len(errs) > 0 {
+	if errs := lintSchema(root, "parameters"); len(errs) > 0 {
 		return nil, nil, errors.Join(errs...)
 	}
-	marks, err := annotate(root)
+	marks, err := readNotes(root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,9 +104,9 @@ func schemaMistake(root any, err error) error {
 		return &PathError{"parameters", invalid + err.Error()}
 	}
 	causes := map[string][]string{}
-	for _, l := range leaves(ve, nil) {
+	for _, l := range collectLeaves(ve, nil) {
 		at := schemaPlace(root, l.InstanceLocation)
-		causes[at] = append(causes[at], l.ErrorKind.LocalizedString(english()))
+		causes[at] = append(causes[at], l.ErrorKind.LocalizedString(englishPrinter()))
 	}
 	var errs []error
 	for _, at := range slices.Sorted(maps.Keys(causes)) {
@@ -133,7 +133,7 @@ func schemaPlace(root any, location []string) string {
 	return at
 }
 
-func english() *message.Printer { return message.NewPrinter(language.English) }
+func englishPrinter() *message.Printer { return message.NewPrinter(language.English) }
 
 // Validate checks arguments against the schema and returns every mistake, nil
 // if there is none. args is what json.Decoder with UseNumber makes of the
@@ -141,19 +141,19 @@ func english() *message.Printer { return message.NewPrinter(language.English) }
 func (s *Skill) Validate(args any) []SchemaError {
 	err := s.schema.compiled.Validate(args)
 	if err == nil {
-		return s.undeclared(args)
+		return s.findUndeclared(args)
 	}
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {
 		return []SchemaError{{Keyword: "schema", Message: "the arguments could not be validated"}}
 	}
 	var out []SchemaError
-	p := english()
-	for _, l := range leaves(ve, nil) {
+	p := englishPrinter()
+	for _, l := range collectLeaves(ve, nil) {
 		e := SchemaError{
 			Pointer: s.declaredPointer(l.InstanceLocation),
-			Keyword: keyword(l.ErrorKind),
-			Message: clip(l.ErrorKind.LocalizedString(p), 300),
+			Keyword: failedKeyword(l.ErrorKind),
+			Message: clipText(l.ErrorKind.LocalizedString(p), 300),
 		}
 		if s.secretAt(l.InstanceLocation) {
 			e.Message = "does not fit; the value is secret" // the message may quote it
@@ -164,17 +164,17 @@ func (s *Skill) Validate(args any) []SchemaError {
 	return out
 }
 
-func leaves(e *jsonschema.ValidationError, out []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+func collectLeaves(e *jsonschema.ValidationError, out []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return append(out, e)
 	}
 	for _, c := range e.Causes {
-		out = leaves(c, out)
+		out = collectLeaves(c, out)
 	}
 	return out
 }
 
-func keyword(k jsonschema.ErrorKind) string {
+func failedKeyword(k jsonschema.ErrorKind) string {
 	if p := k.KeywordPath(); len(p) > 0 {
 		return p[len(p)-1]
 	}
@@ -189,17 +189,17 @@ func (s *Skill) declaredPointer(loc []string) string {
 	at := s.notes.root
 	for _, part := range loc {
 		if isIndex(part) && len(part) < 7 && at.isList() { // longer ones are keys of digits, such as card numbers
-			if _, named := at.step(part); !named {
+			if _, named := at.stepTo(part); !named {
 				i, err := strconv.Atoi(part)
 				if err != nil {
 					break
 				}
-				at = at.item(i)
+				at = at.itemAt(i)
 				b.WriteString("/" + part)
 				continue
 			}
 		}
-		sub, declared := at.step(part)
+		sub, declared := at.stepTo(part)
 		if !declared {
 			break
 		}
@@ -218,9 +218,20 @@ func isIndex(s string) bool {
 	return s != ""
 }
 
-func clip(s string, n int) string {
+func clipText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// findUndeclared finds keys that no part of the schema names, in every object of
+// which it names some. The compiled schema is closed against them already; this
+// doesn't depend on a dialect, a keyword or a branch that the validator reads in
+// another way than we do. It is asked once the arguments fit.
+func (s *Skill) findUndeclared(args any) []SchemaError {
+	f := undeclaredFinder{skill: s}
+	f.lookInto(s.notes.root, args, nil)
+	slices.SortFunc(f.found, func(a, b SchemaError) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return f.found
 }

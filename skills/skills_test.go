@@ -88,8 +88,8 @@ func TestInvalidSchemasHaveAPlace(t *testing.T) {
 	require.ErrorContains(t, err, "parameters.properties.a.type: is not a valid JSON Schema: got string, want array; value must be one of 'array', ")
 }
 
-// Arguments that the schema doesn't name are refused unless it says otherwise,
-// also where the named ones stand in a subschema.
+// Arguments that the schema doesn't name are refused unless it says otherwise. That holds
+// where the named ones stand in a subschema, too.
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name, params, args string
@@ -101,7 +101,8 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 		{"not declared in any branch", `{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}]}`, `{"b":"x"}`, []string{"false"}},
 		{"no schema at all", ``, `{"b":"x"}`, []string{"additionalProperties"}},
 		{"format is asserted", `{"type":"object","properties":{"to":{"type":"string","format":"email"}}}`, `{"to":"nobody"}`, []string{"format"}},
-		{"every error", `{"type":"object","required":["a","c"],"properties":{"a":{"type":"string"},"c":{},"n":{"maximum":3}}}`, `{"a":1,"n":9}`, []string{"required", "type", "maximum"}},
+		{"every error", `{"type":"object","required":["a","c"],"properties":{"a":{"type":"string"},"c":{},"n":{"maximum":3}}}`, `{"a":1,"n":9}`,
+			[]string{"required", "type", "maximum"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := compile(t, skills.Read, tc.params)
@@ -116,7 +117,9 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 
 // A pointer into undeclared keys stops before them: they are the model's words.
 func TestPointersHoldDeclaredNamesAlone(t *testing.T) {
-	s := compile(t, skills.Read, `{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":{"type":"integer"}}}}}`)
+	s := compile(t, skills.Read,
+		`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},`+
+			`"additionalProperties":{"type":"integer"}}}}}`)
 	errs := s.Validate(parse(t, `{"list":[{"n":"x"},{"CANARY":"y"},{"4111111111111111":"y"}]}`))
 	require.Len(t, errs, 3)
 	require.Equal(t, "/list/2", errs[2].Pointer, "a key of digits is no index")
@@ -153,7 +156,8 @@ func TestSkillsWithoutAnnotationsAreGuessed(t *testing.T) {
 // A schema that refers to itself keeps its marks however deep a value lies,
 // and secrets are hidden there too.
 func TestRecursiveSchemaKeepsItsMarks(t *testing.T) {
-	s := compile(t, skills.Modify, `{"type":"object","properties":{"step":{"$ref":"#/$defs/step"}},"$defs":{"step":{"type":"object","properties":{
+	s := compile(t, skills.Modify,
+		`{"type":"object","properties":{"step":{"$ref":"#/$defs/step"}},"$defs":{"step":{"type":"object","properties":{
 		"cmd":{"type":"string","x-shell":true},"file":{"type":"string","x-path":true},"pw":{"type":"string","x-secret":true},
 		"then":{"$ref":"#/$defs/step"},"all":{"type":"array","items":{"$ref":"#/$defs/step"}}}}}}`)
 	args := parse(t, `{"step":{"then":{"all":[{"cmd":"a","then":{"file":"b","pw":"HIDDEN"}}]}}}`)
@@ -170,7 +174,8 @@ func TestRecursiveSchemaKeepsItsMarks(t *testing.T) {
 // Marks come from every keyword that can describe a value, each for its own.
 func TestMarksOfEveryKeyword(t *testing.T) {
 	s := compile(t, skills.Modify, `{"type":"object","unevaluatedProperties":{"type":"string","x-url":true},"properties":{
-		"pair":{"type":"array","prefixItems":[{"type":"string","x-content":true},{"type":"string","x-path":true}],"items":{"type":"string","x-shell":true}},
+		"pair":{"type":"array","prefixItems":[{"type":"string","x-content":true},{"type":"string","x-path":true}],
+		"items":{"type":"string","x-shell":true}},
 		"both":{"type":"string"},"either":{"anyOf":[{"type":"string","x-content":true},{"type":"string","x-path":true}]},
 		"%25 ~":{"$ref":"#/$defs/a%20b"}},
 		"patternProperties":{"^both$":{"x-target":true}},"$defs":{"a b":{"type":"string","x-secret":true}}}`)
@@ -206,7 +211,8 @@ func TestNestedObjectsAreClosed(t *testing.T) {
 		"joined":{"allOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}}}],"properties":{}}}}`)
 	for args, ok := range map[string]bool{
 		`{"target":{"to":"a"}}`: true, `{"target":{"TO":"b"}}`: false, `{"open":{"TO":"b"}}`: true, `{"any":{"x":1}}`: true,
-		`{"list":[{"a":"x"},null]}`: true, `{"list":[{"A":"x"}]}`: false, `{"joined":{"a":"x","b":"y"}}`: true, `{"joined":{"a":"x","c":"y"}}`: false,
+		`{"list":[{"a":"x"},null]}`: true, `{"list":[{"A":"x"}]}`: false, `{"joined":{"a":"x","b":"y"}}`: true,
+		`{"joined":{"a":"x","c":"y"}}`: false,
 	} {
 		require.Equal(t, ok, len(s.Validate(parse(t, args))) == 0, args)
 	}
@@ -214,7 +220,9 @@ func TestNestedObjectsAreClosed(t *testing.T) {
 
 // The digest covers the whole Spec, so any change of it is another skill.
 func TestDigestCoversEveryField(t *testing.T) {
-	base := skills.Spec{Name: "a.b", Description: "d", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), Run: skills.Run{Kind: "http", Options: json.RawMessage(`{"url":"x"}`)}}
+	base := skills.Spec{Name: "a.b", Description: "d", Effect: skills.Read,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`),
+		Run:        skills.Run{Kind: "http", Options: json.RawMessage(`{"url":"x"}`)}}
 	digest := func(change func(*skills.Spec)) string {
 		s := base
 		change(&s)
@@ -303,17 +311,20 @@ func TestOrderDigestIsUnambiguous(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.StringOfN(rapid.RuneFrom([]rune("ab:/")), 0, 3, -1)
 		mk := func(l string) skills.Order {
-			return skills.Order{GrantID: f.Draw(t, l), User: f.Draw(t, l), Conversation: f.Draw(t, l), Skill: f.Draw(t, l), SkillDigest: f.Draw(t, l), Args: f.Draw(t, l)}
+			return skills.Order{GrantID: f.Draw(t, l), User: f.Draw(t, l), Conversation: f.Draw(t, l), Skill: f.Draw(t, l),
+				SkillDigest: f.Draw(t, l), Args: f.Draw(t, l)}
 		}
 		a, b := mk("a"), mk("b")
 		require.Equal(t, a == b, a.Digest() == b.Digest())
 		// Two random orders hardly ever differ in one field alone.
 		one := a
-		field := []*string{&one.GrantID, &one.User, &one.Conversation, &one.Skill, &one.SkillDigest, &one.Args}[rapid.IntRange(0, 5).Draw(t, "field")]
+		field := []*string{&one.GrantID, &one.User, &one.Conversation, &one.Skill, &one.SkillDigest,
+			&one.Args}[rapid.IntRange(0, 5).Draw(t, "field")]
 		*field = f.Draw(t, "other")
 		require.Equal(t, a == one, a.Digest() == one.Digest())
 	})
-	require.Equal(t, skills.Order{Skill: "x", CallID: "1"}.Digest(), skills.Order{Skill: "x", CallID: "2"}.Digest(), "the call id is not part of it")
+	require.Equal(t, skills.Order{Skill: "x", CallID: "1"}.Digest(), skills.Order{Skill: "x", CallID: "2"}.Digest(),
+		"the call id is not part of it")
 }
 
 // A name stands for one skill.
@@ -329,14 +340,17 @@ func TestRegistryRefusesDuplicates(t *testing.T) {
 // Suggestions are near misses alone.
 func TestNearest(t *testing.T) {
 	known := []string{"permission", "permissions", "guard", "judge", "skills"}
-	for got, want := range map[string]string{"permision": "permission", "gaurd": "guard", "jduge": "judge", "zebra": "", "sk": "", "skill": "skills"} {
+	for got, want := range map[string]string{"permision": "permission", "gaurd": "guard", "jduge": "judge", "zebra": "", "sk": "",
+		"skill": "skills"} {
 		require.Equal(t, want, skills.Nearest(got, known), got)
 	}
 }
 
 // Schemas of any shape are compiled or refused, never a panic.
 func FuzzCompile(f *testing.F) {
-	for _, s := range []string{`{"type":"object"}`, `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`, `{"type":"object","allOf":[true,false]}`, `[]`, `{"type":"object","$defs":{"x":{"$ref":"#"}},"properties":{"y":{"$ref":"#/$defs/x"}}}`, `{"type":"object","prefixItems":3}`} {
+	for _, s := range []string{`{"type":"object"}`, `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`,
+		`{"type":"object","allOf":[true,false]}`, `[]`, `{"type":"object","$defs":{"x":{"$ref":"#"}},"properties":{"y":{"$ref":"#/$defs/x"}}}`,
+		`{"type":"object","prefixItems":3}`} {
 		f.Add(s, `{"a":[1,{"b":null}]}`)
 	}
 	f.Fuzz(func(t *testing.T, params, args string) {
@@ -358,12 +372,13 @@ func FuzzCompile(f *testing.F) {
 func TestNoFileReferences(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"string"}`), 0o600))
-	_, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file://` + file + `"}}}`)})
+	_, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file://` + file + `"}}}`)})
 	require.ErrorContains(t, err, "leads nowhere")
 }
 
-// References that double at every step stay as many nodes as there are
-// subschemas, and what lies behind them is found.
+// References that double at every step stay as many nodes as there are subschemas. What lies
+// behind them is found.
 func TestDoublingReferences(t *testing.T) {
 	defs := map[string]any{"z": map[string]any{"type": "string", "x-secret": true}}
 	next := "z"
@@ -372,7 +387,8 @@ func TestDoublingReferences(t *testing.T) {
 		defs[n] = map[string]any{"type": "object", "properties": map[string]any{"l": ref, "r": ref}}
 		next = n
 	}
-	raw, err := json.Marshal(map[string]any{"type": "object", "$defs": defs, "properties": map[string]any{"x": map[string]any{"$ref": "#/$defs/" + next}}})
+	raw, err := json.Marshal(map[string]any{"type": "object", "$defs": defs,
+		"properties": map[string]any{"x": map[string]any{"$ref": "#/$defs/" + next}}})
 	require.NoError(t, err)
 	s, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: raw})
 	require.NoError(t, err)

@@ -43,9 +43,9 @@ type Spec struct {
 	// Idempotent says that a second run with the same key has no second
 	// effect. A read counts as such without saying so: see Repeatable.
 	Idempotent bool `json:"idempotent,omitempty"`
-	// ByReference says that what the skill's path arguments name may change
-	// between a person's approval and the run, which the person is told. Without
-	// it a call whose paths can't be bound to the approval can't be approved.
+	// ByReference says that a person approves names of paths, whose content may change before the
+	// run. The person is told. Without it a call whose paths can't be bound to the approval can't
+	// be approved.
 	ByReference bool `json:"by_reference,omitempty"`
 	// Disabled refuses every call before the sentinel sees it.
 	Disabled bool `json:"disabled,omitempty"`
@@ -74,8 +74,8 @@ type Skill struct {
 	confinement Confinement
 }
 
-// Compile checks a Spec and returns the Skill, or every mistake in it as
-// joined *PathError values whose paths start at the Spec ("parameters.type").
+// Compile checks a Spec and returns the Skill, or every mistake in it as joined *PathError
+// values. Their paths start at the Spec ("parameters.type").
 func Compile(s Spec) (*Skill, error) {
 	s = withDefaults(s)
 	errs := []error{checkName(s.Name), checkFields(s)}
@@ -131,8 +131,8 @@ func checkFields(s Spec) error {
 	return errors.Join(errs...)
 }
 
-// checkName holds names to lower-case words joined by dots, so that a scope
-// such as "email.*" means one thing and a name can't forge a log line.
+// checkName holds names to lower-case words joined by dots. So a scope such as "email.*" means
+// one thing, and a name can't forge a log line.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -210,3 +210,6 @@ func (s *Skill) Parameters() json.RawMessage { return s.schema.raw }
 // the same call id: the skill says that it is idempotent, or it only reads. All
 // that asks whether a repeat does harm asks here.
 func (s Spec) Repeatable() bool { return s.Idempotent || s.Effect == Read }
+
+// Confinement returns what holds the skill's effects where they happen.
+func (s *Skill) Confinement() Confinement { return s.confinement }

@@ -4,8 +4,8 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// access reports why this user can't write to a folder.
-func access(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+// checkAccess reports why this user can't write to a folder.
+func checkAccess(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
 
 // freeBytes is what an ordinary user can still write.
 func freeBytes(dir string) (uint64, bool) {

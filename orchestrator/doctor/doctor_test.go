@@ -65,8 +65,10 @@ func TestRedis(t *testing.T) {
 	bad := redistest.Start(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no", "--requirepass", "hush-hush")
 	r = examine("redis://:hush-hush@" + bad.Address())
 	require.False(t, r.OK)
-	require.Equal(t, []string{"problem maxmemory-policy is allkeys-lru: a count that is evicted is a limit that is lifted"}, found(r, "limits eviction"))
-	require.Equal(t, []string{"warning no append-only file is kept: a restart of the server begins every budget at zero"}, found(r, "limits persistence"))
+	require.Equal(t, []string{"problem maxmemory-policy is allkeys-lru: a count that is evicted is a limit that is lifted"},
+		found(r, "limits eviction"))
+	require.Equal(t, []string{"warning no append-only file is kept: a restart of the server begins every budget at zero"},
+		found(r, "limits persistence"))
 	require.NotContains(t, fmt.Sprint(r), "hush-hush")
 
 	r = examine("redis://:wrong@" + bad.Address())
@@ -96,9 +98,9 @@ func TestClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &wire{}
-			w.date(c.date, now, now)
-			e := &exam{began: now}
-			e.clock("m", w)
+			w.compareClock(c.date, now, now)
+			e := &modelExam{exam: exam{began: now}}
+			e.checkClock("m", w)
 			got := string(e.findings[0].Status) + " " + e.findings[0].Message
 			require.Equal(t, c.want, got)
 		})
@@ -113,10 +115,11 @@ func TestTLS(t *testing.T) {
 	r := Examine(t.Context(), write(t, fmt.Sprintf("models: {m: {model: m, base_url: %q}}\nroles: {sentinel: m}\n", url)), Options{})
 	require.Equal(t, []string{"problem this machine trusts no authority that signed its certificate (TLS)"}, found(r, "model m"))
 	for want, cause := range map[string]error{
-		"its certificate is another host's (TLS)": &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "h"}},
-		"its certificate is not valid (TLS)":      &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}},
+		"its certificate is another host's (TLS)": &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{},
+			Host: "h"}},
+		"its certificate is not valid (TLS)": &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}},
 	} {
-		message, advice := (&wire{cause: cause}).broken()
+		message, advice := (&wire{cause: cause}).explainBroken()
 		require.Equal(t, want, message)
 		require.NotEmpty(t, advice)
 	}
@@ -142,7 +145,8 @@ func TestPauses(t *testing.T) {
 	}))
 	require.NoError(t, st.Close())
 	got := Examine(t.Context(), file, Options{})
-	require.Equal(t, []string{"warning paused: user ann, since 2023-11-14T22:13:20Z", "warning paused: all, since 2023-11-14T22:13:21Z"}, found(got, "pauses"))
+	require.Equal(t, []string{"warning paused: user ann, since 2023-11-14T22:13:20Z", "warning paused: all, since 2023-11-14T22:13:21Z"},
+		found(got, "pauses"))
 	_, err = os.Stat(cfg.Keys.Dir)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -65,7 +65,6 @@ type exam struct {
 	// given reports whether the examination was given up. What is found from
 	// then on is dropped: it may be wrong for this alone.
 	given   func() bool
-	cut     bool     // it was given up
 	skipped []string // what was not looked at to its end
 }
 
@@ -76,8 +75,8 @@ func Examine(ctx context.Context, path string, o Options) Report {
 	if e.told == nil {
 		e.told = func(Finding) {}
 	}
-	if e.configuration(path) {
-		e.rest(ctx)
+	if e.loadConfiguration(path) {
+		e.examineRest(ctx)
 	}
 	if ctx.Err() != nil {
 		e.given = func() bool { return false }
@@ -96,15 +95,17 @@ func Examine(ctx context.Context, path string, o Options) Report {
 	return r
 }
 
-// rest looks at what a configuration names. Files come before the store: opening
+// examineRest looks at what a configuration names. Files come before the store: opening
 // it would put its own mode right. Models come last: they take the longest.
-func (e *exam) rest(ctx context.Context) {
+func (e *exam) examineRest(ctx context.Context) {
 	for _, c := range []struct {
 		name string
 		look func(context.Context)
 	}{
-		{"permissions", e.policy}, {"approvals", e.approvals}, {"skills", e.skills}, {"files", e.files}, {"roots", e.roots}, {"store", e.store},
-		{"ledger", e.ledger}, {"pauses", e.pauses}, {"limits", e.limits}, {"sandbox", e.sandbox}, {"snapshot", e.snapshots}, {"models", e.models},
+		{"permissions", e.examinePolicy}, {"approvals", e.examineApprovals}, {"skills", e.examineSkills}, {"files", e.examineFiles},
+		{"roots", e.examineRoots}, {"store", e.examineStore},
+		{"ledger", e.examineLedger}, {"pauses", e.examinePauses}, {"limits", e.examineLimits}, {"sandbox", e.examineSandbox},
+		{"snapshot", e.examineSnapshots}, {"models", e.examineModels},
 	} {
 		e.began = time.Now()
 		skipped := len(e.skipped)
@@ -117,8 +118,8 @@ func (e *exam) rest(ctx context.Context) {
 	}
 }
 
-// add notes and tells a finding; the time for the next one begins.
-func (e *exam) add(s Status, check, message, advice string) {
+// addFinding notes and tells a finding; the time for the next one begins.
+func (e *exam) addFinding(s Status, check, message, advice string) {
 	if e.given != nil && e.given() {
 		return
 	}
@@ -131,15 +132,15 @@ func (e *exam) add(s Status, check, message, advice string) {
 }
 
 func (e *exam) ok(check, format string, args ...any) {
-	e.add(OK, check, fmt.Sprintf(format, args...), "")
+	e.addFinding(OK, check, fmt.Sprintf(format, args...), "")
 }
 
-func (e *exam) warn(check, message, advice string)    { e.add(Warning, check, message, advice) }
-func (e *exam) problem(check, message, advice string) { e.add(Problem, check, message, advice) }
+func (e *exam) warn(check, message, advice string)    { e.addFinding(Warning, check, message, advice) }
+func (e *exam) problem(check, message, advice string) { e.addFinding(Problem, check, message, advice) }
 
-// configuration loads it and builds what it describes; false means that nothing
+// loadConfiguration loads the configuration and builds what it describes; false means that nothing
 // can be said of the rest.
-func (e *exam) configuration(path string) bool {
+func (e *exam) loadConfiguration(path string) bool {
 	cfg, err := config.Load(path, config.Options{Program: e.program})
 	if err == nil {
 		err = assembly.Check(cfg)

@@ -10,18 +10,18 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// policy says which defaults are in force, and warns of those that surprise.
-func (e *exam) policy(context.Context) {
+// examinePolicy says which defaults are in force, and warns of those that surprise.
+func (e *exam) examinePolicy(context.Context) {
 	if e.cfg.PermissionsDefault == config.Allow {
 		e.ok("permissions", "permissions_default is allow: a call that no rule matches is for scope, guard, judge and review")
 	} else {
 		e.ok("permissions", "permissions_default is %s: a call that no rule matches is refused", e.cfg.PermissionsDefault)
 	}
 	e.reviewMode()
-	e.surprises()
-	e.fallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable, false,
+	e.reportSurprises()
+	e.checkFallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable, false,
 		"while no model can be reached, every call goes ahead unjudged, marked as degraded: the review fails open")
-	e.fallback("sentinel.unjudgeable", e.cfg.Sentinel.Unjudgeable, true,
+	e.checkFallback("sentinel.unjudgeable", e.cfg.Sentinel.Unjudgeable, true,
 		"a call that no model can judge goes ahead, and the writer of its arguments can make it so")
 }
 
@@ -37,7 +37,7 @@ func (e *exam) reviewMode() {
 	case s.Mode == config.Shadow:
 		e.warn("review", "sentinel.mode is shadow: what the review says is recorded and not applied",
 			"set sentinel.mode to enforce once its verdicts are good enough")
-	case slices.Contains(modes(s.Modes), config.Off) || slices.Contains(modes(s.Modes), config.Shadow):
+	case slices.Contains(listModes(s.Modes), config.Off) || slices.Contains(listModes(s.Modes), config.Shadow):
 		e.warn("review", "sentinel.modes leaves calls out, or only records what the review says of them", "vedette validate names them")
 	default:
 		e.ok("review", "sentinel.mode is enforce: what the review rejects does not run")
@@ -48,7 +48,7 @@ func (e *exam) reviewMode() {
 	}
 }
 
-func modes(m config.Modes) (out []config.Mode) {
+func listModes(m config.Modes) (out []config.Mode) {
 	for _, list := range []map[string]config.Mode{m.Effect, m.Skill} {
 		for _, mode := range list {
 			out = append(out, mode)
@@ -60,8 +60,8 @@ func modes(m config.Modes) (out []config.Mode) {
 // named are the warnings of a configuration that have a check of their own here.
 var named = []string{"review_idle", "unjudgeable_allow"}
 
-// surprises tells what is written and does nothing, or more than it seems to.
-func (e *exam) surprises() {
+// reportSurprises tells what is written and does nothing, or more than it seems to.
+func (e *exam) reportSurprises() {
 	for _, w := range e.cfg.Warnings() {
 		if !slices.Contains(named, w.Code) {
 			e.warn("configuration", w.Pos.String()+": "+w.Msg, w.Advice)
@@ -69,9 +69,9 @@ func (e *exam) surprises() {
 	}
 }
 
-// fallback warns of a table that lets through what can do harm, and of one that
-// lets through anything where that is for an attacker to choose.
-func (e *exam) fallback(path string, f config.Fallback, attackers bool, all string) {
+// checkFallback warns of a table that lets through what can do harm. Where an attacker can
+// choose the table's case, it warns of anything that is let through.
+func (e *exam) checkFallback(path string, f config.Fallback, attackers bool, all string) {
 	if e.cfg.Sentinel.Idle() {
 		return
 	}
@@ -91,8 +91,8 @@ func (e *exam) fallback(path string, f config.Fallback, attackers bool, all stri
 	}
 }
 
-// approvals says who would have to be asked.
-func (e *exam) approvals(context.Context) {
+// examineApprovals says who would have to be asked.
+func (e *exam) examineApprovals(context.Context) {
 	n := 0
 	for _, r := range e.cfg.Permissions {
 		if r.Then == config.Ask {
@@ -112,8 +112,8 @@ func (e *exam) approvals(context.Context) {
 		"a program that embeds Vedette has to give it an Approver; where no person can approve, ask is deny")
 }
 
-// skills warns of those whose arguments no author has told apart.
-func (e *exam) skills(context.Context) {
+// examineSkills warns of those whose arguments no author has told apart.
+func (e *exam) examineSkills(context.Context) {
 	var plain []string
 	for _, s := range e.cfg.Skills {
 		if len(s.Skill.DeclaredArgs()) > 0 && !s.Skill.Annotated() {
@@ -124,15 +124,15 @@ func (e *exam) skills(context.Context) {
 	case len(e.cfg.Skills) == 0:
 		e.warn("skills", "there are none: every call is denied", "name skill files under skills.include")
 	case len(plain) > 0:
-		e.warn("skills", "without annotations every string may be a target: "+some(plain),
+		e.warn("skills", "without annotations every string may be a target: "+nameFirst(plain),
 			"mark their arguments with x-target, x-content, x-path, x-url, x-shell or x-secret")
 	default:
 		e.ok("skills", "%d, all of them annotated or without arguments", len(e.cfg.Skills))
 	}
 }
 
-// some names the first few.
-func some(list []string) string {
+// nameFirst names the first few.
+func nameFirst(list []string) string {
 	const few = 8
 	if len(list) <= few {
 		return strings.Join(list, ", ")

@@ -33,13 +33,13 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer w.mu.Unlock()
 	w.cause = err
 	if err == nil {
-		w.date(resp.Header.Get("Date"), sent, time.Now())
+		w.compareClock(resp.Header.Get("Date"), sent, time.Now())
 	}
 	return resp, err
 }
 
-// date compares the server's clock, which is told in whole seconds.
-func (w *wire) date(header string, sent, got time.Time) {
+// compareClock compares the server's clock, which is told in whole seconds.
+func (w *wire) compareClock(header string, sent, got time.Time) {
 	at, err := http.ParseTime(header)
 	if err != nil {
 		return
@@ -60,15 +60,15 @@ func (w *wire) CloseIdleConnections() {
 	}
 }
 
-// clock returns how far the server's clock is ahead, if it told.
-func (w *wire) clock() (time.Duration, bool) {
+// clockSkew returns how far the server's clock is ahead, if it told.
+func (w *wire) clockSkew() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.skew, w.known
 }
 
-// broken says in closed words why there was no connection, and what to do.
-func (w *wire) broken() (message, advice string) {
+// explainBroken says in closed words why there was no connection, and what to do.
+func (w *wire) explainBroken() (message, advice string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var dns *net.DNSError

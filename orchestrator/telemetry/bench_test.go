@@ -59,7 +59,8 @@ func desk(tb testing.TB, observe func(sentinel.Event)) (fresh func() *sentinel.D
 	require.NoError(tb, err)
 	text := "go"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: "g", User: "u", Conversation: "c", Turn: "t", Agent: "a", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc, Calls: 1 << 30,
+		ID: "g", User: "u", Conversation: "c", Turn: "t", Agent: "a", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
+		Calls: 1 << 30,
 	})
 	require.NoError(tb, err)
 	return func() *sentinel.Desk { return p.Desk(g) } // one that has returned much takes long to say so
@@ -75,7 +76,7 @@ func events(tb testing.TB) []sentinel.Event {
 }
 
 // What an observer costs a call: its decision and its outcome. Beside it, the
-// same events to nobody.
+// same events to no observer.
 func BenchmarkObserver(b *testing.B) {
 	list := events(b)
 	m := NewMetrics(Names{Skills: []string{"note.write"}}, nil)
@@ -108,8 +109,8 @@ func BenchmarkObserver(b *testing.B) {
 	}
 }
 
-// A whole call through a desk whose gates allow at once and whose recorder
-// writes nothing, with and without an observer.
+// The whole call goes through a desk whose gates allow at once and whose recorder writes
+// nothing. It runs with and without an observer.
 func BenchmarkDecision(b *testing.B) {
 	m := NewMetrics(Names{Skills: []string{"note.write"}}, nil)
 	for name, observe := range map[string]func(sentinel.Event){"without": nil, "metrics": m.Event} {

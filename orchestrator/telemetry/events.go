@@ -18,12 +18,12 @@ import (
 func (m *Metrics) Event(e sentinel.Event) {
 	switch e.Kind {
 	case sentinel.RecordRefused:
-		m.decided(&e)
+		m.countDecision(&e)
 	case sentinel.RecordHeld:
 		m.approvals.WithLabelValues(effects.pick(string(e.Call.Effect()))).Inc()
 	case sentinel.RecordDecision:
-		m.decided(&e)
-		m.approved(&e)
+		m.countDecision(&e)
+		m.countAnswer(&e)
 	case sentinel.RecordOutcome:
 		skill := m.skills.pick(e.Call.Name())
 		m.runs.WithLabelValues(skill, statuses.pick(e.Status), runCodes.pick(e.Code)).Inc()
@@ -39,7 +39,7 @@ func effectOf(c *sentinel.Call) skills.Effect {
 	return c.Effect()
 }
 
-func (m *Metrics) decided(e *sentinel.Event) {
+func (m *Metrics) countDecision(e *sentinel.Event) {
 	d, known := &e.Decision, e.Call.Skill() != nil
 	outcome, effect := outcomes.pick(d.Outcome.String()), effects.pick(string(effectOf(&e.Call)))
 	skill := unknown
@@ -55,21 +55,21 @@ func (m *Metrics) decided(e *sentinel.Event) {
 		m.rewritten.WithLabelValues(skill).Inc()
 	}
 	for i := range d.Verdicts {
-		m.verdict(&d.Verdicts[i])
+		m.countVerdict(&d.Verdicts[i])
 	}
 	if e.Kind == sentinel.RecordDecision {
 		m.decisionTime.WithLabelValues(outcome).Observe(d.Elapsed.Seconds())
 	}
 }
 
-func (m *Metrics) verdict(v *sentinel.Verdict) {
+func (m *Metrics) countVerdict(v *sentinel.Verdict) {
 	gate := gates.pick(v.Gate)
 	m.verdicts.WithLabelValues(gate, verdictOf(v)).Inc()
 	if v.State != sentinel.Judged && v.State != sentinel.Failed && v.State != sentinel.Shadow {
 		return
 	}
 	switch v.Gate {
-	case sentinel.GateApproval: // see approved
+	case sentinel.GateApproval: // see countAnswer
 	case sentinel.GateReview:
 		from := v.Meta["from"]
 		if from == "" {
@@ -92,8 +92,8 @@ func verdictOf(v *sentinel.Verdict) string {
 	return v.State.String()
 }
 
-// approved counts a person's answer.
-func (m *Metrics) approved(e *sentinel.Event) {
+// countAnswer counts a person's answer.
+func (m *Metrics) countAnswer(e *sentinel.Event) {
 	v, _ := e.Decision.Verdict(sentinel.GateApproval)
 	if v.State != sentinel.Judged && v.State != sentinel.Failed {
 		return
@@ -112,7 +112,7 @@ func (m *Metrics) Request(_ context.Context, e review.RequestEvent) {
 	case result == none:
 		result = "ok"
 	}
-	m.asked(question{reviewRole(e), e.Model, result, e.Sent, e.Wait, e.Duration, int64(e.TokensIn), int64(e.TokensOut), e.Cost})
+	m.countQuestion(question{reviewRole(e), e.Model, result, e.Sent, e.Wait, e.Duration, int64(e.TokensIn), int64(e.TokensOut), e.Cost})
 }
 
 // Review implements review.Observer.
@@ -142,7 +142,7 @@ func (m *Metrics) Model(_ context.Context, e assembly.ModelEvent) {
 	if result == none {
 		result = "ok"
 	}
-	m.asked(question{roleOf(e), e.Model, result, !e.Sent.IsZero(), wait, e.Duration, e.TokensIn, e.TokensOut, e.Cost})
+	m.countQuestion(question{roleOf(e), e.Model, result, !e.Sent.IsZero(), wait, e.Duration, e.TokensIn, e.TokensOut, e.Cost})
 }
 
 // reviewRole is what a question of the review was asked for.
@@ -171,7 +171,7 @@ type question struct {
 	in, out, cost       int64
 }
 
-func (m *Metrics) asked(q question) {
+func (m *Metrics) countQuestion(q question) {
 	model := m.models.pick(q.model)
 	m.modelRequests.WithLabelValues(q.role, model, q.result, yesNo(q.sent)).Inc()
 	m.modelWait.WithLabelValues(q.role, model).Observe(q.wait.Seconds())
@@ -222,7 +222,7 @@ func (m *Metrics) Supervision(e otp.Event) {
 	if e.Type == otp.ChildStarted { // one for each agent: agents_total counts those
 		return
 	}
-	m.restarts.WithLabelValues(strings.ReplaceAll(e.Type.String(), " ", "_"), child(e.ChildID)).Inc()
+	m.restarts.WithLabelValues(strings.ReplaceAll(e.Type.String(), " ", "_"), childKind(e.ChildID)).Inc()
 }
 
 // Limits counts outages of the server of the limits.

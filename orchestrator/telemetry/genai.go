@@ -73,8 +73,8 @@ var providers = []struct{ host, name string }{
 	{".amazonaws.com", "aws.bedrock"}, {"openrouter.ai", "openrouter"},
 }
 
-// about are the attributes that every span of a question to the model has.
-func (i ModelInfo) about(name string) []attribute.KeyValue {
+// spanAttributes are the attributes that every span of a question to the model has.
+func (i ModelInfo) spanAttributes(name string) []attribute.KeyValue {
 	provider, host, port := compatible, "", 0
 	if u, err := url.Parse(i.BaseURL); err == nil {
 		host = u.Hostname()

@@ -50,103 +50,104 @@ var (
 // NewMetrics makes the metrics of one orchestrator. state is asked at each
 // scrape; nil has no state.
 func NewMetrics(n Names, state func() State) *Metrics {
-	m := &Metrics{skills: sorted(n.Skills), models: sorted(n.Models), state: state}
+	m := &Metrics{skills: sortNames(n.Skills), models: sortNames(n.Models), state: state}
 	m.defineCalls()
 	m.defineReview()
 	m.defineModels()
 	m.defineWork()
-	m.gauges.define(m)
+	m.gauges.defineGauges(m)
 	return m
 }
 
 func (m *Metrics) defineCalls() {
-	m.calls = m.counter("calls_total", "Proposed calls that were decided, by configured skill; unknown "+
+	m.calls = m.newCounter("calls_total", "Proposed calls that were decided, by configured skill; unknown "+
 		"stands for all others. outcome is what was decided in the end.", "skill", "effect", "outward", "outcome")
-	m.decisions = m.counter("decisions_total",
+	m.decisions = m.newCounter("decisions_total",
 		"Decisions by what decided: the first gate with the decision's outcome and its code, none for "+
 			"allowed ones; gate parse for proposals that became no call.", "outcome", "gate", "effect", "code")
-	m.verdicts = m.counter("gate_verdicts_total", "What each gate said of each call, also that it was skipped, not reached or failed.",
+	m.verdicts = m.newCounter("gate_verdicts_total", "What each gate said of each call, also that it was skipped, not reached or failed.",
 		"gate", "verdict")
-	m.degraded = m.counter("degraded_decisions_total",
+	m.degraded = m.newCounter("degraded_decisions_total",
 		"Calls that went ahead although the review gave no judgement, or the store of the limits could not be reached.", "effect")
-	m.rewritten = m.counter("rewritten_calls_total", "Calls that rules rewrote before they were judged.", "skill")
-	m.decisionTime = m.histogram("decision_duration_seconds",
+	m.rewritten = m.newCounter("rewritten_calls_total", "Calls that rules rewrote before they were judged.", "skill")
+	m.decisionTime = m.newHistogram("decision_duration_seconds",
 		"From the first gate to the decision, the review included, a person's time not.", forModels, "outcome")
-	m.gateTime = m.histogram("gate_duration_seconds", "What one gate took, review and approval aside.", forRules, "gate")
-	m.approvals = m.counter("approvals_requested_total", "Calls for which a person was asked.", "effect")
-	m.approvalAnswers = m.counter("approvals_answered_total", "How that ended: allow or deny, and the code of a denial.",
+	m.gateTime = m.newHistogram("gate_duration_seconds", "What one gate took, review and approval aside.", forRules, "gate")
+	m.approvals = m.newCounter("approvals_requested_total", "Calls for which a person was asked.", "effect")
+	m.approvalAnswers = m.newCounter("approvals_answered_total", "How that ended: allow or deny, and the code of a denial.",
 		"effect", "outcome", "code")
-	m.approvalTime = m.histogram("approval_wait_seconds", "How long a person took.", forPeople, "outcome")
-	m.runs = m.counter("skill_runs_total", "Allowed calls that have ended. status is ok, failed or unknown; code says how it failed.",
+	m.approvalTime = m.newHistogram("approval_wait_seconds", "How long a person took.", forPeople, "outcome")
+	m.runs = m.newCounter("skill_runs_total", "Allowed calls that have ended. status is ok, failed or unknown; code says how it failed.",
 		"skill", "status", "code")
-	m.runTime = m.histogram("skill_run_duration_seconds", "What a skill took, its wait for room included.", forWork, "skill")
-	m.leaks = m.counter("skill_leaked_goroutines_total", "Goroutines that calls left running.", "skill")
-	m.recordTime = m.histogram("record_duration_seconds", "How long it took to make a record durable, with its group.", forWrites, "kind")
-	m.storeFailures = m.counter("record_failures_total", "Records that could not be made durable. Nothing runs without its decision's.",
+	m.runTime = m.newHistogram("skill_run_duration_seconds", "What a skill took, its wait for room included.", forWork, "skill")
+	m.leaks = m.newCounter("skill_leaked_goroutines_total", "Goroutines that calls left running.", "skill")
+	m.recordTime = m.newHistogram("record_duration_seconds", "How long it took to make a record durable, with its group.", forWrites, "kind")
+	m.storeFailures = m.newCounter("record_failures_total", "Records that could not be made durable. Nothing runs without its decision's.",
 		"kind")
 }
 
 func (m *Metrics) defineReview() {
-	m.reviews = m.counter("reviews_total",
+	m.reviews = m.newCounter("reviews_total",
 		"Verdicts of the model review. failure says why there is no judgement, none where there is one; in "+
 			"shadow mode outcome is what it would be, and skipped where the budget of the day is spent and "+
 			"the rules decide (`sentinel.budget.rules_for`).", "mode", "effect", "outcome", "failure")
-	m.escalations = m.counter("review_second_opinions_total", "Second opinions that were asked for. failure says why there is none.",
+	m.escalations = m.newCounter("review_second_opinions_total", "Second opinions that were asked for. failure says why there is none.",
 		"failure")
-	m.cacheHits = m.counter("review_cache_hits_total",
+	m.cacheHits = m.newCounter("review_cache_hits_total",
 		"Reviews without a new question to a model: from a cache, shared with an identical call in flight, or judged ahead.", "from")
-	m.breakerChanges = m.counter("review_breaker_changes_total", "Changes of a model's breaker.", "model", "to")
-	m.reviewTime = m.histogram("review_duration_seconds",
+	m.breakerChanges = m.newCounter("review_breaker_changes_total", "Changes of a model's breaker.", "model", "to")
+	m.reviewTime = m.newHistogram("review_duration_seconds",
 		"What a review took. from says where its judgement is from, model or one of the cache's.", forModels, "from")
 }
 
 func (m *Metrics) defineModels() {
-	m.modelRequests = m.counter("model_requests_total",
+	m.modelRequests = m.newCounter("model_requests_total",
 		"Questions to models. role is orchestrator, agent, review, second_opinion or canary; result is ok, "+
 			"the failure's name, or canceled where the caller left; sent is false for those that never left.",
 		"role", "model", "result", "sent")
-	m.modelTokens = m.counter("model_tokens_total",
+	m.modelTokens = m.newCounter("model_tokens_total",
 		"Tokens as the server told them, estimated for agents and orchestrator where it told none.", "role", "model", "direction")
-	m.modelCost = m.counter("model_cost_total", "What the tokens come to, in the currency that the configured prices are in.", "role", "model")
-	m.modelTime = m.histogram("model_request_duration_seconds",
+	m.modelCost = m.newCounter("model_cost_total", "What the tokens come to, in the currency that the configured prices are in.",
+		"role", "model")
+	m.modelTime = m.newHistogram("model_request_duration_seconds",
 		"From the request to the last byte of the answer, of questions that were sent.", forModels, "role", "model")
-	m.modelWait = m.histogram("model_request_wait_seconds", "How long a question waited for room: concurrency, rate, budget.",
+	m.modelWait = m.newHistogram("model_request_wait_seconds", "How long a question waited for room: concurrency, rate, budget.",
 		forModels, "role", "model")
 }
 
 func (m *Metrics) defineWork() {
-	m.turns = m.counter("turns_total",
+	m.turns = m.newCounter("turns_total",
 		"Requests whose work ended. result is answered, overloaded, cancelled, interrupted, not_kept or model_ and the kind of failure.",
 		"result")
-	m.turnTime = m.histogram("turn_duration_seconds", "From the request to its answer, in this process.", forTurns, "result")
-	m.agents = m.counter("agents_total", "Agents that ended, by their last state.", "state")
-	m.agentTime = m.histogram("agent_duration_seconds", "From an agent's start to its end, waits for people included.", forTurns, "state")
-	m.restarts = m.counter("supervision_events_total",
+	m.turnTime = m.newHistogram("turn_duration_seconds", "From the request to its answer, in this process.", forTurns, "result")
+	m.agents = m.newCounter("agents_total", "Agents that ended, by their last state.", "state")
+	m.agentTime = m.newHistogram("agent_duration_seconds", "From an agent's start to its end, waits for people included.", forTurns, "state")
+	m.restarts = m.newCounter("supervision_events_total",
 		"What supervisors saw: child_restarted, child_crashed, supervisor_gave_up and the like, by what the child is.", "event", "child")
-	m.limitsAway = m.counter("limits_store_outages_total", "How often the server of the limits went away, by cause.", "cause")
-	m.dropped = m.counter("trace_spans_dropped_total", "Spans that could not be sent to the collector.")
+	m.limitsAway = m.newCounter("limits_store_outages_total", "How often the server of the limits went away, by cause.", "cause")
+	m.dropped = m.newCounter("trace_spans_dropped_total", "Spans that could not be sent to the collector.")
 }
 
 const namespace = "vedette"
 
-func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+func (m *Metrics) newCounter(name, help string, labels ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	m.add(v, name, "counter", help, labels)
+	m.addCollector(v, name, "counter", help, labels)
 	return v
 }
 
-func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+func (m *Metrics) newHistogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
-	m.add(v, name, "histogram", help, labels)
+	m.addCollector(v, name, "histogram", help, labels)
 	return v
 }
 
-func (m *Metrics) add(c prometheus.Collector, name, kind, help string, labels []string) {
+func (m *Metrics) addCollector(c prometheus.Collector, name, kind, help string, labels []string) {
 	m.all = append(m.all, c)
-	m.define(name, kind, help, labels)
+	m.defineMetric(name, kind, help, labels)
 }
 
-func (m *Metrics) define(name, kind, help string, labels []string) {
+func (m *Metrics) defineMetric(name, kind, help string, labels []string) {
 	m.defs = append(m.defs, Definition{namespace + "_" + name, kind, labels, help})
 }
 
@@ -158,7 +159,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, c := range m.all {
 		c.Describe(ch)
 	}
-	m.gauges.describe(ch)
+	m.gauges.describeGauges(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -166,5 +167,5 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range m.all {
 		c.Collect(ch)
 	}
-	m.gauges.collect(ch, m)
+	m.gauges.collectState(ch, m)
 }

@@ -21,12 +21,11 @@ const (
 	loud = time.Minute
 )
 
-// NewProvider makes a tracer provider that sends spans to a collector, OTLP over
-// HTTP in batches, and traces that share of the turns whose caller's trace does
-// not say. Headers for the collector are taken from the environment, as
-// OTEL_EXPORTER_OTLP_HEADERS, more of the resource as OTEL_RESOURCE_ATTRIBUTES.
-// Spans that can't be sent are dropped, logged once a minute and told to
-// dropped. Shut it down.
+// NewProvider makes a tracer provider that sends spans to a collector, OTLP over HTTP in
+// batches. It traces that share of the turns whose caller's trace does not say. Headers for
+// the collector are taken from the environment, as OTEL_EXPORTER_OTLP_HEADERS, more of the
+// resource as OTEL_RESOURCE_ATTRIBUTES. Spans that can't be sent are dropped, logged once a
+// minute and told to dropped. Shut it down.
 func NewProvider(ctx context.Context, endpoint string, share float64, log *slog.Logger,
 	dropped func(n int)) (*sdktrace.TracerProvider, error) {
 	exp, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(exportTime))
@@ -40,15 +39,15 @@ func NewProvider(ctx context.Context, endpoint string, share float64, log *slog.
 		log.Warn("OTEL_RESOURCE_ATTRIBUTES can't be read in full")
 	}
 	return sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(&quiet{SpanExporter: exp, log: log, dropped: dropped}, sdktrace.WithExportTimeout(exportTime)),
+		sdktrace.WithBatcher(&quietExporter{SpanExporter: exp, log: log, dropped: dropped}, sdktrace.WithExportTimeout(exportTime)),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(share))),
 		sdktrace.WithResource(res),
 	), nil
 }
 
-// quiet keeps the exporter's errors from the library's global handler, which
+// quietExporter keeps the exporter's errors from the library's global handler, which
 // writes a collector's own words to standard error.
-type quiet struct {
+type quietExporter struct {
 	sdktrace.SpanExporter
 	log     *slog.Logger
 	dropped func(int)
@@ -58,7 +57,7 @@ type quiet struct {
 }
 
 // ExportSpans sends spans, or drops them.
-func (q *quiet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (q *quietExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if q.SpanExporter.ExportSpans(ctx, spans) == nil {
 		return nil
 	}

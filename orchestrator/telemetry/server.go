@@ -40,7 +40,7 @@ type Server struct {
 // of the program's start: a *skills.PathError at telemetry.metrics.listen.
 func Listen(address string, reg *prometheus.Registry) (*Server, error) {
 	s := &Server{reg: reg, address: address}
-	ln, err := s.listen()
+	ln, err := s.takeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func Listen(address string, reg *prometheus.Registry) (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) listen() (net.Listener, error) {
+func (s *Server) takeAddress() (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", s.address)
 	if err != nil {
 		return nil, &skills.PathError{Path: "telemetry.metrics.listen",
@@ -69,12 +69,12 @@ func (s *Server) Serve(ctx context.Context, up func()) error {
 	s.mu.Unlock()
 	if ln == nil {
 		var err error
-		if ln, err = s.listen(); err != nil {
+		if ln, err = s.takeAddress(); err != nil {
 			return err
 		}
 	}
 	srv := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: scrapeTime + headerTime,
+		Handler: s.newHandler(), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: scrapeTime + headerTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	ended := make(chan error, 1)
@@ -111,7 +111,7 @@ func (s *Server) Close() {
 	}
 }
 
-func (s *Server) handler() http.Handler {
+func (s *Server) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.reg, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxScrapes, Timeout: scrapeTime, EnableOpenMetrics: true,

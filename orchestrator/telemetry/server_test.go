@@ -22,8 +22,8 @@ import (
 	"github.com/vedette-dev/vedette/skills/leak"
 )
 
-// A scrape that hangs does not keep the server from ending, and what breaks in
-// the state costs the scrape the state and nothing else.
+// A scrape that hangs does not keep the server from ending. What breaks in the state costs the
+// scrape the state and nothing else.
 func TestServerEnds(t *testing.T) {
 	entered, free := make(chan struct{}), make(chan struct{})
 	first := true
@@ -84,24 +84,26 @@ func TestOff(t *testing.T) {
 	require.NoError(t, tel.Close(t.Context()))
 }
 
-// What comes from cache, escalations, leaks, outages and verdicts that only a
-// later review or a program's own gate gives is counted by closed words.
+// Closed words count what comes from cache, escalations, leaks and outages. Verdicts that only
+// a later review or a program's own gate gives are counted so, too.
 func TestCounts(t *testing.T) {
 	m := NewMetrics(Names{Skills: []string{"a.b"}, Models: []string{"m"}}, nil)
 	for _, from := range []string{"", "cache", "shared", "ahead", "cAnArY"} {
 		m.Event(sentinel.Event{Kind: sentinel.RecordDecision, Decision: sentinel.Decision{
 			Outcome: sentinel.Allow, Degraded: true, Modified: &sentinel.Modified{},
-			Verdicts: []sentinel.Verdict{{Gate: sentinel.GateReview, State: sentinel.Judged, Outcome: sentinel.Allow, Meta: map[string]string{"from": from}}},
+			Verdicts: []sentinel.Verdict{{Gate: sentinel.GateReview, State: sentinel.Judged, Outcome: sentinel.Allow,
+				Meta: map[string]string{"from": from}}},
 		}})
 	}
 	require.Equal(t, 4, testutil.CollectAndCount(m.cacheHits))
 	require.InDelta(t, 1, testutil.ToFloat64(m.cacheHits.WithLabelValues(other)), 0)
 	require.InDelta(t, 5, testutil.ToFloat64(m.degraded.WithLabelValues(none)), 0)
 	require.InDelta(t, 5, testutil.ToFloat64(m.rewritten.WithLabelValues(unknown)), 0)
-	m.Review(t.Context(), review.ReviewEvent{Mode: review.ShadowMode, Effect: "read", Outcome: sentinel.Deny, Escalated: true, SecondFailure: review.Server})
+	m.Review(t.Context(), review.ReviewEvent{Mode: review.ShadowMode, Effect: "read", Outcome: sentinel.Deny,
+		Course: review.Course{Escalated: true}, SecondFailure: review.Server})
 	require.InDelta(t, 1, testutil.ToFloat64(m.reviews.WithLabelValues("shadow", "read", "deny", none)), 0)
 	require.InDelta(t, 1, testutil.ToFloat64(m.escalations.WithLabelValues("server")), 0)
-	m.Request(t.Context(), review.RequestEvent{Model: "m", Second: true, Canceled: true, Sent: true, TokensIn: -1})
+	m.Request(t.Context(), review.RequestEvent{Model: "m", Purpose: review.Purpose{Second: true}, Canceled: true, Sent: true, TokensIn: -1})
 	m.Request(t.Context(), review.RequestEvent{Model: "cAnArY", Failure: "cAnArY"})
 	require.InDelta(t, 1, testutil.ToFloat64(m.modelRequests.WithLabelValues("second_opinion", "m", "canceled", "true")), 0)
 	require.InDelta(t, 1, testutil.ToFloat64(m.modelRequests.WithLabelValues("review", unknown, other, "false")), 0)
@@ -120,11 +122,12 @@ func TestCounts(t *testing.T) {
 func TestProviders(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://api.openai.com/v1": "openai api.openai.com 443", "https://x.openai.azure.com": "azure.ai.openai x.openai.azure.com 443",
-		"http://127.0.0.1:8080/v1": "openai_compatible 127.0.0.1 8080", "https://api.openai.com.evil.example/v1": "openai_compatible api.openai.com.evil.example 443",
-		"https://evilopenrouter.ai": "openai_compatible evilopenrouter.ai 443", "::": "openai_compatible  0",
+		"http://127.0.0.1:8080/v1":               "openai_compatible 127.0.0.1 8080",
+		"https://api.openai.com.evil.example/v1": "openai_compatible api.openai.com.evil.example 443",
+		"https://evilopenrouter.ai":              "openai_compatible evilopenrouter.ai 443", "::": "openai_compatible  0",
 	} {
 		var got []any
-		for _, kv := range (ModelInfo{Model: "m", BaseURL: url}).about("n") {
+		for _, kv := range (ModelInfo{Model: "m", BaseURL: url}).spanAttributes("n") {
 			switch kv.Key {
 			case attrProvider, attrServer, attrPort:
 				got = append(got, kv.Value.AsInterface())
@@ -135,8 +138,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// An address that no exporter takes is an error with its place, and what the
-// exporter says of a collector is not written anywhere.
+// An address that no exporter takes is an error with its place. What the exporter says of a
+// collector is not written anywhere.
 func TestProviderErrors(t *testing.T) {
 	var log bytes.Buffer
 	p, err := NewProvider(t.Context(), "http://127.0.0.1:1/v1/traces", 1, slog.New(slog.NewTextHandler(&log, nil)), nil)

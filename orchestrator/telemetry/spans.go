@@ -31,9 +31,9 @@ func NewTracer(p trace.TracerProvider, skillNames []string, models map[string]Mo
 	if p == nil {
 		return nil
 	}
-	t := &Tracer{t: p.Tracer(scope), skills: sorted(skillNames), models: map[string][]attribute.KeyValue{}}
+	t := &Tracer{t: p.Tracer(scope), skills: sortNames(skillNames), models: map[string][]attribute.KeyValue{}}
 	for name, i := range models {
-		t.models[name] = i.about(name)
+		t.models[name] = i.spanAttributes(name)
 	}
 	return t
 }
@@ -49,11 +49,11 @@ func (s Span) In(ctx context.Context) context.Context {
 	return trace.ContextWithSpan(ctx, s.span)
 }
 
-// on reports whether anybody reads what the span is told.
-func (s Span) on() bool { return s.span != nil && s.span.IsRecording() }
+// isRecording reports whether anybody reads what the span is told.
+func (s Span) isRecording() bool { return s.span != nil && s.span.IsRecording() }
 
-// end ends the span; failed is empty for what went well.
-func (s Span) end(failed string, attrs ...attribute.KeyValue) {
+// endSpan ends the span; failed is empty for what went well.
+func (s Span) endSpan(failed string, attrs ...attribute.KeyValue) {
 	if s.span == nil {
 		return
 	}
@@ -83,7 +83,7 @@ func (t *Tracer) EndTurn(s Span, result string) {
 	if result == "answered" {
 		failed = ""
 	}
-	s.end(failed, attrResult.String(result))
+	s.endSpan(failed, attrResult.String(result))
 }
 
 // Agent begins the span of an agent of a turn.
@@ -102,7 +102,7 @@ func (t *Tracer) EndAgent(s Span, state string) {
 	if state == "completed" || state == "cancelled" {
 		failed = ""
 	}
-	s.end(failed, attrState.String(state))
+	s.endSpan(failed, attrState.String(state))
 }
 
 // Call begins the span of a proposal within ctx's.
@@ -122,13 +122,13 @@ func (t *Tracer) EndCall(s Span, err error) {
 	var f *skills.Failure
 	switch {
 	case err == nil:
-		s.end("")
+		s.endSpan("")
 	case errors.As(err, &no):
-		s.end(refusals.pick(no.Kind), attrGate.String(gates.pick(no.Gate)), attrCode.String(codes.pick(no.Code)))
+		s.endSpan(refusals.pick(no.Kind), attrGate.String(gates.pick(no.Gate)), attrCode.String(codes.pick(no.Code)))
 	case errors.As(err, &f):
-		s.end(runCodes.pick(f.Code))
+		s.endSpan(runCodes.pick(f.Code))
 	default:
-		s.end("not_recorded")
+		s.endSpan("not_recorded")
 	}
 }
 
@@ -138,7 +138,7 @@ func (t *Tracer) Event(e sentinel.Event) {
 		return
 	}
 	s := Span{trace.SpanFromContext(e.Context)}
-	if !s.on() {
+	if !s.isRecording() {
 		return
 	}
 	switch e.Kind {
@@ -146,14 +146,14 @@ func (t *Tracer) Event(e sentinel.Event) {
 		s.span.AddEvent("held", trace.WithAttributes(attrGate.String(gates.pick(e.Decision.BlockedBy)),
 			attrCode.String(codes.pick(e.Decision.Code))))
 	case sentinel.RecordDecision, sentinel.RecordRefused:
-		s.decided(&e)
+		s.recordDecision(&e)
 	case sentinel.RecordOutcome:
-		t.ran(&e)
+		t.addRunSpan(&e)
 	}
 }
 
-// decided adds the decision and an event for each gate that took part.
-func (s Span) decided(e *sentinel.Event) {
+// recordDecision adds the decision and an event for each gate that took part.
+func (s Span) recordDecision(e *sentinel.Event) {
 	d := &e.Decision
 	s.span.SetAttributes(
 		attrDecision.String(d.ID), attrOutcome.String(outcomes.pick(d.Outcome.String())), attrGate.String(gates.pick(d.BlockedBy)),
@@ -172,8 +172,8 @@ func (s Span) decided(e *sentinel.Event) {
 	}
 }
 
-// ran is the span of the skill, made when it has ended.
-func (t *Tracer) ran(e *sentinel.Event) {
+// addRunSpan is the span of the skill, made when it has ended.
+func (t *Tracer) addRunSpan(e *sentinel.Event) {
 	end, name := time.Now(), t.skills.pick(e.Call.Name())
 	_, s := t.t.Start(e.Context, "run "+name, trace.WithTimestamp(end.Add(-e.Elapsed)), trace.WithAttributes(
 		attrToolName.String(name), attrRunStatus.String(statuses.pick(e.Status))))
@@ -190,7 +190,7 @@ func (t *Tracer) StartReview(ctx context.Context) (context.Context, func(sentine
 	s := Span{span}
 	return ctx, func(v sentinel.Verdict, err error) {
 		if err != nil { // its caller left
-			s.end("canceled")
+			s.endSpan("canceled")
 			return
 		}
 		failed := failures.pick(v.Meta["failure"])
@@ -201,7 +201,7 @@ func (t *Tracer) StartReview(ctx context.Context) (context.Context, func(sentine
 		if from == none {
 			from = "model"
 		}
-		s.end(failed, attrOutcome.String(verdictOf(&v)), attrCode.String(codes.pick(v.Code)), attrDegraded.Bool(v.Degraded),
+		s.endSpan(failed, attrOutcome.String(verdictOf(&v)), attrCode.String(codes.pick(v.Code)), attrDegraded.Bool(v.Degraded),
 			attrFrom.String(from))
 	}
 }
@@ -209,7 +209,7 @@ func (t *Tracer) StartReview(ctx context.Context) (context.Context, func(sentine
 // Review implements review.Observer: it tells the review's span of the verdict.
 func (t *Tracer) Review(ctx context.Context, e review.ReviewEvent) {
 	s := Span{trace.SpanFromContext(ctx)}
-	if !s.on() {
+	if !s.isRecording() {
 		return
 	}
 	s.span.SetAttributes(attrMode.String(modes.pick(string(e.Mode))), attrFailure.String(failures.pick(string(e.Failure))),
@@ -232,7 +232,7 @@ func (t *Tracer) Request(ctx context.Context, e review.RequestEvent) {
 	if began.IsZero() {
 		began = time.Now().Add(-e.Duration)
 	}
-	t.chat(ctx, chat{
+	t.addChatSpan(ctx, chat{
 		reviewRole(e), e.Model, failed, e.Status, e.Sent, began, e.Wait, e.Duration, int64(e.TokensIn), int64(e.TokensOut), e.Cost, e.Attempt,
 	})
 }
@@ -248,7 +248,7 @@ func (t *Tracer) Model(ctx context.Context, e assembly.ModelEvent) {
 		began, wait = e.Asked, time.Since(e.Asked)
 		e.Duration = wait
 	}
-	t.chat(ctx, chat{
+	t.addChatSpan(ctx, chat{
 		roleOf(e), e.Model, failed, e.Status, !e.Sent.IsZero(), began, wait, e.Duration, e.TokensIn, e.TokensOut, e.Cost, 1,
 	})
 }
@@ -264,7 +264,7 @@ type chat struct {
 	attempt             int
 }
 
-func (t *Tracer) chat(ctx context.Context, q chat) {
+func (t *Tracer) addChatSpan(ctx context.Context, q chat) {
 	about, known := t.models[q.model]
 	name := q.model
 	if !known {

@@ -18,8 +18,8 @@ type State struct {
 	Pauses map[string]int
 	// Breakers are the review's models and the state of each one's breaker.
 	Breakers map[string]string
-	// Canaries are those models and what each one's newest canaries came to, in
-	// the words of review.Canary; a model that was asked none is not in it.
+	// Canaries are those models and what each one's newest canaries came to, in the words of
+	// review.Canary. A model that was asked none is not in it.
 	Canaries map[string]string
 	// Limits is nil where limits are counted in memory.
 	Limits *LimitsState
@@ -67,9 +67,9 @@ type gauges struct {
 	away, limitsFailures, limitsSkipped             *prometheus.Desc
 }
 
-func (g *gauges) define(m *Metrics) {
+func (g *gauges) defineGauges(m *Metrics) {
 	desc := func(name, kind, help string, labels ...string) *prometheus.Desc {
-		m.define(name, kind, help, labels)
+		m.defineMetric(name, kind, help, labels)
 		d := prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
 		g.list = append(g.list, d)
 		return d
@@ -94,15 +94,15 @@ func (g *gauges) define(m *Metrics) {
 	g.started = desc("start_time_seconds", "gauge", "When the orchestrator was started, in seconds since 1970.")
 }
 
-func (g *gauges) describe(ch chan<- *prometheus.Desc) {
+func (g *gauges) describeGauges(ch chan<- *prometheus.Desc) {
 	for _, d := range g.list {
 		ch <- d
 	}
 }
 
-// collect asks for the state and sends it on. The goroutine is the registry's,
+// collectState asks for the state and sends it on. The goroutine is the registry's,
 // so what breaks here must stay here: the scrape then lacks the state.
-func (g *gauges) collect(ch chan<- prometheus.Metric, m *Metrics) {
+func (g *gauges) collectState(ch chan<- prometheus.Metric, m *Metrics) {
 	defer func() { _ = recover() }()
 	if m.state == nil {
 		return
@@ -116,7 +116,7 @@ func (g *gauges) collect(ch chan<- prometheus.Metric, m *Metrics) {
 	}
 	gauge(g.held, s.Held)
 	gauge(g.running, s.Running)
-	gauge(g.draining, one(s.Draining))
+	gauge(g.draining, boolValue(s.Draining))
 	gauge(g.tasks, s.Tasks)
 	gauge(g.leaked, s.Leaked)
 	send(g.started, prometheus.GaugeValue, float64(s.Started.UnixMilli())/1000)
@@ -133,17 +133,17 @@ func (g *gauges) collect(ch chan<- prometheus.Metric, m *Metrics) {
 	for _, model := range m.models {
 		if now, ok := s.Breakers[model]; ok {
 			for state := range breakers {
-				gauge(g.breaker, one(now == state), model, state)
+				gauge(g.breaker, boolValue(now == state), model, state)
 			}
 		}
 		if now, ok := s.Canaries[model]; ok {
 			for state := range canaries {
-				gauge(g.canary, one(now == state), model, state)
+				gauge(g.canary, boolValue(now == state), model, state)
 			}
 		}
 	}
 	if l := s.Limits; l != nil {
-		gauge(g.away, one(l.Away))
+		gauge(g.away, boolValue(l.Away))
 		send(g.limitsFailures, prometheus.CounterValue, float64(l.Failures))
 		send(g.limitsSkipped, prometheus.CounterValue, float64(l.Skipped))
 	}
@@ -159,7 +159,7 @@ func (m *Metrics) poolName(p Pool) string {
 	return ""
 }
 
-func one(b bool) int {
+func boolValue(b bool) int {
 	if b {
 		return 1
 	}

@@ -54,7 +54,7 @@ type Telemetry struct {
 // *skills.PathError. Close it.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Listen == "" && o.Registerer == nil && o.Endpoint == "" && o.Tracers == nil {
-		return nil, nil //nolint:nilnil // nobody wants anything
+		return nil, nil //nolint:nilnil // the options name nothing
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -63,19 +63,19 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Listen != "" || o.Registerer != nil {
 		t.metrics = NewMetrics(Names{o.Skills, slices.Collect(maps.Keys(o.Models))}, o.State)
 	}
-	if err := t.register(); err != nil {
+	if err := t.registerMetrics(); err != nil {
 		return nil, err
 	}
-	if err := t.serve(o.Listen); err != nil {
+	if err := t.startServer(o.Listen); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
-	if err := t.trace(ctx, o); err != nil {
+	if err := t.startTracing(ctx, o); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
 	return t, nil
 }
 
-func (t *Telemetry) register() error {
+func (t *Telemetry) registerMetrics() error {
 	if t.reg == nil {
 		return nil
 	}
@@ -87,9 +87,9 @@ func (t *Telemetry) register() error {
 	return nil
 }
 
-// serve adds what Go and the process tell of themselves: a program with a
+// startServer adds what Go and the process tell of themselves: a program with a
 // registry of its own has that.
-func (t *Telemetry) serve(address string) (err error) {
+func (t *Telemetry) startServer(address string) (err error) {
 	if address == "" {
 		return nil
 	}
@@ -104,10 +104,10 @@ func (t *Telemetry) serve(address string) (err error) {
 	return err
 }
 
-func (t *Telemetry) trace(ctx context.Context, o Options) error {
+func (t *Telemetry) startTracing(ctx context.Context, o Options) error {
 	p := o.Tracers
 	if p == nil && o.Endpoint != "" {
-		own, err := NewProvider(ctx, o.Endpoint, o.Share, o.Log, t.dropped)
+		own, err := NewProvider(ctx, o.Endpoint, o.Share, o.Log, t.countDropped)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (t *Telemetry) trace(ctx context.Context, o Options) error {
 	return nil
 }
 
-func (t *Telemetry) dropped(n int) {
+func (t *Telemetry) countDropped(n int) {
 	if t.metrics != nil {
 		t.metrics.dropped.WithLabelValues().Add(float64(n))
 	}
@@ -172,7 +172,7 @@ func (t *Telemetry) Observe(o *assembly.Options) {
 	}
 	switch {
 	case t.metrics != nil && t.tracer != nil:
-		o.ObserveReview = both{t.metrics, t.tracer}
+		o.ObserveReview = observerPair{t.metrics, t.tracer}
 		o.ObserveModel = func(ctx context.Context, e assembly.ModelEvent) {
 			t.metrics.Model(ctx, e)
 			t.tracer.Model(ctx, e)
@@ -230,20 +230,20 @@ func (t *Telemetry) AgentEnded(s Span, state string, took time.Duration) {
 	t.tracer.EndAgent(s, state)
 }
 
-// both are two observers.
-type both struct{ a, b review.Observer }
+// observerPair are two observers.
+type observerPair struct{ a, b review.Observer }
 
-func (o both) Request(ctx context.Context, e review.RequestEvent) {
+func (o observerPair) Request(ctx context.Context, e review.RequestEvent) {
 	o.a.Request(ctx, e)
 	o.b.Request(ctx, e)
 }
 
-func (o both) Review(ctx context.Context, e review.ReviewEvent) {
+func (o observerPair) Review(ctx context.Context, e review.ReviewEvent) {
 	o.a.Review(ctx, e)
 	o.b.Review(ctx, e)
 }
 
-func (o both) Breaker(e review.BreakerEvent) {
+func (o observerPair) Breaker(e review.BreakerEvent) {
 	o.a.Breaker(e)
 	o.b.Breaker(e)
 }

@@ -30,8 +30,8 @@ func listOf[T ~string](lists ...[]T) words {
 	return w
 }
 
-// pick is the word itself where it is on the list, none where it is empty and
-// other where it isn't. What it returns is never the caller's own text.
+// pick is the word itself where it is on the list. It is none for the empty word, and other
+// for a word that isn't on the list. What it returns is never the caller's own text.
 func (w words) pick(s string) string {
 	switch {
 	case s == "":
@@ -64,10 +64,10 @@ var codes = listOf(strings.Fields(`
 	review.degraded review.disagreement review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.not_granted
-	scope.unknown_skill scope.wider_than_parent`), []string{"approval.nobody"}, broken())
+	scope.unknown_skill scope.wider_than_parent`), []string{"approval.nobody"}, listBrokenCodes())
 
-// broken are the codes of gates that could not judge, which the checkpoint makes.
-func broken() []string {
+// listBrokenCodes are the codes of gates that could not judge, which the checkpoint makes.
+func listBrokenCodes() []string {
 	var out []string
 	for _, g := range sentinel.GateNames() {
 		for _, how := range []string{"error", "missing", "no_answer", "panic"} {
@@ -107,8 +107,8 @@ var (
 		"metrics conversations conversation server agents agent orchestrator recovery"))
 )
 
-// child is what a process is.
-func child(id string) string {
+// childKind is what a process is.
+func childKind(id string) string {
 	for _, several := range []string{"model", "conversation", "agent"} {
 		if strings.HasPrefix(id, several+"-") {
 			return several
@@ -127,7 +127,7 @@ func (n named) pick(s string) string {
 	return unknown
 }
 
-func sorted(list []string) named {
+func sortNames(list []string) named {
 	out := slices.Clone(list)
 	slices.Sort(out)
 	return slices.Compact(out)

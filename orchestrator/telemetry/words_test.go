@@ -48,7 +48,7 @@ func TestCodesAreWhole(t *testing.T) {
 	for c := range found {
 		require.True(t, codes[c], "%q is a code that metrics would count as other", c)
 	}
-	for _, c := range broken() {
+	for _, c := range listBrokenCodes() {
 		found[c] = true
 	}
 	for c := range codes {
@@ -58,7 +58,8 @@ func TestCodesAreWhole(t *testing.T) {
 
 // What is on no list is never repeated, whatever it looks like.
 func TestWordsAreClosed(t *testing.T) {
-	for _, w := range []words{codes, gates, effects, failures, kinds, modes, outcomes, origins, statuses, runCodes, records, breakers, canaries, refusals, agentStates, children, poolKinds, turnResults} {
+	for _, w := range []words{codes, gates, effects, failures, kinds, modes, outcomes, origins, statuses, runCodes, records, breakers,
+		canaries, refusals, agentStates, children, poolKinds, turnResults} {
 		require.NotEmpty(t, w)
 		for _, s := range []string{"cAnArY", "guard.cAnArY", "server\n", "model_cAnArY", "\xff"} {
 			require.Equal(t, other, w.pick(s))
@@ -68,14 +69,15 @@ func TestWordsAreClosed(t *testing.T) {
 		}
 		require.Equal(t, none, w.pick(""))
 	}
-	n := sorted([]string{"b.c", "a.b", "b.c"})
+	n := sortNames([]string{"b.c", "a.b", "b.c"})
 	require.Equal(t, "a.b", n.pick("a.b"))
 	require.Equal(t, "b.c", n.pick("b.c"))
 	require.Equal(t, unknown, n.pick("b.cc"))
 	require.Equal(t, unknown, n.pick(""))
 	for id, want := range map[string]string{
-		"model-fast": "model", "conversation-cAnArY": "conversation", "agent-cAnArY": "agent", "agents": "agents", "cAnArY": other, "metrics": "metrics",
+		"model-fast": "model", "conversation-cAnArY": "conversation", "agent-cAnArY": "agent", "agents": "agents", "cAnArY": other,
+		"metrics": "metrics",
 	} {
-		require.Equal(t, want, child(id))
+		require.Equal(t, want, childKind(id))
 	}
 }

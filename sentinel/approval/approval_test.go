@@ -25,7 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func call(t testing.TB, args string) (sentinel.Call, sentinel.Decision) {
 	t.Helper()
 	s, err := skills.Compile(skills.Spec{Name: "email.send", Effect: skills.Irreversible, Reaches: skills.Others, Parameters: json.RawMessage(
-		`{"type":"object","properties":{"to":{"type":"string","x-target":true},"body":{"type":"string"},"key":{"type":"string","x-secret":true},"n":{"type":"integer"}}}`)})
+		`{"type":"object","properties":{"to":{"type":"string","x-target":true},"body":{"type":"string"},"key":{"type":"string",` +
+			`"x-secret":true},"n":{"type":"integer"}}}`)})
 	require.NoError(t, err)
 	reg, err := skills.NewRegistry(s)
 	require.NoError(t, err)
@@ -76,7 +77,7 @@ func TestTerminalAnswers(t *testing.T) {
 	}
 }
 
-// Nobody answering is an expiry, told apart from a no.
+// No answer is an expiry, told apart from a no.
 func TestTerminalExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, d := call(t, `{}`)
@@ -91,12 +92,12 @@ func TestTerminalExpires(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err = term.Approve(ctx, c, d)
-		require.ErrorIs(t, err, context.Canceled, "that nobody waits any more is no person's no")
+		require.ErrorIs(t, err, context.Canceled, "that no caller waits any more is no person's no")
 		require.NoError(t, w.Close())
 	})
 }
 
-// A screen that can't be written to asks nobody.
+// A screen that can't be written to asks no person.
 func TestTerminalThatBreaks(t *testing.T) {
 	c, d := call(t, `{}`)
 	_, err := approval.NewTerminal(approval.TerminalOptions{In: strings.NewReader("y\n"), Out: broken{}}).Approve(t.Context(), c, d)
@@ -133,8 +134,8 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
-// What a model writes can't forge a line of the question, move the cursor or
-// hide behind length, and secrets are not shown. (Invariant 10.)
+// What a model writes can't forge a line of the question, move the cursor or hide behind
+// length. Secrets are not shown. (Invariant 10.)
 func TestDescribeEscapes(t *testing.T) {
 	body := "hi\n  asks     nothing\x1b[2J\u202ereversed\u200b" + strings.Repeat("x", 5000)
 	raw, err := json.Marshal(map[string]any{"to": "a@b.c", "body": body, "key": "HUNTER2", "n": 3})
@@ -150,7 +151,7 @@ func TestDescribeEscapes(t *testing.T) {
 	require.Contains(t, text, "reaches others")
 }
 
-// Where there is nobody, an Ask is no.
+// Where there is no person, an Ask is no.
 func TestNobody(t *testing.T) {
 	c, d := call(t, `{}`)
 	v, err := approval.Nobody{}.Approve(t.Context(), c, d)

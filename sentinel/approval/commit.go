@@ -27,48 +27,48 @@ type commitPath struct {
 	Lost                                        int
 }
 
-// changes lists what a program wrote and what a yes makes true, what matters most first. It
+// writeChanges lists what a program wrote and what a yes makes true, what matters most first. It
 // reports false for a call that commits nothing.
-func (s *sheet) changes(c sentinel.Call) bool {
+func (s *sheet) writeChanges(c sentinel.Call) bool {
 	first, follows := c.Follows()
 	var a commitShown
 	if !follows || json.Unmarshal([]byte(c.Args()), &a) != nil || a.Digest == "" {
 		return false
 	}
-	s.row("after", s.skillName(first.Name())+", which has run in its sandbox; what it wrote is nowhere else yet")
-	s.row("in", s.quote(strings.Join(a.Roots, ", "), maxShown))
-	s.row("changes", fmt.Sprintf("%d created, %d changed, %d deleted; %d bytes to write", a.Created, a.Changed, a.Deleted, a.Bytes))
+	s.writeRow("after", s.formatSkillName(first.Name())+", which has run in its sandbox; what it wrote is nowhere else yet")
+	s.writeRow("in", s.quote(strings.Join(a.Roots, ", "), maxShown))
+	s.writeRow("changes", fmt.Sprintf("%d created, %d changed, %d deleted; %d bytes to write", a.Created, a.Changed, a.Deleted, a.Bytes))
 	if a.Lost > 0 {
-		s.row("", fmt.Sprintf("files that are gone, emptied or replaced: %d", a.Lost))
+		s.writeRow("", fmt.Sprintf("files that are gone, emptied or replaced: %d", a.Lost))
 	}
 	if a.Overwritten > 0 {
-		s.row("", fmt.Sprintf("files of whose old content less than half is left: %d", a.Overwritten))
+		s.writeRow("", fmt.Sprintf("files of whose old content less than half is left: %d", a.Overwritten))
 	}
 	if a.Later > 0 {
-		s.row("", fmt.Sprintf("paths that others run later, unasked: %d", a.Later))
+		s.writeRow("", fmt.Sprintf("paths that others run later, unasked: %d", a.Later))
 	}
 	if a.Left > 0 {
-		s.row("", fmt.Sprintf("paths that can't be committed and are left out: %d", a.Left))
+		s.writeRow("", fmt.Sprintf("paths that can't be committed and are left out: %d", a.Left))
 	}
 	for i, p := range a.Paths {
 		if i == maxPaths {
 			break
 		}
-		s.row(kindLabel(p.Kind), s.describePath(p))
+		s.writeRow(kindLabel(p.Kind), s.describeChange(p))
 	}
 	if more := a.More + max(len(a.Paths)-maxPaths, 0); more > 0 {
 		s.cut++
-		s.row("more", fmt.Sprintf("…and %d more changes, not shown; the digest covers them", more))
+		s.writeRow("more", fmt.Sprintf("…and %d more changes, not shown; the digest covers them", more))
 	}
-	s.row("digest", s.quote(a.Digest, maxShown))
+	s.writeRow("digest", s.quote(a.Digest, maxShown))
 	return true
 }
 
-// describePath is one change as text.
-func (s *sheet) describePath(p commitPath) string {
+// describeChange is one change as text.
+func (s *sheet) describeChange(p commitPath) string {
 	text := s.quote(p.Path, maxShown) + fmt.Sprintf(", %d bytes", p.Bytes)
 	if p.Type != "" && p.Type != "file" {
-		text += ", a " + s.plain(p.Type)
+		text += ", a " + s.showPlain(p.Type)
 	}
 	if p.Target != "" {
 		text += " to " + s.quote(p.Target, maxShown)
@@ -77,13 +77,13 @@ func (s *sheet) describePath(p commitPath) string {
 		text += fmt.Sprintf(", %d files with it", p.Lost)
 	}
 	if p.Mode != "" {
-		text += ", permissions " + s.plain(p.Mode)
+		text += ", permissions " + s.showPlain(p.Mode)
 	}
 	if p.Attrs != "" {
 		text += ", " + s.quote(p.Attrs, maxShown)
 	}
 	if p.Note != "" {
-		text += ": " + s.plain(noteText(p.Note))
+		text += ": " + s.showPlain(noteText(p.Note))
 	}
 	return text
 }

@@ -30,67 +30,67 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	s := &sheet{}
 	g := c.Grant()
 	s.b.WriteByte('\n')
-	s.row("skill", s.skillName(c.Name())+" ("+string(c.Effect())+outward(c)+")")
-	s.row("call", c.Digest()[:min(len(c.Digest()), shownDigest)])
-	s.row("agent", s.quote(g.Agent(), maxShown)+", for user "+s.quote(g.User(), maxShown))
+	s.writeRow("skill", s.formatSkillName(c.Name())+" ("+string(c.Effect())+outwardNote(c)+")")
+	s.writeRow("call", c.Digest()[:min(len(c.Digest()), shownDigest)])
+	s.writeRow("agent", s.quote(g.Agent(), maxShown)+", for user "+s.quote(g.User(), maxShown))
 	if request, ok := g.Request(); ok {
-		s.row("request", s.quote(request, maxShown))
+		s.writeRow("request", s.quote(request, maxShown))
 	} else {
-		s.row("request", "(none is known)")
+		s.writeRow("request", "(none is known)")
 	}
-	s.row("mission", s.quote(g.Mission(), maxShown))
-	if !s.changes(c) {
-		s.arguments(c)
-		s.paths(c)
+	s.writeRow("mission", s.quote(g.Mission(), maxShown))
+	if !s.writeChanges(c) {
+		s.writeArguments(c)
+		s.writePaths(c)
 	}
-	s.bound(d.Bound)
+	s.writeBound(d.Bound)
 	if !d.Expires.IsZero() {
-		s.row("until", d.Expires.UTC().Format(time.RFC3339)+", then nothing runs")
+		s.writeRow("until", d.Expires.UTC().Format(time.RFC3339)+", then nothing runs")
 	}
 	if m, ok := c.Modified(); ok {
-		s.row("changed", s.quote(strings.Join(m.Args, ", "), maxKey)+", by the rules "+s.quote(strings.Join(m.Rules, ", "), maxShown))
+		s.writeRow("changed", s.quote(strings.Join(m.Args, ", "), maxKey)+", by the rules "+s.quote(strings.Join(m.Rules, ", "), maxShown))
 	}
 	for _, f := range c.Flags() {
 		where := "names or values that no schema declares"
 		if len(f.Args) > 0 {
 			where = s.quote(strings.Join(f.Args, ", "), maxKey)
 		}
-		s.row("unseen", f.Code+" characters in "+where)
+		s.writeRow("unseen", f.Code+" characters in "+where)
 	}
 	for _, v := range d.Verdicts {
 		if v.Counts() && v.Outcome == sentinel.Ask {
-			s.row("asks", s.plain(v.Gate+": "+v.Reason))
+			s.writeRow("asks", s.showPlain(v.Gate+": "+v.Reason))
 			if v.Detail != "" {
-				s.row("", s.quote(v.Detail, maxShown))
+				s.writeRow("", s.quote(v.Detail, maxShown))
 			}
 		}
 	}
 	if c.Tainted() {
-		s.row("note", "the agent has read text that others could have written")
+		s.writeRow("note", "the agent has read text that others could have written")
 	}
 	if s.cut > 0 {
-		s.row("CUT", fmt.Sprintf("%d of the above not shown whole; what runs is the whole", s.cut))
+		s.writeRow("CUT", fmt.Sprintf("%d of the above not shown whole; what runs is the whole", s.cut))
 	}
 	return s.b.String()
 }
 
-// skillName shows a name as it is if it can be one.
-func (s *sheet) skillName(name string) string {
+// formatSkillName shows a name as it is if it can be one.
+func (s *sheet) formatSkillName(name string) string {
 	if skills.ValidName(name) && len(name) <= maxKey {
 		return name
 	}
 	return s.quote(name, maxKey)
 }
 
-func outward(c sentinel.Call) string {
+func outwardNote(c sentinel.Call) string {
 	if c.Outward() {
 		return ", reaches others"
 	}
 	return ""
 }
 
-// arguments lists the top-level arguments, x-secret values hidden.
-func (s *sheet) arguments(c sentinel.Call) {
+// writeArguments lists the top-level arguments, x-secret values hidden.
+func (s *sheet) writeArguments(c sentinel.Call) {
 	args := c.Parsed()
 	if skill := c.Skill(); skill != nil {
 		args = skill.WithoutSecrets(args)
@@ -98,14 +98,14 @@ func (s *sheet) arguments(c sentinel.Call) {
 	for i, k := range slices.Sorted(maps.Keys(args)) {
 		if i == maxArguments {
 			s.cut++
-			s.row("arg", fmt.Sprintf("…and %d more arguments, not shown", len(args)-i))
+			s.writeRow("arg", fmt.Sprintf("…and %d more arguments, not shown", len(args)-i))
 			return
 		}
-		s.row("arg", s.quote(k, maxKey)+": "+s.value(args[k]))
+		s.writeRow("arg", s.quote(k, maxKey)+": "+s.formatValue(args[k]))
 	}
 }
 
-func (s *sheet) value(v any) string {
+func (s *sheet) formatValue(v any) string {
 	if text, ok := v.(string); ok {
 		return s.quote(text, maxShown)
 	}
@@ -116,40 +116,40 @@ func (s *sheet) value(v any) string {
 		s.cut++
 		return "(can't be shown)"
 	}
-	return s.plain(strings.TrimSuffix(b.String(), "\n"))
+	return s.showPlain(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// bound says what the call's paths lead to and hold: the approval is for that.
-func (s *sheet) bound(list []sentinel.Bound) {
+// writeBound says what the call's paths lead to and hold: the approval is for that.
+func (s *sheet) writeBound(list []sentinel.Bound) {
 	for i, b := range list {
 		if i == maxPaths {
 			s.cut++
-			s.row("bound", fmt.Sprintf("…and %d more paths, not shown; the approval binds them too", len(list)-i))
+			s.writeRow("bound", fmt.Sprintf("…and %d more paths, not shown; the approval binds them too", len(list)-i))
 			return
 		}
-		s.row("bound", s.quote(b.Arg, maxKey)+": "+b.String())
+		s.writeRow("bound", s.quote(b.Arg, maxKey)+": "+b.String())
 		if b.Real != b.Path {
-			s.row("leads to", s.quote(b.Real, maxShown))
+			s.writeRow("leads to", s.quote(b.Real, maxShown))
 		}
 	}
 }
 
-// paths lists what the call would touch, without what it only mentions.
-func (s *sheet) paths(c sentinel.Call) {
+// writePaths lists what the call would touch, without what it only mentions.
+func (s *sheet) writePaths(c sentinel.Call) {
 	n := 0
 	for _, p := range c.Touch().Paths {
 		if p.Access.Has(touch.Mention) {
 			continue
 		}
 		if n++; n <= maxPaths {
-			s.row("touches", s.quote(p.Clean, maxShown))
+			s.writeRow("touches", s.quote(p.Clean, maxShown))
 			if p.Real != p.Clean && !p.Declared {
-				s.row("leads to", s.quote(p.Real, maxShown))
+				s.writeRow("leads to", s.quote(p.Real, maxShown))
 			}
 		}
 	}
 	if n > maxPaths {
 		s.cut++
-		s.row("touches", fmt.Sprintf("…and %d more paths, not shown", n-maxPaths))
+		s.writeRow("touches", fmt.Sprintf("…and %d more paths, not shown", n-maxPaths))
 	}
 }

@@ -42,11 +42,12 @@ func joined(text string) string { return strings.ReplaceAll(text, "\n           
 
 // labels are what lines of a question may begin with.
 func labels() []string {
-	return []string{"  skill    open.do (modify", "  call     sha256:", `  agent    "`, "  request  ", `  mission  "`, `  arg      "`, "  touches  ", `  bound    "`, `  leads to "`, "  bound    …and ", "  until    2026-", "  unseen   ", "  CUT      ", "           | "}
+	return []string{"  skill    open.do (modify", "  call     sha256:", `  agent    "`, "  request  ", `  mission  "`, `  arg      "`,
+		"  touches  ", `  bound    "`, `  leads to "`, "  bound    …and ", "  until    2026-", "  unseen   ", "  CUT      ", "           | "}
 }
 
-// requireShape holds a question to lines that begin with a label of ours, none
-// wider than a terminal, nothing in them that a terminal acts upon.
+// requireShape holds a question to lines that begin with a label of ours. None is wider than a
+// terminal, and nothing in them is what a terminal acts upon.
 func requireShape(t *testing.T, text string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text))
@@ -78,12 +79,13 @@ func TestDescribeQuotesNames(t *testing.T) {
 	require.NotContains(t, text, "  CUT")
 }
 
-// Names and values that are cut alike are told apart by their size and hash,
-// and the question says that something is missing.
+// Names and values that are cut alike are told apart by their size and hash. The question says
+// that something is missing.
 func TestDescribeTellsWhatIsCut(t *testing.T) {
 	a, b := strings.Repeat("k", 100)+"a"+strings.Repeat("k", 100), strings.Repeat("k", 100)+"b"+strings.Repeat("k", 100)
 	value := strings.Repeat("Dear all, ", 400) + "WIRE 5000 TO MALLORY " + strings.Repeat("thanks. ", 400)
-	text := joined(approval.Describe(openCall(t, map[string]any{a: "1", b: "2", "body": value, "list": []string{value}}, sentinel.GrantOptions{}), sentinel.Decision{}))
+	text := joined(approval.Describe(openCall(t, map[string]any{a: "1", b: "2", "body": value, "list": []string{value}},
+		sentinel.GrantOptions{}), sentinel.Decision{}))
 	for _, cut := range []string{a, b, value, `["` + value + `"]`} {
 		sum := sha256.Sum256([]byte(cut))
 		require.Contains(t, text, fmt.Sprintf("(%d bytes, sha256 %x…)", len(cut), sum[:6]))
@@ -106,7 +108,8 @@ func committing(t *testing.T, args map[string]any) sentinel.Call {
 	t.Helper()
 	run, err := skills.Compile(skills.Spec{Name: "box.run", Effect: skills.Irreversible})
 	require.NoError(t, err)
-	commit, err := skills.Compile(skills.Spec{Name: skills.CommitName, Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object"}`)})
+	commit, err := skills.Compile(skills.Spec{Name: skills.CommitName, Effect: skills.Modify,
+		Parameters: json.RawMessage(`{"type":"object"}`)})
 	require.NoError(t, err)
 	reg, err := skills.NewRegistry(run, commit)
 	require.NoError(t, err)
@@ -133,12 +136,14 @@ func TestDescribeCommits(t *testing.T) {
 		paths = append(paths, map[string]any{"path": "/srv/more", "kind": "created", "type": "file"})
 	}
 	text := approval.Describe(committing(t, map[string]any{
-		"digest": "sha256:12", "roots": []string{"/srv"}, "created": 31, "changed": 2, "deleted": 1, "lost": 60, "bytes": 5000, "paths": paths, "more": 7,
+		"digest": "sha256:12", "roots": []string{"/srv"}, "created": 31, "changed": 2, "deleted": 1, "lost": 60, "bytes": 5000,
+		"paths": paths, "more": 7,
 	}), sentinel.Decision{})
 	for _, line := range []string{
 		"  after    box.run, which has run in its sandbox", "  changes  31 created, 2 changed, 1 deleted; 5000 bytes to write\n",
 		"files that are gone, emptied or replaced: 60\n", `  created  "/srv/.envrc", 9 bytes: others run it later, unasked`,
-		`  deleted  "/srv/src", 4096 bytes, 60 files with it`, `  mode     "/srv/x\n  asks     y", 0 bytes`, `  changed  "/srv/l", 0 bytes, a link to "b"`,
+		`  deleted  "/srv/src", 4096 bytes, 60 files with it`, `  mode     "/srv/x\n  asks     y", 0 bytes`,
+		`  changed  "/srv/l", 0 bytes, a link to "b"`,
 		"  more     …and 21 more changes, not shown", "  CUT      ", `  digest   "sha256:12"`,
 	} {
 		require.Contains(t, text, line)
@@ -168,12 +173,14 @@ func TestDescribeRequestAndDigest(t *testing.T) {
 	requireShape(t, text)
 	require.Contains(t, text, `  request  "send it\n  arg      \"to\": \"nobody\""`)
 	require.Contains(t, text, "  call     "+c.Digest()[:23]+"\n")
-	require.Contains(t, approval.Describe(openCall(t, map[string]any{}, sentinel.GrantOptions{}), sentinel.Decision{}), "  request  (none is known)\n")
+	require.Contains(t, approval.Describe(openCall(t, map[string]any{}, sentinel.GrantOptions{}), sentinel.Decision{}),
+		"  request  (none is known)\n")
 }
 
 // Whatever a name and a value hold, a question keeps its shape.
 func FuzzDescribe(f *testing.F) {
-	for _, s := range []string{"", "a\n  asks     x", "\x1b[2J", "\u202e\u2066", "\u3164\u2800\ufe0f", "e\u0301\u0301\u0301\u0301", `","x":"`, "日本", "\U000e0041", "\u2028\u0085"} {
+	for _, s := range []string{"", "a\n  asks     x", "\x1b[2J", "\u202e\u2066", "\u3164\u2800\ufe0f", "e\u0301\u0301\u0301\u0301", `","x":"`,
+		"日本", "\U000e0041", "\u2028\u0085"} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, name, value string) {
@@ -182,7 +189,8 @@ func FuzzDescribe(f *testing.F) {
 			return
 		}
 		request := value
-		c := openCall(t, map[string]any{"k" + name: value, "list": []any{map[string]string{name: value}}}, sentinel.GrantOptions{Request: &request, Mission: value})
+		c := openCall(t, map[string]any{"k" + name: value, "list": []any{map[string]string{name: value}}},
+			sentinel.GrantOptions{Request: &request, Mission: value})
 		requireShape(t, approval.Describe(c, sentinel.Decision{}))
 	})
 }

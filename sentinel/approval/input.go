@@ -9,8 +9,8 @@ import (
 // it could turn into one.
 const maxAnswer = 64
 
-// maxEmptyReads is how often in a row a reader may return nothing without an
-// error before it is taken for broken.
+// maxEmptyReads is how often in a row a reader may return nothing before it is taken for
+// broken.
 const maxEmptyReads = 100
 
 // question is one that is being asked.
@@ -41,21 +41,21 @@ type input struct {
 	began *question // what was open then; nil for none
 }
 
-// open makes a question the current one. It must have been printed.
-func (in *input) open() *question {
+// openQuestion makes a question the current one. It must have been printed.
+func (in *input) openQuestion() *question {
 	q := &question{answer: make(chan string, 1), stale: make(chan struct{}, 1)}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.current = q
 	if !in.reading && !in.over {
 		in.reading = true
-		go in.read()
+		go in.readLines()
 	}
 	return q
 }
 
-// expire closes a question that no person answered.
-func (in *input) expire(q *question) {
+// expireQuestion closes a question that no person answered.
+func (in *input) expireQuestion(q *question) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.current == q {
@@ -63,38 +63,38 @@ func (in *input) expire(q *question) {
 	}
 }
 
-// read runs while lines are wanted.
-func (in *input) read() {
+// readLines runs while lines are wanted.
+func (in *input) readLines() {
 	done := false
 	defer func() {
 		if recover() != nil || done { // a reader that panics has ended
-			in.end()
+			in.endInput()
 		}
 	}()
 	empty := 0
 	for b := make([]byte, 1); empty < maxEmptyReads; {
-		q, wanted := in.next()
+		q, wanted := in.nextQuestion()
 		if !wanted {
 			return
 		}
 		n, err := in.from.Read(b)
 		if empty++; n > 0 {
 			empty = 0
-			in.take(b[0], q)
+			in.takeByte(b[0], q)
 		}
 		if err != nil {
 			break
 		}
 	}
 	if in.begun {
-		in.deliver()
+		in.deliverLine()
 	}
 	done = true
 }
 
-// next returns the question that is open as a Read is called, and whether there
+// nextQuestion returns the question that is open as a Read is called, and whether there
 // is to be one.
-func (in *input) next() (q *question, wanted bool) {
+func (in *input) nextQuestion() (q *question, wanted bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.current == nil && !in.drain {
@@ -104,12 +104,12 @@ func (in *input) next() (q *question, wanted bool) {
 	return in.current, true
 }
 
-func (in *input) take(c byte, q *question) {
+func (in *input) takeByte(c byte, q *question) {
 	if !in.begun {
 		in.begun, in.began = true, q
 	}
 	if c == '\n' {
-		in.deliver()
+		in.deliverLine()
 		return
 	}
 	if len(in.line) <= maxAnswer {
@@ -117,10 +117,10 @@ func (in *input) take(c byte, q *question) {
 	}
 }
 
-// deliver hands the line to the question that it was begun for, if that is
+// deliverLine hands the line to the question that it was begun for, if that is
 // still open. The question closes in the same step: what follows the line is
 // not read for it.
-func (in *input) deliver() {
+func (in *input) deliverLine() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	line, q := string(in.line), in.began
@@ -141,7 +141,7 @@ func (in *input) deliver() {
 	}
 }
 
-func (in *input) end() {
+func (in *input) endInput() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.reading, in.over = false, true

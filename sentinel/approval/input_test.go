@@ -28,9 +28,8 @@ func asked(t *testing.T, term *approval.Terminal) <-chan sentinel.Verdict {
 	return out
 }
 
-// A y that comes after its question has expired approves nothing, whether it
-// comes before the next question, in two halves, or while that is open: then
-// the person is asked once more.
+// A y that comes after its question has expired approves nothing, whenever and in how many
+// parts it comes: then the person is asked once more.
 func TestLateAnswer(t *testing.T) {
 	for name, late := range map[string]func(type_ func(string), ask func() <-chan sentinel.Verdict) <-chan sentinel.Verdict{
 		"before the next question": func(type_ func(string), ask func() <-chan sentinel.Verdict) <-chan sentinel.Verdict {
@@ -122,7 +121,8 @@ func TestAskedAgainAfterALateAnswer(t *testing.T) {
 // Answers that wait in a file count in their order, one for each question, and
 // the file's end refuses.
 func TestAnswersInAFile(t *testing.T) {
-	term := approval.NewTerminal(approval.TerminalOptions{In: strings.NewReader("y\nn\ny" + strings.Repeat(" ", 10_000) + "y\ny"), Out: io.Discard})
+	term := approval.NewTerminal(approval.TerminalOptions{In: strings.NewReader("y\nn\ny" + strings.Repeat(" ", 10_000) + "y\ny"),
+		Out: io.Discard})
 	for _, want := range []string{"", approval.CodeDenied, approval.CodeDenied, "", approval.CodeNobody, approval.CodeNobody} {
 		require.Equal(t, want, (<-asked(t, term)).Code)
 	}

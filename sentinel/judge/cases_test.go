@@ -95,10 +95,9 @@ func caseLines(t testing.TB) []caseLine {
 	return out
 }
 
-// Cases that differ in one thing alone, mostly in where a value comes from,
-// are each decided as they should be; and in each group what a stranger wrote
-// scores no higher than what nobody wrote, and that no higher than what is
-// unknown.
+// Cases that differ in one thing alone, mostly in where a value comes from, are each decided
+// as they should be. In each group what a stranger wrote scores no higher than what no text
+// holds, and that no higher than what is unknown.
 func TestProvenanceCases(t *testing.T) {
 	reg := caseSkills(t)
 	lines := caseLines(t)

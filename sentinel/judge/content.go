@@ -10,47 +10,29 @@ import (
 // maxAddresses bounds how many addresses of a call's contents are looked up.
 const maxAddresses = 16
 
-// addressInContent looks for a link, an address or an account in what would go out
+// findAddressInContent looks for a link, an address or an account in what would go out
 // to others. It finds those that no trusted source has written.
-func addressInContent(v *view) finding {
+func findAddressInContent(v *view) finding {
 	if v.s.Reaches() != skills.Others || v.request == nil || !v.p.changes {
 		return finding{}
 	}
 	seen := 0
-	return v.inContents(func(val value) bool {
-		return !addressesIn(val.fold, func(k kind, w string) bool {
+	return v.findInContents(func(val value) bool {
+		return !eachAddress(val.fold, func(k kind, w string) bool {
 			seen++
-			return seen <= maxAddresses && v.grounds(value{kind: k, fold: w})
+			return seen <= maxAddresses && v.isGrounded(value{kind: k, fold: w})
 		})
 	})
 }
 
-// isAccount reports whether a word looks like an IBAN: two letters, two
-// digits and at least eleven more letters or digits.
-func isAccount(w string) bool {
-	if len(w) < 15 || len(w) > 34 || w[0] < 'a' || w[0] > 'z' || w[1] < 'a' || w[1] > 'z' {
-		return false
-	}
-	digits := 0
-	for i := 2; i < len(w); i++ {
-		if !alnum(w[i]) || w[i] >= 0x80 || i < 4 && (w[i] < '0' || w[i] > '9') {
-			return false
-		}
-		if w[i] <= '9' {
-			digits++
-		}
-	}
-	return digits >= 8
-}
-
-// secretInContent looks for what looks like a secret in what would go out. It
+// findSecretInContent looks for what looks like a secret in what would go out. It
 // costs more where the request has neither it nor a word for it.
-func secretInContent(v *view) finding {
+func findSecretInContent(v *view) finding {
 	if v.s.Reaches() != skills.Others || !v.p.changes {
 		return finding{}
 	}
 	said := v.request != nil && secretPhrases.find(v.request.fold, func(int, int) bool { return true })
-	f := v.inContents(func(val value) bool {
+	f := v.findInContents(func(val value) bool {
 		if strings.Contains(val.raw, "-----BEGIN ") && strings.Contains(val.raw, "KEY-----") {
 			return true
 		}
@@ -65,7 +47,7 @@ func secretInContent(v *view) finding {
 		})
 	})
 	if f.found && v.request != nil && !said {
-		f.more = secretUnasked
+		f.extra = secretUnasked
 	}
 	return f
 }
@@ -74,29 +56,29 @@ func secretInContent(v *view) finding {
 // request speaks of none.
 const secretUnasked = -15
 
-// hasCard finds the number of a payment card, by its length and check digit,
-// in groups of four or in one.
+// hasCard finds the number of a payment card in one group or in groups of four. The length and
+// the check digit tell it.
 func hasCard(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if s[i] < '3' || s[i] > '6' || i > 0 && (alnum(s[i-1]) || s[i-1] == '+') {
+		if s[i] < '3' || s[i] > '6' || i > 0 && (isAlnum(s[i-1]) || s[i-1] == '+') {
 			continue
 		}
 		var d []byte
 		j := i
-		for j < len(s) && len(d) < 20 && (s[j] >= '0' && s[j] <= '9' || separator(s[j]) && !separator(s[j-1])) {
-			if !separator(s[j]) {
+		for j < len(s) && len(d) < 20 && (s[j] >= '0' && s[j] <= '9' || isSeparator(s[j]) && !isSeparator(s[j-1])) {
+			if !isSeparator(s[j]) {
 				d = append(d, s[j]-'0')
 			}
 			j++
 		}
-		if (len(d) == 16 || len(d) == 15) && luhn(d) && (j == len(s) || !alnum(s[j])) {
+		if (len(d) == 16 || len(d) == 15) && passesLuhn(d) && (j == len(s) || !isAlnum(s[j])) {
 			return true
 		}
 	}
 	return false
 }
 
-func luhn(d []byte) bool {
+func passesLuhn(d []byte) bool {
 	sum := 0
 	for i, c := range d {
 		n := int(c)
@@ -124,10 +106,10 @@ func isToken(w string) bool {
 	return len(w) >= 20 && slices.ContainsFunc(tokenHeads, func(h string) bool { return strings.HasPrefix(w, h) })
 }
 
-// instructionText looks for text that addresses a model, unless the user
+// findInstruction looks for text that addresses a model, unless the user
 // wrote it.
-func instructionText(v *view) finding {
-	return v.inContents(func(val value) bool {
+func findInstruction(v *view) finding {
+	return v.findInContents(func(val value) bool {
 		return instructionPhrases.find(val.fold, func(i, _ int) bool {
 			return v.request == nil || !strings.Contains(v.request.fold, instructions[i])
 		})
@@ -142,17 +124,17 @@ var instructions = []string{
 }
 
 var (
-	secretPhrases      = phrasesOf(secretWords)
-	instructionPhrases = phrasesOf(instructions)
+	secretPhrases      = newPhraseFinder(secretWords)
+	instructionPhrases = newPhraseFinder(instructions)
 )
 
 // minBlob is the shortest run of letters and digits that counts as encoded: a
 // SHA-256 in hex is 64.
 const minBlob = 72
 
-// encodedBlob looks for a long run of base64 or hex.
-func encodedBlob(v *view) finding {
-	f := v.inContents(func(val value) bool { return hasBlob(val.raw) })
+// findBlob looks for a long run of base64 or hex.
+func findBlob(v *view) finding {
+	f := v.findInContents(func(val value) bool { return hasBlob(val.raw) })
 	for _, val := range v.values {
 		if val.kind >= recipient && hasBlob(val.raw) {
 			f.add(val.arg)
@@ -188,32 +170,4 @@ func hasBlob(s string) bool {
 		}
 	}
 	return false
-}
-
-func (v *view) inContents(fits func(value) bool) finding {
-	var f finding
-	for _, val := range v.contents {
-		if fits(val) {
-			f.add(val.arg)
-		}
-	}
-	return f
-}
-
-func (f *finding) add(arg string) {
-	f.found = true
-	if arg != "" && !slices.Contains(f.args, arg) {
-		f.args = append(f.args, arg)
-	}
-}
-
-// nearMiss looks for a recipient or host that is almost one of the request's.
-func nearMiss(v *view) finding {
-	var f finding
-	for i, val := range v.values {
-		if i >= maxValues && val.kind >= recipient || i < maxValues && v.nearMiss(val) {
-			f.add(val.arg)
-		}
-	}
-	return f
 }

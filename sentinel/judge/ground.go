@@ -3,7 +3,6 @@ package judge
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -29,10 +28,10 @@ const (
 	numOrigins   = iota
 )
 
-// cost is what an origin costs a value of a kind, in hundredths. In no row may
+// originCost is what an origin costs a value of a kind, in hundredths. In no row may
 // an outside value cost less than one that is nowhere, nor that less than an
 // unknown one: or text that a stranger wrote would buy something.
-var cost = [...][numOrigins]int{
+var originCost = [...][numOrigins]int{
 	reference: {nowhere: 5, outside: 5},
 	account:   {named: 0, halfNamed: 5, unknown: 10, nowhere: 15, outside: 20, namedNo: 5, namedOut: 10, halfNo: 10, halfOut: 15},
 	readHost:  {unknown: 10, nowhere: 10, outside: 15},
@@ -44,12 +43,12 @@ var cost = [...][numOrigins]int{
 	host: {unknown: 33, nowhere: 33, outside: 35},
 }
 
-// unvouched is what a recipient costs in a call that reaches others if the user
+// unvouchedCost is what a recipient costs in a call that reaches others if the user
 // wrote only the owner's name. No trusted text holds the address or its domain. Each
 // amount asks a person: a stranger can have an address that begins with a name.
 // Where nothing is known of what came before, a change that can be undone costs less
 // by undoable, and a call that isn't in the request is asked about for that alone.
-var unvouched = [numOrigins]int{named: 31, halfNamed: 32, namedNo: 32, halfNo: 33, namedOut: 33, halfOut: 34}
+var unvouchedCost = [numOrigins]int{named: 31, halfNamed: 32, namedNo: 32, halfNo: 33, namedOut: 33, halfOut: 34}
 
 const undoable = 10
 
@@ -68,9 +67,9 @@ var originWord = [numOrigins]string{
 // worst of their kind, so that nothing can be hidden behind a long list.
 const maxValues = 256
 
-// grounding gives the worst value of each family. What costs most decides, so
+// findUngrounded gives the worst value of each family. What costs most decides, so
 // that a second, better value buys nothing.
-func (v *view) grounding() []sentinel.Evidence {
+func (v *view) findUngrounded() []sentinel.Evidence {
 	type worst struct {
 		cost int
 		word string
@@ -79,8 +78,8 @@ func (v *view) grounding() []sentinel.Evidence {
 	var found map[string]*worst
 	var order []string
 	for i, val := range v.values {
-		o := v.origin(val, i >= maxValues)
-		n := v.cost(val, o)
+		o := v.originOf(val, i >= maxValues)
+		n := v.costOf(val, o)
 		if n == 0 {
 			continue
 		}
@@ -109,13 +108,13 @@ func (v *view) grounding() []sentinel.Evidence {
 	return out
 }
 
-// origin says where a value comes from. Without a request nothing is said of
+// originOf says where a value comes from. Without a request nothing is said of
 // what wasn't seen: an operator's own call has no words to be held against.
-func (v *view) origin(val value, tooMany bool) origin {
-	if !tooMany && v.grounds(val) {
+func (v *view) originOf(val value, tooMany bool) origin {
+	if !tooMany && v.isGrounded(val) {
 		return grounded
 	}
-	out := tooMany || v.strange(val)
+	out := tooMany || v.isStrange(val)
 	history := len(v.trusted)+len(v.untrusted) > 0
 	name := 0
 	if !tooMany && (val.kind == recipient || val.kind == account) {
@@ -133,53 +132,53 @@ func (v *view) origin(val value, tooMany bool) origin {
 		return plain
 	}
 	switch {
-	case out && v.ordered(val): // named it may be; a stranger told the model to use it
+	case out && v.isOrdered(val): // named it may be; a stranger told the model to use it
 		return outside
 	case name == 2:
 		return pick(named, namedNo, namedOut)
 	case name == 1:
 		return pick(halfNamed, halfNo, halfOut)
-	case !tooMany && v.described(val):
+	case !tooMany && v.isDescribed(val):
 		return pick(described, describedNo, describedOut)
 	}
 	return pick(unknown, nowhere, outside)
 }
 
-// cost is what the value's origin costs it in this call.
-func (v *view) cost(val value, o origin) int {
-	if n := unvouched[o]; n > 0 && val.kind == recipient && v.outgoing() && !v.vouched(val) {
+// costOf is what the value's origin costs it in this call.
+func (v *view) costOf(val value, o origin) int {
+	if n := unvouchedCost[o]; n > 0 && val.kind == recipient && v.isOutgoing() && !v.isVouched(val) {
 		if (o == named || o == halfNamed) && v.related {
-			return cost[val.kind][o]
+			return originCost[val.kind][o]
 		}
 		if (o == named || o == halfNamed) && (v.s.Effect() == skills.Create || v.s.Effect() == skills.Modify) {
 			return n - undoable
 		}
 		return n
 	}
-	if o == outside && val.target && (val.kind == reference || val.kind == account) && v.final() {
+	if o == outside && val.target && (val.kind == reference || val.kind == account) && v.isFinal() {
 		return strangersTarget
 	}
-	return cost[val.kind][o]
+	return originCost[val.kind][o]
 }
 
-// grounds reports whether somebody who may be believed wrote the value. A
+// isGrounded reports whether somebody who may be believed wrote the value. A
 // mission is a model's word: it doesn't vouch for what a stranger wrote too.
-func (v *view) grounds(val value) bool {
+func (v *view) isGrounded(val value) bool {
 	if val.exact != "" {
-		return v.writes(val.exact)
+		return v.isWrittenExactly(val.exact)
 	}
-	if v.request != nil && v.request.grounds(val) || v.attested(val.fold, func(r string) bool { return holds(r, val) }) {
+	if v.request != nil && v.request.hasValue(val) || v.isAttested(val.fold, func(r string) bool { return holdsValue(r, val) }) {
 		return true
 	}
-	return v.mission != nil && v.mission.grounds(val) && (val.kind == reference || !v.strange(val))
+	return v.mission != nil && v.mission.hasValue(val) && (val.kind == reference || !v.isStrange(val))
 }
 
-// strange reports whether untrusted output has the value.
-func (v *view) strange(val value) bool {
-	return v.c.Trace().Strange(func(s *sentinel.Said) bool { return holds(s.Fold(), val) })
+// isStrange reports whether untrusted output has the value.
+func (v *view) isStrange(val value) bool {
+	return v.c.Trace().Strange(func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) })
 }
 
-func (t *text) grounds(val value) bool {
+func (t *text) hasValue(val value) bool {
 	switch val.kind {
 	case amount:
 		return slices.Contains(t.sums.all, val.amount)
@@ -189,9 +188,9 @@ func (t *text) grounds(val value) bool {
 		}
 	}
 	if val.kind >= account {
-		return holds(t.meant, val) || t.hasWords(val)
+		return holdsValue(t.meant, val) || t.hasWords(val)
 	}
-	return holds(t.fold, val) || t.hasWords(val)
+	return holdsValue(t.fold, val) || t.hasWords(val)
 }
 
 // hasWords is for names of one or a few words: each must be there, in any
@@ -201,11 +200,11 @@ func (t *text) hasWords(val value) bool {
 	for w := range strings.FieldsSeq(val.fold) {
 		w = strings.TrimLeft(w, "#@")
 		for _, r := range w {
-			if !wordRune(r) || r >= '0' && r <= '9' {
+			if !isWordRune(r) || r >= '0' && r <= '9' {
 				return false
 			}
 		}
-		if len(w) < 2 || !t.words[stem(w)] {
+		if len(w) < 2 || !t.words[stemWord(w)] {
 			return false
 		}
 		n++
@@ -222,125 +221,132 @@ func (t *text) namesFile(s string) bool {
 	if i := strings.LastIndexByte(s, '.'); i > 2 && len(s)-i <= 6 {
 		s = s[:i]
 	}
-	return len(s) >= 4 && (whole(t.fold, s) || whole(t.fold, fileSigns.Replace(s)))
-}
-
-// holds reports whether a folded text has the value as a whole: "ann@x.org" is
-// not in "joann@x.org", nor "x.org" in "x.org.evil.net".
-func holds(text string, val value) bool {
-	want := val.fold
-	switch val.kind {
-	case host, readHost:
-		return holdsHost(text, want)
-	case recipient, account:
-		if c := compact(want); len(c) >= minAccount && hasDigit(c) && holdsCompact(text, c) {
-			return true
-		}
-		if d := phoneDigits(want); d != "" && holdsDigits(text, d) {
-			return true
-		}
-	}
-	return whole(text, strings.Trim(want, `"'`))
-}
-
-func whole(text, want string) bool {
-	if want == "" {
-		return false
-	}
-	for from := 0; ; {
-		i := strings.Index(text[from:], want)
-		if i < 0 {
-			return false
-		}
-		i += from
-		if !joinsBefore(text[:i], want) && !joinsAfter(text[i+len(want):], want) {
-			return true
-		}
-		_, n := utf8.DecodeRuneInString(text[i:])
-		from = i + n
-	}
-}
-
-func joinsBefore(s, want string) bool {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	if wordRune(r) {
-		return s != "" && !unspaced(r, want[0])
-	}
-	return s != "" && strings.ContainsAny(want, "@.") && strings.ContainsRune("._+-@", r) && len(s) > 1 && s[len(s)-2] > ' '
-}
-
-// joinsAfter looks at what follows: a dot ends a sentence only before a blank.
-func joinsAfter(s, want string) bool {
-	if s == "" {
-		return false
-	}
-	r, n := utf8.DecodeRuneInString(s)
-	if wordRune(r) {
-		return !strings.HasPrefix(s, "th ") && !unspaced(r, want[len(want)-1])
-	}
-	if !strings.ContainsAny(want, "@.") || !strings.ContainsRune(".-@", r) {
-		return false
-	}
-	next, _ := utf8.DecodeRuneInString(s[n:])
-	return wordRune(next)
-}
-
-// holdsHost finds a URL's host, with or without "www.": what the user named
-// may be asked for any of its pages.
-func holdsHost(text, url string) bool {
-	if _, rest, ok := strings.Cut(url, "://"); ok {
-		url = rest
-	}
-	if i := strings.IndexAny(url, `/\?#`); i >= 0 {
-		url = url[:i]
-	}
-	if i := strings.LastIndexByte(url, '@'); i >= 0 {
-		url = url[i+1:]
-	}
-	url = strings.TrimPrefix(url, "www.")
-	return strings.Contains(url, ".") && (whole(text, url) || whole(text, "www."+url))
+	return len(s) >= 4 && (holdsWhole(t.fold, s) || holdsWhole(t.fold, fileSigns.Replace(s)))
 }
 
 const minAccount = 8
 
-// holdsCompact finds an account number that people write in groups.
-func holdsCompact(text, c string) bool {
-	for from := 0; from < len(text); from++ {
-		if text[from] != c[0] || from > 0 && alnum(text[from-1]) {
-			continue
+// namesOwner reports whether the words of the user (or a clean mission) name the
+// owner of an address: 2 for all of the local part, 1 for its first name. The words
+// must hold the digits too, and a common word names no owner.
+func (v *view) namesOwner(val value) int {
+	return max(v.request.namesOwner(val), v.mission.namesOwner(val))
+}
+
+// isVouched reports whether somebody who may be believed wrote the domain of an
+// address, or it is the user's own. The name of its owner alone says nothing:
+// anybody can have an address that begins with it.
+func (v *view) isVouched(val value) bool {
+	domain := val.fold[strings.LastIndexByte(val.fold, '@')+1:]
+	if domain == "" || publicMail[domain] || val.exact != "" || val.isRouted() {
+		return false
+	}
+	if _, own, ok := strings.Cut(foldText(v.c.Grant().User()), "@"); ok && own == domain {
+		return true
+	}
+	has := func(text string) bool { return holdsDomain(text, domain) }
+	if v.request != nil && has(v.request.fold) || v.isAttested(domain, has) {
+		return true
+	}
+	return v.mission != nil && has(v.mission.fold) && !slices.ContainsFunc(v.untrusted, has)
+}
+
+// publicMail are the domains at which anybody can have an address: one of
+// them says nothing of whose the others are.
+var publicMail = wordSet(`gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com aol.com icloud.com me.com
+	proton.me protonmail.com gmx.com gmx.net gmx.de web.de mail.com mail.ru yandex.ru yandex.com zoho.com fastmail.com tutanota.com
+	hey.com orange.fr free.fr laposte.net libero.it qq.com 163.com`)
+
+// isOrdered reports whether a result that speaks to a model has the value.
+func (v *view) isOrdered(val value) bool {
+	return slices.ContainsFunc(v.orders, func(r string) bool { return holdsValue(r, val) })
+}
+
+// isDescribed reports whether the user said how to choose a value of this kind
+// instead of quoting it: "each user", "the channel with the fewest members".
+// Addresses and accounts beyond the house are never chosen so.
+func (v *view) isDescribed(val value) bool {
+	if v.request == nil || val.kind != recipient || strings.ContainsAny(val.fold, "@:/") ||
+		hasDigit(dropGrouping(val.fold)) && len(val.fold) >= minAccount {
+		return false
+	}
+	if _, number := parseNumber(val.fold); number {
+		return false
+	}
+	for _, w := range splitName(val.arg) {
+		st := stemWord(w)
+		people := groups[st]
+		if people && v.p.needs&letsIn != 0 {
+			return false
 		}
-		i, j := from, 0
-		for i < len(text) && j < len(c) && (text[i] == c[j] || j > 0 && separator(text[i]) && !separator(text[i-1])) {
-			if text[i] == c[j] {
-				j++
-			}
-			i++
-		}
-		if j == len(c) && (i == len(text) || !alnum(text[i])) {
+		if v.request.chosen[st] || people && slices.ContainsFunc(personWords, func(g string) bool { return v.request.chosen[g] }) {
 			return true
 		}
 	}
 	return false
 }
 
-func separator(b byte) bool { return b == ' ' || b == '-' }
+// letsIn are the changes that give somebody a right: whom they are for must
+// have been said.
+const letsIn = invites | shares | controls
 
-func alnum(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b >= utf8.RuneSelf }
+// groups are the names of arguments that hold people, and personWords what a
+// request calls those.
+var (
+	groups      = stemSet("user users username recipient recipients member members participant participants attendee attendees to")
+	personWords = []string{stemWord("user"), stemWord("member"), stemWord("person"), stemWord("people"), stemWord("everyone"),
+		stemWord("everybody"), stemWord("participant"), stemWord("colleague"), stemWord("attendee")}
+	// each says that all of a kind are meant, leastOf that one is to be found by what follows.
+	each    = wordSet("each every all both")
+	leastOf = wordSet("most least fewest largest smallest biggest longest shortest newest oldest latest highest lowest busiest")
+)
 
-// compact drops the blanks and hyphens of a value of letters and digits;
-// anything else gives "".
-func compact(s string) string {
-	out := make([]byte, 0, len(s))
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == ' ' || c == '-':
-		case c < utf8.RuneSelf && alnum(c):
-			out = append(out, c)
-		default:
-			return ""
-		}
-	}
-	return string(out)
+// isAttested reports whether a trusted result has what fits looks for, and had it first:
+// see sentinel.Trace.Attests. value is what fits looks for.
+func (v *view) isAttested(value string, fits func(string) bool) bool {
+	return v.c.Trace().Attests(value, func(s *sentinel.Said) bool { return fits(s.Fold()) })
 }
 
-func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+// isWrittenExactly reports whether somebody who may be believed wrote an address that
+// isn't in plain letters just so.
+func (v *view) isWrittenExactly(exact string) bool {
+	if r, ok := v.c.Grant().Request(); ok && holdsWhole(exactText(r), exact) {
+		return true
+	}
+	return v.c.Trace().Attests(exact, func(s *sentinel.Said) bool { return holdsWhole(s.Exact(), exact) })
+}
+
+// isStrangersHost reports whether untrusted output has the host of an address or
+// one that it lies below.
+func (v *view) isStrangersHost(u string) bool {
+	_, rest, ok := strings.Cut(u, "://")
+	if !ok {
+		rest = u
+	}
+	rest = strings.TrimLeft(rest, "/")
+	h := rest[:hostLength(rest)]
+	h = h[strings.LastIndexByte(h, '@')+1:]
+	for strings.Contains(h, ".") {
+		if slices.ContainsFunc(v.untrusted, func(r string) bool { return holdsWhole(r, h) || strings.Contains(r, "."+h) }) {
+			return true
+		}
+		_, h, _ = strings.Cut(h, ".")
+	}
+	return false
+}
+
+// costOfIDs is what grounding takes for ids and targets: with another id named it is
+// one sign, so that the two together cost no more than the greater.
+func (v *view) costOfIDs() int {
+	var worst [numKinds]int
+	for i, val := range v.values {
+		if val.kind == reference || val.kind == account {
+			worst[val.kind] = max(worst[val.kind], v.costOf(val, v.originOf(val, i >= maxValues)))
+		}
+	}
+	return worst[reference] + worst[account]
+}
+
+// strangersTarget is what a target of such a call costs that strangers alone named: it
+// asks, whatever else speaks for the call.
+const strangersTarget = 31

@@ -5,34 +5,16 @@ import (
 	"iter"
 	"strings"
 	"unicode"
-
-	"github.com/vedette-dev/vedette/skills"
 )
 
-// final reports whether the call can't be undone or costs money.
-func (v *view) final() bool {
-	e := v.s.Effect()
-	return e == skills.Irreversible || e == skills.CostsMoney
-}
-
-// strangersTarget is what a target of such a call costs that strangers alone named: it
-// asks, whatever else speaks for the call.
-const strangersTarget = 31
-
-// aims reports whether an argument holds what the call is done to: the schema says so,
-// or, where it says nothing of any argument, its name ends like an id's.
-func (v *view) aims(a skills.Arg) bool {
-	return a.Marks.Has(skills.Target) && (v.s.Annotated() || isAny(last(nameWords(a.Name)), idNames))
-}
-
-// otherID looks for a target of a call that can't be undone or costs money, that isn't
-// in the user's words, while they name another id of the same shape: T-24 where they
-// say T-42, monthly-payout where they say weekly-report. That a trusted result lists
-// it, too, doesn't make it the one that was meant. What grounding asks about anyhow
+// findOtherID looks for a target that isn't in the user's words, while they name another id of
+// the same shape. Such are T-24 where they say T-42, and monthly-payout where they say
+// weekly-report. It looks at calls that can't be undone or cost money. That a trusted result
+// lists it, too, doesn't make it the one that was meant. What grounding asks about anyhow
 // isn't counted twice.
-func otherID(v *view) finding {
+func findOtherID(v *view) finding {
 	var f finding
-	if v.request == nil || !v.final() || len(v.request.ids)+len(v.request.numbered) == 0 {
+	if v.request == nil || !v.isFinal() || len(v.request.ids)+len(v.request.numbered) == 0 {
 		return f
 	}
 	for i, val := range v.values {
@@ -40,41 +22,41 @@ func otherID(v *view) finding {
 		case !val.target || val.kind != reference && val.kind != account && val.kind != recipient:
 		case i >= maxValues:
 			f.add(val.arg)
-		case v.namesOther(val) && v.cost(val, v.origin(val, false)) < strangersTarget:
+		case v.namesOtherID(val) && v.costOf(val, v.originOf(val, false)) < strangersTarget:
 			f.add(val.arg)
 		}
 	}
 	if f.found {
-		f.more = min(v.ungrounded(), strangersTarget)
+		f.extra = min(v.costOfIDs(), strangersTarget)
 	}
 	return f
 }
 
-// namesOther reports whether a target is, or has in it, an id of a shape that the user
-// named and that isn't in the user's words: "T-24", "task T-24" and "T-42,T-24" alike.
-// A receiver may well look for the id alone.
-func (v *view) namesOther(val value) bool {
-	for part := range idParts(val.fold) {
+// namesOtherID reports whether a target has an id that the user didn't write, of a shape that
+// the user named. So have "T-24", "task T-24" and "T-42,T-24". A receiver may well look for
+// the id alone.
+func (v *view) namesOtherID(val value) bool {
+	for part := range splitIDs(val.fold) {
 		one := val
 		one.fold = part
-		if (v.request.ids[shapeOf(part)] || v.isNumberOf(part, val)) && !v.request.grounds(one) &&
-			!whole(v.request.fold, fileSigns.Replace(part)) {
+		if (v.request.ids[shapeOfID(part)] || v.isNumberOf(part, val)) && !v.request.hasValue(one) &&
+			!holdsWhole(v.request.fold, fileSigns.Replace(part)) {
 			return true
 		}
 	}
 	return false
 }
 
-// isNumberOf reports whether an id is a number of a few digits, such as no text knows
-// for an id by itself, and the user named another by the noun of the skill or of the
-// argument: order 42.
+// isNumberOf reports whether an id is a short number and the user named another by its noun.
+// The noun is of the skill or of the argument: order 42. No text knows such a number for an id
+// by itself.
 func (v *view) isNumberOf(part string, val value) bool {
 	if !isShortNumber(part) {
 		return false
 	}
 	for _, name := range []string{v.s.Name(), val.arg} {
-		for _, w := range nameWords(name) {
-			if v.request.numbered[stem(w)] {
+		for _, w := range splitName(name) {
+			if v.request.numbered[stemWord(w)] {
 				return true
 			}
 		}
@@ -86,9 +68,9 @@ func isShortNumber(w string) bool {
 	return w != "" && len(w) <= minNumber && strings.Trim(w, "0123456789") == ""
 }
 
-// numberedIn returns the stems of the nouns that a number of a few digits follows, as
-// in "order 42", "order no. 42" and "order #42".
-func numberedIn(fold string) map[string]bool {
+// readNumberedNouns returns the stems of the nouns that a number of a few digits follows.
+// Examples are "order 42", "order no. 42" and "order #42".
+func readNumberedNouns(fold string) map[string]bool {
 	var out map[string]bool
 	noun := ""
 	for w := range strings.FieldsSeq(fold) {
@@ -100,7 +82,7 @@ func numberedIn(fold string) map[string]bool {
 			if out == nil {
 				out = map[string]bool{}
 			}
-			out[stem(noun)] = true
+			out[stemWord(noun)] = true
 		}
 		noun = ""
 		if strings.TrimRight(w, idQuotes) == w { // no sentence ends between them
@@ -111,16 +93,16 @@ func numberedIn(fold string) map[string]bool {
 }
 
 // numberWords stand between a noun and its number.
-var numberWords = set("no nr number num id")
+var numberWords = wordSet("no nr number num id")
 
-// idParts are the words of a folded target, however they are set apart. Hyphens of
+// splitIDs are the words of a folded target, however they are set apart. Hyphens of
 // other scripts count as one, and signs without a width as none.
-func idParts(target string) iter.Seq[string] {
-	return strings.FieldsFuncSeq(strings.Map(plainSign, target),
-		func(r rune) bool { return !wordRune(r) && !strings.ContainsRune("-_.:@", r) })
+func splitIDs(target string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(strings.Map(normalizeSign, target),
+		func(r rune) bool { return !isWordRune(r) && !strings.ContainsRune("-_.:@", r) })
 }
 
-func plainSign(r rune) rune {
+func normalizeSign(r rune) rune {
 	switch {
 	case unicode.Is(unicode.Pd, r) || r == '\u2212':
 		return '-'
@@ -130,25 +112,13 @@ func plainSign(r rune) rune {
 	return r
 }
 
-// ungrounded is what grounding takes for ids and targets: with another id named it is
-// one sign, so that the two together cost no more than the greater.
-func (v *view) ungrounded() int {
-	var worst [numKinds]int
-	for i, val := range v.values {
-		if val.kind == reference || val.kind == account {
-			worst[val.kind] = max(worst[val.kind], v.cost(val, v.origin(val, i >= maxValues)))
-		}
-	}
-	return worst[reference] + worst[account]
-}
-
-// idsIn returns the shapes of the ids in a folded text. Beside amounts of money a
+// readIDShapes returns the shapes of the ids in a folded text. Beside amounts of money a
 // number of a few digits is no id.
-func idsIn(fold string, money bool) map[string]bool {
+func readIDShapes(fold string, money bool) map[string]bool {
 	var out map[string]bool
 	for w := range strings.FieldsSeq(fold) {
 		w = strings.TrimSuffix(strings.Trim(w, idQuotes), "'s")
-		shape := shapeOf(w)
+		shape := shapeOfID(w)
 		if shape == "" || everydaySlugs[w] || money && len(w) < minAccount && strings.Trim(w, "0123456789") == "" {
 			continue
 		}
@@ -168,19 +138,19 @@ const (
 )
 
 // everydaySlugs are words of prose that are written as names of things are.
-var everydaySlugs = set(`follow-up check-in check-out check-up sign-in sign-up log-in opt-in opt-out to-do set-up pick-up drop-off
+var everydaySlugs = wordSet(`follow-up check-in check-out check-up sign-in sign-up log-in opt-in opt-out to-do set-up pick-up drop-off
 	up-to-date long-term short-term full-time part-time one-way round-trip non-stop non-refundable well-known so-called
 	real-time on-site off-site re-book re-send re-schedule co-worker co-workers team-building day-to-day face-to-face
 	step-by-step all-day half-day brand-new old-fashioned first-class
 	business-class last-minute in-person self-service high-priority low-priority read-only`)
 
-// shapeOf returns what ids of one kind have in common, "" for what is no id: letters
+// shapeOfID returns what ids of one kind have in common, "" for what is no id: letters
 // before a number ("t-9"), as many digits, as many letters and digits in as many
 // groups, or words joined by one sign. An address, a path, a date and a phone's number
 // are no ids here: other signals know those.
-func shapeOf(w string) string {
+func shapeOfID(w string) string {
 	w = strings.Trim(w, idQuotes)
-	if len(w) < 3 || len(w) > maxIDSize || strings.ContainsAny(w, "@/\\+%$€£, ") || isFile(w) {
+	if len(w) < 3 || len(w) > maxIDSize || strings.ContainsAny(w, "@/\\+%$€£, ") || isFileName(w) {
 		return ""
 	}
 	letters, digits, lead := 0, 0, true
@@ -201,17 +171,17 @@ func shapeOf(w string) string {
 	case letters == 0:
 		return "" // a date, a time, a version
 	case digits == 0:
-		return slugShape(w)
+		return shapeOfSlug(w)
 	case lead:
 		return strings.TrimRight(w, "0123456789-_.:") + "9"
 	case letters+digits >= minMixed:
-		return groupShape(w)
+		return shapeOfGroups(w)
 	}
 	return ""
 }
 
-// slugShape is the sign between the words of a name such as "weekly-report".
-func slugShape(w string) string {
+// shapeOfSlug is the sign between the words of a name such as "weekly-report".
+func shapeOfSlug(w string) string {
 	for _, sign := range []string{"-", "_"} {
 		parts := strings.Split(w, sign)
 		if len(parts) < 2 || strings.ContainsAny(strings.Join(parts, ""), "-_.:") {
@@ -227,8 +197,8 @@ func slugShape(w string) string {
 	return ""
 }
 
-// groupShape is how long the groups of letters and digits are.
-func groupShape(w string) string {
+// shapeOfGroups is how long the groups of letters and digits are.
+func shapeOfGroups(w string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || r >= '0' && r <= '9' {
 			return 'x'

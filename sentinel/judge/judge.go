@@ -3,6 +3,8 @@ package judge
 import (
 	"context"
 
+	"slices"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
@@ -57,8 +59,8 @@ type Options struct {
 // Its zero value is not ready: New makes one.
 type Gate struct {
 	threshold, askBelow int
-	seed                []signal
-	more                []deepSignal
+	seedSignals         []seedSignal
+	viewSignals         []viewSignal
 
 	profiles cache[*skills.Skill, *profile]
 	texts    cache[string, *text]
@@ -73,9 +75,10 @@ func New(o Options) (*Gate, error) {
 	if o.AskBelow < Off || o.AskBelow > maxScore {
 		return nil, &skills.PathError{Path: "judge.ask_below", Msg: "must be from 0.00 to 1.00"}
 	}
-	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow), seed: table()}
+	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow),
+		seedSignals: seedSignals()}
 	if !o.SeedOnly {
-		g.more = append(deepTable(), outsideRoots(o.Roots, o.Env))
+		g.viewSignals = append(viewSignals(), newRootsSignal(o.Roots, o.Env))
 	}
 	return g, nil
 }
@@ -97,8 +100,8 @@ func (*Gate) Name() string { return sentinel.GateJudge }
 // CodeAskBelow, and allows otherwise; the verdict always has a score. It never
 // returns an error.
 func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	score, evidence := g.score(c)
-	v := g.weigh(score, sum(evidence))
+	score, evidence := g.scoreCall(c)
+	v := g.weighScore(score, formatSum(evidence))
 	v.Gate = sentinel.GateJudge
 	v.Score, v.HasScore = score, true
 	v.Evidence = evidence
@@ -106,17 +109,17 @@ func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, erro
 	return v, nil
 }
 
-func (g *Gate) score(c sentinel.Call) (int, []sentinel.Evidence) {
+func (g *Gate) scoreCall(c sentinel.Call) (int, []sentinel.Evidence) {
 	var evidence []sentinel.Evidence
-	for _, s := range g.seed {
-		f := s.look(c)
+	for _, s := range g.seedSignals {
+		f := s.find(c)
 		if !f.found {
 			continue
 		}
 		evidence = append(evidence, sentinel.Evidence{Signal: s.name, Amount: s.amount, Args: f.args})
 	}
-	if g.more != nil && c.Skill() != nil {
-		evidence = append(evidence, g.deep(g.look(c))...)
+	if g.viewSignals != nil && c.Skill() != nil {
+		evidence = append(evidence, g.findEvidence(g.readCall(c))...)
 	}
 	score := Base
 	for _, e := range evidence {
@@ -125,33 +128,33 @@ func (g *Gate) score(c sentinel.Call) (int, []sentinel.Evidence) {
 	return max(0, min(score, maxScore)), evidence
 }
 
-func (g *Gate) weigh(score int, sum string) sentinel.Verdict {
+func (g *Gate) weighScore(score int, sum string) sentinel.Verdict {
 	switch {
-	case g.seed == nil:
+	case g.seedSignals == nil:
 		return sentinel.Refuse(CodeBelowThreshold, "the judge was not set up")
 	case score < g.threshold:
-		v := sentinel.Refuse(CodeBelowThreshold, reasoned(score, " < threshold ", g.threshold, sum))
+		v := sentinel.Refuse(CodeBelowThreshold, formatReason(score, " < threshold ", g.threshold, sum))
 		v.WhatYouCanDo = "propose a call that follows more plainly from the user's request, with plain paths and argument names"
 		return v
 	case score < g.askBelow:
-		v := sentinel.Hold(CodeAskBelow, reasoned(score, " < ask_below ", g.askBelow, sum))
+		v := sentinel.Hold(CodeAskBelow, formatReason(score, " < ask_below ", g.askBelow, sum))
 		v.WhatYouCanDo = "wait for a person, or propose a call with plain paths and argument names"
 		return v
 	}
 	v := sentinel.Pass()
-	v.Reason = reasoned(score, " >= threshold ", g.threshold, sum)
+	v.Reason = formatReason(score, " >= threshold ", g.threshold, sum)
 	return v
 }
 
-// reasoned is the line of a verdict: how the score stands to a bound, and why.
-func reasoned(score int, stands string, bound int, sum string) string {
+// formatReason is the line of a verdict: how the score stands to a bound, and why.
+func formatReason(score int, stands string, bound int, sum string) string {
 	b := appendFraction(append(make([]byte, 0, 128), "score "...), score)
 	b = appendFraction(append(b, stands...), bound)
 	return string(append(append(b, ' '), sum...))
 }
 
-// sum spells out how the score came about: "(base 0.70, traversal -0.20)".
-func sum(evidence []sentinel.Evidence) string {
+// formatSum spells out how the score came about: "(base 0.70, traversal -0.20)".
+func formatSum(evidence []sentinel.Evidence) string {
 	b := make([]byte, 0, 96)
 	b = appendFraction(append(b, "(base "...), Base)
 	for _, e := range evidence {
@@ -167,4 +170,78 @@ func sum(evidence []sentinel.Evidence) string {
 // appendFraction writes hundredths as people write scores.
 func appendFraction(b []byte, n int) []byte {
 	return append(b, byte('0'+n/100), '.', byte('0'+n/10%10), byte('0'+n%10))
+}
+
+func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
+	var out []sentinel.Evidence
+	rel, related := findRelation(v)
+	v.related = related
+	if related {
+		out = append(out, rel)
+	}
+	out = append(out, v.findUngrounded()...)
+	if related && v.request.delegates {
+		out = softenGrounding(out)
+	}
+	for _, s := range g.viewSignals {
+		if f := s.find(v); f.found {
+			n := s.amount + f.extra
+			if related && s.name == SignalOtherDate {
+				n = max(n, softDate)
+			}
+			out = append(out, sentinel.Evidence{Signal: s.name, Amount: n, Args: f.args})
+		}
+	}
+	return out
+}
+
+// softenGrounding takes a relation and the ungrounded values behind it for one sign:
+// the relation with the values at softRecipient, or the values alone, whichever
+// costs more. A relation that a tainted mission brings about buys nothing so.
+func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
+	full, soft := 0, out[0].Amount
+	for _, e := range out[1:] {
+		full += e.Amount
+		soft += max(e.Amount, softRecipient)
+	}
+	if full < soft {
+		return out[1:]
+	}
+	for i := range out[1:] {
+		out[i+1].Amount = max(out[i+1].Amount, softRecipient)
+	}
+	return out
+}
+
+func (g *Gate) readCall(c sentinel.Call) *view {
+	v := &view{c: c, s: c.Skill()}
+	v.p = g.profiles.get(v.s, func() *profile { return newProfile(v.s) })
+	if r, ok := c.Grant().Request(); ok {
+		v.request = g.readText(r)
+	}
+	if m := c.Grant().Mission(); m != "" && !c.Grant().MissionTainted() {
+		v.mission = g.readText(m)
+	}
+	for i := range c.Trace().Len() {
+		st := c.Trace().Step(i)
+		if st.Trust == skills.Trusted {
+			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
+		} else {
+			r := c.Trace().Said(i).Fold()
+			v.untrusted = append(v.untrusted, r)
+			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
+				v.orders = append(v.orders, r)
+			}
+		}
+	}
+	v.s.Walk(c.Parsed(), v.takeArg)
+	v.takeKeys(c.Parsed(), "", 0)
+	return v
+}
+
+func (g *Gate) readText(s string) *text {
+	if len(s) > maxCachedText {
+		return readText(s)
+	}
+	return g.texts.get(s, func() *text { return readText(s) })
 }

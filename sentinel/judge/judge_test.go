@@ -98,7 +98,8 @@ func TestPlainPathIsAllowed(t *testing.T) {
 
 // A request that mentions the skill scores higher than one that doesn't.
 func TestIntentMentionRaises(t *testing.T) {
-	require.Greater(t, score(t, "fs.read", `{"path":"/tmp/x"}`, "please read this"), score(t, "fs.read", `{"path":"/tmp/x"}`, "please look at this"))
+	require.Greater(t, score(t, "fs.read", `{"path":"/tmp/x"}`, "please read this"),
+		score(t, "fs.read", `{"path":"/tmp/x"}`, "please look at this"))
 }
 
 // A path that climbs scores lower than a harmless one.
@@ -186,7 +187,8 @@ func TestOddKey(t *testing.T) {
 func TestSum(t *testing.T) {
 	v := check(t, judge.Options{}, call(t, "notes.read", `{"a b":"../x"}`, "my notes"))
 	require.Equal(t, 55, v.Score)
-	require.Equal(t, "score 0.55 >= threshold 0.30 (base 0.70, intent_mention +0.10, traversal -0.20, odd_key -0.10, read_only +0.05)", v.Reason)
+	require.Equal(t, "score 0.55 >= threshold 0.30 (base 0.70, intent_mention +0.10, traversal -0.20, odd_key -0.10, read_only +0.05)",
+		v.Reason)
 }
 
 // Between the two thresholds a person is asked; each has a default, a zero of
@@ -201,11 +203,15 @@ func TestThresholds(t *testing.T) {
 	}{
 		{judge.Options{}, sentinel.Ask, judge.CodeAskBelow, "score 0.40 < ask_below 0.50 (base 0.70, traversal -0.20, odd_key -0.10)"},
 		{judge.Options{AskBelow: 40}, sentinel.Allow, "", "score 0.40 >= threshold 0.30 (base 0.70, traversal -0.20, odd_key -0.10)"},
-		{judge.Options{Threshold: 41}, sentinel.Deny, judge.CodeBelowThreshold, "score 0.40 < threshold 0.41 (base 0.70, traversal -0.20, odd_key -0.10)"},
-		{judge.Options{Threshold: 40}, sentinel.Ask, judge.CodeAskBelow, "score 0.40 < ask_below 0.50 (base 0.70, traversal -0.20, odd_key -0.10)"},
+		{judge.Options{Threshold: 41}, sentinel.Deny, judge.CodeBelowThreshold,
+			"score 0.40 < threshold 0.41 (base 0.70, traversal -0.20, odd_key -0.10)"},
+		{judge.Options{Threshold: 40}, sentinel.Ask, judge.CodeAskBelow,
+			"score 0.40 < ask_below 0.50 (base 0.70, traversal -0.20, odd_key -0.10)"},
 		{judge.Options{AskBelow: judge.Off}, sentinel.Allow, "", "score 0.40 >= threshold 0.30 (base 0.70, traversal -0.20, odd_key -0.10)"},
-		{judge.Options{Threshold: judge.Off, AskBelow: judge.Off}, sentinel.Allow, "", "score 0.40 >= threshold 0.00 (base 0.70, traversal -0.20, odd_key -0.10)"},
-		{judge.Options{Threshold: 100}, sentinel.Deny, judge.CodeBelowThreshold, "score 0.40 < threshold 1.00 (base 0.70, traversal -0.20, odd_key -0.10)"},
+		{judge.Options{Threshold: judge.Off, AskBelow: judge.Off}, sentinel.Allow, "",
+			"score 0.40 >= threshold 0.00 (base 0.70, traversal -0.20, odd_key -0.10)"},
+		{judge.Options{Threshold: 100}, sentinel.Deny, judge.CodeBelowThreshold,
+			"score 0.40 < threshold 1.00 (base 0.70, traversal -0.20, odd_key -0.10)"},
 	} {
 		v := check(t, tc.o, c)
 		require.Equal(t, tc.want, v.Outcome, "%+v", tc.o)
@@ -232,7 +238,8 @@ func TestThresholds(t *testing.T) {
 // score, and the score always lies between 0 and 1.
 func TestAddingAnArgumentNeverRaises(t *testing.T) {
 	text := rapid.SampledFrom([]string{"x", "../y", `a\..\b`, "read", "/tmp", "..", "notes buy", ""})
-	key := rapid.OneOf(rapid.SampledFrom([]string{"path", "more", "list", "reply-to", "a b", "read", "__proto__", ""}), rapid.StringN(0, 6, 24))
+	key := rapid.OneOf(rapid.SampledFrom([]string{"path", "more", "list", "reply-to", "a b", "read", "__proto__", ""}),
+		rapid.StringN(0, 6, 24))
 	value := rapid.Custom(func(t *rapid.T) any {
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:

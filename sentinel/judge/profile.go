@@ -16,52 +16,52 @@ type profile struct {
 	delegation bool
 	topic      map[string]bool
 	concepts   concept
-	private    map[string]bool // see privateRead
+	private    map[string]bool // see findPrivateRead
 }
 
-func profileOf(s *skills.Skill) *profile {
+func newProfile(s *skills.Skill) *profile {
 	p := &profile{topic: map[string]bool{}}
 	name := s.Name()
 	p.delegation = delegations[name]
 	cut := strings.LastIndexByte(name, '.') + 1
 	var does verb
-	for i, w := range nameWords(name[cut:]) {
-		if v := doing[stem(w)]; v != 0 && does == 0 && (i == 0 || v&looks == 0) {
+	for i, w := range splitName(name[cut:]) {
+		if v := doing[stemWord(w)]; v != 0 && does == 0 && (i == 0 || v&looks == 0) {
 			does = v
-			p.concepts |= concepts[stem(w)]
+			p.concepts |= concepts[stemWord(w)]
 			if !everyday[w] {
-				p.topic[stem(w)] = true
+				p.topic[stemWord(w)] = true
 			}
 			continue
 		}
-		p.about(w)
+		p.addTopic(w)
 	}
-	for _, w := range nameWords(name[:cut]) {
-		p.about(w)
+	for _, w := range splitName(name[:cut]) {
+		p.addTopic(w)
 	}
 	if does&sends != 0 && p.concepts == 0 {
-		p.concepts = talk()
+		p.concepts = talkConcepts()
 	}
 	p.needs = does & anyChange
 	looking := does&looks != 0 && p.needs == 0
 	p.changes = s.Effect() != skills.Read && !looking
-	p.private = privacyOf(name)
+	p.private = wordsOfPrivacy(name)
 	if s.Effect() == skills.CostsMoney && p.needs != 0 {
-		p.needs |= doing[stem("pay")] & pays
+		p.needs |= doing[stemWord("pay")] & pays
 	}
 	first, _, _ := strings.Cut(s.Spec().Description, ". ")
-	for _, w := range nameWords(first) {
-		if st := stem(fold(w)); len(st) > 3 && !vague[st] && saying[st] == 0 && doing[st] == 0 {
+	for _, w := range splitName(first) {
+		if st := stemWord(foldText(w)); len(st) > 3 && !vague[st] && saying[st] == 0 && doing[st] == 0 {
 			p.topic[st] = true
 		}
 	}
 	return p
 }
 
-// about adds a word of the skill's name: those count with the whole field
+// addTopic adds a word of the skill's name: those count with the whole field
 // that they belong to.
-func (p *profile) about(w string) {
-	st := stem(fold(w))
+func (p *profile) addTopic(w string) {
+	st := stemWord(foldText(w))
 	p.concepts |= concepts[st]
 	if len(w) >= minToken && !vague[st] {
 		p.topic[st] = true
@@ -69,13 +69,13 @@ func (p *profile) about(w string) {
 }
 
 // delegations are the orchestrator's own skills.
-var delegations = set("agent.dispatch agent.update agent.extend")
+var delegations = wordSet("agent.dispatch agent.update agent.extend")
 
-// blank reports whether neither name nor description says what it is about.
-func (p *profile) blank() bool { return p.concepts == 0 && len(p.topic) == 0 }
+// isBlank reports whether neither name nor description says what it is about.
+func (p *profile) isBlank() bool { return p.concepts == 0 && len(p.topic) == 0 }
 
-// spokenIn reports whether a text has a word for what the skill is about.
-func (p *profile) spokenIn(t *text) bool {
+// isSpokenIn reports whether a text has a word for what the skill is about.
+func (p *profile) isSpokenIn(t *text) bool {
 	if t == nil {
 		return false
 	}
@@ -90,23 +90,23 @@ func (p *profile) spokenIn(t *text) bool {
 	return false
 }
 
-// nameWords splits "modify_pendingItems" and "modify pending items" alike.
-func nameWords(s string) []string {
-	if lowerName(s) {
+// splitName splits "modify_pendingItems" and "modify pending items" alike.
+func splitName(s string) []string {
+	if isLowerName(s) {
 		return []string{s}
 	}
 	var out []string
 	start := 0
 	for i, r := range s {
 		hump := unicode.IsUpper(r) && i > start && !unicode.IsUpper(rune(s[i-1]))
-		if wordRune(r) && !hump {
+		if isWordRune(r) && !hump {
 			continue
 		}
 		if i > start {
 			out = append(out, strings.ToLower(s[start:i]))
 		}
 		start = i
-		if !wordRune(r) {
+		if !isWordRune(r) {
 			start = i + len(string(r))
 		}
 	}
@@ -116,8 +116,8 @@ func nameWords(s string) []string {
 	return out
 }
 
-// lowerName reports whether a name is one word of small letters, as most are.
-func lowerName(s string) bool {
+// isLowerName reports whether a name is one word of small letters, as most are.
+func isLowerName(s string) bool {
 	for i := range len(s) {
 		if s[i] < 'a' || s[i] > 'z' {
 			return false
@@ -126,5 +126,5 @@ func lowerName(s string) bool {
 	return s != ""
 }
 
-// talk are the fields of writing to somebody.
-func talk() concept { return concepts["email"] | concepts["chat"] }
+// talkConcepts are the fields of writing to somebody.
+func talkConcepts() concept { return concepts["email"] | concepts["chat"] }

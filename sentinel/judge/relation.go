@@ -1,13 +1,15 @@
 package judge
 
 import (
+	"strings"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// relation says how a change has to do with what the user asked for. One of
+// findRelation says how a change has to do with what the user asked for. One of
 // its signals holds at most. It never looks at an argument.
-func (v *view) relation() (sentinel.Evidence, bool) {
+func findRelation(v *view) (sentinel.Evidence, bool) {
 	none := sentinel.Evidence{}
 	r := v.request
 	if r == nil || !r.known || !v.p.changes || v.p.delegation {
@@ -17,15 +19,15 @@ func (v *view) relation() (sentinel.Evidence, bool) {
 	if v.mission != nil {
 		says |= v.mission.says
 	}
-	topic := v.p.blank() || v.p.spokenIn(r)
+	topic := v.p.isBlank() || v.p.isSpokenIn(r)
 	// A mission is a model's word: of a request that says what it is about, it
 	// is no ground for a removal of something else.
 	if !topic && (r.concepts == 0 || v.p.needs&removes == 0 || v.s.Effect() != skills.Irreversible) {
-		topic = v.p.spokenIn(v.mission)
+		topic = v.p.isSpokenIn(v.mission)
 	}
 	plain := v.p.needs == 0 // nothing is known of what it does
 	action := plain || says&v.p.needs != 0
-	looking := says&anyChange == 0 && says&looks != 0 && (!plain || v.heavy())
+	looking := says&anyChange == 0 && says&looks != 0 && (!plain || v.isHeavy())
 	switch {
 	case !topic && (!action || looking):
 		return sentinel.Evidence{Signal: SignalUnrelated, Amount: amountUnrelated}, true
@@ -39,9 +41,25 @@ func (v *view) relation() (sentinel.Evidence, bool) {
 	return none, false
 }
 
-// heavy is a change that a look can't be by another name: one that can't be
-// undone, costs money or reaches others.
-func (v *view) heavy() bool {
+// findUnreadable looks for a grave change after a stranger's text was read, where nothing of
+// the request can be read. Such a change can't be taken back, pays, opens or lets in. There
+// only a person can tell which of the two asked for it.
+func findUnreadable(v *view) finding {
+	r := v.request
+	if r == nil || r.known || !v.p.changes || v.p.delegation || !v.c.Tainted() || strings.TrimSpace(r.fold) == "" {
+		return finding{}
+	}
 	e := v.s.Effect()
-	return e == skills.Irreversible || e == skills.CostsMoney || v.s.Reaches() == skills.Others
+	needs := v.p.needs
+	if e == skills.CostsMoney {
+		needs |= pays
+	}
+	if r.verbsAsked()&needs != 0 {
+		return finding{}
+	}
+	return finding{found: isAny(splitName(v.c.Name()), standingNames) || e == skills.Irreversible || e == skills.CostsMoney ||
+		e == skills.Modify && v.p.needs&(removes|letsIn) != 0 || v.p.private != nil}
 }
+
+// standingNames are of skills whose change goes on working by itself.
+var standingNames = wordSet("rule rules filter filters forwarding webhook hook token key keys password")

@@ -7,17 +7,17 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
-// SignalOutsideRoots stands in Evidence where a call changes a file outside of
-// the folders that agents are meant to work in.
+// SignalOutsideRoots stands in Evidence where a call changes a file outside of the folders of
+// agents' work.
 const SignalOutsideRoots = "outside_roots"
 
 // amountOutsideRoots doesn't ask by itself: with any other sign it does.
 const amountOutsideRoots = -15
 
-// outsideRoots looks for a write or a removal of a named path that lies in no
+// newRootsSignal looks for a write or a removal of a named path that lies in no
 // root. Declared path arguments are the guard's, which refuses them; nothing
 // stays of what is written to a device of no data or to a folder for scratch.
-func outsideRoots(roots []string, env touch.Env) deepSignal {
+func newRootsSignal(roots []string, env touch.Env) viewSignal {
 	var all []string
 	for _, r := range roots {
 		for _, p := range []string{touch.Lexical(r, env), touch.Real(touch.Lexical(r, env), env)} {
@@ -26,17 +26,17 @@ func outsideRoots(roots []string, env touch.Env) deepSignal {
 			}
 		}
 	}
-	return deepSignal{SignalOutsideRoots, amountOutsideRoots, func(v *view) finding {
+	return viewSignal{SignalOutsideRoots, amountOutsideRoots, func(v *view) finding {
 		var f finding
 		if len(all) == 0 {
 			return f
 		}
-		climbs := traversal(v.c).args // the same sign, and it costs more
+		climbs := findTraversal(v.c).args // the same sign, and it costs more
 		for _, p := range v.c.Touch().Paths {
-			if slices.Contains(climbs, p.Arg) || p.Access&(touch.Write|touch.Delete) == 0 || p.Declared || inAny(p.Clean, scratch) {
+			if slices.Contains(climbs, p.Arg) || p.Access&(touch.Write|touch.Delete) == 0 || p.Declared || liesInAny(p.Clean, scratch) {
 				continue
 			}
-			if !inAny(p.Clean, all) || !inAny(p.Real, all) {
+			if !liesInAny(p.Clean, all) || !liesInAny(p.Real, all) {
 				f.add(p.Arg)
 			}
 		}
@@ -46,7 +46,7 @@ func outsideRoots(roots []string, env touch.Env) deepSignal {
 
 var scratch = []string{"/tmp", "/var/tmp", "/private/tmp", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd", "/dev/shm"}
 
-func inAny(p string, folders []string) bool {
+func liesInAny(p string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(dir string) bool {
 		return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 	})

@@ -2,12 +2,8 @@ package judge
 
 import (
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/skills"
 )
 
 // The signals by name, as they stand in Evidence and Reason.
@@ -18,132 +14,118 @@ const (
 	SignalReadOnly      = "read_only"
 )
 
-// signal is one row of the judge's table: what it is called, what it adds in
+// seedSignal is one row of the judge's table: what it is called, what it adds in
 // hundredths, and the function that looks for it. look sees the Call alone,
 // keeps nothing and changes nothing.
-type signal struct {
+type seedSignal struct {
 	name   string
 	amount int
-	look   func(sentinel.Call) finding
+	find   func(sentinel.Call) finding
 }
+
+// The signals beyond the first four, as they stand in Evidence and Reason.
+// Those of grounding are made of a family and an origin: "recipient_unknown",
+// "host_untrusted", "ref_nowhere".
+const (
+	SignalUnrelated        = "unrelated"
+	SignalLookOnly         = "look_only"
+	SignalOtherAction      = "other_action"
+	SignalOtherTopic       = "other_topic"
+	SignalNearMiss         = "near_miss"
+	SignalAmountExceeds    = "amount_exceeds"
+	SignalAddressInContent = "address_in_content"
+	SignalSecretInContent  = "secret_in_content"
+	SignalInstruction      = "instruction_text"
+	SignalBlob             = "encoded_blob"
+	SignalFirstUse         = "first_use"
+	SignalAfterRefusal     = "after_refusal"
+	SignalDrift            = "drift"
+	SignalContradicts      = "contradicts"
+	SignalOtherDate        = "other_date"
+	SignalPrivateRead      = "private_read"
+	SignalOtherID          = "other_id"
+)
+
+// The signals of a call that does more than it was asked for: to all instead
+// of one, for everybody instead of somebody, as an owner instead of a reader,
+// in another currency, many times.
+const (
+	SignalEverything    = "everything"
+	SignalWiderRights   = "wider_rights"
+	SignalOtherCurrency = "other_currency"
+	SignalManyMore      = "many_more"
+	SignalDataInURL     = "data_in_url"
+	SignalOtherFile     = "other_file"
+	SignalUnreadable    = "unreadable_request"
+)
+
+const (
+	amountUnrelated   = -40
+	amountLookOnly    = -35
+	amountOtherAction = -35
+	amountOtherTopic  = -35
+	// softRecipient is all that an ungrounded value adds where the user handed over somebody's
+	// list. In "do what the file says" the call isn't in the request for the same reason: one
+	// sign, not two.
+	softRecipient = -5
+	// softDate is what another date adds to a call that isn't in the request
+	// anyhow.
+	softDate = -10
+)
 
 // finding is what a signal saw. args are declared top-level arguments.
 type finding struct {
 	found bool
 	args  []string
-	more  int // what it adds to the signal's own amount: never above zero
+	extra int // what it adds to the signal's own amount: never above zero
 }
 
-// table is the whole judge. A row whose amount is positive must not look at
+func (f *finding) add(arg string) {
+	f.found = true
+	if arg != "" && !slices.Contains(f.args, arg) {
+		f.args = append(f.args, arg)
+	}
+}
+
+// seedSignals are the rows that look at the call alone. A row whose amount is positive must not look at
 // the arguments; see the package comment.
-func table() []signal {
-	return []signal{
-		{SignalIntentMention, +10, intentMention},
-		{SignalTraversal, -20, traversal},
-		{SignalOddKey, -10, oddKey},
-		{SignalReadOnly, +5, readOnly},
+func seedSignals() []seedSignal {
+	return []seedSignal{
+		{SignalIntentMention, +10, findIntentMention},
+		{SignalTraversal, -20, findTraversal},
+		{SignalOddKey, -10, findOddKey},
+		{SignalReadOnly, +5, findReadOnly},
 	}
 }
 
-// minToken is the shortest part of a skill's name that counts as mentioned:
-// "fs" or "do" would be found in anything.
-const minToken = 3
-
-// intentMention looks for a part of the skill's name as a word of the user's
-// own request. The mission doesn't count: a model may have written it.
-func intentMention(c sentinel.Call) finding {
-	request, ok := c.Grant().Request()
-	if !ok || c.Skill() == nil {
-		return finding{}
-	}
-	var few [4]string
-	tokens := nameTokens(few[:0], c.Skill().Name())
-	for word := range strings.FieldsFuncSeq(request, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		for _, t := range tokens {
-			if strings.EqualFold(word, t) {
-				return finding{found: true}
-			}
-		}
-	}
-	return finding{}
+// viewSignal is one row of the second table: it may lower, and never raises.
+type viewSignal struct {
+	name   string
+	amount int
+	find   func(*view) finding
 }
 
-// nameTokens adds the parts of a skill's name to a list.
-func nameTokens(list []string, name string) []string {
-	for p := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("._- ", r) }) {
-		if utf8.RuneCountInString(p) >= minToken {
-			list = append(list, p)
-		}
+func viewSignals() []viewSignal {
+	return []viewSignal{
+		{SignalNearMiss, -30, findNearMiss},
+		{SignalAmountExceeds, -10, findAmountExceeds},
+		{SignalAddressInContent, -35, findAddressInContent},
+		{SignalSecretInContent, -20, findSecretInContent},
+		{SignalInstruction, -20, findInstruction},
+		{SignalBlob, -10, findBlob},
+		{SignalFirstUse, -5, findFirstUse},
+		{SignalAfterRefusal, -10, findAfterRefusal},
+		{SignalDrift, -10, findDrift},
+		{SignalContradicts, -35, findContradiction},
+		{SignalOtherDate, -31, findOtherDate},
+		{SignalPrivateRead, -30, findPrivateRead},
+		{SignalEverything, -31, findEverything},
+		{SignalWiderRights, -31, findWiderRights},
+		{SignalOtherCurrency, -31, findOtherCurrency},
+		{SignalManyMore, -31, findManyMore},
+		{SignalDataInURL, -31, findDataInURL},
+		{SignalOtherFile, -31, findOtherFile},
+		{SignalUnreadable, -31, findUnreadable},
+		{SignalOtherID, -strangersTarget, findOtherID},
 	}
-	return list
-}
-
-// traversal looks for a path that climbs: ".." in a string that has a path
-// separator. Coarse on purpose; the guard resolves paths, this one notes.
-func traversal(c sentinel.Call) finding {
-	return inArgs(c, func(_ string, v any) bool {
-		s, ok := v.(string)
-		return ok && strings.Contains(s, "..") && strings.ContainsAny(s, `/\`)
-	})
-}
-
-// oddKey looks for a key that no sane schema would declare: a sign of
-// injection, or of a model that has lost the thread.
-func oddKey(c sentinel.Call) finding {
-	return inArgs(c, func(key string, _ any) bool { return !plainKey(key) })
-}
-
-func plainKey(k string) bool {
-	for i := range len(k) {
-		c := k[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return k != ""
-}
-
-// readOnly looks at the declared effect: a read leaves nothing to undo.
-func readOnly(c sentinel.Call) finding {
-	return finding{found: c.Effect() == skills.Read}
-}
-
-// inArgs reports whether any key and value, at any depth, fits; items of a
-// list are tried under the list's key. args names the declared arguments in
-// which one did, in order.
-func inArgs(c sentinel.Call, fits func(key string, v any) bool) finding {
-	var f finding
-	for name, v := range c.Parsed() {
-		if !anyIn(name, v, fits) {
-			continue
-		}
-		f.found = true
-		if s := c.Skill(); s != nil && s.Declares(name) {
-			f.args = append(f.args, name)
-		}
-	}
-	slices.Sort(f.args)
-	return f
-}
-
-func anyIn(key string, v any, fits func(string, any) bool) bool {
-	if fits(key, v) {
-		return true
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			if anyIn(k, e, fits) {
-				return true
-			}
-		}
-	case []any:
-		for _, e := range v {
-			if anyIn(key, e, fits) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -2,8 +2,9 @@ package judge
 
 import (
 	"strings"
-	"sync"
 	"unicode"
+
+	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -24,7 +25,7 @@ type text struct {
 	sums     sums
 	dates    map[date]bool
 	relative bool // a word of it counts days
-	assigned []assigned
+	assigned []assignment
 	ids      map[string]bool // shapes of the ids in it
 	numbered map[string]bool // stems of nouns that a number of a few digits follows: "order 42"
 	// known: some of the words are ones that this package knows. Of a text
@@ -34,28 +35,28 @@ type text struct {
 	delegates bool // "do what the list says"
 }
 
-// fold makes two spellings of one word alike: see sentinel.FoldText. For letters of
-// other scripts that look alike there is skeleton.
-func fold(s string) string { return sentinel.FoldText(s) }
+// foldText makes two spellings of one word alike: see sentinel.FoldText. For letters of
+// other scripts that look alike there is latinSkeleton.
+func foldText(s string) string { return sentinel.FoldText(s) }
 
-func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// read takes a text apart. It looks at each word a bounded number of times.
-func read(s string) *text {
-	t := &text{fold: fold(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}, proper: properIn(s)}
+// readText takes a text apart. It looks at each word a bounded number of times.
+func readText(s string) *text {
+	t := &text{fold: foldText(s), words: map[string]bool{}, raw: map[string]bool{}, people: map[string]bool{}, proper: readProperNames(s)}
 	for f := range strings.FieldsSeq(t.fold) {
 		if !strings.Contains(f, "@") && !strings.Contains(f, "://") {
-			for w := range strings.FieldsFuncSeq(f, func(r rune) bool { return !wordRune(r) }) {
+			for w := range strings.FieldsFuncSeq(f, func(r rune) bool { return !isWordRune(r) }) {
 				t.people[w] = true
 			}
-			if isFile(f) {
-				t.concepts |= concepts[stem("file")]
+			if isFileName(f) {
+				t.concepts |= concepts[stemWord("file")]
 				t.files = true
 			}
 		}
 	}
-	t.meant = meant(t.fold)
-	list := tokensOf(t.fold)
+	t.meant = dropExcluded(t.fold)
+	list := splitTokens(t.fold)
 	function := 0
 	for _, w := range list {
 		if functionWords[w.word] && !t.raw[w.word] {
@@ -67,29 +68,29 @@ func read(s string) *text {
 		}
 		t.relative = t.relative || dayWords[w.word]
 	}
-	t.speak(list)
-	t.known = function >= 2 || t.says != 0 && t.covered(list)
-	if in := tongueOf(list, function, t.people); in != nil {
-		t.abroad(in, list)
+	t.readVerbs(list)
+	t.known = function >= 2 || t.says != 0 && t.knowsEnough(list)
+	if in := detectLanguage(list, function, t.people); in != nil {
+		t.readInLanguage(in, list)
 	}
-	t.chosen = chosenIn(list)
-	t.sums = sumsIn(t.fold, list)
-	t.dates = datesIn(list)
-	t.assigned = assignedIn(t.fold)
-	t.ids = idsIn(t.fold, t.sums.currency)
-	t.numbered = numberedIn(t.fold)
+	t.chosen = readChosen(list)
+	t.sums = readSums(t.fold, list)
+	t.dates = readDates(list)
+	t.assigned = readAssignments(t.fold)
+	t.ids = readIDShapes(t.fold, t.sums.currency)
+	t.numbered = readNumberedNouns(t.fold)
 	if t.says&pays != 0 && t.sums.currency || t.namesAccount() {
-		t.concepts |= concepts[stem("bank")]
+		t.concepts |= concepts[stemWord("bank")]
 	}
 	return t
 }
 
-// tokensOf splits a folded text into its words.
-func tokensOf(fold string) []token {
+// splitTokens splits a folded text into its words.
+func splitTokens(fold string) []token {
 	var list []token
 	start, stop := -1, true
 	for i, r := range fold + " " {
-		if wordRune(r) {
+		if isWordRune(r) {
 			if start < 0 {
 				start = i
 			}
@@ -97,7 +98,7 @@ func tokensOf(fold string) []token {
 		}
 		if start >= 0 {
 			w := fold[start:i]
-			list = append(list, token{word: w, stem: stem(w), first: stop})
+			list = append(list, token{word: w, stem: stemWord(w), first: stop})
 			start, stop = -1, false
 		}
 		stop = stop || strings.ContainsRune(".,:;!?()\n-\"'", r)
@@ -105,8 +106,8 @@ func tokensOf(fold string) []token {
 	return list
 }
 
-// isFile reports whether a word of prose is a path or the name of a file.
-func isFile(f string) bool {
+// isFileName reports whether a word of prose is a path or the name of a file.
+func isFileName(f string) bool {
 	f = strings.Trim(f, ".,:;!?()'\"")
 	if len(f) > 2 && (f[0] == '/' || strings.HasPrefix(f, "~/")) {
 		return true
@@ -120,7 +121,56 @@ type token struct {
 	first      bool // begins a sentence or a part of one
 }
 
-func (t *text) speak(list []token) {
+// stemWord cuts the endings of plain English plurals and verb forms.
+func stemWord(w string) string {
+	n := len(w)
+	switch {
+	case n <= 3:
+		return w
+	case strings.HasSuffix(w, "ies") && n > 4:
+		return w[:n-3] + "y"
+	case strings.HasSuffix(w, "ing") && n > 5:
+		return trimStem(w[:n-3])
+	case strings.HasSuffix(w, "ed") && n > 4:
+		return trimStem(w[:n-2])
+	case strings.HasSuffix(w, "es") && n > 4:
+		return trimStem(w[:n-2])
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
+		if strings.HasSuffix(w, "ings") {
+			return stemWord(w[:n-1]) // "meetings" are of "meeting"
+		}
+		return trimStem(w[:n-1])
+	}
+	return trimStem(w)
+}
+
+// trimStem undoes a doubled consonant and drops a silent e.
+func trimStem(w string) string {
+	n := len(w)
+	if n > 3 && w[n-1] == w[n-2] && strings.IndexByte("bdgmnprt", w[n-1]) >= 0 {
+		return w[:n-1]
+	}
+	if n > 3 && w[n-1] == 'e' {
+		return w[:n-1]
+	}
+	return w
+}
+
+// readInLanguage fills in what a text in another language asks for. Where no word of
+// asking is known in it, nothing can be said.
+func (t *text) readInLanguage(in *language, list []token) {
+	t.says = 0
+	for _, w := range list {
+		t.says |= in.says[w.word]
+		t.concepts |= in.about[w.word]
+	}
+	if t.says&sends != 0 {
+		t.concepts |= talkConcepts()
+	}
+	t.known = t.says != 0 && t.concepts != 0
+}
+
+func (t *text) readVerbs(list []token) {
 	for i, w := range list {
 		prev, next := "", ""
 		if i > 0 {
@@ -137,7 +187,7 @@ func (t *text) speak(list []token) {
 			t.says |= saying[w.stem]
 			t.concepts |= fields.order
 		case w.word == "remind" && (next == "me" || next == "us"):
-			t.reminder(list[i+2:])
+			t.readReminder(list[i+2:])
 		case toMe[w.word] && (next == "me" || next == "us"):
 			t.says |= looks
 		case nounToo[w.word]:
@@ -147,13 +197,86 @@ func (t *text) speak(list []token) {
 		case nounToo[strings.TrimSuffix(w.word, "s")]: // "my emails" asks for no email
 		default:
 			t.says |= saying[w.stem]
-			if talking[w.stem] || saying[w.stem]&sends != 0 && t.addressed(list[i+1:]) {
-				t.concepts |= talk()
+			if talking[w.stem] || saying[w.stem]&sends != 0 && t.hasAddressNear(list[i+1:]) {
+				t.concepts |= talkConcepts()
 			}
 		}
-		t.phrase(list[i:])
+		t.readPhrase(list[i:])
 		t.delegates = t.delegates || delegating[w.word] && delegatesAt(list[i+1:])
 	}
+}
+
+// verbsAsked is what the words of a text may ask for in any language that has a
+// table here.
+func (t *text) verbsAsked() verb {
+	says := t.says
+	for w := range t.raw {
+		says |= foreignAsks[w]
+		for i := range languages {
+			says |= languages[i].says[w]
+		}
+	}
+	for part, v := range unspacedAsks {
+		if strings.Contains(t.fold, part) {
+			says |= v
+		}
+	}
+	return says & anyChange
+}
+
+// mentionsAny reports whether a text has one of the words or parts. Parts are of scripts that
+// put no blanks between words.
+func (t *text) mentionsAny(words map[string]bool, parts []string) bool {
+	for w := range t.raw {
+		if words[w] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(t.fold, foldText(p)) })
+}
+
+// knowsEnough reports whether enough of a text is in words that are known here. A
+// word by chance says nothing of a text in another language.
+func (t *text) knowsEnough(list []token) bool {
+	known, all := 0, 0
+	for _, w := range list {
+		if w.word[0] < 'a' && w.word[0] < 0x80 || t.proper[w.word] || !t.people[w.word] {
+			continue
+		}
+		all++
+		if functionWords[w.word] || smallWords[w.word] || saying[w.stem] != 0 || concepts[w.stem] != 0 {
+			known++
+		}
+	}
+	return known*10 >= all*3
+}
+
+// smallWords are English and of other languages too: they count only for how
+// much of a text is understood.
+var smallWords = wordSet("a an in on at me i we us our up out off by be do not no if so or as")
+
+// namesAccount reports whether a text has the number of an account.
+func (t *text) namesAccount() bool {
+	for w := range strings.FieldsSeq(t.fold) {
+		if isAccount(strings.Trim(w, ".,:;!?()'\"")) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasDay takes another year for a slip.
+func (t *text) hasDay(v string) bool {
+	d, ok := parseISODate(v)
+	for have := range t.dates {
+		ok = ok && (have.month != d.month || have.day != d.day)
+	}
+	return !ok
+}
+
+func (t *text) hasDate(v string) bool {
+	d, ok := parseISODate(v)
+	return ok && (t.dates[d] || t.dates[date{0, d.month, d.day}])
 }
 
 // delegatesAt reports whether what follows "do" or "follow" points at a list
@@ -169,68 +292,4 @@ func delegatesAt(rest []token) bool {
 		}
 	}
 	return false
-}
-
-// stem cuts the endings of plain English plurals and verb forms.
-func stem(w string) string {
-	n := len(w)
-	switch {
-	case n <= 3:
-		return w
-	case strings.HasSuffix(w, "ies") && n > 4:
-		return w[:n-3] + "y"
-	case strings.HasSuffix(w, "ing") && n > 5:
-		return bare(w[:n-3])
-	case strings.HasSuffix(w, "ed") && n > 4:
-		return bare(w[:n-2])
-	case strings.HasSuffix(w, "es") && n > 4:
-		return bare(w[:n-2])
-	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
-		if strings.HasSuffix(w, "ings") {
-			return stem(w[:n-1]) // "meetings" are of "meeting"
-		}
-		return bare(w[:n-1])
-	}
-	return bare(w)
-}
-
-// bare undoes a doubled consonant and drops a silent e.
-func bare(w string) string {
-	n := len(w)
-	if n > 3 && w[n-1] == w[n-2] && strings.IndexByte("bdgmnprt", w[n-1]) >= 0 {
-		return w[:n-1]
-	}
-	if n > 3 && w[n-1] == 'e' {
-		return w[:n-1]
-	}
-	return w
-}
-
-// cache keeps what was read of the texts that come with every call of a
-// conversation. It is bounded, and forgets everything when it is full.
-type cache[K comparable, V any] struct {
-	mu sync.RWMutex
-	m  map[K]V
-}
-
-const (
-	maxCached     = 256
-	maxCachedText = 16 << 10
-)
-
-func (c *cache[K, V]) get(k K, build func() V) V {
-	c.mu.RLock()
-	v, ok := c.m[k]
-	c.mu.RUnlock()
-	if ok {
-		return v
-	}
-	v = build()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.m == nil || len(c.m) >= maxCached {
-		c.m = make(map[K]V)
-	}
-	c.m[k] = v
-	return v
 }

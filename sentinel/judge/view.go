@@ -5,6 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"maps"
+	"math"
+	"unicode"
+	"unicode/utf8"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -20,79 +25,18 @@ type view struct {
 	trusted, untrusted []string
 	// orders are those of the untrusted that speak to a model.
 	orders       []string
-	contradicted finding // see assign
+	contradicted finding // see checkAssignments
 	related      bool    // a signal of relation holds
 	values       []value
 	contents     []value
 }
 
-// kind is what a value stands for; it decides what an unknown origin costs.
-type kind uint8
-
-const (
-	noTarget  kind = iota
-	reference      // an id, a name of a thing, a file
-	account        // a target of another kind: a payment method, a postal address
-	readHost       // a URL that is only read
-	amount         // money or a quantity of it
-	recipient      // who is reached, paid or let in
-	host           // a URL that something is sent to
-	numKinds
-)
-
-// value is one scalar of the arguments.
-type value struct {
-	arg  string // top-level and declared, or empty
-	kind kind
-	raw  string
-	fold string
-	// exact is how an address is written that isn't in plain letters.
-	exact string
-	// amount is the number that a value of that kind stands for.
-	amount float64
-	// target: it is who or what the call is done to.
-	target bool
-}
-
-func (g *Gate) look(c sentinel.Call) *view {
-	v := &view{c: c, s: c.Skill()}
-	v.p = g.profiles.get(v.s, func() *profile { return profileOf(v.s) })
-	if r, ok := c.Grant().Request(); ok {
-		v.request = g.read(r)
-	}
-	if m := c.Grant().Mission(); m != "" && !c.Grant().MissionTainted() {
-		v.mission = g.read(m)
-	}
-	for i := range c.Trace().Len() {
-		st := c.Trace().Step(i)
-		if st.Trust == skills.Trusted {
-			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
-		} else {
-			r := c.Trace().Said(i).Fold()
-			v.untrusted = append(v.untrusted, r)
-			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
-				v.orders = append(v.orders, r)
-			}
-		}
-	}
-	v.s.Walk(c.Parsed(), v.take)
-	v.takeKeys(c.Parsed(), "", 0)
-	return v
-}
-
-func (g *Gate) read(s string) *text {
-	if len(s) > maxCachedText {
-		return read(s)
-	}
-	return g.texts.get(s, func() *text { return read(s) })
-}
-
-func (v *view) take(a skills.Arg) {
-	arg := topLevel(a.Pointer)
+func (v *view) takeArg(a skills.Arg) {
+	arg := topLevelName(a.Pointer)
 	if !v.s.Declares(arg) {
 		arg = ""
 	}
-	v.assign(a, arg)
+	v.checkAssignments(a, arg)
 	if a.Marks.Has(skills.Secret) || a.Marks.Has(skills.Shell) {
 		return
 	}
@@ -107,14 +51,14 @@ func (v *view) take(a skills.Arg) {
 	if v.takeMailboxes(a, arg, s) {
 		return
 	}
-	val := value{arg: arg, raw: s, fold: fold(s)}
-	val.kind, val.target = v.kindOf(a, val.fold), v.aims(a)
-	if words := nameWords(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
-		if n, ok := v.amountOf(words, val.fold); ok {
+	val := value{arg: arg, raw: s, fold: foldText(s)}
+	val.kind, val.target = v.classifyArg(a, val.fold), v.isAimedAt(a)
+	if words := splitName(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
+		if n, ok := v.readAmount(words, val.fold); ok {
 			val.kind, val.amount = amount, n
 		}
 	}
-	val = exactly(val)
+	val = withExact(val)
 	if val.kind != noTarget {
 		v.values = append(v.values, val)
 	}
@@ -123,8 +67,8 @@ func (v *view) take(a skills.Arg) {
 	}
 }
 
-// topLevel is the first part of a JSON pointer.
-func topLevel(p string) string {
+// topLevelName is the first part of a JSON pointer.
+func topLevelName(p string) string {
 	p = strings.TrimPrefix(p, "/")
 	if i := strings.IndexByte(p, '/'); i >= 0 {
 		p = p[:i]
@@ -136,26 +80,26 @@ func topLevel(p string) string {
 }
 
 var (
-	recipientNames = set(`to cc bcc recipient recipients email emails payee beneficiary iban user users username member members
+	recipientNames = wordSet(`to cc bcc recipient recipients email emails payee beneficiary iban user users username member members
 		participant participants attendee attendees guest guests invitee invitees channel channels receiver assignee owner
 		wallet friend friends account phone`)
-	idNames = set("id ids key number ref reference")
+	idNames = wordSet("id ids key number ref reference")
 	// accountNames are of ids that money comes from or goes to.
-	accountNames = set("account payment card iban wallet method")
-	amountNames  = set("amount price total sum cost value fee payment limit budget")
-	minorNames   = set("cent cents pence minor")
-	sourceNames  = set("from source sender author old current")
+	accountNames = wordSet("account payment card iban wallet method")
+	amountNames  = wordSet("amount price total sum cost value fee payment limit budget")
+	minorNames   = wordSet("cent cents pence minor")
+	sourceNames  = wordSet("from source sender author old current")
 )
 
-// minor turns cents into what people speak of.
-func minor(words []string, n float64) float64 {
+// inMajorUnits turns cents into what people speak of.
+func inMajorUnits(words []string, n float64) float64 {
 	if isAny(words, minorNames) {
 		return n / 100
 	}
 	return n
 }
 
-func last(words []string) []string {
+func lastWord(words []string) []string {
 	if len(words) == 0 {
 		return nil
 	}
@@ -175,7 +119,7 @@ func isAny(words []string, in map[string]bool) bool {
 // something; longer ones are prose.
 const maxTargetWords = 4
 
-func (v *view) kindOf(a skills.Arg, s string) kind {
+func (v *view) classifyArg(a skills.Arg, s string) kind {
 	effect := v.p.changes
 	switch {
 	case a.Marks.Has(skills.Content):
@@ -191,21 +135,21 @@ func (v *view) kindOf(a skills.Arg, s string) kind {
 		return noTarget
 	case a.Marks.Has(skills.Path):
 		return reference
-	case isAny(last(nameWords(a.Name)), queryNames): // what it looks for is not whom it reaches
+	case isAny(lastWord(splitName(a.Name)), queryNames): // what it looks for is not whom it reaches
 		return noTarget
 	case isEmail(s):
 		return recipient
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && v.s.Reaches() == skills.Others:
 		return recipient
 	}
-	if k, ok := v.shaped(a, s); ok {
+	if k, ok := v.kindByShape(a, s); ok {
 		return k
 	}
-	name := nameWords(a.Name)
+	name := splitName(a.Name)
 	prose := len(s) > 96 || strings.Count(s, " ") >= maxTargetWords
-	tail := last(name)
+	tail := lastWord(name)
 	switch {
-	case v.reachedBy(name) && !prose:
+	case v.namesReceiver(name) && !prose:
 		return recipient
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && (!isAny(tail, idNames) || isAny(name, accountNames)):
 		return account
@@ -215,7 +159,241 @@ func (v *view) kindOf(a skills.Arg, s string) kind {
 	return noTarget
 }
 
-func isEmail(s string) bool {
-	i := strings.LastIndexByte(s, '@')
-	return i > 0 && strings.IndexByte(s[i:], '.') > 1 && !strings.ContainsAny(s, " \t\n/")
+// readAmount reads an argument that holds an amount: as people write it, in other
+// digits, or in words. What is to be paid and can't be read is more than
+// anything.
+func (v *view) readAmount(words []string, fold string) (float64, bool) {
+	s := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Nd, r) && r >= utf8.RuneSelf {
+			return '0' + digitValue(r)
+		}
+		return r
+	}, fold)
+	s = strings.TrimRight(strings.TrimLeft(s, "+ "), "- ")
+	if n, ok := parseNumber(s); ok {
+		return inMajorUnits(words, n), true
+	}
+	if n, ok := parseNumber(strings.ReplaceAll(s, " ", "")); ok {
+		return inMajorUnits(words, n), true
+	}
+	var spelt sums
+	spelt.addSpelledNumbers(splitTokens(s))
+	switch {
+	case len(spelt.all) == 1:
+		return inMajorUnits(words, spelt.all[0]), true
+	case v.s.Effect() == skills.CostsMoney && paidNames[lastWord(words)[0]]:
+		return math.Inf(1), true
+	}
+	return 0, false
 }
+
+// checkAssignments compares an argument with what the request says that it shall be,
+// also a secret one: nothing of it is kept.
+func (v *view) checkAssignments(a skills.Arg, arg string) {
+	if v.request == nil || len(v.request.assigned) == 0 || !v.p.changes {
+		return
+	}
+	s, ok := a.Text()
+	if !ok {
+		return
+	}
+	named, fits := false, false
+	s = foldText(s[:min(len(s), maxContradicted)])
+	for _, as := range v.request.assigned {
+		if as.namesArgument(splitName(a.Name), v.p) {
+			named = true
+			fits = fits || as.fitsValue(s)
+		}
+	}
+	if named && !fits {
+		v.contradicted.add(arg)
+	}
+}
+
+// maxContradicted is how much of an argument is compared.
+const maxContradicted = 4 << 10
+
+func (v *view) declaredName(a skills.Arg) string {
+	if arg := topLevelName(a.Pointer); v.s.Declares(arg) {
+		return arg
+	}
+	return ""
+}
+
+// isFinal reports whether the call can't be undone or costs money.
+func (v *view) isFinal() bool {
+	e := v.s.Effect()
+	return e == skills.Irreversible || e == skills.CostsMoney
+}
+
+// isHeavy is a change that a look can't be by another name: one that can't be
+// undone, costs money or reaches others.
+func (v *view) isHeavy() bool {
+	e := v.s.Effect()
+	return e == skills.Irreversible || e == skills.CostsMoney || v.s.Reaches() == skills.Others
+}
+
+// isAimedAt reports whether an argument holds what the call is done to: the schema says so,
+// or, where it says nothing of any argument, its name ends like an id's.
+func (v *view) isAimedAt(a skills.Arg) bool {
+	return a.Marks.Has(skills.Target) && (v.s.Annotated() || isAny(lastWord(splitName(a.Name)), idNames))
+}
+
+// isOutgoing reports whether the call reaches others. Its skill says so, or the call
+// pays. A call that sends does too, where no mark of its skill names the receiver.
+func (v *view) isOutgoing() bool {
+	return v.s.Reaches() == skills.Others || v.s.Effect() == skills.CostsMoney ||
+		!v.s.Annotated() && v.p.changes && v.p.needs&(sends|posts|shares|invites) != 0
+}
+
+// namesReceiver reports whether an argument of this name holds who is reached.
+func (v *view) namesReceiver(name []string) bool {
+	tail := lastWord(name)
+	if len(name) > 1 && tail[0] == "number" && recipientNames[name[len(name)-2]] {
+		tail = name[len(name)-2 : len(name)-1]
+	}
+	if isAny(name, sourceNames) {
+		return false
+	}
+	sender := v.isOutgoing() && v.p.needs&books == 0 && (v.p.needs&(sends|posts|pays|shares|invites) != 0 || v.p.concepts&fields.money != 0)
+	return isAny(tail, recipientNames) || sender && (isAny(tail, senderNames) || len(name) == 1 && name[0] == "number")
+}
+
+// takeNumber takes a number for an amount, a receiver or an id. A receiver's has the length of
+// a phone's or an account's.
+func (v *view) takeNumber(a skills.Arg, arg string, n json.Number) {
+	val := value{arg: arg, raw: n.String(), fold: n.String(), target: v.isAimedAt(a)}
+	switch words := splitName(a.Name); {
+	case isAny(words, amountNames):
+		f, err := n.Float64()
+		if err != nil {
+			return
+		}
+		val.kind, val.amount = amount, inMajorUnits(words, f)
+	case v.p.changes && len(val.fold) >= minAccount && dropGrouping(val.fold) == val.fold &&
+		(v.namesReceiver(words) || a.Marks.Has(skills.Target) && v.s.Annotated()):
+		val.kind = recipient
+	case isAny(lastWord(words), idNames):
+		val.kind = reference
+	default:
+		return
+	}
+	v.values = append(v.values, val)
+}
+
+// takeMailboxes takes each address of a list or of names with addresses on its
+// own: "Kim <kim@x.test>" is kim@x.test, whatever the name before it says. It
+// reports whether the text was such.
+func (v *view) takeMailboxes(a skills.Arg, arg, s string) bool {
+	if !v.p.changes || a.Marks.Has(skills.Content) || !strings.Contains(s, "@") || strings.Contains(s, "://") {
+		return false
+	}
+	found, only := readMailboxes(s)
+	if isAny(lastWord(splitName(a.Name)), queryNames) {
+		return false
+	}
+	named := v.namesReceiver(splitName(a.Name)) || a.Marks.Has(skills.Target) && v.s.Annotated()
+	if len(found) == 0 || !only && !named && !strings.HasSuffix(s, ">") {
+		return false
+	}
+	for _, m := range found {
+		v.values = append(v.values, withExact(value{kind: recipient, arg: arg, raw: m, fold: foldText(m)}))
+	}
+	return true
+}
+
+// takeKeys takes the keys of free-form objects that are addresses: "who may do
+// what" is often written so.
+func (v *view) takeKeys(at any, arg string, deep int) {
+	if !v.p.changes {
+		return
+	}
+	switch at := at.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(at)) {
+			if deep > 0 {
+				v.takeAddressKey(k, arg)
+			} else if arg = k; !v.s.Declares(k) {
+				arg = ""
+			}
+			v.takeKeys(at[k], arg, deep+1)
+		}
+	case []any:
+		for _, e := range at {
+			v.takeKeys(e, arg, deep+1)
+		}
+	}
+}
+
+func (v *view) takeAddressKey(k, arg string) {
+	f := foldText(k)
+	switch {
+	case strings.Contains(f, "://"):
+		v.values = append(v.values, withExact(value{kind: host, arg: arg, raw: k, fold: f}))
+	case isEmail(f), isIBAN(dropGrouping(f)), isHandle(f), namesDomain(f):
+		v.values = append(v.values, withExact(value{kind: recipient, arg: arg, raw: k, fold: f}))
+	}
+}
+
+// kindByShape tells what a value is by its looks alone. A shape says as much as an
+// argument's name: an account under "dest", a page under "endpoint".
+func (v *view) kindByShape(a skills.Arg, s string) (kind, bool) {
+	outward := v.isOutgoing()
+	hosts := isAny(lastWord(splitName(a.Name)), hostNames)
+	switch {
+	case isIBAN(dropGrouping(s)), isWallet(s):
+		return recipient, true
+	case outward && (isPhone(s) || isHandle(s)):
+		return recipient, true
+	case strings.HasPrefix(s, "//"), isPage(s) && !strings.ContainsAny(s, " \n"),
+		hosts && strings.ContainsAny(s, ".:。") && strings.Count(s, " ") < maxTargetWords,
+		hosts && strings.Contains(s, "://"):
+		return host, true
+	}
+	return noTarget, false
+}
+
+func (v *view) findInContents(fits func(value) bool) finding {
+	var f finding
+	for _, val := range v.contents {
+		if fits(val) {
+			f.add(val.arg)
+		}
+	}
+	return f
+}
+
+func (v *view) anyStep(fits func(sentinel.Step) bool) bool {
+	t := v.c.Trace()
+	for i := range t.Len() {
+		if fits(t.Step(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) isDomainSpoken(skill string) bool {
+	name, _, _ := strings.Cut(skill, ".")
+	for _, w := range splitName(name) {
+		st := stemWord(w)
+		for _, t := range []*text{v.request, v.mission} {
+			if t != nil && (t.words[st] || concepts[st]&t.concepts != 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var (
+	// senderNames hold people or places only in skills that send to them.
+	senderNames = wordSet(`rcpt room handle mention dest destination addressee people person whom who principal grantee collaborator
+		collaborators viewer viewers editor editors team`)
+	// hostNames are the arguments that hold a page or a machine, with a scheme
+	// or without.
+	hostNames = wordSet("webhook callback endpoint url uri link host hostname server domain website")
+)
+
+// paidNames are the last words of arguments that hold nothing but money.
+var paidNames = wordSet("amount sum price total")

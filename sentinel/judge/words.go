@@ -29,19 +29,19 @@ const (
 // concept is a set of fields that everyday words belong to.
 type concept uint32
 
-// words builds a table from lines of words. The tables hold general English
+// buildStemTable builds a table from lines of words. The tables hold general English
 // and are never changed.
-func words[V verb | concept](rows map[V]string) map[string]V {
+func buildStemTable[V verb | concept](rows map[V]string) map[string]V {
 	out := map[string]V{}
 	for v, row := range rows {
 		for w := range strings.FieldsSeq(row) {
-			out[stem(w)] |= v
+			out[stemWord(w)] |= v
 		}
 	}
 	return out
 }
 
-func set(row string) map[string]bool {
+func wordSet(row string) map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(row) {
 		out[w] = true
@@ -49,18 +49,18 @@ func set(row string) map[string]bool {
 	return out
 }
 
-func stems(row string) map[string]bool {
+func stemSet(row string) map[string]bool {
 	out := map[string]bool{}
-	for w := range maps.Keys(set(row)) {
-		out[stem(w)] = true
+	for w := range maps.Keys(wordSet(row)) {
+		out[stemWord(w)] = true
 	}
 	return out
 }
 
-// doing is what the words in a skill's name mean; saying, wider, is which
-// words of a person ask for it.
+// doing is what the words in a skill's name mean. The wider saying is which words of a person
+// ask for it.
 var (
-	doing = words(map[verb]string{
+	doing = buildStemTable(map[verb]string{
 		sends: "send reply respond forward message notify email mail text sms dm contact alert tell draft compose write",
 		pays:  "pay transfer wire buy purchase charge deposit withdraw refund donate checkout order return exchange",
 		creates: "create add new insert append write draft compose save upload generate remember store " +
@@ -77,7 +77,7 @@ var (
 		looks: `get list search find read show view check lookup look query fetch count describe retrieve summarize summarise
 			calculate compute current status download analyze analyse`,
 	})
-	saying = words(map[verb]string{
+	saying = buildStemTable(map[verb]string{
 		sends: `send resend email mail message tell notify inform reply respond answer forward write contact text dm ping ask
 			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post
 			apologize apologise confirm wish introduce`,
@@ -104,27 +104,27 @@ var (
 	})
 	// nounToo are names of things as often as they ask for something: they
 	// count where a verb would stand.
-	nounToo = set(`email mail message text dm post note log record contact answer schedule order tip charge test help support
+	nounToo = wordSet(`email mail message text dm post note log record contact answer schedule order tip charge test help support
 		talk end top book plan update transfer return exchange set`)
-	beforeVerb = set(`please and then to also you can could would should must just or first next after finally want now kindly
+	beforeVerb = wordSet(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
 	// toMe with "me" asks for an answer, not for a message to somebody.
-	toMe = set("tell give show send write let get ask find")
+	toMe = wordSet("tell give show send write let get ask find")
 	// buying is asked for without a word for the shop.
-	buying  = set("buy purchase")
-	asked   = set("did do does have had has when")
-	persons = set("i we they he she you")
+	buying  = wordSet("buy purchase")
+	asked   = wordSet("did do does have had has when")
+	persons = wordSet("i we they he she you")
 	// talking to somebody needs a way to do it, which people don't name.
-	talking = stems("tell notify inform remind ask thank congratulate invite send forward reply respond ping")
+	talking = stemSet("tell notify inform remind ask thank congratulate invite send forward reply respond ping")
 	// everyday verbs say what is done and nothing about the field.
-	everyday   = set("add create make set update change modify delete remove edit send post write get put open close insert append")
-	delegating = set("do follow perform carry complete execute finish handle")
-	delegated  = stems("task instruction action todo step item thing")
+	everyday   = wordSet("add create make set update change modify delete remove edit send post write get put open close insert append")
+	delegating = wordSet("do follow perform carry complete execute finish handle")
+	delegated  = stemSet("task instruction action todo step item thing")
 	// functionWords are English and rare as words elsewhere.
-	functionWords = set(`the my please what you your is are and of for this that with how from to it can could would there
+	functionWords = wordSet(`the my please what you your is are and of for this that with how from to it can could would there
 		which they been have has does about some all`)
 
-	concepts = words(map[concept]string{
+	concepts = buildStemTable(map[concept]string{
 		1 << 0: "email mail inbox message reply e-mail gmail mailbox recipient sender draft unread attachment",
 		1 << 1: `calendar event meeting appointment schedule agenda reminder invitation remind standup sync slot interview
 			dentist`,
@@ -153,13 +153,13 @@ var (
 		1 << 21: "certificate voucher compensation gift credit coupon",
 	})
 	// fileEndings are those that a word of a request is a file name by.
-	fileEndings = set("txt md pdf doc docx odt rtf xls xlsx csv json yaml yml xml html png jpg jpeg gif zip tar gz log ppt pptx toml ini")
+	fileEndings = wordSet("txt md pdf doc docx odt rtf xls xlsx csv json yaml yml xml html png jpg jpeg gif zip tar gz log ppt pptx toml ini")
 	// vague are words that say nothing about what a skill is for.
-	vague = stems(`the a an of to in on for and or with by from given it its is are be as at that this all any if user users
+	vague = stemSet(`the a an of to in on for and or with by from given it its is are be as at that this all any if user users
 		request tool tools agent name names information using use new current specified provided data item items id ids
 		value list return returns their them they into such will can has have been was each more detail details own
 		deploy utilize employ conduct ensure provide allow allows perform via about based system manager process service api`)
 	// impersonal are the local parts of addresses that are no person's name.
-	impersonal = set(`info support admin contact sales team office mail email client security billing help hello noreply reply
+	impersonal = wordSet(`info support admin contact sales team office mail email client security billing help hello noreply reply
 		user service news account accounts payments finance it hr me my the root test file report customer manager`)
 )

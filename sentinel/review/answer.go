@@ -33,9 +33,9 @@ const (
 	maxResponse = 256 << 10
 )
 
-// judgement takes the decision out of a response that arrived whole. The second
+// readJudgement takes the decision out of a response that arrived whole. The second
 // value is empty only where the first is a decision.
-func (f form) judgement(r llm.Response) (answer, Failure) {
+func (f form) readJudgement(r llm.Response) (answer, Failure) {
 	switch {
 	case r.FinishReason == llm.CodeContentFilter:
 		return answer{}, ContentFilter
@@ -43,14 +43,14 @@ func (f form) judgement(r llm.Response) (answer, Failure) {
 		return answer{}, Refusal
 	case r.FinishReason == llm.CodeLength:
 		return answer{}, Length
-	case r.Choices > 1 || !f.ended(r.FinishReason):
+	case r.Choices > 1 || !f.isWholeEnd(r.FinishReason):
 		return answer{}, BadShape
 	}
-	content, kind := f.content(r)
+	content, kind := f.readContent(r)
 	if kind != "" {
 		return answer{}, kind
 	}
-	a, kind := f.shape.parse(content)
+	a, kind := f.shape.parseAnswer(content)
 	if kind != "" {
 		return answer{}, kind
 	}
@@ -60,15 +60,15 @@ func (f form) judgement(r llm.Response) (answer, Failure) {
 	return a, ""
 }
 
-// ended reports whether an answer ended as one does that is whole. A forced call
+// isWholeEnd reports whether an answer ended as one does that is whole. A forced call
 // ends with either word, depending on the server.
-func (f form) ended(reason string) bool {
+func (f form) isWholeEnd(reason string) bool {
 	return reason == "stop" || reason == "" || reason == "tool_calls" && f.way == llm.ViaTool
 }
 
-// content is the text that the answer stands in: the content, or the arguments
+// readContent is the text that the answer stands in: the content, or the arguments
 // of exactly one call of the function that was asked for.
-func (f form) content(r llm.Response) (string, Failure) {
+func (f form) readContent(r llm.Response) (string, Failure) {
 	switch {
 	case f.way != llm.ViaTool && len(r.ToolCalls) > 0:
 		return "", BadShape
@@ -86,9 +86,9 @@ func (f form) content(r llm.Response) (string, Failure) {
 	return "", BadShape
 }
 
-// parse accepts one JSON object with exactly the shape's fields and only white
+// parseAnswer accepts one JSON object with exactly the shape's fields and only white
 // space around it.
-func (s shape) parse(content string) (answer, Failure) {
+func (s shape) parseAnswer(content string) (answer, Failure) {
 	text := strings.Trim(content, " \t\r\n")
 	switch {
 	case text == "":
@@ -96,7 +96,7 @@ func (s shape) parse(content string) (answer, Failure) {
 	case len(text) > maxAnswer:
 		return answer{}, BadShape
 	case text[0] != '{':
-		return answer{}, noObject(text)
+		return answer{}, failureOfText(text)
 	}
 	src := strings.NewReader(text)
 	dec := jsontext.NewDecoder(src)
@@ -113,10 +113,10 @@ func (s shape) parse(content string) (answer, Failure) {
 		}
 		return answer{}, Prose
 	}
-	return s.fields(obj)
+	return s.readFields(obj)
 }
 
-func noObject(text string) Failure {
+func failureOfText(text string) Failure {
 	switch {
 	case jsontext.Value(text).IsValid():
 		return BadShape
@@ -128,8 +128,8 @@ func noObject(text string) Failure {
 	return NotJSON
 }
 
-// fields reads by exact name: encoding/json would fold case.
-func (s shape) fields(obj jsontext.Value) (answer, Failure) {
+// readFields reads by exact name: encoding/json would fold case.
+func (s shape) readFields(obj jsontext.Value) (answer, Failure) {
 	names := []string{"decision", "reason"}
 	if s.graded {
 		names = append(names, "confidence")
@@ -146,26 +146,26 @@ func (s shape) fields(obj jsontext.Value) (answer, Failure) {
 			return answer{}, Fields
 		}
 	}
-	return s.values(m)
+	return s.readValues(m)
 }
 
-// values reads the fields of an answer that has them all and no other.
-func (s shape) values(m map[string]json.RawMessage) (answer, Failure) {
+// readValues reads the fields of an answer that has them all and no other.
+func (s shape) readValues(m map[string]json.RawMessage) (answer, Failure) {
 	a := answer{graded: s.graded}
 	if s.reasoning { // bounded and not kept: it was for the model itself
-		if words, ok := text(m["reasoning"]); !ok || utf8.RuneCountInString(words) > maxReasoning {
+		if words, ok := readString(m["reasoning"]); !ok || utf8.RuneCountInString(words) > maxReasoning {
 			return answer{}, Value
 		}
 	}
 	if s.graded {
-		score, ok := hundredths(string(m["confidence"]))
+		score, ok := parseHundredths(string(m["confidence"]))
 		if !ok {
 			return answer{}, Value
 		}
 		a.score = score
 	}
-	decision, ok := text(m["decision"])
-	reason, also := text(m["reason"])
+	decision, ok := readString(m["decision"])
+	reason, also := readString(m["reason"])
 	if !ok || !also || decision != "approve" && decision != "reject" {
 		return answer{}, Value
 	}
@@ -173,10 +173,10 @@ func (s shape) values(m map[string]json.RawMessage) (answer, Failure) {
 	return a, ""
 }
 
-// hundredths reads a number from 0 to 1, digit by digit: what is beyond two
+// parseHundredths reads a number from 0 to 1, digit by digit: what is beyond two
 // decimals is dropped, so a score is never above what the model said. Exponents
 // are refused.
-func hundredths(number string) (int, bool) {
+func parseHundredths(number string) (int, bool) {
 	whole, fraction, point := strings.Cut(number, ".")
 	if len(number) > maxConfidence || whole != "0" && whole != "1" || point && fraction == "" {
 		return 0, false
@@ -188,8 +188,8 @@ func hundredths(number string) (int, bool) {
 	return int(whole[0]-'0')*100 + int(digits[0]-'0')*10 + int(digits[1]-'0'), true
 }
 
-// text returns a JSON string; null, a number or nothing is none.
-func text(raw json.RawMessage) (string, bool) {
+// readString returns a JSON string; null, a number or nothing is none.
+func readString(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return "", false
@@ -213,13 +213,20 @@ func oneLine(s string) string {
 	if len(clean) <= maxReason {
 		return clean
 	}
-	return clean[:boundary(clean, maxReason-len("…"))] + "…"
+	return clean[:runeBoundary(clean, maxReason-len("…"))] + "…"
 }
 
-// boundary returns the greatest index up to i that does not split a character.
-func boundary(s string, i int) int {
+// runeBoundary returns the greatest index up to i that does not split a character.
+func runeBoundary(s string, i int) int {
 	for i > 0 && !utf8.RuneStart(s[i]) {
 		i--
 	}
 	return i
+}
+
+func (a answer) decisionWord() string {
+	if a.approve {
+		return "approve"
+	}
+	return "reject"
 }

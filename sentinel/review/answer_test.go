@@ -23,9 +23,9 @@ func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), 
 // A deadline that a dialler notices before the context does is still the
 // caller's.
 func TestGaveUp(t *testing.T) {
-	require.NoError(t, gaveUp(t.Context()))
-	require.ErrorIs(t, gaveUp(late{t.Context()}), context.DeadlineExceeded)
-	require.ErrorIs(t, canceled(late{t.Context()}), context.DeadlineExceeded)
+	require.NoError(t, callerGaveUp(t.Context()))
+	require.ErrorIs(t, callerGaveUp(late{t.Context()}), context.DeadlineExceeded)
+	require.ErrorIs(t, canceledError(late{t.Context()}), context.DeadlineExceeded)
 }
 
 // Only one plain object of the right shape is a decision.
@@ -40,13 +40,16 @@ func TestParse(t *testing.T) {
 		{"approve", NotJSON}, {`DECISION: approve`, NotJSON}, {`{"decision":"approve","reason":"x"`, NotJSON},
 		{`{'decision':'approve','reason':'x'}`, NotJSON}, {`{"decision":"approve","reason":"x",}`, NotJSON},
 		{"\ufeff" + yes, Prose}, {"\u00a0" + yes, Prose}, {"\v" + yes, Prose},
-		{"```json\n" + yes + "\n```", Fenced}, {"```\n" + yes + "\n```\nDone.", Fenced}, {"```\napprove\n```", Fenced}, {"ok " + yes, Prose}, {yes + " done", Prose}, {yes + "\n```", Prose}, {yes + "]", Prose},
+		{"```json\n" + yes + "\n```", Fenced}, {"```\n" + yes + "\n```\nDone.", Fenced}, {"```\napprove\n```", Fenced}, {"ok " + yes, Prose},
+		{yes + " done", Prose}, {yes + "\n```", Prose}, {yes + "]", Prose},
 		{yes + yes, TwoObjects}, {yes + "\n" + yes, TwoObjects}, {yes + "{", TwoObjects},
 		{`"approve"`, BadShape}, {`["approve"]`, BadShape}, {"[" + yes + "]", BadShape}, {"true", BadShape}, {"null", BadShape},
 		{`{}`, Fields}, {`{"decision":"approve"}`, Fields}, {`{"reason":"x"}`, Fields},
 		{`{"decision":"approve","reason":"x","confidence":1}`, Fields},
-		{`{"decision":"approve","reason":null}`, Value}, {`{"decision":"approve","reason":1}`, Value}, {`{"decision":"approve","reason":["x"]}`, Value},
-		{`{"decision":true,"reason":"x"}`, Value}, {`{"decision":"APPROVE","reason":"x"}`, Value}, {`{"decision":"approve ","reason":"x"}`, Value},
+		{`{"decision":"approve","reason":null}`, Value}, {`{"decision":"approve","reason":1}`, Value},
+		{`{"decision":"approve","reason":["x"]}`, Value},
+		{`{"decision":true,"reason":"x"}`, Value}, {`{"decision":"APPROVE","reason":"x"}`, Value},
+		{`{"decision":"approve ","reason":"x"}`, Value},
 		{`{"decision":"allow","reason":"x"}`, Value}, {`{"decision":"","reason":"x"}`, Value},
 		{`{"Decision":"approve","reason":"x"}`, Fields}, {`{"decision":"approve","Reason":"x"}`, Fields},
 		{`{"decision":"reject","decision":"approve","reason":"x"}`, Fields},
@@ -54,11 +57,11 @@ func TestParse(t *testing.T) {
 		{`{"decision":"reject","DECISION":"approve","reason":"x"}`, Fields},
 		{`{"decision":"approve","reason":"` + strings.Repeat("x", maxAnswer) + `"}`, BadShape},
 	} {
-		a, got := shape{}.parse(tc.content)
+		a, got := shape{}.parseAnswer(tc.content)
 		require.Equal(t, tc.want, got, "%.80q", tc.content)
 		require.Equal(t, tc.want == "", a.approve, "%.80q", tc.content)
 	}
-	a, got := shape{}.parse(`{"decision":"reject","reason":"no"}`)
+	a, got := shape{}.parseAnswer(`{"decision":"reject","reason":"no"}`)
 	require.Equal(t, answer{reason: "no"}, a)
 	require.Empty(t, got)
 }
@@ -79,7 +82,7 @@ func TestJudgement(t *testing.T) {
 		{llm.Response{Content: yes, FinishReason: "stop", Choices: 1, ToolCalls: []llm.ToolCall{{Name: "approve"}}}, BadShape},
 		{llm.Response{Content: yes, FinishReason: "something else", Choices: 1}, BadShape},
 	} {
-		a, got := form{}.judgement(tc.r)
+		a, got := form{}.readJudgement(tc.r)
 		require.Equal(t, tc.want, got)
 		require.Equal(t, tc.want == "", a.approve)
 	}
@@ -98,7 +101,7 @@ func TestOneLine(t *testing.T) {
 // Cutting keeps both ends, whole characters, and counts what it took.
 func TestKnife(t *testing.T) {
 	for _, s := range []string{strings.Repeat("x", 101), strings.Repeat("ж", 77), strings.Repeat("a€", 5000)} {
-		k := &knife{}
+		k := &truncator{}
 		got := k.cut(s, 100)
 		require.True(t, utf8.ValidString(got))
 		head, rest, ok := strings.Cut(got, "…[")
@@ -111,7 +114,7 @@ func TestKnife(t *testing.T) {
 		require.LessOrEqual(t, len(head)+len(tail), 100)
 		require.NotEmpty(t, tail)
 	}
-	k := &knife{}
+	k := &truncator{}
 	require.Equal(t, "short", k.cut("short", 5))
 	require.Zero(t, k.bytes)
 }
@@ -151,7 +154,7 @@ func TestParseShapes(t *testing.T) {
 		{shape{}, `{"reasoning":"r","decision":"approve","reason":"x"}`, Fields, 0},
 		{shape{}, `{"decision":"approve","confidence":1,"reason":"x"}`, Fields, 0},
 	} {
-		a, got := tc.shape.parse(tc.content)
+		a, got := tc.shape.parseAnswer(tc.content)
 		require.Equal(t, tc.want, got, "%.80q", tc.content)
 		require.Equal(t, tc.want == "", a.approve, "%.80q", tc.content)
 		require.Equal(t, tc.score, a.score, "%.80q", tc.content)
@@ -163,13 +166,14 @@ func TestHundredths(t *testing.T) {
 	for number, want := range map[string]int{
 		"0": 0, "1": 100, "0.0": 0, "1.0": 100, "1.000": 100, "0.29": 29, "0.57": 57, "0.5": 50, "0.499999": 49, "0.999999999": 99, "0.009": 0,
 	} {
-		got, ok := hundredths(number)
+		got, ok := parseHundredths(number)
 		require.True(t, ok, number)
 		require.Equal(t, want, got, number)
 	}
-	for _, number := range []string{"", "-0", "-0.5", "1.0001", "2", "00", "01", "0.", ".5", "5e-1", "1e0", "0.5E0", "0x1", "NaN", "null", `"0.5"`, "0.5 ", "+0.5",
+	for _, number := range []string{"", "-0", "-0.5", "1.0001", "2", "00", "01", "0.", ".5", "5e-1", "1e0", "0.5E0", "0x1", "NaN", "null",
+		`"0.5"`, "0.5 ", "+0.5",
 		"0.٥", "0." + strings.Repeat("5", maxConfidence)} {
-		_, ok := hundredths(number)
+		_, ok := parseHundredths(number)
 		require.False(t, ok, number)
 	}
 }
@@ -184,7 +188,7 @@ func TestRejectBelow(t *testing.T) {
 		`{"decision":"reject","confidence":0.99,"reason":"x"}`:    {reason: "x", score: 99, graded: true},
 		`{"decision":"reject","confidence":0.01,"reason":"x"}`:    {reason: "x", score: 1, graded: true},
 	} {
-		a, kind := f.judgement(llm.Response{Content: content, FinishReason: "stop", Choices: 1})
+		a, kind := f.readJudgement(llm.Response{Content: content, FinishReason: "stop", Choices: 1})
 		require.Empty(t, kind)
 		require.Equal(t, want, a, content)
 	}
@@ -215,21 +219,22 @@ func TestJudgementOfACall(t *testing.T) {
 		{llm.Response{ToolCalls: []llm.ToolCall{{Name: schemaName, Arguments: "```\n" + yes + "\n```"}}}, Fenced},
 		{llm.Response{ToolCalls: []llm.ToolCall{{Name: schemaName, Arguments: yes + yes}}}, TwoObjects},
 	} {
-		a, got := form{way: llm.ViaTool}.judgement(tc.r)
+		a, got := form{way: llm.ViaTool}.readJudgement(tc.r)
 		require.Equal(t, tc.want, got, "%+v", tc.r)
 		require.Equal(t, tc.want == "", a.approve)
 		if got == "" { // which is no answer of a model that was asked otherwise
-			_, got = form{way: llm.ViaJSONObject}.judgement(tc.r)
+			_, got = form{way: llm.ViaJSONObject}.readJudgement(tc.r)
 			require.Equal(t, BadShape, got)
 		}
 	}
 }
 
-// Nothing but a plain object with the shape's fields approves, whatever the
-// shape and however it was asked for, and what is returned is one bounded line.
+// Nothing but a plain object with the shape's fields approves, whatever the shape and however
+// it was asked for. What is returned is one bounded line.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{yes, "```json\n" + yes + "\n```", yes + yes, `{"decision":"reject","reason":"\u2028\n"}`,
-		`{"decision":"approve","decision":"reject","reason":"x"}`, "\x00" + yes, `{"decision":"approve","reason":"` + "\xff" + `"}`, "[" + yes + "]",
+		`{"decision":"approve","decision":"reject","reason":"x"}`, "\x00" + yes, `{"decision":"approve","reason":"` + "\xff" + `"}`,
+		"[" + yes + "]",
 		`{"decision":"approve","confidence":0.5,"reason":"x"}`, `{"decision":"approve","confidence":5e-1,"reason":"x"}`,
 		`{"reasoning":"r","decision":"approve","reason":"x"}`, `{"reasoning":"r","decision":"approve","confidence":1,"reason":"x"}`} {
 		for mode := range uint8(12) {
@@ -243,7 +248,7 @@ func FuzzParse(f *testing.F) {
 		if fm.way == llm.ViaTool {
 			r = llm.Response{ToolCalls: []llm.ToolCall{{Name: schemaName, Arguments: content}}, Choices: 1}
 		}
-		a, kind := fm.judgement(r)
+		a, kind := fm.readJudgement(r)
 		require.LessOrEqual(t, len(a.reason), maxReason)
 		require.Equal(t, strings.Join(strings.Fields(a.reason), " "), a.reason)
 		if kind != "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// question is the body of the request that the gate sends about a call, as one
-// server of this process saw it.
+// question is the body of the request that the gate sends about a call. A server of this
+// process saw it.
 func question(b *testing.B, c sentinel.Call) []byte {
 	b.Helper()
 	s := serve(b, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
@@ -61,10 +61,9 @@ func beside(b *testing.B, gated, bare []time.Duration) {
 	b.ReportMetric(at(gated, .99)/at(bare, .99), "ratio-p99")
 }
 
-// BenchmarkOverhead measures what the gate adds to the bare HTTP round trip to
-// a model that answers at once, in a process of its own: each round sends the
-// same question once through the gate and once with net/http alone, each first
-// in every other round.
+// BenchmarkOverhead measures what the gate adds to the bare HTTP round trip to a model in
+// another process: each round sends the same question once through the gate and once with
+// net/http alone, each first in every other round.
 func BenchmarkOverhead(b *testing.B) {
 	far := serveFar(b, 0)
 	g, err := review.New(review.Options{Models: []*llm.Client{client(b, llm.Config{BaseURL: far.URL})}})
@@ -156,10 +155,10 @@ func weigh() load {
 	return load{m.HeapAlloc, runtime.NumGoroutine()}
 }
 
-// BenchmarkCrowd measures waves of a thousand judgements at once against a model
-// that takes 300 ms, in a process of its own, each wave beside one of bare
-// requests with the bytes of one of these questions. "apart" are calls of a thousand users, "alike"
-// one call a thousand times. Run it with -benchtime of some waves: 10x.
+// BenchmarkCrowd measures waves of a thousand judgements at once against a model that takes
+// 300 ms. The model is in a process of its own. Beside each wave runs one of bare requests
+// with the bytes of one of these questions. "apart" are calls of a thousand users, "alike" one
+// call a thousand times. Run it with -benchtime of some waves: 10x.
 func BenchmarkCrowd(b *testing.B) {
 	far := serveFar(b, modelTakes)
 	for _, alike := range []bool{false, true} {

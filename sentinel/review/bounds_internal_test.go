@@ -19,7 +19,7 @@ import (
 func TestNothingIsKeptWithoutRoomOrTime(t *testing.T) {
 	for _, size := range []int{-1, 0, 1} {
 		for _, ttl := range []time.Duration{-1, 0, 1} {
-			k := newKept(size, ttl, time.Now)
+			k := newVerdictCache(size, ttl, time.Now)
 			require.Equal(t, size > 0 && ttl > 0, k != nil, "%d %s", size, ttl)
 			k.put(key{}, sentinel.Verdict{}, false) // without a store too
 		}
@@ -29,7 +29,7 @@ func TestNothingIsKeptWithoutRoomOrTime(t *testing.T) {
 // What is kept under a key is replaced, and room is made by one at a time, the
 // longest unused.
 func TestRoomIsMadeByOne(t *testing.T) {
-	k := newKept(3, time.Hour, time.Now)
+	k := newVerdictCache(3, time.Hour, time.Now)
 	for i := range 5 {
 		k.put(key{byte(i)}, sentinel.Verdict{Code: fmt.Sprint(i)}, false)
 		require.Equal(t, min(i+1, 3), k.order.Len())
@@ -50,7 +50,7 @@ func TestRoomIsMadeByOne(t *testing.T) {
 // asked for.
 func TestWhatIsGivenOnceIsGone(t *testing.T) {
 	now := time.Unix(0, 0)
-	k := newKept(3, time.Minute, func() time.Time { return now })
+	k := newVerdictCache(3, time.Minute, func() time.Time { return now })
 	k.put(key{1}, sentinel.Verdict{}, true)
 	k.put(key{2}, sentinel.Verdict{}, false)
 	_, ok := k.get(key{1})
@@ -66,10 +66,10 @@ func TestWhatIsGivenOnceIsGone(t *testing.T) {
 // A confidence of the longest text that is read, and one of a digit more.
 func TestConfidenceIsBounded(t *testing.T) {
 	longest := "0.5" + strings.Repeat("0", maxConfidence-3)
-	n, ok := hundredths(longest)
+	n, ok := parseHundredths(longest)
 	require.True(t, ok)
 	require.Equal(t, 50, n)
-	_, ok = hundredths(longest + "0")
+	_, ok = parseHundredths(longest + "0")
 	require.False(t, ok)
 }
 
@@ -78,7 +78,7 @@ func TestAlarmsAreBounded(t *testing.T) {
 	var log strings.Builder
 	a := &alarm{log: slog.New(slog.NewTextHandler(&log, nil))}
 	for i := range maxAlarms + 10 {
-		a.spent(context.Background(), "user.calls", &inquiry{user: fmt.Sprint(i), conversation: "c"})
+		a.ringSpent(context.Background(), "user.calls", &inquiry{user: fmt.Sprint(i), conversation: "c"})
 		require.LessOrEqual(t, len(a.last), maxAlarms)
 	}
 	require.Equal(t, maxAlarms+10, strings.Count(log.String(), "budget=sentinel.budget.user.calls"))
@@ -93,7 +93,7 @@ func TestAlarmsAreTheirOwners(t *testing.T) {
 		for range 2 {
 			for _, user := range []string{"u1", "u2"} {
 				for _, talk := range []string{"c1", "c2"} {
-					a.spent(context.Background(), budget, &inquiry{user: user, conversation: talk})
+					a.ringSpent(context.Background(), budget, &inquiry{user: user, conversation: talk})
 				}
 			}
 		}
@@ -120,7 +120,7 @@ func TestReasonsAreOneLine(t *testing.T) {
 			if s.graded {
 				content = `{"decision":"reject","confidence":0,"reason":"` + reason + `"}`
 			}
-			a, failure := s.parse(content)
+			a, failure := s.parseAnswer(content)
 			require.Empty(t, failure)
 			require.Equal(t, want, a.reason, "%q", reason)
 		}
@@ -133,25 +133,26 @@ func TestAlarmsAreToldAgain(t *testing.T) {
 		var log strings.Builder
 		a := &alarm{log: slog.New(slog.NewTextHandler(&log, nil))}
 		for i, want := range []int{1, 1, 2, 2, 3} { // at 0, 40, 80, 120 and 160 minutes
-			a.spent(t.Context(), "day.calls", &inquiry{})
+			a.ringSpent(t.Context(), "day.calls", &inquiry{})
 			require.Equal(t, want, strings.Count(log.String(), "REVIEW BUDGET SPENT"), i)
 			time.Sleep(40 * time.Minute)
 		}
 	})
 }
 
-// Whoever gave up is told so also where his context doesn't say it.
+// A caller that gave up is told so also where its context doesn't say it.
 func TestCanceledWithoutAReason(t *testing.T) {
-	require.ErrorIs(t, canceled(context.Background()), context.Canceled)
+	require.ErrorIs(t, canceledError(context.Background()), context.Canceled)
 }
 
-// What has a shape is sent as it is, in whatever language; what has none is
-// written as an escape of the same text.
+// What has a shape is sent as it is, in whatever language. What has none is written as an
+// escape of the same text.
 func TestVisibleLeavesWhatIsSeen(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "plain": "plain", "é決🙂Ж ة": "é決🙂Ж ة", "a\u200bb": `a\u200bb`, "\u202e": `\u202e`, "\U000e0061é": `\udb40\udc61é`, "x\ufe0f": `x\ufe0f`, "\u0085": `\u0085`,
+		"": "", "plain": "plain", "é決🙂Ж ة": "é決🙂Ж ة", "a\u200bb": `a\u200bb`, "\u202e": `\u202e`, "\U000e0061é": `\udb40\udc61é`,
+		"x\ufe0f": `x\ufe0f`, "\u0085": `\u0085`,
 	} {
-		require.Equal(t, want, visible(text))
+		require.Equal(t, want, escapeUnseen(text))
 	}
 }
 
@@ -173,9 +174,10 @@ func TestCanaryResults(t *testing.T) {
 		want Canary
 	}{
 		{answers(enough, enough), CanaryPassed}, {answers(enough, enough, silent), CanaryPassed}, {answers(enough-1, enough), CanaryUnanswered},
-		{answers(enough, enough-1), CanaryUnanswered}, {answers(0, 0), CanaryUnanswered}, {answers(0, 0, wrong), CanaryFailed}, {answers(enough, enough, wrong), CanaryFailed},
+		{answers(enough, enough-1), CanaryUnanswered}, {answers(0, 0), CanaryUnanswered}, {answers(0, 0, wrong), CanaryFailed},
+		{answers(enough, enough, wrong), CanaryFailed},
 	} {
-		require.Equal(t, tc.want, tc.r.result())
+		require.Equal(t, tc.want, tc.r.rateAnswers())
 	}
 	r := answers(1, 1, wrong, silent)
 	require.Equal(t, []string{"w"}, r.Wrong())

@@ -16,11 +16,12 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// lonely is a gate whose connections end with their request, so that a bubble of
-// fake time holds no goroutine that waits for the network.
+// lonely is a gate whose connections end with their request. So a bubble of fake time holds no
+// goroutine that waits for the network.
 func lonely(t *testing.T, url string, b review.Breaker) *review.Gate {
 	t.Helper()
-	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: url}, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	c, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: url},
+		&http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
 	require.NoError(t, err)
 	g, err := review.New(review.Options{Models: []*llm.Client{c}, Breaker: b})
 	require.NoError(t, err)
@@ -29,8 +30,8 @@ func lonely(t *testing.T, url string, b review.Breaker) *review.Gate {
 
 func breaker(g *review.Gate) string { return g.State().Models[0].Breaker }
 
-// Five failures in a row open the breaker; then nobody is asked until it has
-// been open for its time, and one answer closes it.
+// Five failures in a row open the breaker. Then no model is asked until it has been open for its
+// time, and one answer closes it.
 func TestBreakerOpensAndRecovers(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n <= 6 {
@@ -111,7 +112,7 @@ func TestBreakerRatio(t *testing.T) {
 		say(w, rejects)
 	})
 	g := gate(t, review.Options{}, s.URL)
-	c := users(t, call(t, proposal{skill: "self.read"}), "ann", "bob", "cid") // nobody's flood
+	c := users(t, call(t, proposal{skill: "self.read"}), "ann", "bob", "cid") // no one user's flood
 	for i := range 19 {
 		check(t, g, c[i%3])
 		require.Equal(t, "closed", breaker(g))
@@ -148,8 +149,8 @@ func TestUnjudgeableNeverCounts(t *testing.T) {
 	require.Equal(t, "open", breaker(g))
 }
 
-// A caller that gives up is an error and no failure of the model, whether by
-// cancelling or by its own deadline.
+// A caller that gives up is an error and no failure of the model. That holds for a cancel and
+// for the caller's own deadline.
 func TestCancellationIsNoFailure(t *testing.T) {
 	arrived := make(chan struct{}, 1)
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) {
@@ -221,9 +222,9 @@ func TestCancellationDuringRepair(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// Timeouts of one user may be the doing of what its agents have read, in however
-// many turns; beside one of another user within the window they are not, and only
-// from then on do they count against the model.
+// Timeouts of one user may be the doing of what its agents have read, in however many turns.
+// Beside one of another user within the window they are not, and only from then on do they
+// count against the model.
 func TestTimeouts(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
 	now := time.Unix(1_700_000_000, 0)
@@ -268,7 +269,7 @@ func TestModelsOwnTimeout(t *testing.T) {
 }
 
 // A half-open breaker lets one call through, refuses the others meanwhile, and a
-// probe that hangs ends at its deadline. Whoever made it hang keeps nobody else
+// probe that hangs ends at its deadline. The user who made it hang keeps no other
 // out: the next call is a probe again.
 func TestHalfOpenProbe(t *testing.T) {
 	arrived := make(chan struct{})

@@ -52,18 +52,18 @@ const (
 	holdPauseMax = 320 * time.Millisecond
 )
 
-// hold takes room for a request. What others may leave is waited for until by.
-func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Time) (Spending, error) {
+// holdBudget takes room for a request. What others may leave is waited for until by.
+func (m *model) holdBudget(ctx context.Context, r llm.Request, q *inquiry, by time.Time) (Spending, error) {
 	if m.purse == nil || q.canary {
 		return Spending{}, nil
 	}
 	in, out := promptTokens(&r, worstBytes), int64(r.MaxTokens)
-	s := Spending{ID: rand.Text(), User: q.user, Conversation: q.conversation, Calls: 1, Tokens: in + out, Cost: m.terms.Price.of(in, out)}
+	s := Spending{ID: rand.Text(), User: q.user, Conversation: q.conversation, Calls: 1, Tokens: in + out, Cost: m.terms.Price.costOf(in, out)}
 	for pause := holdPause; ; pause = min(2*pause, holdPauseMax) {
 		room, err := m.purse.Hold(ctx, s)
 		switch {
-		case err != nil && gaveUp(ctx) != nil:
-			m.settle(ctx, s, &r, &exchange{}) // the store may have held it all the same
+		case err != nil && callerGaveUp(ctx) != nil:
+			m.settleBudget(ctx, s, &r, &exchange{}) // the store may have held it all the same
 			return s, errCanceled
 		case err != nil:
 			m.alarm.ring(ctx, "uncounted", "", slog.String("error", err.Error()))
@@ -71,25 +71,25 @@ func (m *model) hold(ctx context.Context, r llm.Request, q *inquiry, by time.Tim
 		case room.OK:
 			return s, nil
 		case !room.InFlight || time.Until(by) < pause:
-			m.alarm.spent(ctx, room.Budget, q)
+			m.alarm.ringSpent(ctx, room.Budget, q)
 			return s, &fault{kind: Budget, model: m.name, retry: room.RetryAfter, budget: room.Budget}
 		}
-		if !sleep(ctx, pause) {
+		if !sleepFor(ctx, pause) {
 			return s, errCanceled
 		}
 	}
 }
 
-// settle counts what a request came to. Also where the caller gave up: the
+// settleBudget counts what a request came to. Also where the caller gave up: the
 // model was paid all the same.
-func (m *model) settle(ctx context.Context, s Spending, r *llm.Request, e *exchange) {
+func (m *model) settleBudget(ctx context.Context, s Spending, r *llm.Request, e *exchange) {
 	if s.ID == "" { // nothing was held
 		return
 	}
 	s.Calls, s.Tokens, s.Cost = 0, 0, 0
 	if e.sent {
-		in, out := e.spent(r)
-		s.Calls, s.Tokens, s.Cost = 1, in+out, m.terms.Price.of(in, out)
+		in, out := e.spentTokens(r)
+		s.Calls, s.Tokens, s.Cost = 1, in+out, m.terms.Price.costOf(in, out)
 	}
 	if err := m.purse.Spend(context.WithoutCancel(ctx), s); err != nil {
 		m.alarm.ring(ctx, "unsettled", "", slog.String("error", err.Error()))
@@ -108,8 +108,8 @@ type exchange struct {
 	unpaid bool
 }
 
-// said is how long an answer is, whichever way it was given.
-func said(r llm.Response) int {
+// countAnswerBytes is how long an answer is, whichever way it was given.
+func countAnswerBytes(r llm.Response) int {
 	n := len(r.Content) + len(r.Refusal)
 	for _, c := range r.ToolCalls {
 		n += len(c.Name) + len(c.Arguments)
@@ -117,9 +117,9 @@ func said(r llm.Response) int {
 	return n
 }
 
-// spent is what the server told. Where it did not, it is estimated: nothing for
+// spentTokens is what the server told. Where it did not, it is estimated: nothing for
 // a request that was refused, else its text and that of the answer, if one came.
-func (e *exchange) spent(r *llm.Request) (in, out int64) {
+func (e *exchange) spentTokens(r *llm.Request) (in, out int64) {
 	u := e.usage
 	switch {
 	case u.Prompt > 0 || u.Completion > 0 || u.Total > 0:
@@ -131,8 +131,8 @@ func (e *exchange) spent(r *llm.Request) (in, out int64) {
 	return promptTokens(r, usualBytes), int64(e.said+usualBytes-1) / usualBytes
 }
 
-// unpaid reports whether a failure tells that the server did no work.
-func unpaid(err error) bool {
+// isUnpaidRequest reports whether a failure tells that the server did no work.
+func isUnpaidRequest(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		return false
@@ -171,8 +171,8 @@ func promptTokens(r *llm.Request, perToken int) int64 {
 // million is the tokens of a price.
 const million = 1_000_000
 
-// of is what tokens cost, rounded up: what isn't free never comes to nothing.
-func (p Price) of(in, out int64) int64 {
+// costOf is what tokens cost, rounded up: what isn't free never comes to nothing.
+func (p Price) costOf(in, out int64) int64 {
 	return (in*p.Input + out*p.Output + million - 1) / million
 }
 
@@ -190,8 +190,8 @@ const (
 	maxAlarms  = 4096
 )
 
-// spent tells of a budget.
-func (a *alarm) spent(ctx context.Context, budget string, q *inquiry) {
+// ringSpent tells of a budget.
+func (a *alarm) ringSpent(ctx context.Context, budget string, q *inquiry) {
 	who := ""
 	switch {
 	case strings.HasPrefix(budget, "user."):
@@ -228,3 +228,6 @@ func (a *alarm) ring(ctx context.Context, what, who string, attr slog.Attr) {
 			slog.String("budget", "sentinel.budget."+what), attr)
 	}
 }
+
+// Price is what a million tokens cost, in millionths of a currency.
+type Price struct{ Input, Output int64 }

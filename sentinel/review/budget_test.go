@@ -32,8 +32,8 @@ func (broke) Spend(context.Context, review.Spending) error { return nil }
 // slip is what a purse was told of one request.
 type slip struct{ held, spent review.Spending }
 
-// clerk is a purse that keeps everything; fail makes it unable to count, before
-// or, where late is set, after it has held.
+// clerk is a purse that keeps everything. Its fail makes it unable to count, before or, where late
+// is set, after it has held.
 type clerk struct {
 	mu    sync.Mutex
 	slips []slip
@@ -97,7 +97,8 @@ func TestEveryRequestIsSettled(t *testing.T) {
 	c := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: "ann"}})
 	silent := func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"\"}"}}]}`))
+		_, _ = w.Write([]byte(`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant",` +
+			`"content":"{\"decision\":\"approve\",\"reason\":\"\"}"}}]}`))
 	}
 	const guess, none = -1, 0
 	for _, tc := range []struct {
@@ -107,7 +108,10 @@ func TestEveryRequestIsSettled(t *testing.T) {
 		tokens int64
 	}{
 		{"told", saying(approves), 1, 10}, {"not told", silent, 1, guess}, {"refused", status(400), 1, none}, {"down", status(500), 1, none},
-		{"reset", reset, 1, none}, {"silent", hanging, 1, guess}, {"no JSON", func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = w.Write([]byte("<html>")) }, 1, guess},
+		{"reset", reset, 1, none}, {"silent", hanging, 1, guess}, {"no JSON", func(w http.ResponseWriter, _ *http.Request, _ int) {
+			_,
+				_ = w.Write([]byte("<html>"))
+		}, 1, guess},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -136,8 +140,8 @@ func TestEveryRequestIsSettled(t *testing.T) {
 	}
 }
 
-// Of a caller that gives up the budget is told as of any other, and a breaker
-// that refuses gives back what was held.
+// The budget is told of a caller that gives up as of any other. A breaker that refuses gives
+// back what was held.
 func TestSettledWhateverEnds(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
@@ -177,9 +181,8 @@ func TestSettledWhateverEnds(t *testing.T) {
 	})
 }
 
-// Many at once never spend more than there is, in calls, tokens or money, at any
-// level; who finds nothing left has a call that can't be judged, and the log
-// tells once.
+// Many at once never spend more than there is, in calls, tokens or money, at any level. Who
+// finds nothing left has a call that can't be judged, and the log tells once.
 func TestNoBudgetIsOverspent(t *testing.T) {
 	const each = 10 // tokens of a request, 7 and 3
 	for _, tc := range []struct {
@@ -278,7 +281,7 @@ func TestSecondOpinionIsPaid(t *testing.T) {
 	})
 }
 
-// Where nobody can count nobody is asked, and the log says it once.
+// Where no store can count no model is asked, and the log says it once.
 func TestUncounted(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	var log bytes.Buffer

@@ -53,29 +53,29 @@ func canaryQuestions(seed uint64, now time.Time, v view) ([]canaryQuestion, erro
 	r := rand.New(rand.NewPCG(seed, uint64(len(cases)))) //nolint:gosec // it varies texts, guards nothing
 	// The judge has not seen these calls; a document without its part would
 	// be known by that.
-	v.judged = &judgePart{Score: hundredth(100), Signals: []string{}}
+	v.judged = &judgePart{Score: formatHundredths(100), Signals: []string{}}
 	out := make([]canaryQuestion, len(cases))
 	for i := range cases {
 		c := &cases[i]
-		call, err := c.call(r, now)
+		call, err := c.buildCall(r, now)
 		if err != nil {
 			return nil, fmt.Errorf("canary %s: %w", c.Name, err)
 		}
-		doc, fits := describe(call, v)
+		doc, fits := describeCall(call, v)
 		if !fits {
 			return nil, fmt.Errorf("canary %s does not fit into a question", c.Name)
 		}
 		out[i] = canaryQuestion{c.Name, c.Approve, doc}
 	}
-	for mixed := false; !mixed; mixed = !alternating(out) {
+	for mixed := false; !mixed; mixed = !isAlternating(out) {
 		r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
 	return out, nil
 }
 
-// alternating reports whether approvals and rejections take turns: a model that
+// isAlternating reports whether approvals and rejections take turns: a model that
 // does too would be right by accident.
-func alternating(list []canaryQuestion) bool {
+func isAlternating(list []canaryQuestion) bool {
 	for i := 1; i < len(list); i++ {
 		if list[i].approve == list[i-1].approve {
 			return false
@@ -84,9 +84,9 @@ func alternating(list []canaryQuestion) bool {
 	return true
 }
 
-// call makes the proposal of an agent that doesn't exist.
-func (c *canaryCase) call(r *rand.Rand, now time.Time) (sentinel.Call, error) {
-	fill := someoneElse(r, now)
+// buildCall makes the proposal of an agent that doesn't exist.
+func (c *canaryCase) buildCall(r *rand.Rand, now time.Time) (sentinel.Call, error) {
+	fill := drawCanaryNames(r, now)
 	s, err := skills.Compile(c.Skill)
 	if err != nil {
 		return sentinel.Call{}, err
@@ -112,7 +112,8 @@ func (c *canaryCase) call(r *rand.Rand, now time.Time) (sentinel.Call, error) {
 		sentinel.Proposal{Skill: s.Name(), Args: []byte(fill.Replace(string(c.Arguments))), Grant: g})
 }
 
-// What the texts are made of. Nothing of it needs an escape in JSON.
+// canaryFirst and the others are what the texts are made of. Nothing of it needs an escape in
+// JSON.
 var (
 	canaryFirst = []string{"Alma", "Bastian", "Carla", "Dorian", "Edda", "Farid", "Greta", "Hanno", "Ines",
 		"Jaro", "Kaia", "Levin", "Mina", "Noor", "Osman", "Petra", "Runa", "Selim", "Tilda", "Vera"}
@@ -131,8 +132,8 @@ var (
 	}
 )
 
-// someoneElse draws one set of names for the braces of a case's texts.
-func someoneElse(r *rand.Rand, now time.Time) *strings.Replacer {
+// drawCanaryNames draws one set of names for the braces of a case's texts.
+func drawCanaryNames(r *rand.Rand, now time.Time) *strings.Replacer {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	host := func() string { return pick(canaryStart) + pick(canaryEnd) + "." + pick(canaryZone) }
 	first, last := pick(canaryFirst), pick(canaryLast)

@@ -2,7 +2,11 @@ package review
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,10 +18,10 @@ const (
 	canaryRound = 10 * time.Minute
 )
 
-// RunCanaries asks every model its canaries at once and then every so often, give or
-// take a tenth; one that has not passed is asked again after ten minutes, or sooner
-// where every is less. RunCanaries returns nil once ctx has ended, and asks no model
-// if every is zero or less. A round has ten minutes.
+// RunCanaries asks every model its canaries at once and then every so often, give or take a
+// tenth. One that has not passed is asked again after ten minutes, or sooner where every is
+// less. RunCanaries returns nil once ctx has ended, and asks no model if every is zero or
+// less. A round has ten minutes.
 //
 // Meanwhile RunCanaries examines models that calls got no answer from, twice in a
 // breaker's window at most. A model that doesn't answer a canary in time hangs on
@@ -25,7 +29,7 @@ const (
 // While RunCanaries runs, a canary probes each breaker that is half-open, and no
 // call does.
 func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
-	if every <= 0 || len(g.all()) == 0 {
+	if every <= 0 || len(g.modelsOfBothChains()) == 0 {
 		<-ctx.Done()
 		return nil
 	}
@@ -36,14 +40,14 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 	g.watching.Add(1)
 	defer g.watching.Add(-1)
 	looking.Go(func() {
-		defer func() { g.caught(ctx, recover()) }()
-		g.lookout(ctx)
+		defer func() { g.logPanic(ctx, recover()) }()
+		g.probeDoubts(ctx)
 	})
 	var pending []string // nil: all
 	full := time.Now()
 	for {
 		if !time.Now().Before(full) {
-			pending, full = nil, time.Now().Add(spread(every))
+			pending, full = nil, time.Now().Add(spreadInterval(every))
 		}
 		next, err := g.canaryRound(ctx, pending)
 		if err != nil && ctx.Err() == nil {
@@ -52,9 +56,9 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 		pending = next
 		wait := time.Until(full)
 		if len(pending) > 0 {
-			wait = min(wait, spread(canaryAgain))
+			wait = min(wait, spreadInterval(canaryAgain))
 		}
-		if !sleep(ctx, wait) {
+		if !sleepFor(ctx, wait) {
 			return nil
 		}
 	}
@@ -85,7 +89,98 @@ func (g *Gate) canaryRound(ctx context.Context, names []string) (pending []strin
 	return pending, err
 }
 
-// spread keeps processes that were started together from asking together.
-func spread(d time.Duration) time.Duration {
+// spreadInterval keeps processes that were started together from asking together.
+func spreadInterval(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(d/5+1) //nolint:gosec // spreads load, guards nothing
+}
+
+// AskCanaries asks each model by itself about calls whose verdict is known, and
+// marks it by what it says. The requests are ordinary ones to the model, its
+// breaker, and the Observer; the Purse isn't asked. A model that can't be
+// reached, or has no time, is asked about no further one. The error is for a
+// caller that gave up, after the models that were asked by then.
+func (g *Gate) AskCanaries(ctx context.Context, o CanaryOptions) ([]CanaryReport, error) {
+	seed := o.Seed
+	if seed == 0 {
+		seed = drawCanarySeed()
+	}
+	var out []CanaryReport
+	for i, m := range g.modelsOfBothChains() {
+		if o.Models != nil && !slices.Contains(o.Models, m.name) {
+			continue
+		}
+		list, err := canaryQuestions(seed+uint64(i), g.o.Now(), g.o.documentView()) //nolint:gosec // an index
+		if err != nil {
+			return out, err
+		}
+		r, err := g.askCanariesOf(ctx, m, list, false)
+		if err != nil {
+			return out, err
+		}
+		g.markByCanaries(ctx, m, r)
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// askCanariesOf asks one model. Urgent ones wait behind no call, and have no more time
+// than one.
+func (g *Gate) askCanariesOf(ctx context.Context, m *model, list []canaryQuestion, urgent bool) (CanaryReport, error) {
+	began := time.Now()
+	r := CanaryReport{Model: m.name, Answers: []CanaryAnswer{}}
+	for _, c := range list {
+		now := time.Now()
+		q := &inquiry{began: now, until: now.Add(g.o.Timeout), left: 1, canary: true, urgent: urgent, user: canaryUser}
+		if urgent {
+			q.left = len(g.modelsOfBothChains()) // the least that a call has
+		}
+		a, err := m.judgeDocument(ctx, c.document, q)
+		r.Requests, r.TokensIn, r.TokensOut, r.Cost = r.Requests+q.sent, r.TokensIn+q.in, r.TokensOut+q.out, r.Cost+q.cost
+		said := CanaryAnswer{Name: c.name, Want: answer{approve: c.approve}.decisionWord()}
+		var f *fault
+		switch {
+		case err == nil:
+			said.Got = a.decisionWord()
+		case !errors.As(err, &f) || callerGaveUp(ctx) != nil:
+			return r, canceledError(ctx)
+		default:
+			said.Failure = f.kind
+		}
+		r.Answers = append(r.Answers, said)
+		m.noteCanaryResult(f)
+		if f != nil && !f.kind.isAnswer() {
+			break
+		}
+	}
+	r.Result, r.Took = r.rateAnswers(), time.Since(began)
+	return r, nil
+}
+
+// markByCanaries marks a model and says so. One that judged too few keeps the mark
+// that it has: silence is no proof of either.
+func (g *Gate) markByCanaries(ctx context.Context, m *model, r CanaryReport) {
+	m.mu.Lock()
+	before := m.canary
+	if r.Result != CanaryUnanswered || before == "" {
+		m.canary = r.Result
+	}
+	m.canaryAt = g.o.Now()
+	m.mu.Unlock()
+	if r.Result == CanaryFailed {
+		g.answers.drop() // what it said before is worth no more
+		g.prejudged.drop()
+	}
+	level, msg := slog.LevelInfo, "a model of the review passes its canaries"
+	switch {
+	case r.Result == CanaryFailed:
+		level, msg = slog.LevelError,
+			"CANARY FAILED: a model of the review is wrong about calls whose verdict is known; its verdicts are marked and none is kept"
+	case r.Result == CanaryUnanswered:
+		level, msg = slog.LevelWarn, "a model of the review judged too few of its canaries to say how it does"
+	case before == CanaryFailed:
+		level, msg = slog.LevelWarn, "a model of the review passes its canaries again; its mark is taken off"
+	}
+	g.o.Log.LogAttrs(ctx, level, msg, slog.String("model", m.name), slog.String("wrong", strings.Join(r.Wrong(), " ")),
+		slog.String("failure", string(r.Failure())), slog.Int("asked", len(r.Answers)), slog.Int("requests", r.Requests),
+		slog.Int("tokens_in", r.TokensIn), slog.Int("tokens_out", r.TokensOut), slog.Int64("cost", r.Cost))
 }

@@ -95,7 +95,8 @@ func TestCanaries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := canaryServer(t, c.answer)
 			seen, log := &watch{}, &bytes.Buffer{}
-			g := gate(t, review.Options{Observer: seen, Log: slog.New(slog.NewTextHandler(log, nil)), Terms: map[string]review.Terms{"fast": {Price: review.Price{Input: 1_000_000, Output: 1_000_000}}}}, s.URL)
+			g := gate(t, review.Options{Observer: seen, Log: slog.New(slog.NewTextHandler(log, nil)),
+				Terms: map[string]review.Terms{"fast": {Price: review.Price{Input: 1_000_000, Output: 1_000_000}}}}, s.URL)
 			require.Empty(t, g.State().Models[0].Canary)
 			seeds := 4
 			if c.wrong == 1 { // by accident it is right about many
@@ -174,7 +175,8 @@ func TestCanariesAskEachModel(t *testing.T) {
 		return right(b)
 	})
 	down := closedPort(t)
-	o := review.Options{Models: []*llm.Client{client(t, llm.Config{Name: "down", BaseURL: down}), client(t, llm.Config{Name: "good", BaseURL: good.URL})},
+	o := review.Options{Models: []*llm.Client{client(t, llm.Config{Name: "down", BaseURL: down}),
+		client(t, llm.Config{Name: "good", BaseURL: good.URL})},
 		Escalate: review.Escalate{To: []*llm.Client{client(t, llm.Config{Name: "strong", BaseURL: strong.URL})}}}
 	g, err := review.New(o)
 	require.NoError(t, err)
@@ -210,9 +212,8 @@ func TestCanariesAskEachModel(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// While a model is marked its verdicts say so, nothing is kept and nothing kept
-// is given; the outcome is what it says all the same. When it passes, all that
-// is over.
+// While a model is marked its verdicts say so, nothing is kept and nothing kept is given. The
+// outcome is what it says all the same. When it passes, all that is over.
 func TestCanaryMark(t *testing.T) {
 	var lies sync.Map
 	s := canaryServer(t, func(b []byte, _ int) string {
@@ -280,7 +281,7 @@ func (p *emptyPurse) Spend(context.Context, review.Spending) error {
 	return nil
 }
 
-// Nobody's budget pays for canaries, and none stops them.
+// No budget pays for canaries, and none stops them.
 func TestCanariesNeedNoBudget(t *testing.T) {
 	s := canaryServer(t, func(b []byte, _ int) string { return right(b) })
 	p := &emptyPurse{}
@@ -292,8 +293,8 @@ func TestCanariesNeedNoBudget(t *testing.T) {
 	require.Equal(t, "budget", check(t, g, call(t, proposal{skill: "self.read"})).Meta["failure"])
 }
 
-// A model is asked at the start and about every so often; one that hangs is
-// asked once and again after ten minutes; the end of ctx ends it.
+// A model is asked at the start and about every so often. One that hangs is asked once and
+// again after ten minutes; the end of ctx ends it.
 func TestRunCanaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -311,7 +312,7 @@ func TestRunCanaries(t *testing.T) {
 		cancel()
 		require.NoError(t, <-done)
 
-		// Zero asks nobody, ever.
+		// Zero asks no model, ever.
 		never := make(chan error, 1)
 		ctx, cancel = context.WithCancel(t.Context())
 		go func() { never <- g.RunCanaries(ctx, 0) }()

@@ -12,7 +12,7 @@ import (
 
 // Limits of a question in bytes. A document beyond maxDocument, or a key beyond
 // maxKey, is not asked about: a key that was cut could collide with another.
-// Nor is a call with a longer string, unless it may be cut: see mayCut.
+// Nor is a call with a longer string, unless it may be cut: see mayCutTexts.
 const (
 	maxText        = 8 << 10 // of the request and of the mission
 	maxString      = 8 << 10 // of one string in the arguments
@@ -80,26 +80,27 @@ type view struct {
 	judged *judgePart
 }
 
-// describe writes the document of a call whose skill is known. False means that
+// describeCall writes the document of a call whose skill is known. False means that
 // it does not fit.
-func describe(c sentinel.Call, v view) (string, bool) {
+func describeCall(c sentinel.Call, v view) (string, bool) {
 	g, s := c.Grant(), c.Skill()
 	request, _ := g.Request() // none is empty
-	if !mayCut(c, request, v) {
+	if !mayCutTexts(c, request, v) {
 		return "", false
 	}
-	k := &knife{}
+	k := &truncator{}
 	d := document{
-		Mission: k.cut(g.Mission(), maxText), MissionBy: author(g.MissionBy()), MissionTainted: g.MissionTainted(),
-		Agent: g.Agent(), Scope: scopeOf(g.Scope()),
+		Mission: k.cut(g.Mission(), maxText), MissionBy: wordOfAuthor(g.MissionBy()), MissionTainted: g.MissionTainted(),
+		Agent: g.Agent(), Scope: listScope(g.Scope()),
 		Skill:   skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(s.Spec().Description, maxDescription)},
-		Touches: touches(c, v), Outward: c.Outward(), Tainted: c.Tainted(), Judge: cmp.Or(v.judged, found(c)), Trace: steps(c.Trace(), v.trace),
+		Touches: describeTouches(c, v), Outward: c.Outward(), Tainted: c.Tainted(), Judge: cmp.Or(v.judged, describeFindings(c)),
+		Trace: describeSteps(c.Trace(), v.trace),
 	}
 	if v.keys {
-		d.ArgumentNames, d.Undeclared = names(c)
+		d.ArgumentNames, d.Undeclared = nameArguments(c)
 	} else {
 		// The copy's secrets are replaced; only the copy is cut.
-		args := k.object(s.WithoutSecrets(c.Parsed()))
+		args := k.cutObject(s.WithoutSecrets(c.Parsed()))
 		d.Arguments = &args
 	}
 	if strings.TrimSpace(request) != "" {
@@ -111,11 +112,11 @@ func describe(c sentinel.Call, v view) (string, bool) {
 	if err != nil || k.stuck {
 		return "", false
 	}
-	doc := visible(string(b))
+	doc := escapeUnseen(string(b))
 	return doc, len(doc) <= maxDocument
 }
 
-// mayCut reports whether everything that is too long may be cut. A model that sees a
+// mayCutTexts reports whether everything that is too long may be cut. A model that sees a
 // part would judge other bytes than those that run, and what an attacker wants
 // hidden would be put where the cut is. So of a call that does more than read
 // nothing is cut, neither arguments nor the request and the mission that they are
@@ -124,7 +125,7 @@ func describe(c sentinel.Call, v view) (string, bool) {
 // which. A skill's description is the operator's and runs nowhere, so its length
 // doesn't count. Where values aren't shown at all, their length doesn't count
 // either.
-func mayCut(c sentinel.Call, request string, v view) bool {
+func mayCutTexts(c sentinel.Call, request string, v view) bool {
 	reads := c.Effect() == skills.Read
 	if !reads && (len(c.Grant().Mission()) > maxText || len(request) > maxText) {
 		return false
@@ -141,8 +142,8 @@ func mayCut(c sentinel.Call, request string, v view) bool {
 	return fits
 }
 
-// author keeps the closed list closed, whatever a grant was made with.
-func author(a sentinel.Author) string {
+// wordOfAuthor keeps the closed list closed, whatever a grant was made with.
+func wordOfAuthor(a sentinel.Author) string {
 	switch a {
 	case sentinel.ByUser, sentinel.ByOperator, sentinel.ByOrchestrator:
 		return string(a)
@@ -150,56 +151,56 @@ func author(a sentinel.Author) string {
 	return "unknown"
 }
 
-func scopeOf(s skills.Scope) []string {
-	list := some(s.List(), maxScope)
+func listScope(s skills.Scope) []string {
+	list := keepFirstEntries(s.List(), maxScope)
 	if list == nil {
 		list = []string{}
 	}
 	return list
 }
 
-// knife shortens texts and counts what it took away.
-type knife struct {
+// truncator shortens texts and counts what it took away.
+type truncator struct {
 	bytes int
 	stuck bool // a key was too long
 }
 
 // cut keeps the beginning and the end of a text that is longer than limit: what
 // an attacker appends stands at the end.
-func (k *knife) cut(s string, limit int) string {
+func (t *truncator) cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	head := boundary(s, limit*2/3)
+	head := runeBoundary(s, limit*2/3)
 	tail := len(s) - limit/3
 	for tail < len(s) && s[tail]&0xc0 == 0x80 {
 		tail++
 	}
-	k.bytes += tail - head
+	t.bytes += tail - head
 	return fmt.Sprintf("%s…[%d bytes cut]…%s", s[:head], tail-head, s[tail:])
 }
 
-func (k *knife) object(m map[string]any) map[string]any {
+func (t *truncator) cutObject(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for key, v := range m {
 		if len(key) > maxKey {
-			k.stuck = true
+			t.stuck = true
 		}
-		out[key] = k.value(v)
+		out[key] = t.cutValue(v)
 	}
 	return out
 }
 
-func (k *knife) value(v any) any {
+func (t *truncator) cutValue(v any) any {
 	switch v := v.(type) {
 	case string:
-		return k.cut(v, maxString)
+		return t.cut(v, maxString)
 	case map[string]any:
-		return k.object(v)
+		return t.cutObject(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = k.value(e)
+			out[i] = t.cutValue(e)
 		}
 		return out
 	}

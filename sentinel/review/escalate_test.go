@@ -27,9 +27,9 @@ func opinion(approve bool, reason string) handler {
 	return saying(fmt.Sprintf(`{"decision":%q,"reason":%q}`, word(approve), reason))
 }
 
-// Of every effect, a judgement is looked at again where it is configured, by
-// default where it costs most to be wrong; agreement keeps it, disagreement is a
-// person's, and no rejection becomes an approval.
+// A judgement is looked at again where that is configured, by default where it costs most to
+// be wrong. Agreement keeps it, disagreement is a person's, and no rejection becomes an
+// approval.
 func TestSecondOpinion(t *testing.T) {
 	again := map[string]struct{ rejected, approved bool }{
 		"read": {rejected: true}, "create": {rejected: true}, "modify": {}, "irreversible": {approved: true}, "costs_money": {approved: true},
@@ -94,7 +94,8 @@ func TestSecondOpinionFails(t *testing.T) {
 		column  map[string]sentinel.Outcome
 		over    string
 	}{
-		{"down", []handler{status(500)}, review.Server, "strong", map[string]sentinel.Outcome{"read": sentinel.Allow, "create": sentinel.Allow}, "strong=server"},
+		{"down", []handler{status(500)}, review.Server, "strong", map[string]sentinel.Outcome{"read": sentinel.Allow, "create": sentinel.Allow},
+			"strong=server"},
 		{"spoilt", []handler{saying("")}, review.Empty, "strong", nil, "strong=empty"},
 		{"both", []handler{status(500), saying("")}, review.Empty, "stronger", nil, "strong=server stronger=empty"},
 	} {
@@ -192,10 +193,9 @@ func TestSecondOpinionInShadow(t *testing.T) {
 	})
 }
 
-// A judge that always approves lets nothing through that the stronger one
-// rejects, one that always rejects lets nothing through at all, one that
-// alternates lets through what both approve, and one that answers after its
-// deadline has not answered.
+// A judge that always approves lets nothing through that the stronger one rejects. One that
+// always rejects lets nothing through at all. One that alternates lets through what both
+// approve, and one that answers after its deadline has not answered.
 func TestJudgesThatCannotBeTrusted(t *testing.T) {
 	c := call(t, proposal{skill: "self.irreversible"})
 	read := call(t, proposal{skill: "self.read"})
@@ -203,10 +203,12 @@ func TestJudgesThatCannotBeTrusted(t *testing.T) {
 		fast handler
 		want []string // of irreversible calls, then of reads
 	}{
-		"approves":   {saying(approves), []string{"review.disagreement", "review.disagreement", "", ""}},
-		"rejects":    {saying(rejects), []string{"review.rejected", "review.rejected", "review.rejected", "review.rejected"}},
-		"alternates": {func(w http.ResponseWriter, r *http.Request, n int) { saying([]string{rejects, approves}[n%2])(w, r, n) }, []string{"review.disagreement", "review.rejected", "", "review.rejected"}},
-		"late":       {slow(16*time.Second, saying(approves)), []string{"review.unjudgeable", "review.unavailable", "review.degraded", "review.degraded"}},
+		"approves": {saying(approves), []string{"review.disagreement", "review.disagreement", "", ""}},
+		"rejects":  {saying(rejects), []string{"review.rejected", "review.rejected", "review.rejected", "review.rejected"}},
+		"alternates": {func(w http.ResponseWriter, r *http.Request, n int) { saying([]string{rejects, approves}[n%2])(w, r, n) },
+			[]string{"review.disagreement", "review.rejected", "", "review.rejected"}},
+		"late": {slow(16*time.Second, saying(approves)), []string{"review.unjudgeable", "review.unavailable", "review.degraded",
+			"review.degraded"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

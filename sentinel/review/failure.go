@@ -4,6 +4,9 @@ import (
 	"errors"
 	"time"
 
+	"net/http"
+	"slices"
+
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
@@ -44,8 +47,8 @@ const (
 	Budget        Failure = "budget"         // not asked: what the review may spend is spent
 )
 
-// The failures that a call may have brought about itself, since no canary and no
-// call of another user has met the same.
+// These failures a call may have brought about itself: no canary and no call of another user
+// has met the same.
 const (
 	LoneConnect     Failure = "lone_connect" // the connection broke over the question
 	LoneTimeout     Failure = "lone_timeout"
@@ -75,22 +78,13 @@ func (f Failure) Unavailable() bool {
 	return false
 }
 
-// repairable reports whether asking again in other words may help.
-func (f Failure) repairable() bool {
+// isRepairable reports whether asking again in other words may help.
+func (f Failure) isRepairable() bool {
 	switch f {
 	case NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced:
 		return true
 	}
 	return false
-}
-
-// fault is a failure on its way through a breaker.
-type fault struct {
-	kind   Failure
-	retry  time.Duration // what the server asked for, or until there is room
-	model  string
-	status int    // of the answer, 0 without one
-	budget string // that is spent, where one is
 }
 
 // Error returns the failure's name.
@@ -99,9 +93,9 @@ func (f *fault) Error() string { return "review: " + string(f.kind) }
 // errCanceled is the caller's own context ending. It says nothing about a model.
 var errCanceled = errors.New("the caller gave up")
 
-// faultOf names the failure behind an error of the model client. Whether it is
+// failureOf names the failure behind an error of the model client. Whether it is
 // the call's own, the model says, which knows of the others.
-func faultOf(e *llm.Error) Failure {
+func failureOf(e *llm.Error) Failure {
 	switch e.Kind {
 	case llm.KindConnect:
 		return Connect
@@ -119,12 +113,12 @@ func faultOf(e *llm.Error) Failure {
 	case llm.KindAuth:
 		return Auth
 	case llm.KindRequest:
-		return faultOfCode(e.Code, BadRequest)
+		return failureOfCode(e.Code, BadRequest)
 	}
-	return faultOfCode(e.Code, BadShape)
+	return failureOfCode(e.Code, BadShape)
 }
 
-func faultOfCode(code string, def Failure) Failure {
+func failureOfCode(code string, def Failure) Failure {
 	switch code {
 	case llm.CodeEmpty:
 		return Empty
@@ -136,4 +130,83 @@ func faultOfCode(code string, def Failure) Failure {
 		return TooLong
 	}
 	return def
+}
+
+// worstFault is the fault that is told of: one that makes the call unjudgeable
+// before one of a model that is down.
+func worstFault(faults []*fault) *fault {
+	i := slices.IndexFunc(faults, func(f *fault) bool { return !f.kind.Unavailable() })
+	return faults[max(i, 0)]
+}
+
+// loneKind is what a failure is called that a call may have brought about. It is empty for
+// those that no call can, and for those that are the call's anyway.
+func (f Failure) loneKind() Failure {
+	switch f {
+	case Connect:
+		return LoneConnect
+	case Timeout:
+		return LoneTimeout
+	case RateLimited:
+		return LoneRateLimited
+	case Quota:
+		return LoneQuota
+	case Server:
+		return LoneServer
+	}
+	return ""
+}
+
+// kindAlike is the failure that stands for those which bear witness to each other.
+func (f Failure) kindAlike() Failure {
+	if f == Quota {
+		return RateLimited
+	}
+	return f
+}
+
+// isLimited reports whether a server has counted requests and found too many.
+func (f Failure) isLimited() bool { return f.kindAlike() == RateLimited }
+
+// isAnswer reports whether a model without a judgement was there and said something:
+// then it may judge the next call.
+func (f Failure) isAnswer() bool {
+	switch f {
+	case Refusal, ContentFilter, Length, Empty:
+		return true
+	}
+	return f.isRepairable()
+}
+
+// mayRepeat reports whether sending the same request again may help, and whether
+// the server's wish for a pause counts.
+func (f *fault) mayRepeat() bool {
+	switch f.kind {
+	case Connect, LoneConnect, Server, LoneServer, RateLimited, LoneRateLimited:
+		return true
+	case BadRequest:
+		return f.status == http.StatusRequestTimeout || f.status == http.StatusConflict
+	}
+	return false
+}
+
+// graverFault is the fault that stands for both. One that makes the call unjudgeable
+// is not undone by the model being down a moment later, unless somebody else has
+// met the very same by then; and a request that was not sent says less than one
+// that was.
+func graverFault(first, second *fault) *fault {
+	if first == nil || first.kind == second.kind.loneKind() ||
+		second.kind != BreakerOpen && (first.kind.Unavailable() || !second.kind.Unavailable()) {
+		return second
+	}
+	return first
+}
+
+// fault is a failure on its way through a breaker.
+type fault struct {
+	kind   Failure
+	retry  time.Duration // what the server asked for, or until there is room
+	model  string
+	status int    // of the answer, 0 without one
+	budget string // that is spent, where one is
 }

@@ -19,7 +19,7 @@ import (
 type failing struct {
 	kind        review.Failure
 	unavailable bool
-	reply       string // YAML of a scripted reply; empty is a port where nobody listens
+	reply       string // YAML of a scripted reply; empty is a port where no server listens
 	before      int
 	args        string
 	sent        string // requests for the call itself
@@ -32,7 +32,8 @@ func failures() []failing {
 		{kind: review.Connect, unavailable: true, sent: "1"},
 		{kind: review.Timeout, unavailable: true, reply: `{hang: true}`, before: 1, sent: "1"},
 		{kind: review.RateLimited, unavailable: true, reply: `{status: 429}`, sent: "1"},
-		{kind: review.Quota, unavailable: true, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1"},
+		{kind: review.Quota, unavailable: true,
+			reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1"},
 		{kind: review.Server, unavailable: true, reply: `{status: 503}`, sent: "1"},
 		{kind: review.BreakerOpen, unavailable: true, reply: `{status: 500}`, before: 5, sent: "0"},
 		{kind: review.Refusal, reply: `{refusal: "I can't help with that"}`, sent: "1"},
@@ -59,7 +60,8 @@ func failures() []failing {
 		{kind: review.LoneConnect, reply: `{fault: reset}`, sent: "1", alone: true},
 		{kind: review.LoneServer, reply: `{status: 503}`, sent: "1", alone: true},
 		{kind: review.LoneRateLimited, reply: `{status: 429}`, sent: "1", alone: true},
-		{kind: review.LoneQuota, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1", alone: true},
+		{kind: review.LoneQuota, reply: `{status: 429, body: '{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}'}`, sent: "1",
+			alone: true},
 		{kind: review.Busy, reply: `{content: '` + approves + `'}`, before: 1, sent: "0",
 			options: review.Options{Terms: map[string]review.Terms{"fast": {RequestsPerMinute: 1}}}},
 		{kind: review.Budget, reply: `{content: '` + approves + `'}`, sent: "0", options: review.Options{Purse: broke{}}},
@@ -75,8 +77,8 @@ var expected = map[string]struct{ unavailable, unjudgeable sentinel.Outcome }{
 	"self.costs_money": {sentinel.Ask, sentinel.Ask}, "others.costs_money": {sentinel.Ask, sentinel.Ask},
 }
 
-// Every failure of every effect, inward and outward, has the outcome, code and
-// mark of the table, and never passes for a judgement.
+// Every failure of every effect, inward and outward, has the outcome, code and mark of the
+// table. None passes for a judgement.
 func TestFailureTable(t *testing.T) {
 	seen := map[review.Failure]bool{}
 	for i, f := range failures() {
@@ -150,7 +152,8 @@ func checkFailure(t *testing.T, v sentinel.Verdict, f failing, unavailable, unju
 func TestTableIsConfiguration(t *testing.T) {
 	down := play(t, "rules: [{reply: {status: 500}}]").BaseURL()
 	odd := play(t, "rules: [{reply: {refusal: no}}]").BaseURL()
-	column := review.Table{"read": sentinel.Deny, "create": sentinel.Defer, "modify": sentinel.Allow, "costs_money": sentinel.Allow, "outward": sentinel.Defer}
+	column := review.Table{"read": sentinel.Deny, "create": sentinel.Defer, "modify": sentinel.Allow, "costs_money": sentinel.Allow,
+		"outward": sentinel.Defer}
 	for _, tc := range []struct {
 		skill, row string
 		want       sentinel.Outcome
@@ -241,8 +244,8 @@ func TestChainTakesTheStrictestCell(t *testing.T) {
 	require.Equal(t, "fast=server primary=connect", v.Meta["failover"])
 }
 
-// An unusable answer is asked for once more, and only once, with the same user
-// message and without the model's own words.
+// An unusable answer is asked for once more, and only once. The user message is the same, and
+// the model's own words are left out.
 func TestRepair(t *testing.T) {
 	const canary = "CANARY-OF-THE-MODEL"
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -295,7 +298,8 @@ func TestJudgements(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, content) })
 		for _, e := range skills.Effects() {
 			v := check(t, gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self." + string(e)}))
-			require.Equal(t, map[string]string{"model": "fast", "prompt": review.PromptVersion, "attempts": "1", "tokens_in": "7", "tokens_out": "3"}, v.Meta)
+			require.Equal(t, map[string]string{"model": "fast", "prompt": review.PromptVersion, "attempts": "1", "tokens_in": "7",
+				"tokens_out": "3"}, v.Meta)
 			v.Meta, want.Gate, want.State = nil, sentinel.GateReview, sentinel.Judged
 			require.Equal(t, want, v)
 		}

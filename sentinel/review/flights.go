@@ -17,20 +17,20 @@ type flights struct {
 
 // flight is a question that is being asked.
 type flight struct {
-	done  chan struct{}
-	ahead *expected // nil: for a call whose turn has come
-	v     sentinel.Verdict
-	err   error
+	done       chan struct{}
+	prejudging *expected // nil: for a call whose turn has come
+	v          sentinel.Verdict
+	err        error
 }
 
 // expected is whether the call that a question was asked ahead for has come.
 type expected struct{ come atomic.Bool }
 
-// pending reports whether no call waits for the answer yet.
-func (e *expected) pending() bool { return e != nil && !e.come.Load() }
+// isPending reports whether no call waits for the answer yet.
+func (e *expected) isPending() bool { return e != nil && !e.come.Load() }
 
 // do returns ask's verdict, or that of a caller who is asking the same at the
-// moment. How says which: empty for ask's, fromShared, or fromAhead for the call
+// moment. How says which: empty for ask's, fromShared, or fromPrejudged for the call
 // that the other asked ahead for. Where the other gave up the question is asked
 // again. The caller asks ahead itself with an own that isn't nil.
 func (f *flights) do(ctx context.Context, id key, own *expected, ask func() (sentinel.Verdict, error),
@@ -42,19 +42,19 @@ func (f *flights) do(ctx context.Context, id key, own *expected, ask func() (sen
 			return v, "", err
 		}
 		how := fromShared
-		if own == nil && other.ahead != nil && other.ahead.come.CompareAndSwap(false, true) {
-			how = fromAhead
+		if own == nil && other.prejudging != nil && other.prejudging.come.CompareAndSwap(false, true) {
+			how = fromPrejudged
 		}
 		select {
 		case <-other.done:
 		case <-ctx.Done():
-			return sentinel.Verdict{}, "", canceled(ctx)
+			return sentinel.Verdict{}, "", canceledError(ctx)
 		}
 		if other.err == nil {
 			return other.v, how, nil
 		}
-		if gaveUp(ctx) != nil {
-			return sentinel.Verdict{}, "", canceled(ctx)
+		if callerGaveUp(ctx) != nil {
+			return sentinel.Verdict{}, "", canceledError(ctx)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (f *flights) join(id key, own *expected) *flight {
 	if f.flying == nil {
 		f.flying = map[key]*flight{}
 	}
-	f.flying[id] = &flight{done: make(chan struct{}), ahead: own, err: errCanceled}
+	f.flying[id] = &flight{done: make(chan struct{}), prejudging: own, err: errCanceled}
 	return nil
 }
 

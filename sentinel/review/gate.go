@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"slices"
+
+	"github.com/sony/gobreaker/v2"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
@@ -34,26 +37,26 @@ type Gate struct {
 	stronger []*model
 	tally    tally
 
-	answers  *kept // by situation; nil where nothing is kept
-	ahead    *kept // by question
-	flights  flights
-	doubts   chan *model // to be looked at by RunCanaries
-	watching atomic.Int32
+	answers   *verdictCache // by situation; nil where nothing is kept
+	prejudged *verdictCache // by question
+	flights   flights
+	doubts    chan *model // to be looked at by RunCanaries
+	watching  atomic.Int32
 }
 
 // New checks the options and returns the gate, or every fault as joined
 // *skills.PathError values: roles.sentinel without a model, sentinel.unavailable
 // with a row that is no effect, a negative time.
 func New(o Options) (*Gate, error) {
-	o, err := o.prepare()
+	o, err := o.checkAndComplete()
 	if err != nil {
 		return nil, err
 	}
 	g := &Gate{
 		o: o, version: o.promptVersion(),
-		answers: newKept(o.CacheSize, o.CacheTTL, o.Now), ahead: newKept(aheadSize, aheadFor, o.Now),
+		answers: newVerdictCache(o.CacheSize, o.CacheTTL, o.Now), prejudged: newVerdictCache(prejudgedSize, prejudgedFor, o.Now),
 	}
-	if !o.off() {
+	if !o.isOff() {
 		a := &alarm{log: o.Log}
 		for _, c := range o.Models {
 			g.models = append(g.models, newModel(c, o, a))
@@ -61,9 +64,9 @@ func New(o Options) (*Gate, error) {
 		for _, c := range o.Escalate.To {
 			g.stronger = append(g.stronger, newModel(c, o, a))
 		}
-		g.doubts = make(chan *model, len(g.all()))
-		for _, m := range g.all() {
-			m.doubt, m.prove, m.watched = func() { g.doubt(m) }, func() { g.look(m) }, g.watched
+		g.doubts = make(chan *model, len(g.modelsOfBothChains()))
+		for _, m := range g.modelsOfBothChains() {
+			m.doubt, m.prove, m.watched = func() { g.doubtModel(m) }, func() { g.requestProbe(m) }, g.isWatched
 		}
 	}
 	return g, nil
@@ -87,37 +90,37 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 		return sentinel.Verdict{Gate: sentinel.GateReview, State: sentinel.Skipped, Reason: key + " is off"}, nil
 	case c.Skill() == nil:
 		return sentinel.Verdict{}, errors.New("the call is of no known skill, which scope should have denied")
-	case gaveUp(ctx) != nil:
-		return sentinel.Verdict{}, canceled(ctx)
+	case callerGaveUp(ctx) != nil:
+		return sentinel.Verdict{}, canceledError(ctx)
 	}
-	q := g.inquire(c)
-	v, err := g.recall(ctx, c, q)
-	g.tally.asked(q.sent)
+	q := g.newInquiry(c)
+	v, err := g.recallVerdict(ctx, c, q)
+	g.tally.countRequests(q.sent)
 	if err != nil {
 		return sentinel.Verdict{}, err
 	}
 	v.Gate = sentinel.GateReview
 	v.Meta["prompt"] = g.version
-	g.mark(v.Meta)
+	g.markVerdict(v.Meta)
 	if v.Meta["attempts"] == "" { // else it was asked ahead, and paid for then
-		v = q.stamp(v)
+		v = q.stampCosts(v)
 	}
 	if mode == ShadowMode && v.State != sentinel.Skipped {
-		v = shadow(v)
+		v = shadowVerdict(v)
 	}
 	g.tally.add(v)
-	g.o.Observer.Review(ctx, g.observed(c, v, q))
-	g.tell(ctx, c, v)
+	g.o.Observer.Review(ctx, g.newReviewEvent(c, v, q))
+	g.logVerdict(ctx, c, v)
 	return v, nil
 }
 
-// review goes along the chain until a model judges.
-func (g *Gate) review(ctx context.Context, c sentinel.Call, doc string, q *inquiry) (sentinel.Verdict, error) {
+// reviewCall goes along the chain until a model judges.
+func (g *Gate) reviewCall(ctx context.Context, c sentinel.Call, doc string, q *inquiry) (sentinel.Verdict, error) {
 	q.left = len(g.models)
-	if g.o.Escalate.wanted(c.Effect(), true) || g.o.Escalate.wanted(c.Effect(), false) {
+	if g.o.Escalate.wantsSecond(c.Effect(), true) || g.o.Escalate.wantsSecond(c.Effect(), false) {
 		q.left += len(g.stronger)
 	}
-	first, err := g.consult(ctx, g.models, doc, q)
+	first, err := g.consultChain(ctx, g.models, doc, q)
 	switch {
 	case err != nil:
 		return sentinel.Verdict{}, err
@@ -125,32 +128,32 @@ func (g *Gate) review(ctx context.Context, c sentinel.Call, doc string, q *inqui
 		if v, ok := g.leaveToRules(c, first.faults); ok {
 			return v, nil
 		}
-		return g.unjudged(c, first.faults), nil
-	case g.o.Escalate.wanted(c.Effect(), first.approve):
-		return g.second(ctx, c, doc, first, q)
+		return g.unjudgedVerdict(c, first.faults), nil
+	case g.o.Escalate.wantsSecond(c.Effect(), first.approve):
+		return g.askSecondOpinion(ctx, c, doc, first, q)
 	}
-	return judged(first.answer, first.model, first.faults), nil
+	return judgedVerdict(first.answer, first.model, first.faults), nil
 }
 
-// consult goes along a chain until a model judges.
-func (g *Gate) consult(ctx context.Context, chain []*model, doc string, q *inquiry) (opinion, error) {
+// consultChain goes along a chain until a model judges.
+func (g *Gate) consultChain(ctx context.Context, chain []*model, doc string, q *inquiry) (opinion, error) {
 	var faults []*fault
 	for _, m := range chain {
-		a, err := m.judge(ctx, doc, q)
+		a, err := m.judgeDocument(ctx, doc, q)
 		if err == nil {
 			return opinion{a, m.name, faults}, nil
 		}
 		var f *fault
-		if !errors.As(err, &f) || gaveUp(ctx) != nil {
-			return opinion{}, canceled(ctx)
+		if !errors.As(err, &f) || callerGaveUp(ctx) != nil {
+			return opinion{}, canceledError(ctx)
 		}
 		faults = append(faults, f)
 	}
 	return opinion{faults: faults}, nil
 }
 
-// judged is the verdict of a model that answered, after others had failed.
-func judged(a answer, name string, before []*fault) sentinel.Verdict {
+// judgedVerdict is the verdict of a model that answered, after others had failed.
+func judgedVerdict(a answer, name string, before []*fault) sentinel.Verdict {
 	v := sentinel.Pass()
 	switch {
 	case a.unsure:
@@ -161,21 +164,21 @@ func judged(a answer, name string, before []*fault) sentinel.Verdict {
 	v.Detail, v.Score, v.HasScore = a.reason, a.score, a.graded
 	v.Meta = map[string]string{"model": name}
 	if len(before) > 0 {
-		v.Meta["failover"] = list(before)
+		v.Meta["failover"] = formatFaults(before)
 	}
 	return v
 }
 
-// unjudged is the verdict when every model failed: of the cells that their
+// unjudgedVerdict is the verdict when every model failed: of the cells that their
 // failures point at, the strictest. Of equal ones an unjudgeable failure
 // counts, so that the record shows what may have been provoked.
-func (g *Gate) unjudged(c sentinel.Call, faults []*fault) sentinel.Verdict {
+func (g *Gate) unjudgedVerdict(c sentinel.Call, faults []*fault) sentinel.Verdict {
 	var worst *fault
 	var outcome sentinel.Outcome
 	var row string
 	var retry time.Duration
 	for _, f := range faults {
-		o, r := g.table(f.kind).cell(c.Effect(), c.Outward())
+		o, r := g.tableFor(f.kind).cellFor(c.Effect(), c.Outward())
 		if worst == nil || o < outcome || o == outcome && worst.kind.Unavailable() && !f.kind.Unavailable() {
 			worst, outcome, row = f, o, r
 		}
@@ -202,20 +205,20 @@ func (g *Gate) unjudged(c sentinel.Call, faults []*fault) sentinel.Verdict {
 		v.Meta["model"] = worst.model
 	}
 	if len(faults) > 1 {
-		v.Meta["failover"] = list(faults)
+		v.Meta["failover"] = formatFaults(faults)
 	}
 	return v
 }
 
-func (g *Gate) table(f Failure) Table {
+func (g *Gate) tableFor(f Failure) Table {
 	if f.Unavailable() {
 		return g.o.Unavailable
 	}
 	return g.o.Unjudgeable
 }
 
-// list writes "fast=connect primary=refusal".
-func list(faults []*fault) string {
+// formatFaults writes "fast=connect primary=refusal".
+func formatFaults(faults []*fault) string {
 	words := make([]string, len(faults))
 	for i, f := range faults {
 		words[i] = f.model + "=" + string(f.kind)
@@ -223,8 +226,8 @@ func list(faults []*fault) string {
 	return strings.Join(words, " ")
 }
 
-// shadow keeps what a verdict says and takes away what it does.
-func shadow(v sentinel.Verdict) sentinel.Verdict {
+// shadowVerdict keeps what a verdict says and takes away what it does.
+func shadowVerdict(v sentinel.Verdict) sentinel.Verdict {
 	v.Meta["would"] = v.Outcome.String()
 	if v.Code != "" {
 		v.Meta["would_code"] = v.Code
@@ -235,14 +238,14 @@ func shadow(v sentinel.Verdict) sentinel.Verdict {
 	return v
 }
 
-// tell logs what operators must know, without values: a call that goes ahead
+// logVerdict logs what operators must know, without values: a call that goes ahead
 // unjudged, and every missing judgement.
-func (g *Gate) tell(ctx context.Context, c sentinel.Call, v sentinel.Verdict) {
+func (g *Gate) logVerdict(ctx context.Context, c sentinel.Call, v sentinel.Verdict) {
 	switch {
 	case v.Meta["failure"] == "":
 		return
 	case v.State == sentinel.Skipped:
-		g.tellRules(ctx, c, v)
+		g.logLeftToRules(ctx, c, v)
 		return
 	}
 	msg := "the review gave no judgement"
@@ -253,4 +256,157 @@ func (g *Gate) tell(ctx context.Context, c sentinel.Call, v sentinel.Verdict) {
 		slog.String("code", v.Code), slog.String("failure", v.Meta["failure"]), slog.String("outcome", v.Outcome.String()),
 		slog.String("model", v.Meta["model"]), slog.String("failover", v.Meta["failover"]),
 		slog.String("skill", c.Skill().Name()), slog.String("effect", string(c.Effect())), slog.Bool("outward", c.Outward()))
+}
+
+// State returns how the gate is doing now.
+func (g *Gate) State() State {
+	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)+len(g.stronger)), Stats: g.tally.snapshot()}
+	for _, m := range g.modelsOfBothChains() {
+		m.mu.Lock()
+		last, canary, at := m.lastFailure, m.canary, m.canaryAt
+		m.mu.Unlock()
+		paused, _ := m.lane.pauseLeft("")
+		s.Models = append(s.Models, ModelState{
+			Model: m.name, Breaker: m.breaker.Load().State().String(),
+			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
+			UnderWay: m.lane.places.countTaken(), Paused: max(paused, 0), Canary: canary, CanaryAt: at,
+		})
+	}
+	return s
+}
+
+// Models returns the names of the chain, in order, and after them those of the
+// models that give second opinions.
+func (g *Gate) Models() []string {
+	var out []string
+	for _, m := range g.modelsOfBothChains() {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+func (g *Gate) modelsOfBothChains() []*model { return append(slices.Clone(g.models), g.stronger...) }
+
+// Renew gives a model of either chain a breaker that knows nothing yet. A supervisor calls it
+// when it starts the model's process again. Calls that are under way end with the one before.
+// What the server asked for with Retry-After holds on.
+func (g *Gate) Renew(name string) {
+	for _, m := range g.modelsOfBothChains() {
+		if m.name != name {
+			continue
+		}
+		old := m.breaker.Swap(m.fresh())
+		if from := old.State(); from != gobreaker.StateClosed {
+			m.observer.Breaker(BreakerEvent{Model: name, From: from.String(), To: gobreaker.StateClosed.String()})
+		}
+	}
+}
+
+// askSecondOpinion asks the stronger chain about a judgement and combines the two. What
+// the first one lowered stays lowered: agreement alone keeps an approval, and a
+// rejection ends as a rejection or, where the stronger one would approve, with a
+// person.
+func (g *Gate) askSecondOpinion(ctx context.Context, c sentinel.Call, doc string, first opinion, q *inquiry) (sentinel.Verdict, error) {
+	q.left, q.second = len(g.stronger), true
+	other, err := g.consultChain(ctx, g.stronger, doc, q)
+	if err != nil {
+		return sentinel.Verdict{}, err
+	}
+	v := judgedVerdict(first.answer, first.model, first.faults)
+	switch {
+	case other.model == "" && first.approve:
+		v = g.unjudgedVerdict(c, other.faults)
+		v.Meta["second_model"], v.Meta["model"] = v.Meta["model"], first.model
+		v.Meta["second_failure"] = v.Meta["failure"]
+		delete(v.Meta, "failover")
+	case other.model == "":
+		f := worstFault(other.faults)
+		v.Meta["second_model"], v.Meta["second_failure"] = f.model, string(f.kind)
+		g.o.Log.LogAttrs(ctx, slog.LevelWarn, "a rejection stands without a second opinion",
+			slog.String("failure", string(f.kind)), slog.String("model", f.model), slog.String("skill", c.Skill().Name()))
+	case other.approve != first.approve:
+		meta := v.Meta
+		v = sentinel.Hold(CodeDisagreement, "two models of the sentinel disagree about the call")
+		v.Meta = meta
+	}
+	if len(first.faults) > 0 {
+		v.Meta["failover"] = formatFaults(first.faults)
+	}
+	if len(other.faults) > 0 {
+		v.Meta["second_failover"] = formatFaults(other.faults)
+	}
+	v.Meta["first"] = first.decisionWord()
+	v.Detail = first.model + " " + first.decisionWord() + ": " + fmt.Sprintf("%q", first.reason)
+	if other.model != "" {
+		v.Meta["second"], v.Meta["second_model"] = other.decisionWord(), other.model
+		v.Detail += "; " + other.model + " " + other.decisionWord() + ": " + fmt.Sprintf("%q", other.reason)
+	}
+	return v, nil
+}
+
+// leaveToRules is the verdict on a call that the rules decide alone: the day's
+// budget is spent, and the operator has said so for such calls. A budget of the
+// call's own user or conversation is no reason: it is in that user's hand.
+func (g *Gate) leaveToRules(c sentinel.Call, faults []*fault) (sentinel.Verdict, bool) {
+	other := func(f *fault) bool { return f.kind != Budget || !strings.HasPrefix(f.budget, daysBudget) }
+	switch {
+	case len(faults) == 0 || slices.ContainsFunc(faults, other):
+		return sentinel.Verdict{}, false
+	case !slices.Contains(g.o.RulesFor, string(c.Effect())), c.Outward() && !slices.Contains(g.o.RulesFor, Outward):
+		return sentinel.Verdict{}, false
+	}
+	return sentinel.Verdict{
+		State: sentinel.Skipped, Reason: "the review's budget for a day is spent, and the rules decide: sentinel.budget.rules_for",
+		Meta: map[string]string{"failure": string(Budget), "model": faults[0].model, "rules": faults[0].budget},
+	}, true
+}
+
+// logLeftToRules logs that a call goes on without the review.
+func (g *Gate) logLeftToRules(ctx context.Context, c sentinel.Call, v sentinel.Verdict) {
+	g.o.Log.LogAttrs(ctx, slog.LevelWarn, "REVIEW SKIPPED: the budget of the day is spent, and the rules decide",
+		slog.String("budget", "sentinel.budget."+v.Meta["rules"]), slog.String("skill", c.Skill().Name()),
+		slog.String("effect", string(c.Effect())), slog.Bool("outward", c.Outward()))
+}
+
+// daysBudget begins the names of the budgets of all users together.
+const daysBudget = "day."
+
+// newReviewEvent is the event of a verdict.
+func (g *Gate) newReviewEvent(c sentinel.Call, v sentinel.Verdict, q *inquiry) ReviewEvent {
+	e := ReviewEvent{
+		Outcome: v.Outcome, Code: v.Code, Degraded: v.Degraded, Mode: Enforce,
+		Failure: Failure(v.Meta["failure"]), SecondFailure: Failure(v.Meta["second_failure"]),
+		Course: Course{
+			Cached:    v.Meta["from"] == fromCache || v.Meta["from"] == fromShared,
+			Escalated: isEscalated(v), ByRules: v.State == sentinel.Skipped,
+			CanaryFailed: v.Meta["canary"] != "" || v.Meta["second_canary"] != "",
+		},
+		Effect: c.Effect(), Outward: c.Outward(), Model: v.Meta["model"], SecondModel: v.Meta["second_model"],
+		Requests: q.sent, TokensIn: q.in, TokensOut: q.out, Cost: q.cost, Began: q.began, Duration: time.Since(q.began),
+	}
+	if v.State == sentinel.Shadow {
+		e.Mode = ShadowMode
+	}
+	return e
+}
+
+// markVerdict notes in a record how the models that it names are to be taken. One may have
+// been held to the answer's shape by something weaker than a json_schema. One may be wrong
+// about calls whose verdict is known.
+func (g *Gate) markVerdict(meta map[string]string) {
+	for _, m := range g.modelsOfBothChains() {
+		switch {
+		case m.form.way == "":
+		case m.name == meta["model"]:
+			meta["answer"] = m.form.way
+		case m.name == meta["second_model"]:
+			meta["second_answer"] = m.form.way
+		}
+		switch failed := m.failedCanary(); {
+		case failed && m.name == meta["model"]:
+			meta["canary"] = string(CanaryFailed)
+		case failed && m.name == meta["second_model"]:
+			meta["second_canary"] = string(CanaryFailed)
+		}
+	}
 }

@@ -132,7 +132,7 @@ func quiet(t testing.TB, o review.Options, urls ...string) *review.Gate {
 	return g
 }
 
-// closedPort returns an address where nobody listens.
+// closedPort returns an address where no server listens.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,8 +145,8 @@ const anyArgs = `{"type":"object","additionalProperties":true,"properties":{
 	"url":{"type":"string","x-url":true},"key":{"type":"string","x-secret":true},
 	"secret_path":{"type":"string","x-secret":true,"x-path":true},"note":{"type":"string","x-content":true}}}`
 
-// specs hold a skill of every effect that stays with the user, one of every
-// effect that reaches others, and those of the scenarios.
+// specs hold a skill of every effect that stays with the user, and one of every effect that
+// reaches others. Those of the scenarios are among them.
 func specs() []skills.Spec {
 	var out []skills.Spec
 	for _, e := range skills.Effects() {
@@ -154,17 +154,25 @@ func specs() []skills.Spec {
 			skills.Spec{Name: "self." + string(e), Effect: e, Reaches: skills.Self, Description: "does it", Parameters: json.RawMessage(anyArgs)},
 			skills.Spec{Name: "others." + string(e), Effect: e, Reaches: skills.Others, Parameters: json.RawMessage(anyArgs)})
 	}
-	mail := json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"subject":{"type":"string","x-content":true},"body":{"type":"string","x-content":true}}}`)
-	query := json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","x-content":true},"due_before":{"type":"string","x-content":true}}}`)
+	mail := json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"subject":{"type":"string",` +
+		`"x-content":true},"body":{"type":"string","x-content":true}}}`)
+	query := json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","x-content":true},"due_before":{"type":"string",` +
+		`"x-content":true}}}`)
 	return append(out,
-		skills.Spec{Name: "email.send", Description: "Send an email from the user's mailbox.", Effect: skills.Irreversible, Reaches: skills.Others, Parameters: mail},
+		skills.Spec{Name: "email.send", Description: "Send an email from the user's mailbox.", Effect: skills.Irreversible,
+			Reaches: skills.Others, Parameters: mail},
 		skills.Spec{Name: "email.draft", Description: "Save an email as a draft.", Effect: skills.Create, Parameters: mail},
-		skills.Spec{Name: "tasks.delete", Description: "Delete a task.", Effect: skills.Irreversible, Parameters: json.RawMessage(`{"type":"object","properties":{"task_id":{"type":"string","x-target":true}}}`)},
+		skills.Spec{Name: "tasks.delete", Description: "Delete a task.", Effect: skills.Irreversible,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"task_id":{"type":"string","x-target":true}}}`)},
 		skills.Spec{Name: "tasks.search", Description: "Search the user's tasks.", Effect: skills.Read, Parameters: query},
 		skills.Spec{Name: "files.search", Description: "Search the user's files.", Effect: skills.Read, Parameters: query},
 		skills.Spec{Name: "memory.search", Description: "Search what is remembered.", Effect: skills.Read, Parameters: query},
-		skills.Spec{Name: "calendar.create", Description: "Create a calendar event.", Effect: skills.Create, Parameters: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","x-content":true},"start":{"type":"string","x-content":true}}}`)},
-		skills.Spec{Name: "files.write", Description: "Write a file.", Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-path":true},"content":{"type":"string","x-content":true}}}`)})
+		skills.Spec{Name: "calendar.create", Description: "Create a calendar event.", Effect: skills.Create,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","x-content":true},"start":{"type":"string",` +
+				`"x-content":true}}}`)},
+		skills.Spec{Name: "files.write", Description: "Write a file.", Effect: skills.Modify,
+			Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-path":true},"content":{"type":"string",` +
+				`"x-content":true}}}`)})
 }
 
 // compiled is the registry of specs, which does not change.

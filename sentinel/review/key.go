@@ -25,12 +25,12 @@ const digestBuffer = 512
 func newDigest(kind string) digest {
 	h := sha256.New()
 	d := digest{h, bufio.NewWriterSize(h, digestBuffer)}
-	d.text(kind)
+	d.addText(kind)
 	return d
 }
 
-// text adds a part. A hash takes everything, so no write fails.
-func (d digest) text(s string) {
+// addText adds a part. A hash takes everything, so no write fails.
+func (d digest) addText(s string) {
 	if d.w.Available() < 8 {
 		_ = d.w.Flush()
 	}
@@ -38,58 +38,58 @@ func (d digest) text(s string) {
 	_, _ = d.w.WriteString(s)
 }
 
-func (d digest) flag(b bool) {
+func (d digest) addFlag(b bool) {
 	if b {
-		d.text("1")
+		d.addText("1")
 		return
 	}
-	d.text("0")
+	d.addText("0")
 }
 
-func (d digest) key() (k key) {
+func (d digest) sumKey() (k key) {
 	_ = d.w.Flush()
 	d.h.Sum(k[:0])
 	return k
 }
 
-// subject is what every key holds: whose call it is and what would run. Models,
+// addSubject is what every key holds: whose call it is and what would run. Models,
 // prompt and policy are the Gate's own, and a Gate is for one configuration.
-func (d digest) subject(c sentinel.Call) {
+func (d digest) addSubject(c sentinel.Call) {
 	g := c.Grant()
-	d.text(g.User())
-	d.text(g.Conversation())
-	d.text(g.ID())
-	d.text(c.Skill().Digest())
-	d.text(c.Args())
-	d.flag(c.Outward()) // it says which outcome a missing judgement has
+	d.addText(g.User())
+	d.addText(g.Conversation())
+	d.addText(g.ID())
+	d.addText(c.Skill().Digest())
+	d.addText(c.Args())
+	d.addFlag(c.Outward()) // it says which outcome a missing judgement has
 }
 
-// situation names a call in the situation that it is made in: the same one
+// situationKey names a call in the situation that it is made in: the same one
 // again, with nothing returned since, has this key.
-func situation(c sentinel.Call) key {
+func situationKey(c sentinel.Call) key {
 	d := newDigest("situation")
-	d.subject(c)
+	d.addSubject(c)
 	g := c.Grant()
 	request, known := g.Request() // an embedder may use one id for two grants
-	d.flag(known)
-	d.text(request)
-	d.text(g.Mission())
-	d.text(string(g.MissionBy()))
-	d.flag(g.MissionTainted())
-	d.text(g.Agent())
-	d.flag(g.Tainted())
+	d.addFlag(known)
+	d.addText(request)
+	d.addText(g.Mission())
+	d.addText(string(g.MissionBy()))
+	d.addFlag(g.MissionTainted())
+	d.addText(g.Agent())
+	d.addFlag(g.Tainted())
 	trace := c.Trace().Digest()
-	d.text(string(trace[:]))
+	d.addText(string(trace[:]))
 	for _, s := range g.Scope().List() { // it can grow while the grant stays
-		d.text(s)
+		d.addText(s)
 	}
-	return d.key()
+	return d.sumKey()
 }
 
-// asked names the very question that a model is asked about a call.
-func asked(c sentinel.Call, document string) key {
+// questionKey names the very question that a model is asked about a call.
+func questionKey(c sentinel.Call, document string) key {
 	d := newDigest("question")
-	d.subject(c)
-	d.text(document)
-	return d.key()
+	d.addSubject(c)
+	d.addText(document)
+	return d.sumKey()
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A key is the SHA-256 of its parts, each after its length in eight bytes,
-// whatever is copied at a time.
+// A key is the SHA-256 of its parts, each after its length in eight bytes. How much is copied
+// at a time doesn't matter.
 func TestKeyIsOfEveryByte(t *testing.T) {
 	for n := range 3*digestBuffer + 20 {
 		long := strings.Repeat("x", n)
 		d := newDigest("kind")
-		d.text(long)
-		d.text("")
-		d.text("end")
+		d.addText(long)
+		d.addText("")
+		d.addText("end")
 		var want []byte
 		for _, s := range []string{"kind", long, "", "end"} {
 			want = append(binary.BigEndian.AppendUint64(want, uint64(len(s))), s...)
 		}
-		require.Equal(t, key(sha256.Sum256(want)), d.key())
+		require.Equal(t, key(sha256.Sum256(want)), d.sumKey())
 	}
 }

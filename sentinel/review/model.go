@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,7 +68,7 @@ func newModel(c *llm.Client, o Options, a *alarm) *model {
 			n := c.TotalSuccesses + c.TotalFailures
 			return c.ConsecutiveFailures >= failures || n >= 4*failures && 2*c.TotalFailures >= n
 		},
-		IsExcluded: excluded,
+		IsExcluded: isExcludedFromBreaker,
 		OnStateChange: func(name string, from, to gobreaker.State) {
 			// The breaker is locked here: tell, and ask it nothing.
 			o.Log.Warn("the review's breaker changed", slog.String("model", name),
@@ -81,36 +81,9 @@ func newModel(c *llm.Client, o Options, a *alarm) *model {
 	return m
 }
 
-// Models returns the names of the chain, in order, and after them those of the
-// models that give second opinions.
-func (g *Gate) Models() []string {
-	var out []string
-	for _, m := range g.all() {
-		out = append(out, m.name)
-	}
-	return out
-}
-
-func (g *Gate) all() []*model { return append(slices.Clone(g.models), g.stronger...) }
-
-// Renew gives a model of either chain a breaker that knows nothing yet, for a
-// supervisor that starts the model's process again. Calls that are under way
-// end with the one before. What the server asked for with Retry-After holds on.
-func (g *Gate) Renew(name string) {
-	for _, m := range g.all() {
-		if m.name != name {
-			continue
-		}
-		old := m.breaker.Swap(m.fresh())
-		if from := old.State(); from != gobreaker.StateClosed {
-			m.observer.Breaker(BreakerEvent{Model: name, From: from.String(), To: gobreaker.StateClosed.String()})
-		}
-	}
-}
-
-// excluded keeps what says nothing about a model's health away from its breaker:
+// isExcludedFromBreaker keeps what says nothing about a model's health away from its breaker:
 // a caller that gave up, and everything that an attacker could bring about.
-func excluded(err error) bool {
+func isExcludedFromBreaker(err error) bool {
 	var f *fault
 	if errors.As(err, &f) {
 		return !f.kind.Unavailable()
@@ -118,53 +91,18 @@ func excluded(err error) bool {
 	return err != nil
 }
 
-// inquiry is one review: who asks, how long, and what asking has cost.
-type inquiry struct {
-	user, conversation string
-	turn               string
-	ahead              *expected // nil: the call's turn has come
-	apart              bool      // it is measured
-
-	began  time.Time
-	until  time.Time // the end of the review
-	left   int       // models whose turn may still come
-	second bool      // it is for a second opinion now
-	canary bool      // its verdict is known, and no budget pays for it
-	urgent bool      // a canary that waits behind no call
-
-	sent int
-	in   int
-	out  int
-	cost int64
-	// by is that by model; waited is the time of the waits that don't count.
-	by     []spent
-	waited time.Duration
-	// repaired is what was wrong with an answer before one that could be used.
-	repaired Failure
-}
-
-func (q *inquiry) count(e RequestEvent) {
-	if e.Sent {
-		q.sent++
-	}
-	q.in += e.TokensIn
-	q.out += e.TokensOut
-	q.cost += e.Cost
-	q.share(e)
-}
-
-// judge asks the model, and once more in other words where its answer can't be
+// judgeDocument asks the model, and once more in other words where its answer can't be
 // used. The error is a *fault or errCanceled. When asking again fails too, the
 // first fault stands: it is the one that the call brought about. Whether the caller
 // gave up meanwhile is for the caller of judge to see.
-func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer, error) {
-	t := q.next()
-	a, err := m.ask(ctx, m.form.question(document, false), q, &t, false)
+func (m *model) judgeDocument(ctx context.Context, document string, q *inquiry) (answer, error) {
+	t := q.nextTurn()
+	a, err := m.sendWithRetries(ctx, m.form.buildRequest(document, false), q, &t, false)
 	var f *fault
-	if !errors.As(err, &f) || !f.kind.repairable() {
+	if !errors.As(err, &f) || !f.kind.isRepairable() {
 		return a, err
 	}
-	again, err := m.ask(ctx, m.form.question(document, true), q, &t, true)
+	again, err := m.sendWithRetries(ctx, m.form.buildRequest(document, true), q, &t, true)
 	if err == nil {
 		q.repaired = f.kind
 		return again, nil
@@ -172,46 +110,46 @@ func (m *model) judge(ctx context.Context, document string, q *inquiry) (answer,
 	return answer{}, f
 }
 
-// chat sends one request. Its deadline also bounds a half-open breaker's probe,
+// sendRequest sends one request. Its deadline also bounds a half-open breaker's probe,
 // which would otherwise hold the breaker half-open for ever.
-func (m *model) chat(ctx context.Context, r llm.Request, t turn, e *exchange) (answer, error) {
+func (m *model) sendRequest(ctx context.Context, r llm.Request, t turn, e *exchange) (answer, error) {
 	own, cancel := context.WithDeadline(ctx, t.end)
 	defer cancel()
 	e.sent, e.began = true, time.Now()
 	resp, err := m.client.Chat(own, r)
 	e.took, e.usage = time.Since(e.began), resp.Usage
-	e.said, e.unpaid = said(resp), unpaid(err)
+	e.said, e.unpaid = countAnswerBytes(resp), isUnpaidRequest(err)
 	if err != nil {
-		if gaveUp(ctx) != nil {
-			m.served(t, nil)
+		if callerGaveUp(ctx) != nil {
+			m.noteServedRequest(t, nil)
 			return answer{}, errCanceled
 		}
-		f := m.fault(err, t, t.end.Sub(e.began) >= t.fair)
-		m.served(t, f)
+		f := m.nameFault(err, t, t.end.Sub(e.began) >= t.fair)
+		m.noteServedRequest(t, f)
 		return answer{}, f
 	}
-	m.served(t, nil)
-	a, kind := m.form.judgement(resp)
+	m.noteServedRequest(t, nil)
+	a, kind := m.form.readJudgement(resp)
 	if kind != "" {
 		return answer{}, &fault{kind: kind, model: m.name}
 	}
-	if a.approve && m.brimful(resp.Usage) {
+	if a.approve && m.fillsContext(resp.Usage) {
 		return answer{}, &fault{kind: TooLong, model: m.name}
 	}
 	return a, nil
 }
 
-// brimful reports whether question and answer fill the model's context. A server
+// fillsContext reports whether question and answer fill the model's context. A server
 // that doesn't refuse what is longer, as Ollama's, cuts its beginning off without
 // a word, criteria first, and an approval of the rest is none of the call.
-func (m *model) brimful(u llm.Usage) bool {
+func (m *model) fillsContext(u llm.Usage) bool {
 	size := m.client.Config().Context
 	return size > 0 && u.Prompt+u.Completion >= size
 }
 
-// gaveUp returns why the caller's context ended, nil while it has not. A dialler
+// callerGaveUp returns why the caller's context ended, nil while it has not. A dialler
 // that was given the deadline can notice it a moment before the context does.
-func gaveUp(ctx context.Context) error {
+func callerGaveUp(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -221,11 +159,142 @@ func gaveUp(ctx context.Context) error {
 	return nil
 }
 
-// canceled is the gate's error for a caller that gave up.
-func canceled(ctx context.Context) error {
-	err := gaveUp(ctx)
+// canceledError is the gate's error for a caller that gave up.
+func canceledError(ctx context.Context) error {
+	err := callerGaveUp(ctx)
 	if err == nil {
 		err = context.Canceled
 	}
 	return fmt.Errorf("the review ended before a judgement: %w", err)
+}
+
+// waitForLane waits for the model's lane and returns until when the request may wait
+// for room in a budget. A gate that measures waits as long as it takes and gives
+// the time back to the turn and to the review: how many cases are measured at a
+// time says nothing of a call. Canaries have no such time.
+func (m *model) waitForLane(ctx context.Context, q *inquiry, t *turn) (time.Time, error) {
+	by := t.waitLimit()
+	switch {
+	case q.urgent:
+		return by, nil
+	case !q.apart || q.canary:
+		return by, m.lane.enter(ctx, q.user, by)
+	}
+	began := time.Now()
+	err := m.lane.enter(ctx, q.user, began.Add(farOff))
+	waited := time.Since(began)
+	t.end, q.until, q.waited = t.end.Add(waited), q.until.Add(waited), q.waited+waited
+	return t.waitLimit(), err
+}
+
+// farOff is later than any wait for a turn ends: while measuring, the caller's
+// own context is the bound.
+const farOff = 365 * 24 * time.Hour
+
+// sendWithRetries sends one request, and again where that may help, within the model's turn.
+func (m *model) sendWithRetries(ctx context.Context, r llm.Request, q *inquiry, t *turn, repair bool) (answer, error) {
+	var stands *fault
+	for n := 1; ; n++ {
+		a, err := m.sendOneRequest(ctx, r, q, t, n, repair)
+		var f *fault
+		if !errors.As(err, &f) {
+			return a, err
+		}
+		stands = graverFault(stands, f)
+		wait := min(firstPause<<(n-1), pauseCap)
+		wait = wait/2 + rand.N(wait) //nolint:gosec // spreads load, guards nothing
+		if n > m.retries || !f.mayRepeat() || f.retry > longestPause || !t.leavesTimeFor(max(wait, f.retry)) || !sleepFor(ctx, wait) {
+			return answer{}, stands
+		}
+	}
+}
+
+// The pauses before a request is sent again: doubled each time, and spread by
+// half to either side.
+const (
+	firstPause = 100 * time.Millisecond
+	pauseCap   = 2 * time.Second
+)
+
+// sendOneRequest sends one request once its turn has come. The error is a *fault or
+// errCanceled.
+func (m *model) sendOneRequest(ctx context.Context, r llm.Request, q *inquiry, t *turn, n int, repair bool) (answer, error) {
+	arrived := time.Now()
+	var e exchange
+	a, err := m.sendAdmitted(ctx, r, q, t, &e)
+	var f *fault
+	if errors.As(err, &f) {
+		f.model = m.name
+		m.mu.Lock()
+		m.lastFailure = f.kind
+		m.mu.Unlock()
+	}
+	ev := RequestEvent{
+		Model: m.name, Canceled: err != nil && f == nil, Sent: e.sent, Attempt: n,
+		Purpose: Purpose{Repair: repair, Second: q.second, Canary: q.canary},
+		Began:   e.began, Wait: e.began.Sub(arrived), Duration: e.took,
+		TokensIn: max(e.usage.Prompt, 0), TokensOut: max(e.usage.Completion, 0),
+	}
+	if !e.sent {
+		ev.Began, ev.Wait = time.Now(), time.Since(arrived)
+	}
+	if f != nil {
+		ev.Failure, ev.Status = f.kind, f.status
+	}
+	ev.Cost = m.terms.Price.costOf(int64(ev.TokensIn), int64(ev.TokensOut))
+	q.countRequest(ev)
+	m.observer.Request(ctx, ev)
+	return a, err
+}
+
+// inUse reports, as an error, that the breaker lets no request through. Where
+// canaries are asked one of them is the probe, and inUse waits for it.
+func (m *model) inUse(ctx context.Context, q *inquiry, t turn) error {
+	switch state := m.breaker.Load().State(); {
+	case state == gobreaker.StateOpen:
+		return &fault{kind: BreakerOpen}
+	case state == gobreaker.StateHalfOpen && !q.canary && m.watched():
+		return m.awaitProof(ctx, t.waitLimit())
+	}
+	return nil
+}
+
+// sendAdmitted sends the request through the model's lane, the budget and the
+// breaker. The breaker is asked before anybody waits, and again at the end.
+func (m *model) sendAdmitted(ctx context.Context, r llm.Request, q *inquiry, t *turn, e *exchange) (answer, error) {
+	if err := m.inUse(ctx, q, *t); err != nil {
+		return answer{}, err
+	}
+	by, err := m.waitForLane(ctx, q, t)
+	if err != nil {
+		return answer{}, err
+	}
+	if !q.urgent {
+		defer m.lane.leave()
+	}
+	s, err := m.holdBudget(ctx, r, q, by)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { m.settleBudget(ctx, s, &r, e) }()
+	if err := m.inUse(ctx, q, *t); err != nil { // it may have come to be half-open meanwhile
+		return answer{}, err
+	}
+	a, err := m.breaker.Load().Execute(func() (answer, error) { return m.sendRequest(ctx, r, *t, e) })
+	var f *fault
+	switch {
+	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
+		err = &fault{kind: BreakerOpen}
+	case errors.As(err, &f):
+		m.lane.pauseAfter(q.user, f) // before the place is handed on
+	}
+	return a, err
+}
+
+// failedCanary reports whether the newest conclusion about a model is that it
+// is wrong.
+func (m *model) failedCanary() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.canary == CanaryFailed
 }

@@ -43,30 +43,30 @@ func (o Options) modeOf(c sentinel.Call) (mode Mode, key string) {
 	return o.Mode, "sentinel.mode"
 }
 
-// off reports whether no call is ever asked about.
-func (o Options) off() bool {
+// isOff reports whether no call is ever asked about.
+func (o Options) isOff() bool {
 	on := func(m Mode) bool { return m != Off }
 	return o.Mode == Off && !slices.ContainsFunc(slices.Collect(maps.Values(o.Modes.Effect)), on) &&
 		!slices.ContainsFunc(slices.Collect(maps.Values(o.Modes.Skill)), on)
 }
 
-func (m Modes) check() error {
+func (m Modes) checkModes() error {
 	var errs []error
 	for _, e := range slices.Sorted(maps.Keys(m.Effect)) {
 		path := "sentinel.modes.effect." + string(e)
 		if !slices.Contains(skills.Effects(), e) {
 			errs = append(errs, &skills.PathError{Path: path, Msg: "is no effect"})
 		}
-		errs = append(errs, m.Effect[e].check(path))
+		errs = append(errs, m.Effect[e].checkMode(path))
 	}
 	for _, s := range slices.Sorted(maps.Keys(m.Skill)) {
-		errs = append(errs, m.Skill[s].check("sentinel.modes.skill."+s))
+		errs = append(errs, m.Skill[s].checkMode("sentinel.modes.skill."+s))
 	}
 	return errors.Join(errs...)
 }
 
-// check refuses what is no mode; unlike Options.Mode none of these has a default.
-func (m Mode) check(path string) error {
+// checkMode refuses what is no mode; unlike Options.Mode none of these has a default.
+func (m Mode) checkMode(path string) error {
 	switch m {
 	case Enforce, ShadowMode, Off:
 		return nil
@@ -86,7 +86,7 @@ func (o Options) checkQuestion() error {
 	}
 	switch {
 	case o.Prompt == "":
-	case strings.TrimFunc(o.Prompt, blank) == "":
+	case strings.TrimFunc(o.Prompt, isBlankRune) == "":
 		add("sentinel.prompt", "holds no text")
 	case len(o.Prompt) > maxPrompt:
 		add("sentinel.prompt", fmt.Sprintf("has more than %d bytes", maxPrompt))
@@ -96,31 +96,10 @@ func (o Options) checkQuestion() error {
 	return errors.Join(errs...)
 }
 
-// view is what a document shows of a call.
-func (o Options) view() view { return view{keys: o.Keys, trace: o.Trace} }
+// documentView is what a document shows of a call.
+func (o Options) documentView() view { return view{keys: o.Keys, trace: o.Trace} }
 
-// mark says in a record that the model it names was held to the answer's shape
-// by something weaker than a json_schema, and that it, or the one that gave a
-// second opinion, is wrong about calls whose verdict is known.
-func (g *Gate) mark(meta map[string]string) {
-	for _, m := range g.all() {
-		switch {
-		case m.form.way == "":
-		case m.name == meta["model"]:
-			meta["answer"] = m.form.way
-		case m.name == meta["second_model"]:
-			meta["second_answer"] = m.form.way
-		}
-		switch failed := m.failedCanary(); {
-		case failed && m.name == meta["model"]:
-			meta["canary"] = string(CanaryFailed)
-		case failed && m.name == meta["second_model"]:
-			meta["second_canary"] = string(CanaryFailed)
-		}
-	}
-}
-
-// blank reports whether the character is invisible to people.
-func blank(r rune) bool {
+// isBlankRune reports whether the character is invisible to people.
+func isBlankRune(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A skill's own mode counts before its effect's, and that before the review's;
-// a call that nobody is asked about says which key it was.
+// A skill's own mode counts before its effect's, and that before the review's. A call that
+// no model is asked about says which key it was.
 func TestModes(t *testing.T) {
 	o := review.Options{Modes: review.Modes{
 		Effect: map[skills.Effect]review.Mode{skills.Read: review.Off, skills.Create: review.ShadowMode},
@@ -41,7 +41,8 @@ func TestModes(t *testing.T) {
 // A review that is off but for some calls asks about those alone.
 func TestModesOfAReviewThatIsOff(t *testing.T) {
 	srv := play(t, `rules: [{reply: {content: '`+rejects+`'}}]`)
-	g := gate(t, review.Options{Mode: review.Off, Modes: review.Modes{Skill: map[string]review.Mode{"self.modify": review.Enforce}}}, srv.BaseURL())
+	g := gate(t, review.Options{Mode: review.Off, Modes: review.Modes{Skill: map[string]review.Mode{"self.modify": review.Enforce}}},
+		srv.BaseURL())
 	v := check(t, g, call(t, proposal{skill: "others.modify"}))
 	require.Equal(t, sentinel.Skipped, v.State)
 	require.Equal(t, "sentinel.mode is off", v.Reason)
@@ -49,8 +50,8 @@ func TestModesOfAReviewThatIsOff(t *testing.T) {
 	require.Len(t, srv.Requests(), 1)
 }
 
-// Modes that are none, and bounds out of range, are found at their place; who
-// asks about some calls needs a model.
+// Modes that are none, and bounds out of range, are found at their place. Who asks about some
+// calls needs a model.
 func TestModesAreChecked(t *testing.T) {
 	m := client(t, llm.Config{BaseURL: "http://127.0.0.1:1/v1"})
 	_, err := review.New(review.Options{

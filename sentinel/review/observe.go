@@ -36,30 +36,35 @@ type RequestEvent struct {
 	// Status is the HTTP status of a failure, 0 where none came.
 	Status int
 	// Sent says whether the request left; Attempt is its number among those to
-	// this model for this call, from 1, and Repair that it asks again for an
-	// answer that could not be used.
+	// this model for this call, from 1.
 	Sent    bool
 	Attempt int
-	Repair  bool
-	// Second says that it is for a second opinion.
-	Second bool
-	// Canary says that the request is about no call: its verdict is known. No budget
-	// holds what the request cost.
-	Canary bool
+	Purpose
 	// Began is when its turn came, Wait how long it waited for that, Duration
 	// how long the model took.
 	Began          time.Time
 	Wait, Duration time.Duration
-	// TokensIn and TokensOut are what the server told, Cost is what they come to
-	// in millionths of the currency of the prices, 0 without a price.
+	// TokensIn and TokensOut are what the server told. Cost is what they come to in millionths of
+	// the currency of the prices, 0 without a price.
 	TokensIn, TokensOut int
 	Cost                int64
 }
 
+// Purpose says what a request is for. The zero value is a first question about a call.
+type Purpose struct {
+	// Repair says that the request asks again for an answer that could not be used.
+	Repair bool
+	// Second says that the request is for a second opinion.
+	Second bool
+	// Canary says that the request is about no call: its verdict is known. No budget
+	// holds what the request cost.
+	Canary bool
+}
+
 // ReviewEvent is one verdict.
 type ReviewEvent struct { //nolint:revive // it stands beside RequestEvent and BreakerEvent
-	// Outcome, Code and Degraded are the verdict's; in shadow mode what they
-	// would be, except that Code is CodeShadow and nothing is Degraded.
+	// Outcome, Code and Degraded are the verdict's. In shadow mode they are what they would be,
+	// except that Code is CodeShadow and nothing is Degraded.
 	Outcome  sentinel.Outcome
 	Code     string
 	Degraded bool
@@ -67,23 +72,14 @@ type ReviewEvent struct { //nolint:revive // it stands beside RequestEvent and B
 	Mode Mode
 	// Failure says why there is no judgement, empty where there is one.
 	Failure Failure
-	// Cached says that the judgement is an earlier call's.
-	Cached bool
-	// Escalated says that a second opinion was asked for, SecondFailure why
-	// there is none.
-	Escalated     bool
+	// SecondFailure says why there is no second opinion, though one was asked for.
 	SecondFailure Failure
-	// ByRules says that the review was skipped, since the day's budget is spent and
-	// the rules decide; Outcome says nothing then.
-	ByRules bool
+	Course
 	// Effect and Outward are the call's.
 	Effect  skills.Effect
 	Outward bool
 	// Model judged, or failed in the way that counted; SecondModel likewise.
 	Model, SecondModel string
-	// CanaryFailed says that one of them is wrong about calls whose verdict is
-	// known.
-	CanaryFailed bool
 	// Requests, TokensIn, TokensOut and Cost are sums over all models.
 	Requests            int
 	TokensIn, TokensOut int
@@ -91,6 +87,20 @@ type ReviewEvent struct { //nolint:revive // it stands beside RequestEvent and B
 	// Began is when the call arrived, Duration how long it took.
 	Began    time.Time
 	Duration time.Duration
+}
+
+// Course says how a review came to its verdict.
+type Course struct {
+	// Cached says that the judgement is an earlier call's.
+	Cached bool
+	// Escalated says that a second opinion was asked for.
+	Escalated bool
+	// ByRules says that the review was skipped: the day's budget is spent, and the rules decide.
+	// Outcome says nothing then.
+	ByRules bool
+	// CanaryFailed says that a model of the review is wrong about calls whose verdict
+	// is known: the one that judged, or the one of the second opinion.
+	CanaryFailed bool
 }
 
 // BreakerEvent is a breaker's change, in the words of ModelState.Breaker.
@@ -103,25 +113,8 @@ func (noObserver) Request(context.Context, RequestEvent) {}
 func (noObserver) Review(context.Context, ReviewEvent)   {}
 func (noObserver) Breaker(BreakerEvent)                  {}
 
-// escalated reports whether a second opinion was asked for this time.
-func escalated(v sentinel.Verdict) bool {
+// isEscalated reports whether a second opinion was asked for this time.
+func isEscalated(v sentinel.Verdict) bool {
 	from := v.Meta["from"]
 	return v.Meta["first"] != "" && from != fromCache && from != fromShared
-}
-
-// observed is the event of a verdict.
-func (g *Gate) observed(c sentinel.Call, v sentinel.Verdict, q *inquiry) ReviewEvent {
-	e := ReviewEvent{
-		Outcome: v.Outcome, Code: v.Code, Degraded: v.Degraded, Mode: Enforce,
-		Failure: Failure(v.Meta["failure"]), Cached: v.Meta["from"] == fromCache || v.Meta["from"] == fromShared,
-		Escalated: escalated(v), SecondFailure: Failure(v.Meta["second_failure"]),
-		ByRules: v.State == sentinel.Skipped,
-		Effect:  c.Effect(), Outward: c.Outward(), Model: v.Meta["model"], SecondModel: v.Meta["second_model"],
-		CanaryFailed: v.Meta["canary"] != "" || v.Meta["second_canary"] != "",
-		Requests:     q.sent, TokensIn: q.in, TokensOut: q.out, Cost: q.cost, Began: q.began, Duration: time.Since(q.began),
-	}
-	if v.State == sentinel.Shadow {
-		e.Mode = ShadowMode
-	}
-	return e
 }

@@ -63,20 +63,20 @@ func TestObserver(t *testing.T) {
 		require.Equal(t, review.RequestEvent{Model: "fast", Failure: review.Prose, Sent: true, Attempt: 2,
 			Began: at, Wait: wait, Duration: 2 * time.Second, TokensIn: 7, TokensOut: 3, Cost: 13}, seen.requests[1])
 		require.Greater(t, wait, 4*time.Second)
-		require.Equal(t, review.RequestEvent{Model: "fast", Sent: true, Attempt: 1, Repair: true,
+		require.Equal(t, review.RequestEvent{Model: "fast", Sent: true, Attempt: 1, Purpose: review.Purpose{Repair: true},
 			Began: at.Add(6 * time.Second), Wait: 4 * time.Second, Duration: 2 * time.Second, TokensIn: 7, TokensOut: 3, Cost: 13}, seen.requests[2])
-		require.Equal(t, review.RequestEvent{Model: "strong", Sent: true, Attempt: 1, Second: true,
+		require.Equal(t, review.RequestEvent{Model: "strong", Sent: true, Attempt: 1, Purpose: review.Purpose{Second: true},
 			Began: at.Add(8 * time.Second), Duration: 3 * time.Second, TokensIn: 7, TokensOut: 3}, seen.requests[3])
 		require.Equal(t, []review.ReviewEvent{{Outcome: sentinel.Ask, Code: review.CodeDisagreement, Mode: review.Enforce,
-			Escalated: true, Effect: "irreversible", Model: "fast", SecondModel: "strong", Requests: 4,
+			Course: review.Course{Escalated: true}, Effect: "irreversible", Model: "fast", SecondModel: "strong", Requests: 4,
 			TokensIn: 21, TokensOut: 9, Cost: 26, Began: began, Duration: time.Since(began)}}, seen.reviews)
 		require.Equal(t, "26", v.Meta["cost"])
 		require.Empty(t, seen.breakers)
 	})
 }
 
-// A request that could not be sent is told of with its reason, one whose caller
-// gave up as nobody's failure and without a verdict.
+// The observer is told of a request that could not be sent, with its reason. One whose caller
+// gave up is no model's failure and has no verdict.
 func TestObserverOfWhatWasNotSent(t *testing.T) {
 	c := call(t, proposal{skill: "others.read", args: `{"url":"https://elsewhere.example/x"}`})
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +89,8 @@ func TestObserverOfWhatWasNotSent(t *testing.T) {
 		began := time.Now()
 		_, err := g.Check(ctx, c)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, []review.RequestEvent{{Model: "fast", Canceled: true, Sent: true, Attempt: 1, Began: began, Duration: time.Second}}, seen.requests)
+		require.Equal(t, []review.RequestEvent{{Model: "fast", Canceled: true, Sent: true, Attempt: 1, Began: began, Duration: time.Second}},
+			seen.requests)
 		require.Empty(t, seen.reviews)
 		check(t, g, c)
 		require.Equal(t, review.RequestEvent{Model: "fast", Failure: review.Busy, Attempt: 1, Began: time.Now()}, seen.requests[1])
@@ -114,14 +115,16 @@ func TestFaultDrill(t *testing.T) {
 			calls[skill] = append(calls[skill], c)
 		}
 	}
-	o := review.Options{Timeout: 5 * time.Second, Retries: 1, Breaker: review.Breaker{Failures: 5, Window: 20 * time.Second, OpenFor: 10 * time.Second},
+	o := review.Options{Timeout: 5 * time.Second, Retries: 1, Breaker: review.Breaker{Failures: 5, Window: 20 * time.Second,
+		OpenFor: 10 * time.Second},
 		Unavailable: review.Table{"irreversible": sentinel.Deny}, Unjudgeable: review.Table{"create": sentinel.Defer}}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		began := time.Now()
 		phase := func() int { return int(time.Since(began) / time.Minute) }
 		s := w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
-			[]handler{slow(50*time.Millisecond, saying(approves)), hanging, status(500), slow(50*time.Millisecond, saying(approves))}[phase()](rw, r, n)
+			[]handler{slow(50*time.Millisecond, saying(approves)), hanging, status(500), slow(50*time.Millisecond, saying(approves))}[phase()](rw, r,
+				n)
 		})
 		d := &drill{began: began, counts: map[int]map[string]int{}}
 		o.Observer = d

@@ -97,9 +97,9 @@ type Options struct {
 	// Concurrency is how many requests are under way to one model at a time;
 	// others wait, see Busy. Zero is 1024.
 	Concurrency int
-	// Retries is how often a request is sent again to a model that could not be
-	// reached, asked to slow down or failed: connect errors, status 408, 409,
-	// 429 and from 500; not a quota that is used up. Zero is never.
+	// Retries is how often a request is sent again to a model that failed in one of these ways:
+	// connect errors, status 408, 409, 429 and from 500; not a quota that is used up. Zero is
+	// never.
 	Retries int
 	// Terms are by a model's name, in either chain; a model without any has no
 	// rate and costs nothing.
@@ -108,10 +108,9 @@ type Options struct {
 	Escalate Escalate
 	// Purse bounds what is spent; nil is no bound.
 	Purse Purse
-	// RulesFor are the effects, and Outward, of the calls that the rules decide
-	// alone where the budget of all users for a day is spent. An outward call
-	// needs both its effect and Outward here. Who can spend the budget switches
-	// the review off for them: nil, the default, is for none.
+	// RulesFor are the calls that the rules decide alone while the day's budget of all users is
+	// spent: effects, and Outward. An outward call needs both its effect and Outward here. Who
+	// can spend the budget switches the review off for them: nil, the default, is for none.
 	RulesFor []string
 	// Observer is told of requests, verdicts and breakers; nil observes nothing.
 	Observer Observer
@@ -139,13 +138,13 @@ func DefaultUnavailable() Table {
 // person is asked about each.
 func DefaultUnjudgeable() Table {
 	t := Table{}
-	for _, row := range rows() {
+	for _, row := range tableRows() {
 		t[row] = sentinel.Ask
 	}
 	return t
 }
 
-func rows() []string {
+func tableRows() []string {
 	var out []string
 	for _, e := range skills.Effects() {
 		out = append(out, string(e))
@@ -153,15 +152,15 @@ func rows() []string {
 	return append(out, Outward)
 }
 
-// complete fills a table's missing rows.
-func (t Table) complete(def Table) Table {
+// withDefaults fills a table's missing rows.
+func (t Table) withDefaults(def Table) Table {
 	maps.Copy(def, t)
 	return def
 }
 
-// cell returns the outcome for an effect, and the row that it is from. An
+// cellFor returns the outcome for an effect, and the row that it is from. An
 // effect that is not in the table denies.
-func (t Table) cell(effect skills.Effect, outward bool) (sentinel.Outcome, string) {
+func (t Table) cellFor(effect skills.Effect, outward bool) (sentinel.Outcome, string) {
 	o, row := t[string(effect)], string(effect)
 	if outward && t[Outward] < o {
 		return t[Outward], Outward
@@ -169,13 +168,14 @@ func (t Table) cell(effect skills.Effect, outward bool) (sentinel.Outcome, strin
 	return o, row
 }
 
-// prepare checks the options, fills in defaults and returns every fault at once.
-func (o Options) prepare() (Options, error) {
+// checkAndComplete checks the options, fills in defaults and returns every fault at once.
+func (o Options) checkAndComplete() (Options, error) {
 	errs := []error{
-		o.Unavailable.check("sentinel.unavailable"), o.Unjudgeable.check("sentinel.unjudgeable"),
-		o.checkChain(), o.Breaker.check(), notNegative("sentinel.timeout", o.Timeout), notNegative("sentinel.cache_ttl", o.CacheTTL),
-		o.Modes.check(), o.checkQuestion(),
-		o.Escalate.check(o.Models), o.checkPace(), o.checkRulesFor(),
+		o.Unavailable.checkTable("sentinel.unavailable"), o.Unjudgeable.checkTable("sentinel.unjudgeable"),
+		o.checkChain(), o.Breaker.checkBreaker(), checkNotNegative("sentinel.timeout", o.Timeout),
+		checkNotNegative("sentinel.cache_ttl", o.CacheTTL),
+		o.Modes.checkModes(), o.checkQuestion(),
+		o.Escalate.checkEscalate(o.Models), o.checkPace(), o.checkRulesFor(),
 	}
 	switch o.Mode {
 	case "":
@@ -190,21 +190,21 @@ func (o Options) prepare() (Options, error) {
 	case o.RejectBelow < 0:
 		o.RejectBelow = 0
 	}
-	o.Unavailable = o.Unavailable.complete(DefaultUnavailable())
-	o.Unjudgeable = o.Unjudgeable.complete(DefaultUnjudgeable())
+	o.Unavailable = o.Unavailable.withDefaults(DefaultUnavailable())
+	o.Unjudgeable = o.Unjudgeable.withDefaults(DefaultUnjudgeable())
 	o.Timeout = orDefault(o.Timeout, DefaultTimeout)
 	o.Breaker.Failures = orDefault(o.Breaker.Failures, DefaultFailures)
 	o.Breaker.Window = orDefault(o.Breaker.Window, DefaultWindow)
 	o.Breaker.OpenFor = orDefault(o.Breaker.OpenFor, DefaultOpenFor)
 	o.Concurrency = orDefault(o.Concurrency, DefaultConcurrency)
-	o.Escalate = o.Escalate.complete()
+	o.Escalate = o.Escalate.withDefaults()
 	if o.Observer == nil {
 		o.Observer = noObserver{}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.Observer = contain(o.Observer, o.Log)
+	o.Observer = newContainedObserver(o.Observer, o.Log)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -218,11 +218,11 @@ func orDefault[T int | time.Duration](v, def T) T {
 	return v
 }
 
-func (t Table) check(path string) error {
+func (t Table) checkTable(path string) error {
 	var errs []error
 	for _, row := range slices.Sorted(maps.Keys(t)) {
-		if !slices.Contains(rows(), row) {
-			errs = append(errs, &skills.PathError{Path: path + "." + row, Msg: "is no effect; use " + strings.Join(rows(), ", ")})
+		if !slices.Contains(tableRows(), row) {
+			errs = append(errs, &skills.PathError{Path: path + "." + row, Msg: "is no effect; use " + strings.Join(tableRows(), ", ")})
 		} else if t[row] > sentinel.Allow {
 			errs = append(errs, &skills.PathError{Path: path + "." + row, Msg: "is no outcome; use allow, ask, defer or deny"})
 		}
@@ -231,7 +231,7 @@ func (t Table) check(path string) error {
 }
 
 func (o Options) checkChain() error {
-	if o.off() {
+	if o.isOff() {
 		return nil
 	}
 	if len(o.Models) == 0 {
@@ -256,18 +256,60 @@ func (o Options) checkChain() error {
 // maxFailures keeps four times the number of failures within a uint32.
 const maxFailures = 1_000_000
 
-func (b Breaker) check() error {
+func (b Breaker) checkBreaker() error {
 	var errs []error
 	if b.Failures < 0 || b.Failures > maxFailures {
 		errs = append(errs, &skills.PathError{Path: "sentinel.breaker.failures", Msg: fmt.Sprintf("must be from 1 to %d", maxFailures)})
 	}
 	return errors.Join(append(errs,
-		notNegative("sentinel.breaker.window", b.Window), notNegative("sentinel.breaker.open_for", b.OpenFor))...)
+		checkNotNegative("sentinel.breaker.window", b.Window), checkNotNegative("sentinel.breaker.open_for", b.OpenFor))...)
 }
 
-func notNegative(path string, d time.Duration) error {
+func checkNotNegative(path string, d time.Duration) error {
 	if d < 0 {
 		return &skills.PathError{Path: path, Msg: "is negative; leave it out for the default"}
 	}
 	return nil
+}
+
+func (o Options) checkPace() error {
+	switch {
+	case o.Concurrency < 0 || o.Concurrency > maxConcurrency:
+		return &skills.PathError{Path: "sentinel.concurrency", Msg: fmt.Sprintf("must be from 1 to %d", maxConcurrency)}
+	case o.Retries < 0 || o.Retries > maxRetries:
+		return &skills.PathError{Path: "sentinel.retries", Msg: fmt.Sprintf("must be from 0 to %d", maxRetries)}
+	}
+	for name, t := range o.Terms {
+		if t.RequestsPerMinute < 0 || t.Price.Input < 0 || t.Price.Output < 0 {
+			return &skills.PathError{Path: "models." + name, Msg: "has a negative rate or price"}
+		}
+	}
+	return nil
+}
+
+func (o Options) checkRulesFor() error {
+	var errs []error
+	for i, row := range o.RulesFor {
+		if !slices.Contains(tableRows(), row) {
+			errs = append(errs, &skills.PathError{
+				Path: fmt.Sprintf("sentinel.budget.rules_for[%d]", i), Msg: "is no effect; use " + strings.Join(tableRows(), ", "),
+			})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Bounds of the options.
+const (
+	maxConcurrency = 1_000_000
+	maxRetries     = 5
+)
+
+// Terms are what holds between this process and one model.
+type Terms struct {
+	// RequestsPerMinute is how fast requests may be sent; at once a second's
+	// worth. Zero is no bound.
+	RequestsPerMinute int
+	// Price is what budgets in money count with.
+	Price Price
 }

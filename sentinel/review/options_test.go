@@ -49,7 +49,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	require.Equal(t, []string{"sentinel.breaker.failures"}, paths(err))
 }
 
-// A gate that is switched off judges nothing and asks nobody.
+// A gate that is switched off judges nothing and asks no model.
 func TestOff(t *testing.T) {
 	srv := play(t, `rules: [{reply: {content: '`+approves+`'}}]`)
 	v := check(t, gate(t, review.Options{Mode: review.Off}, srv.BaseURL()), call(t, proposal{skill: "self.irreversible"}))

@@ -80,12 +80,12 @@ func (p *places) quit(user string, w *linked.Element) bool {
 	}
 	l := p.users[user]
 	l.waiting.Remove(w)
-	p.settle(user, l)
+	p.dropEmptyLine(user, l)
 	return true
 }
 
-// settle forgets a line in which no question waits.
-func (p *places) settle(user string, l *line) {
+// dropEmptyLine forgets a line in which no question waits.
+func (p *places) dropEmptyLine(user string, l *line) {
 	if l.waiting.Len() == 0 {
 		p.turns.Remove(l.turn)
 		delete(p.users, user)
@@ -106,11 +106,11 @@ func (p *places) give() {
 	l := p.users[user]
 	w, _ := l.waiting.Remove(l.waiting.Front()).(*waiter)
 	close(w.ready)
-	p.settle(user, l)
+	p.dropEmptyLine(user, l)
 }
 
-// waiting is how many of a user's wait.
-func (p *places) waiting(user string) int {
+// countWaiting is how many of a user's wait.
+func (p *places) countWaiting(user string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.users[user]; l != nil {
@@ -119,8 +119,8 @@ func (p *places) waiting(user string) int {
 	return 0
 }
 
-// taken is how many are with the model now.
-func (p *places) taken() int {
+// countTaken is how many are with the model now.
+func (p *places) countTaken() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.used

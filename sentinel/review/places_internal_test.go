@@ -48,7 +48,7 @@ func TestPlacesComeBack(t *testing.T) {
 		for _, n := range []int32{got.Load(), busy.Load(), left.Load()} {
 			require.Greater(t, n, int32(10))
 		}
-		require.Zero(t, p.taken())
+		require.Zero(t, p.countTaken())
 		require.Empty(t, p.users)
 		require.Zero(t, p.turns.Len())
 	})

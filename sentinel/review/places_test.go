@@ -12,7 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// One user who makes many calls makes nobody else busy: users who wait have
+// One user who makes many calls makes no other user busy: users who wait have
 // their turns, and a user's own calls keep their order.
 func TestUsersHaveTheirTurns(t *testing.T) {
 	noisy := call(t, proposal{skill: "self.modify", grant: sentinel.GrantOptions{User: "noisy"}})

@@ -72,9 +72,9 @@ type shape struct {
 	reasoning bool // reasoning, before the decision
 }
 
-// text and schema describe the shape in words and as a JSON Schema whose
-// properties stand in the order in which they are to be written.
-func (s shape) text() (words, schema string) {
+// describeShape returns the shape in words and as a JSON Schema. The schema's properties stand
+// in the order in which they are to be written.
+func (s shape) describeShape() (words, schema string) {
 	switch {
 	case s.graded && s.reasoning:
 		words, schema = answerGradedReasoningText, gradedReasoningSchema
@@ -111,7 +111,7 @@ func newForm(o Options, model llm.Config) form {
 	case o.Reasoning:
 		f.tokens = reasonedTokens
 	}
-	words, schema := f.shape.text()
+	words, schema := f.shape.describeShape()
 	f.schema = json.RawMessage(schema)
 	parts := []string{strings.TrimSpace(criteriaText)}
 	if o.Prompt != "" {
@@ -136,10 +136,10 @@ func newForm(o Options, model llm.Config) form {
 	return f
 }
 
-// question builds the request for a document. Asking again changes the system
+// buildRequest builds the request for a document. Asking again changes the system
 // message alone: an answer that could not be used may hold an attacker's words,
 // so it is not sent back.
-func (f form) question(document string, again bool) llm.Request {
+func (f form) buildRequest(document string, again bool) llm.Request {
 	system := f.system
 	if again {
 		system = f.again

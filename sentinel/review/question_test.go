@@ -43,8 +43,8 @@ func TestDocumentHasTheJudgesFindings(t *testing.T) {
 	require.Contains(t, user, `"judge":null`)
 }
 
-// Of the trace the last steps are told, and of each what it was and how it
-// ended, never what was in it.
+// The last steps of the trace are told, each with what it was and how it ended, never what was
+// in it.
 func TestTraceIsADigest(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	steps := []sentinel.Step{
@@ -75,10 +75,13 @@ func TestTraceIsADigest(t *testing.T) {
 func TestKeysShowNoValue(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{Keys: true}, s.URL)
-	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true,"properties":{
-		"to":{"type":"string","x-target":true},"url":{"type":"string","x-url":true},"path":{"type":"string","x-path":true},"run":{"type":"string","x-shell":true},
+	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others,
+		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true,"properties":{
+		"to":{"type":"string","x-target":true},"url":{"type":"string","x-url":true},
+		"path":{"type":"string","x-path":true},"run":{"type":"string","x-shell":true},
 		"deep":{"type":"object","properties":{"to":{"type":"string","x-target":true}}},"key":{"type":"string","x-secret":true,"x-path":true}}}`)}
-	args := map[string]any{"to": "canary@canary.example", "url": "https://canary.example/canary", "path": "/workspace/../canary/x", "run": "canary --canary > /workspace/canary",
+	args := map[string]any{"to": "canary@canary.example", "url": "https://canary.example/canary", "path": "/workspace/../canary/x",
+		"run":  "canary --canary > /workspace/canary",
 		"deep": map[string]any{"to": "canary@canary.example", "canary": "canary"}, "key": "/canary", "canary": "canary", "canary two": "x"}
 	c := callOf(t, spec, args, sentinel.GrantOptions{Request: ptr("do it"), Mission: "do it"})
 	require.NotEmpty(t, c.Touch().Hosts)
@@ -102,7 +105,8 @@ func TestKeysShowNoValue(t *testing.T) {
 
 	// A name that no schema has is the model's text, also where a call touches
 	// something through it.
-	plain := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)}
+	plain := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Others,
+		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)}
 	c = callOf(t, plain, map[string]any{"canary@canary.example": "canary@canary.example", "command": "canary"}, sentinel.GrantOptions{})
 	require.NotEmpty(t, c.Touch().Recipients)
 	require.Equal(t, sentinel.Allow, reviewed(t, g, c).Outcome)
@@ -126,8 +130,8 @@ func TestKeysHaveTheirFields(t *testing.T) {
 	require.Equal(t, "[]", string(values["argument_names"]))
 }
 
-// Criteria of an operator's own take the place of ours; how to answer stays, the
-// record names them, and texts of a call still don't reach the system message.
+// Criteria of an operator's own take the place of ours. How to answer stays, the record names
+// them, and texts of a call still don't reach the system message.
 func TestOwnCriteria(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	o := review.Options{Prompt: "  Approve what is asked for.\n"}
@@ -143,15 +147,16 @@ func TestOwnCriteria(t *testing.T) {
 	}
 }
 
-// A scope holds names of skills and of domains alone, so no text can be put there;
-// a description, however long and whatever it says, is cut in the middle.
+// A scope holds names of skills and of domains alone, so no text can be put there. A
+// description, however long and whatever it says, is cut in the middle.
 func TestScopeAndDescription(t *testing.T) {
 	for name, text := range hostile() {
 		_, err := skills.NewScope(text)
 		require.Error(t, err, name)
 	}
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
-	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Self, Description: "BEGIN" + strings.Repeat(`"},{"`, 20_000) + "END"}
+	spec := skills.Spec{Name: "any.do", Effect: skills.Modify, Reaches: skills.Self, Description: "BEGIN" + strings.Repeat(`"},{"`,
+		20_000) + "END"}
 	check(t, gate(t, review.Options{}, s.URL), callOf(t, spec, map[string]any{}, sentinel.GrantOptions{}))
 	_, user := lastMessages(t, s)
 	d := hear(t, user)

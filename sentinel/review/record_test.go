@@ -16,23 +16,22 @@ import (
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
-// kept is a recorder and a limiter that keeps records and lets all pass.
-type kept struct{ records []sentinel.Record }
+// verdictCache is a recorder and a limiter that keeps records and lets all pass.
+type verdictCache struct{ records []sentinel.Record }
 
-func (k *kept) Record(_ context.Context, r sentinel.Record) error {
+func (k *verdictCache) Record(_ context.Context, r sentinel.Record) error {
 	k.records = append(k.records, r)
 	return nil
 }
 
-func (*kept) Reserve(context.Context, sentinel.Slot) (sentinel.Verdict, error) {
+func (*verdictCache) Reserve(context.Context, sentinel.Slot) (sentinel.Verdict, error) {
 	return sentinel.Pass(), nil
 }
-func (*kept) Report(context.Context, string, string, bool) {}
-func (*kept) Release(context.Context, string, string)      {}
+func (*verdictCache) Report(context.Context, string, string, bool) {}
+func (*verdictCache) Release(context.Context, string, string)      {}
 
-// The record of a decision names the prompt, the model and the weaker way in
-// which it answered, holds the score, and nothing that the model wrote: its
-// reason is among the sealed values, its reasoning is nowhere.
+// A decision's record names prompt, model, weaker way and score of the answer, and holds no
+// words of the model: its reason is among the sealed values, its reasoning is nowhere.
 func TestRecordHoldsMarksAndNoWords(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {
@@ -50,12 +49,14 @@ func TestRecordHoldsMarksAndNoWords(t *testing.T) {
 	}
 	sign, _, err := warrant.NewPair(warrant.Options{})
 	require.NoError(t, err)
-	k := &kept{}
-	p, err := sentinel.New(sentinel.Options{Registry: registry(t), Gates: gates, Env: touch.Env{NoFS: true}, Recorder: k, Limiter: k, Issuer: sign, DigestKey: [32]byte{1}})
+	k := &verdictCache{}
+	p, err := sentinel.New(sentinel.Options{Registry: registry(t), Gates: gates, Env: touch.Env{NoFS: true}, Recorder: k, Limiter: k,
+		Issuer: sign, DigestKey: [32]byte{1}})
 	require.NoError(t, err)
 	scope, err := skills.NewScope("self.*")
 	require.NoError(t, err)
-	grant, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", User: "u", Conversation: "c", Turn: "t", Agent: "a", Mission: "m", Scope: scope})
+	grant, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", User: "u", Conversation: "c", Turn: "t", Agent: "a", Mission: "m",
+		Scope: scope})
 	require.NoError(t, err)
 	_, err = p.Desk(grant).Invoke(t.Context(), "self.modify", json.RawMessage(`{"note":"x"}`))
 	var no *skills.Refusal

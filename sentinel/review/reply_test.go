@@ -18,8 +18,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// A graded answer has a score in the record; an approval that isn't sure enough
-// is refused under a code of its own.
+// A graded answer has a score in the record. An approval that isn't sure enough is refused
+// under a code of its own.
 func TestGraded(t *testing.T) {
 	for content, want := range map[string]struct {
 		outcome sentinel.Outcome
@@ -47,7 +47,8 @@ func TestGraded(t *testing.T) {
 		v := check(t, gate(t, review.Options{Graded: true, RejectBelow: bound}, low.URL), call(t, proposal{skill: "self.read"}))
 		require.Equal(t, want, v.Outcome, bound)
 	}
-	v := check(t, gate(t, review.Options{}, play(t, `rules: [{reply: {content: '`+approves+`'}}]`).BaseURL()), call(t, proposal{skill: "self.read"}))
+	v := check(t, gate(t, review.Options{}, play(t, `rules: [{reply: {content: '`+approves+`'}}]`).BaseURL()),
+		call(t, proposal{skill: "self.read"}))
 	require.False(t, v.HasScore, "a binary answer has none")
 }
 
@@ -107,10 +108,11 @@ func callBack(w http.ResponseWriter, name, arguments string) {
 	_, _ = w.Write(b)
 }
 
-// A model without json_schema is asked in the way it was declared to take; its
-// answer is read as strictly, and the record says how it came about.
+// A model without json_schema is asked in the way it was declared to take. Its answer is read
+// as strictly, and the record says how it came about.
 func TestSchemaless(t *testing.T) {
-	ask := func(t *testing.T, way string, o review.Options, h func(w http.ResponseWriter, r *http.Request, n int)) (*server, sentinel.Verdict) {
+	ask := func(t *testing.T, way string, o review.Options, h func(w http.ResponseWriter, r *http.Request, n int)) (*server,
+		sentinel.Verdict) {
 		s := serve(t, h)
 		o.Models = []*llm.Client{client(t, llm.Config{BaseURL: s.URL, Schemaless: way})}
 		g, err := review.New(o)
@@ -118,7 +120,8 @@ func TestSchemaless(t *testing.T) {
 		return s, check(t, g, call(t, proposal{skill: "self.modify"}))
 	}
 	t.Run("tool", func(t *testing.T) {
-		s, v := ask(t, llm.ViaTool, review.Options{}, func(w http.ResponseWriter, _ *http.Request, _ int) { callBack(w, "sentinel_decision", approves) })
+		s, v := ask(t, llm.ViaTool, review.Options{},
+			func(w http.ResponseWriter, _ *http.Request, _ int) { callBack(w, "sentinel_decision", approves) })
 		require.Equal(t, sentinel.Allow, v.Outcome)
 		require.Equal(t, "tool", v.Meta["answer"])
 		var body struct {
@@ -196,8 +199,8 @@ func TestRepairsAreCounted(t *testing.T) {
 	require.Empty(t, g.State().Stats.Failures)
 }
 
-// The schemas in the repository hold the properties in the order in which they
-// are to be written, all of them required and no other allowed.
+// The schemas in the repository hold the properties in the order in which they are to be
+// written. All of them are required, and no other is allowed.
 func TestSchemas(t *testing.T) {
 	for part, want := range map[string][]string{
 		"": {"decision", "reason"}, "-reasoning": {"reasoning", "decision", "reason"},

@@ -14,8 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// Only what may pass is sent again, at most as often as configured, and each
-// request counts in the breaker and in the attempts.
+// Only what may pass is sent again, at most as often as configured. Each request counts in the
+// breaker and in the attempts.
 func TestRetries(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	for _, tc := range []struct {
@@ -28,10 +28,12 @@ func TestRetries(t *testing.T) {
 		{"408", status(408), true, review.BadRequest}, {"409", status(409), true, review.BadRequest},
 		{"429", status(429), true, review.RateLimited},
 		{"429 rate", refusing(429, "rate_limit_exceeded"), true, review.RateLimited},
-		{"429 quota", refusing(429, "insufficient_quota"), false, review.Quota}, {"429 billing", refusing(429, "billing_hard_limit_reached"), false, review.Quota},
+		{"429 quota", refusing(429, "insufficient_quota"), false, review.Quota}, {"429 billing", refusing(429, "billing_hard_limit_reached"),
+			false, review.Quota},
 		{"500", status(500), true, review.Server}, {"503", status(503), true, review.Server}, {"529", status(529), true, review.Server},
 		{"400", status(400), false, review.BadRequest}, {"401", status(401), false, review.Auth}, {"403", status(403), false, review.Auth},
-		{"404", status(404), false, review.BadRequest}, {"413", status(413), false, review.BadRequest}, {"422", status(422), false, review.BadRequest},
+		{"404", status(404), false, review.BadRequest}, {"413", status(413), false, review.BadRequest},
+		{"422", status(422), false, review.BadRequest},
 		{"hang", hanging, false, review.LoneTimeout}, {"empty", saying(""), false, review.Empty},
 	} {
 		for retries := range 4 {
@@ -118,7 +120,8 @@ func TestTimeoutIsOfTheReview(t *testing.T) {
 	}{
 		{[]string{"a", "b"}, []handler{hanging, slow(14*time.Second, saying(approves))}, sentinel.Allow, "b", 29 * time.Second},
 		{[]string{"a", "b", "c"}, []handler{hanging, hanging, slow(9*time.Second, saying(rejects))}, sentinel.Deny, "c", 29 * time.Second},
-		{[]string{"a", "b"}, []handler{status(401), slow(29*time.Second, saying(approves))}, sentinel.Allow, "b", 29 * time.Second}, // what one leaves the next has
+		// what one leaves the next has
+		{[]string{"a", "b"}, []handler{status(401), slow(29*time.Second, saying(approves))}, sentinel.Allow, "b", 29 * time.Second},
 		{[]string{"a", "b", "c"}, []handler{hanging, hanging, hanging}, sentinel.Ask, "a", whole},
 		{[]string{"a"}, []handler{slow(29*time.Second, status(500))}, sentinel.Allow, "a", 29 * time.Second}, // degraded: no time to ask again
 		{[]string{"a"}, []handler{slow(29*time.Second, saying("prose "+approves))}, sentinel.Ask, "a", whole},
@@ -162,7 +165,7 @@ func TestLateRequestsAreNoOutage(t *testing.T) {
 	})
 }
 
-// Whoever gives up between two attempts has given up.
+// A caller that gives up between two attempts has given up.
 func TestCancellationBetweenRetries(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {

@@ -53,15 +53,15 @@ func (s scenario) call(t testing.TB) sentinel.Call {
 		grant: sentinel.GrantOptions{Request: s.Request, Mission: s.Mission, Agent: s.Agent, User: "u1"}})
 }
 
-// The scenarios come out as they should where the model answers as it should,
-// for a plain model and for a reasoning one; what is sent is byte for byte the
-// golden request, small, and different for each.
+// The scenarios come out as they should where the model answers as it should, plain or
+// reasoning. What is sent is byte for byte the golden request, small, and different for each.
 func TestScenarios(t *testing.T) {
 	script, err := os.ReadFile("testdata/scenarios.script.yaml")
 	require.NoError(t, err)
 	srv := play(t, string(script))
 	var got bytes.Buffer
-	for _, cfg := range []llm.Config{{Model: "plain", BaseURL: srv.BaseURL()}, {Model: "gpt-5-mini", Reasoning: true, BaseURL: srv.BaseURL()}} {
+	for _, cfg := range []llm.Config{{Model: "plain", BaseURL: srv.BaseURL()},
+		{Model: "gpt-5-mini", Reasoning: true, BaseURL: srv.BaseURL()}} {
 		g, err := review.New(review.Options{Models: []*llm.Client{client(t, cfg)}})
 		require.NoError(t, err)
 		for _, s := range scenarios(t) {

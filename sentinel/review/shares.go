@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// floodFrom is how many requests of one user within a window are a flood,
-	// where they are more than half of all.
+	// floodFrom requests of one user within a window are a flood, if they are most of
+	// all.
 	floodFrom = 4
 	// maxShares bounds the users that are told apart.
 	maxShares = 4096
@@ -21,8 +21,8 @@ type shares struct {
 	window      time.Duration
 	now, before share
 	since       time.Time // when now began
-	// limited is set from the first request that the server refuses for a limit to
-	// the next that it answers; blamed says that a flood brought that about.
+	// limited is set from the first request that the server refuses for a limit to the next that
+	// it answers. blamed says that a flood brought that about.
 	limited, blamed bool
 }
 
@@ -34,7 +34,7 @@ type share struct {
 
 // add counts a request that the server didn't refuse for a limit.
 func (s *shares) add(user string, now time.Time) {
-	s.moveOn(now)
+	s.rollWindow(now)
 	if s.now.byUser == nil {
 		s.now.byUser = map[string]int{}
 	}
@@ -44,17 +44,17 @@ func (s *shares) add(user string, now time.Time) {
 	}
 }
 
-// answered notes that the server names no limit any more.
-func (s *shares) answered() { s.limited, s.blamed = false, false }
+// noteAnswer notes that the server names no limit any more.
+func (s *shares) noteAnswer() { s.limited, s.blamed = false, false }
 
-// flooded reports whether the limit that the server names now is one user's
+// isFlooded reports whether the limit that the server names now is one user's
 // doing. The answer stays until the server answers a request: a flood that has
 // ended may be why the limit lasts.
-func (s *shares) flooded(now time.Time) bool {
+func (s *shares) isFlooded(now time.Time) bool {
 	if s.limited {
 		return s.blamed
 	}
-	s.moveOn(now)
+	s.rollWindow(now)
 	s.limited, s.blamed = true, false
 	sums := maps.Clone(s.now.byUser)
 	if sums == nil {
@@ -72,8 +72,8 @@ func (s *shares) flooded(now time.Time) bool {
 	return s.blamed
 }
 
-// moveOn forgets what is older than the window, a half of it at a time.
-func (s *shares) moveOn(now time.Time) {
+// rollWindow forgets what is older than the window, a half of it at a time.
+func (s *shares) rollWindow(now time.Time) {
 	switch past := now.Sub(s.since); {
 	case past >= s.window:
 		s.now, s.before, s.since = share{}, share{}, now

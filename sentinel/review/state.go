@@ -21,7 +21,7 @@ type ModelState struct {
 	Model string `json:"model"`
 	// Breaker is closed, open or half-open.
 	Breaker string `json:"breaker"`
-	// Failures is how many calls in a row found it unavailable, within the
+	// Failures is how many calls in a row found the model unavailable. It counts within the
 	// breaker's window and since the breaker last changed.
 	Failures int `json:"failures"`
 	// LastFailure is the newest failure of either kind; empty where none was.
@@ -30,8 +30,8 @@ type ModelState struct {
 	// that failed is degraded until it passes. CanaryAt is when it was asked.
 	Canary   Canary    `json:"canary,omitempty"`
 	CanaryAt time.Time `json:"canary_at,omitzero"`
-	// UnderWay is how many requests are with the model now, Paused how long the
-	// server still asks not to be asked.
+	// UnderWay is how many requests are with the model now. Paused is how long the server still
+	// asks not to be asked.
 	UnderWay int           `json:"under_way,omitempty"`
 	Paused   time.Duration `json:"paused,omitempty"`
 }
@@ -48,31 +48,14 @@ type Stats struct {
 	// were allowed.
 	Unjudged uint64 `json:"unjudged"`
 	Degraded uint64 `json:"degraded"`
-	// Requests is how many requests about calls were sent to models, those ahead
-	// and those whose caller gave up among them.
+	// Requests is how many requests about calls were sent to models. Those ahead and those whose
+	// caller gave up are among them.
 	Requests uint64 `json:"requests"`
 	// Failures counts the calls without a judgement by their failure.
 	Failures map[Failure]uint64 `json:"failures"`
-	// Repaired counts the judgements that came when a model was asked once
-	// more, by what was wrong with its first answer.
+	// Repaired counts the judgements that came when a model was asked once more. The key is what
+	// was wrong with the first answer.
 	Repaired map[Failure]uint64 `json:"repaired,omitempty"`
-}
-
-// State returns how the gate is doing now.
-func (g *Gate) State() State {
-	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)+len(g.stronger)), Stats: g.tally.snapshot()}
-	for _, m := range g.all() {
-		m.mu.Lock()
-		last, canary, at := m.lastFailure, m.canary, m.canaryAt
-		m.mu.Unlock()
-		paused, _ := m.lane.paused("")
-		s.Models = append(s.Models, ModelState{
-			Model: m.name, Breaker: m.breaker.Load().State().String(),
-			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
-			UnderWay: m.lane.places.taken(), Paused: max(paused, 0), Canary: canary, CanaryAt: at,
-		})
-	}
-	return s
 }
 
 type tally struct {
@@ -80,8 +63,8 @@ type tally struct {
 	stats Stats
 }
 
-// asked counts requests, whatever came of them.
-func (t *tally) asked(sent int) {
+// countRequests counts requests, whatever came of them.
+func (t *tally) countRequests(sent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.Requests += uint64(sent) //nolint:gosec // a count
@@ -90,7 +73,7 @@ func (t *tally) asked(sent int) {
 func (t *tally) add(v sentinel.Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if escalated(v) {
+	if isEscalated(v) {
 		t.stats.Escalated++
 	}
 	failure := Failure(v.Meta["failure"])

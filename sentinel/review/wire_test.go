@@ -60,8 +60,10 @@ func TestRequestSettings(t *testing.T) {
 		want map[string]string
 	}{
 		{llm.Config{Model: "plain"}, map[string]string{"model": `"plain"`, "temperature": "0", "max_completion_tokens": "150"}},
-		{llm.Config{Model: "gpt-5-mini", Reasoning: true}, map[string]string{"model": `"gpt-5-mini"`, "reasoning_effort": `"minimal"`, "max_completion_tokens": "2000"}},
-		{llm.Config{Model: "gpt-5.2", Reasoning: true}, map[string]string{"model": `"gpt-5.2"`, "reasoning_effort": `"low"`, "max_completion_tokens": "2000"}},
+		{llm.Config{Model: "gpt-5-mini", Reasoning: true}, map[string]string{"model": `"gpt-5-mini"`, "reasoning_effort": `"minimal"`,
+			"max_completion_tokens": "2000"}},
+		{llm.Config{Model: "gpt-5.2", Reasoning: true}, map[string]string{"model": `"gpt-5.2"`, "reasoning_effort": `"low"`,
+			"max_completion_tokens": "2000"}},
 		{llm.Config{Model: "old", LegacyMaxTokens: true}, map[string]string{"model": `"old"`, "temperature": "0", "max_tokens": "150"}},
 	} {
 		tc.cfg.BaseURL = s.URL
@@ -174,9 +176,9 @@ func str(t testing.TB, v jsontext.Value) string {
 	return s
 }
 
-// Whatever text stands in the request, the mission, the agent's name, a key or a
-// value, the message is one document with exactly our keys, and the text is
-// where it belongs and nowhere else.
+// Whatever text stands in the request, the mission, the agent's name, a key or a value, the
+// message is one document. It has exactly our keys, and the text is where it belongs and
+// nowhere else.
 func TestHostileTextOnTheWire(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	g := gate(t, review.Options{}, s.URL)

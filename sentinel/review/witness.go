@@ -11,35 +11,6 @@ import (
 // failures are therefore no outage: reads would go on unjudged for a caller that brings
 // one about. A canary's failure is a witness, and so is another user's.
 
-// lone is what a failure is called that a call may have brought about; empty for
-// those that no call can, and for those that are the call's anyway.
-func (f Failure) lone() Failure {
-	switch f {
-	case Connect:
-		return LoneConnect
-	case Timeout:
-		return LoneTimeout
-	case RateLimited:
-		return LoneRateLimited
-	case Quota:
-		return LoneQuota
-	case Server:
-		return LoneServer
-	}
-	return ""
-}
-
-// alike is the failure that stands for those which bear witness to each other.
-func (f Failure) alike() Failure {
-	if f == Quota {
-		return RateLimited
-	}
-	return f
-}
-
-// limited reports whether a server has counted requests and found too many.
-func (f Failure) limited() bool { return f.alike() == RateLimited }
-
 // witness is who has met one kind of failure.
 type witness struct {
 	user   string    // who met it last
@@ -48,17 +19,17 @@ type witness struct {
 	canary time.Time // when a canary did
 }
 
-// fault names what went wrong, and has the model looked at where the call may
+// nameFault names what went wrong, and has the model looked at where the call may
 // have brought that about. A timeout of a request that was sent too late to be
 // answered says nothing of the model: the user that made it wait could do the same to
 // all, and make an outage of it. Nor does a question that was asked ahead.
-func (m *model) fault(err error, t turn, fair bool) *fault {
+func (m *model) nameFault(err error, t turn, fair bool) *fault {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		return &fault{kind: BadShape, model: m.name}
 	}
-	f := &fault{kind: faultOf(e), retry: min(e.RetryAfter, m.longest), model: m.name, status: e.Status}
-	lone := f.kind.lone()
+	f := &fault{kind: failureOf(e), retry: min(e.RetryAfter, m.longest), model: m.name, status: e.Status}
+	lone := f.kind.loneKind()
 	late := f.kind == Timeout && !fair && e.Kind != llm.KindTimeout
 	if lone == "" || e.Unreached() {
 		return f
@@ -66,21 +37,21 @@ func (m *model) fault(err error, t turn, fair bool) *fault {
 	if !t.canary && !late {
 		m.doubt()
 	}
-	if late || t.ahead.pending() || !m.believed(f.kind, t) {
+	if late || t.prejudging.isPending() || !m.isBelievedFailure(f.kind, t) {
 		f.kind = lone
 	}
 	return f
 }
 
-// believed notes a failure and reports whether it is the model's: a canary met
+// isBelievedFailure notes a failure and reports whether it is the model's: a canary met
 // it, or another user's call did and no canary was answered, within the breaker's
 // window. A limit that one user's requests have used up is that user's alone.
-func (m *model) believed(kind Failure, t turn) bool {
+func (m *model) isBelievedFailure(kind Failure, t turn) bool {
 	now := m.now()
-	acquitted := m.acquitted()
+	acquitted := m.isAcquitted()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := m.met[kind.alike()]
+	w := m.met[kind.kindAlike()]
 	if t.canary {
 		w.canary = now
 	} else {
@@ -92,17 +63,17 @@ func (m *model) believed(kind Failure, t turn) bool {
 	if m.met == nil {
 		m.met = map[Failure]witness{}
 	}
-	m.met[kind.alike()] = w
-	if kind.limited() && m.users.flooded(time.Now()) {
+	m.met[kind.kindAlike()] = w
+	if kind.isLimited() && m.users.isFlooded(time.Now()) {
 		return false
 	}
 	recent := func(at time.Time) bool { return !at.IsZero() && now.Sub(at) < m.window }
 	return recent(w.canary) || recent(w.other) && !acquitted
 }
 
-// served notes what became of a request, for the share that its user has in what
+// noteServedRequest notes what became of a request, for the share that its user has in what
 // the server was asked.
-func (m *model) served(t turn, f *fault) {
+func (m *model) noteServedRequest(t turn, f *fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if f != nil {
@@ -112,7 +83,7 @@ func (m *model) served(t turn, f *fault) {
 		}
 	}
 	m.users.add(t.user, time.Now())
-	if f == nil || f.status != 0 || f.kind.said() {
-		m.users.answered()
+	if f == nil || f.status != 0 || f.kind.isAnswer() {
+		m.users.noteAnswer()
 	}
 }

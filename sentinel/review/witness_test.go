@@ -15,8 +15,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
-// provoked are the ways in which what a call asks about can make a server fail,
-// and what that is called while nobody else has met it, and where somebody has.
+// provoked are the ways in which what a call asks about can make a server fail. Each has what
+// that is called while no other user has met it, and where one has.
 var provoked = []struct {
 	name        string
 	h           handler
@@ -86,7 +86,8 @@ func TestProvokedFailureIsNoOutage(t *testing.T) {
 // inConversation is a call of the same user in a conversation of its own.
 func inConversation(t testing.TB, c sentinel.Call, id string) sentinel.Call {
 	t.Helper()
-	return call(t, proposal{skill: c.Name(), args: c.Args(), grant: sentinel.GrantOptions{User: c.Grant().User(), Conversation: id, ID: "g" + id}})
+	return call(t, proposal{skill: c.Name(), args: c.Args(), grant: sentinel.GrantOptions{User: c.Grant().User(), Conversation: id,
+		ID: "g" + id}})
 }
 
 // Where canaries are switched off another user's call decides: the second who
@@ -212,9 +213,9 @@ func (w *world) limited(most int) {
 	})
 }
 
-// A limit that one user's flood has used up is no outage, for whoever meets it
-// and whatever a canary meets: else a flood would be the way to have one's reads,
-// or another's, go ahead unjudged. No breaker counts it.
+// A limit that one user's flood has used up is no outage, whichever user and whatever canary
+// meets it: else a flood would be the way to have one's reads, or another's, go ahead
+// unjudged. No breaker counts it.
 func TestFloodIsNoOutage(t *testing.T) {
 	for _, canaries := range []bool{false, true} {
 		t.Run(fmt.Sprintf("canaries=%t", canaries), func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestFloodIsNoOutage(t *testing.T) {
 	}
 }
 
-// A limit that the users' calls have used up together is nobody's doing.
+// A limit that the users' calls have used up together is no one user's doing.
 func TestSharedLimitIsAnOutage(t *testing.T) {
 	read := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
@@ -267,8 +268,8 @@ func TestSharedLimitIsAnOutage(t *testing.T) {
 	})
 }
 
-// A pause that a server asked for over one user's call is that user's; one that
-// is known to be the server's own is everybody's.
+// A pause that a server asked for over one user's call is that user's. One that is known to be
+// the server's own is everybody's.
 func TestPauseOfOneUser(t *testing.T) {
 	create := call(t, proposal{skill: "self.create"})
 	synctest.Test(t, func(t *testing.T) {

@@ -58,10 +58,10 @@ func (*Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, error)
 		v.Gate = sentinel.GateSchema
 		return v, nil
 	}
-	return refuse(c, errs), nil
+	return refuseInvalid(c, errs), nil
 }
 
-func refuse(c sentinel.Call, errs []skills.SchemaError) sentinel.Verdict {
+func refuseInvalid(c sentinel.Call, errs []skills.SchemaError) sentinel.Verdict {
 	var list, detail strings.Builder
 	var evidence []sentinel.Evidence
 	for i, e := range errs {
@@ -70,8 +70,8 @@ func refuse(c sentinel.Call, errs []skills.SchemaError) sentinel.Verdict {
 			if i > 0 {
 				list.WriteString(", ")
 			}
-			list.WriteString(place(pointer) + " " + e.Keyword)
-			evidence = append(evidence, sentinel.Evidence{Signal: e.Keyword, Args: topLevel(c.Skill(), pointer)})
+			list.WriteString(formatPlace(pointer) + " " + e.Keyword)
+			evidence = append(evidence, sentinel.Evidence{Signal: e.Keyword, Args: declaredNames(c.Skill(), pointer)})
 		}
 		if line := e.Error(); detail.Len()+len(line) < MaxDetail {
 			if i > 0 {
@@ -83,7 +83,7 @@ func refuse(c sentinel.Call, errs []skills.SchemaError) sentinel.Verdict {
 	if more := len(errs) - MaxListed; more > 0 {
 		fmt.Fprintf(&list, " and %d more", more)
 	}
-	v := sentinel.Refuse(CodeInvalid, fmt.Sprintf("%s: %s", count(len(errs)), list.String()))
+	v := sentinel.Refuse(CodeInvalid, fmt.Sprintf("%s: %s", countErrors(len(errs)), list.String()))
 	v.Gate = sentinel.GateSchema
 	v.Detail = detail.String()
 	v.Evidence = evidence
@@ -91,15 +91,15 @@ func refuse(c sentinel.Call, errs []skills.SchemaError) sentinel.Verdict {
 	return v
 }
 
-func count(n int) string {
+func countErrors(n int) string {
 	if n == 1 {
 		return "1 error"
 	}
 	return strconv.Itoa(n) + " errors"
 }
 
-// place names the root too, whose pointer is empty.
-func place(pointer string) string {
+// formatPlace names the root too, whose pointer is empty.
+func formatPlace(pointer string) string {
 	if pointer == "" {
 		return "arguments"
 	}
@@ -117,10 +117,10 @@ func safePointer(c sentinel.Call, pointer string) string {
 		if i := strings.IndexByte(pointer[end+1:], '/'); i >= 0 {
 			next = end + 1 + i
 		}
-		part := unescape(pointer[end+1 : next])
+		part := unescapePart(pointer[end+1 : next])
 		switch v := at.(type) {
 		case map[string]any:
-			if digits(part) && (end > 0 || !c.Skill().Declares(part)) {
+			if isDigits(part) && (end > 0 || !c.Skill().Declares(part)) {
 				return pointer[:end]
 			}
 			at = v[part]
@@ -138,24 +138,24 @@ func safePointer(c sentinel.Call, pointer string) string {
 	return pointer
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-func unescape(part string) string {
+func unescapePart(part string) string {
 	if !strings.Contains(part, "~") {
 		return part
 	}
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 }
 
-// topLevel returns the declared argument that the pointer leads into.
-func topLevel(s *skills.Skill, pointer string) []string {
+// declaredNames returns the declared argument that the pointer leads into.
+func declaredNames(s *skills.Skill, pointer string) []string {
 	if pointer == "" {
 		return nil
 	}
 	name, _, _ := strings.Cut(pointer[1:], "/")
-	if name = unescape(name); s.Declares(name) {
+	if name = unescapePart(name); s.Declares(name) {
 		return []string{name}
 	}
 	return nil

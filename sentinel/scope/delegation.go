@@ -8,16 +8,16 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// delegation judges the skills that a call would hand to a sub-agent. The most
+// judgeDelegation judges the skills that a call would hand to a sub-agent. The most
 // restrictive finding answers; denials come before the one that asks.
-func (g *Gate) delegation(c sentinel.Call) sentinel.Verdict {
-	names, ok := handedOn(c.Parsed()[argSkills])
+func (g *Gate) judgeDelegation(c sentinel.Call) sentinel.Verdict {
+	names, ok := parseHandedOn(c.Parsed()[argSkills])
 	if !ok {
-		return finding(c, sentinel.Refuse(CodeInvalidSkills, "skills is not a list of skill names"), nil,
+		return completeFinding(c, sentinel.Refuse(CodeInvalidSkills, "skills is not a list of skill names"), nil,
 			"send skills as a list of skill names")
 	}
-	if wider := outside(names, c.Grant().Scope()); len(wider) > 0 {
-		return finding(c, sentinel.Refuse(CodeWiderThanParent,
+	if wider := namesOutside(names, c.Grant().Scope()); len(wider) > 0 {
+		return completeFinding(c, sentinel.Refuse(CodeWiderThanParent,
 			fmt.Sprintf("%d of the %d skills to hand on are not in the grant", len(wider), len(names))), wider,
 			"hand on only skills that you hold yourself")
 	}
@@ -25,22 +25,22 @@ func (g *Gate) delegation(c sentinel.Call) sentinel.Verdict {
 		return sentinel.Pass()
 	}
 	if c.Skill().Name() == SkillExtend {
-		if grave := g.grave(names); len(grave) > 0 {
-			return finding(c, sentinel.Refuse(CodeExtendAfterTaint,
+		if grave := g.graveNames(names); len(grave) > 0 {
+			return completeFinding(c, sentinel.Refuse(CodeExtendAfterTaint,
 				fmt.Sprintf("after an untrusted result %d of the %d skills can't be added", len(grave), len(names))), grave,
 				"name each skill in full and leave out those that are irreversible or cost money")
 		}
 	}
-	if later := outside(names, c.BeforeTaint()); len(later) > 0 {
-		return finding(c, sentinel.Hold(CodeAfterTaint,
+	if later := namesOutside(names, c.BeforeTaint()); len(later) > 0 {
+		return completeFinding(c, sentinel.Hold(CodeAfterTaint,
 			fmt.Sprintf("%d of the %d skills were not granted before an untrusted result was read", len(later), len(names))), later,
 			"hand on only skills that were granted before the untrusted result was read")
 	}
 	return sentinel.Pass()
 }
 
-// finding completes a verdict. The names go to Detail, which is sealed.
-func finding(c sentinel.Call, v sentinel.Verdict, names []string, advice string) sentinel.Verdict {
+// completeFinding completes a verdict. The names go to Detail, which is sealed.
+func completeFinding(c sentinel.Call, v sentinel.Verdict, names []string, advice string) sentinel.Verdict {
 	e := sentinel.Evidence{Signal: strings.TrimPrefix(v.Code, sentinel.GateScope+".")}
 	if c.Skill().Declares(argSkills) {
 		e.Args = []string{argSkills}
@@ -53,9 +53,9 @@ func finding(c sentinel.Call, v sentinel.Verdict, names []string, advice string)
 	return v
 }
 
-// handedOn reads the argument. An absent one hands on nothing, which is never
+// parseHandedOn reads the argument. An absent one hands on nothing, which is never
 // too wide; anything but a list of strings could be read differently later.
-func handedOn(v any) (names []string, ok bool) {
+func parseHandedOn(v any) (names []string, ok bool) {
 	if v == nil {
 		return nil, true
 	}
@@ -73,9 +73,9 @@ func handedOn(v any) (names []string, ok bool) {
 	return names, true
 }
 
-// outside returns the names that the scope does not hold as a whole. What is
+// namesOutside returns the names that the scope does not hold as a whole. What is
 // no name at all, such as "*", is outside every scope.
-func outside(names []string, held skills.Scope) []string {
+func namesOutside(names []string, held skills.Scope) []string {
 	var out []string
 	for _, n := range names {
 		s, err := skills.NewScope(n)
@@ -89,10 +89,10 @@ func outside(names []string, held skills.Scope) []string {
 	return out
 }
 
-// grave returns the names that a tainted branch must not add. A pattern and an
+// graveNames returns the names that a tainted branch must not add. A pattern and an
 // unknown name are among them: what they stand for may change with the next
 // configuration.
-func (g *Gate) grave(names []string) []string {
+func (g *Gate) graveNames(names []string) []string {
 	var out []string
 	for _, n := range names {
 		s, known := g.reg.Get(n)

@@ -1,5 +1,5 @@
-// Package scope is the gate that holds an agent to the skills it was granted,
-// and its delegations to what it could do itself.
+// Package scope is the gate that holds an agent and its delegations to the skills that it was
+// granted.
 //
 //	gate, err := scope.New(scope.Options{Registry: reg})
 //
@@ -76,44 +76,44 @@ func (*Gate) Name() string { return sentinel.GateScope }
 // Check denies what the grant does not hold; see the package comment for what
 // asks. It never returns an error.
 func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	v := g.judge(c)
+	v := g.judgeCall(c)
 	v.Gate = sentinel.GateScope
 	return v, nil
 }
 
-func (g *Gate) judge(c sentinel.Call) sentinel.Verdict {
+func (g *Gate) judgeCall(c sentinel.Call) sentinel.Verdict {
 	granted := c.Grant().Scope()
 	switch {
 	case c.Skill() == nil:
-		return g.refuse(CodeUnknownSkill, "no skill of that name is known", granted)
+		return g.refuseWithGranted(CodeUnknownSkill, "no skill of that name is known", granted)
 	case granted.Empty():
-		return refuse(CodeEmpty, "the grant holds no skills", "finish without skills, or ask for help")
-	case g.expired(c.Grant()):
-		return refuse(CodeExpired, "the grant's deadline has passed", "finish with what you have")
+		return refuseWithAdvice(CodeEmpty, "the grant holds no skills", "finish without skills, or ask for help")
+	case g.isExpired(c.Grant()):
+		return refuseWithAdvice(CodeExpired, "the grant's deadline has passed", "finish with what you have")
 	case c.Skill().Name() == skills.CommitName:
-		return g.following(c)
+		return g.judgeFollowing(c)
 	case !granted.Allows(c.Skill().Name()):
-		return g.refuse(CodeNotGranted, "the skill is not among those granted", granted)
+		return g.refuseWithGranted(CodeNotGranted, "the skill is not among those granted", granted)
 	}
 	if n := c.Skill().Name(); n == SkillDispatch || n == SkillExtend {
-		return g.delegation(c)
+		return g.judgeDelegation(c)
 	}
 	return sentinel.Pass()
 }
 
-// following judges the call that commits what another wrote. The first call's skill
+// judgeFollowing judges the call that commits what another wrote. The first call's skill
 // must be granted still; without a first call an agent has made it up, and no grant
 // holds that, a grant of everything included.
-func (g *Gate) following(c sentinel.Call) sentinel.Verdict {
+func (g *Gate) judgeFollowing(c sentinel.Call) sentinel.Verdict {
 	first, ok := c.Follows()
 	granted := c.Grant().Scope()
 	if !ok || first.Skill() == nil || !granted.Allows(first.Skill().Name()) {
-		return g.refuse(CodeNotGranted, "the skill is not among those granted", granted)
+		return g.refuseWithGranted(CodeNotGranted, "the skill is not among those granted", granted)
 	}
 	return sentinel.Pass()
 }
 
-func (g *Gate) expired(grant sentinel.Grant) bool {
+func (g *Gate) isExpired(grant sentinel.Grant) bool {
 	if grant.Deadline().IsZero() {
 		return false
 	}
@@ -127,23 +127,23 @@ func (g *Gate) expired(grant sentinel.Grant) bool {
 // maxNamed bounds the list of granted skills in a refusal's advice.
 const maxNamed = 20
 
-// refuse tells the agent which skills it does hold. Only registered names are
+// refuseWithGranted tells the agent which skills it does hold. Only registered names are
 // listed: a delegated scope may hold a name that a model made up.
-func (g *Gate) refuse(code, reason string, granted skills.Scope) sentinel.Verdict {
+func (g *Gate) refuseWithGranted(code, reason string, granted skills.Scope) sentinel.Verdict {
 	var held []string
 	if g.reg != nil && !granted.Empty() {
 		held = g.reg.InScope(granted)
 	}
 	switch {
 	case len(held) == 0:
-		return refuse(code, reason, "finish without skills, or ask for help")
+		return refuseWithAdvice(code, reason, "finish without skills, or ask for help")
 	case len(held) > maxNamed:
-		return refuse(code, reason, fmt.Sprintf("use one of your %d granted skills, or ask for help", len(held)))
+		return refuseWithAdvice(code, reason, fmt.Sprintf("use one of your %d granted skills, or ask for help", len(held)))
 	}
-	return refuse(code, reason, "use one of your granted skills ("+strings.Join(held, ", ")+"), or ask for help")
+	return refuseWithAdvice(code, reason, "use one of your granted skills ("+strings.Join(held, ", ")+"), or ask for help")
 }
 
-func refuse(code, reason, advice string) sentinel.Verdict {
+func refuseWithAdvice(code, reason, advice string) sentinel.Verdict {
 	v := sentinel.Refuse(code, reason)
 	v.WhatYouCanDo = advice
 	return v

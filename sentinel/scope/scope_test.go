@@ -91,17 +91,18 @@ func TestGrant(t *testing.T) {
 		p    proposal
 		code string
 	}{
-		"granted by name":        {proposal{skill: "email.read", scope: []string{"email.read"}}, ""},
-		"granted by domain":      {proposal{skill: "email.send", scope: []string{"email.*"}}, ""},
-		"before the deadline":    {proposal{skill: "email.read", scope: []string{"email.*"}, deadline: noon.Add(1)}, ""},
-		"tainted, own skill":     {proposal{skill: "email.send", scope: []string{"email.*"}, tainted: true}, ""},
-		"unknown":                {proposal{skill: "email.sned", scope: []string{"email.*"}}, scope.CodeUnknownSkill},
-		"unknown, nothing held":  {proposal{skill: "no.such"}, scope.CodeUnknownSkill},
-		"empty":                  {proposal{skill: "email.read"}, scope.CodeEmpty},
-		"at the deadline":        {proposal{skill: "email.read", scope: []string{"email.*"}, deadline: noon}, scope.CodeExpired},
-		"past the deadline":      {proposal{skill: "email.read", scope: []string{"email.*"}, deadline: noon.Add(-time.Hour)}, scope.CodeExpired},
-		"not granted":            {proposal{skill: "email.send", scope: []string{"email.read"}}, scope.CodeNotGranted},
-		"dispatch, not granted":  {proposal{skill: "agent.dispatch", args: `{"skills":["email.read"]}`, scope: []string{"email.*"}}, scope.CodeNotGranted},
+		"granted by name":       {proposal{skill: "email.read", scope: []string{"email.read"}}, ""},
+		"granted by domain":     {proposal{skill: "email.send", scope: []string{"email.*"}}, ""},
+		"before the deadline":   {proposal{skill: "email.read", scope: []string{"email.*"}, deadline: noon.Add(1)}, ""},
+		"tainted, own skill":    {proposal{skill: "email.send", scope: []string{"email.*"}, tainted: true}, ""},
+		"unknown":               {proposal{skill: "email.sned", scope: []string{"email.*"}}, scope.CodeUnknownSkill},
+		"unknown, nothing held": {proposal{skill: "no.such"}, scope.CodeUnknownSkill},
+		"empty":                 {proposal{skill: "email.read"}, scope.CodeEmpty},
+		"at the deadline":       {proposal{skill: "email.read", scope: []string{"email.*"}, deadline: noon}, scope.CodeExpired},
+		"past the deadline":     {proposal{skill: "email.read", scope: []string{"email.*"}, deadline: noon.Add(-time.Hour)}, scope.CodeExpired},
+		"not granted":           {proposal{skill: "email.send", scope: []string{"email.read"}}, scope.CodeNotGranted},
+		"dispatch, not granted": {proposal{skill: "agent.dispatch", args: `{"skills":["email.read"]}`, scope: []string{"email.*"}},
+			scope.CodeNotGranted},
 		"update isn't a handing": {proposal{skill: "agent.update", args: `{"skills":["shop.buy"]}`, scope: []string{"agent.*"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,8 +127,8 @@ func TestGrant(t *testing.T) {
 	})
 }
 
-// What is handed on is never wider than what is held, and in a tainted branch
-// not wider than before the taint without a person.
+// What is handed on is never wider than what is held. In a tainted branch it is not wider than
+// before the taint without a person.
 func TestDelegation(t *testing.T) {
 	held := []string{"agent.*", "email.*", "tasks.create", "shop.buy"}
 	for name, tc := range map[string]struct {
@@ -138,20 +139,25 @@ func TestDelegation(t *testing.T) {
 		// the codes of dispatch and of extend
 		dispatch, extend string
 	}{
-		"nothing":                {`{}`, nil, false, sentinel.Allow, "", ""},
-		"null":                   {`{"skills":null}`, nil, true, sentinel.Allow, "", ""},
-		"within":                 {`{"skills":["email.read","email.*"]}`, nil, false, sentinel.Allow, "", ""},
-		"wider":                  {`{"skills":["email.read","tasks.list"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent, scope.CodeWiderThanParent},
-		"wider by domain":        {`{"skills":["tasks.*"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent, scope.CodeWiderThanParent},
-		"everything":             {`{"skills":["*"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent, scope.CodeWiderThanParent},
-		"no name at all":         {`{"skills":["email.read\u0000"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent, scope.CodeWiderThanParent},
-		"a string":               {`{"skills":"email.read"}`, nil, false, sentinel.Deny, scope.CodeInvalidSkills, scope.CodeInvalidSkills},
-		"a list of others":       {`{"skills":["email.read",{"name":"shop.buy"}]}`, nil, false, sentinel.Deny, scope.CodeInvalidSkills, scope.CodeInvalidSkills},
-		"tainted, from before":   {`{"skills":["email.read"]}`, []string{"email.*"}, true, sentinel.Allow, "", ""},
-		"tainted, newer":         {`{"skills":["email.read","tasks.create"]}`, []string{"email.*"}, true, sentinel.Ask, scope.CodeAfterTaint, scope.CodeAfterTaint},
+		"nothing": {`{}`, nil, false, sentinel.Allow, "", ""},
+		"null":    {`{"skills":null}`, nil, true, sentinel.Allow, "", ""},
+		"within":  {`{"skills":["email.read","email.*"]}`, nil, false, sentinel.Allow, "", ""},
+		"wider": {`{"skills":["email.read","tasks.list"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent,
+			scope.CodeWiderThanParent},
+		"wider by domain": {`{"skills":["tasks.*"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent, scope.CodeWiderThanParent},
+		"everything":      {`{"skills":["*"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent, scope.CodeWiderThanParent},
+		"no name at all": {`{"skills":["email.read\u0000"]}`, nil, false, sentinel.Deny, scope.CodeWiderThanParent,
+			scope.CodeWiderThanParent},
+		"a string": {`{"skills":"email.read"}`, nil, false, sentinel.Deny, scope.CodeInvalidSkills, scope.CodeInvalidSkills},
+		"a list of others": {`{"skills":["email.read",{"name":"shop.buy"}]}`, nil, false, sentinel.Deny, scope.CodeInvalidSkills,
+			scope.CodeInvalidSkills},
+		"tainted, from before": {`{"skills":["email.read"]}`, []string{"email.*"}, true, sentinel.Allow, "", ""},
+		"tainted, newer": {`{"skills":["email.read","tasks.create"]}`, []string{"email.*"}, true, sentinel.Ask, scope.CodeAfterTaint,
+			scope.CodeAfterTaint},
 		"tainted, nothing known": {`{"skills":["email.read"]}`, nil, true, sentinel.Ask, scope.CodeAfterTaint, scope.CodeAfterTaint},
-		"tainted and wider":      {`{"skills":["tasks.list","shop.buy"]}`, nil, true, sentinel.Deny, scope.CodeWiderThanParent, scope.CodeWiderThanParent},
-		"untainted, grave":       {`{"skills":["email.send","shop.buy"]}`, nil, false, sentinel.Allow, "", ""},
+		"tainted and wider": {`{"skills":["tasks.list","shop.buy"]}`, nil, true, sentinel.Deny, scope.CodeWiderThanParent,
+			scope.CodeWiderThanParent},
+		"untainted, grave": {`{"skills":["email.send","shop.buy"]}`, nil, false, sentinel.Allow, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for skill, code := range map[string]string{"agent.dispatch": tc.dispatch, "agent.extend": tc.extend} {
@@ -171,9 +177,8 @@ func TestDelegation(t *testing.T) {
 	})
 }
 
-// In a tainted branch an extension adds nothing grave, nothing unknown and no
-// pattern, also where it had been granted before; a dispatch of the same asks
-// or passes by the grants alone.
+// In a tainted branch an extension adds nothing grave, nothing unknown and no pattern, also
+// where it had been granted before. A dispatch of the same asks or passes by the grants alone.
 func TestExtendAfterTaint(t *testing.T) {
 	held := []string{"agent.*", "email.*", "tasks.create", "shop.buy"}
 	for _, list := range []string{`["email.send"]`, `["shop.buy"]`, `["tasks.create","email.send"]`, `["email.*"]`, `["email.unknown"]`} {
@@ -186,8 +191,8 @@ func TestExtendAfterTaint(t *testing.T) {
 	}
 }
 
-// Whatever list is handed on, an allow means that every entry is within the
-// grant, and taint never makes an outcome milder.
+// Whatever list is handed on, an allow means that every entry is within the grant. Taint never
+// makes an outcome milder.
 func TestAllowedMeansWithin(t *testing.T) {
 	names := []string{"email.read", "email.send", "email.*", "shop.buy", "shop.*", "tasks.create", "agent.dispatch", "*", "", "x"}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -196,7 +201,8 @@ func TestAllowedMeansWithin(t *testing.T) {
 		before := rapid.SliceOfN(rapid.SampledFrom(names[:6]), 0, 3).Draw(rt, "before")
 		args, err := json.Marshal(map[string]any{"skills": list})
 		require.NoError(rt, err)
-		p := proposal{skill: rapid.SampledFrom([]string{"agent.dispatch", "agent.extend"}).Draw(rt, "skill"), args: string(args), scope: held, before: before}
+		p := proposal{skill: rapid.SampledFrom([]string{"agent.dispatch", "agent.extend"}).Draw(rt, "skill"), args: string(args), scope: held,
+			before: before}
 		clean := check(t, call(t, p))
 		p.tainted = true
 		tainted := check(t, call(t, p))
@@ -237,8 +243,9 @@ func BenchmarkCheck(b *testing.B) {
 	g, err := scope.New(scope.Options{Registry: registry(b), Now: func() time.Time { return noon }})
 	require.NoError(b, err)
 	for name, p := range map[string]proposal{
-		"granted":  {skill: "email.read", scope: []string{"email.*", "tasks.create"}, deadline: noon.Add(1)},
-		"dispatch": {skill: "agent.dispatch", args: `{"skills":["email.read","tasks.create"]}`, scope: []string{"agent.*", "email.*", "tasks.create"}},
+		"granted": {skill: "email.read", scope: []string{"email.*", "tasks.create"}, deadline: noon.Add(1)},
+		"dispatch": {skill: "agent.dispatch", args: `{"skills":["email.read","tasks.create"]}`,
+			scope: []string{"agent.*", "email.*", "tasks.create"}},
 	} {
 		c := call(b, p)
 		b.Run(name, func(b *testing.B) {

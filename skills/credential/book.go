@@ -83,11 +83,11 @@ func (b *Book) Credential(ctx context.Context, name string, c skills.Caller) (st
 	case s.Program && b.o.Program != nil:
 		return b.o.Program.Credential(ctx, name, c)
 	case s.Env != "":
-		if v, ok := b.o.Env(strings.ReplaceAll(s.Env, Place, variableName(c.User))); ok {
+		if v, ok := b.o.Env(strings.ReplaceAll(s.Env, Place, encodeVariableName(c.User))); ok {
 			return v, nil
 		}
 	case s.File != "":
-		return readOwn(filepath.Dir(s.File), strings.ReplaceAll(filepath.Base(s.File), Place, fileName(c.User)))
+		return readOwnFile(filepath.Dir(s.File), strings.ReplaceAll(filepath.Base(s.File), Place, encodeFileName(c.User)))
 	}
 	return "", errMissing
 }
@@ -95,23 +95,23 @@ func (b *Book) Credential(ctx context.Context, name string, c skills.Caller) (st
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// variableName writes an id as a part of a variable's name. No two ids have one
+// encodeVariableName writes an id as a part of a variable's name. No two ids have one
 // name.
-func variableName(user string) string {
-	return encode(user, "_%02X", func(i int) bool { c := user[i]; return isDigit(c) || isLower(c|0x20) && c < 0x80 })
+func encodeVariableName(user string) string {
+	return encodeUserID(user, "_%02X", func(i int) bool { c := user[i]; return isDigit(c) || isLower(c|0x20) && c < 0x80 })
 }
 
-// fileName writes an id as a part of a file's name. No two ids have one name, on
+// encodeFileName writes an id as a part of a file's name. No two ids have one name, on
 // file systems that fold case too.
-func fileName(user string) string {
-	return encode(user, "%%%02x", func(i int) bool {
+func encodeFileName(user string) string {
+	return encodeUserID(user, "%%%02x", func(i int) bool {
 		c := user[i]
 		inner := i > 0 && i < len(user)-1
 		return isDigit(c) || isLower(c) || c == '-' || c == '_' || c == '@' || c == '.' && inner && user[i-1] != '.'
 	})
 }
 
-func encode(user, escape string, plain func(int) bool) string {
+func encodeUserID(user, escape string, plain func(int) bool) string {
 	var b strings.Builder
 	for i := range len(user) {
 		if plain(i) {

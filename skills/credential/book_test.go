@@ -24,7 +24,7 @@ func find(t *testing.T, b *Book, name, user string) (string, error) {
 	return b.Credential(t.Context(), name, skills.Caller{User: user})
 }
 
-// A file is read for its user, for each call again, and for nobody else.
+// A file is read for its user, for each call again, and for no other.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	b := New(Options{Sources: map[string]Source{"crm": {File: filepath.Join(dir, "{user}.token")}}})
@@ -37,14 +37,14 @@ func TestFile(t *testing.T) {
 	got, err = find(t, b, "crm", "alice@example.com")
 	require.NoError(t, err)
 	require.Equal(t, "SECRET-changed", got)
-	for _, user := range []string{"", "Alice@example.com", "alice@example.com.", "alice", "../" + filepath.Base(dir) + "/alice@example.com", "./alice@example.com", "alice@example.com\x00"} {
+	for _, user := range []string{"", "Alice@example.com", "alice@example.com.", "alice", "../" + filepath.Base(dir) + "/alice@example.com",
+		"./alice@example.com", "alice@example.com\x00"} {
 		_, err := find(t, b, "crm", user)
 		require.ErrorIs(t, err, errMissing, user)
 	}
 }
 
-// A file that others can read, that is a link, a pipe or a folder, or that is too
-// large, is none.
+// A file that others can read, that is no regular file, or that is too large, is none.
 func TestFilesThatAreNone(t *testing.T) {
 	dir := t.TempDir()
 	b := New(Options{Sources: map[string]Source{"crm": {File: filepath.Join(dir, "{user}")}}})
@@ -70,14 +70,14 @@ func TestNamesAreApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune(`aA_.-%@/\0`)), 1, 6, -1))
 		a, b := id.Draw(t, "a"), id.Draw(t, "b")
-		require.Equal(t, a == b, strings.EqualFold(fileName(a), fileName(b)), "%q %q", fileName(a), fileName(b))
-		require.Equal(t, a == b, variableName(a) == variableName(b), "%q %q", variableName(a), variableName(b))
-		require.Empty(t, strings.Trim(variableName(a), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
-		require.Empty(t, strings.Trim(fileName(a), "abcdefghijklmnopqrstuvwxyz0123456789-_@.%"))
-		require.False(t, strings.HasPrefix(fileName(a), ".") || strings.Contains(fileName(a), ".."))
+		require.Equal(t, a == b, strings.EqualFold(encodeFileName(a), encodeFileName(b)), "%q %q", encodeFileName(a), encodeFileName(b))
+		require.Equal(t, a == b, encodeVariableName(a) == encodeVariableName(b), "%q %q", encodeVariableName(a), encodeVariableName(b))
+		require.Empty(t, strings.Trim(encodeVariableName(a), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
+		require.Empty(t, strings.Trim(encodeFileName(a), "abcdefghijklmnopqrstuvwxyz0123456789-_@.%"))
+		require.False(t, strings.HasPrefix(encodeFileName(a), ".") || strings.Contains(encodeFileName(a), ".."))
 	})
-	require.Equal(t, "alice_40example_2Ecom", variableName("alice@example.com"))
-	require.Equal(t, "%41lice@example.com", fileName("Alice@example.com"))
+	require.Equal(t, "alice_40example_2Ecom", encodeVariableName("alice@example.com"))
+	require.Equal(t, "%41lice@example.com", encodeFileName("Alice@example.com"))
 }
 
 type program func(context.Context, string, skills.Caller) (string, error)

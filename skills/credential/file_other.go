@@ -2,5 +2,5 @@
 
 package credential
 
-// readOwn finds nothing where a file's mode doesn't say whose it is.
-func readOwn(string, string) (string, error) { return "", errMissing }
+// readOwnFile finds nothing where a file's mode doesn't say whose it is.
+func readOwnFile(string, string) (string, error) { return "", errMissing }

@@ -10,8 +10,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// readOwn reads a file of a folder that is its owner's alone.
-func readOwn(dir, name string) (string, error) {
+// readOwnFile reads a file of a folder that is its owner's alone.
+func readOwnFile(dir, name string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", errMissing

@@ -42,8 +42,8 @@ const (
 const (
 	DefaultAfter = 10 * time.Second
 	MaxWatched   = 4096
-	// share is the inverse of the part of one processor that looking may take,
-	// and pause the least time between two looks.
+	// share is the inverse of the part of one processor that looking may take. pause is the least
+	// time between two looks.
 	share = 100
 	pause = time.Second
 )
@@ -59,8 +59,8 @@ func Mark(ctx context.Context, call, skill string) context.Context {
 // Leak is one call's goroutines that outlived it.
 type Leak struct {
 	Call, Skill string
-	// Goroutines is how many there are, Where the function that most of them
-	// stand in, without the runtime's and the standard library's.
+	// Goroutines is how many there are. Where is the function that most of them stand in, without
+	// the runtime's and the standard library's.
 	Goroutines int
 	Where      string
 }
@@ -126,12 +126,12 @@ func (w *Watch) Ended(call string) {
 		w.missed += MaxWatched / 4
 	}
 	w.ended = append(w.ended, ended{call, time.Now()})
-	w.plan()
+	w.planNextLook()
 }
 
-// plan sets the timer for the oldest call. It is held back by what the last
+// planNextLook sets the timer for the oldest call. It is held back by what the last
 // look cost.
-func (w *Watch) plan() {
+func (w *Watch) planNextLook() {
 	if w.timer != nil || w.closed || len(w.ended) == 0 {
 		return
 	}
@@ -140,17 +140,17 @@ func (w *Watch) plan() {
 		at = w.next
 	}
 	w.looking.Add(1)
-	w.timer = time.AfterFunc(time.Until(at), w.look)
+	w.timer = time.AfterFunc(time.Until(at), w.lookForLeaks)
 }
 
-// Found returns how many calls left goroutines behind, Missed how many were not
-// looked at because too many ended at once.
-func (w *Watch) Found() int64 { return w.number(&w.total) }
+// Found returns how many calls left goroutines behind. Missed returns how many were not looked
+// at because too many ended at once.
+func (w *Watch) Found() int64 { return w.readNumber(&w.total) }
 
 // Missed is described at Found.
-func (w *Watch) Missed() int64 { return w.number(&w.missed) }
+func (w *Watch) Missed() int64 { return w.readNumber(&w.missed) }
 
-func (w *Watch) number(n *int64) int64 {
+func (w *Watch) readNumber(n *int64) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return *n
@@ -171,26 +171,26 @@ func (w *Watch) Close() {
 	w.looking.Wait()
 }
 
-// look takes the profile and reports what it finds.
-func (w *Watch) look() {
+// lookForLeaks takes the profile and reports what it finds.
+func (w *Watch) lookForLeaks() {
 	defer w.looking.Done()
-	due := w.due()
+	due := w.takeDueCalls()
 	began := time.Now()
-	found := find(w.o.Profile, due)
+	found := findLeaks(w.o.Profile, due)
 	cost := time.Since(began)
 	w.mu.Lock()
 	w.total += int64(len(found))
 	w.next = time.Now().Add(max(pause, share*cost))
 	w.timer = nil
-	w.plan()
+	w.planNextLook()
 	w.mu.Unlock()
 	for _, l := range found {
-		w.tell(l)
+		w.reportLeak(l)
 	}
 }
 
-// due takes the calls whose time has come.
-func (w *Watch) due() map[string]bool {
+// takeDueCalls takes the calls whose time has come.
+func (w *Watch) takeDueCalls() map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	due, now := map[string]bool{}, time.Now()
@@ -202,7 +202,7 @@ func (w *Watch) due() map[string]bool {
 	return due
 }
 
-func (w *Watch) tell(l Leak) {
+func (w *Watch) reportLeak(l Leak) {
 	defer func() {
 		if recover() != nil {
 			w.o.Log.Error("the hook for leaked goroutines panicked")

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rest is where a leaked goroutine of a test stands.
 func rest(free <-chan struct{}) { <-free }
 
-// call runs a skill that leaves n goroutines behind, one of them started by
-// another, and returns when the skill itself has ended.
+// call runs a skill that leaves n goroutines behind, one of them started by another. call
+// returns when the skill itself has ended.
 func call(id string, n int, free <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
@@ -39,8 +39,8 @@ func call(id string, n int, free <-chan struct{}) {
 	<-done
 }
 
-// Ten seconds after its end a call that left goroutines behind is reported,
-// once, with their number and their place; one that did not is not.
+// Ten seconds after its end a call that left goroutines behind is reported, once, with their
+// number and their place. One that did not is not.
 func TestReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -177,12 +177,13 @@ func TestPooledConnections(t *testing.T) {
 	var profile bytes.Buffer
 	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
 	require.Contains(t, profile.String(), `"vedette.call":"a"`)
-	require.Empty(t, find(func(w io.Writer) error { _, err := w.Write(profile.Bytes()); return err }, map[string]bool{"a": true}))
+	require.Empty(t, findLeaks(func(w io.Writer) error { _, err := w.Write(profile.Bytes()); return err }, map[string]bool{"a": true}))
 }
 
 // The reader takes any pieces of any text and never fails.
 func FuzzProfile(f *testing.F) {
-	f.Add("goroutine profile: total 2\n1 @ 0x1 0x2\n# labels: {\"vedette.call\":\"a\", \"vedette.skill\":\"s\"}\n#\t0x1\tex.com/x.f+0x1\tx.go:1\n\n", 3)
+	f.Add("goroutine profile: total 2\n1 @ 0x1 0x2\n# labels: {\"vedette.call\":\"a\", "+
+		"\"vedette.skill\":\"s\"}\n#\t0x1\tex.com/x.f+0x1\tx.go:1\n\n", 3)
 	f.Add("-1 @ \n# labels: {\"vedette.call\":\"a\n#\t\n", 1)
 	f.Add("9999999999999999999 @ 0x1\n# labels: \"vedette.call\":\"\\u00\"", 7)
 	f.Fuzz(func(t *testing.T, text string, size int) {
@@ -198,8 +199,8 @@ func FuzzProfile(f *testing.F) {
 			return nil
 		}
 		due := map[string]bool{"a": true}
-		got := find(whole, due)
-		require.Equal(t, got, find(pieces, due))
+		got := findLeaks(whole, due)
+		require.Equal(t, got, findLeaks(pieces, due))
 		for _, l := range got {
 			require.Equal(t, "a", l.Call)
 			require.Positive(t, l.Goroutines)
@@ -222,7 +223,7 @@ func BenchmarkLook(b *testing.B) {
 			up.Wait()
 			w := New(Options{})
 			for b.Loop() {
-				require.Empty(b, find(w.o.Profile, map[string]bool{"a": true}))
+				require.Empty(b, findLeaks(w.o.Profile, map[string]bool{"a": true}))
 			}
 			close(free)
 		})

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// find reads the profile line by line; a profile of many goroutines is never
+// findLeaks reads the profile line by line; a profile of many goroutines is never
 // held whole. What can't be read counts as no leak.
-func find(profile func(io.Writer) error, due map[string]bool) []Leak {
+func findLeaks(profile func(io.Writer) error, due map[string]bool) []Leak {
 	if len(due) == 0 {
 		return nil
 	}
-	r := &reader{due: due, byCall: map[string]*Leak{}, most: map[string]int{}}
+	r := &profileReader{due: due, byCall: map[string]*Leak{}, most: map[string]int{}}
 	if err := profile(r); err != nil {
 		return nil
 	}
-	r.end() // of the last record
+	r.endStack() // of the last record
 	found := make([]Leak, len(r.order))
 	for i, call := range r.order {
 		found[i] = *r.byCall[call]
@@ -25,14 +25,14 @@ func find(profile func(io.Writer) error, due map[string]bool) []Leak {
 	return found
 }
 
-// reader takes the text of a goroutine profile apart. A record is
+// profileReader takes the text of a goroutine profile apart. A record is
 //
 //	COUNT @ ADDRESSES
 //	# labels: {"KEY":"VALUE", …}
 //	#	ADDRESS	FUNCTION+OFFSET	FILE:LINE
 //
 // with an empty line after it.
-type reader struct {
+type profileReader struct {
 	due    map[string]bool
 	byCall map[string]*Leak
 	most   map[string]int // goroutines at Leak.Where
@@ -46,7 +46,7 @@ type reader struct {
 }
 
 // Write takes a piece of the profile.
-func (r *reader) Write(p []byte) (int, error) {
+func (r *profileReader) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		i := bytes.IndexByte(p, '\n')
@@ -55,21 +55,21 @@ func (r *reader) Write(p []byte) (int, error) {
 			return n, nil
 		}
 		r.part = append(r.part, p[:i]...)
-		r.line(string(r.part))
+		r.readProfileLine(string(r.part))
 		r.part, p = r.part[:0], p[i+1:]
 	}
 }
 
-func (r *reader) line(s string) {
+func (r *profileReader) readProfileLine(s string) {
 	switch {
 	case s == "":
-		r.end()
+		r.endStack()
 	case strings.HasPrefix(s, "# labels: "):
-		r.call, r.skill = label(s, LabelCall), label(s, LabelSkill)
+		r.call, r.skill = labelValue(s, LabelCall), labelValue(s, LabelSkill)
 	case strings.HasPrefix(s, "#\t"):
-		r.frame(s)
+		r.readStackFrame(s)
 	default:
-		r.end()
+		r.endStack()
 		head, _, ok := strings.Cut(s, " @ ")
 		if n, err := strconv.Atoi(head); ok && err == nil {
 			r.count = n
@@ -77,8 +77,8 @@ func (r *reader) line(s string) {
 	}
 }
 
-// frame takes one function of a stack, innermost first.
-func (r *reader) frame(s string) {
+// readStackFrame takes one function of a stack, innermost first.
+func (r *profileReader) readStackFrame(s string) {
 	if r.call == "" {
 		return
 	}
@@ -104,7 +104,7 @@ var pools = []string{
 	"net/http.(*persistConn).", "net/http.(*http2", "net/http/internal/http2.", "golang.org/x/net/http2.", "database/sql.(*DB).",
 }
 
-func (r *reader) end() {
+func (r *profileReader) endStack() {
 	if r.due[r.call] && !r.pooled && r.count > 0 {
 		l := r.byCall[r.call]
 		if l == nil {
@@ -120,8 +120,8 @@ func (r *reader) end() {
 	r.count, r.call, r.skill, r.where, r.pooled = 0, "", "", "", false
 }
 
-// label returns the value of a key in a line of labels, "" where it has none.
-func label(s, key string) string {
+// labelValue returns the value of a key in a line of labels, "" where it has none.
+func labelValue(s, key string) string {
 	_, rest, ok := strings.Cut(s, strconv.Quote(key)+":")
 	if !ok {
 		return ""

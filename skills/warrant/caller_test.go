@@ -60,10 +60,10 @@ func TestTokenWithoutUserIsUnchanged(t *testing.T) {
 func TestCallerClaimsMustAgree(t *testing.T) {
 	w := newWire(t)
 	c := w.claims()
-	plain, err := json.Marshal(c.wire())
+	plain, err := json.Marshal(c.toPayload())
 	require.NoError(t, err)
 	c.User, c.Conversation = "u", "v"
-	named, err := json.Marshal(c.wire())
+	named, err := json.Marshal(c.toPayload())
 	require.NoError(t, err)
 	for name, token := range map[string]string{
 		"a user in a token of the plain type": sign(plainHead, string(named)),
@@ -75,7 +75,8 @@ func TestCallerClaimsMustAgree(t *testing.T) {
 		require.ErrorIs(t, w.verify(request(token)), ErrInvalid, name)
 	}
 	require.NoError(t, w.verify(request(sign(callerHead, string(named)))))
-	for _, bad := range []Claims{{User: "u"}, {Conversation: "v"}, {User: strings.Repeat("u", 257), Conversation: "v"}, {User: "\xff", Conversation: "v"}} {
+	for _, bad := range []Claims{{User: "u"}, {Conversation: "v"}, {User: strings.Repeat("u", 257), Conversation: "v"},
+		{User: "\xff", Conversation: "v"}} {
 		c := w.claims()
 		c.User, c.Conversation = bad.User, bad.Conversation
 		_, err := w.signer.Token(c)

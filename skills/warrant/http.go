@@ -19,8 +19,8 @@ var (
 	ErrMissing = errors.New("warrant: the request carries none")
 	// ErrAudience means that the token is for another receiver.
 	ErrAudience = errors.New("warrant: issued for another receiver")
-	// ErrFuture means that the token was issued in the future or lives longer
-	// than the receiver admits; compare the clocks of both machines.
+	// ErrFuture means that the token was issued in the future or lives longer than the receiver
+	// admits. Compare the clocks of both machines.
 	ErrFuture = errors.New("warrant: issued in the future, or valid for too long")
 	// ErrBody means that body, method or target are not those that were allowed.
 	ErrBody = errors.New("warrant: issued for another request")
@@ -48,11 +48,10 @@ type VerifyOptions struct {
 	Keys map[string]ed25519.PublicKey
 	// Audience is the name of this receiver, compared byte for byte.
 	Audience string
-	// Seen remembers a token's id until exp and says whether it is the first
-	// time that it sees it, in one atomic step. It is called last, so that a
-	// request which is refused for another reason uses no id up. A Seen from
-	// NewSeen does it in memory. A receiver whose work may be repeated freely
-	// can return true, nil.
+	// Seen remembers a token's id until exp, and says in the same atomic step whether it is new.
+	// It is called last, so that a request which is refused for another reason uses no id up. A
+	// Seen from NewSeen does it in memory. A receiver whose work may be repeated freely can
+	// return true, nil.
 	Seen func(ctx context.Context, id string, exp time.Time) (firstTime bool, err error)
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
@@ -80,7 +79,7 @@ type VerifyOptions struct {
 // text holds nothing from the request, save what Seen puts into its own. See the package comment for what else a
 // receiver has to see to.
 func VerifyHTTP(r *http.Request, o VerifyOptions) (Claims, error) {
-	if err := o.complete(); err != nil {
+	if err := o.fillDefaults(); err != nil {
 		return Claims{}, err
 	}
 	tokens := r.Header.Values(Header)
@@ -88,9 +87,9 @@ func VerifyHTTP(r *http.Request, o VerifyOptions) (Claims, error) {
 	case len(tokens) == 0 || len(tokens) == 1 && tokens[0] == "":
 		return Claims{}, ErrMissing
 	case len(tokens) > 1:
-		return Claims{}, invalid("more than one in a request")
+		return Claims{}, invalidError("more than one in a request")
 	}
-	c, err := parseToken(tokens[0], o.keyOf)
+	c, err := parseToken(tokens[0], o.findKey)
 	if err != nil {
 		return Claims{}, err
 	}
@@ -143,8 +142,8 @@ func VerifyCaller(r *http.Request, o VerifyOptions) (Caller, Claims, error) {
 	return caller, c, nil
 }
 
-// complete fills in the defaults, or says what has none.
-func (o *VerifyOptions) complete() error {
+// fillDefaults fills in the defaults, or says what has none.
+func (o *VerifyOptions) fillDefaults() error {
 	if (len(o.Key) == 0) == (len(o.Keys) == 0) {
 		return fmt.Errorf("%w: give either Key or Keys", ErrOptions)
 	}
@@ -175,7 +174,7 @@ func (o *VerifyOptions) complete() error {
 	return nil
 }
 
-func (o *VerifyOptions) keyOf(kid string) ed25519.PublicKey {
+func (o *VerifyOptions) findKey(kid string) ed25519.PublicKey {
 	if len(o.Key) != 0 {
 		return o.Key
 	}
@@ -198,7 +197,7 @@ func (o *VerifyOptions) checkUse(c Claims) error {
 
 // checkRequest compares the request with the one that was allowed.
 func (o *VerifyOptions) checkRequest(r *http.Request, c Claims) error {
-	if c.Target != "" && !o.SkipTarget && c.Target != TargetDigest(r.Method, target(r)) {
+	if c.Target != "" && !o.SkipTarget && c.Target != TargetDigest(r.Method, requestTarget(r)) {
 		return ErrBody
 	}
 	if o.SkipBody {
@@ -214,9 +213,9 @@ func (o *VerifyOptions) checkRequest(r *http.Request, c Claims) error {
 	return nil
 }
 
-// target returns path and query as they came over the wire: a router that strips
+// requestTarget returns path and query as they came over the wire: a router that strips
 // a prefix changes r.URL, but not r.RequestURI.
-func target(r *http.Request) string {
+func requestTarget(r *http.Request) string {
 	if strings.HasPrefix(r.RequestURI, "/") {
 		return r.RequestURI
 	}

@@ -187,7 +187,7 @@ func sign(head, payload string) string {
 func TestVerifyHTTPRefusesOtherForms(t *testing.T) {
 	w := newWire(t)
 	const goodHead = `{"alg":"EdDSA","kid":"k1","typ":"vedette-warrant+jwt"}`
-	raw, err := json.Marshal(w.claims().wire())
+	raw, err := json.Marshal(w.claims().toPayload())
 	require.NoError(t, err)
 	good := string(raw)
 	require.Equal(t, w.token(w.claims()), sign(goodHead, good))
@@ -231,7 +231,7 @@ func TestVerifyHTTPRefusesOtherForms(t *testing.T) {
 	require.NoError(t, w.verify(request(sign(goodHead, good))))
 }
 
-// Nobody else's signature, and no bent one, is accepted.
+// No other's signature, and no bent one, is accepted.
 func TestVerifyHTTPRefusesSignatures(t *testing.T) {
 	w := newWire(t)
 	good := w.token(w.claims())
@@ -241,7 +241,8 @@ func TestVerifyHTTPRefusesSignatures(t *testing.T) {
 	foreign, err := stranger.Token(w.claims())
 	require.NoError(t, err)
 	last := parts[2][len(parts[2])-1]
-	bent := parts[2][:len(parts[2])-1] + string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[(strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", last)+1)%64])
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	bent := parts[2][:len(parts[2])-1] + string(digits[(strings.IndexByte(digits, last)+1)%64])
 	for name, token := range map[string]string{
 		"none":             parts[0] + "." + parts[1] + ".",
 		"two parts":        parts[0] + "." + parts[1],

@@ -58,7 +58,7 @@ func (s *Seen) First(ctx context.Context, id string, exp time.Time) (bool, error
 	if _, known := s.ids[id]; known {
 		return false, nil
 	}
-	s.sweep()
+	s.sweepExpired()
 	if len(s.ids) >= s.max {
 		return false, errors.New("too many live token ids; raise SeenOptions.MaxIDs or shorten the tokens' life")
 	}
@@ -66,9 +66,9 @@ func (s *Seen) First(ctx context.Context, id string, exp time.Time) (bool, error
 	return true, nil
 }
 
-// sweep drops what has expired, at most once a second: a full set that was
+// sweepExpired drops what has expired, at most once a second: a full set that was
 // searched for every request would be a way to keep the receiver busy.
-func (s *Seen) sweep() {
+func (s *Seen) sweepExpired() {
 	if s.latest.Sub(s.swept) < time.Second {
 		return
 	}

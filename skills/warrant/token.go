@@ -27,8 +27,8 @@ const (
 	callerType = "vedette-warrant.caller+jwt"
 )
 
-// Tokens are compared byte for byte with what would have been written, so the
-// trailing bits that lenient base64 ignores must be refused too.
+// encoding is strict: the receiver compares tokens byte for byte with what the signer would
+// have written. So the trailing bits that lenient base64 ignores must be refused too.
 var encoding = base64.RawURLEncoding.Strict()
 
 // Claims is what a token says. Every field is required except Target, User and
@@ -87,7 +87,7 @@ func NewHTTPSigner(key ed25519.PrivateKey, keyID string) (*HTTPSigner, error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil, fmt.Errorf("%w: an Ed25519 private key has %d bytes, not %d", ErrOptions, ed25519.PrivateKeySize, len(key))
 	}
-	if err := checkText("key id", keyID, 128); err != nil {
+	if err := checkClaimText("key id", keyID, 128); err != nil {
 		return nil, err
 	}
 	key = bytes.Clone(key)
@@ -101,14 +101,14 @@ func (s *HTTPSigner) Token(c Claims) (string, error) {
 	if s == nil || s.sign == nil {
 		return "", fmt.Errorf("%w: an HTTPSigner is made by NewHTTPSigner", ErrOptions)
 	}
-	if err := c.check(); err != nil {
+	if err := c.checkClaims(); err != nil {
 		return "", err
 	}
 	head, err := json.Marshal(header{Alg: algorithm, Kid: s.keyID, Typ: c.tokenType()})
 	if err != nil {
 		return "", err
 	}
-	payload, err := json.Marshal(c.wire())
+	payload, err := json.Marshal(c.toPayload())
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +150,7 @@ func (c Claims) tokenType() string {
 	return tokenType
 }
 
-func (c Claims) wire() payload {
+func (c Claims) toPayload() payload {
 	exp := c.Expires.Unix()
 	if c.Expires.Nanosecond() > 0 {
 		exp++
@@ -161,7 +161,7 @@ func (c Claims) wire() payload {
 	}
 }
 
-func (p payload) claims() Claims {
+func (p payload) toClaims() Claims {
 	return Claims{
 		Audience: p.Aud, ID: p.Jti, Digest: p.Digest, Skill: p.Skill, CallID: p.Call,
 		Body: p.Body, Target: p.Target, User: p.Sub, Conversation: p.Cid,
@@ -169,7 +169,7 @@ func (p payload) claims() Claims {
 	}
 }
 
-func (c Claims) check() error {
+func (c Claims) checkClaims() error {
 	for _, f := range []struct {
 		name, value string
 		most        int
@@ -177,7 +177,7 @@ func (c Claims) check() error {
 		{"audience", c.Audience, 512}, {"id", c.ID, 128}, {"digest", c.Digest, maxDigest},
 		{"skill", c.Skill, 256}, {"call id", c.CallID, 128},
 	} {
-		if err := checkText(f.name, f.value, f.most); err != nil {
+		if err := checkClaimText(f.name, f.value, f.most); err != nil {
 			return err
 		}
 	}
@@ -204,13 +204,13 @@ func (c Claims) checkCaller() error {
 	if c.User == "" && c.Conversation == "" {
 		return nil
 	}
-	if err := checkText("user", c.User, maxCaller); err != nil {
+	if err := checkClaimText("user", c.User, maxCaller); err != nil {
 		return err
 	}
-	return checkText("conversation", c.Conversation, maxCaller)
+	return checkClaimText("conversation", c.Conversation, maxCaller)
 }
 
-func checkText(name, s string, most int) error {
+func checkClaimText(name, s string, most int) error {
 	if s == "" || len(s) > most || !utf8.ValidString(s) {
 		return fmt.Errorf("%w: %s must have 1 to %d bytes of valid UTF-8", ErrOptions, name, most)
 	}
@@ -229,39 +229,39 @@ func isHexDigest(s string) bool {
 // its errors are ErrInvalid.
 func parseToken(token string, keyOf func(kid string) ed25519.PublicKey) (Claims, error) {
 	if len(token) > MaxToken {
-		return Claims{}, invalid("longer than 4 KiB")
+		return Claims{}, invalidError("longer than 4 KiB")
 	}
-	signed, sig64, ok1 := cutLast(token)
+	signed, sig64, ok1 := cutAtLast(token)
 	head64, payload64, ok2 := strings.Cut(signed, ".")
 	if !ok1 || !ok2 {
-		return Claims{}, invalid("not three parts")
+		return Claims{}, invalidError("not three parts")
 	}
 	var h header
 	if !decodeExactly(head64, &h) || h.Alg != algorithm || h.Typ != tokenType && h.Typ != callerType {
-		return Claims{}, invalid("the header is not ours")
+		return Claims{}, invalidError("the header is not ours")
 	}
 	key := keyOf(h.Kid)
 	if len(key) != ed25519.PublicKeySize {
-		return Claims{}, invalid("unknown key id")
+		return Claims{}, invalidError("unknown key id")
 	}
 	sig, err := encoding.DecodeString(sig64)
 	if err != nil || hasNewline(sig64) || !ed25519.Verify(key, []byte(signed), sig) {
-		return Claims{}, invalid("wrong signature")
+		return Claims{}, invalidError("wrong signature")
 	}
 	var p payload
 	if !decodeExactly(payload64, &p) {
-		return Claims{}, invalid("the claims are not ours")
+		return Claims{}, invalidError("the claims are not ours")
 	}
-	c := p.claims()
-	if c.check() != nil || c.tokenType() != h.Typ {
-		return Claims{}, invalid("a claim is missing or out of bounds")
+	c := p.toClaims()
+	if c.checkClaims() != nil || c.tokenType() != h.Typ {
+		return Claims{}, invalidError("a claim is missing or out of bounds")
 	}
 	return c, nil
 }
 
-func invalid(why string) error { return fmt.Errorf("%w: %s", ErrInvalid, why) }
+func invalidError(why string) error { return fmt.Errorf("%w: %s", ErrInvalid, why) }
 
-func cutLast(s string) (before, after string, ok bool) {
+func cutAtLast(s string) (before, after string, ok bool) {
 	i := strings.LastIndexByte(s, '.')
 	if i < 0 {
 		return "", "", false

@@ -47,9 +47,9 @@ type Warrant struct {
 	id              [16]byte
 	digest          string
 	issued, expires time.Time
-	// A closure, because a Warrant in an unexported field of something printed
-	// is printed without its methods, and fmt sees into everything else, with
-	// some verbs also into pointers.
+	// mac is a closure, which fmt can't see into. A Warrant in an unexported field of something
+	// printed is printed without its methods, and of everything else fmt prints what is in it,
+	// with some verbs also behind pointers.
 	mac func() [sha256.Size]byte
 }
 
@@ -112,10 +112,10 @@ func NewPair(o Options) (*Signer, *Verifier, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, nil, fmt.Errorf("make a key: %w", err)
 	}
-	return newPair(key, o)
+	return newSignerPair(key, o)
 }
 
-func newPair(key []byte, o Options) (*Signer, *Verifier, error) {
+func newSignerPair(key []byte, o Options) (*Signer, *Verifier, error) {
 	if o.TTL == 0 {
 		o.TTL = defaultTTL
 	}
@@ -155,8 +155,8 @@ type pair struct {
 	turned        time.Time // when recent was begun
 }
 
-// Issue returns a warrant for the call with this digest, 1 to 256 bytes, that
-// is valid from now for the pair's TTL. Issue only what is allowed and recorded.
+// Issue returns a warrant for the call with this digest, valid from now for the pair's TTL.
+// The digest has 1 to 256 bytes. Issue only what is allowed and recorded.
 func (s *Signer) Issue(digest string) (Warrant, error) {
 	if s == nil || s.pair == nil {
 		return Warrant{}, fmt.Errorf("%w: a Signer is made by NewPair", ErrOptions)
@@ -165,13 +165,13 @@ func (s *Signer) Issue(digest string) (Warrant, error) {
 		return Warrant{}, fmt.Errorf("%w: a digest has 1 to %d bytes, not %d", ErrOptions, maxDigest, len(digest))
 	}
 	s.pair.mu.Lock()
-	now := s.pair.tick()
+	now := s.pair.readClock()
 	s.pair.mu.Unlock()
 	w := Warrant{digest: digest, issued: now, expires: now.Add(s.pair.ttl)}
 	if _, err := rand.Read(w.id[:]); err != nil {
 		return Warrant{}, fmt.Errorf("make an id: %w", err)
 	}
-	mac := s.pair.sum(w)
+	mac := s.pair.sumWarrant(w)
 	w.mac = func() [sha256.Size]byte { return mac }
 	return w, nil
 }
@@ -184,7 +184,7 @@ func (v *Verifier) Redeem(w Warrant, digest string) error {
 		return ErrInvalid
 	}
 	p := v.pair
-	got, want := w.mac(), p.sum(w)
+	got, want := w.mac(), p.sumWarrant(w)
 	if !hmac.Equal(got[:], want[:]) {
 		return ErrInvalid
 	}
@@ -193,7 +193,7 @@ func (v *Verifier) Redeem(w Warrant, digest string) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.tick()
+	now := p.readClock()
 	if !now.Before(w.expires) {
 		return ErrExpired
 	}
@@ -207,9 +207,9 @@ func (v *Verifier) Redeem(w Warrant, digest string) error {
 	return nil
 }
 
-// sum authenticates all fields of w. Those before the digest have fixed
+// sumWarrant authenticates all fields of w. Those before the digest have fixed
 // lengths, so no two warrants give the same bytes.
-func (p *pair) sum(w Warrant) [sha256.Size]byte {
+func (p *pair) sumWarrant(w Warrant) [sha256.Size]byte {
 	h := p.newMAC()
 	buf := make([]byte, 0, 64+maxDigest)
 	buf = append(buf, "vedette warrant 1\x00"...)
@@ -221,8 +221,8 @@ func (p *pair) sum(w Warrant) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// tick reads the clock, which stands still where it would go back.
-func (p *pair) tick() time.Time {
+// readClock reads the clock, which stands still where it would go back.
+func (p *pair) readClock() time.Time {
 	if now := p.now(); now.After(p.latest) {
 		p.latest = now
 	}

@@ -108,8 +108,8 @@ func TestRedeemExpiredByDefaultClock(t *testing.T) {
 	})
 }
 
-// Setting the clock back revives no expired warrant and unspends no spent one,
-// also not when the id was already forgotten.
+// Setting the clock back revives no expired warrant and unspends no spent one. An id that was
+// already forgotten makes no difference.
 func TestClockSetBack(t *testing.T) {
 	c := newClock()
 	s, v := pairOf(t, Options{Now: c.Now})
@@ -130,8 +130,8 @@ func TestClockSetBack(t *testing.T) {
 	require.ErrorIs(t, v.Redeem(w, digest), ErrSpent)
 }
 
-// However redeemed ids age, one that has not expired is never forgotten, and
-// the set holds no more than two TTLs' worth.
+// However redeemed ids age, one that has not expired is never forgotten. The set holds no more
+// than two TTLs' worth.
 func TestSpentSetIsExactAndBounded(t *testing.T) {
 	c := newClock()
 	s, v := pairOf(t, Options{TTL: 10 * time.Second, Now: c.Now})
@@ -192,7 +192,7 @@ func TestPrintingLeaksNothing(t *testing.T) {
 	}
 	// A key that the test knows, so that it can look for it.
 	key := bytes.Repeat([]byte{0xa7, 0x5e}, 16)
-	s, v, err := newPair(bytes.Clone(key), Options{})
+	s, v, err := newSignerPair(bytes.Clone(key), Options{})
 	require.NoError(t, err)
 	w := issue(t, s)
 	h, mac := holder{w, s, v, *s, *v}, w.mac()
@@ -212,7 +212,8 @@ func TestPrintingLeaksNothing(t *testing.T) {
 	for name, secret := range map[string][]byte{"mac": mac[:], "key": key} {
 		dec := strings.Trim(fmt.Sprintf("%d", secret[:8]), "[]")
 		goSyntax := strings.Trim(strings.TrimPrefix(fmt.Sprintf("%#v", secret[:8]), "[]byte"), "{}")
-		for _, form := range []string{string(secret[:8]), hex.EncodeToString(secret[:8]), strings.ToUpper(hex.EncodeToString(secret[:8])), dec, goSyntax} {
+		for _, form := range []string{string(secret[:8]), hex.EncodeToString(secret[:8]), strings.ToUpper(hex.EncodeToString(secret[:8])), dec,
+			goSyntax} {
 			require.NotContains(t, printed, form, name)
 		}
 	}

@@ -46,9 +46,9 @@ type letter struct {
 	InReplyTo string     `json:"in_reply_to"`
 }
 
-// address checks one plain address, "name@host". Names beside addresses and
+// checkAddress checks one plain address, "name@host". Names beside addresses and
 // what net/mail would repair are refused: what was judged is what is used.
-func address(s string) error {
+func checkAddress(s string) error {
 	if len(s) > 254 || strings.IndexByte(s, '@') > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errors.New("an address must be plain ASCII without spaces, at most 254 characters and 64 before the @")
 	}
@@ -62,8 +62,8 @@ func address(s string) error {
 	return nil
 }
 
-// check refuses what is no letter, before anything is written or sent.
-func (l *letter) check() error {
+// checkFields refuses what is no letter, before anything is written or sent.
+func (l *letter) checkFields() error {
 	all := slices.Concat(l.To, l.Cc)
 	switch {
 	case len(l.To) == 0:
@@ -78,16 +78,16 @@ func (l *letter) check() error {
 		return decode.Refuse("the body holds a NUL")
 	}
 	for _, a := range all {
-		if err := address(a); err != nil {
+		if err := checkAddress(a); err != nil {
 			return decode.Refuse("%w", err)
 		}
 	}
 	return nil
 }
 
-// message builds the letter. Its Message-ID comes from the call's key, so that
+// buildMessage builds the letter. Its Message-ID comes from the call's key, so that
 // a repeated call is the same message.
-func (b *box) message(l *letter, key string, reply *parsed) (*gomail.Msg, []byte, error) {
+func (b *box) buildMessage(l *letter, key string, reply *parsed) (*gomail.Msg, []byte, error) {
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	_, domain, _ := strings.Cut(b.smtp.From, "@")
 	sum := sha256.Sum256([]byte("vedette/message/" + key))
@@ -114,71 +114,71 @@ func (b *box) message(l *letter, key string, reply *parsed) (*gomail.Msg, []byte
 	return m, raw.Bytes(), nil
 }
 
-func (b *box) draft(ctx context.Context, o skills.Order) (skills.Result, error) {
+func (b *box) runDraftSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var l letter
 	if err := decode.Args(o.Args, &l); err != nil {
 		return skills.Result{}, err
 	}
-	if err := l.check(); err != nil {
+	if err := l.checkFields(); err != nil {
 		return skills.Result{}, err
 	}
-	_, raw, err := b.message(&l, o.IdempotencyKey(), nil)
+	_, raw, err := b.buildMessage(&l, o.IdempotencyKey(), nil)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	root, err := b.open(ctx)
+	root, err := b.openMaildir(ctx)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	defer func() { _ = root.Close() }()
-	id, err := b.deliver(root, ".Drafts", "DS", raw)
+	id, err := b.deliverMessage(root, ".Drafts", "DS", raw)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	return told(map[string]any{"drafted": true, "id": id})
+	return jsonResult(map[string]any{"drafted": true, "id": id})
 }
 
-func (b *box) send(ctx context.Context, o skills.Order) (skills.Result, error) {
+func (b *box) runSendSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var l letter
 	if err := decode.Args(o.Args, &l); err != nil {
 		return skills.Result{}, err
 	}
-	if err := l.check(); err != nil {
+	if err := l.checkFields(); err != nil {
 		return skills.Result{}, err
 	}
-	root, err := b.open(ctx)
+	root, err := b.openMaildir(ctx)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	defer func() { _ = root.Close() }()
 	var reply *parsed
 	if l.InReplyTo != "" {
-		e, err := b.byID(root, l.InReplyTo)
+		e, err := b.findEntryByID(root, l.InReplyTo)
 		if err != nil {
 			return skills.Result{}, err
 		}
-		if reply, _, err = b.load(ctx, root, e); err != nil {
+		if reply, _, err = b.loadMessage(ctx, root, e); err != nil {
 			return skills.Result{}, err
 		}
 	}
-	m, raw, err := b.message(&l, o.IdempotencyKey(), reply)
+	m, raw, err := b.buildMessage(&l, o.IdempotencyKey(), reply)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	if err := b.smtp.send(ctx, m); err != nil {
+	if err := b.smtp.sendMessage(ctx, m); err != nil {
 		return skills.Result{}, err
 	}
 	// From here on the message is out, whatever else goes wrong.
 	said := map[string]any{"sent": true, "recipients": len(l.To) + len(l.Cc)}
-	if id, err := b.deliver(root, ".Sent", "S", raw); err == nil {
+	if id, err := b.deliverMessage(root, ".Sent", "S", raw); err == nil {
 		said["id"] = id
 	} else {
 		said["note"] = "sent, but no copy could be kept in the sent folder"
 	}
-	return told(said)
+	return jsonResult(said)
 }
 
-func told(v map[string]any) (skills.Result, error) {
+func jsonResult(v map[string]any) (skills.Result, error) {
 	raw, err := json.Marshal(v)
-	return answer(string(raw), false), err
+	return newResult(string(raw), false), err
 }

@@ -135,7 +135,8 @@ func TestListSearchRead(t *testing.T) {
 	d := open(t, startMail(t, tlsNone), tlsNone)
 	d.put(t, "cur/1700000001.a.host:2,S", "From: a@example.org\nSubject: old\n\nthe budget\n")
 	d.put(t, "new/1700000003.c.host", multipart)
-	d.put(t, ".Work/cur/1700000002.b.host:2,", "From: boss@example.org\nSubject: BUDGET\nContent-Type: text/html\n\n<style>x</style>hi<br>there\n")
+	d.put(t, ".Work/cur/1700000002.b.host:2,",
+		"From: boss@example.org\nSubject: BUDGET\nContent-Type: text/html\n\n<style>x</style>hi<br>there\n")
 	before := d.files(t)
 	got, err := d.do(t, "list", args{})
 	require.NoError(t, err)
@@ -220,15 +221,17 @@ func TestRefusesBadOptions(t *testing.T) {
 		o    any
 		want []string
 	}{
-		"nothing":   {args{}, []string{"run.builtin.maildir", "run.builtin.smtp"}},
-		"typo":      {args{"maildir": dir, "smpt": args{}}, []string{"run.builtin.smpt"}},
-		"no box":    {args{"maildir": t.TempDir(), "max_message": 0, "smtp": args{"addr": "localhost:25", "from": "a@b.c", "tls": "none"}}, []string{"run.builtin.maildir", "run.builtin.max_message"}},
+		"nothing": {args{}, []string{"run.builtin.maildir", "run.builtin.smtp"}},
+		"typo":    {args{"maildir": dir, "smpt": args{}}, []string{"run.builtin.smpt"}},
+		"no box": {args{"maildir": t.TempDir(), "max_message": 0, "smtp": args{"addr": "localhost:25", "from": "a@b.c", "tls": "none"}},
+			[]string{"run.builtin.maildir", "run.builtin.max_message"}},
 		"addr":      {server("addr", "mail.example"), []string{"run.builtin.smtp.addr"}},
 		"from":      {server("from", "Me <me@example.com>"), []string{"run.builtin.smtp.from"}},
 		"tls":       {server("tls", "startls"), []string{"run.builtin.smtp.tls"}},
 		"plain":     {server("tls", "none"), []string{"run.builtin.smtp.tls"}},
 		"half auth": {server("password", "canary-password"), []string{"run.builtin.smtp.username"}},
-		"plain password": {args{"maildir": dir, "smtp": args{"addr": "127.0.0.1:25", "from": "a@b.c", "tls": "none", "username": "u", "password": "canary-password"}},
+		"plain password": {args{"maildir": dir, "smtp": args{"addr": "127.0.0.1:25", "from": "a@b.c", "tls": "none", "username": "u",
+			"password": "canary-password"}},
 			[]string{"run.builtin.smtp.tls"}},
 	} {
 		_, err := New(runtest.Compile(t, send, row.o), kit.Redeemer, Options{})
@@ -263,12 +266,12 @@ func TestParseBounds(t *testing.T) {
 	deep.WriteString("Content-Type: text/plain\r\n\r\ndeep\r\n")
 	many := "Content-Type: multipart/mixed; boundary=b\r\n\r\n" + strings.Repeat("--b\r\n\r\nx\r\n", 1000) + "--b--\r\n"
 	for _, raw := range []string{deep.String() + tail.String(), many, "Subject: s\r\n\r\n" + strings.Repeat("y", 2<<20)} {
-		p, err := parse(t.Context(), strings.NewReader(raw))
+		p, err := parseMessage(t.Context(), strings.NewReader(raw))
 		require.NoError(t, err)
 		require.True(t, p.Cut)
 		require.LessOrEqual(t, len(p.Text), maxText)
 	}
-	_, err := parse(t.Context(), strings.NewReader("X: "+strings.Repeat("h", 2*maxHeader)))
+	_, err := parseMessage(t.Context(), strings.NewReader("X: "+strings.Repeat("h", 2*maxHeader)))
 	require.Error(t, err)
 }
 
@@ -283,7 +286,7 @@ func TestHTML(t *testing.T) {
 		"<":                                "<",
 		"<!doctype html><html><head><title>t</title></head>İx": "İx",
 	} {
-		require.Equal(t, want, htmlText(in), in)
+		require.Equal(t, want, extractHTMLText(in), in)
 	}
 }
 
@@ -294,7 +297,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("Content-Type: text/html; charset=utf-7\n\n<p"))
 	f.Add([]byte("Content-Transfer-Encoding: base64\n\n!!!!"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p, err := parse(t.Context(), strings.NewReader(string(raw)))
+		p, err := parseMessage(t.Context(), strings.NewReader(string(raw)))
 		if err != nil {
 			return
 		}
@@ -306,7 +309,7 @@ func FuzzParse(f *testing.F) {
 		if !utf8.ValidString(p.Text) || strings.ContainsAny(p.Text, "\r\x00\x1b") || len(p.Text) > maxText {
 			t.Fatalf("text %q", p.Text)
 		}
-		if p.messageID != "" && !plainID(p.messageID) {
+		if p.messageID != "" && !isPlainMessageID(p.messageID) {
 			t.Fatalf("id %q", p.messageID)
 		}
 	})

@@ -18,11 +18,11 @@ var silent = map[string]bool{
 	"template": true, "noscript": true, "svg": true, "object": true,
 }
 
-// htmlText returns the text of an HTML page, in one pass over it. It is for
+// extractHTMLText returns the text of an HTML page, in one pass over it. It is for
 // reading alone: no browser would agree with it on malformed pages.
-func htmlText(s string) string {
+func extractHTMLText(s string) string {
 	var out strings.Builder
-	lower := asciiLower(s)
+	lower := lowerASCII(s)
 	for i := 0; i < len(s); {
 		open := strings.IndexByte(s[i:], '<')
 		if open < 0 {
@@ -32,29 +32,29 @@ func htmlText(s string) string {
 		out.WriteString(s[i : i+open])
 		i += open
 		if strings.HasPrefix(s[i:], "<!--") {
-			i = after(s, i+4, "-->")
+			i = indexAfter(s, i+4, "-->")
 			continue
 		}
-		name := tagName(lower[i+1:])
+		name := readTagName(lower[i+1:])
 		if name == "" && !strings.HasPrefix(s[i:], "</") && !strings.HasPrefix(s[i:], "<!") && !strings.HasPrefix(s[i:], "<?") {
 			out.WriteByte('<')
 			i++
 			continue
 		}
-		i = after(s, i, ">")
+		i = indexAfter(s, i, ">")
 		switch {
 		case silent[name]:
-			i = after(lower, i, "</"+name)
-			i = after(s, i, ">")
+			i = indexAfter(lower, i, "</"+name)
+			i = indexAfter(s, i, ">")
 		case breaking[strings.TrimPrefix(name, "/")]:
 			out.WriteByte('\n')
 		}
 	}
-	return tidy(html.UnescapeString(out.String()))
+	return tidyBlankLines(html.UnescapeString(out.String()))
 }
 
-// after returns the index behind the next end at or after i, or the length.
-func after(s string, i int, end string) int {
+// indexAfter returns the index behind the next end at or after i, or the length.
+func indexAfter(s string, i int, end string) int {
 	n := strings.Index(s[i:], end)
 	if n < 0 {
 		return len(s)
@@ -62,8 +62,8 @@ func after(s string, i int, end string) int {
 	return i + n + len(end)
 }
 
-// tagName returns the name that starts s, with its slash for an end tag.
-func tagName(s string) string {
+// readTagName returns the name that starts s, with its slash for an end tag.
+func readTagName(s string) string {
 	n := 0
 	for n < len(s) && (s[n] >= 'a' && s[n] <= 'z' || n > 0 && s[n] >= '0' && s[n] <= '9' || n == 0 && s[n] == '/') {
 		n++
@@ -71,8 +71,8 @@ func tagName(s string) string {
 	return s[:n]
 }
 
-// asciiLower keeps every byte in its place, which strings.ToLower doesn't.
-func asciiLower(s string) string {
+// lowerASCII keeps every byte in its place, which strings.ToLower doesn't.
+func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
 		if c >= 'A' && c <= 'Z' {
@@ -82,8 +82,8 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// tidy joins blanks and leaves at most one empty line.
-func tidy(s string) string {
+// tidyBlankLines joins blanks and leaves at most one empty line.
+func tidyBlankLines(s string) string {
 	var out strings.Builder
 	empty := 0
 	for line := range strings.Lines(s) {

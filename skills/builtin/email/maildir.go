@@ -50,9 +50,9 @@ func (e entry) id() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-func (e entry) unread() bool { return e.fresh || !strings.Contains(e.flags, "S") }
+func (e entry) isUnread() bool { return e.fresh || !strings.Contains(e.flags, "S") }
 
-func (b *box) open(ctx context.Context) (*os.Root, error) {
+func (b *box) openMaildir(ctx context.Context) (*os.Root, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (b *box) open(ctx context.Context) (*os.Root, error) {
 	return root, nil
 }
 
-// directory returns where a shown folder is kept: "" for the inbox.
-func directory(folder string) (string, error) {
+// directoryOf returns where a shown folder is kept: "" for the inbox.
+func directoryOf(folder string) (string, error) {
 	switch strings.ToLower(folder) {
 	case "", "inbox":
 		return "", nil
@@ -79,7 +79,7 @@ func directory(folder string) (string, error) {
 	return "." + folder, nil
 }
 
-func shown(dir string) string {
+func shownFolder(dir string) string {
 	switch dir {
 	case "":
 		return "inbox"
@@ -91,8 +91,8 @@ func shown(dir string) string {
 	return strings.TrimPrefix(dir, ".")
 }
 
-// directories lists the inbox and every folder beside it.
-func directories(root *os.Root) ([]string, error) {
+// listDirectories lists the inbox and every folder beside it.
+func listDirectories(root *os.Root) ([]string, error) {
 	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, decode.Refuse("the mailbox can't be read")
@@ -106,9 +106,9 @@ func directories(root *os.Root) ([]string, error) {
 	return out, nil
 }
 
-// entries lists the messages of a folder, the newest first. A missing folder is
+// listEntries lists the messages of a folder, the newest first. A missing folder is
 // empty: drafts and sent come with the first message.
-func entries(root *os.Root, dir string) ([]entry, error) {
+func listEntries(root *os.Root, dir string) ([]entry, error) {
 	var out []entry
 	for _, sub := range []string{"new", "cur"} {
 		at := sub
@@ -129,15 +129,15 @@ func entries(root *os.Root, dir string) ([]entry, error) {
 		}
 		for _, n := range names {
 			if n.Type().IsRegular() && !strings.HasPrefix(n.Name(), ".") {
-				out = append(out, newEntry(shown(dir), at+"/"+n.Name(), n.Name(), sub == "new"))
+				out = append(out, newEntry(shownFolder(dir), at+"/"+n.Name(), n.Name(), sub == "new"))
 			}
 		}
 	}
-	newestFirst(out)
+	sortNewestFirst(out)
 	return out, nil
 }
 
-func newestFirst(list []entry) {
+func sortNewestFirst(list []entry) {
 	slices.SortStableFunc(list, func(a, b entry) int {
 		switch {
 		case a.at != b.at && a.at > b.at:
@@ -162,15 +162,15 @@ func newEntry(folder, file, name string, fresh bool) entry {
 	return e
 }
 
-// everything lists the messages of all folders, the newest first.
-func everything(root *os.Root) ([]entry, error) {
-	dirs, err := directories(root)
+// listAllEntries lists the messages of all folders, the newest first.
+func listAllEntries(root *os.Root) ([]entry, error) {
+	dirs, err := listDirectories(root)
 	if err != nil {
 		return nil, err
 	}
 	var out []entry
 	for _, d := range dirs {
-		es, err := entries(root, d)
+		es, err := listEntries(root, d)
 		if err != nil {
 			return nil, err
 		}
@@ -178,12 +178,12 @@ func everything(root *os.Root) ([]entry, error) {
 			break
 		}
 	}
-	newestFirst(out)
+	sortNewestFirst(out)
 	return out, nil
 }
 
-func (b *box) byID(root *os.Root, id string) (entry, error) {
-	list, err := everything(root)
+func (b *box) findEntryByID(root *os.Root, id string) (entry, error) {
+	list, err := listAllEntries(root)
 	if err != nil {
 		return entry{}, err
 	}
@@ -195,8 +195,8 @@ func (b *box) byID(root *os.Root, id string) (entry, error) {
 	return entry{}, decode.Refuse("there is no message with that id")
 }
 
-// content opens a message for reading at most maxMessage bytes of it.
-func (b *box) content(root *os.Root, e entry) (io.ReadCloser, int64, error) {
+// openContent opens a message for reading at most maxMessage bytes of it.
+func (b *box) openContent(root *os.Root, e entry) (io.ReadCloser, int64, error) {
 	f, err := root.OpenFile(e.file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, decode.Refuse("the message can't be opened; it may have been moved just now")
@@ -209,9 +209,9 @@ func (b *box) content(root *os.Root, e entry) (io.ReadCloser, int64, error) {
 	return f, st.Size(), nil
 }
 
-// deliver writes a message into a folder the Maildir way: complete in tmp
+// deliverMessage writes a message into a folder the Maildir way: complete in tmp
 // first, then under its name in cur. It returns the message's id.
-func (b *box) deliver(root *os.Root, dir, flags string, raw []byte) (string, error) {
+func (b *box) deliverMessage(root *os.Root, dir, flags string, raw []byte) (string, error) {
 	for _, sub := range []string{"tmp", "new", "cur"} {
 		if err := root.MkdirAll(dir+"/"+sub, 0o700); err != nil {
 			return "", decode.Refuse("the folder can't be made")
@@ -220,7 +220,7 @@ func (b *box) deliver(root *os.Root, dir, flags string, raw []byte) (string, err
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	now := b.now()
-	unique := fmt.Sprintf("%d.M%dP%dR%s.%s", now.Unix(), now.Nanosecond()/1000, os.Getpid(), hex.EncodeToString(id[:]), hostname())
+	unique := fmt.Sprintf("%d.M%dP%dR%s.%s", now.Unix(), now.Nanosecond()/1000, os.Getpid(), hex.EncodeToString(id[:]), maildirHostname())
 	tmp, cur := dir+"/tmp/"+unique, dir+"/cur/"+unique+":2,"+flags
 	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -239,11 +239,11 @@ func (b *box) deliver(root *os.Root, dir, flags string, raw []byte) (string, err
 		_ = d.Sync()
 		_ = d.Close()
 	}
-	return entry{folder: shown(dir), unique: unique}.id(), nil
+	return entry{folder: shownFolder(dir), unique: unique}.id(), nil
 }
 
-// hostname is ours in the form that Maildir names allow.
-func hostname() string {
+// maildirHostname is ours in the form that Maildir names allow.
+func maildirHostname() string {
 	h, err := os.Hostname()
 	if err != nil || h == "" {
 		h = "localhost"
@@ -251,6 +251,6 @@ func hostname() string {
 	return strings.NewReplacer("/", `\057`, ":", `\072`).Replace(h)
 }
 
-func answer(v string, cut bool) skills.Result {
+func newResult(v string, cut bool) skills.Result {
 	return skills.Result{Content: v, Truncated: cut, Isolation: isolation}
 }

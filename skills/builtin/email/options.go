@@ -53,9 +53,9 @@ type smtpConfig struct {
 	TLS      string `json:"tls"`
 }
 
-// New returns the Executor of one of the skills of Specs, told by the last part
-// of its name, or every mistake as joined *skills.PathError values. The maildir
-// must exist; smtp is needed by send, and by draft for its sender.
+// New returns the Executor of one of the skills of Specs, or every mistake as joined
+// *skills.PathError values. The last part of the skill's name tells which. The maildir must
+// exist; smtp is needed by send, and by draft for its sender.
 func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error) {
 	at, err := decode.Start(s, r, "builtin")
 	if err != nil {
@@ -70,13 +70,13 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if b.now == nil {
 		b.now = time.Now
 	}
-	errs := []error{b.find(at, c.Maildir, o.Dir)}
+	errs := []error{b.findMaildir(at, c.Maildir, o.Dir)}
 	if c.MaxMessage < 1 || c.MaxMessage > 256<<20 {
 		errs = append(errs, &skills.PathError{Path: at + ".max_message", Msg: fmt.Sprintf("must be between 1 and %d bytes", 256<<20)})
 	}
 	switch {
 	case c.SMTP != nil:
-		b.smtp, err = newServer(at+".smtp", *c.SMTP, o.RootCAs)
+		b.smtp, err = newSMTPServer(at+".smtp", *c.SMTP, o.RootCAs)
 		errs = append(errs, err)
 	case op == "send" || op == "draft":
 		errs = append(errs, &skills.PathError{Path: at + ".smtp", Msg: "is missing; it names the server and the sender"})
@@ -84,11 +84,12 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	run := map[string]skills.RunFunc{"list": b.list, "search": b.search, "read": b.read, "draft": b.draft, "send": b.send}[op]
+	run := map[string]skills.RunFunc{"list": b.runListSkill, "search": b.runSearchSkill, "read": b.runReadSkill, "draft": b.runDraftSkill,
+		"send": b.runSendSkill}[op]
 	return skills.NewExecutor(r, s, run), nil
 }
 
-func (b *box) find(at, dir, base string) error {
+func (b *box) findMaildir(at, dir, base string) error {
 	at += ".maildir"
 	if dir == "" {
 		return &skills.PathError{Path: at, Msg: "is missing; name the mailbox's folder"}
@@ -109,8 +110,8 @@ func (b *box) find(at, dir, base string) error {
 	return nil
 }
 
-// newServer checks how mail is sent.
-func newServer(at string, c smtpConfig, roots *x509.CertPool) (*server, error) {
+// newSMTPServer checks how mail is sent.
+func newSMTPServer(at string, c smtpConfig, roots *x509.CertPool) (*server, error) {
 	if c.TLS == "" {
 		c.TLS = tlsStart
 	}
@@ -122,7 +123,7 @@ func newServer(at string, c smtpConfig, roots *x509.CertPool) (*server, error) {
 		errs = append(errs, &skills.PathError{Path: at + ".addr", Msg: "must be host:port"})
 	}
 	s.host, s.port = host, int(n)
-	if err := address(c.From); err != nil {
+	if err := checkAddress(c.From); err != nil {
 		errs = append(errs, &skills.PathError{Path: at + ".from", Msg: "must be one plain address"})
 	}
 	if c.TLS == tlsNone {

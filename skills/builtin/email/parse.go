@@ -48,10 +48,10 @@ type attachment struct {
 	Size int64  `json:"size"`
 }
 
-// parse reads a message of any bytes, until ctx ends. What it can't make out is
+// parseMessage reads a message of any bytes, until ctx ends. What it can't make out is
 // left out; it fails only where there is no header, or one that is too large.
-func parse(ctx context.Context, r io.Reader) (*parsed, error) {
-	in := newBounded(ctx, r)
+func parseMessage(ctx context.Context, r io.Reader) (*parsed, error) {
+	in := newBoundedReader(ctx, r)
 	e, err := message.ReadWithOptions(in, &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -60,8 +60,8 @@ func parse(ctx context.Context, r io.Reader) (*parsed, error) {
 		return nil, errors.New("this is no message: its header can't be read")
 	}
 	p := &parsed{}
-	p.header(mail.Header{Header: e.Header})
-	p.body(e, 0)
+	p.readHeader(mail.Header{Header: e.Header})
+	p.walkBody(e, 0)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -81,14 +81,14 @@ const (
 	maxIDs      = 20
 )
 
-func (p *parsed) header(h mail.Header) {
+func (p *parsed) readHeader(h mail.Header) {
 	for _, k := range []string{"Subject", "From", "To", "Cc"} {
 		if v := h.Get(k); len(v) > maxRawField {
 			h.Set(k, v[:maxRawField])
 		}
 	}
-	p.Subject = field(h.Subject())
-	p.From, p.To, p.Cc = field(h.Text("From")), field(h.Text("To")), field(h.Text("Cc"))
+	p.Subject = cleanField(h.Subject())
+	p.From, p.To, p.Cc = cleanField(h.Text("From")), cleanField(h.Text("To")), cleanField(h.Text("Cc"))
 	if len(h.Get("Date")) <= maxDate {
 		if d, err := h.Date(); err == nil {
 			p.Date = d.UTC().Format(time.RFC3339)
@@ -114,29 +114,29 @@ func messageIDs(s string, most int) []string {
 			break
 		}
 		s = after
-		if strings.Contains(id, "@") && plainID(id) {
+		if strings.Contains(id, "@") && isPlainMessageID(id) {
 			out = append(out, id)
 		}
 	}
 	return out
 }
 
-// plainID reports whether a foreign message id can go into a header of ours.
-func plainID(id string) bool {
+// isPlainMessageID reports whether a foreign message id can go into a header of ours.
+func isPlainMessageID(id string) bool {
 	return id != "" && len(id) <= 250 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' })
 }
 
-// field makes one line of clean text of a header, even where it was only partly
+// cleanField makes one line of clean text of a header, even where it was only partly
 // readable.
-func field(s string, _ error) string { return clip(oneLine(s), maxField) }
+func cleanField(s string, _ error) string { return clipText(oneLine(s), maxField) }
 
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(clean(s), unicode.IsSpace), " ")
+	return strings.Join(strings.FieldsFunc(cleanText(s), unicode.IsSpace), " ")
 }
 
-// clean makes valid UTF-8 without control characters of s. Line breaks and tabs
+// cleanText makes valid UTF-8 without control characters of s. Line breaks and tabs
 // stay.
-func clean(s string) string {
+func cleanText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -148,15 +148,15 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-func clip(s string, most int) string {
+func clipText(s string, most int) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
 	}
 	return s
 }
 
-// body walks the parts. Readable text is collected, the rest counted.
-func (p *parsed) body(e *message.Entity, depth int) {
+// walkBody walks the parts. Readable text is collected, the rest counted.
+func (p *parsed) walkBody(e *message.Entity, depth int) {
 	if p.parts++; p.parts > maxParts || depth > maxDepth {
 		p.Cut = true
 		return
@@ -168,7 +168,7 @@ func (p *parsed) body(e *message.Entity, depth int) {
 				p.Cut = p.Cut || !errors.Is(err, io.EOF)
 				return
 			}
-			p.body(part, depth+1)
+			p.walkBody(part, depth+1)
 		}
 		p.Cut = true
 		return
@@ -183,23 +183,23 @@ func (p *parsed) body(e *message.Entity, depth int) {
 		name = params["name"]
 	}
 	if disposition == "attachment" || name != "" || kind != "" && kind != "text/plain" && kind != "text/html" {
-		p.attach(e, name, kind)
+		p.countAttachment(e, name, kind)
 		return
 	}
-	p.text(e, kind == "text/html")
+	p.addReadableText(e, kind == "text/html")
 }
 
-func (p *parsed) attach(e *message.Entity, name, kind string) {
+func (p *parsed) countAttachment(e *message.Entity, name, kind string) {
 	n, err := io.Copy(io.Discard, e.Body)
 	p.Cut = p.Cut || err != nil
-	name = clip(name, maxField)
+	name = clipText(name, maxField)
 	if decoded, err := new(mime.WordDecoder).DecodeHeader(name); err == nil {
 		name = decoded
 	}
-	p.Attachments = append(p.Attachments, attachment{Name: clip(oneLine(name), 200), Type: clip(oneLine(kind), 100), Size: n})
+	p.Attachments = append(p.Attachments, attachment{Name: clipText(oneLine(name), 200), Type: clipText(oneLine(kind), 100), Size: n})
 }
 
-func (p *parsed) text(e *message.Entity, html bool) {
+func (p *parsed) addReadableText(e *message.Entity, html bool) {
 	if full := p.Text; len(full) >= maxText || html && len(p.html) >= maxText {
 		p.Cut = true
 		return
@@ -209,15 +209,15 @@ func (p *parsed) text(e *message.Entity, html bool) {
 	b = b[:min(len(b), maxText)]
 	into, s := &p.Text, string(b)
 	if html {
-		into, s = &p.html, htmlText(s)
+		into, s = &p.html, extractHTMLText(s)
 	} else {
 		s = strings.ReplaceAll(s, "\r\n", "\n")
 	}
-	s = strings.TrimSpace(clean(s))
+	s = strings.TrimSpace(cleanText(s))
 	if *into != "" && s != "" {
 		s = "\n\n" + s
 	}
 	joined := *into + s
 	p.Cut = p.Cut || len(joined) > maxText
-	*into = clip(joined, maxText)
+	*into = clipText(joined, maxText)
 }

@@ -30,10 +30,10 @@ type summary struct {
 	Unread  bool   `json:"unread,omitempty"`
 }
 
-func summarize(e entry, p *parsed) summary {
+func newSummary(e entry, p *parsed) summary {
 	return summary{
-		ID: e.id(), Folder: e.folder, From: clip(p.From, 300), To: clip(p.To, 300),
-		Subject: clip(p.Subject, 300), Date: p.Date, Unread: e.unread(),
+		ID: e.id(), Folder: e.folder, From: clipText(p.From, 300), To: clipText(p.To, 300),
+		Subject: clipText(p.Subject, 300), Date: p.Date, Unread: e.isUnread(),
 	}
 }
 
@@ -46,12 +46,12 @@ type listing struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-func (l listing) result() (skills.Result, error) {
+func (l listing) marshalResult() (skills.Result, error) {
 	b, err := json.Marshal(l)
-	return answer(string(b), l.Incomplete), err
+	return newResult(string(b), l.Incomplete), err
 }
 
-func (b *box) list(ctx context.Context, o skills.Order) (skills.Result, error) {
+func (b *box) runListSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	a := struct {
 		Folder string `json:"folder"`
 		Limit  int    `json:"limit"`
@@ -59,23 +59,23 @@ func (b *box) list(ctx context.Context, o skills.Order) (skills.Result, error) {
 	if err := decode.Args(o.Args, &a); err != nil {
 		return skills.Result{}, err
 	}
-	dir, err := directory(a.Folder)
+	dir, err := directoryOf(a.Folder)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	root, err := b.open(ctx)
+	root, err := b.openMaildir(ctx)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	defer func() { _ = root.Close() }()
-	es, err := entries(root, dir)
+	es, err := listEntries(root, dir)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	return b.pick(ctx, root, es, a.Limit, func(*parsed) bool { return true })
+	return b.pickMessages(ctx, root, es, a.Limit, func(*parsed) bool { return true })
 }
 
-func (b *box) search(ctx context.Context, o skills.Order) (skills.Result, error) {
+func (b *box) runSearchSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	a := struct {
 		Query string `json:"query"`
 		From  string `json:"from"`
@@ -88,16 +88,16 @@ func (b *box) search(ctx context.Context, o skills.Order) (skills.Result, error)
 	if query == "" {
 		return skills.Result{}, decode.Refuse("the query is empty")
 	}
-	root, err := b.open(ctx)
+	root, err := b.openMaildir(ctx)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	defer func() { _ = root.Close() }()
-	es, err := everything(root)
+	es, err := listAllEntries(root)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	return b.pick(ctx, root, es, a.Limit, func(p *parsed) bool {
+	return b.pickMessages(ctx, root, es, a.Limit, func(p *parsed) bool {
 		if !strings.Contains(strings.ToLower(p.From), from) {
 			return false
 		}
@@ -110,9 +110,9 @@ func (b *box) search(ctx context.Context, o skills.Order) (skills.Result, error)
 	})
 }
 
-// pick parses messages in order until limit of them are wanted or a bound is
+// pickMessages parses messages in order until limit of them are wanted or a bound is
 // reached.
-func (b *box) pick(ctx context.Context, root *os.Root, es []entry, limit int, want func(*parsed) bool) (skills.Result, error) {
+func (b *box) pickMessages(ctx context.Context, root *os.Root, es []entry, limit int, want func(*parsed) bool) (skills.Result, error) {
 	l := listing{Messages: []summary{}}
 	limit = min(max(limit, 1), maxLimit)
 	var scanned int64
@@ -124,7 +124,7 @@ func (b *box) pick(ctx context.Context, root *os.Root, es []entry, limit int, wa
 			l.Incomplete = true
 			break
 		}
-		p, size, err := b.load(ctx, root, e)
+		p, size, err := b.loadMessage(ctx, root, e)
 		scanned += size
 		if ctx.Err() != nil {
 			return skills.Result{}, ctx.Err()
@@ -134,15 +134,15 @@ func (b *box) pick(ctx context.Context, root *os.Root, es []entry, limit int, wa
 			continue
 		}
 		if want(p) {
-			l.Messages = append(l.Messages, summarize(e, p))
+			l.Messages = append(l.Messages, newSummary(e, p))
 		}
 	}
-	return l.result()
+	return l.marshalResult()
 }
 
-// load reads and parses one message.
-func (b *box) load(ctx context.Context, root *os.Root, e entry) (*parsed, int64, error) {
-	f, size, err := b.content(root, e)
+// loadMessage reads and parses one message.
+func (b *box) loadMessage(ctx context.Context, root *os.Root, e entry) (*parsed, int64, error) {
+	f, size, err := b.openContent(root, e)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -150,7 +150,7 @@ func (b *box) load(ctx context.Context, root *os.Root, e entry) (*parsed, int64,
 	if size > b.maxMessage {
 		return nil, 0, decode.Refuse("the message has %d bytes; at most %d are handled", size, b.maxMessage)
 	}
-	p, err := parse(ctx, io.LimitReader(f, b.maxMessage))
+	p, err := parseMessage(ctx, io.LimitReader(f, b.maxMessage))
 	if ctx.Err() != nil {
 		return nil, size, ctx.Err()
 	}
@@ -160,23 +160,23 @@ func (b *box) load(ctx context.Context, root *os.Root, e entry) (*parsed, int64,
 	return p, size, nil
 }
 
-func (b *box) read(ctx context.Context, o skills.Order) (skills.Result, error) {
+func (b *box) runReadSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var a struct {
 		ID string `json:"id"`
 	}
 	if err := decode.Args(o.Args, &a); err != nil {
 		return skills.Result{}, err
 	}
-	root, err := b.open(ctx)
+	root, err := b.openMaildir(ctx)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	defer func() { _ = root.Close() }()
-	e, err := b.byID(root, a.ID)
+	e, err := b.findEntryByID(root, a.ID)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	p, _, err := b.load(ctx, root, e)
+	p, _, err := b.loadMessage(ctx, root, e)
 	if err != nil {
 		return skills.Result{}, err
 	}
@@ -185,5 +185,5 @@ func (b *box) read(ctx context.Context, o skills.Order) (skills.Result, error) {
 		Folder string `json:"folder"`
 		*parsed
 	}{e.id(), e.folder, p})
-	return answer(string(raw), p.Cut), err
+	return newResult(string(raw), p.Cut), err
 }

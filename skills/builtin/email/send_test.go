@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// What arrives is what was written, for every recipient, under each TLS policy,
-// and a copy of it is in the sent folder.
+// What arrives is what was written, for every recipient, under each TLS policy. A copy of it
+// is in the sent folder.
 func TestSend(t *testing.T) {
 	for _, mode := range []string{tlsNone, tlsStart, tlsWhole} {
 		s := startMail(t, mode)
@@ -23,7 +23,8 @@ func TestSend(t *testing.T) {
 		list, err := d.do(t, "list", args{})
 		require.NoError(t, err)
 		body := "Grüße,\n.\nline with a dot alone above\n" + strings.Repeat("long ", 300)
-		got, err := d.do(t, "send", args{"to": []string{"a@example.org", "b@example.org"}, "cc": "c@example.org", "subject": "Übersicht", "body": body, "in_reply_to": messages(list)[0]["id"]})
+		got, err := d.do(t, "send", args{"to": []string{"a@example.org", "b@example.org"}, "cc": "c@example.org", "subject": "Übersicht",
+			"body": body, "in_reply_to": messages(list)[0]["id"]})
 		require.NoError(t, err, mode)
 		require.Equal(t, true, got["sent"])
 		require.Len(t, s.arrived(), 1)
@@ -31,7 +32,7 @@ func TestSend(t *testing.T) {
 		require.Equal(t, "me@example.com", item.from)
 		require.Equal(t, []string{"a@example.org", "b@example.org", "c@example.org"}, item.to)
 		require.Equal(t, mode != tlsNone, item.user == "me")
-		p, err := parse(t.Context(), strings.NewReader(item.data))
+		p, err := parseMessage(t.Context(), strings.NewReader(item.data))
 		require.NoError(t, err)
 		require.Equal(t, "Übersicht", p.Subject)
 		require.Equal(t, strings.TrimSpace(body), p.Text)
@@ -44,8 +45,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A refusal by the server means that nothing was sent; a line that breaks after
-// the whole message was handed over means that nobody knows.
+// A refusal by the server means that nothing was sent. A line that breaks after the whole
+// message was handed over means that the outcome is unknown.
 func TestSendFailures(t *testing.T) {
 	no := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no"}
 	letter := args{"to": []string{"a@example.org", "b@example.org"}, "subject": "s", "body": "b"}
@@ -72,7 +73,7 @@ func TestSendFailures(t *testing.T) {
 	s := startMail(t, tlsNone)
 	_, err := open(t, s, tlsStart).do(t, "send", letter)
 	require.ErrorIs(t, err, skills.ErrNoEffect)
-	// A certificate that isn't trusted, and nobody there.
+	// A certificate that isn't trusted, and no server there.
 	s = startMail(t, tlsStart)
 	s.pool = nil
 	_, err = open(t, s, tlsStart).do(t, "send", letter)
@@ -113,9 +114,11 @@ func TestBadLetters(t *testing.T) {
 		a[k] = v
 		return a
 	}
-	bad := []args{good("subject", "s\r\nBcc: evil@example.org"), good("subject", "s\nX: y"), good("subject", "s\x00"), good("subject", strings.Repeat("s", 501)),
+	bad := []args{good("subject", "s\r\nBcc: evil@example.org"), good("subject", "s\nX: y"), good("subject", "s\x00"),
+		good("subject", strings.Repeat("s", 501)),
 		good("body", "a\x00b"), good("body", strings.Repeat("b", 10<<20)), good("to", []string{}), good("to", 7)}
-	for _, a := range []string{"", "a", "a@", "@b.c", "a@b.c\r\nBcc: e@e.e", "a@b.c, d@e.f", "Name <a@b.c>", "<a@b.c>", "a b@c.d", "a@b.c\x00", "ä@b.c", "a@[127.0.0.1]", "a%e.f@b.c", "e.f!a@b.c", `"x y"@b.c`, strings.Repeat("a", 250) + "@b.c"} {
+	for _, a := range []string{"", "a", "a@", "@b.c", "a@b.c\r\nBcc: e@e.e", "a@b.c, d@e.f", "Name <a@b.c>", "<a@b.c>", "a b@c.d", "a@b.c\x00",
+		"ä@b.c", "a@[127.0.0.1]", "a%e.f@b.c", "e.f!a@b.c", `"x y"@b.c`, strings.Repeat("a", 250) + "@b.c"} {
 		bad = append(bad, good("to", a), good("cc", []string{"ok@example.org", a}))
 	}
 	for _, a := range bad {

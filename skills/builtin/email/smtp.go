@@ -30,10 +30,10 @@ type server struct {
 
 const stepTimeout = 60 * time.Second
 
-// send hands the message in. The error says, by what it wraps or is, whether
+// sendMessage hands the message in. The error says, by what it wraps or is, whether
 // the server may have taken it; the server's words in it hold no password.
-func (s *server) send(ctx context.Context, m *gomail.Msg) error {
-	err := s.handIn(ctx, m)
+func (s *server) sendMessage(ctx context.Context, m *gomail.Msg) error {
+	err := s.handInMessage(ctx, m)
 	clean := scrub.New(s.Password, "\x00"+s.Username+"\x00"+s.Password)
 	var f *skills.Failure
 	if errors.As(err, &f) {
@@ -42,12 +42,12 @@ func (s *server) send(ctx context.Context, m *gomail.Msg) error {
 	return clean.Error(err)
 }
 
-func (s *server) handIn(ctx context.Context, m *gomail.Msg) error {
+func (s *server) handInMessage(ctx context.Context, m *gomail.Msg) error {
 	var line wire
 	defer line.close()
 	stop := context.AfterFunc(ctx, line.close)
 	defer stop()
-	c, err := s.client(&line)
+	c, err := s.newClient(&line)
 	if err != nil {
 		return decode.Refuse("the mail client can't be set up: %w", err)
 	}
@@ -63,12 +63,12 @@ func (s *server) handIn(ctx context.Context, m *gomail.Msg) error {
 	}
 	// No goodbye here: it would end a message that was cut off half-way with
 	// the very dot that makes it whole. The line is just dropped.
-	return refusal(err)
+	return classifyRefusal(err)
 }
 
-// refusal tells an error after which the server has nothing from one after
+// classifyRefusal tells an error after which the server has nothing from one after
 // which it may have the message.
-func refusal(err error) error {
+func classifyRefusal(err error) error {
 	var e *gomail.SendError
 	if !errors.As(err, &e) {
 		return &skills.Failure{Code: skills.FailFailed, Unknown: true, Err: fmt.Errorf("the mail server's answer is missing: %w", err)}
@@ -87,12 +87,12 @@ func refusal(err error) error {
 	return &skills.Failure{Code: skills.FailFailed, Unknown: true, Err: fmt.Errorf("the line broke while the message was handed in: %w", err)}
 }
 
-func (s *server) client(line *wire) (*gomail.Client, error) {
+func (s *server) newClient(line *wire) (*gomail.Client, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.host, RootCAs: s.roots}
 	options := []gomail.Option{gomail.WithPort(s.port), gomail.WithTimeout(stepTimeout), gomail.WithTLSConfig(conf), gomail.WithoutNoop(),
 		gomail.WithTLSPolicy(gomail.NoTLS),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return s.dial(ctx, network, addr, conf, line)
+			return s.dialServer(ctx, network, addr, conf, line)
 		})}
 	if s.TLS == tlsStart {
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
@@ -109,7 +109,7 @@ func (s *server) client(line *wire) (*gomail.Client, error) {
 	return gomail.NewClient(s.host, options...)
 }
 
-func (s *server) dial(ctx context.Context, network, addr string, conf *tls.Config, line *wire) (net.Conn, error) {
+func (s *server) dialServer(ctx context.Context, network, addr string, conf *tls.Config, line *wire) (net.Conn, error) {
 	d := &net.Dialer{}
 	if s.TLS == tlsNone {
 		d.Control = func(_, address string, _ syscall.RawConn) error {

@@ -26,9 +26,9 @@ const (
 	isolation  = "os.Root"
 )
 
-// name turns an argument into a name below the root, in the root's own terms.
+// resolveName turns an argument into a name below the root, in the root's own terms.
 // An absolute path is taken where it lies below the root.
-func (f *folder) name(arg string) (string, error) {
+func (f *folder) resolveName(arg string) (string, error) {
 	if arg == "" || strings.ContainsRune(arg, 0) || !utf8.ValidString(arg) {
 		return "", decode.Refuse("the path is empty or holds what no path can")
 	}
@@ -50,8 +50,8 @@ func (f *folder) name(arg string) (string, error) {
 	return name, nil
 }
 
-// explain turns a file system's error into one that names no path of ours.
-func explain(err error) error {
+// explainError turns a file system's error into one that names no path of ours.
+func explainError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return decode.Refuse("there is no such file")
@@ -71,23 +71,23 @@ func explain(err error) error {
 	return decode.Refuse("the file can't be reached")
 }
 
-// regular opens a plain file for reading. A FIFO would hang and a device may act
+// openRegular opens a plain file for reading. A FIFO would hang and a device may act
 // on being opened, so both are refused by a look before and one after.
-func (f *folder) regular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+func (f *folder) openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	st, err := root.Stat(name)
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, nil, explainError(err)
 	}
-	if err := f.plain(st); err != nil {
+	if err := f.checkPlain(st); err != nil {
 		return nil, nil, err
 	}
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, nil, explainError(err)
 	}
 	st, err = file.Stat()
 	if err == nil {
-		err = f.plain(st)
+		err = f.checkPlain(st)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -96,7 +96,7 @@ func (f *folder) regular(root *os.Root, name string) (*os.File, fs.FileInfo, err
 	return file, st, nil
 }
 
-func (f *folder) plain(st fs.FileInfo) error {
+func (f *folder) checkPlain(st fs.FileInfo) error {
 	switch {
 	case st.IsDir():
 		return decode.Refuse("that is a folder")
@@ -108,27 +108,27 @@ func (f *folder) plain(st fs.FileInfo) error {
 	return nil
 }
 
-// text reads a whole file.
-func (f *folder) text(root *os.Root, name string) (string, fs.FileInfo, error) {
-	file, st, err := f.regular(root, name)
+// readTextFile reads a whole file.
+func (f *folder) readTextFile(root *os.Root, name string) (string, fs.FileInfo, error) {
+	file, st, err := f.openRegular(root, name)
 	if err != nil {
 		return "", nil, err
 	}
 	defer func() { _ = file.Close() }()
-	b, err := f.textOf(file)
+	b, err := f.readAllText(file)
 	return string(b), st, err
 }
 
-// textOf reads an open file to its end. Beside an error it returns what was read
+// readAllText reads an open file to its end. Beside an error it returns what was read
 // until then.
-func (f *folder) textOf(file *os.File) ([]byte, error) {
+func (f *folder) readAllText(file *os.File) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(file, f.maxFile+1))
 	switch {
 	case err != nil:
-		return b, explain(err)
+		return b, explainError(err)
 	case int64(len(b)) > f.maxFile:
 		return b, decode.Refuse("the file has more than %d bytes", f.maxFile)
-	case !isText(b):
+	case !isUTF8Text(b):
 		return b, decode.Refuse("the file is binary, or not UTF-8 text")
 	}
 	return b, nil
@@ -137,10 +137,10 @@ func (f *folder) textOf(file *os.File) ([]byte, error) {
 // sniff is how much of a file a search reads before it tells text from the rest.
 const sniff = 8 << 10
 
-// scan reads a file for a search, and no more of a binary one than its beginning.
+// scanForSearch reads a file for a search, and no more of a binary one than its beginning.
 // read is how many bytes it took.
-func (f *folder) scan(root *os.Root, name string) (text string, read int64, err error) {
-	file, _, err := f.regular(root, name)
+func (f *folder) scanForSearch(root *os.Root, name string) (text string, read int64, err error) {
+	file, _, err := f.openRegular(root, name)
 	if err != nil {
 		return "", 0, err
 	}
@@ -148,12 +148,12 @@ func (f *folder) scan(root *os.Root, name string) (text string, read int64, err 
 	var head [sniff]byte
 	n, err := file.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", int64(n), explain(err)
+		return "", int64(n), explainError(err)
 	}
 	if bytes.IndexByte(head[:n], 0) >= 0 {
 		return "", int64(n), decode.Refuse("the file is binary")
 	}
-	b, err := f.textOf(file)
+	b, err := f.readAllText(file)
 	if err != nil {
 		return "", int64(len(b)), err
 	}
@@ -174,21 +174,21 @@ func (f *folder) checkApproved(ctx context.Context, root *os.Root, name string, 
 	}
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	defer func() { _ = file.Close() }()
 	if st, err := file.Stat(); err != nil || !st.Mode().IsRegular() {
 		return skills.ErrChanged
 	}
 	if err := skills.CheckApproved(ctx, pathArg, file); err != nil && !errors.Is(err, skills.ErrChanged) {
-		return explain(err)
+		return explainError(err)
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-func isText(b []byte) bool {
+func isUTF8Text(b []byte) bool {
 	for _, c := range b {
 		if c == 0 {
 			return false
@@ -197,15 +197,15 @@ func isText(b []byte) bool {
 	return utf8.Valid(b)
 }
 
-// target looks at what stands at a name that is to be written or moved. A link
+// inspectTarget looks at what stands at a name that is to be written or moved. A link
 // isn't followed: what is behind it wasn't judged.
-func (f *folder) target(root *os.Root, name string) (st fs.FileInfo, exists bool, err error) {
+func (f *folder) inspectTarget(root *os.Root, name string) (st fs.FileInfo, exists bool, err error) {
 	st, err = root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, nil
 	case err != nil:
-		return nil, false, explain(err)
+		return nil, false, explainError(err)
 	case st.IsDir():
 		return nil, false, decode.Refuse("that is a folder")
 	case !st.Mode().IsRegular():
@@ -214,15 +214,15 @@ func (f *folder) target(root *os.Root, name string) (st fs.FileInfo, exists bool
 	return st, true, nil
 }
 
-// replace puts content at name in one step. Up to the rename nothing is
+// replaceFile puts content at name in one step. Up to the rename nothing is
 // changed, so errors until then wrap skills.ErrNoEffect.
-func (f *folder) replace(root *os.Root, name, content string, mode fs.FileMode) error {
+func (f *folder) replaceFile(root *os.Root, name, content string, mode fs.FileMode) error {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails
 	temp := path.Join(path.Dir(name), tempPrefix+hex.EncodeToString(id[:])+".tmp")
 	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	_, err = io.WriteString(file, content)
 	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
@@ -231,15 +231,15 @@ func (f *folder) replace(root *os.Root, name, content string, mode fs.FileMode) 
 	}
 	if err != nil {
 		_ = root.Remove(temp)
-		return explain(err)
+		return explainError(err)
 	}
-	settle(root, path.Dir(name))
+	syncFolder(root, path.Dir(name))
 	return nil
 }
 
-// settle makes a rename durable. What it can't is no failure of the call: the
+// syncFolder makes a rename durable. What it can't is no failure of the call: the
 // file is there.
-func settle(root *os.Root, dir string) {
+func syncFolder(root *os.Root, dir string) {
 	d, err := root.Open(dir)
 	if err != nil {
 		return
@@ -251,16 +251,16 @@ func settle(root *os.Root, dir string) {
 // retry is how often a lock that somebody holds is tried again.
 const retry = 5 * time.Millisecond
 
-// locked runs do while it holds the root's lock, unless ctx ends first.
-func (f *folder) locked(ctx context.Context, do func(root *os.Root) (skills.Result, error)) (skills.Result, error) {
-	root, err := f.open(ctx)
+// runLocked runs do while it holds the root's lock, unless ctx ends first.
+func (f *folder) runLocked(ctx context.Context, do func(root *os.Root) (skills.Result, error)) (skills.Result, error) {
+	root, err := f.openRootFolder(ctx)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	defer func() { _ = root.Close() }()
 	d, err := root.Open(".")
 	if err != nil {
-		return skills.Result{}, explain(err)
+		return skills.Result{}, explainError(err)
 	}
 	defer func() { _ = d.Close() }() // gives the lock back
 	tick := time.NewTicker(retry)

@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/runtest"
 )
 
-// approvedDo runs an operation whose path a person approved as it was when it
-// held content; nil is a file that was not there.
+// approvedDo runs an operation whose path a person approved as it was when it held content.
+// A nil content is a file that was not there.
 func (d *desk) approvedDo(t *testing.T, op string, content *string, a args) (skills.Result, error) {
 	t.Helper()
 	f := skills.ApprovedFile{Arg: "path", Missing: content == nil}

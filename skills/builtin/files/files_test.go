@@ -86,8 +86,8 @@ func (d *desk) tree(t *testing.T) string {
 	return b.String()
 }
 
-// What is written is read back, by relative and absolute path, and replacing
-// keeps the mode and leaves no temporary file.
+// What is written is read back, by relative and absolute path. Replacing keeps the mode and
+// leaves no temporary file.
 func TestWriteAndRead(t *testing.T) {
 	d := open(t, nil)
 	for _, content := range []string{"", "héllo\n", strings.Repeat("long line\n", 1000)} {
@@ -137,8 +137,10 @@ func TestBadPaths(t *testing.T) {
 	require.NoError(t, os.Symlink("../"+filepath.Base(outside), filepath.Join(d.root, "rellink")))
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(d.root, "dev")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(d.root, "fifo"), 0o600))
-	paths := []string{"../secret", "dir/../../secret", "..", secret, "/etc/passwd", "link", "linkdir/secret", "linkdir/new", "rellink/secret", "dev", "fifo",
-		"dir", ".", "a\x00b", ".archive/old", ".ARCHIVE/old", "./.archive/old", "dir/../.archive/old", ".vedette-x.tmp", "dir/file/below", strings.Repeat("x", 300), filepath.Join(d.root, "..", filepath.Base(outside), "secret")}
+	paths := []string{"../secret", "dir/../../secret", "..", secret, "/etc/passwd", "link", "linkdir/secret", "linkdir/new", "rellink/secret",
+		"dev", "fifo",
+		"dir", ".", "a\x00b", ".archive/old", ".ARCHIVE/old", "./.archive/old", "dir/../.archive/old", ".vedette-x.tmp", "dir/file/below",
+		strings.Repeat("x", 300), filepath.Join(d.root, "..", filepath.Base(outside), "secret")}
 	// Only root can make a device.
 	if err := syscall.Mknod(filepath.Join(d.root, "null"), syscall.S_IFCHR|0o666, 1<<8|3); err == nil {
 		paths = append(paths, "null")
@@ -256,14 +258,16 @@ func TestSearch(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(got), &f))
 		return f
 	}
-	require.Equal(t, found{Matches: []match{{Path: "docs/budget.txt"}, {Path: "plan.md", Line: 2, Text: "The Budget is here"}}, Skipped: 1}, find(args{"query": "bUDget"}))
+	require.Equal(t, found{Matches: []match{{Path: "docs/budget.txt"}, {Path: "plan.md", Line: 2, Text: "The Budget is here"}}, Skipped: 1},
+		find(args{"query": "bUDget"}))
 	require.Equal(t, []match{{Path: "docs/budget.txt"}}, find(args{"query": "budget", "glob": "*.txt"}).Matches)
 	require.Equal(t, []match{{Path: "docs/budget.txt"}}, find(args{"query": "budget", "path": "docs"}).Matches)
 	require.Empty(t, find(args{"query": "root:"}).Matches)
 	limited := find(args{"query": "budget", "limit": 1})
 	require.Len(t, limited.Matches, 1)
 	require.True(t, limited.Incomplete)
-	for _, a := range []args{{"query": "x", "path": "../"}, {"query": "x", "path": "nope"}, {"query": "x", "glob": "[a"}, {"query": "x", "glob": strings.Repeat("*", 13)}, {"query": "x", "path": ".archive"}, {"query": "x", "path": "etc"}} {
+	for _, a := range []args{{"query": "x", "path": "../"}, {"query": "x", "path": "nope"}, {"query": "x", "glob": "[a"},
+		{"query": "x", "glob": strings.Repeat("*", 13)}, {"query": "x", "path": ".archive"}, {"query": "x", "path": "etc"}} {
 		_, err := d.do(t, "search", a)
 		require.ErrorIs(t, err, skills.ErrNoEffect, "%v", a)
 	}
@@ -274,7 +278,8 @@ func TestRefusesWithoutWarrant(t *testing.T) {
 	d := open(t, nil)
 	d.put(t, "f", "kept")
 	before := d.tree(t)
-	for op, a := range map[string]args{"write": {"path": "f", "content": "x"}, "update": {"path": "f", "find": "kept", "replace": "x"}, "archive": {"path": "f"}, "read": {"path": "f"}, "search": {"query": "k"}} {
+	for op, a := range map[string]args{"write": {"path": "f", "content": "x"}, "update": {"path": "f", "find": "kept", "replace": "x"},
+		"archive": {"path": "f"}, "read": {"path": "f"}, "search": {"query": "k"}} {
 		d.Unwarranted(t, d.execs["files."+op], d.skills["files."+op], a, func() bool { return d.tree(t) == before })
 	}
 }
@@ -316,7 +321,7 @@ func FuzzName(f *testing.F) {
 	}
 	fo := &folder{path: "/srv/work"}
 	f.Fuzz(func(t *testing.T, arg string) {
-		name, err := fo.name(arg)
+		name, err := fo.resolveName(arg)
 		if err == nil && (!filepath.IsLocal(name) || strings.HasPrefix(strings.ToLower(name)+"/", archiveDir+"/")) {
 			t.Fatalf("%q gave %q", arg, name)
 		}

@@ -61,7 +61,8 @@ func TestGlobWithStars(t *testing.T) {
 func TestGlobThatMultiplies(t *testing.T) {
 	d := open(t, nil)
 	d.put(t, strings.Repeat("a", 24)+"c", "x")
-	for _, g := range []string{strings.Repeat("{a,a}", 24) + "b", strings.Repeat("*{a,a}", 10), strings.Repeat("{a,", 30) + strings.Repeat("}", 30) + strings.Repeat("{a,a}", 6),
+	for _, g := range []string{strings.Repeat("{a,a}", 24) + "b", strings.Repeat("*{a,a}", 10), strings.Repeat("{a,", 30) + strings.Repeat("}",
+		30) + strings.Repeat("{a,a}", 6),
 		"{" + strings.Repeat("a,", 70) + "}", strings.Repeat("a", 257)} {
 		_, err := d.do(t, "search", args{"query": "x", "glob": g})
 		require.ErrorIs(t, err, skills.ErrNoEffect, g)
@@ -79,11 +80,11 @@ func TestSearchHeedsItsContext(t *testing.T) {
 	_, err = g.match(ctx, "abc")
 	require.ErrorIs(t, err, context.Canceled)
 	s := &searcher{query: "x", limit: 5}
-	require.ErrorIs(t, s.lines(ctx, "f", strings.Repeat("y\n", 2000)), context.Canceled)
+	require.ErrorIs(t, s.searchLines(ctx, "f", strings.Repeat("y\n", 2000)), context.Canceled)
 }
 
-// Binary files count against the bound of a search, are read no further than
-// needed, and take no memory with them.
+// Binary files count against the bound of a search. They are read no further than needed, and
+// take no memory with them.
 func TestSearchCountsBinaryFiles(t *testing.T) {
 	root := t.TempDir()
 	binary := func(name, head string) { // of zeros behind its head; they take no room on the disk
@@ -98,7 +99,7 @@ func TestSearchCountsBinaryFiles(t *testing.T) {
 	s := &searcher{folder: f, query: "zzz", limit: 5}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	require.NoError(t, s.walk(t.Context(), "."))
+	require.NoError(t, s.walkFiles(t.Context(), "."))
 	runtime.ReadMemStats(&after)
 	require.Equal(t, 20, s.Skipped)
 	require.Equal(t, int64(20*sniff), s.bytes)
@@ -108,7 +109,7 @@ func TestSearchCountsBinaryFiles(t *testing.T) {
 		binary(fmt.Sprintf("late%02d", i), strings.Repeat("a", sniff)) // looks like text at first
 	}
 	s = &searcher{folder: f, query: "zzz", limit: 5}
-	require.NoError(t, s.walk(t.Context(), "."))
+	require.NoError(t, s.walkFiles(t.Context(), "."))
 	require.True(t, s.Incomplete, "%d bytes", s.bytes)
 	require.LessOrEqual(t, s.bytes, int64(maxScanned+2*DefaultMaxFile))
 }

@@ -33,9 +33,9 @@ type config struct {
 	MaxFile int64  `json:"max_file"`
 }
 
-// New returns the Executor of one of the skills of Specs, told by the last part
-// of its name ("notes.read" reads as well), or every mistake as joined
-// *skills.PathError values. The root must exist.
+// New returns the Executor of one of the skills of Specs, or every mistake as joined
+// *skills.PathError values. The last part of the skill's name tells which ("notes.read" reads
+// as well). The root must exist.
 func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error) {
 	at, err := decode.Start(s, r, "builtin")
 	if err != nil {
@@ -50,14 +50,15 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if f.now == nil {
 		f.now = time.Now
 	}
-	if err := errors.Join(f.find(at, c.Root, o.Dir), checkMax(at, c.MaxFile)); err != nil {
+	if err := errors.Join(f.findRootFolder(at, c.Root, o.Dir), checkMaxFile(at, c.MaxFile)); err != nil {
 		return nil, err
 	}
-	run := map[string]skills.RunFunc{"read": f.read, "search": f.search, "write": f.write, "update": f.update, "archive": f.archive}[op]
+	run := map[string]skills.RunFunc{"read": f.runReadSkill, "search": f.runSearchSkill, "write": f.runWriteSkill, "update": f.runUpdateSkill,
+		"archive": f.runArchiveSkill}[op]
 	return skills.NewExecutor(r, s, run), nil
 }
 
-func checkMax(at string, n int64) error {
+func checkMaxFile(at string, n int64) error {
 	if n < 1 || n > 64<<20 {
 		return &skills.PathError{Path: at + ".max_file", Msg: fmt.Sprintf("must be between 1 and %d bytes", 64<<20)}
 	}
@@ -71,7 +72,7 @@ type folder struct {
 	now     func() time.Time
 }
 
-func (f *folder) find(at, root, dir string) error {
+func (f *folder) findRootFolder(at, root, dir string) error {
 	at += ".root"
 	if root == "" {
 		return &skills.PathError{Path: at, Msg: "is missing; name the folder that the skill may use"}
@@ -91,8 +92,8 @@ func (f *folder) find(at, root, dir string) error {
 	return nil
 }
 
-// open opens the root for one call, so that no descriptor outlives it.
-func (f *folder) open(ctx context.Context) (*os.Root, error) {
+// openRootFolder opens the root for one call, so that no descriptor outlives it.
+func (f *folder) openRootFolder(ctx context.Context) (*os.Root, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -18,8 +18,8 @@ import (
 
 const defaultRead = 256 << 10
 
-// read answers with the text itself, from offset on, cut at a character.
-func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error) {
+// runReadSkill answers with the text itself, from offset on, cut at a character.
+func (f *folder) runReadSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	a := struct {
 		Path     string `json:"path"`
 		Offset   int64  `json:"offset"`
@@ -28,19 +28,19 @@ func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error
 	if err := decode.Args(o.Args, &a); err != nil {
 		return skills.Result{}, err
 	}
-	name, err := f.name(a.Path)
+	name, err := f.resolveName(a.Path)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	if a.Offset < 0 || a.MaxBytes < 1 {
 		return skills.Result{}, decode.Refuse("offset and max_bytes must not be negative")
 	}
-	root, err := f.open(ctx)
+	root, err := f.openRootFolder(ctx)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	defer func() { _ = root.Close() }()
-	file, st, err := f.regular(root, name)
+	file, st, err := f.openRegular(root, name)
 	if err != nil {
 		return skills.Result{}, err
 	}
@@ -55,10 +55,10 @@ func (f *folder) read(ctx context.Context, o skills.Order) (skills.Result, error
 	}
 	b, err := io.ReadAll(io.NewSectionReader(content, a.Offset, int64(most)+1))
 	if err != nil {
-		return skills.Result{}, explain(err)
+		return skills.Result{}, explainError(err)
 	}
-	b, cut := window(b, most, a.Offset > 0)
-	if !isText(b) {
+	b, cut := cutWindow(b, most, a.Offset > 0)
+	if !isUTF8Text(b) {
 		return skills.Result{}, decode.Refuse("the file is binary, or not UTF-8 text")
 	}
 	return skills.Result{Content: string(b), Truncated: cut, Isolation: isolation}, nil
@@ -71,7 +71,7 @@ func (f *folder) openApproved(ctx context.Context, file *os.File) (io.ReaderAt, 
 	}
 	whole, err := io.ReadAll(io.LimitReader(file, f.maxFile+1))
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	if err := skills.CheckApproved(ctx, pathArg, bytes.NewReader(whole)); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (f *folder) openApproved(ctx context.Context, file *os.File) (io.ReaderAt, 
 	return bytes.NewReader(whole), nil
 }
 
-// window cuts b to most bytes at whole characters.
-func window(b []byte, most int, midway bool) (out []byte, cut bool) {
+// cutWindow cuts b to most bytes at whole characters.
+func cutWindow(b []byte, most int, midway bool) (out []byte, cut bool) {
 	if cut = len(b) > most; cut {
 		b = b[:most]
 		for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
@@ -98,8 +98,8 @@ func window(b []byte, most int, midway bool) (out []byte, cut bool) {
 	return b, cut
 }
 
-// write creates or replaces a file, and the folders above it.
-func (f *folder) write(ctx context.Context, o skills.Order) (skills.Result, error) {
+// runWriteSkill creates or replaces a file, and the folders above it.
+func (f *folder) runWriteSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var a struct {
 		Path    string `json:"path"`
 		Content string `json:"content"`
@@ -107,15 +107,15 @@ func (f *folder) write(ctx context.Context, o skills.Order) (skills.Result, erro
 	if err := decode.Args(o.Args, &a); err != nil {
 		return skills.Result{}, err
 	}
-	name, err := f.name(a.Path)
+	name, err := f.resolveName(a.Path)
 	if err == nil {
 		err = f.checkContent(a.Content)
 	}
 	if err != nil {
 		return skills.Result{}, err
 	}
-	return f.locked(ctx, func(root *os.Root) (skills.Result, error) {
-		st, exists, err := f.target(root, name)
+	return f.runLocked(ctx, func(root *os.Root) (skills.Result, error) {
+		st, exists, err := f.inspectTarget(root, name)
 		if err == nil {
 			err = f.checkApproved(ctx, root, name, exists)
 		}
@@ -126,12 +126,12 @@ func (f *folder) write(ctx context.Context, o skills.Order) (skills.Result, erro
 		if exists {
 			mode, did = st.Mode().Perm(), "replaced"
 		} else if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return skills.Result{}, explain(err)
+			return skills.Result{}, explainError(err)
 		}
-		if err := f.replace(root, name, a.Content, mode); err != nil {
+		if err := f.replaceFile(root, name, a.Content, mode); err != nil {
 			return skills.Result{}, err
 		}
-		return done("%s %s, %d bytes", did, name, len(a.Content))
+		return doneResult("%s %s, %d bytes", did, name, len(a.Content))
 	})
 }
 
@@ -139,18 +139,18 @@ func (f *folder) checkContent(s string) error {
 	switch {
 	case int64(len(s)) > f.maxFile:
 		return decode.Refuse("the content has %d bytes; at most %d are handled", len(s), f.maxFile)
-	case !isText([]byte(s)):
+	case !isUTF8Text([]byte(s)):
 		return decode.Refuse("the content is binary, or not UTF-8 text")
 	}
 	return nil
 }
 
-func done(format string, a ...any) (skills.Result, error) {
+func doneResult(format string, a ...any) (skills.Result, error) {
 	return skills.Result{Content: fmt.Sprintf(format, a...), Isolation: isolation}, nil
 }
 
-// update replaces a text that must stand exactly once, or all of its places.
-func (f *folder) update(ctx context.Context, o skills.Order) (skills.Result, error) {
+// runUpdateSkill replaces a text that must stand exactly once, or all of its places.
+func (f *folder) runUpdateSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var a struct {
 		Path    string `json:"path"`
 		Find    string `json:"find"`
@@ -160,18 +160,18 @@ func (f *folder) update(ctx context.Context, o skills.Order) (skills.Result, err
 	if err := decode.Args(o.Args, &a); err != nil {
 		return skills.Result{}, err
 	}
-	name, err := f.name(a.Path)
+	name, err := f.resolveName(a.Path)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	if a.Find == "" {
 		return skills.Result{}, decode.Refuse("find is empty")
 	}
-	return f.locked(ctx, func(root *os.Root) (skills.Result, error) {
-		if _, exists, err := f.target(root, name); err != nil || !exists {
-			return skills.Result{}, errors.Join(err, missing(exists || err != nil))
+	return f.runLocked(ctx, func(root *os.Root) (skills.Result, error) {
+		if _, exists, err := f.inspectTarget(root, name); err != nil || !exists {
+			return skills.Result{}, errors.Join(err, refuseMissing(exists || err != nil))
 		}
-		old, st, err := f.text(root, name)
+		old, st, err := f.readTextFile(root, name)
 		if err == nil {
 			err = skills.CheckApproved(ctx, pathArg, strings.NewReader(old))
 		}
@@ -192,41 +192,41 @@ func (f *folder) update(ctx context.Context, o skills.Order) (skills.Result, err
 		if err := f.checkContent(content); err != nil {
 			return skills.Result{}, err
 		}
-		if err := f.replace(root, name, content, st.Mode().Perm()); err != nil {
+		if err := f.replaceFile(root, name, content, st.Mode().Perm()); err != nil {
 			return skills.Result{}, err
 		}
-		return done("replaced %d in %s, now %d bytes", n, name, len(content))
+		return doneResult("replaced %d in %s, now %d bytes", n, name, len(content))
 	})
 }
 
-func missing(exists bool) error {
+func refuseMissing(exists bool) error {
 	if exists {
 		return nil
 	}
 	return decode.Refuse("there is no such file")
 }
 
-// archive moves a file to where no skill reaches it.
-func (f *folder) archive(ctx context.Context, o skills.Order) (skills.Result, error) {
+// runArchiveSkill moves a file to where no skill reaches it.
+func (f *folder) runArchiveSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var a struct {
 		Path string `json:"path"`
 	}
 	if err := decode.Args(o.Args, &a); err != nil {
 		return skills.Result{}, err
 	}
-	name, err := f.name(a.Path)
+	name, err := f.resolveName(a.Path)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	return f.locked(ctx, func(root *os.Root) (skills.Result, error) {
-		if _, exists, err := f.target(root, name); err != nil || !exists {
-			return skills.Result{}, errors.Join(err, missing(exists || err != nil))
+	return f.runLocked(ctx, func(root *os.Root) (skills.Result, error) {
+		if _, exists, err := f.inspectTarget(root, name); err != nil || !exists {
+			return skills.Result{}, errors.Join(err, refuseMissing(exists || err != nil))
 		}
 		if err := f.checkApproved(ctx, root, name, true); err != nil {
 			return skills.Result{}, err
 		}
 		if err := root.MkdirAll(archiveDir, 0o700); err != nil {
-			return skills.Result{}, explain(err)
+			return skills.Result{}, explainError(err)
 		}
 		if st, err := root.Lstat(archiveDir); err != nil || !st.IsDir() {
 			return skills.Result{}, decode.Refuse("the archive is no folder")
@@ -236,11 +236,11 @@ func (f *folder) archive(ctx context.Context, o skills.Order) (skills.Result, er
 			return skills.Result{}, err
 		}
 		if err := root.Rename(name, to); err != nil {
-			return skills.Result{}, explain(err)
+			return skills.Result{}, explainError(err)
 		}
-		settle(root, archiveDir)
-		settle(root, path.Dir(name))
-		return done("archived %s", name)
+		syncFolder(root, archiveDir)
+		syncFolder(root, path.Dir(name))
+		return doneResult("archived %s", name)
 	})
 }
 
@@ -256,7 +256,7 @@ func (f *folder) freeName(root *os.Root, base string) (string, error) {
 		if _, err := root.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 			return to, nil
 		} else if err != nil {
-			return "", explain(err)
+			return "", explainError(err)
 		}
 	}
 	return "", decode.Refuse("the archive has no free name")

@@ -46,8 +46,8 @@ type searcher struct {
 	bytes          int64 // what was read, of files without text too
 }
 
-// search looks through names and lines, ignoring case, in the order of names.
-func (f *folder) search(ctx context.Context, o skills.Order) (skills.Result, error) {
+// runSearchSkill looks through names and lines, ignoring case, in the order of names.
+func (f *folder) runSearchSkill(ctx context.Context, o skills.Order) (skills.Result, error) {
 	a := struct {
 		Query string `json:"query"`
 		Path  string `json:"path"`
@@ -57,7 +57,7 @@ func (f *folder) search(ctx context.Context, o skills.Order) (skills.Result, err
 	if err := decode.Args(o.Args, &a); err != nil {
 		return skills.Result{}, err
 	}
-	start, err := f.name(a.Path)
+	start, err := f.resolveName(a.Path)
 	switch {
 	case err != nil:
 		return skills.Result{}, err
@@ -70,7 +70,7 @@ func (f *folder) search(ctx context.Context, o skills.Order) (skills.Result, err
 	}
 	s := &searcher{folder: f, query: strings.ToLower(a.Query), glob: g, limit: min(max(a.Limit, 1), maxMatches)}
 	s.Matches = []match{}
-	if err := s.walk(ctx, start); err != nil {
+	if err := s.walkFiles(ctx, start); err != nil {
 		return skills.Result{}, err
 	}
 	b, err := json.Marshal(s.found)
@@ -80,14 +80,14 @@ func (f *folder) search(ctx context.Context, o skills.Order) (skills.Result, err
 	return skills.Result{Content: string(b), Truncated: s.Incomplete, Isolation: isolation}, nil
 }
 
-func (s *searcher) walk(ctx context.Context, start string) error {
-	root, err := s.folder.open(ctx)
+func (s *searcher) walkFiles(ctx context.Context, start string) error {
+	root, err := s.folder.openRootFolder(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
 	if _, err := root.Stat(start); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	return fs.WalkDir(root.FS(), start, func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func (s *searcher) walk(ctx context.Context, start string) error {
 			s.Skipped++
 			return nil //nolint:nilerr // what can't be read is counted and passed by
 		}
-		if _, hidden := s.folder.name(name); hidden != nil {
+		if _, hidden := s.folder.resolveName(name); hidden != nil {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -110,12 +110,12 @@ func (s *searcher) walk(ctx context.Context, start string) error {
 		if !d.Type().IsRegular() {
 			return nil
 		}
-		return s.look(ctx, root, name)
+		return s.searchFile(ctx, root, name)
 	})
 }
 
-// look searches one file. What was read counts, whether it is text or not.
-func (s *searcher) look(ctx context.Context, root *os.Root, name string) error {
+// searchFile searches one file. What was read counts, whether it is text or not.
+func (s *searcher) searchFile(ctx context.Context, root *os.Root, name string) error {
 	wanted, err := s.glob.match(ctx, name)
 	if err != nil || !wanted {
 		return err
@@ -123,16 +123,16 @@ func (s *searcher) look(ctx context.Context, root *os.Root, name string) error {
 	if strings.Contains(strings.ToLower(path.Base(name)), s.query) {
 		s.Matches = append(s.Matches, match{Path: name})
 	}
-	text, read, err := s.folder.scan(root, name)
+	text, read, err := s.folder.scanForSearch(root, name)
 	s.bytes += read
 	if err != nil {
 		s.Skipped++
 		return nil //nolint:nilerr // as what can't be read
 	}
-	return s.lines(ctx, name, text)
+	return s.searchLines(ctx, name, text)
 }
 
-func (s *searcher) lines(ctx context.Context, name, text string) error {
+func (s *searcher) searchLines(ctx context.Context, name, text string) error {
 	n := 0
 	for line := range strings.Lines(text) {
 		if n++; n%1000 == 0 && ctx.Err() != nil {
@@ -145,7 +145,7 @@ func (s *searcher) lines(ctx context.Context, name, text string) error {
 			s.Incomplete = true
 			return nil
 		}
-		b, _ := window([]byte(strings.TrimSpace(line)), maxSnippet, false)
+		b, _ := cutWindow([]byte(strings.TrimSpace(line)), maxSnippet, false)
 		s.Matches = append(s.Matches, match{Path: name, Line: n, Text: string(b)})
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package decode reads the options of a way to run a skill, and the arguments
-// of one order, for the packages below skills/run and skills/builtin.
+// Package decode reads the options of a way to run a skill, and the arguments of one order.
+// The packages below skills/run and skills/builtin use it.
 //
 // Options come from an operator. Every key must be known, in the very case it
 // is declared in, and stand once; every mistake is reported at its own path, so
@@ -24,8 +24,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Start checks what every constructor of an Executor is given, and returns the
-// path at which the options of that kind stand ("run.http").
+// Start checks what every constructor of an Executor is given. It returns the path at which
+// the options of that kind stand ("run.http").
 func Start(s *skills.Skill, r skills.Redeemer, kind string) (string, error) {
 	if s == nil {
 		return "", &skills.PathError{Path: "run", Msg: "there is no compiled skill"}
@@ -39,9 +39,9 @@ func Start(s *skills.Skill, r skills.Redeemer, kind string) (string, error) {
 	return "run." + kind, nil
 }
 
-// Options decodes raw into v, a pointer to a struct with json tags, and returns
-// joined *skills.PathError values below the path at. Missing keys keep what v
-// holds. Types that implement json.Unmarshaler decode themselves.
+// Options decodes raw into v, a pointer to a struct with json tags. It returns joined
+// *skills.PathError values below the path at. Missing keys keep what v holds. Types that
+// implement json.Unmarshaler decode themselves.
 func Options(raw json.RawMessage, at string, v any) error {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")
@@ -50,31 +50,31 @@ func Options(raw json.RawMessage, at string, v any) error {
 	if err := d.SkipValue(); err != nil {
 		return &skills.PathError{Path: at, Msg: "is not valid JSON, or has a key twice"}
 	}
-	return value(raw, at, reflect.ValueOf(v).Elem())
+	return decodeValue(raw, at, reflect.ValueOf(v).Elem())
 }
 
-func value(raw json.RawMessage, at string, v reflect.Value) error {
+func decodeValue(raw json.RawMessage, at string, v reflect.Value) error {
 	if string(raw) == "null" {
 		return &skills.PathError{Path: at, Msg: "is empty; give it a value or leave it out"}
 	}
 	if _, own := v.Addr().Interface().(json.Unmarshaler); own {
-		return scalar(raw, at, v)
+		return decodeScalar(raw, at, v)
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		return object(raw, at, v)
+		return decodeObject(raw, at, v)
 	case reflect.Slice:
-		return list(raw, at, v)
+		return decodeList(raw, at, v)
 	case reflect.Map:
-		return table(raw, at, v)
+		return decodeTable(raw, at, v)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		return value(raw, at, v.Elem())
+		return decodeValue(raw, at, v.Elem())
 	}
-	return scalar(raw, at, v)
+	return decodeScalar(raw, at, v)
 }
 
-func object(raw json.RawMessage, at string, v reflect.Value) error {
+func decodeObject(raw json.RawMessage, at string, v reflect.Value) error {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
 		return &skills.PathError{Path: at, Msg: "must be an object of options"}
@@ -93,12 +93,12 @@ func object(raw json.RawMessage, at string, v reflect.Value) error {
 			errs = append(errs, Unknown(at+"."+k, "option", k, known))
 			continue
 		}
-		errs = append(errs, value(m[k], at+"."+k, v.Field(i)))
+		errs = append(errs, decodeValue(m[k], at+"."+k, v.Field(i)))
 	}
 	return errors.Join(errs...)
 }
 
-func list(raw json.RawMessage, at string, v reflect.Value) error {
+func decodeList(raw json.RawMessage, at string, v reflect.Value) error {
 	var l []json.RawMessage
 	if json.Unmarshal(raw, &l) != nil {
 		return &skills.PathError{Path: at, Msg: "must be a list"}
@@ -106,13 +106,13 @@ func list(raw json.RawMessage, at string, v reflect.Value) error {
 	out := reflect.MakeSlice(v.Type(), len(l), len(l))
 	var errs []error
 	for i, e := range l {
-		errs = append(errs, value(e, fmt.Sprintf("%s[%d]", at, i), out.Index(i)))
+		errs = append(errs, decodeValue(e, fmt.Sprintf("%s[%d]", at, i), out.Index(i)))
 	}
 	v.Set(out)
 	return errors.Join(errs...)
 }
 
-func table(raw json.RawMessage, at string, v reflect.Value) error {
+func decodeTable(raw json.RawMessage, at string, v reflect.Value) error {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
 		return &skills.PathError{Path: at, Msg: "must be an object"}
@@ -121,16 +121,16 @@ func table(raw json.RawMessage, at string, v reflect.Value) error {
 	var errs []error
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		e := reflect.New(v.Type().Elem()).Elem()
-		errs = append(errs, value(m[k], at+"."+k, e))
+		errs = append(errs, decodeValue(m[k], at+"."+k, e))
 		out.SetMapIndex(reflect.ValueOf(k), e)
 	}
 	v.Set(out)
 	return errors.Join(errs...)
 }
 
-// scalar decodes one value. The decoder's own message is left out: it may
+// decodeScalar decodes one value. The decoder's own message is left out: it may
 // quote the value, which may be a password.
-func scalar(raw json.RawMessage, at string, v reflect.Value) error {
+func decodeScalar(raw json.RawMessage, at string, v reflect.Value) error {
 	err := json.Unmarshal(raw, v.Addr().Interface())
 	var say interface{ Hint() string }
 	switch {
@@ -184,10 +184,9 @@ func Refuse(format string, a ...any) error {
 	return fmt.Errorf("%w: %w", skills.ErrNoEffect, fmt.Errorf(format, a...))
 }
 
-// Operation checks that a built-in skill is named as one of the domain's own
-// specs, by the last part of its name, and that its declaration is no milder:
-// a skill that writes can't be declared as one that reads. It returns that
-// last part.
+// Operation checks that a built-in skill is named as one of the domain's own specs, by its
+// last part. It checks too that the declaration is no milder: a skill that writes can't be
+// declared as one that reads. It returns that last part.
 func Operation(s *skills.Skill, known []skills.Spec) (string, error) {
 	op := lastPart(s.Name())
 	names := make([]string, len(known))
@@ -197,7 +196,7 @@ func Operation(s *skills.Skill, known []skills.Spec) (string, error) {
 			continue
 		}
 		var errs []error
-		if rank(s.Effect()) < rank(k.Effect) {
+		if effectRank(s.Effect()) < effectRank(k.Effect) {
 			errs = append(errs, &skills.PathError{Path: "effect",
 				Msg: fmt.Sprintf("is %s, but what it does is %s; say that or more", s.Effect(), k.Effect)})
 		}
@@ -211,4 +210,4 @@ func Operation(s *skills.Skill, known []skills.Spec) (string, error) {
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-func rank(e skills.Effect) int { return slices.Index(skills.Effects(), e) }
+func effectRank(e skills.Effect) int { return slices.Index(skills.Effects(), e) }

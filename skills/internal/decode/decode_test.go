@@ -24,8 +24,10 @@ type sample struct {
 // Every mistake is reported, each at its own path, and none quotes a value.
 func TestOptionsReportsEveryMistake(t *testing.T) {
 	var v sample
-	err := Options(json.RawMessage(`{"URL":"x","limit":"canary","on":1,"names":["a",2],"heads":{"k":[]},"sub":{"adr":"canary"},"url":null}`), "run.x", &v)
-	require.ElementsMatch(t, []string{"run.x.URL", "run.x.limit", "run.x.on", "run.x.names[1]", "run.x.heads.k", "run.x.sub.adr", "run.x.url"}, runtest.Paths(err))
+	err := Options(json.RawMessage(`{"URL":"x","limit":"canary","on":1,"names":["a",2],"heads":{"k":[]},"sub":{"adr":"canary"},"url":null}`),
+		"run.x", &v)
+	require.ElementsMatch(t, []string{"run.x.URL", "run.x.limit", "run.x.on", "run.x.names[1]", "run.x.heads.k", "run.x.sub.adr", "run.x.url"},
+		runtest.Paths(err))
 	require.ErrorContains(t, err, `did you mean "addr"?`)
 	require.NotContains(t, err.Error(), "canary")
 }

@@ -28,8 +28,8 @@ func New(t testing.TB) *Kit {
 	return &Kit{Redeemer: v, signer: s}
 }
 
-// Compile returns the Skill of a Spec that must be right, with options in place
-// of those in its Run unless nil.
+// Compile returns the Skill of a Spec that must be right. options take the place of those in
+// its Run unless nil.
 func Compile(t testing.TB, spec skills.Spec, options any) *skills.Skill {
 	t.Helper()
 	if options != nil {
@@ -42,8 +42,8 @@ func Compile(t testing.TB, spec skills.Spec, options any) *skills.Skill {
 	return s
 }
 
-// Order returns an order of the skill with args, which are canonical where the
-// standard library's encoding of a map is.
+// Order returns an order of the skill with args. They are canonical where the standard
+// library's encoding of a map is.
 func Order(t testing.TB, s *skills.Skill, args any) skills.Order {
 	t.Helper()
 	raw, err := json.Marshal(args)
@@ -69,9 +69,9 @@ func (k *Kit) Issue(t testing.TB, o skills.Order) warrant.Warrant {
 	return w
 }
 
-// Unwarranted requires that e does nothing with a zero warrant, with one for
-// another call, with one from another process and with one that was used.
-// untouched is asked after each of the first three.
+// Unwarranted requires that e does nothing without the right warrant: a zero one, one for
+// another call, one from another process, one that was used. untouched is asked after each of
+// the first three.
 func (k *Kit) Unwarranted(t *testing.T, e skills.Executor, s *skills.Skill, args any, untouched func() bool) {
 	t.Helper()
 	o := Order(t, s, args)

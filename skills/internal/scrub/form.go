@@ -14,11 +14,10 @@ type form struct {
 	word bool // only where it stands as a word
 }
 
-// minHead is the least part of a secret that is taken for it, where that is half
-// of it or more.
+// minHead is the least part of a secret that counts as it, where that is half of it or more.
 const minHead = 12
 
-func formsOf(secret string) []form {
+func writeForms(secret string) []form {
 	secret = strings.Trim(secret, " \t\r\n")
 	switch {
 	case len(secret) < MinWord:
@@ -36,7 +35,7 @@ func formsOf(secret string) []form {
 	// A text is searched without its line breaks and escapes, so the forms lose
 	// theirs too.
 	for _, t := range texts {
-		for _, v := range viewsOf(t) {
+		for _, v := range readViews(t) {
 			texts = append(texts, v.text)
 		}
 	}
@@ -57,8 +56,8 @@ func base64Core(enc *base64.Encoding, secret string, offset int) string {
 	return all[(offset*8+5)/6 : whole]
 }
 
-// find adds the places of f in v to spans.
-func (f form) find(v view, spans []span) []span {
+// findPlaces adds the places of f in v to spans.
+func (f form) findPlaces(v view, spans []span) []span {
 	head := f.text[:f.head]
 	for at := 0; ; {
 		i := strings.Index(v.text[at:], head)
@@ -70,14 +69,14 @@ func (f form) find(v view, spans []span) []span {
 		for k := f.head; k < len(f.text) && to < len(v.text) && v.text[to] == f.text[k]; k++ {
 			to++
 		}
-		if !f.word || isAlone(v.text, from, to) {
-			spans = append(spans, span{v.start(from), v.start(to-1) + v.width(to-1)})
+		if !f.word || standsAlone(v.text, from, to) {
+			spans = append(spans, span{v.startInWhole(from), v.startInWhole(to-1) + v.widthInWhole(to-1)})
 		}
 		at = to
 	}
 }
 
-func isAlone(text string, from, to int) bool {
+func standsAlone(text string, from, to int) bool {
 	return (from == 0 || !isWordByte(text[from-1])) && (to == len(text) || !isWordByte(text[to]))
 }
 
@@ -85,13 +84,12 @@ func isWordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80
 }
 
-// findEnd adds what is left of f at the end of v, where end is the end of the
-// whole text.
-func (f form) findEnd(v view, end int, spans []span) []span {
+// findTornPlace adds what is left of f at the end of v. end is the end of the whole text.
+func (f form) findTornPlace(v view, end int, spans []span) []span {
 	text := withoutTornEscape(v.text)
 	for n := min(len(text), len(f.text)-1); n >= MinWord; n-- {
 		if strings.HasSuffix(text, f.text[:n]) {
-			return append(spans, span{v.start(len(text) - n), end})
+			return append(spans, span{v.startInWhole(len(text) - n), end})
 		}
 	}
 	return spans

@@ -47,11 +47,11 @@ type Scrubber struct {
 func New(secrets ...string) *Scrubber {
 	var list []form
 	for _, s := range secrets {
-		list = append(list, formsOf(s)...)
+		list = append(list, writeForms(s)...)
 		lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 		for _, line := range lines {
 			if line = strings.TrimSpace(line); len(lines) > 1 && len(line) >= 2*MinLength {
-				list = append(list, formsOf(line)...)
+				list = append(list, writeForms(line)...)
 			}
 		}
 	}
@@ -80,22 +80,22 @@ func (s *Scrubber) With(secrets ...string) *Scrubber {
 }
 
 // Text returns text with Mark in place of every secret.
-func (s *Scrubber) Text(text string) string { return s.clean(text, false) }
+func (s *Scrubber) Text(text string) string { return s.scrubText(text, false) }
 
 // Cut is Text for a text whose end was cut off: the beginning of a secret at its
 // end goes too.
-func (s *Scrubber) Cut(text string, cut bool) string { return s.clean(text, cut) }
+func (s *Scrubber) Cut(text string, cut bool) string { return s.scrubText(text, cut) }
 
-func (s *Scrubber) clean(text string, cut bool) string {
+func (s *Scrubber) scrubText(text string, cut bool) string {
 	if s == nil || text == "" {
 		return text
 	}
 	var spans []span
-	for _, v := range viewsOf(text) {
+	for _, v := range readViews(text) {
 		for _, f := range s.forms() {
-			spans = f.find(v, spans)
+			spans = f.findPlaces(v, spans)
 			if cut {
-				spans = f.findEnd(v, len(text), spans)
+				spans = f.findTornPlace(v, len(text), spans)
 			}
 		}
 	}

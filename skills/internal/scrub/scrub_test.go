@@ -88,7 +88,8 @@ func TestEveryEncoding(t *testing.T) {
 // What is no secret stays byte for byte.
 func TestOrdinaryTextStays(t *testing.T) {
 	s := New(secret, "tiny")
-	for _, text := range []string{"", "plain", "100% sure \\n & so on\r\n", "SECRET", "destiny is no tinyness", strings.Repeat("a%41\\u0041&lt;\n", 100)} {
+	for _, text := range []string{"", "plain", "100% sure \\n & so on\r\n", "SECRET", "destiny is no tinyness",
+		strings.Repeat("a%41\\u0041&lt;\n", 100)} {
 		require.Equal(t, text, s.Text(text))
 	}
 	var none *Scrubber
@@ -165,8 +166,8 @@ func TestWhatIsSecret(t *testing.T) {
 	require.Empty(t, OfVariable("LANG", "en_GB.UTF-8"))
 }
 
-// Whatever stands around a secret, and wherever it is cut, no secret is left and
-// nothing panics; scrubbing again changes nothing that matters.
+// Whatever stands around a secret, and wherever it is cut, no secret is left and nothing
+// panics. Scrubbing again changes nothing that matters.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"", "%", "\\u00", "&amp", "\r\n ", "%4", "é\xff", "[secret]", `\\\u005c`, "&#x26;lt;"} {
 		f.Add(seed, seed, secret)

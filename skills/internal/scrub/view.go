@@ -15,33 +15,33 @@ type view struct {
 	wide []uint8 // how many bytes of the whole text each stands for; nil: one
 }
 
-func (v view) start(i int) int {
+func (v view) startInWhole(i int) int {
 	if v.at == nil {
 		return i
 	}
 	return int(v.at[i])
 }
 
-func (v view) width(i int) int {
+func (v view) widthInWhole(i int) int {
 	if v.wide == nil {
 		return 1
 	}
 	return int(v.wide[i])
 }
 
-// viewsOf returns the ways to read a text, each of them once.
-func viewsOf(text string) []view {
+// readViews returns the ways to read a text, each of them once.
+func readViews(text string) []view {
 	plain := view{text: text}
 	out := []view{plain}
 	if strings.ContainsAny(text, "\r\n") {
-		out = append(out, plain.read(joinedLine))
+		out = append(out, plain.readWith(joinLine))
 	}
 	if !strings.ContainsAny(text, `\%&`) {
 		return out
 	}
-	once := plain.read(unescaped)
+	once := plain.readWith(undoOneEscape)
 	out = append(out, once)
-	if twice := once.read(unescaped); twice.text != once.text {
+	if twice := once.readWith(undoOneEscape); twice.text != once.text {
 		out = append(out, twice)
 	}
 	return out
@@ -51,12 +51,13 @@ func viewsOf(text string) []view {
 // how many bytes it has; n is 0 where it is an ordinary byte.
 type step func(text string) (means string, n int)
 
-func (v view) read(s step) view {
+func (v view) readWith(s step) view {
 	out := view{at: make([]int32, 0, len(v.text)), wide: make([]uint8, 0, len(v.text))}
 	b := make([]byte, 0, len(v.text))
 	add := func(c byte, i, n int) {
-		from := v.start(i)
-		b, out.at, out.wide = append(b, c), append(out.at, int32(from)), append(out.wide, uint8(min(v.start(i+n-1)+v.width(i+n-1)-from, 255)))
+		from := v.startInWhole(i)
+		b, out.at, out.wide = append(b, c), append(out.at, int32(from)),
+			append(out.wide, uint8(min(v.startInWhole(i+n-1)+v.widthInWhole(i+n-1)-from, 255)))
 	}
 	for i := 0; i < len(v.text); {
 		means, n := s(v.text[i:])
@@ -74,8 +75,8 @@ func (v view) read(s step) view {
 	return out
 }
 
-// joinedLine drops a line break with the blanks that begin the next line.
-func joinedLine(text string) (string, int) {
+// joinLine drops a line break with the blanks that begin the next line.
+func joinLine(text string) (string, int) {
 	if text[0] != '\r' && text[0] != '\n' {
 		return "", 0
 	}
@@ -83,12 +84,12 @@ func joinedLine(text string) (string, int) {
 	return "", len(text) - len(strings.TrimLeft(rest, " \t"))
 }
 
-// unescaped undoes one escape of JSON, URLs or HTML, and drops line breaks,
+// undoOneEscape undoes one escape of JSON, URLs or HTML, and drops line breaks,
 // written ones too.
-func unescaped(text string) (string, int) {
+func undoOneEscape(text string) (string, int) {
 	switch text[0] {
 	case '\r', '\n':
-		return joinedLine(text)
+		return joinLine(text)
 	case '%':
 		if len(text) > 2 {
 			if c, err := strconv.ParseUint(text[1:3], 16, 8); err == nil {
@@ -96,9 +97,9 @@ func unescaped(text string) (string, int) {
 			}
 		}
 	case '\\':
-		return backslashed(text)
+		return undoBackslash(text)
 	case '&':
-		return entity(text)
+		return undoEntity(text)
 	}
 	return "", 0
 }
@@ -110,7 +111,7 @@ func withoutBreak(s string) string {
 	return s
 }
 
-func backslashed(text string) (string, int) {
+func undoBackslash(text string) (string, int) {
 	if len(text) < 2 {
 		return "", 0
 	}
@@ -137,7 +138,7 @@ func backslashed(text string) (string, int) {
 	return "", 0
 }
 
-func entity(text string) (string, int) {
+func undoEntity(text string) (string, int) {
 	end := strings.IndexByte(text[:min(len(text), 10)], ';')
 	if end < 0 {
 		return "", 0

@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
-// checkCredentials refuses a header without exactly one known credential, one that
-// is set twice, and all of them in a skill that takes a command line.
+// checkCredentials refuses a header without exactly one known credential, and one that is set
+// twice. In a skill that takes a command line it refuses all.
 func (e *endpoint) checkCredentials(at string, s *skills.Skill) error {
 	at += ".credentials"
 	if len(e.Credentials) == 0 {
@@ -37,7 +37,7 @@ func (e *endpoint) checkCredentials(at string, s *skills.Skill) error {
 	for k, v := range e.Credentials {
 		here := at + "." + k
 		errs = append(errs, checkHeader(here, k, v))
-		names, paired := places(v)
+		names, paired := placeNames(v)
 		switch {
 		case !paired || len(names) != 1:
 			errs = append(errs, &skills.PathError{Path: here, Msg: `must hold the name of one credential in braces, such as "Bearer {github}"`})
@@ -58,7 +58,7 @@ func (e *endpoint) checkCredentials(at string, s *skills.Skill) error {
 func (e *endpoint) addCredentials(ctx context.Context, h http.Header, o skills.Order) (*scrub.Scrubber, error) {
 	clean := e.clean
 	for k, v := range e.Credentials {
-		names, _ := places(v)
+		names, _ := placeNames(v)
 		secret, err := skills.ResolveCredential(ctx, e.credentials, names[0], o.Caller())
 		if err != nil {
 			return nil, err

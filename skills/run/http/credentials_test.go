@@ -43,8 +43,8 @@ func TestCredentialHeader(t *testing.T) {
 	require.Len(t, s.arrived(), 1, "nothing was sent without it")
 }
 
-// A credential that isn't known, a header that is taken, and a skill that takes a
-// command line are mistakes of the configuration.
+// These are mistakes of the configuration: a credential that isn't known, a header that is
+// taken, a skill that takes a command line.
 func TestRefusesCredentials(t *testing.T) {
 	kit := runtest.New(t)
 	for name, row := range map[string]struct {

@@ -19,8 +19,8 @@ import (
 var ErrPrivate = errors.New("the host has a private, local or reserved address; " +
 	"list it in guard.allow_hosts or in the skill's allow_private if that is meant")
 
-// public reports whether an address is one of the open Internet.
-func public(a netip.Addr) bool { return a.Zone() == "" && netzone.Of(a) == netzone.Open }
+// isPublic reports whether an address is one of the open Internet.
+func isPublic(a netip.Addr) bool { return a.Zone() == "" && netzone.Of(a) == netzone.Open }
 
 // newClient returns a client that connects to host alone.
 func newClient(o Options, host string, may reach) *http.Client {
@@ -31,11 +31,11 @@ func newClient(o Options, host string, may reach) *http.Client {
 		}
 	}
 	d := &dialer{lookup: lookup, host: host, may: may}
-	d.net = net.Dialer{Timeout: 30 * time.Second, Control: d.control}
+	d.net = net.Dialer{Timeout: 30 * time.Second, Control: d.checkAddress}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			DialContext:            d.dial,
+			DialContext:            d.dialHost,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
 			TLSHandshakeTimeout:    15 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
@@ -52,7 +52,7 @@ type dialer struct {
 	may    reach
 }
 
-func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (d *dialer) dialHost(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host != d.host {
 		return nil, fmt.Errorf("%w: another host than the configured one", skills.ErrNoEffect)
@@ -65,7 +65,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 	// One bad address refuses the host: a mixed answer is an attempt.
 	for _, a := range addrs {
-		if !d.may.connect(a) {
+		if !d.may.mayConnect(a) {
 			return nil, fmt.Errorf("%w: %w", skills.ErrNoEffect, ErrPrivate)
 		}
 	}
@@ -78,10 +78,10 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return nil, fmt.Errorf("%w: no connection: %w", skills.ErrNoEffect, err)
 }
 
-// control sees the address that the socket really goes to.
-func (d *dialer) control(_, address string, _ syscall.RawConn) error {
+// checkAddress sees the address that the socket really goes to.
+func (d *dialer) checkAddress(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
-	if err != nil || !d.may.connect(a.Addr()) {
+	if err != nil || !d.may.mayConnect(a.Addr()) {
 		return ErrPrivate
 	}
 	return nil

@@ -46,8 +46,8 @@ func TestNoConnection(t *testing.T) {
 	require.Empty(t, s.arrived())
 }
 
-// A private address is refused unless its host is listed, also beside a public
-// one; the name is resolved once, so a second answer has no say.
+// A private address is refused unless its host is listed, also beside a public one. The name
+// is resolved once, so a second answer has no say.
 func TestPrivateAddresses(t *testing.T) {
 	s := serve(t, nil)
 	for _, private := range []any{false, []string{"other.example"}} {
@@ -77,24 +77,26 @@ func TestPrivateAddresses(t *testing.T) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("10.0.0.1")}, nil
 	}}
 	judge.net.Control = func(string, string, syscall.RawConn) error { opened = true; return ErrPrivate }
-	_, err = judge.dial(t.Context(), "tcp", "h:1")
+	_, err = judge.dialHost(t.Context(), "tcp", "h:1")
 	require.ErrorIs(t, err, ErrPrivate)
 	require.False(t, opened)
 	// The hook refuses by itself as well, whatever the first judgement was.
 	d := &dialer{}
-	require.ErrorIs(t, d.control("tcp", "127.0.0.1:80", nil), ErrPrivate)
-	require.ErrorIs(t, d.control("tcp", "nonsense", nil), ErrPrivate)
-	require.NoError(t, d.control("tcp", "8.8.8.8:80", nil))
+	require.ErrorIs(t, d.checkAddress("tcp", "127.0.0.1:80", nil), ErrPrivate)
+	require.ErrorIs(t, d.checkAddress("tcp", "nonsense", nil), ErrPrivate)
+	require.NoError(t, d.checkAddress("tcp", "8.8.8.8:80", nil))
 }
 
 // Every kind of address that isn't public is known.
 func TestPublic(t *testing.T) {
-	for _, a := range []string{"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.100.100.200", "0.0.0.0", "0.1.2.3",
-		"192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "192.0.2.1", "::", "::1", "::ffff:10.0.0.1", "::7f00:1", "fe80::1", "fe80::1%eth0", "fc00::1",
+	for _, a := range []string{"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.100.100.200",
+		"0.0.0.0", "0.1.2.3",
+		"192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "192.0.2.1", "::", "::1", "::ffff:10.0.0.1", "::7f00:1",
+		"fe80::1", "fe80::1%eth0", "fc00::1",
 		"fd00:ec2::254", "ff02::1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "2001:db8::1", "100::1", "3fff::1"} {
-		require.False(t, public(netip.MustParseAddr(a)), a)
+		require.False(t, isPublic(netip.MustParseAddr(a)), a)
 	}
 	for _, a := range []string{"8.8.8.8", "1.1.1.1", "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8", "172.32.0.1"} {
-		require.True(t, public(netip.MustParseAddr(a)), a)
+		require.True(t, isPublic(netip.MustParseAddr(a)), a)
 	}
 }

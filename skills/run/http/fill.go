@@ -11,9 +11,9 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/decode"
 )
 
-// places returns the names in a URL's `{name}` places; ok is false where the
+// placeNames returns the names in a URL's `{name}` places; ok is false where the
 // braces don't pair.
-func places(raw string) (names []string, ok bool) {
+func placeNames(raw string) (names []string, ok bool) {
 	for {
 		i := strings.IndexAny(raw, "{}")
 		if i < 0 {
@@ -28,16 +28,16 @@ func places(raw string) (names []string, ok bool) {
 	}
 }
 
-// fill returns the URL of one call. Each value stays inside its own segment of
+// fillURL returns the URL of one call. Each value stays inside its own segment of
 // the path. Errors wrap skills.ErrNoEffect and name the argument alone.
-func fill(raw string, query []string, args map[string]any) (*url.URL, error) {
-	names, _ := places(raw)
+func fillURL(raw string, query []string, args map[string]any) (*url.URL, error) {
+	names, _ := placeNames(raw)
 	for _, n := range names {
-		v, ok := text(args[n])
+		v, ok := formatValue(args[n])
 		switch {
 		case !ok || v == "":
 			return nil, decode.Refuse("argument %q is needed in the path, as a text or a number", n)
-		case climbs(v):
+		case climbsPath(v):
 			return nil, decode.Refuse("argument %q would leave its place in the path", n)
 		}
 		raw = strings.Replace(raw, "{"+n+"}", url.PathEscape(v), 1)
@@ -59,7 +59,7 @@ func fill(raw string, query []string, args map[string]any) (*url.URL, error) {
 			if e == nil {
 				continue
 			}
-			v, ok := text(e)
+			v, ok := formatValue(e)
 			if !ok {
 				return nil, decode.Refuse("argument %q is no text, number or list of them", n)
 			}
@@ -70,9 +70,9 @@ func fill(raw string, query []string, args map[string]any) (*url.URL, error) {
 	return u, nil
 }
 
-// climbs reports whether a server that decodes a value before it splits the
-// path, as many do, would take it for another path.
-func climbs(v string) bool {
+// climbsPath reports whether a server that decodes a value early would take it for another
+// path. Many decode it before they split the path.
+func climbsPath(v string) bool {
 	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return true
 	}
@@ -94,7 +94,7 @@ func climbs(v string) bool {
 	return true
 }
 
-func text(v any) (string, bool) {
+func formatValue(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
@@ -106,7 +106,7 @@ func text(v any) (string, bool) {
 	return "", false
 }
 
-func arguments(raw string) (map[string]any, error) {
+func parseArguments(raw string) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader([]byte(raw)))
 	d.UseNumber()
 	var m map[string]any

@@ -137,7 +137,8 @@ func TestPathAndQuery(t *testing.T) {
 // A value that could climb out of its place is refused, and nothing is sent.
 func TestPathEscapesAreRefused(t *testing.T) {
 	s := serve(t, nil)
-	for _, v := range []any{"..", ".", "../admin", "a/../../b", `..\x`, "%2e%2e", "%252e%252e/x", "..;a/b", "", nil, "a\nb", "a\x00", opts{}, []any{"x"}, "%" + strings.Repeat("25", 5) + "2e"} {
+	for _, v := range []any{"..", ".", "../admin", "a/../../b", `..\x`, "%2e%2e", "%252e%252e/x", "..;a/b", "", nil, "a\nb", "a\x00", opts{},
+		[]any{"x"}, "%" + strings.Repeat("25", 5) + "2e"} {
 		_, err := run(t, s, opts{"url": s.at("/v1/{id}")}, opts{"id": v})
 		require.ErrorIs(t, err, skills.ErrNoEffect, "%v", v)
 		require.False(t, failure(t, err).Unknown)
@@ -167,7 +168,8 @@ func TestToken(t *testing.T) {
 	audience = strings.TrimSuffix(s.at(""), "/")
 	_, err = run(t, s, opts{"url": s.at("/v1/{id}"), "query": []string{"q"}}, opts{"id": "x", "q": "y z"}, func(o *Options) {
 		o.Token = func(o skills.Order, r Request) (string, error) {
-			return signer.Token(warrant.Claims{Audience: r.Audience, ID: "t1", Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID, Body: warrant.BodyDigest(r.Body),
+			return signer.Token(warrant.Claims{Audience: r.Audience, ID: "t1", Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID,
+				Body:   warrant.BodyDigest(r.Body),
 				Target: warrant.TargetDigest(r.Method, r.Target), IssuedAt: time.Now(), Expires: time.Now().Add(time.Minute)})
 		}
 	})
@@ -294,7 +296,7 @@ func FuzzFill(f *testing.F) {
 	f.Add("%2e%2e%2f", "#")
 	f.Add("@evil.example/", "\r\n")
 	f.Fuzz(func(t *testing.T, id, q string) {
-		u, err := fill("https://h.example/v1/{id}/end", []string{"q"}, map[string]any{"id": id, "q": q})
+		u, err := fillURL("https://h.example/v1/{id}/end", []string{"q"}, map[string]any{"id": id, "q": q})
 		if err != nil {
 			return
 		}

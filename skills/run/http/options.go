@@ -26,10 +26,9 @@ type Options struct {
 	Token func(o skills.Order, r Request) (string, error)
 	// Lookup resolves a host's name. If nil, the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// AllowHosts are names and addresses of private hosts that every skill may
-	// connect to (guard.allow_hosts), beside those of its own allow_private.
-	// A skill that says "allow_private: false" gets none of them, and no list can
-	// allow a metadata service.
+	// AllowHosts are names and addresses of private hosts that every skill may connect to
+	// (guard.allow_hosts). A skill's own allow_private adds to them. A skill that says
+	// "allow_private: false" gets none of them, and no list can allow a metadata service.
 	AllowHosts []string
 	// Credentials are what a skill's option of that name may use. If nil, none.
 	Credentials skills.Credentials
@@ -112,9 +111,9 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 	if err != nil {
 		return nil, err
 	}
-	e.clean = scrub.New(e.secrets()...)
+	e.clean = scrub.New(e.ownSecrets()...)
 	e.client = newClient(o, e.host, newReach(e.host, c.AllowPrivate, o.AllowHosts))
-	return skills.NewExecutor(r, s, e.run), nil
+	return skills.NewExecutor(r, s, e.runRequest), nil
 }
 
 // endpoint is a skill's options, checked.
@@ -130,8 +129,8 @@ type endpoint struct {
 	credentials skills.Credentials
 }
 
-// secrets are the values of the skill's own options that no model may see.
-func (e *endpoint) secrets() []string {
+// ownSecrets are the values of the skill's own options that no model may see.
+func (e *endpoint) ownSecrets() []string {
 	out := scrub.OfURL(e.URL)
 	for k, v := range e.Headers {
 		out = append(out, scrub.OfHeader(k, v)...)
@@ -193,7 +192,7 @@ func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 		return &skills.PathError{Path: at, Msg: "must be https"}
 	}
 	e.audience, e.host = u.Scheme+"://"+u.Host, u.Hostname()
-	names, ok := places(e.URL)
+	names, ok := placeNames(e.URL)
 	if !ok {
 		return &skills.PathError{Path: at, Msg: "has a brace without its partner, or an empty place; write a place as {name}, in single braces"}
 	}

@@ -15,7 +15,8 @@ import (
 // endpoint changes nothing.
 func TestPerimeterOfAReader(t *testing.T) {
 	kit := runtest.New(t)
-	for method, reads := range map[string]bool{"GET": true, "HEAD": true, "QUERY": true, "": false, "POST": false, "PUT": false, "PATCH": false, "DELETE": false} {
+	for method, reads := range map[string]bool{"GET": true, "HEAD": true, "QUERY": true, "": false, "POST": false, "PUT": false,
+		"PATCH": false, "DELETE": false} {
 		for _, effect := range skills.Effects() {
 			for _, safe := range []bool{false, true} {
 				o := opts{"url": "https://example.com/", "safe": safe}

@@ -20,13 +20,13 @@ type reach struct {
 // "10.0.0.7") is allowed by standing there; one with a public name isn't: what
 // it resolves to is in other hands.
 func newReach(host string, own hosts, shared []string) reach {
-	host = plainHost(host)
+	host = trimHost(host)
 	if own.none {
 		return reach{}
 	}
-	r := reach{private: localName(host)}
+	r := reach{private: isLocalName(host)}
 	for _, h := range slices.Concat(own.list, shared) {
-		h = plainHost(h)
+		h = trimHost(h)
 		r.private = r.private || h == host
 		if a, err := netip.ParseAddr(h); err == nil {
 			r.addrs = append(r.addrs, a.Unmap())
@@ -35,32 +35,32 @@ func newReach(host string, own hosts, shared []string) reach {
 	return r
 }
 
-func (r reach) connect(a netip.Addr) bool {
+func (r reach) mayConnect(a netip.Addr) bool {
 	a = a.Unmap()
 	if netzone.Of(a) == netzone.Metadata {
 		return false
 	}
-	return r.private || public(a) || slices.Contains(r.addrs, a)
+	return r.private || isPublic(a) || slices.Contains(r.addrs, a)
 }
 
-func plainHost(h string) string {
+func trimHost(h string) string {
 	return strings.TrimSuffix(strings.Trim(strings.ToLower(strings.TrimSpace(h)), "[]"), ".")
 }
 
 // localNames end the names that no public resolver knows.
 var localNames = []string{".local", ".localdomain", ".localhost", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local"}
 
-// localName reports whether host names a place in this network or machine: a
+// isLocalName reports whether host names a place in this network or machine: a
 // private address, a name without a dot or with a reserved ending.
-func localName(host string) bool {
+func isLocalName(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
-		return !public(a)
+		return !isPublic(a)
 	}
 	return !strings.Contains(host, ".") || slices.ContainsFunc(localNames, func(s string) bool { return strings.HasSuffix(host, s) })
 }
 
 func isMetadataName(host string) bool {
-	host = plainHost(host)
+	host = trimHost(host)
 	if a, err := netip.ParseAddr(host); err == nil {
 		return netzone.Of(a) == netzone.Metadata
 	}

@@ -40,26 +40,26 @@ func (e *StatusError) Error() string {
 	return msg
 }
 
-func (e *endpoint) run(ctx context.Context, o skills.Order) (skills.Result, error) {
+func (e *endpoint) runRequest(ctx context.Context, o skills.Order) (skills.Result, error) {
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
-	req, clean, err := e.request(ctx, o)
+	req, clean, err := e.buildRequest(ctx, o)
 	if err != nil {
 		return skills.Result{}, err
 	}
 	x := &exchange{endpoint: e, clean: clean}
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return skills.Result{}, x.unanswered(ctx, err, connected.Load())
+		return skills.Result{}, x.unansweredError(ctx, err, connected.Load())
 	}
 	defer func() { _ = resp.Body.Close() }()
 	res := skills.Result{Isolation: "remote"}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return res, x.refused(resp)
+		return res, x.refusedError(resp)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(e.OutputLimit)+1))
 	if err != nil {
-		return res, e.unsure(fmt.Errorf("the server answered %d, but its answer broke off", resp.StatusCode))
+		return res, e.unsureFailure(fmt.Errorf("the server answered %d, but its answer broke off", resp.StatusCode))
 	}
 	if len(b) > e.OutputLimit {
 		b, res.Truncated = b[:e.OutputLimit], true
@@ -74,14 +74,14 @@ type exchange struct {
 	clean *scrub.Scrubber
 }
 
-// request builds what is sent, and what takes its secrets out of an answer.
+// buildRequest builds what is sent, and what takes its secrets out of an answer.
 // Nothing has been sent where it fails.
-func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, *scrub.Scrubber, error) {
-	args, err := arguments(o.Args)
+func (e *endpoint) buildRequest(ctx context.Context, o skills.Order) (*http.Request, *scrub.Scrubber, error) {
+	args, err := parseArguments(o.Args)
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := fill(e.URL, e.Query, args)
+	u, err := fillURL(e.URL, e.Query, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,11 +117,11 @@ func (e *endpoint) request(ctx context.Context, o skills.Order) (*http.Request, 
 	return req, clean.With(t), nil
 }
 
-// unanswered tells an error before the request from one after. The client's own
+// unansweredError tells an error before the request from one after. The client's own
 // error names the URL, which holds arguments, so only its cause is kept.
 //
 // A broken answer is quoted in it, so what is kept is scrubbed.
-func (e *exchange) unanswered(ctx context.Context, err error, connected bool) error {
+func (e *exchange) unansweredError(ctx context.Context, err error, connected bool) error {
 	var wrapped interface{ Unwrap() error }
 	if errors.As(err, &wrapped) && wrapped.Unwrap() != nil {
 		err = wrapped.Unwrap()
@@ -135,10 +135,10 @@ func (e *exchange) unanswered(ctx context.Context, err error, connected bool) er
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return e.unsure(fmt.Errorf("no answer: %w", err))
+	return e.unsureFailure(fmt.Errorf("no answer: %w", err))
 }
 
-func (e *exchange) refused(resp *http.Response) error {
+func (e *exchange) refusedError(resp *http.Response) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSnippet+1)) // what there is of it
 	cut := err != nil || len(b) > maxSnippet
 	text := e.clean.Cut(string(b[:min(len(b), maxSnippet)]), cut)
@@ -146,10 +146,10 @@ func (e *exchange) refused(resp *http.Response) error {
 	if resp.StatusCode >= 400 && resp.StatusCode < 500 {
 		return &skills.Failure{Code: skills.FailFailed, Err: status}
 	}
-	return e.unsure(status)
+	return e.unsureFailure(status)
 }
 
-// unsure is a failure after which Vedette doesn't know what the server did.
-func (e *endpoint) unsure(err error) error {
+// unsureFailure is a failure after which Vedette doesn't know what the server did.
+func (e *endpoint) unsureFailure(err error) error {
 	return &skills.Failure{Code: skills.FailFailed, Unknown: !e.readsOnly, Err: err}
 }

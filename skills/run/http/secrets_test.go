@@ -40,8 +40,8 @@ func said(mode string, r *http.Request) string {
 	return fmt.Sprintf("debug: %v %s", r.Header, r.URL)
 }
 
-// A server that tells what it was sent tells the model no configured secret and no
-// warrant, whether it answers well, badly, or with a redirect.
+// A server that tells what it was sent tells the model no configured secret and no warrant. It
+// may answer well, badly, or with a redirect.
 func TestSecretsDoNotComeBack(t *testing.T) {
 	for _, status := range []int{200, 302, 400, 500} {
 		for _, mode := range []string{"plain", "base64", "query", "json", "lines", "shortened"} {
@@ -50,7 +50,8 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 				w.WriteHeader(status)
 				_, _ = io.WriteString(w, said(mode, r)+" and the rest")
 			})
-			res, err := run(t, s, opts{"url": s.at("/x?api_key=QUERY-SECRET-7"), "headers": opts{"Authorization": "Bearer " + canary, "Accept": "text/plain"}}, opts{},
+			res, err := run(t, s, opts{"url": s.at("/x?api_key=QUERY-SECRET-7"), "headers": opts{"Authorization": "Bearer " + canary,
+				"Accept": "text/plain"}}, opts{},
 				func(o *Options) { o.Token = func(skills.Order, Request) (string, error) { return canaryToken, nil } })
 			all := res.Content
 			if status == 200 {
@@ -97,8 +98,8 @@ func TestSecretAtTheLimit(t *testing.T) {
 	require.NotContains(t, err.Error(), "SECR")
 }
 
-// An answer that is no HTTP, and a redirect to what is no address, are quoted in
-// the client's own errors: without the secret.
+// The client's own errors quote an answer that is no HTTP, and a redirect to what is no
+// address: without the secret.
 func TestSecretsInBrokenAnswers(t *testing.T) {
 	for name, answer := range map[string]string{
 		"status line": "HTTP/1.1 " + canary + " no\r\n\r\n",

@@ -1,0 +1,347 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"encoding/json"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+const (
+	maxNumbers = 256
+	// fees and rounding make an amount a little more than was asked for.
+	slack = 1.1
+	// farMore times what was asked for is no slip: in a tainted branch it is
+	// denied.
+	farMore       = 3
+	amountMore    = -25 // beyond slack, on top of the signal's own
+	amountFarMore = -45 // the same in a tainted branch, farMore and beyond
+)
+
+// sums are the numbers of a text and what its words say of them.
+type sums struct {
+	all   []float64
+	money []float64 // those with a currency; where none has, those behind a word of paying
+	// computed: the words ask for arithmetic ("by 100 more", "half of it"), so
+	// that no number of theirs is the amount.
+	computed bool
+	// parts: they ask for a part of what they name ("half of it").
+	parts    bool
+	currency bool // one of them at least has one
+	counted  bool // "20 each", "50 a month"
+}
+
+var (
+	currencies = wordSet("usd eur gbp chf jpy euro euros dollar dollars pound pounds franc francs buck bucks quid yen $ € £ ¥")
+	arithmetic = wordSet(`by more extra additional increase increased raise raised difference remaining rest double twice triple
+		interest tip plus vat tax fee fees top`)
+	partWords  = wordSet("half third quarter percent split share")
+	countWords = wordSet("each per every apiece times monthly weekly daily yearly nights")
+	units      = []string{"usd", "eur", "gbp", "chf", "euros", "euro", "%", "€", "$", "£", "¥"}
+)
+
+// readSums reads the numbers that stand alone in a text: "$1,200.50", "1.200,50 €",
+// "fifty euros". Digits that are part of an account or an id are no number.
+func readSums(fold string, list []token) sums {
+	var s sums
+	fields := strings.Fields(fold)
+	for i, f := range fields {
+		n, ok := parseNumber(f)
+		if !ok || len(s.all) >= maxNumbers {
+			continue
+		}
+		s.all = append(s.all, n)
+		next := ""
+		if i+1 < len(fields) {
+			next = strings.Trim(fields[i+1], ".,;:!?()'\"")
+		}
+		weight := i+2 < len(fields) && fields[i+2] == "of" // "2 pounds of coffee"
+		unit := strings.ContainsAny(f, "$€£¥") || hasUnit(f) || currencies[next] && !weight || i > 0 && currencies[fields[i-1]]
+		switch {
+		case unit:
+			s.addMoney(n)
+		case !s.currency && slices.ContainsFunc(fields[max(0, i-paidNear):i], isPayWord):
+			s.money = append(s.money, n)
+		}
+		s.parts = s.parts || strings.Contains(f, "%")
+	}
+	s.addSpelledNumbers(list)
+	for _, w := range list {
+		s.computed = s.computed || arithmetic[w.word]
+		s.parts = s.parts || partWords[w.word]
+		s.counted = s.counted || countWords[w.word]
+	}
+	return s
+}
+
+// addMoney takes a number with a currency; those without are no money then.
+func (s *sums) addMoney(n float64) {
+	if !s.currency {
+		s.money, s.currency = nil, true
+	}
+	s.money = append(s.money, n)
+}
+
+// paidNear is how many words before a number may make it one of money.
+const paidNear = 2
+
+var payWords = wordSet("pay paying transfer wire send refund reimburse repay donate deposit withdraw charge tip amount price limit budget")
+
+func isPayWord(w string) bool { return payWords[w] || currencies[w] }
+
+func hasUnit(f string) bool {
+	f = strings.Trim(f, ".,;:!?()'\"")
+	return slices.ContainsFunc(units, func(u string) bool { return u != "%" && (strings.HasSuffix(f, u) || strings.HasPrefix(f, u)) })
+}
+
+var spelledNumbers = func() map[string]float64 {
+	out := map[string]float64{}
+	for i, w := range strings.Fields("one two three four five six seven eight nine ten eleven twelve " +
+		"thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
+		out[w] = float64(i + 1)
+	}
+	for i, w := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
+		out[w] = float64(i+2) * 10
+	}
+	return out
+}()
+
+// addSpelledNumbers adds numbers in words: "fifty", "two hundred and ten", "three thousand".
+func (s *sums) addSpelledNumbers(list []token) {
+	for i := 0; i < len(list); i++ {
+		total, part, from := 0.0, 0.0, i
+		for ; i < len(list); i++ {
+			w := list[i].word
+			switch {
+			case spelledNumbers[w] > 0:
+				part += spelledNumbers[w]
+				continue
+			case w == "hundred":
+				part = max(part, 1) * 100
+				continue
+			case w == "thousand":
+				total, part = total+max(part, 1)*1000, 0
+				continue
+			case w == "and" && i > from && i+1 < len(list) && spelledNumbers[list[i+1].word] > 0:
+				continue
+			}
+			break
+		}
+		if n := total + part; n > 0 && len(s.all) < maxNumbers {
+			s.all = append(s.all, n)
+			if i < len(list) && currencies[list[i].word] {
+				s.addMoney(n)
+			}
+		}
+	}
+}
+
+// maxAsked is the most that the words ask for. Where no number is plainly one of
+// money, each may be, years aside, and what is more is no more than a hint.
+func (s sums) maxAsked() (top float64, ok bool) {
+	if len(s.money) == 0 {
+		for _, n := range s.all {
+			if n != math.Trunc(n) || n < 1900 || n > 2100 {
+				top, ok = max(top, n), true
+			}
+		}
+		return top, ok
+	}
+	count := 1.0
+	for _, n := range s.money {
+		top += n
+	}
+	if s.counted {
+		for _, n := range s.all {
+			if n <= 100 && !slices.Contains(s.money, n) {
+				count = max(count, n)
+			}
+		}
+	}
+	return top * count, true
+}
+
+// isVagueAbout reports whether what the words ask for may be as much as n: they ask
+// for arithmetic, or another number of theirs may be the one that is meant.
+func (s sums) isVagueAbout(n float64) bool {
+	return s.computed || len(s.money) == 0 || s.parts && !s.currency || !s.currency && n <= slices.Max(s.all)
+}
+
+// findAmountExceeds looks for more money than the request asks for.
+func findAmountExceeds(v *view) finding {
+	var f finding
+	if v.request == nil || !v.p.changes {
+		return f
+	}
+	top, ok := v.request.sums.maxAsked()
+	if !ok {
+		return f
+	}
+	for _, val := range v.values {
+		if val.kind != amount || val.amount <= top || v.isGrounded(val) {
+			continue
+		}
+		f.add(val.arg)
+		switch {
+		case v.request.sums.isVagueAbout(val.amount) || val.amount <= top*slack:
+		case v.c.Tainted() && val.amount >= top*farMore && !math.IsInf(val.amount, 1):
+			f.extra = amountFarMore
+		default:
+			f.extra = min(f.extra, amountMore)
+		}
+	}
+	return f
+}
+
+// digitValue is the value of a digit of any script: they stand in rows of ten.
+func digitValue(r rune) rune {
+	n := rune(0)
+	for n < 9 && unicode.Is(unicode.Nd, r-n-1) {
+		n++
+	}
+	return n
+}
+
+// parseNumber reads an amount as people write it: with a currency, thousands
+// separators of either kind ("1,000.50", "1.000,50", "1'000") and "k".
+func parseNumber(f string) (float64, bool) {
+	f = strings.Trim(f, " $€£¥.,;:!?()'\"")
+	for _, u := range units {
+		f = strings.TrimSuffix(strings.TrimPrefix(f, u), u)
+	}
+	f = strings.TrimSpace(f)
+	times := 1.0
+	if strings.HasSuffix(f, "k") {
+		f, times = f[:len(f)-1], 1000
+	}
+	if f == "" || len(f) > 20 || f[0] < '0' || f[0] > '9' {
+		return 0, false
+	}
+	f, ok := dropThousands(f)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(f, 64)
+	return n * times, err == nil && !math.IsInf(n, 0)
+}
+
+// dropThousands drops thousands separators and makes a decimal comma a point. Only
+// groups of three are thousands.
+func dropThousands(f string) (string, bool) {
+	comma, point := strings.LastIndexByte(f, ','), strings.LastIndexByte(f, '.')
+	thousands, decimal := ",", "."
+	switch {
+	case comma >= 0 && point >= 0 && comma > point:
+		thousands, decimal = ".", ","
+	case comma >= 0 && point >= 0:
+	case comma >= 0 && len(f)-comma < 4 && strings.Count(f, ",") == 1:
+		thousands, decimal = ".", "," // 12,50
+	case point > 0 && len(f)-point == 4 && f[0] != '0', strings.Count(f, ".") > 1:
+		thousands, decimal = ".", "," // 1.000
+	}
+	whole, rest, cut := strings.Cut(f, decimal)
+	groups := strings.Split(strings.ReplaceAll(whole, "'", thousands), thousands)
+	for i, g := range groups {
+		if len(groups) > 1 && (i > 0 && len(g) != 3 || i == 0 && (g == "" || len(g) > 3)) {
+			return "", false
+		}
+	}
+	whole = strings.Join(groups, "")
+	if cut {
+		whole += "." + rest
+	}
+	return whole, true
+}
+
+// currencyCodes are the names of currencies by what people call them; dollars and
+// crowns are of several countries.
+var currencyCodes = func() map[string]string {
+	out := map[string]string{}
+	for code, row := range map[string]string{
+		"eur": "eur euro euros € евро", "gbp": "gbp £ sterling", "jpy": "jpy yen ¥", "chf": "chf franken francs", "pln": "pln zl zloty zlotych",
+		"usd": "usd $ dollar dollars bucks us$ aud cad nzd sgd hkd", "btc": "btc bitcoin bitcoins",
+		"eth": "eth ether ethereum", "sek": "sek nok dkk kr kronor kroner",
+		"inr": "inr rupees ₹", "cny": "cny rmb yuan", "rub": "rub rubles ₽", "try": "try lira ₺", "brl": "brl reais r$", "krw": "krw won ₩",
+	} {
+		for w := range strings.FieldsSeq(row) {
+			out[foldText(w)] = code
+		}
+	}
+	return out
+}()
+
+// readCurrencies returns the currencies that a folded text speaks of.
+func readCurrencies(fold string) map[string]bool {
+	var out map[string]bool
+	add := func(w string) {
+		if code := currencyCodes[w]; code != "" {
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[code] = true
+		}
+	}
+	for f := range strings.FieldsSeq(fold) {
+		add(strings.Trim(f, ".,:;!?()'\"0123456789"))
+		for _, r := range f {
+			if unicode.Is(unicode.Sc, r) {
+				add(string(r))
+			}
+		}
+	}
+	return out
+}
+
+// findOtherCurrency looks for a currency that is none of those in the request.
+func findOtherCurrency(v *view) finding {
+	var f finding
+	if v.request == nil || !v.p.changes {
+		return f
+	}
+	var have map[string]bool // read where it is needed
+	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+		s, ok := a.Text()
+		if s = strings.TrimSpace(foldText(s)); !ok || s == "" || !isAny(lastWord(splitName(a.Name)), currencyNames) {
+			return
+		}
+		if have == nil {
+			if have = readCurrencies(v.request.fold); have == nil {
+				have = map[string]bool{}
+			}
+		}
+		if code := currencyCodes[s]; len(have) > 0 && !have[code] && !v.request.raw[s] &&
+			!(have["usd"] && strings.Contains(v.request.fold, "pound")) {
+			f.add(v.declaredName(a))
+		}
+	})
+	return f
+}
+
+var (
+	currencyNames = wordSet("currency asset coin")
+	countNames    = wordSet("quantity qty count seats licenses rooms units tickets copies pieces")
+)
+
+// findManyMore looks for many times more things than the request counts.
+func findManyMore(v *view) finding {
+	var f finding
+	if v.request == nil || len(v.request.sums.all) == 0 || v.s.Effect() != skills.CostsMoney && v.p.needs&pays == 0 {
+		return f
+	}
+	most := max(slices.Max(v.request.sums.all), farMore)
+	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+		n, ok := a.Value.(json.Number)
+		if !ok || !isAny(lastWord(splitName(a.Name)), countNames) {
+			return
+		}
+		if c, err := n.Float64(); err == nil && c > most*farMore {
+			f.add(v.declaredName(a))
+		}
+	})
+	return f
+}

@@ -1,0 +1,58 @@
+package review_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/sentinel/review"
+)
+
+// maxPrompt is what a question about an ordinary call may take in tokens. frame is what a chat
+// format adds to two messages: their marks and roles.
+const (
+	maxPrompt = 600
+	frame     = 3*2 + 2 + 3
+)
+
+// Every question of the scenarios, system part and document together, fits into the bound. So
+// does each with any one of the options that make it longer. The counts are printed with -v,
+// those of several options together as well.
+func TestPromptTokens(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
+	count := tokens(t)
+	for name, o := range map[string]review.Options{
+		"default": {}, "graded": {Graded: true}, "reasoning": {Reasoning: true}, "keys": {Keys: true}, "trace": {Trace: 20},
+		"graded keys": {Graded: true, Keys: true}, "everything": {Graded: true, Keys: true, Reasoning: true, Trace: 20},
+	} {
+		o.Models = []*llm.Client{client(t, llm.Config{BaseURL: s.URL})}
+		g, err := review.New(o)
+		require.NoError(t, err)
+		for _, sc := range scenarios(t) {
+			before := len(s.requests())
+			reviewed(t, g, sc.call(t))
+			m := decode(t, s.requests()[before]).Messages
+			system, document := count(m[0].Content), count(m[1].Content)
+			total := system + document + frame
+			t.Logf("%-11s scenario %-3s %d tokens: system %d, document %d", name, sc.ID, total, system, document)
+			if name != "graded keys" && name != "everything" {
+				require.LessOrEqual(t, total, maxPrompt, sc.ID)
+			}
+		}
+	}
+}
+
+// tokens counts with the vocabulary o200k_base.
+func tokens(t testing.TB) func(string) int {
+	t.Helper()
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	require.NoError(t, err)
+	return func(s string) int {
+		n, err := codec.Count(s)
+		require.NoError(t, err)
+		return n
+	}
+}
