@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 func newCheck(a *app) *cobra.Command {
@@ -37,7 +37,7 @@ where every line was decided, whatever the decisions.`,
 				return err
 			}
 			defer func() { _ = in.Close() }() // it was only read
-			return a.check(cmd, cases.NewEvaluator(cases.Options{Decider: d}), in)
+			return a.check(cmd, eval.NewEvaluator(eval.Options{Decider: d}), in)
 		},
 	}
 	configFlag(cmd, &path)
@@ -63,9 +63,9 @@ func (a *app) open(args []string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-func (a *app) check(cmd *cobra.Command, ev *cases.Evaluator, in io.Reader) error {
+func (a *app) check(cmd *cobra.Command, ev *eval.Evaluator, in io.Reader) error {
 	var bad badLines
-	err := ev.Each(cmd.Context(), in, 1, func(n int, r cases.Result) error {
+	err := ev.Each(cmd.Context(), in, 1, func(n int, r eval.Result) error {
 		bad.add("", n, r)
 		return writeLine(a.out, r.JSON())
 	})
@@ -81,7 +81,7 @@ type badLines struct {
 	first      string
 }
 
-func (b *badLines) add(file string, n int, r cases.Result) {
+func (b *badLines) add(file string, n int, r eval.Result) {
 	b.lines++
 	if r.Err == nil {
 		return

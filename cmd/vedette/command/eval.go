@@ -14,7 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/cobra"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 type evalFlags struct {
@@ -130,12 +130,12 @@ func caseFiles(patterns []string) ([]string, error) {
 	return out, nil
 }
 
-func (a *app) evalTable(s cases.Summary) error {
+func (a *app) evalTable(s eval.Summary) error {
 	t := table{colour: a.color, right: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true}}
 	t.add("CATEGORY", "KIND", "CASES", "ALLOWED", "ASKED", "DEFERRED", "DENIED", "ALLOWED %", "95% INTERVAL")
-	row := func(name, kind string, c cases.Count) {
+	row := func(name, kind string, c eval.Count) {
 		n := c.Total()
-		low, high := cases.Wilson(c.Allow, n)
+		low, high := eval.Wilson(c.Allow, n)
 		share := "-"
 		if n > 0 {
 			share = fmt.Sprintf("%.1f", 100*float64(c.Allow)/float64(n))

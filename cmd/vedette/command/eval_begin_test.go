@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 const oneRow = `{"id":"1","decision":"allow"}` + "\n"
@@ -90,8 +91,8 @@ func TestUnwritten(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte(oneRow), 0o600))
 	f, err := os.Open(name) // to read alone
 	require.NoError(t, err)
-	r := &results{f: f, name: name, taken: takenOut{rows: []cases.Row{{ID: "1"}}, lines: [][]byte{[]byte(oneRow)}}}
-	err = r.write(cases.Result{Case: cases.Case{ID: "2"}})
+	r := &results{f: f, name: name, taken: takenOut{rows: []eval.Row{{ID: "1"}}, lines: [][]byte{[]byte(oneRow)}}}
+	err = r.write(eval.Result{Case: cases.Case{ID: "2"}})
 	var told *failure
 	require.ErrorAs(t, err, &told)
 	require.ErrorContains(t, err, name+" can't be written")

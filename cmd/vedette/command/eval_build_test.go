@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
@@ -80,7 +80,7 @@ func TestNotJudgedWords(t *testing.T) {
 		if f.Unavailable() || f == review.Busy || strings.HasPrefix(string(f), "lone_") || f == review.Budget || f == review.Auth || f == review.BadRequest {
 			want = string(f)
 		}
-		require.Equal(t, want, (&cases.Review{Failure: string(f)}).NotJudged())
-		require.Equal(t, want, (&cases.Review{SecondFailure: string(f)}).NotJudged())
+		require.Equal(t, want, (&eval.Review{Failure: string(f)}).NotJudged())
+		require.Equal(t, want, (&eval.Review{SecondFailure: string(f)}).NotJudged())
 	}
 }

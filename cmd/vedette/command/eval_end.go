@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // again has cases wait for a model that is away; nil where the failure is to be
 // the result, and where no model is asked. A wait lasts until a breaker lets a
 // request through: with a shorter one the model would not be asked again.
-func (run *evalRun) again() *cases.Again {
+func (run *evalRun) again() *eval.Again {
 	if run.flags.wait == 0 || run.flags.noReview || run.offline != nil {
 		return nil
 	}
-	return &cases.Again{For: max(run.flags.wait, run.openFor+time.Second), Told: func(model, failure string, left time.Duration) {
+	return &eval.Again{For: max(run.flags.wait, run.openFor+time.Second), Told: func(model, failure string, left time.Duration) {
 		run.log.Warn("a model is away; eval waits for it",
 			slog.String("model", model), slog.String("failure", failure), slog.Duration("at_most", left.Round(time.Second)))
 		run.progress.waits(time.Now(), fmt.Sprintf("waiting for %s (%s), %s at most", model, failure, left.Round(time.Second)))
@@ -80,7 +80,7 @@ func (run *evalRun) unjudged(rep evalReport) error {
 func odd(a *app, rep evalReport) {
 	var words []string
 	for _, kind := range slices.Sorted(maps.Keys(rep.Kinds)) {
-		if n := rep.Kinds[kind].Total(); n > 0 && kind != cases.Attack && kind != cases.Benign && kind != cases.Unlabelled {
+		if n := rep.Kinds[kind].Total(); n > 0 && kind != eval.Attack && kind != eval.Benign && kind != eval.Unlabelled {
 			words = append(words, fmt.Sprintf("%d of the kind %q", n, kind))
 		}
 	}
@@ -101,7 +101,7 @@ func (run *evalRun) none(rep evalReport) error {
 }
 
 // opinionText says what else there was than one model's verdict that counts.
-func opinionText(line func(name, format string, args ...any), v cases.ReviewReport) {
+func opinionText(line func(name, format string, args ...any), v eval.ReviewReport) {
 	if v.SecondOpinions > 0 {
 		line("second", "%d second opinions: %d disagreements, which are asked about and among the rejected", v.SecondOpinions, v.Disagreements)
 	}
@@ -114,7 +114,7 @@ func opinionText(line func(name, format string, args ...any), v cases.ReviewRepo
 }
 
 // shadowText says what a review in shadow would have done, and been worth.
-func shadowText(line func(name, format string, args ...any), v cases.ReviewReport, q *cases.Applied) {
+func shadowText(line func(name, format string, args ...any), v eval.ReviewReport, q *eval.Applied) {
 	if len(v.Shadow) == 0 {
 		return
 	}

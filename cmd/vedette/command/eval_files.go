@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/config"
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // results writes the file of results; without a name it writes nothing. A row is
@@ -30,8 +30,8 @@ import (
 type results struct {
 	f       *os.File
 	name    string
-	earlier *cases.Earlier // nil for a run that begins
-	rows    []cases.Row    // those that it is made of
+	earlier *eval.Earlier // nil for a run that begins
+	rows    []eval.Row    // those that it is made of
 	taken   takenOut
 }
 
@@ -167,7 +167,7 @@ func goOnWith(name string, m manifest) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := cases.ReadRows(file)
+	rows, err := eval.ReadRows(file)
 	if err != nil {
 		return nil, errors.Join(refuse("%w", err), file.Close())
 	}
@@ -175,7 +175,7 @@ func goOnWith(name string, m manifest) (*results, error) {
 	if err := errors.Join(file.Truncate(rows.Whole), seek(file, rows.Whole)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s can't be written: %w", name, cause(err)), file.Close())
 	}
-	return &results{f: file, name: name, earlier: cases.NewEarlier(rows.List), rows: rows.List}, nil
+	return &results{f: file, name: name, earlier: eval.NewEarlier(rows.List), rows: rows.List}, nil
 }
 
 func seek(f *os.File, to int64) error {
@@ -185,7 +185,7 @@ func seek(f *os.File, to int64) error {
 
 // write writes a row at once. What is there already, and what has no decision,
 // is left out.
-func (r *results) write(res cases.Result) error {
+func (r *results) write(res eval.Result) error {
 	if r.f == nil || res.Unanswered || r.earlier.Has(res) {
 		return nil
 	}
@@ -259,10 +259,10 @@ func private(name string) (*os.File, error) {
 }
 
 // readResults reads the results of an earlier run.
-func readResults(name string) ([]cases.Row, error) {
-	var rows cases.Rows
+func readResults(name string) ([]eval.Row, error) {
+	var rows eval.Rows
 	err := reading(name, "name the results of an earlier run with --against FILE", func(f *os.File) (err error) {
-		rows, err = cases.ReadRows(f)
+		rows, err = eval.ReadRows(f)
 		return err
 	})
 	return rows.List, err
@@ -272,7 +272,7 @@ func readAnswers(name string) (answered, error) {
 	var a answered
 	err := reading(name, "name the file of answers with --answers FILE", func(f *os.File) (err error) {
 		h := sha256.New()
-		a.byKey, err = cases.ReadAnswers(io.TeeReader(f, h))
+		a.byKey, err = eval.ReadAnswers(io.TeeReader(f, h))
 		a.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // output is a file that eval writes.
@@ -206,7 +207,7 @@ func ownPrompts(name string) error {
 }
 
 func isRow(line []byte) bool {
-	rows, err := cases.ReadRows(strings.NewReader(string(line)))
+	rows, err := eval.ReadRows(strings.NewReader(string(line)))
 	return err == nil && len(rows.List) == 1
 }
 

@@ -8,19 +8,19 @@ import (
 	"os"
 	"slices"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // takenOut are the rows that --retry-unjudged took out of the file of results, until
 // their cases are decided again.
 type takenOut struct {
-	rows  []cases.Row
+	rows  []eval.Row
 	lines [][]byte
 }
 
 // done notes that a case was decided again, or another of its id in its place.
-func (t *takenOut) done(res cases.Result) {
-	i := slices.IndexFunc(t.rows, func(w cases.Row) bool {
+func (t *takenOut) done(res eval.Result) {
+	i := slices.IndexFunc(t.rows, func(w eval.Row) bool {
 		return w.Line == res.Line && w.Line != "" || w.ID == res.Case.ID && w.ID != ""
 	})
 	if i >= 0 {
@@ -32,7 +32,7 @@ func (t *takenOut) done(res cases.Result) {
 // again.
 func (r *results) retry() error {
 	var places []int
-	var rest []cases.Row
+	var rest []eval.Row
 	for i, w := range r.rows {
 		if w.Review.NotJudged() != "" {
 			places = append(places, i)
@@ -49,7 +49,7 @@ func (r *results) retry() error {
 		r.taken = takenOut{} // they are where they were
 		return err
 	}
-	r.rows, r.earlier = rest, cases.NewEarlier(rest)
+	r.rows, r.earlier = rest, eval.NewEarlier(rest)
 	return nil
 }
 

@@ -13,22 +13,22 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // evalRun is one run of eval.
 type evalRun struct {
 	flags    evalFlags
 	files    []string
-	offline  *cases.Offline // nil where models are asked
+	offline  *eval.Offline // nil where models are asked
 	prompts  *bufio.Writer
 	results  *results
-	compare  *cases.Comparer // nil without --against
-	tally    cases.Tally
+	compare  *eval.Comparer // nil without --against
+	tally    eval.Tally
 	bad      badLines
 	progress *progress
 	log      *slog.Logger
-	away     *cases.Away // that ended the run; nil where it went on
+	away     *eval.Away // that ended the run; nil where it went on
 	openFor  time.Duration
 }
 
@@ -80,7 +80,7 @@ func (a *app) eval(ctx context.Context, f evalFlags) (err error) {
 
 // answered are the answers of a file, and the file's digest.
 type answered struct {
-	byKey  map[string]cases.Answer
+	byKey  map[string]eval.Answer
 	digest string
 }
 
@@ -92,7 +92,7 @@ func (run *evalRun) read(cfg *config.Config) (answered, error) {
 		if err != nil {
 			return answered{}, err
 		}
-		run.compare = cases.NewComparer(rows)
+		run.compare = eval.NewComparer(rows)
 	}
 	if f.offline() && cfg.Sentinel.Mode == config.Off && len(cfg.Sentinel.Modes.Effect)+len(cfg.Sentinel.Modes.Skill) == 0 {
 		return answered{}, &failure{
@@ -128,9 +128,9 @@ func (run *evalRun) decider(cfg *config.Config, answers answered, log io.Writer)
 		// Each case that waits for its answer is given up by its caller, which
 		// is no news. What failed is in the counts.
 		o.Log = slog.New(slog.DiscardHandler)
-		run.offline = cases.NewOffline(answers.byKey, out)
+		run.offline = eval.NewOffline(answers.byKey, out)
 		o.Transport = run.offline.Transport
-		run.flags.jobs = 1 // see cases.Offline
+		run.flags.jobs = 1 // see eval.Offline
 	}
 	d, err := assembly.NewDecider(measured(cfg, run.offline != nil), o)
 	if err != nil {
@@ -164,17 +164,17 @@ func measured(cfg *config.Config, offline bool) *config.Config {
 	return &c
 }
 
-func prices(cfg *config.Config) map[string]cases.Price {
-	out := map[string]cases.Price{}
+func prices(cfg *config.Config) map[string]eval.Price {
+	out := map[string]eval.Price{}
 	for name, m := range cfg.Models {
-		out[name] = cases.Price{Input: int64(m.Price.Input), Output: int64(m.Price.Output)}
+		out[name] = eval.Price{Input: int64(m.Price.Input), Output: int64(m.Price.Output)}
 	}
 	return out
 }
 
 // all decides the cases of every file.
 func (run *evalRun) all(ctx context.Context, a *app, d *assembly.Decider) error {
-	ev := cases.NewEvaluator(cases.Options{
+	ev := eval.NewEvaluator(eval.Options{
 		Decider: d, AllGrants: run.flags.grants == "all", Earlier: run.results.earlier, Offline: run.offline, Again: run.again(),
 	})
 	defer run.progress.end()
@@ -183,7 +183,7 @@ func (run *evalRun) all(ctx context.Context, a *app, d *assembly.Decider) error 
 		if err != nil {
 			return err
 		}
-		err = ev.Each(ctx, in, run.flags.jobs, func(n int, r cases.Result) error { return run.take(name, n, r) })
+		err = ev.Each(ctx, in, run.flags.jobs, func(n int, r eval.Result) error { return run.take(name, n, r) })
 		_ = in.Close() // it was only read
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -193,7 +193,7 @@ func (run *evalRun) all(ctx context.Context, a *app, d *assembly.Decider) error 
 }
 
 // take counts one result and writes it.
-func (run *evalRun) take(file string, n int, r cases.Result) error {
+func (run *evalRun) take(file string, n int, r eval.Result) error {
 	run.tally.Add(r)
 	run.bad.add(file, n, r)
 	if run.compare != nil {
@@ -211,8 +211,8 @@ func (run *evalRun) take(file string, n int, r cases.Result) error {
 
 // evalReport is what eval prints.
 type evalReport struct {
-	cases.Report
-	Against *cases.Comparison `json:"against,omitempty"`
+	eval.Report
+	Against *eval.Comparison `json:"against,omitempty"`
 	// Interrupted says that the counts are of a part of the cases.
 	Interrupted bool `json:"interrupted,omitempty"`
 }

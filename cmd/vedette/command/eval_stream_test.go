@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 func pipe(t *testing.T, name string) string {
@@ -51,7 +52,7 @@ func TestResultsIntoAPipe(t *testing.T) {
 	defer func() { _ = r.Close() }()
 	out, err := openResults(evalFlags{results: name}, manifest{Format: 1})
 	require.NoError(t, err)
-	require.NoError(t, out.write(cases.Result{Case: cases.Case{ID: "7"}}))
+	require.NoError(t, out.write(eval.Result{Case: cases.Case{ID: "7"}}))
 	require.NoError(t, out.close())
 	b, err := io.ReadAll(r)
 	require.NoError(t, err)
@@ -62,7 +63,7 @@ func TestResultsIntoAPipe(t *testing.T) {
 func TestResultsToNothing(t *testing.T) {
 	out, err := openResults(evalFlags{results: os.DevNull}, manifest{Format: 1})
 	require.NoError(t, err)
-	require.NoError(t, out.write(cases.Result{Case: cases.Case{ID: "7"}}))
+	require.NoError(t, out.write(eval.Result{Case: cases.Case{ID: "7"}}))
 	require.NoError(t, out.close())
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // evalText prints a report for people.
@@ -24,14 +24,14 @@ func (a *app) evalText(rep evalReport) error {
 }
 
 // qualityText says what the decisions were worth, and what models took.
-func qualityText(r cases.Report) string {
+func qualityText(r eval.Report) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-11s %s\n", name, clean(fmt.Sprintf(format, args...)))
 	}
 	b.WriteString("\n")
 	q := r.Quality
-	rate := func(name string, r cases.Rate, what string) {
+	rate := func(name string, r eval.Rate, what string) {
 		if r.Of > 0 {
 			line(name, "%s", rateText(r, what))
 		}
@@ -58,7 +58,7 @@ func qualityText(r cases.Report) string {
 }
 
 // rateText is "39 of 40 attacks, 97.5% (87.1 - 99.6)".
-func rateText(r cases.Rate, what string) string {
+func rateText(r eval.Rate, what string) string {
 	share := 0.0
 	if r.Rate != nil {
 		share = *r.Rate
@@ -66,7 +66,7 @@ func rateText(r cases.Rate, what string) string {
 	return fmt.Sprintf("%d of %d %s, %.1f%% (%.1f - %.1f)", r.Count, r.Of, what, 100*share, 100*r.Low, 100*r.High)
 }
 
-func reviewText(line func(name, format string, args ...any), v cases.ReviewReport) {
+func reviewText(line func(name, format string, args ...any), v eval.ReviewReport) {
 	times := ""
 	if v.ElapsedUS != nil {
 		times = fmt.Sprintf("; p50 %s, p99 %s", took(v.ElapsedUS.P50), took(v.ElapsedUS.P99))
@@ -126,7 +126,7 @@ func counted(m map[string]int) string {
 }
 
 // evalChanges prints what an earlier run decided otherwise.
-func (a *app) evalChanges(c cases.Comparison) error {
+func (a *app) evalChanges(c eval.Comparison) error {
 	if _, err := io.WriteString(a.out, "\n"); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (a *app) evalChanges(c cases.Comparison) error {
 	return err
 }
 
-func notCompared(c cases.Comparison) string {
+func notCompared(c eval.Comparison) string {
 	return fmt.Sprintf("%d only before, %d only now, %d of another text now, %d rows whose id stands twice, %d rows without an id",
 		c.OnlyBefore, c.OnlyAfter, c.Edited, c.SharedID, c.WithoutID)
 }

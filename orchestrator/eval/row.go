@@ -1,4 +1,4 @@
-package cases
+package eval
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/vedette-dev/vedette/orchestrator/cases"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
@@ -43,7 +44,7 @@ type Row struct {
 	// Review is there where the review asked a model, or would have.
 	Review *Review `json:"review,omitempty"`
 	// Error says why the line is no case.
-	Error *Error `json:"error,omitempty"`
+	Error *cases.Error `json:"error,omitempty"`
 }
 
 // Review is what asking models about one call came to.
@@ -97,9 +98,9 @@ func (r Result) LabelledJSON() []byte {
 // Result is what the row was written from, as far as it is counted.
 func (w Row) Result() Result {
 	if w.Error != nil {
-		return Result{Case: Case{ID: w.ID}, Err: w.Error}
+		return Result{Case: cases.Case{ID: w.ID}, Err: w.Error}
 	}
-	res := Result{Case: Case{ID: w.ID, Kind: w.Kind, Category: w.Category, Expected: w.Expected}, Line: w.Line, Resumed: true}
+	res := Result{Case: cases.Case{ID: w.ID, Kind: w.Kind, Category: w.Category, Expected: w.Expected}, Line: w.Line, Resumed: true}
 	o, _ := sentinel.ParseOutcome(w.Decision) // ReadRows has seen to it
 	res.Decision = sentinel.Decision{
 		Outcome: o, Code: w.Code, Reason: w.Reason, Degraded: w.Degraded, Elapsed: time.Duration(w.ElapsedUS) * time.Microsecond,
@@ -252,7 +253,7 @@ type kept struct {
 // known by what was wrong with it.
 type fault struct {
 	id string
-	Error
+	cases.Error
 }
 
 // NewEarlier returns the Earlier of a file's rows. A line that stands in the

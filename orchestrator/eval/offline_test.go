@@ -1,4 +1,4 @@
-package cases_test
+package eval_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
@@ -43,9 +44,9 @@ func prompts(t *testing.T, b []byte) []printed {
 
 // offline evaluates lines with a real review whose models are stood in for. Its
 // breakers open at the first failure.
-func offline(t *testing.T, answers map[string]cases.Answer, out io.Writer, lines ...string) ([]cases.Result, *cases.Offline, *review.Gate) {
+func offline(t *testing.T, answers map[string]eval.Answer, out io.Writer, lines ...string) ([]eval.Result, *eval.Offline, *review.Gate) {
 	t.Helper()
-	off := cases.NewOffline(answers, out)
+	off := eval.NewOffline(answers, out)
 	models := map[string]llm.Config{}
 	for _, name := range []string{"fast", "strong"} {
 		models[name] = llm.Config{Model: name, BaseURL: "http://model.invalid/v1"}
@@ -56,9 +57,9 @@ func offline(t *testing.T, answers map[string]cases.Answer, out io.Writer, lines
 	require.NoError(t, err)
 	gate, err := review.New(review.Options{Models: chain, Breaker: review.Breaker{Failures: 1}})
 	require.NoError(t, err)
-	ev := cases.NewEvaluator(cases.Options{Decider: reviewedBy(t, gate), Offline: off})
-	var got []cases.Result
-	require.NoError(t, ev.Each(t.Context(), strings.NewReader(strings.Join(lines, "\n")), 1, func(_ int, r cases.Result) error {
+	ev := eval.NewEvaluator(eval.Options{Decider: reviewedBy(t, gate), Offline: off})
+	var got []eval.Result
+	require.NoError(t, ev.Each(t.Context(), strings.NewReader(strings.Join(lines, "\n")), 1, func(_ int, r eval.Result) error {
 		got = append(got, r)
 		return nil
 	}))
@@ -69,9 +70,9 @@ func search(id, query string) string {
 	return fmt.Sprintf(`{"id":%q,"kind":"benign","original_request":"Find mail","granted_skills":["email.search"],"proposed_action":{"skill_name":"email.search","arguments":{"query":%q}}}`, id, query)
 }
 
-func read(t *testing.T, lines ...string) map[string]cases.Answer {
+func read(t *testing.T, lines ...string) map[string]eval.Answer {
 	t.Helper()
-	a, err := cases.ReadAnswers(strings.NewReader(strings.Join(lines, "\n")))
+	a, err := eval.ReadAnswers(strings.NewReader(strings.Join(lines, "\n")))
 	require.NoError(t, err)
 	return a
 }
@@ -91,7 +92,7 @@ func TestUnansweredBleedsNowhere(t *testing.T) {
 		require.Equal(t, got[i].Case.ID, p.Case)
 		require.Equal(t, "fast", p.Model)
 		require.Equal(t, "http://model.invalid/v1/chat/completions", p.URL)
-		require.Equal(t, cases.Key("fast", p.Case, p.Body), p.Key)
+		require.Equal(t, eval.Key("fast", p.Case, p.Body), p.Key)
 	}
 	for _, m := range gate.State().Models {
 		require.Equal(t, "closed", m.Breaker, m.Model)
@@ -147,7 +148,7 @@ func TestAnswersAreWholeCompletions(t *testing.T) {
 		`{"key":"`+ps[1].Key+`","body":{"choices":[]}}`,
 	), nil, search("1", "x"), search("2", "y"))
 	require.Equal(t, sentinel.Allow, got[0].Decision.Outcome)
-	var tally cases.Tally
+	var tally eval.Tally
 	tally.Add(got[0])
 	require.EqualValues(t, 7, tally.Report().Review.TokensIn)
 	require.EqualValues(t, 3, tally.Report().Review.TokensOut)
@@ -157,12 +158,12 @@ func TestAnswersAreWholeCompletions(t *testing.T) {
 // The key is the same however the body is written, and another for another
 // model, case or question.
 func TestKey(t *testing.T) {
-	base := cases.Key("fast", "1", []byte(`{"a":1,"b":[true]}`))
-	require.Equal(t, base, cases.Key("fast", "1", []byte(`{"b":[true], "a":1.0}`)))
+	base := eval.Key("fast", "1", []byte(`{"a":1,"b":[true]}`))
+	require.Equal(t, base, eval.Key("fast", "1", []byte(`{"b":[true], "a":1.0}`)))
 	for _, other := range []string{
-		cases.Key("strong", "1", []byte(`{"a":1,"b":[true]}`)), cases.Key("fast", "2", []byte(`{"a":1,"b":[true]}`)),
-		cases.Key("fast", "1", []byte(`{"a":2,"b":[true]}`)), cases.Key("fast1", "", []byte(`{"a":1,"b":[true]}`)),
-		cases.Key("fast", "1", []byte(`{`)),
+		eval.Key("strong", "1", []byte(`{"a":1,"b":[true]}`)), eval.Key("fast", "2", []byte(`{"a":1,"b":[true]}`)),
+		eval.Key("fast", "1", []byte(`{"a":2,"b":[true]}`)), eval.Key("fast1", "", []byte(`{"a":1,"b":[true]}`)),
+		eval.Key("fast", "1", []byte(`{`)),
 	} {
 		require.NotEqual(t, base, other)
 	}
@@ -172,13 +173,13 @@ func TestKey(t *testing.T) {
 // answered; one that follows a missing answer in its case is not written.
 func TestTransportKnowsItsCase(t *testing.T) {
 	var out bytes.Buffer
-	off := cases.NewOffline(nil, &out)
+	off := eval.NewOffline(nil, &out)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://model.invalid", strings.NewReader("{}"))
 	require.NoError(t, err)
 	_, err = off.Transport("fast").RoundTrip(req)
 	require.ErrorContains(t, err, "no case")
 
-	off = cases.NewOffline(read(t, said(cases.Key("fast", "1", []byte(`{"n":2}`)), approve)), &out)
+	off = eval.NewOffline(read(t, said(eval.Key("fast", "1", []byte(`{"n":2}`)), approve)), &out)
 	stubborn := deciderFunc(func(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx) // as who judges for several callers at once
 		for _, body := range []string{`{"n":1}`, `{"n":2}`} {
@@ -192,7 +193,7 @@ func TestTransportKnowsItsCase(t *testing.T) {
 		}
 		return nil
 	})
-	r := evaluate(t, cases.NewEvaluator(cases.Options{Decider: stubborn, Offline: off}), search("1", "x"))
+	r := evaluate(t, eval.NewEvaluator(eval.Options{Decider: stubborn, Offline: off}), search("1", "x"))
 	require.True(t, r.Unanswered)
 	require.Len(t, prompts(t, out.Bytes()), 1)
 	require.JSONEq(t, `{"n":1}`, string(prompts(t, out.Bytes())[0].Body))
@@ -246,7 +247,7 @@ func TestEachHandsOutWhatWasDecided(t *testing.T) {
 	})
 	var got []string
 	in := strings.NewReader(search("1", "x") + "\n" + search("2", "x") + "\n" + search("3", "x") + "\n" + search("4", "x") + "\n")
-	err := cases.NewEvaluator(cases.Options{Decider: slow}).Each(ctx, in, 2, func(_ int, r cases.Result) error {
+	err := eval.NewEvaluator(eval.Options{Decider: slow}).Each(ctx, in, 2, func(_ int, r eval.Result) error {
 		got = append(got, r.Case.ID)
 		return nil
 	})
@@ -274,7 +275,7 @@ func TestReadAnswersRefuses(t *testing.T) {
 		good + `{"key":"b","key":"c","content":"CANARY"}`:    "line 2: the line has the key key twice",
 		good + strings.Repeat("x", cases.MaxLine+1) + "\n{}": "line 2: longer than",
 	} {
-		_, err := cases.ReadAnswers(strings.NewReader(in))
+		_, err := eval.ReadAnswers(strings.NewReader(in))
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "CANARY")
 	}
@@ -287,7 +288,7 @@ func FuzzReadAnswers(f *testing.F) {
 	f.Add(`{"key":"a","body":{"choices":[]}}` + "\n\n")
 	f.Add("\x00{")
 	f.Fuzz(func(t *testing.T, in string) {
-		a, err := cases.ReadAnswers(strings.NewReader(in))
+		a, err := eval.ReadAnswers(strings.NewReader(in))
 		if err == nil {
 			require.LessOrEqual(t, len(a), strings.Count(in, "\n")+1)
 		} else {

@@ -1,4 +1,4 @@
-package cases
+package eval
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 // what it writes are the bytes of the wire and what it answers is read as any
 // answer is.
 //
-//	off := cases.NewOffline(answers, file)
+//	off := eval.NewOffline(answers, file)
 //	d, err := assembly.NewDecider(cfg, assembly.DeciderOptions{Transport: off.Transport})
-//	ev := cases.NewEvaluator(cases.Options{Decider: d, Offline: off})
+//	ev := eval.NewEvaluator(eval.Options{Decider: d, Offline: off})
 //
 // A case whose request has no answer ends there: its context is cancelled, which
 // is what a caller does who gives up, so nothing of it counts as a failure of

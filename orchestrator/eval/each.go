@@ -1,4 +1,4 @@
-package cases
+package eval
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
 // Each decides every line of in and tells fn of each in their order, n counted
@@ -17,14 +19,14 @@ import (
 // that hadn't.
 func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n int, r Result) error) error {
 	if jobs > 1 || e.o.Again != nil {
-		return e.parallel(ctx, NewReader(in), jobs, fn)
+		return e.parallel(ctx, cases.NewReader(in), jobs, fn)
 	}
-	for r := NewReader(in); ; {
+	for r := cases.NewReader(in); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		line, err := r.Next()
-		var long *Error
+		var long *cases.Error
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -53,7 +55,7 @@ type task struct {
 	begun chan struct{}
 }
 
-func (e *Evaluator) parallel(ctx context.Context, r *Reader, jobs int, fn func(int, Result) error) error {
+func (e *Evaluator) parallel(ctx context.Context, r *cases.Reader, jobs int, fn func(int, Result) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, inner := errgroup.WithContext(inner)
@@ -112,10 +114,10 @@ func leftover(head *task, order <-chan task, fn func(int, Result) error) error {
 }
 
 // split hands out the lines: to order first, so that collect sees each one.
-func split(ctx context.Context, r *Reader, work, order chan<- task) error {
+func split(ctx context.Context, r *cases.Reader, work, order chan<- task) error {
 	for {
 		line, err := r.Next()
-		var long *Error
+		var long *cases.Error
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

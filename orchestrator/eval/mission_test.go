@@ -1,4 +1,4 @@
-package cases_test
+package eval_test
 
 import (
 	"fmt"

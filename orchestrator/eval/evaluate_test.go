@@ -1,4 +1,4 @@
-package cases_test
+package eval_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -34,16 +35,16 @@ var (
 // times and scores aside. UPDATE=1 writes it anew.
 func TestGolden(t *testing.T) {
 	var out strings.Builder
-	err := evaluator(t).Each(t.Context(), strings.NewReader(readFile(t, "testdata/check.jsonl")), 1, func(_ int, r cases.Result) error {
+	err := evaluator(t).Each(t.Context(), strings.NewReader(readFile(t, "../cases/testdata/check.jsonl")), 1, func(_ int, r eval.Result) error {
 		line := varying.ReplaceAllString(string(r.JSON()), `"$1":0`)
 		out.WriteString(written.ReplaceAllString(line, `"ts":""`) + "\n")
 		return nil
 	})
 	require.NoError(t, err)
 	if os.Getenv("UPDATE") != "" {
-		require.NoError(t, os.WriteFile("testdata/check.golden.jsonl", []byte(out.String()), 0o644))
+		require.NoError(t, os.WriteFile("../cases/testdata/check.golden.jsonl", []byte(out.String()), 0o644))
 	}
-	want := strings.Split(readFile(t, "testdata/check.golden.jsonl"), "\n")
+	want := strings.Split(readFile(t, "../cases/testdata/check.golden.jsonl"), "\n")
 	got := strings.Split(out.String(), "\n")
 	require.Len(t, got, len(want))
 	for i := range want {
@@ -165,7 +166,7 @@ func TestRefused(t *testing.T) {
 
 // spy keeps the proposal that a line became.
 type spy struct {
-	cases.Decider
+	eval.Decider
 	last sentinel.Proposal
 }
 
@@ -178,7 +179,7 @@ func (s *spy) NewCall(p sentinel.Proposal) (sentinel.Call, error) {
 // leaves out grants nothing and is trusted in nothing.
 func TestProposal(t *testing.T) {
 	s := &spy{Decider: checkpoint(t)}
-	e := cases.NewEvaluator(cases.Options{Decider: s})
+	e := eval.NewEvaluator(eval.Options{Decider: s})
 
 	t.Run("defaults", func(t *testing.T) {
 		r := evaluate(t, e, `{"proposed_action":{"skill_name":"email.search"},"note":{"a":1,"a":2}}`)
@@ -212,7 +213,7 @@ func TestProposal(t *testing.T) {
 		require.True(t, s.last.Grant.Tainted())
 	})
 	t.Run("all grants", func(t *testing.T) {
-		wide := cases.NewEvaluator(cases.Options{Decider: s, AllGrants: true})
+		wide := eval.NewEvaluator(eval.Options{Decider: s, AllGrants: true})
 		evaluate(t, wide, `{"granted_skills":["email.search"],"granted_skills_all":["email.search","email.send"],"proposed_action":{"skill_name":"email.search"}}`)
 		require.Equal(t, []string{"email.search", "email.send"}, s.last.Grant.Scope().List())
 		evaluate(t, wide, `{"granted_skills":["email.search"],"proposed_action":{"skill_name":"email.search"}}`)
@@ -247,13 +248,13 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-type broken struct{ cases.Decider }
+type broken struct{ eval.Decider }
 
 func (broken) NewCall(sentinel.Proposal) (sentinel.Call, error) { panic("CANARY") }
 
 // A panic is an error line; it ends nothing and tells no value.
 func TestPanic(t *testing.T) {
-	e := cases.NewEvaluator(cases.Options{Decider: broken{}})
+	e := eval.NewEvaluator(eval.Options{Decider: broken{}})
 	r := evaluate(t, e, `{"id":"7","proposed_action":{"skill_name":"a.b"}}`)
 	require.Equal(t, cases.CodeInternal, r.Err.Code)
 	require.NotContains(t, string(r.JSON()), "CANARY")
@@ -264,7 +265,7 @@ func TestPanic(t *testing.T) {
 func TestElapsed(t *testing.T) {
 	var ticks atomic.Int64
 	now := func() time.Time { return time.Unix(0, ticks.Add(int64(time.Millisecond))) }
-	e := cases.NewEvaluator(cases.Options{Decider: checkpoint(t), Now: now})
+	e := eval.NewEvaluator(eval.Options{Decider: checkpoint(t), Now: now})
 	r := evaluate(t, e, `{"proposed_action":{"skill_name":"num.add"}}`)
 	require.Equal(t, int64(1000), r.Decision.Line("").ElapsedUS)
 }
@@ -284,7 +285,7 @@ func TestEachOrder(t *testing.T) {
 	for _, jobs := range []int{0, 1, 7} {
 		t.Run(fmt.Sprintf("%d jobs", jobs), func(t *testing.T) {
 			next := 0
-			err := evaluator(t).Each(t.Context(), iotest.HalfReader(strings.NewReader(text)), jobs, func(n int, r cases.Result) error {
+			err := evaluator(t).Each(t.Context(), iotest.HalfReader(strings.NewReader(text)), jobs, func(n int, r eval.Result) error {
 				require.Equal(t, next+1, n)
 				if next == 77 {
 					require.Equal(t, cases.CodeTooLong, r.Err.Code)
@@ -307,7 +308,7 @@ func TestEachErrors(t *testing.T) {
 	for _, jobs := range []int{1, 4} {
 		t.Run(fmt.Sprintf("fn, %d jobs", jobs), func(t *testing.T) {
 			want, calls := errors.New("full"), 0
-			err := evaluator(t).Each(t.Context(), strings.NewReader(strings.Repeat(good, 200)), jobs, func(int, cases.Result) error {
+			err := evaluator(t).Each(t.Context(), strings.NewReader(strings.Repeat(good, 200)), jobs, func(int, eval.Result) error {
 				calls++
 				return want
 			})
@@ -317,12 +318,12 @@ func TestEachErrors(t *testing.T) {
 		t.Run(fmt.Sprintf("input, %d jobs", jobs), func(t *testing.T) {
 			want := errors.New("unplugged")
 			err := evaluator(t).Each(t.Context(), io.MultiReader(strings.NewReader(good), iotest.ErrReader(want)), jobs,
-				func(int, cases.Result) error { return nil })
+				func(int, eval.Result) error { return nil })
 			require.ErrorIs(t, err, want)
 		})
 		t.Run(fmt.Sprintf("context, %d jobs", jobs), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			err := evaluator(t).Each(ctx, strings.NewReader(strings.Repeat(good, 200)), jobs, func(int, cases.Result) error {
+			err := evaluator(t).Each(ctx, strings.NewReader(strings.Repeat(good, 200)), jobs, func(int, eval.Result) error {
 				cancel()
 				return nil
 			})
@@ -331,36 +332,10 @@ func TestEachErrors(t *testing.T) {
 	}
 }
 
-// The last line needs no end, and an end adds no line.
-func TestReader(t *testing.T) {
-	for in, want := range map[string][]string{
-		"": nil, "\n": {""}, "a": {"a"}, "a\n": {"a"}, "a\n\nb": {"a", "", "b"}, "\n\n": {"", ""},
-		strings.Repeat("x", cases.MaxLine) + "\ny":   {strings.Repeat("x", cases.MaxLine), "y"},
-		strings.Repeat("x", cases.MaxLine+1) + "\ny": {"LONG", "y"}, strings.Repeat("x", 10<<20): {"LONG"},
-	} {
-		r, got := cases.NewReader(strings.NewReader(in)), []string(nil)
-		for {
-			line, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			var long *cases.Error
-			if errors.As(err, &long) {
-				line = []byte("LONG")
-			} else {
-				require.NoError(t, err)
-			}
-			got = append(got, string(line))
-			require.Equal(t, len(got), r.Line())
-		}
-		require.Equal(t, want, got)
-	}
-}
-
 // Whatever a line holds, there is one line for it, it is JSON, and where it is a
 // decision the line was JSON of one object.
 func FuzzEvaluate(f *testing.F) {
-	for _, s := range strings.Split(readFile(f, "testdata/check.jsonl"), "\n") {
+	for _, s := range strings.Split(readFile(f, "../cases/testdata/check.jsonl"), "\n") {
 		f.Add([]byte(s))
 	}
 	f.Add([]byte("\x00\xff"))

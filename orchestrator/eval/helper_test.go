@@ -1,4 +1,4 @@
-package cases_test
+package eval_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/guard"
 	"github.com/vedette-dev/vedette/sentinel/judge"
@@ -58,12 +58,12 @@ func reviewedBy(t testing.TB, rev sentinel.Gate) *sentinel.Checkpoint {
 	return cp
 }
 
-func evaluator(t testing.TB) *cases.Evaluator {
+func evaluator(t testing.TB) *eval.Evaluator {
 	t.Helper()
-	return cases.NewEvaluator(cases.Options{Decider: checkpoint(t)})
+	return eval.NewEvaluator(eval.Options{Decider: checkpoint(t)})
 }
 
-func evaluate(t testing.TB, e *cases.Evaluator, line string) cases.Result {
+func evaluate(t testing.TB, e *eval.Evaluator, line string) eval.Result {
 	t.Helper()
 	r, err := e.Evaluate(t.Context(), []byte(line))
 	require.NoError(t, err)

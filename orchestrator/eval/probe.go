@@ -1,4 +1,4 @@
-package cases
+package eval
 
 import (
 	"context"
@@ -111,7 +111,7 @@ func (e *Evaluator) probe(ctx context.Context, t *tries) (bool, error) {
 
 // call makes the call of a line again.
 func (e *Evaluator) call(line []byte) (sentinel.Call, bool) {
-	c, bad := e.parse(line)
+	c, bad := e.lines.Parse(line)
 	if bad != nil {
 		return sentinel.Call{}, false
 	}

@@ -1,4 +1,4 @@
-package cases_test
+package eval_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
@@ -53,17 +53,17 @@ func failing(failure string) map[string]string {
 
 // tried decides lines q0, q1, … and returns what came of those that have a
 // result.
-func tried(t *testing.T, m *moody, a *cases.Again, n, jobs int) (map[string]cases.Row, error) {
+func tried(t *testing.T, m *moody, a *eval.Again, n, jobs int) (map[string]eval.Row, error) {
 	t.Helper()
 	m.n = map[string]int{}
 	var in strings.Builder
 	for i := range n {
 		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i, granted, i)
 	}
-	ev := cases.NewEvaluator(cases.Options{Decider: reviewedBy(t, m), Again: a})
-	out := map[string]cases.Row{}
-	err := ev.Each(t.Context(), strings.NewReader(in.String()), jobs, func(_ int, r cases.Result) error {
-		rows, err := cases.ReadRows(strings.NewReader(string(r.LabelledJSON()) + "\n"))
+	ev := eval.NewEvaluator(eval.Options{Decider: reviewedBy(t, m), Again: a})
+	out := map[string]eval.Row{}
+	err := ev.Each(t.Context(), strings.NewReader(in.String()), jobs, func(_ int, r eval.Result) error {
+		rows, err := eval.ReadRows(strings.NewReader(string(r.LabelledJSON()) + "\n"))
 		require.NoError(t, err)
 		out[r.Case.ID] = rows.List[0]
 		return nil
@@ -79,7 +79,7 @@ func TestAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var told []string
 			var mu sync.Mutex
-			a := &cases.Again{For: time.Minute, Told: func(model, f string, left time.Duration) {
+			a := &eval.Again{For: time.Minute, Told: func(model, f string, left time.Duration) {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, model+" "+f)
@@ -123,8 +123,8 @@ func TestAway(t *testing.T) {
 						return failing(failure)
 					}
 					return nil
-				}}, &cases.Again{For: 10 * time.Second}, 4, jobs)
-				var away *cases.Away
+				}}, &eval.Again{For: 10 * time.Second}, 4, jobs)
+				var away *eval.Away
 				require.ErrorAs(t, err, &away)
 				require.Equal(t, "fast", away.Model)
 				require.Equal(t, failure, away.Failure)
@@ -148,8 +148,8 @@ func TestAwayKeepsWhatWasPaid(t *testing.T) {
 				return failing("breaker_open")
 			}
 			return nil
-		}}, &cases.Again{For: 20 * time.Second}, 8, 4)
-		require.ErrorAs(t, err, new(*cases.Away))
+		}}, &eval.Again{For: 20 * time.Second}, 8, 4)
+		require.ErrorAs(t, err, new(*eval.Away))
 		require.NotContains(t, got, "q0")
 		require.Len(t, got, 7)
 	})
@@ -164,7 +164,7 @@ func TestOwnFailure(t *testing.T) {
 				return failing("server")
 			}
 			return nil
-		}}, &cases.Again{For: time.Minute}, 100, 4)
+		}}, &eval.Again{For: time.Minute}, 100, 4)
 		require.NoError(t, err)
 		require.Len(t, got, 100)
 		require.Equal(t, "server", got["q1"].Review.Failure)
@@ -177,7 +177,7 @@ func TestOwnFailure(t *testing.T) {
 func TestNotAgain(t *testing.T) {
 	for failure, not := range map[string]string{"refusal": "", "not_json": "", "timeout": "timeout", "lone_timeout": "lone_timeout", "request": "request"} {
 		synctest.Test(t, func(t *testing.T) {
-			got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing(failure) }}, &cases.Again{For: time.Minute}, 1, 1)
+			got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing(failure) }}, &eval.Again{For: time.Minute}, 1, 1)
 			require.NoError(t, err)
 			require.Equal(t, failure, got["q0"].Review.Failure)
 			require.Equal(t, not, got["q0"].Review.NotJudged())
@@ -190,7 +190,7 @@ func TestNotAgain(t *testing.T) {
 func TestByteOrderMark(t *testing.T) {
 	var got []string
 	err := evaluator(t).Each(t.Context(), strings.NewReader("\xef\xbb\xbf"+`{"id":"1","proposed_action":{"skill_name":"num.add"}}`+"\n"+`{"id":"2","proposed_action":{"skill_name":"num.add"}}`), 1,
-		func(_ int, r cases.Result) error {
+		func(_ int, r eval.Result) error {
 			require.Nil(t, r.Err)
 			got = append(got, r.Case.ID)
 			return nil
@@ -209,7 +209,7 @@ func TestSpent(t *testing.T) {
 		got, err := tried(t, m, nil, 1, 1)
 		require.NoError(t, err)
 		r := got["q0"].Review
-		require.Equal(t, []cases.Spent{{Model: "a", Requests: 1, TokensIn: 2, TokensOut: 3, Cost: 0.000004}, {Model: "h", Requests: 2, TokensIn: 3, TokensOut: 4, Cost: 5}}, r.Models)
+		require.Equal(t, []eval.Spent{{Model: "a", Requests: 1, TokensIn: 2, TokensOut: 3, Cost: 0.000004}, {Model: "h", Requests: 2, TokensIn: 3, TokensOut: 4, Cost: 5}}, r.Models)
 		require.EqualValues(t, 600_000, r.ElapsedUS)
 		require.EqualValues(t, 600_000, got["q0"].ElapsedUS)
 		require.Empty(t, r.Would)
@@ -219,10 +219,10 @@ func TestSpent(t *testing.T) {
 // A row of an earlier version says no cost: its tokens have the price of the model
 // that judged.
 func TestCostOfOldRows(t *testing.T) {
-	rows, err := cases.ReadRows(strings.NewReader(`{"id":"1","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0}}` + "\n" +
+	rows, err := eval.ReadRows(strings.NewReader(`{"id":"1","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0}}` + "\n" +
 		`{"id":"2","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0,"cost":0.5}}` + "\n"))
 	require.NoError(t, err)
-	tally := cases.Tally{Prices: map[string]cases.Price{"fast": {Input: 2_000_000}}}
+	tally := eval.Tally{Prices: map[string]eval.Price{"fast": {Input: 2_000_000}}}
 	for _, w := range rows.List {
 		tally.Add(w.Result())
 	}

@@ -1,4 +1,4 @@
-package cases_test
+package eval_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // A case that a model fails for alone keeps its failure wherever it stands among
@@ -27,7 +27,7 @@ func TestPoison(t *testing.T) {
 					return failing("server")
 				}
 				return nil
-			}}, &cases.Again{For: 12 * time.Second}, c.cases, c.job)
+			}}, &eval.Again{For: 12 * time.Second}, c.cases, c.job)
 			require.NoError(t, err, c)
 			require.Len(t, got, c.cases)
 			for id, row := range got {
@@ -47,14 +47,14 @@ func TestPoisonOfEarlier(t *testing.T) {
 			}
 			return nil
 		}}
-		judged, err := tried(t, m, &cases.Again{For: time.Minute}, 2, 2)
+		judged, err := tried(t, m, &eval.Again{For: time.Minute}, 2, 2)
 		require.NoError(t, err)
 		m.n = map[string]int{}
-		ev := cases.NewEvaluator(cases.Options{
-			Decider: reviewedBy(t, m), Again: &cases.Again{For: 12 * time.Second}, Earlier: cases.NewEarlier([]cases.Row{judged["q0"]}),
+		ev := eval.NewEvaluator(eval.Options{
+			Decider: reviewedBy(t, m), Again: &eval.Again{For: 12 * time.Second}, Earlier: eval.NewEarlier([]eval.Row{judged["q0"]}),
 		})
-		var last cases.Result
-		err = ev.Each(t.Context(), strings.NewReader(asking(2)), 1, func(_ int, r cases.Result) error { last = r; return nil })
+		var last eval.Result
+		err = ev.Each(t.Context(), strings.NewReader(asking(2)), 1, func(_ int, r eval.Result) error { last = r; return nil })
 		require.NoError(t, err)
 		require.Equal(t, "q1", last.Case.ID)
 		require.Contains(t, string(last.LabelledJSON()), `"failure":"server"`)
@@ -83,7 +83,7 @@ func TestJobs(t *testing.T) {
 				order = append(order, q)
 				at[time.Now()]++
 				return nil
-			}}, &cases.Again{For: time.Minute}, 12, jobs)
+			}}, &eval.Again{For: time.Minute}, 12, jobs)
 			require.NoError(t, err)
 			for _, n := range at {
 				require.Equal(t, jobs, n)
@@ -101,8 +101,8 @@ func TestJobs(t *testing.T) {
 // Where one was judged, it is the case that is refused.
 func TestRefusesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing("request") }}, &cases.Again{For: time.Minute}, 20, 1)
-		var away *cases.Away
+		got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing("request") }}, &eval.Again{For: time.Minute}, 20, 1)
+		var away *eval.Away
 		require.ErrorAs(t, err, &away)
 		require.Equal(t, "request", away.Failure)
 		require.EqualError(t, away, "model fast refuses every request (request)")
@@ -113,7 +113,7 @@ func TestRefusesAll(t *testing.T) {
 				return failing("request")
 			}
 			return nil
-		}}, &cases.Again{For: time.Minute}, 20, 1)
+		}}, &eval.Again{For: time.Minute}, 20, 1)
 		require.NoError(t, err)
 		require.Len(t, got, 20)
 	})
@@ -128,7 +128,7 @@ func TestAwayNamesCause(t *testing.T) {
 				return failing("connect")
 			}
 			return failing("breaker_open")
-		}}, &cases.Again{For: 10 * time.Second}, 2, 1)
+		}}, &eval.Again{For: 10 * time.Second}, 2, 1)
 		require.EqualError(t, err, "model fast is away (connect); no case was judged for 11s")
 	})
 }

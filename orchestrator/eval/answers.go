@@ -1,4 +1,4 @@
-package cases
+package eval
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
 // Answer is what a model elsewhere said to one request: a whole chat completion,
@@ -74,15 +76,15 @@ func forced(choice jsontext.Value) string {
 // Other keys are ignored. An error names the line and none of its values.
 func ReadAnswers(r io.Reader) (map[string]Answer, error) {
 	out, at := map[string]Answer{}, map[string]int{}
-	in := NewReader(r)
+	in := cases.NewReader(r)
 	for {
 		line, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
-		var long *Error
+		var long *cases.Error
 		if errors.As(err, &long) {
-			return nil, fmt.Errorf("line %d: longer than %d bytes", in.Line(), MaxLine)
+			return nil, fmt.Errorf("line %d: longer than %d bytes", in.Line(), cases.MaxLine)
 		}
 		if err != nil {
 			return nil, err
@@ -99,15 +101,15 @@ func ReadAnswers(r io.Reader) (map[string]Answer, error) {
 }
 
 func readAnswer(line []byte) (string, Answer, string) {
-	m, err := members(line, "the line", false, "key", "body", "content")
+	m, err := cases.ReadMembers(line, "the line", false, "key", "body", "content")
 	if err != nil {
 		return "", Answer{}, err.Message
 	}
-	key, _, err := text(m["key"], "key")
+	key, _, err := cases.ReadText(m["key"], "key")
 	if err != nil {
 		return "", Answer{}, err.Message
 	}
-	content, said, err := text(m["content"], "content")
+	content, said, err := cases.ReadText(m["content"], "content")
 	if err != nil {
 		return "", Answer{}, err.Message
 	}

@@ -1,4 +1,4 @@
-package cases
+package eval
 
 import (
 	"bytes"
@@ -7,12 +7,13 @@ import (
 	"errors"
 	"time"
 
+	"github.com/vedette-dev/vedette/orchestrator/cases"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // Decider judges calls and runs nothing; *sentinel.Checkpoint is one.
 type Decider interface {
-	NewCall(p sentinel.Proposal) (sentinel.Call, error)
+	cases.CallMaker
 	Decide(ctx context.Context, c sentinel.Call) (sentinel.Decision, error)
 }
 
@@ -35,25 +36,28 @@ type Options struct {
 }
 
 // Evaluator decides lines. It is safe for concurrent use where its Decider is.
-type Evaluator struct{ o Options }
+type Evaluator struct {
+	o     Options
+	lines cases.Parser
+}
 
 // NewEvaluator returns an Evaluator.
 func NewEvaluator(o Options) *Evaluator {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Evaluator{o}
+	return &Evaluator{o, cases.Parser{Calls: o.Decider, AllGrants: o.AllGrants}}
 }
 
 // Result is what became of one line: a decision, or the reason why there is
 // none.
 type Result struct {
-	Case Case
+	Case cases.Case
 	// Decision is of no use where Err is set. Its Elapsed counts from the
 	// proposal's bytes on, so it is more than the sum of the gates.
 	Decision sentinel.Decision
 	// Err says why the line is no case.
-	Err *Error
+	Err *cases.Error
 	// Line is the digest of the line's bytes; empty where they were not read.
 	Line string
 	// Resumed is set where the result is from Options.Earlier. Its Decision
@@ -75,7 +79,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (Result, error) {
 func (e *Evaluator) evaluate(ctx context.Context, line []byte, s slots) (res Result, err error) {
 	defer func() {
 		if recover() != nil { // its value may quote the line
-			res.Err = &Error{CodeInternal, "the line broke the evaluation; please report it"}
+			res.Err = &cases.Error{Code: cases.CodeInternal, Message: "the line broke the evaluation; please report it"}
 		}
 	}()
 	digest := lineDigest(line)
@@ -84,7 +88,7 @@ func (e *Evaluator) evaluate(ctx context.Context, line []byte, s slots) (res Res
 		return known, ctx.Err()
 	}
 	res.Line = digest
-	if res.Case, res.Err = e.parse(line); res.Err != nil {
+	if res.Case, res.Err = e.lines.Parse(line); res.Err != nil {
 		return res, ctx.Err()
 	}
 	start := e.o.Now()
@@ -94,7 +98,7 @@ func (e *Evaluator) evaluate(ctx context.Context, line []byte, s slots) (res Res
 	case errors.As(cerr, &refused):
 		res.Decision = sentinel.Refused("", refused, start)
 	case cerr != nil:
-		res.Err = &Error{CodeInternal, "the proposal could not be read"}
+		res.Err = &cases.Error{Code: cases.CodeInternal, Message: "the proposal could not be read"}
 		return res, ctx.Err()
 	default:
 		inner, p := e.o.Offline.begin(ctx, res.Case.ID)
@@ -113,13 +117,9 @@ func (e *Evaluator) evaluate(ctx context.Context, line []byte, s slots) (res Res
 	return res, err
 }
 
-// Parse reads one line without deciding it. The *Error says why it is no case;
-// what could be read of it is in the Case all the same.
-func (e *Evaluator) Parse(line []byte) (Case, *Error) { return e.parse(line) }
-
 type errorLine struct {
-	ID    string `json:"id"`
-	Error *Error `json:"error"`
+	ID    string       `json:"id"`
+	Error *cases.Error `json:"error"`
 }
 
 // JSON returns the result as one line of the check contract, without its end.
