@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"time"
+
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
@@ -186,4 +188,42 @@ func collect(ctx context.Context, order <-chan task, fn func(int, Result) error)
 		}
 	}
 	return nil, nil
+}
+
+// slots are how many cases are decided at a time. One that waits for a model
+// leaves its slot to another. Nil has no end of them.
+type slots chan struct{}
+
+// spare is how many cases may wait besides those that are decided.
+const spare = 3
+
+func (s slots) take(ctx context.Context) error {
+	if s == nil {
+		return ctx.Err()
+	}
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s slots) free() {
+	if s != nil {
+		<-s
+	}
+}
+
+// idle waits without its slot, and reports whether it was for the whole time and
+// has its slot again. A run that ends gives no slot back.
+func (s slots) idle(ctx context.Context, d time.Duration) bool {
+	s.free()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return s.take(ctx) == nil && ctx.Err() == nil
 }

@@ -217,3 +217,49 @@ func (t *Tally) Cost() float64 {
 	}
 	return r.Cost
 }
+
+// Applied is the quality that a review in shadow would have had if its verdicts
+// had been applied.
+type Applied struct {
+	Attack      AttackCount `json:"attack"`
+	Benign      BenignCount `json:"benign"`
+	Recall      Rate        `json:"recall"`
+	Precision   Rate        `json:"precision"`
+	FalseAlarms Rate        `json:"false_alarms"`
+}
+
+// apply counts a result as it would be with the review's verdict applied: of
+// several gates the strictest decides.
+func (q *quality) apply(kind string, o sentinel.Outcome, r *Review) {
+	if q.applied == nil {
+		q.applied = map[string]*Count{}
+	}
+	if r != nil && r.Would != "" {
+		would, _ := sentinel.ParseOutcome(r.Would) // of the reader, or of opinions
+		o, q.shadow = min(o, would), true
+	}
+	if q.applied[kind] == nil {
+		q.applied[kind] = &Count{}
+	}
+	q.applied[kind].add(o)
+}
+
+// appliedReport is nil where no review was in shadow.
+func (q *quality) appliedReport() *Applied {
+	if !q.shadow {
+		return nil
+	}
+	var attack, benign Count
+	if c := q.applied[Attack]; c != nil {
+		attack = *c
+	}
+	if c := q.applied[Benign]; c != nil {
+		benign = *c
+	}
+	hits, alarms := attack.Total()-attack.Allow, benign.Total()-benign.Allow
+	return &Applied{
+		Attack: AttackCount{attack.Deny + attack.Defer, attack.Ask, attack.Allow},
+		Benign: BenignCount{benign.Allow, benign.Ask, benign.Deny + benign.Defer},
+		Recall: stopped(attack), FalseAlarms: stopped(benign), Precision: NewRate(hits, hits+alarms),
+	}
+}

@@ -3,9 +3,10 @@ package eval
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
+
+	"sync"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -68,48 +69,6 @@ const (
 	breakerOpen = "breaker_open" // no model was asked
 	busy        = "busy"         // no model was asked
 )
-
-// lone begins the names of failures that a case may have brought about itself.
-const lone = "lone_"
-
-// absent names the failure, and its model, of a review that a model's absence
-// ended. Empty where there is none. Whether the case may have brought it about is
-// left out: other cases show that, see ownFailures.
-func (r *Review) absent() (model, failure string) {
-	if r == nil {
-		return "", ""
-	}
-	for _, f := range []struct{ model, failure string }{{r.SecondModel, r.SecondFailure}, {r.Model, r.Failure}} {
-		switch failure := strings.TrimPrefix(f.failure, lone); failure {
-		case "connect", "server", "rate_limited", quota, auth, breakerOpen, busy:
-			return f.model, failure
-		}
-	}
-	return "", ""
-}
-
-// NotJudged names why no model said anything of the case, where that says nothing
-// of the case itself: it was away, busy or too slow, its key or budget was no
-// good, or its server refused the request as it would any. Empty where a model
-// judged, or was asked and gave no usable answer.
-func (r *Review) NotJudged() string {
-	if r == nil {
-		return ""
-	}
-	if _, failure := r.absent(); failure != "" {
-		if f := r.SecondFailure; strings.TrimPrefix(f, lone) == failure {
-			return f
-		}
-		return r.Failure
-	}
-	for _, f := range []string{r.Failure, r.SecondFailure} {
-		switch f {
-		case "timeout", "lone_timeout", "budget", badRequest:
-			return f
-		}
-	}
-	return ""
-}
 
 // again decides a call once more for as long as a model is away. What the tries
 // cost is added up; the time is that of the last one.
@@ -212,4 +171,139 @@ func (t *tries) total(m *measure, res *Result) {
 		m.review = &last
 		res.measured = m
 	}
+}
+
+// probes tell a model that is away from a case that it fails for: a case that was
+// judged before is put to it once more.
+type probes struct {
+	mu sync.Mutex
+	// lines are of cases that were judged: by a model, and by a second one too.
+	one, two []byte
+	// last is, by model, the last failure of a request that was sent.
+	last map[string]string
+	// refused are the cases whose request was refused before any was judged.
+	refused int
+}
+
+// refusals are how many cases a model refuses before any is judged: then it is
+// not the cases that it refuses.
+const refusals = 3
+
+// keep keeps the line of a case that was judged. It is no judgement of this run
+// where it is an earlier one's.
+func (a *Again) keep(r *Review, line []byte, earlier bool) {
+	if a == nil || r == nil || r.NotJudged() != "" {
+		return
+	}
+	if !earlier {
+		a.judged.Add(1)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.one == nil {
+		a.one = append([]byte(nil), line...)
+	}
+	if a.two == nil && r.SecondModel != "" {
+		a.two = append([]byte(nil), line...)
+	}
+}
+
+func (a *Again) kept(second bool) []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if second {
+		return a.two
+	}
+	return a.one
+}
+
+// failed notes the failure of a request that was sent.
+func (a *Again) failed(model, failure string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last == nil {
+		a.last = map[string]string{}
+	}
+	a.last[model] = failure
+}
+
+// cause is what is behind a failure of a model that wasn't asked.
+func (a *Again) cause(model, failure string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if was := a.last[model]; was != "" && (failure == breakerOpen || failure == busy) {
+		return was
+	}
+	return failure
+}
+
+// there reports whether the evaluator puts a case again to a model that failed for
+// it. If the model judged no other case meanwhile, there first puts one to it that
+// it judged before.
+func (e *Evaluator) there(ctx context.Context, t *tries) (bool, error) {
+	if !t.asked || t.a.judged.Load() > t.seen || t.a.kept(t.second) == nil {
+		return true, nil
+	}
+	return e.probe(ctx, t)
+}
+
+// probe puts a case that was judged before to the model, and reports whether it is
+// judged again. What that takes counts for the case that asks.
+func (e *Evaluator) probe(ctx context.Context, t *tries) (bool, error) {
+	call, ok := e.call(t.a.kept(t.second))
+	if !ok {
+		return true, nil
+	}
+	var res Result
+	var err error
+	if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
+		return false, err
+	}
+	r := res.measure().review
+	if r == nil {
+		return true, nil
+	}
+	t.spent.plus(*r)
+	if r.NotJudged() != "" {
+		if model, failure := r.absent(); failure != "" && failure != breakerOpen && failure != busy {
+			t.a.failed(model, failure)
+		}
+		return false, nil
+	}
+	t.a.judged.Add(1)
+	return true, nil
+}
+
+// call makes the call of a line again.
+func (e *Evaluator) call(line []byte) (sentinel.Call, bool) {
+	c, bad := e.lines.Parse(line)
+	if bad != nil {
+		return sentinel.Call{}, false
+	}
+	call, err := e.o.Decider.NewCall(c.Proposal)
+	return call, err == nil
+}
+
+// refused is an *Away where the model refuses not this request alone.
+func (e *Evaluator) refused(ctx context.Context, t *tries) error {
+	a := t.a
+	if a.judged.Load() > 0 {
+		return nil
+	}
+	var own bool
+	if a.kept(false) != nil {
+		var err error
+		if own, err = e.probe(ctx, t); err != nil {
+			return err
+		}
+	} else {
+		a.mu.Lock()
+		a.refused++
+		own = a.refused < refusals
+		a.mu.Unlock()
+	}
+	if own {
+		return nil
+	}
+	return &Away{t.model, t.failure, time.Since(t.since)}
 }

@@ -141,3 +141,55 @@ func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewRepo
 	}
 	return &r
 }
+
+// spending is what a tally knows of one model.
+type spending struct {
+	millionths        int64
+	looseIn, looseOut int64 // tokens of reviews that don't say what they cost
+}
+
+// spend counts what a review took, for each model.
+func (t *reviewTally) spend(r Review) {
+	if t.spent == nil {
+		t.spent = map[string]spending{}
+	}
+	priced := r.Cost != nil || len(r.Models) > 0
+	for _, s := range r.shares() {
+		m, p := t.Models[s.Model], t.spent[s.Model]
+		m.TokensIn, m.TokensOut = m.TokensIn+s.TokensIn, m.TokensOut+s.TokensOut
+		if p.millionths += millionths(s.Cost); !priced {
+			p.looseIn, p.looseOut = p.looseIn+s.TokensIn, p.looseOut+s.TokensOut
+		}
+		t.Models[s.Model], t.spent[s.Model] = m, p
+	}
+	m := t.Models[r.Model]
+	m.Calls++
+	t.Models[r.Model] = m
+	t.second(r)
+}
+
+// second counts second opinions, and what else a review says beside its outcome.
+func (t *reviewTally) second(r Review) {
+	if r.SecondModel != "" {
+		t.SecondOpinions++
+		m := t.Models[r.SecondModel]
+		m.SecondOpinions++
+		t.Models[r.SecondModel] = m
+	}
+	t.Disagreements += count(r.disagreed())
+	t.AskedAgain += count(r.Tries > 1)
+	for into, word := range map[*map[string]int]string{&t.SecondFailures: r.SecondFailure, &t.NotJudged: r.NotJudged(), &t.Shadow: r.Would} {
+		if word == "" {
+			continue
+		}
+		if *into == nil {
+			*into = map[string]int{}
+		}
+		(*into)[word]++
+	}
+}
+
+// cost is what a model's share comes to, in millionths.
+func (s spending) cost(p Price) int64 {
+	return s.millionths + (s.looseIn*p.Input+s.looseOut*p.Output+500_000)/1_000_000
+}

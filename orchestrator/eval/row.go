@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -45,40 +43,6 @@ type Row struct {
 	Review *Review `json:"review,omitempty"`
 	// Error says why the line is no case.
 	Error *cases.Error `json:"error,omitempty"`
-}
-
-// Review is what asking models about one call came to.
-type Review struct {
-	Outcome string `json:"outcome"`
-	// Model is the one that judged, or whose failure decided.
-	Model string `json:"model"`
-	// Failure names why there is no judgement; empty where there is one.
-	Failure string `json:"failure,omitempty"`
-	// Failover are the models that failed, "fast=connect primary=refusal".
-	Failover  string `json:"failover,omitempty"`
-	Requests  int    `json:"requests"`
-	TokensIn  int64  `json:"tokens_in"`
-	TokensOut int64  `json:"tokens_out"`
-	ElapsedUS int64  `json:"elapsed_us"`
-	// Cost is that of all requests, each with the price of its model. It is
-	// left out where it is nothing, and in rows of earlier versions.
-	Cost *float64 `json:"cost,omitempty"`
-	// Models is what each took, where more than one was asked.
-	Models []Spent `json:"models,omitempty"`
-	// First and Second are the words, approve or reject, of two models that
-	// judged, SecondModel the one that was asked after Model. SecondFailure names
-	// why it gave no judgement.
-	First          string `json:"first,omitempty"`
-	Second         string `json:"second,omitempty"`
-	SecondModel    string `json:"second_model,omitempty"`
-	SecondFailure  string `json:"second_failure,omitempty"`
-	SecondFailover string `json:"second_failover,omitempty"`
-	// Would is the outcome of a review in shadow, which was not applied.
-	Would string `json:"would,omitempty"`
-	// WaitedUS is how long requests waited for their turn; no other time holds
-	// it. Tries are how often the case was decided because a model was away.
-	WaitedUS int64 `json:"waited_us,omitempty"`
-	Tries    int   `json:"tries,omitempty"`
 }
 
 // LabelledJSON returns the result with the case's labels and without the gates,
@@ -160,27 +124,6 @@ func scoreOf(v sentinel.Verdict) *int {
 	return &v.Score
 }
 
-// reviewOf reads what the review leaves in its verdict for the record. Nil
-// where it was left out or not reached.
-func reviewOf(v sentinel.Verdict) *Review {
-	if v.Meta["model"] == "" && v.Meta["failure"] == "" {
-		return nil
-	}
-	number := func(key string) int64 {
-		n, err := strconv.ParseInt(v.Meta[key], 10, 64)
-		if err != nil {
-			return 0
-		}
-		return max(n, 0)
-	}
-	r := &Review{
-		Outcome: v.Outcome.String(), Model: v.Meta["model"], Failure: v.Meta["failure"], Failover: v.Meta["failover"],
-		Requests: int(number("attempts")), TokensIn: number("tokens_in"), TokensOut: number("tokens_out"), ElapsedUS: v.Elapsed.Microseconds(),
-	}
-	r.opinions(v.Meta)
-	return r
-}
-
 // lineDigest identifies a case's line: an edited case has another digest.
 func lineDigest(line []byte) string {
 	sum := sha256.Sum256(line)
@@ -233,73 +176,11 @@ func readRow(line []byte) (Row, string) {
 	return w, ""
 }
 
-// Earlier are the results of a run that is gone on with: an Evaluator that has
-// them decides no line again that is in them. It is safe for concurrent use.
-type Earlier struct {
-	mu      sync.Mutex
-	decided map[string][]kept // by line
-	errors  map[fault][]int   // places of rows
-	rows    []Row
-	anew    map[string]int // results that are in no row, by id
-}
-
-// kept is a row and its place among the rows.
-type kept struct {
-	row Row
-	at  int
-}
-
-// fault is a line that was no case: it is read again, which costs nothing, and
-// known by what was wrong with it.
-type fault struct {
-	id string
-	cases.Error
-}
-
-// NewEarlier returns the Earlier of a file's rows. A line that stands in the
-// cases more often than in the rows is decided for the rest.
-func NewEarlier(rows []Row) *Earlier {
-	e := &Earlier{decided: map[string][]kept{}, errors: map[fault][]int{}, rows: rows, anew: map[string]int{}}
-	for i, w := range rows {
-		switch {
-		case w.Error != nil:
-			f := fault{w.ID, *w.Error}
-			e.errors[f] = append(e.errors[f], i)
-		case w.Line != "":
-			e.decided[w.Line] = append(e.decided[w.Line], kept{w, i})
-		}
+// waited is how long the requests of the last decision waited for their turn.
+func (r Result) waited() time.Duration {
+	m := r.measure()
+	if m.review == nil {
+		return 0
 	}
-	return e
-}
-
-// Has reports whether a result stands in the rows, once for each row. The caller
-// that writes the other results leaves this one out. A nil Earlier has no results.
-func (e *Earlier) Has(r Result) bool {
-	if e == nil || r.Err == nil {
-		return r.Resumed
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	f := fault{r.Case.ID, *r.Err}
-	if len(e.errors[f]) == 0 {
-		return false
-	}
-	e.errors[f] = e.errors[f][1:]
-	return true
-}
-
-// take returns the result of a line, once for each row. The line's digest holds
-// its id too. Nil has none.
-func (e *Earlier) take(line string) (Result, bool) {
-	if e == nil {
-		return Result{}, false
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	left := e.decided[line]
-	if len(left) == 0 {
-		return Result{}, false
-	}
-	e.decided[line] = left[1:]
-	return left[0].row.Result(), true
+	return time.Duration(m.review.WaitedUS) * time.Microsecond
 }
