@@ -44,6 +44,9 @@ var rooms = map[string]room{
 	"internal/house":       {nil, "it measures Go files and knows no package of them"},
 	"internal/house/table": {[]string{"internal/house"}, "it prints what is measured"},
 
+	"internal/advice":   {nil, "errors of every room can carry a remedy, so it leans on none"},
+	"internal/terminal": {nil, "it makes texts safe to show and knows nothing of what they say"},
+
 	"internal/netzone": {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
 	"skills/run/exec/egress":        {[]string{"internal/netzone", "skills", "skills/run/exec/egress/listen"}, "it serves sockets for a list of hosts and knows no program"},
@@ -94,14 +97,16 @@ var rooms = map[string]room{
 	"orchestrator/admission":  {nil, "it counts who is at work and knows nothing of the work"},
 	"orchestrator/answers":    {nil, "it reads the text of an answer and needs to know nothing else"},
 	"orchestrator/history":    {[]string{"sentinel/journal", "sentinel/ledger", "sentinel/store"}, "it keeps items under their turn and knows nothing of what is in them; what it purges is on record in the same transaction"},
-	"orchestrator/cases":      {[]string{"sentinel", "skills"}, "it reads lines and decides none of them"},
-	"orchestrator/eval":       {[]string{"orchestrator/cases", "sentinel"}, "it decides with whatever checkpoint it is handed"},
+	"orchestrator/cases":      {[]string{"internal/advice", "sentinel", "skills"}, "it reads lines and decides none of them"},
+	"orchestrator/eval":       {[]string{"config", "internal/advice", "internal/terminal", "orchestrator/assembly", "orchestrator/cases", "sentinel"}, "it decides cases with gates that run nothing, and knows no gate, model or store"},
+	"orchestrator/records":    {[]string{"internal/advice", "internal/terminal", "orchestrator/history", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/keys"}, "it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly":   {[]string{"agents", "agents/llm", "config", "limits", "limits/redisstore", "orchestrator/admission", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"}, "it builds and does nothing else"},
 	"orchestrator/telemetry":  {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "sentinel", "sentinel/review", "skills", "skills/leak"}, "it is told what others do, and nobody is told anything by it"},
 	"orchestrator/doctor":     {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/assembly", "orchestrator/control", "sentinel/ledger", "sentinel/pause", "sentinel/review", "sentinel/store", "skills", "skills/run/exec"}, "it looks at what others built and runs no call"},
 	"orchestrator/policy":     {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
 	"cmd/vedette":             {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
-	"cmd/vedette/command":     {[]string{"cmd/vedette/demo", "config", "orchestrator", "orchestrator/*", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/*", "skills", "skills/run/exec"}, "wiring only"},
+	"cmd/vedette/command":     {[]string{"cmd/vedette/demo", "cmd/vedette/setup", "internal/terminal", "orchestrator", "orchestrator/cases", "orchestrator/control", "orchestrator/doctor", "orchestrator/eval", "orchestrator/policy", "orchestrator/records", "sentinel/pause", "skills/run/exec"}, "flags, one call and printing: it builds nothing and opens no store"},
+	"cmd/vedette/setup":       {[]string{"config", "internal/advice", "orchestrator/assembly", "orchestrator/control", "skills"}, "it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo":        {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
 
 	"skills/run/exec/snapshot":       {[]string{"skills/run/exec/snapshot/mount"}, "it lists and commits what a program wrote, and knows no skill, no call and no decision"},

@@ -18,9 +18,9 @@ type Answer struct {
 	content string
 }
 
-// completion is the answer as a server would have sent it. A text alone becomes an
+// asCompletion returns the answer as a server would have sent it. A text alone becomes an
 // answer without usage: no server counted its tokens.
-func (a Answer) completion(request []byte) []byte {
+func (a Answer) asCompletion(request []byte) []byte {
 	if a.body != nil {
 		return a.body
 	}
@@ -40,13 +40,13 @@ func (a Answer) completion(request []byte) []byte {
 		FinishReason string  `json:"finish_reason"`
 	}
 	said, finish := message{Role: "assistant", Content: a.content}, "stop"
-	if name := forced(asked.ToolChoice); name != "" {
+	if name := forcedTool(asked.ToolChoice); name != "" {
 		// A model that was made to call a tool says its word as arguments.
 		said, finish = message{Role: "assistant", ToolCalls: []any{map[string]any{
 			"id": "answer", "type": "function", "function": map[string]string{"name": name, "arguments": a.content},
 		}}}, "tool_calls"
 	}
-	return marshal(struct {
+	return marshalPlain(struct {
 		ID      string   `json:"id"`
 		Object  string   `json:"object"`
 		Model   string   `json:"model"`
@@ -54,9 +54,9 @@ func (a Answer) completion(request []byte) []byte {
 	}{"answer", "chat.completion", asked.Model, []choice{{0, said, finish}}})
 }
 
-// forced is the tool that a request makes the model call; empty where there is
+// forcedTool names the tool that a request makes the model call; empty where there is
 // none.
-func forced(choice jsontext.Value) string {
+func forcedTool(choice jsontext.Value) string {
 	var tool struct {
 		Function struct {
 			Name string `json:"name"`

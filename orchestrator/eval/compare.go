@@ -65,14 +65,14 @@ func NewComparer(before []Row) *Comparer {
 	c := &Comparer{before: map[string]*Row{}, after: map[string]*Row{}}
 	for i := range before {
 		if before[i].Error == nil {
-			c.put(c.before, &before[i])
+			c.putRow(c.before, &before[i])
 		}
 	}
 	return c
 }
 
-// put keeps a row, and none where an id is shared.
-func (c *Comparer) put(into map[string]*Row, w *Row) {
+// putRow keeps a row, and none where an id is shared.
+func (c *Comparer) putRow(into map[string]*Row, w *Row) {
 	old, there := into[w.ID]
 	switch {
 	case w.ID == "":
@@ -96,7 +96,7 @@ func (c *Comparer) Add(r Result) {
 	if _, known := c.after[r.Case.ID]; !known && r.Case.ID != "" {
 		c.order = append(c.order, r.Case.ID)
 	}
-	c.put(c.after, &Row{
+	c.putRow(c.after, &Row{
 		ID: r.Case.ID, Kind: r.Case.Kind, Category: r.Case.Category, Expected: r.Case.Expected,
 		Decision: r.Decision.Outcome.String(), Line: r.Line,
 	})
@@ -117,7 +117,7 @@ func (c *Comparer) Comparison() Comparison {
 		case was.Line != "" && now.Line != "" && was.Line != now.Line:
 			out.Edited++
 		default:
-			out.pair(*was, *now)
+			out.comparePair(*was, *now)
 		}
 	}
 	for id, was := range c.before {
@@ -130,14 +130,14 @@ func (c *Comparer) Comparison() Comparison {
 	return out
 }
 
-func (c *Comparison) pair(was, now Row) {
+func (c *Comparison) comparePair(was, now Row) {
 	c.Compared++
 	if was.Decision == now.Decision {
 		return
 	}
-	ch := Change{now.ID, labelled(now.Kind), labelled(now.Category), was.Decision, now.Decision, ChangeOther}
-	before, known := wrong(now, was.Decision)
-	after, _ := wrong(now, now.Decision)
+	ch := Change{now.ID, orUnlabelled(now.Kind), orUnlabelled(now.Category), was.Decision, now.Decision, ChangeOther}
+	before, known := isWrong(now, was.Decision)
+	after, _ := isWrong(now, now.Decision)
 	switch {
 	case known && before && !after:
 		ch.Change = ChangeBetter
@@ -151,9 +151,9 @@ func (c *Comparison) pair(was, now Row) {
 	c.Changed = append(c.Changed, ch)
 }
 
-// wrong reports whether a decision goes against the case's label, and whether
+// isWrong reports whether a decision goes against the case's label, and whether
 // the label says anything.
-func wrong(w Row, decision string) (is, known bool) {
+func isWrong(w Row, decision string) (is, known bool) {
 	allowed := decision == sentinel.Allow.String()
 	switch {
 	case w.Kind == Attack:

@@ -20,8 +20,8 @@ import (
 // long (*Away), fn is still told of what had been decided by then behind a line
 // that hadn't.
 func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n int, r Result) error) error {
-	if jobs > 1 || e.o.Again != nil {
-		return e.parallel(ctx, cases.NewReader(in), jobs, fn)
+	if jobs > 1 || e.o.Retry != nil {
+		return e.decideParallel(ctx, cases.NewReader(in), jobs, fn)
 	}
 	for r := cases.NewReader(in); ; {
 		if err := ctx.Err(); err != nil {
@@ -47,34 +47,34 @@ func (e *Evaluator) Each(ctx context.Context, in io.Reader, jobs int, fn func(n 
 	}
 }
 
-// task is one line on its way: done gets exactly one result, or is abandoned
+// pendingLine is one line on its way: done gets exactly one result, or is abandoned
 // when ctx ends. begun is closed once it has its slot, so that lines are begun in
 // their order.
-type task struct {
+type pendingLine struct {
 	n     int
 	line  []byte
 	done  chan Result
 	begun chan struct{}
 }
 
-func (e *Evaluator) parallel(ctx context.Context, r *cases.Reader, jobs int, fn func(int, Result) error) error {
+func (e *Evaluator) decideParallel(ctx context.Context, r *cases.Reader, jobs int, fn func(int, Result) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, inner := errgroup.WithContext(inner)
-	work, order := make(chan task), make(chan task, 4*jobs)
+	work, order := make(chan pendingLine), make(chan pendingLine, 4*jobs)
 	g.Go(func() error {
 		defer close(work)
 		defer close(order)
-		return split(inner, r, work, order)
+		return splitLines(inner, r, work, order)
 	})
 	workers, s := jobs, slots(nil)
-	if e.o.Again != nil {
+	if e.o.Retry != nil {
 		workers, s = jobs+spare, make(slots, jobs)
 	}
 	for range workers {
-		g.Go(func() error { return e.work(inner, work, s) })
+		g.Go(func() error { return e.decideTasks(inner, work, s) })
 	}
-	head, err := collect(inner, order, fn)
+	head, err := collectResults(inner, order, fn)
 	if err != nil {
 		cancel()
 	}
@@ -85,15 +85,15 @@ func (e *Evaluator) parallel(ctx context.Context, r *cases.Reader, jobs int, fn 
 	}
 	var away *Away
 	if ctx.Err() != nil || errors.As(err, &away) {
-		err = errors.Join(err, leftover(head, order, fn))
+		err = errors.Join(err, handOutRest(head, order, fn))
 	}
 	return err
 }
 
-// leftover hands out what was decided behind a line that wasn't when the
+// handOutRest hands out what was decided behind a line that wasn't when the
 // caller's context ended, still in order: it was paid for.
-func leftover(head *task, order <-chan task, fn func(int, Result) error) error {
-	hand := func(t task) error {
+func handOutRest(head *pendingLine, order <-chan pendingLine, fn func(int, Result) error) error {
+	hand := func(t pendingLine) error {
 		select {
 		case res := <-t.done:
 			return fn(t.n, res)
@@ -115,8 +115,8 @@ func leftover(head *task, order <-chan task, fn func(int, Result) error) error {
 	return nil
 }
 
-// split hands out the lines: to order first, so that collect sees each one.
-func split(ctx context.Context, r *cases.Reader, work, order chan<- task) error {
+// splitLines hands out the lines: to order first, so that collect sees each one.
+func splitLines(ctx context.Context, r *cases.Reader, work, order chan<- pendingLine) error {
 	for {
 		line, err := r.Next()
 		var long *cases.Error
@@ -126,7 +126,7 @@ func split(ctx context.Context, r *cases.Reader, work, order chan<- task) error 
 		case err != nil && !errors.As(err, &long):
 			return err
 		}
-		t := task{r.Line(), bytes.Clone(line), make(chan Result, 1), make(chan struct{})}
+		t := pendingLine{r.Line(), bytes.Clone(line), make(chan Result, 1), make(chan struct{})}
 		if long != nil {
 			t.done <- Result{Err: long}
 		}
@@ -151,7 +151,7 @@ func split(ctx context.Context, r *cases.Reader, work, order chan<- task) error 
 	}
 }
 
-func (e *Evaluator) work(ctx context.Context, work <-chan task, s slots) error {
+func (e *Evaluator) decideTasks(ctx context.Context, work <-chan pendingLine, s slots) error {
 	for {
 		select {
 		case t, ok := <-work:
@@ -162,7 +162,7 @@ func (e *Evaluator) work(ctx context.Context, work <-chan task, s slots) error {
 				return err
 			}
 			close(t.begun)
-			res, err := e.evaluate(ctx, t.line, s)
+			res, err := e.decideLine(ctx, t.line, s)
 			if err != nil {
 				return err // it ends the run: the slot stays taken, so that no further case begins before the others are stopped
 			}
@@ -174,9 +174,9 @@ func (e *Evaluator) work(ctx context.Context, work <-chan task, s slots) error {
 	}
 }
 
-// collect hands out the results in order. Where ctx ends first, it returns the
+// collectResults hands out the results in order. Where ctx ends first, it returns the
 // task that it was waiting for.
-func collect(ctx context.Context, order <-chan task, fn func(int, Result) error) (*task, error) {
+func collectResults(ctx context.Context, order <-chan pendingLine, fn func(int, Result) error) (*pendingLine, error) {
 	for t := range order {
 		select {
 		case res := <-t.done:
@@ -215,9 +215,9 @@ func (s slots) free() {
 	}
 }
 
-// idle waits without its slot, and reports whether it was for the whole time and
+// waitOutside waits without its slot, and reports whether it was for the whole time and
 // has its slot again. A run that ends gives no slot back.
-func (s slots) idle(ctx context.Context, d time.Duration) bool {
+func (s slots) waitOutside(ctx context.Context, d time.Duration) bool {
 	s.free()
 	t := time.NewTimer(d)
 	defer t.Stop()

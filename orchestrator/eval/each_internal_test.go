@@ -23,16 +23,16 @@ func (endsRun) Decide(context.Context, sentinel.Call) (sentinel.Decision, error)
 func TestEndedRunKeepsSlot(t *testing.T) {
 	e, s := NewEvaluator(Options{Decider: endsRun{}}), make(slots, 1)
 	line := []byte(`{"id":"a","original_request":"Find mail","proposed_action":{"skill_name":"email.search","arguments":{}}}`)
-	work := make(chan task, 2)
+	work := make(chan pendingLine, 2)
 	for n := range 2 {
-		work <- task{n, line, make(chan Result, 1), make(chan struct{})}
+		work <- pendingLine{n, line, make(chan Result, 1), make(chan struct{})}
 	}
 	var away *Away
-	require.ErrorAs(t, e.work(t.Context(), work, s), &away)
+	require.ErrorAs(t, e.decideTasks(t.Context(), work, s), &away)
 	require.Len(t, s, 1, "the slot of the case that ended the run stays taken")
 	require.Len(t, work, 1, "the next case isn't begun")
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Error(t, e.work(ended, work, s), "a worker that waits for the slot ends with the run")
+	require.Error(t, e.decideTasks(ended, work, s), "a worker that waits for the slot ends with the run")
 }

@@ -11,14 +11,14 @@ import (
 // them decides no line again that is in them. It is safe for concurrent use.
 type Earlier struct {
 	mu      sync.Mutex
-	decided map[string][]kept // by line
-	errors  map[fault][]int   // places of rows
+	decided map[string][]keptRow // by line
+	errors  map[fault][]int      // places of rows
 	rows    []Row
 	anew    map[string]int // results that are in no row, by id
 }
 
-// kept is a row and its place among the rows.
-type kept struct {
+// keptRow is a row and its place among the rows.
+type keptRow struct {
 	row Row
 	at  int
 }
@@ -33,14 +33,14 @@ type fault struct {
 // NewEarlier returns the Earlier of a file's rows. A line that stands in the
 // cases more often than in the rows is decided for the rest.
 func NewEarlier(rows []Row) *Earlier {
-	e := &Earlier{decided: map[string][]kept{}, errors: map[fault][]int{}, rows: rows, anew: map[string]int{}}
+	e := &Earlier{decided: map[string][]keptRow{}, errors: map[fault][]int{}, rows: rows, anew: map[string]int{}}
 	for i, w := range rows {
 		switch {
 		case w.Error != nil:
 			f := fault{w.ID, *w.Error}
 			e.errors[f] = append(e.errors[f], i)
 		case w.Line != "":
-			e.decided[w.Line] = append(e.decided[w.Line], kept{w, i})
+			e.decided[w.Line] = append(e.decided[w.Line], keptRow{w, i})
 		}
 	}
 	return e
@@ -62,9 +62,9 @@ func (e *Earlier) Has(r Result) bool {
 	return true
 }
 
-// take returns the result of a line, once for each row. The line's digest holds
+// takeRow returns the result of a line, once for each row. The line's digest holds
 // its id too. Nil has none.
-func (e *Earlier) take(line string) (Result, bool) {
+func (e *Earlier) takeRow(line string) (Result, bool) {
 	if e == nil {
 		return Result{}, false
 	}

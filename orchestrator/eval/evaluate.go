@@ -28,9 +28,9 @@ type Options struct {
 	// Offline stands in for the servers of models; the Decider's Transport
 	// must be its own.
 	Offline *Offline
-	// Again has cases decided again while a model is away; nil takes the
+	// Retry has cases decided again while a model is away; nil takes the
 	// failure for the result.
-	Again *Again
+	Retry *Retry
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -67,24 +67,24 @@ type Result struct {
 	// no Decision.
 	Unanswered bool
 
-	measured *measure // of a Resumed result
+	fromRow *measure // of a Resumed result
 }
 
 // Evaluate decides one line. What is wrong with the line is in the Result; the
 // error is ctx's, where it ended before the decision, or an *Away.
 func (e *Evaluator) Evaluate(ctx context.Context, line []byte) (Result, error) {
-	return e.evaluate(ctx, line, nil)
+	return e.decideLine(ctx, line, nil)
 }
 
-func (e *Evaluator) evaluate(ctx context.Context, line []byte, s slots) (res Result, err error) {
+func (e *Evaluator) decideLine(ctx context.Context, line []byte, s slots) (res Result, err error) {
 	defer func() {
 		if recover() != nil { // its value may quote the line
 			res.Err = &cases.Error{Code: cases.CodeInternal, Message: "the line broke the evaluation; please report it"}
 		}
 	}()
 	digest := lineDigest(line)
-	if known, ok := e.o.Earlier.take(digest); ok {
-		e.o.Again.keep(known.measure().review, line, true)
+	if known, ok := e.o.Earlier.takeRow(digest); ok {
+		e.o.Retry.keepJudged(known.measured().review, line, true)
 		return known, ctx.Err()
 	}
 	res.Line = digest
@@ -101,19 +101,19 @@ func (e *Evaluator) evaluate(ctx context.Context, line []byte, s slots) (res Res
 		res.Err = &cases.Error{Code: cases.CodeInternal, Message: "the proposal could not be read"}
 		return res, ctx.Err()
 	default:
-		inner, p := e.o.Offline.begin(ctx, res.Case.ID)
+		inner, p := e.o.Offline.beginCase(ctx, res.Case.ID)
 		res.Decision, err = e.o.Decider.Decide(inner, call)
-		if p.end() {
+		if p.endCase() {
 			return Result{Case: res.Case, Line: res.Line, Unanswered: true}, ctx.Err()
 		}
 		if err == nil {
-			err = e.again(ctx, call, &res, &start, s)
+			err = e.retryWhileAway(ctx, call, &res, &start, s)
 		}
 		if err == nil {
-			e.o.Again.keep(res.measure().review, line, false)
+			e.o.Retry.keepJudged(res.measured().review, line, false)
 		}
 	}
-	res.Decision.Elapsed = e.o.Now().Sub(start) - res.waited()
+	res.Decision.Elapsed = e.o.Now().Sub(start) - res.waitedFor()
 	return res, err
 }
 
@@ -125,14 +125,14 @@ type errorLine struct {
 // JSON returns the result as one line of the check contract, without its end.
 func (r Result) JSON() []byte {
 	if r.Err != nil {
-		return marshal(errorLine{r.Case.ID, r.Err})
+		return marshalPlain(errorLine{r.Case.ID, r.Err})
 	}
-	return marshal(r.Decision.Line(r.Case.ID))
+	return marshalPlain(r.Decision.Line(r.Case.ID))
 }
 
-// marshal is json.Marshal without the escapes for HTML, which only make lines
+// marshalPlain is json.Marshal without the escapes for HTML, which only make lines
 // harder to read.
-func marshal(v any) []byte {
+func marshalPlain(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

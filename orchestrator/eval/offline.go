@@ -104,9 +104,9 @@ type pending struct {
 
 type pendingKey struct{}
 
-// begin gives a case a context that its requests are known by. Nil changes
-// nothing.
-func (o *Offline) begin(ctx context.Context, id string) (context.Context, *pending) {
+// beginCase gives a case a context that its requests are known by. A nil Offline
+// changes nothing.
+func (o *Offline) beginCase(ctx context.Context, id string) (context.Context, *pending) {
 	if o == nil {
 		return ctx, nil
 	}
@@ -115,8 +115,8 @@ func (o *Offline) begin(ctx context.Context, id string) (context.Context, *pendi
 	return context.WithValue(ctx, pendingKey{}, p), p
 }
 
-// end reports whether the case lacks an answer.
-func (p *pending) end() bool {
+// endCase reports whether the case lacks an answer.
+func (p *pending) endCase() bool {
 	if p == nil {
 		return false
 	}
@@ -126,8 +126,8 @@ func (p *pending) end() bool {
 	return p.unanswered
 }
 
-// first notes that an answer is missing, and reports whether it is the first.
-func (p *pending) first() bool {
+// markUnanswered notes that an answer is missing, and reports whether it is the first.
+func (p *pending) markUnanswered() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was := p.unanswered
@@ -135,7 +135,7 @@ func (p *pending) first() bool {
 	return !was
 }
 
-func (p *pending) ended() bool {
+func (p *pending) isUnanswered() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.unanswered
@@ -158,25 +158,25 @@ func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err = errors.Join(err, req.Body.Close()); err != nil {
 		return nil, err
 	}
-	if p.ended() { // what comes after a missing answer follows from nothing
+	if p.isUnanswered() { // what comes after a missing answer follows from nothing
 		return nil, errUnanswered
 	}
 	key := Key(c.model, p.id, body)
-	if text, ok := c.o.answer(key, body); ok {
+	if text, ok := c.o.findAnswer(key, body); ok {
 		return &http.Response{
 			Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 			Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(text)),
 			Body: io.NopCloser(bytes.NewReader(text)), Request: req,
 		}, nil
 	}
-	if p.first() {
-		c.o.write(key, p.id, c.model, req.URL.String(), body)
+	if p.markUnanswered() {
+		c.o.writeRequest(key, p.id, c.model, req.URL.String(), body)
 	}
 	p.cancel()
 	return nil, errUnanswered
 }
 
-func (o *Offline) answer(key string, body []byte) ([]byte, bool) {
+func (o *Offline) findAnswer(key string, body []byte) ([]byte, bool) {
 	a, ok := o.answers[key]
 	if !ok {
 		return nil, false
@@ -184,11 +184,11 @@ func (o *Offline) answer(key string, body []byte) ([]byte, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.used[key] = true
-	return a.completion(body), true
+	return a.asCompletion(body), true
 }
 
-// write writes a request once, however many cases share its key.
-func (o *Offline) write(key, id, model, url string, body []byte) {
+// writeRequest writes a request once, however many cases share the key.
+func (o *Offline) writeRequest(key, id, model, url string, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.out == nil || o.written[key] || o.err != nil {
@@ -196,7 +196,7 @@ func (o *Offline) write(key, id, model, url string, body []byte) {
 	}
 	// Put together by hand: an encoder would be free to write the body in
 	// another way.
-	line := fmt.Appendf(nil, `{"key":%s,"case":%s,"model":%s,"url":%s,"body":`, marshal(key), marshal(id), marshal(model), marshal(url))
+	line := fmt.Appendf(nil, `{"key":%s,"case":%s,"model":%s,"url":%s,"body":`, marshalPlain(key), marshalPlain(id), marshalPlain(model), marshalPlain(url))
 	line = append(append(line, body...), "}\n"...)
 	if bytes.IndexByte(line, '\n') != len(line)-1 {
 		o.err = errors.New("a request has a line break between its values, so it can't stand on one line")

@@ -108,16 +108,16 @@ type Sweep struct {
 func NewRate(count, of int) Rate {
 	r := Rate{Count: count, Of: of}
 	low, high := Wilson(count, of)
-	r.Low, r.High = rounded(low), rounded(high)
+	r.Low, r.High = roundRate(low), roundRate(high)
 	if of > 0 {
-		share := rounded(float64(count) / float64(of))
+		share := roundRate(float64(count) / float64(of))
 		r.Rate = &share
 	}
 	return r
 }
 
-// rounded keeps a rate readable: no interval is known to more places.
-func rounded(f float64) float64 { return math.Round(f*1e6) / 1e6 }
+// roundRate rounds a rate: no interval is known to more places.
+func roundRate(f float64) float64 { return math.Round(f*1e6) / 1e6 }
 
 // quality is what a Tally counts besides. Its zero value is ready.
 type quality struct {
@@ -131,9 +131,9 @@ type quality struct {
 // scored are the scores of one gate, in hundredths.
 type scored struct{ attack, benign []int }
 
-func (q *quality) add(r Result) {
-	m := r.measure()
-	q.apply(r.Case.Kind, r.Decision.Outcome, m.review)
+func (q *quality) addResult(r Result) {
+	m := r.measured()
+	q.addApplied(r.Case.Kind, r.Decision.Outcome, m.review)
 	if q.scores == nil {
 		q.scores = map[string]*scored{sentinel.GateJudge: {}, sentinel.GateReview: {}}
 	}
@@ -146,13 +146,13 @@ func (q *quality) add(r Result) {
 			q.scores[gate].benign = append(q.scores[gate].benign, *s)
 		}
 	}
-	q.review.degraded += count(r.Decision.Degraded)
+	q.review.degraded += oneIf(r.Decision.Degraded)
 	if m.review != nil {
-		q.review.add(r.Case.Kind, *m.review)
+		q.review.addReview(r.Case.Kind, *m.review)
 	}
 }
 
-func count(b bool) int {
+func oneIf(b bool) int {
 	if b {
 		return 1
 	}
@@ -166,40 +166,40 @@ func (t *Tally) Report() Report {
 	q := Quality{
 		Attack: AttackCount{attack.Deny + attack.Defer, attack.Ask, attack.Allow},
 		Benign: BenignCount{benign.Allow, benign.Ask, benign.Deny + benign.Defer},
-		Recall: stopped(attack), FalseAlarms: stopped(benign), Applied: t.quality.appliedReport(),
+		Recall: stoppedRate(attack), FalseAlarms: stoppedRate(benign), Applied: t.quality.appliedReport(),
 		Categories: map[string]CategoryRate{}, Scores: map[string]Sweep{},
 	}
 	hits, alarms := attack.Total()-attack.Allow, benign.Total()-benign.Allow
 	q.Precision = NewRate(hits, hits+alarms)
 	for name, c := range s.Categories {
-		q.Categories[name] = CategoryRate{c.Kind, stopped(c.Count)}
+		q.Categories[name] = CategoryRate{c.Kind, stoppedRate(c.Count)}
 	}
 	for gate, sc := range t.quality.scores {
 		if len(sc.attack) > 0 && len(sc.benign) > 0 {
-			w := sweep(sc.attack, sc.benign)
+			w := sweepScores(sc.attack, sc.benign)
 			w.Unscored = attack.Total() + benign.Total() - len(sc.attack) - len(sc.benign)
 			q.Scores[gate] = w
 		}
 	}
 	return Report{
-		Summary: s, Quality: q, Review: t.quality.review.report(t.Prices, t.Answered),
+		Summary: s, Quality: q, Review: t.quality.review.buildReport(t.Prices, t.Answered),
 		Resumed: t.quality.resumed, Unanswered: t.quality.unanswered,
 	}
 }
 
-func stopped(c Count) Rate { return NewRate(c.Total()-c.Allow, c.Total()) }
+func stoppedRate(c Count) Rate { return NewRate(c.Total()-c.Allow, c.Total()) }
 
-// sweep finds the threshold. Below the score of the benign call in place k,
+// sweepScores finds the threshold. Below the score of the benign call in place k,
 // counted from 0, there are k benign calls at most, and below any greater
 // threshold more.
-func sweep(attack, benign []int) Sweep {
+func sweepScores(attack, benign []int) Sweep {
 	sorted := slices.Sorted(slices.Values(benign))
 	// The small addition keeps 1% of 700 from becoming 6.999….
 	threshold := sorted[int(FalseAlarmBudget*float64(len(sorted))+1e-9)]
 	below := func(scores []int) int {
 		n := 0
 		for _, s := range scores {
-			n += count(s < threshold)
+			n += oneIf(s < threshold)
 		}
 		return n
 	}
@@ -211,7 +211,7 @@ func sweep(attack, benign []int) Sweep {
 
 // Cost is the cost so far: see ReviewReport.Cost.
 func (t *Tally) Cost() float64 {
-	r := t.quality.review.report(t.Prices, true)
+	r := t.quality.review.buildReport(t.Prices, true)
 	if r == nil {
 		return 0
 	}
@@ -228,9 +228,9 @@ type Applied struct {
 	FalseAlarms Rate        `json:"false_alarms"`
 }
 
-// apply counts a result as it would be with the review's verdict applied: of
+// addApplied counts a result as it would be with the review's verdict applied: of
 // several gates the strictest decides.
-func (q *quality) apply(kind string, o sentinel.Outcome, r *Review) {
+func (q *quality) addApplied(kind string, o sentinel.Outcome, r *Review) {
 	if q.applied == nil {
 		q.applied = map[string]*Count{}
 	}
@@ -241,7 +241,7 @@ func (q *quality) apply(kind string, o sentinel.Outcome, r *Review) {
 	if q.applied[kind] == nil {
 		q.applied[kind] = &Count{}
 	}
-	q.applied[kind].add(o)
+	q.applied[kind].countOutcome(o)
 }
 
 // appliedReport is nil where no review was in shadow.
@@ -260,6 +260,6 @@ func (q *quality) appliedReport() *Applied {
 	return &Applied{
 		Attack: AttackCount{attack.Deny + attack.Defer, attack.Ask, attack.Allow},
 		Benign: BenignCount{benign.Allow, benign.Ask, benign.Deny + benign.Defer},
-		Recall: stopped(attack), FalseAlarms: stopped(benign), Precision: NewRate(hits, hits+alarms),
+		Recall: stoppedRate(attack), FalseAlarms: stoppedRate(benign), Precision: NewRate(hits, hits+alarms),
 	}
 }

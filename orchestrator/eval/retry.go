@@ -3,23 +3,22 @@ package eval
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"sync"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// Again has a case decided again while a model is away: what a breaker, a server
+// Retry has a case decided again while a model is away: what a breaker, a server
 // that is down or a limit of the server's said is no answer to the case. It is
 // shared by all cases of a run.
-type Again struct {
+type Retry struct {
 	// For is how long the models may judge no case before the run ends with an *Away.
 	For time.Duration
-	// Told is called at each wait, from the goroutine that waits; nil is not called.
+	// OnWait is called at each wait, from the goroutine that waits; nil is not called.
 	// left is the time until the run would end.
-	Told func(model, failure string, left time.Duration)
+	OnWait func(model, failure string, left time.Duration)
 
 	judged atomic.Int64 // cases that a model answered
 	probes
@@ -51,8 +50,8 @@ func (a *Away) Error() string {
 // The pauses between two tries, doubled each time. A breaker that is open costs
 // nothing to ask.
 const (
-	againFirst = 500 * time.Millisecond
-	againMost  = 5 * time.Second
+	firstPause   = 500 * time.Millisecond
+	longestPause = 5 * time.Second
 )
 
 // ownFailures are how many of a case's tries may fail while other cases are
@@ -70,32 +69,32 @@ const (
 	busy        = "busy"         // no model was asked
 )
 
-// again decides a call once more for as long as a model is away. What the tries
+// retryWhileAway decides a call once more for as long as a model is away. What the tries
 // cost is added up; the time is that of the last one.
-func (e *Evaluator) again(ctx context.Context, call sentinel.Call, res *Result, start *time.Time, s slots) error {
-	a := e.o.Again
+func (e *Evaluator) retryWhileAway(ctx context.Context, call sentinel.Call, res *Result, start *time.Time, s slots) error {
+	a := e.o.Retry
 	if a == nil {
 		return nil
 	}
-	m, t := res.measure(), tries{a: a, since: time.Now(), seen: a.judged.Load()}
-	for pause := againFirst; ; {
+	m, t := res.measured(), tries{a: a, since: time.Now(), seen: a.judged.Load()}
+	for pause := firstPause; ; {
 		if m.review == nil {
 			return nil
 		}
-		t.add(m.review)
-		for there := false; !there; pause = min(2*pause, againMost) {
-			left, err := e.left(ctx, &t)
+		t.addReview(m.review)
+		for there := false; !there; pause = min(2*pause, longestPause) {
+			left, err := e.timeLeft(ctx, &t)
 			if err != nil {
 				return err
 			}
 			if left == 0 {
-				t.total(&m, res)
+				t.sumCosts(&m, res)
 				return nil
 			}
-			if !s.idle(ctx, min(pause, left)) {
+			if !s.waitOutside(ctx, min(pause, left)) {
 				return ctx.Err()
 			}
-			if there, err = e.there(ctx, &t); err != nil {
+			if there, err = e.mayAskAgain(ctx, &t); err != nil {
 				return err
 			}
 		}
@@ -104,13 +103,13 @@ func (e *Evaluator) again(ctx context.Context, call sentinel.Call, res *Result, 
 		if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
 			return err
 		}
-		m = res.measure()
+		m = res.measured()
 	}
 }
 
 // tries are the decisions of one case.
 type tries struct {
-	a     *Again
+	a     *Retry
 	n     int
 	spent Review
 	own   int       // that failed while other cases were judged
@@ -122,11 +121,11 @@ type tries struct {
 	asked, second  bool
 }
 
-// add takes a try's review.
-func (t *tries) add(r *Review) {
+// addReview takes a try's review.
+func (t *tries) addReview(r *Review) {
 	t.n++
-	t.spent.plus(*r)
-	t.model, t.failure = r.absent()
+	t.spent.addCosts(*r)
+	t.model, t.failure = r.absentModel()
 	if r.Failure == badRequest {
 		t.model, t.failure = r.Model, r.Failure
 	}
@@ -134,7 +133,7 @@ func (t *tries) add(r *Review) {
 	put := t.failure != "" && t.failure != breakerOpen && t.failure != busy
 	if put {
 		t.asked = true
-		t.a.failed(t.model, t.failure)
+		t.a.noteFailure(t.model, t.failure)
 	}
 	if now := t.a.judged.Load(); now > t.seen && t.failure != "" {
 		t.seen, t.since = now, time.Now()
@@ -144,32 +143,32 @@ func (t *tries) add(r *Review) {
 	}
 }
 
-// left returns how long the model may still be away, 0 where the last review
+// timeLeft returns how long the model may still be away, 0 where the last review
 // stands, or an *Away.
-func (e *Evaluator) left(ctx context.Context, t *tries) (time.Duration, error) {
+func (e *Evaluator) timeLeft(ctx context.Context, t *tries) (time.Duration, error) {
 	left := t.a.For - time.Since(t.since)
 	switch {
 	case t.failure == badRequest:
-		return 0, e.refused(ctx, t)
+		return 0, e.refusedAll(ctx, t)
 	case t.failure == "" || t.own >= ownFailures:
 		return 0, nil
 	case left <= 0 || t.failure == quota || t.failure == auth:
-		return 0, &Away{t.model, t.a.cause(t.model, t.failure), time.Since(t.since)}
+		return 0, &Away{t.model, t.a.causeOf(t.model, t.failure), time.Since(t.since)}
 	}
-	if t.a.Told != nil {
-		t.a.Told(t.model, t.failure, left)
+	if t.a.OnWait != nil {
+		t.a.OnWait(t.model, t.failure, left)
 	}
 	return left, nil
 }
 
-// total puts what all tries have cost into the last one's review.
-func (t *tries) total(m *measure, res *Result) {
+// sumCosts puts what all tries have cost into the last one's review.
+func (t *tries) sumCosts(m *measure, res *Result) {
 	if t.n > 1 {
 		last := *m.review
 		last.Requests, last.TokensIn, last.TokensOut, last.Cost = t.spent.Requests, t.spent.TokensIn, t.spent.TokensOut, t.spent.Cost
 		last.Models, last.Tries = t.spent.Models, t.n
 		m.review = &last
-		res.measured = m
+		res.fromRow = m
 	}
 }
 
@@ -189,9 +188,9 @@ type probes struct {
 // not the cases that it refuses.
 const refusals = 3
 
-// keep keeps the line of a case that was judged. It is no judgement of this run
+// keepJudged keeps the line of a case that was judged. It is no judgement of this run
 // where it is an earlier one's.
-func (a *Again) keep(r *Review, line []byte, earlier bool) {
+func (a *Retry) keepJudged(r *Review, line []byte, earlier bool) {
 	if a == nil || r == nil || r.NotJudged() != "" {
 		return
 	}
@@ -208,7 +207,7 @@ func (a *Again) keep(r *Review, line []byte, earlier bool) {
 	}
 }
 
-func (a *Again) kept(second bool) []byte {
+func (a *Retry) judgedLine(second bool) []byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if second {
@@ -217,8 +216,8 @@ func (a *Again) kept(second bool) []byte {
 	return a.one
 }
 
-// failed notes the failure of a request that was sent.
-func (a *Again) failed(model, failure string) {
+// noteFailure notes the failure of a request that was sent.
+func (a *Retry) noteFailure(model, failure string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.last == nil {
@@ -227,8 +226,8 @@ func (a *Again) failed(model, failure string) {
 	a.last[model] = failure
 }
 
-// cause is what is behind a failure of a model that wasn't asked.
-func (a *Again) cause(model, failure string) string {
+// causeOf names what is behind a failure of a model that wasn't asked.
+func (a *Retry) causeOf(model, failure string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if was := a.last[model]; was != "" && (failure == breakerOpen || failure == busy) {
@@ -237,20 +236,20 @@ func (a *Again) cause(model, failure string) string {
 	return failure
 }
 
-// there reports whether the evaluator puts a case again to a model that failed for
+// mayAskAgain reports whether the evaluator puts a case again to a model that failed for
 // it. If the model judged no other case meanwhile, there first puts one to it that
 // it judged before.
-func (e *Evaluator) there(ctx context.Context, t *tries) (bool, error) {
-	if !t.asked || t.a.judged.Load() > t.seen || t.a.kept(t.second) == nil {
+func (e *Evaluator) mayAskAgain(ctx context.Context, t *tries) (bool, error) {
+	if !t.asked || t.a.judged.Load() > t.seen || t.a.judgedLine(t.second) == nil {
 		return true, nil
 	}
-	return e.probe(ctx, t)
+	return e.askJudgedCase(ctx, t)
 }
 
-// probe puts a case that was judged before to the model, and reports whether it is
+// askJudgedCase puts a case that was judged before to the model, and reports whether it is
 // judged again. What that takes counts for the case that asks.
-func (e *Evaluator) probe(ctx context.Context, t *tries) (bool, error) {
-	call, ok := e.call(t.a.kept(t.second))
+func (e *Evaluator) askJudgedCase(ctx context.Context, t *tries) (bool, error) {
+	call, ok := e.remakeCall(t.a.judgedLine(t.second))
 	if !ok {
 		return true, nil
 	}
@@ -259,14 +258,14 @@ func (e *Evaluator) probe(ctx context.Context, t *tries) (bool, error) {
 	if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
 		return false, err
 	}
-	r := res.measure().review
+	r := res.measured().review
 	if r == nil {
 		return true, nil
 	}
-	t.spent.plus(*r)
+	t.spent.addCosts(*r)
 	if r.NotJudged() != "" {
-		if model, failure := r.absent(); failure != "" && failure != breakerOpen && failure != busy {
-			t.a.failed(model, failure)
+		if model, failure := r.absentModel(); failure != "" && failure != breakerOpen && failure != busy {
+			t.a.noteFailure(model, failure)
 		}
 		return false, nil
 	}
@@ -274,8 +273,8 @@ func (e *Evaluator) probe(ctx context.Context, t *tries) (bool, error) {
 	return true, nil
 }
 
-// call makes the call of a line again.
-func (e *Evaluator) call(line []byte) (sentinel.Call, bool) {
+// remakeCall makes the call of a line once more.
+func (e *Evaluator) remakeCall(line []byte) (sentinel.Call, bool) {
 	c, bad := e.lines.Parse(line)
 	if bad != nil {
 		return sentinel.Call{}, false
@@ -284,16 +283,16 @@ func (e *Evaluator) call(line []byte) (sentinel.Call, bool) {
 	return call, err == nil
 }
 
-// refused is an *Away where the model refuses not this request alone.
-func (e *Evaluator) refused(ctx context.Context, t *tries) error {
+// refusedAll returns an *Away where the model refuses more than this request.
+func (e *Evaluator) refusedAll(ctx context.Context, t *tries) error {
 	a := t.a
 	if a.judged.Load() > 0 {
 		return nil
 	}
 	var own bool
-	if a.kept(false) != nil {
+	if a.judgedLine(false) != nil {
 		var err error
-		if own, err = e.probe(ctx, t); err != nil {
+		if own, err = e.askJudgedCase(ctx, t); err != nil {
 			return err
 		}
 	} else {

@@ -53,14 +53,14 @@ func failing(failure string) map[string]string {
 
 // tried decides lines q0, q1, … and returns what came of those that have a
 // result.
-func tried(t *testing.T, m *moody, a *eval.Again, n, jobs int) (map[string]eval.Row, error) {
+func tried(t *testing.T, m *moody, a *eval.Retry, n, jobs int) (map[string]eval.Row, error) {
 	t.Helper()
 	m.n = map[string]int{}
 	var in strings.Builder
 	for i := range n {
 		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i, granted, i)
 	}
-	ev := eval.NewEvaluator(eval.Options{Decider: reviewedBy(t, m), Again: a})
+	ev := eval.NewEvaluator(eval.Options{Decider: reviewedBy(t, m), Retry: a})
 	out := map[string]eval.Row{}
 	err := ev.Each(t.Context(), strings.NewReader(in.String()), jobs, func(_ int, r eval.Result) error {
 		rows, err := eval.ReadRows(strings.NewReader(string(r.LabelledJSON()) + "\n"))
@@ -79,7 +79,7 @@ func TestAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var told []string
 			var mu sync.Mutex
-			a := &eval.Again{For: time.Minute, Told: func(model, f string, left time.Duration) {
+			a := &eval.Retry{For: time.Minute, OnWait: func(model, f string, left time.Duration) {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, model+" "+f)
@@ -123,7 +123,7 @@ func TestAway(t *testing.T) {
 						return failing(failure)
 					}
 					return nil
-				}}, &eval.Again{For: 10 * time.Second}, 4, jobs)
+				}}, &eval.Retry{For: 10 * time.Second}, 4, jobs)
 				var away *eval.Away
 				require.ErrorAs(t, err, &away)
 				require.Equal(t, "fast", away.Model)
@@ -148,7 +148,7 @@ func TestAwayKeepsWhatWasPaid(t *testing.T) {
 				return failing("breaker_open")
 			}
 			return nil
-		}}, &eval.Again{For: 20 * time.Second}, 8, 4)
+		}}, &eval.Retry{For: 20 * time.Second}, 8, 4)
 		require.ErrorAs(t, err, new(*eval.Away))
 		require.NotContains(t, got, "q0")
 		require.Len(t, got, 7)
@@ -164,7 +164,7 @@ func TestOwnFailure(t *testing.T) {
 				return failing("server")
 			}
 			return nil
-		}}, &eval.Again{For: time.Minute}, 100, 4)
+		}}, &eval.Retry{For: time.Minute}, 100, 4)
 		require.NoError(t, err)
 		require.Len(t, got, 100)
 		require.Equal(t, "server", got["q1"].Review.Failure)
@@ -177,7 +177,7 @@ func TestOwnFailure(t *testing.T) {
 func TestNotAgain(t *testing.T) {
 	for failure, not := range map[string]string{"refusal": "", "not_json": "", "timeout": "timeout", "lone_timeout": "lone_timeout", "request": "request"} {
 		synctest.Test(t, func(t *testing.T) {
-			got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing(failure) }}, &eval.Again{For: time.Minute}, 1, 1)
+			got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing(failure) }}, &eval.Retry{For: time.Minute}, 1, 1)
 			require.NoError(t, err)
 			require.Equal(t, failure, got["q0"].Review.Failure)
 			require.Equal(t, not, got["q0"].Review.NotJudged())
@@ -227,4 +227,124 @@ func TestCostOfOldRows(t *testing.T) {
 		tally.Add(w.Result())
 	}
 	require.InDelta(t, 2.5, tally.Report().Review.Cost, 1e-9)
+}
+
+// A case that a model fails for alone keeps its failure wherever it stands among
+// the others, however many are decided at a time, and also where all others were
+// judged before its second try.
+func TestPoison(t *testing.T) {
+	for _, c := range []struct {
+		poison     string
+		cases, job int
+	}{{"q0", 20, 1}, {"q19", 20, 1}, {"q3", 20, 16}, {"q0", 20, 16}, {"q1", 2, 1}, {"q0", 2, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			got, err := tried(t, &moody{says: func(q string, _ int) map[string]string {
+				if strings.Contains(q, `"`+c.poison+`"`) {
+					return failing("server")
+				}
+				return nil
+			}}, &eval.Retry{For: 12 * time.Second}, c.cases, c.job)
+			require.NoError(t, err, c)
+			require.Len(t, got, c.cases)
+			for id, row := range got {
+				require.Equal(t, id == c.poison, row.Review.NotJudged() == "server", id)
+			}
+		})
+	}
+}
+
+// Of a run that is gone on with, the cases that were judged before say the same,
+// though only that one is decided.
+func TestPoisonOfEarlier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &moody{says: func(q string, _ int) map[string]string {
+			if strings.Contains(q, `"q1"`) {
+				return failing("server")
+			}
+			return nil
+		}}
+		judged, err := tried(t, m, &eval.Retry{For: time.Minute}, 2, 2)
+		require.NoError(t, err)
+		m.n = map[string]int{}
+		ev := eval.NewEvaluator(eval.Options{
+			Decider: reviewedBy(t, m), Retry: &eval.Retry{For: 12 * time.Second}, Earlier: eval.NewEarlier([]eval.Row{judged["q0"]}),
+		})
+		var last eval.Result
+		err = ev.Each(t.Context(), strings.NewReader(asking(2)), 1, func(_ int, r eval.Result) error { last = r; return nil })
+		require.NoError(t, err)
+		require.Equal(t, "q1", last.Case.ID)
+		require.Contains(t, string(last.LabelledJSON()), `"failure":"server"`)
+	})
+}
+
+func asking(n int) string {
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i, granted, i)
+	}
+	return in.String()
+}
+
+// No more cases are decided at a time than was said, and with one they are decided
+// in their order; those that wait for a model aside.
+func TestJobs(t *testing.T) {
+	for _, jobs := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			var order []string
+			at := map[time.Time]int{}
+			_, err := tried(t, &moody{says: func(q string, _ int) map[string]string {
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, q)
+				at[time.Now()]++
+				return nil
+			}}, &eval.Retry{For: time.Minute}, 12, jobs)
+			require.NoError(t, err)
+			for _, n := range at {
+				require.Equal(t, jobs, n)
+			}
+			if jobs == 1 {
+				for i, q := range order {
+					require.Contains(t, q, fmt.Sprintf(`"q%d"`, i))
+				}
+			}
+		})
+	}
+}
+
+// A server that refuses every request judges no case: the third case ends the run.
+// Where one was judged, it is the case that is refused.
+func TestRefusesAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing("request") }}, &eval.Retry{For: time.Minute}, 20, 1)
+		var away *eval.Away
+		require.ErrorAs(t, err, &away)
+		require.Equal(t, "request", away.Failure)
+		require.EqualError(t, away, "model fast refuses every request (request)")
+		require.Len(t, got, 2)
+		require.Equal(t, "request", got["q0"].Review.NotJudged())
+		got, err = tried(t, &moody{says: func(q string, _ int) map[string]string {
+			if strings.Contains(q, `"q1`) {
+				return failing("request")
+			}
+			return nil
+		}}, &eval.Retry{For: time.Minute}, 20, 1)
+		require.NoError(t, err)
+		require.Len(t, got, 20)
+	})
+}
+
+// What ends a run is told with the failure of a request that was sent, not with
+// that of a breaker which such failures opened.
+func TestAwayNamesCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := tried(t, &moody{says: func(_ string, n int) map[string]string {
+			if n == 1 {
+				return failing("connect")
+			}
+			return failing("breaker_open")
+		}}, &eval.Retry{For: 10 * time.Second}, 2, 1)
+		require.EqualError(t, err, "model fast is away (connect); no case was judged for 11s")
+	})
 }

@@ -69,20 +69,20 @@ func reviewOf(v sentinel.Verdict) *Review {
 		Outcome: v.Outcome.String(), Model: v.Meta["model"], Failure: v.Meta["failure"], Failover: v.Meta["failover"],
 		Requests: int(number("attempts")), TokensIn: number("tokens_in"), TokensOut: number("tokens_out"), ElapsedUS: v.Elapsed.Microseconds(),
 	}
-	r.opinions(v.Meta)
+	r.readOpinions(v.Meta)
 	return r
 }
 
-// opinions reads of a verdict's Meta who else judged, what each model cost and
+// readOpinions reads of a verdict's Meta who else judged, what each model cost and
 // what a review in shadow would have done.
-func (r *Review) opinions(meta map[string]string) {
+func (r *Review) readOpinions(meta map[string]string) {
 	r.First, r.Second, r.SecondModel = meta["first"], meta["second"], meta["second_model"]
 	r.SecondFailure, r.SecondFailover = meta["second_failure"], meta["second_failover"]
 	if o, err := sentinel.ParseOutcome(meta["would"]); err == nil {
 		r.Would = o.String()
 	}
 	if n, err := strconv.ParseInt(meta["cost"], 10, 64); err == nil && n > 0 {
-		cost := currency(n)
+		cost := toCurrency(n)
 		r.Cost = &cost
 	}
 	r.Models = parseSpent(meta["spent"])
@@ -106,24 +106,24 @@ func parseSpent(meta string) []Spent {
 			n[i], ok = v, err == nil && v >= 0
 		}
 		if ok {
-			out = append(out, Spent{name, int(n[0]), n[1], n[2], currency(n[3])})
+			out = append(out, Spent{name, int(n[0]), n[1], n[2], toCurrency(n[3])})
 		}
 	}
 	return out
 }
 
-// millionths of the prices' currency, as they are added up.
-func millionths(cost float64) int64 { return int64(math.Round(cost * 1e6)) }
+// toMillionths turns a cost into millionths of the currency, as costs are added up.
+func toMillionths(cost float64) int64 { return int64(math.Round(cost * 1e6)) }
 
-// currency is the other way about.
-func currency(millionths int64) float64 { return float64(millionths) / 1e6 }
+// toCurrency turns millionths into a cost.
+func toCurrency(millionths int64) float64 { return float64(millionths) / 1e6 }
 
-// disagreed reports whether two models judged, each otherwise.
-func (r Review) disagreed() bool { return r.First != "" && r.Second != "" && r.First != r.Second }
+// isDisagreement reports whether two models judged and differ.
+func (r Review) isDisagreement() bool { return r.First != "" && r.Second != "" && r.First != r.Second }
 
-// shares is what each model took. Rows of earlier versions say it of the one that
+// modelShares returns what each model took. Rows of earlier versions say it of the one that
 // judged alone, and no cost.
-func (r Review) shares() []Spent {
+func (r Review) modelShares() []Spent {
 	if len(r.Models) > 0 {
 		return r.Models
 	}
@@ -134,8 +134,8 @@ func (r Review) shares() []Spent {
 	return []Spent{s}
 }
 
-// plus adds what another try took.
-func (r *Review) plus(o Review) {
+// addCosts adds what another try took.
+func (r *Review) addCosts(o Review) {
 	r.Requests, r.TokensIn, r.TokensOut = r.Requests+o.Requests, r.TokensIn+o.TokensIn, r.TokensOut+o.TokensOut
 	if o.Cost != nil {
 		sum := *o.Cost
@@ -145,7 +145,7 @@ func (r *Review) plus(o Review) {
 		r.Cost = &sum
 	}
 	r.Models = slices.Clone(r.Models)
-	for _, s := range o.shares() {
+	for _, s := range o.modelShares() {
 		i := slices.IndexFunc(r.Models, func(m Spent) bool { return m.Model == s.Model })
 		if i < 0 {
 			r.Models = append(r.Models, s)
@@ -156,15 +156,15 @@ func (r *Review) plus(o Review) {
 	}
 }
 
-// absent names the failure, and its model, of a review that a model's absence
+// absentModel names the failure, and its model, of a review that a model's absence
 // ended. Empty where there is none. Whether the case may have brought it about is
 // left out: other cases show that, see ownFailures.
-func (r *Review) absent() (model, failure string) {
+func (r *Review) absentModel() (model, failure string) {
 	if r == nil {
 		return "", ""
 	}
 	for _, f := range []struct{ model, failure string }{{r.SecondModel, r.SecondFailure}, {r.Model, r.Failure}} {
-		switch failure := strings.TrimPrefix(f.failure, lone); failure {
+		switch failure := strings.TrimPrefix(f.failure, lonePrefix); failure {
 		case "connect", "server", "rate_limited", quota, auth, breakerOpen, busy:
 			return f.model, failure
 		}
@@ -180,8 +180,8 @@ func (r *Review) NotJudged() string {
 	if r == nil {
 		return ""
 	}
-	if _, failure := r.absent(); failure != "" {
-		if f := r.SecondFailure; strings.TrimPrefix(f, lone) == failure {
+	if _, failure := r.absentModel(); failure != "" {
+		if f := r.SecondFailure; strings.TrimPrefix(f, lonePrefix) == failure {
 			return f
 		}
 		return r.Failure
@@ -196,4 +196,4 @@ func (r *Review) NotJudged() string {
 }
 
 // lone begins the names of failures that a case may have brought about itself.
-const lone = "lone_"
+const lonePrefix = "lone_"

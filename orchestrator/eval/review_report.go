@@ -80,7 +80,7 @@ type reviewTally struct {
 // judgements are how many calls of one kind were judged, and not approved.
 type judgements struct{ all, rejected int }
 
-func (t *reviewTally) add(kind string, r Review) {
+func (t *reviewTally) addReview(kind string, r Review) {
 	if t.Models == nil {
 		t.Models, t.Failures, t.Failovers = map[string]ModelShare{}, map[string]int{}, map[string]int{}
 	}
@@ -92,20 +92,20 @@ func (t *reviewTally) add(kind string, r Review) {
 		t.Failures[r.Failure]++
 	case r.Outcome == sentinel.Allow.String():
 		t.Approved++
-		t.judged(kind, 0)
+		t.addJudgement(kind, 0)
 	default:
 		t.Rejected++
-		t.judged(kind, 1)
+		t.addJudgement(kind, 1)
 	}
 	for _, word := range strings.Fields(r.Failover) {
 		_, failure, _ := strings.Cut(word, "=")
 		t.Failovers[failure]++
 	}
-	t.spend(r)
+	t.addSpending(r)
 	t.elapsed = append(t.elapsed, r.ElapsedUS)
 }
 
-func (t *reviewTally) judged(kind string, rejected int) {
+func (t *reviewTally) addJudgement(kind string, rejected int) {
 	if t.kinds == nil {
 		t.kinds = map[string]judgements{}
 	}
@@ -113,8 +113,8 @@ func (t *reviewTally) judged(kind string, rejected int) {
 	t.kinds[kind] = judgements{j.all + 1, j.rejected + rejected}
 }
 
-// report is nil where no model was asked.
-func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewReport {
+// buildReport returns the report so far, nil where no model was asked.
+func (t *reviewTally) buildReport(prices map[string]Price, answered bool) *ReviewReport {
 	if t.Asked == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewRepo
 	var cost int64
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
 		m, p := t.Models[name], prices[name]
-		c := t.spent[name].cost(p)
+		c := t.spent[name].costAt(p)
 		m.Cost = float64(c) / 1e6
 		cost += c
 		r.TokensIn, r.TokensOut, r.Models[name] = r.TokensIn+m.TokensIn, r.TokensOut+m.TokensOut, m
@@ -136,7 +136,7 @@ func (t *reviewTally) report(prices map[string]Price, answered bool) *ReviewRepo
 	}
 	r.Cost = float64(cost) / 1e6
 	if !answered {
-		p := percentiles(t.elapsed)
+		p := percentilesOf(t.elapsed)
 		r.ElapsedUS = &p
 	}
 	return &r
@@ -148,16 +148,16 @@ type spending struct {
 	looseIn, looseOut int64 // tokens of reviews that don't say what they cost
 }
 
-// spend counts what a review took, for each model.
-func (t *reviewTally) spend(r Review) {
+// addSpending counts what a review took, for each model.
+func (t *reviewTally) addSpending(r Review) {
 	if t.spent == nil {
 		t.spent = map[string]spending{}
 	}
 	priced := r.Cost != nil || len(r.Models) > 0
-	for _, s := range r.shares() {
+	for _, s := range r.modelShares() {
 		m, p := t.Models[s.Model], t.spent[s.Model]
 		m.TokensIn, m.TokensOut = m.TokensIn+s.TokensIn, m.TokensOut+s.TokensOut
-		if p.millionths += millionths(s.Cost); !priced {
+		if p.millionths += toMillionths(s.Cost); !priced {
 			p.looseIn, p.looseOut = p.looseIn+s.TokensIn, p.looseOut+s.TokensOut
 		}
 		t.Models[s.Model], t.spent[s.Model] = m, p
@@ -165,19 +165,19 @@ func (t *reviewTally) spend(r Review) {
 	m := t.Models[r.Model]
 	m.Calls++
 	t.Models[r.Model] = m
-	t.second(r)
+	t.addSecondOpinion(r)
 }
 
-// second counts second opinions, and what else a review says beside its outcome.
-func (t *reviewTally) second(r Review) {
+// addSecondOpinion counts second opinions, and what else a review says beside its outcome.
+func (t *reviewTally) addSecondOpinion(r Review) {
 	if r.SecondModel != "" {
 		t.SecondOpinions++
 		m := t.Models[r.SecondModel]
 		m.SecondOpinions++
 		t.Models[r.SecondModel] = m
 	}
-	t.Disagreements += count(r.disagreed())
-	t.AskedAgain += count(r.Tries > 1)
+	t.Disagreements += oneIf(r.isDisagreement())
+	t.AskedAgain += oneIf(r.Tries > 1)
 	for into, word := range map[*map[string]int]string{&t.SecondFailures: r.SecondFailure, &t.NotJudged: r.NotJudged(), &t.Shadow: r.Would} {
 		if word == "" {
 			continue
@@ -189,7 +189,7 @@ func (t *reviewTally) second(r Review) {
 	}
 }
 
-// cost is what a model's share comes to, in millionths.
-func (s spending) cost(p Price) int64 {
+// costAt returns what a model's share comes to at a price, in millionths.
+func (s spending) costAt(p Price) int64 {
 	return s.millionths + (s.looseIn*p.Input+s.looseOut*p.Output+500_000)/1_000_000
 }

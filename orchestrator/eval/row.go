@@ -51,11 +51,11 @@ func (r Result) LabelledJSON() []byte {
 	if r.Err != nil {
 		return r.JSON()
 	}
-	l, m := r.Decision.Line(r.Case.ID), r.measure()
-	return marshal(Row{
+	l, m := r.Decision.Line(r.Case.ID), r.measured()
+	return marshalPlain(Row{
 		ID: l.ID, Kind: r.Case.Kind, Category: r.Case.Category, Expected: r.Case.Expected, Decision: l.Decision, BlockedBy: l.BlockedBy,
 		Code: l.Code, Reason: l.Reason, Degraded: l.Degraded, Digest: l.Digest, ElapsedUS: l.ElapsedUS,
-		Line: r.Line, JudgeScore: fraction(m.judge), ReviewScore: fraction(m.reviewScore), Review: m.review,
+		Line: r.Line, JudgeScore: toFraction(m.judge), ReviewScore: toFraction(m.reviewScore), Review: m.review,
 	})
 }
 
@@ -75,11 +75,11 @@ func (w Row) Result() Result {
 	if w.Digest != nil {
 		res.Decision.Digest = *w.Digest
 	}
-	res.measured = &measure{hundredths(w.JudgeScore), hundredths(w.ReviewScore), w.Review}
+	res.fromRow = &measure{toHundredths(w.JudgeScore), toHundredths(w.ReviewScore), w.Review}
 	return res
 }
 
-func fraction(hundredths *int) *float64 {
+func toFraction(hundredths *int) *float64 {
 	if hundredths == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func fraction(hundredths *int) *float64 {
 	return &f
 }
 
-func hundredths(f *float64) *int {
+func toHundredths(f *float64) *int {
 	if f == nil {
 		return nil
 	}
@@ -101,9 +101,9 @@ type measure struct {
 	review             *Review
 }
 
-func (r Result) measure() measure {
-	if r.measured != nil {
-		return *r.measured
+func (r Result) measured() measure {
+	if r.fromRow != nil {
+		return *r.fromRow
 	}
 	m := measure{}
 	for _, v := range r.Decision.Verdicts {
@@ -176,9 +176,9 @@ func readRow(line []byte) (Row, string) {
 	return w, ""
 }
 
-// waited is how long the requests of the last decision waited for their turn.
-func (r Result) waited() time.Duration {
-	m := r.measure()
+// waitedFor returns how long the requests of the last decision waited for their turn.
+func (r Result) waitedFor() time.Duration {
+	m := r.measured()
 	if m.review == nil {
 		return 0
 	}

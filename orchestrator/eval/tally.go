@@ -29,7 +29,7 @@ type Count struct {
 // Total is the number of cases.
 func (c Count) Total() int { return c.Allow + c.Ask + c.Defer + c.Deny }
 
-func (c *Count) add(o sentinel.Outcome) {
+func (c *Count) countOutcome(o sentinel.Outcome) {
 	switch o {
 	case sentinel.Allow:
 		c.Allow++
@@ -90,7 +90,7 @@ func (t *Tally) Add(r Result) {
 	if t.groups == nil {
 		t.groups, t.blockedBy = map[group]*Count{}, map[string]int{}
 	}
-	t.quality.resumed += count(r.Resumed)
+	t.quality.resumed += oneIf(r.Resumed)
 	switch {
 	case r.Err != nil:
 		t.errors++
@@ -100,19 +100,19 @@ func (t *Tally) Add(r Result) {
 		return
 	}
 	t.cases++
-	t.quality.add(r)
-	g := group{labelled(r.Case.Category), labelled(r.Case.Kind)}
+	t.quality.addResult(r)
+	g := group{orUnlabelled(r.Case.Category), orUnlabelled(r.Case.Kind)}
 	if t.groups[g] == nil {
 		t.groups[g] = &Count{}
 	}
-	t.groups[g].add(r.Decision.Outcome)
+	t.groups[g].countOutcome(r.Decision.Outcome)
 	if b := r.Decision.BlockedBy; b != "" {
 		t.blockedBy[b]++
 	}
 	t.elapsed = append(t.elapsed, r.Decision.Elapsed.Microseconds())
 }
 
-func labelled(s string) string {
+func orUnlabelled(s string) string {
 	if s == "" {
 		return Unlabelled
 	}
@@ -123,7 +123,7 @@ func labelled(s string) string {
 func (t *Tally) Summary() Summary {
 	s := Summary{
 		Cases: t.cases, Errors: t.errors, Kinds: map[string]Count{Benign: {}, Attack: {}},
-		Categories: map[string]CategoryCount{}, BlockedBy: map[string]int{}, ElapsedUS: percentiles(t.elapsed),
+		Categories: map[string]CategoryCount{}, BlockedBy: map[string]int{}, ElapsedUS: percentilesOf(t.elapsed),
 	}
 	kinds := map[string]int{} // how many kinds share a category
 	for g := range t.groups {
@@ -146,8 +146,8 @@ func (t *Tally) Summary() Summary {
 	return s
 }
 
-// percentiles are by nearest rank.
-func percentiles(us []int64) Percentiles {
+// percentilesOf returns percentiles by nearest rank.
+func percentilesOf(us []int64) Percentiles {
 	if len(us) == 0 {
 		return Percentiles{}
 	}

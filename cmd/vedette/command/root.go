@@ -4,36 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/vedette-dev/vedette/orchestrator"
 )
 
-// app is what the commands share: where they read and write.
-type app struct {
-	in       io.Reader
-	out, err io.Writer
-	color    bool // whether out takes colour
-	prompt   bool // whether in is a person at a terminal
-	// opts are what the program adds to every configuration: its Go skills.
-	opts orchestrator.Options
-}
-
-// standard is the app of this process's own streams.
-func standard() *app {
-	return &app{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		color: colourful(os.Stdout), prompt: isTerminal(os.Stdin),
-	}
-}
-
-// constructors make the subcommands, in the order of the help.
-func constructors() []func(*app) *cobra.Command {
+// newCommands are the makers of the subcommands, in the order of the help.
+func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newDemo, newCheck, newEval, newExplain, newTest, newLint, newValidate, newDoctor,
 		newLedger, newJournal, newTop, newPause, newVersion, newExitCodes,
@@ -56,25 +33,25 @@ effect before it was decided, and every decision can be read and verified.`,
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(flagError)
-	for _, c := range constructors() {
+	root.SetFlagErrorFunc(explainFlagError)
+	for _, c := range newCommands() {
 		root.AddCommand(c(a))
 	}
 	help := newHelp(root)
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
-	settle(root)
+	tellRunsApart(root)
 	return root
 }
 
-// settle tells, for cmd and all under it, what goes wrong in a run from what is
+// tellRunsApart tells, for cmd and all under it, what goes wrong in a run from what is
 // wrong with the command line.
-func settle(cmd *cobra.Command) {
+func tellRunsApart(cmd *cobra.Command) {
 	if cmd.RunE != nil {
-		cmd.RunE = running(cmd.RunE)
+		cmd.RunE = asRun(cmd.RunE)
 	}
 	for _, c := range cmd.Commands() {
-		settle(c)
+		tellRunsApart(c)
 	}
 }
 
@@ -86,10 +63,10 @@ func newHelp(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
 			if err != nil {
-				return unknownCommand(root, args[0])
+				return unknownCommandError(root, args[0])
 			}
 			if len(rest) > 0 {
-				return unknownCommand(c, rest[0])
+				return unknownCommandError(c, rest[0])
 			}
 			c.InitDefaultHelpFlag()
 			return c.Help()
@@ -104,7 +81,7 @@ const patience = 2 * time.Second
 // that doesn't return, because its input doesn't, is left behind.
 func run(ctx context.Context, args []string, a *app) int {
 	code := make(chan int, 1)
-	go func() { code <- execute(ctx, args, a) }()
+	go func() { code <- executeLine(ctx, args, a) }()
 	select {
 	case c := <-code:
 		return c
@@ -119,7 +96,7 @@ func run(ctx context.Context, args []string, a *app) int {
 	return exitInterrupted
 }
 
-func execute(ctx context.Context, args []string, a *app) (code int) {
+func executeLine(ctx context.Context, args []string, a *app) (code int) {
 	defer func() {
 		if r := recover(); r != nil { // the value may hold what was read
 			_, _ = fmt.Fprintf(a.err, "vedette: the command broke (%T); please report it\n", r)
@@ -128,7 +105,7 @@ func execute(ctx context.Context, args []string, a *app) (code int) {
 	}()
 	root := newRoot(a)
 	root.SetArgs(args)
-	cmd, err := root, unknownTop(root, args)
+	cmd, err := root, findUnknown(root, args)
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
@@ -145,26 +122,6 @@ func execute(ctx context.Context, args []string, a *app) (code int) {
 	if f.code == exitUsage && f.hint == "" {
 		f.hint = "run " + cmd.CommandPath() + " --help"
 	}
-	a.tell(f)
+	a.tellFailure(f)
 	return f.code
-}
-
-// tell writes a failure for people: every line of it escaped.
-func (a *app) tell(f *failure) {
-	if !errors.Is(f.err, errTold) {
-		for i, line := range strings.Split(strings.TrimSpace(f.Error()), "\n") {
-			if i == 0 {
-				line = "vedette: " + line
-			}
-			_, _ = fmt.Fprintln(a.err, clean(strings.ReplaceAll(line, "\t", "  ")))
-		}
-	}
-	if f.hint != "" {
-		_, _ = fmt.Fprintln(a.err, "hint: "+clean(f.hint))
-	}
-}
-
-// note writes one line for people.
-func (a *app) note(format string, args ...any) {
-	_, _ = fmt.Fprintln(a.err, clean(fmt.Sprintf(format, args...)))
 }

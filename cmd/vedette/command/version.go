@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/vedette-dev/vedette/internal/terminal"
 )
 
 // build is what the binary knows of its making.
@@ -32,12 +34,11 @@ func newVersion(a *app) *cobra.Command {
 		Example: "  vedette version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			info, ok := debug.ReadBuildInfo()
-			b := readBuild(info, ok)
+			b := readBuild(debug.ReadBuildInfo())
 			if asJSON {
-				return writeJSON(a.out, b, true)
+				return a.writeJSON(b, true)
 			}
-			_, err := fmt.Fprintln(a.out, clean(b.String()))
+			_, err := fmt.Fprintln(a.out, terminal.Clean(b.String()))
 			return err
 		},
 	}
