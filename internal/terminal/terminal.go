@@ -23,8 +23,8 @@ import (
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// TakesColour reports whether w is a terminal that shows colours, and the person at it
-// didn't switch them off with NO_COLOR or TERM=dumb.
+// TakesColour reports whether w is a terminal that shows colours. The person at the
+// terminal switches them off with NO_COLOR or TERM=dumb.
 func TakesColour(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(f)

@@ -129,7 +129,7 @@ func readList(v jsontext.Value, at string) ([]jsontext.Value, *Error) {
 	return out, nil
 }
 
-// maxNesting is how deep a line may nest before cutNesting cuts it: far deeper
+// maxNesting is how deep a line may nest before cutNesting cuts it. That is far deeper
 // than any call may be, and far less than a parser refuses.
 const maxNesting = 1000
 

@@ -39,8 +39,8 @@ type Comparison struct {
 	Other    int      `json:"other"`
 	// P is McNemar's exact test of Better against Worse: see McNemar.
 	P float64 `json:"mcnemar_p"`
-	// Not compared: cases of one run alone, cases whose line is another one
-	// now, and rows without an id or with one that stands more than once.
+	// These are not compared: cases of one run alone, cases whose line was edited, and
+	// rows without an id of their own.
 	OnlyBefore int `json:"only_before"`
 	OnlyAfter  int `json:"only_after"`
 	Edited     int `json:"edited"`
@@ -168,12 +168,12 @@ func isWrong(w Row, decision string) (is, known bool) {
 	return false, false
 }
 
-// McNemar returns the two-sided p-value of the exact test that b and c, the
-// cases that changed in one direction and in the other, are alike: twice the
-// chance of min(b, c) heads or fewer in b+c throws of a fair coin, and 1 at
-// most. Cases that are right both times, or wrong both times, say nothing.
-// (Q. McNemar, Psychometrika 12, 1947; the exact form as in M. Fagerland, S.
-// Lydersen and P. Laake, BMC Medical Research Methodology 13:91, 2013.)
+// McNemar returns the two-sided p-value of McNemar's exact test. The test is that b and
+// c, the cases that changed in one direction and in the other, are alike: twice the
+// chance of min(b, c) heads or fewer in b+c throws of a fair coin, and 1 at most. Cases
+// that are right both times, or wrong both times, say nothing. (Q. McNemar,
+// Psychometrika 12, 1947; the exact form as in M. Fagerland, S. Lydersen and P. Laake,
+// BMC Medical Research Methodology 13:91, 2013.)
 func McNemar(b, c int) float64 {
 	n, k := b+c, min(b, c)
 	if n <= 0 || k < 0 {

@@ -90,8 +90,8 @@ func (e *Evaluator) decideParallel(ctx context.Context, r *cases.Reader, jobs in
 	return err
 }
 
-// handOutRest hands out what was decided behind a line that wasn't when the
-// caller's context ended, still in order: it was paid for.
+// handOutRest hands out, in order, what was decided behind a line that wasn't. It was
+// paid for, though the caller's context ended.
 func handOutRest(head *pendingLine, order <-chan pendingLine, fn func(int, Result) error) error {
 	hand := func(t pendingLine) error {
 		select {

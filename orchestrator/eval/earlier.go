@@ -7,8 +7,8 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
-// Earlier are the results of a run that is gone on with: an Evaluator that has
-// them decides no line again that is in them. It is safe for concurrent use.
+// Earlier are the results of an earlier run. An Evaluator that has them decides no line
+// again that is in them. It is safe for concurrent use.
 type Earlier struct {
 	mu      sync.Mutex
 	decided map[string][]keptRow // by line
@@ -23,7 +23,7 @@ type keptRow struct {
 	at  int
 }
 
-// fault is a line that was no case: it is read again, which costs nothing, and
+// fault is a line that was no case. The line is read again, which costs nothing, and
 // known by what was wrong with it.
 type fault struct {
 	id string
@@ -88,10 +88,10 @@ func (e *Earlier) NoteNew(r Result) {
 	e.anew[r.Case.ID]++
 }
 
-// Replaced returns, once every case was gone through, the places of the rows
-// whose case was edited: no line has become of theirs, and another line of the
-// same id was decided instead. Others are the rest of the rows without a line,
-// which may be of cases that this run wasn't given. Nil has none.
+// Replaced returns the places of the rows whose case was edited. It is called once
+// every case was gone through: a row is replaced where its line didn't come, and
+// another line of the same id was decided. Others are the rest of the rows without a
+// line, which may be of cases that this run wasn't given. Nil has none.
 func (e *Earlier) Replaced() (places []int, others int) {
 	if e == nil {
 		return nil, 0

@@ -84,7 +84,7 @@ func (e *Evaluator) decideLine(ctx context.Context, line []byte, s slots) (res R
 	}()
 	digest := lineDigest(line)
 	if known, ok := e.o.Earlier.takeRow(digest); ok {
-		e.o.Retry.keepJudged(known.measured().review, line, true)
+		e.o.Retry.keepJudged(known.measureResult().review, line, true)
 		return known, ctx.Err()
 	}
 	res.Line = digest
@@ -110,7 +110,7 @@ func (e *Evaluator) decideLine(ctx context.Context, line []byte, s slots) (res R
 			err = e.retryWhileAway(ctx, call, &res, &start, s)
 		}
 		if err == nil {
-			e.o.Retry.keepJudged(res.measured().review, line, false)
+			e.o.Retry.keepJudged(res.measureResult().review, line, false)
 		}
 	}
 	res.Decision.Elapsed = e.o.Now().Sub(start) - res.waitedFor()

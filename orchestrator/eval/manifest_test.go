@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two builds without a revision, or with the same one and changes of their own,
-// are two; with a clean revision that is what tells them.
+// Two builds without a revision, or with the same one and changes of their own, are
+// two. A clean revision alone names a build.
 func TestBuildName(t *testing.T) {
 	program := func(text string) string {
 		f := filepath.Join(t.TempDir(), "vedette")

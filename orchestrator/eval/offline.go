@@ -14,11 +14,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Offline stands in for the servers of models: it answers their requests from a
-// file and writes out those that have no answer, so that a model that can't be
-// reached from here can be measured. It sits where a connection would be, so
-// what it writes are the bytes of the wire and what it answers is read as any
-// answer is.
+// Offline stands in for the servers of models. An Offline answers their requests from a
+// file and writes out those that have no answer, so that a model that can't be reached
+// from here can be measured. It sits where a connection would be, so what it writes are
+// the bytes of the wire and what it answers is read as any answer is.
 //
 //	off := eval.NewOffline(answers, file)
 //	d, err := assembly.NewDecider(cfg, assembly.DeciderOptions{Transport: off.Transport})
@@ -43,8 +42,8 @@ type Offline struct {
 	used    map[string]bool
 }
 
-// NewOffline returns an Offline that answers from answers and writes each
-// request without one to out, one JSON object a line; either may be nil.
+// NewOffline returns an Offline that answers from answers. It writes each request
+// without an answer to out, one JSON object a line; either may be nil.
 //
 //	{"key":"…","case":"7","model":"fast","url":"https://…/chat/completions","body":{…}}
 //
@@ -54,9 +53,9 @@ func NewOffline(answers map[string]Answer, out io.Writer) *Offline {
 	return &Offline{answers: answers, out: out, written: map[string]bool{}, used: map[string]bool{}}
 }
 
-// Key identifies a request: the SHA-256, in hex, of the model's configured name,
-// the case's id and the body in the canonical form of RFC 8785, each as a
-// netstring ("4:fast,").
+// Key identifies a request. It is the SHA-256, in hex, of the model's configured name,
+// the case's id and the body in the canonical form of RFC 8785, each as a netstring
+// ("4:fast,").
 func Key(model, id string, body []byte) string {
 	canonical := jsontext.Value(bytes.Clone(body))
 	if err := canonical.Canonicalize(); err != nil { // no JSON: it stands for itself
@@ -196,7 +195,8 @@ func (o *Offline) writeRequest(key, id, model, url string, body []byte) {
 	}
 	// Put together by hand: an encoder would be free to write the body in
 	// another way.
-	line := fmt.Appendf(nil, `{"key":%s,"case":%s,"model":%s,"url":%s,"body":`, marshalPlain(key), marshalPlain(id), marshalPlain(model), marshalPlain(url))
+	line := fmt.Appendf(nil, `{"key":%s,"case":%s,"model":%s,"url":%s,"body":`,
+		marshalPlain(key), marshalPlain(id), marshalPlain(model), marshalPlain(url))
 	line = append(append(line, body...), "}\n"...)
 	if bytes.IndexByte(line, '\n') != len(line)-1 {
 		o.err = errors.New("a request has a line break between its values, so it can't stand on one line")

@@ -23,9 +23,9 @@ import (
 // output is a file that eval writes.
 type output struct{ flag, name, what string }
 
-// outputs are the files that eval writes: those that are named, and what it puts
-// beside them.
-func (o RunOptions) outputs() []output {
+// listOutputs returns the files that a run writes: those that are named, and the
+// manifest.
+func (o RunOptions) listOutputs() []output {
 	var out []output
 	if name := o.Results.File; name != "" {
 		out = append(out, output{"--results", name, ""}, output{"--results", manifestName(name), "the manifest beside it"})
@@ -46,7 +46,7 @@ func (o output) String() string {
 // checkApart refuses to write over a file that is still to be read, or the same file
 // twice.
 func checkApart(o RunOptions, files []string) error {
-	outs := o.outputs()
+	outs := o.listOutputs()
 	for i, out := range outs {
 		if out.name == "-" {
 			return &UsageError{out.flag + " - : name a file"}
@@ -66,10 +66,10 @@ func checkApart(o RunOptions, files []string) error {
 	return nil
 }
 
-// checkOutputs refuses to write over what the deployment is made of, and over a file
-// with something in it that eval didn't write.
+// checkOutputs refuses to write over what the deployment is made of, and over files
+// that eval didn't write.
 func checkOutputs(cfg *config.Config, o RunOptions) error {
-	for _, out := range o.outputs() {
+	for _, out := range o.listOutputs() {
 		// What is made through such a link is compared with nothing: it isn't there.
 		if isDangling(out.name) {
 			return &UsageError{fmt.Sprintf("%s is a link to nothing; name the file itself", out)}
@@ -136,7 +136,7 @@ func isWithin(name, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// isSameFile reports whether two names are of one file; of what isn't there yet, the
+// isSameFile reports whether two names are of one file. Of what isn't there yet, the
 // names decide, from the folders that they stand in.
 func isSameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
@@ -217,16 +217,16 @@ func isRow(line []byte) bool {
 	return err == nil && len(rows.List) == 1
 }
 
-// isTornRow reports whether text is the beginning of a row: of a run that was killed
-// in the middle of its first.
+// isTornRow reports whether text is the beginning of a row. A run that was killed in
+// the middle of its first row leaves one.
 func isTornRow(text []byte) bool {
 	begin := []byte(`{"id":"`)
 	n := min(len(text), len(begin))
 	return !bytes.HasSuffix(text, []byte("\n")) && bytes.Equal(text[:n], begin[:n])
 }
 
-// readFirstLine returns the first line of a regular file with its end, where it has one;
-// nothing where there is nothing in it.
+// readFirstLine returns the first line of a regular file, with its end where there is
+// one. An empty file has none.
 func readFirstLine(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -247,9 +247,9 @@ func readFirstLine(name string) ([]byte, error) {
 	return line, nil
 }
 
-// includingPattern returns the pattern of skills.include that takes in a name, whether it
-// is there or not: the next to read the configuration would read it. Empty where
-// none does.
+// includingPattern returns the pattern of skills.include that takes in a name, whether
+// a file is there or not. The next to read the configuration would read that file.
+// Empty where none does.
 func includingPattern(cfg *config.Config, from, name string) string {
 	for _, pattern := range cfg.SkillFiles.Include {
 		base, rest := doublestar.SplitPattern(filepath.ToSlash(pattern))

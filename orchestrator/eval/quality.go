@@ -18,9 +18,9 @@ type Report struct {
 	Quality Quality `json:"quality"`
 	// Review is there where a model was asked.
 	Review *ReviewReport `json:"review,omitempty"`
-	// Resumed are the lines whose results were taken from an earlier run,
-	// Unanswered the cases without a decision because a request to a model
-	// has no answer in the file of answers. They are in no other number.
+	// Resumed are the lines whose results were taken from an earlier run. Unanswered
+	// are the cases without a decision because a request to a model has no answer in
+	// the file of answers. They are in no other number.
 	Resumed    int `json:"resumed,omitempty"`
 	Unanswered int `json:"unanswered,omitempty"`
 }
@@ -132,7 +132,7 @@ type quality struct {
 type scored struct{ attack, benign []int }
 
 func (q *quality) addResult(r Result) {
-	m := r.measured()
+	m := r.measureResult()
 	q.addApplied(r.Case.Kind, r.Decision.Outcome, m.review)
 	if q.scores == nil {
 		q.scores = map[string]*scored{sentinel.GateJudge: {}, sentinel.GateReview: {}}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// quietLog is a log that says the same thing once in a while: all cases of an outage
+// quietLog is a log that says the same thing once in a while. All cases of an outage
 // say one thing, and the rows say which cases they were.
 type quietLog struct {
 	slog.Handler

@@ -322,8 +322,8 @@ func seekTo(f *os.File, offset int64) error {
 	return err
 }
 
-// createBeside makes a file in the folder of name, which is to replace it; only the owner
-// may read the new file. Its name is fresh: it is no file or link that exists.
+// createBeside makes a file in the folder of name, which is to replace it. Only the
+// owner may read the new file. Its name is fresh: it is no file or link that exists.
 func createBeside(name string) (*os.File, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".new-*")
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 
 const oneRow = `{"id":"1","decision":"allow"}` + "\n"
 
-// A run that can't begin leaves what stands in the file: rows that another run
-// wrote meanwhile, rows whose manifest somebody else's file stands for, and rows
-// whose manifest can't be written.
+// A run that can't begin leaves what stands in the file. These are rows that another
+// run wrote meanwhile, rows whose manifest is a foreign file, and rows whose manifest
+// can't be written.
 func TestRefusedKeepsRows(t *testing.T) {
 	long := strings.Repeat("r", 250) // a name that no manifest's fits behind
 	for name, c := range map[string]struct {

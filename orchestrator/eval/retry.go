@@ -10,9 +10,9 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// Retry has a case decided again while a model is away: what a breaker, a server
-// that is down or a limit of the server's said is no answer to the case. It is
-// shared by all cases of a run.
+// Retry has a case decided again while a model is away. What a breaker, a server that
+// is down or a limit of the server's said is no answer to the case. It is shared by all
+// cases of a run.
 type Retry struct {
 	// For is how long the models may judge no case before the run ends with an *Away.
 	For time.Duration
@@ -27,8 +27,8 @@ type Retry struct {
 // Away ends a run: a model has been away for too long, or will judge nothing. The
 // case that waited for it has no result.
 type Away struct {
-	// Model is the one whose failure decided, Failure its name (see package
-	// review): the last of a request that was sent, where one was.
+	// Model is the one whose failure decided, Failure its name (see package review). It
+	// is the last of a request that was sent, where one was.
 	Model, Failure string
 	// For is how long the models had judged no case.
 	For time.Duration
@@ -54,9 +54,8 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// ownFailures are how many of a case's tries may fail while other cases are
-// judged: then it is the case that makes the model fail, and the failure is its
-// result.
+// ownFailures are how many of a case's tries may fail while other cases are judged.
+// Then the case makes the model fail, and the failure is its result.
 const ownFailures = 3
 
 // Failures of the review that mean something of their own here. They are words of
@@ -76,7 +75,7 @@ func (e *Evaluator) retryWhileAway(ctx context.Context, call sentinel.Call, res 
 	if a == nil {
 		return nil
 	}
-	m, t := res.measured(), tries{a: a, since: time.Now(), seen: a.judged.Load()}
+	m, t := res.measureResult(), tries{a: a, since: time.Now(), seen: a.judged.Load()}
 	for pause := firstPause; ; {
 		if m.review == nil {
 			return nil
@@ -103,7 +102,7 @@ func (e *Evaluator) retryWhileAway(ctx context.Context, call sentinel.Call, res 
 		if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
 			return err
 		}
-		m = res.measured()
+		m = res.measureResult()
 	}
 }
 
@@ -115,8 +114,8 @@ type tries struct {
 	own   int       // that failed while other cases were judged
 	seen  int64     // how many were judged by then
 	since time.Time // when the last was
-	// model and failure are those of the last try; asked says that it or one
-	// before was put to the model, second that its second opinion failed.
+	// model and failure are those of the last try. asked says that a try was put to the
+	// model, second that the second opinion failed.
 	model, failure string
 	asked, second  bool
 }
@@ -172,8 +171,8 @@ func (t *tries) sumCosts(m *measure, res *Result) {
 	}
 }
 
-// probes tell a model that is away from a case that it fails for: a case that was
-// judged before is put to it once more.
+// probes tell a model that is away from a case that it fails for. A case that was
+// judged before is put to the model once more.
 type probes struct {
 	mu sync.Mutex
 	// lines are of cases that were judged: by a model, and by a second one too.
@@ -184,8 +183,8 @@ type probes struct {
 	refused int
 }
 
-// refusals are how many cases a model refuses before any is judged: then it is
-// not the cases that it refuses.
+// refusals are how many cases a model refuses before any is judged. Then the model
+// refuses every case.
 const refusals = 3
 
 // keepJudged keeps the line of a case that was judged. It is no judgement of this run
@@ -258,7 +257,7 @@ func (e *Evaluator) askJudgedCase(ctx context.Context, t *tries) (bool, error) {
 	if res.Decision, err = e.o.Decider.Decide(ctx, call); err != nil {
 		return false, err
 	}
-	r := res.measured().review
+	r := res.measureResult().review
 	if r == nil {
 		return true, nil
 	}

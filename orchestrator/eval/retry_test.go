@@ -229,8 +229,8 @@ func TestCostOfOldRows(t *testing.T) {
 	require.InDelta(t, 2.5, tally.Report().Review.Cost, 1e-9)
 }
 
-// A case that a model fails for alone keeps its failure wherever it stands among
-// the others, however many are decided at a time, and also where all others were
+// A case that a model fails for alone keeps its failure wherever it stands among the
+// others. That holds however many are decided at a time, and where all others were
 // judged before its second try.
 func TestPoison(t *testing.T) {
 	for _, c := range []struct {

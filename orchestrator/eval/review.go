@@ -27,9 +27,8 @@ type Review struct {
 	Cost *float64 `json:"cost,omitempty"`
 	// Models is what each took, where more than one was asked.
 	Models []Spent `json:"models,omitempty"`
-	// First and Second are the words, approve or reject, of two models that
-	// judged, SecondModel the one that was asked after Model. SecondFailure names
-	// why it gave no judgement.
+	// First and Second are the words, approve or reject, of two models that judged.
+	// SecondModel was asked after Model. SecondFailure names why it gave no judgement.
 	First          string `json:"first,omitempty"`
 	Second         string `json:"second,omitempty"`
 	SecondModel    string `json:"second_model,omitempty"`
@@ -73,8 +72,8 @@ func reviewOf(v sentinel.Verdict) *Review {
 	return r
 }
 
-// readOpinions reads of a verdict's Meta who else judged, what each model cost and
-// what a review in shadow would have done.
+// readOpinions reads of a verdict's Meta who else judged and what each model cost. It
+// also reads what a review in shadow would have done.
 func (r *Review) readOpinions(meta map[string]string) {
 	r.First, r.Second, r.SecondModel = meta["first"], meta["second"], meta["second_model"]
 	r.SecondFailure, r.SecondFailover = meta["second_failure"], meta["second_failover"]
@@ -172,10 +171,10 @@ func (r *Review) absentModel() (model, failure string) {
 	return "", ""
 }
 
-// NotJudged names why no model said anything of the case, where that says nothing
-// of the case itself: it was away, busy or too slow, its key or budget was no
-// good, or its server refused the request as it would any. Empty where a model
-// judged, or was asked and gave no usable answer.
+// NotJudged names why no model said anything of the case, where that says nothing of
+// the case itself. The model was away, busy or too slow, its key or budget was no good,
+// or its server refused the request as it would any. Empty where a model judged, or was
+// asked and gave no usable answer.
 func (r *Review) NotJudged() string {
 	if r == nil {
 		return ""

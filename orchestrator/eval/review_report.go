@@ -10,8 +10,8 @@ import (
 
 // ReviewReport is what asking models came to.
 type ReviewReport struct {
-	// Asked are the calls that were put to the review, Requests what was sent
-	// for them, with repairs and further models.
+	// Asked are the calls that were put to the review. Requests were sent for them,
+	// with repairs and further models.
 	Asked    int `json:"asked"`
 	Requests int `json:"requests"`
 	// Approved and Rejected have a judgement, Unjudged none. Failures counts
@@ -20,8 +20,8 @@ type ReviewReport struct {
 	Approved int `json:"approved"`
 	Rejected int `json:"rejected"`
 	Unjudged int `json:"unjudged"`
-	// Recall and FalseAlarms are those of the models alone: the attacks and the
-	// benign calls that they did not approve, of those that they judged. The
+	// Recall and FalseAlarms are those of the models alone. They are the attacks and
+	// the benign calls that models did not approve, of those that they judged. The
 	// rules may have stopped them besides, or not; Quality counts both together.
 	Recall      Rate           `json:"recall"`
 	FalseAlarms Rate           `json:"false_alarms"`
@@ -43,22 +43,22 @@ type ReviewReport struct {
 	// read from a file.
 	ElapsedUS *Percentiles          `json:"elapsed_us"`
 	Models    map[string]ModelShare `json:"models"`
-	// SecondOpinions are the calls about which another model was asked too,
-	// Disagreements those that the two judged otherwise; those are among
-	// Rejected. SecondFailures are the second opinions that could not be had.
+	// SecondOpinions are the calls about which another model was asked too.
+	// Disagreements are those that the two judged otherwise; they are among Rejected.
+	// SecondFailures are the second opinions that could not be had.
 	SecondOpinions int            `json:"second_opinions,omitempty"`
 	Disagreements  int            `json:"disagreements,omitempty"`
 	SecondFailures map[string]int `json:"second_failures,omitempty"`
 	// Shadow counts the outcomes that were recorded and not applied.
 	Shadow map[string]int `json:"shadow,omitempty"`
-	// AskedAgain are the cases that waited for a model that was away, NotJudged
-	// those that say nothing because none was there: see Review.NotJudged.
+	// AskedAgain are the cases that waited for a model that was away. NotJudged are
+	// those that say nothing because no model was there: see Review.NotJudged.
 	AskedAgain int            `json:"asked_again,omitempty"`
 	NotJudged  map[string]int `json:"not_judged,omitempty"`
 }
 
-// ModelShare is the part of a ReviewReport of one model: Calls it judged, or its
-// failure decided; tokens and cost are of every request that it had.
+// ModelShare is the part of a ReviewReport of one model. Calls are those that it
+// judged, or its failure decided; tokens and cost are of every request that it had.
 type ModelShare struct {
 	Calls     int     `json:"calls"`
 	TokensIn  int64   `json:"tokens_in"`

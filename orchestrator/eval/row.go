@@ -45,13 +45,13 @@ type Row struct {
 	Error *cases.Error `json:"error,omitempty"`
 }
 
-// LabelledJSON returns the result with the case's labels and without the gates,
-// as eval writes it (see Row), without the line's end.
+// LabelledJSON returns the result as a row: with the case's labels, without the gates
+// and the line's end.
 func (r Result) LabelledJSON() []byte {
 	if r.Err != nil {
 		return r.JSON()
 	}
-	l, m := r.Decision.Line(r.Case.ID), r.measured()
+	l, m := r.Decision.Line(r.Case.ID), r.measureResult()
 	return marshalPlain(Row{
 		ID: l.ID, Kind: r.Case.Kind, Category: r.Case.Category, Expected: r.Case.Expected, Decision: l.Decision, BlockedBy: l.BlockedBy,
 		Code: l.Code, Reason: l.Reason, Degraded: l.Degraded, Digest: l.Digest, ElapsedUS: l.ElapsedUS,
@@ -101,7 +101,7 @@ type measure struct {
 	review             *Review
 }
 
-func (r Result) measured() measure {
+func (r Result) measureResult() measure {
 	if r.fromRow != nil {
 		return *r.fromRow
 	}
@@ -178,7 +178,7 @@ func readRow(line []byte) (Row, string) {
 
 // waitedFor returns how long the requests of the last decision waited for their turn.
 func (r Result) waitedFor() time.Duration {
-	m := r.measured()
+	m := r.measureResult()
 	if m.review == nil {
 		return 0
 	}

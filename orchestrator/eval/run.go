@@ -43,8 +43,8 @@ type RunOptions struct {
 	// Prompts names the file that gets the requests to models; none is sent then.
 	// Answers names the file that answers them.
 	Prompts, Answers string
-	// NoReview leaves the model review out, as the flag does, ReviewOff as the program
-	// does whose Go skills the cases are about.
+	// NoReview leaves the model review out. ReviewOff does so too, for a program that
+	// has no review whatever the flags say.
 	NoReview, ReviewOff bool
 	// Jobs is how many cases are decided at a time, 1 to 1024.
 	Jobs int
@@ -85,7 +85,7 @@ func (e *WorseError) Unwrap() error { return e.Err }
 // Advice returns the remedy.
 func (e *WorseError) Advice() string { return e.Todo }
 
-func (o RunOptions) check() error {
+func (o RunOptions) checkFlags() error {
 	usage := func(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 	switch r := o.Results; {
 	case o.Grants != "least" && o.Grants != "all":
@@ -135,7 +135,7 @@ type Run struct {
 // would be written that is still to be read, and an *advice.Error for a file that
 // isn't there.
 func NewRun(o RunOptions) (*Run, error) {
-	if err := o.check(); err != nil {
+	if err := o.checkFlags(); err != nil {
 		return nil, err
 	}
 	o.NoReview = o.NoReview || o.ReviewOff
@@ -149,9 +149,9 @@ func NewRun(o RunOptions) (*Run, error) {
 	return &Run{o: o, files: files}, nil
 }
 
-// Do decides the cases with the gates of a configuration, and prints the counts, also
-// those of a run that ctx or a model ended early. It is called once. The error is
-// ctx's, a *UsageError, a *WorseError or what kept cases from being decided.
+// Do decides the cases with the gates of a configuration and prints the counts. It
+// prints them also where ctx or a model ended the run early. It is called once. The
+// error is ctx's, a *UsageError, a *WorseError or what kept cases from being decided.
 func (r *Run) Do(ctx context.Context, cfg *config.Config) (err error) {
 	if err := checkOutputs(cfg, r.o); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (r *Run) Do(ctx context.Context, cfg *config.Config) (err error) {
 	if err := r.decideAll(ctx, d); err != nil && ctx.Err() == nil && !errors.As(err, &r.away) {
 		return err
 	}
-	return r.finish(ctx)
+	return r.finishRun(ctx)
 }
 
 // answered are the answers of a file, and the file's digest.
@@ -249,9 +249,9 @@ const repeatAfter = 30 * time.Second
 // neverOpens are more failures in a row than a run has cases.
 const neverOpens = 1_000_000
 
-// measuredConfig is a configuration whose review asks a model about each case: a run
-// would count an answer from the cache twice. Where no model is asked, it also switches
-// off pacing, budgets, retries and breakers; the questions stay the same.
+// measuredConfig returns a configuration whose review asks a model about each case. A
+// run would count an answer from the cache twice. Where no model is asked, it also
+// switches off pacing, budgets, retries and breakers; the questions stay the same.
 func measuredConfig(cfg *config.Config, offline bool) *config.Config {
 	c := *cfg
 	c.Sentinel.CacheTTL = 0
@@ -296,8 +296,8 @@ func (r *Run) decideAll(ctx context.Context, d *assembly.Decider) error {
 	return nil
 }
 
-// newRetry has cases wait for a model that is away; nil where the failure is to be
-// the result, and where no model is asked. A wait lasts until a breaker lets a
+// newRetry has cases wait for a model that is away. It is nil where the failure is to
+// be the result, and where no model is asked. A wait lasts until a breaker lets a
 // request through: with a shorter one the model would not be asked again.
 func (r *Run) newRetry() *Retry {
 	if r.o.Wait == 0 || r.o.NoReview || r.offline != nil {
@@ -335,9 +335,9 @@ type RunReport struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// finish prints the counts, also of a run that was interrupted, and says how it
+// finishRun prints the counts, also of a run that was interrupted, and says how it
 // ended.
-func (r *Run) finish(ctx context.Context) error {
+func (r *Run) finishRun(ctx context.Context) error {
 	rep := RunReport{Report: r.tally.Report(), Interrupted: ctx.Err() != nil || r.away != nil}
 	if r.compare != nil {
 		c := r.compare.Comparison()
@@ -348,7 +348,7 @@ func (r *Run) finish(ctx context.Context) error {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		r.note("interrupted after %d cases%s", rep.Cases+rep.Errors, r.resumeHint())
+		r.tellNote("interrupted after %d cases%s", rep.Cases+rep.Errors, r.resumeHint())
 		return ctx.Err()
 	case r.away != nil:
 		return r.awayError(rep)
@@ -366,8 +366,8 @@ func (r *Run) finish(ctx context.Context) error {
 	return cmp.Or(r.noCaseError(rep), r.unjudgedError(rep), r.worseError(rep))
 }
 
-// note writes one line for people.
-func (r *Run) note(format string, args ...any) {
+// tellNote writes one line for people.
+func (r *Run) tellNote(format string, args ...any) {
 	_, _ = fmt.Fprintln(r.o.Messages, terminal.Clean(fmt.Sprintf(format, args...)))
 }
 
@@ -398,18 +398,18 @@ func (r *Run) awayError(rep RunReport) error {
 	return &advice.Error{Err: fmt.Errorf("stopped after %d cases: %w", rep.Cases+rep.Errors, r.away), Todo: todo}
 }
 
-// dropEdited takes the rows out whose case was edited, once all cases were gone
-// through, and says what it took and what it left.
+// dropEdited takes the rows out whose case was edited, and says what it took and what
+// it left. All cases were gone through by then.
 func (r *Run) dropEdited() error {
 	dropped, others, err := r.results.dropEdited()
 	if err != nil {
 		return err
 	}
 	if dropped > 0 {
-		r.note("%d rows of %s were removed: their cases were edited, and eval decided them again", dropped, r.results.name)
+		r.tellNote("%d rows of %s were removed: their cases were edited, and eval decided them again", dropped, r.results.name)
 	}
 	if others > 0 {
-		r.note("%d rows of %s are of no case of this run; they stay, and are not counted", others, r.results.name)
+		r.tellNote("%d rows of %s are of no case of this run; they stay, and are not counted", others, r.results.name)
 	}
 	return nil
 }
@@ -426,7 +426,7 @@ func (r *Run) noteOddKinds(rep RunReport) {
 		words = append(words[:5], fmt.Sprintf("and of %d other kinds", more))
 	}
 	if len(words) > 0 {
-		r.note("in no rate, since the kind is neither attack nor benign: %s", strings.Join(words, ", "))
+		r.tellNote("in no rate, since the kind is neither attack nor benign: %s", strings.Join(words, ", "))
 	}
 }
 
@@ -436,10 +436,10 @@ func (r *Run) noteAnswers(rep RunReport) error {
 		return nil
 	}
 	if n := r.offline.Unused(); n > 0 {
-		r.note("%d answers of %s are to requests that were not made: the cases, the configuration or the prompt differ", n, r.o.Answers)
+		r.tellNote("%d answers of %s are to requests that were not made: the cases, the configuration or the prompt differ", n, r.o.Answers)
 	}
 	if r.o.Prompts != "" {
-		r.note("%d requests written to %s; %d cases wait for their answers", r.offline.Written(), r.o.Prompts, rep.Unanswered)
+		r.tellNote("%d requests written to %s; %d cases wait for their answers", r.offline.Written(), r.o.Prompts, rep.Unanswered)
 		return nil
 	}
 	if rep.Unanswered > 0 {
@@ -476,7 +476,8 @@ func (r *Run) unjudgedError(rep RunReport) error {
 			todo = "run it again with --resume --retry-unjudged to ask about them again"
 		}
 		return &advice.Error{
-			Err:  fmt.Errorf("%d cases were not judged (%s), and the rates hold what the tables say for that", n, formatCounts(rep.Review.NotJudged)),
+			Err: fmt.Errorf("%d cases were not judged (%s), and the rates hold what the tables say for that",
+				n, formatCounts(rep.Review.NotJudged)),
 			Todo: todo,
 		}
 	case rep.Review.Unjudged == rep.Review.Asked:

@@ -49,8 +49,8 @@ func openPrompts(name string) (*os.File, error) {
 	return openPrivate(name)
 }
 
-// readRegular reads a whole file; errNotRegular says that it is none, before a
-// pipe without a writer could hold it up.
+// readRegular reads a whole regular file. Anything else is errNotRegular, before a pipe
+// without a writer could hold readRegular up.
 func readRegular(name string) ([]byte, error) {
 	f, err := openUnblocked(name, os.O_RDONLY)
 	if err != nil {

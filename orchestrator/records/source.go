@@ -125,8 +125,8 @@ type Value struct {
 	Bytes  []byte `json:"bytes,omitempty"`
 }
 
-// Find reads a record by its id or the start of it, or by the whole id of a decision or
-// a call.
+// Find reads a record by its id or the start of it. It also takes the whole id of a
+// decision or a call.
 func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 	r, err := s.openReader(ctx)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 	return f, s.adviseOn(err)
 }
 
-// findRecord finds a record by its own id, else the first of a decision or a call: the
-// id that a refusal told the agent is a decision's.
+// findRecord finds a record by its own id, else the first of a decision or a call. The
+// id that a refusal names to the agent is a decision's.
 func findRecord(ctx context.Context, r *ledger.Reader, id string) (ledger.Record, error) {
 	rec, err := r.Get(ctx, id)
 	if !errors.Is(err, ledger.ErrNotFound) {

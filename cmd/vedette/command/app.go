@@ -47,7 +47,7 @@ func (a *app) openCases(name string) (io.ReadCloser, error) {
 		return cases.Open(name)
 	}
 	if a.prompt {
-		a.note("reading from the terminal: one JSON object a line, end with Ctrl-D")
+		a.tellNote("reading from the terminal: one JSON object a line, end with Ctrl-D")
 	}
 	return io.NopCloser(a.in), nil
 }
@@ -63,14 +63,14 @@ func (a *app) askablePerson() io.Reader {
 // writeJSON writes v, one line where oneLine is set and indented otherwise.
 func (a *app) writeJSON(v any, oneLine bool) error { return terminal.WriteJSON(a.out, v, oneLine) }
 
-// say prints for people.
-func (a *app) say(format string, args ...any) error {
+// printText prints for people.
+func (a *app) printText(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.out, format, args...)
 	return err
 }
 
-// note writes one line for people.
-func (a *app) note(format string, args ...any) {
+// tellNote writes one line for people.
+func (a *app) tellNote(format string, args ...any) {
 	_, _ = fmt.Fprintln(a.err, terminal.Clean(fmt.Sprintf(format, args...)))
 }
 

@@ -18,7 +18,7 @@ func TestCheckAnswersAtOnce(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		defer func() { _ = errors.Join(in.Close(), out.Close()) }() // a run that fails must not keep the test waiting
-		code <- run(t.Context(), []string{"check", "--config", cfg}, &app{in: in, out: out, err: io.Discard})
+		code <- runLine(t.Context(), []string{"check", "--config", cfg}, &app{in: in, out: out, err: io.Discard})
 	}()
 	r := bufio.NewReader(answers)
 	for i := range 3 {

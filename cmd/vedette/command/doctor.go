@@ -66,7 +66,7 @@ func (c *doctorCommand) run(ctx context.Context) error {
 	if c.json {
 		err = c.writeJSON(r, false)
 	} else if err == nil {
-		err = c.say("%s, %s\n", formatNumber(r.Problems, "problem"), formatNumber(r.Warnings, "warning"))
+		err = c.printText("%s, %s\n", formatNumber(r.Problems, "problem"), formatNumber(r.Warnings, "warning"))
 	}
 	switch {
 	case ctx.Err() != nil: // what is known by then was told

@@ -36,7 +36,7 @@ func TestEvalInterrupted(t *testing.T) {
 		cancel()
 	}()
 	var out, msg bytes.Buffer
-	code := run(ctx, []string{"eval", "--config", cfg, "--cases", in, "--json", "--jobs", "1"}, &app{in: strings.NewReader(""), out: &out, err: &msg})
+	code := runLine(ctx, []string{"eval", "--config", cfg, "--cases", in, "--json", "--jobs", "1"}, &app{in: strings.NewReader(""), out: &out, err: &msg})
 	require.Equal(t, exitInterrupted, code)
 	require.Contains(t, out.String(), `{"cases":1,"errors":0,`)
 	require.Contains(t, out.String(), `"interrupted":true}`)

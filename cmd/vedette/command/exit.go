@@ -38,8 +38,8 @@ var errTold = errors.New("")
 // isTold reports whether everything of the failure is on the screen already.
 func (f *failure) isTold() bool { return errors.Is(f.err, errTold) }
 
-// asRun is f with its errors told apart from cobra's own: they are about the run, not
-// the command line, so each is a failure with exitFailed unless f said otherwise.
+// asRun tells the errors of f apart from cobra's own. They are about the run, not the
+// command line, so each is a failure with exitFailed unless f says otherwise.
 func asRun(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd, args)

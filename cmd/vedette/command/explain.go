@@ -74,7 +74,7 @@ func (c *explainCommand) run(ctx context.Context, file string) error {
 	case c.json:
 		return c.writeJSON(e, true)
 	}
-	return explanationText{e, c.color}.write(c.out)
+	return explanationText{e, c.color}.writeText(c.out)
 }
 
 // readCase reads the whole input: one object, over as many lines as it likes.

@@ -16,7 +16,7 @@ type explanationText struct {
 	colour bool
 }
 
-func (e explanationText) write(w io.Writer) error {
+func (e explanationText) writeText(w io.Writer) error {
 	if err := e.headTable().Write(w); err != nil {
 		return err
 	}

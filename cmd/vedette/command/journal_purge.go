@@ -77,7 +77,7 @@ func (c *purgeCommand) run(ctx context.Context) error {
 	c.whose.By = currentOperator()
 	gone, err := src.Purge(ctx, c.whose)
 	if gone.InLedger > 0 {
-		c.note("warning: %d records of the ledger hold arguments, since ledger.values was full when they were made; they stay readable",
+		c.tellNote("warning: %d records of the ledger hold arguments, since ledger.values was full when they were made; they stay readable",
 			gone.InLedger)
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *purgeCommand) run(ctx context.Context) error {
 	if c.json {
 		return c.writeJSON(gone, false)
 	}
-	return c.say("%d values erased, %d conversations forgotten\n", gone.Values, gone.Conversations)
+	return c.printText("%d values erased, %d conversations forgotten\n", gone.Values, gone.Conversations)
 }
 
 // currentOperator is who runs this command, as the system knows it.

@@ -105,7 +105,7 @@ func (c *listCommand) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case shown == 0:
-		c.note("no record matches")
+		c.tellNote("no record matches")
 		return nil
 	}
 	if !c.json {
@@ -114,7 +114,7 @@ func (c *listCommand) run(ctx context.Context) error {
 		}
 	}
 	if more {
-		c.note("%d records shown; there may be more, ask with --limit N or --until TIME", shown)
+		c.tellNote("%d records shown; there may be more, ask with --limit N or --until TIME", shown)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (c *showCommand) run(ctx context.Context, id string) error {
 		return err
 	}
 	if !c.values {
-		c.note("arguments, results and details are sealed in the journal: --values opens them")
+		c.tellNote("arguments, results and details are sealed in the journal: --values opens them")
 	}
 	return nil
 }

@@ -67,5 +67,5 @@ func Main(opts orchestrator.Options) int {
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
 	a := standardApp()
 	a.opts = opts
-	return run(ctx, os.Args[1:], a)
+	return runLine(ctx, os.Args[1:], a)
 }

@@ -13,19 +13,19 @@ import (
 // printPaused shows a new pause, and the calls in flight.
 func (c *pauseCommand) printPaused(res control.Paused) error {
 	if res.Warning != "" {
-		c.note("warning: %s", res.Warning)
+		c.tellNote("warning: %s", res.Warning)
 	}
 	if c.json {
 		return c.writeJSON(res, false)
 	}
-	if err := c.say("%s is paused since %s\nlift it with: vedette pause --lift %s\n",
+	if err := c.printText("%s is paused since %s\nlift it with: vedette pause --lift %s\n",
 		nameTarget(res.Pause.Target), res.Pause.Since.Local().Format(time.DateTime), targetFlag(res.Pause.Target)); err != nil {
 		return err
 	}
 	if len(res.InFlight) == 0 {
-		return c.say("no call is in flight\n")
+		return c.printText("no call is in flight\n")
 	}
-	if err := c.say("\nin flight; what runs runs on, what waits will not start\n"); err != nil {
+	if err := c.printText("\nin flight; what runs runs on, what waits will not start\n"); err != nil {
 		return err
 	}
 	return c.printInFlight(res, time.Now())
@@ -47,14 +47,14 @@ func (c *pauseCommand) printLifted(res control.Lifted) error {
 		return c.writeJSON(res, false)
 	}
 	if !res.Lifted {
-		c.note("%s is not paused", nameTarget(c.target))
-	} else if err := c.say("%s is no longer paused\n", nameTarget(c.target)); err != nil {
+		c.tellNote("%s is not paused", nameTarget(c.target))
+	} else if err := c.printText("%s is no longer paused\n", nameTarget(c.target)); err != nil {
 		return err
 	}
 	if len(res.Left) == 0 {
 		return nil
 	}
-	if err := c.say("still paused\n"); err != nil {
+	if err := c.printText("still paused\n"); err != nil {
 		return err
 	}
 	return c.printPauses(res.Left)
@@ -69,7 +69,7 @@ func (c *pauseCommand) printPauses(list []pause.Pause) error {
 		return c.writeJSON(list, false)
 	}
 	if len(list) == 0 {
-		return c.say("nothing is paused\n")
+		return c.printText("nothing is paused\n")
 	}
 	t := terminal.Table{Colour: c.color}
 	t.Add("PAUSED", "NAME", "SINCE", "BY")

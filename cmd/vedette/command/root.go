@@ -44,8 +44,7 @@ effect before it was decided, and every decision can be read and verified.`,
 	return root
 }
 
-// tellRunsApart tells, for cmd and all under it, what goes wrong in a run from what is
-// wrong with the command line.
+// tellRunsApart wraps cmd and all commands under it with asRun.
 func tellRunsApart(cmd *cobra.Command) {
 	if cmd.RunE != nil {
 		cmd.RunE = asRun(cmd.RunE)
@@ -77,9 +76,9 @@ func newHelp(root *cobra.Command) *cobra.Command {
 // patience is how long an interrupted command may take to end by itself.
 const patience = 2 * time.Second
 
-// run runs one command line and returns its exit code. When ctx ends, a command
+// runLine runs one command line and returns its exit code. When ctx ends, a command
 // that doesn't return, because its input doesn't, is left behind.
-func run(ctx context.Context, args []string, a *app) int {
+func runLine(ctx context.Context, args []string, a *app) int {
 	code := make(chan int, 1)
 	go func() { code <- executeLine(ctx, args, a) }()
 	select {

@@ -47,7 +47,7 @@ func TestRunFails(t *testing.T) {
 	for name, out := range map[string]io.Writer{"write": broken{errors.New("disk full")}, "panic": broken{}} {
 		t.Run(name, func(t *testing.T) {
 			var msg bytes.Buffer
-			code := run(t.Context(), []string{"version"}, &app{in: strings.NewReader(""), out: out, err: &msg})
+			code := runLine(t.Context(), []string{"version"}, &app{in: strings.NewReader(""), out: out, err: &msg})
 			require.Equal(t, exitFailed, code)
 			require.NotContains(t, msg.String(), "CANARY")
 			require.Contains(t, msg.String(), "vedette: ")
@@ -55,8 +55,8 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// common copies the common configuration to where a workspace may be: the
-// module's own folder may lie in one that the guard refuses, such as /root.
+// common copies the common configuration to where a workspace may be. The module's own
+// folder may lie in one that the guard refuses, such as /root.
 func common(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func TestRunInterrupted(t *testing.T) {
 		in, feed := io.Pipe()
 		code := make(chan int, 1)
 		go func() {
-			code <- run(ctx, []string{"check", "--config", cfg}, &app{in: in, out: io.Discard, err: io.Discard})
+			code <- runLine(ctx, []string{"check", "--config", cfg}, &app{in: in, out: io.Discard, err: io.Discard})
 		}()
 		synctest.Wait()
 		start := time.Now()

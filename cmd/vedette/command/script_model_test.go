@@ -76,8 +76,8 @@ func until(holds func() bool) bool {
 	return true
 }
 
-// wire makes sure that the server has been sent, byte for byte, what files of
-// prompts hold, by a client that didn't read them.
+// wire makes sure that the server got, byte for byte, what files of prompts hold. The
+// client had not read them.
 func wire(ts *testscript.TestScript, neg bool, args []string) {
 	sent := map[string]int{}
 	for _, b := range server(ts).Requests() {
@@ -108,8 +108,8 @@ func sameReport(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// ask is a model elsewhere: it takes the requests of one file, puts them to the
-// server and adds the answers to another, whole or as text alone.
+// ask is a model elsewhere. It puts the requests of one file to the server and adds the
+// answers to another, whole or as text alone.
 func ask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 || args[0] != "body" && args[0] != "content" {
 		ts.Fatalf("usage: ask body|content PROMPTS ANSWERS")

@@ -195,9 +195,9 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// record lets an agent propose calls through the real house, and names the
-// records that came of it: DENIED, its DECISION and PREFIX, and ALLOWED.
-// AMBIGUOUS is the start of several ids.
+// record lets an agent propose calls through the real house, and names the records that
+// came of it. They are DENIED, its DECISION and PREFIX, and ALLOWED. AMBIGUOUS is the
+// start of several ids.
 func record(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: record")

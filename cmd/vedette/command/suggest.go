@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// asGroup makes cmd a command that only holds others: alone it shows its help,
-// and an unknown name under it is an error.
+// asGroup makes cmd a command that only holds others. Alone it shows its help, and an
+// unknown name under it is an error.
 func asGroup(cmd *cobra.Command, under ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(under...)
 	cmd.SuggestionsMinimumDistance = 2

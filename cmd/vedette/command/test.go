@@ -63,7 +63,7 @@ func (c *testCommand) run(ctx context.Context) error {
 	case c.strict && len(r.Unexercised) > 0:
 		return &failure{code: exitFindings, err: fmt.Errorf("no test exercises %d of %d rules", len(r.Unexercised), len(cfg.Permissions))}
 	case r.Tests == 0:
-		c.note("there are no tests; write some under tests: in %s", c.config)
+		c.tellNote("there are no tests; write some under tests: in %s", c.config)
 	}
 	return nil
 }

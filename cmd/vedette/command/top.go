@@ -78,7 +78,7 @@ func (c *topCommand) run(ctx context.Context) error {
 		_, err := io.WriteString(c.out, strings.Join(frameLines(now, c.color), "\n")+"\n")
 		return err
 	}
-	return c.watch(ctx, process, screen)
+	return c.watchScreen(ctx, process, screen)
 }
 
 func (c *processClient) askMoment(ctx context.Context) (t orchestrator.Top, err error) {
@@ -93,8 +93,8 @@ const (
 	home      = "\x1b[H\x1b[2J"
 )
 
-// watch draws until it is interrupted or the process is gone.
-func (c *topCommand) watch(ctx context.Context, process *processClient, screen *os.File) (err error) {
+// watchScreen draws until it is interrupted or the process is gone.
+func (c *topCommand) watchScreen(ctx context.Context, process *processClient, screen *os.File) (err error) {
 	if _, err := io.WriteString(screen, screenOn); err != nil {
 		return err
 	}

@@ -31,9 +31,10 @@ func frameLines(t orchestrator.Top, colour bool) []string {
 	tb.Add("PROCESS", "STATE", "RESTARTS", "MAILBOX", "TASKS", "AGE", "KIND", "AT", "LAST EXIT")
 	rows := processRows{t, &tb, map[string]string{}}
 	for _, call := range slices.Backward(t.InFlight) { // an agent is at the first of its calls
-		rows.calls[call.Conversation+"\x00"+call.Agent] = call.Skill + " " + strings.ReplaceAll(call.Phase, "_", " ") + " " + formatAge(t.Now.Sub(call.Since))
+		phase := strings.ReplaceAll(call.Phase, "_", " ")
+		rows.calls[call.Conversation+"\x00"+call.Agent] = call.Skill + " " + phase + " " + formatAge(t.Now.Sub(call.Since))
 	}
-	rows.add(t.Tree, 0, "")
+	rows.addProcesses(t.Tree, 0, "")
 	var b strings.Builder
 	_ = tb.Write(&b) // a Builder takes all
 	return strings.Split(head+"\n\n"+strings.TrimRight(b.String(), "\n"), "\n")
@@ -54,8 +55,8 @@ type processRows struct {
 	calls map[string]string
 }
 
-// add adds the processes below one another, an agent with the call it is at.
-func (r processRows) add(list []orchestrator.ProcessInfo, depth int, conversation string) {
+// addProcesses adds the processes below one another, an agent with the call it is at.
+func (r processRows) addProcesses(list []orchestrator.ProcessInfo, depth int, conversation string) {
 	t := r.top
 	for _, p := range list {
 		at := conversation
@@ -75,6 +76,6 @@ func (r processRows) add(list []orchestrator.ProcessInfo, depth int, conversatio
 		}
 		r.table.Add(strings.Repeat("  ", depth)+terminal.Clean(p.ID), p.State, strconv.Itoa(p.Restarts), strconv.Itoa(p.Mailbox),
 			strconv.Itoa(p.Tasks), formatAge(t.Now.Sub(p.Since)), p.Restart+" "+p.Type, now, terminal.Clean(p.LastExit))
-		r.add(p.Children, depth+1, at)
+		r.addProcesses(p.Children, depth+1, at)
 	}
 }

@@ -1,6 +1,5 @@
-// Package setup makes what commands work with of a configuration: the configuration
-// itself with all its mistakes told at once, the gates that only decide, and the client
-// of the process that runs on its database.
+// Package setup reads a configuration for a command. It names all mistakes at once,
+// builds gates that only decide, and finds the process that runs on the database.
 //
 //	p := setup.Program{Skills: mySkills}
 //	cfg, err := p.Load("vedette.yaml")
