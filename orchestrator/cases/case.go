@@ -62,7 +62,7 @@ type Parser struct {
 // be told under its id.
 func (p Parser) Parse(line []byte) (Case, *Error) {
 	var c Case
-	m, err := ReadMembers(cutNesting(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
+	m, err := ReadMembers(cutDeepNesting(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
 		"granted_skills", "granted_skills_all", "proposed_action", "history", "kind", "expected", "category")
 	if err != nil {
 		return c, err
@@ -74,12 +74,12 @@ func (p Parser) Parse(line []byte) (Case, *Error) {
 	if err := g.readFields(m); err != nil {
 		return c, err
 	}
-	scope, err := p.readScope(m)
+	scope, err := p.readGrantedScope(m)
 	if err != nil {
 		return c, err
 	}
 	g.Skills = scope.List()
-	if c.Proposal.Skill, c.Proposal.Args, err = readAction(m["proposed_action"]); err != nil {
+	if c.Proposal.Skill, c.Proposal.Args, err = readProposal(m["proposed_action"]); err != nil {
 		return c, err
 	}
 	if c.Proposal.Trace, g.Trust, err = p.readHistory(m["history"]); err != nil {
@@ -140,7 +140,7 @@ func (g *grantFields) readFields(m map[string]jsontext.Value) *Error {
 	return err
 }
 
-func (p Parser) readScope(m map[string]jsontext.Value) (skills.Scope, *Error) {
+func (p Parser) readGrantedScope(m map[string]jsontext.Value) (skills.Scope, *Error) {
 	key := "granted_skills"
 	if all := m["granted_skills_all"]; p.AllGrants && all != nil && all.Kind() != 'n' {
 		key = "granted_skills_all"
@@ -171,8 +171,8 @@ func (p Parser) readScope(m map[string]jsontext.Value) (skills.Scope, *Error) {
 	return scope, nil
 }
 
-// readAction reads the proposal. The arguments are returned as they stand.
-func readAction(v jsontext.Value) (skill string, args []byte, e *Error) {
+// readProposal reads the proposal. The arguments are returned as they stand.
+func readProposal(v jsontext.Value) (skill string, args []byte, e *Error) {
 	const at = "proposed_action"
 	if v == nil || v.Kind() == 'n' {
 		return "", nil, &Error{CodeMissing, "proposed_action is missing; it holds skill_name and arguments"}

@@ -129,14 +129,14 @@ func readList(v jsontext.Value, at string) ([]jsontext.Value, *Error) {
 	return out, nil
 }
 
-// maxNesting is how deep a line may nest before cutNesting cuts it. That is far deeper
+// maxNesting is how deep a line may nest before cutDeepNesting cuts it. That is far deeper
 // than any call may be, and far less than a parser refuses.
 const maxNesting = 1000
 
-// cutNesting returns line with every object and list nested deeper than maxNesting
+// cutDeepNesting returns line with every object and list nested deeper than maxNesting
 // replaced by 0. Parsers give up on such a line as a whole; this way it is still
 // read, and its arguments refused for being too deep.
-func cutNesting(line []byte) []byte {
+func cutDeepNesting(line []byte) []byte {
 	var out []byte
 	depth, start := 0, 0 // out holds what stands before start
 	for i := 0; i < len(line); i++ {

@@ -43,9 +43,9 @@ func (o output) String() string {
 	return fmt.Sprintf("%s writes %s, %s, which", o.flag, o.name, o.what)
 }
 
-// checkApart refuses to write over a file that is still to be read, or the same file
+// checkFilesApart refuses to write over a file that is still to be read, or the same file
 // twice.
-func checkApart(o RunOptions, files []string) error {
+func checkFilesApart(o RunOptions, files []string) error {
 	outs := o.listOutputs()
 	for i, out := range outs {
 		if out.name == "-" {

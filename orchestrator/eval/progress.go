@@ -97,11 +97,11 @@ func (p *progress) addCase(now time.Time, resumed bool, cost func() float64) {
 		return
 	}
 	p.last = now
-	p.drawLine(p.formatLine(now, cost()))
+	p.drawProgress(p.formatProgress(now, cost()))
 }
 
-// showWait says below what is waited for, until the next case is decided.
-func (p *progress) showWait(now time.Time, what string) {
+// showWaiting says below what is waited for, until the next case is decided.
+func (p *progress) showWaiting(now time.Time, what string) {
 	if !p.shown {
 		return
 	}
@@ -110,11 +110,11 @@ func (p *progress) showWait(now time.Time, what string) {
 	if p.start.IsZero() {
 		p.start = now
 	}
-	p.drawLine(p.formatLine(now, 0) + ", " + what)
+	p.drawProgress(p.formatProgress(now, 0) + ", " + what)
 }
 
-// formatLine says how far it is.
-func (p *progress) formatLine(now time.Time, cost float64) string {
+// formatProgress says how far it is.
+func (p *progress) formatProgress(now time.Time, cost float64) string {
 	s := fmt.Sprintf("%d cases", p.done)
 	if p.total > 0 {
 		s = fmt.Sprintf("%d of %d cases", p.done, p.total)
@@ -133,8 +133,8 @@ func (p *progress) formatLine(now time.Time, cost float64) string {
 	return s
 }
 
-// drawLine puts a line over the one that stands there.
-func (p *progress) drawLine(s string) {
+// drawProgress puts a line over the one that stands there.
+func (p *progress) drawProgress(s string) {
 	pad := max(p.width-len(s), 0)
 	_, _ = io.WriteString(p.w, "\r"+s+strings.Repeat(" ", pad)) // a terminal that went away shows nothing
 	p.width = len(s)
@@ -144,20 +144,20 @@ func (p *progress) drawLine(s string) {
 func (p *progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wipeLine()
+	p.wipeProgress()
 	return p.w.Write(b)
 }
 
-func (p *progress) wipeLine() {
+func (p *progress) wipeProgress() {
 	if p.width > 0 {
-		p.drawLine("")
+		p.drawProgress("")
 		_, _ = io.WriteString(p.w, "\r")
 	}
 }
 
-// endLine takes the line away.
-func (p *progress) endLine() {
+// endProgress takes the line away.
+func (p *progress) endProgress() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wipeLine()
+	p.wipeProgress()
 }

@@ -32,11 +32,11 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, 10, n)
 	require.Equal(t, "\r"+strings.Repeat(" ", len("4 of 10 cases, 0.5/s, 12s left"))+"\ra warning\n", out.String())
 	out.Reset()
-	p.endLine()
+	p.endProgress()
 	require.Empty(t, out.String(), "nothing stands there")
 	p.total = 0
 	p.addCase(at.Add(8*time.Second), false, cost)
-	p.endLine()
+	p.endProgress()
 	require.Equal(t, "\r5 cases, 0.4/s, cost 0.2500\r                           \r", out.String())
 }
 
@@ -44,9 +44,9 @@ func TestProgress(t *testing.T) {
 func TestProgressWaits(t *testing.T) {
 	var out bytes.Buffer
 	p := &progress{w: &out, shown: true, total: 10}
-	p.showWait(time.Now(), "waiting for fast (connect), 5m0s at most")
+	p.showWaiting(time.Now(), "waiting for fast (connect), 5m0s at most")
 	require.Equal(t, "\r0 of 10 cases, waiting for fast (connect), 5m0s at most", out.String())
-	(&progress{w: &out}).showWait(time.Now(), "x")
+	(&progress{w: &out}).showWaiting(time.Now(), "x")
 	require.NotContains(t, out.String(), "x,")
 }
 
@@ -55,7 +55,7 @@ func TestNoProgress(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false, []string{"nowhere"})
 	p.addCase(time.Now(), false, func() float64 { t.Error("no line is shown"); return 0 })
-	p.endLine()
+	p.endProgress()
 	require.Empty(t, out.String())
 	_, err := p.Write([]byte("x"))
 	require.NoError(t, err)

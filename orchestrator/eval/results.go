@@ -58,13 +58,13 @@ func openResults(o ResultsOptions, m manifest) (*resultsFile, error) {
 	}
 	// A pipe or a terminal can't be gone on with.
 	if info, err := os.Stat(o.File); err == nil && !info.Mode().IsRegular() {
-		file, err := openStream("--results", o.File)
+		file, err := openOutputStream("--results", o.File)
 		if err != nil {
 			return nil, err
 		}
 		return &resultsFile{f: file, name: o.File}, nil
 	}
-	file, err := openAlone(o.File)
+	file, err := openExclusively(o.File)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func resumeResults(name string, m manifest) (*resultsFile, error) {
 	if diff := was.listDifferences(m); len(diff) > 0 {
 		return nil, refuse("it is of another run; what differs: %s", strings.Join(diff, ", "))
 	}
-	file, err := openAlone(name)
+	file, err := openExclusively(name)
 	if err != nil {
 		return nil, err
 	}
@@ -138,9 +138,9 @@ func resumeResults(name string, m manifest) (*resultsFile, error) {
 	return &resultsFile{f: file, name: name, earlier: NewEarlier(rows.List), rows: rows.List}, nil
 }
 
-// writeRow writes a row at once. What is there already, and what has no decision,
+// writeResultRow writes a row at once. What is there already, and what has no decision,
 // is left out.
-func (r *resultsFile) writeRow(res Result) error {
+func (r *resultsFile) writeResultRow(res Result) error {
 	if r.f == nil || res.Unanswered || r.earlier.Has(res) {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (r *resultsFile) close() error {
 	if r.f == nil {
 		return nil
 	}
-	return errors.Join(r.putBack(), r.f.Close())
+	return errors.Join(r.putBackRows(), r.f.Close())
 }
 
 // dropEdited takes the rows out whose case was edited, once all cases were gone
@@ -252,7 +252,7 @@ func (r *resultsFile) takeOutUnjudged() error {
 		}
 	}
 	var err error
-	if r.taken.lines, err = linesAt(r.f, places); err != nil {
+	if r.taken.lines, err = readLinesAt(r.f, places); err != nil {
 		return fmt.Errorf("%s can't be read: %w", r.name, advice.CauseOf(err))
 	}
 	if err := r.dropRows(places); err != nil {
@@ -263,9 +263,9 @@ func (r *resultsFile) takeOutUnjudged() error {
 	return nil
 }
 
-// putBack writes the rows again that were taken out and whose cases this run didn't
+// putBackRows writes the rows again that were taken out and whose cases this run didn't
 // come to. What a run that is killed doesn't put back is decided by the next.
-func (r *resultsFile) putBack() error {
+func (r *resultsFile) putBackRows() error {
 	for _, line := range r.taken.lines {
 		if _, err := r.f.Write(line); err != nil {
 			return fmt.Errorf("%s can't be written: %w", r.name, advice.CauseOf(err))
@@ -275,8 +275,8 @@ func (r *resultsFile) putBack() error {
 	return nil
 }
 
-// linesAt reads lines of a file by their places, which are in order.
-func linesAt(f *os.File, places []int) ([][]byte, error) {
+// readLinesAt reads lines of a file by their places, which are in order.
+func readLinesAt(f *os.File, places []int) ([][]byte, error) {
 	if err := seekTo(f, 0); err != nil {
 		return nil, err
 	}
@@ -340,9 +340,9 @@ func replaceFile(next, name string) error {
 	return nil
 }
 
-// openAlone opens a file for this run alone: two that wrote rows at a time would leave
+// openExclusively opens a file for this run alone: two that wrote rows at a time would leave
 // neither's. It is its owner's, and what is written goes to its end.
-func openAlone(name string) (*os.File, error) {
+func openExclusively(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be written: %w", name, advice.CauseOf(err))

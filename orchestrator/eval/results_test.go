@@ -84,7 +84,7 @@ func TestUnwritten(t *testing.T) {
 	f, err := os.Open(name) // to read alone
 	require.NoError(t, err)
 	r := &resultsFile{f: f, name: name, taken: takenOut{rows: []Row{{ID: "1"}}, lines: [][]byte{[]byte(oneRow)}}}
-	err = r.writeRow(Result{Case: cases.Case{ID: "2"}})
+	err = r.writeResultRow(Result{Case: cases.Case{ID: "2"}})
 	var told *advice.Error
 	require.ErrorAs(t, err, &told)
 	require.ErrorContains(t, err, name+" can't be written")

@@ -87,7 +87,7 @@ func (e *Evaluator) retryWhileAway(ctx context.Context, call sentinel.Call, res 
 				return err
 			}
 			if left == 0 {
-				t.sumCosts(&m, res)
+				t.sumTryCosts(&m, res)
 				return nil
 			}
 			if !s.waitOutside(ctx, min(pause, left)) {
@@ -160,8 +160,8 @@ func (e *Evaluator) timeLeft(ctx context.Context, t *tries) (time.Duration, erro
 	return left, nil
 }
 
-// sumCosts puts what all tries have cost into the last one's review.
-func (t *tries) sumCosts(m *measure, res *Result) {
+// sumTryCosts puts what all tries have cost into the last one's review.
+func (t *tries) sumTryCosts(m *measure, res *Result) {
 	if t.n > 1 {
 		last := *m.review
 		last.Requests, last.TokensIn, last.TokensOut, last.Cost = t.spent.Requests, t.spent.TokensIn, t.spent.TokensOut, t.spent.Cost

@@ -139,11 +139,11 @@ func NewRun(o RunOptions) (*Run, error) {
 		return nil, err
 	}
 	o.NoReview = o.NoReview || o.ReviewOff
-	files, err := findCases(o.Cases)
+	files, err := findCaseFiles(o.Cases)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkApart(o, files); err != nil {
+	if err := checkFilesApart(o, files); err != nil {
 		return nil, err
 	}
 	return &Run{o: o, files: files}, nil
@@ -156,7 +156,7 @@ func (r *Run) Do(ctx context.Context, cfg *config.Config) (err error) {
 	if err := checkOutputs(cfg, r.o); err != nil {
 		return err
 	}
-	answers, err := r.readInputs(cfg)
+	answers, err := r.readRunInputs(cfg)
 	if err != nil {
 		return err
 	}
@@ -176,11 +176,11 @@ func (r *Run) Do(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.results.close()) }()
 	r.openFor = cfg.Sentinel.Breaker.OpenFor
-	r.tally.Prices, r.tally.Answered = pricesOf(cfg), r.offline != nil
+	r.tally.Prices, r.tally.Answered = pricesOfModels(cfg), r.offline != nil
 	if err := r.decideAll(ctx, d); err != nil && ctx.Err() == nil && !errors.As(err, &r.away) {
 		return err
 	}
-	return r.finishRun(ctx)
+	return r.reportAndEnd(ctx)
 }
 
 // answered are the answers of a file, and the file's digest.
@@ -189,8 +189,8 @@ type answered struct {
 	digest string
 }
 
-// readInputs reads what has to be right before a case is decided.
-func (r *Run) readInputs(cfg *config.Config) (answered, error) {
+// readRunInputs reads what has to be right before a case is decided.
+func (r *Run) readRunInputs(cfg *config.Config) (answered, error) {
 	if r.o.Against != "" {
 		rows, err := readEarlierRows(r.o.Against)
 		if err != nil {
@@ -268,7 +268,7 @@ func measuredConfig(cfg *config.Config, offline bool) *config.Config {
 	return &c
 }
 
-func pricesOf(cfg *config.Config) map[string]Price {
+func pricesOfModels(cfg *config.Config) map[string]Price {
 	out := map[string]Price{}
 	for name, m := range cfg.Models {
 		out[name] = Price{Input: int64(m.Price.Input), Output: int64(m.Price.Output)}
@@ -279,9 +279,9 @@ func pricesOf(cfg *config.Config) map[string]Price {
 // decideAll decides the cases of every file.
 func (r *Run) decideAll(ctx context.Context, d *assembly.Decider) error {
 	ev := NewEvaluator(Options{
-		Decider: d, AllGrants: r.o.Grants == "all", Earlier: r.results.earlier, Offline: r.offline, Retry: r.newRetry(),
+		Decider: d, AllGrants: r.o.Grants == "all", Earlier: r.results.earlier, Offline: r.offline, Retry: r.newRetryPolicy(),
 	})
-	defer r.progress.endLine()
+	defer r.progress.endProgress()
 	for _, name := range r.files {
 		in, err := r.o.Open(name)
 		if err != nil {
@@ -296,17 +296,17 @@ func (r *Run) decideAll(ctx context.Context, d *assembly.Decider) error {
 	return nil
 }
 
-// newRetry has cases wait for a model that is away. It is nil where the failure is to
+// newRetryPolicy has cases wait for a model that is away. It is nil where the failure is to
 // be the result, and where no model is asked. A wait lasts until a breaker lets a
 // request through: with a shorter one the model would not be asked again.
-func (r *Run) newRetry() *Retry {
+func (r *Run) newRetryPolicy() *Retry {
 	if r.o.Wait == 0 || r.o.NoReview || r.offline != nil {
 		return nil
 	}
 	return &Retry{For: max(r.o.Wait, r.openFor+time.Second), OnWait: func(model, failure string, left time.Duration) {
 		r.log.Warn("a model is away; eval waits for it",
 			slog.String("model", model), slog.String("failure", failure), slog.Duration("at_most", left.Round(time.Second)))
-		r.progress.showWait(time.Now(), fmt.Sprintf("waiting for %s (%s), %s at most", model, failure, left.Round(time.Second)))
+		r.progress.showWaiting(time.Now(), fmt.Sprintf("waiting for %s (%s), %s at most", model, failure, left.Round(time.Second)))
 	}}
 }
 
@@ -317,7 +317,7 @@ func (r *Run) takeResult(file string, n int, res Result) error {
 	if r.compare != nil {
 		r.compare.Add(res)
 	}
-	if err := r.results.writeRow(res); err != nil {
+	if err := r.results.writeResultRow(res); err != nil {
 		return err
 	}
 	if r.offline != nil && r.offline.Err() != nil {
@@ -335,9 +335,9 @@ type RunReport struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// finishRun prints the counts, also of a run that was interrupted, and says how it
+// reportAndEnd prints the counts, also of a run that was interrupted, and says how it
 // ended.
-func (r *Run) finishRun(ctx context.Context) error {
+func (r *Run) reportAndEnd(ctx context.Context) error {
 	rep := RunReport{Report: r.tally.Report(), Interrupted: ctx.Err() != nil || r.away != nil}
 	if r.compare != nil {
 		c := r.compare.Comparison()
@@ -348,7 +348,7 @@ func (r *Run) finishRun(ctx context.Context) error {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		r.tellNote("interrupted after %d cases%s", rep.Cases+rep.Errors, r.resumeHint())
+		r.tellOperator("interrupted after %d cases%s", rep.Cases+rep.Errors, r.resumeHint())
 		return ctx.Err()
 	case r.away != nil:
 		return r.awayError(rep)
@@ -363,11 +363,11 @@ func (r *Run) finishRun(ctx context.Context) error {
 	if err := r.noteAnswers(rep); err != nil {
 		return err
 	}
-	return cmp.Or(r.noCaseError(rep), r.unjudgedError(rep), r.worseError(rep))
+	return cmp.Or(r.noCaseError(rep), r.unjudgedError(rep), r.becameWorseError(rep))
 }
 
-// tellNote writes one line for people.
-func (r *Run) tellNote(format string, args ...any) {
+// tellOperator writes one line for people.
+func (r *Run) tellOperator(format string, args ...any) {
 	_, _ = fmt.Fprintln(r.o.Messages, terminal.Clean(fmt.Sprintf(format, args...)))
 }
 
@@ -406,10 +406,10 @@ func (r *Run) dropEdited() error {
 		return err
 	}
 	if dropped > 0 {
-		r.tellNote("%d rows of %s were removed: their cases were edited, and eval decided them again", dropped, r.results.name)
+		r.tellOperator("%d rows of %s were removed: their cases were edited, and eval decided them again", dropped, r.results.name)
 	}
 	if others > 0 {
-		r.tellNote("%d rows of %s are of no case of this run; they stay, and are not counted", others, r.results.name)
+		r.tellOperator("%d rows of %s are of no case of this run; they stay, and are not counted", others, r.results.name)
 	}
 	return nil
 }
@@ -426,7 +426,7 @@ func (r *Run) noteOddKinds(rep RunReport) {
 		words = append(words[:5], fmt.Sprintf("and of %d other kinds", more))
 	}
 	if len(words) > 0 {
-		r.tellNote("in no rate, since the kind is neither attack nor benign: %s", strings.Join(words, ", "))
+		r.tellOperator("in no rate, since the kind is neither attack nor benign: %s", strings.Join(words, ", "))
 	}
 }
 
@@ -436,10 +436,10 @@ func (r *Run) noteAnswers(rep RunReport) error {
 		return nil
 	}
 	if n := r.offline.Unused(); n > 0 {
-		r.tellNote("%d answers of %s are to requests that were not made: the cases, the configuration or the prompt differ", n, r.o.Answers)
+		r.tellOperator("%d answers of %s are to requests that were not made: the cases, the configuration or the prompt differ", n, r.o.Answers)
 	}
 	if r.o.Prompts != "" {
-		r.tellNote("%d requests written to %s; %d cases wait for their answers", r.offline.Written(), r.o.Prompts, rep.Unanswered)
+		r.tellOperator("%d requests written to %s; %d cases wait for their answers", r.offline.Written(), r.o.Prompts, rep.Unanswered)
 		return nil
 	}
 	if rep.Unanswered > 0 {
@@ -489,9 +489,9 @@ func (r *Run) unjudgedError(rep RunReport) error {
 	return nil
 }
 
-// worseError is the failure that --fail-on-worse asks for. What could not be compared
+// becameWorseError is the failure that --fail-on-worse asks for. What could not be compared
 // did not pass.
-func (r *Run) worseError(rep RunReport) error {
+func (r *Run) becameWorseError(rep RunReport) error {
 	if !r.o.FailOnWorse {
 		return nil
 	}
@@ -508,9 +508,9 @@ func (r *Run) worseError(rep RunReport) error {
 	return nil
 }
 
-// findCases resolves globs, in the order given. A name that exists is taken as it is,
+// findCaseFiles resolves globs, in the order given. A name that exists is taken as it is,
 // whatever characters it has.
-func findCases(patterns []string) ([]string, error) {
+func findCaseFiles(patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {
 		if _, err := os.Lstat(p); err == nil || p == "-" {

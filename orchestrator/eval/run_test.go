@@ -34,7 +34,7 @@ func TestMeasured(t *testing.T) {
 // A wait is long enough for a breaker that opened to let a request through.
 func TestWaitOutlastsBreaker(t *testing.T) {
 	for wait, want := range map[time.Duration]time.Duration{time.Second: 31 * time.Second, time.Minute: time.Minute} {
-		require.Equal(t, want, (&Run{o: RunOptions{Wait: wait}, openFor: 30 * time.Second}).newRetry().For)
+		require.Equal(t, want, (&Run{o: RunOptions{Wait: wait}, openFor: 30 * time.Second}).newRetryPolicy().For)
 	}
-	require.Nil(t, (&Run{openFor: 30 * time.Second}).newRetry())
+	require.Nil(t, (&Run{openFor: 30 * time.Second}).newRetryPolicy())
 }

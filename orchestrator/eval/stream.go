@@ -13,9 +13,9 @@ import (
 // errNotRegular means that a file is a pipe, a device, a socket or a folder.
 var errNotRegular = errors.New("it is no regular file")
 
-// openStream opens a pipe or a terminal that eval writes to. It waits for no
+// openOutputStream opens a pipe or a terminal that eval writes to. It waits for no
 // reader: a pipe that no program reads is refused, and so is what takes no lines.
-func openStream(flag, name string) (*os.File, error) {
+func openOutputStream(flag, name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be written: %w", name, advice.CauseOf(err))
@@ -44,7 +44,7 @@ func openStream(flag, name string) (*os.File, error) {
 // openPrompts opens the file of --print-prompts: a regular one is emptied.
 func openPrompts(name string) (*os.File, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return openStream("--print-prompts", name)
+		return openOutputStream("--print-prompts", name)
 	}
 	return openPrivate(name)
 }

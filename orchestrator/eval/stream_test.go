@@ -51,7 +51,7 @@ func TestResultsIntoAPipe(t *testing.T) {
 	defer func() { _ = r.Close() }()
 	out, err := openResults(ResultsOptions{File: name}, manifest{Format: 1})
 	require.NoError(t, err)
-	require.NoError(t, out.writeRow(Result{Case: cases.Case{ID: "7"}}))
+	require.NoError(t, out.writeResultRow(Result{Case: cases.Case{ID: "7"}}))
 	require.NoError(t, out.close())
 	b, err := io.ReadAll(r)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestResultsIntoAPipe(t *testing.T) {
 func TestResultsToNothing(t *testing.T) {
 	out, err := openResults(ResultsOptions{File: os.DevNull}, manifest{Format: 1})
 	require.NoError(t, err)
-	require.NoError(t, out.writeRow(Result{Case: cases.Case{ID: "7"}}))
+	require.NoError(t, out.writeResultRow(Result{Case: cases.Case{ID: "7"}}))
 	require.NoError(t, out.close())
 }
 

@@ -248,7 +248,7 @@ func (s Source) Verify(ctx context.Context, heads []string) (Verification, error
 	}
 	o := ledger.VerifyOptions{PublicKey: key}
 	for _, name := range heads {
-		head, err := readHead(name, key)
+		head, err := readKeptHead(name, key)
 		if err != nil {
 			return Verification{}, err
 		}
@@ -268,8 +268,8 @@ func (s Source) Verify(ctx context.Context, heads []string) (Verification, error
 // maxHead is more than any head has, in bytes.
 const maxHead = 4 << 10
 
-// readHead reads a head and makes sure that it is one of this ledger's.
-func readHead(name, key string) (_ []byte, err error) {
+// readKeptHead reads a head and makes sure that it is one of this ledger's.
+func readKeptHead(name, key string) (_ []byte, err error) {
 	const todo = "give what vedette ledger head printed"
 	if err := advice.CheckReadable(name, todo); err != nil {
 		return nil, err
@@ -296,7 +296,7 @@ func (s Source) NewestHead(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, err := s.queryHead(ctx)
+	head, err := s.queryNewestHead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (s Source) NewestHead(ctx context.Context) ([]byte, error) {
 	return head, nil
 }
 
-func (s Source) queryHead(ctx context.Context) (head []byte, err error) {
+func (s Source) queryNewestHead(ctx context.Context) (head []byte, err error) {
 	r, err := store.OpenReader(ctx, s.Database)
 	if err != nil {
 		return nil, s.adviseOn(err)

@@ -17,7 +17,7 @@ type checkCommand struct {
 	noReview bool
 }
 
-func newCheck(a *app) *cobra.Command {
+func newCheckCommand(a *app) *cobra.Command {
 	c := &checkCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "check [FILE|-]",

@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/cmd/vedette/demo"
 )
 
-// newDemo returns `vedette demo`.
-func newDemo(a *app) *cobra.Command {
+// newDemoCommand returns `vedette demo`.
+func newDemoCommand(a *app) *cobra.Command {
 	var dir string
 	var live, hold bool
 	c := &cobra.Command{

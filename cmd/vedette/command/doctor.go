@@ -22,7 +22,7 @@ type doctorCommand struct {
 	options doctor.Options
 }
 
-func newDoctor(a *app) *cobra.Command {
+func newDoctorCommand(a *app) *cobra.Command {
 	c := &doctorCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "doctor",

@@ -19,7 +19,7 @@ type evalCommand struct {
 	json bool
 }
 
-func newEval(a *app) *cobra.Command {
+func newEvalCommand(a *app) *cobra.Command {
 	c := &evalCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "eval --cases FILE...",

@@ -80,7 +80,7 @@ var exitCodes = []struct {
 	{exitInterrupted, "it was interrupted"},
 }
 
-func newExitCodes(*app) *cobra.Command {
+func newExitCodesCommand(*app) *cobra.Command {
 	long := "The exit status of every command:\n"
 	for _, c := range exitCodes {
 		long += fmt.Sprintf("\n  %3d  %s", c.code, c.says)

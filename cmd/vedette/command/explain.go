@@ -20,7 +20,7 @@ type explainCommand struct {
 	noReview, json bool
 }
 
-func newExplain(a *app) *cobra.Command {
+func newExplainCommand(a *app) *cobra.Command {
 	c := &explainCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "explain CALL.json|-",

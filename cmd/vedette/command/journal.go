@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newJournal(a *app) *cobra.Command {
+func newJournalCommand(a *app) *cobra.Command {
 	return asGroup(&cobra.Command{
 		Use:   "journal",
 		Short: "Erase what is kept of a user or a conversation",
@@ -12,5 +12,5 @@ func newJournal(a *app) *cobra.Command {
 a key of its own. Erasing destroys the keys. The ledger, which holds no values unless
 ledger.values says so, keeps its records and still verifies.`,
 		Example: `  vedette journal purge --user ann`,
-	}, newJournalPurge(a))
+	}, newPurgeCommand(a))
 }

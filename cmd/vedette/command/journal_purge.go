@@ -23,7 +23,7 @@ type purgeCommand struct {
 	yes, json bool
 }
 
-func newJournalPurge(a *app) *cobra.Command {
+func newPurgeCommand(a *app) *cobra.Command {
 	c := &purgeCommand{app: a}
 	cmd := &cobra.Command{
 		Use:        "purge",

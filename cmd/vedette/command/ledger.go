@@ -10,7 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/records"
 )
 
-func newLedger(a *app) *cobra.Command {
+func newLedgerCommand(a *app) *cobra.Command {
 	p := &places{}
 	cmd := asGroup(&cobra.Command{
 		Use:   "ledger",
@@ -23,7 +23,7 @@ The database and the keys are those of the configuration, or what --db, --key an
 		Example: `  vedette ledger list --outcome deny --since 24h
   vedette ledger show 0199a1b2-c3d4
   vedette ledger verify --head heads/monday.txt`,
-	}, newLedgerList(a, p), newLedgerShow(a, p), newLedgerVerify(a, p), newLedgerHead(a, p))
+	}, newListCommand(a, p), newShowCommand(a, p), newVerifyCommand(a, p), newHeadCommand(a, p))
 	f := cmd.PersistentFlags()
 	f.StringVar(&p.config, "config", defaultConfig, "configuration `FILE`")
 	f.StringVar(&p.db, "db", "", "database `FILE`, in place of the configuration's")

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newLedgerHead(a *app, p *places) *cobra.Command {
+func newHeadCommand(a *app, p *places) *cobra.Command {
 	return &cobra.Command{
 		Use:   "head",
 		Short: "Print the newest signed head, to keep it elsewhere",

@@ -23,7 +23,7 @@ type listCommand struct {
 	json         bool
 }
 
-func newLedgerList(a *app, p *places) *cobra.Command {
+func newListCommand(a *app, p *places) *cobra.Command {
 	c := &listCommand{app: a, places: p}
 	cmd := &cobra.Command{
 		Use:   "list",

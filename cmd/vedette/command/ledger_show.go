@@ -13,7 +13,7 @@ type showCommand struct {
 	values, json bool
 }
 
-func newLedgerShow(a *app, p *places) *cobra.Command {
+func newShowCommand(a *app, p *places) *cobra.Command {
 	c := &showCommand{app: a, places: p}
 	cmd := &cobra.Command{
 		Use:   "show ID",

@@ -14,7 +14,7 @@ type verifyCommand struct {
 	json   bool
 }
 
-func newLedgerVerify(a *app, p *places) *cobra.Command {
+func newVerifyCommand(a *app, p *places) *cobra.Command {
 	c := &verifyCommand{app: a, places: p}
 	cmd := &cobra.Command{
 		Use:   "verify",

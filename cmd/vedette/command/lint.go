@@ -17,7 +17,7 @@ type lintCommand struct {
 	json   bool
 }
 
-func newLint(a *app) *cobra.Command {
+func newLintCommand(a *app) *cobra.Command {
 	c := &lintCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "lint",

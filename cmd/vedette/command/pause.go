@@ -16,7 +16,7 @@ type pauseCommand struct {
 	lift, json bool
 }
 
-func newPause(a *app) *cobra.Command {
+func newPauseCommand(a *app) *cobra.Command {
 	c := &pauseCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "pause",

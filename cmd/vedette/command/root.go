@@ -12,12 +12,12 @@ import (
 // newCommands are the makers of the subcommands, in the order of the help.
 func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newDemo, newCheck, newEval, newExplain, newTest, newLint, newValidate, newDoctor,
-		newLedger, newJournal, newTop, newPause, newVersion, newExitCodes,
+		newDemoCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand, newValidateCommand, newDoctorCommand,
+		newLedgerCommand, newJournalCommand, newTopCommand, newPauseCommand, newVersionCommand, newExitCodesCommand,
 	}
 }
 
-func newRoot(a *app) *cobra.Command {
+func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vedette",
 		Short: "A checkpoint between agents and what they do",
@@ -37,7 +37,7 @@ effect before it was decided, and every decision can be read and verified.`,
 	for _, c := range newCommands() {
 		root.AddCommand(c(a))
 	}
-	help := newHelp(root)
+	help := newHelpCommand(root)
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
 	tellRunsApart(root)
@@ -54,7 +54,7 @@ func tellRunsApart(cmd *cobra.Command) {
 	}
 }
 
-func newHelp(root *cobra.Command) *cobra.Command {
+func newHelpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [command]",
 		Short:   "Help about a command",
@@ -102,7 +102,7 @@ func executeLine(ctx context.Context, args []string, a *app) (code int) {
 			code = exitFailed
 		}
 	}()
-	root := newRoot(a)
+	root := newRootCommand(a)
 	root.SetArgs(args)
 	cmd, err := root, findUnknown(root, args)
 	if err == nil {

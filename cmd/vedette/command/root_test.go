@@ -28,7 +28,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}))
+	walk(newRootCommand(&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}))
 	require.Greater(t, seen, 8)
 }
 

@@ -18,7 +18,7 @@ type testCommand struct {
 	strict, json bool
 }
 
-func newTest(a *app) *cobra.Command {
+func newTestCommand(a *app) *cobra.Command {
 	c := &testCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "test",

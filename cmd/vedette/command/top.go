@@ -21,7 +21,7 @@ type topCommand struct {
 	every      time.Duration
 }
 
-func newTop(a *app) *cobra.Command {
+func newTopCommand(a *app) *cobra.Command {
 	c := &topCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "top",

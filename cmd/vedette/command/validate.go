@@ -19,7 +19,7 @@ type validateCommand struct {
 	json bool
 }
 
-func newValidate(a *app) *cobra.Command {
+func newValidateCommand(a *app) *cobra.Command {
 	c := &validateCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE]",

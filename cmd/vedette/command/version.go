@@ -26,7 +26,7 @@ const unversioned = "(devel)"
 // modulePath is where Vedette is found among the modules of another program.
 const modulePath = "github.com/vedette-dev/vedette"
 
-func newVersion(a *app) *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",

@@ -52,7 +52,7 @@ func prepareFolder(dir string) (string, error) {
 		if err != nil {
 			return err
 		}
-		return writeFile(filepath.Join(dir, placeOf(name)), data)
+		return writeFile(filepath.Join(dir, placeOfFile(name)), data)
 	})
 }
 
@@ -76,9 +76,9 @@ func emptyFolder(dir string) error {
 	return err
 }
 
-// placeOf says where an embedded file goes: messages go into a Maildir, whose
+// placeOfFile says where an embedded file goes: messages go into a Maildir, whose
 // file names carry their flags.
-func placeOf(name string) string {
+func placeOfFile(name string) string {
 	if m, ok := strings.CutPrefix(name, "mail/"); ok {
 		return filepath.Join("mailbox", "cur", strings.TrimSuffix(path.Base(m), ".eml")+".demo:2,S")
 	}
