@@ -50,6 +50,11 @@ model is measured that can't be reached from here.`,
 			return asEvalFailure(c.run(cmd.Context()))
 		},
 	}
+	c.addFlags(cmd)
+	return cmd
+}
+
+func (c *evalCommand) addFlags(cmd *cobra.Command) {
 	addConfigFlag(cmd, &c.ConfigFile)
 	fl := cmd.Flags()
 	fl.StringArrayVar(&c.Cases, "cases", nil, "`FILE` or glob of cases, - for the standard input; may be repeated")
@@ -67,7 +72,6 @@ model is measured that can't be reached from here.`,
 	fl.BoolVar(&c.FailOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
 	fl.StringVar(&c.Prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
 	fl.StringVar(&c.Answers, "answers", "", "answer the requests to models from `FILE` and send none")
-	return cmd
 }
 
 func (c *evalCommand) run(ctx context.Context) error {
