@@ -15,7 +15,7 @@ type TaskResult struct {
 	Err   error
 }
 
-// task is one supervised goroutine, which reports once. The first to set done decides
+// pendingLine is one supervised goroutine, which reports once. The first to set done decides
 // what the task reports: the function, the timeout, CancelTask or the incarnation's end.
 type task struct {
 	p      *proc

@@ -36,44 +36,60 @@ type grantFields struct {
 	Trust   []string `json:"trust"`
 }
 
-func (g grantFields) id() string {
+func (g grantFields) digestID() string {
 	b, _ := json.Marshal(g) // strings always marshal
 	sum := sha256.Sum256(b)
 	return "case-" + hex.EncodeToString(sum[:16])
 }
 
-// parse reads one line. What it could read of the labels is in the Case also
-// where it returns an error, so that the error can be told under its id.
-func (e *Evaluator) parse(line []byte) (Case, *Error) {
+// CallMaker makes a Call of a proposal, or says why none can be made of it. A
+// *sentinel.Checkpoint is one.
+type CallMaker interface {
+	NewCall(p sentinel.Proposal) (sentinel.Call, error)
+}
+
+// Parser reads lines. A Parser is safe for concurrent use where its Calls is.
+type Parser struct {
+	// Calls brings the arguments of a history into their canonical form.
+	Calls CallMaker
+	// AllGrants takes granted_skills_all, where a case has it, for
+	// granted_skills.
+	AllGrants bool
+}
+
+// Parse reads one line without deciding it. The *Error says why the line is no case.
+// What Parse could read of the labels is in the Case also then, so that the error can
+// be told under its id.
+func (p Parser) Parse(line []byte) (Case, *Error) {
 	var c Case
-	m, err := members(shallow(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
+	m, err := ReadMembers(cutDeepNesting(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
 		"granted_skills", "granted_skills_all", "proposed_action", "history", "kind", "expected", "category")
 	if err != nil {
 		return c, err
 	}
-	if err := c.labels(m); err != nil {
+	if err := c.readLabels(m); err != nil {
 		return c, err
 	}
 	var g grantFields
-	if err := g.read(m); err != nil {
+	if err := g.readFields(m); err != nil {
 		return c, err
 	}
-	scope, err := e.scope(m)
+	scope, err := p.readGrantedScope(m)
 	if err != nil {
 		return c, err
 	}
 	g.Skills = scope.List()
-	if c.Proposal.Skill, c.Proposal.Args, err = action(m["proposed_action"]); err != nil {
+	if c.Proposal.Skill, c.Proposal.Args, err = readProposal(m["proposed_action"]); err != nil {
 		return c, err
 	}
-	if c.Proposal.Trace, g.Trust, err = e.history(m["history"]); err != nil {
+	if c.Proposal.Trace, g.Trust, err = p.readHistory(m["history"]); err != nil {
 		return c, err
 	}
 	// A line's history is what came back under its mission, so the mission is
 	// older and not tainted by it. It is a model's word all the same: the judge
 	// lets it ground nothing that an untrusted result of the line has too.
 	grant, gerr := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: g.id(), User: g.User, Conversation: Conversation, Agent: g.Agent, Mission: g.Mission,
+		ID: g.digestID(), User: g.User, Conversation: Conversation, Agent: g.Agent, Mission: g.Mission,
 		MissionBy: sentinel.ByOrchestrator, Request: g.Request, Scope: scope, Tainted: c.Proposal.Trace.Untrusted(),
 	})
 	if gerr != nil {
@@ -83,7 +99,7 @@ func (e *Evaluator) parse(line []byte) (Case, *Error) {
 	return c, nil
 }
 
-func (c *Case) labels(m map[string]jsontext.Value) *Error {
+func (c *Case) readLabels(m map[string]jsontext.Value) *Error {
 	if id := m["id"]; id != nil && id.Kind() == '0' {
 		c.ID = string(id)
 		m["id"] = nil
@@ -92,7 +108,7 @@ func (c *Case) labels(m map[string]jsontext.Value) *Error {
 		key  string
 		into *string
 	}{{"id", &c.ID}, {"kind", &c.Kind}, {"category", &c.Category}, {"expected", &c.Expected}} {
-		s, ok, err := text(m[f.key], f.key)
+		s, ok, err := ReadText(m[f.key], f.key)
 		if err != nil {
 			return err
 		}
@@ -103,40 +119,40 @@ func (c *Case) labels(m map[string]jsontext.Value) *Error {
 	return nil
 }
 
-func (g *grantFields) read(m map[string]jsontext.Value) *Error {
-	req, ok, err := text(m["original_request"], "original_request")
+func (g *grantFields) readFields(m map[string]jsontext.Value) *Error {
+	req, ok, err := ReadText(m["original_request"], "original_request")
 	if err != nil {
 		return err
 	}
 	if ok {
 		g.Request = &req
 	}
-	if g.Mission, _, err = text(m["agent_mission"], "agent_mission"); err != nil {
+	if g.Mission, _, err = ReadText(m["agent_mission"], "agent_mission"); err != nil {
 		return err
 	}
-	if g.Agent, _, err = text(m["agent_id"], "agent_id"); err != nil {
+	if g.Agent, _, err = ReadText(m["agent_id"], "agent_id"); err != nil {
 		return err
 	}
 	if g.Agent == "" {
 		g.Agent = defaultAgent
 	}
-	g.User, _, err = text(m["user"], "user")
+	g.User, _, err = ReadText(m["user"], "user")
 	return err
 }
 
-func (e *Evaluator) scope(m map[string]jsontext.Value) (skills.Scope, *Error) {
+func (p Parser) readGrantedScope(m map[string]jsontext.Value) (skills.Scope, *Error) {
 	key := "granted_skills"
-	if all := m["granted_skills_all"]; e.o.AllGrants && all != nil && all.Kind() != 'n' {
+	if all := m["granted_skills_all"]; p.AllGrants && all != nil && all.Kind() != 'n' {
 		key = "granted_skills_all"
 	}
-	items, err := list(m[key], key)
+	items, err := readList(m[key], key)
 	if err != nil {
 		return skills.Scope{}, err
 	}
 	names := make([]string, len(items))
 	for i, v := range items {
 		at := fmt.Sprintf("%s[%d]", key, i)
-		s, ok, err := text(v, at)
+		s, ok, err := ReadText(v, at)
 		if err != nil {
 			return skills.Scope{}, err
 		}
@@ -155,33 +171,33 @@ func (e *Evaluator) scope(m map[string]jsontext.Value) (skills.Scope, *Error) {
 	return scope, nil
 }
 
-// action reads the proposal. The arguments are returned as they stand.
-func action(v jsontext.Value) (skill string, args []byte, e *Error) {
+// readProposal reads the proposal. The arguments are returned as they stand.
+func readProposal(v jsontext.Value) (skill string, args []byte, e *Error) {
 	const at = "proposed_action"
 	if v == nil || v.Kind() == 'n' {
 		return "", nil, &Error{CodeMissing, "proposed_action is missing; it holds skill_name and arguments"}
 	}
-	m, err := members(v, at, true, "skill_name", "arguments")
+	m, err := ReadMembers(v, at, true, "skill_name", "arguments")
 	if err != nil {
 		return "", nil, err
 	}
-	skill, ok, err := text(m["skill_name"], at+".skill_name")
+	skill, ok, err := ReadText(m["skill_name"], at+".skill_name")
 	if err == nil && !ok {
 		err = &Error{CodeMissing, at + ".skill_name is missing"}
 	}
 	return skill, m["arguments"], err
 }
 
-// history reads what had come back before, and the trust of each entry.
-func (e *Evaluator) history(v jsontext.Value) (sentinel.Trace, []string, *Error) {
-	items, err := list(v, "history")
+// readHistory reads what had come back before, and the trust of each entry.
+func (p Parser) readHistory(v jsontext.Value) (sentinel.Trace, []string, *Error) {
+	items, err := readList(v, "history")
 	if err != nil {
 		return sentinel.Trace{}, nil, err
 	}
 	steps := make([]sentinel.Step, len(items))
 	trust := make([]string, len(items))
 	for i, item := range items {
-		if steps[i], err = e.step(item, fmt.Sprintf("history[%d]", i)); err != nil {
+		if steps[i], err = p.readStep(item, fmt.Sprintf("history[%d]", i)); err != nil {
 			return sentinel.Trace{}, nil, err
 		}
 		steps[i].CallID = fmt.Sprintf("history-%d", i+1)
@@ -190,13 +206,13 @@ func (e *Evaluator) history(v jsontext.Value) (sentinel.Trace, []string, *Error)
 	return sentinel.NewTrace(steps...), trust, nil
 }
 
-func (e *Evaluator) step(v jsontext.Value, at string) (sentinel.Step, *Error) {
-	m, err := members(v, at, true, "skill_name", "arguments", "result", "trust")
+func (p Parser) readStep(v jsontext.Value, at string) (sentinel.Step, *Error) {
+	m, err := ReadMembers(v, at, true, "skill_name", "arguments", "result", "trust")
 	if err != nil {
 		return sentinel.Step{}, err
 	}
 	s := sentinel.Step{Trust: skills.Untrusted}
-	skill, _, err := text(m["skill_name"], at+".skill_name")
+	skill, _, err := ReadText(m["skill_name"], at+".skill_name")
 	if err != nil {
 		return s, err
 	}
@@ -204,10 +220,10 @@ func (e *Evaluator) step(v jsontext.Value, at string) (sentinel.Step, *Error) {
 		return s, &Error{CodeMissing, at + ".skill_name is missing"}
 	}
 	s.Skill = skill
-	if s.Result, _, err = text(m["result"], at+".result"); err != nil {
+	if s.Result, _, err = ReadText(m["result"], at+".result"); err != nil {
 		return s, err
 	}
-	word, ok, err := text(m["trust"], at+".trust")
+	word, ok, err := ReadText(m["trust"], at+".trust")
 	if err != nil {
 		return s, err
 	}
@@ -217,7 +233,7 @@ func (e *Evaluator) step(v jsontext.Value, at string) (sentinel.Step, *Error) {
 		}
 	}
 	// The trace holds canonical arguments: what a call may hold is one law.
-	call, cerr := e.o.Decider.NewCall(sentinel.Proposal{Skill: s.Skill, Args: m["arguments"]})
+	call, cerr := p.Calls.NewCall(sentinel.Proposal{Skill: s.Skill, Args: m["arguments"]})
 	if cerr != nil {
 		return s, &Error{CodeValue, at + ".arguments: " + cerr.Error()}
 	}

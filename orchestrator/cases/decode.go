@@ -13,42 +13,43 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// meantFor reports whether a key is a known one in other letters: left out, a
+// isMisspelt reports whether a key is a known one in other letters. Left out, a
 // request or a history in "History" would loosen what is decided.
-func meantFor(name string, known []string) bool {
+func isMisspelt(name string, known []string) bool {
 	return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 }
 
-// members splits an object into the raw values of its known keys. A known key
+// ReadMembers splits an object into the raw values of its known keys. A known key
 // that stands twice is an error, since two readers could take different ones.
-// Another key is an error where strict is set, and ignored otherwise.
-func members(raw []byte, at string, strict bool, known ...string) (map[string]jsontext.Value, *Error) {
+// Another key is an error where strict is set, and ignored otherwise. The errors name
+// the object as at does, and hold none of its values.
+func ReadMembers(raw []byte, at string, strict bool, known ...string) (map[string]jsontext.Value, *Error) {
 	// Duplicates and broken UTF-8 pass here: inside of arguments they are a
 	// refusal that the checkpoint gives, and elsewhere they are found below.
 	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.PeekKind() != '{' {
 		if _, err := d.ReadValue(); err != nil {
-			return nil, syntax(err, at)
+			return nil, syntaxError(err, at)
 		}
 		return nil, &Error{CodeType, at + " must be one JSON object"}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, syntax(err, at)
+		return nil, syntaxError(err, at)
 	}
 	out := make(map[string]jsontext.Value, len(known))
 	for d.PeekKind() != '}' {
 		key, err := d.ReadToken()
 		if err != nil {
-			return nil, syntax(err, at)
+			return nil, syntaxError(err, at)
 		}
 		name := key.String()
 		val, err := d.ReadValue()
 		if err != nil {
-			return nil, syntax(err, at)
+			return nil, syntaxError(err, at)
 		}
 		if !slices.Contains(known, name) {
-			if strict || meantFor(name, known) {
-				return nil, &Error{CodeUnknown, fmt.Sprintf("%s has the unknown key %s; it takes %s", at, shown(name), strings.Join(known, ", "))}
+			if strict || isMisspelt(name, known) {
+				return nil, &Error{CodeUnknown, fmt.Sprintf("%s has the unknown key %s; it takes %s", at, quoteKey(name), strings.Join(known, ", "))}
 			}
 			continue
 		}
@@ -58,7 +59,7 @@ func members(raw []byte, at string, strict bool, known ...string) (map[string]js
 		out[name] = val.Clone()
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, syntax(err, at)
+		return nil, syntaxError(err, at)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, &Error{CodeSyntax, at + " is followed by something else; write one JSON object a line"}
@@ -66,9 +67,9 @@ func members(raw []byte, at string, strict bool, known ...string) (map[string]js
 	return out, nil
 }
 
-// syntax is an error of the JSON itself. The parser's own words are left out:
+// syntaxError is an error of the JSON itself. The parser's own words are left out:
 // they may quote the line.
-func syntax(err error, at string) *Error {
+func syntaxError(err error, at string) *Error {
 	var s *jsontext.SyntacticError
 	if errors.As(err, &s) {
 		return &Error{CodeSyntax, fmt.Sprintf("%s is not valid JSON from byte %d on; write one JSON object a line", at, s.ByteOffset)}
@@ -76,8 +77,8 @@ func syntax(err error, at string) *Error {
 	return &Error{CodeSyntax, at + " is not one JSON object"}
 }
 
-// shown is a key as a message quotes it: escaped, and cut where it is long.
-func shown(name string) string {
+// quoteKey is a key as a message quotes it: escaped, and cut where it is long.
+func quoteKey(name string) string {
 	const most = 40
 	if len(name) <= most {
 		return strconv.QuoteToASCII(name)
@@ -89,8 +90,9 @@ func shown(name string) string {
 	return strconv.QuoteToASCII(name[:cut]) + "..."
 }
 
-// text reads a string. Nil, for a key that isn't there, and null are absent.
-func text(v jsontext.Value, at string) (s string, present bool, e *Error) {
+// ReadText reads a string. Nil, for a key that isn't there, and null are absent. The
+// error names the string as at does, and holds nothing of it.
+func ReadText(v jsontext.Value, at string) (s string, present bool, e *Error) {
 	if v == nil || v.Kind() == 'n' {
 		return "", false, nil
 	}
@@ -104,8 +106,8 @@ func text(v jsontext.Value, at string) (s string, present bool, e *Error) {
 	return string(b), true, nil
 }
 
-// list reads the elements of an array. Nil and null are an empty one.
-func list(v jsontext.Value, at string) ([]jsontext.Value, *Error) {
+// readList reads the elements of an array. Nil and null are an empty one.
+func readList(v jsontext.Value, at string) ([]jsontext.Value, *Error) {
 	if v == nil || v.Kind() == 'n' {
 		return nil, nil
 	}
@@ -114,27 +116,27 @@ func list(v jsontext.Value, at string) ([]jsontext.Value, *Error) {
 		return nil, &Error{CodeType, at + " must be a list"}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, syntax(err, at)
+		return nil, syntaxError(err, at)
 	}
 	var out []jsontext.Value
 	for d.PeekKind() != ']' {
 		e, err := d.ReadValue()
 		if err != nil {
-			return nil, syntax(err, at)
+			return nil, syntaxError(err, at)
 		}
 		out = append(out, e.Clone())
 	}
 	return out, nil
 }
 
-// maxNesting is how deep a line may nest before shallow cuts it: far deeper
+// maxNesting is how deep a line may nest before cutDeepNesting cuts it. That is far deeper
 // than any call may be, and far less than a parser refuses.
 const maxNesting = 1000
 
-// shallow returns line with every object and list nested deeper than maxNesting
+// cutDeepNesting returns line with every object and list nested deeper than maxNesting
 // replaced by 0. Parsers give up on such a line as a whole; this way it is still
 // read, and its arguments refused for being too deep.
-func shallow(line []byte) []byte {
+func cutDeepNesting(line []byte) []byte {
 	var out []byte
 	depth, start := 0, 0 // out holds what stands before start
 	for i := 0; i < len(line); i++ {

@@ -1,5 +1,7 @@
 package cases
 
+import "fmt"
+
 // The codes of an Error.
 const (
 	CodeTooLong   = "case.too_long"
@@ -22,3 +24,32 @@ type Error struct {
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// Faults counts lines and keeps the first that is no case. Its zero value is ready.
+type Faults struct {
+	lines, bad int
+	first      string
+}
+
+// Add counts line n of a file; e is nil where the line was a case. The name of the file
+// may be empty.
+func (f *Faults) Add(file string, n int, e *Error) {
+	f.lines++
+	if e == nil {
+		return
+	}
+	if f.bad++; f.bad == 1 {
+		if file != "" {
+			file += ", "
+		}
+		f.first = fmt.Sprintf("%sline %d: %s", file, n, e.Message)
+	}
+}
+
+// Err is nil where every line was a case.
+func (f *Faults) Err() error {
+	if f.bad == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d lines could not be read; the first is %s", f.bad, f.lines, f.first)
+}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+
+	"github.com/vedette-dev/vedette/internal/advice"
 )
 
 // MaxLine is the length of the longest line that is read, in bytes, without its
@@ -59,4 +62,17 @@ func (r *Reader) Next() ([]byte, error) {
 		}
 		return r.buf, nil
 	}
+}
+
+// Open opens a file of cases. The error is an *advice.Error where the file is missing,
+// hidden or a folder.
+func Open(name string) (io.ReadCloser, error) {
+	if err := advice.CheckReadable(name, "name a file of cases, or - for the standard input"); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", name, advice.CauseOf(err))
+	}
+	return f, nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
@@ -60,7 +60,7 @@ func knownExceptions(t *testing.T) map[string]string {
 
 // tryAll decides every case of a file and takes from known what it explains.
 func tryAll(t *testing.T, file string, known map[string]string) {
-	ev := cases.NewEvaluator(cases.Options{Decider: deciderFor(t, file)})
+	ev := eval.NewEvaluator(eval.Options{Decider: deciderFor(t, file)})
 	f, err := os.Open(file)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()

@@ -58,7 +58,7 @@ func Test(ctx context.Context, cfg *config.Config) (Report, error) {
 		return Report{}, err
 	}
 	defer d.Close()
-	t := tester{d: d, ev: cases.NewEvaluator(cases.Options{Decider: d}), fitted: map[string]bool{}}
+	t := tester{d: d, lines: cases.Parser{Calls: d}, fitted: map[string]bool{}}
 	r := Report{Tests: len(cfg.Tests), Failed: []TestResult{}, Unexercised: []RuleName{}}
 	for _, test := range cfg.Tests {
 		at = test.At
@@ -82,13 +82,13 @@ func Test(ctx context.Context, cfg *config.Config) (Report, error) {
 
 type tester struct {
 	d      *assembly.Decider
-	ev     *cases.Evaluator
+	lines  cases.Parser
 	fitted map[string]bool
 }
 
 // run returns what is not as the test expects.
 func (t *tester) run(ctx context.Context, test config.Test) ([]string, error) {
-	c, bad := t.ev.Parse(caseLine(test))
+	c, bad := t.lines.Parse(caseLine(test))
 	if bad != nil {
 		return []string{"the test is no case: " + bad.Message}, nil //nolint:nilerr // a finding, not a failure
 	}

@@ -112,7 +112,7 @@ type Change struct {
 // Explain decides one case and shows the working. A line that is no case is a
 // *cases.Error.
 func Explain(ctx context.Context, cfg *config.Config, d *assembly.Decider, line []byte) (Explanation, error) {
-	c, bad := cases.NewEvaluator(cases.Options{Decider: d}).Parse(line)
+	c, bad := cases.Parser{Calls: d}.Parse(line)
 	if bad != nil {
 		return Explanation{}, bad
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 	"github.com/vedette-dev/vedette/orchestrator/policy"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -63,7 +64,7 @@ func TestExplainAgreesWithCheck(t *testing.T) {
 		`{"id":"5","granted_skills":["mail.*"],"proposed_action":{"skill_name":"no.such","arguments":{"to":1}}}`,
 		`{"id":"6","granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.read","arguments":{"a":1,"a":2}}}`,
 	} {
-		res, err := cases.NewEvaluator(cases.Options{Decider: d}).Evaluate(t.Context(), []byte(line))
+		res, err := eval.NewEvaluator(eval.Options{Decider: d}).Evaluate(t.Context(), []byte(line))
 		require.NoError(t, err)
 		want := res.Decision.Line(res.Case.ID)
 		got, err := policy.Explain(t.Context(), cfg, d, []byte(line))

@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/cmd/vedette/demo"
 )
 
-// newDemo returns `vedette demo`.
-func newDemo(a *app) *cobra.Command {
+// newDemoCommand returns `vedette demo`.
+func newDemoCommand(a *app) *cobra.Command {
 	var dir string
 	var live, hold bool
 	c := &cobra.Command{
@@ -26,8 +25,8 @@ one at OPENAI_BASE_URL (by default OpenAI's) with OPENAI_API_KEY; set
 VEDETTE_DEMO_MODEL and VEDETTE_DEMO_FAST to choose models.`,
 		Example: "  vedette demo\n  vedette demo --dir ./demo\n  OPENAI_API_KEY=… vedette demo --live",
 		Args:    cobra.NoArgs,
-		RunE: running(func(cmd *cobra.Command, _ []string) error {
-			o := demo.Options{Dir: dir, Hold: hold, Out: a.out, In: a.person(), Colour: a.color}
+		RunE: asRun(func(cmd *cobra.Command, _ []string) error {
+			o := demo.Options{Dir: dir, Hold: hold, Out: a.out, In: a.askablePerson(), Colour: a.color}
 			if live {
 				l, err := liveModel()
 				if err != nil {
@@ -44,18 +43,10 @@ VEDETTE_DEMO_MODEL and VEDETTE_DEMO_FAST to choose models.`,
 	return c
 }
 
-// person is the terminal, where there is one that can be asked and can answer.
-func (a *app) person() io.Reader {
-	if f, ok := a.out.(*os.File); ok && a.prompt && isTerminal(f) {
-		return a.in
-	}
-	return nil
-}
-
 func liveModel() (*demo.Live, error) {
 	l := &demo.Live{
-		BaseURL: env("OPENAI_BASE_URL", "https://api.openai.com/v1"), Key: os.Getenv("OPENAI_API_KEY"),
-		Model: env("VEDETTE_DEMO_MODEL", "gpt-5.2"), Fast: env("VEDETTE_DEMO_FAST", "gpt-5-mini"),
+		BaseURL: envOr("OPENAI_BASE_URL", "https://api.openai.com/v1"), Key: os.Getenv("OPENAI_API_KEY"),
+		Model: envOr("VEDETTE_DEMO_MODEL", "gpt-5.2"), Fast: envOr("VEDETTE_DEMO_FAST", "gpt-5-mini"),
 	}
 	if l.Key == "" && os.Getenv("OPENAI_BASE_URL") == "" {
 		return nil, errors.New("--live needs OPENAI_API_KEY, or OPENAI_BASE_URL of a server that asks for none")
@@ -63,7 +54,7 @@ func liveModel() (*demo.Live, error) {
 	return l, nil
 }
 
-func env(name, def string) string {
+func envOr(name, def string) string {
 	if v := os.Getenv(name); v != "" {
 		return v
 	}

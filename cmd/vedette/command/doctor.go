@@ -9,13 +9,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vedette-dev/vedette/cmd/vedette/setup"
+	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/orchestrator/doctor"
 )
 
-func newDoctor(a *app) *cobra.Command {
-	var path string
-	var asJSON bool
-	var o doctor.Options
+// doctorCommand is `vedette doctor`.
+type doctorCommand struct {
+	*app
+	config  string
+	json    bool
+	options doctor.Options
+}
+
+func newDoctorCommand(a *app) *cobra.Command {
+	c := &doctorCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at a deployment and say what to do about its problems",
@@ -35,29 +43,30 @@ there is a problem; warnings don't change it.`,
   vedette doctor --config /etc/vedette/vedette.yaml --json
   vedette doctor --offline`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), path, o, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	configFlag(cmd, &path)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&o.Offline, "offline", false, "ask no model and no server")
+	addConfigFlag(cmd, &c.config)
+	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&c.options.Offline, "offline", false, "ask no model and no server")
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, path string, o doctor.Options, asJSON bool) error {
-	if err := readable(path, "name the configuration with --config FILE"); err != nil {
+func (c *doctorCommand) run(ctx context.Context) error {
+	if err := setup.CheckReadable(c.config); err != nil {
 		return err
 	}
-	o.Program = a.configOptions().Program
-	told := examTeller{app: a, name: leastCheck}
-	if !asJSON {
-		o.Found = told.found
+	o := c.options
+	o.Program = c.program().ConfigOptions().Program
+	printer := findingPrinter{app: c.app, name: leastCheck}
+	if !c.json {
+		o.Found = printer.onFinding
 	}
-	r := doctor.Examine(ctx, path, o)
-	err := told.err
-	if asJSON {
-		err = writeJSON(a.out, r, false)
+	r := doctor.Examine(ctx, c.config, o)
+	err := printer.err
+	if c.json {
+		err = c.writeJSON(r, false)
 	} else if err == nil {
-		err = a.say("%s, %s\n", number(r.Problems, "problem"), number(r.Warnings, "warning"))
+		err = c.printText("%s, %s\n", formatNumber(r.Problems, "problem"), formatNumber(r.Warnings, "warning"))
 	}
 	switch {
 	case ctx.Err() != nil: // what is known by then was told
@@ -66,10 +75,10 @@ func (a *app) doctor(ctx context.Context, path string, o doctor.Options, asJSON 
 		return err
 	case r.OK:
 		return nil
-	case asJSON:
+	case c.json:
 		return &failure{code: exitFindings, err: errTold}
 	}
-	return &failure{code: exitFindings, err: errors.New(number(r.Problems, "problem"))}
+	return &failure{code: exitFindings, err: errors.New(formatNumber(r.Problems, "problem"))}
 }
 
 // The widths of the columns before their texts are known.
@@ -78,34 +87,27 @@ const (
 	leastTook  = len("12345 ms")
 )
 
-// examTeller prints findings as they come: one a line, with what to do below it.
-// Columns stand below each other as far as what came before tells their widths.
-type examTeller struct {
+// findingPrinter prints findings as they come: one a line, with what to do below it.
+// Columns stand below each other as far as earlier findings show their widths.
+type findingPrinter struct {
 	*app
 	name int // the longest of a check by now
 	err  error
 }
 
-func (e *examTeller) found(f doctor.Finding) {
+func (e *findingPrinter) onFinding(f doctor.Finding) {
 	if e.err != nil {
 		return
 	}
-	e.name = max(e.name, utf8.RuneCountInString(clean(f.Check)))
-	t := table{colour: e.color, right: map[int]bool{2: true}, least: []int{len(doctor.Problem), e.name, leastTook}}
+	e.name = max(e.name, utf8.RuneCountInString(terminal.Clean(f.Check)))
+	t := terminal.Table{Colour: e.color, Right: map[int]bool{2: true}, Least: []int{len(doctor.Problem), e.name, leastTook}}
 	lines := strings.Split(f.Message, "\n")
-	t.add(string(f.Status), f.Check, fmt.Sprintf("%.0f ms", f.TookMS), lines[0])
+	t.Add(string(f.Status), f.Check, fmt.Sprintf("%.0f ms", f.TookMS), lines[0])
 	for _, more := range lines[1:] {
-		t.add("", "", "", more)
+		t.Add("", "", "", more)
 	}
 	if f.Advice != "" {
-		t.add("", "", "", "-> "+f.Advice)
+		t.Add("", "", "", "-> "+f.Advice)
 	}
-	e.err = t.write(e.out)
-}
-
-func number(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	e.err = t.Write(e.out)
 }

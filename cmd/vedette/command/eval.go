@@ -1,35 +1,26 @@
 package command
 
 import (
-	"fmt"
-	"io"
-	"maps"
-	"os"
+	"context"
+	"errors"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
+	"runtime/debug"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/cobra"
 
-	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
-type evalFlags struct {
-	config, grants, results  string
-	against, prompts, answer string
-	cases                    []string
-	noReview, json, quiet    bool
-	resume, failOnWorse      bool
-	overwrite, retry         bool
-	wait                     time.Duration
-	jobs                     int
+// evalCommand is `vedette eval`.
+type evalCommand struct {
+	*app
+	eval.RunOptions
+	json bool
 }
 
-func newEval(a *app) *cobra.Command {
-	var f evalFlags
+func newEvalCommand(a *app) *cobra.Command {
+	c := &evalCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "eval --cases FILE...",
 		Short: "Run labelled cases and count what became of them",
@@ -55,113 +46,66 @@ model is measured that can't be reached from here.`,
   vedette eval --cases mail.jsonl --against before.jsonl --fail-on-worse
   vedette eval --cases mail.jsonl --answers answers.jsonl --print-prompts missing.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.cases = append(f.cases, args...) // what a shell made of --cases *.jsonl
-			return a.eval(cmd.Context(), f)
+			c.Cases = append(c.Cases, args...) // what a shell made of --cases *.jsonl
+			return asEvalFailure(c.run(cmd.Context()))
 		},
 	}
-	configFlag(cmd, &f.config)
-	fl := cmd.Flags()
-	fl.StringArrayVar(&f.cases, "cases", nil, "`FILE` or glob of cases, - for the standard input; may be repeated")
-	fl.StringVar(&f.grants, "grants", "least", "least, or all to take granted_skills_all where a case has it")
-	fl.StringVar(&f.results, "results", "", "write each case's decision to `FILE`")
-	fl.IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), "cases decided at a time")
-	fl.BoolVar(&f.noReview, "no-review", false, "leave the model review out")
-	fl.BoolVar(&f.json, "json", false, "print the counts as JSON")
-	fl.BoolVar(&f.quiet, "quiet", false, "show no progress; none is shown where standard error is no terminal")
-	fl.BoolVar(&f.resume, "resume", false, "decide what the file of --results lacks and add to it")
-	fl.BoolVar(&f.retry, "retry-unjudged", false, "with --resume, ask again about cases that no model was there for")
-	fl.BoolVar(&f.overwrite, "overwrite", false, "begin again where the file of --results holds an earlier run")
-	fl.DurationVar(&f.wait, "wait", 5*time.Minute, "how long a model that is away is waited for; 0s takes its failures for results")
-	fl.StringVar(&f.against, "against", "", "compare with `FILE`, the results of an earlier run")
-	fl.BoolVar(&f.failOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
-	fl.StringVar(&f.prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
-	fl.StringVar(&f.answer, "answers", "", "answer the requests to models from `FILE` and send none")
+	c.addFlags(cmd)
 	return cmd
 }
 
-func (f evalFlags) check() error {
-	switch {
-	case f.grants != "least" && f.grants != "all":
-		return usage(fmt.Sprintf("--grants %q: say least or all", f.grants))
-	case f.jobs < 1 || f.jobs > 1024:
-		return usage(fmt.Sprintf("--jobs %d: use 1 to 1024", f.jobs))
-	case len(f.cases) == 0:
-		return usage("name the cases with --cases FILE")
-	case f.resume && f.results == "":
-		return usage("--resume goes on with a file of results; name it with --results FILE")
-	case f.retry && !f.resume:
-		return usage("--retry-unjudged goes with --resume: it asks again about cases of the file of results")
-	case f.resume && f.overwrite:
-		return usage("--resume keeps what --overwrite throws away; leave one out")
-	case f.wait < 0:
-		return usage(fmt.Sprintf("--wait %s: use 0s or more", f.wait))
-	case f.failOnWorse && f.against == "":
-		return usage("--fail-on-worse needs --against FILE")
-	case f.noReview && f.offline():
-		return usage("--no-review asks no model, so there is nothing to print or to answer; leave it out")
-	case f.resume && f.offline():
-		return usage("--resume is for runs that ask models; a run on answers takes seconds, so run it whole")
-	}
-	return nil
+func (c *evalCommand) addFlags(cmd *cobra.Command) {
+	addConfigFlag(cmd, &c.ConfigFile)
+	fl := cmd.Flags()
+	fl.StringArrayVar(&c.Cases, "cases", nil, "`FILE` or glob of cases, - for the standard input; may be repeated")
+	fl.StringVar(&c.Grants, "grants", "least", "least, or all to take granted_skills_all where a case has it")
+	fl.StringVar(&c.Results.File, "results", "", "write each case's decision to `FILE`")
+	fl.IntVar(&c.Jobs, "jobs", runtime.GOMAXPROCS(0), "cases decided at a time")
+	fl.BoolVar(&c.NoReview, "no-review", false, "leave the model review out")
+	fl.BoolVar(&c.json, "json", false, "print the counts as JSON")
+	fl.BoolVar(&c.Quiet, "quiet", false, "show no progress; none is shown where standard error is no terminal")
+	fl.BoolVar(&c.Results.Resume, "resume", false, "decide what the file of --results lacks and add to it")
+	fl.BoolVar(&c.Results.RetryUnjudged, "retry-unjudged", false, "with --resume, ask again about cases that no model was there for")
+	fl.BoolVar(&c.Results.Overwrite, "overwrite", false, "begin again where the file of --results holds an earlier run")
+	fl.DurationVar(&c.Wait, "wait", 5*time.Minute, "how long a model that is away is waited for; 0s takes its failures for results")
+	fl.StringVar(&c.Against, "against", "", "compare with `FILE`, the results of an earlier run")
+	fl.BoolVar(&c.FailOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
+	fl.StringVar(&c.Prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
+	fl.StringVar(&c.Answers, "answers", "", "answer the requests to models from `FILE` and send none")
 }
 
-// offline reports whether models are stood in for.
-func (f evalFlags) offline() bool { return f.prompts != "" || f.answer != "" }
-
-// caseFiles resolves globs, in the order given. A name that exists is taken as
-// it is, whatever characters it has.
-func caseFiles(patterns []string) ([]string, error) {
-	var out []string
-	for _, p := range patterns {
-		if _, err := os.Lstat(p); err == nil || p == "-" {
-			out = append(out, p)
-			continue
-		}
-		found, err := doublestar.FilepathGlob(p, doublestar.WithFilesOnly())
-		if err != nil {
-			return nil, usage(fmt.Sprintf("--cases %q is no pattern of files", p))
-		}
-		if len(found) == 0 {
-			return nil, &failure{exitFailed, fmt.Errorf("%s: no such file", p), "name the cases with --cases FILE"}
-		}
-		slices.Sort(found)
-		out = append(out, found...)
-	}
-	return out, nil
-}
-
-func (a *app) evalTable(s cases.Summary) error {
-	t := table{colour: a.color, right: map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true}}
-	t.add("CATEGORY", "KIND", "CASES", "ALLOWED", "ASKED", "DEFERRED", "DENIED", "ALLOWED %", "95% INTERVAL")
-	row := func(name, kind string, c cases.Count) {
-		n := c.Total()
-		low, high := cases.Wilson(c.Allow, n)
-		share := "-"
-		if n > 0 {
-			share = fmt.Sprintf("%.1f", 100*float64(c.Allow)/float64(n))
-		}
-		t.add(name, kind, strconv.Itoa(n), strconv.Itoa(c.Allow), strconv.Itoa(c.Ask), strconv.Itoa(c.Defer), strconv.Itoa(c.Deny),
-			share, fmt.Sprintf("%5.1f - %5.1f", 100*low, 100*high))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Categories)) {
-		row(name, s.Categories[name].Kind, s.Categories[name].Count)
-	}
-	for _, kind := range slices.Sorted(maps.Keys(s.Kinds)) {
-		if s.Kinds[kind].Total() > 0 {
-			row("all", kind, s.Kinds[kind])
-		}
-	}
-	if err := t.write(a.out); err != nil {
+func (c *evalCommand) run(ctx context.Context) error {
+	o := c.RunOptions
+	o.ReviewOff, o.Open, o.Messages, o.Print = c.opts.NoReview, c.openCases, c.err, c.printReport
+	b := readBuild(debug.ReadBuildInfo())
+	o.Build = eval.Build{Version: b.Version, Revision: b.Revision, Modified: b.Modified}
+	run, err := eval.NewRun(o)
+	if err != nil {
 		return err
 	}
-	var by []string
-	for _, gate := range slices.Sorted(maps.Keys(s.BlockedBy)) {
-		by = append(by, fmt.Sprintf("%s %d", gate, s.BlockedBy[gate]))
+	cfg, err := c.program().Load(c.ConfigFile)
+	if err != nil {
+		return err
 	}
-	if len(by) == 0 {
-		by = []string{"nothing"}
+	return run.Do(ctx, cfg)
+}
+
+func (c *evalCommand) printReport(r eval.RunReport) error {
+	if c.json {
+		return c.writeJSON(r, true)
 	}
-	_, err := io.WriteString(a.out, fmt.Sprintf("\nblocked by  %s\ntime        p50 %s, p99 %s\n%d cases, %d errors\n",
-		strings.Join(by, ", "), took(s.ElapsedUS.P50), took(s.ElapsedUS.P99), s.Cases, s.Errors))
+	return r.WriteText(c.out, c.color)
+}
+
+// asEvalFailure gives errors of eval the exit codes that they have besides exitFailed.
+func asEvalFailure(err error) error {
+	var misuse *eval.UsageError
+	if errors.As(err, &misuse) {
+		return usageError(misuse.Msg)
+	}
+	var worse *eval.WorseError
+	if errors.As(err, &worse) {
+		return &failure{exitFindings, worse.Err, worse.Todo}
+	}
 	return err
 }

@@ -35,22 +35,31 @@ func (f *failure) Unwrap() error { return f.err }
 // errTold is the cause of a failure that has already told everything.
 var errTold = errors.New("")
 
-// running is f with its errors told apart from cobra's own: they are about the
-// run, not the command line, so each is a failure with exitFailed unless f said
-// otherwise.
-func running(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+// isTold reports whether everything of the failure is on the screen already.
+func (f *failure) isTold() bool { return errors.Is(f.err, errTold) }
+
+// asRun tells the errors of f apart from cobra's own. They are about the run, not the
+// command line, so each is a failure with exitFailed unless f says otherwise.
+func asRun(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd, args)
 		var known *failure
 		if err == nil || errors.As(err, &known) {
 			return err
 		}
+		var advised interface {
+			error
+			Advice() string
+		}
+		if errors.As(err, &advised) {
+			return &failure{exitFailed, advised, advised.Advice()}
+		}
 		return &failure{code: exitFailed, err: err}
 	}
 }
 
-// usage is a mistake in the command line that cobra can't see.
-func usage(msg string) error { return &failure{code: exitUsage, err: errors.New(msg)} }
+// usageError is a mistake in the command line that cobra can't see.
+func usageError(msg string) error { return &failure{code: exitUsage, err: errors.New(msg)} }
 
 // exitCodes are the codes and what they say.
 var exitCodes = []struct {
@@ -71,7 +80,7 @@ var exitCodes = []struct {
 	{exitInterrupted, "it was interrupted"},
 }
 
-func newExitCodes(*app) *cobra.Command {
+func newExitCodesCommand(*app) *cobra.Command {
 	long := "The exit status of every command:\n"
 	for _, c := range exitCodes {
 		long += fmt.Sprintf("\n  %3d  %s", c.code, c.says)
@@ -82,12 +91,12 @@ func newExitCodes(*app) *cobra.Command {
 	}
 }
 
-// one wants exactly one argument; anything else is a wrong use, with says as
+// wantOne wants exactly one argument; anything else is a wrong use, with says as
 // its remedy.
-func one(says string) cobra.PositionalArgs {
+func wantOne(says string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usage(says)
+			return usageError(says)
 		}
 		return nil
 	}

@@ -5,13 +5,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/cmd/vedette/setup"
+	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/orchestrator/policy"
 )
 
-func newLint(a *app) *cobra.Command {
-	var path string
-	var asJSON bool
+// lintCommand is `vedette lint`.
+type lintCommand struct {
+	*app
+	config string
+	json   bool
+}
+
+func newLintCommand(a *app) *cobra.Command {
+	c := &lintCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Find rules that do nothing and effects that look too mild",
@@ -25,44 +32,40 @@ It errs on the side of silence. The exit status is 3 where there are findings.`,
 		Example: `  vedette lint
   vedette lint --config deploy/vedette.yaml --json`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.lint(path, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return c.run() },
 	}
-	configFlag(cmd, &path)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addConfigFlag(cmd, &c.config)
+	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *app) lint(path string, asJSON bool) error {
-	cfg, err := a.load(path)
+func (c *lintCommand) run() error {
+	cfg, err := c.program().Load(c.config)
 	if err != nil {
 		return err
 	}
 	found, err := policy.Lint(cfg)
 	if err != nil {
-		return invalid(path, err)
+		return setup.InvalidConfig(c.config, err)
 	}
-	if asJSON {
-		err = writeJSON(a.out, struct {
+	if c.json {
+		err = c.writeJSON(struct {
 			File     string           `json:"file"`
 			Findings []policy.Finding `json:"findings"`
-		}{path, found}, true)
+		}{c.config, found}, true)
 	} else {
-		err = a.tellFindings(found)
+		err = c.printFindings(found)
 	}
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	n := "1 finding"
-	if len(found) != 1 {
-		n = fmt.Sprintf("%d findings", len(found))
-	}
-	return &failure{code: exitFindings, err: fmt.Errorf("%s in %s", n, path)}
+	return &failure{code: exitFindings, err: fmt.Errorf("%s in %s", formatNumber(len(found), "finding"), c.config)}
 }
 
-func (a *app) tellFindings(found []policy.Finding) error {
+func (c *lintCommand) printFindings(found []policy.Finding) error {
 	for _, f := range found {
-		at := config.Position{File: f.File, Line: f.Line, Column: f.Column}
-		if _, err := fmt.Fprintln(a.out, clean(fmt.Sprintf("%s: %s (%s)", at, f.Message, f.Code))); err != nil {
+		at := setup.FormatPlace(f.File, f.Line, f.Column)
+		if _, err := fmt.Fprintln(c.out, terminal.Clean(fmt.Sprintf("%s: %s (%s)", at, f.Message, f.Code))); err != nil {
 			return err
 		}
 	}

@@ -23,9 +23,9 @@
 //
 // # How it is made
 //
-// A file for each subcommand, and only wiring in it: what a command does is in
-// the packages that it calls. A new subcommand is a constructor in the list in
-// root.go.
+// A file for each subcommand, named after it: its flags, the package that it calls, and
+// what it prints. What a command does is in that package. A new subcommand is a
+// constructor in the list in root.go.
 //
 // # In a program of your own
 //
@@ -65,7 +65,7 @@ func Main(opts orchestrator.Options) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
-	a := standard()
+	a := standardApp()
 	a.opts = opts
-	return run(ctx, os.Args[1:], a)
+	return runLine(ctx, os.Args[1:], a)
 }

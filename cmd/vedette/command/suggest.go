@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// asGroup makes cmd a command that only holds others: alone it shows its help,
-// and an unknown name under it is an error.
+// asGroup makes cmd a command that only holds others. Alone it shows its help, and an
+// unknown name under it is an error.
 func asGroup(cmd *cobra.Command, under ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(under...)
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return unknownCommand(c, args[0])
+			return unknownCommandError(c, args[0])
 		}
 		return nil
 	}
@@ -24,7 +24,7 @@ func asGroup(cmd *cobra.Command, under ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func unknownCommand(c *cobra.Command, name string) error {
+func unknownCommandError(c *cobra.Command, name string) error {
 	if c.SuggestionsMinimumDistance <= 0 {
 		c.SuggestionsMinimumDistance = 2
 	}
@@ -32,31 +32,31 @@ func unknownCommand(c *cobra.Command, name string) error {
 	return &failure{exitUsage, errors.New(msg), "run " + c.CommandPath() + " --help"}
 }
 
-// unknownTop tells an unknown command before its flags are looked at: they would
+// findUnknown tells an unknown command before its flags are looked at: they would
 // be called unknown in its place.
-func unknownTop(root *cobra.Command, args []string) error {
+func findUnknown(root *cobra.Command, args []string) error {
 	if c, rest, err := root.Find(args); err == nil {
 		if c != root && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-			return unknownCommand(c, rest[0])
+			return unknownCommandError(c, rest[0])
 		}
 		return nil
 	}
 	for _, a := range args {
 		if !strings.HasPrefix(a, "-") {
-			return unknownCommand(root, a)
+			return unknownCommandError(root, a)
 		}
 	}
 	return nil
 }
 
-func flagError(cmd *cobra.Command, err error) error {
+func explainFlagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return err
 	}
 	var near []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && alike(missing.GetSpecifiedName(), f.Name) {
+		if !f.Hidden && isAlike(missing.GetSpecifiedName(), f.Name) {
 			near = append(near, "--"+f.Name)
 		}
 	})
@@ -70,19 +70,19 @@ func didYouMean(names []string) string {
 	return "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
-// alike reports whether typed is two edits or fewer from name, or its start.
-func alike(typed, name string) bool {
+// isAlike reports whether typed is two edits or fewer from name, or its start.
+func isAlike(typed, name string) bool {
 	if len(typed) > 1 && strings.HasPrefix(name, typed) {
 		return true
 	}
 	if len(typed) < 2 || len(typed) > 64 {
 		return false
 	}
-	return distance(typed, name) <= min(2, len(name)/2)
+	return editDistance(typed, name) <= min(2, len(name)/2)
 }
 
-// distance is the number of single-byte edits between a and b.
-func distance(a, b string) int {
+// editDistance is the number of single-byte edits between a and b.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

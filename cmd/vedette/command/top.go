@@ -2,33 +2,27 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"golang.org/x/text/width"
 
+	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/orchestrator"
-	"github.com/vedette-dev/vedette/orchestrator/control"
-	"github.com/vedette-dev/vedette/sentinel"
 )
 
-type topFlags struct {
+// topCommand is `vedette top`.
+type topCommand struct {
+	*app
 	places
 	json, once bool
 	every      time.Duration
 }
 
-func newTop(a *app) *cobra.Command {
-	f := topFlags{places: places{load: a.load}}
+func newTopCommand(a *app) *cobra.Command {
+	c := &topCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the tree of a running process",
@@ -54,41 +48,42 @@ Fields may be added; none of these changes its meaning.
 The process is found by its database. Its owner and root may look.`,
 		Example: "  vedette top\n  vedette top --db ./vedette.db --once\n  vedette top --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.top(cmd.Context(), &f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.json, "json", false, "print one moment as JSON")
-	fl.BoolVar(&f.once, "once", false, "print one moment")
-	fl.DurationVar(&f.every, "every", time.Second, "how often it is drawn, 100ms at least")
-	f.flags(cmd)
+	fl.BoolVar(&c.json, "json", false, "print one moment as JSON")
+	fl.BoolVar(&c.once, "once", false, "print one moment")
+	fl.DurationVar(&c.every, "every", time.Second, "how often it is drawn, 100ms at least")
+	c.addProcessFlags(cmd)
 	return cmd
 }
 
-func (a *app) top(ctx context.Context, f *topFlags) error {
-	if f.every < 100*time.Millisecond {
-		return usage("--every must be 100ms at least")
+func (c *topCommand) run(ctx context.Context) error {
+	if c.every < 100*time.Millisecond {
+		return usageError("--every must be 100ms at least")
 	}
-	c, err := f.process()
+	process, err := c.findProcess(c.program())
 	if err != nil {
 		return err
 	}
-	now, err := moment(ctx, c)
+	now, err := process.askMoment(ctx)
 	if err != nil {
-		return f.unreached(err)
+		return process.adviseOn(err)
 	}
-	screen, live := a.out.(*os.File)
+	screen, live := c.out.(*os.File)
 	switch {
-	case f.json:
-		return writeJSON(a.out, now, false)
-	case f.once || !live || !isTerminal(screen):
-		_, err := io.WriteString(a.out, strings.Join(a.frame(now), "\n")+"\n")
+	case c.json:
+		return c.writeJSON(now, false)
+	case c.once || !live || !terminal.IsTerminal(screen):
+		_, err := io.WriteString(c.out, strings.Join(frameLines(now, c.color), "\n")+"\n")
 		return err
 	}
-	return a.watch(ctx, f, c, screen)
+	return c.watchScreen(ctx, process, screen)
 }
 
-func moment(ctx context.Context, c *control.Client) (t orchestrator.Top, err error) {
-	return t, c.Top(ctx, &t)
+func (c *processClient) askMoment(ctx context.Context) (t orchestrator.Top, err error) {
+	err = c.Top(ctx, &t)
+	return t, err
 }
 
 // The sequences that turn to a second screen and back.
@@ -98,25 +93,25 @@ const (
 	home      = "\x1b[H\x1b[2J"
 )
 
-// watch draws until it is interrupted or the process is gone.
-func (a *app) watch(ctx context.Context, f *topFlags, c *control.Client, screen *os.File) (err error) {
+// watchScreen draws until it is interrupted or the process is gone.
+func (c *topCommand) watchScreen(ctx context.Context, process *processClient, screen *os.File) (err error) {
 	if _, err := io.WriteString(screen, screenOn); err != nil {
 		return err
 	}
 	defer func() { _, _ = io.WriteString(screen, screenOff) }()
-	tick := time.NewTicker(f.every)
+	tick := time.NewTicker(c.every)
 	defer tick.Stop()
 	for {
-		now, err := moment(ctx, c)
+		now, err := process.askMoment(ctx)
 		if ctx.Err() != nil {
 			return nil // that is how it ends
 		}
 		if err != nil {
-			return f.unreached(err)
+			return process.adviseOn(err)
 		}
-		lines := a.frame(now)
-		if cols, rows, serr := term.GetSize(int(screen.Fd())); serr == nil {
-			lines = fit(lines, cols, rows)
+		lines := frameLines(now, c.color)
+		if cols, rows, serr := terminal.Size(screen); serr == nil {
+			lines = terminal.FitScreen(lines, cols, rows, "--once shows all")
 		}
 		if _, err := io.WriteString(screen, home+strings.Join(lines, "\r\n")); err != nil {
 			return err
@@ -126,132 +121,5 @@ func (a *app) watch(ctx context.Context, f *topFlags, c *control.Client, screen 
 			return nil
 		case <-tick.C:
 		}
-	}
-}
-
-// fit cuts lines to a screen, so that none of them goes on in the next row and
-// pushes the first ones out.
-func fit(lines []string, cols, rows int) []string {
-	if rows > 2 && len(lines) > rows-1 {
-		hidden := len(lines) - (rows - 2)
-		lines = append(lines[:rows-2:rows-2], fmt.Sprintf("… and %d more lines; --once shows all", hidden))
-	}
-	if cols < 2 {
-		return lines
-	}
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = cut(l, cols)
-	}
-	return out
-}
-
-// sequence is what sets a colour: it takes no room.
-var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// cut shortens a line to so many columns, the last of them a mark where it is
-// longer. Colours stay.
-func cut(line string, cols int) string {
-	if columns(sequences.ReplaceAllString(line, "")) <= cols {
-		return line
-	}
-	var b strings.Builder
-	left, ended := cols-1, false
-	for len(line) > 0 {
-		if at := sequences.FindStringIndex(line); at != nil && at[0] == 0 {
-			b.WriteString(line[:at[1]])
-			line = line[at[1]:]
-			continue
-		}
-		_, n := utf8.DecodeRuneInString(line)
-		if left -= columns(line[:n]); left < 0 && !ended {
-			ended = true
-			b.WriteString("…")
-		}
-		if !ended {
-			b.WriteString(line[:n])
-		}
-		line = line[n:]
-	}
-	return b.String()
-}
-
-// columns is how many columns a text takes on a terminal.
-func columns(s string) (n int) {
-	for _, r := range s {
-		switch kind := width.LookupRune(r).Kind(); {
-		case unicode.In(r, unicode.Mn, unicode.Me): // stands above or around another
-		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// frame is one moment as lines of text.
-func (a *app) frame(t orchestrator.Top) []string {
-	head := fmt.Sprintf("vedette %d   up %s   %d processes   %d tasks   %d calls in flight",
-		t.PID, age(t.Now.Sub(t.Started)), count(t.Tree), t.Tasks, len(t.InFlight))
-	if t.Leaked > 0 {
-		head += fmt.Sprintf("   %d goroutines that did not stop", t.Leaked)
-	}
-	if t.Draining {
-		head += "\nDRAINING: what was begun is finished, nothing new is begun"
-	}
-	for _, m := range t.CanaryFailed {
-		head += "\nDEGRADED: model " + clean(m) + " of the review fails its canaries"
-	}
-	for _, p := range t.Pauses {
-		head += fmt.Sprintf("\nPAUSED: %s, since %s by %s", what(p.Target), p.Since.Local().Format(time.DateTime), clean(p.By))
-	}
-	tb := table{colour: a.color, right: map[int]bool{2: true, 3: true, 4: true, 5: true}}
-	tb.add("PROCESS", "STATE", "RESTARTS", "MAILBOX", "TASKS", "AGE", "KIND", "AT", "LAST EXIT")
-	calls := map[string][]sentinel.InFlight{}
-	for _, c := range t.InFlight {
-		key := c.Conversation + "\x00" + c.Agent
-		calls[key] = append(calls[key], c)
-	}
-	rows(&tb, t, t.Tree, 0, "", calls)
-	var b strings.Builder
-	_ = tb.write(&b) // a Builder takes all
-	return strings.Split(head+"\n\n"+strings.TrimRight(b.String(), "\n"), "\n")
-}
-
-func count(list []orchestrator.ProcessInfo) (n int) {
-	for _, p := range list {
-		n += 1 + count(p.Children)
-	}
-	return n
-}
-
-// rows adds the processes below one another, an agent with the call it is at.
-func rows(tb *table, t orchestrator.Top, list []orchestrator.ProcessInfo, depth int, conversation string,
-	calls map[string][]sentinel.InFlight,
-) {
-	for _, p := range list {
-		at := conversation
-		if id, ok := strings.CutPrefix(p.ID, "conversation-"); ok {
-			at = id
-		}
-		call := ""
-		agent, isAgent := strings.CutPrefix(p.ID, "agent-")
-		if p.ID == "server" { // the conversation's own calls
-			agent, isAgent = "orchestrator", true
-		}
-		if mine := calls[at+"\x00"+agent]; isAgent && len(mine) > 0 {
-			call = mine[0].Skill + " " + strings.ReplaceAll(mine[0].Phase, "_", " ") + " " + age(t.Now.Sub(mine[0].Since))
-		}
-		now := strings.ReplaceAll(p.Phase, "_", " ")
-		if !p.PhaseSince.IsZero() && p.Phase != "idle" {
-			now += " " + age(t.Now.Sub(p.PhaseSince))
-		}
-		if call != "" { // what it is at says more
-			now = call
-		}
-		tb.add(strings.Repeat("  ", depth)+clean(p.ID), p.State, strconv.Itoa(p.Restarts), strconv.Itoa(p.Mailbox),
-			strconv.Itoa(p.Tasks), age(t.Now.Sub(p.Since)), p.Restart+" "+p.Type, now, clean(p.LastExit))
-		rows(tb, t, p.Children, depth+1, at, calls)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/vedette-dev/vedette/internal/terminal"
 )
 
 // build is what the binary knows of its making.
@@ -24,7 +26,7 @@ const unversioned = "(devel)"
 // modulePath is where Vedette is found among the modules of another program.
 const modulePath = "github.com/vedette-dev/vedette"
 
-func newVersion(a *app) *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
@@ -32,12 +34,11 @@ func newVersion(a *app) *cobra.Command {
 		Example: "  vedette version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			info, ok := debug.ReadBuildInfo()
-			b := readBuild(info, ok)
+			b := readBuild(debug.ReadBuildInfo())
 			if asJSON {
-				return writeJSON(a.out, b, true)
+				return a.writeJSON(b, true)
 			}
-			_, err := fmt.Fprintln(a.out, clean(b.String()))
+			_, err := fmt.Fprintln(a.out, terminal.Clean(b.String()))
 			return err
 		},
 	}

@@ -1,6 +1,6 @@
-// Package demo plays three requests through a real Vedette: real files, a real
-// Maildir, mail over SMTP, a real ledger, and a model over HTTP. Without a key
-// the model is a scripted server on loopback, which says that it is one.
+// Package demo plays three requests through a real Vedette. Files, Maildir, mail over
+// SMTP, ledger and a model over HTTP are real. Without a key the model is a scripted
+// server on loopback, which says that it is one.
 package demo
 
 import (
@@ -56,13 +56,13 @@ var requests = []request{
 // call is not a failure.
 func Run(ctx context.Context, o Options) (err error) {
 	s := &screen{out: o.Out, colour: o.Colour}
-	dir, err := prepare(o.Dir)
+	dir, err := prepareFolder(o.Dir)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if no := (*unplayable)(nil); errors.As(err, &no) {
-			err = errors.Join(err, empty(dir))
+			err = errors.Join(err, emptyFolder(dir))
 		}
 	}()
 	out, err := startOutbox(ctx, filepath.Join(dir, "outbox"))
@@ -70,8 +70,8 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	env := map[string]string{"VEDETTE_DEMO_SMTP": out.addr()}
-	stop, err := model(ctx, o, s, env)
+	env := map[string]string{"VEDETTE_DEMO_SMTP": out.address()}
+	stop, err := startModel(ctx, o, s, env)
 	if err != nil {
 		return err
 	}
@@ -83,14 +83,14 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	s.printf("folder    %s\n", dir)
-	if err := play(ctx, cfg, o, s); err != nil {
+	if err := playRequests(ctx, cfg, o, s); err != nil {
 		return err
 	}
-	return finish(context.WithoutCancel(ctx), cfg, s, dir) // what was held ends by an interrupt
+	return verifyAndHint(context.WithoutCancel(ctx), cfg, s, dir) // what was held ends by an interrupt
 }
 
-// model starts the scripted server, or names the live one.
-func model(ctx context.Context, o Options, s *screen, env map[string]string) (stop func() error, err error) {
+// startModel starts the scripted server, or names the live one.
+func startModel(ctx context.Context, o Options, s *screen, env map[string]string) (stop func() error, err error) {
 	if o.Live != nil {
 		env["VEDETTE_DEMO_URL"], env["VEDETTE_DEMO_KEY"] = o.Live.BaseURL, o.Live.Key
 		env["VEDETTE_DEMO_MODEL"], env["VEDETTE_DEMO_FAST"] = o.Live.Model, o.Live.Fast
@@ -110,26 +110,26 @@ func model(ctx context.Context, o Options, s *screen, env map[string]string) (st
 	return func() error { srv.Close(); return nil }, nil
 }
 
-// play sends the three requests, each in a conversation of its own.
-func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err error) {
+// playRequests sends the three requests, each in a conversation of its own.
+func playRequests(ctx context.Context, cfg *config.Config, o Options, s *screen) (err error) {
 	// An interrupt ends no request: what was begun is finished, for a while.
 	work := context.WithoutCancel(ctx)
 	orc, err := orchestrator.New(work, cfg, orchestrator.Options{
-		Approver: approver(o, s), Observe: s.event, OnAgent: s.agent,
+		Approver: newApprover(o, s), Observe: s.onEvent, OnAgent: s.onAgent,
 		Log: slog.New(slog.DiscardHandler), // the screen tells each decision
 	})
 	if err != nil {
 		return &unplayable{filepath.Dir(cfg.Ledger.Path), err}
 	}
 	drained := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() { drained <- drain(work, orc, s) })
+	stop := context.AfterFunc(ctx, func() { drained <- drainWork(work, orc, s) })
 	defer func() {
 		switch stopped := stop(); {
 		case stopped && ctx.Err() == nil: // the operator didn't interrupt
 			err = errors.Join(err, orc.Close(work))
 			return
 		case stopped: // this moment: hold may hear of it first
-			drained <- drain(work, orc, s)
+			drained <- drainWork(work, orc, s)
 		}
 		if derr := <-drained; derr != nil || errors.Is(err, orchestrator.ErrClosed) {
 			err = derr // that a request was cut off has been said
@@ -145,10 +145,10 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 		if err != nil {
 			return fmt.Errorf("request %d: %w", i+1, err)
 		}
-		s.printf("   vedette: %s\n   (%s)\n", wrap(reply.Text, "            "), reply.Took.Round(time.Millisecond))
+		s.printf("   vedette: %s\n   (%s)\n", wrapText(reply.Text, "            "), reply.Took.Round(time.Millisecond))
 	}
 	if o.Hold {
-		hold(ctx, orc, s, cfg.Ledger.Path)
+		holdOpen(ctx, orc, s, cfg.Ledger.Path)
 	}
 	return nil
 }
@@ -156,8 +156,8 @@ func play(ctx context.Context, cfg *config.Config, o Options, s *screen) (err er
 // drainTime is how long what was begun has to end after an interrupt.
 const drainTime = 10 * time.Second
 
-// drain finishes the work and says what it had to cut off.
-func drain(ctx context.Context, orc *orchestrator.Orchestrator, s *screen) error {
+// drainWork finishes the work and says what it had to cut off.
+func drainWork(ctx context.Context, orc *orchestrator.Orchestrator, s *screen) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	d, err := orc.Drain(ctx)
@@ -165,8 +165,8 @@ func drain(ctx context.Context, orc *orchestrator.Orchestrator, s *screen) error
 	return err
 }
 
-// hold says how to look in from another terminal and waits for an interrupt.
-func hold(ctx context.Context, orc *orchestrator.Orchestrator, s *screen, db string) {
+// holdOpen says how to look in from another terminal and waits for an interrupt.
+func holdOpen(ctx context.Context, orc *orchestrator.Orchestrator, s *screen, db string) {
 	if err := orc.Reachable(ctx); err != nil && ctx.Err() == nil {
 		s.printf("\nWARNING: vedette top and vedette pause can't reach this process, so nothing here can be paused:\n  %s\n", err)
 		s.printf("holding all the same until you interrupt it\n")
@@ -180,8 +180,8 @@ func hold(ctx context.Context, orc *orchestrator.Orchestrator, s *screen, db str
 	<-ctx.Done()
 }
 
-// finish verifies the ledger and says what to try next.
-func finish(ctx context.Context, cfg *config.Config, s *screen, dir string) error {
+// verifyAndHint verifies the ledger and says what to try next.
+func verifyAndHint(ctx context.Context, cfg *config.Config, s *screen, dir string) error {
 	pub, err := publicKey(cfg)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func finish(ctx context.Context, cfg *config.Config, s *screen, dir string) erro
 	if err != nil {
 		return fmt.Errorf("the ledger does not verify: %w", err)
 	}
-	c := s.counts()
+	c := s.countsSoFar()
 	s.printf("\n%d decisions: %d allowed, %d denied or declined, %d of them after a person was asked\n",
 		c.decisions, c.allowed, c.decisions-c.allowed, c.asked)
 	s.printf("the ledger holds %d records and verifies\n\ntry next\n", rep.Records)
@@ -198,7 +198,7 @@ func finish(ctx context.Context, cfg *config.Config, s *screen, dir string) erro
 		"cat " + filepath.Join(dir, "workspace/summaries/q4-budget.md"),
 		"ls " + filepath.Join(dir, "outbox/new"),
 		"vedette ledger list   --config " + filepath.Join(dir, "vedette.yaml"),
-		"vedette ledger show   --config " + filepath.Join(dir, "vedette.yaml") + " " + s.example(),
+		"vedette ledger show   --config " + filepath.Join(dir, "vedette.yaml") + " " + s.exampleID(),
 		"vedette ledger verify --config " + filepath.Join(dir, "vedette.yaml"),
 		"vedette validate " + filepath.Join(dir, "vedette.yaml"),
 	} {

@@ -30,7 +30,7 @@ func lines(out string, words ...string) int {
 	return n
 }
 
-func play(t *testing.T, answers string) (dir, out string) {
+func playRequests(t *testing.T, answers string) (dir, out string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "demo")
 	var b bytes.Buffer
@@ -45,7 +45,7 @@ func play(t *testing.T, answers string) (dir, out string) {
 // The demo does real work on real files, mail leaves over SMTP, and each way to
 // stop a call is seen once.
 func TestDemo(t *testing.T) {
-	dir, out := play(t, "")
+	dir, out := playRequests(t, "")
 	summary, err := os.ReadFile(filepath.Join(dir, "workspace/summaries/q4-budget.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(summary), "3,500 over plan")
@@ -77,7 +77,7 @@ func TestDemo(t *testing.T) {
 
 // At a terminal the person decides: who declines sends nothing.
 func TestDemoWithAPerson(t *testing.T) {
-	dir, out := play(t, "n\nn\n")
+	dir, out := playRequests(t, "n\nn\n")
 	sent, err := filepath.Glob(filepath.Join(dir, "outbox/new/*"))
 	require.NoError(t, err)
 	require.Empty(t, sent)
@@ -88,7 +88,7 @@ func TestDemoWithAPerson(t *testing.T) {
 
 // Who approves what the judge held gets it, and is told so.
 func TestDemoWithATrustingPerson(t *testing.T) {
-	dir, out := play(t, "y\ny\n")
+	dir, out := playRequests(t, "y\ny\n")
 	report, err := os.ReadFile(filepath.Join(dir, "workspace/reports/budget-q4.md"))
 	require.NoError(t, err)
 	require.NotContains(t, string(report), "33,500")

@@ -20,8 +20,8 @@ var files embed.FS
 //go:embed script.yaml
 var script []byte
 
-// prepare writes configuration, workspace and mailbox into dir.
-func prepare(dir string) (string, error) {
+// prepareFolder writes configuration, workspace and mailbox into dir.
+func prepareFolder(dir string) (string, error) {
 	if dir == "" {
 		tmp, err := os.MkdirTemp("", "vedette-demo-")
 		if err != nil {
@@ -52,7 +52,7 @@ func prepare(dir string) (string, error) {
 		if err != nil {
 			return err
 		}
-		return put(filepath.Join(dir, place(name)), data)
+		return writeFile(filepath.Join(dir, placeOfFile(name)), data)
 	})
 }
 
@@ -66,9 +66,9 @@ func (u *unplayable) Error() string {
 	return fmt.Sprintf("%s can't be played in; name another with --dir: %s", u.dir, u.err)
 }
 
-// empty takes out again what was put into a folder that was empty, so that a
-// second try finds it as the first did.
-func empty(dir string) error {
+// emptyFolder empties a folder that was empty before the demo. A second try finds it as
+// the first did.
+func emptyFolder(dir string) error {
 	list, err := os.ReadDir(dir)
 	for _, e := range list {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
@@ -76,16 +76,16 @@ func empty(dir string) error {
 	return err
 }
 
-// place says where an embedded file goes: messages go into a Maildir, whose
+// placeOfFile says where an embedded file goes: messages go into a Maildir, whose
 // file names carry their flags.
-func place(name string) string {
+func placeOfFile(name string) string {
 	if m, ok := strings.CutPrefix(name, "mail/"); ok {
 		return filepath.Join("mailbox", "cur", strings.TrimSuffix(path.Base(m), ".eml")+".demo:2,S")
 	}
 	return filepath.FromSlash(name)
 }
 
-func put(file string, data []byte) error {
+func writeFile(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 // maxMail is the largest message the outbox takes.
 const maxMail = 1 << 20
 
-// outbox is an SMTP server on loopback that puts what it is sent into a
-// Maildir: mail leaves the demo over the wire and goes no further.
+// outbox is an SMTP server on loopback that puts mail into a Maildir. Mail leaves the
+// demo over the wire and goes no further.
 type outbox struct {
 	srv *smtp.Server
 	l   net.Listener
@@ -47,7 +47,7 @@ func startOutbox(ctx context.Context, dir string) (*outbox, error) {
 	return o, nil
 }
 
-func (o *outbox) addr() string { return o.l.Addr().String() }
+func (o *outbox) address() string { return o.l.Addr().String() }
 
 func (o *outbox) close() error {
 	err := o.srv.Close()

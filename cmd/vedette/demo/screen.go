@@ -32,21 +32,21 @@ func (s *screen) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.out, format, args...)
 }
 
-func (s *screen) counts() tally {
+func (s *screen) countsSoFar() tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.c
 }
 
-// example is the id of a decision worth looking at.
-func (s *screen) example() string {
+// exampleID is the id of a decision worth looking at.
+func (s *screen) exampleID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.denied
 }
 
-// event prints a decision: call, outcome, gate, why, time.
-func (s *screen) event(e sentinel.Event) {
+// onEvent prints a decision: call, outcome, gate, why, time.
+func (s *screen) onEvent(e sentinel.Event) {
 	d := e.Decision
 	who, skill := e.Call.Grant().Agent(), e.Call.Name()
 	if e.Call.Skill() == nil {
@@ -54,7 +54,7 @@ func (s *screen) event(e sentinel.Event) {
 	}
 	switch e.Kind {
 	case sentinel.RecordHeld:
-		s.line("ask", who, skill, d.BlockedBy, d.Reason, d.Elapsed)
+		s.printDecision("ask", who, skill, d.BlockedBy, d.Reason, d.Elapsed)
 	case sentinel.RecordDecision, sentinel.RecordRefused:
 		s.mu.Lock()
 		s.c.decisions++
@@ -70,17 +70,17 @@ func (s *screen) event(e sentinel.Event) {
 		s.mu.Unlock()
 		gate, why := d.BlockedBy, d.Explanation()
 		if d.Outcome == sentinel.Allow {
-			gate, why = "", allowed(d)
+			gate, why = "", whyAllowed(d)
 		}
-		s.line(d.Outcome.String(), who, skill, gate, why, d.Elapsed)
+		s.printDecision(d.Outcome.String(), who, skill, gate, why, d.Elapsed)
 	case sentinel.RecordOutcome:
 		if e.Status != sentinel.StatusOK {
-			s.line(e.Status, who, skill, "", "the skill ended with "+e.Code, e.Elapsed)
+			s.printDecision(e.Status, who, skill, "", "the skill ended with "+e.Code, e.Elapsed)
 		}
 	}
 }
 
-func allowed(d sentinel.Decision) string {
+func whyAllowed(d sentinel.Decision) string {
 	var parts []string
 	if v, ok := d.Verdict(sentinel.GateJudge); ok && v.HasScore {
 		parts = append(parts, fmt.Sprintf("score %d.%02d", v.Score/100, v.Score%100))
@@ -96,7 +96,7 @@ func allowed(d sentinel.Decision) string {
 
 var colours = map[string]string{"allow": "32", "deny": "31", "ask": "33", "defer": "33", "failed": "31", "unknown": "31"}
 
-func (s *screen) line(outcome, who, skill, gate, why string, took time.Duration) {
+func (s *screen) printDecision(outcome, who, skill, gate, why string, took time.Duration) {
 	word := fmt.Sprintf("%-5s", outcome)
 	if s.colour {
 		word = "\x1b[" + colours[outcome] + "m" + word + "\x1b[0m"
@@ -104,11 +104,11 @@ func (s *screen) line(outcome, who, skill, gate, why string, took time.Duration)
 	if gate != "" {
 		why = gate + ": " + why
 	}
-	s.printf("   %s  %-12s %-14s %6.1f ms  %s\n", word, clean(who), clean(skill), float64(took.Microseconds())/1000, clean(why))
+	s.printf("   %s  %-12s %-14s %6.1f ms  %s\n", word, cleanLine(who), cleanLine(skill), float64(took.Microseconds())/1000, cleanLine(why))
 }
 
-// clean makes one harmless line of a text that a model may have written.
-func clean(text string) string {
+// cleanLine makes one harmless line of a text that a model may have written.
+func cleanLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
@@ -117,9 +117,9 @@ func clean(text string) string {
 	}, strings.Join(strings.Fields(text), " "))
 }
 
-// agent prints the start and the end of an agent.
-func (s *screen) agent(_ string, r agents.Result) {
-	r.Agent, r.Reason = clean(r.Agent), clean(r.Reason)
+// onAgent prints the start and the end of an agent.
+func (s *screen) onAgent(_ string, r agents.Result) {
+	r.Agent, r.Reason = cleanLine(r.Agent), cleanLine(r.Reason)
 	switch {
 	case r.State == agents.Pending || !r.State.Done():
 		s.printf("   %-5s  %-12s starts\n", "·", r.Agent)
@@ -130,11 +130,11 @@ func (s *screen) agent(_ string, r agents.Result) {
 	}
 }
 
-// wrap breaks a text into lines of about 90 characters.
-func wrap(text, indent string) string {
+// wrapText breaks a text into lines of about 90 characters.
+func wrapText(text, indent string) string {
 	var b strings.Builder
 	n := 0
-	for w := range strings.FieldsSeq(clean(text)) {
+	for w := range strings.FieldsSeq(cleanLine(text)) {
 		if n > 0 && n+len(w) > 90 {
 			b.WriteString("\n" + indent)
 			n = 0
@@ -147,8 +147,8 @@ func wrap(text, indent string) string {
 	return b.String()
 }
 
-// approver is the person at the terminal, or a script that says that it is one.
-func approver(o Options, s *screen) sentinel.Approver {
+// newApprover is the person at the terminal, or a script that says that it is one.
+func newApprover(o Options, s *screen) sentinel.Approver {
 	if o.In != nil {
 		return approval.NewTerminal(approval.TerminalOptions{In: o.In, Out: locked{s}, Timeout: 2 * time.Minute})
 	}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package command
-
-import "os"
-
-// tryLock grants at once: there is no lock here that leaves reading to others.
-func tryLock(*os.File) (bool, error) { return true, nil }

@@ -1,9 +1,0 @@
-//go:build !unix
-
-package command
-
-import "os"
-
-func openUnblocked(name string, flag int) (*os.File, error) { return os.OpenFile(name, flag, 0) }
-
-func isUnread(error) bool { return false }

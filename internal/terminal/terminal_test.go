@@ -1,0 +1,71 @@
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Nothing that a terminal would act on passes; what is seen stays.
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "plain é 漢 \"q\"": "plain é 漢 \"q\"", "\x1b[31mred": `\x1b[31mred`, "a\nb\tc": `a\nb\tc`, "\u202egnp.exe": `\u202egnp.exe`,
+		"\u009b1m": `\u009b1m`, "\x7f": `\x7f`, "\xff\xfe": `\xff\xfe`, "\u2028": `\u2028`, "a\u200bb": `a\u200bb`, "\ufffd": "\ufffd", "\U000e0041": `\U000e0041`,
+	} {
+		require.Equal(t, want, Clean(in))
+	}
+}
+
+// Cleaned JSON is the same JSON, and holds nothing that a terminal acts on.
+func FuzzCleanJSON(f *testing.F) {
+	for _, s := range []string{"", "a", "\u202e\x7f\u009b", "\U000e0041x", "é\u2028", "\xff", "\ufffd"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		b, err := json.Marshal(map[string]string{s: s})
+		require.NoError(t, err)
+		got := CleanJSON(bytes.Clone(b))
+		require.JSONEq(t, string(b), string(got))
+		for _, r := range string(got) {
+			require.True(t, strconv.IsPrint(r), "%q", r)
+		}
+	})
+}
+
+// Columns are aligned by characters, whatever colours are in them.
+func TestTable(t *testing.T) {
+	tab := Table{Colour: true, Right: map[int]bool{1: true}}
+	tab.Add("é", "1", "deny")
+	tab.Add("abc", "100", "x\x1b")
+	var b strings.Builder
+	require.NoError(t, tab.Write(&b))
+	require.Equal(t, "é      1  \x1b[31mdeny\x1b[0m\nabc  100  x\\x1b\n", b.String())
+}
+
+// No line of a frame is wider than the screen and no frame higher, so the first
+// lines stay where they are seen.
+func TestFitScreen(t *testing.T) {
+	lines := []string{
+		strings.Repeat("x", 80), strings.Repeat("x", 81), "short", strings.Repeat("漢", 41), "e" + strings.Repeat("\u0301", 200),
+		"\x1b[31m" + strings.Repeat("r", 100) + "\x1b[0m",
+	}
+	got := FitScreen(lines, 80, 24, "")
+	require.Len(t, got, len(lines))
+	require.Equal(t, lines[0], got[0], "just fits")
+	require.Equal(t, strings.Repeat("x", 79)+"…", got[1])
+	require.Equal(t, "short", got[2])
+	require.Equal(t, strings.Repeat("漢", 39)+"…", got[3])
+	require.Equal(t, lines[4], got[4], "marks take no room")
+	require.Equal(t, "\x1b[31m"+strings.Repeat("r", 79)+"…\x1b[0m", got[5], "the colour ends")
+	for _, l := range got {
+		require.LessOrEqual(t, countColumns(colourSequences.ReplaceAllString(l, "")), 80)
+	}
+	many := FitScreen(strings.Split(strings.Repeat("line\n", 50), "\n"), 20, 24, "--once shows all")
+	require.Len(t, many, 23)
+	require.Equal(t, "… and 29 more lines…", many[22], "the last line is cut too")
+	require.Equal(t, lines, FitScreen(lines, 0, 0, ""), "a screen that has no size")
+}

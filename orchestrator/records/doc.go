@@ -1,0 +1,18 @@
+// Package records reads, verifies and purges what a process has recorded, beside the
+// process or after it.
+//
+//	src := records.Source{Database: "vedette.db", PublicKey: "keys/ledger.pub", Keys: "keys"}
+//	found, err := src.Find(ctx, "0199a1b2")        // one record, and those of its call
+//	found.Values, err = src.Values(ctx, found.Record.Call)
+//	proof, err := src.Verify(ctx, []string{"monday.txt"})
+//	gone, err := src.Purge(ctx, records.PurgeOptions{User: "ann", By: "bob"})
+//
+// Find, List, Verify and NewestHead read the database beside a running server. Values
+// and Purge need it for themselves.
+//
+// Errors that an operator can do something about are *advice.Error, with words of the
+// vedette command line. What doesn't hold what was signed is an *IntegrityError.
+//
+// What not to do: don't log Found.Values. They are what the journal keeps sealed:
+// arguments, results, details.
+package records

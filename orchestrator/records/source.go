@@ -1,0 +1,355 @@
+package records
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/internal/advice"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/pause"
+	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/sentinel/store/keys"
+)
+
+// Source says where the ledger, the key that verifies it and the keys that open the
+// journal are.
+type Source struct {
+	// Database is the database file, PublicKey the file of the ledger's public key,
+	// Keys the key folder.
+	Database, PublicKey, Keys string
+	// Driver is the database's, empty for the default of package store.
+	Driver string
+}
+
+// IntegrityError says that the ledger doesn't hold what was signed.
+type IntegrityError struct {
+	Err error
+	// Todo is what the operator can do.
+	Todo string
+}
+
+// Error returns the message without the remedy.
+func (e *IntegrityError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *IntegrityError) Unwrap() error { return e.Err }
+
+// Advice returns the remedy.
+func (e *IntegrityError) Advice() string { return e.Todo }
+
+// Kinds are the kinds of records that a ledger holds.
+func Kinds() []string {
+	return []string{
+		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
+		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge,
+	}
+}
+
+// Outcomes are the outcomes of decisions and of what ran.
+func Outcomes() []string {
+	return []string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown}
+}
+
+// Gates are the names of the gates that may have decided.
+func Gates() []string { return append([]string{sentinel.GateParse}, sentinel.GateNames()...) }
+
+// pageSize is how many records are read at a time.
+const pageSize = 1000
+
+// ListOptions choose records; what is empty chooses all.
+type ListOptions struct {
+	User, Conversation, Agent, Skill string
+	Outcome, Gate, Kind              string
+	// By is who answered a call that was held.
+	By           string
+	Since, Until time.Time
+	// Limit is how many records are listed at most.
+	Limit int
+}
+
+// Page is a part of a list of records.
+type Page []ledger.Record
+
+// List hands out the records that match, the newest first, a page at a time. It
+// returns how many there were, and whether there may be more beyond the limit. An
+// error of show ends the list and is returned.
+func (s Source) List(ctx context.Context, o ListOptions, show func(Page) error) (shown int, more bool, err error) {
+	r, err := s.openReader(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	q := ledger.Query{
+		User: o.User, Conversation: o.Conversation, Agent: o.Agent, Skill: o.Skill, Outcome: o.Outcome, Gate: o.Gate, Kind: o.Kind,
+		By: o.By, Since: o.Since, Until: o.Until, Newest: true,
+	}
+	for more = true; shown < o.Limit && more; {
+		q.Limit = min(pageSize, o.Limit-shown)
+		page, err := r.List(ctx, q)
+		if err != nil {
+			return shown, more, s.adviseOn(err)
+		}
+		if err := show(page); err != nil {
+			return shown, more, err
+		}
+		if more = len(page) == q.Limit; more {
+			q.AfterIndex = &page[len(page)-1].Index
+		}
+		shown += len(page)
+	}
+	return shown, more, nil
+}
+
+// Found is one record, and the others of its call.
+type Found struct {
+	Record  ledger.Record   `json:"record"`
+	Related []ledger.Record `json:"related"`
+	Values  []Value         `json:"values,omitempty"`
+}
+
+// Value is one value of the journal: its text, or its bytes where they are no text.
+type Value struct {
+	Kind   string `json:"kind"`
+	Record string `json:"record"` // the kind of the record that it came with
+	Text   string `json:"text,omitempty"`
+	Bytes  []byte `json:"bytes,omitempty"`
+}
+
+// Find reads a record by its id or the start of it. It also takes the whole id of a
+// decision or a call.
+func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
+	r, err := s.openReader(ctx)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	f.Record, err = findRecord(ctx, r, id)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return f, &advice.Error{Err: fmt.Errorf("no record, decision or call has the id %q", id), Todo: "vedette ledger list shows the ids"}
+	case errors.Is(err, ledger.ErrAmbiguous):
+		return f, &advice.Error{
+			Err:  fmt.Errorf("several records start with %q", id),
+			Todo: "give more of the id; vedette ledger list shows the ids",
+		}
+	case err != nil:
+		return f, s.adviseOn(err)
+	}
+	f.Related = []ledger.Record{}
+	if f.Record.Call == "" {
+		return f, nil
+	}
+	all, err := r.List(ctx, ledger.Query{Call: f.Record.Call})
+	for _, rec := range all {
+		if rec.ID != f.Record.ID {
+			f.Related = append(f.Related, rec)
+		}
+	}
+	return f, s.adviseOn(err)
+}
+
+// findRecord finds a record by its own id, else the first of a decision or a call. The
+// id that a refusal names to the agent is a decision's.
+func findRecord(ctx context.Context, r *ledger.Reader, id string) (ledger.Record, error) {
+	rec, err := r.Get(ctx, id)
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return rec, err
+	}
+	for _, q := range []ledger.Query{{Call: id, Limit: 1}, {Decision: id, Limit: 1}} {
+		found, lerr := r.List(ctx, q)
+		if lerr != nil || len(found) > 0 {
+			return append(found, rec)[0], lerr
+		}
+	}
+	return rec, err
+}
+
+// Values opens what the journal holds of a call. It needs the database for itself.
+func (s Source) Values(ctx context.Context, call string) (_ []Value, err error) {
+	// Loading would make what is missing: a reader makes no keys.
+	if _, err := os.Stat(filepath.Join(s.Keys, "journal.key")); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("there is no journal.key")
+		}
+		return nil, &advice.Error{
+			Err:  fmt.Errorf("the key folder %s can't be used: %w", s.Keys, advice.CauseOf(err)),
+			Todo: "name the key folder with --keys FOLDER",
+		}
+	}
+	k, err := keys.LoadOrCreate(s.Keys)
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
+	if errors.Is(err, store.ErrLocked) {
+		return nil, &advice.Error{
+			Err:  fmt.Errorf("%s is in use", s.Database),
+			Todo: "stop the server first, or show the record without --values",
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	j, err := journal.Open(ctx, st, journal.SingleKey(k.Journal()), journal.Options{})
+	if err != nil {
+		return nil, err
+	}
+	found, err := j.ByCall(ctx, call)
+	out := make([]Value, 0, len(found))
+	for _, v := range found {
+		value := Value{Kind: v.Kind, Record: v.Name}
+		if utf8.Valid(v.Data) {
+			value.Text = string(v.Data)
+		} else {
+			value.Bytes = v.Data
+		}
+		out = append(out, value)
+	}
+	return out, err
+}
+
+// Verification is what verifying a ledger came to.
+type Verification struct {
+	OK bool `json:"ok"`
+	ledger.Report
+
+	tampered error
+}
+
+// Err is an *IntegrityError where the ledger doesn't hold what was signed.
+func (v Verification) Err() error {
+	if v.tampered == nil {
+		return nil
+	}
+	return &IntegrityError{
+		fmt.Errorf("the ledger does not hold what was signed: %w", v.tampered),
+		"keep the file as it is; a backup that verifies with the newest head shows what was changed",
+	}
+}
+
+// Verify computes every record's hash again and compares the tree with every signed
+// head, and with those in files. What it finds is in the Verification; the error is of
+// what can't be read.
+func (s Source) Verify(ctx context.Context, heads []string) (Verification, error) {
+	key, err := s.readPublicKey()
+	if err != nil {
+		return Verification{}, err
+	}
+	o := ledger.VerifyOptions{PublicKey: key}
+	for _, name := range heads {
+		head, err := readKeptHead(name, key)
+		if err != nil {
+			return Verification{}, err
+		}
+		o.Heads = append(o.Heads, head)
+	}
+	report, err := ledger.Verify(ctx, s.Database, o)
+	tampered := errors.Is(err, ledger.ErrTampered)
+	if err != nil && !tampered {
+		return Verification{}, s.adviseOn(err)
+	}
+	if report.Problems == nil {
+		report.Problems = []ledger.Problem{}
+	}
+	return Verification{!tampered, report, err}, nil
+}
+
+// maxHead is more than any head has, in bytes.
+const maxHead = 4 << 10
+
+// readKeptHead reads a head and makes sure that it is one of this ledger's.
+func readKeptHead(name, key string) (_ []byte, err error) {
+	const todo = "give what vedette ledger head printed"
+	if err := advice.CheckReadable(name, todo); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", name, advice.CauseOf(err))
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	b, err := io.ReadAll(io.LimitReader(f, maxHead))
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: %w", name, advice.CauseOf(err))
+	}
+	if _, err := ledger.ParseHead(b, key); err != nil {
+		return nil, &advice.Error{Err: fmt.Errorf("%s: %w", name, err), Todo: todo}
+	}
+	return b, nil
+}
+
+// NewestHead reads the newest signed head. One that the key doesn't verify is an
+// *IntegrityError.
+func (s Source) NewestHead(ctx context.Context) ([]byte, error) {
+	key, err := s.readPublicKey()
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.queryNewestHead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := ledger.ParseHead(head, key); err != nil {
+		return nil, &IntegrityError{fmt.Errorf("the newest head: %w", err), "vedette ledger verify says more"}
+	}
+	return head, nil
+}
+
+func (s Source) queryNewestHead(ctx context.Context) (head []byte, err error) {
+	r, err := store.OpenReader(ctx, s.Database)
+	if err != nil {
+		return nil, s.adviseOn(err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	err = r.QueryRow(ctx, `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`).Scan(&head)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("the ledger in %s is empty: there is no head yet", s.Database)
+	}
+	return head, s.adviseOn(err)
+}
+
+// readPublicKey reads the key that verifies the ledger.
+func (s Source) readPublicKey() (string, error) {
+	todo := "name the ledger's public key with --key FILE; it is ledger.pub in the key folder"
+	if err := advice.CheckReadable(s.PublicKey, todo); err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(s.PublicKey)
+	if err != nil {
+		return "", fmt.Errorf("%s can't be read: %w", s.PublicKey, advice.CauseOf(err))
+	}
+	return string(b), nil
+}
+
+func (s Source) openReader(ctx context.Context) (*ledger.Reader, error) {
+	r, err := ledger.OpenReader(ctx, s.Database)
+	return r, s.adviseOn(err)
+}
+
+// adviseOn adds what to do about a database that can't be read.
+func (s Source) adviseOn(err error) error {
+	const name = "name Vedette's database with --config FILE or --db FILE"
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrNoFile):
+		return &advice.Error{
+			Err:  fmt.Errorf("%s: no such database", s.Database),
+			Todo: "it is made when Vedette first decides a call; name another with --config FILE or --db FILE",
+		}
+	case errors.Is(err, ledger.ErrNoLedger):
+		return &advice.Error{Err: fmt.Errorf("%s holds no ledger", s.Database), Todo: name}
+	}
+	return &advice.Error{Err: err, Todo: name}
+}
