@@ -11,8 +11,8 @@ var forgers = []mutant{
 		`doc := escapeUnseen(strings.ReplaceAll(string(b), "\\\\", "\\"))`, "sentinel/review", []string{"TestHostileTextOnTheWire", "TestDocumentSaysWhatThereIs"}, false},
 	{"what nobody sees is sent as it is", "sentinel/review/document.go", "doc := escapeUnseen(string(b))",
 		"doc := string(b)", "sentinel/review", []string{"TestHostileTextOnTheWire"}, false},
-	{"tags and other characters beyond the first plane are sent as they are", "sentinel/review/document_parts.go", "return r >= unicode.MaxASCII && (",
-		"return r > unicode.MaxASCII && r <= 0xffff && (", "sentinel/review", []string{"TestHostileTextOnTheWire"}, false},
+	{"tags and other characters beyond the first plane are sent as they are", "sentinel/review/document_parts.go", "return r >= unicode.MaxASCII && runes.IsInvisible(r)",
+		"return r >= unicode.MaxASCII && r <= 0xffff && runes.IsInvisible(r)", "sentinel/review", []string{"TestHostileTextOnTheWire"}, false},
 	{"an author who is none is told as he calls himself", "sentinel/review/document.go", `return "unknown"`,
 		"return string(a)", "sentinel/review", []string{"TestHostileTextOnTheWire"}, false},
 	{"the document speaks as the system", "sentinel/review/prompt.go", "{Role: llm.RoleUser, Content: document}",
@@ -41,8 +41,8 @@ var forgers = []mutant{
 		`case r.FinishReason == "never":`, "sentinel/review", []string{"TestJudgement"}, false},
 	{"a reason may have lines", "sentinel/review/answer.go", "oneLine(reason)",
 		"reason", "sentinel/review", []string{"TestReasonsAreOneLine"}, false},
-	{"what a reason hides stays hidden", "sentinel/review/answer.go", " || unicode.Is(unicode.Cf, r)",
-		"", "sentinel/review", []string{"TestOneLine"}, false},
+	{"what a reason hides stays hidden", "sentinel/review/answer.go", " || runes.IsInvisible(r) || r ==",
+		" || runes.IsInvisible(r) && r < ' ' || r ==", "sentinel/review", []string{"TestOneLine"}, false},
 
 	// The messages of an agent.
 	{"a quote in a mission ends it", "agents/prompt.go", "Content: encode(doc)",
@@ -395,8 +395,8 @@ var leakers = []mutant{
 var spreaders = []mutant{
 	{"a result may be of any size", "skills/executor.go", "if len(r.Content) > MaxResult {",
 		"if len(r.Content) > 1<<40 {", "skills", []string{"TestResultsAreBounded"}, true},
-	{"an error may be of any size", "skills/failure.go", "if len(s) > MaxError {",
-		"if len(s) > 1<<40 {", "skills", []string{"TestFailuresAreOurs"}, false},
+	{"an error may be of any size", "skills/failure.go", `"\uFFFD"), MaxError)`,
+		`"\uFFFD"), 1<<40)`, "skills", []string{"TestFailuresAreOurs"}, false},
 	{"a skill has all the time it wants", "skills/executor.go", "ctx, stop = context.WithDeadline(ctx, o.Deadline)",
 		"ctx, stop = context.WithCancel(ctx)", "skills", []string{"TestOrderDeadline"}, false},
 	{"a member of a group takes others with it", "sentinel/store/submit.go", "if _, err := w.conn.exec(sqlRollbackTo, nil); err != nil {",

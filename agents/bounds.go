@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -109,7 +111,7 @@ func (r *Room) FitCalls(calls []llm.ToolCall) []llm.ToolCall {
 	out, left := slices.Clone(calls), r.Left()
 	for i := range out {
 		k := &out[i]
-		k.Name = clip(k.Name, maxTool)
+		k.Name = textcut.Head(k.Name, maxTool)
 		if n := len(k.Arguments); n > maxEcho || n > left {
 			k.Arguments = encode(map[string]int{"omitted_bytes": n})
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/skills"
@@ -70,7 +72,7 @@ func (w *worker) propose(c *otp.Context) {
 	w.call.Arguments = "" // only the id is needed from here on
 	shown, _ := w.redact(name, args)
 	w.calls++
-	if w.current = clip(name, 64); w.current == "" {
+	if w.current = textcut.Head(name, 64); w.current == "" {
 		w.current = "(none)"
 	}
 	w.note(Entry{Kind: "call", Skill: w.current, Text: string(shown[:min(len(shown), maxEntryText+1)])})

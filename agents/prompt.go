@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
@@ -76,4 +78,4 @@ func (w *worker) listSkills(b *strings.Builder) {
 }
 
 // oneLine keeps a description from opening a line, and so a skill, of its own.
-func oneLine(s string) string { return clip(strings.Join(strings.Fields(s), " "), 300) }
+func oneLine(s string) string { return textcut.Head(strings.Join(strings.Fields(s), " "), 300) }

@@ -1,13 +1,14 @@
 package agents
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -88,7 +89,7 @@ func (m Messages) MarshalJSON() ([]byte, error) {
 	for i, k := range m {
 		out[i] = keptMessage{k.Role, k.Content, k.Name, k.ToolCalls, k.ToolCallID}
 	}
-	return plainJSON(out)
+	return plainjson.Marshal(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -114,7 +115,7 @@ func (c Calls) MarshalJSON() ([]byte, error) {
 			out[i].Args, out[i].Raw = "", []byte(args)
 		}
 	}
-	return plainJSON(out)
+	return plainjson.Marshal(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -131,17 +132,6 @@ func (c *Calls) UnmarshalJSON(b []byte) error {
 		*c = append(*c, llm.ToolCall{ID: k.ID, Name: k.Name, Arguments: k.Args})
 	}
 	return nil
-}
-
-// plainJSON is JSON without the escapes for HTML, which make a text longer.
-func plainJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // checkRounds refuses a history with a hole in it, or of another version.

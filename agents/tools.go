@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -115,10 +117,10 @@ func readHelp(raw string) (helpArgs, error) {
 	if strings.TrimSpace(h.Reason) == "" {
 		return h, errors.New("no reason")
 	}
-	h.Reason = clip(h.Reason, maxEntryText)
+	h.Reason = textcut.Head(h.Reason, maxEntryText)
 	h.Skills = h.Skills[:min(len(h.Skills), maxHelpSkills)]
 	for i, s := range h.Skills {
-		h.Skills[i] = clip(s, skills.MaxName)
+		h.Skills[i] = textcut.Head(s, skills.MaxName)
 	}
 	return h, nil
 }
@@ -140,7 +142,7 @@ func answer(res skills.Result, err error) (text, kind string) {
 	case errors.As(err, &f) && f.Unknown:
 		return failed(f.Code, "The skill was interrupted. It is not known whether it had an effect; don't repeat it."), "error"
 	case errors.As(err, &f):
-		return failed(f.Code, clip(f.Error(), maxEntryText)), "error"
+		return failed(f.Code, textcut.Head(f.Error(), maxEntryText)), "error"
 	case crashed(err):
 		return failed("not_run", "The call broke off before it was answered, so take it for not done. Don't repeat it; report this."), "error"
 	}

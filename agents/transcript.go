@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -25,15 +27,6 @@ type Entry struct {
 	Text  string `json:"text"`
 }
 
-// clip cuts a text to about n bytes, between two characters, and lets go of the
-// rest: what is kept must not hold the whole in memory.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}
-
 // MaxAnswer is how many bytes of a model's text are kept. More than models write
 // who mean it; what a server may send is more than a journal takes.
 const MaxAnswer = 256 << 10
@@ -44,7 +37,7 @@ func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return clip(s, n) + "\n[cut here: the text was too long]"
+	return textcut.Head(s, n) + "\n[cut here: the text was too long]"
 }
 
 // echoed are calls as the conversation repeats them to the model. What a
@@ -63,7 +56,7 @@ func echoed(calls []llm.ToolCall) []llm.ToolCall {
 		case len(a) > maxEcho:
 			k.Arguments = encode(map[string]int{"omitted_bytes": len(a)})
 		case a.Kind() != '{' || !json.Valid(a):
-			k.Arguments = encode(map[string]string{"malformed": clip(k.Arguments, maxEntryText)})
+			k.Arguments = encode(map[string]string{"malformed": textcut.Head(k.Arguments, maxEntryText)})
 		}
 	}
 	return out

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/skills"
@@ -227,7 +229,7 @@ func (w *worker) interrupt(c *otp.Context, m Interrupt) {
 }
 
 func (w *worker) note(e Entry) {
-	e.Text = clip(e.Text, maxEntryText)
+	e.Text = textcut.Head(e.Text, maxEntryText)
 	if len(w.entries) >= maxEntries {
 		w.entries = slices.Clone(w.entries[1:])
 	}

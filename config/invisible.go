@@ -3,18 +3,13 @@ package config
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/internal/runes"
 )
 
 // isInvisible reports whether a character has no shape of its own.
 func isInvisible(r rune) bool {
-	switch {
-	case r <= unicode.MaxASCII, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
-		return false
-	case r == '\u2800': // a pattern of Braille without a dot
-		return true
-	}
-	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp,
-		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	return r > unicode.MaxASCII && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && runes.IsInvisible(r)
 }
 
 // belongsToNeighbours reports whether an invisible character belongs to the

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // Agree compares what a configuration says of a program's skill with what the
@@ -69,7 +71,7 @@ func findDifference(known, program any, at string) (place, says string, same boo
 		if err != nil { // it was read from JSON
 			return at, "another value", false
 		}
-		return at, clipText(string(raw), 120), false
+		return at, textcut.Head(string(raw), 120), false
 	}
 	keys := slices.Sorted(maps.Keys(a))
 	for k := range maps.Keys(b) {
@@ -86,7 +88,7 @@ func findDifference(known, program any, at string) (place, says string, same boo
 			return at + "." + k, "nothing; remove it", false
 		case !has:
 			raw, _ := json.Marshal(y) // it was read from JSON
-			return at, "there is " + k + ": " + clipText(string(raw), 120) + " besides", false
+			return at, "there is " + k + ": " + textcut.Head(string(raw), 120) + " besides", false
 		}
 		if place, says, same := findDifference(x, y, at+"."+k); !same {
 			return place, says, false

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // today is the dialect in which every schema is compiled. Older ones don't know
@@ -57,7 +59,7 @@ func dialectAge(uri string) (int, bool) {
 }
 
 func unknownDialect(uri string) string {
-	msg := fmt.Sprintf("%q is no dialect that is known here", clipText(uri, 100))
+	msg := fmt.Sprintf("%q is no dialect that is known here", textcut.Head(uri, 100))
 	if near := Nearest(uri, slices.Sorted(maps.Keys(dialects))); near != "" {
 		return msg + fmt.Sprintf("; did you mean %q?", near)
 	}

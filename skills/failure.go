@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // Failure is an Executor's error: the skill was started and did not succeed.
@@ -82,10 +84,7 @@ func readableError(err error) (out error) {
 			out = errors.New("the skill's error can't be read")
 		}
 	}()
-	s := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	if len(s) > MaxError {
-		s = strings.ToValidUTF8(s[:MaxError], "") + "…"
-	}
+	s := textcut.Head(strings.ToValidUTF8(err.Error(), "\uFFFD"), MaxError)
 	return &errorText{s, err}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/vedette-dev/vedette/internal/plainjson"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -40,13 +42,11 @@ func (s *Skill) Redact(raw []byte) (shown []byte, hidden bool) {
 	if !hidden {
 		return raw, false
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(out) != nil {
+	b, err := plainjson.Marshal(out)
+	if err != nil {
 		return []byte(HiddenArgs), true
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true
+	return b, true
 }
 
 // redactValue hides the secrets of arguments that no schema has validated yet: a secret may

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -153,7 +155,7 @@ func (s *Skill) Validate(args any) []SchemaError {
 		e := SchemaError{
 			Pointer: s.declaredPointer(l.InstanceLocation),
 			Keyword: failedKeyword(l.ErrorKind),
-			Message: clipText(l.ErrorKind.LocalizedString(p), 300),
+			Message: textcut.Head(l.ErrorKind.LocalizedString(p), 300),
 		}
 		if s.secretAt(l.InstanceLocation) {
 			e.Message = "does not fit; the value is secret" // the message may quote it
@@ -216,13 +218,6 @@ func isIndex(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-func clipText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // findUndeclared finds keys that no part of the schema names, in every object of

@@ -1,11 +1,11 @@
 package eval
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -130,12 +130,8 @@ func (r Result) JSON() []byte {
 	return marshalPlain(r.Decision.Line(r.Case.ID))
 }
 
-// marshalPlain is json.Marshal without the escapes for HTML, which only make lines
-// harder to read.
+// marshalPlain writes plain data as JSON, which always works.
 func marshalPlain(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // plain data into memory
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	b, _ := plainjson.Marshal(v)
+	return b
 }

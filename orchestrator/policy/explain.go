@@ -1,11 +1,12 @@
 package policy
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
@@ -162,13 +163,11 @@ func arguments(c sentinel.Call) json.RawMessage {
 	if c.Skill() == nil {
 		return json.RawMessage(c.Args())
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)                                                 // a person reads it: > stays >
-	if err := enc.Encode(c.Skill().WithoutSecrets(c.Parsed())); err != nil { // it came from JSON
+	out, err := plainjson.Marshal(c.Skill().WithoutSecrets(c.Parsed())) // a person reads it: > stays >
+	if err != nil {                                                     // it came from JSON
 		return json.RawMessage("null")
 	}
-	return bytes.TrimSpace(out.Bytes())
+	return out
 }
 
 func viewCall(c sentinel.Call) *CallView {

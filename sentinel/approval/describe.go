@@ -1,13 +1,13 @@
 package approval
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -109,14 +109,12 @@ func (s *sheet) formatValue(v any) string {
 	if text, ok := v.(string); ok {
 		return s.quote(text, maxShown)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
+	b, err := plainjson.Marshal(v)
+	if err != nil {
 		s.cut++
 		return "(can't be shown)"
 	}
-	return s.showPlain(strings.TrimSuffix(b.String(), "\n"))
+	return s.showPlain(string(b))
 }
 
 // writeBound says what the call's paths lead to and hold: the approval is for that.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/internal/runes"
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // How many bytes of a text a person is shown. What is cut says so.
@@ -71,15 +74,9 @@ func (s *sheet) shortenText(text string, limit int, show func(string) string) st
 		return show(text)
 	}
 	s.cut++
-	head, tail := limit*2/3, len(text)-limit/3
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
+	head, left, tail := textcut.Ends(text, limit)
 	sum := sha256.Sum256([]byte(text))
-	return fmt.Sprintf("%s …[CUT: %d bytes]… %s (%d bytes, sha256 %x…)", show(text[:head]), tail-head, show(text[tail:]), len(text), sum[:6])
+	return fmt.Sprintf("%s …[CUT: %d bytes]… %s (%d bytes, sha256 %x…)", show(head), left, show(tail), len(text), sum[:6])
 }
 
 // escapeText writes what a terminal would not show as itself in the way of a Go
@@ -112,6 +109,5 @@ func escapeText(s string, quoted bool) string {
 // isHidden reports whether a rune does something else than stand there: controls,
 // changes of direction, what has no ink, spaces other than the plain one.
 func isHidden(r rune) bool {
-	return r == utf8.RuneError || !unicode.IsPrint(r) || r == '\u2800' ||
-		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return r == utf8.RuneError || !unicode.IsPrint(r) || runes.IsInvisible(r)
 }

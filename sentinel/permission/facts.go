@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/vedette-dev/vedette/internal/runes"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -160,7 +162,7 @@ func plainAddress(s string) string {
 	}
 	return strings.Map(func(r rune) rune {
 		switch {
-		case unicode.In(r, unicode.Cf, unicode.Cc):
+		case runes.IsInvisible(r), unicode.IsControl(r):
 			return -1
 		case r == '。':
 			return '.'

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -73,10 +75,7 @@ func (r *rule) modifyError(c sentinel.Call, reason, detail string, args ...strin
 	if len(args) == 0 {
 		args = r.declaredArgs(c.Skill())
 	}
-	if len(detail) > maxDetail {
-		detail = clipDetail(detail)
-	}
-	return &sentinel.ModifyError{Rule: r.id, Args: args, Reason: reason, Detail: detail}
+	return &sentinel.ModifyError{Rule: r.id, Args: args, Reason: reason, Detail: textcut.Head(detail, maxDetail)}
 }
 
 var errNoJSON = errors.New("the rewritten arguments are no JSON")

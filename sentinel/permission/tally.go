@@ -3,6 +3,8 @@ package permission
 import (
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -52,15 +54,9 @@ const maxDetail = 4 << 10
 func (t *tally) countError(r *rule, s *skills.Skill, err error) {
 	t.note(r.signal+" error", r.declaredArgs(s))
 	t.lower(sentinel.Deny, CodeRuleError, r.signal+" could not be evaluated")
-	text := err.Error()
-	if len(text) > maxDetail {
-		text = clipDetail(text)
-	}
+	text := textcut.Head(err.Error(), maxDetail)
 	t.detail = append(t.detail, r.signal+": "+text)
 }
-
-// clipDetail cuts an error's text to maxDetail bytes.
-func clipDetail(text string) string { return strings.ToValidUTF8(text[:maxDetail], "") + "…" }
 
 // buildVerdict returns the verdict of all that was counted.
 func (t *tally) buildVerdict() sentinel.Verdict {

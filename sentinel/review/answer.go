@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/vedette-dev/vedette/internal/runes"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -204,7 +206,7 @@ func oneLine(s string) string {
 		s = s[:8*maxReason]
 	}
 	clean := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+		if unicode.IsControl(r) || runes.IsInvisible(r) || r == utf8.RuneError {
 			return ' '
 		}
 		return r

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -168,16 +170,12 @@ type truncator struct {
 // cut keeps the beginning and the end of a text that is longer than limit: what
 // an attacker appends stands at the end.
 func (t *truncator) cut(s string, limit int) string {
-	if len(s) <= limit {
+	head, left, tail := textcut.Ends(s, limit)
+	if left == 0 {
 		return s
 	}
-	head := runeBoundary(s, limit*2/3)
-	tail := len(s) - limit/3
-	for tail < len(s) && s[tail]&0xc0 == 0x80 {
-		tail++
-	}
-	t.bytes += tail - head
-	return fmt.Sprintf("%s…[%d bytes cut]…%s", s[:head], tail-head, s[tail:])
+	t.bytes += left
+	return fmt.Sprintf("%s…[%d bytes cut]…%s", head, left, tail)
 }
 
 func (t *truncator) cutObject(m map[string]any) map[string]any {

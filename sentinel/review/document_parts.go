@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/vedette-dev/vedette/internal/runes"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
@@ -195,6 +197,5 @@ func escapeUnseen(doc string) string {
 // isUnseenRune reports whether a character has no shape of its own: controls, marks of
 // direction, joiners, tags, variation selectors, fillers.
 func isUnseenRune(r rune) bool {
-	return r >= unicode.MaxASCII && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r) ||
-		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
+	return r >= unicode.MaxASCII && runes.IsInvisible(r)
 }

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/vedette-dev/vedette/internal/runes"
+
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -101,5 +103,5 @@ func (o Options) documentView() view { return view{keys: o.Keys, trace: o.Trace}
 
 // isBlankRune reports whether the character is invisible to people.
 func isBlankRune(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+	return unicode.IsSpace(r) || unicode.IsControl(r) || runes.IsInvisible(r)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 )
 
 // completion is the body of an answer.
@@ -150,7 +152,7 @@ func (c *completion) act(r *chatRequest) (act, error) {
 		parts, err := c.events(r.StreamOptions != nil && r.StreamOptions.IncludeUsage)
 		return act{eventStream, parts}, err
 	}
-	b, err := marshal(c)
+	b, err := plainjson.Marshal(c)
 	return act{"application/json", [][]byte{b}}, err
 }
 
@@ -260,7 +262,7 @@ func (e apiError) MarshalJSON() ([]byte, error) {
 		}
 		return &s
 	}
-	return marshal(struct {
+	return plainjson.Marshal(struct {
 		Message string  `json:"message"`
 		Type    *string `json:"type"`
 		Param   *string `json:"param"`
@@ -296,7 +298,7 @@ func fail(w http.ResponseWriter, status int, e apiError) int {
 }
 
 func send(w http.ResponseWriter, status int, v any) int {
-	b, err := marshal(v)
+	b, err := plainjson.Marshal(v)
 	if err != nil {
 		http.Error(w, "the scripted server can't write its answer", http.StatusInternalServerError)
 		return http.StatusInternalServerError

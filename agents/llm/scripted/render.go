@@ -2,13 +2,14 @@ package scripted
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strings"
 	"text/template"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 )
 
 // Limits on what a script's values may grow to.
@@ -25,7 +26,7 @@ type text struct {
 }
 
 var funcs = template.FuncMap{"json": func(v any) (string, error) {
-	b, err := marshal(v)
+	b, err := plainjson.Marshal(v)
 	return string(b), err
 }}
 
@@ -143,7 +144,7 @@ func (tc *toolReply) render(v *view) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := marshal(tree)
+	b, err := plainjson.Marshal(tree)
 	return string(b), err
 }
 
@@ -173,15 +174,6 @@ func renderTree(n any, v *view) (any, error) {
 		return out, nil
 	}
 	return n, nil
-}
-
-// marshal is json.Marshal without the escapes meant for HTML.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Extract returns the first group of the first match of a regular expression, or

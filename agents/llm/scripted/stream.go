@@ -3,6 +3,8 @@ package scripted
 import (
 	"net/http"
 	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 )
 
 const eventStream = "text/event-stream; charset=utf-8"
@@ -65,7 +67,7 @@ func (c *completion) events(withUsage bool) ([][]byte, error) {
 		if withUsage {
 			v = countedChunk{ch, u}
 		}
-		b, err := marshal(v)
+		b, err := plainjson.Marshal(v)
 		if err == nil {
 			out = append(out, event(b))
 		}
@@ -143,7 +145,7 @@ func pieces(s string) []string {
 
 func (t *turn) streamError(a act) int {
 	t.perform(act{a.kind, a.parts[:len(a.parts)/2]})
-	b, err := marshal(map[string]any{"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"}})
+	b, err := plainjson.Marshal(map[string]any{"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"}})
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

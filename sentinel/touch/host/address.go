@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/vedette-dev/vedette/internal/runes"
+
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/vedette-dev/vedette/internal/netzone"
@@ -80,7 +82,7 @@ func foldHost(h string) string {
 	}
 	for i := range len(h) {
 		if h[i] >= 0x80 {
-			return strings.NewReplacer("。", ".", "\u200b", "", "\u200d", "", "\u2060", "", "\u00ad", "").Replace(norm.NFKC.String(h))
+			return strings.ReplaceAll(runes.StripInvisible(norm.NFKC.String(h)), "。", ".")
 		}
 	}
 	return h

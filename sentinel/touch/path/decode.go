@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/vedette-dev/vedette/internal/runes"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -196,7 +198,6 @@ func readOverlong(s string) (rune, int) {
 var lookalike = strings.NewReplacer(
 	"\u2215", "/", "\u2044", "/", "\u29f8", "/", "\u2571", "/",
 	"\u2216", `\`, "\u29f5", `\`, "\u29f9", `\`,
-	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
 )
 
 // foldLookalikes maps other spellings of a character to it: full-width letters,
@@ -204,7 +205,7 @@ var lookalike = strings.NewReplacer(
 func foldLookalikes(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
-			return norm.NFKC.String(lookalike.Replace(s))
+			return norm.NFKC.String(lookalike.Replace(runes.StripInvisible(s)))
 		}
 	}
 	return s

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/internal/runes"
 )
 
 // Kind is what became of a path.
@@ -128,8 +130,7 @@ func isVisible(text string) bool {
 		if marks++; !unicode.Is(unicode.M, r) {
 			marks = 0
 		}
-		if marks > maxMarks || r == utf8.RuneError || !unicode.IsPrint(r) || r == '\u2800' ||
-			unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		if marks > maxMarks || r == utf8.RuneError || !unicode.IsPrint(r) || runes.IsInvisible(r) {
 			return false
 		}
 	}
