@@ -206,8 +206,8 @@ var unwarranted = []mutant{
 		`case c.Audience == "":`, "skills/warrant", []string{"TestVerifyHTTPRefusesClaims"}, false},
 	{"a token never expires", "skills/warrant/http.go", "case !now.Before(c.Expires.Add(o.Leeway)):",
 		"case now.Before(c.IssuedAt.Add(-o.Leeway)):", "skills/warrant", []string{"TestVerifyHTTPRefusesClaims"}, false},
-	{"a record leaves its warrant unspent", "orchestrator/assembly/record.go", `if rec.Spend != "" {`,
-		`if rec.Spend == "-" {`, "orchestrator/assembly", []string{"TestRecorderSpends"}, false},
+	{"a record leaves its warrant unspent", "sentinel/recorder/recorder.go", `if rec.Spend != "" {`,
+		`if rec.Spend == "-" {`, "sentinel/recorder", []string{"TestRecordIsOneTransaction"}, false},
 }
 
 // swapped is broken lines of invariant 2: what was judged is what runs.
@@ -450,7 +450,7 @@ var forgetters = []mutant{
 		`"temp_store(FILE)",`, "sentinel/store", []string{"TestPragmas"}, false},
 	{"undone members leave what they counted", "sentinel/store/submit.go", "if r.err != nil {\n\t\tw.tx.undo(mark)",
 		"if r.err != nil {\n\t\t_ = mark", "sentinel/store", []string{"TestMembersFailAlone"}, false},
-	{"a call is allowed twice", "orchestrator/assembly/record.go", `if rec.Once != "" {`,
+	{"a call is allowed twice", "sentinel/recorder/recorder.go", `if rec.Once != "" {`,
 		`if rec.Once == "-" {`, "orchestrator/assembly", []string{"TestAllowedOnce"}, false},
 	{"a group that was rolled back is relied upon", "sentinel/ledger/ledger.go", "l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }",
 		"l.leaves, l.pending, l.stale = l.leaves[:0], nil, false }", "sentinel/ledger", []string{"TestLostGroupReturns"}, false},
@@ -548,6 +548,6 @@ var unconfined = []mutant{
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},
 	{"a program may read what is secret", "skills/run/exec/guarded.go", "!write && !g.Secret", "!write",
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},
-	{"the assembly guards nothing", "orchestrator/assembly/executors.go", "Guarded: guarded(cfg)", "Guarded: guarded(cfg)[:0]",
+	{"the assembly guards nothing", "orchestrator/assembly/executors.go", "Guarded: listGuarded(cfg)", "Guarded: listGuarded(cfg)[:0]",
 		"orchestrator/assembly", []string{"TestProgramsGetNothingOfOurs"}, false},
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/guard"
 )
@@ -18,7 +18,7 @@ import (
 func TestGuardProtectsTheDoor(t *testing.T) {
 	file := write(t, "")
 	cfg := load(t, file)
-	sock, dir := assembly.SocketPath(cfg.Ledger.Path), filepath.Dir(file)
+	sock, dir := control.SocketPath(cfg.Ledger.Path), filepath.Dir(file)
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	for line, code := range map[string]string{

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 )
 
@@ -29,7 +30,7 @@ func (e *exam) files(context.Context) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		list = append(list, e.cfg.Ledger.Path+suffix)
 	}
-	for _, path := range append(list, assembly.SocketPath(e.cfg.Ledger.Path)) {
+	for _, path := range append(list, control.SocketPath(e.cfg.Ledger.Path)) {
 		e.private(path, 0o077, "chmod 600")
 	}
 	if len(e.findings) == before {

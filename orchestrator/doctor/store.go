@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
@@ -94,7 +93,7 @@ func (e *exam) process(ctx context.Context) (pid int, running bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := control.Dial(assembly.SocketPath(e.cfg.Ledger.Path)).Top(ctx, &top)
+	err := control.Dial(control.SocketPath(e.cfg.Ledger.Path)).Top(ctx, &top)
 	for _, m := range top.CanaryFailed {
 		e.problem("review", fmt.Sprintf("process %d has marked model %s: it failed its canaries", top.PID, m),
 			"its verdicts carry canary: failed; ask its provider, or take another model")
@@ -175,7 +174,7 @@ func (e *exam) pauses(ctx context.Context) {
 func (e *exam) paused(ctx context.Context) ([]pause.Pause, error) {
 	asking, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if list, err := control.Dial(assembly.SocketPath(e.cfg.Ledger.Path)).Pauses(asking); err == nil {
+	if list, err := control.Dial(control.SocketPath(e.cfg.Ledger.Path)).Pauses(asking); err == nil {
 		return list, nil
 	}
 	r, err := store.OpenReader(ctx, e.cfg.Ledger.Path)

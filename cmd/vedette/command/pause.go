@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/pause"
@@ -71,7 +70,7 @@ func (p *places) process() (*control.Client, error) {
 	if err := p.fill(false, false); err != nil {
 		return nil, err
 	}
-	return control.Dial(assembly.SocketPath(p.db), assembly.Owner(p.db)), nil
+	return control.Dial(control.SocketPath(p.db), control.DatabaseOwner(p.db)), nil
 }
 
 // unreached adds what to do where no process answers.

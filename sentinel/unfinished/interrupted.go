@@ -1,4 +1,4 @@
-package assembly
+package unfinished
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // which ended before it could say what became of it.
 const CodeInterrupted = sentinel.FailInterrupted
 
-// interruptedStep bounds one transaction of settleInterrupted.
+// interruptedStep bounds one transaction of SettleInterrupted.
 const interruptedStep = 200
 
 // settledSchema holds how far the ledger is known to have an outcome for every
@@ -28,8 +28,8 @@ var settledSchema = []string{`CREATE TABLE assembly_settled (
 ) STRICT`}
 
 const (
-	sqlSettled    = `SELECT idx FROM assembly_settled WHERE id = 1`
-	sqlSetSettled = `INSERT INTO assembly_settled (id, idx) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET idx = excluded.idx`
+	sqlReadSettled  = `SELECT idx FROM assembly_settled WHERE id = 1`
+	sqlWriteSettled = `INSERT INTO assembly_settled (id, idx) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET idx = excluded.idx`
 )
 
 // interruptedBody is the body of an outcome that the ended process could not write.
@@ -44,20 +44,20 @@ type interruptedBody struct {
 	ElapsedUS  int64  `json:"elapsed_us"`
 }
 
-// settleInterrupted gives every allowed call without an outcome one that says
-// so: unknown. It must run before the first call of this process. Where it is
-// interrupted itself, the next start goes on.
-func (p *Parts) settleInterrupted(ctx context.Context) error {
-	if err := p.Store.Migrate(ctx, "assembly", settledSchema); err != nil {
+// SettleInterrupted gives every allowed call without an outcome one: unknown. It must run
+// before the first call of this process. Where it is interrupted itself, the next start
+// goes on. The errors are the store's and the ledger's.
+func (c *Calls) SettleInterrupted(ctx context.Context) error {
+	if err := c.o.Store.Migrate(ctx, "assembly", settledSchema); err != nil {
 		return err
 	}
-	after, last, err := p.unsettled(ctx)
+	after, last, err := c.readSettled(ctx)
 	if err != nil {
 		return err
 	}
 	total, mark := 0, last
 	for {
-		found, err := p.Ledger.List(ctx, ledger.Query{
+		found, err := c.o.Ledger.List(ctx, ledger.Query{
 			Kind: sentinel.RecordDecision, Outcome: sentinel.Allow.String(), Without: sentinel.RecordOutcome,
 			AfterIndex: &after, Limit: interruptedStep,
 		})
@@ -68,8 +68,8 @@ func (p *Parts) settleInterrupted(ctx context.Context) error {
 		if len(found) == interruptedStep {
 			settled = found[len(found)-1].Index
 		}
-		over := p.leaveHeld(found, &mark)
-		if err := p.settle(ctx, over, min(settled, mark)); err != nil {
+		over := c.skipWaiting(found, &mark)
+		if err := c.recordUnknown(ctx, over, min(settled, mark)); err != nil {
 			return fmt.Errorf("record the outcome of interrupted calls: %w", err)
 		}
 		total += len(over)
@@ -79,18 +79,18 @@ func (p *Parts) settleInterrupted(ctx context.Context) error {
 		after = settled
 	}
 	if total > 0 {
-		p.log.Warn("calls were under way when the last process ended; what became of them is unknown", "calls", total)
+		c.o.Log.Warn("calls were under way when the last process ended; what became of them is unknown", "calls", total)
 	}
 	return nil
 }
 
-// leaveHeld returns the calls without those whose commit a person is asked about: they have
-// an outcome when that is answered, and mark stays before the first of them.
-func (p *Parts) leaveHeld(found []ledger.Record, mark *int64) (over []ledger.Record) {
+// skipWaiting returns the calls without those whose commit a person is asked about. These
+// have an outcome when the person answers, and mark stays before the first of them.
+func (c *Calls) skipWaiting(found []ledger.Record, mark *int64) (over []ledger.Record) {
 	for _, d := range found {
 		var b struct{ Call string }
 		_ = json.Unmarshal(d.Body, &b) // what can't be read waits for no commit
-		if slices.Contains(p.held, b.Call) {
+		if slices.Contains(c.waiting, b.Call) {
 			*mark = min(*mark, d.Index-1)
 			continue
 		}
@@ -99,18 +99,18 @@ func (p *Parts) leaveHeld(found []ledger.Record, mark *int64) (over []ledger.Rec
 	return over
 }
 
-// unsettled returns the index up to which all calls have an outcome and that
-// of the last record; -1 is before the first.
-func (p *Parts) unsettled(ctx context.Context) (after, last int64, err error) {
+// readSettled returns the index up to which all calls have an outcome, and the index of
+// the last record; -1 is before the first.
+func (c *Calls) readSettled(ctx context.Context) (after, last int64, err error) {
 	after, last = -1, -1
-	err = p.Store.Submit(ctx, func(tx *store.Tx) error {
-		_, err := tx.QueryRow([]any{&after}, sqlSettled)
+	err = c.o.Store.Submit(ctx, func(tx *store.Tx) error {
+		_, err := tx.QueryRow([]any{&after}, sqlReadSettled)
 		return err
 	})
 	if err != nil {
 		return 0, 0, err
 	}
-	newest, err := p.Ledger.List(ctx, ledger.Query{Newest: true, Limit: 1})
+	newest, err := c.o.Ledger.List(ctx, ledger.Query{Newest: true, Limit: 1})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -120,8 +120,8 @@ func (p *Parts) unsettled(ctx context.Context) (after, last int64, err error) {
 	return min(after, last), last, nil
 }
 
-// settle appends the outcomes and moves the mark, in one transaction.
-func (p *Parts) settle(ctx context.Context, calls []ledger.Record, settled int64) error {
+// recordUnknown appends the outcomes and moves the mark, in one transaction.
+func (c *Calls) recordUnknown(ctx context.Context, calls []ledger.Record, settled int64) error {
 	entries := make([]ledger.Entry, 0, len(calls))
 	for _, d := range calls {
 		body, err := json.Marshal(interruptedBody{
@@ -132,18 +132,18 @@ func (p *Parts) settle(ctx context.Context, calls []ledger.Record, settled int64
 		}
 		entries = append(entries, ledger.Entry{
 			// Made from the decision's id: a second one can't be appended.
-			ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("vedette/interrupted/"+d.ID)).String(), Time: p.now(),
+			ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("vedette/interrupted/"+d.ID)).String(), Time: c.o.Now(),
 			Kind: sentinel.RecordOutcome, Call: d.Call, Decision: d.Decision, Conversation: d.Conversation, User: d.User,
 			Agent: d.Agent, Skill: d.Skill, Outcome: sentinel.StatusUnknown, Code: CodeInterrupted, Body: body,
 		})
 	}
-	return p.Store.Submit(ctx, func(tx *store.Tx) error {
+	return c.o.Store.Submit(ctx, func(tx *store.Tx) error {
 		for _, e := range entries {
-			if _, err := p.Ledger.AppendTx(tx, e); err != nil {
+			if _, err := c.o.Ledger.AppendTx(tx, e); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec(sqlSetSettled, settled)
+		_, err := tx.Exec(sqlWriteSettled, settled)
 		return err
 	})
 }

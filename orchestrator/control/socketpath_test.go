@@ -1,4 +1,4 @@
-package assembly
+package control
 
 import (
 	"fmt"
@@ -37,13 +37,13 @@ func TestSocketOfAnotherUser(t *testing.T) {
 	dir = filepath.Join(dir, strings.Repeat("d", 120))
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	db := filepath.Join(dir, "v.db")
-	require.Equal(t, os.Getuid(), Owner(db), "before there is one")
+	require.Equal(t, os.Getuid(), DatabaseOwner(db), "before there is one")
 	require.NoError(t, os.WriteFile(db, nil, 0o600))
 	uid := os.Getuid()
 	if uid == 0 { // who else could give it away
 		uid = 4711
 		require.NoError(t, os.Chown(db, uid, -1))
 	}
-	require.Equal(t, uid, Owner(db))
+	require.Equal(t, uid, DatabaseOwner(db))
 	require.Equal(t, fmt.Sprintf("/tmp/vedette-%d", uid), filepath.Dir(SocketPath(db)))
 }
