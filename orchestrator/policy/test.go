@@ -62,7 +62,7 @@ func Test(ctx context.Context, cfg *config.Config) (Report, error) {
 	r := Report{Tests: len(cfg.Tests), Failed: []TestResult{}, Unexercised: []RuleName{}}
 	for _, test := range cfg.Tests {
 		at = test.At
-		why, err := t.run(ctx, test)
+		why, err := t.runTest(ctx, test)
 		if err != nil {
 			return Report{}, err
 		}
@@ -80,14 +80,15 @@ func Test(ctx context.Context, cfg *config.Config) (Report, error) {
 	return r, nil
 }
 
+// tester runs tests and remembers which rules had a say.
 type tester struct {
 	d      *assembly.Decider
 	ev     *cases.Evaluator
 	fitted map[string]bool
 }
 
-// run returns what is not as the test expects.
-func (t *tester) run(ctx context.Context, test config.Test) ([]string, error) {
+// runTest returns what is not as the test expects.
+func (t *tester) runTest(ctx context.Context, test config.Test) ([]string, error) {
 	c, bad := t.ev.Parse(caseLine(test))
 	if bad != nil {
 		return []string{"the test is no case: " + bad.Message}, nil //nolint:nilerr // a finding, not a failure
@@ -95,7 +96,7 @@ func (t *tester) run(ctx context.Context, test config.Test) ([]string, error) {
 	call, err := t.d.NewCall(c.Proposal)
 	var refused *sentinel.CallError
 	if errors.As(err, &refused) {
-		return compare(test, sentinel.Refused("", refused, time.Now())), nil
+		return compareDecision(test, sentinel.Refused("", refused, time.Now())), nil
 	}
 	if err != nil {
 		return nil, err
@@ -104,8 +105,8 @@ func (t *tester) run(ctx context.Context, test config.Test) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.note(dec)
-	why := compare(test, dec)
+	t.noteRules(dec)
+	why := compareDecision(test, dec)
 	if test.Args != nil {
 		judged, _ := t.d.Rewrite(ctx, call)
 		want, err := t.d.NewCall(sentinel.Proposal{Skill: call.Name(), Args: []byte(test.Args), Grant: c.Proposal.Grant})
@@ -119,8 +120,8 @@ func (t *tester) run(ctx context.Context, test config.Test) ([]string, error) {
 	return why, nil
 }
 
-// note remembers the rules that had a say.
-func (t *tester) note(d sentinel.Decision) {
+// noteRules remembers the rules that had a say.
+func (t *tester) noteRules(d sentinel.Decision) {
 	v, _ := d.Verdict(sentinel.GatePermission)
 	for _, e := range v.Evidence {
 		if id, ok := strings.CutPrefix(e.Signal, "rule "); ok {
@@ -134,18 +135,19 @@ func (t *tester) note(d sentinel.Decision) {
 	}
 }
 
-func compare(test config.Test, d sentinel.Decision) []string {
+// compareDecision returns what of a decision is not as the test expects.
+func compareDecision(test config.Test, d sentinel.Decision) []string {
 	var why []string
 	got := d.Outcome.String()
 	switch want := string(test.Expect); {
 	case test.Expect == config.Modify && d.Modified == nil:
-		why = append(why, "expected modify: no rule rewrote the call, and it is "+told(got, d))
+		why = append(why, "expected modify: no rule rewrote the call, and it is "+describeOutcome(got, d))
 	case test.Expect == config.Modify && d.Outcome == sentinel.Deny:
-		why = append(why, "expected modify: the call was rewritten and is "+told(got, d))
+		why = append(why, "expected modify: the call was rewritten and is "+describeOutcome(got, d))
 	case test.Expect != config.Modify && want != got:
-		why = append(why, fmt.Sprintf("expected %s: it is %s", want, told(got, d)))
+		why = append(why, fmt.Sprintf("expected %s: it is %s", want, describeOutcome(got, d)))
 	case d.Outcome == sentinel.Deny && test.Code == "" && test.Gate == "" && (beforeRules[d.BlockedBy] || d.Code == permission.CodeRuleError):
-		why = append(why, "it is "+told(got, d)+", whatever the rules say of it; add code: "+d.Code+" if that is what is meant")
+		why = append(why, "it is "+describeOutcome(got, d)+", whatever the rules say of it; add code: "+d.Code+" if that is what is meant")
 	}
 	if test.Code != "" && test.Code != d.Code {
 		why = append(why, fmt.Sprintf("expected code %s: it is %s", test.Code, orNone(d.Code)))
@@ -160,9 +162,9 @@ func compare(test config.Test, d sentinel.Decision) []string {
 // expects a denial of one would not fail if all rules were gone.
 var beforeRules = map[string]bool{"parse": true, sentinel.GateSchema: true, sentinel.GateScope: true}
 
-// told is an outcome with who is behind it and why. The reason of a verdict
+// describeOutcome is an outcome with who is behind it and why. The reason of a verdict
 // holds no value, so this may stand in the output of a build.
-func told(outcome string, d sentinel.Decision) string {
+func describeOutcome(outcome string, d sentinel.Decision) string {
 	if d.BlockedBy == "" {
 		return outcome
 	}

@@ -34,10 +34,10 @@ type withdrawnBody struct {
 	Gates      []struct{} `json:"gates"`
 }
 
-// endHeld records that the calls were withdrawn which wait for a person still:
+// withdrawHeld records that the calls were withdrawn which wait for a person still:
 // after the purge no desk can ask about them. It is done before anything is
 // erased, and again where it was interrupted.
-func (h *History) endHeld(ctx context.Context, w Who) error {
+func (h *History) withdrawHeld(ctx context.Context, w Who) error {
 	for {
 		list, err := h.ledger.List(ctx, ledger.Query{
 			User: w.User, Conversation: w.Conversation, Kind: recordHeld, Without: recordDecision, Limit: forgetStep,
