@@ -2,7 +2,7 @@
 //
 // A process can end at any instant. The next one finds three kinds of calls:
 //
-//   - What a program wrote by snapshot and nobody committed (SettleCommits): what was
+//   - What a program wrote by snapshot and was never committed (SettleCommits): what was
 //     allowed is committed, what a person is still asked about waits, and the rest is
 //     thrown away.
 //   - Calls that were allowed and have no outcome (SettleInterrupted): each gets one that
