@@ -13,8 +13,8 @@ import (
 const (
 	// maxUnsynced bounds what questions came to that the server hasn't been told.
 	maxUnsynced = 10_000
-	// syncStep is how many of those one question tells the server about, before the
-	// question asks for room of its own.
+	// syncStep is how many of those one question tells the server about. The question asks
+	// for room of its own after that.
 	syncStep = 64
 	// syncTime is how long the end of the program is put off to tell the rest.
 	syncTime = time.Second

@@ -21,8 +21,8 @@ type Credit struct {
 // Release returns the credit, the first time it or Unused is called.
 func (c *Credit) Release() { c.returnOnce(true) }
 
-// Unused returns a credit that nothing was done with: how long it was held says
-// nothing about how long the next has to wait.
+// Unused returns a credit that nothing was done with. How long it was held says nothing
+// about how long the next has to wait.
 func (c *Credit) Unused() { c.returnOnce(false) }
 
 // returnOnce gives the credit back, the first time it is called.
@@ -68,9 +68,9 @@ func (c *Credit) Lend() {
 	c.p.freePlace(c, true)
 }
 
-// Reclaim takes back the place of a credit that was lent, also where none is
-// free: the pool then holds more than its number, and gives out none until it
-// is below it again. It does nothing to a credit that was not lent.
+// Reclaim takes back the place of a credit that was lent, also where none is free. The pool
+// then holds more than its number, and gives out none until it is below it again. Reclaim
+// does nothing to a credit that was not lent.
 func (c *Credit) Reclaim() {
 	if c == nil {
 		return

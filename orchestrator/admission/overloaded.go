@@ -23,9 +23,9 @@ type OverloadedError struct {
 	// Of says whose share is full: process, user or conversation. A full share of the
 	// process leaves no room for any other user either.
 	Of string
-	// RetryAfter is when there may be room, 100 ms to a minute: an estimate from
-	// how fast work has ended lately. Callers that all come back at that very
-	// moment find it full again: add a little of your own.
+	// RetryAfter is when there may be room, 100 ms to a minute. It is an estimate from how
+	// fast work has ended lately. Callers that all come back at that very moment find it
+	// full again: add a little of your own.
 	RetryAfter time.Duration
 	// Held is set where the conversation's own request waits for a person's
 	// approval. No pace of work says when that ends, so RetryAfter is a minute.
@@ -64,8 +64,8 @@ func (p *Pool) newOverloaded(a *account) *OverloadedError {
 	return e
 }
 
-// Busy returns the refusal of a conversation that does one piece of work of
-// the pool's kind at a time, for a request with ahead more before it.
+// Busy returns the refusal of a conversation that does one piece of the pool's work at a
+// time. The request has ahead more before it.
 func (p *Pool) Busy(what string, ahead int) *OverloadedError {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,8 +77,8 @@ func (p *Pool) Held(what string) *OverloadedError {
 	return &OverloadedError{What: what, Of: OfConversation, RetryAfter: maxRetry, Held: true}
 }
 
-// estimateRetry is how long it takes until those ahead have been served, and one
-// more: as fast as work has ended lately, or no faster than the latest silence.
+// estimateRetry is how long it takes until those ahead have been served, and one more. Work
+// goes as fast as it has ended lately, or no faster than the latest silence.
 func (p *Pool) estimateRetry(slots, ahead int) time.Duration {
 	hold := p.hold
 	if hold == 0 {

@@ -64,9 +64,8 @@ type Ask struct {
 	User string
 	// Life, if set, returns the credit when it ends, and ends the wait for it.
 	Life context.Context //nolint:containedctx // whose end is waited for, not a call's own
-	// Accepted is work that was taken on before and must not be refused: it
-	// waits its turn as any other, for as long as its context lasts, and
-	// however many wait.
+	// Accepted is work that was taken on before and must not be refused. It waits its turn
+	// as any other, for as long as its context lasts, and however many wait.
 	Accepted bool
 }
 

@@ -36,10 +36,10 @@ type Options struct {
 	Request string
 }
 
-// Defang returns the text with every link and image that leads to a host not
-// allowed turned into text, and how many there were. Text without any is
-// returned unchanged; what was returned once is unchanged the next time. It
-// takes time linear in the text and fails on none.
+// Defang turns every link and image that leads to a host not allowed into text. It returns
+// the text and how many there were. Text without any is returned unchanged; what was
+// returned once is unchanged the next time. It takes time linear in the text and fails on
+// none.
 func Defang(text string, o Options) (out string, removed int) {
 	d := &defanger{shadow: newShadow(text), hosts: newHosts(o), target: -1}
 	return d.defangText(text)
@@ -67,9 +67,8 @@ type defanger struct {
 	hosts   hosts
 	out     strings.Builder
 	removed int
-	// counted is set between the break of a tag and its end, and target is
-	// where the target of the last broken link begins: an address there is the
-	// same link.
+	// counted is set between the break of a tag and its end. target is where the target of
+	// the last broken link begins: an address there is the same link.
 	counted bool
 	target  int
 }
@@ -146,8 +145,8 @@ func (d *defanger) onInlineLink(i int) int {
 	return i
 }
 
-// isRestPlain reports whether nothing in the rest of a target could end it for a
-// renderer that knows of attributes alone.
+// isRestPlain reports whether nothing in the rest of a target could end it. Some renderers
+// know of attributes alone.
 func (d *defanger) isRestPlain(i int) bool {
 	for ; i < len(d.ch) && !isSpace(d.ch[i]) && d.ch[i] != ')'; i++ {
 		d.looked++
@@ -158,8 +157,8 @@ func (d *defanger) isRestPlain(i int) bool {
 	return true
 }
 
-// onDefinition handles "]:", which may give a target to a reference, and is
-// left alone where no target follows that leads anywhere.
+// onDefinition handles "]:", which may give a target to a reference. It leaves one alone
+// where no target follows that leads anywhere.
 func (d *defanger) onDefinition(i int) int {
 	j := d.skipBlanks(i + 2)
 	if d.isRune(j, '<') {
@@ -221,8 +220,8 @@ func (d *defanger) onRelativeAddress(i int) int {
 }
 
 // isNetworkShare reports whether a folder of another machine may begin at i, as
-// \\host\folder: some windows make a link of it, and following it hands over
-// who is signed in. Two backslashes may be read as one.
+// \\host\folder. Some windows make a link of it, and following it hands over who is signed
+// in. Two backslashes may be read as one.
 func (d *defanger) isNetworkShare(i int) bool {
 	if i > 0 && (isLetter(d.ch[i-1]) || isDigit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') ||
 		!strings.HasPrefix(d.src[d.startOf(i):], `\\`) {

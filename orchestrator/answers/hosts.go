@@ -14,8 +14,8 @@ var webSchemes = []struct{ name, dead string }{
 // deadSchemes begin addresses that this package has broken before.
 var deadSchemes = []string{"hxxps://", "hxxp://", "fxp://"}
 
-// fileLike are top-level domains that are rather the end of a file's name
-// where a person writes them without a scheme.
+// fileLike are top-level domains that rather end the name of a file, where a person writes
+// them without a scheme.
 var fileLike = map[string]bool{
 	"md": true, "zip": true, "py": true, "sh": true, "rs": true, "mov": true, "pl": true, "ps": true, "so": true, "cc": true,
 }
@@ -43,8 +43,8 @@ func newHosts(o Options) hosts {
 	return h
 }
 
-// addRequestHosts adds the hosts of the user's words: runs of what hosts are made of
-// that have a dot or follow a scheme.
+// addRequestHosts adds the hosts of the user's words. These are runs of what hosts are made
+// of that have a dot or follow a scheme.
 func (h *hosts) addRequestHosts(text string) {
 	text = strings.ToLower(text)
 	for i := 0; i < len(text); {
@@ -95,9 +95,9 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// isAddressAllowed reports whether the address that begins at i and has this authority
-// is written plainly and its host may stay. What ends the host has to be plain
-// as well, or another reader might not end it there.
+// isAddressAllowed reports whether the address at i with this authority is written plainly
+// and its host may stay. What ends the host has to be plain as well, or another reader
+// might not end it there.
 func (d *defanger) isAddressAllowed(i int, a authority) bool {
 	host, port, has := strings.Cut(a.text, ":")
 	if has && (port == "" || len(port) > 5 || strings.Trim(port, "0123456789") != "") {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// shadow is a text as a renderer may come to read it: entities and backslash
-// escapes resolved, invisible characters left out, letters small, full-width
-// characters narrow. Every character knows where in the text it comes from.
+// shadow is a text as a renderer may come to read it. Entities and backslash escapes are
+// resolved, invisible characters left out, letters small, full-width characters narrow.
+// Every character knows where in the text it comes from.
 type shadow struct {
 	src string
 	ch  []rune
@@ -65,8 +65,8 @@ func measureEntity(t string) int {
 	return 0
 }
 
-// measureBareNumber returns the size of a number of a character that lacks its
-// semicolon, as browsers read it, and 0 for anything else.
+// measureBareNumber returns the size of a character's number that lacks its semicolon, as
+// browsers read it. It returns 0 for anything else.
 func measureBareNumber(t string) int {
 	switch {
 	case len(t) < 3 || t[1] != '#':

@@ -12,8 +12,8 @@ var activeElements = map[string]bool{
 	"link": true, "base": true, "meta": true, "form": true, "template": true, "noscript": true, "xml": true, "portal": true,
 }
 
-// plainTag is a link or an image with nothing in it that two readers could
-// read in two ways; the addresses still have to be allowed.
+// plainTag is a link or an image that two readers can't read in two ways. The addresses
+// still have to be allowed.
 var (
 	plainTag = regexp.MustCompile(`^<(?:a|img)(?: (?:` +
 		`(?:href|src)="https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%+=?-]*)?"|` +

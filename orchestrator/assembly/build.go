@@ -29,8 +29,8 @@ import (
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
-// maxValue is the journal's bound for one value in bytes: arguments and results
-// have up to 1 MiB each, which escapes of JSON can make six times as long.
+// maxValue is the journal's bound for one value in bytes. Arguments and results have up to
+// 1 MiB each, which escapes of JSON can make six times as long.
 const maxValue = 16 << 20
 
 // Build opens the store and the keys and assembles a Checkpoint that can run
@@ -217,8 +217,8 @@ func (p *Parts) newTokenSigner() (*warrant.HTTPSigner, error) {
 	return warrant.NewHTTPSigner(p.Keys.Warrant(), hex.EncodeToString(sum[:8]))
 }
 
-// watchLeaks returns an observer that has each call that ran looked after once it has its
-// outcome, and passes on to observe.
+// watchLeaks returns an observer that passes on to observe. It has each call that ran
+// looked after once the call has its outcome.
 func (p *Parts) watchLeaks(observe func(sentinel.Event)) func(sentinel.Event) {
 	return func(e sentinel.Event) {
 		if e.Kind == sentinel.RecordOutcome {

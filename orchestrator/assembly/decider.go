@@ -23,9 +23,8 @@ type DeciderOptions struct {
 	// NoFS keeps symbolic links from being followed: for calls whose files
 	// are on another machine.
 	NoFS bool
-	// Transport, where it is set, carries the requests of the model of that
-	// name: for what records or answers them without a server. Nil means
-	// connections to the servers.
+	// Transport, where it is set, carries the requests of the model of that name. It is for
+	// what records or answers them without a server. Nil means connections to the servers.
 	Transport func(model string) http.RoundTripper
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -110,9 +109,9 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	return d, nil
 }
 
-// CheckDraft is Check for a configuration that may have mistakes: it returns
-// those of the reading and, of what could be read, all that Check would find. What
-// follows from a mistake is left out.
+// CheckDraft is Check for a configuration that may have mistakes. It returns the mistakes
+// of the reading and, of what could be read, all that Check would find. What follows from a
+// mistake is left out.
 func CheckDraft(d *config.Draft) error {
 	if d.Config == nil {
 		return d.Err(nil)

@@ -99,8 +99,8 @@ func newExecutor(
 	}
 }
 
-// listAllowedHosts returns guard.allow_hosts in the spelling that addresses have: what
-// the guard lets through is what the runner may connect to.
+// listAllowedHosts returns guard.allow_hosts in the spelling that addresses have. What the
+// guard lets through is what the runner may connect to.
 func listAllowedHosts(cfg *config.Config) []string {
 	out := make([]string, len(cfg.Guard.AllowHosts))
 	for i, h := range cfg.Guard.AllowHosts {

@@ -30,8 +30,8 @@ type gateOptions struct {
 	purse    review.Purse    // nil where nothing is counted
 	observer review.Observer // nil observes nothing
 	noUndo   []string        // skills whose command lines write where no snapshot can be had
-	// elsewhere are skills of which nothing but the name is known, and partial
-	// says that there are more: what can't be read of a configuration.
+	// elsewhere are skills of which nothing but the name is known. partial says that there
+	// are more, which can't be read of the configuration.
 	elsewhere []string
 	partial   bool
 }
@@ -67,8 +67,8 @@ func thresholdOrOff(h config.Hundredths) int {
 // skillUpdate is the skill of a message from the orchestrator to an agent.
 const skillUpdate = "agent.update"
 
-// listOrchestratorCalls returns the program's own skills: rules may name them also
-// where nothing is there to make them, as in check.
+// listOrchestratorCalls returns the program's own skills. Rules may name them also where
+// nothing is there to make them, as in check.
 func listOrchestratorCalls() []string {
 	return []string{scope.SkillDispatch, skillUpdate, scope.SkillExtend, skills.CommitName}
 }

@@ -45,14 +45,14 @@ type Options struct {
 	// ObserveReview is told of the review's requests, verdicts and breakers, for
 	// metrics and traces.
 	ObserveReview review.Observer
-	// ObserveModel is told of each question of agents and orchestrator to a
-	// model, when it is over, for metrics and traces. It must not block.
+	// ObserveModel is told of each question of agents and orchestrator once it is over, for
+	// metrics and traces. It must not block.
 	ObserveModel func(context.Context, models.Event)
-	// ObserveRecord is told of each record of a decision or an outcome, when it
-	// is durable or could not be made so, for metrics. It must not block.
+	// ObserveRecord is told of each record of a decision or an outcome, for metrics. The
+	// record is durable then, or could not be made so. ObserveRecord must not block.
 	ObserveRecord func(kind string, took time.Duration, err error)
-	// TraceReview, if set, is called when a review begins; what it returns is
-	// the context of all that belongs to it, and is told of its end.
+	// TraceReview, if set, is called when a review begins. The context that it returns is
+	// the review's, and the function is told of the end.
 	TraceReview func(context.Context) (context.Context, func(sentinel.Verdict, error))
 	// ObserveLeak is told of calls that left goroutines running, for metrics.
 	// It must not block.

@@ -55,8 +55,8 @@ type Parts struct {
 	log         *slog.Logger
 }
 
-// Close ends the maintenance and closes the store, once what was submitted is
-// durable, and the connections to models and to the server of the limits.
+// Close ends the maintenance and closes the store, once what was submitted is durable. It
+// closes the connections to models and to the server of the limits too.
 func (p *Parts) Close() error {
 	for _, b := range p.background {
 		b.Stop()
@@ -98,8 +98,8 @@ func (p *Parts) NamedModel(name string) (agents.Model, bool) {
 	return m, true
 }
 
-// Limits returns how the server of limits.store was reached so far, for
-// metrics; ok is false where limits are counted in memory.
+// Limits returns how the server of limits.store was reached so far, for metrics. ok is
+// false where limits are counted in memory.
 func (p *Parts) Limits() (s redisstore.Stats, ok bool) {
 	if p.counts.server == nil {
 		return redisstore.Stats{}, false
@@ -176,9 +176,8 @@ func (p *Parts) CanaryFailed() []string {
 	return p.Review.State().FailedCanaries()
 }
 
-// Service is work that goes on beside the calls, for a supervisor to run: Run
-// returns nil once ctx has ended; any other end is a failure, and it is to be
-// run again.
+// Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
+// once ctx has ended. Any other end is a failure, and the supervisor runs it again.
 type Service struct {
 	// Group says what it belongs to: store, limits or review.
 	Group, ID string

@@ -17,8 +17,8 @@ func listProtected(cfg *config.Config) []string {
 	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), []string{snapshotFolder(cfg)})
 }
 
-// listSecret returns the keys, the users' credentials and the owner's socket, which a
-// program opens by what looks like reading: no call may name them.
+// listSecret returns the keys, the users' credentials and the owner's socket. A program
+// opens them by what looks like reading, so no call may name them.
 func listSecret(cfg *config.Config) []string {
 	return append([]string{cfg.Keys.Dir, control.SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
 }
@@ -99,7 +99,7 @@ func listSkillSources(cfg *config.Config) []guard.Source {
 	return out
 }
 
-// splitInclude splits an include of a file in dir into the folder that the search
+// splitInclude splits an include of a file in dir. It returns the folder that the search
 // starts in and the pattern below it.
 func splitInclude(dir, include string) guard.Source {
 	rest := filepath.ToSlash(filepath.Clean(filepath.FromSlash(include)))

@@ -31,9 +31,8 @@ func listSkills(cfg *config.Config) []*skills.Skill {
 	return out
 }
 
-// listNoUndo returns the skills whose command lines write to folders at once, since no
-// snapshot can be had; each is logged. Without canSnapshot, what only a trial tells is left
-// out.
+// listNoUndo returns the skills whose command lines write to folders at once, for want of a
+// snapshot. Each is logged. Without canSnapshot, what only a trial tells is left out.
 func listNoUndo(cfg *config.Config, canSnapshot func(folder string) error, log *slog.Logger) (names []string) {
 	for _, w := range listWriters(cfg, canSnapshot) {
 		if w.Mode == exec.WriteDirect && w.Why != "" {

@@ -21,8 +21,8 @@ import (
 // ErrNotRunning is returned where nothing listens on the socket.
 var ErrNotRunning = errors.New("no process of Vedette's listens there")
 
-// ErrNotOwn is returned where what stands in the socket's place is another
-// user's: nothing was asked of it, and nothing that it says would be believed.
+// ErrNotOwn is returned where what stands in the socket's place is another user's. The
+// client asked nothing of it, and believes nothing that it says.
 var ErrNotOwn = errors.New("it belongs to another user, who may have put it there to deceive")
 
 // maxAnswer bounds an answer in bytes: a tree of 100,000 processes fits.

@@ -22,8 +22,8 @@ const (
 	maxBody       = 64 << 10
 	headerTimeout = 5 * time.Second
 	callTimeout   = 10 * time.Second
-	// writeTimeout is how long a pause, which is in force by then, may take to
-	// be written down before it is answered that it is not.
+	// writeTimeout is how long a pause may take to be written down. The pause is in force
+	// by then; later the caller is told that it is not on record.
 	writeTimeout = 4 * time.Second
 )
 
@@ -144,8 +144,8 @@ func (s *Server) Done() <-chan struct{} { return s.done }
 // Path is where the socket is.
 func (s *Server) Path() string { return s.path }
 
-// Close ends the server, waiting for answers under way until ctx ends, and
-// removes the socket if it is still its own.
+// Close ends the server, and waits for answers under way until ctx ends. It removes the
+// socket if that is still its own.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {
@@ -166,8 +166,8 @@ type failed struct {
 // errBody refuses a body that is no Target.
 var errBody = errors.New(`the body must be one JSON object: {"all":true}, {"user":"…"} or {"skill":"…"}`)
 
-// newHandler returns a handler for the owner and root alone, and for nothing that this
-// process has started: an agent with a shell is the owner too.
+// newHandler returns a handler for the owner and root alone. What this process has started
+// is turned away: an agent with a shell is the owner too.
 func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch c, ok := r.Context().Value(callerKey{}).(caller); {

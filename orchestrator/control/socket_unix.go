@@ -42,8 +42,8 @@ func listenAt(ctx context.Context, path string) (_ net.Listener, err error) {
 	return l, nil
 }
 
-// preparePlace sees to it that the socket's folder is there and that nothing but an
-// old socket of ours stands in its place.
+// preparePlace makes the socket's folder. It refuses a place where anything but an old
+// socket of ours stands.
 func preparePlace(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -64,8 +64,8 @@ func preparePlace(path string) error {
 	return nil
 }
 
-// checkPrivateFolder refuses a folder among the temporary files, where everybody can make
-// one, that is not one of these users' alone.
+// checkPrivateFolder refuses a folder among the temporary files that is not one of these
+// users' alone. Every user can make one there.
 func checkPrivateFolder(dir string, owners ...int) error {
 	if filepath.Dir(dir) != "/tmp" {
 		return nil

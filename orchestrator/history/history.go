@@ -133,9 +133,9 @@ func (h *History) Get(ctx context.Context, id string) (c Conversation, ok bool, 
 	return c, ok, nil
 }
 
-// Unfinished returns the conversations with a request under way, the one that
-// was tried least first, and of those the one that has rested longest. One whose
-// purge has not ended is among them; Get refuses it.
+// Unfinished returns the conversations with a request under way. The one that was tried
+// least is first, and of those the one that has rested longest. One whose purge has not
+// ended is among them; Get refuses it.
 func (h *History) Unfinished(ctx context.Context) ([]Conversation, error) {
 	return h.listConversations(ctx, sqlGet+" WHERE turn <> '' ORDER BY attempts, updated")
 }
@@ -246,8 +246,8 @@ func (h *History) putItems(tx *store.Tx, t Turn, items []Item) error {
 	return nil
 }
 
-// Attempt counts that the request is about to be resumed, and returns what that
-// has counted for since it last got further. counts may be zero.
+// Attempt counts that the request is about to be resumed. It returns what that has counted
+// for since the request last got further. counts may be zero.
 func (h *History) Attempt(ctx context.Context, t Turn, counts int) (n int, err error) {
 	err = h.st.Submit(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(sqlAttempt, counts, t.Conversation, t.Turn); err != nil {
@@ -287,7 +287,7 @@ func (h *History) Newest(ctx context.Context, user, conversation, kind string, f
 		}
 		for _, v := range values {
 			q.Before = v.ID
-			if v.User != user || v.Conversation != conversation { // an empty name of a Query matches everybody's
+			if v.User != user || v.Conversation != conversation { // an empty name of a Query matches those of all users
 				continue
 			}
 			if !fn(v.Data) {
@@ -300,9 +300,9 @@ func (h *History) Newest(ctx context.Context, user, conversation, kind string, f
 	}
 }
 
-// Orphaned reports whether items of these kinds are kept of a conversation that
-// is not known: nothing tells whose they are, or whether they are tainted. One
-// that becomes known meanwhile, by a write that was under way, is no orphan.
+// Orphaned reports whether items of these kinds are kept of a conversation that is not
+// known. Nothing tells whose they are, or whether they are tainted. One that becomes known
+// meanwhile, by a write that was under way, is no orphan.
 func (h *History) Orphaned(ctx context.Context, conversation string, kinds ...string) (bool, error) {
 	if _, known, err := h.Get(ctx, conversation); known || err != nil {
 		return false, err
@@ -320,7 +320,7 @@ func (h *History) Orphaned(ctx context.Context, conversation string, kinds ...st
 	return false, nil
 }
 
-// Down reports whether a write failed because the store is down: it may be
-// tried again once the store is back. What it was to keep may be kept all the
-// same, so look before you act upon its absence.
+// Down reports whether a write failed because the store is down. It may be tried again once
+// the store is back. What it was to keep may be kept all the same, so look before you act
+// upon its absence.
 func Down(err error) bool { return errors.Is(err, store.ErrUnavailable) }

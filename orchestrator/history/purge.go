@@ -14,8 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// RecordPurge is the kind of record that the ledger has of a purge, and the
-// others are its outcomes, one for each step that a reader must know of.
+// RecordPurge is the kind of record that the ledger has of a purge. The others are its
+// outcomes, one for each step that a reader must know of.
 const (
 	RecordPurge = "purge"
 
@@ -57,14 +57,14 @@ VALUES (?, ?, ?, ?, ?, 0, 0, 0)`
 var (
 	// ErrWho is returned by Purge where not exactly one of the two is named.
 	ErrWho = errors.New("name either a user or a conversation")
-	// ErrUnrecorded is returned by Purge of a History without a Ledger: what
-	// erases for good is on record, or it isn't done.
+	// ErrUnrecorded is returned by Purge of a History without a Ledger. What erases for
+	// good is on record, or it isn't done.
 	ErrUnrecorded = errors.New("the history has no ledger to record the purge in: set Options.Ledger")
 	// ErrPurging refuses a conversation whose purge has begun and not ended:
 	// FinishPurges ends it.
 	ErrPurging = errors.New("the conversation's purge has not ended; start the server or purge again to finish it")
-	// ErrPending says that everything is gone, and old pages remain in the
-	// write-ahead log: purge again once nothing reads the database.
+	// ErrPending says that everything is gone and that old pages remain in the write-ahead
+	// log. Purge again once nothing reads the database.
 	ErrPending = journal.ErrPending
 	// ErrForgotten refuses to add to a conversation that is not known.
 	ErrForgotten = errors.New("the conversation is not known; it was purged or never begun")

@@ -10,8 +10,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// The words of the checkpoint's records, which this package writes one of: the
-// end of a call that waited for a person and whose values are purged.
+// The words of the checkpoint's records, which this package writes one of. That record ends
+// a call that waited for a person and whose values are purged.
 const (
 	recordHeld     = "held"
 	recordDecision = "decision"
@@ -34,9 +34,9 @@ type withdrawnBody struct {
 	Gates      []struct{} `json:"gates"`
 }
 
-// withdrawHeld records that the calls were withdrawn which wait for a person still:
-// after the purge no desk can ask about them. It is done before anything is
-// erased, and again where it was interrupted.
+// withdrawHeld records that the calls were withdrawn which wait for a person still. After
+// the purge no desk can ask about them. It is done before anything is erased, and again
+// where it was interrupted.
 func (h *History) withdrawHeld(ctx context.Context, w Who) error {
 	for {
 		list, err := h.ledger.List(ctx, ledger.Query{

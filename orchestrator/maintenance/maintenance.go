@@ -30,8 +30,8 @@ const (
 	// spentKept is how long spent warrants are remembered after they expired:
 	// longer than a clock is ever set back. A warrant lives for a minute.
 	spentKept = 24 * time.Hour
-	// recordEvery is how often the ledger is told of proposals that were counted
-	// and not recorded: what a killed process takes with it.
+	// recordEvery is how often the ledger is told of proposals that were counted and not
+	// recorded. A killed process takes them with it.
 	recordEvery = 5 * time.Second
 	// lastRecordTime bounds the same when the process ends.
 	lastRecordTime = 5 * time.Second
@@ -115,8 +115,8 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	}
 }
 
-// RecordSoon has the ledger told soon, where a turn or a conversation ends with refused
-// proposals that the ledger doesn't know of. It waits for nothing.
+// RecordSoon has the ledger told soon of refused proposals that it doesn't know of. It is
+// for the end of a turn or a conversation, and waits for nothing.
 func (m *Maintenance) RecordSoon(user, conversation string) {
 	if m.o.Refusals.Suppressed(user, conversation) == 0 {
 		return

@@ -38,8 +38,8 @@ type budget struct {
 	budgets   Budgets // nil bounds nothing
 	price     Price
 	maxTokens int // of an answer, 0 for the server's own bound
-	// timeout is the longest that a question can be under way, so the longest to
-	// wait for what it may leave.
+	// timeout is the longest that a question can be under way. So it is the longest to wait
+	// for what a question may leave.
 	timeout time.Duration
 	log     *slog.Logger
 }

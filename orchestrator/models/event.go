@@ -17,11 +17,11 @@ type Event struct {
 	// HTTP status, 0 where none came.
 	Failure llm.Kind
 	Status  int
-	// Asked is when the question was put, Sent when it left, zero where it did
-	// not because there was no room for it, and Duration how long the model took.
+	// Asked is when the question was put, and Sent when it left. Sent is zero where there
+	// was no room for the question. Duration is how long the model took.
 	Asked, Sent time.Time
 	Duration    time.Duration
-	// TokensIn and TokensOut are the server's numbers, estimated where it told
-	// none; Cost is what they come to in millionths of the prices' currency.
+	// TokensIn and TokensOut are the server's numbers, estimated where it told none. Cost
+	// is what they come to in millionths of the prices' currency.
 	TokensIn, TokensOut, Cost int64
 }

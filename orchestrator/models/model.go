@@ -15,8 +15,8 @@ import (
 // and are bounded themselves.
 const maxWaiting = 1 << 20
 
-// CodeBusy is the code of the model error of a request that did not get its
-// turn in time; its kind is rate_limited.
+// CodeBusy is the code of the error of a request that did not get its turn in time. Its
+// kind is rate_limited.
 const CodeBusy = "concurrency"
 
 // Options describe a model and what bounds its questions.
@@ -24,8 +24,8 @@ type Options struct {
 	Client *llm.Client
 	// Concurrency is how many questions are under way at once.
 	Concurrency int
-	// Timeout is how long a question takes at most, so the longest to wait for a place
-	// and for what another question's budget may leave.
+	// Timeout is how long a question takes at most. So it is the longest to wait for a
+	// place, and for what another question's budget may leave.
 	Timeout time.Duration
 	// MaxTokens bounds an answer; 0 leaves it to the server, or to 4096 where a budget
 	// must know.

@@ -12,9 +12,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// gateChanges says of each gate that lowered the call what it would take, and
-// what the others would leave of it. Outcomes are combined with min, so that is
-// known without asking again; a review that was not reached is not counted.
+// gateChanges says what it would take of each gate that lowered the call, and what the
+// others would leave of it. Outcomes are combined with min, so that is known without asking
+// again; a review that was not reached is not counted.
 func gateChanges(cfg *config.Config, d sentinel.Decision, rules []RuleView) []Change {
 	out := []Change{}
 	for _, v := range d.Verdicts {
@@ -67,9 +67,9 @@ func describeNeededRules(v sentinel.Verdict, rules []RuleView) string {
 // formatHundredths writes hundredths as a number with two decimals.
 func formatHundredths(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 
-// tryWhatIfs decides the call again with one thing changed, and tells of those
-// changes that make a difference to the rules. The review is left out: a gate
-// that costs money has no place in a what-if.
+// tryWhatIfs decides the call again with one thing changed. It returns the changes that
+// make a difference to the rules. The review is left out: a gate that costs money has no
+// place in a what-if.
 func tryWhatIfs(ctx context.Context, cfg *config.Config, p sentinel.Proposal) ([]Change, error) {
 	d, err := assembly.NewDecider(cfg, assembly.DeciderOptions{NoReview: true})
 	if err != nil {

@@ -24,9 +24,8 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// Lint looks through a configuration for rules that do nothing and for skills
-// whose effect looks milder than what they do. It errs on the side of silence.
-// The findings are sorted by place.
+// Lint looks for rules that do nothing and for skills whose effect looks milder than what
+// they do. It errs on the side of silence. The findings are sorted by place.
 func Lint(cfg *config.Config) ([]Finding, error) {
 	found, err := assembly.LintRules(cfg)
 	if err != nil {
@@ -57,8 +56,8 @@ func Lint(cfg *config.Config) ([]Finding, error) {
 // weightOf orders effects by how much they ask for care.
 func weightOf(e skills.Effect) int { return slices.Index(skills.Effects(), e) }
 
-// verbs are words of a skill's name that say what it does, with the mildest
-// effect that is believed of each.
+// verbs are words of a skill's name that say what it does. least is the mildest effect that
+// is believed of each.
 var verbs = []struct {
 	words []string
 	least skills.Effect

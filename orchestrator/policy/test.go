@@ -158,8 +158,8 @@ func compareDecision(test config.Test, d sentinel.Decision) []string {
 	return why
 }
 
-// beforeRules are where a call ends that no rule could let through: a test that
-// expects a denial of one would not fail if all rules were gone.
+// beforeRules are where a call ends that no rule could let through. A test that expects a
+// denial of one would not fail if all rules were gone.
 var beforeRules = map[string]bool{"parse": true, sentinel.GateSchema: true, sentinel.GateScope: true}
 
 // describeOutcome is an outcome with who is behind it and why. The reason of a verdict

@@ -96,8 +96,8 @@ func listAccess(a touch.Access) []string {
 	return out
 }
 
-// readsSecret reports whether a rule's working could show a secret argument:
-// its condition names one, or looks at args other than by plain names.
+// readsSecret reports whether a rule's working could show a secret argument. Its condition
+// names one, or looks at args other than by plain names.
 func readsSecret(r permission.Explained, c sentinel.Call) bool {
 	if c.Skill() == nil {
 		return false

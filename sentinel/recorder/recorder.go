@@ -160,9 +160,9 @@ type Entry struct {
 	Body                                        []byte
 }
 
-// Newest returns the newest records of a user's conversation, at most limit of
-// them, newest first; before is the index of the last one of the page before, nil
-// for the first page. The error is the store's.
+// Newest returns the newest records of a user's conversation, at most limit of them, newest
+// first. before is the index of the last record of the page before, nil for the first page.
+// The error is the store's.
 func (r *Recorder) Newest(ctx context.Context, conversation, user string, before *int64, limit int) ([]Entry, error) {
 	list, err := r.o.Ledger.List(ctx, ledger.Query{Conversation: conversation, User: user, Newest: true, AfterIndex: before, Limit: limit})
 	if err != nil {

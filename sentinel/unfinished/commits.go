@@ -11,8 +11,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// expiryGrace is how long after its time a question about a commit is left to the desk
-// that may be at work on it.
+// expiryGrace is how long after its time a question about a commit is left alone. A desk
+// may be at work on it that long.
 const expiryGrace = time.Minute
 
 // SettleCommits ends what earlier processes left uncommitted. What was allowed is
@@ -52,7 +52,7 @@ func (c *Calls) SettleCommits(ctx context.Context) error {
 }
 
 // ExpireCommits ends the questions about commits whose time is over and which no desk has
-// put again: what waited for them is thrown away. A desk that is at work on one ends it by
+// put again. What waited for them is thrown away. A desk that is at work on one ends it by
 // itself. The errors are the ledger's and the checkpoint's.
 func (c *Calls) ExpireCommits(ctx context.Context) error {
 	if c.o.Layers == nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// CodeInterrupted stands in the outcome of a call that was allowed by a process
-// which ended before it could say what became of it.
+// CodeInterrupted stands in the outcome of a call that was interrupted. A process allowed
+// the call and ended before it could say what became of it.
 const CodeInterrupted = sentinel.FailInterrupted
 
 // interruptedStep bounds one transaction of SettleInterrupted.
 const interruptedStep = 200
 
-// settledSchema holds how far the ledger is known to have an outcome for every
-// allowed call, so that a start looks only at what the last run appended.
+// settledSchema holds how far the ledger is known to have an outcome for every allowed
+// call. So a start looks only at what the last run appended.
 var settledSchema = []string{`CREATE TABLE assembly_settled (
 	id  INTEGER PRIMARY KEY NOT NULL CHECK (id = 1),
 	idx INTEGER NOT NULL
@@ -99,8 +99,8 @@ func (c *Calls) skipWaiting(found []ledger.Record, mark *int64) (over []ledger.R
 	return over
 }
 
-// readSettled returns the index up to which all calls have an outcome, and the index of
-// the last record; -1 is before the first.
+// readSettled returns the index up to which all calls have an outcome. last is the index of
+// the last record. -1 is before the first.
 func (c *Calls) readSettled(ctx context.Context) (after, last int64, err error) {
 	after, last = -1, -1
 	err = c.o.Store.Submit(ctx, func(tx *store.Tx) error {
