@@ -67,10 +67,10 @@ var forgers = []mutant{
 		"len(text), sum[:0])", "sentinel/approval", []string{"TestDescribeTellsWhatIsCut"}, false},
 	{"a command prints controls", "internal/terminal/clean.go", "case strconv.IsPrint(r):",
 		"case true:", "internal/terminal", []string{"TestClean"}, false},
-	{"an answer's link stays one", "orchestrator/answers/answers.go", "case c == ']' && d.is(i+1, '('):",
-		"case c == 0 && d.is(i+1, '('):", "orchestrator/answers", []string{"TestBroken"}, false},
-	{"an answer's reference stays one", "orchestrator/answers/answers.go", "case c == ']' && d.is(i+1, ':'):",
-		"case c == 0 && d.is(i+1, ':'):", "orchestrator/answers", []string{"TestBroken"}, false},
+	{"an answer's link stays one", "orchestrator/answers/answers.go", "case c == ']' && d.isRune(i+1, '('):",
+		"case c == 0 && d.isRune(i+1, '('):", "orchestrator/answers", []string{"TestBroken"}, false},
+	{"an answer's reference stays one", "orchestrator/answers/answers.go", "case c == ']' && d.isRune(i+1, ':'):",
+		"case c == 0 && d.isRune(i+1, ':'):", "orchestrator/answers", []string{"TestBroken"}, false},
 	{"an answer's tag stays one", "orchestrator/answers/answers.go", "case c == '<':",
 		"case c == 0:", "orchestrator/answers", []string{"TestBroken"}, false},
 
@@ -206,8 +206,8 @@ var unwarranted = []mutant{
 		`case c.Audience == "":`, "skills/warrant", []string{"TestVerifyHTTPRefusesClaims"}, false},
 	{"a token never expires", "skills/warrant/http.go", "case !now.Before(c.Expires.Add(o.Leeway)):",
 		"case now.Before(c.IssuedAt.Add(-o.Leeway)):", "skills/warrant", []string{"TestVerifyHTTPRefusesClaims"}, false},
-	{"a record leaves its warrant unspent", "orchestrator/assembly/record.go", `if rec.Spend != "" {`,
-		`if rec.Spend == "-" {`, "orchestrator/assembly", []string{"TestRecorderSpends"}, false},
+	{"a record leaves its warrant unspent", "sentinel/recorder/recorder.go", `if rec.Spend != "" {`,
+		`if rec.Spend == "-" {`, "sentinel/recorder", []string{"TestRecordIsOneTransaction"}, false},
 }
 
 // swapped is broken lines of invariant 2: what was judged is what runs.
@@ -450,7 +450,7 @@ var forgetters = []mutant{
 		`"temp_store(FILE)",`, "sentinel/store", []string{"TestPragmas"}, false},
 	{"undone members leave what they counted", "sentinel/store/submit.go", "if r.err != nil {\n\t\tw.tx.undo(mark)",
 		"if r.err != nil {\n\t\t_ = mark", "sentinel/store", []string{"TestMembersFailAlone"}, false},
-	{"a call is allowed twice", "orchestrator/assembly/record.go", `if rec.Once != "" {`,
+	{"a call is allowed twice", "sentinel/recorder/recorder.go", `if rec.Once != "" {`,
 		`if rec.Once == "-" {`, "orchestrator/assembly", []string{"TestAllowedOnce"}, false},
 	{"a group that was rolled back is relied upon", "sentinel/ledger/ledger.go", "l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }",
 		"l.leaves, l.pending, l.stale = l.leaves[:0], nil, false }", "sentinel/ledger", []string{"TestLostGroupReturns"}, false},

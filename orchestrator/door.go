@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/pause"
@@ -18,7 +17,7 @@ import (
 // Parts. So the program should tell its operator.
 func (o *Orchestrator) Reachable(ctx context.Context) error {
 	db := o.parts.Config.Ledger.Path
-	_, err := control.Dial(assembly.SocketPath(db), assembly.Owner(db)).Pauses(ctx)
+	_, err := control.Dial(control.SocketPath(db), control.DatabaseOwner(db)).Pauses(ctx)
 	return err
 }
 

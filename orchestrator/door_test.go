@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 )
@@ -34,6 +33,6 @@ func TestDoorKnowsWhoCanBePaused(t *testing.T) {
 func TestReachable(t *testing.T) {
 	r := start(t, with(), orch("go", "done"))
 	require.Eventually(t, func() bool { return r.Reachable(t.Context()) == nil }, eventually, tick)
-	require.NoError(t, os.Remove(assembly.SocketPath(r.parts.Config.Ledger.Path)))
+	require.NoError(t, os.Remove(control.SocketPath(r.parts.Config.Ledger.Path)))
 	require.ErrorIs(t, r.Reachable(t.Context()), control.ErrNotRunning)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -40,7 +40,7 @@ type member struct {
 	// what it is told once it has it again.
 	parked, away bool
 	later        []any
-	spent        assembly.Spent
+	spent        models.Spent
 
 	span    telemetry.Span
 	since   time.Time // it was launched in this process

@@ -8,7 +8,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 )
 
@@ -22,7 +22,7 @@ type Spent struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-func spentOf(s *assembly.Spent) (out Spent) {
+func spentOf(s *models.Spent) (out Spent) {
 	out.Tokens, out.Cost, out.Estimated = s.Read()
 	return out
 }
@@ -34,7 +34,7 @@ func (s Spent) plus(o Spent) Spent {
 // asker is a model that is asked on behalf of one agent, a question at a time.
 type asker struct {
 	model agents.Model
-	who   assembly.Caller
+	who   models.Caller
 	span  telemetry.Span
 	asked atomic.Int64
 }
@@ -44,7 +44,7 @@ type asker struct {
 func (a *asker) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	who := a.who
 	who.ID = fmt.Sprintf("%s:%d", who.Agent, a.asked.Add(1))
-	return a.model.Chat(assembly.As(a.span.In(ctx), who), r)
+	return a.model.Chat(models.WithCaller(a.span.In(ctx), who), r)
 }
 
 // asks is the agent's model. One that was at work before a restart has spent
@@ -58,13 +58,13 @@ func (k *member) asks() *asker {
 }
 
 // caller is on whose behalf a model is asked: the turn's own, or an agent's.
-func (t *turn) caller(agent string, spent *assembly.Spent) assembly.Caller {
+func (t *turn) caller(agent string, spent *models.Spent) models.Caller {
 	g := t.desk.Grant()
-	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
+	return models.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
 }
 
 // asks is on whose behalf the turn's next question is asked.
-func (t *turn) asks() assembly.Caller {
+func (t *turn) asks() models.Caller {
 	who := t.caller("", &t.spent)
 	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
 	return who
@@ -85,7 +85,7 @@ func (t *turn) sum() Spent {
 // were. It runs in the
 // task that reads the journal.
 func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, count bool) {
-	again := func(agent string, spent *assembly.Spent, s Spent, id string) {
+	again := func(agent string, spent *models.Spent, s Spent, id string) {
 		if s.Tokens == 0 && s.Cost == 0 {
 			return
 		}

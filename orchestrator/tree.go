@@ -172,7 +172,7 @@ func (*service) Terminate(*otp.Context, otp.Reason) {}
 // until ctx ends. Without it work goes on, so it is loud: the kill switch is
 // then Pauses in Parts alone.
 func (o *Orchestrator) listen(ctx context.Context, up func()) error {
-	path := assembly.SocketPath(o.parts.Config.Ledger.Path)
+	path := control.SocketPath(o.parts.Config.Ledger.Path)
 	srv, err := control.Listen(context.WithoutCancel(ctx), path, door{o}, control.Options{Log: o.log})
 	if err != nil {
 		o.log.Error("vedette pause and vedette top can't reach this process", "error", err)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -131,7 +130,7 @@ func TestChildrenComeBack(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		var top Top
-		return control.Dial(assembly.SocketPath(r.parts.Config.Ledger.Path)).Top(t.Context(), &top) == nil
+		return control.Dial(control.SocketPath(r.parts.Config.Ledger.Path)).Top(t.Context(), &top) == nil
 	}, eventually, tick)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -60,7 +60,7 @@ type turn struct {
 	// seat is the turn's place among all that are worked on; life ends with the
 	// turn, and with it whatever place the turn or its agents hold or wait for.
 	seat   seat
-	spent  assembly.Spent  // by the turn's own questions
+	spent  models.Spent    // by the turn's own questions
 	life   context.Context //nolint:containedctx // it is the turn's, which outlives each call
 	gone   context.CancelFunc
 	unkept bool // what is kept of its end isn't known, or that it has none
@@ -200,7 +200,7 @@ func (t *turn) think(c *otp.Context) {
 	}
 	t.o.at("think")
 	model, who := t.o.model, t.asks()
-	t.start(c, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
+	t.start(c, func(ctx context.Context) (any, error) { return model.Chat(models.WithCaller(ctx, who), r) })
 }
 
 // ended takes the end of what the turn was doing, by its phase.

@@ -64,51 +64,19 @@ type Ask struct {
 	User string
 	// Life, if set, returns the credit when it ends, and ends the wait for it.
 	Life context.Context //nolint:containedctx // whose end is waited for, not a call's own
-	// Accepted is work that was taken on before and must not be refused: it
-	// waits its turn as any other, for as long as its context lasts, and
-	// however many wait.
+	// Accepted is work that was taken on before and must not be refused. It waits its turn
+	// as any other, for as long as its context lasts, and however many wait.
 	Accepted bool
 }
 
 // New returns a Pool with all its credits.
 func New(o Options) *Pool { return &Pool{o: o, users: map[string]*account{}} }
 
-// Credit is the right to do one thing. A nil Credit is none.
-type Credit struct {
-	p    *Pool
-	once sync.Once
-	stop func() bool // ends the watch over the life
-
-	// The pool's lock guards the rest.
-	a          *account
-	since      time.Time
-	lent, over bool
-}
-
-// Release returns the credit, the first time it or Unused is called.
-func (c *Credit) Release() { c.back(true) }
-
-// Unused returns a credit that nothing was done with: how long it was held says
-// nothing about how long the next has to wait.
-func (c *Credit) Unused() { c.back(false) }
-
-func (c *Credit) back(used bool) {
-	if c == nil {
-		return
-	}
-	c.once.Do(func() {
-		if c.stop != nil {
-			c.stop()
-		}
-		c.p.giveBack(c, used)
-	})
-}
-
 // Try returns a credit if there is one at this moment, and an *OverloadedError
 // if not.
 func (p *Pool) Try(ask Ask) (*Credit, error) {
 	p.mu.Lock()
-	c, err := p.take(ask.User)
+	c, err := p.takeCredit(ask.User)
 	if err != nil {
 		p.refused++
 	}
@@ -116,19 +84,19 @@ func (p *Pool) Try(ask Ask) (*Credit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.bound(ask.Life)
+	return c.tieToLife(ask.Life)
 }
 
 // Ready is Try for an asker that goes on to wait where there is none: that is
 // no refusal.
 func (p *Pool) Ready(ask Ask) (*Credit, error) {
 	p.mu.Lock()
-	c, err := p.take(ask.User)
+	c, err := p.takeCredit(ask.User)
 	p.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return c.bound(ask.Life)
+	return c.tieToLife(ask.Life)
 }
 
 // Acquire returns a credit as soon as it is the asker's turn. An
@@ -139,22 +107,22 @@ func (p *Pool) Acquire(ctx context.Context, ask Ask) (*Credit, error) {
 		return nil, err
 	}
 	p.mu.Lock()
-	c, err := p.take(ask.User)
+	c, err := p.takeCredit(ask.User)
 	if err == nil {
 		p.mu.Unlock()
-		return c.bound(ask.Life)
+		return c.tieToLife(ask.Life)
 	}
-	w, place, a, err := p.enqueue(ask)
+	w, place, a, err := p.enqueueWaiter(ask)
 	p.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return p.wait(ctx, ask, w, func() bool { return p.leave(a, place) })
+	return p.waitForCredit(ctx, ask, w, func() bool { return p.leaveQueue(a, place) })
 }
 
-// wait blocks until w has a credit, the pool's waiting time is over, or the asker
+// waitForCredit blocks until w has a credit, the pool's waiting time is over, or the asker
 // ends.
-func (p *Pool) wait(ctx context.Context, ask Ask, w *waiter, leave func() bool) (*Credit, error) {
+func (p *Pool) waitForCredit(ctx context.Context, ask Ask, w *waiter, leave func() bool) (*Credit, error) {
 	var late <-chan time.Time
 	if p.o.Wait > 0 && !ask.Accepted {
 		t := time.NewTimer(p.o.Wait)
@@ -168,10 +136,10 @@ func (p *Pool) wait(ctx context.Context, ask Ask, w *waiter, leave func() bool) 
 	var err error
 	select {
 	case <-w.ready:
-		return w.credit.bound(ask.Life)
+		return w.credit.tieToLife(ask.Life)
 	case <-late:
 		if !leave() {
-			return w.credit.bound(ask.Life) // it came this moment
+			return w.credit.tieToLife(ask.Life) // it came this moment
 		}
 		return nil, p.Overloaded(ask.User)
 	case <-ctx.Done():
@@ -185,22 +153,9 @@ func (p *Pool) wait(ctx context.Context, ask Ask, w *waiter, leave func() bool) 
 	return nil, err
 }
 
-// bound ties the credit to a life.
-func (c *Credit) bound(life context.Context) (*Credit, error) {
-	if life == nil {
-		return c, nil
-	}
-	if err := life.Err(); err != nil {
-		c.Release()
-		return nil, err
-	}
-	set := make(chan struct{})
-	c.stop = context.AfterFunc(life, func() { <-set; c.Release() })
-	close(set)
-	return c, nil
-}
-
-func (p *Pool) account(user string) *account {
+// accountOf returns a user's account, a new one where there is none. The caller holds the
+// lock.
+func (p *Pool) accountOf(user string) *account {
 	a := p.users[user]
 	if a == nil {
 		a = &account{user: user}
@@ -209,45 +164,47 @@ func (p *Pool) account(user string) *account {
 	return a
 }
 
-func (p *Pool) full() bool            { return p.o.Process > 0 && p.used >= p.o.Process }
-func (p *Pool) spent(a *account) bool { return p.o.User > 0 && a.used >= p.o.User }
+func (p *Pool) isFull() bool            { return p.o.Process > 0 && p.used >= p.o.Process }
+func (p *Pool) isSpent(a *account) bool { return p.o.User > 0 && a.used >= p.o.User }
 
-// take gives a credit out. No asker waits while a credit is free for it: the pool
+// takeCredit gives a credit out. No asker waits while a credit is free for it: the pool
 // hands on every credit that comes back.
-func (p *Pool) take(user string) (*Credit, error) {
-	a := p.account(user)
-	if p.full() || p.spent(a) {
-		err := p.overloaded(a)
-		p.drop(a)
+func (p *Pool) takeCredit(user string) (*Credit, error) {
+	a := p.accountOf(user)
+	if p.isFull() || p.isSpent(a) {
+		err := p.newOverloaded(a)
+		p.dropIdle(a)
 		return nil, err
 	}
-	return p.give(a), nil
+	return p.giveCredit(a), nil
 }
 
-func (p *Pool) give(a *account) *Credit {
+// giveCredit takes a credit out of the pool for an account.
+func (p *Pool) giveCredit(a *account) *Credit {
 	p.used++
 	a.used++
 	return &Credit{p: p, a: a, since: time.Now()}
 }
 
-func (p *Pool) enqueue(ask Ask) (*waiter, *list.Element, *account, error) {
-	a := p.account(ask.User)
+// enqueueWaiter puts an asker at the end of its user's queue, or refuses it.
+func (p *Pool) enqueueWaiter(ask Ask) (*waiter, *list.Element, *account, error) {
+	a := p.accountOf(ask.User)
 	if !ask.Accepted && (p.waiting >= p.o.Waiting || a.queue.Len() >= p.o.UserWaiting) {
-		err := p.overloaded(a)
+		err := p.newOverloaded(a)
 		p.refused++
-		p.drop(a)
+		p.dropIdle(a)
 		return nil, nil, nil, err
 	}
 	w := &waiter{ready: make(chan struct{})}
 	place := a.queue.PushBack(w)
 	p.waiting++
-	p.line(a)
+	p.lineUp(a)
 	return w, place, a, nil
 }
 
-// line gives an account its place in the ring, or takes it away.
-func (p *Pool) line(a *account) {
-	wants := a.queue.Len() > 0 && !p.spent(a)
+// lineUp gives an account its place in the ring, or takes it away.
+func (p *Pool) lineUp(a *account) {
+	wants := a.queue.Len() > 0 && !p.isSpent(a)
 	switch {
 	case wants && a.turn == nil:
 		a.turn = p.ring.PushBack(a)
@@ -257,8 +214,8 @@ func (p *Pool) line(a *account) {
 	}
 }
 
-// leave takes a waiter out of its queue. False: it has its credit already.
-func (p *Pool) leave(a *account, place *list.Element) bool {
+// leaveQueue takes a waiter out of its queue. False: it has its credit already.
+func (p *Pool) leaveQueue(a *account, place *list.Element) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w, _ := place.Value.(*waiter)
@@ -268,34 +225,35 @@ func (p *Pool) leave(a *account, place *list.Element) bool {
 	a.queue.Remove(place)
 	p.waiting--
 	p.refused++
-	p.line(a)
-	p.drop(a)
+	p.lineUp(a)
+	p.dropIdle(a)
 	return true
 }
 
-func (p *Pool) giveBack(c *Credit, used bool) {
+// returnCredit ends a credit. One that is lent has given its place back already.
+func (p *Pool) returnCredit(c *Credit, used bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.over = true
 	if !c.lent {
-		p.free(c, used)
+		p.freePlace(c, used)
 	}
 }
 
-// free makes room for another.
-func (p *Pool) free(c *Credit, used bool) {
+// freePlace makes room for another.
+func (p *Pool) freePlace(c *Credit, used bool) {
 	p.used--
 	c.a.used--
 	if used {
-		p.learn(time.Now(), c.since)
+		p.learnHold(time.Now(), c.since)
 	}
-	p.line(c.a)
-	p.handOn()
-	p.drop(c.a)
+	p.lineUp(c.a)
+	p.handOnCredits()
+	p.dropIdle(c.a)
 }
 
-// learn takes note of how long a credit was held.
-func (p *Pool) learn(now, since time.Time) {
+// learnHold takes note of how long a credit was held.
+func (p *Pool) learnHold(now, since time.Time) {
 	p.ended = now
 	if held := now.Sub(since); p.hold == 0 {
 		p.hold = max(held, time.Nanosecond)
@@ -304,9 +262,9 @@ func (p *Pool) learn(now, since time.Time) {
 	}
 }
 
-// handOn gives what is free to those who wait, a user after the other.
-func (p *Pool) handOn() {
-	for !p.full() {
+// handOnCredits gives what is free to those who wait, a user after the other.
+func (p *Pool) handOnCredits() {
+	for !p.isFull() {
 		front := p.ring.Front()
 		if front == nil {
 			return
@@ -314,16 +272,16 @@ func (p *Pool) handOn() {
 		a, _ := front.Value.(*account)
 		w, _ := a.queue.Remove(a.queue.Front()).(*waiter)
 		p.waiting--
-		w.credit = p.give(a)
+		w.credit = p.giveCredit(a)
 		close(w.ready)
 		p.ring.Remove(front)
 		a.turn = nil
-		p.line(a) // behind the others
+		p.lineUp(a) // behind the others
 	}
 }
 
-// drop forgets an account that has nothing.
-func (p *Pool) drop(a *account) {
+// dropIdle forgets an account that has nothing.
+func (p *Pool) dropIdle(a *account) {
 	if a.used == 0 && a.queue.Len() == 0 {
 		delete(p.users, a.user)
 	}

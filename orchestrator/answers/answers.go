@@ -36,22 +36,23 @@ type Options struct {
 	Request string
 }
 
-// Defang returns the text with every link and image that leads to a host not
-// allowed turned into text, and how many there were. Text without any is
-// returned unchanged; what was returned once is unchanged the next time. It
-// takes time linear in the text and fails on none.
+// Defang turns every link and image that leads to a host not allowed into text. It returns
+// the text and how many there were. Text without any is returned unchanged; what was
+// returned once is unchanged the next time. It takes time linear in the text and fails on
+// none.
 func Defang(text string, o Options) (out string, removed int) {
 	d := &defanger{shadow: newShadow(text), hosts: newHosts(o), target: -1}
-	return d.defang(text)
+	return d.defangText(text)
 }
 
-func (d *defanger) defang(text string) (out string, removed int) {
+// defangText reads the text once and writes it without live links.
+func (d *defanger) defangText(text string) (out string, removed int) {
 	d.out.Grow(len(text) + len(text)/16)
 	if len(d.at) > 0 {
 		d.out.WriteString(text[:d.at[0]])
 	}
 	for i := 0; i < len(d.ch); {
-		i = d.step(i)
+		i = d.onCharacter(i)
 		d.looked++
 	}
 	if d.removed == 0 {
@@ -60,94 +61,94 @@ func (d *defanger) defang(text string) (out string, removed int) {
 	return d.out.String(), d.removed
 }
 
+// defanger is one text on its way: what it reads as, and what is written.
 type defanger struct {
 	*shadow
 	hosts   hosts
 	out     strings.Builder
 	removed int
-	// counted is set between the break of a tag and its end, and target is
-	// where the target of the last broken link begins: an address there is the
-	// same link.
+	// counted is set between the break of a tag and its end. target is where the target of
+	// the last broken link begins: an address there is the same link.
 	counted bool
 	target  int
 }
 
-// keep writes the text that stands for characters i to j as it is.
-func (d *defanger) keep(i, j int) int {
+// copyText writes the text that stands for characters i to j as it is.
+func (d *defanger) copyText(i, j int) int {
 	if j > len(d.ch) {
 		j = len(d.ch)
 	}
-	d.out.WriteString(d.src[d.start(i):d.start(j)])
+	d.out.WriteString(d.src[d.startOf(i):d.startOf(j)])
 	return j
 }
 
-// split parts the character at i from the next: the two were the beginning of
+// splitLink parts the character at i from the next: the two were the beginning of
 // a link or a tag.
-func (d *defanger) split(i int) int {
+func (d *defanger) splitLink(i int) int {
 	if i >= d.target {
 		d.removed++
 	}
-	i = d.keep(i, i+1)
+	i = d.copyText(i, i+1)
 	d.out.WriteByte(' ')
 	return i
 }
 
-// replace writes s in place of the address at i.
-func (d *defanger) replace(i int, s string) {
+// replaceAddress writes s in place of the address at i.
+func (d *defanger) replaceAddress(i int, s string) {
 	if !d.counted && i != d.target {
 		d.removed++
 	}
 	d.counted = false
-	if i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]) || strings.ContainsRune("+-.", d.ch[i-1]) || d.ch[i-1] == '<' && d.ch[i] == '/') {
+	if i > 0 && (isLetter(d.ch[i-1]) || isDigit(d.ch[i-1]) || strings.ContainsRune("+-.", d.ch[i-1]) || d.ch[i-1] == '<' && d.ch[i] == '/') {
 		d.out.WriteByte(' ') // or the two would make one scheme, or a tag
 	}
 	d.out.WriteString(s)
 }
 
-// step handles what begins at i and returns where to go on.
-func (d *defanger) step(i int) int {
+// onCharacter handles what begins at i and returns where to go on.
+func (d *defanger) onCharacter(i int) int {
 	switch c := d.ch[i]; {
 	case c == '<':
-		return d.tag(i)
-	case c == ']' && d.is(i+1, '('):
-		return d.inline(i)
-	case c == ']' && d.is(i+1, ':'):
-		return d.definition(i)
-	case c == '/' && d.is(i+1, '/'):
-		return d.relative(i)
-	case c == '\\' && d.share(i):
-		return d.unc(i)
+		return d.onTag(i)
+	case c == ']' && d.isRune(i+1, '('):
+		return d.onInlineLink(i)
+	case c == ']' && d.isRune(i+1, ':'):
+		return d.onDefinition(i)
+	case c == '/' && d.isRune(i+1, '/'):
+		return d.onRelativeAddress(i)
+	case c == '\\' && d.isNetworkShare(i):
+		return d.onNetworkShare(i)
 	case c == ')' || c == '>':
 		d.counted = false
-	case letter(c):
-		return d.address(i)
+	case isLetter(c):
+		return d.onLetter(i)
 	}
-	return d.keep(i, i+1)
+	return d.copyText(i, i+1)
 }
 
-// inline handles "](": the target follows.
-func (d *defanger) inline(i int) int {
-	j := d.blank(i + 2)
+// onInlineLink handles "](": the target follows.
+func (d *defanger) onInlineLink(i int) int {
+	j := d.skipBlanks(i + 2)
 	switch {
-	case d.is(j, ')'):
-		return d.keep(i, i+2)
-	case d.is(j, '#') && d.fragment(j+1):
-		return d.keep(i, j+1)
+	case d.isRune(j, ')'):
+		return d.copyText(i, i+2)
+	case d.isRune(j, '#') && d.isFragment(j+1):
+		return d.copyText(i, j+1)
 	}
-	if d.is(j, '<') {
+	if d.isRune(j, '<') {
 		j++
 	}
-	if end, ok := d.plainURL(j); ok && d.plainRest(end) {
-		return d.keep(i, end)
+	if end, ok := d.findPlainURL(j); ok && d.isRestPlain(end) {
+		return d.copyText(i, end)
 	}
-	i, d.target = d.split(i), j
+	i, d.target = d.splitLink(i), j
 	return i
 }
 
-// plainRest reports whether nothing in the rest of a target could end it for a
-// renderer that knows of attributes alone.
-func (d *defanger) plainRest(i int) bool {
-	for ; i < len(d.ch) && !space(d.ch[i]) && d.ch[i] != ')'; i++ {
+// isRestPlain reports whether nothing in the rest of a target could end it. Some renderers
+// know of attributes alone.
+func (d *defanger) isRestPlain(i int) bool {
+	for ; i < len(d.ch) && !isSpace(d.ch[i]) && d.ch[i] != ')'; i++ {
 		d.looked++
 		if strings.ContainsRune("\"`", d.ch[i]) {
 			return false
@@ -156,26 +157,26 @@ func (d *defanger) plainRest(i int) bool {
 	return true
 }
 
-// definition handles "]:", which may give a target to a reference, and is
-// left alone where no target follows that leads anywhere.
-func (d *defanger) definition(i int) int {
-	j := d.blank(i + 2)
-	if d.is(j, '<') {
+// onDefinition handles "]:", which may give a target to a reference. It leaves one alone
+// where no target follows that leads anywhere.
+func (d *defanger) onDefinition(i int) int {
+	j := d.skipBlanks(i + 2)
+	if d.isRune(j, '<') {
 		j++
 	}
-	if end, ok := d.plainURL(j); ok {
-		return d.keep(i, end)
+	if end, ok := d.findPlainURL(j); ok {
+		return d.copyText(i, end)
 	}
-	if d.is(j, '/') || d.is(j, '\\') || d.is(j, '.') || d.scheme(j) > 0 || d.has(j, "www.") || d.query(j) {
-		i, d.target = d.split(i), j
+	if d.isRune(j, '/') || d.isRune(j, '\\') || d.isRune(j, '.') || d.measureScheme(j) > 0 || d.hasWord(j, "www.") || d.hasQuery(j) {
+		i, d.target = d.splitLink(i), j
 		return i
 	}
-	return d.keep(i, i+1)
+	return d.copyText(i, i+1)
 }
 
-// query reports whether the word at i asks the page's own host for something.
-func (d *defanger) query(i int) bool {
-	for ; i < len(d.ch) && !space(d.ch[i]) && d.ch[i] != ']'; i++ {
+// hasQuery reports whether the word at i asks the page's own host for something.
+func (d *defanger) hasQuery(i int) bool {
+	for ; i < len(d.ch) && !isSpace(d.ch[i]) && d.ch[i] != ']'; i++ {
 		d.looked++
 		if strings.ContainsRune("?&=%/", d.ch[i]) {
 			return true
@@ -184,156 +185,158 @@ func (d *defanger) query(i int) bool {
 	return false
 }
 
-// fragment reports whether what follows is a place in the same page.
-func (d *defanger) fragment(i int) bool {
+// isFragment reports whether what follows is a place in the same page.
+func (d *defanger) isFragment(i int) bool {
 	for ; i < len(d.ch); i++ {
 		d.looked++
 		switch c := d.ch[i]; {
-		case letter(c) || digit(c) || c == '-' || c == '_':
+		case isLetter(c) || isDigit(c) || c == '-' || c == '_':
 		default:
-			return c == ')' || space(c)
+			return c == ')' || isSpace(c)
 		}
 	}
 	return false
 }
 
-// relative handles "//": with a host behind it the page's own scheme is used.
-func (d *defanger) relative(i int) int {
+// onRelativeAddress handles "//": with a host behind it the page's own scheme is used.
+func (d *defanger) onRelativeAddress(i int) int {
 	end := i
-	for d.is(end, '/') {
+	for d.isRune(end, '/') {
 		d.looked++
 		end++
 	}
-	if i > 0 && (d.ch[i-1] == ':' || letter(d.ch[i-1]) || digit(d.ch[i-1])) {
-		return d.keep(i, end)
+	if i > 0 && (d.ch[i-1] == ':' || isLetter(d.ch[i-1]) || isDigit(d.ch[i-1])) {
+		return d.copyText(i, end)
 	}
-	a := d.authority(end)
+	a := d.readAuthority(end)
 	if !strings.Contains(strings.Trim(a.text, "."), ".") && a.text != "localhost" && !strings.Contains(a.text, "@") {
-		return d.keep(i, end)
+		return d.copyText(i, end)
 	}
-	if end == i+2 && d.allowed(i, a) {
-		return d.keep(i, a.end)
+	if end == i+2 && d.isAddressAllowed(i, a) {
+		return d.copyText(i, a.end)
 	}
-	d.replace(i, "hxxps://"+broken(a.text)+"/…")
-	return d.rest(a.end)
+	d.replaceAddress(i, "hxxps://"+breakHost(a.text)+"/…")
+	return d.skipPath(a.end)
 }
 
-// share reports whether a folder of another machine may begin at i, as
-// \\host\folder: some windows make a link of it, and following it hands over
-// who is signed in. Two backslashes may be read as one.
-func (d *defanger) share(i int) bool {
-	if i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') ||
-		!strings.HasPrefix(d.src[d.start(i):], `\\`) {
+// isNetworkShare reports whether a folder of another machine may begin at i, as
+// \\host\folder. Some windows make a link of it, and following it hands over who is signed
+// in. Two backslashes may be read as one.
+func (d *defanger) isNetworkShare(i int) bool {
+	if i > 0 && (isLetter(d.ch[i-1]) || isDigit(d.ch[i-1]) || d.ch[i-1] == '\\' || d.ch[i-1] == ':') ||
+		!strings.HasPrefix(d.src[d.startOf(i):], `\\`) {
 		return false
 	}
-	a := d.authority(d.afterBackslashes(i))
-	return strings.Contains(a.text, ".") && (d.is(a.end, '\\') || d.is(a.end, '/'))
+	a := d.readAuthority(d.skipBackslashes(i))
+	return strings.Contains(a.text, ".") && (d.isRune(a.end, '\\') || d.isRune(a.end, '/'))
 }
 
-func (d *defanger) afterBackslashes(i int) int {
-	for d.is(i, '\\') {
+// skipBackslashes returns where the backslashes at i end.
+func (d *defanger) skipBackslashes(i int) int {
+	for d.isRune(i, '\\') {
 		d.looked++
 		i++
 	}
 	return i
 }
 
-func (d *defanger) unc(i int) int {
-	a := d.authority(d.afterBackslashes(i))
+// onNetworkShare handles \\host\folder: see isNetworkShare.
+func (d *defanger) onNetworkShare(i int) int {
+	a := d.readAuthority(d.skipBackslashes(i))
 	host, _, _ := strings.Cut(a.text, "@") // \\host@SSL
-	d.replace(i, "hxxps://"+broken(host)+"/…")
-	return d.rest(a.end)
+	d.replaceAddress(i, "hxxps://"+breakHost(host)+"/…")
+	return d.skipPath(a.end)
 }
 
-// address handles a letter: a scheme or www. may begin here.
-func (d *defanger) address(i int) int {
-	for _, s := range dead {
-		if d.has(i, s) {
-			return d.keep(i, i+len(s)) // our own
+// onLetter handles a letter: a scheme or www. may begin here.
+func (d *defanger) onLetter(i int) int {
+	for _, s := range deadSchemes {
+		if d.hasWord(i, s) {
+			return d.copyText(i, i+len(s)) // our own
 		}
 	}
-	inWord := i > 0 && (letter(d.ch[i-1]) || digit(d.ch[i-1]))
-	for _, w := range web {
-		if !d.has(i, w.name) {
+	inWord := i > 0 && (isLetter(d.ch[i-1]) || isDigit(d.ch[i-1]))
+	for _, w := range webSchemes {
+		if !d.hasWord(i, w.name) {
 			continue
 		}
 		j := i + len(w.name)
-		if j >= len(d.ch) || space(d.ch[j]) {
+		if j >= len(d.ch) || isSpace(d.ch[j]) {
 			break // prose that ends in a colon
 		}
-		if end, ok := d.plainURL(i); ok {
-			return d.keep(i, end)
+		if end, ok := d.findPlainURL(i); ok {
+			return d.copyText(i, end)
 		}
-		for d.is(j, '/') || d.is(j, '\\') {
+		for d.isRune(j, '/') || d.isRune(j, '\\') {
 			d.looked++
 			j++
 		}
-		a := d.authority(j)
-		d.replace(i, w.dead+broken(a.text)+"/…")
-		return d.rest(a.end)
+		a := d.readAuthority(j)
+		d.replaceAddress(i, w.dead+breakHost(a.text)+"/…")
+		return d.skipPath(a.end)
 	}
 	if inWord {
-		return d.keep(i, i+1)
+		return d.copyText(i, i+1)
 	}
-	if d.has(i, "www.") && i+4 < len(d.ch) && inHost(d.ch[i+4]) && d.ch[i+4] != '.' {
-		return d.www(i)
+	if d.hasWord(i, "www.") && i+4 < len(d.ch) && isHostRune(d.ch[i+4]) && d.ch[i+4] != '.' {
+		return d.onBareHost(i)
 	}
-	if n := d.scheme(i); n > 0 && d.live(i, i+n) {
-		d.replace(i, string(d.ch[i:i+n-1])+"[:]…")
-		return d.rest(i + n)
+	if n := d.measureScheme(i); n > 0 && d.isLiveScheme(i, i+n) {
+		d.replaceAddress(i, string(d.ch[i:i+n-1])+"[:]…")
+		return d.skipPath(i + n)
 	}
-	return d.keep(i, i+1)
+	return d.copyText(i, i+1)
 }
 
-// www handles a host that renderers make a link of without a scheme.
-func (d *defanger) www(i int) int {
-	a := d.authority(i)
-	if d.allowed(i, a) {
-		return d.keep(i, a.end)
+// onBareHost handles a host that renderers make a link of without a scheme.
+func (d *defanger) onBareHost(i int) int {
+	a := d.readAuthority(i)
+	if d.isAddressAllowed(i, a) {
+		return d.copyText(i, a.end)
 	}
-	d.replace(i, broken(a.text)+"/…")
-	return d.rest(a.end)
+	d.replaceAddress(i, breakHost(a.text)+"/…")
+	return d.skipPath(a.end)
 }
 
-// live reports whether the scheme between i and j (after its colon) does
+// isLiveScheme reports whether the scheme between i and j (after its colon) does
 // something where it stands bare.
-func (d *defanger) live(i, j int) bool {
-	if d.has(j, "//") {
+func (d *defanger) isLiveScheme(i, j int) bool {
+	if d.hasWord(j, "//") {
 		return true
 	}
-	if j >= len(d.ch) || space(d.ch[j]) {
+	if j >= len(d.ch) || isSpace(d.ch[j]) {
 		return false
 	}
 	switch string(d.ch[i : j-1]) {
 	case "javascript", "vbscript", "mailto", "file", "blob", "view-source":
 		return true
 	case "data":
-		return d.dataURL(j)
+		return d.isDataURL(j)
 	}
 	return false
 }
 
-// dataURL tells data:text/html from prose.
-func (d *defanger) dataURL(i int) bool {
+// isDataURL tells what follows in data:text/html from prose.
+func (d *defanger) isDataURL(i int) bool {
 	for n := 0; n < 64 && i < len(d.ch); n, i = n+1, i+1 {
 		switch c := d.ch[i]; {
 		case c == '/' || c == ',' || c == ';':
 			return true
-		case !letter(c) && !digit(c) && c != '-' && c != '.' && c != '+':
+		case !isLetter(c) && !isDigit(c) && c != '-' && c != '.' && c != '+':
 			return false
 		}
 	}
 	return false
 }
 
-// rest returns where an address ends whose host ends at i: what is skipped is
-// its path, query and fragment.
-func (d *defanger) rest(i int) int {
+// skipPath returns where an address ends whose host ends at i. It skips path, query and
+// fragment.
+func (d *defanger) skipPath(i int) int {
 	depth := 0
 	for ; i < len(d.ch); i++ {
 		d.looked++
 		switch c := d.ch[i]; {
-		case space(c) || strings.ContainsRune("<>\"`[]|", c):
+		case isSpace(c) || strings.ContainsRune("<>\"`[]|", c):
 			return i
 		case c == '(':
 			depth++

@@ -116,7 +116,7 @@ func TestLinear(t *testing.T) {
 		work := func(n int) (looked, allocated int) {
 			text := strings.Repeat(unit, n/len(unit))
 			d := &defanger{shadow: newShadow(text), hosts: newHosts(options), target: -1}
-			d.defang(text)
+			d.defangText(text)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			Defang(text, options)

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// web are the schemes that are found anywhere, inside of words too, and what
-// becomes of them.
-var web = []struct{ name, dead string }{
+// webSchemes are found anywhere, inside of words too; dead is what becomes of each.
+var webSchemes = []struct{ name, dead string }{
 	{"https:", "hxxps://"}, {"http:", "hxxp://"}, {"ftp:", "fxp://"},
 }
 
-var dead = []string{"hxxps://", "hxxp://", "fxp://"}
+// deadSchemes begin addresses that this package has broken before.
+var deadSchemes = []string{"hxxps://", "hxxp://", "fxp://"}
 
-// fileLike are top-level domains that are rather the end of a file's name
-// where a person writes them without a scheme.
+// fileLike are top-level domains that rather end the name of a file, where a person writes
+// them without a scheme.
 var fileLike = map[string]bool{
 	"md": true, "zip": true, "py": true, "sh": true, "rs": true, "mov": true, "pl": true, "ps": true, "so": true, "cc": true,
 }
@@ -26,6 +26,7 @@ type hosts struct {
 	below []string // ".example.com"
 }
 
+// newHosts collects what the operator and the request allow.
 func newHosts(o Options) hosts {
 	h := hosts{exact: map[string]bool{}}
 	for _, p := range o.Allow {
@@ -38,24 +39,24 @@ func newHosts(o Options) hosts {
 		}
 		h.exact[p] = true
 	}
-	h.request(o.Request)
+	h.addRequestHosts(o.Request)
 	return h
 }
 
-// request adds the hosts of the user's words: runs of what hosts are made of
-// that have a dot or follow a scheme.
-func (h *hosts) request(text string) {
+// addRequestHosts adds the hosts of the user's words. These are runs of what hosts are made
+// of that have a dot or follow a scheme.
+func (h *hosts) addRequestHosts(text string) {
 	text = strings.ToLower(text)
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if !inHost(r) {
+		if !isHostRune(r) {
 			i += n
 			continue
 		}
 		j := i
 		for j < len(text) {
 			r, n := utf8.DecodeRuneInString(text[j:])
-			if !inHost(r) {
+			if !isHostRune(r) {
 				break
 			}
 			j += n
@@ -71,63 +72,65 @@ func (h *hosts) request(text string) {
 	}
 }
 
-func inHost(r rune) bool {
+// isHostRune reports whether a host may hold the character.
+func isHostRune(r rune) bool {
 	return r == '.' || r == '-' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// allow reports whether a host, in small letters, may stay.
-func (h hosts) allow(host string) bool {
+// isAllowed reports whether a host, in small letters, may stay.
+func (h hosts) isAllowed(host string) bool {
 	if h.exact[host] {
 		return host != ""
 	}
 	for _, s := range h.below {
-		if len(host) > len(s) && strings.HasSuffix(host, s) && ascii(host) {
+		if len(host) > len(s) && strings.HasSuffix(host, s) && isASCII(host) {
 			return true
 		}
 	}
 	return false
 }
 
-func ascii(s string) bool {
+// isASCII reports whether no character of s is beyond ASCII.
+func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// allowed reports whether the address that begins at i and has this authority
-// is written plainly and its host may stay. What ends the host has to be plain
-// as well, or another reader might not end it there.
-func (d *defanger) allowed(i int, a authority) bool {
+// isAddressAllowed reports whether the address at i with this authority is written plainly
+// and its host may stay. What ends the host has to be plain as well, or another reader
+// might not end it there.
+func (d *defanger) isAddressAllowed(i int, a authority) bool {
 	host, port, has := strings.Cut(a.text, ":")
 	if has && (port == "" || len(port) > 5 || strings.Trim(port, "0123456789") != "") {
 		return false
 	}
-	if strings.IndexFunc(host, func(r rune) bool { return !inHost(r) }) >= 0 || !d.hosts.allow(host) {
+	if strings.IndexFunc(host, func(r rune) bool { return !isHostRune(r) }) >= 0 || !d.hosts.isAllowed(host) {
 		return false
 	}
-	if ascii(host) {
-		return d.plain(i, a.stop)
+	if isASCII(host) {
+		return d.isPlain(i, a.stop)
 	}
 	// An international name stays where the user wrote the very same bytes.
-	raw := d.src[d.start(i):d.start(a.end)]
-	return strings.HasSuffix(strings.ToLower(raw), a.text) && len(raw) == len(string(d.ch[i:a.end])) && d.plain(a.end, a.stop)
+	raw := d.src[d.startOf(i):d.startOf(a.end)]
+	return strings.HasSuffix(strings.ToLower(raw), a.text) && len(raw) == len(string(d.ch[i:a.end])) && d.isPlain(a.end, a.stop)
 }
 
-// plainURL returns where the host of an allowed web address at i ends.
-func (d *defanger) plainURL(i int) (int, bool) {
+// findPlainURL returns where the host of an allowed web address at i ends.
+func (d *defanger) findPlainURL(i int) (int, bool) {
 	j := i
 	switch {
-	case d.has(i, "https://"):
+	case d.hasWord(i, "https://"):
 		j += len("https://")
-	case d.has(i, "http://"):
+	case d.hasWord(i, "http://"):
 		j += len("http://")
 	default:
 		return 0, false
 	}
-	a := d.authority(j)
-	return a.end, d.allowed(i, a)
+	a := d.readAuthority(j)
+	return a.end, d.isAddressAllowed(i, a)
 }
 
-// broken writes a host such that nothing takes it for one.
-func broken(auth string) string {
+// breakHost writes a host such that no reader takes it for one.
+func breakHost(auth string) string {
 	auth = auth[strings.LastIndexByte(auth, '@')+1:]
 	host, _, _ := strings.Cut(auth, ":")
 	var b strings.Builder
@@ -140,7 +143,7 @@ func broken(auth string) string {
 		switch {
 		case r == '.':
 			b.WriteString("[.]")
-		case inHost(r) || r == '_':
+		case isHostRune(r) || r == '_':
 			b.WriteRune(r)
 		default:
 			b.WriteByte('_')

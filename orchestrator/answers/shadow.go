@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// shadow is a text as a renderer may come to read it: entities and backslash
-// escapes resolved, invisible characters left out, letters small, full-width
-// characters narrow. Every character knows where in the text it comes from.
+// shadow is a text as a renderer may come to read it. Entities and backslash escapes are
+// resolved, invisible characters left out, letters small, full-width characters narrow.
+// Every character knows where in the text it comes from.
 type shadow struct {
 	src string
 	ch  []rune
@@ -20,27 +20,28 @@ type shadow struct {
 
 const maxEntity = 40 // bytes: the longest named one has 33
 
+// newShadow reads a text as a renderer might.
 func newShadow(text string) *shadow {
 	s := &shadow{src: text, ch: make([]rune, 0, len(text)), at: make([]int, 0, len(text))}
 	for i := 0; i < len(text); {
-		r, n := decode(text[i:])
-		if !invisible(r) {
-			s.ch, s.at = append(s.ch, fold(r)), append(s.at, i)
+		r, n := decodeRune(text[i:])
+		if !isInvisible(r) {
+			s.ch, s.at = append(s.ch, foldRune(r)), append(s.at, i)
 		}
 		i += n
 	}
 	return s
 }
 
-// decode returns the first character of a text that isn't empty, and its size.
-func decode(t string) (rune, int) {
+// decodeRune returns the first character of a text that isn't empty, and its size.
+func decodeRune(t string) (rune, int) {
 	switch t[0] {
 	case '\\':
 		if len(t) > 1 && t[1] < utf8.RuneSelf && (unicode.IsPunct(rune(t[1])) || unicode.IsSymbol(rune(t[1]))) {
 			return rune(t[1]), 2
 		}
 	case '&':
-		if n := entity(t); n > 0 {
+		if n := measureEntity(t); n > 0 {
 			if v := html.UnescapeString(t[:n]); v != t[:n] {
 				r, _ := utf8.DecodeRuneInString(v)
 				return r, n
@@ -50,23 +51,23 @@ func decode(t string) (rune, int) {
 	return utf8.DecodeRuneInString(t)
 }
 
-// entity returns the size of what looks like an entity, 0 where none does.
-func entity(t string) int {
+// measureEntity returns the size of what looks like an entity, 0 where none does.
+func measureEntity(t string) int {
 	for i := 1; i < len(t) && i < maxEntity; i++ {
 		switch c := t[i]; {
 		case c == ';':
 			return i + 1
-		case c == '#' && i == 1, letter(rune(c)), c >= 'A' && c <= 'Z', digit(rune(c)):
+		case c == '#' && i == 1, isLetter(rune(c)), c >= 'A' && c <= 'Z', isDigit(rune(c)):
 		default:
-			return bareNumber(t[:i])
+			return measureBareNumber(t[:i])
 		}
 	}
 	return 0
 }
 
-// bareNumber returns the size of a number of a character that lacks its
-// semicolon, as browsers read it, and 0 for anything else.
-func bareNumber(t string) int {
+// measureBareNumber returns the size of a character's number that lacks its semicolon, as
+// browsers read it. It returns 0 for anything else.
+func measureBareNumber(t string) int {
 	switch {
 	case len(t) < 3 || t[1] != '#':
 		return 0
@@ -80,18 +81,20 @@ func bareNumber(t string) int {
 	return 0
 }
 
-func invisible(r rune) bool {
-	return unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !space(r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x034F
+// isInvisible reports whether a renderer shows nothing for the character.
+func isInvisible(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !isSpace(r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x034F
 }
 
-func fold(r rune) rune {
+// foldRune makes a character small and narrow.
+func foldRune(r rune) rune {
 	switch {
 	case r >= 'A' && r <= 'Z':
 		return r + 'a' - 'A'
 	case r < utf8.RuneSelf:
 		return r
 	case r >= 0xFF01 && r <= 0xFF5E:
-		return fold(r - 0xFF01 + '!')
+		return foldRune(r - 0xFF01 + '!')
 	case r == 0x3002 || r == 0xFF61:
 		return '.'
 	case r == 0x212A || r == 0x017F: // they count as k and s where case doesn't
@@ -100,21 +103,23 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-func letter(r rune) bool { return r >= 'a' && r <= 'z' }
-func digit(r rune) bool  { return r >= '0' && r <= '9' }
-func space(r rune) bool  { return unicode.IsSpace(r) }
+func isLetter(r rune) bool { return r >= 'a' && r <= 'z' }
+func isDigit(r rune) bool  { return r >= '0' && r <= '9' }
+func isSpace(r rune) bool  { return unicode.IsSpace(r) }
 
-// start returns where in the text character i begins; the end for one too many.
-func (s *shadow) start(i int) int {
+// startOf returns where in the text character i begins; the end for one too many.
+func (s *shadow) startOf(i int) int {
 	if i >= len(s.at) {
 		return len(s.src)
 	}
 	return s.at[i]
 }
 
-func (s *shadow) is(i int, r rune) bool { return i < len(s.ch) && s.ch[i] == r }
+// isRune reports whether character i is r.
+func (s *shadow) isRune(i int, r rune) bool { return i < len(s.ch) && s.ch[i] == r }
 
-func (s *shadow) has(i int, word string) bool {
+// hasWord reports whether an ASCII word begins at i.
+func (s *shadow) hasWord(i int, word string) bool {
 	if i+len(word) > len(s.ch) {
 		return false
 	}
@@ -126,33 +131,33 @@ func (s *shadow) has(i int, word string) bool {
 	return true
 }
 
-// blank skips white space.
-func (s *shadow) blank(i int) int {
-	for i < len(s.ch) && space(s.ch[i]) {
+// skipBlanks returns where the white space at i ends.
+func (s *shadow) skipBlanks(i int) int {
+	for i < len(s.ch) && isSpace(s.ch[i]) {
 		s.looked++
 		i++
 	}
 	return i
 }
 
-// plain reports whether characters i to j are written as they are read, all
+// isPlain reports whether characters i to j are written as they are read, all
 // of them ASCII, letter case aside.
-func (s *shadow) plain(i, j int) bool {
+func (s *shadow) isPlain(i, j int) bool {
 	for k := i; k < j; k++ {
 		s.looked++
-		if s.ch[k] >= utf8.RuneSelf || s.start(k+1) != s.start(k)+1 {
+		if s.ch[k] >= utf8.RuneSelf || s.startOf(k+1) != s.startOf(k)+1 {
 			return false
 		}
 	}
 	return true
 }
 
-// scheme returns the size of the scheme at i with its colon, 0 for none.
-func (s *shadow) scheme(i int) int {
+// measureScheme returns the size of the scheme at i with its colon, 0 for none.
+func (s *shadow) measureScheme(i int) int {
 	for n := 0; n < 32 && i+n < len(s.ch); n++ {
 		switch c := s.ch[i+n]; {
-		case letter(c):
-		case n > 0 && (digit(c) || c == '+' || c == '-' || c == '.'):
+		case isLetter(c):
+		case n > 0 && (isDigit(c) || c == '+' || c == '-' || c == '.'):
 		case n > 1 && c == ':':
 			return n + 1
 		default:
@@ -169,10 +174,10 @@ type authority struct {
 	stop int    // after the character that ends it
 }
 
-// authority reads the host, port and user name at i.
-func (s *shadow) authority(i int) authority {
+// readAuthority reads the host, port and user name at i.
+func (s *shadow) readAuthority(i int) authority {
 	j := i
-	for j < len(s.ch) && !space(s.ch[j]) && !strings.ContainsRune(`/\?#<>[]^|`, s.ch[j]) {
+	for j < len(s.ch) && !isSpace(s.ch[j]) && !strings.ContainsRune(`/\?#<>[]^|`, s.ch[j]) {
 		s.looked++
 		j++
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/vedette-dev/vedette/skills/credential"
 )
 
-// credentials returns what finds the credentials of a configuration.
-func credentials(cfg *config.Config, o Options) *credential.Book {
+// newCredentials returns what finds the credentials of a configuration.
+func newCredentials(cfg *config.Config, o Options) *credential.Book {
 	sources := map[string]credential.Source{}
 	for name, c := range cfg.Credentials {
 		sources[name] = credential.Source(c)
@@ -32,8 +32,8 @@ func checkResolver(cfg *config.Config, o Options) error {
 	return errors.Join(errs...)
 }
 
-// knownCredentials refuses a Go skill that uses a credential without a place.
-func knownCredentials(g *skills.GoSkill, book *credential.Book) error {
+// checkCredentials refuses a Go skill that uses a credential without a place.
+func checkCredentials(g *skills.GoSkill, book *credential.Book) error {
 	var errs []error
 	for _, name := range g.Credentials() {
 		if !slices.Contains(book.Names(), name) {

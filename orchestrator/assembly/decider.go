@@ -23,9 +23,8 @@ type DeciderOptions struct {
 	// NoFS keeps symbolic links from being followed: for calls whose files
 	// are on another machine.
 	NoFS bool
-	// Transport, where it is set, carries the requests of the model of that
-	// name: for what records or answers them without a server. Nil means
-	// connections to the servers.
+	// Transport, where it is set, carries the requests of the model of that name. It is for
+	// what records or answers them without a server. Nil means connections to the servers.
 	Transport func(model string) http.RoundTripper
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -58,12 +57,12 @@ func (d *Decider) Model(name string) (*llm.Client, bool) { return d.roster.Looku
 // LintRules looks through the permission rules of a configuration for those
 // without effect.
 func LintRules(cfg *config.Config) ([]permission.LintFinding, error) {
-	reg, _, err := registry(cfg, Options{})
+	reg, _, err := newRegistry(cfg, Options{})
 	if err != nil {
 		return nil, cfg.Locate(err)
 	}
 	found, err := permission.Lint(permission.Options{
-		Rules: rules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: orchestratorCalls(),
+		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: listOrchestratorCalls(),
 	})
 	return found, cfg.Locate(err)
 }
@@ -81,13 +80,13 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	reg, _, err := registry(cfg, Options{})
+	reg, _, err := newRegistry(cfg, Options{})
 	if err != nil {
 		return nil, cfg.Locate(err)
 	}
 	roster, rosterErr := newRoster(cfg, o.Transport)
-	env := environment(cfg, o.NoFS)
-	gs, err := gates(cfg, reg, roster, gateOptions{
+	env := newEnvironment(cfg, o.NoFS)
+	gs, err := newGates(cfg, reg, roster, gateOptions{
 		noReview: o.NoReview || rosterErr != nil, // without models the other gates can still tell their mistakes
 		apart:    true, now: o.Now, log: o.Log, env: env, noUndo: listNoUndo(cfg, nil, o.Log),
 	})
@@ -110,9 +109,9 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	return d, nil
 }
 
-// CheckDraft is Check for a configuration that may have mistakes: it returns
-// those of the reading and, of what could be read, all that Check would find. What
-// follows from a mistake is left out.
+// CheckDraft is Check for a configuration that may have mistakes. It returns the mistakes
+// of the reading and, of what could be read, all that Check would find. What follows from a
+// mistake is left out.
 func CheckDraft(d *config.Draft) error {
 	if d.Config == nil {
 		return d.Err(nil)
@@ -123,13 +122,13 @@ func CheckDraft(d *config.Draft) error {
 	}
 	whole := *d.Config
 	whole.Skills = slices.Concat(d.Config.Skills, d.Unsure)
-	_, execErr := buildExecutors(&whole, Options{}, nil, verify, nil)
-	reg, _, regErr := registry(d.Config, Options{})
+	_, execErr := newExecutors(&whole, Options{}, nil, verify, nil)
+	reg, _, regErr := newRegistry(d.Config, Options{})
 	roster, rosterErr := newRoster(d.Config, nil)
 	var gateErr error
 	if regErr == nil {
-		_, gateErr = gates(d.Config, reg, roster, gateOptions{
-			noReview: rosterErr != nil, apart: true, log: slog.New(slog.DiscardHandler), env: environment(d.Config, false),
+		_, gateErr = newGates(d.Config, reg, roster, gateOptions{
+			noReview: rosterErr != nil, apart: true, log: slog.New(slog.DiscardHandler), env: newEnvironment(d.Config, false),
 			elsewhere: d.Names, partial: d.Partial,
 		})
 	}
@@ -147,7 +146,7 @@ func Check(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	_, execErr := buildExecutors(cfg, Options{}, nil, verify, nil)
+	_, execErr := newExecutors(cfg, Options{}, nil, verify, nil)
 	d, err := NewDecider(cfg, DeciderOptions{})
 	if d != nil {
 		d.Close()

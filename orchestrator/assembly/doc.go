@@ -5,6 +5,13 @@
 //	parts, err := assembly.Build(ctx, cfg, assembly.Options{})    // to run skills
 //	cp, err := assembly.NewDecider(cfg, assembly.DeciderOptions{})   // to decide and run nothing
 //
+// It holds constructors and wiring. What happens while calls run lives beside its noun:
+// records in sentinel/recorder, calls that were left in sentinel/unfinished, slots in
+// sentinel/slots, counting alone in limits/fallback, questions to models in
+// orchestrator/models, queues in orchestrator/skillqueue, forgetting in
+// orchestrator/maintenance.
+//
 // What not to do: don't build a Checkpoint by hand in a program that runs
-// skills. A gate that is left out there is left out silently.
+// skills. A gate that is left out there is left out silently. Don't put a decision, a loop
+// or a lock here.
 package assembly

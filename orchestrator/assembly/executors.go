@@ -3,12 +3,8 @@ package assembly
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -19,24 +15,23 @@ import (
 	"github.com/vedette-dev/vedette/skills/run/exec"
 	"github.com/vedette-dev/vedette/skills/run/http"
 	"github.com/vedette-dev/vedette/skills/run/template"
-	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
-// tokenLife is how long a receiver accepts the token of an outgoing call.
-const tokenLife = time.Minute
+// signRequest signs one request of a call.
+type signRequest = func(skills.Order, http.Request) (string, error)
 
-// buildExecutors makes what runs each skill. A skill without a way to run, such as
+// newExecutors makes what runs each skill. A skill without a way to run, such as
 // one read from a SKILL.md, gets none: its calls are denied.
-func buildExecutors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer,
-	tokens tokenFunc) (map[string]skills.Executor, error) {
+func newExecutors(cfg *config.Config, o Options, natives map[string]skills.RunFunc, r skills.Redeemer,
+	tokens signRequest) (map[string]skills.Executor, error) {
 	out := map[string]skills.Executor{}
 	var errs []error
-	book := credentials(cfg, o)
+	book := newCredentials(cfg, o)
 	for _, l := range cfg.Skills {
 		if l.Known {
 			continue // the program runs it
 		}
-		e, err := buildExecutor(cfg, o, l.Skill, r, tokens, book)
+		e, err := newExecutor(cfg, o, l.Skill, r, tokens, book)
 		if err != nil {
 			errs = append(errs, cfg.LocateSkill(l.Skill.Name(), err))
 			continue
@@ -45,7 +40,7 @@ func buildExecutors(cfg *config.Config, o Options, natives map[string]skills.Run
 			out[l.Skill.Name()] = e
 		}
 	}
-	if needsCommit(cfg) {
+	if newLayers(cfg).NeedCommit(listSkills(cfg)) {
 		s, err := skills.Compile(exec.CommitSpec())
 		if err != nil {
 			return nil, err
@@ -53,7 +48,7 @@ func buildExecutors(cfg *config.Config, o Options, natives map[string]skills.Run
 		out[s.Name()] = exec.NewCommit(s, r, exec.CommitOptions{State: snapshotFolder(cfg)})
 	}
 	for _, g := range o.Skills {
-		if err := knownCredentials(g, book); err != nil {
+		if err := checkCredentials(g, book); err != nil {
 			errs = append(errs, err)
 		}
 		out[g.Skill().Name()] = g.ExecutorWith(r, book)
@@ -68,8 +63,8 @@ func buildExecutors(cfg *config.Config, o Options, natives map[string]skills.Run
 	return out, errors.Join(errs...)
 }
 
-// optionsFolder is what relative paths in skills' options resolve against.
-func optionsFolder(cfg *config.Config) string {
+// folderOfOptions is what relative paths in skills' options resolve against.
+func folderOfOptions(cfg *config.Config) string {
 	if cfg.File != "" {
 		if abs, err := filepath.Abs(cfg.File); err == nil {
 			return filepath.Dir(abs)
@@ -78,10 +73,11 @@ func optionsFolder(cfg *config.Config) string {
 	return filepath.Dir(cfg.Ledger.Path)
 }
 
-func buildExecutor(
-	cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens tokenFunc, book *credential.Book,
+// newExecutor makes what runs a skill of the configuration; nil where nothing does.
+func newExecutor(
+	cfg *config.Config, o Options, s *skills.Skill, r skills.Redeemer, tokens signRequest, book *credential.Book,
 ) (skills.Executor, error) {
-	dir := optionsFolder(cfg)
+	dir := folderOfOptions(cfg)
 	switch kind := s.Spec().Run.Kind; kind {
 	case "":
 		return nil, nil
@@ -89,13 +85,13 @@ func buildExecutor(
 		return template.New(s, r, template.Options{})
 	case "exec":
 		return exec.New(s, r, exec.Options{
-			Dir: dir, Credentials: book, AllowHosts: allowedHosts(cfg), Lookup: o.Lookup, Guarded: listGuarded(cfg),
+			Dir: dir, Credentials: book, AllowHosts: listAllowedHosts(cfg), Lookup: o.Lookup, Guarded: listGuarded(cfg),
 			State: snapshotFolder(cfg), CanSnapshot: o.canSnapshot,
 		})
 	case "http":
-		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: allowedHosts(cfg), Credentials: book})
+		return http.New(s, r, http.Options{Token: tokens, Lookup: o.Lookup, AllowHosts: listAllowedHosts(cfg), Credentials: book})
 	case "builtin":
-		return builtin(s, r, dir)
+		return newBuiltin(s, r, dir)
 	case "mcp":
 		return nil, &skills.PathError{Path: "run.mcp", Msg: "is not built in this version; run the skill with http, exec, builtin or template"}
 	default:
@@ -103,9 +99,9 @@ func buildExecutor(
 	}
 }
 
-// allowedHosts are guard.allow_hosts in the spelling that addresses have: what
-// the guard lets through is what the runner may connect to.
-func allowedHosts(cfg *config.Config) []string {
+// listAllowedHosts returns guard.allow_hosts in the spelling that addresses have. What the
+// guard lets through is what the runner may connect to.
+func listAllowedHosts(cfg *config.Config) []string {
 	out := make([]string, len(cfg.Guard.AllowHosts))
 	for i, h := range cfg.Guard.AllowHosts {
 		out[i], _ = touch.ParseHost(h)
@@ -113,10 +109,10 @@ func allowedHosts(cfg *config.Config) []string {
 	return out
 }
 
-// builtin finds the built-in domain by what its options name: a folder of
+// newBuiltin finds the built-in domain by what its options name: a folder of
 // files, or a Maildir. The last part of the skill's name says which of the
 // domain's skills it is, so an operator may call the domain something else.
-func builtin(s *skills.Skill, r skills.Redeemer, dir string) (skills.Executor, error) {
+func newBuiltin(s *skills.Skill, r skills.Redeemer, dir string) (skills.Executor, error) {
 	var o map[string]json.RawMessage
 	_ = json.Unmarshal(s.Spec().Run.Options, &o) // the domain reports what is wrong with them
 	domain, _, _ := strings.Cut(s.Name(), ".")
@@ -127,25 +123,4 @@ func builtin(s *skills.Skill, r skills.Redeemer, dir string) (skills.Executor, e
 		return files.New(s, r, files.Options{Dir: dir})
 	}
 	return nil, &skills.PathError{Path: "run.builtin", Msg: "names neither root (skills over files) nor maildir (skills over mail)"}
-}
-
-// tokenFunc signs one request of a call.
-type tokenFunc func(skills.Order, http.Request) (string, error)
-
-// token signs calls that leave the process, for their receivers to check. Every
-// token has an id of its own: an idempotent call that is sent again has the
-// same call id, and a receiver takes each id once.
-func token(signer *warrant.HTTPSigner, now func() time.Time) tokenFunc {
-	return func(o skills.Order, r http.Request) (string, error) {
-		id, err := uuid.NewRandom()
-		if err != nil {
-			return "", fmt.Errorf("make an id for the token: %w", err)
-		}
-		at := now()
-		return signer.Token(warrant.Claims{
-			Audience: r.Audience, ID: id.String(), Digest: o.Digest(), Skill: o.Skill, CallID: o.CallID,
-			Body: warrant.BodyDigest(r.Body), Target: warrant.TargetDigest(r.Method, r.Target),
-			User: o.User, Conversation: o.Conversation, IssuedAt: at, Expires: at.Add(tokenLife),
-		})
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/unfinished"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -125,7 +126,7 @@ func TestKilledWhileASkillRuns(t *testing.T) {
 		require.Equal(t, before[0], outcomes[0])
 		o, d := outcomes[1], decisions[1]
 		require.Equal(t, sentinel.StatusUnknown, o.Outcome)
-		require.Equal(t, assembly.CodeInterrupted, o.Code)
+		require.Equal(t, unfinished.CodeInterrupted, o.Code)
 		require.Equal(t, []string{d.Call, d.Decision, d.Conversation, d.User, d.Agent, d.Skill}, []string{o.Call, o.Decision, o.Conversation, o.User, o.Agent, o.Skill})
 		var body struct{ Call, Status, Code string }
 		require.NoError(t, json.Unmarshal(o.Body, &body))
@@ -149,40 +150,4 @@ func records(t testing.TB, cfg *config.Config, q ledger.Query) []ledger.Record {
 	list, err := r.List(t.Context(), q)
 	require.NoError(t, err)
 	return list
-}
-
-// More interrupted calls than fit one transaction are all told, each once, also
-// by a start after one that came later; what was denied is not.
-func TestManyInterruptedCalls(t *testing.T) {
-	file := write(t, "")
-	decide := func(p *assembly.Parts, from, n int, outcome string) {
-		for i := from; i < from+n; i++ {
-			id := fmt.Sprintf("%s-%d", outcome, i)
-			require.NoError(t, p.Recorder().Record(t.Context(), sentinel.Record{
-				Kind: sentinel.RecordDecision, ID: id, At: time.Now(), CallID: "c-" + id, DecisionID: "d-" + id, Outcome: outcome,
-			}))
-		}
-	}
-	const n = 2*assembly.InterruptedStep + 1
-	start := func(then func(*assembly.Parts)) int64 {
-		p, err := assembly.Build(t.Context(), load(t, file), assembly.Options{})
-		require.NoError(t, err)
-		s, err := p.Ledger.Stats(t.Context(), ledger.Query{Kind: sentinel.RecordOutcome, Code: assembly.CodeInterrupted})
-		require.NoError(t, err)
-		then(p)
-		require.NoError(t, p.Close())
-		return s.Records
-	}
-	nothing := func(*assembly.Parts) {}
-	require.Zero(t, start(func(p *assembly.Parts) {
-		decide(p, 0, n, "allow")
-		decide(p, 0, 3, "deny")
-	}))
-	require.EqualValues(t, n, start(nothing))
-	require.EqualValues(t, n, start(func(p *assembly.Parts) { decide(p, n, 1, "allow") }))
-	require.EqualValues(t, n+1, start(nothing))
-	require.EqualValues(t, n+1, start(nothing))
-	left := records(t, load(t, file), ledger.Query{Kind: "decision", Outcome: "allow", Without: "outcome"})
-	require.Empty(t, left)
-	require.Len(t, records(t, load(t, file), ledger.Query{Kind: "decision", Outcome: "deny", Without: "outcome"}), 3)
 }

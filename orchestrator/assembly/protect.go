@@ -7,33 +7,34 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel/guard"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 )
 
-// protected are the files that decide what is allowed: no call may write one.
-func protected(cfg *config.Config) []string {
-	return slices.Concat(binary(), cfg.Files, databaseFiles(cfg), []string{snapshotFolder(cfg)})
+// listProtected returns the files that decide what is allowed: no call may write one.
+func listProtected(cfg *config.Config) []string {
+	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), []string{snapshotFolder(cfg)})
 }
 
-// secret are the keys, the users' credentials and the owner's socket, which a
-// program opens by what looks like reading: no call may name them.
-func secret(cfg *config.Config) []string {
-	return append([]string{cfg.Keys.Dir, SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
+// listSecret returns the keys, the users' credentials and the owner's socket. A program
+// opens them by what looks like reading, so no call may name them.
+func listSecret(cfg *config.Config) []string {
+	return append([]string{cfg.Keys.Dir, control.SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
 }
 
-// listGuarded are the same files for programs: what none may write, and the folders and
+// listGuarded returns the same files for programs: what none may write, and the folders and
 // files that none may read.
 func listGuarded(cfg *config.Config) []exec.Guarded {
 	out := []exec.Guarded{
 		{What: "the keys", Path: cfg.Keys.Dir, Secret: true},
-		{What: "the owner's socket", Path: SocketPath(cfg.Ledger.Path), Secret: true},
+		{What: "the owner's socket", Path: control.SocketPath(cfg.Ledger.Path), Secret: true},
 		{What: "what programs wrote and isn't committed yet", Path: snapshotFolder(cfg), Secret: true},
 	}
 	for _, dir := range cfg.CredentialFolders() {
 		out = append(out, exec.Guarded{What: "the credentials", Path: dir, Secret: true})
 	}
-	for _, path := range databaseFiles(cfg) {
+	for _, path := range listDatabaseFiles(cfg) {
 		out = append(out, exec.Guarded{What: "the database", Path: path, Secret: true})
 	}
 	for i, path := range cfg.Files {
@@ -43,22 +44,22 @@ func listGuarded(cfg *config.Config) []exec.Guarded {
 		}
 		out = append(out, exec.Guarded{What: what, Path: path})
 	}
-	for _, path := range binary() {
+	for _, path := range listProgram() {
 		out = append(out, exec.Guarded{What: "the running program", Path: path})
 	}
 	return out
 }
 
-// databaseFiles are the database and what lies beside it while it is open.
-func databaseFiles(cfg *config.Config) (out []string) {
+// listDatabaseFiles returns the database and what lies beside it while it is open.
+func listDatabaseFiles(cfg *config.Config) (out []string) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		out = append(out, cfg.Ledger.Path+suffix)
 	}
 	return out
 }
 
-// binary is the running program's own path, which no call may write.
-func binary() []string {
+// listProgram returns the running program's own path, which no call may write.
+func listProgram() []string {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil
@@ -66,18 +67,18 @@ func binary() []string {
 	return []string{exe}
 }
 
-// sources are where the next start looks for skills: a file that appears there
+// listSkillSources returns where the next start looks for skills: a file that appears there
 // is a skill then. Of a pattern's matches the folders are held too, since one
 // may be a link to elsewhere, or the match of a skill file's own include.
-func sources(cfg *config.Config) []guard.Source {
+func listSkillSources(cfg *config.Config) []guard.Source {
 	if len(cfg.Files) == 0 {
 		return nil // not read from disk
 	}
 	var out []guard.Source
 	named := map[string]bool{cfg.Files[0]: true, cfg.Sentinel.Prompt: true}
 	for _, pattern := range cfg.SkillFiles.Include {
-		s := lookedFor(filepath.Dir(cfg.Files[0]), pattern)
-		if hasMeta(s.Pattern) {
+		s := splitInclude(filepath.Dir(cfg.Files[0]), pattern)
+		if hasWildcard(s.Pattern) {
 			out = append(out, s)
 		} else {
 			named[filepath.Join(s.Folder, s.Pattern)] = true // protected as a file
@@ -88,7 +89,7 @@ func sources(cfg *config.Config) []guard.Source {
 			continue
 		}
 		s := guard.Source{Folder: filepath.Dir(f), Pattern: "*"}
-		if ext := filepath.Ext(f); !hasMeta(ext) {
+		if ext := filepath.Ext(f); !hasWildcard(ext) {
 			s.Pattern += ext
 		}
 		if !slices.Contains(out, s) {
@@ -98,9 +99,9 @@ func sources(cfg *config.Config) []guard.Source {
 	return out
 }
 
-// lookedFor splits an include of a file in dir into the folder that the search
+// splitInclude splits an include of a file in dir. It returns the folder that the search
 // starts in and the pattern below it.
-func lookedFor(dir, include string) guard.Source {
+func splitInclude(dir, include string) guard.Source {
 	rest := filepath.ToSlash(filepath.Clean(filepath.FromSlash(include)))
 	if filepath.IsAbs(filepath.FromSlash(rest)) {
 		dir = filepath.VolumeName(filepath.FromSlash(rest)) + string(filepath.Separator)
@@ -108,12 +109,12 @@ func lookedFor(dir, include string) guard.Source {
 	}
 	for {
 		first, below, more := strings.Cut(rest, "/")
-		if !more || hasMeta(first) {
+		if !more || hasWildcard(first) {
 			return guard.Source{Folder: dir, Pattern: rest}
 		}
 		dir, rest = filepath.Join(dir, first), below
 	}
 }
 
-// hasMeta reports whether a pattern stands for more than itself.
-func hasMeta(pattern string) bool { return strings.ContainsAny(pattern, `*?[{\`) }
+// hasWildcard reports whether a pattern stands for more than itself.
+func hasWildcard(pattern string) bool { return strings.ContainsAny(pattern, `*?[{\`) }

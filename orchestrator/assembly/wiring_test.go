@@ -220,7 +220,7 @@ func TestTokensOfCallsThatLeave(t *testing.T) {
 
 	order := skills.Order{CallID: call, Skill: "mail.send", SkillDigest: "d", Args: `{"to":"ann"}`}
 	for range 2 {
-		token, err := p.Token(order, runhttp.Request{Audience: srv.URL, Method: "POST", Target: "/send", Body: []byte(order.Args)})
+		token, err := p.Token(clock.now, order, runhttp.Request{Audience: srv.URL, Method: "POST", Target: "/send", Body: []byte(order.Args)})
 		require.NoError(t, err)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/send", strings.NewReader(order.Args))
 		require.NoError(t, err)

@@ -21,8 +21,8 @@ import (
 // ErrNotRunning is returned where nothing listens on the socket.
 var ErrNotRunning = errors.New("no process of Vedette's listens there")
 
-// ErrNotOwn is returned where what stands in the socket's place is another
-// user's: nothing was asked of it, and nothing that it says would be believed.
+// ErrNotOwn is returned where what stands in the socket's place is another user's. The
+// client asked nothing of it, and believes nothing that it says.
 var ErrNotOwn = errors.New("it belongs to another user, who may have put it there to deceive")
 
 // maxAnswer bounds an answer in bytes: a tree of 100,000 processes fits.
@@ -41,17 +41,17 @@ type Client struct {
 // root's alone: any other is ErrNotOwn. Root, who has to do with processes of
 // others, names whose it expects in owners.
 func Dial(path string, owners ...int) *Client {
-	c := &Client{path: path, owners: []int{os.Getuid(), 0}, peer: peer}
+	c := &Client{path: path, owners: []int{os.Getuid(), 0}, peer: readPeer}
 	if os.Getuid() == 0 {
 		c.owners = append(c.owners, owners...)
 	}
-	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: c.connect}, Timeout: callTimeout}
+	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: c.connectToOwner}, Timeout: callTimeout}
 	return c
 }
 
-// connect looks at who listens before a word is sent.
-func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
-	if err := ours(c.path, c.owners...); err != nil {
+// connectToOwner looks at who listens before a word is sent.
+func (c *Client) connectToOwner(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := checkSocketOwner(c.path, c.owners...); err != nil {
 		return nil, err
 	}
 	var d net.Dialer
@@ -70,30 +70,31 @@ func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // Pauses returns the pauses in force.
 func (c *Client) Pauses(ctx context.Context) (out []pause.Pause, err error) {
-	return out, c.do(ctx, http.MethodGet, "/v1/pauses", nil, &out)
+	return out, c.callProcess(ctx, http.MethodGet, "/v1/pauses", nil, &out)
 }
 
 // Pause begins a pause.
 func (c *Client) Pause(ctx context.Context, t pause.Target) (out Paused, err error) {
-	return out, c.do(ctx, http.MethodPost, "/v1/pauses", t, &out)
+	return out, c.callProcess(ctx, http.MethodPost, "/v1/pauses", t, &out)
 }
 
 // Lift ends a pause.
 func (c *Client) Lift(ctx context.Context, t pause.Target) (out Lifted, err error) {
-	return out, c.do(ctx, http.MethodDelete, "/v1/pauses", t, &out)
+	return out, c.callProcess(ctx, http.MethodDelete, "/v1/pauses", t, &out)
 }
 
 // InFlight returns the calls that wait for a person or run.
 func (c *Client) InFlight(ctx context.Context) (out []sentinel.InFlight, err error) {
-	return out, c.do(ctx, http.MethodGet, "/v1/in-flight", nil, &out)
+	return out, c.callProcess(ctx, http.MethodGet, "/v1/in-flight", nil, &out)
 }
 
 // Top reads what the process is doing into out.
 func (c *Client) Top(ctx context.Context, out any) error {
-	return c.do(ctx, http.MethodGet, "/v1/top", nil, out)
+	return c.callProcess(ctx, http.MethodGet, "/v1/top", nil, out)
 }
 
-func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+// callProcess sends one request and decodes its answer into out.
+func (c *Client) callProcess(ctx context.Context, method, path string, in, out any) error {
 	var b bytes.Buffer
 	if in != nil {
 		if err := json.NewEncoder(&b).Encode(in); err != nil {
@@ -106,7 +107,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return c.failure(err)
+		return c.explainFailure(err)
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	d := json.NewDecoder(io.LimitReader(res.Body, maxAnswer))
@@ -120,8 +121,8 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	return d.Decode(out)
 }
 
-// failure adds what the operator can do when no process answers.
-func (c *Client) failure(err error) error {
+// explainFailure adds what the operator can do when no process answers.
+func (c *Client) explainFailure(err error) error {
 	switch {
 	case errors.Is(err, ErrNotOwn):
 		return err

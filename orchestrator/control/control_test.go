@@ -78,7 +78,7 @@ func serveFor(t *testing.T, peer func(net.Conn) (who, error)) (*process, *Server
 
 // What one end asks the other does, in the name of the user at that end.
 func TestRoundTrip(t *testing.T) {
-	p, s, c := serveFor(t, peer)
+	p, s, c := serveFor(t, readPeer)
 	info, err := os.Lstat(s.Path())
 	require.NoError(t, err)
 	require.Equal(t, fs.ModeSocket|0o600, info.Mode())
@@ -138,7 +138,7 @@ func TestOtherUsers(t *testing.T) {
 
 // What is no target changes nothing and is told as such.
 func TestBadBodies(t *testing.T) {
-	p, _, c := serveFor(t, peer)
+	p, _, c := serveFor(t, readPeer)
 	for _, b := range []string{``, `null`, `{}`, `[]`, `{"all":true}{"all":true}`, `{"every":true}`, `{"user":7}`, `{"user":"` + strings.Repeat("x", maxBody) + `"}`} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://vedette/v1/pauses", strings.NewReader(b))
 		require.NoError(t, err)

@@ -34,12 +34,12 @@ func TestMain(m *testing.M) {
 // lift, whoever's it is; what it has not started may.
 func TestDescendants(t *testing.T) {
 	if runtime.GOOS != "linux" { // elsewhere nobody tells who connected
-		ok, err := descends(os.Getpid())
+		ok, err := isDescendant(os.Getpid())
 		require.NoError(t, err)
 		require.False(t, ok)
 		return
 	}
-	p, s, c := serveFor(t, peer)
+	p, s, c := serveFor(t, readPeer)
 	_, err := c.Pause(t.Context(), pause.Target{All: true})
 	require.NoError(t, err)
 	self, err := os.Executable()
@@ -53,20 +53,20 @@ func TestDescendants(t *testing.T) {
 		require.Len(t, p.Pauses(), 1)
 	}
 	for pid, want := range map[int]bool{os.Getpid(): false, os.Getppid(): false, 0: false, 1: false} {
-		got, err := descends(pid)
+		got, err := isDescendant(pid)
 		require.NoError(t, err)
 		require.Equal(t, want, got, pid)
 	}
 	gone := exec.CommandContext(t.Context(), "true")
 	require.NoError(t, gone.Run())
-	_, err = descends(gone.Process.Pid)
+	_, err = isDescendant(gone.Process.Pid)
 	require.Error(t, err, "one that is gone can't be told of")
 }
 
 // A client asks nothing of a process of another user's, believes root, and, if
 // it is root itself, whom it was told to expect.
 func TestClientLooksWhoListens(t *testing.T) {
-	p, _, c := serveFor(t, peer)
+	p, _, c := serveFor(t, readPeer)
 	as := func(uid int) func(net.Conn) (who, error) {
 		return func(net.Conn) (who, error) { return who{uid: uid}, nil }
 	}
@@ -129,9 +129,9 @@ func TestSharedFolder(t *testing.T) {
 
 // A socket file that another user made is not even connected to.
 func TestAnotherUsersSocket(t *testing.T) {
-	_, s, c := serveFor(t, peer)
-	require.NoError(t, ours(s.Path(), os.Getuid()))
-	require.ErrorIs(t, ours(s.Path(), os.Getuid()+1), ErrNotOwn)
+	_, s, c := serveFor(t, readPeer)
+	require.NoError(t, checkSocketOwner(s.Path(), os.Getuid()))
+	require.ErrorIs(t, checkSocketOwner(s.Path(), os.Getuid()+1), ErrNotOwn)
 	c.owners = []int{os.Getuid() + 1}
 	_, err := c.Pauses(t.Context())
 	require.ErrorIs(t, err, ErrNotOwn)

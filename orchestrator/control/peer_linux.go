@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer returns who is at the other end: for a server who connected, for a
+// readPeer returns who is at the other end: for a server who connected, for a
 // client who listens.
-func peer(c net.Conn) (who, error) {
+func readPeer(c net.Conn) (who, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return who{}, fmt.Errorf("a %T tells no user", c)
@@ -37,11 +37,11 @@ func peer(c net.Conn) (who, error) {
 // maxDepth bounds the walk up the tree of processes.
 const maxDepth = 10_000
 
-// descends reports whether this process started the process of that id, itself or
+// isDescendant reports whether this process started the process of that id, itself or
 // through others. A process that this one can't see (id 0) is outside of the
 // namespace of this one's children. A process that is gone is an error: a caller
 // that waits for its answer would still be there.
-func descends(pid int) (bool, error) {
+func isDescendant(pid int) (bool, error) {
 	self := os.Getpid()
 	if pid == self || pid == 0 {
 		return false, nil
@@ -50,7 +50,7 @@ func descends(pid int) (bool, error) {
 		if pid <= 1 {
 			return false, nil
 		}
-		next, err := parent(pid)
+		next, err := readParent(pid)
 		if err != nil {
 			return false, err
 		}
@@ -62,9 +62,9 @@ func descends(pid int) (bool, error) {
 	return false, fmt.Errorf("there are more than %d processes above it", maxDepth)
 }
 
-// parent reads the parent's id: the second field behind the program's name,
+// readParent reads the parent's id: the second field behind the program's name,
 // which may hold brackets and blanks itself.
-func parent(pid int) (int, error) {
+func readParent(pid int) (int, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, err

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// peer takes the other end for this user: the socket's mode keeps other users out.
-func peer(net.Conn) (who, error) { return who{uid: os.Getuid()}, nil }
+// readPeer takes the other end for this user: the socket's mode keeps other users out.
+func readPeer(net.Conn) (who, error) { return who{uid: os.Getuid()}, nil }
 
-// descends can't tell here.
-func descends(int) (bool, error) { return false, nil }
+// isDescendant can't tell here.
+func isDescendant(int) (bool, error) { return false, nil }

@@ -22,8 +22,8 @@ const (
 	maxBody       = 64 << 10
 	headerTimeout = 5 * time.Second
 	callTimeout   = 10 * time.Second
-	// writeTimeout is how long a pause, which is in force by then, may take to
-	// be written down before it is answered that it is not.
+	// writeTimeout is how long a pause may take to be written down. The pause is in force
+	// by then; later the caller is told that it is not on record.
 	writeTimeout = 4 * time.Second
 )
 
@@ -87,10 +87,10 @@ type caller struct {
 
 type callerKey struct{}
 
-// from asks the system who connected.
-func (s *Server) from(c net.Conn) (out caller) {
+// identifyCaller asks the system who connected.
+func (s *Server) identifyCaller(c net.Conn) (out caller) {
 	if out.who, out.err = s.peer(c); out.err == nil {
-		out.own, out.err = descends(out.pid)
+		out.own, out.err = isDescendant(out.pid)
 	}
 	return out
 }
@@ -98,12 +98,13 @@ func (s *Server) from(c net.Conn) (out caller) {
 // Listen makes the socket and serves it until Close. One that a dead process
 // left is replaced; so is that of a living one: hold the database's lock first.
 func Listen(ctx context.Context, path string, b Backend, o Options) (*Server, error) {
-	return serveAt(ctx, path, b, o, peer)
+	return serveAt(ctx, path, b, o, readPeer)
 }
 
+// serveAt makes the socket and serves it; peer says who connected.
 func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(net.Conn) (who, error)) (*Server, error) {
 	s := &Server{b: b, peer: peer, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), path: path, done: make(chan struct{})}
-	l, err := listen(ctx, path)
+	l, err := listenAt(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("the control socket can't be made: %w", err)
 	}
@@ -111,16 +112,16 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 		return nil, errors.Join(err, l.Close())
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/pauses", s.serve(func(*http.Request) (any, error) { return s.b.Pauses(), nil }))
-	mux.HandleFunc("POST /v1/pauses", s.serve(s.pause))
-	mux.HandleFunc("DELETE /v1/pauses", s.serve(s.lift))
-	mux.HandleFunc("GET /v1/in-flight", s.serve(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
-	mux.HandleFunc("GET /v1/top", s.serve(func(*http.Request) (any, error) { return s.b.Top(), nil }))
+	mux.HandleFunc("GET /v1/pauses", s.newHandler(func(*http.Request) (any, error) { return s.b.Pauses(), nil }))
+	mux.HandleFunc("POST /v1/pauses", s.newHandler(s.onPause))
+	mux.HandleFunc("DELETE /v1/pauses", s.newHandler(s.onLift))
+	mux.HandleFunc("GET /v1/in-flight", s.newHandler(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
+	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout,
 		MaxHeaderBytes: maxBody, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, callerKey{}, s.from(c))
+			return context.WithValue(ctx, callerKey{}, s.identifyCaller(c))
 		},
 	}
 	go func() {
@@ -143,8 +144,8 @@ func (s *Server) Done() <-chan struct{} { return s.done }
 // Path is where the socket is.
 func (s *Server) Path() string { return s.path }
 
-// Close ends the server, waiting for answers under way until ctx ends, and
-// removes the socket if it is still its own.
+// Close ends the server, and waits for answers under way until ctx ends. It removes the
+// socket if that is still its own.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {
@@ -165,34 +166,35 @@ type failed struct {
 // errBody refuses a body that is no Target.
 var errBody = errors.New(`the body must be one JSON object: {"all":true}, {"user":"…"} or {"skill":"…"}`)
 
-// serve is a handler for the owner and root alone, and for nothing that this
-// process has started: an agent with a shell is the owner too.
-func (s *Server) serve(h func(*http.Request) (any, error)) http.HandlerFunc {
+// newHandler returns a handler for the owner and root alone. What this process has started
+// is turned away: an agent with a shell is the owner too.
+func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch c, ok := r.Context().Value(callerKey{}).(caller); {
 		case !ok || c.err != nil || c.uid != os.Getuid() && c.uid != 0:
 			s.log.Warn("another user, or somebody unknown, was turned away at the control socket", "error", c.err)
-			s.answer(w, http.StatusForbidden, failed{"only the user whose process this is, and root, may"})
+			s.writeAnswer(w, http.StatusForbidden, failed{"only the user whose process this is, and root, may"})
 			return
 		case c.own:
 			s.log.Error("a process that this one has started was turned away at the control socket", "pid", c.pid)
-			s.answer(w, http.StatusForbidden, failed{"what this process has started may not"})
+			s.writeAnswer(w, http.StatusForbidden, failed{"what this process has started may not"})
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		v, err := h(r)
 		switch {
 		case err == nil:
-			s.answer(w, http.StatusOK, v)
+			s.writeAnswer(w, http.StatusOK, v)
 		case errors.Is(err, pause.ErrTarget), errors.Is(err, pause.ErrUnknown), errors.Is(err, errBody), errors.Is(err, pause.ErrFull):
-			s.answer(w, http.StatusBadRequest, failed{err.Error()})
+			s.writeAnswer(w, http.StatusBadRequest, failed{err.Error()})
 		default:
-			s.answer(w, http.StatusInternalServerError, failed{err.Error()})
+			s.writeAnswer(w, http.StatusInternalServerError, failed{err.Error()})
 		}
 	}
 }
 
-func (s *Server) answer(w http.ResponseWriter, status int, v any) {
+// writeAnswer writes v as the JSON answer.
+func (s *Server) writeAnswer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(v); err != nil {
@@ -200,7 +202,8 @@ func (s *Server) answer(w http.ResponseWriter, status int, v any) {
 	}
 }
 
-func body(r *http.Request) (t pause.Target, err error) {
+// readTarget reads the body of a request to pause or to lift.
+func readTarget(r *http.Request) (t pause.Target, err error) {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t); err != nil || d.More() {
@@ -209,20 +212,22 @@ func body(r *http.Request) (t pause.Target, err error) {
 	return t, nil
 }
 
-func by(r *http.Request) string {
+// callerName names the user who asks, for the record.
+func callerName(r *http.Request) string {
 	c, _ := r.Context().Value(callerKey{}).(caller)
 	return fmt.Sprintf("uid:%d", c.uid)
 }
 
-func (s *Server) pause(r *http.Request) (any, error) {
-	t, err := body(r)
+// onPause begins a pause and lists the calls in flight.
+func (s *Server) onPause(r *http.Request) (any, error) {
+	t, err := readTarget(r)
 	if err != nil {
 		return nil, err
 	}
 	// The pause is not to be lost with the caller.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTimeout)
 	defer cancel()
-	p, err := s.b.Pause(ctx, t, by(r))
+	p, err := s.b.Pause(ctx, t, callerName(r))
 	if err != nil && !errors.Is(err, pause.ErrNotWritten) && !errors.Is(err, pause.ErrNotShared) {
 		return nil, err
 	}
@@ -233,12 +238,13 @@ func (s *Server) pause(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func (s *Server) lift(r *http.Request) (any, error) {
-	t, err := body(r)
+// onLift ends a pause.
+func (s *Server) onLift(r *http.Request) (any, error) {
+	t, err := readTarget(r)
 	if err != nil {
 		return nil, err
 	}
-	ok, err := s.b.Lift(context.WithoutCancel(r.Context()), t, by(r))
+	ok, err := s.b.Lift(context.WithoutCancel(r.Context()), t, callerName(r))
 	if err != nil {
 		return nil, err
 	}

@@ -14,11 +14,11 @@ import (
 	"syscall"
 )
 
-// listen makes the socket, in the place of one that a dead process left. Its
+// listenAt makes the socket, in the place of one that a dead process left. Its
 // mode is right before anybody can reach it by its name: it is made in a folder
 // that only its owner can enter, and moved.
-func listen(ctx context.Context, path string) (_ net.Listener, err error) {
-	if err := place(path); err != nil {
+func listenAt(ctx context.Context, path string) (_ net.Listener, err error) {
+	if err := preparePlace(path); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".ctl-")
@@ -42,14 +42,14 @@ func listen(ctx context.Context, path string) (_ net.Listener, err error) {
 	return l, nil
 }
 
-// place sees to it that the socket's folder is there and that nothing but an
-// old socket of ours stands in its place.
-func place(path string) error {
+// preparePlace makes the socket's folder. It refuses a place where anything but an old
+// socket of ours stands.
+func preparePlace(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := private(dir, os.Getuid()); err != nil {
+	if err := checkPrivateFolder(dir, os.Getuid()); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)
@@ -64,9 +64,9 @@ func place(path string) error {
 	return nil
 }
 
-// private refuses a folder among the temporary files, where everybody can make
-// one, that is not one of these users' alone.
-func private(dir string, owners ...int) error {
+// checkPrivateFolder refuses a folder among the temporary files that is not one of these
+// users' alone. Every user can make one there.
+func checkPrivateFolder(dir string, owners ...int) error {
 	if filepath.Dir(dir) != "/tmp" {
 		return nil
 	}
@@ -80,9 +80,9 @@ func private(dir string, owners ...int) error {
 	return nil
 }
 
-// ours refuses a socket that one of these users did not make.
-func ours(path string, owners ...int) error {
-	if err := private(filepath.Dir(path), owners...); err != nil {
+// checkSocketOwner refuses a socket that one of these users did not make.
+func checkSocketOwner(path string, owners ...int) error {
+	if err := checkPrivateFolder(filepath.Dir(path), owners...); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)

@@ -105,7 +105,7 @@ func (e *exam) askProcess(ctx context.Context) (pid int, running bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := control.Dial(assembly.SocketPath(e.cfg.Ledger.Path)).Top(ctx, &top)
+	err := control.Dial(control.SocketPath(e.cfg.Ledger.Path)).Top(ctx, &top)
 	for _, m := range top.CanaryFailed {
 		e.problem("review", fmt.Sprintf("process %d has marked model %s: it failed its canaries", top.PID, m),
 			"its verdicts carry canary: failed; ask its provider, or take another model")
@@ -186,7 +186,7 @@ func (e *exam) examinePauses(ctx context.Context) {
 func (e *exam) listPauses(ctx context.Context) ([]pause.Pause, error) {
 	asking, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if list, err := control.Dial(assembly.SocketPath(e.cfg.Ledger.Path)).Pauses(asking); err == nil {
+	if list, err := control.Dial(control.SocketPath(e.cfg.Ledger.Path)).Pauses(asking); err == nil {
 		return list, nil
 	}
 	r, err := store.OpenReader(ctx, e.cfg.Ledger.Path)
@@ -210,7 +210,7 @@ func (e *exam) examineFiles(context.Context) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		list = append(list, e.cfg.Ledger.Path+suffix)
 	}
-	for _, path := range append(list, assembly.SocketPath(e.cfg.Ledger.Path)) {
+	for _, path := range append(list, control.SocketPath(e.cfg.Ledger.Path)) {
 		e.checkPrivate(path, 0o077, "chmod 600")
 	}
 	if len(e.findings) == before {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/internal/advice"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 )
 
 // output is a file that eval writes.
@@ -120,7 +120,7 @@ func deploymentFiles(cfg *config.Config) map[string]string {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
 		out[cfg.Ledger.Path+suffix] = "the ledger"
 	}
-	out[assembly.SocketPath(cfg.Ledger.Path)] = "the socket"
+	out[control.SocketPath(cfg.Ledger.Path)] = "the socket"
 	if exe, err := os.Executable(); err == nil {
 		out[exe] = "the program"
 	}

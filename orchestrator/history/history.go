@@ -116,7 +116,7 @@ func Open(ctx context.Context, st *store.Store, jr *journal.Journal, o Options) 
 // Get returns a conversation; ok is false for one that is not known. ErrPurging:
 // its purge has not ended.
 func (h *History) Get(ctx context.Context, id string) (c Conversation, ok bool, err error) {
-	list, err := h.list(ctx, sqlGet+" WHERE id = ?", id)
+	list, err := h.listConversations(ctx, sqlGet+" WHERE id = ?", id)
 	if err != nil {
 		return Conversation{}, false, err
 	}
@@ -133,14 +133,15 @@ func (h *History) Get(ctx context.Context, id string) (c Conversation, ok bool, 
 	return c, ok, nil
 }
 
-// Unfinished returns the conversations with a request under way, the one that
-// was tried least first, and of those the one that has rested longest. One whose
-// purge has not ended is among them; Get refuses it.
+// Unfinished returns the conversations with a request under way. The one that was tried
+// least is first, and of those the one that has rested longest. One whose purge has not
+// ended is among them; Get refuses it.
 func (h *History) Unfinished(ctx context.Context) ([]Conversation, error) {
-	return h.list(ctx, sqlGet+" WHERE turn <> '' ORDER BY attempts, updated")
+	return h.listConversations(ctx, sqlGet+" WHERE turn <> '' ORDER BY attempts, updated")
 }
 
-func (h *History) list(ctx context.Context, query string, args ...any) (_ []Conversation, err error) {
+// listConversations reads the rows of a query that begins with sqlGet.
+func (h *History) listConversations(ctx context.Context, query string, args ...any) (_ []Conversation, err error) {
 	rows, err := h.st.Reader().Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read conversations: %w", err)
@@ -148,7 +149,7 @@ func (h *History) list(ctx context.Context, query string, args ...any) (_ []Conv
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var out []Conversation
 	for rows.Next() {
-		c, err := scan(rows)
+		c, err := scanConversation(rows)
 		if err != nil {
 			return nil, fmt.Errorf("read conversations: %w", err)
 		}
@@ -157,7 +158,8 @@ func (h *History) list(ctx context.Context, query string, args ...any) (_ []Conv
 	return out, rows.Err()
 }
 
-func scan(rows *sql.Rows) (c Conversation, err error) {
+// scanConversation reads one row.
+func scanConversation(rows *sql.Rows) (c Conversation, err error) {
 	var updated int64
 	err = rows.Scan(&c.ID, &c.User, &c.Tainted, &c.Turn, &c.Attempts, &updated)
 	c.Updated = time.UnixMilli(updated).UTC()
@@ -179,10 +181,10 @@ func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
 		case turn != "":
 			return ErrUnderWay
 		}
-		if err := unpurged(tx, t.User, t.Conversation); err != nil {
+		if err := checkNotPurged(tx, t.User, t.Conversation); err != nil {
 			return err
 		}
-		if err := h.put(tx, t, items); err != nil {
+		if err := h.putItems(tx, t, items); err != nil {
 			return err
 		}
 		_, err := tx.Exec(sqlBegin, t.Conversation, t.User, t.Tainted, t.Turn, h.now().UnixMilli())
@@ -195,21 +197,22 @@ func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
 // have no owner. ErrOwner: it is another user's. ErrPurging: its purge has not
 // ended.
 func (h *History) Add(ctx context.Context, t Turn, items ...Item) error {
-	return h.write(ctx, t, items, sqlAdd)
+	return h.writeItems(ctx, t, items, sqlAdd)
 }
 
 // End keeps how a request ended: nothing is being worked on any more. Its errors
 // are those of Add.
 func (h *History) End(ctx context.Context, t Turn, items ...Item) error {
-	return h.write(ctx, t, items, sqlEnd)
+	return h.writeItems(ctx, t, items, sqlEnd)
 }
 
-func (h *History) write(ctx context.Context, t Turn, items []Item, query string) error {
+// writeItems keeps items and updates the conversation, in one transaction.
+func (h *History) writeItems(ctx context.Context, t Turn, items []Item, query string) error {
 	return h.st.Submit(ctx, func(tx *store.Tx) error {
-		if err := owned(tx, t); err != nil {
+		if err := checkOwner(tx, t); err != nil {
 			return err
 		}
-		if err := h.put(tx, t, items); err != nil {
+		if err := h.putItems(tx, t, items); err != nil {
 			return err
 		}
 		_, err := tx.Exec(query, t.Tainted, h.now().UnixMilli(), t.Conversation, t.Turn)
@@ -217,8 +220,8 @@ func (h *History) write(ctx context.Context, t Turn, items []Item, query string)
 	})
 }
 
-// owned refuses to write to what is not the user's conversation.
-func owned(tx *store.Tx, t Turn) error {
+// checkOwner refuses to write to what is not the user's conversation.
+func checkOwner(tx *store.Tx, t Turn) error {
 	var owner, turn string
 	known, err := tx.QueryRow([]any{&owner, &turn}, sqlOwner, t.Conversation)
 	switch {
@@ -229,10 +232,11 @@ func owned(tx *store.Tx, t Turn) error {
 	case owner != t.User:
 		return ErrOwner
 	}
-	return unpurged(tx, t.User, t.Conversation)
+	return checkNotPurged(tx, t.User, t.Conversation)
 }
 
-func (h *History) put(tx *store.Tx, t Turn, items []Item) error {
+// putItems seals items under their turn.
+func (h *History) putItems(tx *store.Tx, t Turn, items []Item) error {
 	for _, it := range items {
 		_, err := h.jr.PutTx(tx, journal.Item{Call: t.Turn, Conversation: t.Conversation, User: t.User, Kind: it.Kind, Data: it.Data})
 		if err != nil {
@@ -242,8 +246,8 @@ func (h *History) put(tx *store.Tx, t Turn, items []Item) error {
 	return nil
 }
 
-// Attempt counts that the request is about to be resumed, and returns what that
-// has counted for since it last got further. counts may be zero.
+// Attempt counts that the request is about to be resumed. It returns what that has counted
+// for since the request last got further. counts may be zero.
 func (h *History) Attempt(ctx context.Context, t Turn, counts int) (n int, err error) {
 	err = h.st.Submit(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(sqlAttempt, counts, t.Conversation, t.Turn); err != nil {
@@ -283,7 +287,7 @@ func (h *History) Newest(ctx context.Context, user, conversation, kind string, f
 		}
 		for _, v := range values {
 			q.Before = v.ID
-			if v.User != user || v.Conversation != conversation { // an empty name of a Query matches everybody's
+			if v.User != user || v.Conversation != conversation { // an empty name of a Query matches those of all users
 				continue
 			}
 			if !fn(v.Data) {
@@ -296,9 +300,9 @@ func (h *History) Newest(ctx context.Context, user, conversation, kind string, f
 	}
 }
 
-// Orphaned reports whether items of these kinds are kept of a conversation that
-// is not known: nothing tells whose they are, or whether they are tainted. One
-// that becomes known meanwhile, by a write that was under way, is no orphan.
+// Orphaned reports whether items of these kinds are kept of a conversation that is not
+// known. Nothing tells whose they are, or whether they are tainted. One that becomes known
+// meanwhile, by a write that was under way, is no orphan.
 func (h *History) Orphaned(ctx context.Context, conversation string, kinds ...string) (bool, error) {
 	if _, known, err := h.Get(ctx, conversation); known || err != nil {
 		return false, err
@@ -316,7 +320,7 @@ func (h *History) Orphaned(ctx context.Context, conversation string, kinds ...st
 	return false, nil
 }
 
-// Down reports whether a write failed because the store is down: it may be
-// tried again once the store is back. What it was to keep may be kept all the
-// same, so look before you act upon its absence.
+// Down reports whether a write failed because the store is down. It may be tried again once
+// the store is back. What it was to keep may be kept all the same, so look before you act
+// upon its absence.
 func Down(err error) bool { return errors.Is(err, store.ErrUnavailable) }

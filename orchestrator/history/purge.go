@@ -14,8 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// RecordPurge is the kind of record that the ledger has of a purge, and the
-// others are its outcomes, one for each step that a reader must know of.
+// RecordPurge is the kind of record that the ledger has of a purge. The others are its
+// outcomes, one for each step that a reader must know of.
 const (
 	RecordPurge = "purge"
 
@@ -57,14 +57,14 @@ VALUES (?, ?, ?, ?, ?, 0, 0, 0)`
 var (
 	// ErrWho is returned by Purge where not exactly one of the two is named.
 	ErrWho = errors.New("name either a user or a conversation")
-	// ErrUnrecorded is returned by Purge of a History without a Ledger: what
-	// erases for good is on record, or it isn't done.
+	// ErrUnrecorded is returned by Purge of a History without a Ledger. What erases for
+	// good is on record, or it isn't done.
 	ErrUnrecorded = errors.New("the history has no ledger to record the purge in: set Options.Ledger")
 	// ErrPurging refuses a conversation whose purge has begun and not ended:
 	// FinishPurges ends it.
 	ErrPurging = errors.New("the conversation's purge has not ended; start the server or purge again to finish it")
-	// ErrPending says that everything is gone, and old pages remain in the
-	// write-ahead log: purge again once nothing reads the database.
+	// ErrPending says that everything is gone and that old pages remain in the write-ahead
+	// log. Purge again once nothing reads the database.
 	ErrPending = journal.ErrPending
 	// ErrForgotten refuses to add to a conversation that is not known.
 	ErrForgotten = errors.New("the conversation is not known; it was purged or never begun")
@@ -106,7 +106,7 @@ type purgeBody struct {
 // gets a record of its begin and one of its end, with the counts.
 //
 // The values go first and the rows, which say whose they are, last; a mark that
-// is durable before anything else keeps everybody out until the end. A process
+// is durable before anything else keeps every caller out until the end. A process
 // that is killed leaves the mark, and FinishPurges goes on. ErrPending:
 // everything is gone, but old pages remain in the write-ahead log.
 func (h *History) Purge(ctx context.Context, w Who, by string) (Purged, error) {
@@ -162,7 +162,7 @@ type finished struct {
 // finishPurges ends one purge after another.
 func (h *History) finishPurges(ctx context.Context) iter.Seq2[finished, error] {
 	return func(yield func(finished, error) bool) {
-		list, err := h.purges(ctx)
+		list, err := h.listPurges(ctx)
 		if err == nil && len(list) > 0 && h.ledger == nil {
 			err = ErrUnrecorded
 		}
@@ -193,7 +193,8 @@ func (h *History) resumePurge(ctx context.Context, p purge) (Purged, error) {
 	return h.finishPurge(ctx, p)
 }
 
-func (h *History) purges(ctx context.Context) (out []purge, err error) {
+// listPurges returns the purges that have not ended, the oldest first.
+func (h *History) listPurges(ctx context.Context) (out []purge, err error) {
 	rows, err := h.st.Reader().Query(ctx, sqlPurges)
 	if err != nil {
 		return nil, fmt.Errorf("read purges: %w", err)
@@ -211,16 +212,16 @@ func (h *History) purges(ctx context.Context) (out []purge, err error) {
 
 // finishPurge does what is left of a purge that is marked.
 func (h *History) finishPurge(ctx context.Context, p purge) (n Purged, err error) {
-	if err := h.endHeld(ctx, p.who); err != nil {
+	if err := h.withdrawHeld(ctx, p.who); err != nil {
 		return n, fmt.Errorf("end held calls: %w", err)
 	}
-	err = h.inSteps(ctx, p.id, sqlErased, func(tx *store.Tx) (int, error) {
+	err = h.eraseInSteps(ctx, p.id, sqlErased, func(tx *store.Tx) (int, error) {
 		return h.jr.EraseTx(tx, journal.Owner{User: p.who.User, Conversation: p.who.Conversation})
 	})
 	if err != nil {
 		return n, fmt.Errorf("erase values: %w", err)
 	}
-	err = h.inSteps(ctx, p.id, sqlForgotten, func(tx *store.Tx) (int, error) {
+	err = h.eraseInSteps(ctx, p.id, sqlForgotten, func(tx *store.Tx) (int, error) {
 		query, arg := sqlForgetUser, p.who.User
 		if arg == "" {
 			query, arg = sqlForgetOne, p.who.Conversation
@@ -238,9 +239,9 @@ func (h *History) finishPurge(ctx context.Context, p purge) (n Purged, err error
 	return h.endPurge(ctx, p, cut)
 }
 
-// inSteps erases until there is nothing left. Each step counts what it erased
+// eraseInSteps erases until there is nothing left. Each step counts what it erased
 // in its own transaction, so that a count outlives the process.
-func (h *History) inSteps(ctx context.Context, id, count string, erase func(*store.Tx) (int, error)) error {
+func (h *History) eraseInSteps(ctx context.Context, id, count string, erase func(*store.Tx) (int, error)) error {
 	for {
 		n := 0
 		err := h.st.Submit(ctx, func(tx *store.Tx) (err error) {
@@ -288,8 +289,8 @@ func (h *History) recordPurge(tx *store.Tx, p purge, outcome string, b purgeBody
 	return err
 }
 
-// unpurged refuses a conversation whose purge has not ended.
-func unpurged(tx *store.Tx, user, conversation string) error {
+// checkNotPurged refuses a conversation whose purge has not ended.
+func checkNotPurged(tx *store.Tx, user, conversation string) error {
 	n := 0
 	if _, err := tx.QueryRow([]any{&n}, sqlPurging, user, conversation); err != nil {
 		return err

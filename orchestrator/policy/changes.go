@@ -12,9 +12,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// gateChanges says of each gate that lowered the call what it would take, and
-// what the others would leave of it. Outcomes are combined with min, so that is
-// known without asking again; a review that was not reached is not counted.
+// gateChanges says what it would take of each gate that lowered the call, and what the
+// others would leave of it. Outcomes are combined with min, so that is known without asking
+// again; a review that was not reached is not counted.
 func gateChanges(cfg *config.Config, d sentinel.Decision, rules []RuleView) []Change {
 	out := []Change{}
 	for _, v := range d.Verdicts {
@@ -27,26 +27,27 @@ func gateChanges(cfg *config.Config, d sentinel.Decision, rules []RuleView) []Ch
 				rest = min(rest, w.Outcome)
 			}
 		}
-		out = append(out, Change{v.Gate, wants(cfg, v, rules), rest.String()})
+		out = append(out, Change{v.Gate, describeNeed(cfg, v, rules), rest.String()})
 	}
 	return out
 }
 
-// wants says what a gate would have to find to allow the call.
-func wants(cfg *config.Config, v sentinel.Verdict, rules []RuleView) string {
+// describeNeed says what a gate would have to find to allow the call.
+func describeNeed(cfg *config.Config, v sentinel.Verdict, rules []RuleView) string {
 	switch v.Gate {
 	case sentinel.GateSchema:
 		return "the arguments fitted the skill's parameters"
 	case sentinel.GatePermission:
-		return wantsRules(v, rules)
+		return describeNeededRules(v, rules)
 	case sentinel.GateJudge:
-		return fmt.Sprintf("the score were %s or more; it is %s", hundredths(max(int(cfg.Judge.Threshold), int(cfg.Judge.AskBelow))),
-			hundredths(v.Score))
+		return fmt.Sprintf("the score were %s or more; it is %s", formatHundredths(max(int(cfg.Judge.Threshold), int(cfg.Judge.AskBelow))),
+			formatHundredths(v.Score))
 	}
 	return v.Code + " were gone"
 }
 
-func wantsRules(v sentinel.Verdict, rules []RuleView) string {
+// describeNeededRules says which rules would have to be otherwise.
+func describeNeededRules(v sentinel.Verdict, rules []RuleView) string {
 	var names []string
 	for _, r := range rules {
 		lowers := r.State == string(permission.Match) && (r.Then == permission.Deny || r.Then == permission.Ask)
@@ -63,18 +64,19 @@ func wantsRules(v sentinel.Verdict, rules []RuleView) string {
 	return "these rules did not fit: " + strings.Join(names, ", ")
 }
 
-func hundredths(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
+// formatHundredths writes hundredths as a number with two decimals.
+func formatHundredths(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 
-// tried decides the call again with one thing changed, and tells of those
-// changes that make a difference to the rules. The review is left out: a gate
-// that costs money has no place in a what-if.
-func tried(ctx context.Context, cfg *config.Config, p sentinel.Proposal) ([]Change, error) {
+// tryWhatIfs decides the call again with one thing changed. It returns the changes that
+// make a difference to the rules. The review is left out: a gate that costs money has no
+// place in a what-if.
+func tryWhatIfs(ctx context.Context, cfg *config.Config, p sentinel.Proposal) ([]Change, error) {
 	d, err := assembly.NewDecider(cfg, assembly.DeciderOptions{NoReview: true})
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	was, ok := again(ctx, d, p, grantOptions(p.Grant), p.Trace)
+	was, ok := decideAgain(ctx, d, p, grantOptions(p.Grant), p.Trace)
 	if !ok {
 		return nil, ctx.Err()
 	}
@@ -84,7 +86,7 @@ func tried(ctx context.Context, cfg *config.Config, p sentinel.Proposal) ([]Chan
 		if !t.change(&o, &tr) {
 			continue
 		}
-		if got, ok := again(ctx, d, p, o, tr); ok && got.Outcome != was.Outcome {
+		if got, ok := decideAgain(ctx, d, p, o, tr); ok && got.Outcome != was.Outcome {
 			out = append(out, Change{t.gate, t.text, got.Outcome.String()})
 		}
 	}
@@ -98,6 +100,7 @@ type whatIf struct {
 	change     func(o *sentinel.GrantOptions, tr *sentinel.Trace) bool
 }
 
+// whatIfs are the things that are tried, in the order of the gates.
 func whatIfs(p sentinel.Proposal) []whatIf {
 	return []whatIf{
 		{sentinel.GateScope, "the agent held the skill", func(o *sentinel.GrantOptions, _ *sentinel.Trace) bool {
@@ -126,6 +129,7 @@ func whatIfs(p sentinel.Proposal) []whatIf {
 	}
 }
 
+// grantOptions returns what makes the same grant again.
 func grantOptions(g sentinel.Grant) sentinel.GrantOptions {
 	o := sentinel.GrantOptions{
 		ID: g.ID(), User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.Agent(), Mission: g.Mission(),
@@ -138,8 +142,8 @@ func grantOptions(g sentinel.Grant) sentinel.GrantOptions {
 	return o
 }
 
-// again decides with another grant and trace.
-func again(ctx context.Context, d *assembly.Decider, p sentinel.Proposal, o sentinel.GrantOptions,
+// decideAgain decides with another grant and trace.
+func decideAgain(ctx context.Context, d *assembly.Decider, p sentinel.Proposal, o sentinel.GrantOptions,
 	tr sentinel.Trace) (sentinel.Decision, bool) {
 	g, err := sentinel.NewGrant(o)
 	if err != nil {

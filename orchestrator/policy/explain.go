@@ -137,29 +137,29 @@ func Explain(ctx context.Context, cfg *config.Config, d *assembly.Decider, line 
 	e.Decision = dec.Line(c.ID)
 	e.Call, e.Touch = viewCall(judged), viewTouch(judged.Touch())
 	if _, rewritten := judged.Modified(); rewritten {
-		e.Proposed = arguments(call)
+		e.Proposed = showArguments(call)
 	}
 	for _, v := range dec.Verdicts {
-		e.Gates = append(e.Gates, GateView{v.Gate, v.Word(), v.Code, v.Reason, v.Detail, list(v.Evidence)})
+		e.Gates = append(e.Gates, GateView{v.Gate, v.Word(), v.Code, v.Reason, v.Detail, emptyIfNil(v.Evidence)})
 	}
 	e.Rules = viewRules(cfg, d.Rules(ctx, judged), judged)
 	e.Judge = viewJudge(cfg, dec)
-	more, err := tried(ctx, cfg, c.Proposal)
+	more, err := tryWhatIfs(ctx, cfg, c.Proposal)
 	e.Changes = append(gateChanges(cfg, dec, e.Rules), more...)
 	return e, err
 }
 
-// list makes a nil list an empty one: that is what JSON should show.
-func list[T any](s []T) []T {
+// emptyIfNil makes a nil list an empty one: that is what JSON should show.
+func emptyIfNil[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}
 	return s
 }
 
-// arguments returns a call's arguments with the secret ones hidden. It hides none of
+// showArguments returns a call's arguments with the secret ones hidden. It hides none of
 // an unknown skill, which declares no secrets.
-func arguments(c sentinel.Call) json.RawMessage {
+func showArguments(c sentinel.Call) json.RawMessage {
 	if c.Skill() == nil {
 		return json.RawMessage(c.Args())
 	}
@@ -170,10 +170,11 @@ func arguments(c sentinel.Call) json.RawMessage {
 	return out
 }
 
+// viewCall shows the call as the gates judged it.
 func viewCall(c sentinel.Call) *CallView {
 	v := &CallView{
 		Skill: c.Name(), Effect: string(c.Effect()), Outward: c.Outward(), Tainted: c.Tainted(), User: c.Grant().User(),
-		Agent: c.Grant().Agent(), Granted: list(c.Grant().Scope().List()), Flags: list(c.Flags()), Arguments: arguments(c),
+		Agent: c.Grant().Agent(), Granted: emptyIfNil(c.Grant().Scope().List()), Flags: emptyIfNil(c.Flags()), Arguments: showArguments(c),
 		History: []StepView{},
 	}
 	if s := c.Skill(); s != nil {
@@ -181,11 +182,12 @@ func viewCall(c sentinel.Call) *CallView {
 	}
 	for i := range c.Trace().Len() {
 		st := c.Trace().Step(i)
-		v.History = append(v.History, StepView{st.Skill, string(st.Trust), list(st.Marks)})
+		v.History = append(v.History, StepView{st.Skill, string(st.Trust), emptyIfNil(st.Marks)})
 	}
 	return v
 }
 
+// viewRules shows what each rule said, secrets hidden.
 func viewRules(cfg *config.Config, rules []permission.Explained, c sentinel.Call) []RuleView {
 	out := make([]RuleView, len(rules))
 	for i, r := range rules {
@@ -208,6 +210,7 @@ func viewRules(cfg *config.Config, rules []permission.Explained, c sentinel.Call
 	return out
 }
 
+// viewJudge shows the judge's sum; nil where the judge gave no score.
 func viewJudge(cfg *config.Config, d sentinel.Decision) *JudgeView {
 	v, ok := d.Verdict(sentinel.GateJudge)
 	if !ok || !v.HasScore {
@@ -218,10 +221,10 @@ func viewJudge(cfg *config.Config, d sentinel.Decision) *JudgeView {
 		Signals: []SignalView{},
 	}
 	for _, e := range v.Evidence {
-		s := SignalView{Signal: e.Signal, Amount: e.Amount, Args: list(e.Args)}
+		s := SignalView{Signal: e.Signal, Amount: e.Amount, Args: emptyIfNil(e.Args)}
 		// A score at an end of the scale was cut to it, by an unknown amount.
 		if v.Score > 0 && v.Score < 100 {
-			if w := j.weigh(v.Score - e.Amount); w != j.Outcome {
+			if w := j.outcomeAt(v.Score - e.Amount); w != j.Outcome {
 				s.Without = w
 			}
 		}
@@ -230,7 +233,8 @@ func viewJudge(cfg *config.Config, d sentinel.Decision) *JudgeView {
 	return j
 }
 
-func (j *JudgeView) weigh(score int) string {
+// outcomeAt returns what the judge says of a score.
+func (j *JudgeView) outcomeAt(score int) string {
 	switch {
 	case score < j.Threshold:
 		return sentinel.Deny.String()

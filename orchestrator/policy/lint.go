@@ -24,9 +24,8 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// Lint looks through a configuration for rules that do nothing and for skills
-// whose effect looks milder than what they do. It errs on the side of silence.
-// The findings are sorted by place.
+// Lint looks for rules that do nothing and for skills whose effect looks milder than what
+// they do. It errs on the side of silence. The findings are sorted by place.
 func Lint(cfg *config.Config) ([]Finding, error) {
 	found, err := assembly.LintRules(cfg)
 	if err != nil {
@@ -38,7 +37,7 @@ func Lint(cfg *config.Config) ([]Finding, error) {
 		out = append(out, Finding{f.Code, at.File, at.Line, at.Column, f.Path + ": " + f.Msg})
 	}
 	for _, s := range cfg.Skills {
-		if msg := mild(s.Skill); msg != "" {
+		if msg := explainMildEffect(s.Skill); msg != "" {
 			path := config.SkillPath(s.Skill.Name(), "effect")
 			at, ok := cfg.Pos(path)
 			if !ok {
@@ -54,11 +53,11 @@ func Lint(cfg *config.Config) ([]Finding, error) {
 	return out, nil
 }
 
-// weight orders effects by how much they ask for care.
-func weight(e skills.Effect) int { return slices.Index(skills.Effects(), e) }
+// weightOf orders effects by how much they ask for care.
+func weightOf(e skills.Effect) int { return slices.Index(skills.Effects(), e) }
 
-// verbs are words of a skill's name that say what it does, with the mildest
-// effect that is believed of each.
+// verbs are words of a skill's name that say what it does. least is the mildest effect that
+// is believed of each.
 var verbs = []struct {
 	words []string
 	least skills.Effect
@@ -72,17 +71,17 @@ var verbs = []struct {
 	{[]string{"buy", "purchase", "charge", "withdraw", "donate", "checkout"}, skills.CostsMoney},
 }
 
-// mild says why the declared effect looks too mild; empty where it doesn't.
-func mild(s *skills.Skill) string {
+// explainMildEffect says why the declared effect looks too mild; empty where it doesn't.
+func explainMildEffect(s *skills.Skill) string {
 	spec := s.Spec()
-	if least, word := believed(s.Name()); weight(spec.Effect) < weight(least) {
+	if least, word := believeName(s.Name()); weightOf(spec.Effect) < weightOf(least) {
 		return "is " + string(spec.Effect) + ", and the skill's name says " + word + ": " + string(least) + " would be believed"
 	}
 	if method := httpMethod(spec.Run); method != "" && spec.Effect == skills.Read {
 		return "is read, and the skill runs as an HTTP " + method
 	}
 	for _, name := range s.DeclaredArgs() {
-		if marks, _ := s.ArgMarks(name); marks.Has(skills.Shell) && weight(spec.Effect) < weight(skills.Irreversible) {
+		if marks, _ := s.ArgMarks(name); marks.Has(skills.Shell) && weightOf(spec.Effect) < weightOf(skills.Irreversible) {
 			return "is " + string(spec.Effect) + ", and the argument " + name +
 				" is a command line, which can do anything: irreversible would be believed"
 		}
@@ -90,8 +89,8 @@ func mild(s *skills.Skill) string {
 	return ""
 }
 
-// believed reads the first word of the action, the last part of the name.
-func believed(name string) (skills.Effect, string) {
+// believeName reads the effect out of the first word of the action, the last part of the name.
+func believeName(name string) (skills.Effect, string) {
 	action := name[strings.LastIndexByte(name, '.')+1:]
 	first, _, _ := strings.Cut(strings.ReplaceAll(action, "-", "_"), "_")
 	for _, v := range verbs {

@@ -48,20 +48,21 @@ type ValueView struct {
 	Arg   string `json:"arg"`
 }
 
+// viewTouch shows what the call would touch.
 func viewTouch(t touch.Touch) *TouchView {
 	v := &TouchView{
 		Paths: []PathView{}, Commands: []CommandView{}, Hosts: []ValueView{}, Recipients: []ValueView{}, Amounts: []ValueView{},
-		Dangers: []ValueView{}, Doubts: []ValueView{}, Unparsed: list(t.Unparsed), Incomplete: list(t.Incomplete),
+		Dangers: []ValueView{}, Doubts: []ValueView{}, Unparsed: emptyIfNil(t.Unparsed), Incomplete: emptyIfNil(t.Incomplete),
 	}
 	for _, p := range t.Paths {
-		w := PathView{Path: p.Clean, Access: access(p.Access), Recursive: p.Recursive, Shell: p.Shell, Arg: p.Arg}
+		w := PathView{Path: p.Clean, Access: listAccess(p.Access), Recursive: p.Recursive, Shell: p.Shell, Arg: p.Arg}
 		if p.Real != p.Clean {
 			w.Real = p.Real
 		}
 		v.Paths = append(v.Paths, w)
 	}
 	for _, c := range t.Commands {
-		v.Commands = append(v.Commands, CommandView{c.Name, list(c.Args), c.Dynamic, c.Opaque, c.Arg})
+		v.Commands = append(v.Commands, CommandView{c.Name, emptyIfNil(c.Args), c.Dynamic, c.Opaque, c.Arg})
 	}
 	for _, h := range t.Hosts {
 		v.Hosts = append(v.Hosts, ValueView{h.Name, h.Arg})
@@ -81,7 +82,8 @@ func viewTouch(t touch.Touch) *TouchView {
 	return v
 }
 
-func access(a touch.Access) []string {
+// listAccess returns the kinds of access in words.
+func listAccess(a touch.Access) []string {
 	out := []string{}
 	for _, w := range []struct {
 		bit  touch.Access
@@ -94,8 +96,8 @@ func access(a touch.Access) []string {
 	return out
 }
 
-// readsSecret reports whether a rule's working could show a secret argument:
-// its condition names one, or looks at args other than by plain names.
+// readsSecret reports whether a rule's working could show a secret argument. Its condition
+// names one, or looks at args other than by plain names.
 func readsSecret(r permission.Explained, c sentinel.Call) bool {
 	if c.Skill() == nil {
 		return false

@@ -7,7 +7,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/limits/redisstore"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 	"github.com/vedette-dev/vedette/skills"
@@ -133,7 +133,7 @@ func (m *Metrics) Breaker(e review.BreakerEvent) {
 }
 
 // Model counts a question of an agent or of the orchestrator.
-func (m *Metrics) Model(_ context.Context, e assembly.ModelEvent) {
+func (m *Metrics) Model(_ context.Context, e models.Event) {
 	wait := time.Since(e.Asked)
 	if !e.Sent.IsZero() {
 		wait = e.Sent.Sub(e.Asked)
@@ -156,7 +156,7 @@ func reviewRole(e review.RequestEvent) string {
 	return "review"
 }
 
-func roleOf(e assembly.ModelEvent) string {
+func roleOf(e models.Event) string {
 	if e.Agent {
 		return "agent"
 	}

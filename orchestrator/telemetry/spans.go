@@ -9,7 +9,7 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 	"github.com/vedette-dev/vedette/skills"
@@ -238,7 +238,7 @@ func (t *Tracer) Request(ctx context.Context, e review.RequestEvent) {
 }
 
 // Model makes the span of a question of an agent or of the orchestrator.
-func (t *Tracer) Model(ctx context.Context, e assembly.ModelEvent) {
+func (t *Tracer) Model(ctx context.Context, e models.Event) {
 	failed := ""
 	if e.Failure != "" {
 		failed = kinds.pick(string(e.Failure))

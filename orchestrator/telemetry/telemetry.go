@@ -16,6 +16,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
@@ -173,7 +174,7 @@ func (t *Telemetry) Observe(o *assembly.Options) {
 	switch {
 	case t.metrics != nil && t.tracer != nil:
 		o.ObserveReview = observerPair{t.metrics, t.tracer}
-		o.ObserveModel = func(ctx context.Context, e assembly.ModelEvent) {
+		o.ObserveModel = func(ctx context.Context, e models.Event) {
 			t.metrics.Model(ctx, e)
 			t.tracer.Model(ctx, e)
 		}

@@ -109,3 +109,13 @@ func (t *tally) snapshot() Stats {
 	s.Failures, s.Repaired = maps.Clone(s.Failures), maps.Clone(s.Repaired)
 	return s
 }
+
+// FailedCanaries returns the models that are wrong about calls whose verdict is known.
+func (s State) FailedCanaries() (names []string) {
+	for _, m := range s.Models {
+		if m.Canary == CanaryFailed {
+			names = append(names, m.Model)
+		}
+	}
+	return names
+}

@@ -136,7 +136,7 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?mode=ro")
 	ts.Check(err)
 	defer func() { _ = db.Close() }()
-	c := control.Dial(assembly.SocketPath(ts.MkAbs(args[0])))
+	c := control.Dial(control.SocketPath(ts.MkAbs(args[0])))
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
 		var top orchestrator.Top
 		// The demo is through when its last conversation is idle after it has worked.

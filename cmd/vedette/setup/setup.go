@@ -76,7 +76,7 @@ func (p Program) NewDecider(cfg *config.Config, path string, noReview bool) (*as
 // Dial returns a client of the process that runs on a database. It connects with its
 // first request.
 func Dial(database string) *control.Client {
-	return control.Dial(assembly.SocketPath(database), assembly.Owner(database))
+	return control.Dial(control.SocketPath(database), control.DatabaseOwner(database))
 }
 
 // FormatPlace writes a place in a configuration as file:line:column, without what is 0.

@@ -76,3 +76,38 @@ func listPaths(ctx context.Context, l *snapshot.Layer, c *snapshot.Changes) ([]s
 	}
 	return out, nil
 }
+
+// IDs names what is in the state folder; none where there is no such folder. It must run
+// before the first program of this process.
+func (l Layers) IDs() ([]string, error) { return snapshot.IDs(l.State) }
+
+// CallOf returns the call of the program that wrote a layer; empty where it can't be read.
+func (l Layers) CallOf(id string) string {
+	layer, err := snapshot.Load(l.State, id)
+	if err != nil {
+		return ""
+	}
+	return layer.Label()
+}
+
+// Discard throws a layer away. What of it was committed stays.
+func (l Layers) Discard(id string) error { return snapshot.DiscardFolder(l.State, id) }
+
+// NeedCommit reports whether exec.commit is needed: a skill may write by snapshot, or
+// something that a program wrote waits still. The skill may be gone from the configuration
+// since.
+func (l Layers) NeedCommit(list []*skills.Skill) bool {
+	if ids, err := l.IDs(); err == nil && len(ids) > 0 {
+		return true
+	}
+	for _, s := range list {
+		var o struct {
+			Write []string `json:"write"`
+		}
+		run := s.Spec().Run
+		if run.Kind == "exec" && json.Unmarshal(run.Options, &o) == nil && len(o.Write) > 0 {
+			return true
+		}
+	}
+	return false
+}

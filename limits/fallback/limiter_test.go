@@ -1,0 +1,182 @@
+package fallback
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/vedette-dev/vedette/limits"
+	"github.com/vedette-dev/vedette/limits/redisstore"
+	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// nowhere is an address at which no server listens.
+const nowhere = "redis://127.0.0.1:1"
+
+// openServer opens a limits store at an address, reachable or not.
+func openServer(t *testing.T, url string, timeout time.Duration) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(redisstore.Options{URL: url, Prefix: "fallback", Timeout: timeout})
+	require.NoError(t, err)
+	return s
+}
+
+// newLimiter returns a Limiter of a process whose limits are on the server at url.
+func newLimiter(t *testing.T, url string, cfg limits.Config, askModels bool, log *slog.Logger) *Limiter {
+	t.Helper()
+	server := openServer(t, url, 500*time.Millisecond)
+	shared, err := limits.New(cfg, server)
+	require.NoError(t, err)
+	own, err := limits.New(cfg, limits.NewMemory(limits.MemoryOptions{}))
+	require.NoError(t, err)
+	l := New(Options{Shared: shared, Own: own, Server: server, AskModels: askModels, Log: log})
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+func newProposal(id string) limits.Proposal {
+	return limits.Proposal{ID: id, User: "ann", Conversation: "c", Turn: "t", Agent: "a", Skill: "notes.add"}
+}
+
+func newSpending(id string, tokens int64) limits.Spending {
+	return limits.Spending{ID: id, User: "ann", Conversation: "c", Turn: "t", Tokens: tokens}
+}
+
+// While the store is unreachable this process counts: what it allows comes with the
+// store's error, and what it denies is denied.
+func TestOwnLimitsBoundCallsWhileAway(t *testing.T) {
+	l := newLimiter(t, nowhere, limits.Config{Turn: limits.TurnConfig{Calls: 2, Agents: 1}}, true, nil)
+	for i := range 2 {
+		_, err := l.Reserve(t.Context(), newProposal(fmt.Sprint(i)))
+		require.ErrorIs(t, err, limits.ErrAway)
+	}
+	v, err := l.Reserve(t.Context(), newProposal("3"))
+	require.NoError(t, err)
+	require.Equal(t, limits.CodeTurnCalls, v.Code)
+	_, err = l.ReserveAgent(t.Context(), newProposal("agent"))
+	require.ErrorIs(t, err, limits.ErrAway)
+	v, err = l.ReserveAgent(t.Context(), newProposal("another agent"))
+	require.NoError(t, err)
+	require.Equal(t, limits.CodeTurnAgents, v.Code)
+
+	require.NoError(t, l.EndTurn(t.Context(), newProposal("")), "an unreachable server is no error")
+	_, err = l.Reserve(t.Context(), newProposal("4"))
+	require.ErrorIs(t, err, limits.ErrAway, "the turn's own counts are gone")
+	require.NoError(t, l.EndConversation(t.Context(), newProposal("")))
+}
+
+// The process's own breaker hears how calls end while the store is unreachable.
+func TestOwnBreakerHearsWhileAway(t *testing.T) {
+	l := newLimiter(t, nowhere, limits.Config{Skill: limits.SkillConfig{Failures: 1, OpenFor: time.Hour}}, true, nil)
+	_, err := l.Reserve(t.Context(), newProposal("1"))
+	require.ErrorIs(t, err, limits.ErrAway)
+	require.NoError(t, l.Report(t.Context(), "notes.add", "1", false))
+	v, err := l.Reserve(t.Context(), newProposal("2"))
+	require.NoError(t, err)
+	require.Equal(t, limits.CodeSkillOpen, v.Code)
+	require.NoError(t, l.Abandon(t.Context(), "notes.add", "2"))
+}
+
+// Questions to models go on during an outage where that is configured, within the
+// process's own budget; otherwise none is asked.
+func TestHoldWhileAway(t *testing.T) {
+	budget := limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 100}}}
+	for _, asks := range []bool{true, false} {
+		t.Run(fmt.Sprint(asks), func(t *testing.T) {
+			l := newLimiter(t, nowhere, budget, asks, nil)
+			v, err := l.Hold(t.Context(), newSpending("1", 60))
+			if !asks {
+				require.ErrorIs(t, err, limits.ErrAway)
+				return
+			}
+			require.NoError(t, err)
+			require.True(t, v.OK)
+			require.NoError(t, l.Spend(t.Context(), newSpending("1", 60)))
+			v, err = l.Hold(t.Context(), newSpending("2", 60))
+			require.NoError(t, err)
+			require.Equal(t, limits.CodeTurnTokens, v.Code, "spent while away")
+		})
+	}
+}
+
+// The server hears of each spending once it is back, and of no more than fits.
+func TestUnsyncedSpendingIsTold(t *testing.T) {
+	srv, log := redistest.Start(t), &bytes.Buffer{}
+	l := newLimiter(t, srv.URL(), limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 1000}}}, true,
+		slog.New(slog.NewTextHandler(log, nil)))
+	l.unsynced.max = 2
+	srv.Kill()
+	for i := range 3 {
+		s := newSpending(fmt.Sprint(i), 100)
+		_, err := l.Hold(t.Context(), s)
+		require.NoError(t, err)
+		require.NoError(t, l.Spend(t.Context(), s))
+	}
+	require.Equal(t, 2, l.unsynced.queue.Len())
+	require.Contains(t, log.String(), "BUDGETS DEGRADED")
+	require.Equal(t, 1, strings.Count(log.String(), "budgets will lack the oldest"))
+	srv.Restart()
+	require.Eventually(t, func() bool { return l.unsynced.syncSome(t.Context(), l.shared, syncStep) == nil }, 20*time.Second, time.Millisecond)
+	require.Contains(t, log.String(), "knows again")
+	server := openServer(t, srv.URL(), 20*time.Second)
+	shared, err := limits.New(limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 1000}}}, server)
+	require.NoError(t, err)
+	v, err := shared.Hold(t.Context(), newSpending("look", 1000))
+	require.NoError(t, err)
+	require.NoError(t, server.Close())
+	require.Equal(t, 200, v.Used, "the oldest is lost")
+}
+
+// In memory this process is all there is: what was spent before a restart is counted
+// again, which a server knows already.
+func TestRecount(t *testing.T) {
+	budget := limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 100}}}
+	memory, err := limits.New(budget, limits.NewMemory(limits.MemoryOptions{}))
+	require.NoError(t, err)
+	alone := New(Options{Shared: memory})
+	require.NoError(t, alone.Recount(t.Context(), newSpending("before", 90)))
+	v, err := alone.Hold(t.Context(), newSpending("1", 60))
+	require.NoError(t, err)
+	require.Equal(t, limits.CodeTurnTokens, v.Code)
+	require.NoError(t, alone.Close())
+
+	onServer := newLimiter(t, nowhere, budget, true, nil)
+	require.NoError(t, onServer.Recount(t.Context(), newSpending("before", 90)))
+	v, err = onServer.Hold(t.Context(), newSpending("1", 60))
+	require.NoError(t, err)
+	require.True(t, v.OK)
+	var none *Limiter
+	require.NoError(t, none.Close())
+}
+
+// The review's account falls back likewise: a question is counted in this process while
+// the store is unreachable.
+func TestAccountWhileAway(t *testing.T) {
+	server := openServer(t, nowhere, 500*time.Millisecond)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	day := limits.Allowances{Day: limits.Allowance{Calls: 1}}
+	shared, err := limits.NewAccount("review", day, server)
+	require.NoError(t, err)
+	own, err := limits.NewAccount("review", day, limits.NewMemory(limits.MemoryOptions{}))
+	require.NoError(t, err)
+	use := limits.Use{ID: "1", User: "ann", Conversation: "c", Calls: 1}
+	_, err = Account{Shared: shared}.Hold(t.Context(), use)
+	require.ErrorIs(t, err, limits.ErrAway)
+	a := Account{Shared: shared, Own: own}
+	v, err := a.Hold(t.Context(), use)
+	require.NoError(t, err)
+	require.True(t, v.OK)
+	require.NoError(t, a.Spend(t.Context(), use))
+	use.ID = "2"
+	v, err = a.Hold(t.Context(), use)
+	require.NoError(t, err)
+	require.False(t, v.OK)
+}

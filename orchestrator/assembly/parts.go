@@ -1,0 +1,213 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/limits"
+	"github.com/vedette-dev/vedette/limits/redisstore"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
+	"github.com/vedette-dev/vedette/orchestrator/maintenance"
+	"github.com/vedette-dev/vedette/orchestrator/models"
+	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/pause"
+	"github.com/vedette-dev/vedette/sentinel/recorder"
+	"github.com/vedette-dev/vedette/sentinel/review"
+	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/sentinel/store/keys"
+	"github.com/vedette-dev/vedette/sentinel/unfinished"
+	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/leak"
+)
+
+// Parts is everything that was built. Close releases it.
+type Parts struct {
+	Config     *config.Config
+	Registry   *skills.Registry
+	Checkpoint *sentinel.Checkpoint
+	Roster     *llm.Roster
+	Store      *store.Store
+	Ledger     *ledger.Ledger
+	Journal    *journal.Journal
+	Keys       *keys.Keys
+	Pauses     *pause.Switch
+	// Review is the gate that asks models; nil where it is left out.
+	Review *review.Gate
+
+	counts      counts
+	models      map[string]*models.Model
+	queues      map[string]*skillqueue.Queue
+	recorder    *recorder.Recorder
+	unfinished  *unfinished.Calls
+	maintenance *maintenance.Maintenance
+	leaks       *leak.Watch
+	background  []*maintenance.Background // what no supervisor runs
+	log         *slog.Logger
+}
+
+// Close ends the maintenance and closes the store, once what was submitted is durable. It
+// closes the connections to models and to the server of the limits too.
+func (p *Parts) Close() error {
+	for _, b := range p.background {
+		b.Stop()
+	}
+	if p.Pauses != nil {
+		p.Pauses.Close()
+	}
+	p.leaks.Close()
+	p.maintenance.RecordLast()
+	if p.Roster != nil {
+		p.Roster.Close()
+	}
+	err := p.counts.limiter.Close()
+	if p.Store == nil {
+		return err
+	}
+	return errors.Join(err, p.Store.Close())
+}
+
+// Model returns the model of a role: its chain, in order.
+func (p *Parts) Model(role string) (agents.Model, error) {
+	list, err := p.Roster.ForRole(role)
+	if err != nil || len(list) == 0 {
+		return nil, fmt.Errorf("roles.%s names no model; add one under models and name it there", role)
+	}
+	chain := make(agents.Chain, len(list))
+	for i, m := range list {
+		chain[i] = p.models[m.Name()]
+	}
+	return chain, nil
+}
+
+// NamedModel returns a model by its name in the configuration.
+func (p *Parts) NamedModel(name string) (agents.Model, bool) {
+	m, ok := p.models[name]
+	if !ok {
+		return nil, false
+	}
+	return m, true
+}
+
+// Limits returns how the server of limits.store was reached so far, for metrics. ok is
+// false where limits are counted in memory.
+func (p *Parts) Limits() (s redisstore.Stats, ok bool) {
+	if p.counts.server == nil {
+		return redisstore.Stats{}, false
+	}
+	return p.counts.server.Stats(), true
+}
+
+// EndTurn forgets what was counted for a turn that is over.
+func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
+	of := limits.Proposal{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID()}
+	if err := p.counts.limiter.EndTurn(ctx, of); err != nil {
+		p.log.Warn("the counts of a turn could not be dropped", "error", err)
+	}
+	p.maintenance.RecordSoon(g.User(), g.Conversation())
+}
+
+// EndConversation forgets what was counted for the turns of a conversation that
+// is at rest. Its calls of the last minutes stay counted.
+func (p *Parts) EndConversation(ctx context.Context, user, conversation string) {
+	if err := p.counts.limiter.EndConversation(ctx, limits.Proposal{User: user, Conversation: conversation}); err != nil {
+		p.log.Warn("the counts of a conversation could not be dropped", "error", err)
+	}
+	p.maintenance.RecordSoon(user, conversation)
+}
+
+// EndHeldCalls withdraws the calls of a turn that a person is still asked about: see
+// unfinished.Calls.EndHeld.
+func (p *Parts) EndHeldCalls(ctx context.Context, conversation, turn, grant, reason string) error {
+	return p.unfinished.EndHeld(ctx, conversation, turn, grant, reason)
+}
+
+// Spend counts what a turn or an agent had spent before the program started,
+// under an id of its own. Where a server counts it knows.
+func (p *Parts) Spend(ctx context.Context, who models.Caller, tokens, cost int64) {
+	if !limitNumbers(p.Config).Budgets.Any() {
+		return
+	}
+	if err := p.counts.limiter.Recount(ctx, who.Spending(tokens, cost)); err != nil {
+		p.log.Error("what was spent before the restart can't be counted", "error", err)
+	}
+}
+
+// Recorded is one record of the ledger, as Newest returns it.
+type Recorded = recorder.Entry
+
+// Newest returns the newest records of a user's conversation: see recorder.Recorder.Newest.
+func (p *Parts) Newest(ctx context.Context, conversation, user string, before *int64, limit int) ([]Recorded, error) {
+	return p.recorder.Newest(ctx, conversation, user, before, limit)
+}
+
+// Load returns how busy skills and models are: those that are, or ever refused.
+func (p *Parts) Load() []admission.Stats {
+	return slices.DeleteFunc(p.Pools(), func(s admission.Stats) bool { return s.Used == 0 && s.Waiting == 0 && s.Refused == 0 })
+}
+
+// Pools returns how busy all models and skills are.
+func (p *Parts) Pools() []admission.Stats {
+	out := make([]admission.Stats, 0, len(p.models)+len(p.queues))
+	for _, name := range slices.Sorted(maps.Keys(p.models)) {
+		out = append(out, p.models[name].Stats())
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.queues)) {
+		out = append(out, p.queues[name].Stats())
+	}
+	return out
+}
+
+// CanaryFailed returns the review's models that are wrong about calls whose
+// verdict is known.
+func (p *Parts) CanaryFailed() []string {
+	if p.Review == nil {
+		return nil
+	}
+	return p.Review.State().FailedCanaries()
+}
+
+// Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
+// once ctx has ended. Any other end is a failure, and the supervisor runs it again.
+type Service struct {
+	// Group says what it belongs to: store, limits or review.
+	Group, ID string
+	Run       func(ctx context.Context) error
+}
+
+// Services returns what the caller runs while the Parts are in use, in the order of
+// starts within a group. Without Options.Supervised the Parts run all services
+// themselves.
+func (p *Parts) Services() []Service {
+	list := []Service{
+		{"store", "writer", p.Store.Run},
+		{"store", "maintenance", p.maintenance.Run},
+	}
+	if p.counts.server != nil {
+		list = append(list, Service{"limits", "pauses", p.Pauses.Follow})
+	}
+	if p.asksCanaries() {
+		list = append(list, Service{"review", "canaries", p.runCanaries})
+	}
+	return list
+}
+
+// asksCanaries reports whether the review's models are asked about calls whose
+// verdict is known.
+func (p *Parts) asksCanaries() bool {
+	return p.Review != nil && p.Config.Sentinel.Canaries.Every > 0
+}
+
+// runCanaries asks the review's models until ctx ends.
+func (p *Parts) runCanaries(ctx context.Context) error {
+	return p.Review.RunCanaries(ctx, p.Config.Sentinel.Canaries.Every)
+}
