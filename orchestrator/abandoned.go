@@ -51,26 +51,3 @@ func (l *leavers) of(conversation string) []string {
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Keys(l.list[conversation]))
 }
-
-// leave takes the caller off its request. A conversation that isn't there, since
-// it crashed too often, is woken to hear of it.
-func (c *Conversation) leave(m sendRequest) {
-	if c.o.closed.Load() {
-		return
-	}
-	if !m.Stays {
-		c.o.left.add(c.co.ID, m.ID)
-	}
-	if !c.tell(cancelTurn{m.ID, m.Token}) && !m.Stays {
-		c.o.again(c.co.ID, c.co.User)
-	}
-}
-
-// tell sends a message to the conversation's process, where there is one.
-func (c *Conversation) tell(msg any) bool {
-	pid, ok := c.o.sys.Whereis(serverName(c.co.ID))
-	if ok {
-		pid.Send(msg)
-	}
-	return ok
-}

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -99,189 +98,82 @@ func (k *member) result() agents.Result {
 	return agents.Result{Agent: k.args.AgentID, State: agents.Pending}
 }
 
-// finished takes an agent's result. The agent's own state is what counts: the
-// message may be that of an agent of an earlier turn with the same id.
-func (t *turn) finished(c *otp.Context, r agents.Result) {
-	k := t.member(r.Agent)
-	if k == nil || k.agent == nil {
-		return
-	}
-	if own := k.agent.Result(); own.State.Done() {
-		t.ends(c, k, own)
-	}
-}
-
-func (t *turn) ends(c *otp.Context, k *member, r agents.Result) {
-	if k.current().Done() {
-		return
-	}
-	k.ended, k.help = &r, nil
-	t.told(k)
-	t.release(c)
-}
-
-// down takes the end of an agent's process: one that ended without a result
-// has crashed, and a crash is a result. It is not started again, which would
-// repeat its effects.
-func (t *turn) down(c *otp.Context, m otp.Down) {
-	if t.o.closed.Load() {
-		return // agents are stopped first; their request is gone on with by the next start
-	}
-	for _, k := range t.members {
-		if k.watch != m.Ref || k.current().Done() {
-			continue
-		}
-		r := k.agent.Snapshot().Result
-		if !r.State.Done() {
-			r.State, r.Reason = agents.Failed, "the agent crashed"
-			o, about, desk := t.o, t.about(), k.desk
-			c.Async(0, func(ctx context.Context) (any, error) { // the turn's end does it again, where this one breaks
-				o.endHeldCalls(ctx, about, desk, desk.Grant().ID(), "its agent crashed")
-				return nil, nil
-			})
-		}
-		t.ends(c, k, r)
-	}
-}
-
-func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
-	if k := t.member(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().Help == m.Reason {
-		k.help = &m
-		k.clock.hold() // until it goes on: others' time is not the wave's
-		t.check(c)
-	}
-}
-
-// helped lets an agent's clock run again, that waits for its orchestrator no more.
-func (t *turn) helped(c *otp.Context, m agents.HelpOver) {
-	k := t.member(m.Agent)
-	if k == nil || k.agent == nil || k.agent.State() == agents.AwaitingOrchestrator {
-		return
-	}
-	k.clock.release()
-	if k.away && !k.parked { // it went on by itself, so it needs its place
-		t.need(c, want{k: k})
-	}
-}
-
-// held stops and starts an agent's clock around a wait for a person.
-func (t *turn) held(m heldCall) {
-	if m.Grant == t.desk.Grant().ID() {
-		t.holds, t.parked = m.Held, t.parked || m.Held
-	}
-	for _, k := range t.members {
-		switch {
-		case k.desk.Grant().ID() != m.Grant || k.agent == nil:
-		case m.Held:
-			k.clock.hold()
-			k.send(agents.Held{})
-			k.parked = true
-			k.stepAside()
-		case !k.away: // one without its place goes on when it has it again
-			k.release()
-		}
-	}
-}
-
 // release lets the agent's clocks run again.
 func (k *member) release() {
 	k.clock.release()
 	k.send(agents.Released{})
 }
 
-func (t *turn) tellAgent(c *otp.Context, m nativeCall) (string, error) {
-	k := t.member(m.args.AgentID)
-	if k == nil || k.current().Done() {
-		return "", bad("no agent of that id is working")
-	}
-	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Update{ID: m.call, Text: m.args.Message})
-	return `{"ok":true}`, nil
-}
-
-// extend answers a request for help and adds skills within the parent's grant.
-func (t *turn) extend(c *otp.Context, m nativeCall) (string, error) {
-	k := t.member(m.args.AgentID)
-	if k == nil || k.current().Done() {
-		return "", bad("no agent of that id is working")
-	}
-	list, err := t.widen(k, m.args)
-	if err != nil {
-		return "", err
-	}
-	k.help = nil
-	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Answer{ID: m.call, Text: m.args.Message, Skills: list})
-	return `{"ok":true}`, nil
-}
-
-// widen adds skills to an agent's grant, within the turn's own.
-func (t *turn) widen(k *member, a dispatchArgs) ([]*skills.Skill, error) {
-	list, scope, err := t.grantable(a.Skills)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.desk.Extend(scope); err != nil {
-		return nil, bad("%v", err)
-	}
-	for _, s := range list {
-		if !slices.Contains(k.skill, s) {
-			k.skill = append(k.skill, s)
-		}
-	}
-	return list, nil
-}
-
-// write gives an agent words of the orchestrator's, who may have read anything
-// by now: its taint is the agent's from here on.
-func (t *turn) write(c *otp.Context, k *member, w word, msg any) {
-	k.desk.Hear(t.desk)
-	if t.desk.Tainted() {
-		k.desk.Taint()
-	}
-	if k.agent == nil {
-		k.addContext(w)
+// tells tells of an agent that has ended, once.
+func (k *member) tells(state string) {
+	if k.counted {
 		return
 	}
-	if k.away && !k.parked { // it would go on with the answer at once
-		k.later = append(k.later, msg)
-		t.need(c, want{k: k})
-		return
+	k.counted = true
+	took := time.Duration(0)
+	if !k.since.IsZero() {
+		took = time.Since(k.since)
 	}
-	k.send(msg)
+	k.turn.o.tel.AgentEnded(k.span, state, took)
 }
 
-func (t *turn) cancel(c *otp.Context, k *member, reason string) {
-	if k.current().Done() {
-		return
+// comeBack goes on with an agent that has its place again.
+func (k *member) comeBack(w want) {
+	k.away, k.parked = false, false
+	if w.over {
+		k.release()
 	}
-	if k.agent == nil {
-		k.state, k.reason = agents.Cancelled, reason
-		t.told(k)
-		t.release(c)
-		return
+	for _, msg := range k.later {
+		k.send(msg)
 	}
-	r := k.agent.Snapshot().Result
-	if !r.State.Done() { // otherwise its result is on the way, and stands
-		r.State, r.Reason = agents.Cancelled, reason
-		k.send(agents.Cancel{Reason: reason})
-	}
-	t.ends(c, k, r)
+	k.later = nil
+	w.from.Reply(nil, nil)
 }
 
-// stopAgents ends what still works when the turn is over.
-func (t *turn) stopAgents() {
-	for _, k := range t.members {
-		if k.current().Done() {
-			continue
+// stepAside gives an agent's place back.
+func (k *member) stepAside() {
+	k.seat.leave()
+	k.away = true
+}
+
+// again is what an agent that goes on was told before.
+func (k *member) again() (updates []agents.Update, list []agents.Answer) {
+	for _, w := range k.words {
+		if w.answer {
+			list = append(list, agents.Answer{ID: w.id, Text: w.text, Skills: w.skills})
+		} else {
+			updates = append(updates, agents.Update{ID: w.id, Text: w.text})
 		}
-		r := agents.Result{Agent: k.args.AgentID}
-		if k.agent != nil {
-			r = k.agent.Snapshot().Result
-		}
-		if !r.State.Done() {
-			r.State, r.Reason = agents.Cancelled, "the turn ended"
-			k.send(agents.Cancel{Reason: r.Reason})
-		}
-		k.ended, k.reason = &r, r.Reason
-		t.told(k)
 	}
+	return updates, list
+}
+
+// asks is the agent's model. One that was at work before a restart has spent
+// what its last round says.
+func (k *member) asks() *asker {
+	a := &asker{model: k.model, span: k.span, who: k.turn.caller(k.desk.Grant().ID(), &k.spent)}
+	if n := len(k.rounds); n > 0 {
+		a.asked.Store(int64(k.rounds[n-1].Rounds))
+	}
+	return a
+}
+
+func (k *member) view() view {
+	r := k.result()
+	v := view{Result: r, Took: r.Took.Round(time.Millisecond).String()}
+	if k.agent != nil {
+		list := k.agent.Snapshot().Transcript
+		v.Transcript = slices.Clone(list[max(0, len(list)-transcriptInView):])
+	}
+	if h := k.wants(); h != nil {
+		v.Help, v.HelpSkills = h.Reason, h.Skills
+	}
+	return v
+}
+
+// word is what the orchestrator said to an agent, by the id of the call.
+type word struct {
+	id, text string
+	skills   []*skills.Skill
+	answer   bool
 }

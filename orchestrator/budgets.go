@@ -3,8 +3,6 @@ package orchestrator
 import (
 	"time"
 
-	"github.com/vedette-dev/vedette/agents"
-	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -24,12 +22,6 @@ type budgetKind bool
 type refusedBudget struct {
 	no    *skills.Refusal
 	until time.Time // zero: as long as the turn
-}
-
-// say adds a message to the conversation with the model.
-func (t *turn) say(m llm.Message) {
-	t.texts.Take(m)
-	t.messages = append(t.messages, m)
 }
 
 // noteRefusal remembers a refusal for a budget that is spent.
@@ -59,41 +51,5 @@ func (t *turn) renewBudgets() {
 		if !r.until.IsZero() && time.Now().After(r.until) {
 			delete(t.budgets, kind)
 		}
-	}
-}
-
-// omitCalls answers the calls that there is no room for.
-func (t *turn) omitCalls() {
-	for _, k := range t.calls {
-		t.say(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: noRoom})
-	}
-	t.omitted += len(t.calls)
-	t.calls, t.last = nil, true
-}
-
-const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the ` +
-	`call was not made. Answer the user with what you have."}`
-
-// sumOmitted is how many calls of the turn and its agents were not proposed.
-func (t *turn) sumOmitted() int {
-	n := t.omitted
-	for _, k := range t.members {
-		n += k.result().Omitted
-	}
-	return n
-}
-
-// fitViews cuts the answers of agents where they are too long together, so that
-// what is shown of each has its end.
-func fitViews(list []view, room int) {
-	size := 0
-	for _, v := range list {
-		size += len(v.Answer)
-	}
-	if size <= room {
-		return
-	}
-	for i := range list {
-		list[i].Answer = agents.Cut(list[i].Answer, room/len(list))
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"cmp"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -307,4 +309,95 @@ func (v *conversation) started(c *otp.Context, m otp.Reply) {
 		k.mail = nil
 		k.turn.told(k)
 	}
+}
+
+// native does what an allowed agent.* call of this turn asks for. One of a
+// turn that is over comes too late, whatever runs now.
+func (v *conversation) native(c *otp.Context, m nativeCall) {
+	t := v.turn
+	if t != nil && t.phase == admitting && t.resumed {
+		c.Reply(nil, errGone)
+		return
+	}
+	if t == nil || t.phase != working || t.desk.Grant().ID() != m.grant {
+		c.Reply(nil, bad("the turn is over"))
+		return
+	}
+	var text string
+	var err error
+	switch m.skill {
+	case skillDispatch:
+		text, err = t.dispatch(c, m)
+	case skillUpdate:
+		text, err = t.tellAgent(c, m)
+	case skillExtend:
+		text, err = t.extend(c, m)
+	default:
+		err = bad("there is no such call")
+	}
+	c.Reply(text, err)
+}
+
+// unwritten ends a process that can't tell any more what the journal holds.
+func (v *conversation) unwritten(c *otp.Context, t *turn) {
+	if !t.wanted() {
+		v.o.unwanted.Store(t.id, struct{}{})
+	}
+	if t.outage {
+		v.o.outages.broke(v.id) // it is not the request's fault
+	}
+	v.refuseQueued(ErrNotKept)
+	v.o.log.Error("a request waits for the database to come back", "conversation", v.id, "turn", t.id)
+	v.o.again(v.id, v.user)
+	c.Stop(otp.Normal())
+}
+
+// wantPlaces takes the question of a call of this turn. One of a turn that is
+// over comes too late.
+func (v *conversation) wantPlaces(c *otp.Context, m placesWanted) {
+	t := v.turn
+	switch {
+	case t != nil && t.phase == closing:
+		c.Reply(nil, errWithdrawn)
+		return
+	case t == nil || t.phase != working:
+		c.Reply(nil, errGone)
+		return
+	}
+	if t.desk.Grant().ID() == m.grant {
+		t.need(c, want{from: c.From(), over: m.over})
+		return
+	}
+	for _, k := range t.members {
+		if k.desk.Grant().ID() == m.grant && k.agent != nil && !k.current().Done() {
+			t.need(c, want{k, c.From(), m.over})
+			return
+		}
+	}
+	c.Reply(nil, errGone)
+}
+
+// show puts up what the conversation is at.
+func (v *conversation) show() {
+	l := &look{conversation: v.id, phase: phaseIdle}
+	t := v.turn
+	switch {
+	case !v.loaded:
+		l.phase = phaseReading
+	case t != nil:
+		l.phase, l.turn, l.request = t.at(), t.id, t.opened.Request
+		for _, k := range t.members {
+			m := memberLook{id: k.args.AgentID, agent: k.agent, state: cmp.Or(k.state, agents.Pending)}
+			if k.ended != nil {
+				m.agent, m.state = nil, k.ended.State
+			}
+			l.members = append(l.members, m)
+		}
+	}
+	l.since = time.Now()
+	if old := v.shown; old != nil && old.phase == l.phase && old.turn == l.turn {
+		l.since = old.since
+	}
+	v.shown = l
+	v.o.looks.Store(v.id, l)
 }

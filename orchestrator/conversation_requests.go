@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
 
 // pending is how many requests have no answer yet.
@@ -117,4 +118,46 @@ func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
 		}
 	}
 	v.turn.end(c, "", ErrCancelled)
+}
+
+// lendRequests gives others the places of the requests that wait for a turn
+// that waits for people: one for each request, so that their number stays
+// bounded by the conversation's queue.
+func (v *conversation) lendRequests() {
+	if v.turn == nil || !v.turn.away {
+		return
+	}
+	v.eachRequest((*admission.Credit).Lend)
+}
+
+// reclaimRequests takes them back.
+func (v *conversation) reclaimRequests() { v.eachRequest((*admission.Credit).Reclaim) }
+
+func (v *conversation) eachRequest(do func(*admission.Credit)) {
+	if v.turn != nil && len(v.turn.waiters) > 0 {
+		do(v.turn.waiters[0].credit)
+	}
+	for _, q := range v.queue {
+		if len(q.waiters) > 0 {
+			do(q.waiters[0].credit)
+		}
+	}
+}
+
+// busy refuses a request that finds the conversation's queue full.
+func (v *conversation) busy(ahead int) *OverloadedError {
+	if v.turn != nil && v.turn.away {
+		return v.o.doors.turns.Held("requests")
+	}
+	return v.o.doors.turns.Busy("requests", ahead)
+}
+
+// refuseQueued answers the requests that were not begun when a drain began.
+func (v *conversation) refuseQueued(err error) {
+	for _, q := range v.queue {
+		for _, w := range q.waiters {
+			w.from.Reply(nil, err)
+		}
+	}
+	v.queue = nil
 }

@@ -48,50 +48,6 @@ func (l *look) agents() []AgentInfo {
 	return out
 }
 
-// show puts up what the conversation is at.
-func (v *conversation) show() {
-	l := &look{conversation: v.id, phase: phaseIdle}
-	t := v.turn
-	switch {
-	case !v.loaded:
-		l.phase = phaseReading
-	case t != nil:
-		l.phase, l.turn, l.request = t.at(), t.id, t.opened.Request
-		for _, k := range t.members {
-			m := memberLook{id: k.args.AgentID, agent: k.agent, state: cmp.Or(k.state, agents.Pending)}
-			if k.ended != nil {
-				m.agent, m.state = nil, k.ended.State
-			}
-			l.members = append(l.members, m)
-		}
-	}
-	l.since = time.Now()
-	if old := v.shown; old != nil && old.phase == l.phase && old.turn == l.turn {
-		l.since = old.since
-	}
-	v.shown = l
-	v.o.looks.Store(v.id, l)
-}
-
-// at is what the turn is at.
-func (t *turn) at() string {
-	switch {
-	case t.phase == opening:
-		return phaseOpening
-	case t.phase == closing:
-		return phaseClosing
-	case t.holds:
-		return phaseHeld
-	case t.saving:
-		return phaseSaving
-	case t.wait != nil:
-		return phaseWaiting
-	case t.call.ID != "":
-		return phaseCalling
-	}
-	return phaseAsking
-}
-
 // lookAll returns what the conversations that run are at, by their ids.
 func (o *Orchestrator) lookAll() (out []*look) {
 	o.looks.Range(func(_, v any) bool {

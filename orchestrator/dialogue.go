@@ -43,3 +43,9 @@ func length(m llm.Message) int {
 	}
 	return n
 }
+
+// say adds a message to the conversation with the model.
+func (t *turn) say(m llm.Message) {
+	t.texts.Take(m)
+	t.messages = append(t.messages, m)
+}

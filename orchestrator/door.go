@@ -5,21 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/skills"
 )
-
-// Reachable returns why vedette pause and vedette top can't reach this process, nil
-// if they can. Without them work goes on, and only the program can pause it, through
-// Parts. So the program should tell its operator.
-func (o *Orchestrator) Reachable(ctx context.Context) error {
-	db := o.parts.Config.Ledger.Path
-	_, err := control.Dial(assembly.SocketPath(db), assembly.Owner(db)).Pauses(ctx)
-	return err
-}
 
 // door shows the Orchestrator to its owner.
 type door struct{ o *Orchestrator }

@@ -10,10 +10,6 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// ErrDraining refuses a request while the process finishes its work to end. It
-// is ErrClosed.
-var ErrDraining = fmt.Errorf("%w: it is finishing its work; send the request again after its next start", ErrClosed)
-
 // Drained says what a Drain had to cut off. All of it is in the journal, and
 // the next process over the same database goes on with it.
 type Drained struct {
@@ -126,28 +122,4 @@ func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 		turns = append(turns, t)
 	}
 	return turns, o.parts.Checkpoint.InFlight()
-}
-
-// admits refuses new requests once the end has begun.
-func (o *Orchestrator) admits() error {
-	switch {
-	case o.closed.Load():
-		return o.closedErr()
-	case o.draining.Load():
-		return ErrDraining
-	}
-	return nil
-}
-
-// ending reports whether no new work is begun.
-func (o *Orchestrator) ending() bool { return o.admits() != nil }
-
-// refuseQueued answers the requests that were not begun when a drain began.
-func (v *conversation) refuseQueued(err error) {
-	for _, q := range v.queue {
-		for _, w := range q.waiters {
-			w.from.Reply(nil, err)
-		}
-	}
-	v.queue = nil
 }

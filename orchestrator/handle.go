@@ -14,11 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/skills"
+	"go.opentelemetry.io/otel/trace"
 )
-
-func serverName(conversation string) string     { return "conversation/" + conversation }
-func supervisorName(conversation string) string { return "supervisor/" + conversation }
-func agentsName(conversation string) string     { return "agents/" + conversation }
 
 // ConversationOptions name a conversation.
 type ConversationOptions struct {
@@ -38,41 +35,6 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 type Conversation struct {
 	o  *Orchestrator
 	co ConversationOptions
-}
-
-// Open returns the conversation, starting it where it is not running. A
-// conversation belongs to the user who sent its first request, for good; to
-// everybody else it is ErrRequest. ErrOverloaded: too many are open already.
-func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
-	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
-		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
-	}
-	if co.Scope.Empty() {
-		all, err := skills.NewScope(o.userSkills()...)
-		if err != nil {
-			return nil, err
-		}
-		co.Scope = all
-	}
-	if err := o.admits(); err != nil {
-		return nil, err
-	}
-	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
-	if err != nil {
-		return nil, err
-	}
-	defer credit.Release()
-	ctx, cancel := withDeadline(ctx, time.Minute)
-	defer cancel()
-	c := &Conversation{o, co}
-	err = ErrInterrupted
-	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
-		_, err = c.call(ctx, claim{co.User})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // ID names the conversation.
@@ -289,17 +251,44 @@ func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 	return otp.PID{}, ErrInterrupted
 }
 
-// failure puts the runtime's errors into this package's.
-func (o *Orchestrator) failure(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case o.closed.Load():
-		return o.closedErr()
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):
-		return ErrInterrupted // send looks again
+// leave takes the caller off its request. A conversation that isn't there, since
+// it crashed too often, is woken to hear of it.
+func (c *Conversation) leave(m sendRequest) {
+	if c.o.closed.Load() {
+		return
 	}
-	return err
+	if !m.Stays {
+		c.o.left.add(c.co.ID, m.ID)
+	}
+	if !c.tell(cancelTurn{m.ID, m.Token}) && !m.Stays {
+		c.o.again(c.co.ID, c.co.User)
+	}
+}
+
+// tell sends a message to the conversation's process, where there is one.
+func (c *Conversation) tell(msg any) bool {
+	pid, ok := c.o.sys.Whereis(serverName(c.co.ID))
+	if ok {
+		pid.Send(msg)
+	}
+	return ok
+}
+
+// traceOf is the trace of the caller that sends a request.
+func traceOf(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
+
+// withSteps adds the steps of a reply's turn. They are read from the ledger, where
+// they stand whichever process judged them. An answer is not lost over them.
+func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
+	if r.Turn == "" {
+		return r
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsFor)
+	defer cancel()
+	var err error
+	if r.Steps, r.Left, err = c.o.steps(ctx, c.co.ID, c.co.User, r.Turn); err != nil {
+		r.Left = -1
+		c.o.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
+	}
+	return r
 }

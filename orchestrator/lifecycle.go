@@ -5,6 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"context"
+	"errors"
+
 	"github.com/vedette-dev/vedette/agents/otp"
 )
 
@@ -20,19 +23,6 @@ type end struct {
 	once sync.Once
 	done chan struct{}
 	err  atomic.Pointer[error]
-}
-
-// Done is closed when the Orchestrator works no more: after Close, or because
-// its supervision gave up. A program that lives by it watches Done and asks Err.
-func (o *Orchestrator) Done() <-chan struct{} { return o.end.done }
-
-// Err returns ErrEnded, with the reason, once the supervision has given up; nil
-// while the Orchestrator works and where Close has ended it.
-func (o *Orchestrator) Err() error {
-	if err := o.end.err.Load(); err != nil {
-		return *err
-	}
-	return nil
 }
 
 // gone takes the end of the app, which is expected when Close asks for it.
@@ -56,3 +46,36 @@ func (o *Orchestrator) closedErr() error {
 	}
 	return ErrClosed
 }
+
+// admits refuses new requests once the end has begun.
+func (o *Orchestrator) admits() error {
+	switch {
+	case o.closed.Load():
+		return o.closedErr()
+	case o.draining.Load():
+		return ErrDraining
+	}
+	return nil
+}
+
+// ending reports whether no new work is begun.
+func (o *Orchestrator) ending() bool { return o.admits() != nil }
+
+// failure puts the runtime's errors into this package's.
+func (o *Orchestrator) failure(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case o.closed.Load():
+		return o.closedErr()
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):
+		return ErrInterrupted // send looks again
+	}
+	return err
+}
+
+// ErrDraining refuses a request while the process finishes its work to end. It
+// is ErrClosed.
+var ErrDraining = fmt.Errorf("%w: it is finishing its work; send the request again after its next start", ErrClosed)

@@ -74,18 +74,6 @@ type nativeCall struct {
 	args  dispatchArgs
 }
 
-// dispatchArgs are the arguments of all three; each schema admits its own.
-type dispatchArgs struct {
-	AgentID      string   `json:"agent_id"`
-	Mission      string   `json:"mission"`
-	Skills       []string `json:"skills"`
-	Context      string   `json:"context"`
-	DependsOn    []string `json:"depends_on"`
-	MaxToolCalls int      `json:"max_tool_calls"`
-	Model        string   `json:"model"`
-	Message      string   `json:"message"`
-}
-
 // errGone is a conversation that crashed, and its agents with it. It does not
 // speak against the skill, whose breaker all conversations share, and the call
 // is made again once the turn has been restored.
@@ -114,4 +102,16 @@ func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skill
 		return skills.Result{}, err
 	}
 	return skills.Result{Content: v.(string), Isolation: "in process"}, nil
+}
+
+// dispatchArgs are the arguments of all three; each schema admits its own.
+type dispatchArgs struct {
+	AgentID      string   `json:"agent_id"`
+	Mission      string   `json:"mission"`
+	Skills       []string `json:"skills"`
+	Context      string   `json:"context"`
+	DependsOn    []string `json:"depends_on"`
+	MaxToolCalls int      `json:"max_tool_calls"`
+	Model        string   `json:"model"`
+	Message      string   `json:"message"`
 }

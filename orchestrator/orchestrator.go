@@ -13,11 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"os"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -274,15 +277,6 @@ func (o *Orchestrator) observe(e sentinel.Event) {
 	}
 }
 
-func (o *Orchestrator) tell(conversation string, msg any) {
-	if o.sys == nil {
-		return
-	}
-	if pid, ok := o.sys.Whereis(serverName(conversation)); ok {
-		pid.Send(msg)
-	}
-}
-
 func (o *Orchestrator) userSkills() []string {
 	var names []string
 	for _, n := range o.parts.Registry.Names() {
@@ -298,4 +292,87 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, d)
+}
+
+// Load returns how full the process is, from the door inwards, for metrics.
+func (o *Orchestrator) Load() []admission.Stats {
+	d := o.doors
+	return append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Load()...)
+}
+
+// Reachable returns why vedette pause and vedette top can't reach this process, nil
+// if they can. Without them work goes on, and only the program can pause it, through
+// Parts. So the program should tell its operator.
+func (o *Orchestrator) Reachable(ctx context.Context) error {
+	db := o.parts.Config.Ledger.Path
+	_, err := control.Dial(assembly.SocketPath(db), assembly.Owner(db)).Pauses(ctx)
+	return err
+}
+
+// Done is closed when the Orchestrator works no more: after Close, or because
+// its supervision gave up. A program that lives by it watches Done and asks Err.
+func (o *Orchestrator) Done() <-chan struct{} { return o.end.done }
+
+// Err returns ErrEnded, with the reason, once the supervision has given up; nil
+// while the Orchestrator works and where Close has ended it.
+func (o *Orchestrator) Err() error {
+	if err := o.end.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Open returns the conversation, starting it where it is not running. A
+// conversation belongs to the user who sent its first request, for good; to
+// everybody else it is ErrRequest. ErrOverloaded: too many are open already.
+func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
+	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
+		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
+	}
+	if co.Scope.Empty() {
+		all, err := skills.NewScope(o.userSkills()...)
+		if err != nil {
+			return nil, err
+		}
+		co.Scope = all
+	}
+	if err := o.admits(); err != nil {
+		return nil, err
+	}
+	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
+	if err != nil {
+		return nil, err
+	}
+	defer credit.Release()
+	ctx, cancel := withDeadline(ctx, time.Minute)
+	defer cancel()
+	c := &Conversation{o, co}
+	err = ErrInterrupted
+	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
+		_, err = c.call(ctx, claim{co.User})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// at is a place where tests break the process.
+func (o *Orchestrator) at(place string) {
+	if o.tune.at != nil {
+		o.tune.at(place)
+	}
+}
+
+// Top returns what the process is doing. It waits for no actor.
+func (o *Orchestrator) Top() Top {
+	looks := map[string]*look{}
+	for _, l := range o.lookAll() {
+		looks[l.conversation] = l
+	}
+	return Top{
+		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
+		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: shown(o.sys.Snapshot(), looks, nil),
+		Draining: o.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
+	}
 }

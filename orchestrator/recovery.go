@@ -23,69 +23,6 @@ import (
 // retryOutage is how often a conversation is woken whose store was down.
 const retryOutage = 500 * time.Millisecond
 
-// firstRetry is how long an agent waits before it writes again; each further
-// wait is twice as long, up to retryOutage.
-const firstRetry = 10 * time.Millisecond
-
-// unwritten ends a process that can't tell any more what the journal holds.
-func (v *conversation) unwritten(c *otp.Context, t *turn) {
-	if !t.wanted() {
-		v.o.unwanted.Store(t.id, struct{}{})
-	}
-	if t.outage {
-		v.o.outages.broke(v.id) // it is not the request's fault
-	}
-	v.refuseQueued(ErrNotKept)
-	v.o.log.Error("a request waits for the database to come back", "conversation", v.id, "turn", t.id)
-	v.o.again(v.id, v.user)
-	c.Stop(otp.Normal())
-}
-
-// breakOff leaves a turn as the journal has it. Its agents end with its process.
-// Its counts stay, as they do after a crash: it is the same turn that goes on.
-func (t *turn) breakOff(c *otp.Context) {
-	t.phase, t.err, t.unkept, t.outage, t.wait = closing, ErrNotKept, true, true, nil
-	t.v.over(c, t)
-}
-
-// keep writes what an agent did. While the store is down it tries again, for as
-// long as ctx lets it: the agent's own time. An agent that waits loses nothing
-// by it, and one that is ended for it would lose all it did. What was kept
-// although it was not known may be written twice; saved.take knows.
-func (j agentJournal) keep(ctx context.Context, items ...history.Item) error {
-	o, wait := j.t.o, firstRetry
-	for {
-		err := o.kept.Add(ctx, j.about(), items...)
-		if !history.Down(err) {
-			return err
-		}
-		if wait == firstRetry {
-			o.log.Error("an agent waits for the database to come back", "conversation", j.about().Conversation, "agent", j.k.args.AgentID)
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return err
-		}
-		wait = min(2*wait, retryOutage)
-	}
-}
-
-// wanted reports whether the request is to be gone on with: not one that was
-// stopped, failed, or was sent by callers who have now been told that it did
-// and asked for no more.
-func (t *turn) wanted() bool {
-	if !errors.Is(t.err, ErrNotKept) {
-		return false
-	}
-	for _, w := range t.waiters {
-		if w.stays {
-			return true
-		}
-	}
-	return len(t.waiters) == 0
-}
-
 // again asks the recovery to wake a conversation.
 func (o *Orchestrator) again(id, user string) {
 	if pid, ok := o.sys.Whereis("recovery"); ok {

@@ -6,22 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/vedette-dev/vedette/agents"
+	"math/rand/v2"
+	"time"
+
 	"github.com/vedette-dev/vedette/agents/llm"
-	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/skills"
 )
-
-// memory is a conversation as it was kept.
-type memory struct {
-	user    string
-	tainted bool
-	said    []llm.Message
-	turn    *turn // under way when the process ended
-	orphan  bool  // there is history, and nothing says whose it is
-}
 
 // recall reads a conversation. user is whose it is if it is new; crashed is
 // set where the process before crashed. It runs in a task: nothing here touches
@@ -257,34 +248,63 @@ func (t *turn) reunite(ctx context.Context, s saved) error {
 	return nil
 }
 
-// proceed goes on with a turn that was restored, now that there is room for it.
-func (t *turn) proceed(c *otp.Context) {
-	t.phase = working
-	t.watch(c)
-	t.release(c)
-	t.o.at("resume")
-	if t.records == 0 {
-		t.think(c)
-		return
+// attempt counts that a turn is about to be resumed, and returns how much was
+// counted since it last got further. One that broke off because the store was
+// down counts nothing, but it waits: models were asked for nothing.
+func (o *Orchestrator) attempt(ctx context.Context, about history.Turn, row history.Conversation, crashed bool) (int, error) {
+	breaks, excused := o.outages.of(row.ID)
+	counts, pause := 1, o.pause(row.Attempts-freeAttempts)
+	switch {
+	case excused:
+		counts, pause = 0, o.pause(breaks-2)
+	case crashed:
+		counts, pause = crashCounts, 0 // its supervisor has an intensity
 	}
-	t.next(c)
-}
-
-// word is what the orchestrator said to an agent, by the id of the call.
-type word struct {
-	id, text string
-	skills   []*skills.Skill
-	answer   bool
-}
-
-// again is what an agent that goes on was told before.
-func (k *member) again() (updates []agents.Update, list []agents.Answer) {
-	for _, w := range k.words {
-		if w.answer {
-			list = append(list, agents.Answer{ID: w.id, Text: w.text, Skills: w.skills})
-		} else {
-			updates = append(updates, agents.Update{ID: w.id, Text: w.text})
+	if row.Attempts+counts > maxLives {
+		pause = 0 // it is not tried any more
+	}
+	if pause > 0 {
+		o.log.Warn("a request waits before its next attempt: the attempts before made no progress", "conversation", row.ID,
+			"turn", row.Turn, "attempts", row.Attempts, "pause", pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
 		}
 	}
-	return updates, list
+	tries, err := o.kept.Attempt(ctx, about, counts)
+	if err == nil {
+		o.outages.tried(row.ID)
+	}
+	return tries, err
 }
+
+// pause is how long the n-th attempt waits that has to, from 0. They differ, so
+// that not all that was under way begins in the same moment again.
+func (o *Orchestrator) pause(n int) time.Duration {
+	if n < 0 {
+		return 0
+	}
+	d := min(o.tune.pause<<min(n, 16), maxPause)
+	return d + rand.N(d)
+}
+
+// These bounds say how often a turn is resumed without progress: a turn must not
+// break its process for ever. A crash of the turn's own process is likely the turn's
+// doing, and counts as several starts of the program. An end of the program may have
+// any cause, and every turn under way would pay for that end.
+//
+// For the same reason a start counts only once the turn is tried. From the fourth
+// start without progress on, the turn waits for a while after the start, longer each
+// time. So a program that something else ends every moment gives up no accepted
+// request. In a program that one request ends each time, the other requests work
+// until that request is tried.
+const (
+	maxAttempts = 3  // after crashes of the conversation's process
+	maxLives    = 10 // after starts of the program
+
+	crashCounts  = maxLives / maxAttempts // starts
+	freeAttempts = 4                      // that wait for nothing
+	defaultPause = 50 * time.Millisecond  // before the one after; each further one waits twice as long
+	maxPause     = 5 * time.Second
+)

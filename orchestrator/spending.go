@@ -7,7 +7,6 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
-	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 )
@@ -47,38 +46,6 @@ func (a *asker) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	return a.model.Chat(assembly.As(a.span.In(ctx), who), r)
 }
 
-// asks is the agent's model. One that was at work before a restart has spent
-// what its last round says.
-func (k *member) asks() *asker {
-	a := &asker{model: k.model, span: k.span, who: k.turn.caller(k.desk.Grant().ID(), &k.spent)}
-	if n := len(k.rounds); n > 0 {
-		a.asked.Store(int64(k.rounds[n-1].Rounds))
-	}
-	return a
-}
-
-// caller is on whose behalf a model is asked: the turn's own, or an agent's.
-func (t *turn) caller(agent string, spent *assembly.Spent) assembly.Caller {
-	g := t.desk.Grant()
-	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
-}
-
-// asks is on whose behalf the turn's next question is asked.
-func (t *turn) asks() assembly.Caller {
-	who := t.caller("", &t.spent)
-	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
-	return who
-}
-
-// sum is what the turn and its agents have spent.
-func (t *turn) sum() Spent {
-	s := spentOf(&t.spent)
-	for _, k := range t.members {
-		s = s.plus(spentOf(&k.spent))
-	}
-	return s
-}
-
 // respend takes what was spent before a restart: by the turn's own questions
 // and by its agents. Where the whole program is new it is counted again: a crash
 // of the conversation, or of the supervisor of all, has left the counts as they
@@ -104,20 +71,8 @@ func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, 
 	}
 }
 
-// forgetCounts drops what was counted for a turn that is not gone on with.
-func (t *turn) forgetCounts(c *otp.Context) {
-	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
-	t.o.counted.Delete(t.id)
-}
-
-// spent is what the agents had spent when they last wrote something down.
-func (s saved) spent() map[string]Spent {
-	out := map[string]Spent{}
-	for grant, rounds := range s.agents {
-		out[grant] = rounds[len(rounds)-1].Spent
-	}
-	for grant, end := range s.ends {
-		out[grant] = end.Spent
-	}
-	return out
+// caller is on whose behalf a model is asked: the turn's own, or an agent's.
+func (t *turn) caller(agent string, spent *assembly.Spent) assembly.Caller {
+	g := t.desk.Grant()
+	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
 }

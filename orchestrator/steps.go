@@ -40,22 +40,6 @@ const (
 	stepsFor  = 2 * time.Second
 )
 
-// withSteps adds the steps of a reply's turn. They are read from the ledger, where
-// they stand whichever process judged them. An answer is not lost over them.
-func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
-	if r.Turn == "" {
-		return r
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsFor)
-	defer cancel()
-	var err error
-	if r.Steps, r.Left, err = c.o.steps(ctx, c.co.ID, c.co.User, r.Turn); err != nil {
-		r.Left = -1
-		c.o.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
-	}
-	return r
-}
-
 // steps reads the newest records of a conversation back to the turn's first.
 func (o *Orchestrator) steps(ctx context.Context, conversation, user, turn string) ([]Step, int, error) {
 	var last *int64

@@ -2,18 +2,13 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"strings"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/skills"
 )
 
 // tracesTime is how long the last spans may take to be sent.
@@ -39,14 +34,6 @@ func (o *Orchestrator) newTelemetry(ctx context.Context, cfg *config.Config) (*t
 	}
 	tel, err := telemetry.New(ctx, t)
 	return tel, cfg.Locate(err)
-}
-
-// MetricsAddr is where metrics are served, empty where they aren't.
-func (o *Orchestrator) MetricsAddr() string {
-	if s := o.tel.Server(); s != nil {
-		return s.Addr()
-	}
-	return ""
 }
 
 // closeTelemetry sends what is left to send.
@@ -104,79 +91,10 @@ func pool(s admission.Stats) telemetry.Pool {
 	return p
 }
 
-// tracedDesk is a desk whose calls are part of a turn's or an agent's span.
-type tracedDesk struct {
-	*sentinel.Desk
-	tracer *telemetry.Tracer
-	parent telemetry.Span
-}
-
-// Invoke implements agents.Invoker.
-func (d tracedDesk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
-	ctx, span := d.tracer.Call(d.parent.In(ctx), skill)
-	res, err := d.Desk.Invoke(ctx, skill, args)
-	d.tracer.EndCall(span, err)
-	return res, err
-}
-
-// traced returns the desk with a span for each call, or the desk itself without a
-// tracer.
-func (o *Orchestrator) traced(d *sentinel.Desk, parent telemetry.Span) invoker {
-	if t := o.tel.Tracer(); t != nil {
-		return tracedDesk{d, t, parent}
+// MetricsAddr is where metrics are served, empty where they aren't.
+func (o *Orchestrator) MetricsAddr() string {
+	if s := o.tel.Server(); s != nil {
+		return s.Addr()
 	}
-	return d
+	return ""
 }
-
-// invoker is agents.Invoker.
-type invoker interface {
-	Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error)
-}
-
-// begins starts the span of a turn.
-func (t *turn) begins() {
-	t.since = time.Now()
-	t.span = t.o.tel.Tracer().Turn(t.sender, t.resumed)
-}
-
-// tells tells of a turn whose work is over. One whose answer was known already
-// was no work.
-func (t *turn) tells() {
-	if !t.repeated {
-		t.o.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.since))
-	}
-}
-
-// turnResult is an error of a turn as metrics know it.
-func turnResult(err error) string {
-	var m *ModelError
-	switch {
-	case err == nil:
-		return "answered"
-	case errors.As(err, &m):
-		return "model_" + m.Kind
-	case errors.Is(err, ErrOverloaded):
-		return "overloaded"
-	case errors.Is(err, ErrCancelled):
-		return "cancelled"
-	case errors.Is(err, ErrNotKept):
-		return "not_kept"
-	}
-	return "interrupted"
-}
-
-// tells tells of an agent that has ended, once.
-func (k *member) tells(state string) {
-	if k.counted {
-		return
-	}
-	k.counted = true
-	took := time.Duration(0)
-	if !k.since.IsZero() {
-		took = time.Since(k.since)
-	}
-	k.turn.o.tel.AgentEnded(k.span, state, took)
-}
-
-// traceOf is the trace of the caller that sends a request.
-func traceOf(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }

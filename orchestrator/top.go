@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"os"
 	"strings"
 	"time"
 
@@ -53,19 +52,6 @@ type ProcessInfo struct {
 	PhaseSince time.Time     `json:"phase_since,omitzero"`
 	Turn       string        `json:"turn,omitempty"`
 	Children   []ProcessInfo `json:"children,omitempty"`
-}
-
-// Top returns what the process is doing. It waits for no actor.
-func (o *Orchestrator) Top() Top {
-	looks := map[string]*look{}
-	for _, l := range o.lookAll() {
-		looks[l.conversation] = l
-	}
-	return Top{
-		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
-		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: shown(o.sys.Snapshot(), looks, nil),
-		Draining: o.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
-	}
 }
 
 // shown adds to the processes what conversations show of themselves; at is the

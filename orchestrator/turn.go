@@ -8,10 +8,14 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"cmp"
+	"fmt"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
+	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
@@ -278,4 +282,347 @@ func (t *turn) concluded(c *otp.Context, r llm.Response) {
 	default:
 		t.end(c, "", &ModelError{"empty"})
 	}
+}
+
+// admit lets the turn in, now or when it is its user's turn. What was accepted
+// before a restart is not refused.
+func (t *turn) admit(c *otp.Context) {
+	t.phase = admitting
+	t.begins()
+	t.life, t.gone = context.WithCancel(c.Context())
+	if t.seat.take(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: t.resumed}) {
+		t.admitted(c, nil)
+	}
+}
+
+// admitted goes on with a turn that has its credit. One that got none has done
+// nothing: its request was not even written down.
+func (t *turn) admitted(c *otp.Context, err error) {
+	switch {
+	case err == nil && t.resumed:
+		t.proceed(c)
+	case err == nil:
+		t.phase = opening
+		t.open(c)
+	default:
+		t.refuse(c, err)
+	}
+}
+
+// refuse ends a turn that nothing is known of outside.
+func (t *turn) refuse(c *otp.Context, err error) {
+	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
+		err = t.o.doors.turns.Overloaded(t.v.user)
+	}
+	t.phase, t.err = closing, err
+	t.v.over(c, t)
+}
+
+type (
+	began      struct{}
+	unattended struct{ t *turn }
+)
+
+// open writes the request down before anything is done about it. One that was
+// sent before and has ended is not begun again: its end is what is answered.
+func (t *turn) open(c *otp.Context) {
+	kept, about, fresh := t.o.kept, t.about(), t.fresh
+	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, item(recordOpen, t.opened)}
+	t.o.at("open")
+	t.start(c, func(ctx context.Context) (any, error) {
+		if !fresh {
+			end, err := t.o.endOf(ctx, about, t.request)
+			if err != nil || end != nil {
+				return end, err
+			}
+		}
+		return began{}, kept.Begin(ctx, about, items...)
+	})
+}
+
+// begin starts the work on a request that is durable.
+func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
+	switch v := m.Value.(type) {
+	case began:
+		t.phase = working
+		t.o.counted.Store(t.id, struct{}{})
+		if t.abandoned {
+			t.end(c, "", ErrCancelled)
+			return
+		}
+		t.watch(c)
+		t.think(c)
+	case *endRecord:
+		t.phase, t.answer, t.err, t.repeated = closing, v.Reply, failureOf(v.Failure), true
+		t.v.over(c, t)
+	default:
+		t.phase, t.err, t.outage = closing, ErrNotKept, history.Down(m.Err)
+		t.unkept = t.outage || errors.Is(m.Err, history.ErrUnderWay) // then the journal knows more than this process
+		switch {
+		case errors.Is(m.Err, ErrRequest):
+			t.err = m.Err
+		case errors.Is(m.Err, history.ErrOwner):
+			t.err = errOtherUser
+		}
+		t.v.over(c, t)
+	}
+}
+
+// watch ends a turn that no caller waits for when the turn's time is over. A waiting
+// caller has a deadline of its own, and so has a person who is asked.
+func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t}) }
+
+func (t *turn) attended(c *otp.Context, m unattended) {
+	switch {
+	case m.t != t || t.phase != working:
+	case len(t.waiters) > 0 || t.holds || t.away ||
+		slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
+		t.watch(c)
+	default:
+		t.end(c, "", ErrInterrupted)
+	}
+}
+
+// save writes the round down before any of its calls is made.
+func (t *turn) save(c *otp.Context) {
+	t.records++
+	r := roundRecord{
+		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
+		Last: t.last, Nudged: t.nudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: spentOf(&t.spent),
+	}
+	r.Messages, r.Hidden = t.concealed(r.Messages)
+	for _, k := range t.members {
+		if res := k.result(); res.State.Done() && !k.recorded {
+			k.recorded = true
+			r.Ended = append(r.Ended, res)
+		}
+		if k.wants() != nil {
+			r.Asking = append(r.Asking, k.args.AgentID)
+		}
+	}
+	t.saved, t.saving = len(t.messages), true
+	about, kept := t.about(), t.o.kept
+	t.o.at("save")
+	t.start(c, func(ctx context.Context) (any, error) { return began{}, kept.Add(ctx, about, item(recordRound, r)) })
+}
+
+func (t *turn) savedRound(c *otp.Context, m otp.TaskResult) {
+	t.saving = false
+	t.o.at("saved")
+	if history.Down(m.Err) {
+		t.breakOff(c)
+		return
+	}
+	if m.Err != nil {
+		t.end(c, "", ErrNotKept)
+		return
+	}
+	t.o.outages.over(t.v.id)
+	t.next(c)
+}
+
+// end finishes the turn: agents that still work are cancelled, then answers
+// are written down, then the callers are told.
+func (t *turn) end(c *otp.Context, text string, err error) {
+	switch t.phase {
+	case closing:
+		return
+	case opening: // whether it was written down isn't known yet
+		t.abandoned = true
+		return
+	case admitting:
+		t.seat.leave()
+		if !t.resumed { // nothing was done about it, or written down
+			t.refuse(c, err)
+			return
+		}
+	}
+	if t.busy {
+		c.CancelTaskFor(t.task, skills.ErrWithdrawn) // the end of the turn is written down
+		t.busy = false
+	}
+	t.foretold(c)
+	if t.wait != nil {
+		c.CancelTimer(t.wait.timer)
+		t.wait = nil
+	}
+	t.phase, t.err, t.saving = closing, err, false
+	t.dropWants()
+	t.stopAgents()
+	items, about, o, desk, omitted := t.ending(text), t.about(), t.o, t.desk, t.sumOmitted()
+	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(failureCode(err), failedNotKept)}
+	t.o.at("end")
+	t.start(c, func(ctx context.Context) (any, error) {
+		o.endHeldCalls(ctx, about, desk, "", "its turn has ended")
+		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
+		return o.finish(ctx, about, bare, items)
+	})
+}
+
+// ending is what the journal keeps of the turn's end, for people and for callers
+// that ask again. Callers are shown what the journal keeps.
+func (t *turn) ending(text string) (items []history.Item) {
+	for _, k := range t.members {
+		if !k.described.Load() {
+			items = append(items, t.describe(k, k.result()))
+		}
+	}
+	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: failureCode(t.err)}
+	if t.err == nil {
+		if said := t.messages[t.base:]; size(said) <= maxHistoryBytes { // more is never shown again
+			end.Messages, _ = t.concealed(said)
+		}
+		end.Reply = t.reply(text)
+		record := fitting(&end)
+		t.answer = end.Reply
+		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clip(t.answer.Text, maxKept))}, record)
+	}
+	return append(items, item(recordEnd, end))
+}
+
+func (t *turn) reply(text string) Reply {
+	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started), Spent: t.sum()}
+	r.Text, r.Links = t.defang(r.Tainted, text)
+	for _, k := range t.members {
+		res := k.result()
+		text, n := t.defang(k.desk.Tainted(), res.Answer)
+		res.Answer, r.Links = text, r.Links+n
+		r.Agents = append(r.Agents, res)
+	}
+	return r
+}
+
+// breakOff leaves a turn as the journal has it. Its agents end with its process.
+// Its counts stay, as they do after a crash: it is the same turn that goes on.
+func (t *turn) breakOff(c *otp.Context) {
+	t.phase, t.err, t.unkept, t.outage, t.wait = closing, ErrNotKept, true, true, nil
+	t.v.over(c, t)
+}
+
+// wanted reports whether the request is to be gone on with: not one that was
+// stopped, failed, or was sent by callers who have now been told that it did
+// and asked for no more.
+func (t *turn) wanted() bool {
+	if !errors.Is(t.err, ErrNotKept) {
+		return false
+	}
+	for _, w := range t.waiters {
+		if w.stays {
+			return true
+		}
+	}
+	return len(t.waiters) == 0
+}
+
+// begins starts the span of a turn.
+func (t *turn) begins() {
+	t.since = time.Now()
+	t.span = t.o.tel.Tracer().Turn(t.sender, t.resumed)
+}
+
+// tells tells of a turn whose work is over. One whose answer was known already
+// was no work.
+func (t *turn) tells() {
+	if !t.repeated {
+		t.o.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.since))
+	}
+}
+
+// turnResult is an error of a turn as metrics know it.
+func turnResult(err error) string {
+	var m *ModelError
+	switch {
+	case err == nil:
+		return "answered"
+	case errors.As(err, &m):
+		return "model_" + m.Kind
+	case errors.Is(err, ErrOverloaded):
+		return "overloaded"
+	case errors.Is(err, ErrCancelled):
+		return "cancelled"
+	case errors.Is(err, ErrNotKept):
+		return "not_kept"
+	}
+	return "interrupted"
+}
+
+// at is what the turn is at.
+func (t *turn) at() string {
+	switch {
+	case t.phase == opening:
+		return phaseOpening
+	case t.phase == closing:
+		return phaseClosing
+	case t.holds:
+		return phaseHeld
+	case t.saving:
+		return phaseSaving
+	case t.wait != nil:
+		return phaseWaiting
+	case t.call.ID != "":
+		return phaseCalling
+	}
+	return phaseAsking
+}
+
+// about names the turn for the journal.
+func (t *turn) about() history.Turn {
+	g := t.desk.Grant()
+	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
+}
+
+// defang makes links of a tainted text plain, as in the answer to the user.
+func (t *turn) defang(tainted bool, text string) (string, int) {
+	if !tainted {
+		return text, 0
+	}
+	return answers.Defang(text, answers.Options{Allow: t.o.links, Request: t.request})
+}
+
+// describe is an agent for people: links of a tainted one lead nowhere.
+func (t *turn) describe(k *member, r agents.Result) history.Item {
+	tainted := k.desk.Tainted()
+	plain := func(s string) string {
+		s, _ = t.defang(tainted, s)
+		return clip(s, maxKept/2)
+	}
+	return item(keptAgent, map[string]any{
+		"agent_id": r.Agent, "grant": k.desk.Grant().ID(), "mission": plain(k.args.Mission), "context": plain(k.args.Context),
+		"state": r.State, "reason": r.Reason, "answer": plain(r.Answer),
+	})
+}
+
+// proceed goes on with a turn that was restored, now that there is room for it.
+func (t *turn) proceed(c *otp.Context) {
+	t.phase = working
+	t.watch(c)
+	t.release(c)
+	t.o.at("resume")
+	if t.records == 0 {
+		t.think(c)
+		return
+	}
+	t.next(c)
+}
+
+// asks is on whose behalf the turn's next question is asked.
+func (t *turn) asks() assembly.Caller {
+	who := t.caller("", &t.spent)
+	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
+	return who
+}
+
+// sum is what the turn and its agents have spent.
+func (t *turn) sum() Spent {
+	s := spentOf(&t.spent)
+	for _, k := range t.members {
+		s = s.plus(spentOf(&k.spent))
+	}
+	return s
+}
+
+// forgetCounts drops what was counted for a turn that is not gone on with.
+func (t *turn) forgetCounts(c *otp.Context) {
+	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
+	t.o.counted.Delete(t.id)
 }

@@ -2,94 +2,21 @@ package orchestrator
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
+	"context"
+
 	"github.com/vedette-dev/vedette/agents"
-	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// maxPeek bounds what is read of arguments before the checkpoint has judged
-// them; it refuses longer ones.
-const maxPeek = 1 << 20
-
-// peek reads arguments to route a call. What it can't read is empty: the
-// checkpoint judges the bytes themselves and says what is wrong with them.
-func peek(k llm.ToolCall) (a dispatchArgs) {
-	if len(k.Arguments) <= maxPeek {
-		_ = json.Unmarshal([]byte(k.Arguments), &a)
-	}
-	return a
-}
-
-// inOrder puts the dispatches of one answer after those they depend on. So the model
-// may name dispatches in any order; all other calls keep their places. Dispatches in
-// a circle are refused later, because each depends on an agent that no call has
-// dispatched.
-func inOrder(calls []llm.ToolCall) []llm.ToolCall {
-	type dispatch struct {
-		call llm.ToolCall
-		args dispatchArgs
-	}
-	var rest []dispatch
-	unplaced := map[string]int{}
-	for _, k := range calls {
-		if k.Name == toolDispatch {
-			a := peek(k)
-			rest = append(rest, dispatch{k, a})
-			unplaced[a.AgentID]++
-		}
-	}
-	out := slices.Clone(calls)
-	for i := range out {
-		if out[i].Name != toolDispatch {
-			continue
-		}
-		n := max(0, slices.IndexFunc(rest, func(d dispatch) bool {
-			return !slices.ContainsFunc(d.args.DependsOn, func(id string) bool { return unplaced[id] > 0 })
-		}))
-		out[i] = rest[n].call
-		unplaced[rest[n].args.AgentID]--
-		rest = slices.Delete(rest, n, n+1)
-	}
-	return out
-}
-
 func nativeScope() (skills.Scope, error) { return skills.NewScope("agent.*") }
 
 func (t *turn) member(id string) *member { return t.byID[id] }
-
-// native does what an allowed agent.* call of this turn asks for. One of a
-// turn that is over comes too late, whatever runs now.
-func (v *conversation) native(c *otp.Context, m nativeCall) {
-	t := v.turn
-	if t != nil && t.phase == admitting && t.resumed {
-		c.Reply(nil, errGone)
-		return
-	}
-	if t == nil || t.phase != working || t.desk.Grant().ID() != m.grant {
-		c.Reply(nil, bad("the turn is over"))
-		return
-	}
-	var text string
-	var err error
-	switch m.skill {
-	case skillDispatch:
-		text, err = t.dispatch(c, m)
-	case skillUpdate:
-		text, err = t.tellAgent(c, m)
-	case skillExtend:
-		text, err = t.extend(c, m)
-	default:
-		err = bad("there is no such call")
-	}
-	c.Reply(text, err)
-}
 
 // dispatch makes the agent and starts it, or leaves it waiting for those it
 // depends on.
@@ -249,15 +176,280 @@ func (t *turn) launch(c *otp.Context, k *member) {
 	t.v.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
 }
 
+// failed ends an agent that could not be started.
+func (t *turn) failed(c *otp.Context, k *member, reason string) {
+	k.state, k.reason, k.agent = agents.Failed, reason, nil
+	t.told(k)
+	t.release(c)
+}
+
 // calls is how many calls an agent may propose: what its dispatch says, or the
 // configured number.
 func (o *Orchestrator) calls(asked int) int {
 	return min(cmp.Or(asked, o.parts.Config.Limits.Agent.Calls), agents.MaxCalls)
 }
 
-// failed ends an agent that could not be started.
-func (t *turn) failed(c *otp.Context, k *member, reason string) {
-	k.state, k.reason, k.agent = agents.Failed, reason, nil
+// finished takes an agent's result. The agent's own state is what counts: the
+// message may be that of an agent of an earlier turn with the same id.
+func (t *turn) finished(c *otp.Context, r agents.Result) {
+	k := t.member(r.Agent)
+	if k == nil || k.agent == nil {
+		return
+	}
+	if own := k.agent.Result(); own.State.Done() {
+		t.ends(c, k, own)
+	}
+}
+
+func (t *turn) ends(c *otp.Context, k *member, r agents.Result) {
+	if k.current().Done() {
+		return
+	}
+	k.ended, k.help = &r, nil
 	t.told(k)
 	t.release(c)
+}
+
+// down takes the end of an agent's process: one that ended without a result
+// has crashed, and a crash is a result. It is not started again, which would
+// repeat its effects.
+func (t *turn) down(c *otp.Context, m otp.Down) {
+	if t.o.closed.Load() {
+		return // agents are stopped first; their request is gone on with by the next start
+	}
+	for _, k := range t.members {
+		if k.watch != m.Ref || k.current().Done() {
+			continue
+		}
+		r := k.agent.Snapshot().Result
+		if !r.State.Done() {
+			r.State, r.Reason = agents.Failed, "the agent crashed"
+			o, about, desk := t.o, t.about(), k.desk
+			c.Async(0, func(ctx context.Context) (any, error) { // the turn's end does it again, where this one breaks
+				o.endHeldCalls(ctx, about, desk, desk.Grant().ID(), "its agent crashed")
+				return nil, nil
+			})
+		}
+		t.ends(c, k, r)
+	}
+}
+
+func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
+	if k := t.member(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().Help == m.Reason {
+		k.help = &m
+		k.clock.hold() // until it goes on: others' time is not the wave's
+		t.check(c)
+	}
+}
+
+// helped lets an agent's clock run again, that waits for its orchestrator no more.
+func (t *turn) helped(c *otp.Context, m agents.HelpOver) {
+	k := t.member(m.Agent)
+	if k == nil || k.agent == nil || k.agent.State() == agents.AwaitingOrchestrator {
+		return
+	}
+	k.clock.release()
+	if k.away && !k.parked { // it went on by itself, so it needs its place
+		t.need(c, want{k: k})
+	}
+}
+
+// held stops and starts an agent's clock around a wait for a person.
+func (t *turn) held(m heldCall) {
+	if m.Grant == t.desk.Grant().ID() {
+		t.holds, t.parked = m.Held, t.parked || m.Held
+	}
+	for _, k := range t.members {
+		switch {
+		case k.desk.Grant().ID() != m.Grant || k.agent == nil:
+		case m.Held:
+			k.clock.hold()
+			k.send(agents.Held{})
+			k.parked = true
+			k.stepAside()
+		case !k.away: // one without its place goes on when it has it again
+			k.release()
+		}
+	}
+}
+
+func (t *turn) tellAgent(c *otp.Context, m nativeCall) (string, error) {
+	k := t.member(m.args.AgentID)
+	if k == nil || k.current().Done() {
+		return "", bad("no agent of that id is working")
+	}
+	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Update{ID: m.call, Text: m.args.Message})
+	return `{"ok":true}`, nil
+}
+
+// extend answers a request for help and adds skills within the parent's grant.
+func (t *turn) extend(c *otp.Context, m nativeCall) (string, error) {
+	k := t.member(m.args.AgentID)
+	if k == nil || k.current().Done() {
+		return "", bad("no agent of that id is working")
+	}
+	list, err := t.widen(k, m.args)
+	if err != nil {
+		return "", err
+	}
+	k.help = nil
+	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Answer{ID: m.call, Text: m.args.Message, Skills: list})
+	return `{"ok":true}`, nil
+}
+
+// widen adds skills to an agent's grant, within the turn's own.
+func (t *turn) widen(k *member, a dispatchArgs) ([]*skills.Skill, error) {
+	list, scope, err := t.grantable(a.Skills)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.desk.Extend(scope); err != nil {
+		return nil, bad("%v", err)
+	}
+	for _, s := range list {
+		if !slices.Contains(k.skill, s) {
+			k.skill = append(k.skill, s)
+		}
+	}
+	return list, nil
+}
+
+// write gives an agent words of the orchestrator's, who may have read anything
+// by now: its taint is the agent's from here on.
+func (t *turn) write(c *otp.Context, k *member, w word, msg any) {
+	k.desk.Hear(t.desk)
+	if t.desk.Tainted() {
+		k.desk.Taint()
+	}
+	if k.agent == nil {
+		k.addContext(w)
+		return
+	}
+	if k.away && !k.parked { // it would go on with the answer at once
+		k.later = append(k.later, msg)
+		t.need(c, want{k: k})
+		return
+	}
+	k.send(msg)
+}
+
+func (t *turn) cancel(c *otp.Context, k *member, reason string) {
+	if k.current().Done() {
+		return
+	}
+	if k.agent == nil {
+		k.state, k.reason = agents.Cancelled, reason
+		t.told(k)
+		t.release(c)
+		return
+	}
+	r := k.agent.Snapshot().Result
+	if !r.State.Done() { // otherwise its result is on the way, and stands
+		r.State, r.Reason = agents.Cancelled, reason
+		k.send(agents.Cancel{Reason: reason})
+	}
+	t.ends(c, k, r)
+}
+
+// stopAgents ends what still works when the turn is over.
+func (t *turn) stopAgents() {
+	for _, k := range t.members {
+		if k.current().Done() {
+			continue
+		}
+		r := agents.Result{Agent: k.args.AgentID}
+		if k.agent != nil {
+			r = k.agent.Snapshot().Result
+		}
+		if !r.State.Done() {
+			r.State, r.Reason = agents.Cancelled, "the turn ended"
+			k.send(agents.Cancel{Reason: r.Reason})
+		}
+		k.ended, k.reason = &r, r.Reason
+		t.told(k)
+	}
+}
+
+// told passes an agent's start or end on to Options.OnAgent and the tracer. An agent
+// that ends gives its place back.
+func (t *turn) told(k *member) {
+	r := k.result()
+	if r.State.Done() {
+		k.seat.leave()
+		k.tells(string(r.State))
+	}
+	t.v.o.agentEvent(t.v.id, r)
+}
+
+func (o *Orchestrator) agentEvent(conversation string, r agents.Result) {
+	if o.opts.OnAgent == nil {
+		return
+	}
+	defer func() {
+		if recover() != nil {
+			o.log.Error("the watcher of agents panicked")
+		}
+	}()
+	o.opts.OnAgent(conversation, r)
+}
+
+// agentModel returns the model of that name, the role's own where it is
+// empty, nil where there is none.
+func (o *Orchestrator) agentModel(name string) agents.Model {
+	if name == "" {
+		return o.agents
+	}
+	m, ok := o.parts.NamedModel(name)
+	if !ok {
+		return nil
+	}
+	return m
+}
+
+// measureDepth is how many agents stand one behind the other before one that
+// depends on those. A dependency was always dispatched earlier, so there is no
+// circle, and its own depth is known.
+func (t *turn) measureDepth(dependsOn []string) (n int) {
+	for _, d := range dependsOn {
+		if other := t.member(d); other != nil {
+			n = max(n, 1+other.depth)
+		}
+	}
+	return n
+}
+
+// joins puts an agent that starts into its wave, with what is left of its time.
+func (t *turn) joins(c *otp.Context, k *member) {
+	k.clock = clock{wave: wave{t.rounds, k.depth}, left: t.o.tune.wave, running: time.Now()}
+	for _, other := range t.members {
+		if other != k && other.agent != nil && other.clock.wave == k.clock.wave {
+			k.clock.left = other.clock.remains()
+			return
+		}
+	}
+	c.SendAfter(t.o.tune.wave, waveOver{t, k.clock.wave})
+}
+
+// overdue asks whom of a wave the time is over for what they have, and looks
+// again when that of the next may be.
+func (t *turn) overdue(c *otp.Context, m waveOver) {
+	if m.t != t || t.phase != working {
+		return
+	}
+	next := time.Duration(-1)
+	for _, k := range t.members {
+		if k.agent == nil || k.clock.wave != m.w || k.current().Done() {
+			continue
+		}
+		if left := k.clock.remains(); left > 0 || k.clock.running.IsZero() {
+			if left = max(left, t.o.tune.wave/100); next < 0 || left < next {
+				next = left
+			}
+			continue
+		}
+		k.send(agents.Interrupt{Reason: "the time of agents that were started together, " + t.o.tune.wave.String() + ", is over"})
+	}
+	if next >= 0 {
+		c.SendAfter(next, m)
+	}
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"time"
+
+	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/skills"
@@ -237,4 +240,240 @@ func clip(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// maxForetold is how many dispatches of an answer are judged ahead: a turn that
+// may have more agents has them judged in their turn.
+const maxForetold = 8
+
+// foretell tells the desk of the dispatches of a new answer, so that they are
+// judged while the first is under way.
+func (t *turn) foretell(c *otp.Context) {
+	if !t.unread {
+		return
+	}
+	t.unread = false
+	var list []skills.Proposed
+	for _, k := range t.calls {
+		if k.Name == toolDispatch {
+			list = append(list, skills.Proposed{Skill: skillDispatch, Args: json.RawMessage(k.Arguments)})
+		}
+	}
+	if len(list) < 2 {
+		return
+	}
+	list, desk := list[:min(len(list), maxForetold)], t.desk
+	t.ahead = c.Async(0, func(ctx context.Context) (any, error) {
+		desk.Ahead(ctx, list)
+		return nil, nil
+	})
+}
+
+// foretold ends what is judged ahead, with the answer whose calls it was for.
+func (t *turn) foretold(c *otp.Context) {
+	if t.ahead != 0 {
+		c.CancelTask(t.ahead)
+		t.ahead = 0
+	}
+}
+
+// omitCalls answers the calls that there is no room for.
+func (t *turn) omitCalls() {
+	for _, k := range t.calls {
+		t.say(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: noRoom})
+	}
+	t.omitted += len(t.calls)
+	t.calls, t.last = nil, true
+}
+
+const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the ` +
+	`call was not made. Answer the user with what you have."}`
+
+// sumOmitted is how many calls of the turn and its agents were not proposed.
+func (t *turn) sumOmitted() int {
+	n := t.omitted
+	for _, k := range t.members {
+		n += k.result().Omitted
+	}
+	return n
+}
+
+// maxPeek bounds what is read of arguments before the checkpoint has judged
+// them; it refuses longer ones.
+const maxPeek = 1 << 20
+
+// peek reads arguments to route a call. What it can't read is empty: the
+// checkpoint judges the bytes themselves and says what is wrong with them.
+func peek(k llm.ToolCall) (a dispatchArgs) {
+	if len(k.Arguments) <= maxPeek {
+		_ = json.Unmarshal([]byte(k.Arguments), &a)
+	}
+	return a
+}
+
+// inOrder puts the dispatches of one answer after those they depend on. So the model
+// may name dispatches in any order; all other calls keep their places. Dispatches in
+// a circle are refused later, because each depends on an agent that no call has
+// dispatched.
+func inOrder(calls []llm.ToolCall) []llm.ToolCall {
+	type dispatch struct {
+		call llm.ToolCall
+		args dispatchArgs
+	}
+	var rest []dispatch
+	unplaced := map[string]int{}
+	for _, k := range calls {
+		if k.Name == toolDispatch {
+			a := peek(k)
+			rest = append(rest, dispatch{k, a})
+			unplaced[a.AgentID]++
+		}
+	}
+	out := slices.Clone(calls)
+	for i := range out {
+		if out[i].Name != toolDispatch {
+			continue
+		}
+		n := max(0, slices.IndexFunc(rest, func(d dispatch) bool {
+			return !slices.ContainsFunc(d.args.DependsOn, func(id string) bool { return unplaced[id] > 0 })
+		}))
+		out[i] = rest[n].call
+		unplaced[rest[n].args.AgentID]--
+		rest = slices.Delete(rest, n, n+1)
+	}
+	return out
+}
+
+const cancelSchema = `{"type":"object","required":["agent_id"],"additionalProperties":false,"properties":{"agent_id":{"type":"string"},
+	"after_current_call":{"type":"boolean",` +
+	`"description":"Let the call that is under way finish and the agent report what it has; read it with get_agent_results."}}}`
+
+// stop ends an agent because the orchestrator's model wants it ended: at once,
+// or with what it has after the call under way. One that has not begun has
+// nothing to report.
+func (t *turn) stop(c *otp.Context, k *member) {
+	var a struct {
+		After bool `json:"after_current_call"`
+	}
+	_ = json.Unmarshal([]byte(t.call.Arguments), &a) // what isn't understood is the plain word: at once
+	if !a.After || k.agent == nil {
+		t.cancel(c, k, "cancelled by the orchestrator")
+		return
+	}
+	if !k.current().Done() {
+		k.send(agents.Interrupt{Reason: "interrupted by the orchestrator"})
+	}
+}
+
+// The limits of get_agent_results.
+const (
+	defaultWait      = 5 * time.Second
+	maxWait          = 60 // seconds
+	transcriptInView = 10
+)
+
+type waitOver struct{ w *waiting }
+
+// waiting is a get_agent_results that waits for its agents.
+type waiting struct {
+	list  []*member
+	all   bool
+	due   bool // it is over, whatever the agents do
+	timer otp.Ref
+}
+
+func (t *turn) getResults(c *otp.Context) {
+	var a struct {
+		AgentIDs []string `json:"agent_ids"`
+		Mode     string   `json:"mode"`
+		Timeout  int      `json:"timeout_seconds"`
+	}
+	if t.call.Arguments != "" && (len(t.call.Arguments) > maxPeek || json.Unmarshal([]byte(t.call.Arguments), &a) != nil) {
+		t.done(c, badResults)
+		return
+	}
+	switch a.Mode {
+	case "", "non_blocking", "wait_any", "wait_all":
+	default:
+		t.done(c, badResults)
+		return
+	}
+	list := slices.Clone(t.members)
+	if len(a.AgentIDs) > 0 {
+		list = nil
+		for _, id := range a.AgentIDs {
+			k := t.member(id)
+			if k == nil {
+				t.done(c, unknownAgent)
+				return
+			}
+			if !slices.Contains(list, k) {
+				list = append(list, k)
+			}
+		}
+	}
+	t.wait = &waiting{list: list, all: a.Mode != "wait_any"}
+	if a.Mode == "non_blocking" || len(list) == 0 {
+		t.bring(c)
+		return
+	}
+	t.wait.timer = c.SendAfter(waitFor(a.Timeout, t.v.o.tune.wait), waitOver{t.wait})
+	t.check(c)
+}
+
+// waitFor is how long the model waits that asked for so many seconds; none, or
+// fewer, is as long as otherwise.
+func waitFor(seconds int, otherwise time.Duration) time.Duration {
+	if seconds <= 0 {
+		return otherwise
+	}
+	return time.Duration(min(seconds, maxWait)) * time.Second
+}
+
+const badResults = `{"ok":false,"error":"invalid","reason":"The arguments don't fit: agent_ids is a ` +
+	`list of ids, mode is non_blocking, wait_any or wait_all, timeout_seconds is a number."}`
+
+// check answers a wait whose agents are done. An agent that asks for help ends any
+// wait: only the orchestrator's model can answer it.
+func (t *turn) check(c *otp.Context) {
+	if t.wait == nil {
+		return
+	}
+	if t.wait.due {
+		t.bring(c)
+		return
+	}
+	done := 0
+	for _, k := range t.wait.list {
+		if k.wants() != nil {
+			t.bring(c)
+			return
+		}
+		if k.current().Done() {
+			done++
+		}
+	}
+	if done == len(t.wait.list) || done > 0 && !t.wait.all {
+		t.bring(c)
+	}
+}
+
+// bring shows the model what its agents have.
+func (t *turn) bring(c *otp.Context) {
+	if t.away { // the model is asked when the turn has its place again
+		t.wait.due = true
+		t.regain(c)
+		return
+	}
+	w := t.wait
+	t.wait = nil
+	if w.timer != 0 {
+		c.CancelTimer(w.timer)
+	}
+	views := make([]view, len(w.list))
+	for i, k := range w.list {
+		views[i] = t.show(k)
+	}
+	fitViews(views, t.texts.Left())
+	t.done(c, encode(map[string]any{"ok": true, "agents": views}))
 }

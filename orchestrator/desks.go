@@ -1,0 +1,98 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"github.com/vedette-dev/vedette/orchestrator/telemetry"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// tracedDesk is a desk whose calls are part of a turn's or an agent's span.
+type tracedDesk struct {
+	*sentinel.Desk
+	tracer *telemetry.Tracer
+	parent telemetry.Span
+}
+
+// Invoke implements agents.Invoker.
+func (d tracedDesk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
+	ctx, span := d.tracer.Call(d.parent.In(ctx), skill)
+	res, err := d.Desk.Invoke(ctx, skill, args)
+	d.tracer.EndCall(span, err)
+	return res, err
+}
+
+// traced returns the desk with a span for each call, or the desk itself without a
+// tracer.
+func (o *Orchestrator) traced(d *sentinel.Desk, parent telemetry.Span) invoker {
+	if t := o.tel.Tracer(); t != nil {
+		return tracedDesk{d, t, parent}
+	}
+	return d
+}
+
+// invoker is agents.Invoker.
+type invoker interface {
+	Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error)
+}
+
+// placesWanted asks the conversation for the places of the turn's own grant, or
+// of an agent's and its turn's. The answer comes when they are there.
+type placesWanted struct {
+	grant string
+	over  bool // the call has ended: the clocks run again
+}
+
+// placesTime is how long one question for places may stay unanswered before it
+// is asked again: otp.Call wants a bound, the wait has none.
+const placesTime = time.Minute
+
+// heldMark is how a call learns that a person was asked about it, without a
+// question to its conversation for each call that wasn't.
+type heldMark struct{ held, back atomic.Bool }
+
+type heldKey struct{}
+
+func markOf(ctx context.Context) *heldMark {
+	if ctx == nil {
+		return nil
+	}
+	m, _ := ctx.Value(heldKey{}).(*heldMark)
+	return m
+}
+
+// markHeld notes that a person is being asked.
+func markHeld(ctx context.Context) {
+	if m := markOf(ctx); m != nil {
+		m.held.Store(true)
+		m.back.Store(false)
+	}
+}
+
+// placedDesk is a desk whose calls have their places when they return.
+type placedDesk struct {
+	*sentinel.Desk
+	o     *Orchestrator
+	inner invoker
+}
+
+// placed returns the desk as a turn or an agent uses it.
+func (o *Orchestrator) placed(d *sentinel.Desk, parent telemetry.Span) invoker {
+	return placedDesk{d, o, o.traced(d, parent)}
+}
+
+// Invoke implements agents.Invoker. After a denial or a panic, too, the model is
+// asked only once the places are back. Without them the caller has ended anyway.
+func (d placedDesk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
+	m := &heldMark{}
+	defer func() {
+		if m.held.Load() && !m.back.Load() {
+			_ = d.o.wantPlaces(ctx, d.Grant(), true)
+		}
+	}()
+	return d.inner.Invoke(context.WithValue(ctx, heldKey{}, m), skill, args)
+}
