@@ -127,7 +127,7 @@ var wideners = []mutant{
 		"if grave := g.grave(names); len(grave) > 1<<20 {", "sentinel/scope", []string{"TestExtendAfterTaint"}, false},
 	{"an agent hands its taint to none that depends on it", "orchestrator/turn_agents.go", "if dep.desk.Tainted() {",
 		"if dep.desk == nil {", "orchestrator", []string{"TestTaintTravels"}, false},
-	{"words of a tainted orchestrator are clean", "orchestrator/agent_run.go", "if t.desk.Tainted() {",
+	{"words of a tainted orchestrator are clean", "orchestrator/turn_agents.go", "if t.desk.Tainted() {",
 		"if t.desk == nil {", "orchestrator", []string{"TestTaintTravels"}, false},
 	{"who reads a tainted agent's result is clean", "orchestrator/turn_tools.go", "if k.desk.Tainted() {\n\t\tt.desk.Taint()",
 		"if k.desk.Tainted() {\n\t\t_ = t.desk", "orchestrator", []string{"TestTaint"}, false},

@@ -14,12 +14,12 @@ import (
 // the request has ended. Callers of SendRequest want it finished and are not
 // written here; nor is, after a start of the program, anybody of before it: what
 // was accepted is gone on with.
-type leavers struct {
+type abandonedRequests struct {
 	mu   sync.Mutex
 	list map[string]map[string]struct{} // conversation -> ids of requests
 }
 
-func (l *leavers) add(conversation, request string) {
+func (l *abandonedRequests) add(conversation, request string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.list == nil {
@@ -31,14 +31,14 @@ func (l *leavers) add(conversation, request string) {
 	l.list[conversation][request] = struct{}{}
 }
 
-func (l *leavers) has(conversation, request string) bool {
+func (l *abandonedRequests) has(conversation, request string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, ok := l.list[conversation][request]
 	return ok
 }
 
-func (l *leavers) drop(conversation, request string) {
+func (l *abandonedRequests) drop(conversation, request string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if delete(l.list[conversation], request); len(l.list[conversation]) == 0 {
@@ -46,7 +46,7 @@ func (l *leavers) drop(conversation, request string) {
 	}
 }
 
-func (l *leavers) of(conversation string) []string {
+func (l *abandonedRequests) of(conversation string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Keys(l.list[conversation]))

@@ -11,7 +11,7 @@ import (
 // agentJournal is the journal of one agent. It is used by the agent's process.
 type agentJournal struct {
 	t *turn
-	k *member
+	k *agentRun
 }
 
 func (j agentJournal) about() history.Turn {
@@ -22,25 +22,25 @@ func (j agentJournal) about() history.Turn {
 // Round makes a round of the agent durable.
 func (j agentJournal) Round(ctx context.Context, r agents.Round) error {
 	d := j.k.desk
-	return j.keep(ctx, item(recordAgentRound, agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)}))
+	return j.writeUntilUp(ctx, newItem(recordAgentRound, agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, readSpent(&j.k.spent)}))
 }
 
 // End makes the agent's result durable, for a restart and for people.
 func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 	d := j.k.desk
-	end := item(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)})
-	err := j.keep(ctx, end, j.t.describe(j.k, r))
+	end := newItem(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, readSpent(&j.k.spent)})
+	err := j.writeUntilUp(ctx, end, j.t.describeAgent(j.k, r))
 	if err == nil {
 		j.k.described.Store(true)
 	}
 	return err
 }
 
-// keep writes what an agent did. While the store is down it tries again, for as
+// writeUntilUp writes what an agent did. While the store is down it tries again, for as
 // long as ctx lets it: the agent's own time. An agent that waits loses nothing
 // by it, and one that is ended for it would lose all it did. What was kept
-// although it was not known may be written twice; saved.take knows.
-func (j agentJournal) keep(ctx context.Context, items ...history.Item) error {
+// although it was not known may be written twice; saved.takeItem knows.
+func (j agentJournal) writeUntilUp(ctx context.Context, items ...history.Item) error {
 	o, wait := j.t.o, firstRetry
 	for {
 		err := o.kept.Add(ctx, j.about(), items...)

@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// member is one agent of the turn.
-type member struct {
+// agentRun is one agent of the turn.
+type agentRun struct {
 	turn  *turn
 	call  string // that dispatched it
 	agent *agents.Agent
@@ -30,10 +30,10 @@ type member struct {
 	reason string
 	ended  *agents.Result
 	help   *agents.HelpWanted
-	clock  clock // of one that was started
-	depth  int   // how many agents stand one behind the other before it
+	clock  waveClock // of one that was started
+	depth  int       // how many agents stand one behind the other before it
 
-	seat seat // its place among all agents at work
+	seat place // its place among all agents at work
 	// parked is a call of it that was held and has not asked for the agent's
 	// place since; away is an agent that has given its place back, and later is
 	// what it is told once it has it again.
@@ -51,27 +51,27 @@ type member struct {
 	// told, and whether it waited for an answer. heard are the ids of what was
 	// added to its context.
 	rounds []agents.Round
-	words  []word
+	words  []orchestratorWord
 	asked  bool
 	heard  []string
 }
 
 // addContext tells an agent that has not begun.
-func (k *member) addContext(w word) {
+func (k *agentRun) addContext(w orchestratorWord) {
 	k.args.Context = strings.TrimSpace(k.args.Context + "\n" + w.text)
 	k.heard = append(k.heard, w.id)
 }
 
-// wants returns the agent's request for help while it has no answer, else nil.
-func (k *member) wants() *agents.HelpWanted {
+// helpWanted returns the agent's request for help while it has no answer, else nil.
+func (k *agentRun) helpWanted() *agents.HelpWanted {
 	if k.help != nil && k.agent.State() != agents.AwaitingOrchestrator {
 		k.help = nil // the agent got no answer in time and went on
 	}
 	return k.help
 }
 
-// send gives the agent a message, as soon as its process is there.
-func (k *member) send(msg any) {
+// sendToAgent gives the agent a message, as soon as its process is there.
+func (k *agentRun) sendToAgent(msg any) {
 	if k.pid.IsZero() {
 		k.mail = append(k.mail, msg)
 		return
@@ -79,10 +79,10 @@ func (k *member) send(msg any) {
 	k.pid.Send(msg)
 }
 
-// current is the agent's state as the turn knows it.
-func (k *member) current() agents.State { return k.result().State }
+// currentState is the agent's state as the turn knows it.
+func (k *agentRun) currentState() agents.State { return k.result().State }
 
-func (k *member) result() agents.Result {
+func (k *agentRun) result() agents.Result {
 	switch {
 	case k.ended != nil:
 		return *k.ended
@@ -98,14 +98,14 @@ func (k *member) result() agents.Result {
 	return agents.Result{Agent: k.args.AgentID, State: agents.Pending}
 }
 
-// release lets the agent's clocks run again.
-func (k *member) release() {
-	k.clock.release()
-	k.send(agents.Released{})
+// releaseClock lets the agent's clocks run again.
+func (k *agentRun) releaseClock() {
+	k.clock.start()
+	k.sendToAgent(agents.Released{})
 }
 
-// tells tells of an agent that has ended, once.
-func (k *member) tells(state string) {
+// reportEnd tells of an agent that has ended, once.
+func (k *agentRun) reportEnd(state string) {
 	if k.counted {
 		return
 	}
@@ -117,27 +117,27 @@ func (k *member) tells(state string) {
 	k.turn.o.tel.AgentEnded(k.span, state, took)
 }
 
-// comeBack goes on with an agent that has its place again.
-func (k *member) comeBack(w want) {
+// returnToWork goes on with an agent that has its place again.
+func (k *agentRun) returnToWork(w placeRequest) {
 	k.away, k.parked = false, false
 	if w.over {
-		k.release()
+		k.releaseClock()
 	}
 	for _, msg := range k.later {
-		k.send(msg)
+		k.sendToAgent(msg)
 	}
 	k.later = nil
 	w.from.Reply(nil, nil)
 }
 
-// stepAside gives an agent's place back.
-func (k *member) stepAside() {
-	k.seat.leave()
+// giveUpPlace gives an agent's place back.
+func (k *agentRun) giveUpPlace() {
+	k.seat.giveBack()
 	k.away = true
 }
 
-// again is what an agent that goes on was told before.
-func (k *member) again() (updates []agents.Update, list []agents.Answer) {
+// toldBefore is what an agent that goes on was told before.
+func (k *agentRun) toldBefore() (updates []agents.Update, list []agents.Answer) {
 	for _, w := range k.words {
 		if w.answer {
 			list = append(list, agents.Answer{ID: w.id, Text: w.text, Skills: w.skills})
@@ -148,31 +148,31 @@ func (k *member) again() (updates []agents.Update, list []agents.Answer) {
 	return updates, list
 }
 
-// asks is the agent's model. One that was at work before a restart has spent
+// newModelCaller is the agent's model. One that was at work before a restart has spent
 // what its last round says.
-func (k *member) asks() *asker {
-	a := &asker{model: k.model, span: k.span, who: k.turn.caller(k.desk.Grant().ID(), &k.spent)}
+func (k *agentRun) newModelCaller() *modelCaller {
+	a := &modelCaller{model: k.model, span: k.span, who: k.turn.callerFor(k.desk.Grant().ID(), &k.spent)}
 	if n := len(k.rounds); n > 0 {
 		a.asked.Store(int64(k.rounds[n-1].Rounds))
 	}
 	return a
 }
 
-func (k *member) view() view {
+func (k *agentRun) describeForModel() agentView {
 	r := k.result()
-	v := view{Result: r, Took: r.Took.Round(time.Millisecond).String()}
+	v := agentView{Result: r, Took: r.Took.Round(time.Millisecond).String()}
 	if k.agent != nil {
 		list := k.agent.Snapshot().Transcript
 		v.Transcript = slices.Clone(list[max(0, len(list)-transcriptInView):])
 	}
-	if h := k.wants(); h != nil {
+	if h := k.helpWanted(); h != nil {
 		v.Help, v.HelpSkills = h.Reason, h.Skills
 	}
 	return v
 }
 
-// word is what the orchestrator said to an agent, by the id of the call.
-type word struct {
+// orchestratorWord is what the orchestrator said to an agent, by the id of the call.
+type orchestratorWord struct {
 	id, text string
 	skills   []*skills.Skill
 	answer   bool

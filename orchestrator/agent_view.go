@@ -4,8 +4,8 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 )
 
-// view is an agent as the orchestrator's model sees it.
-type view struct {
+// agentView is an agent as the orchestrator's model sees it.
+type agentView struct {
 	agents.Result
 	Took       string         `json:"took"`
 	Help       string         `json:"needs_help,omitempty"`
@@ -16,7 +16,7 @@ type view struct {
 
 // fitViews cuts the answers of agents where they are too long together, so that
 // what is shown of each has its end.
-func fitViews(list []view, room int) {
+func fitViews(list []agentView, room int) {
 	size := 0
 	for _, v := range list {
 		size += len(v.Answer)

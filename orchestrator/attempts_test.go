@@ -48,7 +48,7 @@ func TestShortLives(t *testing.T) {
 			require.Eventually(t, func() bool { return len(r.server.Requests()) == n+2 }, eventually, tick)
 			continue
 		}
-		require.Eventually(t, func() bool { return len(r.lookAll()) > 0 }, eventually, tick)
+		require.Eventually(t, func() bool { return len(r.listStatuses()) > 0 }, eventually, tick)
 	}
 	require.Equal(t, freeAttempts, r.attempts())
 	require.Len(t, r.server.Requests(), freeAttempts+1)
@@ -93,10 +93,10 @@ func TestCrashAfterStarts(t *testing.T) {
 // Pauses begin with the attempt that is not free, grow, differ and end.
 func TestPause(t *testing.T) {
 	o := &Orchestrator{tune: tuning{pause: defaultPause}}
-	require.Zero(t, o.pause(-1))
+	require.Zero(t, o.attemptPause(-1))
 	for n := range 100 {
 		least := min(defaultPause<<min(n, 16), maxPause)
-		d := o.pause(n)
+		d := o.attemptPause(n)
 		require.GreaterOrEqual(t, d, least)
 		require.Less(t, d, 2*least)
 	}
@@ -105,19 +105,19 @@ func TestPause(t *testing.T) {
 // A turn that breaks off because the store is down counts nothing, however
 // often that happens, since it was not its doing.
 func TestOutagesCountNothing(t *testing.T) {
-	var l outages
+	var l storeOutages
 	for n := range 3 {
-		l.broke("c")
-		breaks, excused := l.of("c")
+		l.noteBreak("c")
+		breaks, excused := l.countBreaks("c")
 		require.Equal(t, n+1, breaks)
 		require.True(t, excused)
-		l.tried("c")
-		breaks, excused = l.of("c")
+		l.noteAttempt("c")
+		breaks, excused = l.countBreaks("c")
 		require.Equal(t, n+1, breaks)
 		require.False(t, excused, "what happens to the attempt after is its own doing")
 	}
-	l.over("c")
-	breaks, _ := l.of("c")
+	l.forget("c")
+	breaks, _ := l.countBreaks("c")
 	require.Zero(t, breaks)
 	require.Empty(t, l.list)
 }

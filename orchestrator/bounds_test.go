@@ -111,14 +111,14 @@ func TestQueriesDontAmplify(t *testing.T) {
 			for _, q := range asked() {
 				total := 0
 				for _, m := range q.Messages {
-					total += length(m)
+					total += measureMessage(m)
 				}
 				require.LessOrEqual(t, total, agents.MaxMessages+1<<20)
 				answeredAll(t, q)
 			}
 			last := asked()[len(asked())-1]
 			if name == "ids" {
-				require.Less(t, size(last.Messages), 8*agents.MaxAnswer)
+				require.Less(t, countBytes(last.Messages), 8*agents.MaxAnswer)
 				return
 			}
 			require.Empty(t, last.Tools, "it is asked once more, without tools")
@@ -175,10 +175,10 @@ func TestHostileCalls(t *testing.T) {
 // Agents that each depend on all before them are placed in their waves without
 // walking every path between them.
 func TestDepthIsLinear(t *testing.T) {
-	turn := &turn{byID: map[string]*member{}}
+	turn := &turn{byID: map[string]*agentRun{}}
 	var ids []string
 	for i := range 200 {
-		k := &member{turn: turn, args: dispatchArgs{AgentID: fmt.Sprint("a", i), DependsOn: ids}}
+		k := &agentRun{turn: turn, args: dispatchArgs{AgentID: fmt.Sprint("a", i), DependsOn: ids}}
 		k.depth = turn.measureDepth(ids)
 		require.Equal(t, i, k.depth)
 		turn.byID[k.args.AgentID] = k

@@ -7,17 +7,17 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
 
-// pending is how many requests have no answer yet.
-func (v *conversation) pending() int {
+// countPending is how many requests have no answer yet.
+func (v *conversation) countPending() int {
 	if v.turn == nil {
 		return len(v.queue)
 	}
 	return len(v.queue) + 1
 }
 
-// check refuses everybody but the user who opened the conversation, and all of
+// checkOwner refuses everybody but the user who opened the conversation, and all of
 // them where its history has lost its owner.
-func (v *conversation) check(user string) error {
+func (v *conversation) checkOwner(user string) error {
 	if v.orphan {
 		return errOrphaned
 	}
@@ -27,14 +27,14 @@ func (v *conversation) check(user string) error {
 	return nil
 }
 
-func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
-	if err := v.check(m.User); err != nil {
+func (v *conversation) onRequest(c *otp.Context, m sendRequest, from otp.From) {
+	if err := v.checkOwner(m.User); err != nil {
 		from.Reply(nil, err)
 		return
 	}
 	w := waiter{m.Token, from, m.Stays, m.Credit}
-	defer v.lendRequests()
-	if text, list := v.find(m.ID); list != nil {
+	defer v.lendCredits()
+	if text, list := v.findRequest(m.ID); list != nil {
 		if text != m.Text {
 			from.Reply(nil, errOtherText)
 			return
@@ -42,24 +42,24 @@ func (v *conversation) received(c *otp.Context, m sendRequest, from otp.From) {
 		*list = append(*list, w)
 		return
 	}
-	if err := v.o.admits(); err != nil {
+	if err := v.o.refuseIfEnding(); err != nil {
 		from.Reply(nil, err)
 		return
 	}
-	q := queued{m, []waiter{w}}
+	q := queuedRequest{m, []waiter{w}}
 	if v.turn == nil {
-		v.begin(c, q)
+		v.beginRequest(c, q)
 		return
 	}
 	if len(v.queue) >= maxQueued {
-		from.Reply(nil, v.busy(len(v.queue)))
+		from.Reply(nil, v.newBusyError(len(v.queue)))
 		return
 	}
 	v.queue = append(v.queue, q)
 }
 
-// find returns who waits for the request of that id, nil if it is not here.
-func (v *conversation) find(id string) (text string, list *[]waiter) {
+// findRequest returns who waits for the request of that id, nil if it is not here.
+func (v *conversation) findRequest(id string) (text string, list *[]waiter) {
 	if v.turn != nil && v.turn.opened.Request == id && v.turn.phase != closing {
 		return v.turn.request, &v.turn.waiters
 	}
@@ -71,11 +71,11 @@ func (v *conversation) find(id string) (text string, list *[]waiter) {
 	return "", nil
 }
 
-// attached lets a caller wait for a request that is worked on; it is answered
+// onAttach lets a caller wait for a request that is worked on; it is answered
 // with errNotHere for one that is not.
-func (v *conversation) attached(m attach, from otp.From) {
-	err := v.check(m.User)
-	_, list := v.find(m.ID)
+func (v *conversation) onAttach(m attach, from otp.From) {
+	err := v.checkOwner(m.User)
+	_, list := v.findRequest(m.ID)
 	switch {
 	case err != nil:
 		from.Reply(nil, err)
@@ -85,24 +85,24 @@ func (v *conversation) attached(m attach, from otp.From) {
 		from.Reply(nil, errNotHere)
 	default:
 		*list = append(*list, waiter{m.Token, from, true, m.Credit})
-		v.lendRequests()
+		v.lendCredits()
 	}
 }
 
-// cancelled takes a caller off. It stops a request that no caller waits for any
+// onCallerLeft takes a caller off. It stops a request that no caller waits for any
 // more, unless one of its callers wanted the request finished. After a crash, o.left
 // names the requests whose callers had left and not come back.
-func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
-	_, list := v.find(m.ID)
+func (v *conversation) onCallerLeft(c *otp.Context, m cancelTurn) {
+	_, list := v.findRequest(m.ID)
 	if list == nil {
 		if v.turn == nil || v.turn.opened.Request != m.ID {
-			v.o.left.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
+			v.o.abandoned.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
 		} else {
 			v.turn.waiters = slices.DeleteFunc(v.turn.waiters, func(w waiter) bool { return w.stays && w.token == m.Token })
 		}
 		return
 	}
-	stop := v.o.left.has(v.id, m.ID)
+	stop := v.o.abandoned.has(v.id, m.ID)
 	if i := slices.IndexFunc(*list, func(w waiter) bool { return w.token == m.Token }); i >= 0 {
 		stop = !(*list)[i].stays
 		*list = slices.Delete(*list, i, i+1)
@@ -113,27 +113,27 @@ func (v *conversation) cancelled(c *otp.Context, m cancelTurn) {
 	for i, q := range v.queue {
 		if q.req.ID == m.ID {
 			v.queue = slices.Delete(v.queue, i, i+1)
-			v.o.left.drop(v.id, m.ID)
+			v.o.abandoned.drop(v.id, m.ID)
 			return
 		}
 	}
-	v.turn.end(c, "", ErrCancelled)
+	v.turn.finishTurn(c, "", ErrCancelled)
 }
 
-// lendRequests gives others the places of the requests that wait for a turn
+// lendCredits gives others the places of the requests that wait for a turn
 // that waits for people: one for each request, so that their number stays
 // bounded by the conversation's queue.
-func (v *conversation) lendRequests() {
+func (v *conversation) lendCredits() {
 	if v.turn == nil || !v.turn.away {
 		return
 	}
-	v.eachRequest((*admission.Credit).Lend)
+	v.eachCredit((*admission.Credit).Lend)
 }
 
-// reclaimRequests takes them back.
-func (v *conversation) reclaimRequests() { v.eachRequest((*admission.Credit).Reclaim) }
+// reclaimCredits takes them back.
+func (v *conversation) reclaimCredits() { v.eachCredit((*admission.Credit).Reclaim) }
 
-func (v *conversation) eachRequest(do func(*admission.Credit)) {
+func (v *conversation) eachCredit(do func(*admission.Credit)) {
 	if v.turn != nil && len(v.turn.waiters) > 0 {
 		do(v.turn.waiters[0].credit)
 	}
@@ -144,8 +144,8 @@ func (v *conversation) eachRequest(do func(*admission.Credit)) {
 	}
 }
 
-// busy refuses a request that finds the conversation's queue full.
-func (v *conversation) busy(ahead int) *OverloadedError {
+// newBusyError refuses a request that finds the conversation's queue full.
+func (v *conversation) newBusyError(ahead int) *OverloadedError {
 	if v.turn != nil && v.turn.away {
 		return v.o.doors.turns.Held("requests")
 	}

@@ -21,23 +21,23 @@ const (
 	phaseClosing = "writing_end"
 )
 
-// look is a conversation as its process shows it: others read it without
+// conversationStatus is a conversation as its process shows it: others read it without
 // asking the process, which may be stuck.
-type look struct {
+type conversationStatus struct {
 	conversation, request, turn string
 	phase                       string
 	since                       time.Time // of the phase
-	members                     []memberLook
+	members                     []agentStatus
 }
 
-type memberLook struct {
+type agentStatus struct {
 	id    string
 	agent *agents.Agent // nil for one that does not run
 	state agents.State
 }
 
-// agents reads the states of the agents now.
-func (l *look) agents() []AgentInfo {
+// listAgents reads the states of the agents now.
+func (l *conversationStatus) listAgents() []AgentInfo {
 	out := make([]AgentInfo, len(l.members))
 	for i, m := range l.members {
 		out[i] = AgentInfo{m.id, m.state}
@@ -48,19 +48,19 @@ func (l *look) agents() []AgentInfo {
 	return out
 }
 
-// lookAll returns what the conversations that run are at, by their ids.
-func (o *Orchestrator) lookAll() (out []*look) {
-	o.looks.Range(func(_, v any) bool {
-		l := v.(*look)
+// listStatuses returns what the conversations that run are at, by their ids.
+func (o *Orchestrator) listStatuses() (out []*conversationStatus) {
+	o.statuses.Range(func(_, v any) bool {
+		l := v.(*conversationStatus)
 		_, server := o.sys.Whereis(serverName(l.conversation))
 		_, whole := o.sys.Whereis(supervisorName(l.conversation))
 		if server || whole { // one that is being restarted is there
 			out = append(out, l)
 		} else {
-			o.looks.CompareAndDelete(l.conversation, v)
+			o.statuses.CompareAndDelete(l.conversation, v)
 		}
 		return true
 	})
-	slices.SortFunc(out, func(a, b *look) int { return cmp.Compare(a.conversation, b.conversation) })
+	slices.SortFunc(out, func(a, b *conversationStatus) int { return cmp.Compare(a.conversation, b.conversation) })
 	return out
 }

@@ -26,9 +26,9 @@ func (d tracedDesk) Invoke(ctx context.Context, skill string, args json.RawMessa
 	return res, err
 }
 
-// traced returns the desk with a span for each call, or the desk itself without a
+// traceDesk returns the desk with a span for each call, or the desk itself without a
 // tracer.
-func (o *Orchestrator) traced(d *sentinel.Desk, parent telemetry.Span) invoker {
+func (o *Orchestrator) traceDesk(d *sentinel.Desk, parent telemetry.Span) invoker {
 	if t := o.tel.Tracer(); t != nil {
 		return tracedDesk{d, t, parent}
 	}
@@ -53,7 +53,7 @@ const placesTime = time.Minute
 
 // heldMark is how a call learns that a person was asked about it, without a
 // question to its conversation for each call that wasn't.
-type heldMark struct{ held, back atomic.Bool }
+type heldMark struct{ held, returned atomic.Bool }
 
 type heldKey struct{}
 
@@ -69,7 +69,7 @@ func markOf(ctx context.Context) *heldMark {
 func markHeld(ctx context.Context) {
 	if m := markOf(ctx); m != nil {
 		m.held.Store(true)
-		m.back.Store(false)
+		m.returned.Store(false)
 	}
 }
 
@@ -80,9 +80,9 @@ type placedDesk struct {
 	inner invoker
 }
 
-// placed returns the desk as a turn or an agent uses it.
-func (o *Orchestrator) placed(d *sentinel.Desk, parent telemetry.Span) invoker {
-	return placedDesk{d, o, o.traced(d, parent)}
+// placeDesk returns the desk as a turn or an agent uses it.
+func (o *Orchestrator) placeDesk(d *sentinel.Desk, parent telemetry.Span) invoker {
+	return placedDesk{d, o, o.traceDesk(d, parent)}
 }
 
 // Invoke implements agents.Invoker. After a denial or a panic, too, the model is
@@ -90,8 +90,8 @@ func (o *Orchestrator) placed(d *sentinel.Desk, parent telemetry.Span) invoker {
 func (d placedDesk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
 	m := &heldMark{}
 	defer func() {
-		if m.held.Load() && !m.back.Load() {
-			_ = d.o.wantPlaces(ctx, d.Grant(), true)
+		if m.held.Load() && !m.returned.Load() {
+			_ = d.o.askForPlaces(ctx, d.Grant(), true)
 		}
 	}()
 	return d.inner.Invoke(context.WithValue(ctx, heldKey{}, m), skill, args)

@@ -12,13 +12,13 @@ const (
 	maxHistoryBytes = 256 << 10
 )
 
-// trimmed drops the oldest turns whole. Half a turn would leave answers whose calls
+// trimHistory drops the oldest turns whole. Half a turn would leave answers whose calls
 // the model doesn't see.
-func trimmed(h []llm.Message) []llm.Message {
+func trimHistory(h []llm.Message) []llm.Message {
 	n, size := len(h), 0
 	for n > 0 && len(h)-n < maxHistory && size <= maxHistoryBytes {
 		n--
-		size += length(h[n])
+		size += measureMessage(h[n])
 	}
 	if size > maxHistoryBytes {
 		n++
@@ -29,14 +29,14 @@ func trimmed(h []llm.Message) []llm.Message {
 	return slices.Clone(h[n:])
 }
 
-func size(list []llm.Message) (n int) {
+func countBytes(list []llm.Message) (n int) {
 	for _, m := range list {
-		n += length(m)
+		n += measureMessage(m)
 	}
 	return n
 }
 
-func length(m llm.Message) int {
+func measureMessage(m llm.Message) int {
 	n := len(m.Content)
 	for _, k := range m.ToolCalls {
 		n += len(k.Name) + len(k.Arguments)
@@ -44,8 +44,8 @@ func length(m llm.Message) int {
 	return n
 }
 
-// say adds a message to the conversation with the model.
-func (t *turn) say(m llm.Message) {
+// addMessage adds a message to the conversation with the model.
+func (t *turn) addMessage(m llm.Message) {
 	t.texts.Take(m)
 	t.messages = append(t.messages, m)
 }

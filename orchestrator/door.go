@@ -21,7 +21,7 @@ func (d door) Top() any { return d.o.Top() }
 func (d door) InFlight() []sentinel.InFlight { return d.o.parts.Checkpoint.InFlight() }
 
 func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error) {
-	if t.Skill != "" && !d.known(t.Skill) {
+	if t.Skill != "" && !d.isKnownSkill(t.Skill) {
 		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
 	}
 	if t.User != "" && !idForm.MatchString(t.User) {
@@ -35,9 +35,9 @@ func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause
 	return p, err
 }
 
-// known reports whether a skill, or a domain, is one of this process. A typo
+// isKnownSkill reports whether a skill, or a domain, is one of this process. A typo
 // must not look like a pause.
-func (d door) known(skill string) bool {
+func (d door) isKnownSkill(skill string) bool {
 	s, err := skills.NewScope(skill)
 	return err != nil || slices.ContainsFunc(d.o.parts.Registry.Names(), s.Allows) // what is no name is told as such
 }

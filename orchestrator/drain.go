@@ -50,20 +50,20 @@ func (d Drained) String() string {
 	fmt.Fprintf(&b, "cut off after %s; the next start goes on with it", d.Took.Round(time.Millisecond))
 	now := time.Now()
 	for _, t := range d.Turns {
-		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, words(t.Phase),
+		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, spaceWords(t.Phase),
 			now.Sub(t.Since).Round(time.Millisecond))
 		for _, a := range t.Agents {
-			fmt.Fprintf(&b, "\n    agent %q: %s", a.Agent, words(string(a.State)))
+			fmt.Fprintf(&b, "\n    agent %q: %s", a.Agent, spaceWords(string(a.State)))
 		}
 	}
 	for _, c := range d.Calls {
 		fmt.Fprintf(&b, "\n  call %s of %s by agent %q in %s: %s for %s", c.CallID, c.Skill, c.Agent, c.Conversation,
-			words(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
+			spaceWords(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
 	}
 	return b.String()
 }
 
-func words(code string) string { return strings.ReplaceAll(code, "_", " ") }
+func spaceWords(code string) string { return strings.ReplaceAll(code, "_", " ") }
 
 const (
 	drainLook = 10 * time.Millisecond // how often a drain looks whether work has ended
@@ -109,12 +109,12 @@ func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 
 // underWay is what has not ended.
 func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
-	for _, l := range o.lookAll() {
+	for _, l := range o.listStatuses() {
 		if l.turn == "" && l.phase != phaseReading {
 			continue
 		}
 		t := CutTurn{Conversation: l.conversation, Request: l.request, Turn: l.turn, Phase: l.phase, Since: l.since}
-		for _, a := range l.agents() {
+		for _, a := range l.listAgents() {
 			if !a.State.Done() {
 				t.Agents = append(t.Agents, a)
 			}

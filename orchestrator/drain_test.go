@@ -91,8 +91,8 @@ func TestDrainCutsOff(t *testing.T) {
 	}()
 	<-entered
 	require.Eventually(t, func() bool { // the other agent has ended
-		for _, l := range r.lookAll() {
-			for _, a := range l.agents() {
+		for _, l := range r.listStatuses() {
+			for _, a := range l.listAgents() {
 				if a == (AgentInfo{"b", agents.Completed}) && l.phase == phaseWaiting {
 					return true
 				}
@@ -109,7 +109,7 @@ func TestDrainCutsOff(t *testing.T) {
 	require.False(t, d.Turns[0].Since.IsZero())
 	d.Turns[0].Since = time.Time{}
 	require.Equal(t, CutTurn{
-		Conversation: "c1", Request: "r1", Turn: turnID("c1", "r1"), Phase: phaseWaiting, Agents: []AgentInfo{{"a", agents.Running}},
+		Conversation: "c1", Request: "r1", Turn: deriveTurnID("c1", "r1"), Phase: phaseWaiting, Agents: []AgentInfo{{"a", agents.Running}},
 	}, d.Turns[0])
 	require.Len(t, d.Calls, 1)
 	require.Equal(t, []string{"note.gate", "a", "c1"}, []string{d.Calls[0].Skill, d.Calls[0].Agent, d.Calls[0].Conversation})
@@ -204,7 +204,7 @@ ledger: {path: ./v.db}
 	}
 	text := run(hangs, true)
 	require.Contains(t, text, `answer "" `+ErrClosed.Error())
-	require.Contains(t, text, `drained {"turns":[{"conversation":"c1","request":"r1","turn":"`+turnID("c1", "r1")+`","phase":"asking_model"`)
+	require.Contains(t, text, `drained {"turns":[{"conversation":"c1","request":"r1","turn":"`+deriveTurnID("c1", "r1")+`","phase":"asking_model"`)
 	require.Contains(t, run(answers, false), `answer "done" <nil>`)
 }
 

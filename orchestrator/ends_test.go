@@ -83,7 +83,7 @@ func TestEndThatFits(t *testing.T) {
 		end.Reply.Agents = append(end.Reply.Agents, agents.Result{Answer: strings.Repeat("\u2028", agents.MaxAnswer/3)})
 	}
 	whole := end.Reply.Agents[0].Answer
-	record := fitting(&end)
+	record := fitEndRecord(&end)
 	require.LessOrEqual(t, len(record.Data), maxRecord)
 	require.Greater(t, len(record.Data), maxRecord/4)
 	require.Equal(t, strings.Repeat("t", 1000), end.Reply.Text)
@@ -92,7 +92,7 @@ func TestEndThatFits(t *testing.T) {
 		require.True(t, strings.HasPrefix(whole, strings.Split(a.Answer, "…")[0]))
 	}
 	short := endRecord{Reply: Reply{Text: "x", Agents: []agents.Result{{Answer: "y"}}}}
-	require.Equal(t, item(recordEnd, short), fitting(&short))
+	require.Equal(t, newItem(recordEnd, short), fitEndRecord(&short))
 }
 
 // An answer that the database does not take, though it is up, is not given, and
@@ -161,9 +161,9 @@ func TestNeverBegunAnew(t *testing.T) {
 	c := r.open("c1", "ann") // its process has read that nothing is under way
 	pid, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
-	open := openRecord{V: recordVersion, Request: "r1", Grant: newID(), Scope: []string{"note.plain"}, Started: time.Now()}
-	require.NoError(t, r.Orchestrator.kept.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: turnID("c1", "r1")},
-		history.Item{Kind: keptRequest, Data: []byte("go")}, item(recordOpen, open)))
+	open := openRecord{V: recordVersion, Request: "r1", Grant: makeID(), Scope: []string{"note.plain"}, Started: time.Now()}
+	require.NoError(t, r.Orchestrator.kept.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
+		history.Item{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, open)))
 	_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "go"})
 	require.ErrorIs(t, err, ErrNotKept)
 	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
@@ -173,5 +173,5 @@ func TestNeverBegunAnew(t *testing.T) {
 	now, _ := r.sys.Whereis(serverName("c1"))
 	require.NotEqual(t, pid, now)
 	require.Equal(t, 1, book.times("p"))
-	require.Equal(t, memberGrant(open.Grant, "a"), r.grants()["a"].ID(), "under the grant that was written down")
+	require.Equal(t, agentGrantID(open.Grant, "a"), r.grants()["a"].ID(), "under the grant that was written down")
 }

@@ -83,7 +83,7 @@ type Request struct {
 // ErrOverloaded is an *OverloadedError: nothing was begun, and it says when to
 // come again.
 func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
-	return c.send(ctx, sendRequest{ID: newID(), Text: request, Fresh: true})
+	return c.sendRequest(ctx, sendRequest{ID: makeID(), Text: request, Fresh: true})
 }
 
 // SendRequest is Send of a request that the caller named. It goes on being
@@ -100,14 +100,14 @@ func (c *Conversation) SendRequest(ctx context.Context, r Request) (Reply, error
 	if !idForm.MatchString(r.ID) {
 		return Reply{}, fmt.Errorf("%w: a request's id is 1 to 128 letters, digits and . _ : @ -", ErrRequest)
 	}
-	return c.send(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
+	return c.sendRequest(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
 }
 
 // reattach bounds how often a caller looks for its request after the process
 // that worked on it has crashed.
 const reattach = 10
 
-func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
+func (c *Conversation) sendRequest(ctx context.Context, m sendRequest) (Reply, error) {
 	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
@@ -118,24 +118,24 @@ func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
 	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
-	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, newID(), traceOf(ctx), credit
+	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, makeID(), traceOf(ctx), credit
 	for range reattach {
 		credit.Reclaim() // a process that crashed may have lent it
-		v, err := c.call(ctx, m)
+		v, err := c.callProcess(ctx, m)
 		if err == nil {
 			out := v.(outcome)
 			return c.withSteps(ctx, out.reply), out.err
 		}
 		again := errors.Is(err, ErrInterrupted)
 		if ctx.Err() != nil || !again && !m.Fresh {
-			c.leave(m)
+			c.leaveRequest(m)
 		}
 		if !again {
 			return Reply{}, err
 		}
 		m.Fresh = false // it may have been written down, or even answered
 	}
-	c.leave(m)
+	c.leaveRequest(m)
 	return Reply{}, ErrInterrupted
 }
 
@@ -152,17 +152,17 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	defer cancel()
 	for range reattach {
 		credit.Reclaim()
-		m := attach{id, c.co.User, newID(), credit}
-		v, err := c.call(ctx, m)
+		m := attach{id, c.co.User, makeID(), credit}
+		v, err := c.callProcess(ctx, m)
 		if err != nil && ctx.Err() != nil {
-			c.tell(cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
+			c.tellProcess(cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
 		}
 		switch {
 		case err == nil:
 			out := v.(outcome)
 			return c.withSteps(ctx, out.reply), out.err
 		case errors.Is(err, errNotHere):
-			return c.answered(ctx, id)
+			return c.readAnswer(ctx, id)
 		case !errors.Is(err, ErrInterrupted):
 			return Reply{}, err
 		}
@@ -170,44 +170,44 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	return Reply{}, ErrInterrupted
 }
 
-// answered reads the answer of a request that is over.
-func (c *Conversation) answered(ctx context.Context, id string) (Reply, error) {
-	end, err := c.o.endOf(ctx, history.Turn{Conversation: c.co.ID, User: c.co.User, Turn: turnID(c.co.ID, id)}, "")
+// readAnswer reads the answer of a request that is over.
+func (c *Conversation) readAnswer(ctx context.Context, id string) (Reply, error) {
+	end, err := c.o.readEnd(ctx, history.Turn{Conversation: c.co.ID, User: c.co.User, Turn: deriveTurnID(c.co.ID, id)}, "")
 	switch {
 	case err != nil:
 		return Reply{}, errors.Join(ErrNotKept, err)
 	case end == nil:
 		return Reply{}, fmt.Errorf("%w: no request of this id was sent, or its answer is gone", ErrRequest)
 	}
-	return c.withSteps(ctx, end.Reply), failureOf(end.Failure)
+	return c.withSteps(ctx, end.Reply), failureFromCode(end.Failure)
 }
 
 // attempts bounds how often a call looks for a conversation that comes and
 // goes: one that is being restarted, or that went to rest this moment.
 const attempts = 100
 
-// call asks the conversation's process, starting it where it is not running.
-func (c *Conversation) call(ctx context.Context, msg any) (any, error) {
+// callProcess asks the conversation's process, starting it where it is not running.
+func (c *Conversation) callProcess(ctx context.Context, msg any) (any, error) {
 	for range attempts {
-		pid, err := c.process(ctx)
+		pid, err := c.findProcess(ctx)
 		if err != nil {
-			return nil, c.o.failure(ctx, err)
+			return nil, c.o.translateError(ctx, err)
 		}
 		v, err := otp.Call(ctx, pid, msg)
 		var down *otp.DownError
 		if errors.As(err, &down) && down.Reason.Kind == otp.KindNormal {
 			continue // it went to rest before it saw the message
 		}
-		return v, c.o.failure(ctx, err)
+		return v, c.o.translateError(ctx, err)
 	}
-	return nil, c.o.failure(ctx, ErrInterrupted)
+	return nil, c.o.translateError(ctx, ErrInterrupted)
 }
 
 // back is how long is waited before the router, or the supervisor of the
 // conversations, is looked for again.
 const back = 10 * time.Millisecond
 
-func aWhile(ctx context.Context) {
+func waitBriefly(ctx context.Context) {
 	t := time.NewTimer(back)
 	defer t.Stop()
 	select {
@@ -216,7 +216,7 @@ func aWhile(ctx context.Context) {
 	}
 }
 
-func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
+func (c *Conversation) findProcess(ctx context.Context) (otp.PID, error) {
 	sys := c.o.sys
 	for range attempts {
 		if pid, ok := sys.Whereis(serverName(c.co.ID)); ok {
@@ -236,14 +236,14 @@ func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 		}
 		router, ok := sys.Whereis("router")
 		if !ok {
-			aWhile(ctx) // it is permanent: back in a moment
+			waitBriefly(ctx) // it is permanent: back in a moment
 			continue
 		}
 		_, err := otp.Call(ctx, router, openConversation{c.co.ID, c.co.User})
 		switch {
 		case err == nil:
 		case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping):
-			aWhile(ctx) // so is it, and the supervisor of conversations
+			waitBriefly(ctx) // so is it, and the supervisor of conversations
 		default:
 			return otp.PID{}, err
 		}
@@ -251,22 +251,22 @@ func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 	return otp.PID{}, ErrInterrupted
 }
 
-// leave takes the caller off its request. A conversation that isn't there, since
+// leaveRequest takes the caller off its request. A conversation that isn't there, since
 // it crashed too often, is woken to hear of it.
-func (c *Conversation) leave(m sendRequest) {
+func (c *Conversation) leaveRequest(m sendRequest) {
 	if c.o.closed.Load() {
 		return
 	}
 	if !m.Stays {
-		c.o.left.add(c.co.ID, m.ID)
+		c.o.abandoned.add(c.co.ID, m.ID)
 	}
-	if !c.tell(cancelTurn{m.ID, m.Token}) && !m.Stays {
-		c.o.again(c.co.ID, c.co.User)
+	if !c.tellProcess(cancelTurn{m.ID, m.Token}) && !m.Stays {
+		c.o.requestWake(c.co.ID, c.co.User)
 	}
 }
 
-// tell sends a message to the conversation's process, where there is one.
-func (c *Conversation) tell(msg any) bool {
+// tellProcess sends a message to the conversation's process, where there is one.
+func (c *Conversation) tellProcess(msg any) bool {
 	pid, ok := c.o.sys.Whereis(serverName(c.co.ID))
 	if ok {
 		pid.Send(msg)
@@ -286,7 +286,7 @@ func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsFor)
 	defer cancel()
 	var err error
-	if r.Steps, r.Left, err = c.o.steps(ctx, c.co.ID, c.co.User, r.Turn); err != nil {
+	if r.Steps, r.Left, err = c.o.readSteps(ctx, c.co.ID, c.co.User, r.Turn); err != nil {
 		r.Left = -1
 		c.o.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
 	}

@@ -281,7 +281,7 @@ func killHouseful(t *testing.T, kills, requests int) (killed int) {
 	for k := range killConversations {
 		for n := range requests {
 			a := answers[jobID(k, n)]
-			require.Equal(t, "<nil>", a.Err, "%s, of turn %s, in:\n%s", a.Job, turnID(fmt.Sprint("c", k), fmt.Sprint("r", n)), log)
+			require.Equal(t, "<nil>", a.Err, "%s, of turn %s, in:\n%s", a.Job, deriveTurnID(fmt.Sprint("c", k), fmt.Sprint("r", n)), log)
 			require.Equal(t, "answer to "+jobID(k, n), a.Text)
 			require.Equal(t, map[string]string{"a": "completed 3", "b": "completed 1"}, a.Agents, "%s, of turn %s, in:\n%s", a.Job, a.Turn, log)
 		}

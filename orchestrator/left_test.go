@@ -69,8 +69,8 @@ func (r *rig) sends(h *hanging) (leave func(), sent chan error, request string) 
 		_, err := c.Send(ctx, "go")
 		sent <- err
 	}()
-	require.Eventually(r.t, func() bool { return h.waits.Load() == 1 && r.lookAll()[0].request != "" }, eventually, tick)
-	return leave, sent, r.lookAll()[0].request
+	require.Eventually(r.t, func() bool { return h.waits.Load() == 1 && r.listStatuses()[0].request != "" }, eventually, tick)
+	return leave, sent, r.listStatuses()[0].request
 }
 
 // A caller that leaves while the process that worked on its request is on its
@@ -111,7 +111,7 @@ func TestLeftDuringRestart(t *testing.T) {
 
 // nobodyLeft waits until nobody is kept as one who left.
 func (r *rig) nobodyLeft() {
-	require.Eventually(r.t, func() bool { return len(r.left.of("c1")) == 0 }, eventually, tick)
+	require.Eventually(r.t, func() bool { return len(r.abandoned.of("c1")) == 0 }, eventually, tick)
 }
 
 // A caller that leaves a request which is gone on with already, and to which it
@@ -130,14 +130,14 @@ func TestLeftAfterRestart(t *testing.T) {
 	require.Eventually(t, func() bool { return h.waits.Load() == 1 }, eventually, tick)
 	leave() // it wants it finished, and so nobody waits
 	<-gone
-	c.leave(sendRequest{ID: "r1", Token: "of one who sent it before a crash"})
+	c.leaveRequest(sendRequest{ID: "r1", Token: "of one who sent it before a crash"})
 	_, err := c.Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrCancelled)
 	r.nobodyLeft()
 
-	c.leave(sendRequest{ID: "of a request that never came"})
+	c.leaveRequest(sendRequest{ID: "of a request that never came"})
 	r.nobodyLeft()
-	r.left.add("c1", "of a request that never came, to a process that crashed")
+	r.abandoned.add("c1", "of a request that never came, to a process that crashed")
 	r.crash()
 	r.nobodyLeft()
 }
@@ -194,7 +194,7 @@ func TestReaderLeavesAtTheEnd(t *testing.T) {
 	v := &conversation{o: &Orchestrator{}, id: "c1"}
 	v.turn = &turn{v: v, phase: closing, opened: openRecord{Request: "r1"}, waiters: []waiter{{token: "sent"}, {token: "reads", stays: true}, {token: "reads too", stays: true}}}
 	for _, token := range []string{"reads", "sent", "unknown"} {
-		v.cancelled(nil, cancelTurn{"r1", token})
+		v.onCallerLeft(nil, cancelTurn{"r1", token})
 	}
 	require.Equal(t, []waiter{{token: "sent"}, {token: "reads too", stays: true}}, v.turn.waiters)
 }

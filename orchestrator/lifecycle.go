@@ -18,15 +18,15 @@ import (
 var ErrEnded = fmt.Errorf("%w: its supervision gave up, and the log says over what; start it again, "+
 	"and it goes on with the requests it had accepted", ErrClosed)
 
-// end is how the tree ended.
-type end struct {
+// lifecycle is how the tree ended.
+type lifecycle struct {
 	once sync.Once
 	done chan struct{}
 	err  atomic.Pointer[error]
 }
 
-// gone takes the end of the app, which is expected when Close asks for it.
-func (o *Orchestrator) gone(d otp.Down) {
+// onTreeEnd takes the end of the app, which is expected when Close asks for it.
+func (o *Orchestrator) onTreeEnd(d otp.Down) {
 	o.end.once.Do(func() {
 		if !o.closed.Load() {
 			err := fmt.Errorf("%w (%s)", ErrEnded, d.Reason)
@@ -39,35 +39,35 @@ func (o *Orchestrator) gone(d otp.Down) {
 	})
 }
 
-// closedErr is what an Orchestrator that works no more answers.
-func (o *Orchestrator) closedErr() error {
+// closedError is what an Orchestrator that works no more answers.
+func (o *Orchestrator) closedError() error {
 	if err := o.Err(); err != nil {
 		return err
 	}
 	return ErrClosed
 }
 
-// admits refuses new requests once the end has begun.
-func (o *Orchestrator) admits() error {
+// refuseIfEnding refuses new requests once the end has begun.
+func (o *Orchestrator) refuseIfEnding() error {
 	switch {
 	case o.closed.Load():
-		return o.closedErr()
+		return o.closedError()
 	case o.draining.Load():
 		return ErrDraining
 	}
 	return nil
 }
 
-// ending reports whether no new work is begun.
-func (o *Orchestrator) ending() bool { return o.admits() != nil }
+// isEnding reports whether no new work is begun.
+func (o *Orchestrator) isEnding() bool { return o.refuseIfEnding() != nil }
 
-// failure puts the runtime's errors into this package's.
-func (o *Orchestrator) failure(ctx context.Context, err error) error {
+// translateError puts the runtime's errors into this package's.
+func (o *Orchestrator) translateError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case o.closed.Load():
-		return o.closedErr()
+		return o.closedError()
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):

@@ -23,7 +23,7 @@ const (
 	skillExtend   = "agent.extend"
 )
 
-func isNative(name string) bool { return strings.HasPrefix(name, "agent.") }
+func isNativeSkill(name string) bool { return strings.HasPrefix(name, "agent.") }
 
 const agentID = `"agent_id":{"type":"string","pattern":"^[a-z][a-z0-9_-]{0,63}$"}`
 
@@ -48,9 +48,9 @@ var nativeDescriptions = map[string]string{
 	skillExtend:   "Answer a sub-agent's request for help, and grant it more skills.",
 }
 
-// natives are the orchestrator's own skills with what runs them: a message to
+// listNativeSkills are the orchestrator's own skills with what runs them: a message to
 // the conversation that the call belongs to.
-func (o *Orchestrator) natives() []assembly.Native {
+func (o *Orchestrator) listNativeSkills() []assembly.Native {
 	var out []assembly.Native
 	for _, name := range []string{skillDispatch, skillUpdate, skillExtend} {
 		out = append(out, assembly.Native{
@@ -86,7 +86,7 @@ var errWithdrawn = fmt.Errorf("the call has no turn to go on in: %w", skills.Err
 func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skills.Result, error) {
 	var args dispatchArgs
 	if err := jsonv2.Unmarshal([]byte(order.Args), &args); err != nil { // the schema has seen them
-		return skills.Result{}, bad("%v", err)
+		return skills.Result{}, newBadInput("%v", err)
 	}
 	pid, ok := o.sys.Whereis(serverName(order.Conversation))
 	if !ok {

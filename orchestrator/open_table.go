@@ -42,7 +42,7 @@ func (t *openTable) release(e *openCredit) {
 	e.credit.Release()
 }
 
-func (t *openTable) all() []*openCredit {
+func (t *openTable) listCredits() []*openCredit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Keys(t.held))

@@ -125,16 +125,16 @@ type Orchestrator struct {
 	tel     *telemetry.Telemetry // nil without telemetry
 	up      atomic.Bool          // everything was built
 
-	looks    sync.Map // what conversations are at, by their ids
-	unwanted sync.Map // turns whose end is still to be written, by id
-	counted  sync.Map // turns under way whose spending this process has counted, by id
-	outages  outages
-	left     leavers
+	statuses  sync.Map // what conversations are at, by their ids
+	unwanted  sync.Map // turns whose end is still to be written, by id
+	counted   sync.Map // turns under way whose spending this process has counted, by id
+	outages   storeOutages
+	abandoned abandonedRequests
 
 	closing  sync.Once
 	draining atomic.Bool
 	closed   atomic.Bool
-	end      end
+	end      lifecycle
 }
 
 // tuning are the times that tests shorten; zero means the default. at is
@@ -170,18 +170,18 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 		return nil, err
 	}
 	o.tel = tel
-	if err := o.build(ctx, cfg); err != nil {
+	if err := o.buildParts(ctx, cfg); err != nil {
 		return nil, errors.Join(err, o.closeTelemetry(ctx))
 	}
 	o.up.Store(true)
 	return o, nil
 }
 
-// build makes the parts and starts the tree.
-func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
+// buildParts makes the parts and starts the tree.
+func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error {
 	opts := o.opts
 	ao := assembly.Options{
-		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe, Readmit: o.readmit,
+		Skills: opts.Skills, Natives: o.listNativeSkills(), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
 	}
 	o.tel.Observe(&ao)
@@ -199,7 +199,7 @@ func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
 	if o.agents, err = parts.Model("agent"); err != nil {
 		return errors.Join(err, parts.Close())
 	}
-	if err := o.start(ctx); err != nil {
+	if err := o.startTree(ctx); err != nil {
 		return errors.Join(err, o.Close(ctx))
 	}
 	return nil
@@ -223,14 +223,14 @@ func (o *Orchestrator) openHistory(ctx context.Context) (err error) {
 	return err
 }
 
-// start brings up the tree.
-func (o *Orchestrator) start(ctx context.Context) error {
+// startTree brings up the tree.
+func (o *Orchestrator) startTree(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
 	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision})
-	app, err := o.sys.Start(ctx, o.tree())
+	app, err := o.sys.Start(ctx, o.buildTree())
 	if err == nil {
-		otp.Monitor(app, o.gone)
+		otp.Monitor(app, o.onTreeEnd)
 	}
 	return err
 }
@@ -246,7 +246,7 @@ func (o *Orchestrator) Close(ctx context.Context) (err error) {
 		if o.sys != nil {
 			err = o.sys.Stop(ctx)
 		}
-		o.gone(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
+		o.onTreeEnd(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
 		err = errors.Join(err, o.parts.Close())
 		if terr := o.closeTelemetry(ctx); terr != nil { // nothing depends on it
 			o.log.Warn("the last spans were not sent in time")
@@ -259,17 +259,17 @@ func (o *Orchestrator) Close(ctx context.Context) (err error) {
 // journal.
 func (o *Orchestrator) Parts() *assembly.Parts { return o.parts }
 
-// observe tells agents that a person is being asked, so that their clock
+// onEvent tells agents that a person is being asked, so that their clock
 // stands still, and passes the event on.
-func (o *Orchestrator) observe(e sentinel.Event) {
+func (o *Orchestrator) onEvent(e sentinel.Event) {
 	g := e.Call.Grant()
 	v, _ := e.Decision.Verdict(sentinel.GateApproval)
 	switch {
 	case e.Kind == sentinel.RecordHeld:
 		markHeld(e.Context)
-		o.tell(g.Conversation(), heldCall{g.ID(), true})
+		o.tellConversation(g.Conversation(), heldCall{g.ID(), true})
 	case e.Kind == sentinel.EventLeftHeld, e.Kind == sentinel.RecordDecision && v.State != sentinel.NotReached:
-		o.tell(g.Conversation(), heldCall{g.ID(), false})
+		o.tellConversation(g.Conversation(), heldCall{g.ID(), false})
 	}
 	o.tel.Event(e)
 	if o.opts.Observe != nil {
@@ -280,7 +280,7 @@ func (o *Orchestrator) observe(e sentinel.Event) {
 func (o *Orchestrator) userSkills() []string {
 	var names []string
 	for _, n := range o.parts.Registry.Names() {
-		if !isNative(n) {
+		if !isNativeSkill(n) {
 			names = append(names, n)
 		}
 	}
@@ -336,7 +336,7 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 		}
 		co.Scope = all
 	}
-	if err := o.admits(); err != nil {
+	if err := o.refuseIfEnding(); err != nil {
 		return nil, err
 	}
 	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
@@ -349,7 +349,7 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	c := &Conversation{o, co}
 	err = ErrInterrupted
 	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
-		_, err = c.call(ctx, claim{co.User})
+		_, err = c.callProcess(ctx, claim{co.User})
 	}
 	if err != nil {
 		return nil, err
@@ -357,8 +357,8 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	return c, nil
 }
 
-// at is a place where tests break the process.
-func (o *Orchestrator) at(place string) {
+// reachPlace is a place where tests break the process.
+func (o *Orchestrator) reachPlace(place string) {
 	if o.tune.at != nil {
 		o.tune.at(place)
 	}
@@ -366,13 +366,13 @@ func (o *Orchestrator) at(place string) {
 
 // Top returns what the process is doing. It waits for no actor.
 func (o *Orchestrator) Top() Top {
-	looks := map[string]*look{}
-	for _, l := range o.lookAll() {
+	looks := map[string]*conversationStatus{}
+	for _, l := range o.listStatuses() {
 		looks[l.conversation] = l
 	}
 	return Top{
 		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
-		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: shown(o.sys.Snapshot(), looks, nil),
+		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: listProcesses(o.sys.Snapshot(), looks, nil),
 		Draining: o.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
 	}
 }

@@ -220,7 +220,7 @@ func TestManyOutages(t *testing.T) {
 		if n == 0 {
 			require.ErrorIs(t, <-sent, ErrNotKept)
 		} else {
-			require.Eventually(t, func() bool { b, _ := r.outages.of("c1"); return b == n+1 }, eventually, tick)
+			require.Eventually(t, func() bool { b, _ := r.outages.countBreaks("c1"); return b == n+1 }, eventually, tick)
 		}
 		free()
 	}
@@ -230,7 +230,7 @@ func TestManyOutages(t *testing.T) {
 	reply, err := c.Reply(t.Context(), "r1")
 	require.NoError(t, err)
 	require.Equal(t, "done", reply.Text)
-	require.Eventually(t, func() bool { b, _ := r.outages.of("c1"); return b == 0 }, eventually, tick)
+	require.Eventually(t, func() bool { b, _ := r.outages.countBreaks("c1"); return b == 0 }, eventually, tick)
 }
 
 // What a request had spent counts once, also where the store was down for a

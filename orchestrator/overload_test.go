@@ -182,7 +182,7 @@ func TestOpenBounded(t *testing.T) {
 		_, err = r.Open(t.Context(), ConversationOptions{ID: "c4", User: "eve"})
 		full(t, err, "conversations", admission.OfProcess)
 		router, _ := r.sys.Whereis("router")
-		router.Send(ended{}) // breaks it
+		router.Send(recheckConversation{}) // breaks it
 		require.Eventually(t, func() bool { return r.load("conversations").Used == 0 }, eventually, tick)
 	}
 }

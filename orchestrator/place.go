@@ -7,9 +7,9 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
 
-// take gets a credit at once and reports true, or begins to wait for one; the
+// takeOrWait gets a credit at once and reports true, or begins to wait for one; the
 // task's end is for came. The credit comes back with life at the latest.
-func (s *seat) take(c *otp.Context, p *admission.Pool, ask admission.Ask) bool {
+func (s *place) takeOrWait(c *otp.Context, p *admission.Pool, ask admission.Ask) bool {
 	var err error
 	ask.Life, s.gone = context.WithCancel(ask.Life)
 	if s.credit, err = p.Ready(ask); err == nil {
@@ -19,8 +19,8 @@ func (s *seat) take(c *otp.Context, p *admission.Pool, ask admission.Ask) bool {
 	return false
 }
 
-// came reports whether the task's end is this seat's, and what came of it.
-func (s *seat) came(m otp.TaskResult) (mine bool, err error) {
+// onWaitEnd reports whether the task's end is this seat's, and what came of it.
+func (s *place) onWaitEnd(m otp.TaskResult) (mine bool, err error) {
 	if s.task == 0 || m.Ref != s.task {
 		return false, nil
 	}
@@ -30,24 +30,24 @@ func (s *seat) came(m otp.TaskResult) (mine bool, err error) {
 		m.Err = ErrOverloaded
 	}
 	if m.Err != nil {
-		s.leave()
+		s.giveBack()
 	}
 	return true, m.Err
 }
 
-// leave gives the place up, also one that is waited for: a credit that comes
+// giveBack gives the place up, also one that is waited for: a credit that comes
 // this moment finds its life over, and goes back.
-func (s *seat) leave() {
+func (s *place) giveBack() {
 	s.credit.Release()
 	if s.gone != nil {
 		s.gone()
 	}
-	*s = seat{}
+	*s = place{}
 }
 
-// want is a call, or an agent, that goes on when it has its places.
-type want struct {
-	k    *member  // nil for the turn's own call
-	from otp.From // none where no call waits
+// placeRequest is a call, or an agent, that goes on when it has its places.
+type placeRequest struct {
+	k    *agentRun // nil for the turn's own call
+	from otp.From  // none where no call waits
 	over bool
 }

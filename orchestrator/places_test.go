@@ -243,7 +243,7 @@ func TestHeldHint(t *testing.T) {
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), eventually)
 		defer cancel()
-		n, err := c.call(ctx, claim{"ann"})
+		n, err := c.callProcess(ctx, claim{"ann"})
 		return err == nil && n == 1+maxQueued
 	}, eventually, tick)
 	nothingHeld(t, r) // once the turn waits for nothing else

@@ -8,23 +8,23 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// readmit is sentinel.Options.Readmit: it returns when the approved call's turn
+// readmitCall is sentinel.Options.Readmit: it returns when the approved call's turn
 // and agent have their places. A call of no conversation has none to wait for.
-func (o *Orchestrator) readmit(ctx context.Context, c sentinel.Call) error {
+func (o *Orchestrator) readmitCall(ctx context.Context, c sentinel.Call) error {
 	m := markOf(ctx)
 	if m == nil {
 		return nil
 	}
-	if err := o.wantPlaces(ctx, c.Grant(), false); err != nil {
+	if err := o.askForPlaces(ctx, c.Grant(), false); err != nil {
 		return err
 	}
-	m.back.Store(true)
+	m.returned.Store(true)
 	return nil
 }
 
-// wantPlaces waits in the call's own goroutine until its conversation says that
+// askForPlaces waits in the call's own goroutine until its conversation says that
 // the places are there. It ends with ctx, or when the turn is gone.
-func (o *Orchestrator) wantPlaces(ctx context.Context, g sentinel.Grant, over bool) error {
+func (o *Orchestrator) askForPlaces(ctx context.Context, g sentinel.Grant, over bool) error {
 	for {
 		pid, ok := o.sys.Whereis(serverName(g.Conversation()))
 		if !ok {
@@ -48,7 +48,7 @@ func supervisorName(conversation string) string { return "supervisor/" + convers
 
 func agentsName(conversation string) string { return "agents/" + conversation }
 
-func (o *Orchestrator) tell(conversation string, msg any) {
+func (o *Orchestrator) tellConversation(conversation string, msg any) {
 	if o.sys == nil {
 		return
 	}

@@ -108,7 +108,7 @@ const (
 	failedNotKept     = "not_kept"
 )
 
-func failureCode(err error) string {
+func codeOfFailure(err error) string {
 	var m *ModelError
 	switch {
 	case err == nil:
@@ -123,7 +123,7 @@ func failureCode(err error) string {
 	return failedInterrupted
 }
 
-func failureOf(code string) error {
+func failureFromCode(code string) error {
 	switch {
 	case code == "":
 		return nil
@@ -137,8 +137,8 @@ func failureOf(code string) error {
 	return ErrInterrupted
 }
 
-// item makes a record of v, which always marshals: it is made of plain values.
-func item(kind string, v any) history.Item {
+// newItem makes a record of v, which always marshals: it is made of plain values.
+func newItem(kind string, v any) history.Item {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -153,24 +153,24 @@ type flag = atomic.Bool
 // nothing about another's.
 var turnSpace = uuid.MustParse("c1b0a1de-3a6c-5f39-8d5e-70f0a5f0c7b2")
 
-func turnID(conversation, request string) string {
+func deriveTurnID(conversation, request string) string {
 	return uuid.NewSHA1(turnSpace, []byte(conversation+"\n"+request)).String()
 }
 
-// memberGrant is the id of an agent's grant: the same again after a restart.
-func memberGrant(turnGrant, agent string) string {
+// agentGrantID is the id of an agent's grant: the same again after a restart.
+func agentGrantID(turnGrant, agent string) string {
 	return uuid.NewSHA1(turnSpace, []byte(turnGrant+"\n"+agent)).String()
 }
 
-// fitting is the record of an end, with its texts cut to what the journal takes.
-func fitting(end *endRecord) history.Item {
-	whole, record := end.Reply, item(recordEnd, end)
+// fitEndRecord is the record of an end, with its texts cut to what the journal takes.
+func fitEndRecord(end *endRecord) history.Item {
+	whole, record := end.Reply, newItem(recordEnd, end)
 	for n := agents.MaxAnswer / 2; len(record.Data) > maxRecord && n >= minCut; n /= 2 {
 		end.Reply.Text, end.Reply.Agents = agents.Cut(whole.Text, n), slices.Clone(whole.Agents)
 		for i, a := range whole.Agents {
 			end.Reply.Agents[i].Answer = agents.Cut(a.Answer, n)
 		}
-		record = item(recordEnd, end)
+		record = newItem(recordEnd, end)
 	}
 	return record
 }

@@ -23,28 +23,28 @@ import (
 // retryOutage is how often a conversation is woken whose store was down.
 const retryOutage = 500 * time.Millisecond
 
-// again asks the recovery to wake a conversation.
-func (o *Orchestrator) again(id, user string) {
+// requestWake asks the recovery to wake a conversation.
+func (o *Orchestrator) requestWake(id, user string) {
 	if pid, ok := o.sys.Whereis("recovery"); ok {
-		pid.Send(wake{row: history.Conversation{ID: id, User: user}})
+		pid.Send(wakeRequest{row: history.Conversation{ID: id, User: user}})
 	}
 }
 
-// leftBehind asks the recovery to wake a conversation whose processes have ended. It
+// requestLook asks the recovery to wake a conversation whose processes have ended. It
 // does so only if they left a request behind that no caller may ever ask for.
-func (o *Orchestrator) leftBehind(id string) {
+func (o *Orchestrator) requestLook(id string) {
 	if pid, ok := o.sys.Whereis("recovery"); ok {
-		pid.Send(wake{row: history.Conversation{ID: id}, look: true})
+		pid.Send(wakeRequest{row: history.Conversation{ID: id}, look: true})
 	}
 }
 
-// givenUp ends a turn that no caller wants any more. It reports false for other
+// giveUpUnwanted ends a turn that no caller wants any more. It reports false for other
 // turns.
-func (o *Orchestrator) givenUp(ctx context.Context, about history.Turn) (bool, error) {
+func (o *Orchestrator) giveUpUnwanted(ctx context.Context, about history.Turn) (bool, error) {
 	if _, ok := o.unwanted.Load(about.Turn); !ok {
 		return false, nil
 	}
-	err := o.lost(ctx, about)
+	err := o.endLostTurn(ctx, about)
 	if err == nil {
 		o.unwanted.Delete(about.Turn)
 	}
@@ -52,11 +52,11 @@ func (o *Orchestrator) givenUp(ctx context.Context, about history.Turn) (bool, e
 }
 
 type (
-	wake struct {
+	wakeRequest struct {
 		row  history.Conversation
 		look bool // only if the journal has a request under way
 	}
-	retry struct{}
+	searchAgain struct{}
 )
 
 // recovery is the process that wakes conversations with a request under way:
@@ -67,8 +67,8 @@ type (
 // restart of the recovery looks too, so it loses nothing.
 type recovery struct {
 	o       *Orchestrator
-	waiting []wake
-	tasks   map[otp.Ref]wake
+	waiting []wakeRequest
+	tasks   map[otp.Ref]wakeRequest
 	finding otp.Ref
 }
 
@@ -77,12 +77,12 @@ const defaultLook = time.Minute
 
 // Init begins to look for them.
 func (r *recovery) Init(c *otp.Context) error {
-	r.tasks = map[otp.Ref]wake{}
-	r.find(c)
+	r.tasks = map[otp.Ref]wakeRequest{}
+	r.findUnfinished(c)
 	return nil
 }
 
-func (r *recovery) find(c *otp.Context) {
+func (r *recovery) findUnfinished(c *otp.Context) {
 	r.finding = c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.o.kept.Unfinished(ctx) })
 }
 
@@ -91,30 +91,30 @@ func (r *recovery) Handle(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case otp.TaskResult:
 		if m.Ref == r.finding {
-			r.found(c, m)
+			r.onUnfinishedFound(c, m)
 			return
 		}
-		r.woken(c, m)
-	case wake:
-		if !r.queued(m.row.ID) {
+		r.onWoken(c, m)
+	case wakeRequest:
+		if !r.isQueued(m.row.ID) {
 			r.waiting = append(r.waiting, m)
 		}
-	case retry:
-		r.find(c)
+	case searchAgain:
+		r.findUnfinished(c)
 	case breakdown:
 		panic(errEnded)
 	}
-	r.next(c)
+	r.wakeNext(c)
 }
 
-// woken takes the end of one attempt. Whatever was accepted is tried again, for
+// onWoken takes the end of one attempt. Whatever was accepted is tried again, for
 // as long as it takes: there may be no room yet, or no store, or its processes
 // just came and went.
-func (r *recovery) woken(c *otp.Context, m otp.TaskResult) {
+func (r *recovery) onWoken(c *otp.Context, m otp.TaskResult) {
 	w, ok := r.tasks[m.Ref]
 	delete(r.tasks, m.Ref)
 	switch {
-	case !ok || m.Err == nil || r.o.ending():
+	case !ok || m.Err == nil || r.o.isEnding():
 		return
 	case errors.Is(m.Err, ErrRequest): // it is another user's
 		return
@@ -124,40 +124,40 @@ func (r *recovery) woken(c *otp.Context, m otp.TaskResult) {
 	c.SendAfter(retryOutage, w)
 }
 
-// queued reports whether the conversation stands in line already.
-func (r *recovery) queued(id string) bool {
-	return slices.ContainsFunc(r.waiting, func(w wake) bool { return w.row.ID == id })
+// isQueued reports whether the conversation stands in line already.
+func (r *recovery) isQueued(id string) bool {
+	return slices.ContainsFunc(r.waiting, func(w wakeRequest) bool { return w.row.ID == id })
 }
 
-func (r *recovery) found(c *otp.Context, m otp.TaskResult) {
+func (r *recovery) onUnfinishedFound(c *otp.Context, m otp.TaskResult) {
 	list, ok := m.Value.([]history.Conversation)
 	if !ok {
 		r.o.log.Error("the requests to go on with can't be found yet", "error", m.Err)
-		c.SendAfter(retryOutage, retry{})
+		c.SendAfter(retryOutage, searchAgain{})
 		return
 	}
 	for _, row := range list { // one whose process is there needs no waking
-		if _, up := c.System().Whereis(serverName(row.ID)); !up && !r.queued(row.ID) {
-			r.waiting = append(r.waiting, wake{row: row, look: true})
+		if _, up := c.System().Whereis(serverName(row.ID)); !up && !r.isQueued(row.ID) {
+			r.waiting = append(r.waiting, wakeRequest{row: row, look: true})
 		}
 	}
-	c.SendAfter(r.o.tune.look, retry{})
-	r.next(c)
+	c.SendAfter(r.o.tune.look, searchAgain{})
+	r.wakeNext(c)
 }
 
 // waking is how many conversations are woken at the same time.
 const waking = 8
 
-func (r *recovery) next(c *otp.Context) {
-	for len(r.waiting) > 0 && len(r.tasks) < waking && !r.o.ending() {
+func (r *recovery) wakeNext(c *otp.Context) {
+	for len(r.waiting) > 0 && len(r.tasks) < waking && !r.o.isEnding() {
 		w := r.waiting[0]
 		r.waiting = r.waiting[1:]
-		r.tasks[c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.o.rouse(ctx, w) })] = w
+		r.tasks[c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.o.wakeConversation(ctx, w) })] = w
 	}
 }
 
-// rouse wakes a conversation.
-func (o *Orchestrator) rouse(ctx context.Context, w wake) (any, error) {
+// wakeConversation wakes a conversation.
+func (o *Orchestrator) wakeConversation(ctx context.Context, w wakeRequest) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if w.look {
@@ -168,7 +168,7 @@ func (o *Orchestrator) rouse(ctx context.Context, w wake) (any, error) {
 		w.row = row
 	}
 	conv := &Conversation{o, ConversationOptions{ID: w.row.ID, User: w.row.User}}
-	return conv.call(ctx, claim{w.row.User})
+	return conv.callProcess(ctx, claim{w.row.User})
 }
 
 // Terminate has nothing to release.

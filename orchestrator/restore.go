@@ -14,37 +14,37 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// recall reads a conversation. user is whose it is if it is new; crashed is
+// recallConversation reads a conversation. user is whose it is if it is new; crashed is
 // set where the process before crashed. It runs in a task: nothing here touches
 // a process.
-func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool) (memory, error) {
-	o.at("recall")
+func (o *Orchestrator) recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error) {
+	o.reachPlace("recall")
 	row, known, err := o.kept.Get(ctx, id)
 	if err != nil {
-		return memory{}, err
+		return recalledConversation{}, err
 	}
 	if !known {
 		return o.recallUnknown(ctx, id, user, crashed)
 	}
-	m := memory{user: row.User, tainted: row.Tainted}
-	if m.said, err = o.said(ctx, row); err != nil || row.Turn == "" {
+	m := recalledConversation{user: row.User, tainted: row.Tainted}
+	if m.said, err = o.readEarlierTurns(ctx, row); err != nil || row.Turn == "" {
 		return m, err
 	}
 	about := history.Turn{Conversation: id, User: row.User, Turn: row.Turn}
-	if over, err := o.givenUp(ctx, about); over {
+	if over, err := o.giveUpUnwanted(ctx, about); over {
 		return m, err
 	}
-	tries, err := o.attempt(ctx, about, row, crashed)
+	tries, err := o.countAttempt(ctx, about, row, crashed)
 	if err != nil {
 		return m, err
 	}
 	err = errLost
 	if tries <= maxLives {
-		m.turn, err = o.restore(ctx, row, m.said)
+		m.turn, err = o.restoreTurn(ctx, row, m.said)
 	}
 	if errors.Is(err, errLost) {
 		o.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)
-		m.turn, err = nil, o.lost(ctx, about)
+		m.turn, err = nil, o.endLostTurn(ctx, about)
 	}
 	return m, err
 }
@@ -52,7 +52,7 @@ func (o *Orchestrator) recall(ctx context.Context, id, user string, crashed bool
 // recallUnknown reads a conversation that no row knew: a new one, unless something
 // was said in it. That belongs to no user, and is tainted for all that is known. A
 // crashed process may have left a write under way, so the row may be there by now.
-func (o *Orchestrator) recallUnknown(ctx context.Context, id, user string, crashed bool) (memory, error) {
+func (o *Orchestrator) recallUnknown(ctx context.Context, id, user string, crashed bool) (recalledConversation, error) {
 	orphan, err := o.kept.Orphaned(ctx, id, keptRequest, keptAnswer, keptAgent, recordOpen, recordRound,
 		recordEnd, recordAgentRound, recordAgentEnd)
 	if orphan {
@@ -60,26 +60,26 @@ func (o *Orchestrator) recallUnknown(ctx context.Context, id, user string, crash
 			"conversation", id)
 	}
 	if err != nil || orphan {
-		return memory{user: user, orphan: orphan, tainted: orphan}, err
+		return recalledConversation{user: user, orphan: orphan, tainted: orphan}, err
 	}
 	_, known, err := o.kept.Get(ctx, id)
 	if known {
-		return o.recall(ctx, id, user, crashed)
+		return o.recallConversation(ctx, id, user, crashed)
 	}
-	return memory{user: user}, err
+	return recalledConversation{user: user}, err
 }
 
-// lost ends a turn that can't be gone on with.
-func (o *Orchestrator) lost(ctx context.Context, about history.Turn) error {
+// endLostTurn ends a turn that can't be gone on with.
+func (o *Orchestrator) endLostTurn(ctx context.Context, about history.Turn) error {
 	o.counted.Delete(about.Turn)
 	o.endHeldCalls(ctx, about, nil, "", "its turn can't be gone on with")
 	end := endRecord{V: recordVersion, Failure: failedInterrupted}
-	return o.kept.End(ctx, about, item(recordEnd, end))
+	return o.kept.End(ctx, about, newItem(recordEnd, end))
 }
 
-// said is what the model is shown of earlier turns. A turn that isn't
+// readEarlierTurns is what the model is shown of earlier turns. A turn that isn't
 // understood is left out, with all before it.
-func (o *Orchestrator) said(ctx context.Context, row history.Conversation) ([]llm.Message, error) {
+func (o *Orchestrator) readEarlierTurns(ctx context.Context, row history.Conversation) ([]llm.Message, error) {
 	var turns [][]llm.Message
 	n, bytes := 0, 0
 	err := o.kept.Newest(ctx, row.User, row.ID, recordEnd, func(data []byte) bool {
@@ -88,26 +88,26 @@ func (o *Orchestrator) said(ctx context.Context, row history.Conversation) ([]ll
 			return false
 		}
 		turns = append(turns, r.Messages)
-		n, bytes = n+len(r.Messages), bytes+size(r.Messages)
+		n, bytes = n+len(r.Messages), bytes+countBytes(r.Messages)
 		return n < maxHistory && bytes <= maxHistoryBytes
 	})
 	var out []llm.Message
 	for i := len(turns) - 1; i >= 0; i-- {
 		out = append(out, turns[i]...)
 	}
-	return trimmed(out), err
+	return trimHistory(out), err
 }
 
-// restore makes the turn that was under way: its desk, its agents and theirs,
+// restoreTurn makes the turn that was under way: its desk, its agents and theirs,
 // up to the last round that was written down. Grants, taint and budgets are
 // those that were recorded; what isn't certain is taken for tainted. What was
 // spent is counted again where another process did.
-func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
+func (o *Orchestrator) restoreTurn(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
 	items, err := o.kept.Items(ctx, history.Turn{Conversation: row.ID, User: row.User, Turn: row.Turn})
 	if err != nil {
 		return nil, err
 	}
-	s, err := read(items)
+	s, err := readSavedTurn(items)
 	if err != nil {
 		return nil, err
 	}
@@ -124,27 +124,27 @@ func (o *Orchestrator) restore(ctx context.Context, row history.Conversation, ea
 	}
 	for _, r := range s.rounds {
 		for _, m := range r.Messages {
-			t.say(m)
+			t.addMessage(m)
 		}
 	}
 	r := s.rounds[len(s.rounds)-1]
 	t.saved, t.records = len(t.messages), len(s.rounds)
 	t.rounds, t.last, t.nudged, t.invokes, t.omitted = r.Rounds, r.Last, r.Nudged, r.Invokes, r.Omitted
-	t.calls, t.hidden = inOrder(t.messages[len(t.messages)-1].ToolCalls), r.Hidden
-	if err := t.replay(ctx, r); err != nil {
+	t.calls, t.hidden = orderDispatches(t.messages[len(t.messages)-1].ToolCalls), r.Hidden
+	if err := t.replayCalls(ctx, r); err != nil {
 		return nil, err
 	}
-	if err := t.reunite(ctx, s); err != nil {
+	if err := t.restoreAgents(ctx, s); err != nil {
 		return nil, err
 	}
 	_, counted := o.counted.LoadOrStore(t.id, struct{}{})
-	t.respend(ctx, r.Spent, s.spent(), !counted)
+	t.recountSpending(ctx, r.Spent, s.sumAgentSpending(), !counted)
 	return t, nil
 }
 
-// replay brings back the turn's desk and does again, in order, what its calls
+// replayCalls brings back the turn's desk and does again, in order, what its calls
 // did to the turn.
-func (t *turn) replay(ctx context.Context, r roundRecord) error {
+func (t *turn) replayCalls(ctx context.Context, r roundRecord) error {
 	found, err := t.desk.Resume(ctx, r.Invokes, len(t.calls))
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (t *turn) replay(ctx context.Context, r roundRecord) error {
 	for _, p := range found {
 		t.proposed[p.Number] = p.Skill
 		did := p.Status == sentinel.StatusOK || p.Status == sentinel.StatusUnknown && p.Number < r.Invokes
-		if !p.Allowed || !isNative(p.Skill) || !did {
+		if !p.Allowed || !isNativeSkill(p.Skill) || !did {
 			continue
 		}
 		if p.Tainted {
@@ -163,7 +163,7 @@ func (t *turn) replay(ctx context.Context, r roundRecord) error {
 		if json.Unmarshal([]byte(p.Args), &a) != nil {
 			return fmt.Errorf("%w: what an agent was told is gone", errLost)
 		}
-		if err := t.redo(p, a); err != nil {
+		if err := t.replayCall(p, a); err != nil {
 			t.o.log.Warn("a call of before the restart can't be done again", "call", p.CallID, "skill", p.Skill)
 		}
 	}
@@ -171,27 +171,27 @@ func (t *turn) replay(ctx context.Context, r roundRecord) error {
 		t.desk.Taint()
 	}
 	for _, id := range r.Asking {
-		if k := t.member(id); k != nil {
+		if k := t.findAgent(id); k != nil {
 			k.asked = true
 		}
 	}
 	return nil
 }
 
-// redo does one call of the turn's again. Words for agents are kept until it is
+// replayCall does one call of the turn's again. Words for agents are kept until it is
 // known which of them go on.
-func (t *turn) redo(p sentinel.Past, a dispatchArgs) error {
+func (t *turn) replayCall(p sentinel.Past, a dispatchArgs) error {
 	if p.Skill == skillDispatch {
-		_, err := t.enlist(p.JudgedID, a)
+		_, err := t.enlistAgent(p.JudgedID, a)
 		return err
 	}
-	k := t.member(a.AgentID)
+	k := t.findAgent(a.AgentID)
 	if k == nil {
 		return errLost
 	}
-	w := word{id: p.JudgedID, text: a.Message}
+	w := orchestratorWord{id: p.JudgedID, text: a.Message}
 	if p.Skill == skillExtend {
-		list, err := t.widen(k, a)
+		list, err := t.widenGrant(k, a)
 		if err != nil {
 			return err
 		}
@@ -204,11 +204,11 @@ func (t *turn) redo(p sentinel.Past, a dispatchArgs) error {
 	return nil
 }
 
-// reunite gives the agents back what they had written down.
-func (t *turn) reunite(ctx context.Context, s saved) error {
+// restoreAgents gives the agents back what they had written down.
+func (t *turn) restoreAgents(ctx context.Context, s savedTurn) error {
 	for _, r := range s.rounds {
 		for i := range r.Ended {
-			if k := t.member(r.Ended[i].Agent); k != nil {
+			if k := t.findAgent(r.Ended[i].Agent); k != nil {
 				k.ended, k.recorded = &r.Ended[i], true
 			}
 		}
@@ -248,15 +248,15 @@ func (t *turn) reunite(ctx context.Context, s saved) error {
 	return nil
 }
 
-// attempt counts that a turn is about to be resumed, and returns how much was
+// countAttempt counts that a turn is about to be resumed, and returns how much was
 // counted since it last got further. One that broke off because the store was
 // down counts nothing, but it waits: models were asked for nothing.
-func (o *Orchestrator) attempt(ctx context.Context, about history.Turn, row history.Conversation, crashed bool) (int, error) {
-	breaks, excused := o.outages.of(row.ID)
-	counts, pause := 1, o.pause(row.Attempts-freeAttempts)
+func (o *Orchestrator) countAttempt(ctx context.Context, about history.Turn, row history.Conversation, crashed bool) (int, error) {
+	breaks, excused := o.outages.countBreaks(row.ID)
+	counts, pause := 1, o.attemptPause(row.Attempts-freeAttempts)
 	switch {
 	case excused:
-		counts, pause = 0, o.pause(breaks-2)
+		counts, pause = 0, o.attemptPause(breaks-2)
 	case crashed:
 		counts, pause = crashCounts, 0 // its supervisor has an intensity
 	}
@@ -274,14 +274,14 @@ func (o *Orchestrator) attempt(ctx context.Context, about history.Turn, row hist
 	}
 	tries, err := o.kept.Attempt(ctx, about, counts)
 	if err == nil {
-		o.outages.tried(row.ID)
+		o.outages.noteAttempt(row.ID)
 	}
 	return tries, err
 }
 
-// pause is how long the n-th attempt waits that has to, from 0. They differ, so
+// attemptPause is how long the n-th attempt waits that has to, from 0. They differ, so
 // that not all that was under way begins in the same moment again.
-func (o *Orchestrator) pause(n int) time.Duration {
+func (o *Orchestrator) attemptPause(n int) time.Duration {
 	if n < 0 {
 		return 0
 	}

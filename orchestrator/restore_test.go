@@ -121,10 +121,10 @@ func TestKeptFailures(t *testing.T) {
 		require.Equal(t, &ModelError{string(llm.KindRequest)}, err)
 	}
 	for code, want := range map[string]error{"": nil, failedModel + "x": &ModelError{"x"}, failedCancelled: ErrCancelled, failedInterrupted: ErrInterrupted, failedNotKept: ErrNotKept, "of a later version": ErrInterrupted} {
-		require.Equal(t, want, failureOf(code))
+		require.Equal(t, want, failureFromCode(code))
 	}
 	for _, err := range []error{nil, &ModelError{"x"}, ErrCancelled, ErrInterrupted, ErrNotKept} {
-		require.Equal(t, err, failureOf(failureCode(err)))
+		require.Equal(t, err, failureFromCode(codeOfFailure(err)))
 	}
 	require.Equal(t, "done", r.send("go").Text)
 }
@@ -188,7 +188,7 @@ func TestErasedRequest(t *testing.T) {
 	row, _, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.NoError(t, r.Orchestrator.kept.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
-		item(recordRound, roundRecord{V: 1, Number: 7})))
+		newItem(recordRound, roundRecord{V: 1, Number: 7})))
 	r.restart(o)
 	_, err = r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
@@ -197,28 +197,28 @@ func TestErasedRequest(t *testing.T) {
 
 // What is kept but not understood, as of a later version, is not guessed at.
 func TestRecordsThatAreNotUnderstood(t *testing.T) {
-	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, item(recordOpen, openRecord{V: 1, Grant: "g"}), item(recordRound, roundRecord{V: 1, Number: 1})}
-	s, err := read(good)
+	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, openRecord{V: 1, Grant: "g"}), newItem(recordRound, roundRecord{V: 1, Number: 1})}
+	s, err := readSavedTurn(good)
 	require.NoError(t, err)
 	require.Equal(t, "go", s.text)
 	require.Len(t, s.rounds, 1)
 	for name, bad := range map[string]history.Item{
-		"a later open":         item(recordOpen, openRecord{V: 2}),
-		"a later round":        item(recordRound, roundRecord{V: 2, Number: 2}),
-		"a round that is lost": item(recordRound, roundRecord{V: 1, Number: 3}),
-		"an agent's":           item(recordAgentRound, agentRecord{V: 9}),
-		"an agent's end":       item(recordAgentEnd, agentEndRecord{}),
-		"an end":               item(recordEnd, endRecord{V: 7}),
+		"a later open":         newItem(recordOpen, openRecord{V: 2}),
+		"a later round":        newItem(recordRound, roundRecord{V: 2, Number: 2}),
+		"a round that is lost": newItem(recordRound, roundRecord{V: 1, Number: 3}),
+		"an agent's":           newItem(recordAgentRound, agentRecord{V: 9}),
+		"an agent's end":       newItem(recordAgentEnd, agentEndRecord{}),
+		"an end":               newItem(recordEnd, endRecord{V: 7}),
 		"no JSON":              {Kind: recordRound, Data: []byte("{")},
 	} {
-		_, err := read(append(good[:3:3], bad))
+		_, err := readSavedTurn(append(good[:3:3], bad))
 		require.ErrorIs(t, err, errLost, name)
 	}
-	s, err = read(append(good[:3:3], good[0], good[1]))
+	s, err = readSavedTurn(append(good[:3:3], good[0], good[1]))
 	require.NoError(t, err)
 	require.Empty(t, s.rounds, "of a request that was begun anew the newest counts")
-	twice := item(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
-	s, err = read(append(good[:3:3], twice, twice))
+	twice := newItem(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
+	s, err = readSavedTurn(append(good[:3:3], twice, twice))
 	require.NoError(t, err)
 	require.Len(t, s.agents["a"], 1, "of a round that was written again one counts")
 }
@@ -230,7 +230,7 @@ func FuzzRecords(f *testing.F) {
 		f.Add(kind, []byte(`{"v":1,"n":1,"messages":[{"role":"assistant","calls":[{"id":"1","raw":"/w=="}]}],"round":{"v":1,"n":1,"queue":[{"id":"x"}]}}`))
 	}
 	f.Fuzz(func(t *testing.T, kind string, data []byte) {
-		s, err := read([]history.Item{{Kind: kind, Data: data}})
+		s, err := readSavedTurn([]history.Item{{Kind: kind, Data: data}})
 		if err == nil && kind != keptRequest && s.text != "" {
 			t.Fatal("a request came of nothing")
 		}
@@ -271,7 +271,7 @@ func TestRestoredGrants(t *testing.T) {
 		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restore(t.Context(), row, nil)
+		turn, err := r.restoreTurn(t.Context(), row, nil)
 		require.NoError(t, err)
 		root := turn.desk.Grant()
 		require.True(t, root.Tainted(), "it had read what page brought")
@@ -281,7 +281,7 @@ func TestRestoredGrants(t *testing.T) {
 			within, wider := now.Scope().Within(root.Scope())
 			require.True(t, within, wider)
 			require.Equal(t, root.User(), now.User())
-			require.Equal(t, memberGrant(root.ID(), k.args.AgentID), now.ID())
+			require.Equal(t, agentGrantID(root.ID(), k.args.AgentID), now.ID())
 			require.Equal(t, k.args.AgentID == "late", now.MissionTainted(), k.args.AgentID)
 			require.Equal(t, k.args.AgentID != "clean", now.Tainted(), k.args.AgentID)
 			if was.ID() == "" {
@@ -293,8 +293,8 @@ func TestRestoredGrants(t *testing.T) {
 		}
 		want, err := skills.NewScope("note.gate", "note.echo")
 		require.NoError(t, err)
-		require.Equal(t, want.List(), turn.member("early").desk.Grant().Scope().List(), "the extension is there again")
-		require.Equal(t, 1, turn.member("page").desk.Trace().Len())
+		require.Equal(t, want.List(), turn.findAgent("early").desk.Grant().Scope().List(), "the extension is there again")
+		require.Equal(t, 1, turn.findAgent("page").desk.Trace().Len())
 		look()
 		<-entered
 		<-entered

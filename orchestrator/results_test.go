@@ -216,7 +216,7 @@ func TestAgentGone(t *testing.T) {
 func TestWaitFor(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	for seconds, want := range map[int]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, 1: time.Second, 60: time.Minute, 61: time.Minute, 1 << 62: time.Minute} {
-		require.Equal(t, want, waitFor(seconds, r.tune.wait), seconds)
+		require.Equal(t, want, waitTime(seconds, r.tune.wait), seconds)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/otp"
 )
 
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
+func makeID() string { return uuid.Must(uuid.NewV7()).String() }
 
 type openConversation struct{ id, user string }
 
@@ -24,50 +24,50 @@ type router struct {
 	waiting map[string][]otp.From
 }
 
-// ended asks once more whether a conversation that broke was started again.
-type ended struct{ e *openCredit }
+// recheckConversation asks once more whether a conversation that broke was started again.
+type recheckConversation struct{ e *openCredit }
 
 // Init watches what an earlier router has opened.
 func (r *router) Init(c *otp.Context) error {
 	r.opening, r.open, r.waiting = map[otp.Ref]*openCredit{}, map[otp.Ref]*openCredit{}, map[string][]otp.From{}
-	for _, e := range r.o.openings.all() {
-		r.follow(c, e)
+	for _, e := range r.o.openings.listCredits() {
+		r.watchConversation(c, e)
 	}
 	return nil
 }
 
-// follow watches the conversation, or gives its credit back where it is gone.
-func (r *router) follow(c *otp.Context, e *openCredit) {
+// watchConversation watches the conversation, or gives its credit back where it is gone.
+func (r *router) watchConversation(c *otp.Context, e *openCredit) {
 	if pid, ok := c.System().Whereis(supervisorName(e.id)); ok {
 		r.open[c.Monitor(pid)] = e
 		return
 	}
 	r.o.openings.release(e)
-	r.o.leftBehind(e.id)
+	r.o.requestLook(e.id)
 }
 
 // Handle opens conversations without blocking on their start.
 func (r *router) Handle(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case openConversation:
-		r.begin(c, m)
+		r.onOpenConversation(c, m)
 	case otp.Reply:
-		r.opened(c, m)
+		r.onConversationStarted(c, m)
 	case otp.Down:
 		e := r.open[m.Ref]
 		if delete(r.open, m.Ref); e == nil {
 			return
 		}
 		if m.Reason.Kind == otp.KindCrash { // it is Transient
-			c.SendAfter(time.Second, ended{e})
+			c.SendAfter(time.Second, recheckConversation{e})
 			return
 		}
 		r.o.openings.release(e)
 		if m.Reason.Kind != otp.KindNormal {
-			r.o.leftBehind(e.id)
+			r.o.requestLook(e.id)
 		}
-	case ended:
-		r.follow(c, m.e)
+	case recheckConversation:
+		r.watchConversation(c, m.e)
 	case breakdown:
 		panic(errEnded)
 	}
@@ -76,7 +76,7 @@ func (r *router) Handle(c *otp.Context, msg any) {
 // Terminate has nothing to release.
 func (r *router) Terminate(*otp.Context, otp.Reason) {}
 
-func (r *router) begin(c *otp.Context, m openConversation) {
+func (r *router) onOpenConversation(c *otp.Context, m openConversation) {
 	id := m.id
 	if _, ok := c.System().Whereis(supervisorName(id)); ok && r.waiting[id] == nil {
 		c.Reply(nil, nil)
@@ -96,7 +96,7 @@ func (r *router) begin(c *otp.Context, m openConversation) {
 	r.opening[c.StartChild(sup, conversationSpec(r.o, id, m.user), 30*time.Second)] = e
 }
 
-func (r *router) opened(c *otp.Context, m otp.Reply) {
+func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	e := r.opening[m.Ref]
 	if e == nil {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
 
-// saved is what the journal has of a turn.
-type saved struct {
+// savedTurn is what the journal has of a turn.
+type savedTurn struct {
 	text   string
 	open   openRecord
 	rounds []roundRecord
@@ -23,18 +23,18 @@ type saved struct {
 // can't be gone on with.
 var errLost = errors.New("what is kept of the request is not enough to go on with it")
 
-// read puts the items of a turn back together.
-func read(items []history.Item) (saved, error) {
-	s := saved{agents: map[string][]agentRecord{}, ends: map[string]agentEndRecord{}}
+// readSavedTurn puts the items of a turn back together.
+func readSavedTurn(items []history.Item) (savedTurn, error) {
+	s := savedTurn{agents: map[string][]agentRecord{}, ends: map[string]agentEndRecord{}}
 	for _, it := range items {
-		if err := s.take(it); err != nil {
-			return saved{}, fmt.Errorf("%w: a record %s", errLost, it.Kind)
+		if err := s.takeItem(it); err != nil {
+			return savedTurn{}, fmt.Errorf("%w: a record %s", errLost, it.Kind)
 		}
 	}
 	return s, nil
 }
 
-func (s *saved) take(it history.Item) error {
+func (s *savedTurn) takeItem(it history.Item) error {
 	version := func(v int, err error) error {
 		if err == nil && v != recordVersion {
 			return errLost
@@ -43,7 +43,7 @@ func (s *saved) take(it history.Item) error {
 	}
 	switch it.Kind {
 	case keptRequest: // of a turn that was begun twice, the newest counts
-		*s = saved{text: string(it.Data), agents: map[string][]agentRecord{}, ends: map[string]agentEndRecord{}}
+		*s = savedTurn{text: string(it.Data), agents: map[string][]agentRecord{}, ends: map[string]agentEndRecord{}}
 	case recordOpen:
 		err := json.Unmarshal(it.Data, &s.open)
 		return version(s.open.V, err)
@@ -76,8 +76,8 @@ func (s *saved) take(it history.Item) error {
 	return nil
 }
 
-// spent is what the agents had spent when they last wrote something down.
-func (s saved) spent() map[string]Spent {
+// sumAgentSpending is what the agents had spent when they last wrote something down.
+func (s savedTurn) sumAgentSpending() map[string]Spent {
 	out := map[string]Spent{}
 	for grant, rounds := range s.agents {
 		out[grant] = rounds[len(rounds)-1].Spent
@@ -88,8 +88,8 @@ func (s saved) spent() map[string]Spent {
 	return out
 }
 
-// memory is a conversation as it was kept.
-type memory struct {
+// recalledConversation is a conversation as it was kept.
+type recalledConversation struct {
 	user    string
 	tainted bool
 	said    []llm.Message

@@ -8,17 +8,17 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// concealed are messages as the journal may have them, with the ids of the
+// hideSecrets are messages as the journal may have them, with the ids of the
 // calls that are not whole any more. The orchestrator's own tools have nothing
 // secret; a model that names a skill instead, or a tool that there isn't, may
 // write what is.
-func (t *turn) concealed(list []llm.Message) (kept agents.Messages, hidden []string) {
+func (t *turn) hideSecrets(list []llm.Message) (kept agents.Messages, hidden []string) {
 	kept = slices.Clone(list)
 	for i := range kept {
 		kept[i].ToolCalls = slices.Clone(kept[i].ToolCalls)
 		for j := range kept[i].ToolCalls {
 			k := &kept[i].ToolCalls[j]
-			if args, yes := t.redact(k.Name, k.Arguments); yes {
+			if args, yes := t.redactArguments(k.Name, k.Arguments); yes {
 				k.Arguments = args
 				hidden = append(hidden, k.ID)
 			}
@@ -27,7 +27,7 @@ func (t *turn) concealed(list []llm.Message) (kept agents.Messages, hidden []str
 	return kept, hidden
 }
 
-func (t *turn) redact(name, args string) (shown string, hidden bool) {
+func (t *turn) redactArguments(name, args string) (shown string, hidden bool) {
 	switch name {
 	case toolGetSkill, toolDispatch, toolResults, toolUpdate, toolQuery, toolCancel:
 		return args, false

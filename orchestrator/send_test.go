@@ -141,14 +141,14 @@ func TestLateAgent(t *testing.T) {
 	v := &conversation{}
 	over, now := &turn{v: v}, &turn{v: v}
 	v.turn = now
-	for name, k := range map[string]*member{
+	for name, k := range map[string]*agentRun{
 		"the turn is over": {turn: over},
 		"it was cancelled": {turn: now, state: agents.Cancelled, reason: "no more"},
 	} {
-		v.starting = map[otp.Ref]*member{7: k}
-		v.started(nil, otp.Reply{Ref: 8, Value: pid})
+		v.starting = map[otp.Ref]*agentRun{7: k}
+		v.onAgentStarted(nil, otp.Reply{Ref: 8, Value: pid})
 		require.Len(t, v.starting, 1, "the answer to another question")
-		v.started(nil, otp.Reply{Ref: 7, Value: pid})
+		v.onAgentStarted(nil, otp.Reply{Ref: 7, Value: pid})
 		require.Empty(t, v.starting)
 		require.Equal(t, agents.Cancel{Reason: k.reason}, <-p.got, name)
 	}
@@ -267,7 +267,7 @@ func TestHistory(t *testing.T) {
 	for _, row := range []struct{ turns, size, want int }{
 		{2, 10, 6}, {66, 10, 198}, {67, 10, 198}, {1000, 10, 198}, {10, maxHistoryBytes / 2, 6}, {3, maxHistoryBytes, 3}, {3, maxHistoryBytes + 1, 0}, {0, 0, 0},
 	} {
-		got := trimmed(said(row.turns, row.size))
+		got := trimHistory(said(row.turns, row.size))
 		require.Len(t, got, row.want, "%d turns of %d bytes", row.turns, row.size)
 		if len(got) > 0 {
 			require.Equal(t, llm.RoleUser, got[0].Role)

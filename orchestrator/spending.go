@@ -21,7 +21,7 @@ type Spent struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-func spentOf(s *assembly.Spent) (out Spent) {
+func readSpent(s *assembly.Spent) (out Spent) {
 	out.Tokens, out.Cost, out.Estimated = s.Read()
 	return out
 }
@@ -30,8 +30,8 @@ func (s Spent) plus(o Spent) Spent {
 	return Spent{s.Tokens + o.Tokens, s.Cost + o.Cost, s.Estimated || o.Estimated}
 }
 
-// asker is a model that is asked on behalf of one agent, a question at a time.
-type asker struct {
+// modelCaller is a model that is asked on behalf of one agent, a question at a time.
+type modelCaller struct {
 	model agents.Model
 	who   assembly.Caller
 	span  telemetry.Span
@@ -40,18 +40,18 @@ type asker struct {
 
 // Chat asks the model. The questions are numbered: after a restart the same
 // one has the same number, and is counted once by a server that knew it.
-func (a *asker) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
+func (a *modelCaller) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	who := a.who
 	who.ID = fmt.Sprintf("%s:%d", who.Agent, a.asked.Add(1))
 	return a.model.Chat(assembly.As(a.span.In(ctx), who), r)
 }
 
-// respend takes what was spent before a restart: by the turn's own questions
+// recountSpending takes what was spent before a restart: by the turn's own questions
 // and by its agents. Where the whole program is new it is counted again: a crash
 // of the conversation, or of the supervisor of all, has left the counts as they
 // were. It runs in the
 // task that reads the journal.
-func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, count bool) {
+func (t *turn) recountSpending(ctx context.Context, own Spent, agents map[string]Spent, count bool) {
 	again := func(agent string, spent *assembly.Spent, s Spent, id string) {
 		if s.Tokens == 0 && s.Cost == 0 {
 			return
@@ -60,7 +60,7 @@ func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, 
 		if !count {
 			return
 		}
-		who := t.caller(agent, nil)
+		who := t.callerFor(agent, nil)
 		who.ID = id + ":before"
 		t.o.parts.Spend(ctx, who, s.Tokens, s.Cost)
 	}
@@ -71,8 +71,8 @@ func (t *turn) respend(ctx context.Context, own Spent, agents map[string]Spent, 
 	}
 }
 
-// caller is on whose behalf a model is asked: the turn's own, or an agent's.
-func (t *turn) caller(agent string, spent *assembly.Spent) assembly.Caller {
+// callerFor is on whose behalf a model is asked: the turn's own, or an agent's.
+func (t *turn) callerFor(agent string, spent *assembly.Spent) assembly.Caller {
 	g := t.desk.Grant()
 	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
 }

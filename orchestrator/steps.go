@@ -40,8 +40,8 @@ const (
 	stepsFor  = 2 * time.Second
 )
 
-// steps reads the newest records of a conversation back to the turn's first.
-func (o *Orchestrator) steps(ctx context.Context, conversation, user, turn string) ([]Step, int, error) {
+// readSteps reads the newest records of a conversation back to the turn's first.
+func (o *Orchestrator) readSteps(ctx context.Context, conversation, user, turn string) ([]Step, int, error) {
 	var last *int64
 	s := stepReader{turn: turn, ended: map[string]string{}, seen: map[string]bool{}}
 	for range stepPages {
@@ -51,7 +51,7 @@ func (o *Orchestrator) steps(ctx context.Context, conversation, user, turn strin
 		}
 		before := s.found
 		for i := range page {
-			s.read(&page[i])
+			s.takeRecord(&page[i])
 		}
 		if len(page) < stepsPage || before > 0 && s.found == before {
 			break
@@ -72,7 +72,7 @@ type stepReader struct {
 	left  int
 }
 
-func (s *stepReader) read(r *assembly.Recorded) {
+func (s *stepReader) takeRecord(r *assembly.Recorded) {
 	switch r.Kind {
 	case sentinel.RecordOutcome:
 		s.ended[r.Decision] = r.Outcome

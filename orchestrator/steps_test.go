@@ -65,7 +65,7 @@ func TestStepsAreBounded(t *testing.T) {
 	s := stepReader{turn: "t", ended: map[string]string{}, seen: map[string]bool{}, steps: make([]Step, maxSteps)}
 	list := r.list(ledger.Query{Kind: sentinel.RecordDecision})
 	for i := range list {
-		s.read(&assembly.Recorded{Kind: list[i].Kind, Call: list[i].Call, Body: []byte(`{"decision":"d","turn":"t","outcome":"deny"}`)})
+		s.takeRecord(&assembly.Recorded{Kind: list[i].Kind, Call: list[i].Call, Body: []byte(`{"decision":"d","turn":"t","outcome":"deny"}`)})
 	}
 	require.Len(t, s.steps, maxSteps)
 	require.Equal(t, 2, s.left)
@@ -78,7 +78,7 @@ func TestStepOfAHeldCall(t *testing.T) {
 	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, known)
-	steps, left, err := r.steps(t.Context(), "c1", "ann", row.Turn)
+	steps, left, err := r.readSteps(t.Context(), "c1", "ann", row.Turn)
 	require.NoError(t, err)
 	require.Zero(t, left)
 	require.Len(t, steps, 2)

@@ -4,33 +4,33 @@ import (
 	"sync"
 )
 
-// outages counts, by conversation, how often in a row its turn broke off
+// storeOutages counts, by conversation, how often in a row its turn broke off
 // because the store was down.
-type outages struct {
+type storeOutages struct {
 	mu   sync.Mutex
-	list map[string]*outage
+	list map[string]*storeOutage
 }
 
-type outage struct {
+type storeOutage struct {
 	breaks  int
 	excused bool // the next attempt: it was the store's fault
 }
 
-func (l *outages) broke(conversation string) {
+func (l *storeOutages) noteBreak(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.list == nil {
-		l.list = map[string]*outage{}
+		l.list = map[string]*storeOutage{}
 	}
 	e := l.list[conversation]
 	if e == nil {
-		e = &outage{}
+		e = &storeOutage{}
 		l.list[conversation] = e
 	}
 	e.breaks, e.excused = e.breaks+1, true
 }
 
-func (l *outages) of(conversation string) (breaks int, excused bool) {
+func (l *storeOutages) countBreaks(conversation string) (breaks int, excused bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.list[conversation]; e != nil {
@@ -39,7 +39,7 @@ func (l *outages) of(conversation string) (breaks int, excused bool) {
 	return 0, false
 }
 
-func (l *outages) tried(conversation string) {
+func (l *storeOutages) noteAttempt(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.list[conversation]; e != nil {
@@ -47,8 +47,8 @@ func (l *outages) tried(conversation string) {
 	}
 }
 
-// over forgets a conversation whose turn got further.
-func (l *outages) over(conversation string) {
+// forget forgets a conversation whose turn got further.
+func (l *storeOutages) forget(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.list, conversation)

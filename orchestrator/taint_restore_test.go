@@ -14,7 +14,7 @@ import (
 
 // has waits until the journal has so many records of a kind of the request r1.
 func (r *rig) has(kind string, n int) {
-	require.Eventually(r.t, func() bool { return len(r.kept(turnID("c1", "r1"))[kind]) == n }, eventually, tick)
+	require.Eventually(r.t, func() bool { return len(r.kept(deriveTurnID("c1", "r1"))[kind]) == n }, eventually, tick)
 }
 
 func (r *rig) begins() {
@@ -97,7 +97,7 @@ func TestTaintOverARestart(t *testing.T) {
 		}
 		close(ready)
 		r.has(recordRound, 3)
-		for _, end := range r.kept(turnID("c1", "r1"))[recordAgentEnd] {
+		for _, end := range r.kept(deriveTurnID("c1", "r1"))[recordAgentEnd] {
 			require.NotContains(t, end, `"agent_id":"b"`, "its own end would tell of it")
 		}
 		proceed := make(chan struct{})
@@ -111,10 +111,10 @@ func TestTaintOverARestart(t *testing.T) {
 		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restore(t.Context(), row, nil)
+		turn, err := r.restoreTurn(t.Context(), row, nil)
 		require.NoError(t, err)
-		require.Equal(t, agents.Cancelled, turn.member("b").current())
-		require.True(t, turn.member("b").desk.Tainted())
-		require.False(t, turn.member("g").desk.Tainted())
+		require.Equal(t, agents.Cancelled, turn.findAgent("b").currentState())
+		require.True(t, turn.findAgent("b").desk.Tainted())
+		require.False(t, turn.findAgent("g").desk.Tainted())
 	})
 }

@@ -181,7 +181,7 @@ func TestStaleMessages(t *testing.T) {
 	require.True(t, ok)
 	pid.Send(agents.Finished{Result: agents.Result{Agent: "a", State: agents.Cancelled, Reason: "stale"}})
 	pid.Send(agents.HelpWanted{Agent: "a", Reason: "stale"})
-	pid.Send(waitOver{&waiting{}})
+	pid.Send(waitOver{&resultsWait{}})
 	ctx, cancel := context.WithTimeout(t.Context(), eventually)
 	defer cancel()
 	_, err := otp.Call(ctx, pid, claim{"ann"}) // what was sent before has been handled

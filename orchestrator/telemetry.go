@@ -20,7 +20,7 @@ func (o *Orchestrator) newTelemetry(ctx context.Context, cfg *config.Config) (*t
 	t := telemetry.Options{
 		Listen: cfg.Telemetry.Metrics.Listen, Registerer: o.opts.Metrics,
 		Endpoint: cfg.Telemetry.Traces.Endpoint(), Share: float64(cfg.Telemetry.Traces.Sample) / 100, Tracers: o.opts.Tracer,
-		Models: map[string]telemetry.ModelInfo{}, State: o.state, Log: o.log,
+		Models: map[string]telemetry.ModelInfo{}, State: o.readState, Log: o.log,
 	}
 	for _, s := range cfg.Skills {
 		t.Skills = append(t.Skills, s.Skill.Name())
@@ -43,8 +43,8 @@ func (o *Orchestrator) closeTelemetry(ctx context.Context) error {
 	return o.tel.Close(ctx)
 }
 
-// state is what a scrape reads. Until everything is there, nothing is.
-func (o *Orchestrator) state() telemetry.State {
+// readState is what a scrape reads. Until everything is there, nothing is.
+func (o *Orchestrator) readState() telemetry.State {
 	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{},
 		Breakers: map[string]string{}, Canaries: map[string]string{}}
 	if !o.up.Load() {
@@ -60,7 +60,7 @@ func (o *Orchestrator) state() telemetry.State {
 	d := o.doors
 	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()},
 		o.parts.Pools()...) {
-		s.Pools = append(s.Pools, pool(p))
+		s.Pools = append(s.Pools, describePool(p))
 	}
 	for _, p := range o.parts.Pauses.List() {
 		s.Pauses[p.Scope()]++
@@ -80,8 +80,8 @@ func (o *Orchestrator) state() telemetry.State {
 	return s
 }
 
-// pool reads a pool's kind and name out of what it says it is full of.
-func pool(s admission.Stats) telemetry.Pool {
+// describePool reads a pool's kind and name out of what it says it is full of.
+func describePool(s admission.Stats) telemetry.Pool {
 	p := telemetry.Pool{Kind: s.What, Used: s.Used, Capacity: s.Process, Waiting: s.Waiting, Refused: s.Refused}
 	if name, ok := strings.CutPrefix(s.What, "calls of "); ok {
 		p.Kind, p.Name = telemetry.PoolSkill, name

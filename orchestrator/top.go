@@ -54,9 +54,9 @@ type ProcessInfo struct {
 	Children   []ProcessInfo `json:"children,omitempty"`
 }
 
-// shown adds to the processes what conversations show of themselves; at is the
+// listProcesses adds to the processes what conversations show of themselves; at is the
 // one that they are below of.
-func shown(list []otp.ProcessInfo, looks map[string]*look, at *look) []ProcessInfo {
+func listProcesses(list []otp.ProcessInfo, looks map[string]*conversationStatus, at *conversationStatus) []ProcessInfo {
 	out := make([]ProcessInfo, len(list))
 	for i, p := range list {
 		below := at
@@ -65,7 +65,7 @@ func shown(list []otp.ProcessInfo, looks map[string]*look, at *look) []ProcessIn
 		}
 		out[i] = ProcessInfo{
 			ID: p.ID, Type: p.Type.String(), State: p.State, Restart: p.Restart.String(), Restarts: p.Restarts,
-			Mailbox: p.Mailbox, Tasks: p.Tasks, Since: p.Since, LastExit: p.Before, Children: shown(p.Children, looks, below),
+			Mailbox: p.Mailbox, Tasks: p.Tasks, Since: p.Since, LastExit: p.Before, Children: listProcesses(p.Children, looks, below),
 		}
 		if below != nil {
 			out[i].look(p, below)
@@ -74,13 +74,13 @@ func shown(list []otp.ProcessInfo, looks map[string]*look, at *look) []ProcessIn
 	return out
 }
 
-func (i *ProcessInfo) look(p otp.ProcessInfo, l *look) {
+func (i *ProcessInfo) look(p otp.ProcessInfo, l *conversationStatus) {
 	if p.Name == serverName(l.conversation) {
 		i.Phase, i.PhaseSince, i.Turn = l.phase, l.since, l.turn
 		return
 	}
 	name, ok := strings.CutPrefix(p.ID, "agent-")
-	for _, a := range l.agents() {
+	for _, a := range l.listAgents() {
 		if ok && a.Agent == name {
 			i.Phase = string(a.State)
 		}

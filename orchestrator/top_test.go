@@ -34,7 +34,7 @@ func TestTop(t *testing.T) {
 		return found
 	}
 	require.Eventually(t, func() bool { return find("server").Phase == phaseWaiting }, eventually, tick)
-	require.Equal(t, turnID("c1", "r1"), find("server").Turn)
+	require.Equal(t, deriveTurnID("c1", "r1"), find("server").Turn)
 	require.False(t, find("server").PhaseSince.IsZero())
 	require.Equal(t, string(agents.Running), find("agent-a").Phase)
 	require.Empty(t, find("router").Phase)

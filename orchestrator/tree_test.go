@@ -33,7 +33,7 @@ func freeGrantOf(t *testing.T, user string, names ...string) sentinel.Grant {
 	require.NoError(t, err)
 	text := "go"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: newID(), User: user, Conversation: "free", Turn: newID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
+		ID: makeID(), User: user, Conversation: "free", Turn: makeID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
 	})
 	require.NoError(t, err)
 	return g

@@ -63,27 +63,27 @@ type turn struct {
 
 	// seat is the turn's place among all that are worked on; life ends with the
 	// turn, and with it whatever place the turn or its agents hold or wait for.
-	seat   seat
+	seat   place
 	spent  assembly.Spent  // by the turn's own questions
 	life   context.Context //nolint:containedctx // it is the turn's, which outlives each call
 	gone   context.CancelFunc
 	unkept bool // what is kept of its end isn't known, or that it has none
 	outage bool // because the store was down
 
-	task    otp.Ref
-	busy    bool
-	saving  bool           // the task is the journal's
-	ahead   otp.Ref        // what is judged before its turn, zero if nothing is
-	unread  bool           // calls are a new answer's
-	calls   []llm.ToolCall // of the model's last answer, still to be done
-	hidden  []string       // ids of those whose secrets an earlier process did not keep
-	call    llm.ToolCall
-	rounds  int
-	records int // rounds in the journal
-	invokes int // calls given to the desk
-	last    bool
-	nudged  bool
-	nudge   bool // the next question to the model says that its answer was empty
+	task       otp.Ref
+	busy       bool
+	saving     bool           // the task is the journal's
+	prejudging otp.Ref        // what is judged before its turn, zero if nothing is
+	unread     bool           // calls are a new answer's
+	calls      []llm.ToolCall // of the model's last answer, still to be done
+	hidden     []string       // ids of those whose secrets an earlier process did not keep
+	call       llm.ToolCall
+	rounds     int
+	records    int // rounds in the journal
+	invokes    int // calls given to the desk
+	last       bool
+	nudged     bool
+	nudge      bool // the next question to the model says that its answer was empty
 
 	// sender is the trace of who sent the request, span the turn's own, since
 	// when it was begun in this process.
@@ -91,15 +91,15 @@ type turn struct {
 	span   telemetry.Span
 	since  time.Time
 
-	members []*member
-	byID    map[string]*member // the same
-	wait    *waiting
+	members []*agentRun
+	byID    map[string]*agentRun // the same
+	wait    *resultsWait
 	holds   bool // a person is asked about a call of the turn's own
 	// parked is a call of the turn's own that was held and has not asked for the
 	// turn's place since; away is a turn that has given its place back; wants are
 	// those that need places before they go on.
 	parked, away bool
-	wants        []want
+	wants        []placeRequest
 	// proposed are the skills that calls were proposed under before a restart,
 	// by number: they go the same way again.
 	proposed map[int]string
@@ -114,11 +114,11 @@ type waiter struct {
 	credit *admission.Credit // that its caller holds
 }
 
-// begun makes the turn of a request that is new. Its grant's id is made up:
+// beginTurn makes the turn of a request that is new. Its grant's id is made up:
 // the ids of its calls are derived from it and were never used.
-func begun(v *conversation, m sendRequest) (*turn, error) {
+func beginTurn(v *conversation, m sendRequest) (*turn, error) {
 	r := openRecord{
-		V: recordVersion, Request: m.ID, Grant: newID(), Scope: m.Scope.List(), Tainted: v.tainted, Started: time.Now(),
+		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: v.tainted, Started: time.Now(),
 	}
 	return newTurn(v.o, v.id, v.user, m.Text, r, v.history)
 }
@@ -133,7 +133,7 @@ func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, ear
 	if err != nil {
 		return nil, err
 	}
-	id := turnID(conversation, r.Request)
+	id := deriveTurnID(conversation, r.Request)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: r.Grant, User: user, Conversation: conversation, Turn: id, Agent: "orchestrator",
 		Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
@@ -142,53 +142,53 @@ func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, ear
 		return nil, err
 	}
 	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g),
-		byID: map[string]*member{}}
-	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: o.instructions(scope)}}, earlier...)
+		byID: map[string]*agentRun{}}
+	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: o.writeInstructions(scope)}}, earlier...)
 	t.base = len(t.messages)
-	t.say(llm.Message{Role: llm.RoleUser, Content: text})
+	t.addMessage(llm.Message{Role: llm.RoleUser, Content: text})
 	t.saved = len(t.messages)
 	return t, nil
 }
 
-// handle takes the messages of a turn that is under way.
-func (t *turn) handle(c *otp.Context, msg any) {
+// onMessage takes the messages of a turn that is under way.
+func (t *turn) onMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case heldCall:
-		t.held(m)
+		t.onHeldCall(m)
 	case otp.TaskResult:
 		if t.busy && m.Ref == t.task {
 			t.busy = false
-			t.ended(c, m)
+			t.onTaskEnd(c, m)
 			return
 		}
-		t.seated(c, m)
+		t.onPlaceWaitEnd(c, m)
 	case otp.Down:
-		t.down(c, m)
+		t.onAgentDown(c, m)
 	case agents.Finished:
-		t.finished(c, m.Result)
+		t.onAgentFinished(c, m.Result)
 	case agents.HelpWanted:
-		t.wantsHelp(c, m)
+		t.onHelpWanted(c, m)
 	case agents.HelpOver:
-		t.helped(c, m)
-	case unattended:
-		t.attended(c, m)
+		t.onHelpOver(c, m)
+	case turnTimeOver:
+		t.onTimeCheck(c, m)
 	case waveOver:
-		t.overdue(c, m)
+		t.onWaveOver(c, m)
 	case waitOver:
 		if t.wait != nil && t.wait == m.w {
-			t.bring(c)
+			t.answerWait(c)
 		}
 	}
 }
 
-func (t *turn) start(c *otp.Context, fn func(context.Context) (any, error)) {
+func (t *turn) startTask(c *otp.Context, fn func(context.Context) (any, error)) {
 	span := t.span
 	t.task, t.busy = c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), true
 }
 
-// think asks the model what to do next.
-func (t *turn) think(c *otp.Context) {
-	t.foretold(c)
+// askModel asks the model what to do next.
+func (t *turn) askModel(c *otp.Context) {
+	t.stopPrejudging(c)
 	if t.rounds++; t.rounds >= maxRounds {
 		t.last = true
 	}
@@ -200,161 +200,161 @@ func (t *turn) think(c *otp.Context) {
 			llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
 	}
 	if !t.last {
-		r.Tools = t.o.tools()
+		r.Tools = t.o.listTools()
 	}
-	t.o.at("think")
-	model, who := t.o.model, t.asks()
-	t.start(c, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
+	t.o.reachPlace("think")
+	model, who := t.o.model, t.callerOfQuestion()
+	t.startTask(c, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
 }
 
-// ended takes the end of what the turn was doing, by its phase.
-func (t *turn) ended(c *otp.Context, m otp.TaskResult) {
+// onTaskEnd takes the end of what the turn was doing, by its phase.
+func (t *turn) onTaskEnd(c *otp.Context, m otp.TaskResult) {
 	switch t.phase {
 	case opening:
-		t.begin(c, m)
+		t.onRequestWritten(c, m)
 	case working:
 		if t.saving {
-			t.savedRound(c, m)
+			t.onRoundWritten(c, m)
 			return
 		}
-		t.answered(c, m)
+		t.onTaskResult(c, m)
 	case closing:
 		_, bare := m.Value.(withoutTexts)
 		if (bare || m.Err != nil) && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
 			t.answer, t.err = Reply{}, ErrNotKept
 		}
 		t.unkept, t.outage = m.Err != nil, history.Down(m.Err)
-		t.v.over(c, t)
+		t.v.onTurnOver(c, t)
 	}
 }
 
-func (t *turn) answered(c *otp.Context, m otp.TaskResult) {
+func (t *turn) onTaskResult(c *otp.Context, m otp.TaskResult) {
 	var e *llm.Error
 	switch r := m.Value.(type) {
 	case llm.Response:
-		t.said(c, r)
+		t.onAnswer(c, r)
 	case toolDone:
-		t.noteRefusal(r.no, isNative(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
-		t.done(c, r.text)
+		t.noteRefusal(r.no, isNativeSkill(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
+		t.answerCall(c, r.text)
 	default:
 		switch {
 		case t.call.ID != "": // a tool's own goroutine broke
-			t.done(c, `{"ok":false,"error":"internal","reason":"The tool failed; nothing was done."}`)
+			t.answerCall(c, `{"ok":false,"error":"internal","reason":"The tool failed; nothing was done."}`)
 		case !errors.As(m.Err, &e):
-			t.end(c, "", &ModelError{"unavailable"})
+			t.finishTurn(c, "", &ModelError{"unavailable"})
 		case e.Code == llm.CodeEmpty:
-			t.said(c, llm.Response{})
+			t.onAnswer(c, llm.Response{})
 		default:
-			t.end(c, "", &ModelError{string(e.Kind)})
+			t.finishTurn(c, "", &ModelError{string(e.Kind)})
 		}
 	}
 }
 
-func (t *turn) said(c *otp.Context, r llm.Response) {
+func (t *turn) onAnswer(c *otp.Context, r llm.Response) {
 	r.Content = agents.Cut(r.Content, agents.MaxAnswer)
 	calls, left := agents.HearCalls(r.ToolCalls, t.messages)
 	if t.last || r.FinishReason == "length" || r.FinishReason == "content_filter" {
 		calls = nil
 	}
 	if len(calls) == 0 {
-		t.concluded(c, r)
+		t.concludeTurn(c, r)
 		return
 	}
 	t.omitted += left
 	t.renewBudgets()
-	t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
-	t.calls, t.unread, t.hidden = inOrder(calls), true, nil
-	t.save(c)
+	t.addMessage(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
+	t.calls, t.unread, t.hidden = orderDispatches(calls), true, nil
+	t.writeRound(c)
 }
 
-// concluded ends the turn with the model's answer. One empty answer is let
+// concludeTurn ends the turn with the model's answer. One empty answer is let
 // pass; a second ends the turn with a reason.
-func (t *turn) concluded(c *otp.Context, r llm.Response) {
+func (t *turn) concludeTurn(c *otp.Context, r llm.Response) {
 	switch {
 	case r.Content != "":
-		t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
-		t.end(c, r.Content, nil)
+		t.addMessage(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
+		t.finishTurn(c, r.Content, nil)
 	case r.Refusal != "":
-		t.end(c, "", &ModelError{"refusal"})
+		t.finishTurn(c, "", &ModelError{"refusal"})
 	case !t.nudged:
 		t.nudged, t.nudge = true, true
-		t.think(c)
+		t.askModel(c)
 	default:
-		t.end(c, "", &ModelError{"empty"})
+		t.finishTurn(c, "", &ModelError{"empty"})
 	}
 }
 
-// admit lets the turn in, now or when it is its user's turn. What was accepted
+// requestAdmission lets the turn in, now or when it is its user's turn. What was accepted
 // before a restart is not refused.
-func (t *turn) admit(c *otp.Context) {
+func (t *turn) requestAdmission(c *otp.Context) {
 	t.phase = admitting
-	t.begins()
+	t.startSpan()
 	t.life, t.gone = context.WithCancel(c.Context())
-	if t.seat.take(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: t.resumed}) {
-		t.admitted(c, nil)
+	if t.seat.takeOrWait(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: t.resumed}) {
+		t.onAdmission(c, nil)
 	}
 }
 
-// admitted goes on with a turn that has its credit. One that got none has done
+// onAdmission goes on with a turn that has its credit. One that got none has done
 // nothing: its request was not even written down.
-func (t *turn) admitted(c *otp.Context, err error) {
+func (t *turn) onAdmission(c *otp.Context, err error) {
 	switch {
 	case err == nil && t.resumed:
-		t.proceed(c)
+		t.resumeWork(c)
 	case err == nil:
 		t.phase = opening
-		t.open(c)
+		t.writeRequest(c)
 	default:
-		t.refuse(c, err)
+		t.refuseUnbegun(c, err)
 	}
 }
 
-// refuse ends a turn that nothing is known of outside.
-func (t *turn) refuse(c *otp.Context, err error) {
+// refuseUnbegun ends a turn that nothing is known of outside.
+func (t *turn) refuseUnbegun(c *otp.Context, err error) {
 	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
 		err = t.o.doors.turns.Overloaded(t.v.user)
 	}
 	t.phase, t.err = closing, err
-	t.v.over(c, t)
+	t.v.onTurnOver(c, t)
 }
 
 type (
-	began      struct{}
-	unattended struct{ t *turn }
+	turnBegun    struct{}
+	turnTimeOver struct{ t *turn }
 )
 
-// open writes the request down before anything is done about it. One that was
+// writeRequest writes the request down before anything is done about it. One that was
 // sent before and has ended is not begun again: its end is what is answered.
-func (t *turn) open(c *otp.Context) {
-	kept, about, fresh := t.o.kept, t.about(), t.fresh
-	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, item(recordOpen, t.opened)}
-	t.o.at("open")
-	t.start(c, func(ctx context.Context) (any, error) {
+func (t *turn) writeRequest(c *otp.Context) {
+	kept, about, fresh := t.o.kept, t.journalKey(), t.fresh
+	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
+	t.o.reachPlace("open")
+	t.startTask(c, func(ctx context.Context) (any, error) {
 		if !fresh {
-			end, err := t.o.endOf(ctx, about, t.request)
+			end, err := t.o.readEnd(ctx, about, t.request)
 			if err != nil || end != nil {
 				return end, err
 			}
 		}
-		return began{}, kept.Begin(ctx, about, items...)
+		return turnBegun{}, kept.Begin(ctx, about, items...)
 	})
 }
 
-// begin starts the work on a request that is durable.
-func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
+// onRequestWritten starts the work on a request that is durable.
+func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 	switch v := m.Value.(type) {
-	case began:
+	case turnBegun:
 		t.phase = working
 		t.o.counted.Store(t.id, struct{}{})
 		if t.abandoned {
-			t.end(c, "", ErrCancelled)
+			t.finishTurn(c, "", ErrCancelled)
 			return
 		}
-		t.watch(c)
-		t.think(c)
+		t.scheduleTimeCheck(c)
+		t.askModel(c)
 	case *endRecord:
-		t.phase, t.answer, t.err, t.repeated = closing, v.Reply, failureOf(v.Failure), true
-		t.v.over(c, t)
+		t.phase, t.answer, t.err, t.repeated = closing, v.Reply, failureFromCode(v.Failure), true
+		t.v.onTurnOver(c, t)
 	default:
 		t.phase, t.err, t.outage = closing, ErrNotKept, history.Down(m.Err)
 		t.unkept = t.outage || errors.Is(m.Err, history.ErrUnderWay) // then the journal knows more than this process
@@ -364,66 +364,68 @@ func (t *turn) begin(c *otp.Context, m otp.TaskResult) {
 		case errors.Is(m.Err, history.ErrOwner):
 			t.err = errOtherUser
 		}
-		t.v.over(c, t)
+		t.v.onTurnOver(c, t)
 	}
 }
 
-// watch ends a turn that no caller waits for when the turn's time is over. A waiting
+// scheduleTimeCheck ends a turn that no caller waits for when the turn's time is over. A waiting
 // caller has a deadline of its own, and so has a person who is asked.
-func (t *turn) watch(c *otp.Context) { c.SendAfter(t.o.tune.turn, unattended{t}) }
+func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.o.tune.turn, turnTimeOver{t}) }
 
-func (t *turn) attended(c *otp.Context, m unattended) {
+func (t *turn) onTimeCheck(c *otp.Context, m turnTimeOver) {
 	switch {
 	case m.t != t || t.phase != working:
 	case len(t.waiters) > 0 || t.holds || t.away ||
-		slices.ContainsFunc(t.members, func(k *member) bool { return k.current() == agents.AwaitingApproval }):
-		t.watch(c)
+		slices.ContainsFunc(t.members, func(k *agentRun) bool { return k.currentState() == agents.AwaitingApproval }):
+		t.scheduleTimeCheck(c)
 	default:
-		t.end(c, "", ErrInterrupted)
+		t.finishTurn(c, "", ErrInterrupted)
 	}
 }
 
-// save writes the round down before any of its calls is made.
-func (t *turn) save(c *otp.Context) {
+// writeRound writes the round down before any of its calls is made.
+func (t *turn) writeRound(c *otp.Context) {
 	t.records++
 	r := roundRecord{
 		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
-		Last: t.last, Nudged: t.nudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: spentOf(&t.spent),
+		Last: t.last, Nudged: t.nudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
 	}
-	r.Messages, r.Hidden = t.concealed(r.Messages)
+	r.Messages, r.Hidden = t.hideSecrets(r.Messages)
 	for _, k := range t.members {
 		if res := k.result(); res.State.Done() && !k.recorded {
 			k.recorded = true
 			r.Ended = append(r.Ended, res)
 		}
-		if k.wants() != nil {
+		if k.helpWanted() != nil {
 			r.Asking = append(r.Asking, k.args.AgentID)
 		}
 	}
 	t.saved, t.saving = len(t.messages), true
-	about, kept := t.about(), t.o.kept
-	t.o.at("save")
-	t.start(c, func(ctx context.Context) (any, error) { return began{}, kept.Add(ctx, about, item(recordRound, r)) })
+	about, kept := t.journalKey(), t.o.kept
+	t.o.reachPlace("save")
+	t.startTask(c, func(ctx context.Context) (any, error) {
+		return turnBegun{}, kept.Add(ctx, about, newItem(recordRound, r))
+	})
 }
 
-func (t *turn) savedRound(c *otp.Context, m otp.TaskResult) {
+func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
 	t.saving = false
-	t.o.at("saved")
+	t.o.reachPlace("saved")
 	if history.Down(m.Err) {
 		t.breakOff(c)
 		return
 	}
 	if m.Err != nil {
-		t.end(c, "", ErrNotKept)
+		t.finishTurn(c, "", ErrNotKept)
 		return
 	}
-	t.o.outages.over(t.v.id)
-	t.next(c)
+	t.o.outages.forget(t.v.id)
+	t.runNextCall(c)
 }
 
-// end finishes the turn: agents that still work are cancelled, then answers
+// finishTurn finishes the turn: agents that still work are cancelled, then answers
 // are written down, then the callers are told.
-func (t *turn) end(c *otp.Context, text string, err error) {
+func (t *turn) finishTurn(c *otp.Context, text string, err error) {
 	switch t.phase {
 	case closing:
 		return
@@ -431,9 +433,9 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 		t.abandoned = true
 		return
 	case admitting:
-		t.seat.leave()
+		t.seat.giveBack()
 		if !t.resumed { // nothing was done about it, or written down
-			t.refuse(c, err)
+			t.refuseUnbegun(c, err)
 			return
 		}
 	}
@@ -441,51 +443,51 @@ func (t *turn) end(c *otp.Context, text string, err error) {
 		c.CancelTaskFor(t.task, skills.ErrWithdrawn) // the end of the turn is written down
 		t.busy = false
 	}
-	t.foretold(c)
+	t.stopPrejudging(c)
 	if t.wait != nil {
 		c.CancelTimer(t.wait.timer)
 		t.wait = nil
 	}
 	t.phase, t.err, t.saving = closing, err, false
-	t.dropWants()
+	t.dropPlaceRequests()
 	t.stopAgents()
-	items, about, o, desk, omitted := t.ending(text), t.about(), t.o, t.desk, t.sumOmitted()
-	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(failureCode(err), failedNotKept)}
-	t.o.at("end")
-	t.start(c, func(ctx context.Context) (any, error) {
+	items, about, o, desk, omitted := t.buildEndItems(text), t.journalKey(), t.o, t.desk, t.countOmitted()
+	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(codeOfFailure(err), failedNotKept)}
+	t.o.reachPlace("end")
+	t.startTask(c, func(ctx context.Context) (any, error) {
 		o.endHeldCalls(ctx, about, desk, "", "its turn has ended")
 		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
-		return o.finish(ctx, about, bare, items)
+		return o.writeEnd(ctx, about, bare, items)
 	})
 }
 
-// ending is what the journal keeps of the turn's end, for people and for callers
+// buildEndItems is what the journal keeps of the turn's end, for people and for callers
 // that ask again. Callers are shown what the journal keeps.
-func (t *turn) ending(text string) (items []history.Item) {
+func (t *turn) buildEndItems(text string) (items []history.Item) {
 	for _, k := range t.members {
 		if !k.described.Load() {
-			items = append(items, t.describe(k, k.result()))
+			items = append(items, t.describeAgent(k, k.result()))
 		}
 	}
-	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: failureCode(t.err)}
+	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: codeOfFailure(t.err)}
 	if t.err == nil {
-		if said := t.messages[t.base:]; size(said) <= maxHistoryBytes { // more is never shown again
-			end.Messages, _ = t.concealed(said)
+		if said := t.messages[t.base:]; countBytes(said) <= maxHistoryBytes { // more is never shown again
+			end.Messages, _ = t.hideSecrets(said)
 		}
-		end.Reply = t.reply(text)
-		record := fitting(&end)
+		end.Reply = t.buildReply(text)
+		record := fitEndRecord(&end)
 		t.answer = end.Reply
-		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clip(t.answer.Text, maxKept))}, record)
+		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clipText(t.answer.Text, maxKept))}, record)
 	}
-	return append(items, item(recordEnd, end))
+	return append(items, newItem(recordEnd, end))
 }
 
-func (t *turn) reply(text string) Reply {
-	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started), Spent: t.sum()}
-	r.Text, r.Links = t.defang(r.Tainted, text)
+func (t *turn) buildReply(text string) Reply {
+	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started), Spent: t.sumSpending()}
+	r.Text, r.Links = t.defangLinks(r.Tainted, text)
 	for _, k := range t.members {
 		res := k.result()
-		text, n := t.defang(k.desk.Tainted(), res.Answer)
+		text, n := t.defangLinks(k.desk.Tainted(), res.Answer)
 		res.Answer, r.Links = text, r.Links+n
 		r.Agents = append(r.Agents, res)
 	}
@@ -496,13 +498,13 @@ func (t *turn) reply(text string) Reply {
 // Its counts stay, as they do after a crash: it is the same turn that goes on.
 func (t *turn) breakOff(c *otp.Context) {
 	t.phase, t.err, t.unkept, t.outage, t.wait = closing, ErrNotKept, true, true, nil
-	t.v.over(c, t)
+	t.v.onTurnOver(c, t)
 }
 
-// wanted reports whether the request is to be gone on with: not one that was
+// isStillWanted reports whether the request is to be gone on with: not one that was
 // stopped, failed, or was sent by callers who have now been told that it did
 // and asked for no more.
-func (t *turn) wanted() bool {
+func (t *turn) isStillWanted() bool {
 	if !errors.Is(t.err, ErrNotKept) {
 		return false
 	}
@@ -514,15 +516,15 @@ func (t *turn) wanted() bool {
 	return len(t.waiters) == 0
 }
 
-// begins starts the span of a turn.
-func (t *turn) begins() {
+// startSpan starts the span of a turn.
+func (t *turn) startSpan() {
 	t.since = time.Now()
 	t.span = t.o.tel.Tracer().Turn(t.sender, t.resumed)
 }
 
-// tells tells of a turn whose work is over. One whose answer was known already
+// reportTurnEnd tells of a turn whose work is over. One whose answer was known already
 // was no work.
-func (t *turn) tells() {
+func (t *turn) reportTurnEnd() {
 	if !t.repeated {
 		t.o.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.since))
 	}
@@ -546,8 +548,8 @@ func turnResult(err error) string {
 	return "interrupted"
 }
 
-// at is what the turn is at.
-func (t *turn) at() string {
+// describeStatus is what the turn is at.
+func (t *turn) describeStatus() string {
 	switch {
 	case t.phase == opening:
 		return phaseOpening
@@ -565,64 +567,64 @@ func (t *turn) at() string {
 	return phaseAsking
 }
 
-// about names the turn for the journal.
-func (t *turn) about() history.Turn {
+// journalKey names the turn for the journal.
+func (t *turn) journalKey() history.Turn {
 	g := t.desk.Grant()
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
 }
 
-// defang makes links of a tainted text plain, as in the answer to the user.
-func (t *turn) defang(tainted bool, text string) (string, int) {
+// defangLinks makes links of a tainted text plain, as in the answer to the user.
+func (t *turn) defangLinks(tainted bool, text string) (string, int) {
 	if !tainted {
 		return text, 0
 	}
 	return answers.Defang(text, answers.Options{Allow: t.o.links, Request: t.request})
 }
 
-// describe is an agent for people: links of a tainted one lead nowhere.
-func (t *turn) describe(k *member, r agents.Result) history.Item {
+// describeAgent is an agent for people: links of a tainted one lead nowhere.
+func (t *turn) describeAgent(k *agentRun, r agents.Result) history.Item {
 	tainted := k.desk.Tainted()
 	plain := func(s string) string {
-		s, _ = t.defang(tainted, s)
-		return clip(s, maxKept/2)
+		s, _ = t.defangLinks(tainted, s)
+		return clipText(s, maxKept/2)
 	}
-	return item(keptAgent, map[string]any{
+	return newItem(keptAgent, map[string]any{
 		"agent_id": r.Agent, "grant": k.desk.Grant().ID(), "mission": plain(k.args.Mission), "context": plain(k.args.Context),
 		"state": r.State, "reason": r.Reason, "answer": plain(r.Answer),
 	})
 }
 
-// proceed goes on with a turn that was restored, now that there is room for it.
-func (t *turn) proceed(c *otp.Context) {
+// resumeWork goes on with a turn that was restored, now that there is room for it.
+func (t *turn) resumeWork(c *otp.Context) {
 	t.phase = working
-	t.watch(c)
-	t.release(c)
-	t.o.at("resume")
+	t.scheduleTimeCheck(c)
+	t.startReadyAgents(c)
+	t.o.reachPlace("resume")
 	if t.records == 0 {
-		t.think(c)
+		t.askModel(c)
 		return
 	}
-	t.next(c)
+	t.runNextCall(c)
 }
 
-// asks is on whose behalf the turn's next question is asked.
-func (t *turn) asks() assembly.Caller {
-	who := t.caller("", &t.spent)
+// callerOfQuestion is on whose behalf the turn's next question is asked.
+func (t *turn) callerOfQuestion() assembly.Caller {
+	who := t.callerFor("", &t.spent)
 	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
 	return who
 }
 
-// sum is what the turn and its agents have spent.
-func (t *turn) sum() Spent {
-	s := spentOf(&t.spent)
+// sumSpending is what the turn and its agents have spent.
+func (t *turn) sumSpending() Spent {
+	s := readSpent(&t.spent)
 	for _, k := range t.members {
-		s = s.plus(spentOf(&k.spent))
+		s = s.plus(readSpent(&k.spent))
 	}
 	return s
 }
 
-// forgetCounts drops what was counted for a turn that is not gone on with.
-func (t *turn) forgetCounts(c *otp.Context) {
+// forgetSpending drops what was counted for a turn that is not gone on with.
+func (t *turn) forgetSpending(c *otp.Context) {
 	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
 	t.o.counted.Delete(t.id)
 }

@@ -16,65 +16,65 @@ import (
 
 func nativeScope() (skills.Scope, error) { return skills.NewScope("agent.*") }
 
-func (t *turn) member(id string) *member { return t.byID[id] }
+func (t *turn) findAgent(id string) *agentRun { return t.byID[id] }
 
-// dispatch makes the agent and starts it, or leaves it waiting for those it
+// dispatchAgent makes the agent and starts it, or leaves it waiting for those it
 // depends on.
-func (t *turn) dispatch(c *otp.Context, m nativeCall) (string, error) {
-	k, err := t.enlist(m.call, m.args)
+func (t *turn) dispatchAgent(c *otp.Context, m nativeCall) (string, error) {
+	k, err := t.enlistAgent(m.call, m.args)
 	if err != nil {
 		return "", err
 	}
-	t.release(c)
-	return encode(map[string]any{"ok": true, "agent_id": m.args.AgentID, "state": k.current()}), nil
+	t.startReadyAgents(c)
+	return encodeJSON(map[string]any{"ok": true, "agent_id": m.args.AgentID, "state": k.currentState()}), nil
 }
 
-// enlist makes the agent, with a desk of its own. The same call made again
+// enlistAgent makes the agent, with a desk of its own. The same call made again
 // finds the agent that it made.
-func (t *turn) enlist(call string, a dispatchArgs) (*member, error) {
-	if k := t.member(a.AgentID); k != nil && k.call == call {
+func (t *turn) enlistAgent(call string, a dispatchArgs) (*agentRun, error) {
+	if k := t.findAgent(a.AgentID); k != nil && k.call == call {
 		return k, nil
 	} else if k != nil {
-		return nil, bad("an agent %q was dispatched already; choose another id", a.AgentID)
+		return nil, newBadInput("an agent %q was dispatched already; choose another id", a.AgentID)
 	}
 	for _, d := range a.DependsOn {
-		if t.member(d) == nil {
-			return nil, bad("it depends on %q, which was not dispatched (or depends on it in a circle)", clip(d, 64))
+		if t.findAgent(d) == nil {
+			return nil, newBadInput("it depends on %q, which was not dispatched (or depends on it in a circle)", clipText(d, 64))
 		}
 	}
-	list, scope, err := t.grantable(a.Skills)
+	list, scope, err := t.resolveSkills(a.Skills)
 	if err != nil {
 		return nil, err
 	}
-	model := t.o.agentModel(a.Model)
+	model := t.o.findAgentModel(a.Model)
 	if model == nil {
-		return nil, bad("there is no model of that name; leave model out")
+		return nil, newBadInput("there is no model of that name; leave model out")
 	}
 	desk, err := t.desk.Child(sentinel.Child{
-		ID: memberGrant(t.desk.Grant().ID(), a.AgentID), Agent: a.AgentID, Mission: a.Mission, MissionBy: sentinel.ByOrchestrator,
+		ID: agentGrantID(t.desk.Grant().ID(), a.AgentID), Agent: a.AgentID, Mission: a.Mission, MissionBy: sentinel.ByOrchestrator,
 		Scope: scope, Calls: a.MaxToolCalls,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", skills.ErrBadInput, err)
 	}
-	k := &member{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending,
+	k := &agentRun{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending,
 		depth: t.measureDepth(a.DependsOn)}
 	t.members = append(t.members, k)
 	t.byID[a.AgentID] = k
 	return k, nil
 }
 
-func bad(format string, args ...any) error {
+func newBadInput(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", skills.ErrBadInput, fmt.Sprintf(format, args...))
 }
 
-// grantable resolves the names an agent is to be given.
-func (t *turn) grantable(names []string) ([]*skills.Skill, skills.Scope, error) {
+// resolveSkills resolves the names an agent is to be given.
+func (t *turn) resolveSkills(names []string) ([]*skills.Skill, skills.Scope, error) {
 	var list []*skills.Skill
 	for _, n := range names {
 		s, ok := t.o.parts.Registry.Get(n)
-		if !ok || isNative(n) {
-			return nil, skills.Scope{}, bad("there is no skill %q that an agent can be given", clip(n, 64))
+		if !ok || isNativeSkill(n) {
+			return nil, skills.Scope{}, newBadInput("there is no skill %q that an agent can be given", clipText(n, 64))
 		}
 		if !slices.Contains(list, s) {
 			list = append(list, s)
@@ -82,51 +82,51 @@ func (t *turn) grantable(names []string) ([]*skills.Skill, skills.Scope, error) 
 	}
 	scope, err := skills.NewScope(names...)
 	if err != nil {
-		return nil, skills.Scope{}, bad("%v", err)
+		return nil, skills.Scope{}, newBadInput("%v", err)
 	}
 	return list, scope, nil
 }
 
-// release starts every pending agent whose dependencies have completed and
+// startReadyAgents starts every pending agent whose dependencies have completed and
 // skips those whose dependencies will not.
-func (t *turn) release(c *otp.Context) {
+func (t *turn) startReadyAgents(c *otp.Context) {
 	if t.phase != working {
 		return
 	}
 	if t.away { // it goes on when it has its place again
-		t.regain(c)
+		t.regainPlace(c)
 		return
 	}
 	for again := true; again; {
 		again = false
 		for _, k := range t.members {
-			if k.current() != agents.Pending || k.agent != nil || k.seat.task != 0 {
+			if k.currentState() != agents.Pending || k.agent != nil || k.seat.task != 0 {
 				continue
 			}
-			ready, failed := t.ready(k)
+			ready, failed := t.checkDependencies(k)
 			switch {
 			case len(k.rounds) > 0: // it was at work before a restart
-				t.launch(c, k)
-				again = again || k.current().Done()
+				t.launchAgent(c, k)
+				again = again || k.currentState().Done()
 			case failed != nil:
 				k.state = agents.Skipped
-				k.reason = fmt.Sprintf("%s, which it depends on, is %s", failed.args.AgentID, failed.current())
-				t.told(k)
+				k.reason = fmt.Sprintf("%s, which it depends on, is %s", failed.args.AgentID, failed.currentState())
+				t.reportAgent(k)
 				again = true // those that depend on it are skipped too
 			case ready:
-				t.launch(c, k)
-				again = again || k.current().Done() // it could not be started
+				t.launchAgent(c, k)
+				again = again || k.currentState().Done() // it could not be started
 			}
 		}
 	}
-	t.check(c)
+	t.answerWaitIfDone(c)
 }
 
-func (t *turn) ready(k *member) (ready bool, failed *member) {
+func (t *turn) checkDependencies(k *agentRun) (ready bool, failed *agentRun) {
 	ready = true
 	for _, d := range k.args.DependsOn {
-		dep := t.member(d)
-		switch s := dep.current(); {
+		dep := t.findAgent(d)
+		switch s := dep.currentState(); {
 		case s == agents.Completed:
 		case s.Done():
 			return false, dep
@@ -137,10 +137,10 @@ func (t *turn) ready(k *member) (ready bool, failed *member) {
 	return ready, nil
 }
 
-// launch starts the agent's process, once there is room for it. What it is
+// launchAgent starts the agent's process, once there is room for it. What it is
 // given of agents it depends on carries their taint.
-func (t *turn) launch(c *otp.Context, k *member) {
-	if k.seat.credit == nil && !t.room(c, k) {
+func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
+	if k.seat.credit == nil && !t.takeAgentPlace(c, k) {
 		return
 	}
 	var inputs []agents.Input
@@ -148,114 +148,114 @@ func (t *turn) launch(c *otp.Context, k *member) {
 		if slices.Contains(k.args.DependsOn[:i], d) {
 			continue
 		}
-		dep := t.member(d)
+		dep := t.findAgent(d)
 		inputs = append(inputs, agents.Input{Agent: d, Answer: dep.result().Answer})
 		k.desk.Hear(dep.desk)
 		if dep.desk.Tainted() {
 			k.desk.Taint()
 		}
 	}
-	updates, told := k.again()
-	t.o.at("launch")
+	updates, told := k.toldBefore()
+	t.o.reachPlace("launch")
 	k.since, k.span = time.Now(), t.o.tel.Tracer().Agent(t.span)
 	a, err := agents.New(agents.Options{
 		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Lookup: t.o.parts.Registry.Get, Model: k.asks(), Invoker: t.o.placed(k.desk, k.span),
-		Calls: t.o.calls(k.args.MaxToolCalls), Parent: c.Self(),
+		Lookup: t.o.parts.Registry.Get, Model: k.newModelCaller(), Invoker: t.o.placeDesk(k.desk, k.span),
+		Calls: t.o.maxAgentCalls(k.args.MaxToolCalls), Parent: c.Self(),
 		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))
 	if err != nil || !ok {
 		k.state, k.reason = agents.Failed, "the agent could not be started"
-		t.told(k)
+		t.reportAgent(k)
 		return
 	}
 	k.agent, k.rounds = a, nil
-	t.joins(c, k)
+	t.joinWave(c, k)
 	t.v.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
 }
 
-// failed ends an agent that could not be started.
-func (t *turn) failed(c *otp.Context, k *member, reason string) {
+// failUnstarted ends an agent that could not be started.
+func (t *turn) failUnstarted(c *otp.Context, k *agentRun, reason string) {
 	k.state, k.reason, k.agent = agents.Failed, reason, nil
-	t.told(k)
-	t.release(c)
+	t.reportAgent(k)
+	t.startReadyAgents(c)
 }
 
-// calls is how many calls an agent may propose: what its dispatch says, or the
+// maxAgentCalls is how many calls an agent may propose: what its dispatch says, or the
 // configured number.
-func (o *Orchestrator) calls(asked int) int {
+func (o *Orchestrator) maxAgentCalls(asked int) int {
 	return min(cmp.Or(asked, o.parts.Config.Limits.Agent.Calls), agents.MaxCalls)
 }
 
-// finished takes an agent's result. The agent's own state is what counts: the
+// onAgentFinished takes an agent's result. The agent's own state is what counts: the
 // message may be that of an agent of an earlier turn with the same id.
-func (t *turn) finished(c *otp.Context, r agents.Result) {
-	k := t.member(r.Agent)
+func (t *turn) onAgentFinished(c *otp.Context, r agents.Result) {
+	k := t.findAgent(r.Agent)
 	if k == nil || k.agent == nil {
 		return
 	}
 	if own := k.agent.Result(); own.State.Done() {
-		t.ends(c, k, own)
+		t.takeAgentResult(c, k, own)
 	}
 }
 
-func (t *turn) ends(c *otp.Context, k *member, r agents.Result) {
-	if k.current().Done() {
+func (t *turn) takeAgentResult(c *otp.Context, k *agentRun, r agents.Result) {
+	if k.currentState().Done() {
 		return
 	}
 	k.ended, k.help = &r, nil
-	t.told(k)
-	t.release(c)
+	t.reportAgent(k)
+	t.startReadyAgents(c)
 }
 
-// down takes the end of an agent's process: one that ended without a result
+// onAgentDown takes the end of an agent's process: one that ended without a result
 // has crashed, and a crash is a result. It is not started again, which would
 // repeat its effects.
-func (t *turn) down(c *otp.Context, m otp.Down) {
+func (t *turn) onAgentDown(c *otp.Context, m otp.Down) {
 	if t.o.closed.Load() {
 		return // agents are stopped first; their request is gone on with by the next start
 	}
 	for _, k := range t.members {
-		if k.watch != m.Ref || k.current().Done() {
+		if k.watch != m.Ref || k.currentState().Done() {
 			continue
 		}
 		r := k.agent.Snapshot().Result
 		if !r.State.Done() {
 			r.State, r.Reason = agents.Failed, "the agent crashed"
-			o, about, desk := t.o, t.about(), k.desk
+			o, about, desk := t.o, t.journalKey(), k.desk
 			c.Async(0, func(ctx context.Context) (any, error) { // the turn's end does it again, where this one breaks
 				o.endHeldCalls(ctx, about, desk, desk.Grant().ID(), "its agent crashed")
 				return nil, nil
 			})
 		}
-		t.ends(c, k, r)
+		t.takeAgentResult(c, k, r)
 	}
 }
 
-func (t *turn) wantsHelp(c *otp.Context, m agents.HelpWanted) {
-	if k := t.member(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().Help == m.Reason {
+func (t *turn) onHelpWanted(c *otp.Context, m agents.HelpWanted) {
+	if k := t.findAgent(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().Help == m.Reason {
 		k.help = &m
-		k.clock.hold() // until it goes on: others' time is not the wave's
-		t.check(c)
+		k.clock.stop() // until it goes on: others' time is not the wave's
+		t.answerWaitIfDone(c)
 	}
 }
 
-// helped lets an agent's clock run again, that waits for its orchestrator no more.
-func (t *turn) helped(c *otp.Context, m agents.HelpOver) {
-	k := t.member(m.Agent)
+// onHelpOver lets an agent's clock run again, that waits for its orchestrator no more.
+func (t *turn) onHelpOver(c *otp.Context, m agents.HelpOver) {
+	k := t.findAgent(m.Agent)
 	if k == nil || k.agent == nil || k.agent.State() == agents.AwaitingOrchestrator {
 		return
 	}
-	k.clock.release()
+	k.clock.start()
 	if k.away && !k.parked { // it went on by itself, so it needs its place
-		t.need(c, want{k: k})
+		t.requestPlace(c, placeRequest{k: k})
 	}
 }
 
-// held stops and starts an agent's clock around a wait for a person.
-func (t *turn) held(m heldCall) {
+// onHeldCall stops and starts an agent's clock around a wait for a person.
+func (t *turn) onHeldCall(m heldCall) {
 	if m.Grant == t.desk.Grant().ID() {
 		t.holds, t.parked = m.Held, t.parked || m.Held
 	}
@@ -263,48 +263,48 @@ func (t *turn) held(m heldCall) {
 		switch {
 		case k.desk.Grant().ID() != m.Grant || k.agent == nil:
 		case m.Held:
-			k.clock.hold()
-			k.send(agents.Held{})
+			k.clock.stop()
+			k.sendToAgent(agents.Held{})
 			k.parked = true
-			k.stepAside()
+			k.giveUpPlace()
 		case !k.away: // one without its place goes on when it has it again
-			k.release()
+			k.releaseClock()
 		}
 	}
 }
 
-func (t *turn) tellAgent(c *otp.Context, m nativeCall) (string, error) {
-	k := t.member(m.args.AgentID)
-	if k == nil || k.current().Done() {
-		return "", bad("no agent of that id is working")
+func (t *turn) updateAgent(c *otp.Context, m nativeCall) (string, error) {
+	k := t.findAgent(m.args.AgentID)
+	if k == nil || k.currentState().Done() {
+		return "", newBadInput("no agent of that id is working")
 	}
-	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Update{ID: m.call, Text: m.args.Message})
+	t.writeToAgent(c, k, orchestratorWord{id: m.call, text: m.args.Message}, agents.Update{ID: m.call, Text: m.args.Message})
 	return `{"ok":true}`, nil
 }
 
-// extend answers a request for help and adds skills within the parent's grant.
-func (t *turn) extend(c *otp.Context, m nativeCall) (string, error) {
-	k := t.member(m.args.AgentID)
-	if k == nil || k.current().Done() {
-		return "", bad("no agent of that id is working")
+// extendAgent answers a request for help and adds skills within the parent's grant.
+func (t *turn) extendAgent(c *otp.Context, m nativeCall) (string, error) {
+	k := t.findAgent(m.args.AgentID)
+	if k == nil || k.currentState().Done() {
+		return "", newBadInput("no agent of that id is working")
 	}
-	list, err := t.widen(k, m.args)
+	list, err := t.widenGrant(k, m.args)
 	if err != nil {
 		return "", err
 	}
 	k.help = nil
-	t.write(c, k, word{id: m.call, text: m.args.Message}, agents.Answer{ID: m.call, Text: m.args.Message, Skills: list})
+	t.writeToAgent(c, k, orchestratorWord{id: m.call, text: m.args.Message}, agents.Answer{ID: m.call, Text: m.args.Message, Skills: list})
 	return `{"ok":true}`, nil
 }
 
-// widen adds skills to an agent's grant, within the turn's own.
-func (t *turn) widen(k *member, a dispatchArgs) ([]*skills.Skill, error) {
-	list, scope, err := t.grantable(a.Skills)
+// widenGrant adds skills to an agent's grant, within the turn's own.
+func (t *turn) widenGrant(k *agentRun, a dispatchArgs) ([]*skills.Skill, error) {
+	list, scope, err := t.resolveSkills(a.Skills)
 	if err != nil {
 		return nil, err
 	}
 	if err := k.desk.Extend(scope); err != nil {
-		return nil, bad("%v", err)
+		return nil, newBadInput("%v", err)
 	}
 	for _, s := range list {
 		if !slices.Contains(k.skill, s) {
@@ -314,9 +314,9 @@ func (t *turn) widen(k *member, a dispatchArgs) ([]*skills.Skill, error) {
 	return list, nil
 }
 
-// write gives an agent words of the orchestrator's, who may have read anything
+// writeToAgent gives an agent words of the orchestrator's, who may have read anything
 // by now: its taint is the agent's from here on.
-func (t *turn) write(c *otp.Context, k *member, w word, msg any) {
+func (t *turn) writeToAgent(c *otp.Context, k *agentRun, w orchestratorWord, msg any) {
 	k.desk.Hear(t.desk)
 	if t.desk.Tainted() {
 		k.desk.Taint()
@@ -327,34 +327,34 @@ func (t *turn) write(c *otp.Context, k *member, w word, msg any) {
 	}
 	if k.away && !k.parked { // it would go on with the answer at once
 		k.later = append(k.later, msg)
-		t.need(c, want{k: k})
+		t.requestPlace(c, placeRequest{k: k})
 		return
 	}
-	k.send(msg)
+	k.sendToAgent(msg)
 }
 
-func (t *turn) cancel(c *otp.Context, k *member, reason string) {
-	if k.current().Done() {
+func (t *turn) cancelAgent(c *otp.Context, k *agentRun, reason string) {
+	if k.currentState().Done() {
 		return
 	}
 	if k.agent == nil {
 		k.state, k.reason = agents.Cancelled, reason
-		t.told(k)
-		t.release(c)
+		t.reportAgent(k)
+		t.startReadyAgents(c)
 		return
 	}
 	r := k.agent.Snapshot().Result
 	if !r.State.Done() { // otherwise its result is on the way, and stands
 		r.State, r.Reason = agents.Cancelled, reason
-		k.send(agents.Cancel{Reason: reason})
+		k.sendToAgent(agents.Cancel{Reason: reason})
 	}
-	t.ends(c, k, r)
+	t.takeAgentResult(c, k, r)
 }
 
 // stopAgents ends what still works when the turn is over.
 func (t *turn) stopAgents() {
 	for _, k := range t.members {
-		if k.current().Done() {
+		if k.currentState().Done() {
 			continue
 		}
 		r := agents.Result{Agent: k.args.AgentID}
@@ -363,25 +363,25 @@ func (t *turn) stopAgents() {
 		}
 		if !r.State.Done() {
 			r.State, r.Reason = agents.Cancelled, "the turn ended"
-			k.send(agents.Cancel{Reason: r.Reason})
+			k.sendToAgent(agents.Cancel{Reason: r.Reason})
 		}
 		k.ended, k.reason = &r, r.Reason
-		t.told(k)
+		t.reportAgent(k)
 	}
 }
 
-// told passes an agent's start or end on to Options.OnAgent and the tracer. An agent
+// reportAgent passes an agent's start or end on to Options.OnAgent and the tracer. An agent
 // that ends gives its place back.
-func (t *turn) told(k *member) {
+func (t *turn) reportAgent(k *agentRun) {
 	r := k.result()
 	if r.State.Done() {
-		k.seat.leave()
-		k.tells(string(r.State))
+		k.seat.giveBack()
+		k.reportEnd(string(r.State))
 	}
-	t.v.o.agentEvent(t.v.id, r)
+	t.v.o.tellWatcher(t.v.id, r)
 }
 
-func (o *Orchestrator) agentEvent(conversation string, r agents.Result) {
+func (o *Orchestrator) tellWatcher(conversation string, r agents.Result) {
 	if o.opts.OnAgent == nil {
 		return
 	}
@@ -393,9 +393,9 @@ func (o *Orchestrator) agentEvent(conversation string, r agents.Result) {
 	o.opts.OnAgent(conversation, r)
 }
 
-// agentModel returns the model of that name, the role's own where it is
+// findAgentModel returns the model of that name, the role's own where it is
 // empty, nil where there is none.
-func (o *Orchestrator) agentModel(name string) agents.Model {
+func (o *Orchestrator) findAgentModel(name string) agents.Model {
 	if name == "" {
 		return o.agents
 	}
@@ -411,16 +411,16 @@ func (o *Orchestrator) agentModel(name string) agents.Model {
 // circle, and its own depth is known.
 func (t *turn) measureDepth(dependsOn []string) (n int) {
 	for _, d := range dependsOn {
-		if other := t.member(d); other != nil {
+		if other := t.findAgent(d); other != nil {
 			n = max(n, 1+other.depth)
 		}
 	}
 	return n
 }
 
-// joins puts an agent that starts into its wave, with what is left of its time.
-func (t *turn) joins(c *otp.Context, k *member) {
-	k.clock = clock{wave: wave{t.rounds, k.depth}, left: t.o.tune.wave, running: time.Now()}
+// joinWave puts an agent that starts into its wave, with what is left of its time.
+func (t *turn) joinWave(c *otp.Context, k *agentRun) {
+	k.clock = waveClock{wave: wave{t.rounds, k.depth}, left: t.o.tune.wave, running: time.Now()}
 	for _, other := range t.members {
 		if other != k && other.agent != nil && other.clock.wave == k.clock.wave {
 			k.clock.left = other.clock.remains()
@@ -430,15 +430,15 @@ func (t *turn) joins(c *otp.Context, k *member) {
 	c.SendAfter(t.o.tune.wave, waveOver{t, k.clock.wave})
 }
 
-// overdue asks whom of a wave the time is over for what they have, and looks
+// onWaveOver asks whom of a wave the time is over for what they have, and looks
 // again when that of the next may be.
-func (t *turn) overdue(c *otp.Context, m waveOver) {
+func (t *turn) onWaveOver(c *otp.Context, m waveOver) {
 	if m.t != t || t.phase != working {
 		return
 	}
 	next := time.Duration(-1)
 	for _, k := range t.members {
-		if k.agent == nil || k.clock.wave != m.w || k.current().Done() {
+		if k.agent == nil || k.clock.wave != m.w || k.currentState().Done() {
 			continue
 		}
 		if left := k.clock.remains(); left > 0 || k.clock.running.IsZero() {
@@ -447,7 +447,7 @@ func (t *turn) overdue(c *otp.Context, m waveOver) {
 			}
 			continue
 		}
-		k.send(agents.Interrupt{Reason: "the time of agents that were started together, " + t.o.tune.wave.String() + ", is over"})
+		k.sendToAgent(agents.Interrupt{Reason: "the time of agents that were started together, " + t.o.tune.wave.String() + ", is over"})
 	}
 	if next >= 0 {
 		c.SendAfter(next, m)

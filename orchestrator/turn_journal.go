@@ -29,19 +29,19 @@ func (o *Orchestrator) endHeldCalls(ctx context.Context, about history.Turn, des
 	}
 }
 
-// endOf reads how a request ended that was sent before, nil if it has not. A
+// readEnd reads how a request ended that was sent before, nil if it has not. A
 // text that isn't the one that was sent then is ErrRequest; empty fits all.
-func (o *Orchestrator) endOf(ctx context.Context, about history.Turn, text string) (*endRecord, error) {
+func (o *Orchestrator) readEnd(ctx context.Context, about history.Turn, text string) (*endRecord, error) {
 	items, err := o.kept.Items(ctx, about)
 	if err != nil {
 		return nil, err
 	}
-	var s saved // the end alone: of the rest some may be gone
+	var s savedTurn // the end alone: of the rest some may be gone
 	for _, it := range items {
 		if it.Kind != keptRequest && it.Kind != recordEnd {
 			continue
 		}
-		if err := s.take(it); err != nil {
+		if err := s.takeItem(it); err != nil {
 			return nil, err
 		}
 	}
@@ -58,15 +58,15 @@ func (o *Orchestrator) endOf(ctx context.Context, about history.Turn, text strin
 // it ended.
 type withoutTexts struct{}
 
-// finish writes the end down. Where the store is up and does not take it, it
+// writeEnd writes the end down. Where the store is up and does not take it, it
 // writes no more than that the turn has ended: one without an end would be gone
 // on with for ever.
-func (o *Orchestrator) finish(ctx context.Context, about history.Turn, bare endRecord, items []history.Item) (any, error) {
+func (o *Orchestrator) writeEnd(ctx context.Context, about history.Turn, bare endRecord, items []history.Item) (any, error) {
 	err := o.kept.End(ctx, about, items...)
 	if err == nil || history.Down(err) {
 		return nil, err
 	}
 	o.log.Error("an answer can't be written down; only that the request has ended is", "conversation",
 		about.Conversation, "turn", about.Turn, "error", err)
-	return withoutTexts{}, o.kept.End(ctx, about, item(recordEnd, bare))
+	return withoutTexts{}, o.kept.End(ctx, about, newItem(recordEnd, bare))
 }

@@ -14,9 +14,9 @@ import (
 // in line with everybody else, as work that was accepted. See
 // docs/decisions/0009-held-work.md.
 
-// need puts one in line for its places. A turn, or an agent, waits for one call
+// requestPlace puts one in line for its places. A turn, or an agent, waits for one call
 // at a time: a later question takes the place of the one before.
-func (t *turn) need(c *otp.Context, w want) {
+func (t *turn) requestPlace(c *otp.Context, w placeRequest) {
 	placed := false
 	for i, old := range t.wants {
 		if old.k != w.k {
@@ -29,33 +29,33 @@ func (t *turn) need(c *otp.Context, w want) {
 	if !placed {
 		t.wants = append(t.wants, w)
 	}
-	t.regain(c)
-	t.serve(c)
+	t.regainPlace(c)
+	t.servePlaceRequests(c)
 }
 
-// regain takes the turn's place again, or gets in line for it.
-func (t *turn) regain(c *otp.Context) {
+// regainPlace takes the turn's place again, or gets in line for it.
+func (t *turn) regainPlace(c *otp.Context) {
 	if t.away && t.phase == working && t.seat.task == 0 &&
-		t.seat.take(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}) {
-		t.comeBack(c, nil)
+		t.seat.takeOrWait(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}) {
+		t.onPlaceRegained(c, nil)
 	}
 }
 
-// comeBack goes on with a turn that has its place again. Only a broken wait can
+// onPlaceRegained goes on with a turn that has its place again. Only a broken wait can
 // fail here: then the turn breaks off.
-func (t *turn) comeBack(c *otp.Context, err error) {
+func (t *turn) onPlaceRegained(c *otp.Context, err error) {
 	if err != nil {
-		t.end(c, "", ErrInterrupted)
+		t.finishTurn(c, "", ErrInterrupted)
 		return
 	}
 	t.away = false
-	t.v.reclaimRequests()
-	t.serve(c)
-	t.release(c)
+	t.v.reclaimCredits()
+	t.servePlaceRequests(c)
+	t.startReadyAgents(c)
 }
 
-// serve lets those go on that have their places, and gets the others in line.
-func (t *turn) serve(c *otp.Context) {
+// servePlaceRequests lets those go on that have their places, and gets the others in line.
+func (t *turn) servePlaceRequests(c *otp.Context) {
 	if t.away {
 		return
 	}
@@ -67,48 +67,48 @@ func (t *turn) serve(c *otp.Context) {
 		case k == nil:
 			t.parked, t.holds = false, false
 			w.from.Reply(nil, nil)
-		case k.current().Done():
+		case k.currentState().Done():
 			w.from.Reply(nil, errWithdrawn)
 		case k.seat.credit != nil,
-			k.seat.task == 0 && k.seat.take(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
-			k.comeBack(w)
+			k.seat.task == 0 && k.seat.takeOrWait(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
+			k.returnToWork(w)
 		default:
 			t.wants = append(t.wants, w)
 		}
 	}
 }
 
-// reseated takes the end of an agent's wait for its place. One whose wait broke
+// onAgentPlaceRegained takes the end of an agent's wait for its place. One whose wait broke
 // can't go on.
-func (t *turn) reseated(c *otp.Context, k *member, err error) {
+func (t *turn) onAgentPlaceRegained(c *otp.Context, k *agentRun, err error) {
 	if err != nil {
-		t.cancel(c, k, "the agent found no place to go on")
+		t.cancelAgent(c, k, "the agent found no place to go on")
 		return
 	}
-	t.serve(c)
+	t.servePlaceRequests(c)
 }
 
-// settle gives back what is held for nothing: the place of a turn of which all
+// giveBackIdlePlaces gives back what is held for nothing: the place of a turn of which all
 // that is under way waits for people, and the wait of an agent that has ended.
-func (t *turn) settle() {
+func (t *turn) giveBackIdlePlaces() {
 	asked := t.parked
 	for _, k := range t.members {
 		asked = asked || k.parked
-		if k.seat.task != 0 && k.current().Done() {
-			k.seat.leave()
+		if k.seat.task != 0 && k.currentState().Done() {
+			k.seat.giveBack()
 		}
 	}
 	if !asked || t.away || t.seat.credit == nil || !t.waitsForPeople() {
 		return
 	}
 	t.away = true
-	t.seat.leave()
+	t.seat.giveBack()
 	for _, k := range t.members {
 		if k.seat.credit != nil { // it waits for its orchestrator, which waits for a person
-			k.stepAside()
+			k.giveUpPlace()
 		}
 	}
-	t.v.lendRequests()
+	t.v.lendCredits()
 }
 
 // waitsForPeople reports whether somebody is asked, and nothing else is under
@@ -122,74 +122,74 @@ func (t *turn) waitsForPeople() bool {
 		switch {
 		case k.seat.task != 0:
 			return false
-		case k.agent == nil || k.current().Done():
+		case k.agent == nil || k.currentState().Done():
 		case k.parked:
 			asked = true
-		case k.wants() == nil:
+		case k.helpWanted() == nil:
 			return false
 		}
 	}
 	return asked
 }
 
-// dropWants tells calls of a turn that ends that they get no places any more.
+// dropPlaceRequests tells calls of a turn that ends that they get no places any more.
 // They learn it before their agents do, so they are told that it is for good.
-func (t *turn) dropWants() {
+func (t *turn) dropPlaceRequests() {
 	for _, w := range t.wants {
 		w.from.Reply(nil, errWithdrawn)
 	}
 	t.wants = nil
 	if t.away {
-		t.seat.leave()
+		t.seat.giveBack()
 	}
 }
 
-// dismiss gives back all that the turn holds.
-func (t *turn) dismiss() {
-	t.seat.leave()
-	t.dropWants()
+// giveBackPlaces gives back all that the turn holds.
+func (t *turn) giveBackPlaces() {
+	t.seat.giveBack()
+	t.dropPlaceRequests()
 	if t.gone != nil {
 		t.gone()
 	}
 }
 
-// seated goes on with agents that waited for room.
-func (t *turn) seated(c *otp.Context, m otp.TaskResult) {
-	if mine, err := t.seat.came(m); mine {
+// onPlaceWaitEnd goes on with agents that waited for room.
+func (t *turn) onPlaceWaitEnd(c *otp.Context, m otp.TaskResult) {
+	if mine, err := t.seat.onWaitEnd(m); mine {
 		if t.phase == admitting {
-			t.admitted(c, err)
+			t.onAdmission(c, err)
 		} else {
-			t.comeBack(c, err)
+			t.onPlaceRegained(c, err)
 		}
 		return
 	}
 	for _, k := range t.members {
-		mine, err := k.seat.came(m)
+		mine, err := k.seat.onWaitEnd(m)
 		switch {
 		case !mine:
 			continue
-		case k.current().Done(): // it was cancelled meanwhile
-			k.seat.leave()
+		case k.currentState().Done(): // it was cancelled meanwhile
+			k.seat.giveBack()
 		case k.agent != nil:
-			t.reseated(c, k, err)
+			t.onAgentPlaceRegained(c, k, err)
 		case err != nil:
-			t.failed(c, k, "there was no room for the agent: too many are at work; dispatch it again later")
+			t.failUnstarted(c, k, "there was no room for the agent: too many are at work; dispatch it again later")
 		default:
-			t.launch(c, k)
-			t.release(c) // it may not have come up
+			t.launchAgent(c, k)
+			t.startReadyAgents(c) // it may not have come up
 		}
 		return
 	}
 }
 
-// room gets the agent its place, or leaves it pending until there is one.
-func (t *turn) room(c *otp.Context, k *member) bool {
-	return k.seat.take(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: len(k.rounds) > 0})
+// takeAgentPlace gets the agent its place, or leaves it pending until there is one.
+func (t *turn) takeAgentPlace(c *otp.Context, k *agentRun) bool {
+	return k.seat.takeOrWait(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: len(k.rounds) > 0})
 }
 
-// seat is a place in a pool that a conversation's process has, or waits for in
+// place is a place in a pool that a conversation's process has, or waits for in
 // a task of its own.
-type seat struct {
+type place struct {
 	credit *admission.Credit
 	task   otp.Ref            // while it waits
 	gone   context.CancelFunc // ends the wait, or returns the credit

@@ -33,7 +33,7 @@ const resultsSchema = `{"type":"object","additionalProperties":false,"properties
 
 const oneAgentSchema = `{"type":"object","required":["agent_id"],"additionalProperties":false,"properties":{"agent_id":{"type":"string"}}}`
 
-func (o *Orchestrator) tools() []llm.Tool {
+func (o *Orchestrator) listTools() []llm.Tool {
 	return []llm.Tool{
 		{Name: toolGetSkill, Description: "Read what a skill does and which parameters it takes.",
 			Parameters: json.RawMessage(`{"type":"object","required":["name"],"additionalProperties":false,` +
@@ -66,16 +66,16 @@ const preamble = `You are the orchestrator of an assistant. You do nothing yours
 Skills that agents can be given:
 `
 
-// instructions opens the conversation with the model.
-func (o *Orchestrator) instructions(scope skills.Scope) string {
+// writeInstructions opens the conversation with the model.
+func (o *Orchestrator) writeInstructions(scope skills.Scope) string {
 	var b strings.Builder
 	b.WriteString(preamble)
 	for _, n := range o.parts.Registry.InScope(scope) {
 		s, _ := o.parts.Registry.Get(n)
-		if isNative(n) || s.Spec().Disabled {
+		if isNativeSkill(n) || s.Spec().Disabled {
 			continue
 		}
-		fmt.Fprintf(&b, "- %s (%s): %s\n", n, s.Effect(), clip(strings.Join(strings.Fields(s.Spec().Description), " "), 160))
+		fmt.Fprintf(&b, "- %s (%s): %s\n", n, s.Effect(), clipText(strings.Join(strings.Fields(s.Spec().Description), " "), 160))
 	}
 	return b.String()
 }
@@ -89,62 +89,62 @@ type toolDone struct {
 // noTool begins the names of tools that don't exist. No skill's name holds it.
 const noTool = "no tool: "
 
-// next does the next tool call, or asks the model again.
-func (t *turn) next(c *otp.Context) {
+// runNextCall does the next tool call, or asks the model again.
+func (t *turn) runNextCall(c *otp.Context) {
 	t.call = llm.ToolCall{}
 	if t.texts.Spent() {
 		t.omitCalls()
 	}
-	t.foretell(c)
+	t.prejudgeDispatches(c)
 	if len(t.calls) == 0 {
-		t.think(c)
+		t.askModel(c)
 		return
 	}
 	t.call, t.calls = t.calls[0], t.calls[1:]
 	switch t.call.Name {
 	case toolDispatch:
-		t.invoke(c, skillDispatch)
+		t.proposeCall(c, skillDispatch)
 	case toolUpdate:
-		t.update(c)
+		t.proposeUpdate(c)
 	case toolGetSkill:
-		t.getSkill(c)
+		t.showSkill(c)
 	case toolResults:
-		t.getResults(c)
+		t.waitForResults(c)
 	case toolQuery, toolCancel:
-		t.oneAgent(c)
+		t.queryOrCancelAgent(c)
 	default:
 		// A tool that doesn't exist is proposed all the same, so that the
 		// refusal is on record: under a name that is no skill's, for the
 		// orchestrator's model runs none itself.
-		t.invoke(c, noTool+t.call.Name)
+		t.proposeCall(c, noTool+t.call.Name)
 	}
 }
 
-// done answers the tool call and goes on.
-func (t *turn) done(c *otp.Context, text string) {
-	t.say(llm.Message{Role: llm.RoleTool, ToolCallID: t.call.ID, Content: t.texts.Fit(text)})
-	t.next(c)
+// answerCall answers the tool call and goes on.
+func (t *turn) answerCall(c *otp.Context, text string) {
+	t.addMessage(llm.Message{Role: llm.RoleTool, ToolCallID: t.call.ID, Content: t.texts.Fit(text)})
+	t.runNextCall(c)
 }
 
-// invoke proposes a call of the orchestrator's own skills at its desk.
-func (t *turn) invoke(c *otp.Context, skill string) {
-	if no := t.spentBudget(isNative(skill)); no != nil {
+// proposeCall proposes a call of the orchestrator's own skills at its desk.
+func (t *turn) proposeCall(c *otp.Context, skill string) {
+	if no := t.spentBudget(isNativeSkill(skill)); no != nil {
 		t.omitted++
-		t.done(c, refused(no))
+		t.answerCall(c, describeRefusal(no))
 		return
 	}
-	args, propose := json.RawMessage(t.call.Arguments), t.o.placed(t.desk, t.span).Invoke
+	args, propose := json.RawMessage(t.call.Arguments), t.o.placeDesk(t.desk, t.span).Invoke
 	if slices.Contains(t.hidden, t.call.ID) {
 		propose = t.desk.Recall
 	}
 	t.invokes++
-	t.o.at("invoke")
-	t.start(c, func(ctx context.Context) (any, error) {
+	t.o.reachPlace("invoke")
+	t.startTask(c, func(ctx context.Context) (any, error) {
 		res, err := propose(ctx, skill, args)
 		if err != nil {
 			var no *skills.Refusal
 			_ = errors.As(err, &no) // of other errors there is none
-			return toolDone{refused(err), no}, nil
+			return toolDone{describeRefusal(err), no}, nil
 		}
 		if res.Note != "" { // rules changed the call: the model must know
 			return toolDone{text: res.Content + "\n" + res.Note}, nil
@@ -153,72 +153,72 @@ func (t *turn) invoke(c *otp.Context, skill string) {
 	})
 }
 
-// refused puts an error of the desk into words for the model.
-func refused(err error) string {
+// describeRefusal puts an error of the desk into words for the model.
+func describeRefusal(err error) string {
 	var no *skills.Refusal
 	var f *skills.Failure
 	switch {
 	case errors.As(err, &no):
-		return encode(map[string]any{
+		return encodeJSON(map[string]any{
 			"ok": false, "refused": no.Kind, "code": no.Code, "reason": no.Reason, "what_you_can_do": no.WhatYouCanDo, "retryable": no.Retryable,
 		})
 	case errors.As(err, &f):
-		return encode(map[string]any{"ok": false, "error": f.Code, "reason": f.Error()})
+		return encodeJSON(map[string]any{"ok": false, "error": f.Code, "reason": f.Error()})
 	}
 	return `{"ok":false,"error":"not_run","reason":"The call could not be decided, so nothing was done."}`
 }
 
-// update is agent.extend where the agent waits for help or the call names
+// proposeUpdate is agent.extend where the agent waits for help or the call names
 // skills, agent.update otherwise.
-func (t *turn) update(c *otp.Context) {
+func (t *turn) proposeUpdate(c *otp.Context) {
 	if skill := t.proposed[t.invokes]; skill == skillExtend || skill == skillUpdate {
-		t.invoke(c, skill) // as before the restart
+		t.proposeCall(c, skill) // as before the restart
 		return
 	}
-	a := peek(t.call)
-	if k := t.member(a.AgentID); a.Skills != nil || k != nil && (k.wants() != nil || k.asked && t.proposed != nil) {
-		t.invoke(c, skillExtend)
+	a := peekArguments(t.call)
+	if k := t.findAgent(a.AgentID); a.Skills != nil || k != nil && (k.helpWanted() != nil || k.asked && t.proposed != nil) {
+		t.proposeCall(c, skillExtend)
 		return
 	}
-	t.invoke(c, skillUpdate)
+	t.proposeCall(c, skillUpdate)
 }
 
-func (t *turn) getSkill(c *otp.Context) {
+func (t *turn) showSkill(c *otp.Context) {
 	var a struct {
 		Name string `json:"name"`
 	}
 	_ = json.Unmarshal([]byte(t.call.Arguments), &a) // an empty name is an unknown one
 	s, ok := t.o.parts.Registry.Get(a.Name)
-	if !ok || isNative(a.Name) || !t.scope.Allows(a.Name) {
-		t.done(c, `{"ok":false,"error":"unknown_skill","reason":"There is no such skill. The instructions list all."}`)
+	if !ok || isNativeSkill(a.Name) || !t.scope.Allows(a.Name) {
+		t.answerCall(c, `{"ok":false,"error":"unknown_skill","reason":"There is no such skill. The instructions list all."}`)
 		return
 	}
 	sp := s.Spec()
-	t.done(c, encode(map[string]any{
+	t.answerCall(c, encodeJSON(map[string]any{
 		"ok": true, "name": sp.Name, "description": sp.Description, "effect": sp.Effect, "reaches": sp.Reaches,
 		"parameters": s.Parameters(), "template": sp.Run.Kind == "template",
 	}))
 }
 
-func (t *turn) oneAgent(c *otp.Context) {
-	k := t.member(peek(t.call).AgentID)
+func (t *turn) queryOrCancelAgent(c *otp.Context) {
+	k := t.findAgent(peekArguments(t.call).AgentID)
 	if k == nil {
-		t.done(c, unknownAgent)
+		t.answerCall(c, unknownAgent)
 		return
 	}
 	if t.call.Name == toolCancel {
-		t.stop(c, k)
+		t.stopAgent(c, k)
 	}
-	t.done(c, encode(map[string]any{"ok": true, "agent": t.show(k)}))
+	t.answerCall(c, encodeJSON(map[string]any{"ok": true, "agent": t.showAgent(k)}))
 }
 
 const unknownAgent = `{"ok":false,"error":"unknown_agent","reason":"No agent of this id was dispatched in this turn."}`
 
-// show is what the orchestrator's model reads of an agent; from here on the
+// showAgent is what the orchestrator's model reads of an agent; from here on the
 // turn is as tainted as that is. The desk is asked last: it is tainted before
 // the agent gets hold of what tainted it.
-func (t *turn) show(k *member) view {
-	v := k.view()
+func (t *turn) showAgent(k *agentRun) agentView {
+	v := k.describeForModel()
 	t.desk.Hear(k.desk)
 	if k.desk.Tainted() {
 		t.desk.Taint()
@@ -227,7 +227,7 @@ func (t *turn) show(k *member) view {
 	return v
 }
 
-func encode(v any) string {
+func encodeJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return `{"ok":false,"error":"encoding","reason":"The answer can't be shown."}`
@@ -235,20 +235,20 @@ func encode(v any) string {
 	return string(b)
 }
 
-func clip(s string, n int) string {
+func clipText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// maxForetold is how many dispatches of an answer are judged ahead: a turn that
+// maxPrejudged is how many dispatches of an answer are judged ahead: a turn that
 // may have more agents has them judged in their turn.
-const maxForetold = 8
+const maxPrejudged = 8
 
-// foretell tells the desk of the dispatches of a new answer, so that they are
+// prejudgeDispatches tells the desk of the dispatches of a new answer, so that they are
 // judged while the first is under way.
-func (t *turn) foretell(c *otp.Context) {
+func (t *turn) prejudgeDispatches(c *otp.Context) {
 	if !t.unread {
 		return
 	}
@@ -262,25 +262,25 @@ func (t *turn) foretell(c *otp.Context) {
 	if len(list) < 2 {
 		return
 	}
-	list, desk := list[:min(len(list), maxForetold)], t.desk
-	t.ahead = c.Async(0, func(ctx context.Context) (any, error) {
+	list, desk := list[:min(len(list), maxPrejudged)], t.desk
+	t.prejudging = c.Async(0, func(ctx context.Context) (any, error) {
 		desk.Ahead(ctx, list)
 		return nil, nil
 	})
 }
 
-// foretold ends what is judged ahead, with the answer whose calls it was for.
-func (t *turn) foretold(c *otp.Context) {
-	if t.ahead != 0 {
-		c.CancelTask(t.ahead)
-		t.ahead = 0
+// stopPrejudging ends what is judged ahead, with the answer whose calls it was for.
+func (t *turn) stopPrejudging(c *otp.Context) {
+	if t.prejudging != 0 {
+		c.CancelTask(t.prejudging)
+		t.prejudging = 0
 	}
 }
 
 // omitCalls answers the calls that there is no room for.
 func (t *turn) omitCalls() {
 	for _, k := range t.calls {
-		t.say(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: noRoom})
+		t.addMessage(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: noRoom})
 	}
 	t.omitted += len(t.calls)
 	t.calls, t.last = nil, true
@@ -289,8 +289,8 @@ func (t *turn) omitCalls() {
 const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the ` +
 	`call was not made. Answer the user with what you have."}`
 
-// sumOmitted is how many calls of the turn and its agents were not proposed.
-func (t *turn) sumOmitted() int {
+// countOmitted is how many calls of the turn and its agents were not proposed.
+func (t *turn) countOmitted() int {
 	n := t.omitted
 	for _, k := range t.members {
 		n += k.result().Omitted
@@ -302,20 +302,20 @@ func (t *turn) sumOmitted() int {
 // them; it refuses longer ones.
 const maxPeek = 1 << 20
 
-// peek reads arguments to route a call. What it can't read is empty: the
+// peekArguments reads arguments to route a call. What it can't read is empty: the
 // checkpoint judges the bytes themselves and says what is wrong with them.
-func peek(k llm.ToolCall) (a dispatchArgs) {
+func peekArguments(k llm.ToolCall) (a dispatchArgs) {
 	if len(k.Arguments) <= maxPeek {
 		_ = json.Unmarshal([]byte(k.Arguments), &a)
 	}
 	return a
 }
 
-// inOrder puts the dispatches of one answer after those they depend on. So the model
+// orderDispatches puts the dispatches of one answer after those they depend on. So the model
 // may name dispatches in any order; all other calls keep their places. Dispatches in
 // a circle are refused later, because each depends on an agent that no call has
 // dispatched.
-func inOrder(calls []llm.ToolCall) []llm.ToolCall {
+func orderDispatches(calls []llm.ToolCall) []llm.ToolCall {
 	type dispatch struct {
 		call llm.ToolCall
 		args dispatchArgs
@@ -324,7 +324,7 @@ func inOrder(calls []llm.ToolCall) []llm.ToolCall {
 	unplaced := map[string]int{}
 	for _, k := range calls {
 		if k.Name == toolDispatch {
-			a := peek(k)
+			a := peekArguments(k)
 			rest = append(rest, dispatch{k, a})
 			unplaced[a.AgentID]++
 		}
@@ -348,20 +348,20 @@ const cancelSchema = `{"type":"object","required":["agent_id"],"additionalProper
 	"after_current_call":{"type":"boolean",` +
 	`"description":"Let the call that is under way finish and the agent report what it has; read it with get_agent_results."}}}`
 
-// stop ends an agent because the orchestrator's model wants it ended: at once,
+// stopAgent ends an agent because the orchestrator's model wants it ended: at once,
 // or with what it has after the call under way. One that has not begun has
 // nothing to report.
-func (t *turn) stop(c *otp.Context, k *member) {
+func (t *turn) stopAgent(c *otp.Context, k *agentRun) {
 	var a struct {
 		After bool `json:"after_current_call"`
 	}
 	_ = json.Unmarshal([]byte(t.call.Arguments), &a) // what isn't understood is the plain word: at once
 	if !a.After || k.agent == nil {
-		t.cancel(c, k, "cancelled by the orchestrator")
+		t.cancelAgent(c, k, "cancelled by the orchestrator")
 		return
 	}
-	if !k.current().Done() {
-		k.send(agents.Interrupt{Reason: "interrupted by the orchestrator"})
+	if !k.currentState().Done() {
+		k.sendToAgent(agents.Interrupt{Reason: "interrupted by the orchestrator"})
 	}
 }
 
@@ -372,39 +372,39 @@ const (
 	transcriptInView = 10
 )
 
-type waitOver struct{ w *waiting }
+type waitOver struct{ w *resultsWait }
 
-// waiting is a get_agent_results that waits for its agents.
-type waiting struct {
-	list  []*member
+// resultsWait is a get_agent_results that waits for its agents.
+type resultsWait struct {
+	list  []*agentRun
 	all   bool
 	due   bool // it is over, whatever the agents do
 	timer otp.Ref
 }
 
-func (t *turn) getResults(c *otp.Context) {
+func (t *turn) waitForResults(c *otp.Context) {
 	var a struct {
 		AgentIDs []string `json:"agent_ids"`
 		Mode     string   `json:"mode"`
 		Timeout  int      `json:"timeout_seconds"`
 	}
 	if t.call.Arguments != "" && (len(t.call.Arguments) > maxPeek || json.Unmarshal([]byte(t.call.Arguments), &a) != nil) {
-		t.done(c, badResults)
+		t.answerCall(c, badResults)
 		return
 	}
 	switch a.Mode {
 	case "", "non_blocking", "wait_any", "wait_all":
 	default:
-		t.done(c, badResults)
+		t.answerCall(c, badResults)
 		return
 	}
 	list := slices.Clone(t.members)
 	if len(a.AgentIDs) > 0 {
 		list = nil
 		for _, id := range a.AgentIDs {
-			k := t.member(id)
+			k := t.findAgent(id)
 			if k == nil {
-				t.done(c, unknownAgent)
+				t.answerCall(c, unknownAgent)
 				return
 			}
 			if !slices.Contains(list, k) {
@@ -412,18 +412,18 @@ func (t *turn) getResults(c *otp.Context) {
 			}
 		}
 	}
-	t.wait = &waiting{list: list, all: a.Mode != "wait_any"}
+	t.wait = &resultsWait{list: list, all: a.Mode != "wait_any"}
 	if a.Mode == "non_blocking" || len(list) == 0 {
-		t.bring(c)
+		t.answerWait(c)
 		return
 	}
-	t.wait.timer = c.SendAfter(waitFor(a.Timeout, t.v.o.tune.wait), waitOver{t.wait})
-	t.check(c)
+	t.wait.timer = c.SendAfter(waitTime(a.Timeout, t.v.o.tune.wait), waitOver{t.wait})
+	t.answerWaitIfDone(c)
 }
 
-// waitFor is how long the model waits that asked for so many seconds; none, or
+// waitTime is how long the model waits that asked for so many seconds; none, or
 // fewer, is as long as otherwise.
-func waitFor(seconds int, otherwise time.Duration) time.Duration {
+func waitTime(seconds int, otherwise time.Duration) time.Duration {
 	if seconds <= 0 {
 		return otherwise
 	}
@@ -433,36 +433,36 @@ func waitFor(seconds int, otherwise time.Duration) time.Duration {
 const badResults = `{"ok":false,"error":"invalid","reason":"The arguments don't fit: agent_ids is a ` +
 	`list of ids, mode is non_blocking, wait_any or wait_all, timeout_seconds is a number."}`
 
-// check answers a wait whose agents are done. An agent that asks for help ends any
+// answerWaitIfDone answers a wait whose agents are done. An agent that asks for help ends any
 // wait: only the orchestrator's model can answer it.
-func (t *turn) check(c *otp.Context) {
+func (t *turn) answerWaitIfDone(c *otp.Context) {
 	if t.wait == nil {
 		return
 	}
 	if t.wait.due {
-		t.bring(c)
+		t.answerWait(c)
 		return
 	}
 	done := 0
 	for _, k := range t.wait.list {
-		if k.wants() != nil {
-			t.bring(c)
+		if k.helpWanted() != nil {
+			t.answerWait(c)
 			return
 		}
-		if k.current().Done() {
+		if k.currentState().Done() {
 			done++
 		}
 	}
 	if done == len(t.wait.list) || done > 0 && !t.wait.all {
-		t.bring(c)
+		t.answerWait(c)
 	}
 }
 
-// bring shows the model what its agents have.
-func (t *turn) bring(c *otp.Context) {
+// answerWait shows the model what its agents have.
+func (t *turn) answerWait(c *otp.Context) {
 	if t.away { // the model is asked when the turn has its place again
 		t.wait.due = true
-		t.regain(c)
+		t.regainPlace(c)
 		return
 	}
 	w := t.wait
@@ -470,10 +470,10 @@ func (t *turn) bring(c *otp.Context) {
 	if w.timer != 0 {
 		c.CancelTimer(w.timer)
 	}
-	views := make([]view, len(w.list))
+	views := make([]agentView, len(w.list))
 	for i, k := range w.list {
-		views[i] = t.show(k)
+		views[i] = t.showAgent(k)
 	}
 	fitViews(views, t.texts.Left())
-	t.done(c, encode(map[string]any{"ok": true, "agents": views}))
+	t.answerCall(c, encodeJSON(map[string]any{"ok": true, "agents": views}))
 }

@@ -14,28 +14,28 @@ type waveOver struct {
 	w wave
 }
 
-// clock is the time of one agent in its wave. It stands still while a person is
+// waveClock is the time of one agent in its wave. It stands still while a person is
 // asked, and while the agent waits for its orchestrator.
-type clock struct {
+type waveClock struct {
 	wave    wave
 	left    time.Duration // when it last began to run
 	running time.Time     // since then; zero while it stands still
 }
 
-func (k *clock) remains() time.Duration {
+func (k *waveClock) remains() time.Duration {
 	if k.running.IsZero() {
 		return k.left
 	}
 	return k.left - time.Since(k.running)
 }
 
-func (k *clock) hold() {
+func (k *waveClock) stop() {
 	if !k.running.IsZero() {
 		k.left, k.running = k.remains(), time.Time{}
 	}
 }
 
-func (k *clock) release() {
+func (k *waveClock) start() {
 	if k.running.IsZero() {
 		k.running = time.Now()
 	}
