@@ -41,14 +41,14 @@ func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 // by it, and one that is ended for it would lose all it did. What was kept
 // although it was not known may be written twice; saved.takeItem knows.
 func (j agentJournal) writeUntilUp(ctx context.Context, items ...history.Item) error {
-	o, wait := j.t.o, firstRetry
+	wait := firstRetry
 	for {
-		err := o.kept.Add(ctx, j.about(), items...)
+		err := j.t.journal.Add(ctx, j.about(), items...)
 		if !history.Down(err) {
 			return err
 		}
 		if wait == firstRetry {
-			o.log.Error("an agent waits for the database to come back", "conversation", j.about().Conversation, "agent", j.k.args.AgentID)
+			j.t.log.Error("an agent waits for the database to come back", "conversation", j.about().Conversation, "agent", j.k.args.AgentID)
 		}
 		select {
 		case <-time.After(wait):

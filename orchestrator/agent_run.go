@@ -114,7 +114,7 @@ func (k *agentRun) reportEnd(state string) {
 	if !k.since.IsZero() {
 		took = time.Since(k.since)
 	}
-	k.turn.o.tel.AgentEnded(k.span, state, took)
+	k.turn.tel.AgentEnded(k.span, state, took)
 }
 
 // returnToWork goes on with an agent that has its place again.
@@ -151,7 +151,7 @@ func (k *agentRun) toldBefore() (updates []agents.Update, list []agents.Answer) 
 // newModelCaller is the agent's model. One that was at work before a restart has spent
 // what its last round says.
 func (k *agentRun) newModelCaller() *modelCaller {
-	a := &modelCaller{model: k.model, span: k.span, who: k.turn.callerFor(k.desk.Grant().ID(), &k.spent)}
+	a := &modelCaller{model: k.model, span: k.span, who: callerOf(k.desk.Grant(), k.desk.Grant().ID(), &k.spent)}
 	if n := len(k.rounds); n > 0 {
 		a.asked.Store(int64(k.rounds[n-1].Rounds))
 	}

@@ -15,7 +15,7 @@ import (
 
 // attempts is what has been counted for the request of c1.
 func (r *rig) attempts() int {
-	row, ok, err := r.Orchestrator.kept.Get(context.Background(), "c1")
+	row, ok, err := r.Orchestrator.journal.Get(context.Background(), "c1")
 	return map[bool]int{true: row.Attempts, false: -1}[err == nil && ok]
 }
 
@@ -48,7 +48,7 @@ func TestShortLives(t *testing.T) {
 			require.Eventually(t, func() bool { return len(r.server.Requests()) == n+2 }, eventually, tick)
 			continue
 		}
-		require.Eventually(t, func() bool { return len(r.listStatuses()) > 0 }, eventually, tick)
+		require.Eventually(t, func() bool { return len(r.statuses.listStatuses(r.sys)) > 0 }, eventually, tick)
 	}
 	require.Equal(t, freeAttempts, r.attempts())
 	require.Len(t, r.server.Requests(), freeAttempts+1)
@@ -92,7 +92,7 @@ func TestCrashAfterStarts(t *testing.T) {
 
 // Pauses begin with the attempt that is not free, grow, differ and end.
 func TestPause(t *testing.T) {
-	o := &Orchestrator{tune: tuning{pause: defaultPause}}
+	o := &restorer{turnNeeds: &turnNeeds{tune: tuning{pause: defaultPause}}}
 	require.Zero(t, o.attemptPause(-1))
 	for n := range 100 {
 		least := min(defaultPause<<min(n, 16), maxPause)

@@ -62,13 +62,13 @@ func BenchmarkTurn(b *testing.B) {
 	}
 	r := start(b, o, orch("unused", "unused"))
 	m := scriptless("note.echo")
-	r.model = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
+	r.models.orchestrator = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
 		if len(q.Tools) == 2 && len(q.Messages) == 2 {
 			spawns = append(spawns, time.Since(decided))
 		}
 		return m(ctx, q)
 	})
-	r.agents = r.model
+	r.models.agents = r.models.orchestrator
 	c := r.open("c1", "ann")
 	for b.Loop() {
 		reply, err := c.Send(b.Context(), "go")

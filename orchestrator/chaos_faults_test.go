@@ -125,7 +125,7 @@ func TestTenThousandRequests(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	asked, through := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	r.model = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
+	r.models.orchestrator = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
 		first.Do(func() { close(asked) })
 		select {
 		case <-through:

@@ -208,7 +208,7 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 		agent("do-bad", append(bad, use("note.echo", "x")), "bad"),
 		agent("do-ask", use("note.asked", "x"), "asked"))
 	x.rig, x.began = r, time.Now()
-	r.model, r.agents = x.broken(r.model), x.broken(r.agents)
+	r.models.orchestrator, r.models.agents = x.broken(r.models.orchestrator), x.broken(r.models.agents)
 	ctx, cancel := context.WithTimeout(context.Background(), chaosTime()+chaosBound)
 	defer cancel()
 	enough := time.AfterFunc(chaosTime(), func() {

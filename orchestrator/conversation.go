@@ -56,7 +56,7 @@ type outcome struct {
 // models, calls and waits are goroutines that report back by message. What it
 // must not lose is in the journal; it starts by reading that.
 type conversation struct {
-	o        *Orchestrator
+	*conversationNeeds
 	id, user string
 	crashed  bool // the one before it did, in this process
 	orphan   bool // its history has no owner
@@ -89,9 +89,9 @@ type queuedRequest struct {
 // Init begins to read what is kept of the conversation. Requests wait for it.
 func (v *conversation) Init(c *otp.Context) error {
 	v.starting = map[otp.Ref]*agentRun{}
-	o, id, user, crashed := v.o, v.id, v.user, v.crashed
+	recovery, id, user, crashed := v.recovery, v.id, v.user, v.crashed
 	v.publishStatus()
-	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recallConversation(ctx, id, user, crashed) })
+	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return recovery.recallConversation(ctx, id, user, crashed) })
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (v *conversation) onEarlyMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case claim, sendRequest, attach, cancelTurn:
 		if len(v.early) >= maxEarly {
-			c.Reply(nil, v.o.doors.turns.Busy("requests", len(v.early)))
+			c.Reply(nil, v.doors.turns.Busy("requests", len(v.early)))
 			return
 		}
 		v.early = append(v.early, callerMessage{m, c.From()})
@@ -174,7 +174,7 @@ const roomTick = 5 * time.Millisecond
 func (v *conversation) hasAgentsRoom(c *otp.Context) bool {
 	_, up := c.System().Whereis(agentsName(v.id))
 	if !up {
-		v.o.reachPlace("no room yet")
+		v.tune.reachPlace("no room yet")
 	}
 	return up
 }
@@ -182,12 +182,12 @@ func (v *conversation) hasAgentsRoom(c *otp.Context) bool {
 // onRecalled takes what is kept and does what was asked meanwhile. Without it
 // nothing is done: the process ends, and the next request tries again.
 func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
-	v.o.reachPlace("recalled")
+	v.tune.reachPlace("recalled")
 	early := v.early
 	v.early = nil
 	kept, ok := m.Value.(recalledConversation)
 	if !ok {
-		v.o.log.Error("a conversation can't be read", "conversation", v.id, "error", m.Err)
+		v.log.Error("a conversation can't be read", "conversation", v.id, "error", m.Err)
 		for _, q := range early {
 			q.from.Reply(nil, ErrNotKept)
 		}
@@ -195,7 +195,7 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 		return
 	}
 	v.loaded, v.user, v.tainted, v.history, v.orphan = true, kept.user, kept.tainted, kept.said, kept.orphan
-	v.idle = c.SendAfter(v.o.tune.idle, idleTimeOver{})
+	v.idle = c.SendAfter(v.tune.idle, idleTimeOver{})
 	if v.turn = kept.turn; v.turn != nil {
 		c.CancelTimer(v.idle)
 		v.turn.v, v.turn.resumed, v.turn.phase = v, true, admitting
@@ -204,7 +204,7 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 		v.onCallerMessage(c, q)
 	}
 	v.resumeTurn(c, kept.turn)
-	for _, id := range v.o.abandoned.of(v.id) { // whatever they had sent is in the mailbox before this
+	for _, id := range v.abandoned.of(v.id) { // whatever they had sent is in the mailbox before this
 		c.Self().Send(cancelTurn{ID: id})
 	}
 }
@@ -214,7 +214,7 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 func (v *conversation) resumeTurn(c *otp.Context, t *turn) {
 	switch {
 	case t == nil || t.phase != admitting: // or one that came early has stopped it
-	case len(t.waiters) == 0 && v.o.abandoned.has(v.id, t.opened.Request):
+	case len(t.waiters) == 0 && v.abandoned.has(v.id, t.opened.Request):
 		t.finishTurn(c, "", ErrCancelled)
 	default:
 		t.requestAdmission(c)
@@ -223,16 +223,20 @@ func (v *conversation) resumeTurn(c *otp.Context, t *turn) {
 
 // goToRest ends a process that has nothing to do. Everything is in the journal.
 func (v *conversation) goToRest(c *otp.Context) {
-	v.o.parts.EndConversation(context.WithoutCancel(c.Context()), v.user, v.id)
+	v.parts.EndConversation(context.WithoutCancel(c.Context()), v.user, v.id)
 	c.Stop(otp.Normal())
 }
 
 // Terminate answers no caller. A caller that still waits hears of the end once the
 // supervisor knows it, and asks the next incarnation.
 func (v *conversation) Terminate(*otp.Context, otp.Reason) {
-	v.o.statuses.CompareAndDelete(v.id, v.published)
+	v.statuses.removeStatus(v.id, v.published)
 }
 
+// needs is what the conversation hands to its turns.
+func (v *conversation) needs() *turnNeeds { return &v.turnNeeds }
+
+// beginRequest begins the turn of a request.
 func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 	c.CancelTimer(v.idle)
 	t, err := beginTurn(v, q.req)
@@ -250,11 +254,11 @@ func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 
 // beginNextRequest begins the request that has waited longest.
 func (v *conversation) beginNextRequest(c *otp.Context) {
-	if err := v.o.refuseIfEnding(); err != nil {
+	if err := v.ending.refuseIfEnding(); err != nil {
 		v.refuseQueued(err)
 	}
 	if len(v.queue) == 0 {
-		v.idle = c.SendAfter(v.o.tune.idle, idleTimeOver{})
+		v.idle = c.SendAfter(v.tune.idle, idleTimeOver{})
 		return
 	}
 	q := v.queue[0]
@@ -264,13 +268,13 @@ func (v *conversation) beginNextRequest(c *otp.Context) {
 
 // onTurnOver takes what the conversation keeps of a turn and answers its request.
 func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
-	v.o.reachPlace("over")
+	v.tune.reachPlace("over")
 	t.reportTurnEnd()
 	t.giveBackPlaces()
 	v.turn = nil
 	v.reclaimCredits()
 	if !t.repeated && (!t.unkept || !t.isStillWanted()) {
-		t.forgetSpending(c)
+		v.spending.forgetTurn(c.Context(), t.id, t.desk.Grant())
 	}
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
@@ -285,8 +289,8 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 		v.endUnwritten(c, t)
 		return
 	}
-	v.o.outages.forget(v.id)
-	v.o.abandoned.drop(v.id, t.opened.Request)
+	v.outages.forget(v.id)
+	v.abandoned.drop(v.id, t.opened.Request)
 	v.beginNextRequest(c)
 }
 
@@ -343,14 +347,14 @@ func (v *conversation) onNativeCall(c *otp.Context, m nativeCall) {
 // endUnwritten ends a process that can't tell any more what the journal holds.
 func (v *conversation) endUnwritten(c *otp.Context, t *turn) {
 	if !t.isStillWanted() {
-		v.o.unwanted.Store(t.id, struct{}{})
+		v.recovery.noteUnwanted(t.id)
 	}
 	if t.outage {
-		v.o.outages.noteBreak(v.id) // it is not the request's fault
+		v.outages.noteBreak(v.id) // it is not the request's fault
 	}
 	v.refuseQueued(ErrNotKept)
-	v.o.log.Error("a request waits for the database to come back", "conversation", v.id, "turn", t.id)
-	v.o.requestWake(v.id, v.user)
+	v.log.Error("a request waits for the database to come back", "conversation", v.id, "turn", t.id)
+	v.recovery.requestWake(v.id, v.user)
 	c.Stop(otp.Normal())
 }
 
@@ -401,5 +405,5 @@ func (v *conversation) publishStatus() {
 		l.since = old.since
 	}
 	v.published = l
-	v.o.statuses.Store(v.id, l)
+	v.statuses.putStatus(l)
 }

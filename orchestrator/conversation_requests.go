@@ -42,7 +42,7 @@ func (v *conversation) onRequest(c *otp.Context, m sendRequest, from otp.From) {
 		*list = append(*list, w)
 		return
 	}
-	if err := v.o.refuseIfEnding(); err != nil {
+	if err := v.ending.refuseIfEnding(); err != nil {
 		from.Reply(nil, err)
 		return
 	}
@@ -96,13 +96,13 @@ func (v *conversation) onCallerLeft(c *otp.Context, m cancelTurn) {
 	_, list := v.findRequest(m.ID)
 	if list == nil {
 		if v.turn == nil || v.turn.opened.Request != m.ID {
-			v.o.abandoned.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
+			v.abandoned.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
 		} else {
 			v.turn.waiters = slices.DeleteFunc(v.turn.waiters, func(w waiter) bool { return w.stays && w.token == m.Token })
 		}
 		return
 	}
-	stop := v.o.abandoned.has(v.id, m.ID)
+	stop := v.abandoned.has(v.id, m.ID)
 	if i := slices.IndexFunc(*list, func(w waiter) bool { return w.token == m.Token }); i >= 0 {
 		stop = !(*list)[i].stays
 		*list = slices.Delete(*list, i, i+1)
@@ -113,7 +113,7 @@ func (v *conversation) onCallerLeft(c *otp.Context, m cancelTurn) {
 	for i, q := range v.queue {
 		if q.req.ID == m.ID {
 			v.queue = slices.Delete(v.queue, i, i+1)
-			v.o.abandoned.drop(v.id, m.ID)
+			v.abandoned.drop(v.id, m.ID)
 			return
 		}
 	}
@@ -147,9 +147,9 @@ func (v *conversation) eachCredit(do func(*admission.Credit)) {
 // newBusyError refuses a request that finds the conversation's queue full.
 func (v *conversation) newBusyError(ahead int) *OverloadedError {
 	if v.turn != nil && v.turn.away {
-		return v.o.doors.turns.Held("requests")
+		return v.doors.turns.Held("requests")
 	}
-	return v.o.doors.turns.Busy("requests", ahead)
+	return v.doors.turns.Busy("requests", ahead)
 }
 
 // refuseQueued answers the requests that were not begun when a drain began.

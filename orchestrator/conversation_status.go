@@ -3,9 +3,11 @@ package orchestrator
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/otp"
 )
 
 // What a conversation is at.
@@ -48,16 +50,25 @@ func (l *conversationStatus) listAgents() []AgentInfo {
 	return out
 }
 
+// statusTable is what the conversations of the process are at.
+type statusTable struct{ byID sync.Map }
+
+// putStatus puts up what a conversation is at.
+func (t *statusTable) putStatus(s *conversationStatus) { t.byID.Store(s.conversation, s) }
+
+// removeStatus takes a status down, unless another has taken its place.
+func (t *statusTable) removeStatus(id string, s *conversationStatus) { t.byID.CompareAndDelete(id, s) }
+
 // listStatuses returns what the conversations that run are at, by their ids.
-func (o *Orchestrator) listStatuses() (out []*conversationStatus) {
-	o.statuses.Range(func(_, v any) bool {
+func (t *statusTable) listStatuses(sys *otp.System) (out []*conversationStatus) {
+	t.byID.Range(func(_, v any) bool {
 		l := v.(*conversationStatus)
-		_, server := o.sys.Whereis(serverName(l.conversation))
-		_, whole := o.sys.Whereis(supervisorName(l.conversation))
+		_, server := sys.Whereis(serverName(l.conversation))
+		_, whole := sys.Whereis(supervisorName(l.conversation))
 		if server || whole { // one that is being restarted is there
 			out = append(out, l)
 		} else {
-			o.statuses.CompareAndDelete(l.conversation, v)
+			t.byID.CompareAndDelete(l.conversation, v)
 		}
 		return true
 	})

@@ -28,9 +28,9 @@ func (d tracedDesk) Invoke(ctx context.Context, skill string, args json.RawMessa
 
 // traceDesk returns the desk with a span for each call, or the desk itself without a
 // tracer.
-func (o *Orchestrator) traceDesk(d *sentinel.Desk, parent telemetry.Span) invoker {
-	if t := o.tel.Tracer(); t != nil {
-		return tracedDesk{d, t, parent}
+func traceDesk(d *sentinel.Desk, tracer *telemetry.Tracer, parent telemetry.Span) invoker {
+	if tracer != nil {
+		return tracedDesk{d, tracer, parent}
 	}
 	return d
 }
@@ -76,13 +76,13 @@ func markHeld(ctx context.Context) {
 // placedDesk is a desk whose calls have their places when they return.
 type placedDesk struct {
 	*sentinel.Desk
-	o     *Orchestrator
+	procs *processes
 	inner invoker
 }
 
 // placeDesk returns the desk as a turn or an agent uses it.
-func (o *Orchestrator) placeDesk(d *sentinel.Desk, parent telemetry.Span) invoker {
-	return placedDesk{d, o, o.traceDesk(d, parent)}
+func (n *turnNeeds) placeDesk(d *sentinel.Desk, parent telemetry.Span) invoker {
+	return placedDesk{d, &n.processes, traceDesk(d, n.tel.Tracer(), parent)}
 }
 
 // Invoke implements agents.Invoker. After a denial or a panic, too, the model is
@@ -91,7 +91,7 @@ func (d placedDesk) Invoke(ctx context.Context, skill string, args json.RawMessa
 	m := &heldMark{}
 	defer func() {
 		if m.held.Load() && !m.returned.Load() {
-			_ = d.o.askForPlaces(ctx, d.Grant(), true)
+			_ = d.procs.askForPlaces(ctx, d.Grant(), true)
 		}
 	}()
 	return d.inner.Invoke(context.WithValue(ctx, heldKey{}, m), skill, args)

@@ -3,6 +3,8 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"log/slog"
 	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -11,14 +13,18 @@ import (
 )
 
 // door shows the Orchestrator to its owner.
-type door struct{ o *Orchestrator }
+type door struct {
+	parts *assembly.Parts
+	log   *slog.Logger
+	top   func() Top
+}
 
-func (d door) Pauses() []pause.Pause { return d.o.parts.Pauses.List() }
+func (d door) Pauses() []pause.Pause { return d.parts.Pauses.List() }
 
 // Top returns what the process is doing.
-func (d door) Top() any { return d.o.Top() }
+func (d door) Top() any { return d.top() }
 
-func (d door) InFlight() []sentinel.InFlight { return d.o.parts.Checkpoint.InFlight() }
+func (d door) InFlight() []sentinel.InFlight { return d.parts.Checkpoint.InFlight() }
 
 func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error) {
 	if t.Skill != "" && !d.isKnownSkill(t.Skill) {
@@ -28,9 +34,9 @@ func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause
 		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone",
 			pause.ErrTarget, t.User)
 	}
-	p, err := d.o.parts.Pauses.Pause(ctx, t, by)
+	p, err := d.parts.Pauses.Pause(ctx, t, by)
 	if p.Scope() != "" {
-		d.o.log.Warn("work was paused", "scope", p.Scope(), "by", by)
+		d.log.Warn("work was paused", "scope", p.Scope(), "by", by)
 	}
 	return p, err
 }
@@ -39,13 +45,13 @@ func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause
 // must not look like a pause.
 func (d door) isKnownSkill(skill string) bool {
 	s, err := skills.NewScope(skill)
-	return err != nil || slices.ContainsFunc(d.o.parts.Registry.Names(), s.Allows) // what is no name is told as such
+	return err != nil || slices.ContainsFunc(d.parts.Registry.Names(), s.Allows) // what is no name is told as such
 }
 
 func (d door) Lift(ctx context.Context, t pause.Target, by string) (bool, error) {
-	ok, err := d.o.parts.Pauses.Lift(ctx, t, by)
+	ok, err := d.parts.Pauses.Lift(ctx, t, by)
 	if ok {
-		d.o.log.Warn("a pause was lifted", "scope", t.Scope(), "by", by)
+		d.log.Warn("a pause was lifted", "scope", t.Scope(), "by", by)
 	}
 	return ok, err
 }

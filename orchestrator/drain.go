@@ -77,7 +77,7 @@ const (
 // ErrClosed, and it is reported. Reply goes on answering meanwhile.
 func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 	began := time.Now()
-	o.draining.Store(true)
+	o.ending.draining.Store(true)
 	ctx, cancel := withDeadline(ctx, defaultClose)
 	defer cancel()
 	look := time.NewTicker(drainLook)
@@ -109,7 +109,7 @@ func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 
 // underWay is what has not ended.
 func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
-	for _, l := range o.listStatuses() {
+	for _, l := range o.statuses.listStatuses(o.sys) {
 		if l.turn == "" && l.phase != phaseReading {
 			continue
 		}

@@ -91,7 +91,7 @@ func TestDrainCutsOff(t *testing.T) {
 	}()
 	<-entered
 	require.Eventually(t, func() bool { // the other agent has ended
-		for _, l := range r.listStatuses() {
+		for _, l := range r.statuses.listStatuses(r.sys) {
 			for _, a := range l.listAgents() {
 				if a == (AgentInfo{"b", agents.Completed}) && l.phase == phaseWaiting {
 					return true
@@ -219,7 +219,7 @@ func TestCloseEndsNoRequest(t *testing.T) {
 	r.begins()
 	<-entered
 	r.has(recordRound, 2)
-	r.closed.Store(true) // as Close does first
+	r.ending.closed.Store(true) // as Close does first
 	ctx, cancel := context.WithTimeout(t.Context(), eventually)
 	defer cancel()
 	sup, ok := r.sys.Whereis(agentsName("c1"))

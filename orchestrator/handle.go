@@ -33,8 +33,8 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 
 // Conversation is one user's conversation.
 type Conversation struct {
-	o  *Orchestrator
-	co ConversationOptions
+	needs *conversationNeeds
+	co    ConversationOptions
 }
 
 // ID names the conversation.
@@ -111,7 +111,7 @@ func (c *Conversation) sendRequest(ctx context.Context, m sendRequest) (Reply, e
 	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
-	credit, err := c.o.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}
@@ -143,7 +143,7 @@ func (c *Conversation) sendRequest(ctx context.Context, m sendRequest) (Reply, e
 // earlier process, and returns what Send or SendRequest did. ErrRequest: no
 // such request is known, nor was one begun. When ctx ends the request goes on.
 func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
-	credit, err := c.o.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}
@@ -155,7 +155,7 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 		m := attach{id, c.co.User, makeID(), credit}
 		v, err := c.callProcess(ctx, m)
 		if err != nil && ctx.Err() != nil {
-			c.tellProcess(cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
+			c.needs.tellConversation(c.co.ID, cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
 		}
 		switch {
 		case err == nil:
@@ -172,7 +172,7 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 
 // readAnswer reads the answer of a request that is over.
 func (c *Conversation) readAnswer(ctx context.Context, id string) (Reply, error) {
-	end, err := c.o.readEnd(ctx, history.Turn{Conversation: c.co.ID, User: c.co.User, Turn: deriveTurnID(c.co.ID, id)}, "")
+	end, err := c.needs.journal.readEnd(ctx, history.Turn{Conversation: c.co.ID, User: c.co.User, Turn: deriveTurnID(c.co.ID, id)}, "")
 	switch {
 	case err != nil:
 		return Reply{}, errors.Join(ErrNotKept, err)
@@ -191,16 +191,16 @@ func (c *Conversation) callProcess(ctx context.Context, msg any) (any, error) {
 	for range attempts {
 		pid, err := c.findProcess(ctx)
 		if err != nil {
-			return nil, c.o.translateError(ctx, err)
+			return nil, c.needs.ending.translateError(ctx, err)
 		}
 		v, err := otp.Call(ctx, pid, msg)
 		var down *otp.DownError
 		if errors.As(err, &down) && down.Reason.Kind == otp.KindNormal {
 			continue // it went to rest before it saw the message
 		}
-		return v, c.o.translateError(ctx, err)
+		return v, c.needs.ending.translateError(ctx, err)
 	}
-	return nil, c.o.translateError(ctx, ErrInterrupted)
+	return nil, c.needs.ending.translateError(ctx, ErrInterrupted)
 }
 
 // back is how long is waited before the router, or the supervisor of the
@@ -217,12 +217,12 @@ func waitBriefly(ctx context.Context) {
 }
 
 func (c *Conversation) findProcess(ctx context.Context) (otp.PID, error) {
-	sys := c.o.sys
+	sys := c.needs.sys
 	for range attempts {
 		if pid, ok := sys.Whereis(serverName(c.co.ID)); ok {
 			return pid, nil
 		}
-		if err := ctx.Err(); err != nil || c.o.closed.Load() {
+		if err := ctx.Err(); err != nil || c.needs.ending.closed.Load() {
 			return otp.PID{}, errors.Join(err, otp.ErrStopping)
 		}
 		if sup, ok := sys.Whereis(supervisorName(c.co.ID)); ok {
@@ -254,24 +254,15 @@ func (c *Conversation) findProcess(ctx context.Context) (otp.PID, error) {
 // leaveRequest takes the caller off its request. A conversation that isn't there, since
 // it crashed too often, is woken to hear of it.
 func (c *Conversation) leaveRequest(m sendRequest) {
-	if c.o.closed.Load() {
+	if c.needs.ending.closed.Load() {
 		return
 	}
 	if !m.Stays {
-		c.o.abandoned.add(c.co.ID, m.ID)
+		c.needs.abandoned.add(c.co.ID, m.ID)
 	}
-	if !c.tellProcess(cancelTurn{m.ID, m.Token}) && !m.Stays {
-		c.o.requestWake(c.co.ID, c.co.User)
+	if !c.needs.tellConversation(c.co.ID, cancelTurn{m.ID, m.Token}) && !m.Stays {
+		c.needs.recovery.requestWake(c.co.ID, c.co.User)
 	}
-}
-
-// tellProcess sends a message to the conversation's process, where there is one.
-func (c *Conversation) tellProcess(msg any) bool {
-	pid, ok := c.o.sys.Whereis(serverName(c.co.ID))
-	if ok {
-		pid.Send(msg)
-	}
-	return ok
 }
 
 // traceOf is the trace of the caller that sends a request.
@@ -286,9 +277,9 @@ func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsFor)
 	defer cancel()
 	var err error
-	if r.Steps, r.Left, err = c.o.readSteps(ctx, c.co.ID, c.co.User, r.Turn); err != nil {
+	if r.Steps, r.Left, err = c.readSteps(ctx, r.Turn); err != nil {
 		r.Left = -1
-		c.o.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
+		c.needs.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
 	}
 	return r
 }

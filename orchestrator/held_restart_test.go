@@ -96,7 +96,7 @@ func TestShutdownLeavesACallHeld(t *testing.T) {
 func TestACancelledAgentWithdrawsItsCall(t *testing.T) {
 	r, _, person := slowHouse(t, asksAlways, use("note.echo", "x"), "unused")
 	n := 0
-	r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
+	r.models.orchestrator = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
 		switch n++; n {
 		case 1:
 			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
@@ -119,7 +119,7 @@ func TestACancelledAgentWithdrawsItsCall(t *testing.T) {
 func TestTheEndOfATurnEndsItsHeldCalls(t *testing.T) {
 	r, _, person := slowHouse(t, asksAlways, use("note.echo", "x"), "unused")
 	n := 0
-	r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
+	r.models.orchestrator = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
 		if n++; n == 1 {
 			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
 		}

@@ -42,7 +42,7 @@ func TestHeldCall(t *testing.T) {
 			r := start(t, o, orch("unused", "unused"), agent("do-a", use("note.echo", "x"), "ok"))
 			var queried []string
 			n := 0
-			r.model = chatFunc(func(_ context.Context, q llm.Request) (llm.Response, error) {
+			r.models.orchestrator = chatFunc(func(_ context.Context, q llm.Request) (llm.Response, error) {
 				last := q.Messages[len(q.Messages)-1]
 				if last.Role == llm.RoleTool {
 					queried = append(queried, last.Content)

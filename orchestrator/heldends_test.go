@@ -26,14 +26,14 @@ func heldHouse(t *testing.T) (*rig, ledger.Record) {
 // each once.
 func TestEndHeldCalls(t *testing.T) {
 	r, held := heldHouse(t)
-	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	row, known, err := r.Orchestrator.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, known)
 	about := history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}
 	other := about
 	other.Turn = "another"
-	r.endHeldCalls(t.Context(), other, nil, "", "its turn has ended")
-	r.endHeldCalls(t.Context(), about, nil, "another", "its agent crashed")
+	r.journal.endHeldCalls(t.Context(), other, nil, "", "its turn has ended")
+	r.journal.endHeldCalls(t.Context(), about, nil, "another", "its agent crashed")
 	require.Empty(t, r.list(ledger.Query{Call: held.Call, Kind: sentinel.RecordDecision}))
 	require.NoError(t, r.Close(context.Background()))
 	r.requireHeldEnded() // its turn is still to be gone on with

@@ -53,7 +53,7 @@ func (r *rig) crash() {
 // finished waits until conversation c1 works on nothing.
 func (r *rig) finished() {
 	require.Eventually(r.t, func() bool {
-		row, ok, err := r.Orchestrator.kept.Get(context.Background(), "c1")
+		row, ok, err := r.Orchestrator.journal.Get(context.Background(), "c1")
 		return err == nil && ok && row.Turn == ""
 	}, eventually, tick)
 }
@@ -61,7 +61,7 @@ func (r *rig) finished() {
 // sends sends a request without an id from c1, and returns when the model has
 // been asked about it.
 func (r *rig) sends(h *hanging) (leave func(), sent chan error, request string) {
-	r.model = h
+	r.models.orchestrator = h
 	c := r.open("c1", "ann")
 	ctx, leave := context.WithCancel(r.t.Context())
 	sent = make(chan error, 1)
@@ -69,8 +69,8 @@ func (r *rig) sends(h *hanging) (leave func(), sent chan error, request string) 
 		_, err := c.Send(ctx, "go")
 		sent <- err
 	}()
-	require.Eventually(r.t, func() bool { return h.waits.Load() == 1 && r.listStatuses()[0].request != "" }, eventually, tick)
-	return leave, sent, r.listStatuses()[0].request
+	require.Eventually(r.t, func() bool { return h.waits.Load() == 1 && r.statuses.listStatuses(r.sys)[0].request != "" }, eventually, tick)
+	return leave, sent, r.statuses.listStatuses(r.sys)[0].request
 }
 
 // A caller that leaves while the process that worked on its request is on its
@@ -119,7 +119,7 @@ func (r *rig) nobodyLeft() {
 func TestLeftAfterRestart(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	h := &hanging{answer: make(chan struct{})}
-	r.model = h
+	r.models.orchestrator = h
 	c := r.open("c1", "ann")
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -162,7 +162,7 @@ func TestCallerWentDown(t *testing.T) {
 func TestGivenUpSupervisor(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	h := &hanging{answer: make(chan struct{})}
-	r.model = h
+	r.models.orchestrator = h
 	c := r.open("c1", "ann")
 	ctx, leave := context.WithCancel(t.Context())
 	sent := make(chan error, 1)
@@ -191,7 +191,7 @@ func TestGivenUpSupervisor(t *testing.T) {
 // A reader that leaves while the end is being written down is not waited for
 // either; whoever sent the request is told all the same.
 func TestReaderLeavesAtTheEnd(t *testing.T) {
-	v := &conversation{o: &Orchestrator{}, id: "c1"}
+	v := &conversation{conversationNeeds: &conversationNeeds{}, id: "c1"}
 	v.turn = &turn{v: v, phase: closing, opened: openRecord{Request: "r1"}, waiters: []waiter{{token: "sent"}, {token: "reads", stays: true}, {token: "reads too", stays: true}}}
 	for _, token := range []string{"reads", "sent", "unknown"} {
 		v.onCallerLeft(nil, cancelTurn{"r1", token})

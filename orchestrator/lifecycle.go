@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -18,56 +19,68 @@ import (
 var ErrEnded = fmt.Errorf("%w: its supervision gave up, and the log says over what; start it again, "+
 	"and it goes on with the requests it had accepted", ErrClosed)
 
-// lifecycle is how the tree ended.
+// lifecycle is how far the process is with its end: it works, it drains, it is
+// closed, or its supervision gave up.
 type lifecycle struct {
+	draining, closed atomic.Bool
+
 	once sync.Once
 	done chan struct{}
-	err  atomic.Pointer[error]
+	err  atomic.Pointer[error] // why the supervision gave up
+	log  *slog.Logger
+}
+
+// treeError returns ErrEnded once the supervision has given up, else nil.
+func (l *lifecycle) treeError() error {
+	if err := l.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // onTreeEnd takes the end of the app, which is expected when Close asks for it.
-func (o *Orchestrator) onTreeEnd(d otp.Down) {
-	o.end.once.Do(func() {
-		if !o.closed.Load() {
+func (l *lifecycle) onTreeEnd(d otp.Down) {
+	l.once.Do(func() {
+		if !l.closed.Load() {
 			err := fmt.Errorf("%w (%s)", ErrEnded, d.Reason)
-			o.end.err.Store(&err)
-			o.closed.Store(true)
-			o.log.Error("THE ORCHESTRATOR HAS ENDED: its supervision gave up; requests that were accepted wait in the journal for its next start",
+			l.err.Store(&err)
+			l.closed.Store(true)
+			l.log.Error("THE ORCHESTRATOR HAS ENDED: its supervision gave up; requests that were accepted wait in the journal for its next start",
 				"reason", d.Reason)
 		}
-		close(o.end.done)
+		close(l.done)
 	})
 }
 
 // closedError is what an Orchestrator that works no more answers.
-func (o *Orchestrator) closedError() error {
-	if err := o.Err(); err != nil {
+func (l *lifecycle) closedError() error {
+	if err := l.treeError(); err != nil {
 		return err
 	}
 	return ErrClosed
 }
 
 // refuseIfEnding refuses new requests once the end has begun.
-func (o *Orchestrator) refuseIfEnding() error {
+func (l *lifecycle) refuseIfEnding() error {
 	switch {
-	case o.closed.Load():
-		return o.closedError()
-	case o.draining.Load():
+	case l.closed.Load():
+		return l.closedError()
+	case l.draining.Load():
 		return ErrDraining
 	}
 	return nil
 }
 
 // isEnding reports whether no new work is begun.
-func (o *Orchestrator) isEnding() bool { return o.refuseIfEnding() != nil }
+func (l *lifecycle) isEnding() bool { return l.refuseIfEnding() != nil }
 
 // translateError puts the runtime's errors into this package's.
-func (o *Orchestrator) translateError(ctx context.Context, err error) error {
+func (l *lifecycle) translateError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case o.closed.Load():
-		return o.closedError()
+	case l.closed.Load():
+		return l.closedError()
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):

@@ -209,7 +209,7 @@ func (r *rig) boot(o options) {
 	r.Orchestrator = made
 	t.Cleanup(func() { _ = made.Close(context.Background()) })
 	if o.wrap != nil {
-		r.model = o.wrap(r, r.model)
+		r.models.orchestrator = o.wrap(r, r.models.orchestrator)
 	}
 }
 

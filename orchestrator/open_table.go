@@ -11,6 +11,7 @@ import (
 // openTable holds the credits of the conversations that are open. It outlives
 // the router, which watches their ends.
 type openTable struct {
+	pool *admission.Pool
 	mu   sync.Mutex
 	held map[*openCredit]struct{}
 }
@@ -20,18 +21,19 @@ type openCredit struct {
 	credit   *admission.Credit
 }
 
-func (o *Orchestrator) openCredit(id, user string) (*openCredit, error) {
-	credit, err := o.doors.conversations.Try(admission.Ask{User: user})
+// openCredit takes a credit for one conversation.
+func (t *openTable) openCredit(id, user string) (*openCredit, error) {
+	credit, err := t.pool.Try(admission.Ask{User: user})
 	if err != nil {
 		return nil, err
 	}
 	e := &openCredit{id, user, credit}
-	o.openings.mu.Lock()
-	defer o.openings.mu.Unlock()
-	if o.openings.held == nil {
-		o.openings.held = map[*openCredit]struct{}{}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held == nil {
+		t.held = map[*openCredit]struct{}{}
 	}
-	o.openings.held[e] = struct{}{}
+	t.held[e] = struct{}{}
 	return e, nil
 }
 

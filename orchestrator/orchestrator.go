@@ -22,7 +22,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
-	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -107,34 +106,13 @@ type Options struct {
 // Orchestrator holds the conversations of one process. It is safe for
 // concurrent use.
 type Orchestrator struct {
-	parts *assembly.Parts
-	opts  Options
-	sys   *otp.System
-	// model is the orchestrator's own, agents that of agents whose dispatch
-	// names no other.
-	model, agents agents.Model
-	log           *slog.Logger
-	links         []string // hosts that links in tainted answers may lead to
-
-	doors    doors
+	conversationNeeds
+	opts     Options
+	restorer *restorer
 	openings openTable
-
-	tune    tuning
-	started time.Time
-	kept    *history.History
-	tel     *telemetry.Telemetry // nil without telemetry
-	up      atomic.Bool          // everything was built
-
-	statuses  sync.Map // what conversations are at, by their ids
-	unwanted  sync.Map // turns whose end is still to be written, by id
-	counted   sync.Map // turns under way whose spending this process has counted, by id
-	outages   storeOutages
-	abandoned abandonedRequests
-
+	started  time.Time
+	up       atomic.Bool // everything was built
 	closing  sync.Once
-	draining atomic.Bool
-	closed   atomic.Bool
-	end      lifecycle
 }
 
 // tuning are the times that tests shorten; zero means the default. at is
@@ -143,6 +121,13 @@ type tuning struct {
 	wait, idle, agent, help, wave, turn, room, pause, look time.Duration
 	at                                                     func(place string)
 	restarts                                               int // of the app, in a minute
+}
+
+// reachPlace tells a test that the process has come to a place where it may break.
+func (u *tuning) reachPlace(place string) {
+	if u.at != nil {
+		u.at(place)
+	}
 }
 
 // New builds everything that the configuration names, opens its store, and
@@ -160,11 +145,14 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
-	o := &Orchestrator{
-		opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow,
-		doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait)),
-	}
-	o.end.done = make(chan struct{})
+	o := &Orchestrator{opts: opts, started: time.Now()}
+	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow
+	o.doors = newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))
+	o.openings.pool = o.doors.conversations
+	o.watcher = agentWatcher{opts.OnAgent, opts.Log}
+	o.ending.log, o.ending.done = opts.Log, make(chan struct{})
+	o.restorer = &restorer{turnNeeds: &o.turnNeeds}
+	o.recovery = o.restorer
 	tel, err := o.newTelemetry(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -181,7 +169,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error {
 	opts := o.opts
 	ao := assembly.Options{
-		Skills: opts.Skills, Natives: o.listNativeSkills(), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
+		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
 	}
 	o.tel.Observe(&ao)
@@ -189,14 +177,14 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	if err != nil {
 		return err
 	}
-	o.parts = parts
+	o.parts, o.models.parts, o.spending.parts = parts, parts, parts
 	if err := o.openHistory(ctx); err != nil {
 		return errors.Join(err, parts.Close())
 	}
-	if o.model, err = parts.Model("orchestrator"); err != nil {
+	if o.models.orchestrator, err = parts.Model("orchestrator"); err != nil {
 		return errors.Join(err, parts.Close())
 	}
-	if o.agents, err = parts.Model("agent"); err != nil {
+	if o.models.agents, err = parts.Model("agent"); err != nil {
 		return errors.Join(err, parts.Close())
 	}
 	if err := o.startTree(ctx); err != nil {
@@ -207,12 +195,14 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 
 // openHistory opens what is kept of conversations, and ends what a killed
 // process had begun to purge: no conversation is opened before that.
-func (o *Orchestrator) openHistory(ctx context.Context) (err error) {
+func (o *Orchestrator) openHistory(ctx context.Context) error {
 	parts := o.parts
-	if o.kept, err = history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger}); err != nil {
+	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger})
+	if err != nil {
 		return err
 	}
-	n, err := o.kept.FinishPurges(ctx)
+	o.journal = turnJournal{History: kept, parts: parts, log: o.log}
+	n, err := kept.FinishPurges(ctx)
 	if n != (history.Purged{}) {
 		o.log.Warn("an interrupted purge was finished", "values", n.Values, "conversations", n.Conversations)
 	}
@@ -230,7 +220,7 @@ func (o *Orchestrator) startTree(ctx context.Context) error {
 	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision})
 	app, err := o.sys.Start(ctx, o.buildTree())
 	if err == nil {
-		otp.Monitor(app, o.onTreeEnd)
+		otp.Monitor(app, o.ending.onTreeEnd)
 	}
 	return err
 }
@@ -240,13 +230,13 @@ func (o *Orchestrator) startTree(ctx context.Context) error {
 // has no deadline. Later calls return nil.
 func (o *Orchestrator) Close(ctx context.Context) (err error) {
 	o.closing.Do(func() {
-		o.closed.Store(true)
+		o.ending.closed.Store(true)
 		ctx, cancel := withDeadline(ctx, defaultClose)
 		defer cancel()
 		if o.sys != nil {
 			err = o.sys.Stop(ctx)
 		}
-		o.onTreeEnd(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
+		o.ending.onTreeEnd(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
 		err = errors.Join(err, o.parts.Close())
 		if terr := o.closeTelemetry(ctx); terr != nil { // nothing depends on it
 			o.log.Warn("the last spans were not sent in time")
@@ -311,15 +301,12 @@ func (o *Orchestrator) Reachable(ctx context.Context) error {
 
 // Done is closed when the Orchestrator works no more: after Close, or because
 // its supervision gave up. A program that lives by it watches Done and asks Err.
-func (o *Orchestrator) Done() <-chan struct{} { return o.end.done }
+func (o *Orchestrator) Done() <-chan struct{} { return o.ending.done }
 
 // Err returns ErrEnded, with the reason, once the supervision has given up; nil
 // while the Orchestrator works and where Close has ended it.
 func (o *Orchestrator) Err() error {
-	if err := o.end.err.Load(); err != nil {
-		return *err
-	}
-	return nil
+	return o.ending.treeError()
 }
 
 // Open returns the conversation, starting it where it is not running. A
@@ -336,7 +323,7 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 		}
 		co.Scope = all
 	}
-	if err := o.refuseIfEnding(); err != nil {
+	if err := o.ending.refuseIfEnding(); err != nil {
 		return nil, err
 	}
 	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
@@ -346,7 +333,7 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
-	c := &Conversation{o, co}
+	c := &Conversation{&o.conversationNeeds, co}
 	err = ErrInterrupted
 	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
 		_, err = c.callProcess(ctx, claim{co.User})
@@ -357,22 +344,23 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	return c, nil
 }
 
-// reachPlace is a place where tests break the process.
-func (o *Orchestrator) reachPlace(place string) {
-	if o.tune.at != nil {
-		o.tune.at(place)
-	}
-}
-
 // Top returns what the process is doing. It waits for no actor.
 func (o *Orchestrator) Top() Top {
 	looks := map[string]*conversationStatus{}
-	for _, l := range o.listStatuses() {
+	for _, l := range o.statuses.listStatuses(o.sys) {
 		looks[l.conversation] = l
 	}
 	return Top{
 		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
 		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: listProcesses(o.sys.Snapshot(), looks, nil),
-		Draining: o.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
+		Draining: o.ending.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
 	}
+}
+
+// wakeConversation starts the conversation's process where it is not running: a
+// request that was under way is gone on with.
+func (o *Orchestrator) wakeConversation(ctx context.Context, id, user string) error {
+	conv := &Conversation{&o.conversationNeeds, ConversationOptions{ID: id, User: user}}
+	_, err := conv.callProcess(ctx, claim{user})
+	return err
 }

@@ -27,7 +27,7 @@ func TestOrphanedHistory(t *testing.T) {
 		require.ErrorIs(t, err, ErrRequest, user)
 		require.ErrorContains(t, err, "no owner", user)
 	}
-	_, err := r.Orchestrator.kept.Purge(context.Background(), history.Who{Conversation: "c1"}, "operator")
+	_, err := r.Orchestrator.journal.Purge(context.Background(), history.Who{Conversation: "c1"}, "operator")
 	require.NoError(t, err)
 	r.restart(o)
 	reply, err := r.open("c1", "eve").Send(t.Context(), "hello")
@@ -42,7 +42,7 @@ func TestOrphanedHistory(t *testing.T) {
 func TestAWriteUnderWayIsNoOrphan(t *testing.T) {
 	r := start(t, with(outside(t)), orch("go", "done"))
 	require.Equal(t, "done", r.send("go").Text)
-	late, err := r.recallUnknown(t.Context(), "c1", "eve", true) // it saw no row, a moment ago
+	late, err := r.restorer.recallUnknown(t.Context(), "c1", "eve", true) // it saw no row, a moment ago
 	require.NoError(t, err)
 	require.False(t, late.orphan)
 	require.Equal(t, "ann", late.user)

@@ -345,7 +345,7 @@ func TestNoCreditIsLost(t *testing.T) {
 		}
 		return m(ctx, q)
 	})
-	r.model, r.agents = broken, broken
+	r.models.orchestrator, r.models.agents = broken, broken
 	var wg sync.WaitGroup
 	for i := range 12 {
 		wg.Go(func() {

@@ -266,7 +266,7 @@ func TestHeldHint(t *testing.T) {
 func TestLeavingHeldWork(t *testing.T) {
 	o, people, rules := holding(t, "limits: {process: {turns: 1, waiting: 5}}\n")
 	r := start(t, o, rules...)
-	m := r.model
+	m := r.models.orchestrator
 	through := make(chan struct{})
 	busy := chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
 		if q.Messages[len(q.Messages)-1].Content != "busy" {
@@ -279,7 +279,7 @@ func TestLeavingHeldWork(t *testing.T) {
 			return llm.Response{}, ctx.Err()
 		}
 	})
-	r.model = busy
+	r.models.orchestrator = busy
 	for i, answered := range []bool{false, true} {
 		ctx, leave := context.WithCancel(t.Context())
 		c := r.open("c1", "ann")
@@ -346,7 +346,7 @@ func TestNoCreditIsLostWhileHeld(t *testing.T) {
 	})
 	r := start(t, o, orch("unused", "unused"))
 	m := scriptless("note.echo")
-	r.model, r.agents = m, m
+	r.models.orchestrator, r.models.agents = m, m
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

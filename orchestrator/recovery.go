@@ -23,34 +23,6 @@ import (
 // retryOutage is how often a conversation is woken whose store was down.
 const retryOutage = 500 * time.Millisecond
 
-// requestWake asks the recovery to wake a conversation.
-func (o *Orchestrator) requestWake(id, user string) {
-	if pid, ok := o.sys.Whereis("recovery"); ok {
-		pid.Send(wakeRequest{row: history.Conversation{ID: id, User: user}})
-	}
-}
-
-// requestLook asks the recovery to wake a conversation whose processes have ended. It
-// does so only if they left a request behind that no caller may ever ask for.
-func (o *Orchestrator) requestLook(id string) {
-	if pid, ok := o.sys.Whereis("recovery"); ok {
-		pid.Send(wakeRequest{row: history.Conversation{ID: id}, look: true})
-	}
-}
-
-// giveUpUnwanted ends a turn that no caller wants any more. It reports false for other
-// turns.
-func (o *Orchestrator) giveUpUnwanted(ctx context.Context, about history.Turn) (bool, error) {
-	if _, ok := o.unwanted.Load(about.Turn); !ok {
-		return false, nil
-	}
-	err := o.endLostTurn(ctx, about)
-	if err == nil {
-		o.unwanted.Delete(about.Turn)
-	}
-	return true, err
-}
-
 type (
 	wakeRequest struct {
 		row  history.Conversation
@@ -66,7 +38,9 @@ type (
 // every minute the journal is looked through for what else may have been left. A
 // restart of the recovery looks too, so it loses nothing.
 type recovery struct {
-	o       *Orchestrator
+	restorer *restorer
+	// wake asks for the conversation's process, which then goes on by itself.
+	wake    func(ctx context.Context, id, user string) error
 	waiting []wakeRequest
 	tasks   map[otp.Ref]wakeRequest
 	finding otp.Ref
@@ -83,7 +57,7 @@ func (r *recovery) Init(c *otp.Context) error {
 }
 
 func (r *recovery) findUnfinished(c *otp.Context) {
-	r.finding = c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.o.kept.Unfinished(ctx) })
+	r.finding = c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.restorer.journal.Unfinished(ctx) })
 }
 
 // Handle wakes a few at the same time, and again later what could not be.
@@ -114,12 +88,12 @@ func (r *recovery) onWoken(c *otp.Context, m otp.TaskResult) {
 	w, ok := r.tasks[m.Ref]
 	delete(r.tasks, m.Ref)
 	switch {
-	case !ok || m.Err == nil || r.o.isEnding():
+	case !ok || m.Err == nil || r.restorer.ending.isEnding():
 		return
 	case errors.Is(m.Err, ErrRequest): // it is another user's
 		return
 	case !errors.Is(m.Err, ErrNotKept) && !errors.Is(m.Err, ErrOverloaded):
-		r.o.log.Warn("a request could not be gone on with yet", "conversation", w.row.ID, "error", m.Err)
+		r.restorer.log.Warn("a request could not be gone on with yet", "conversation", w.row.ID, "error", m.Err)
 	}
 	c.SendAfter(retryOutage, w)
 }
@@ -132,7 +106,7 @@ func (r *recovery) isQueued(id string) bool {
 func (r *recovery) onUnfinishedFound(c *otp.Context, m otp.TaskResult) {
 	list, ok := m.Value.([]history.Conversation)
 	if !ok {
-		r.o.log.Error("the requests to go on with can't be found yet", "error", m.Err)
+		r.restorer.log.Error("the requests to go on with can't be found yet", "error", m.Err)
 		c.SendAfter(retryOutage, searchAgain{})
 		return
 	}
@@ -141,7 +115,7 @@ func (r *recovery) onUnfinishedFound(c *otp.Context, m otp.TaskResult) {
 			r.waiting = append(r.waiting, wakeRequest{row: row, look: true})
 		}
 	}
-	c.SendAfter(r.o.tune.look, searchAgain{})
+	c.SendAfter(r.restorer.tune.look, searchAgain{})
 	r.wakeNext(c)
 }
 
@@ -149,27 +123,26 @@ func (r *recovery) onUnfinishedFound(c *otp.Context, m otp.TaskResult) {
 const waking = 8
 
 func (r *recovery) wakeNext(c *otp.Context) {
-	for len(r.waiting) > 0 && len(r.tasks) < waking && !r.o.isEnding() {
+	for len(r.waiting) > 0 && len(r.tasks) < waking && !r.restorer.ending.isEnding() {
 		w := r.waiting[0]
 		r.waiting = r.waiting[1:]
-		r.tasks[c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.o.wakeConversation(ctx, w) })] = w
+		r.tasks[c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.wakeConversation(ctx, w) })] = w
 	}
 }
 
+// Terminate has nothing to release.
+func (r *recovery) Terminate(*otp.Context, otp.Reason) {}
+
 // wakeConversation wakes a conversation.
-func (o *Orchestrator) wakeConversation(ctx context.Context, w wakeRequest) (any, error) {
+func (r *recovery) wakeConversation(ctx context.Context, w wakeRequest) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if w.look {
-		row, ok, err := o.kept.Get(ctx, w.row.ID)
+		row, ok, err := r.restorer.journal.Get(ctx, w.row.ID)
 		if err != nil || !ok || row.Turn == "" {
 			return nil, err
 		}
 		w.row = row
 	}
-	conv := &Conversation{o, ConversationOptions{ID: w.row.ID, User: w.row.User}}
-	return conv.callProcess(ctx, claim{w.row.User})
+	return nil, r.wake(ctx, w.row.ID, w.row.User)
 }
-
-// Terminate has nothing to release.
-func (r *recovery) Terminate(*otp.Context, otp.Reason) {}

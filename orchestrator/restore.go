@@ -4,47 +4,62 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/history"
-	"github.com/vedette-dev/vedette/sentinel"
 )
+
+// recaller is what conversations need of the recovery.
+type recaller interface {
+	// recallConversation reads what is kept of a conversation, with the turn under way.
+	recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error)
+	// noteUnwanted remembers a turn that the next recall is to give up.
+	noteUnwanted(turn string)
+	// requestWake asks that the conversation is woken, as soon as that can be.
+	requestWake(id, user string)
+}
+
+// restorer reads conversations back from the journal, with the turns under way.
+type restorer struct {
+	*turnNeeds
+	unwanted sync.Map // turns whose end is still to be written, by id
+}
 
 // recallConversation reads a conversation. user is whose it is if it is new; crashed is
 // set where the process before crashed. It runs in a task: nothing here touches
 // a process.
-func (o *Orchestrator) recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error) {
-	o.reachPlace("recall")
-	row, known, err := o.kept.Get(ctx, id)
+func (r *restorer) recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error) {
+	r.tune.reachPlace("recall")
+	row, known, err := r.journal.Get(ctx, id)
 	if err != nil {
 		return recalledConversation{}, err
 	}
 	if !known {
-		return o.recallUnknown(ctx, id, user, crashed)
+		return r.recallUnknown(ctx, id, user, crashed)
 	}
 	m := recalledConversation{user: row.User, tainted: row.Tainted}
-	if m.said, err = o.readEarlierTurns(ctx, row); err != nil || row.Turn == "" {
+	if m.said, err = r.readEarlierTurns(ctx, row); err != nil || row.Turn == "" {
 		return m, err
 	}
 	about := history.Turn{Conversation: id, User: row.User, Turn: row.Turn}
-	if over, err := o.giveUpUnwanted(ctx, about); over {
+	if over, err := r.giveUpUnwanted(ctx, about); over {
 		return m, err
 	}
-	tries, err := o.countAttempt(ctx, about, row, crashed)
+	tries, err := r.countAttempt(ctx, about, row, crashed)
 	if err != nil {
 		return m, err
 	}
 	err = errLost
 	if tries <= maxLives {
-		m.turn, err = o.restoreTurn(ctx, row, m.said)
+		m.turn, err = r.restoreTurn(ctx, row, m.said)
 	}
 	if errors.Is(err, errLost) {
-		o.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)
-		m.turn, err = nil, o.endLostTurn(ctx, about)
+		r.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)
+		m.turn, err = nil, r.endLostTurn(ctx, about)
 	}
 	return m, err
 }
@@ -52,43 +67,43 @@ func (o *Orchestrator) recallConversation(ctx context.Context, id, user string, 
 // recallUnknown reads a conversation that no row knew: a new one, unless something
 // was said in it. That belongs to no user, and is tainted for all that is known. A
 // crashed process may have left a write under way, so the row may be there by now.
-func (o *Orchestrator) recallUnknown(ctx context.Context, id, user string, crashed bool) (recalledConversation, error) {
-	orphan, err := o.kept.Orphaned(ctx, id, keptRequest, keptAnswer, keptAgent, recordOpen, recordRound,
+func (r *restorer) recallUnknown(ctx context.Context, id, user string, crashed bool) (recalledConversation, error) {
+	orphan, err := r.journal.Orphaned(ctx, id, keptRequest, keptAnswer, keptAgent, recordOpen, recordRound,
 		recordEnd, recordAgentRound, recordAgentEnd)
 	if orphan {
-		o.log.Error("a conversation has history and no owner, so no user may open it; purge it with vedette journal purge --conversation",
+		r.log.Error("a conversation has history and no owner, so no user may open it; purge it with vedette journal purge --conversation",
 			"conversation", id)
 	}
 	if err != nil || orphan {
 		return recalledConversation{user: user, orphan: orphan, tainted: orphan}, err
 	}
-	_, known, err := o.kept.Get(ctx, id)
+	_, known, err := r.journal.Get(ctx, id)
 	if known {
-		return o.recallConversation(ctx, id, user, crashed)
+		return r.recallConversation(ctx, id, user, crashed)
 	}
 	return recalledConversation{user: user}, err
 }
 
 // endLostTurn ends a turn that can't be gone on with.
-func (o *Orchestrator) endLostTurn(ctx context.Context, about history.Turn) error {
-	o.counted.Delete(about.Turn)
-	o.endHeldCalls(ctx, about, nil, "", "its turn can't be gone on with")
+func (r *restorer) endLostTurn(ctx context.Context, about history.Turn) error {
+	r.spending.dropMark(about.Turn)
+	r.journal.endHeldCalls(ctx, about, nil, "", "its turn can't be gone on with")
 	end := endRecord{V: recordVersion, Failure: failedInterrupted}
-	return o.kept.End(ctx, about, newItem(recordEnd, end))
+	return r.journal.End(ctx, about, newItem(recordEnd, end))
 }
 
 // readEarlierTurns is what the model is shown of earlier turns. A turn that isn't
 // understood is left out, with all before it.
-func (o *Orchestrator) readEarlierTurns(ctx context.Context, row history.Conversation) ([]llm.Message, error) {
+func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversation) ([]llm.Message, error) {
 	var turns [][]llm.Message
 	n, bytes := 0, 0
-	err := o.kept.Newest(ctx, row.User, row.ID, recordEnd, func(data []byte) bool {
-		var r endRecord
-		if json.Unmarshal(data, &r) != nil || r.V != recordVersion {
+	err := r.journal.Newest(ctx, row.User, row.ID, recordEnd, func(data []byte) bool {
+		var end endRecord
+		if json.Unmarshal(data, &end) != nil || end.V != recordVersion {
 			return false
 		}
-		turns = append(turns, r.Messages)
-		n, bytes = n+len(r.Messages), bytes+countBytes(r.Messages)
+		turns = append(turns, end.Messages)
+		n, bytes = n+len(end.Messages), bytes+countBytes(end.Messages)
 		return n < maxHistory && bytes <= maxHistoryBytes
 	})
 	var out []llm.Message
@@ -102,8 +117,8 @@ func (o *Orchestrator) readEarlierTurns(ctx context.Context, row history.Convers
 // up to the last round that was written down. Grants, taint and budgets are
 // those that were recorded; what isn't certain is taken for tainted. What was
 // spent is counted again where another process did.
-func (o *Orchestrator) restoreTurn(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
-	items, err := o.kept.Items(ctx, history.Turn{Conversation: row.ID, User: row.User, Turn: row.Turn})
+func (r *restorer) restoreTurn(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
+	items, err := r.journal.Items(ctx, history.Turn{Conversation: row.ID, User: row.User, Turn: row.Turn})
 	if err != nil {
 		return nil, err
 	}
@@ -114,149 +129,35 @@ func (o *Orchestrator) restoreTurn(ctx context.Context, row history.Conversation
 	if s.open.V == 0 || s.text == "" {
 		return nil, errLost
 	}
-	t, err := newTurn(o, row.ID, row.User, s.text, s.open, earlier)
+	t, err := newTurn(r.turnNeeds, row.ID, row.User, s.text, s.open, earlier)
 	if err != nil || t.id != row.Turn {
 		return nil, errors.Join(err, errLost)
 	}
 	if len(s.rounds) == 0 {
-		o.counted.Store(t.id, struct{}{}) // nothing yet
+		r.spending.markCounted(t.id) // nothing yet
 		return t, nil
 	}
-	for _, r := range s.rounds {
-		for _, m := range r.Messages {
-			t.addMessage(m)
-		}
-	}
-	r := s.rounds[len(s.rounds)-1]
-	t.saved, t.records = len(t.messages), len(s.rounds)
-	t.rounds, t.last, t.nudged, t.invokes, t.omitted = r.Rounds, r.Last, r.Nudged, r.Invokes, r.Omitted
-	t.calls, t.hidden = orderDispatches(t.messages[len(t.messages)-1].ToolCalls), r.Hidden
-	if err := t.replayCalls(ctx, r); err != nil {
+	again := &restoration{t, s}
+	again.restoreRounds()
+	if err := again.replayCalls(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.restoreAgents(ctx, s); err != nil {
+	if err := again.restoreAgents(ctx); err != nil {
 		return nil, err
 	}
-	_, counted := o.counted.LoadOrStore(t.id, struct{}{})
-	t.recountSpending(ctx, r.Spent, s.sumAgentSpending(), !counted)
+	again.recountSpending(ctx, !r.spending.markCounted(t.id))
 	return t, nil
-}
-
-// replayCalls brings back the turn's desk and does again, in order, what its calls
-// did to the turn.
-func (t *turn) replayCalls(ctx context.Context, r roundRecord) error {
-	found, err := t.desk.Resume(ctx, r.Invokes, len(t.calls))
-	if err != nil {
-		return err
-	}
-	t.proposed = map[int]string{}
-	for _, p := range found {
-		t.proposed[p.Number] = p.Skill
-		did := p.Status == sentinel.StatusOK || p.Status == sentinel.StatusUnknown && p.Number < r.Invokes
-		if !p.Allowed || !isNativeSkill(p.Skill) || !did {
-			continue
-		}
-		if p.Tainted {
-			t.desk.Taint()
-		}
-		var a dispatchArgs
-		if json.Unmarshal([]byte(p.Args), &a) != nil {
-			return fmt.Errorf("%w: what an agent was told is gone", errLost)
-		}
-		if err := t.replayCall(p, a); err != nil {
-			t.o.log.Warn("a call of before the restart can't be done again", "call", p.CallID, "skill", p.Skill)
-		}
-	}
-	if r.Tainted {
-		t.desk.Taint()
-	}
-	for _, id := range r.Asking {
-		if k := t.findAgent(id); k != nil {
-			k.asked = true
-		}
-	}
-	return nil
-}
-
-// replayCall does one call of the turn's again. Words for agents are kept until it is
-// known which of them go on.
-func (t *turn) replayCall(p sentinel.Past, a dispatchArgs) error {
-	if p.Skill == skillDispatch {
-		_, err := t.enlistAgent(p.JudgedID, a)
-		return err
-	}
-	k := t.findAgent(a.AgentID)
-	if k == nil {
-		return errLost
-	}
-	w := orchestratorWord{id: p.JudgedID, text: a.Message}
-	if p.Skill == skillExtend {
-		list, err := t.widenGrant(k, a)
-		if err != nil {
-			return err
-		}
-		w.skills, w.answer = list, true
-	}
-	if t.desk.Tainted() {
-		k.desk.Taint()
-	}
-	k.words = append(k.words, w)
-	return nil
-}
-
-// restoreAgents gives the agents back what they had written down.
-func (t *turn) restoreAgents(ctx context.Context, s savedTurn) error {
-	for _, r := range s.rounds {
-		for i := range r.Ended {
-			if k := t.findAgent(r.Ended[i].Agent); k != nil {
-				k.ended, k.recorded = &r.Ended[i], true
-			}
-		}
-	}
-	for _, k := range t.members {
-		grant := k.desk.Grant().ID()
-		if end, ok := s.ends[grant]; ok {
-			k.described.Store(true)
-			if end.Tainted {
-				k.desk.Taint()
-			}
-			if k.ended == nil {
-				k.ended = &end.Result
-			}
-		}
-		for _, r := range s.agents[grant] {
-			k.rounds = append(k.rounds, r.Round)
-			if r.Tainted {
-				k.desk.Taint()
-			}
-		}
-		if n := len(k.rounds); n > 0 {
-			last := k.rounds[n-1]
-			if _, err := k.desk.Resume(ctx, last.Calls, len(last.Queue)); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, w := range k.words { // it had not begun: it begins with all of them
-			k.addContext(w)
-		}
-		k.words = nil
-	}
-	for _, k := range t.members { // which results had come up can't be told any more
-		t.desk.Hear(k.desk)
-	}
-	return nil
 }
 
 // countAttempt counts that a turn is about to be resumed, and returns how much was
 // counted since it last got further. One that broke off because the store was
 // down counts nothing, but it waits: models were asked for nothing.
-func (o *Orchestrator) countAttempt(ctx context.Context, about history.Turn, row history.Conversation, crashed bool) (int, error) {
-	breaks, excused := o.outages.countBreaks(row.ID)
-	counts, pause := 1, o.attemptPause(row.Attempts-freeAttempts)
+func (r *restorer) countAttempt(ctx context.Context, about history.Turn, row history.Conversation, crashed bool) (int, error) {
+	breaks, excused := r.outages.countBreaks(row.ID)
+	counts, pause := 1, r.attemptPause(row.Attempts-freeAttempts)
 	switch {
 	case excused:
-		counts, pause = 0, o.attemptPause(breaks-2)
+		counts, pause = 0, r.attemptPause(breaks-2)
 	case crashed:
 		counts, pause = crashCounts, 0 // its supervisor has an intensity
 	}
@@ -264,7 +165,7 @@ func (o *Orchestrator) countAttempt(ctx context.Context, about history.Turn, row
 		pause = 0 // it is not tried any more
 	}
 	if pause > 0 {
-		o.log.Warn("a request waits before its next attempt: the attempts before made no progress", "conversation", row.ID,
+		r.log.Warn("a request waits before its next attempt: the attempts before made no progress", "conversation", row.ID,
 			"turn", row.Turn, "attempts", row.Attempts, "pause", pause)
 		select {
 		case <-time.After(pause):
@@ -272,20 +173,20 @@ func (o *Orchestrator) countAttempt(ctx context.Context, about history.Turn, row
 			return 0, context.Cause(ctx)
 		}
 	}
-	tries, err := o.kept.Attempt(ctx, about, counts)
+	tries, err := r.journal.Attempt(ctx, about, counts)
 	if err == nil {
-		o.outages.noteAttempt(row.ID)
+		r.outages.noteAttempt(row.ID)
 	}
 	return tries, err
 }
 
 // attemptPause is how long the n-th attempt waits that has to, from 0. They differ, so
 // that not all that was under way begins in the same moment again.
-func (o *Orchestrator) attemptPause(n int) time.Duration {
+func (r *restorer) attemptPause(n int) time.Duration {
 	if n < 0 {
 		return 0
 	}
-	d := min(o.tune.pause<<min(n, 16), maxPause)
+	d := min(r.tune.pause<<min(n, 16), maxPause)
 	return d + rand.N(d)
 }
 
@@ -308,3 +209,35 @@ const (
 	defaultPause = 50 * time.Millisecond  // before the one after; each further one waits twice as long
 	maxPause     = 5 * time.Second
 )
+
+// requestWake asks the recovery to wake a conversation.
+func (r *restorer) requestWake(id, user string) {
+	if pid, ok := r.sys.Whereis("recovery"); ok {
+		pid.Send(wakeRequest{row: history.Conversation{ID: id, User: user}})
+	}
+}
+
+// requestLook asks the recovery to wake a conversation whose processes have ended. It
+// does so only if they left a request behind that no caller may ever ask for.
+func (r *restorer) requestLook(id string) {
+	if pid, ok := r.sys.Whereis("recovery"); ok {
+		pid.Send(wakeRequest{row: history.Conversation{ID: id}, look: true})
+	}
+}
+
+// giveUpUnwanted ends a turn that no caller wants any more. It reports false for other
+// turns.
+func (r *restorer) giveUpUnwanted(ctx context.Context, about history.Turn) (bool, error) {
+	if _, ok := r.unwanted.Load(about.Turn); !ok {
+		return false, nil
+	}
+	err := r.endLostTurn(ctx, about)
+	if err == nil {
+		r.unwanted.Delete(about.Turn)
+	}
+	return true, err
+}
+
+// noteUnwanted remembers a turn that no caller wants any more, and whose end is still
+// to be written.
+func (r *restorer) noteUnwanted(turn string) { r.unwanted.Store(turn, struct{}{}) }

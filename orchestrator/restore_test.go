@@ -147,7 +147,7 @@ func TestPoisonedRequest(t *testing.T) {
 	b.n = 1000
 	b.mu.Unlock()
 	require.Equal(t, "done", r.send("go").Text)
-	row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	row, ok, err := r.Orchestrator.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Empty(t, row.Turn)
@@ -185,9 +185,9 @@ func TestErasedRequest(t *testing.T) {
 	<-entered
 	_, err := r.Parts().Journal.EraseUser(t.Context(), "ann")
 	require.NoError(t, err)
-	row, _, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	row, _, err := r.Orchestrator.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
-	require.NoError(t, r.Orchestrator.kept.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
+	require.NoError(t, r.Orchestrator.journal.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
 		newItem(recordRound, roundRecord{V: 1, Number: 7})))
 	r.restart(o)
 	_, err = r.open("c1", "ann").Reply(t.Context(), "r1")
@@ -268,10 +268,10 @@ func TestRestoredGrants(t *testing.T) {
 		}
 		r.restart(o)
 		t.Cleanup(look) // also where the test fails before
-		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+		row, ok, err := r.Orchestrator.journal.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restoreTurn(t.Context(), row, nil)
+		turn, err := r.restorer.restoreTurn(t.Context(), row, nil)
 		require.NoError(t, err)
 		root := turn.desk.Grant()
 		require.True(t, root.Tainted(), "it had read what page brought")
@@ -349,7 +349,7 @@ func TestUnattended(t *testing.T) {
 		require.Eventually(t, func() bool { return len(r.asked(toolDispatch)) == 4 }, eventually, tick)
 	})
 	require.Eventually(t, func() bool {
-		row, _, err := r.Orchestrator.kept.Get(context.Background(), "c1")
+		row, _, err := r.Orchestrator.journal.Get(context.Background(), "c1")
 		return err == nil && row.Turn == ""
 	}, eventually, tick)
 	_, err = c.Reply(t.Context(), "r2")
@@ -375,7 +375,7 @@ func TestResumeWaitsForTheRoomOfAgents(t *testing.T) {
 	defer cancel()
 	sup, ok := r.sys.Whereis("conversations")
 	require.True(t, ok)
-	server := serverSpec(r.Orchestrator, "c9", "ann")
+	server := serverSpec(&r.conversationNeeds, "c9", "ann")
 	server.Significant = false // this supervisor has other children
 	_, err := otp.StartChild(ctx, sup, server)
 	require.NoError(t, err)

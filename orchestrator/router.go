@@ -18,10 +18,12 @@ type openConversation struct{ id, user string }
 // however many ask for it at the same time. Who runs is the registry's to know
 // and whose it is the conversation's own, so a restart loses nothing.
 type router struct {
-	o       *Orchestrator
-	opening map[otp.Ref]*openCredit
-	open    map[otp.Ref]*openCredit // by the monitor of their supervisors
-	waiting map[string][]otp.From
+	needs    *conversationNeeds
+	restorer *restorer
+	openings *openTable
+	opening  map[otp.Ref]*openCredit
+	open     map[otp.Ref]*openCredit // by the monitor of their supervisors
+	waiting  map[string][]otp.From
 }
 
 // recheckConversation asks once more whether a conversation that broke was started again.
@@ -30,7 +32,7 @@ type recheckConversation struct{ e *openCredit }
 // Init watches what an earlier router has opened.
 func (r *router) Init(c *otp.Context) error {
 	r.opening, r.open, r.waiting = map[otp.Ref]*openCredit{}, map[otp.Ref]*openCredit{}, map[string][]otp.From{}
-	for _, e := range r.o.openings.listCredits() {
+	for _, e := range r.openings.listCredits() {
 		r.watchConversation(c, e)
 	}
 	return nil
@@ -42,8 +44,8 @@ func (r *router) watchConversation(c *otp.Context, e *openCredit) {
 		r.open[c.Monitor(pid)] = e
 		return
 	}
-	r.o.openings.release(e)
-	r.o.requestLook(e.id)
+	r.openings.release(e)
+	r.restorer.requestLook(e.id)
 }
 
 // Handle opens conversations without blocking on their start.
@@ -62,9 +64,9 @@ func (r *router) Handle(c *otp.Context, msg any) {
 			c.SendAfter(time.Second, recheckConversation{e})
 			return
 		}
-		r.o.openings.release(e)
+		r.openings.release(e)
 		if m.Reason.Kind != otp.KindNormal {
-			r.o.requestLook(e.id)
+			r.restorer.requestLook(e.id)
 		}
 	case recheckConversation:
 		r.watchConversation(c, m.e)
@@ -86,14 +88,14 @@ func (r *router) onOpenConversation(c *otp.Context, m openConversation) {
 		r.waiting[id] = append(r.waiting[id], c.From())
 		return
 	}
-	e, err := r.o.openCredit(id, m.user)
+	e, err := r.openings.openCredit(id, m.user)
 	if err != nil {
 		c.Reply(nil, err)
 		return
 	}
 	r.waiting[id] = append(r.waiting[id], c.From())
 	sup, _ := c.System().Whereis("conversations") // without it the start is answered with an error
-	r.opening[c.StartChild(sup, conversationSpec(r.o, id, m.user), 30*time.Second)] = e
+	r.opening[c.StartChild(sup, conversationSpec(r.needs, id, m.user), 30*time.Second)] = e
 }
 
 func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
@@ -105,11 +107,11 @@ func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	if pid, ok := m.Value.(otp.PID); ok && err == nil {
 		r.open[c.Monitor(pid)] = e
 	} else {
-		r.o.openings.release(e)
+		r.openings.release(e)
 	}
 	switch {
 	case errors.Is(err, otp.ErrMaxChildren): // one whose end is known here, and not there yet
-		err = r.o.doors.conversations.Overloaded("")
+		err = r.needs.doors.conversations.Overloaded("")
 	case errors.Is(err, otp.ErrNameTaken):
 		err = nil // one of before this process's restart runs, or is on its way out
 	}
@@ -122,22 +124,24 @@ func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 
 // conversationSpec is one conversation: its server first, then its agents, so
 // that a server that crashes takes the agents it forgot with it.
-func conversationSpec(o *Orchestrator, id, user string) otp.ChildSpec {
+func conversationSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	spec := otp.SupervisorSpec("conversation-"+id, otp.SupervisorOptions{
 		Strategy: otp.RestForOne, MaxRestarts: 3, Period: 5 * time.Second,
 		// A server that ends by itself has been idle for long: all of it goes.
 		AutoShutdown: otp.AutoShutdownAny,
-		Children:     []otp.ChildSpec{serverSpec(o, id, user), agentsSpec(id)},
+		Children:     []otp.ChildSpec{serverSpec(n, id, user), agentsSpec(id)},
 	})
 	spec.Name, spec.Restart = supervisorName(id), otp.Transient
 	return spec
 }
 
-func serverSpec(o *Orchestrator, id, user string) otp.ChildSpec {
+func serverSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	var started atomic.Bool
 	return otp.ChildSpec{
 		ID: "server", Name: serverName(id), Restart: otp.Transient, Significant: true,
-		Start: func() otp.Server { return &conversation{o: o, id: id, user: user, crashed: started.Swap(true)} },
+		Start: func() otp.Server {
+			return &conversation{conversationNeeds: n, id: id, user: user, crashed: started.Swap(true)}
+		},
 	}
 }
 

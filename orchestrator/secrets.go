@@ -32,12 +32,12 @@ func (t *turn) redactArguments(name, args string) (shown string, hidden bool) {
 	case toolGetSkill, toolDispatch, toolResults, toolUpdate, toolQuery, toolCancel:
 		return args, false
 	}
-	if s, ok := t.o.parts.Registry.Get(name); ok {
+	if s, ok := t.parts.Registry.Get(name); ok {
 		b, hidden := s.Redact([]byte(args))
 		return string(b), hidden
 	}
-	for _, n := range t.o.parts.Registry.InScope(t.scope) {
-		if s, ok := t.o.parts.Registry.Get(n); ok && s.Secretive() && args != "" {
+	for _, n := range t.parts.Registry.InScope(t.scope) {
+		if s, ok := t.parts.Registry.Get(n); ok && s.Secretive() && args != "" {
 			return skills.HiddenArgs, true
 		}
 	}

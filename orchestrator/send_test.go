@@ -33,7 +33,7 @@ func TestRefusedRequests(t *testing.T) {
 		require.ErrorIs(t, err, ErrRequest)
 		require.Nil(t, c)
 	}
-	forged := &Conversation{r.Orchestrator, ConversationOptions{ID: "c1", User: "eve"}}
+	forged := &Conversation{&r.conversationNeeds, ConversationOptions{ID: "c1", User: "eve"}}
 	_, err := forged.Send(t.Context(), "go")
 	require.ErrorIs(t, err, ErrRequest)
 	require.Equal(t, "done", r.send("go").Text)
@@ -43,7 +43,7 @@ func TestRefusedRequests(t *testing.T) {
 // held returns a model that answers a request when it is let through.
 func held(r *rig) (asked chan string, through chan struct{}) {
 	asked, through = make(chan string, 16), make(chan struct{}, 16)
-	r.model = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
+	r.models.orchestrator = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
 		text := q.Messages[len(q.Messages)-1].Content
 		asked <- text
 		select {
@@ -303,7 +303,7 @@ func TestStoreFails(t *testing.T) {
 	t.Run("in the middle", func(t *testing.T) {
 		r := start(t, with(), orch("unused", "unused"))
 		n := 0
-		r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
+		r.models.orchestrator = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
 			if n++; n == 1 {
 				if err := r.Parts().Store.Close(); err != nil {
 					return llm.Response{}, err

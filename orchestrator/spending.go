@@ -3,12 +3,14 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // Spent is what questions to models came to. Agents' own are part of their
@@ -46,33 +48,29 @@ func (a *modelCaller) Chat(ctx context.Context, r llm.Request) (llm.Response, er
 	return a.model.Chat(assembly.As(a.span.In(ctx), who), r)
 }
 
-// recountSpending takes what was spent before a restart: by the turn's own questions
-// and by its agents. Where the whole program is new it is counted again: a crash
-// of the conversation, or of the supervisor of all, has left the counts as they
-// were. It runs in the
-// task that reads the journal.
-func (t *turn) recountSpending(ctx context.Context, own Spent, agents map[string]Spent, count bool) {
-	again := func(agent string, spent *assembly.Spent, s Spent, id string) {
-		if s.Tokens == 0 && s.Cost == 0 {
-			return
-		}
-		spent.Add(s.Tokens, s.Cost, s.Estimated)
-		if !count {
-			return
-		}
-		who := t.callerFor(agent, nil)
-		who.ID = id + ":before"
-		t.o.parts.Spend(ctx, who, s.Tokens, s.Cost)
-	}
-	again("", &t.spent, own, t.desk.Grant().ID())
-	for _, k := range t.members {
-		id := k.desk.Grant().ID()
-		again(id, &k.spent, agents[id], id)
-	}
+// callerOf is on whose behalf a model is asked: the turn's own, or an agent's.
+func callerOf(g sentinel.Grant, agent string, spent *assembly.Spent) assembly.Caller {
+	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
 }
 
-// callerFor is on whose behalf a model is asked: the turn's own, or an agent's.
-func (t *turn) callerFor(agent string, spent *assembly.Spent) assembly.Caller {
-	g := t.desk.Grant()
-	return assembly.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
+// turnSpending counts what turns spend against the budgets.
+type turnSpending struct {
+	parts   *assembly.Parts
+	counted sync.Map // turns under way whose spending this process has counted, by id
+}
+
+// markCounted notes that this process counts the turn's spending. It reports whether
+// the process did so before.
+func (s *turnSpending) markCounted(turn string) bool {
+	_, before := s.counted.LoadOrStore(turn, struct{}{})
+	return before
+}
+
+// dropMark forgets that the turn's spending was counted.
+func (s *turnSpending) dropMark(turn string) { s.counted.Delete(turn) }
+
+// forgetTurn drops what was counted for a turn that is not gone on with.
+func (s *turnSpending) forgetTurn(ctx context.Context, id string, g sentinel.Grant) {
+	s.parts.EndTurn(context.WithoutCancel(ctx), g)
+	s.dropMark(id)
 }

@@ -41,11 +41,11 @@ const (
 )
 
 // readSteps reads the newest records of a conversation back to the turn's first.
-func (o *Orchestrator) readSteps(ctx context.Context, conversation, user, turn string) ([]Step, int, error) {
+func (c *Conversation) readSteps(ctx context.Context, turn string) ([]Step, int, error) {
 	var last *int64
 	s := stepReader{turn: turn, ended: map[string]string{}, seen: map[string]bool{}}
 	for range stepPages {
-		page, err := o.parts.Newest(ctx, conversation, user, last, stepsPage)
+		page, err := c.needs.parts.Newest(ctx, c.co.ID, c.co.User, last, stepsPage)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -75,10 +75,11 @@ func TestStepsAreBounded(t *testing.T) {
 // its refusal's kind alike, and that the call isn't to be made again.
 func TestStepOfAHeldCall(t *testing.T) {
 	r, held := heldHouse(t)
-	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	row, known, err := r.Orchestrator.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, known)
-	steps, left, err := r.readSteps(t.Context(), "c1", "ann", row.Turn)
+	c := &Conversation{&r.conversationNeeds, ConversationOptions{ID: "c1", User: "ann"}}
+	steps, left, err := c.readSteps(t.Context(), row.Turn)
 	require.NoError(t, err)
 	require.Zero(t, left)
 	require.Len(t, steps, 2)

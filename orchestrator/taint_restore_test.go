@@ -108,10 +108,10 @@ func TestTaintOverARestart(t *testing.T) {
 			}
 		}
 		r.restart(o)
-		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+		row, ok, err := r.Orchestrator.journal.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restoreTurn(t.Context(), row, nil)
+		turn, err := r.restorer.restoreTurn(t.Context(), row, nil)
 		require.NoError(t, err)
 		require.Equal(t, agents.Cancelled, turn.findAgent("b").currentState())
 		require.True(t, turn.findAgent("b").desk.Tainted())

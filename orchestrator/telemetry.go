@@ -45,7 +45,7 @@ func (o *Orchestrator) closeTelemetry(ctx context.Context) error {
 
 // readState is what a scrape reads. Until everything is there, nothing is.
 func (o *Orchestrator) readState() telemetry.State {
-	s := telemetry.State{Started: o.started, Draining: o.draining.Load(), Pauses: map[string]int{},
+	s := telemetry.State{Started: o.started, Draining: o.ending.draining.Load(), Pauses: map[string]int{},
 		Breakers: map[string]string{}, Canaries: map[string]string{}}
 	if !o.up.Load() {
 		return s

@@ -57,9 +57,11 @@ func (o *Orchestrator) buildTree() otp.ChildSpec {
 		conversations,
 		// Permanent: without it no conversation can be opened. It holds nothing
 		// that a restart would lose.
-		otp.ChildSpec{ID: "orchestrator", Name: "router", Start: func() otp.Server { return &router{o: o} }},
+		otp.ChildSpec{ID: "orchestrator", Name: "router", Start: func() otp.Server {
+			return &router{needs: &o.conversationNeeds, restorer: o.restorer, openings: &o.openings}
+		}},
 		// Permanent, and last: it begins work. A restart finds all of it again.
-		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server { return &recovery{o: o} }},
+		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server { return &recovery{restorer: o.restorer, wake: o.wakeConversation} }},
 	)
 	return otp.SupervisorSpec("app", otp.SupervisorOptions{
 		Strategy: otp.OneForOne, MaxRestarts: cmp.Or(o.tune.restarts, appRestarts), Period: time.Minute, Backoff: patience, Children: kids,
@@ -173,7 +175,7 @@ func (*service) Terminate(*otp.Context, otp.Reason) {}
 // then Pauses in Parts alone.
 func (o *Orchestrator) serveDoor(ctx context.Context, up func()) error {
 	path := assembly.SocketPath(o.parts.Config.Ledger.Path)
-	srv, err := control.Listen(context.WithoutCancel(ctx), path, door{o}, control.Options{Log: o.log})
+	srv, err := control.Listen(context.WithoutCancel(ctx), path, door{o.parts, o.log, o.Top}, control.Options{Log: o.log})
 	if err != nil {
 		o.log.Error("vedette pause and vedette top can't reach this process", "error", err)
 		return err

@@ -35,7 +35,7 @@ const (
 
 // turn is the work on one request.
 type turn struct {
-	o       *Orchestrator
+	*turnNeeds
 	v       *conversation
 	id      string
 	request string // its text
@@ -120,11 +120,11 @@ func beginTurn(v *conversation, m sendRequest) (*turn, error) {
 	r := openRecord{
 		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: v.tainted, Started: time.Now(),
 	}
-	return newTurn(v.o, v.id, v.user, m.Text, r, v.history)
+	return newTurn(v.needs(), v.id, v.user, m.Text, r, v.history)
 }
 
 // newTurn makes a turn of what is kept of its request.
-func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, earlier []llm.Message) (*turn, error) {
+func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlier []llm.Message) (*turn, error) {
 	own, err := nativeScope()
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, ear
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g),
+	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
 		byID: map[string]*agentRun{}}
-	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: o.writeInstructions(scope)}}, earlier...)
+	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...)
 	t.base = len(t.messages)
 	t.addMessage(llm.Message{Role: llm.RoleUser, Content: text})
 	t.saved = len(t.messages)
@@ -200,10 +200,10 @@ func (t *turn) askModel(c *otp.Context) {
 			llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
 	}
 	if !t.last {
-		r.Tools = t.o.listTools()
+		r.Tools = listTools()
 	}
-	t.o.reachPlace("think")
-	model, who := t.o.model, t.callerOfQuestion()
+	t.tune.reachPlace("think")
+	model, who := t.models.orchestrator, t.callerOfQuestion()
 	t.startTask(c, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
 }
 
@@ -290,7 +290,7 @@ func (t *turn) requestAdmission(c *otp.Context) {
 	t.phase = admitting
 	t.startSpan()
 	t.life, t.gone = context.WithCancel(c.Context())
-	if t.seat.takeOrWait(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: t.resumed}) {
+	if t.seat.takeOrWait(c, t.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: t.resumed}) {
 		t.onAdmission(c, nil)
 	}
 }
@@ -312,7 +312,7 @@ func (t *turn) onAdmission(c *otp.Context, err error) {
 // refuseUnbegun ends a turn that nothing is known of outside.
 func (t *turn) refuseUnbegun(c *otp.Context, err error) {
 	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
-		err = t.o.doors.turns.Overloaded(t.v.user)
+		err = t.doors.turns.Overloaded(t.v.user)
 	}
 	t.phase, t.err = closing, err
 	t.v.onTurnOver(c, t)
@@ -326,17 +326,17 @@ type (
 // writeRequest writes the request down before anything is done about it. One that was
 // sent before and has ended is not begun again: its end is what is answered.
 func (t *turn) writeRequest(c *otp.Context) {
-	kept, about, fresh := t.o.kept, t.journalKey(), t.fresh
+	journal, about, fresh := &t.journal, t.journalKey(), t.fresh
 	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
-	t.o.reachPlace("open")
+	t.tune.reachPlace("open")
 	t.startTask(c, func(ctx context.Context) (any, error) {
 		if !fresh {
-			end, err := t.o.readEnd(ctx, about, t.request)
+			end, err := journal.readEnd(ctx, about, t.request)
 			if err != nil || end != nil {
 				return end, err
 			}
 		}
-		return turnBegun{}, kept.Begin(ctx, about, items...)
+		return turnBegun{}, journal.Begin(ctx, about, items...)
 	})
 }
 
@@ -345,7 +345,7 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 	switch v := m.Value.(type) {
 	case turnBegun:
 		t.phase = working
-		t.o.counted.Store(t.id, struct{}{})
+		t.spending.markCounted(t.id)
 		if t.abandoned {
 			t.finishTurn(c, "", ErrCancelled)
 			return
@@ -370,7 +370,7 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 
 // scheduleTimeCheck ends a turn that no caller waits for when the turn's time is over. A waiting
 // caller has a deadline of its own, and so has a person who is asked.
-func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.o.tune.turn, turnTimeOver{t}) }
+func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.tune.turn, turnTimeOver{t}) }
 
 func (t *turn) onTimeCheck(c *otp.Context, m turnTimeOver) {
 	switch {
@@ -401,16 +401,16 @@ func (t *turn) writeRound(c *otp.Context) {
 		}
 	}
 	t.saved, t.saving = len(t.messages), true
-	about, kept := t.journalKey(), t.o.kept
-	t.o.reachPlace("save")
+	about, journal := t.journalKey(), &t.journal
+	t.tune.reachPlace("save")
 	t.startTask(c, func(ctx context.Context) (any, error) {
-		return turnBegun{}, kept.Add(ctx, about, newItem(recordRound, r))
+		return turnBegun{}, journal.Add(ctx, about, newItem(recordRound, r))
 	})
 }
 
 func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
 	t.saving = false
-	t.o.reachPlace("saved")
+	t.tune.reachPlace("saved")
 	if history.Down(m.Err) {
 		t.breakOff(c)
 		return
@@ -419,7 +419,7 @@ func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
 		t.finishTurn(c, "", ErrNotKept)
 		return
 	}
-	t.o.outages.forget(t.v.id)
+	t.outages.forget(t.v.id)
 	t.runNextCall(c)
 }
 
@@ -451,13 +451,13 @@ func (t *turn) finishTurn(c *otp.Context, text string, err error) {
 	t.phase, t.err, t.saving = closing, err, false
 	t.dropPlaceRequests()
 	t.stopAgents()
-	items, about, o, desk, omitted := t.buildEndItems(text), t.journalKey(), t.o, t.desk, t.countOmitted()
+	items, about, journal, desk, omitted := t.buildEndItems(text), t.journalKey(), &t.journal, t.desk, t.countOmitted()
 	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(codeOfFailure(err), failedNotKept)}
-	t.o.reachPlace("end")
+	t.tune.reachPlace("end")
 	t.startTask(c, func(ctx context.Context) (any, error) {
-		o.endHeldCalls(ctx, about, desk, "", "its turn has ended")
+		journal.endHeldCalls(ctx, about, desk, "", "its turn has ended")
 		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
-		return o.writeEnd(ctx, about, bare, items)
+		return journal.writeEnd(ctx, about, bare, items)
 	})
 }
 
@@ -519,14 +519,14 @@ func (t *turn) isStillWanted() bool {
 // startSpan starts the span of a turn.
 func (t *turn) startSpan() {
 	t.since = time.Now()
-	t.span = t.o.tel.Tracer().Turn(t.sender, t.resumed)
+	t.span = t.tel.Tracer().Turn(t.sender, t.resumed)
 }
 
 // reportTurnEnd tells of a turn whose work is over. One whose answer was known already
 // was no work.
 func (t *turn) reportTurnEnd() {
 	if !t.repeated {
-		t.o.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.since))
+		t.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.since))
 	}
 }
 
@@ -578,7 +578,7 @@ func (t *turn) defangLinks(tainted bool, text string) (string, int) {
 	if !tainted {
 		return text, 0
 	}
-	return answers.Defang(text, answers.Options{Allow: t.o.links, Request: t.request})
+	return answers.Defang(text, answers.Options{Allow: t.links, Request: t.request})
 }
 
 // describeAgent is an agent for people: links of a tainted one lead nowhere.
@@ -599,7 +599,7 @@ func (t *turn) resumeWork(c *otp.Context) {
 	t.phase = working
 	t.scheduleTimeCheck(c)
 	t.startReadyAgents(c)
-	t.o.reachPlace("resume")
+	t.tune.reachPlace("resume")
 	if t.records == 0 {
 		t.askModel(c)
 		return
@@ -609,7 +609,7 @@ func (t *turn) resumeWork(c *otp.Context) {
 
 // callerOfQuestion is on whose behalf the turn's next question is asked.
 func (t *turn) callerOfQuestion() assembly.Caller {
-	who := t.callerFor("", &t.spent)
+	who := callerOf(t.desk.Grant(), "", &t.spent)
 	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
 	return who
 }
@@ -621,10 +621,4 @@ func (t *turn) sumSpending() Spent {
 		s = s.plus(readSpent(&k.spent))
 	}
 	return s
-}
-
-// forgetSpending drops what was counted for a turn that is not gone on with.
-func (t *turn) forgetSpending(c *otp.Context) {
-	t.o.parts.EndTurn(context.WithoutCancel(c.Context()), t.desk.Grant())
-	t.o.counted.Delete(t.id)
 }

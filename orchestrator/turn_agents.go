@@ -46,7 +46,7 @@ func (t *turn) enlistAgent(call string, a dispatchArgs) (*agentRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	model := t.o.findAgentModel(a.Model)
+	model := t.models.findAgentModel(a.Model)
 	if model == nil {
 		return nil, newBadInput("there is no model of that name; leave model out")
 	}
@@ -72,7 +72,7 @@ func newBadInput(format string, args ...any) error {
 func (t *turn) resolveSkills(names []string) ([]*skills.Skill, skills.Scope, error) {
 	var list []*skills.Skill
 	for _, n := range names {
-		s, ok := t.o.parts.Registry.Get(n)
+		s, ok := t.parts.Registry.Get(n)
 		if !ok || isNativeSkill(n) {
 			return nil, skills.Scope{}, newBadInput("there is no skill %q that an agent can be given", clipText(n, 64))
 		}
@@ -156,14 +156,14 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 		}
 	}
 	updates, told := k.toldBefore()
-	t.o.reachPlace("launch")
-	k.since, k.span = time.Now(), t.o.tel.Tracer().Agent(t.span)
+	t.tune.reachPlace("launch")
+	k.since, k.span = time.Now(), t.tel.Tracer().Agent(t.span)
 	a, err := agents.New(agents.Options{
 		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
-		Lookup: t.o.parts.Registry.Get, Model: k.newModelCaller(), Invoker: t.o.placeDesk(k.desk, k.span),
-		Calls: t.o.maxAgentCalls(k.args.MaxToolCalls), Parent: c.Self(),
-		Timeout: t.o.tune.agent, HelpTimeout: t.o.tune.help,
+		Lookup: t.parts.Registry.Get, Model: k.newModelCaller(), Invoker: t.placeDesk(k.desk, k.span),
+		Calls: maxAgentCalls(k.args.MaxToolCalls, t.parts.Config.Limits.Agent.Calls), Parent: c.Self(),
+		Timeout: t.tune.agent, HelpTimeout: t.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.v.id))
 	if err != nil || !ok {
@@ -185,8 +185,8 @@ func (t *turn) failUnstarted(c *otp.Context, k *agentRun, reason string) {
 
 // maxAgentCalls is how many calls an agent may propose: what its dispatch says, or the
 // configured number.
-func (o *Orchestrator) maxAgentCalls(asked int) int {
-	return min(cmp.Or(asked, o.parts.Config.Limits.Agent.Calls), agents.MaxCalls)
+func maxAgentCalls(asked, otherwise int) int {
+	return min(cmp.Or(asked, otherwise), agents.MaxCalls)
 }
 
 // onAgentFinished takes an agent's result. The agent's own state is what counts: the
@@ -214,7 +214,7 @@ func (t *turn) takeAgentResult(c *otp.Context, k *agentRun, r agents.Result) {
 // has crashed, and a crash is a result. It is not started again, which would
 // repeat its effects.
 func (t *turn) onAgentDown(c *otp.Context, m otp.Down) {
-	if t.o.closed.Load() {
+	if t.ending.closed.Load() {
 		return // agents are stopped first; their request is gone on with by the next start
 	}
 	for _, k := range t.members {
@@ -224,9 +224,9 @@ func (t *turn) onAgentDown(c *otp.Context, m otp.Down) {
 		r := k.agent.Snapshot().Result
 		if !r.State.Done() {
 			r.State, r.Reason = agents.Failed, "the agent crashed"
-			o, about, desk := t.o, t.journalKey(), k.desk
+			journal, about, desk := &t.journal, t.journalKey(), k.desk
 			c.Async(0, func(ctx context.Context) (any, error) { // the turn's end does it again, where this one breaks
-				o.endHeldCalls(ctx, about, desk, desk.Grant().ID(), "its agent crashed")
+				journal.endHeldCalls(ctx, about, desk, desk.Grant().ID(), "its agent crashed")
 				return nil, nil
 			})
 		}
@@ -378,32 +378,7 @@ func (t *turn) reportAgent(k *agentRun) {
 		k.seat.giveBack()
 		k.reportEnd(string(r.State))
 	}
-	t.v.o.tellWatcher(t.v.id, r)
-}
-
-func (o *Orchestrator) tellWatcher(conversation string, r agents.Result) {
-	if o.opts.OnAgent == nil {
-		return
-	}
-	defer func() {
-		if recover() != nil {
-			o.log.Error("the watcher of agents panicked")
-		}
-	}()
-	o.opts.OnAgent(conversation, r)
-}
-
-// findAgentModel returns the model of that name, the role's own where it is
-// empty, nil where there is none.
-func (o *Orchestrator) findAgentModel(name string) agents.Model {
-	if name == "" {
-		return o.agents
-	}
-	m, ok := o.parts.NamedModel(name)
-	if !ok {
-		return nil
-	}
-	return m
+	t.watcher.tellAgentResult(t.v.id, r)
 }
 
 // measureDepth is how many agents stand one behind the other before one that
@@ -420,14 +395,14 @@ func (t *turn) measureDepth(dependsOn []string) (n int) {
 
 // joinWave puts an agent that starts into its wave, with what is left of its time.
 func (t *turn) joinWave(c *otp.Context, k *agentRun) {
-	k.clock = waveClock{wave: wave{t.rounds, k.depth}, left: t.o.tune.wave, running: time.Now()}
+	k.clock = waveClock{wave: wave{t.rounds, k.depth}, left: t.tune.wave, running: time.Now()}
 	for _, other := range t.members {
 		if other != k && other.agent != nil && other.clock.wave == k.clock.wave {
 			k.clock.left = other.clock.remains()
 			return
 		}
 	}
-	c.SendAfter(t.o.tune.wave, waveOver{t, k.clock.wave})
+	c.SendAfter(t.tune.wave, waveOver{t, k.clock.wave})
 }
 
 // onWaveOver asks whom of a wave the time is over for what they have, and looks
@@ -442,12 +417,12 @@ func (t *turn) onWaveOver(c *otp.Context, m waveOver) {
 			continue
 		}
 		if left := k.clock.remains(); left > 0 || k.clock.running.IsZero() {
-			if left = max(left, t.o.tune.wave/100); next < 0 || left < next {
+			if left = max(left, t.tune.wave/100); next < 0 || left < next {
 				next = left
 			}
 			continue
 		}
-		k.sendToAgent(agents.Interrupt{Reason: "the time of agents that were started together, " + t.o.tune.wave.String() + ", is over"})
+		k.sendToAgent(agents.Interrupt{Reason: "the time of agents that were started together, " + t.tune.wave.String() + ", is over"})
 	}
 	if next >= 0 {
 		c.SendAfter(next, m)

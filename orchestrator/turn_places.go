@@ -36,7 +36,7 @@ func (t *turn) requestPlace(c *otp.Context, w placeRequest) {
 // regainPlace takes the turn's place again, or gets in line for it.
 func (t *turn) regainPlace(c *otp.Context) {
 	if t.away && t.phase == working && t.seat.task == 0 &&
-		t.seat.takeOrWait(c, t.o.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}) {
+		t.seat.takeOrWait(c, t.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}) {
 		t.onPlaceRegained(c, nil)
 	}
 }
@@ -70,7 +70,7 @@ func (t *turn) servePlaceRequests(c *otp.Context) {
 		case k.currentState().Done():
 			w.from.Reply(nil, errWithdrawn)
 		case k.seat.credit != nil,
-			k.seat.task == 0 && k.seat.takeOrWait(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
+			k.seat.task == 0 && k.seat.takeOrWait(c, t.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
 			k.returnToWork(w)
 		default:
 			t.wants = append(t.wants, w)
@@ -184,7 +184,7 @@ func (t *turn) onPlaceWaitEnd(c *otp.Context, m otp.TaskResult) {
 
 // takeAgentPlace gets the agent its place, or leaves it pending until there is one.
 func (t *turn) takeAgentPlace(c *otp.Context, k *agentRun) bool {
-	return k.seat.takeOrWait(c, t.o.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: len(k.rounds) > 0})
+	return k.seat.takeOrWait(c, t.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: len(k.rounds) > 0})
 }
 
 // place is a place in a pool that a conversation's process has, or waits for in

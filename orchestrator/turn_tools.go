@@ -33,7 +33,8 @@ const resultsSchema = `{"type":"object","additionalProperties":false,"properties
 
 const oneAgentSchema = `{"type":"object","required":["agent_id"],"additionalProperties":false,"properties":{"agent_id":{"type":"string"}}}`
 
-func (o *Orchestrator) listTools() []llm.Tool {
+// listTools are the tools of the orchestrator's model.
+func listTools() []llm.Tool {
 	return []llm.Tool{
 		{Name: toolGetSkill, Description: "Read what a skill does and which parameters it takes.",
 			Parameters: json.RawMessage(`{"type":"object","required":["name"],"additionalProperties":false,` +
@@ -67,11 +68,11 @@ Skills that agents can be given:
 `
 
 // writeInstructions opens the conversation with the model.
-func (o *Orchestrator) writeInstructions(scope skills.Scope) string {
+func writeInstructions(registry *skills.Registry, scope skills.Scope) string {
 	var b strings.Builder
 	b.WriteString(preamble)
-	for _, n := range o.parts.Registry.InScope(scope) {
-		s, _ := o.parts.Registry.Get(n)
+	for _, n := range registry.InScope(scope) {
+		s, _ := registry.Get(n)
 		if isNativeSkill(n) || s.Spec().Disabled {
 			continue
 		}
@@ -133,12 +134,12 @@ func (t *turn) proposeCall(c *otp.Context, skill string) {
 		t.answerCall(c, describeRefusal(no))
 		return
 	}
-	args, propose := json.RawMessage(t.call.Arguments), t.o.placeDesk(t.desk, t.span).Invoke
+	args, propose := json.RawMessage(t.call.Arguments), t.placeDesk(t.desk, t.span).Invoke
 	if slices.Contains(t.hidden, t.call.ID) {
 		propose = t.desk.Recall
 	}
 	t.invokes++
-	t.o.reachPlace("invoke")
+	t.tune.reachPlace("invoke")
 	t.startTask(c, func(ctx context.Context) (any, error) {
 		res, err := propose(ctx, skill, args)
 		if err != nil {
@@ -188,7 +189,7 @@ func (t *turn) showSkill(c *otp.Context) {
 		Name string `json:"name"`
 	}
 	_ = json.Unmarshal([]byte(t.call.Arguments), &a) // an empty name is an unknown one
-	s, ok := t.o.parts.Registry.Get(a.Name)
+	s, ok := t.parts.Registry.Get(a.Name)
 	if !ok || isNativeSkill(a.Name) || !t.scope.Allows(a.Name) {
 		t.answerCall(c, `{"ok":false,"error":"unknown_skill","reason":"There is no such skill. The instructions list all."}`)
 		return
@@ -417,7 +418,7 @@ func (t *turn) waitForResults(c *otp.Context) {
 		t.answerWait(c)
 		return
 	}
-	t.wait.timer = c.SendAfter(waitTime(a.Timeout, t.v.o.tune.wait), waitOver{t.wait})
+	t.wait.timer = c.SendAfter(waitTime(a.Timeout, t.tune.wait), waitOver{t.wait})
 	t.answerWaitIfDone(c)
 }
 
