@@ -10,13 +10,14 @@ import (
 
 // agentJournal is the journal of one agent. It is used by the agent's process.
 type agentJournal struct {
-	t *turn
-	k *agentRun
+	journal *turnJournal
+	filter  linkFilter
+	k       *agentRun
 }
 
 func (j agentJournal) about() history.Turn {
 	g := j.k.desk.Grant()
-	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: j.t.id}
+	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
 }
 
 // Round makes a round of the agent durable.
@@ -29,7 +30,7 @@ func (j agentJournal) Round(ctx context.Context, r agents.Round) error {
 func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 	d := j.k.desk
 	end := newItem(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, readSpent(&j.k.spent)})
-	err := j.writeUntilUp(ctx, end, j.t.describeAgent(j.k, r))
+	err := j.writeUntilUp(ctx, end, j.k.describeForPeople(j.filter, r))
 	if err == nil {
 		j.k.described.Store(true)
 	}
@@ -43,12 +44,12 @@ func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 func (j agentJournal) writeUntilUp(ctx context.Context, items ...history.Item) error {
 	wait := firstRetry
 	for {
-		err := j.t.journal.Add(ctx, j.about(), items...)
+		err := j.journal.Add(ctx, j.about(), items...)
 		if !history.Down(err) {
 			return err
 		}
 		if wait == firstRetry {
-			j.t.log.Error("an agent waits for the database to come back", "conversation", j.about().Conversation, "agent", j.k.args.AgentID)
+			j.journal.log.Error("an agent waits for the database to come back", "conversation", j.about().Conversation, "agent", j.k.args.AgentID)
 		}
 		select {
 		case <-time.After(wait):

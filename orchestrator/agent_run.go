@@ -8,6 +8,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -15,7 +16,6 @@ import (
 
 // agentRun is one agent of the turn.
 type agentRun struct {
-	turn  *turn
 	call  string // that dispatched it
 	agent *agents.Agent
 	args  dispatchArgs
@@ -33,13 +33,9 @@ type agentRun struct {
 	clock  waveClock // of one that was started
 	depth  int       // how many agents stand one behind the other before it
 
-	seat place // its place among all agents at work
-	// parked is a call of it that was held and has not asked for the agent's
-	// place since; away is an agent that has given its place back, and later is
-	// what it is told once it has it again.
-	parked, away bool
-	later        []any
-	spent        assembly.Spent
+	workPlace       // its place among all agents at work
+	later     []any // what an agent that is away is told once it has its place again
+	spent     assembly.Spent
 
 	span    telemetry.Span
 	since   time.Time // it was launched in this process
@@ -54,6 +50,12 @@ type agentRun struct {
 	words  []orchestratorWord
 	asked  bool
 	heard  []string
+}
+
+// stopLate ends a process that came up too late.
+func (k *agentRun) stopLate(m otp.Reply) {
+	k.pid, _ = m.Value.(otp.PID)
+	k.pid.Send(agents.Cancel{Reason: k.reason})
 }
 
 // addContext tells an agent that has not begun.
@@ -82,6 +84,7 @@ func (k *agentRun) sendToAgent(msg any) {
 // currentState is the agent's state as the turn knows it.
 func (k *agentRun) currentState() agents.State { return k.result().State }
 
+// result is what the agent has come to, as the turn knows it.
 func (k *agentRun) result() agents.Result {
 	switch {
 	case k.ended != nil:
@@ -105,7 +108,7 @@ func (k *agentRun) releaseClock() {
 }
 
 // reportEnd tells of an agent that has ended, once.
-func (k *agentRun) reportEnd(state string) {
+func (k *agentRun) reportEnd(tel *telemetry.Telemetry, state string) {
 	if k.counted {
 		return
 	}
@@ -114,7 +117,7 @@ func (k *agentRun) reportEnd(state string) {
 	if !k.since.IsZero() {
 		took = time.Since(k.since)
 	}
-	k.turn.tel.AgentEnded(k.span, state, took)
+	tel.AgentEnded(k.span, state, took)
 }
 
 // returnToWork goes on with an agent that has its place again.
@@ -132,7 +135,7 @@ func (k *agentRun) returnToWork(w placeRequest) {
 
 // giveUpPlace gives an agent's place back.
 func (k *agentRun) giveUpPlace() {
-	k.seat.giveBack()
+	k.place.giveBack()
 	k.away = true
 }
 
@@ -158,6 +161,7 @@ func (k *agentRun) newModelCaller() *modelCaller {
 	return a
 }
 
+// describeForModel is the agent as the orchestrator's model sees it.
 func (k *agentRun) describeForModel() agentView {
 	r := k.result()
 	v := agentView{Result: r, Took: r.Took.Round(time.Millisecond).String()}
@@ -176,4 +180,17 @@ type orchestratorWord struct {
 	id, text string
 	skills   []*skills.Skill
 	answer   bool
+}
+
+// describeForPeople is an agent for people: links of a tainted one lead nowhere.
+func (k *agentRun) describeForPeople(f linkFilter, r agents.Result) history.Item {
+	tainted := k.desk.Tainted()
+	plain := func(s string) string {
+		s, _ = f.defangLinks(tainted, s)
+		return clipText(s, maxKept/2)
+	}
+	return newItem(keptAgent, map[string]any{
+		"agent_id": r.Agent, "grant": k.desk.Grant().ID(), "mission": plain(k.args.Mission), "context": plain(k.args.Context),
+		"state": r.State, "reason": r.Reason, "answer": plain(r.Answer),
+	})
 }

@@ -178,7 +178,7 @@ func TestDepthIsLinear(t *testing.T) {
 	turn := &turn{byID: map[string]*agentRun{}}
 	var ids []string
 	for i := range 200 {
-		k := &agentRun{turn: turn, args: dispatchArgs{AgentID: fmt.Sprint("a", i), DependsOn: ids}}
+		k := &agentRun{args: dispatchArgs{AgentID: fmt.Sprint("a", i), DependsOn: ids}}
 		k.depth = turn.measureDepth(ids)
 		require.Equal(t, i, k.depth)
 		turn.byID[k.args.AgentID] = k

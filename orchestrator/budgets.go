@@ -24,8 +24,11 @@ type refusedBudget struct {
 	until time.Time // zero: as long as the turn
 }
 
+// findRefusals are the refusals of budgets that are spent.
+type spentBudgets struct{ byKind map[budgetKind]refusedBudget }
+
 // noteRefusal remembers a refusal for a budget that is spent.
-func (t *turn) noteRefusal(no *skills.Refusal, native bool) {
+func (b *spentBudgets) noteRefusal(no *skills.Refusal, native bool) {
 	if no == nil || no.Kind != skills.KindBudget || no.Gate != sentinel.GateLimits {
 		return
 	}
@@ -33,23 +36,25 @@ func (t *turn) noteRefusal(no *skills.Refusal, native bool) {
 	if no.RetryAfter > 0 {
 		r.until = time.Now().Add(no.RetryAfter)
 	}
-	if t.budgets == nil {
-		t.budgets = map[budgetKind]refusedBudget{}
+	if b.byKind == nil {
+		b.byKind = map[budgetKind]refusedBudget{}
 	}
-	t.budgets[budgetKind(native)] = r
+	b.byKind[budgetKind(native)] = r
 }
 
-// spentBudget returns the refusal of a call whose budget is spent, nil where it
+// findRefusal returns the refusal of a call whose budget is spent, nil where it
 // isn't.
-func (t *turn) spentBudget(native bool) *skills.Refusal { return t.budgets[budgetKind(native)].no }
+func (b *spentBudgets) findRefusal(native bool) *skills.Refusal {
+	return b.byKind[budgetKind(native)].no
+}
 
-// renewBudgets forgets, before the calls of a new answer, what may have room
+// renew forgets, before the calls of a new answer, what may have room
 // again. Within an answer a refusal stands, so that a restart numbers its calls
 // as they were.
-func (t *turn) renewBudgets() {
-	for kind, r := range t.budgets {
+func (b *spentBudgets) renew() {
+	for kind, r := range b.byKind {
 		if !r.until.IsZero() && time.Now().After(r.until) {
-			delete(t.budgets, kind)
+			delete(b.byKind, kind)
 		}
 	}
 }

@@ -1,13 +1,13 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-
-	"cmp"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -65,13 +65,11 @@ type conversation struct {
 	loaded  bool
 	early   []callerMessage // what came before it had read the journal
 
-	history []llm.Message
-	tainted bool
-	queue   []queuedRequest
-	turn    *turn
-	// starting are agents whose processes are on their way up, also those of a
-	// turn that is over by now.
-	starting  map[otp.Ref]*agentRun
+	history   []llm.Message
+	tainted   bool
+	queue     []queuedRequest
+	turn      *turn
+	late      map[otp.Ref]*agentRun // agents of turns that are over, whose processes are on their way up
 	idle      otp.Ref
 	published *conversationStatus
 }
@@ -88,7 +86,7 @@ type queuedRequest struct {
 
 // Init begins to read what is kept of the conversation. Requests wait for it.
 func (v *conversation) Init(c *otp.Context) error {
-	v.starting = map[otp.Ref]*agentRun{}
+	v.late = map[otp.Ref]*agentRun{}
 	recovery, id, user, crashed := v.recovery, v.id, v.user, v.crashed
 	v.publishStatus()
 	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return recovery.recallConversation(ctx, id, user, crashed) })
@@ -98,13 +96,30 @@ func (v *conversation) Init(c *otp.Context) error {
 // Handle takes requests, the ends of model calls and skill calls, and what
 // agents tell.
 func (v *conversation) Handle(c *otp.Context, msg any) {
+	wasAway := v.turn.isAway()
 	v.onMessage(c, msg)
+	v.followTurn(c)
 	if v.turn != nil {
 		v.turn.giveBackIdlePlaces()
+	}
+	switch isAway := v.turn.isAway(); {
+	case isAway && !wasAway:
+		v.lendCredits()
+	case wasAway && !isAway:
+		v.reclaimCredits()
 	}
 	v.publishStatus()
 }
 
+// followTurn takes over what a turn has come to that is over. The next one may be over
+// at once.
+func (v *conversation) followTurn(c *otp.Context) {
+	for v.turn != nil && v.turn.phase == phaseOver {
+		v.onTurnOver(c, v.turn)
+	}
+}
+
+// onMessage hands a message to what it is for.
 func (v *conversation) onMessage(c *otp.Context, msg any) {
 	if !v.loaded {
 		v.onEarlyMessage(c, msg)
@@ -198,10 +213,11 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 	v.idle = c.SendAfter(v.tune.idle, idleTimeOver{})
 	if v.turn = kept.turn; v.turn != nil {
 		c.CancelTimer(v.idle)
-		v.turn.v, v.turn.resumed, v.turn.phase = v, true, admitting
+		v.turn.origin, v.turn.phase = originResumed, phaseAdmitting
 	}
 	for _, q := range early {
 		v.onCallerMessage(c, q)
+		v.followTurn(c)
 	}
 	v.resumeTurn(c, kept.turn)
 	for _, id := range v.abandoned.of(v.id) { // whatever they had sent is in the mailbox before this
@@ -213,7 +229,7 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 // now: it is stopped before anything is done for it.
 func (v *conversation) resumeTurn(c *otp.Context, t *turn) {
 	switch {
-	case t == nil || t.phase != admitting: // or one that came early has stopped it
+	case t == nil || t.phase != phaseAdmitting: // or one that came early has stopped it
 	case len(t.waiters) == 0 && v.abandoned.has(v.id, t.opened.Request):
 		t.finishTurn(c, "", ErrCancelled)
 	default:
@@ -233,13 +249,10 @@ func (v *conversation) Terminate(*otp.Context, otp.Reason) {
 	v.statuses.removeStatus(v.id, v.published)
 }
 
-// needs is what the conversation hands to its turns.
-func (v *conversation) needs() *turnNeeds { return &v.turnNeeds }
-
 // beginRequest begins the turn of a request.
 func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 	c.CancelTimer(v.idle)
-	t, err := beginTurn(v, q.req)
+	t, err := beginTurn(&v.turnNeeds, v.id, q.req, v.tainted, v.history)
 	if err != nil {
 		for _, w := range q.waiters {
 			w.from.Reply(nil, err)
@@ -247,7 +260,7 @@ func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 		v.beginNextRequest(c)
 		return
 	}
-	t.v, t.waiters, t.fresh, t.sender = v, q.waiters, q.req.Fresh, q.req.Trace
+	t.waiters, t.sender = q.waiters, q.req.Trace
 	v.turn = t
 	t.requestAdmission(c)
 }
@@ -272,6 +285,7 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 	t.reportTurnEnd()
 	t.giveBackPlaces()
 	v.turn = nil
+	maps.Copy(v.late, t.starting)
 	v.reclaimCredits()
 	if !t.repeated && (!t.unkept || !t.isStillWanted()) {
 		v.spending.forgetTurn(c.Context(), t.id, t.desk.Grant())
@@ -294,26 +308,13 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 	v.beginNextRequest(c)
 }
 
-// onAgentStarted learns the process of an agent.
+// onAgentStarted learns that an agent's process came up.
 func (v *conversation) onAgentStarted(c *otp.Context, m otp.Reply) {
-	k := v.starting[m.Ref]
-	if k == nil {
-		return
-	}
-	delete(v.starting, m.Ref)
-	k.pid, _ = m.Value.(otp.PID)
-	switch {
-	case v.turn != k.turn || k.currentState().Done():
-		k.pid.Send(agents.Cancel{Reason: k.reason}) // it came up too late
-	case m.Err != nil:
-		k.turn.failUnstarted(c, k, "the agent could not be started")
-	default:
-		k.watch = c.Monitor(k.pid)
-		for _, msg := range k.mail {
-			k.pid.Send(msg)
-		}
-		k.mail = nil
-		k.turn.reportAgent(k)
+	if k := v.late[m.Ref]; k != nil {
+		delete(v.late, m.Ref)
+		k.stopLate(m)
+	} else if v.turn != nil {
+		v.turn.onAgentStarted(c, m)
 	}
 }
 
@@ -321,11 +322,11 @@ func (v *conversation) onAgentStarted(c *otp.Context, m otp.Reply) {
 // turn that is over comes too late, whatever runs now.
 func (v *conversation) onNativeCall(c *otp.Context, m nativeCall) {
 	t := v.turn
-	if t != nil && t.phase == admitting && t.resumed {
+	if t != nil && t.phase == phaseAdmitting && t.origin == originResumed {
 		c.Reply(nil, errGone)
 		return
 	}
-	if t == nil || t.phase != working || t.desk.Grant().ID() != m.grant {
+	if t == nil || t.phase != phaseWorking || t.desk.Grant().ID() != m.grant {
 		c.Reply(nil, newBadInput("the turn is over"))
 		return
 	}
@@ -363,10 +364,10 @@ func (v *conversation) endUnwritten(c *otp.Context, t *turn) {
 func (v *conversation) onPlacesWanted(c *otp.Context, m placesWanted) {
 	t := v.turn
 	switch {
-	case t != nil && t.phase == closing:
+	case t != nil && t.phase == phaseClosing:
 		c.Reply(nil, errWithdrawn)
 		return
-	case t == nil || t.phase != working:
+	case t == nil || t.phase != phaseWorking:
 		c.Reply(nil, errGone)
 		return
 	}
@@ -374,7 +375,7 @@ func (v *conversation) onPlacesWanted(c *otp.Context, m placesWanted) {
 		t.requestPlace(c, placeRequest{from: c.From(), over: m.over})
 		return
 	}
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		if k.desk.Grant().ID() == m.grant && k.agent != nil && !k.currentState().Done() {
 			t.requestPlace(c, placeRequest{k, c.From(), m.over})
 			return
@@ -385,14 +386,14 @@ func (v *conversation) onPlacesWanted(c *otp.Context, m placesWanted) {
 
 // publishStatus puts up what the conversation is at.
 func (v *conversation) publishStatus() {
-	l := &conversationStatus{conversation: v.id, phase: phaseIdle}
+	l := &conversationStatus{conversation: v.id, phase: statusIdle}
 	t := v.turn
 	switch {
 	case !v.loaded:
-		l.phase = phaseReading
+		l.phase = statusReading
 	case t != nil:
 		l.phase, l.turn, l.request = t.describeStatus(), t.id, t.opened.Request
-		for _, k := range t.members {
+		for _, k := range t.agents {
 			m := agentStatus{id: k.args.AgentID, agent: k.agent, state: cmp.Or(k.state, agents.Pending)}
 			if k.ended != nil {
 				m.agent, m.state = nil, k.ended.State

@@ -60,7 +60,7 @@ func (v *conversation) onRequest(c *otp.Context, m sendRequest, from otp.From) {
 
 // findRequest returns who waits for the request of that id, nil if it is not here.
 func (v *conversation) findRequest(id string) (text string, list *[]waiter) {
-	if v.turn != nil && v.turn.opened.Request == id && v.turn.phase != closing {
+	if v.turn != nil && v.turn.opened.Request == id && v.turn.phase != phaseClosing {
 		return v.turn.request, &v.turn.waiters
 	}
 	for i := range v.queue {
@@ -90,7 +90,7 @@ func (v *conversation) onAttach(m attach, from otp.From) {
 }
 
 // onCallerLeft takes a caller off. It stops a request that no caller waits for any
-// more, unless one of its callers wanted the request finished. After a crash, o.left
+// more, unless one of its callers wanted the request finished. After a crash, v.abandoned
 // names the requests whose callers had left and not come back.
 func (v *conversation) onCallerLeft(c *otp.Context, m cancelTurn) {
 	_, list := v.findRequest(m.ID)

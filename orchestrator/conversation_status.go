@@ -12,15 +12,15 @@ import (
 
 // What a conversation is at.
 const (
-	phaseReading = "reading" // the journal
-	phaseIdle    = "idle"
-	phaseOpening = "writing_request"
-	phaseAsking  = "asking_model"
-	phaseSaving  = "writing_round"
-	phaseCalling = "calling"
-	phaseWaiting = "waiting_for_agents"
-	phaseHeld    = "awaiting_approval"
-	phaseClosing = "writing_end"
+	statusReading = "reading" // the journal
+	statusIdle    = "idle"
+	statusOpening = "writing_request"
+	statusAsking  = "asking_model"
+	statusSaving  = "writing_round"
+	statusCalling = "calling"
+	statusWaiting = "waiting_for_agents"
+	statusHeld    = "awaiting_approval"
+	statusClosing = "writing_end"
 )
 
 // conversationStatus is a conversation as its process shows it: others read it without

@@ -3,10 +3,10 @@ package orchestrator
 import (
 	"context"
 	"fmt"
-	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"log/slog"
 	"slices"
 
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/skills"

@@ -110,7 +110,7 @@ func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 // underWay is what has not ended.
 func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 	for _, l := range o.statuses.listStatuses(o.sys) {
-		if l.turn == "" && l.phase != phaseReading {
+		if l.turn == "" && l.phase != statusReading {
 			continue
 		}
 		t := CutTurn{Conversation: l.conversation, Request: l.request, Turn: l.turn, Phase: l.phase, Since: l.since}

@@ -93,7 +93,7 @@ func TestDrainCutsOff(t *testing.T) {
 	require.Eventually(t, func() bool { // the other agent has ended
 		for _, l := range r.statuses.listStatuses(r.sys) {
 			for _, a := range l.listAgents() {
-				if a == (AgentInfo{"b", agents.Completed}) && l.phase == phaseWaiting {
+				if a == (AgentInfo{"b", agents.Completed}) && l.phase == statusWaiting {
 					return true
 				}
 			}
@@ -109,7 +109,7 @@ func TestDrainCutsOff(t *testing.T) {
 	require.False(t, d.Turns[0].Since.IsZero())
 	d.Turns[0].Since = time.Time{}
 	require.Equal(t, CutTurn{
-		Conversation: "c1", Request: "r1", Turn: deriveTurnID("c1", "r1"), Phase: phaseWaiting, Agents: []AgentInfo{{"a", agents.Running}},
+		Conversation: "c1", Request: "r1", Turn: deriveTurnID("c1", "r1"), Phase: statusWaiting, Agents: []AgentInfo{{"a", agents.Running}},
 	}, d.Turns[0])
 	require.Len(t, d.Calls, 1)
 	require.Equal(t, []string{"note.gate", "a", "c1"}, []string{d.Calls[0].Skill, d.Calls[0].Agent, d.Calls[0].Conversation})

@@ -192,7 +192,8 @@ func TestGivenUpSupervisor(t *testing.T) {
 // either; whoever sent the request is told all the same.
 func TestReaderLeavesAtTheEnd(t *testing.T) {
 	v := &conversation{conversationNeeds: &conversationNeeds{}, id: "c1"}
-	v.turn = &turn{v: v, phase: closing, opened: openRecord{Request: "r1"}, waiters: []waiter{{token: "sent"}, {token: "reads", stays: true}, {token: "reads too", stays: true}}}
+	v.turn = &turn{phase: phaseClosing, opened: openRecord{Request: "r1"},
+		waiters: []waiter{{token: "sent"}, {token: "reads", stays: true}, {token: "reads too", stays: true}}}
 	for _, token := range []string{"reads", "sent", "unknown"} {
 		v.onCallerLeft(nil, cancelTurn{"r1", token})
 	}

@@ -1,13 +1,12 @@
 package orchestrator
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
-
-	"context"
-	"errors"
 
 	"github.com/vedette-dev/vedette/agents/otp"
 )

@@ -9,40 +9,40 @@ import (
 
 // takeOrWait gets a credit at once and reports true, or begins to wait for one; the
 // task's end is for came. The credit comes back with life at the latest.
-func (s *place) takeOrWait(c *otp.Context, p *admission.Pool, ask admission.Ask) bool {
+func (p *place) takeOrWait(c *otp.Context, pool *admission.Pool, ask admission.Ask) bool {
 	var err error
-	ask.Life, s.gone = context.WithCancel(ask.Life)
-	if s.credit, err = p.Ready(ask); err == nil {
+	ask.Life, p.gone = context.WithCancel(ask.Life)
+	if p.credit, err = pool.Ready(ask); err == nil {
 		return true
 	}
-	s.task = c.Async(0, func(ctx context.Context) (any, error) { return p.Acquire(ctx, ask) })
+	p.task = c.Async(0, func(ctx context.Context) (any, error) { return pool.Acquire(ctx, ask) })
 	return false
 }
 
 // onWaitEnd reports whether the task's end is this seat's, and what came of it.
-func (s *place) onWaitEnd(m otp.TaskResult) (mine bool, err error) {
-	if s.task == 0 || m.Ref != s.task {
+func (p *place) onWaitEnd(m otp.TaskResult) (mine bool, err error) {
+	if p.task == 0 || m.Ref != p.task {
 		return false, nil
 	}
-	s.task = 0
-	s.credit, _ = m.Value.(*admission.Credit)
-	if s.credit == nil && m.Err == nil {
+	p.task = 0
+	p.credit, _ = m.Value.(*admission.Credit)
+	if p.credit == nil && m.Err == nil {
 		m.Err = ErrOverloaded
 	}
 	if m.Err != nil {
-		s.giveBack()
+		p.giveBack()
 	}
 	return true, m.Err
 }
 
 // giveBack gives the place up, also one that is waited for: a credit that comes
 // this moment finds its life over, and goes back.
-func (s *place) giveBack() {
-	s.credit.Release()
-	if s.gone != nil {
-		s.gone()
+func (p *place) giveBack() {
+	p.credit.Release()
+	if p.gone != nil {
+		p.gone()
 	}
-	*s = place{}
+	*p = place{}
 }
 
 // placeRequest is a call, or an agent, that goes on when it has its places.
@@ -50,4 +50,11 @@ type placeRequest struct {
 	k    *agentRun // nil for the turn's own call
 	from otp.From  // none where no call waits
 	over bool
+}
+
+// workPlace is the place of a turn or an agent whose calls may wait for people.
+type workPlace struct {
+	place  place
+	parked bool // a call of its own was held and has not asked for the place since
+	away   bool // it has given the place back
 }

@@ -3,12 +3,13 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/vedette-dev/vedette/skills"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // processes finds the processes of conversations by name and talks to them.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
-	"slices"
-
 	"github.com/google/uuid"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )

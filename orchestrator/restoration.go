@@ -28,7 +28,10 @@ func (r *restoration) restoreRounds() {
 	}
 	last := r.lastRound()
 	t.saved, t.records = len(t.messages), len(r.saved.rounds)
-	t.rounds, t.last, t.nudged, t.invokes, t.omitted = last.Rounds, last.Last, last.Nudged, last.Invokes, last.Omitted
+	t.rounds, t.last, t.invokes, t.omitted = last.Rounds, last.Last, last.Invokes, last.Omitted
+	if last.Nudged {
+		t.nudge = nudged
+	}
 	t.calls, t.hidden = orderDispatches(t.messages[len(t.messages)-1].ToolCalls), last.Hidden
 }
 
@@ -106,12 +109,12 @@ func (r *restoration) restoreAgents(ctx context.Context) error {
 			}
 		}
 	}
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		if err := r.restoreAgent(ctx, k); err != nil {
 			return err
 		}
 	}
-	for _, k := range t.members { // which results had come up can't be told any more
+	for _, k := range t.agents { // which results had come up can't be told any more
 		t.desk.Hear(k.desk)
 	}
 	return nil
@@ -167,7 +170,7 @@ func (r *restoration) recountSpending(ctx context.Context, count bool) {
 	}
 	recount("", &t.spent, r.lastRound().Spent, t.desk.Grant().ID())
 	agents := r.saved.sumAgentSpending()
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		id := k.desk.Grant().ID()
 		recount(id, &k.spent, agents[id], id)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-
 	"math/rand/v2"
 	"sync"
 	"time"

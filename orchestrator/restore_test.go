@@ -275,8 +275,8 @@ func TestRestoredGrants(t *testing.T) {
 		require.NoError(t, err)
 		root := turn.desk.Grant()
 		require.True(t, root.Tainted(), "it had read what page brought")
-		require.Len(t, turn.members, 4)
-		for _, k := range turn.members {
+		require.Len(t, turn.agents, 4)
+		for _, k := range turn.agents {
 			now, was := k.desk.Grant(), before[k.args.AgentID]
 			within, wider := now.Scope().Within(root.Scope())
 			require.True(t, within, wider)

@@ -138,18 +138,21 @@ func TestLateAgent(t *testing.T) {
 	p := &probe{make(chan any, 1)}
 	pid, err := sys.Start(ctx, otp.ChildSpec{ID: "late", Start: func() otp.Server { return p }})
 	require.NoError(t, err)
-	v := &conversation{}
-	over, now := &turn{v: v}, &turn{v: v}
-	v.turn = now
+	v := &conversation{turn: &turn{}}
 	for name, k := range map[string]*agentRun{
-		"the turn is over": {turn: over},
-		"it was cancelled": {turn: now, state: agents.Cancelled, reason: "no more"},
+		"the turn is over": {},
+		"it was cancelled": {state: agents.Cancelled, reason: "no more"},
 	} {
-		v.starting = map[otp.Ref]*agentRun{7: k}
+		v.late, v.turn.starting = map[otp.Ref]*agentRun{}, map[otp.Ref]*agentRun{}
+		starting := v.late
+		if k.currentState().Done() {
+			starting = v.turn.starting
+		}
+		starting[7] = k
 		v.onAgentStarted(nil, otp.Reply{Ref: 8, Value: pid})
-		require.Len(t, v.starting, 1, "the answer to another question")
+		require.Len(t, starting, 1, "the answer to another question")
 		v.onAgentStarted(nil, otp.Reply{Ref: 7, Value: pid})
-		require.Empty(t, v.starting)
+		require.Empty(t, starting)
 		require.Equal(t, agents.Cancel{Reason: k.reason}, <-p.got, name)
 	}
 }

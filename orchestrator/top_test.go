@@ -33,7 +33,7 @@ func TestTop(t *testing.T) {
 		}
 		return found
 	}
-	require.Eventually(t, func() bool { return find("server").Phase == phaseWaiting }, eventually, tick)
+	require.Eventually(t, func() bool { return find("server").Phase == statusWaiting }, eventually, tick)
 	require.Equal(t, deriveTurnID("c1", "r1"), find("server").Turn)
 	require.False(t, find("server").PhaseSince.IsZero())
 	require.Equal(t, string(agents.Running), find("agent-a").Phase)
@@ -46,6 +46,6 @@ func TestTop(t *testing.T) {
 	}
 	open()
 	require.NoError(t, <-sent)
-	require.Eventually(t, func() bool { return find("server").Phase == phaseIdle }, eventually, tick)
+	require.Eventually(t, func() bool { return find("server").Phase == statusIdle }, eventually, tick)
 	require.Empty(t, find("server").Turn)
 }

@@ -1,21 +1,19 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"cmp"
-	"fmt"
-
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
-	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
@@ -27,82 +25,130 @@ import (
 type phase uint8
 
 const (
-	opening phase = iota // the request is being written down; nothing runs
-	working
-	closing   // everything has ended; the answers are being written down
-	admitting // before opening: it waits for room
+	phaseAdmitting phase = iota // it waits for room
+	phaseOpening                // the request is being written down; nothing runs
+	phaseWorking
+	phaseClosing // everything has ended; the answers are being written down
+	phaseOver    // its conversation may answer the callers
 )
+
+// String names the phase.
+func (p phase) String() string {
+	return [...]string{"admitting", "opening", "working", "closing", "over"}[p]
+}
+
+// origin is how a turn's request came.
+type origin uint8
+
+const (
+	originNamed   origin = iota // its caller gave the id, and may have sent it before
+	originFresh                 // the request was never sent before
+	originResumed               // it was under way when an earlier process ended
+)
+
+// nudge is whether the model was told that its answer was empty: once a turn.
+type nudge uint8
+
+const (
+	notNudged nudge = iota
+	nudgeDue        // the next question says so
+	nudged
+)
+
+// taskKind is what a turn's task does.
+type taskKind uint8
+
+const (
+	taskNone taskKind = iota
+	taskJournal
+	taskModel
+	taskCall
+)
+
+// turnTask is the one task of a turn that is under way.
+type turnTask struct {
+	ref  otp.Ref
+	kind taskKind
+}
+
+// isUnderWay reports whether there is a task.
+func (k *turnTask) isUnderWay() bool { return k.kind != taskNone }
+
+// takeEnd takes the end of a task. It returns the kind of it, taskNone where the task
+// was another's.
+func (k *turnTask) takeEnd(ref otp.Ref) taskKind {
+	if k.ref != ref {
+		return taskNone
+	}
+	kind := k.kind
+	k.kind = taskNone
+	return kind
+}
+
+// turnProgress counts what a turn has done, for its records and its bounds.
+type turnProgress struct {
+	rounds  int  // questions to the model
+	records int  // rounds in the journal
+	invokes int  // calls given to the desk
+	omitted int  // calls that were not proposed
+	last    bool // the model is asked once more, without tools
+	nudge   nudge
+	// proposed are the skills that calls were proposed under before a restart,
+	// by number: they go the same way again.
+	proposed map[int]string
+}
+
+// turnEnd is how a turn ended.
+type turnEnd struct {
+	answer   Reply // what the callers are sent
+	err      error
+	repeated bool // the request was answered before, and this is that answer
+	unkept   bool // what is kept of the end isn't known, or that there is none
+	outage   bool // because the store was down
+}
 
 // turn is the work on one request.
 type turn struct {
 	*turnNeeds
-	v       *conversation
 	id      string
 	request string // its text
 	waiters []waiter
 	scope   skills.Scope
 	desk    *sentinel.Desk
 	opened  openRecord
-	// messages are what the model is shown; from base on they are this turn's,
-	// and up to saved the journal has them.
-	messages    []llm.Message
-	echo        []llm.Message // the same, as far as a model was shown them, in a form that servers take
-	base, saved int
-	texts       agents.Room                  // the room that this turn's messages leave
-	omitted     int                          // calls that were not proposed
-	budgets     map[budgetKind]refusedBudget // that are spent
-	started     time.Time
+	started time.Time
 
 	phase     phase
-	answer    Reply // what closing sends
-	err       error
+	origin    origin
 	abandoned bool // by its callers, while it was opening
-	repeated  bool // the request was answered before, and this is that answer
-	fresh     bool // the request was never sent before
-	resumed   bool // it was under way when an earlier process ended
+	turnEnd
+	turnProgress
+	dialogue
+	callQueue
+	task    turnTask
+	spent   assembly.Spent // by the turn's own questions
+	budgets spentBudgets
+	filter  linkFilter
+	secrets secretHider
 
-	// seat is the turn's place among all that are worked on; life ends with the
+	// workPlace is the turn's place among all that are worked on; life ends with the
 	// turn, and with it whatever place the turn or its agents hold or wait for.
-	seat   place
-	spent  assembly.Spent  // by the turn's own questions
-	life   context.Context //nolint:containedctx // it is the turn's, which outlives each call
-	gone   context.CancelFunc
-	unkept bool // what is kept of its end isn't known, or that it has none
-	outage bool // because the store was down
+	workPlace
+	placeRequests []placeRequest
+	holds         bool            // a person is asked about a call of the turn's own
+	life          context.Context //nolint:containedctx // it is the turn's, which outlives each call
+	endLife       context.CancelFunc
 
-	task       otp.Ref
-	busy       bool
-	saving     bool           // the task is the journal's
-	prejudging otp.Ref        // what is judged before its turn, zero if nothing is
-	unread     bool           // calls are a new answer's
-	calls      []llm.ToolCall // of the model's last answer, still to be done
-	hidden     []string       // ids of those whose secrets an earlier process did not keep
-	call       llm.ToolCall
-	rounds     int
-	records    int // rounds in the journal
-	invokes    int // calls given to the desk
-	last       bool
-	nudged     bool
-	nudge      bool // the next question to the model says that its answer was empty
-
-	// sender is the trace of who sent the request, span the turn's own, since
+	// sender is the trace of who sent the request, span the turn's own, began
 	// when it was begun in this process.
 	sender trace.SpanContext
 	span   telemetry.Span
-	since  time.Time
+	began  time.Time
 
-	members []*agentRun
-	byID    map[string]*agentRun // the same
-	wait    *resultsWait
-	holds   bool // a person is asked about a call of the turn's own
-	// parked is a call of the turn's own that was held and has not asked for the
-	// turn's place since; away is a turn that has given its place back; wants are
-	// those that need places before they go on.
-	parked, away bool
-	wants        []placeRequest
-	// proposed are the skills that calls were proposed under before a restart,
-	// by number: they go the same way again.
-	proposed map[int]string
+	agents   []*agentRun
+	byID     map[string]*agentRun  // the same
+	starting map[otp.Ref]*agentRun // whose processes are on their way up
+	wait     *resultsWait
 }
 
 // waiter is a caller that is told how the turn ends. One that stays wants it
@@ -116,11 +162,15 @@ type waiter struct {
 
 // beginTurn makes the turn of a request that is new. Its grant's id is made up:
 // the ids of its calls are derived from it and were never used.
-func beginTurn(v *conversation, m sendRequest) (*turn, error) {
+func beginTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier []llm.Message) (*turn, error) {
 	r := openRecord{
-		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: v.tainted, Started: time.Now(),
+		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
 	}
-	return newTurn(v.needs(), v.id, v.user, m.Text, r, v.history)
+	t, err := newTurn(n, conversation, m.User, m.Text, r, earlier)
+	if err == nil && m.Fresh {
+		t.origin = originFresh
+	}
+	return t, err
 }
 
 // newTurn makes a turn of what is kept of its request.
@@ -142,7 +192,8 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 		return nil, err
 	}
 	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
-		byID: map[string]*agentRun{}}
+		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
+		filter: linkFilter{n.links, text}, secrets: secretHider{n.parts.Registry, scope}}
 	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...)
 	t.base = len(t.messages)
 	t.addMessage(llm.Message{Role: llm.RoleUser, Content: text})
@@ -156,12 +207,13 @@ func (t *turn) onMessage(c *otp.Context, msg any) {
 	case heldCall:
 		t.onHeldCall(m)
 	case otp.TaskResult:
-		if t.busy && m.Ref == t.task {
-			t.busy = false
-			t.onTaskEnd(c, m)
+		if kind := t.task.takeEnd(m.Ref); kind != taskNone {
+			t.onTaskEnd(c, kind, m)
 			return
 		}
 		t.onPlaceWaitEnd(c, m)
+	case otp.Reply:
+		t.onAgentStarted(c, m)
 	case otp.Down:
 		t.onAgentDown(c, m)
 	case agents.Finished:
@@ -181,9 +233,10 @@ func (t *turn) onMessage(c *otp.Context, msg any) {
 	}
 }
 
-func (t *turn) startTask(c *otp.Context, fn func(context.Context) (any, error)) {
+// startTask starts the one task that the turn waits for; its end is for onTaskEnd.
+func (t *turn) startTask(c *otp.Context, kind taskKind, fn func(context.Context) (any, error)) {
 	span := t.span
-	t.task, t.busy = c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), true
+	t.task = turnTask{c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), kind}
 }
 
 // askModel asks the model what to do next.
@@ -192,10 +245,9 @@ func (t *turn) askModel(c *otp.Context) {
 	if t.rounds++; t.rounds >= maxRounds {
 		t.last = true
 	}
-	t.echo = append(t.echo, agents.EchoMessages(t.messages[len(t.echo):])...) // messages are only added to
-	r := llm.Request{Messages: slices.Clip(t.echo)}
-	if t.nudge {
-		t.nudge = false
+	r := llm.Request{Messages: t.echoMessages()}
+	if t.nudge == nudgeDue {
+		t.nudge = nudged
 		r.Messages = append(r.Messages,
 			llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
 	}
@@ -204,37 +256,37 @@ func (t *turn) askModel(c *otp.Context) {
 	}
 	t.tune.reachPlace("think")
 	model, who := t.models.orchestrator, t.callerOfQuestion()
-	t.startTask(c, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
+	t.startTask(c, taskModel, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
 }
 
 // onTaskEnd takes the end of what the turn was doing, by its phase.
-func (t *turn) onTaskEnd(c *otp.Context, m otp.TaskResult) {
+func (t *turn) onTaskEnd(c *otp.Context, kind taskKind, m otp.TaskResult) {
 	switch t.phase {
-	case opening:
+	case phaseOpening:
 		t.onRequestWritten(c, m)
-	case working:
-		if t.saving {
+	case phaseWorking:
+		if kind == taskJournal {
 			t.onRoundWritten(c, m)
 			return
 		}
 		t.onTaskResult(c, m)
-	case closing:
+	case phaseClosing:
 		_, bare := m.Value.(withoutTexts)
 		if (bare || m.Err != nil) && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
 			t.answer, t.err = Reply{}, ErrNotKept
 		}
-		t.unkept, t.outage = m.Err != nil, history.Down(m.Err)
-		t.v.onTurnOver(c, t)
+		t.phase, t.unkept, t.outage = phaseOver, m.Err != nil, history.Down(m.Err)
 	}
 }
 
+// onTaskResult takes what the model, or a tool, came to.
 func (t *turn) onTaskResult(c *otp.Context, m otp.TaskResult) {
 	var e *llm.Error
 	switch r := m.Value.(type) {
 	case llm.Response:
 		t.onAnswer(c, r)
 	case toolDone:
-		t.noteRefusal(r.no, isNativeSkill(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
+		t.budgets.noteRefusal(r.no, isNativeSkill(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
 		t.answerCall(c, r.text)
 	default:
 		switch {
@@ -250,6 +302,7 @@ func (t *turn) onTaskResult(c *otp.Context, m otp.TaskResult) {
 	}
 }
 
+// onAnswer takes an answer of the model: its calls, or the end of the turn.
 func (t *turn) onAnswer(c *otp.Context, r llm.Response) {
 	r.Content = agents.Cut(r.Content, agents.MaxAnswer)
 	calls, left := agents.HearCalls(r.ToolCalls, t.messages)
@@ -261,9 +314,9 @@ func (t *turn) onAnswer(c *otp.Context, r llm.Response) {
 		return
 	}
 	t.omitted += left
-	t.renewBudgets()
+	t.budgets.renew()
 	t.addMessage(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
-	t.calls, t.unread, t.hidden = orderDispatches(calls), true, nil
+	t.setCalls(calls)
 	t.writeRound(c)
 }
 
@@ -276,8 +329,8 @@ func (t *turn) concludeTurn(c *otp.Context, r llm.Response) {
 		t.finishTurn(c, r.Content, nil)
 	case r.Refusal != "":
 		t.finishTurn(c, "", &ModelError{"refusal"})
-	case !t.nudged:
-		t.nudged, t.nudge = true, true
+	case t.nudge == notNudged:
+		t.nudge = nudgeDue
 		t.askModel(c)
 	default:
 		t.finishTurn(c, "", &ModelError{"empty"})
@@ -287,10 +340,10 @@ func (t *turn) concludeTurn(c *otp.Context, r llm.Response) {
 // requestAdmission lets the turn in, now or when it is its user's turn. What was accepted
 // before a restart is not refused.
 func (t *turn) requestAdmission(c *otp.Context) {
-	t.phase = admitting
+	t.phase = phaseAdmitting
 	t.startSpan()
-	t.life, t.gone = context.WithCancel(c.Context())
-	if t.seat.takeOrWait(c, t.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: t.resumed}) {
+	t.life, t.endLife = context.WithCancel(c.Context())
+	if t.place.takeOrWait(c, t.doors.turns, t.newAsk(t.origin == originResumed)) {
 		t.onAdmission(c, nil)
 	}
 }
@@ -299,23 +352,22 @@ func (t *turn) requestAdmission(c *otp.Context) {
 // nothing: its request was not even written down.
 func (t *turn) onAdmission(c *otp.Context, err error) {
 	switch {
-	case err == nil && t.resumed:
+	case err == nil && t.origin == originResumed:
 		t.resumeWork(c)
 	case err == nil:
-		t.phase = opening
+		t.phase = phaseOpening
 		t.writeRequest(c)
 	default:
-		t.refuseUnbegun(c, err)
+		t.refuseUnbegun(err)
 	}
 }
 
 // refuseUnbegun ends a turn that nothing is known of outside.
-func (t *turn) refuseUnbegun(c *otp.Context, err error) {
+func (t *turn) refuseUnbegun(err error) {
 	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
-		err = t.doors.turns.Overloaded(t.v.user)
+		err = t.doors.turns.Overloaded(t.desk.Grant().User())
 	}
-	t.phase, t.err = closing, err
-	t.v.onTurnOver(c, t)
+	t.phase, t.err = phaseOver, err
 }
 
 type (
@@ -326,10 +378,10 @@ type (
 // writeRequest writes the request down before anything is done about it. One that was
 // sent before and has ended is not begun again: its end is what is answered.
 func (t *turn) writeRequest(c *otp.Context) {
-	journal, about, fresh := &t.journal, t.journalKey(), t.fresh
+	journal, about, fresh := &t.journal, t.journalKey(), t.origin == originFresh
 	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
 	t.tune.reachPlace("open")
-	t.startTask(c, func(ctx context.Context) (any, error) {
+	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
 		if !fresh {
 			end, err := journal.readEnd(ctx, about, t.request)
 			if err != nil || end != nil {
@@ -344,7 +396,7 @@ func (t *turn) writeRequest(c *otp.Context) {
 func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 	switch v := m.Value.(type) {
 	case turnBegun:
-		t.phase = working
+		t.phase = phaseWorking
 		t.spending.markCounted(t.id)
 		if t.abandoned {
 			t.finishTurn(c, "", ErrCancelled)
@@ -353,10 +405,9 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 		t.scheduleTimeCheck(c)
 		t.askModel(c)
 	case *endRecord:
-		t.phase, t.answer, t.err, t.repeated = closing, v.Reply, failureFromCode(v.Failure), true
-		t.v.onTurnOver(c, t)
+		t.phase, t.answer, t.err, t.repeated = phaseOver, v.Reply, failureFromCode(v.Failure), true
 	default:
-		t.phase, t.err, t.outage = closing, ErrNotKept, history.Down(m.Err)
+		t.phase, t.err, t.outage = phaseOver, ErrNotKept, history.Down(m.Err)
 		t.unkept = t.outage || errors.Is(m.Err, history.ErrUnderWay) // then the journal knows more than this process
 		switch {
 		case errors.Is(m.Err, ErrRequest):
@@ -364,7 +415,6 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 		case errors.Is(m.Err, history.ErrOwner):
 			t.err = errOtherUser
 		}
-		t.v.onTurnOver(c, t)
 	}
 }
 
@@ -372,11 +422,12 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 // caller has a deadline of its own, and so has a person who is asked.
 func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.tune.turn, turnTimeOver{t}) }
 
+// onTimeCheck ends a turn whose time is over and that no caller waits for.
 func (t *turn) onTimeCheck(c *otp.Context, m turnTimeOver) {
 	switch {
-	case m.t != t || t.phase != working:
+	case m.t != t || t.phase != phaseWorking:
 	case len(t.waiters) > 0 || t.holds || t.away ||
-		slices.ContainsFunc(t.members, func(k *agentRun) bool { return k.currentState() == agents.AwaitingApproval }):
+		slices.ContainsFunc(t.agents, func(k *agentRun) bool { return k.currentState() == agents.AwaitingApproval }):
 		t.scheduleTimeCheck(c)
 	default:
 		t.finishTurn(c, "", ErrInterrupted)
@@ -388,10 +439,10 @@ func (t *turn) writeRound(c *otp.Context) {
 	t.records++
 	r := roundRecord{
 		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
-		Last: t.last, Nudged: t.nudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
+		Last: t.last, Nudged: t.nudge != notNudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
 	}
-	r.Messages, r.Hidden = t.hideSecrets(r.Messages)
-	for _, k := range t.members {
+	r.Messages, r.Hidden = t.secrets.hideSecrets(r.Messages)
+	for _, k := range t.agents {
 		if res := k.result(); res.State.Done() && !k.recorded {
 			k.recorded = true
 			r.Ended = append(r.Ended, res)
@@ -400,26 +451,26 @@ func (t *turn) writeRound(c *otp.Context) {
 			r.Asking = append(r.Asking, k.args.AgentID)
 		}
 	}
-	t.saved, t.saving = len(t.messages), true
+	t.saved = len(t.messages)
 	about, journal := t.journalKey(), &t.journal
 	t.tune.reachPlace("save")
-	t.startTask(c, func(ctx context.Context) (any, error) {
+	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
 		return turnBegun{}, journal.Add(ctx, about, newItem(recordRound, r))
 	})
 }
 
+// onRoundWritten makes the calls of a round that is durable.
 func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
-	t.saving = false
 	t.tune.reachPlace("saved")
 	if history.Down(m.Err) {
-		t.breakOff(c)
+		t.breakOff()
 		return
 	}
 	if m.Err != nil {
 		t.finishTurn(c, "", ErrNotKept)
 		return
 	}
-	t.outages.forget(t.v.id)
+	t.outages.forget(t.desk.Grant().Conversation())
 	t.runNextCall(c)
 }
 
@@ -427,34 +478,34 @@ func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
 // are written down, then the callers are told.
 func (t *turn) finishTurn(c *otp.Context, text string, err error) {
 	switch t.phase {
-	case closing:
+	case phaseClosing, phaseOver:
 		return
-	case opening: // whether it was written down isn't known yet
+	case phaseOpening: // whether it was written down isn't known yet
 		t.abandoned = true
 		return
-	case admitting:
-		t.seat.giveBack()
-		if !t.resumed { // nothing was done about it, or written down
-			t.refuseUnbegun(c, err)
+	case phaseAdmitting:
+		t.place.giveBack()
+		if t.origin != originResumed { // nothing was done about it, or written down
+			t.refuseUnbegun(err)
 			return
 		}
 	}
-	if t.busy {
-		c.CancelTaskFor(t.task, skills.ErrWithdrawn) // the end of the turn is written down
-		t.busy = false
+	if t.task.isUnderWay() {
+		c.CancelTaskFor(t.task.ref, skills.ErrWithdrawn) // the end of the turn is written down
+		t.task.kind = taskNone
 	}
 	t.stopPrejudging(c)
 	if t.wait != nil {
 		c.CancelTimer(t.wait.timer)
 		t.wait = nil
 	}
-	t.phase, t.err, t.saving = closing, err, false
+	t.phase, t.err = phaseClosing, err
 	t.dropPlaceRequests()
 	t.stopAgents()
 	items, about, journal, desk, omitted := t.buildEndItems(text), t.journalKey(), &t.journal, t.desk, t.countOmitted()
 	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(codeOfFailure(err), failedNotKept)}
 	t.tune.reachPlace("end")
-	t.startTask(c, func(ctx context.Context) (any, error) {
+	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
 		journal.endHeldCalls(ctx, about, desk, "", "its turn has ended")
 		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
 		return journal.writeEnd(ctx, about, bare, items)
@@ -464,15 +515,15 @@ func (t *turn) finishTurn(c *otp.Context, text string, err error) {
 // buildEndItems is what the journal keeps of the turn's end, for people and for callers
 // that ask again. Callers are shown what the journal keeps.
 func (t *turn) buildEndItems(text string) (items []history.Item) {
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		if !k.described.Load() {
-			items = append(items, t.describeAgent(k, k.result()))
+			items = append(items, k.describeForPeople(t.filter, k.result()))
 		}
 	}
 	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: codeOfFailure(t.err)}
 	if t.err == nil {
 		if said := t.messages[t.base:]; countBytes(said) <= maxHistoryBytes { // more is never shown again
-			end.Messages, _ = t.hideSecrets(said)
+			end.Messages, _ = t.secrets.hideSecrets(said)
 		}
 		end.Reply = t.buildReply(text)
 		record := fitEndRecord(&end)
@@ -482,12 +533,13 @@ func (t *turn) buildEndItems(text string) (items []history.Item) {
 	return append(items, newItem(recordEnd, end))
 }
 
+// buildReply is the answer to the callers.
 func (t *turn) buildReply(text string) Reply {
 	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started), Spent: t.sumSpending()}
-	r.Text, r.Links = t.defangLinks(r.Tainted, text)
-	for _, k := range t.members {
+	r.Text, r.Links = t.filter.defangLinks(r.Tainted, text)
+	for _, k := range t.agents {
 		res := k.result()
-		text, n := t.defangLinks(k.desk.Tainted(), res.Answer)
+		text, n := t.filter.defangLinks(k.desk.Tainted(), res.Answer)
 		res.Answer, r.Links = text, r.Links+n
 		r.Agents = append(r.Agents, res)
 	}
@@ -496,9 +548,8 @@ func (t *turn) buildReply(text string) Reply {
 
 // breakOff leaves a turn as the journal has it. Its agents end with its process.
 // Its counts stay, as they do after a crash: it is the same turn that goes on.
-func (t *turn) breakOff(c *otp.Context) {
-	t.phase, t.err, t.unkept, t.outage, t.wait = closing, ErrNotKept, true, true, nil
-	t.v.onTurnOver(c, t)
+func (t *turn) breakOff() {
+	t.phase, t.err, t.unkept, t.outage, t.wait = phaseOver, ErrNotKept, true, true, nil
 }
 
 // isStillWanted reports whether the request is to be gone on with: not one that was
@@ -518,15 +569,15 @@ func (t *turn) isStillWanted() bool {
 
 // startSpan starts the span of a turn.
 func (t *turn) startSpan() {
-	t.since = time.Now()
-	t.span = t.tel.Tracer().Turn(t.sender, t.resumed)
+	t.began = time.Now()
+	t.span = t.tel.Tracer().Turn(t.sender, t.origin == originResumed)
 }
 
 // reportTurnEnd tells of a turn whose work is over. One whose answer was known already
 // was no work.
 func (t *turn) reportTurnEnd() {
 	if !t.repeated {
-		t.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.since))
+		t.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.began))
 	}
 }
 
@@ -551,20 +602,20 @@ func turnResult(err error) string {
 // describeStatus is what the turn is at.
 func (t *turn) describeStatus() string {
 	switch {
-	case t.phase == opening:
-		return phaseOpening
-	case t.phase == closing:
-		return phaseClosing
+	case t.phase == phaseOpening:
+		return statusOpening
+	case t.phase == phaseClosing:
+		return statusClosing
 	case t.holds:
-		return phaseHeld
-	case t.saving:
-		return phaseSaving
+		return statusHeld
+	case t.task.kind == taskJournal:
+		return statusSaving
 	case t.wait != nil:
-		return phaseWaiting
+		return statusWaiting
 	case t.call.ID != "":
-		return phaseCalling
+		return statusCalling
 	}
-	return phaseAsking
+	return statusAsking
 }
 
 // journalKey names the turn for the journal.
@@ -573,30 +624,9 @@ func (t *turn) journalKey() history.Turn {
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
 }
 
-// defangLinks makes links of a tainted text plain, as in the answer to the user.
-func (t *turn) defangLinks(tainted bool, text string) (string, int) {
-	if !tainted {
-		return text, 0
-	}
-	return answers.Defang(text, answers.Options{Allow: t.links, Request: t.request})
-}
-
-// describeAgent is an agent for people: links of a tainted one lead nowhere.
-func (t *turn) describeAgent(k *agentRun, r agents.Result) history.Item {
-	tainted := k.desk.Tainted()
-	plain := func(s string) string {
-		s, _ = t.defangLinks(tainted, s)
-		return clipText(s, maxKept/2)
-	}
-	return newItem(keptAgent, map[string]any{
-		"agent_id": r.Agent, "grant": k.desk.Grant().ID(), "mission": plain(k.args.Mission), "context": plain(k.args.Context),
-		"state": r.State, "reason": r.Reason, "answer": plain(r.Answer),
-	})
-}
-
 // resumeWork goes on with a turn that was restored, now that there is room for it.
 func (t *turn) resumeWork(c *otp.Context) {
-	t.phase = working
+	t.phase = phaseWorking
 	t.scheduleTimeCheck(c)
 	t.startReadyAgents(c)
 	t.tune.reachPlace("resume")
@@ -617,7 +647,7 @@ func (t *turn) callerOfQuestion() assembly.Caller {
 // sumSpending is what the turn and its agents have spent.
 func (t *turn) sumSpending() Spent {
 	s := readSpent(&t.spent)
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		s = s.plus(readSpent(&k.spent))
 	}
 	return s

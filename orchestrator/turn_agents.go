@@ -2,11 +2,10 @@ package orchestrator
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
-
-	"context"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
@@ -57,9 +56,9 @@ func (t *turn) enlistAgent(call string, a dispatchArgs) (*agentRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", skills.ErrBadInput, err)
 	}
-	k := &agentRun{turn: t, call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending,
+	k := &agentRun{call: call, args: a, desk: desk, skill: list, model: model, state: agents.Pending,
 		depth: t.measureDepth(a.DependsOn)}
-	t.members = append(t.members, k)
+	t.agents = append(t.agents, k)
 	t.byID[a.AgentID] = k
 	return k, nil
 }
@@ -90,7 +89,7 @@ func (t *turn) resolveSkills(names []string) ([]*skills.Skill, skills.Scope, err
 // startReadyAgents starts every pending agent whose dependencies have completed and
 // skips those whose dependencies will not.
 func (t *turn) startReadyAgents(c *otp.Context) {
-	if t.phase != working {
+	if t.phase != phaseWorking {
 		return
 	}
 	if t.away { // it goes on when it has its place again
@@ -99,8 +98,8 @@ func (t *turn) startReadyAgents(c *otp.Context) {
 	}
 	for again := true; again; {
 		again = false
-		for _, k := range t.members {
-			if k.currentState() != agents.Pending || k.agent != nil || k.seat.task != 0 {
+		for _, k := range t.agents {
+			if k.currentState() != agents.Pending || k.agent != nil || k.place.task != 0 {
 				continue
 			}
 			ready, failed := t.checkDependencies(k)
@@ -140,7 +139,7 @@ func (t *turn) checkDependencies(k *agentRun) (ready bool, failed *agentRun) {
 // launchAgent starts the agent's process, once there is room for it. What it is
 // given of agents it depends on carries their taint.
 func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
-	if k.seat.credit == nil && !t.takeAgentPlace(c, k) {
+	if k.place.credit == nil && !t.takeAgentPlace(c, k) {
 		return
 	}
 	var inputs []agents.Input
@@ -159,13 +158,13 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 	t.tune.reachPlace("launch")
 	k.since, k.span = time.Now(), t.tel.Tracer().Agent(t.span)
 	a, err := agents.New(agents.Options{
-		Journal: agentJournal{t, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
+		Journal: agentJournal{&t.journal, t.filter, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
 		Lookup: t.parts.Registry.Get, Model: k.newModelCaller(), Invoker: t.placeDesk(k.desk, k.span),
 		Calls: maxAgentCalls(k.args.MaxToolCalls, t.parts.Config.Limits.Agent.Calls), Parent: c.Self(),
 		Timeout: t.tune.agent, HelpTimeout: t.tune.help,
 	})
-	sup, ok := c.System().Whereis(agentsName(t.v.id))
+	sup, ok := c.System().Whereis(agentsName(t.desk.Grant().Conversation()))
 	if err != nil || !ok {
 		k.state, k.reason = agents.Failed, "the agent could not be started"
 		t.reportAgent(k)
@@ -173,7 +172,7 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 	}
 	k.agent, k.rounds = a, nil
 	t.joinWave(c, k)
-	t.v.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
+	t.starting[c.StartChild(sup, a.Spec(), 10*time.Second)] = k
 }
 
 // failUnstarted ends an agent that could not be started.
@@ -181,6 +180,30 @@ func (t *turn) failUnstarted(c *otp.Context, k *agentRun, reason string) {
 	k.state, k.reason, k.agent = agents.Failed, reason, nil
 	t.reportAgent(k)
 	t.startReadyAgents(c)
+}
+
+// onAgentStarted learns the process of an agent.
+func (t *turn) onAgentStarted(c *otp.Context, m otp.Reply) {
+	k := t.starting[m.Ref]
+	if k == nil {
+		return
+	}
+	delete(t.starting, m.Ref)
+	if k.currentState().Done() {
+		k.stopLate(m)
+		return
+	}
+	k.pid, _ = m.Value.(otp.PID)
+	if m.Err != nil {
+		t.failUnstarted(c, k, "the agent could not be started")
+		return
+	}
+	k.watch = c.Monitor(k.pid)
+	for _, msg := range k.mail {
+		k.pid.Send(msg)
+	}
+	k.mail = nil
+	t.reportAgent(k)
 }
 
 // maxAgentCalls is how many calls an agent may propose: what its dispatch says, or the
@@ -217,7 +240,7 @@ func (t *turn) onAgentDown(c *otp.Context, m otp.Down) {
 	if t.ending.closed.Load() {
 		return // agents are stopped first; their request is gone on with by the next start
 	}
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		if k.watch != m.Ref || k.currentState().Done() {
 			continue
 		}
@@ -259,7 +282,7 @@ func (t *turn) onHeldCall(m heldCall) {
 	if m.Grant == t.desk.Grant().ID() {
 		t.holds, t.parked = m.Held, t.parked || m.Held
 	}
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		switch {
 		case k.desk.Grant().ID() != m.Grant || k.agent == nil:
 		case m.Held:
@@ -353,7 +376,7 @@ func (t *turn) cancelAgent(c *otp.Context, k *agentRun, reason string) {
 
 // stopAgents ends what still works when the turn is over.
 func (t *turn) stopAgents() {
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		if k.currentState().Done() {
 			continue
 		}
@@ -375,10 +398,10 @@ func (t *turn) stopAgents() {
 func (t *turn) reportAgent(k *agentRun) {
 	r := k.result()
 	if r.State.Done() {
-		k.seat.giveBack()
-		k.reportEnd(string(r.State))
+		k.place.giveBack()
+		k.reportEnd(t.tel, string(r.State))
 	}
-	t.watcher.tellAgentResult(t.v.id, r)
+	t.watcher.tellAgentResult(t.desk.Grant().Conversation(), r)
 }
 
 // measureDepth is how many agents stand one behind the other before one that
@@ -396,7 +419,7 @@ func (t *turn) measureDepth(dependsOn []string) (n int) {
 // joinWave puts an agent that starts into its wave, with what is left of its time.
 func (t *turn) joinWave(c *otp.Context, k *agentRun) {
 	k.clock = waveClock{wave: wave{t.rounds, k.depth}, left: t.tune.wave, running: time.Now()}
-	for _, other := range t.members {
+	for _, other := range t.agents {
 		if other != k && other.agent != nil && other.clock.wave == k.clock.wave {
 			k.clock.left = other.clock.remains()
 			return
@@ -408,11 +431,11 @@ func (t *turn) joinWave(c *otp.Context, k *agentRun) {
 // onWaveOver asks whom of a wave the time is over for what they have, and looks
 // again when that of the next may be.
 func (t *turn) onWaveOver(c *otp.Context, m waveOver) {
-	if m.t != t || t.phase != working {
+	if m.t != t || t.phase != phaseWorking {
 		return
 	}
 	next := time.Duration(-1)
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		if k.agent == nil || k.clock.wave != m.w || k.currentState().Done() {
 			continue
 		}

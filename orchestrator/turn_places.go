@@ -18,25 +18,33 @@ import (
 // at a time: a later question takes the place of the one before.
 func (t *turn) requestPlace(c *otp.Context, w placeRequest) {
 	placed := false
-	for i, old := range t.wants {
+	for i, old := range t.placeRequests {
 		if old.k != w.k {
 			continue
 		}
 		if placed = true; w.from.Valid() {
-			t.wants[i] = w
+			t.placeRequests[i] = w
 		}
 	}
 	if !placed {
-		t.wants = append(t.wants, w)
+		t.placeRequests = append(t.placeRequests, w)
 	}
 	t.regainPlace(c)
 	t.servePlaceRequests(c)
 }
 
+// newAsk asks a pool for a place that comes back with the turn's life.
+func (t *turn) newAsk(accepted bool) admission.Ask {
+	return admission.Ask{User: t.desk.Grant().User(), Life: t.life, Accepted: accepted}
+}
+
+// isAway reports whether there is a turn that has given its place back.
+func (t *turn) isAway() bool { return t != nil && t.away }
+
 // regainPlace takes the turn's place again, or gets in line for it.
 func (t *turn) regainPlace(c *otp.Context) {
-	if t.away && t.phase == working && t.seat.task == 0 &&
-		t.seat.takeOrWait(c, t.doors.turns, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}) {
+	if t.away && t.phase == phaseWorking && t.place.task == 0 &&
+		t.place.takeOrWait(c, t.doors.turns, t.newAsk(true)) {
 		t.onPlaceRegained(c, nil)
 	}
 }
@@ -49,7 +57,6 @@ func (t *turn) onPlaceRegained(c *otp.Context, err error) {
 		return
 	}
 	t.away = false
-	t.v.reclaimCredits()
 	t.servePlaceRequests(c)
 	t.startReadyAgents(c)
 }
@@ -59,8 +66,8 @@ func (t *turn) servePlaceRequests(c *otp.Context) {
 	if t.away {
 		return
 	}
-	list := t.wants
-	t.wants = nil
+	list := t.placeRequests
+	t.placeRequests = nil
 	for _, w := range list {
 		k := w.k
 		switch {
@@ -69,11 +76,11 @@ func (t *turn) servePlaceRequests(c *otp.Context) {
 			w.from.Reply(nil, nil)
 		case k.currentState().Done():
 			w.from.Reply(nil, errWithdrawn)
-		case k.seat.credit != nil,
-			k.seat.task == 0 && k.seat.takeOrWait(c, t.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: true}):
+		case k.place.credit != nil,
+			k.place.task == 0 && k.place.takeOrWait(c, t.doors.agents, t.newAsk(true)):
 			k.returnToWork(w)
 		default:
-			t.wants = append(t.wants, w)
+			t.placeRequests = append(t.placeRequests, w)
 		}
 	}
 }
@@ -92,35 +99,34 @@ func (t *turn) onAgentPlaceRegained(c *otp.Context, k *agentRun, err error) {
 // that is under way waits for people, and the wait of an agent that has ended.
 func (t *turn) giveBackIdlePlaces() {
 	asked := t.parked
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		asked = asked || k.parked
-		if k.seat.task != 0 && k.currentState().Done() {
-			k.seat.giveBack()
+		if k.place.task != 0 && k.currentState().Done() {
+			k.place.giveBack()
 		}
 	}
-	if !asked || t.away || t.seat.credit == nil || !t.waitsForPeople() {
+	if !asked || t.away || t.place.credit == nil || !t.waitsForPeople() {
 		return
 	}
 	t.away = true
-	t.seat.giveBack()
-	for _, k := range t.members {
-		if k.seat.credit != nil { // it waits for its orchestrator, which waits for a person
+	t.place.giveBack()
+	for _, k := range t.agents {
+		if k.place.credit != nil { // it waits for its orchestrator, which waits for a person
 			k.giveUpPlace()
 		}
 	}
-	t.v.lendCredits()
 }
 
 // waitsForPeople reports whether somebody is asked, and nothing else is under
 // way: no question to a model, no call that runs, no agent at work or in line.
 func (t *turn) waitsForPeople() bool {
-	if t.phase != working || len(t.wants) > 0 || t.busy && !t.parked || !t.busy && t.wait == nil {
+	if t.phase != phaseWorking || len(t.placeRequests) > 0 || t.task.isUnderWay() && !t.parked || !t.task.isUnderWay() && t.wait == nil {
 		return false
 	}
 	asked := t.parked
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		switch {
-		case k.seat.task != 0:
+		case k.place.task != 0:
 			return false
 		case k.agent == nil || k.currentState().Done():
 		case k.parked:
@@ -135,41 +141,41 @@ func (t *turn) waitsForPeople() bool {
 // dropPlaceRequests tells calls of a turn that ends that they get no places any more.
 // They learn it before their agents do, so they are told that it is for good.
 func (t *turn) dropPlaceRequests() {
-	for _, w := range t.wants {
+	for _, w := range t.placeRequests {
 		w.from.Reply(nil, errWithdrawn)
 	}
-	t.wants = nil
+	t.placeRequests = nil
 	if t.away {
-		t.seat.giveBack()
+		t.place.giveBack()
 	}
 }
 
 // giveBackPlaces gives back all that the turn holds.
 func (t *turn) giveBackPlaces() {
-	t.seat.giveBack()
+	t.place.giveBack()
 	t.dropPlaceRequests()
-	if t.gone != nil {
-		t.gone()
+	if t.endLife != nil {
+		t.endLife()
 	}
 }
 
 // onPlaceWaitEnd goes on with agents that waited for room.
 func (t *turn) onPlaceWaitEnd(c *otp.Context, m otp.TaskResult) {
-	if mine, err := t.seat.onWaitEnd(m); mine {
-		if t.phase == admitting {
+	if mine, err := t.place.onWaitEnd(m); mine {
+		if t.phase == phaseAdmitting {
 			t.onAdmission(c, err)
 		} else {
 			t.onPlaceRegained(c, err)
 		}
 		return
 	}
-	for _, k := range t.members {
-		mine, err := k.seat.onWaitEnd(m)
+	for _, k := range t.agents {
+		mine, err := k.place.onWaitEnd(m)
 		switch {
 		case !mine:
 			continue
 		case k.currentState().Done(): // it was cancelled meanwhile
-			k.seat.giveBack()
+			k.place.giveBack()
 		case k.agent != nil:
 			t.onAgentPlaceRegained(c, k, err)
 		case err != nil:
@@ -184,7 +190,7 @@ func (t *turn) onPlaceWaitEnd(c *otp.Context, m otp.TaskResult) {
 
 // takeAgentPlace gets the agent its place, or leaves it pending until there is one.
 func (t *turn) takeAgentPlace(c *otp.Context, k *agentRun) bool {
-	return k.seat.takeOrWait(c, t.doors.agents, admission.Ask{User: t.v.user, Life: t.life, Accepted: len(k.rounds) > 0})
+	return k.place.takeOrWait(c, t.doors.agents, t.newAsk(len(k.rounds) > 0))
 }
 
 // place is a place in a pool that a conversation's process has, or waits for in

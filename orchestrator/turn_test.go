@@ -243,7 +243,7 @@ func TestModelAnswers(t *testing.T) {
 // Arguments of 10 MB are refused for their size and hold up nothing.
 func TestHugeArguments(t *testing.T) {
 	r := start(t, with(), []rule{{"reply": rule{"content": "unused"}}})
-	asked := 0                                                                    // by one turn's goroutines, one after another
+	asked := 0                                                                                  // by one turn's goroutines, one after another
 	r.models.orchestrator = chatFunc(func(context.Context, llm.Request) (llm.Response, error) { // scripts are bounded
 		if asked++; asked > 1 {
 			return llm.Response{Content: "done"}, nil

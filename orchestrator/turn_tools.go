@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -96,12 +95,11 @@ func (t *turn) runNextCall(c *otp.Context) {
 	if t.texts.Spent() {
 		t.omitCalls()
 	}
-	t.prejudgeDispatches(c)
-	if len(t.calls) == 0 {
+	t.prejudgeDispatches(c, t.desk)
+	if !t.takeNextCall() {
 		t.askModel(c)
 		return
 	}
-	t.call, t.calls = t.calls[0], t.calls[1:]
 	switch t.call.Name {
 	case toolDispatch:
 		t.proposeCall(c, skillDispatch)
@@ -129,18 +127,18 @@ func (t *turn) answerCall(c *otp.Context, text string) {
 
 // proposeCall proposes a call of the orchestrator's own skills at its desk.
 func (t *turn) proposeCall(c *otp.Context, skill string) {
-	if no := t.spentBudget(isNativeSkill(skill)); no != nil {
+	if no := t.budgets.findRefusal(isNativeSkill(skill)); no != nil {
 		t.omitted++
 		t.answerCall(c, describeRefusal(no))
 		return
 	}
 	args, propose := json.RawMessage(t.call.Arguments), t.placeDesk(t.desk, t.span).Invoke
-	if slices.Contains(t.hidden, t.call.ID) {
+	if t.isHidden() {
 		propose = t.desk.Recall
 	}
 	t.invokes++
 	t.tune.reachPlace("invoke")
-	t.startTask(c, func(ctx context.Context) (any, error) {
+	t.startTask(c, taskCall, func(ctx context.Context) (any, error) {
 		res, err := propose(ctx, skill, args)
 		if err != nil {
 			var no *skills.Refusal
@@ -184,6 +182,7 @@ func (t *turn) proposeUpdate(c *otp.Context) {
 	t.proposeCall(c, skillUpdate)
 }
 
+// showSkill answers what a skill does.
 func (t *turn) showSkill(c *otp.Context) {
 	var a struct {
 		Name string `json:"name"`
@@ -201,6 +200,7 @@ func (t *turn) showSkill(c *otp.Context) {
 	}))
 }
 
+// queryOrCancelAgent answers a call about one agent.
 func (t *turn) queryOrCancelAgent(c *otp.Context) {
 	k := t.findAgent(peekArguments(t.call).AgentID)
 	if k == nil {
@@ -228,6 +228,7 @@ func (t *turn) showAgent(k *agentRun) agentView {
 	return v
 }
 
+// encodeJSON is v as the model reads it.
 func encodeJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -236,46 +237,12 @@ func encodeJSON(v any) string {
 	return string(b)
 }
 
+// clipText cuts a text to n bytes and says so.
 func clipText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
-}
-
-// maxPrejudged is how many dispatches of an answer are judged ahead: a turn that
-// may have more agents has them judged in their turn.
-const maxPrejudged = 8
-
-// prejudgeDispatches tells the desk of the dispatches of a new answer, so that they are
-// judged while the first is under way.
-func (t *turn) prejudgeDispatches(c *otp.Context) {
-	if !t.unread {
-		return
-	}
-	t.unread = false
-	var list []skills.Proposed
-	for _, k := range t.calls {
-		if k.Name == toolDispatch {
-			list = append(list, skills.Proposed{Skill: skillDispatch, Args: json.RawMessage(k.Arguments)})
-		}
-	}
-	if len(list) < 2 {
-		return
-	}
-	list, desk := list[:min(len(list), maxPrejudged)], t.desk
-	t.prejudging = c.Async(0, func(ctx context.Context) (any, error) {
-		desk.Ahead(ctx, list)
-		return nil, nil
-	})
-}
-
-// stopPrejudging ends what is judged ahead, with the answer whose calls it was for.
-func (t *turn) stopPrejudging(c *otp.Context) {
-	if t.prejudging != 0 {
-		c.CancelTask(t.prejudging)
-		t.prejudging = 0
-	}
 }
 
 // omitCalls answers the calls that there is no room for.
@@ -293,56 +260,10 @@ const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this reques
 // countOmitted is how many calls of the turn and its agents were not proposed.
 func (t *turn) countOmitted() int {
 	n := t.omitted
-	for _, k := range t.members {
+	for _, k := range t.agents {
 		n += k.result().Omitted
 	}
 	return n
-}
-
-// maxPeek bounds what is read of arguments before the checkpoint has judged
-// them; it refuses longer ones.
-const maxPeek = 1 << 20
-
-// peekArguments reads arguments to route a call. What it can't read is empty: the
-// checkpoint judges the bytes themselves and says what is wrong with them.
-func peekArguments(k llm.ToolCall) (a dispatchArgs) {
-	if len(k.Arguments) <= maxPeek {
-		_ = json.Unmarshal([]byte(k.Arguments), &a)
-	}
-	return a
-}
-
-// orderDispatches puts the dispatches of one answer after those they depend on. So the model
-// may name dispatches in any order; all other calls keep their places. Dispatches in
-// a circle are refused later, because each depends on an agent that no call has
-// dispatched.
-func orderDispatches(calls []llm.ToolCall) []llm.ToolCall {
-	type dispatch struct {
-		call llm.ToolCall
-		args dispatchArgs
-	}
-	var rest []dispatch
-	unplaced := map[string]int{}
-	for _, k := range calls {
-		if k.Name == toolDispatch {
-			a := peekArguments(k)
-			rest = append(rest, dispatch{k, a})
-			unplaced[a.AgentID]++
-		}
-	}
-	out := slices.Clone(calls)
-	for i := range out {
-		if out[i].Name != toolDispatch {
-			continue
-		}
-		n := max(0, slices.IndexFunc(rest, func(d dispatch) bool {
-			return !slices.ContainsFunc(d.args.DependsOn, func(id string) bool { return unplaced[id] > 0 })
-		}))
-		out[i] = rest[n].call
-		unplaced[rest[n].args.AgentID]--
-		rest = slices.Delete(rest, n, n+1)
-	}
-	return out
 }
 
 const cancelSchema = `{"type":"object","required":["agent_id"],"additionalProperties":false,"properties":{"agent_id":{"type":"string"},
@@ -383,6 +304,7 @@ type resultsWait struct {
 	timer otp.Ref
 }
 
+// waitForResults answers with what agents have, now or when they are done.
 func (t *turn) waitForResults(c *otp.Context) {
 	var a struct {
 		AgentIDs []string `json:"agent_ids"`
@@ -399,7 +321,7 @@ func (t *turn) waitForResults(c *otp.Context) {
 		t.answerCall(c, badResults)
 		return
 	}
-	list := slices.Clone(t.members)
+	list := slices.Clone(t.agents)
 	if len(a.AgentIDs) > 0 {
 		list = nil
 		for _, id := range a.AgentIDs {
