@@ -19,7 +19,8 @@ type abandonedRequests struct {
 	list map[string]map[string]struct{} // conversation -> ids of requests
 }
 
-func (l *abandonedRequests) add(conversation, request string) {
+// addRequest notes that the caller of a request has left.
+func (l *abandonedRequests) addRequest(conversation, request string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.list == nil {
@@ -31,14 +32,16 @@ func (l *abandonedRequests) add(conversation, request string) {
 	l.list[conversation][request] = struct{}{}
 }
 
-func (l *abandonedRequests) has(conversation, request string) bool {
+// hasRequest reports whether the caller of a request has left.
+func (l *abandonedRequests) hasRequest(conversation, request string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, ok := l.list[conversation][request]
 	return ok
 }
 
-func (l *abandonedRequests) drop(conversation, request string) {
+// dropRequest forgets a request that has ended.
+func (l *abandonedRequests) dropRequest(conversation, request string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if delete(l.list[conversation], request); len(l.list[conversation]) == 0 {
@@ -46,7 +49,8 @@ func (l *abandonedRequests) drop(conversation, request string) {
 	}
 }
 
-func (l *abandonedRequests) of(conversation string) []string {
+// listRequests returns the requests of a conversation whose callers have left.
+func (l *abandonedRequests) listRequests(conversation string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Keys(l.list[conversation]))

@@ -15,7 +15,8 @@ type agentJournal struct {
 	k       *agentRun
 }
 
-func (j agentJournal) about() history.Turn {
+// turnKey names the agent's turn for the journal.
+func (j agentJournal) turnKey() history.Turn {
 	g := j.k.desk.Grant()
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
 }
@@ -44,12 +45,12 @@ func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 func (j agentJournal) writeUntilUp(ctx context.Context, items ...history.Item) error {
 	wait := firstRetry
 	for {
-		err := j.journal.Add(ctx, j.about(), items...)
+		err := j.journal.Add(ctx, j.turnKey(), items...)
 		if !history.Down(err) {
 			return err
 		}
 		if wait == firstRetry {
-			j.journal.log.Error("an agent waits for the database to come back", "conversation", j.about().Conversation, "agent", j.k.args.AgentID)
+			j.journal.log.Error("an agent waits for the database to come back", "conversation", j.turnKey().Conversation, "agent", j.k.args.AgentID)
 		}
 		select {
 		case <-time.After(wait):
@@ -60,6 +61,6 @@ func (j agentJournal) writeUntilUp(ctx context.Context, items ...history.Item) e
 	}
 }
 
-// firstRetry is how long an agent waits before it writes again; each further
-// wait is twice as long, up to retryOutage.
+// firstRetry is how long an agent waits before it writes again. Each further wait is twice
+// as long, up to retryOutage.
 const firstRetry = 10 * time.Millisecond

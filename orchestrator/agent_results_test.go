@@ -71,7 +71,7 @@ func TestResults(t *testing.T) {
 
 // An agent that asks for help ends a wait, and the answer sets it going again
 // with what was added.
-func TestHelp(t *testing.T) {
+func TestHelpIsAnswered(t *testing.T) {
 	help := tool(agents.ToolRequestHelp, map[string]any{"reason": "I lack a skill", "skills": []string{"note.echo"}})
 	update := func(skills ...string) call {
 		return tool(toolUpdate, map[string]any{"agent_id": "a", "message": "use this", "skills": append([]string{}, skills...)})
@@ -123,7 +123,7 @@ func TestHelp(t *testing.T) {
 
 // Words to an agent that works are an update, to one that has not started they
 // are part of what it starts with, and to one that is gone they are refused.
-func TestUpdate(t *testing.T) {
+func TestUpdateReachesAgent(t *testing.T) {
 	update := func(id, text string) call { return tool(toolUpdate, map[string]any{"agent_id": id, "message": text}) }
 	g, entered, open := gate(t, "note.gate")
 	r := start(t, with(g),
@@ -213,7 +213,7 @@ func TestAgentGone(t *testing.T) {
 
 // Without a word the orchestrator's model waits for five seconds, and for a
 // minute at most, whatever it says.
-func TestWaitFor(t *testing.T) {
+func TestWaitIsBounded(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	for seconds, want := range map[int]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, 1: time.Second, 60: time.Minute, 61: time.Minute, 1 << 62: time.Minute} {
 		require.Equal(t, want, waitTime(seconds, r.tune.wait), seconds)

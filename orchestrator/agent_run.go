@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
@@ -41,8 +42,8 @@ type agentRun struct {
 	since   time.Time // it was launched in this process
 	counted bool      // metrics know its end
 
-	recorded  bool // the journal has its end in a round of the turn
-	described flag // people can read its end there
+	recorded  bool        // the journal has its end in a round of the turn
+	described atomic.Bool // people can read its end there
 	// Of an agent that was at work before a restart: its rounds, what it was
 	// told, and whether it waited for an answer. heard are the ids of what was
 	// added to its context.

@@ -14,8 +14,8 @@ type agentView struct {
 	Note       string         `json:"note,omitempty"`
 }
 
-// fitViews cuts the answers of agents where they are too long together, so that
-// what is shown of each has its end.
+// fitViews cuts the answers of agents that are too long together. So what is shown of each
+// has its end.
 func fitViews(list []agentView, room int) {
 	size := 0
 	for _, v := range list {

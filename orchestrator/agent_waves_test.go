@@ -16,7 +16,7 @@ import (
 // Agents that were started together and are not done when their time is over
 // finish the call they are at and report what they have; those behind them have
 // a time of their own.
-func TestWave(t *testing.T) {
+func TestWaveTimeIsShared(t *testing.T) {
 	const wave = 200 * time.Millisecond
 	slow := skill(t, "note.slow", skills.Read, skills.Trusted, func(ctx context.Context, x string) (string, error) {
 		select {

@@ -7,15 +7,15 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// The orchestrator's model is bounded as its agents' are (docs/architecture.md):
-// by the calls of one answer and the bytes of all messages of a turn. Where those
-// are spent the calls that are left are answered in a few words, and the model is
-// asked once more, without tools. After the first refusal of a spent budget,
-// calls that the same budget would refuse are not proposed: they are counted, and
-// the ledger has their number when the turn ends.
+// The orchestrator's model is bounded as its agents' are (docs/architecture.md). The
+// bounds are the calls of one answer and the bytes of a turn's messages. Where those are
+// spent the calls that are left are answered in a few words, and the model is asked once
+// more, without tools. After the first refusal of a spent budget, calls that the same
+// budget would refuse are not proposed: they are counted, and the ledger has their number
+// when the turn ends.
 
-// budgetKind is what a call counts against: true for the orchestrator's own
-// skills, which count as agents, false for all others, which count as calls.
+// budgetKind is what a call counts against. It is true for the orchestrator's own skills,
+// which count as agents, and false for calls.
 type budgetKind bool
 
 // refusedBudget is a refusal that stands for the calls after it.

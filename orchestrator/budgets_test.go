@@ -36,7 +36,7 @@ func budgeted(t *testing.T, limits string) options {
 
 // What a request's questions took is told with its answer, to the token and to
 // the millionth; where a server doesn't say, an estimate is.
-func TestSpent(t *testing.T) {
+func TestReplyTellsSpending(t *testing.T) {
 	r := start(t, budgeted(t, "{turn: {tokens: 1000000, cost: 5}}"),
 		orch("go", takes(1000, 100, dispatch("a", "do-a", "note.echo")), takes(1100, 10, results("wait_all")), takes(1201, 33, "done")),
 		agent("do-a", takes(500, 50, use("note.echo", "x")), takes(600, 7, "ok")),

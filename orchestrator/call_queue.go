@@ -37,12 +37,12 @@ func (q *callQueue) takeNextCall() bool {
 // isHidden reports whether the secrets of the call under way were not kept.
 func (q *callQueue) isHidden() bool { return slices.Contains(q.hidden, q.call.ID) }
 
-// maxPrejudged is how many dispatches of an answer are judged ahead: a turn that
-// may have more agents has them judged in their turn.
+// maxPrejudged is how many dispatches of an answer are judged ahead. Further ones are
+// judged in their turn.
 const maxPrejudged = 8
 
-// prejudgeDispatches tells the desk of the dispatches of a new answer, so that they are
-// judged while the first is under way.
+// prejudgeDispatches tells the desk of the dispatches of a new answer. So the desk judges
+// them while the first is under way.
 func (q *callQueue) prejudgeDispatches(c *otp.Context, desk *sentinel.Desk) {
 	if !q.unread {
 		return

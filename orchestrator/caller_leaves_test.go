@@ -111,7 +111,7 @@ func TestLeftDuringRestart(t *testing.T) {
 
 // nobodyLeft waits until nobody is kept as one who left.
 func (r *rig) nobodyLeft() {
-	require.Eventually(r.t, func() bool { return len(r.abandoned.of("c1")) == 0 }, eventually, tick)
+	require.Eventually(r.t, func() bool { return len(r.abandoned.listRequests("c1")) == 0 }, eventually, tick)
 }
 
 // A caller that leaves a request which is gone on with already, and to which it
@@ -137,7 +137,7 @@ func TestLeftAfterRestart(t *testing.T) {
 
 	c.leaveRequest(sendRequest{ID: "of a request that never came"})
 	r.nobodyLeft()
-	r.abandoned.add("c1", "of a request that never came, to a process that crashed")
+	r.abandoned.addRequest("c1", "of a request that never came, to a process that crashed")
 	r.crash()
 	r.nobodyLeft()
 }

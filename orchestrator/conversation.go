@@ -16,8 +16,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How long a conversation may take to read what is kept of it, what its crashed
-// forerunner left running included, and how many may wait for that.
+// Bounds of the time in which a conversation reads the journal. What a crashed forerunner
+// left running is part of that time; maxEarly callers may wait.
 const (
 	recallTime = 2 * time.Minute
 	maxEarly   = 256
@@ -220,17 +220,17 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 		v.followTurn(c)
 	}
 	v.resumeTurn(c, kept.turn)
-	for _, id := range v.abandoned.of(v.id) { // whatever they had sent is in the mailbox before this
+	for _, id := range v.abandoned.listRequests(v.id) { // whatever they had sent is in the mailbox before this
 		c.Self().Send(cancelTurn{ID: id})
 	}
 }
 
-// resumeTurn goes on with a turn that was under way, unless its caller has left by
-// now: it is stopped before anything is done for it.
+// resumeTurn goes on with a turn that was under way. A turn whose caller has left by now
+// is stopped before anything is done for it.
 func (v *conversation) resumeTurn(c *otp.Context, t *turn) {
 	switch {
 	case t == nil || t.phase != phaseAdmitting: // or one that came early has stopped it
-	case len(t.waiters) == 0 && v.abandoned.has(v.id, t.opened.Request):
+	case len(t.waiters) == 0 && v.abandoned.hasRequest(v.id, t.opened.Request):
 		t.finishTurn(c, "", ErrCancelled)
 	default:
 		t.requestAdmission(c)
@@ -252,7 +252,7 @@ func (v *conversation) Terminate(*otp.Context, otp.Reason) {
 // beginRequest begins the turn of a request.
 func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 	c.CancelTimer(v.idle)
-	t, err := beginTurn(&v.turnNeeds, v.id, q.req, v.tainted, v.history)
+	t, err := newRequestTurn(&v.turnNeeds, v.id, q.req, v.tainted, v.history)
 	if err != nil {
 		for _, w := range q.waiters {
 			w.from.Reply(nil, err)
@@ -303,8 +303,8 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 		v.endUnwritten(c, t)
 		return
 	}
-	v.outages.forget(v.id)
-	v.abandoned.drop(v.id, t.opened.Request)
+	v.outages.forgetConversation(v.id)
+	v.abandoned.dropRequest(v.id, t.opened.Request)
 	v.beginNextRequest(c)
 }
 

@@ -15,8 +15,8 @@ func (v *conversation) countPending() int {
 	return len(v.queue) + 1
 }
 
-// checkOwner refuses everybody but the user who opened the conversation, and all of
-// them where its history has lost its owner.
+// checkOwner refuses every user but the one who opened the conversation. Where the history
+// has lost its owner it refuses all.
 func (v *conversation) checkOwner(user string) error {
 	if v.orphan {
 		return errOrphaned
@@ -27,6 +27,8 @@ func (v *conversation) checkOwner(user string) error {
 	return nil
 }
 
+// onRequest begins a request, puts it in line, or lets its caller wait for one that is
+// here.
 func (v *conversation) onRequest(c *otp.Context, m sendRequest, from otp.From) {
 	if err := v.checkOwner(m.User); err != nil {
 		from.Reply(nil, err)
@@ -71,8 +73,8 @@ func (v *conversation) findRequest(id string) (text string, list *[]waiter) {
 	return "", nil
 }
 
-// onAttach lets a caller wait for a request that is worked on; it is answered
-// with errNotHere for one that is not.
+// onAttach lets a caller wait for a request that is worked on. For another request the
+// caller gets errNotHere.
 func (v *conversation) onAttach(m attach, from otp.From) {
 	err := v.checkOwner(m.User)
 	_, list := v.findRequest(m.ID)
@@ -96,13 +98,13 @@ func (v *conversation) onCallerLeft(c *otp.Context, m cancelTurn) {
 	_, list := v.findRequest(m.ID)
 	if list == nil {
 		if v.turn == nil || v.turn.opened.Request != m.ID {
-			v.abandoned.drop(v.id, m.ID) // nothing is worked on, and it doesn't come again
+			v.abandoned.dropRequest(v.id, m.ID) // nothing is worked on, and it doesn't come again
 		} else {
 			v.turn.waiters = slices.DeleteFunc(v.turn.waiters, func(w waiter) bool { return w.stays && w.token == m.Token })
 		}
 		return
 	}
-	stop := v.abandoned.has(v.id, m.ID)
+	stop := v.abandoned.hasRequest(v.id, m.ID)
 	if i := slices.IndexFunc(*list, func(w waiter) bool { return w.token == m.Token }); i >= 0 {
 		stop = !(*list)[i].stays
 		*list = slices.Delete(*list, i, i+1)
@@ -113,16 +115,15 @@ func (v *conversation) onCallerLeft(c *otp.Context, m cancelTurn) {
 	for i, q := range v.queue {
 		if q.req.ID == m.ID {
 			v.queue = slices.Delete(v.queue, i, i+1)
-			v.abandoned.drop(v.id, m.ID)
+			v.abandoned.dropRequest(v.id, m.ID)
 			return
 		}
 	}
 	v.turn.finishTurn(c, "", ErrCancelled)
 }
 
-// lendCredits gives others the places of the requests that wait for a turn
-// that waits for people: one for each request, so that their number stays
-// bounded by the conversation's queue.
+// lendCredits lends the credits of requests whose turn waits for people. It lends one for
+// each request, so the conversation's queue bounds their number.
 func (v *conversation) lendCredits() {
 	if v.turn == nil || !v.turn.away {
 		return
@@ -133,6 +134,7 @@ func (v *conversation) lendCredits() {
 // reclaimCredits takes them back.
 func (v *conversation) reclaimCredits() { v.eachCredit((*admission.Credit).Reclaim) }
 
+// eachCredit does the same to one credit of each request.
 func (v *conversation) eachCredit(do func(*admission.Credit)) {
 	if v.turn != nil && len(v.turn.waiters) > 0 {
 		do(v.turn.waiters[0].credit)

@@ -58,7 +58,7 @@ func held(r *rig) (asked chan string, through chan struct{}) {
 
 // Requests of one conversation are worked on in the order they came; beyond
 // the queue they are refused, and a caller that leaves gives up its place.
-func TestQueue(t *testing.T) {
+func TestRequestsStandInLine(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	asked, through := held(r)
 	c := r.open("c1", "ann")
@@ -94,7 +94,7 @@ func TestQueue(t *testing.T) {
 
 // A caller that leaves in the middle takes the turn and its agents along; the
 // next request finds nothing of them in its way.
-func TestCancelled(t *testing.T) {
+func TestCallerThatLeavesStopsItsRequest(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	r := start(t, with(g),
 		orch("go", []call{dispatch("a", "do-a", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"})}, results("wait_all"), "done"),
@@ -130,7 +130,7 @@ func (p *probe) Terminate(*otp.Context, otp.Reason) {}
 
 // An agent whose process comes up after the turn is over, or after it was
 // cancelled, is told to stop at once.
-func TestLateAgent(t *testing.T) {
+func TestLateAgentIsStopped(t *testing.T) {
 	sys := otp.NewSystem(otp.SystemOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), eventually)
 	defer cancel()
@@ -222,7 +222,7 @@ func TestOpenAtOnce(t *testing.T) {
 
 // The process of a conversation that nobody uses ends, and the next request
 // starts it again: it knows what was said, what was read, and whose it is.
-func TestIdle(t *testing.T) {
+func TestIdleConversationRests(t *testing.T) {
 	o := with(outside(t))
 	o.tune.idle = 20 * time.Millisecond
 	r := start(t, o,

@@ -47,17 +47,18 @@ type placesWanted struct {
 	over  bool // the call has ended: the clocks run again
 }
 
-// placesTime is how long one question for places may stay unanswered before it
-// is asked again: otp.Call wants a bound, the wait has none.
+// placesTime is how long a question for places may stay unanswered before it is asked
+// again. otp.Call wants a bound, the wait has none.
 const placesTime = time.Minute
 
-// heldMark is how a call learns that a person was asked about it, without a
-// question to its conversation for each call that wasn't.
+// heldMark tells a call that a person was asked about it. Without it each call would have
+// to ask its conversation.
 type heldMark struct{ held, returned atomic.Bool }
 
 type heldKey struct{}
 
-func markOf(ctx context.Context) *heldMark {
+// findHeldMark returns the mark of the context's call, nil where there is none.
+func findHeldMark(ctx context.Context) *heldMark {
 	if ctx == nil {
 		return nil
 	}
@@ -67,7 +68,7 @@ func markOf(ctx context.Context) *heldMark {
 
 // markHeld notes that a person is being asked.
 func markHeld(ctx context.Context) {
-	if m := markOf(ctx); m != nil {
+	if m := findHeldMark(ctx); m != nil {
 		m.held.Store(true)
 		m.returned.Store(false)
 	}

@@ -30,6 +30,7 @@ func trimHistory(h []llm.Message) []llm.Message {
 	return slices.Clone(h[n:])
 }
 
+// countBytes is how long messages are together.
 func countBytes(list []llm.Message) (n int) {
 	for _, m := range list {
 		n += measureMessage(m)
@@ -37,6 +38,7 @@ func countBytes(list []llm.Message) (n int) {
 	return n
 }
 
+// measureMessage is how many bytes of text a message has.
 func measureMessage(m llm.Message) int {
 	n := len(m.Content)
 	for _, k := range m.ToolCalls {

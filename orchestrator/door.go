@@ -19,13 +19,16 @@ type door struct {
 	top   func() Top
 }
 
+// Pauses returns the pauses that hold.
 func (d door) Pauses() []pause.Pause { return d.parts.Pauses.List() }
 
 // Top returns what the process is doing.
 func (d door) Top() any { return d.top() }
 
+// InFlight returns the calls that wait for a person or run.
 func (d door) InFlight() []sentinel.InFlight { return d.parts.Checkpoint.InFlight() }
 
+// Pause stops the work of a skill, a user or all, and logs who did it.
 func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error) {
 	if t.Skill != "" && !d.isKnownSkill(t.Skill) {
 		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
@@ -48,6 +51,7 @@ func (d door) isKnownSkill(skill string) bool {
 	return err != nil || slices.ContainsFunc(d.parts.Registry.Names(), s.Allows) // what is no name is told as such
 }
 
+// Lift ends a pause, and logs who did it.
 func (d door) Lift(ctx context.Context, t pause.Target, by string) (bool, error) {
 	ok, err := d.parts.Pauses.Lift(ctx, t, by)
 	if ok {

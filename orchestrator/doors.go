@@ -13,8 +13,8 @@ import (
 //	if errors.As(err, &full) { wait(full.RetryAfter) }
 type OverloadedError = admission.OverloadedError
 
-// agentWait is how long an agent waits for room before it fails; so much time
-// it would have had to work.
+// agentWait is how long an agent waits for room before it fails. So much time it would
+// have had to work.
 const agentWait = time.Minute
 
 // doors bound how many conversations, requests, turns and agents there are at a
@@ -25,6 +25,7 @@ type doors struct {
 	requests, turns, agents, conversations *admission.Pool
 }
 
+// newDoors makes the pools as the limits say; room is how long an agent waits.
 func newDoors(l config.Limits, room time.Duration) doors {
 	p, u := l.Process, l.User
 	return doors{

@@ -63,6 +63,7 @@ func (d Drained) String() string {
 	return b.String()
 }
 
+// spaceWords makes words of a code.
 func spaceWords(code string) string { return strings.ReplaceAll(code, "_", " ") }
 
 const (

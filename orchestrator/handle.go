@@ -84,7 +84,7 @@ type Request struct {
 // ErrOverloaded is an *OverloadedError: nothing was begun, and it says when to
 // come again.
 func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
-	return c.sendRequest(ctx, sendRequest{ID: makeID(), Text: request, Fresh: true})
+	return c.sendAndWait(ctx, sendRequest{ID: makeID(), Text: request, Fresh: true})
 }
 
 // SendRequest is Send of a request that the caller named. It goes on being
@@ -101,14 +101,15 @@ func (c *Conversation) SendRequest(ctx context.Context, r Request) (Reply, error
 	if !idForm.MatchString(r.ID) {
 		return Reply{}, fmt.Errorf("%w: a request's id is 1 to 128 letters, digits and . _ : @ -", ErrRequest)
 	}
-	return c.sendRequest(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
+	return c.sendAndWait(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
 }
 
 // reattach bounds how often a caller looks for its request after the process
 // that worked on it has crashed.
 const reattach = 10
 
-func (c *Conversation) sendRequest(ctx context.Context, m sendRequest) (Reply, error) {
+// sendAndWait sends a request and waits for its answer, also over crashes of its process.
+func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, error) {
 	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
@@ -140,9 +141,9 @@ func (c *Conversation) sendRequest(ctx context.Context, m sendRequest) (Reply, e
 	return Reply{}, ErrInterrupted
 }
 
-// Reply waits for the answer to a request that was sent before, also by an
-// earlier process, and returns what Send or SendRequest did. ErrRequest: no
-// such request is known, nor was one begun. When ctx ends the request goes on.
+// Reply waits for the answer to a request that was sent before, and returns what Send or
+// SendRequest did. An earlier process may have got the request. ErrRequest: no such
+// request is known, nor was one begun. When ctx ends the request goes on.
 func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
@@ -183,8 +184,8 @@ func (c *Conversation) readAnswer(ctx context.Context, id string) (Reply, error)
 	return c.withSteps(ctx, end.Reply), failureFromCode(end.Failure)
 }
 
-// attempts bounds how often a call looks for a conversation that comes and
-// goes: one that is being restarted, or that went to rest this moment.
+// attempts bounds how often a call looks for a conversation that comes and goes. It is
+// being restarted, or went to rest this moment.
 const attempts = 100
 
 // callProcess asks the conversation's process, starting it where it is not running.
@@ -206,10 +207,11 @@ func (c *Conversation) callProcess(ctx context.Context, msg any) (any, error) {
 
 // back is how long is waited before the router, or the supervisor of the
 // conversations, is looked for again.
-const back = 10 * time.Millisecond
+const lookAgainAfter = 10 * time.Millisecond
 
+// waitBriefly waits until a process may have been started again, or ctx ends.
 func waitBriefly(ctx context.Context) {
-	t := time.NewTimer(back)
+	t := time.NewTimer(lookAgainAfter)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
@@ -217,6 +219,7 @@ func waitBriefly(ctx context.Context) {
 	}
 }
 
+// findProcess returns the conversation's process, starting it where it is not running.
 func (c *Conversation) findProcess(ctx context.Context) (otp.PID, error) {
 	sys := c.needs.sys
 	for range attempts {
@@ -259,7 +262,7 @@ func (c *Conversation) leaveRequest(m sendRequest) {
 		return
 	}
 	if !m.Stays {
-		c.needs.abandoned.add(c.co.ID, m.ID)
+		c.needs.abandoned.addRequest(c.co.ID, m.ID)
 	}
 	if !c.needs.tellConversation(c.co.ID, cancelTurn{m.ID, m.Token}) && !m.Stays {
 		c.needs.recovery.requestWake(c.co.ID, c.co.User)

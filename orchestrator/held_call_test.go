@@ -77,7 +77,7 @@ func TestHeldCall(t *testing.T) {
 }
 
 // The clock runs again after the answer: an agent that then hangs times out.
-func TestClockRunsAgain(t *testing.T) {
+func TestClockRunsAfterApproval(t *testing.T) {
 	o := with(echo(t))
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
 	o.tune.agent = 100 * time.Millisecond

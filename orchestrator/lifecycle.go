@@ -18,8 +18,8 @@ import (
 var ErrEnded = fmt.Errorf("%w: its supervision gave up, and the log says over what; start it again, "+
 	"and it goes on with the requests it had accepted", ErrClosed)
 
-// lifecycle is how far the process is with its end: it works, it drains, it is
-// closed, or its supervision gave up.
+// lifecycle is how far the process is with its end. It works, it drains, it is closed, or
+// its supervision gave up.
 type lifecycle struct {
 	draining, closed atomic.Bool
 

@@ -19,6 +19,7 @@ const (
 	skillExtend   = "agent.extend"
 )
 
+// isNativeSkill reports whether the skill is one of the orchestrator's own.
 func isNativeSkill(name string) bool { return strings.HasPrefix(name, "agent.") }
 
 const agentID = `"agent_id":{"type":"string","pattern":"^[a-z][a-z0-9_-]{0,63}$"}`
@@ -75,6 +76,6 @@ type nativeCall struct {
 // is made again once the turn has been restored.
 var errGone = &skills.Failure{Code: skills.FailCanceled, Unknown: true, Err: errors.New("the conversation is gone")}
 
-// errWithdrawn is a turn, or an agent, whose end is written down: its calls are
-// wanted no more, and nothing will ask about them again.
+// errWithdrawn is a turn, or an agent, whose end is written down. Its calls are wanted no
+// more, and nothing will ask about them again.
 var errWithdrawn = fmt.Errorf("the call has no turn to go on in: %w", skills.ErrWithdrawn)

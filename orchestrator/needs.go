@@ -37,8 +37,8 @@ type conversationNeeds struct {
 	recovery  recaller
 }
 
-// roleModels are the models that turns and agents ask: the orchestrator's own, that of
-// agents whose dispatch names no other, and those that a dispatch may name.
+// roleModels are the models that turns and agents ask. agents is for agents whose dispatch
+// names no model; parts has those that a dispatch may name.
 type roleModels struct {
 	orchestrator, agents agents.Model
 	parts                *assembly.Parts

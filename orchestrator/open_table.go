@@ -37,13 +37,15 @@ func (t *openTable) openCredit(id, user string) (*openCredit, error) {
 	return e, nil
 }
 
-func (t *openTable) release(e *openCredit) {
+// releaseCredit gives the credit of a conversation back.
+func (t *openTable) releaseCredit(e *openCredit) {
 	t.mu.Lock()
 	delete(t.held, e)
 	t.mu.Unlock()
 	e.credit.Release()
 }
 
+// listCredits returns the credits that are held.
 func (t *openTable) listCredits() []*openCredit {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -136,6 +136,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (*Orchestrator, 
 	return newTuned(ctx, cfg, opts, tuning{})
 }
 
+// newTuned is New with the times that tests shorten.
 func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
@@ -192,8 +193,8 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	return nil
 }
 
-// openHistory opens what is kept of conversations, and ends what a killed
-// process had begun to purge: no conversation is opened before that.
+// openHistory opens what is kept of conversations, and ends what a killed process had
+// begun to purge. No conversation is opened before that.
 func (o *Orchestrator) openHistory(ctx context.Context) error {
 	parts := o.parts
 	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger})
@@ -266,6 +267,7 @@ func (o *Orchestrator) onEvent(e sentinel.Event) {
 	}
 }
 
+// userSkills are the names of all skills that agents can be given.
 func (o *Orchestrator) userSkills() []string {
 	var names []string
 	for _, n := range o.parts.Registry.Names() {
@@ -276,6 +278,7 @@ func (o *Orchestrator) userSkills() []string {
 	return names
 }
 
+// withDeadline gives a context that has no deadline one of d.
 func withDeadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
@@ -302,7 +305,7 @@ func (o *Orchestrator) Reachable(ctx context.Context) error {
 // its supervision gave up. A program that lives by it watches Done and asks Err.
 func (o *Orchestrator) Done() <-chan struct{} { return o.ending.done }
 
-// Err returns ErrEnded, with the reason, once the supervision has given up; nil
+// Err returns ErrEnded, with the reason, once the supervision has given up. It returns nil
 // while the Orchestrator works and where Close has ended it.
 func (o *Orchestrator) Err() error {
 	return o.ending.treeError()

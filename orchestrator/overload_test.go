@@ -54,7 +54,7 @@ func full(t testing.TB, err error, what, of string) {
 // Ten thousand messages to one conversation: it takes as many as it has places
 // for, and each of the others is told when to come again. Nobody waits for
 // nothing, and no mailbox grows.
-func TestFlood(t *testing.T) {
+func TestFloodIsRefused(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	_, through := held(r)
 	c := r.open("c1", "ann")

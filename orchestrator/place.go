@@ -7,8 +7,8 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
 
-// takeOrWait gets a credit at once and reports true, or begins to wait for one; the
-// task's end is for came. The credit comes back with life at the latest.
+// takeOrWait gets a credit at once and reports true, or begins to wait for one. The task's
+// end is for onWaitEnd. The credit comes back with life at the latest.
 func (p *place) takeOrWait(c *otp.Context, pool *admission.Pool, ask admission.Ask) bool {
 	var err error
 	ask.Life, p.gone = context.WithCancel(ask.Life)
@@ -19,7 +19,7 @@ func (p *place) takeOrWait(c *otp.Context, pool *admission.Pool, ask admission.A
 	return false
 }
 
-// onWaitEnd reports whether the task's end is this seat's, and what came of it.
+// onWaitEnd reports whether the task's end is this place's, and what came of it.
 func (p *place) onWaitEnd(m otp.TaskResult) (mine bool, err error) {
 	if p.task == 0 || m.Ref != p.task {
 		return false, nil
@@ -35,8 +35,8 @@ func (p *place) onWaitEnd(m otp.TaskResult) (mine bool, err error) {
 	return true, m.Err
 }
 
-// giveBack gives the place up, also one that is waited for: a credit that comes
-// this moment finds its life over, and goes back.
+// giveBack gives the place up, also one that is waited for. A credit that comes this
+// moment finds its life over, and goes back.
 func (p *place) giveBack() {
 	p.credit.Release()
 	if p.gone != nil {
@@ -57,4 +57,11 @@ type workPlace struct {
 	place  place
 	parked bool // a call of its own was held and has not asked for the place since
 	away   bool // it has given the place back
+}
+
+// place is a place in a pool. A conversation's process has it, or waits for it in a task.
+type place struct {
+	credit *admission.Credit
+	task   otp.Ref            // while it waits
+	gone   context.CancelFunc // ends the wait, or returns the credit
 }

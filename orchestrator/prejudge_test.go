@@ -125,7 +125,7 @@ func TestDispatchesOfOneAnswerAreJudgedTogether(t *testing.T) {
 
 // What the rules deny nobody is asked about ahead of its turn, nor what is
 // beyond the agent's budget.
-func TestNobodyIsAskedAheadInVain(t *testing.T) {
+func TestDeniedCallsAreNotReviewedAhead(t *testing.T) {
 	v := newReviewer(t, asking("note.echo"), 1)
 	o := with(echo(t))
 	o.config = "sentinel: {mode: enforce, canaries: {every: 0s}}\npermissions: [{skill: note.echo, then: deny, when: \"args.X == 'no'\"}]\n"

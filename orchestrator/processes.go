@@ -18,7 +18,7 @@ type processes struct{ sys *otp.System }
 // readmitCall is sentinel.Options.Readmit: it returns when the approved call's turn
 // and agent have their places. A call of no conversation has none to wait for.
 func (p *processes) readmitCall(ctx context.Context, c sentinel.Call) error {
-	m := markOf(ctx)
+	m := findHeldMark(ctx)
 	if m == nil {
 		return nil
 	}
@@ -49,10 +49,13 @@ func (p *processes) askForPlaces(ctx context.Context, g sentinel.Grant, over boo
 	}
 }
 
+// serverName is the name of the conversation's process.
 func serverName(conversation string) string { return "conversation/" + conversation }
 
+// supervisorName is the name of the conversation's supervisor.
 func supervisorName(conversation string) string { return "supervisor/" + conversation }
 
+// agentsName is the name of the supervisor of the conversation's agents.
 func agentsName(conversation string) string { return "agents/" + conversation }
 
 // tellConversation sends a message to the conversation's process. It reports whether

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,8 +46,8 @@ type openRecord struct {
 	Started time.Time `json:"started"`
 }
 
-// roundRecord is what was added to a turn since the round before, with the
-// model's next answer, of which no call has been made yet.
+// roundRecord is what was added to a turn since the round before. It ends with the model's
+// next answer, of which no call has been made yet.
 type roundRecord struct {
 	V        int             `json:"v"`
 	Number   int             `json:"n"` // from 1
@@ -108,6 +107,7 @@ const (
 	failedNotKept     = "not_kept"
 )
 
+// codeOfFailure is a turn's error as its endRecord has it.
 func codeOfFailure(err error) string {
 	var m *ModelError
 	switch {
@@ -123,6 +123,7 @@ func codeOfFailure(err error) string {
 	return failedInterrupted
 }
 
+// failureFromCode is the error that an endRecord tells.
 func failureFromCode(code string) error {
 	switch {
 	case code == "":
@@ -146,13 +147,11 @@ func newItem(kind string, v any) history.Item {
 	return history.Item{Kind: kind, Data: bytes.TrimSuffix(b.Bytes(), []byte("\n"))}
 }
 
-// flag is a bool that agents' goroutines set.
-type flag = atomic.Bool
-
 // turnSpace is the namespace of turn ids: one conversation's request ids say
 // nothing about another's.
 var turnSpace = uuid.MustParse("c1b0a1de-3a6c-5f39-8d5e-70f0a5f0c7b2")
 
+// deriveTurnID is the id of the turn that works on a request.
 func deriveTurnID(conversation, request string) string {
 	return uuid.NewSHA1(turnSpace, []byte(conversation+"\n"+request)).String()
 }

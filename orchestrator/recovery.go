@@ -31,12 +31,12 @@ type (
 	searchAgain struct{}
 )
 
-// recovery is the process that wakes conversations with a request under way:
-// at the start of the program all of them, later those whose store was down and
-// those whose processes ended with their work undone. Each goes on with its
-// request by itself. One that can't be woken is tried again until it can, and
-// every minute the journal is looked through for what else may have been left. A
-// restart of the recovery looks too, so it loses nothing.
+// recovery is the process that wakes conversations with a request under way. At the start
+// of the program it wakes all of them. Later it wakes those whose store was down and those
+// whose processes ended with their work undone. Each goes on with its request by itself.
+// One that can't be woken is tried again until it can, and every minute the journal is
+// looked through for what else may have been left. A restart of the recovery looks too, so
+// it loses nothing.
 type recovery struct {
 	restorer *restorer
 	// wake asks for the conversation's process, which then goes on by itself.
@@ -56,6 +56,7 @@ func (r *recovery) Init(c *otp.Context) error {
 	return nil
 }
 
+// findUnfinished begins to look through the journal.
 func (r *recovery) findUnfinished(c *otp.Context) {
 	r.finding = c.Async(time.Minute, func(ctx context.Context) (any, error) { return r.restorer.journal.Unfinished(ctx) })
 }
@@ -103,6 +104,7 @@ func (r *recovery) isQueued(id string) bool {
 	return slices.ContainsFunc(r.waiting, func(w wakeRequest) bool { return w.row.ID == id })
 }
 
+// onUnfinishedFound puts the conversations in line that the journal names.
 func (r *recovery) onUnfinishedFound(c *otp.Context, m otp.TaskResult) {
 	list, ok := m.Value.([]history.Conversation)
 	if !ok {
@@ -122,6 +124,7 @@ func (r *recovery) onUnfinishedFound(c *otp.Context, m otp.TaskResult) {
 // waking is how many conversations are woken at the same time.
 const waking = 8
 
+// wakeNext wakes those in line, a few at the same time.
 func (r *recovery) wakeNext(c *otp.Context) {
 	for len(r.waiting) > 0 && len(r.tasks) < waking && !r.restorer.ending.isEnding() {
 		w := r.waiting[0]

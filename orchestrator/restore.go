@@ -28,9 +28,8 @@ type restorer struct {
 	unwanted sync.Map // turns whose end is still to be written, by id
 }
 
-// recallConversation reads a conversation. user is whose it is if it is new; crashed is
-// set where the process before crashed. It runs in a task: nothing here touches
-// a process.
+// recallConversation reads a conversation. user is the owner of a new one; crashed is set
+// where the process before crashed. It runs in a task: nothing here touches a process.
 func (r *restorer) recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error) {
 	r.tune.reachPlace("recall")
 	row, known, err := r.journal.Get(ctx, id)
@@ -112,10 +111,9 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 	return trimHistory(out), err
 }
 
-// restoreTurn makes the turn that was under way: its desk, its agents and theirs,
-// up to the last round that was written down. Grants, taint and budgets are
-// those that were recorded; what isn't certain is taken for tainted. What was
-// spent is counted again where another process did.
+// restoreTurn makes the turn that was under way, up to the last round that was written
+// down. Grants, taint and budgets are those that were recorded; what isn't certain is
+// taken for tainted. What was spent is counted again where another process did.
 func (r *restorer) restoreTurn(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
 	items, err := r.journal.Items(ctx, history.Turn{Conversation: row.ID, User: row.User, Turn: row.Turn})
 	if err != nil {
@@ -148,9 +146,9 @@ func (r *restorer) restoreTurn(ctx context.Context, row history.Conversation, ea
 	return t, nil
 }
 
-// countAttempt counts that a turn is about to be resumed, and returns how much was
-// counted since it last got further. One that broke off because the store was
-// down counts nothing, but it waits: models were asked for nothing.
+// countAttempt counts that a turn is about to be resumed. It returns how much was counted
+// since the turn last got further. One that broke off because the store was down counts
+// nothing, but it waits: models were asked for nothing.
 func (r *restorer) countAttempt(ctx context.Context, about history.Turn, row history.Conversation, crashed bool) (int, error) {
 	breaks, excused := r.outages.countBreaks(row.ID)
 	counts, pause := 1, r.attemptPause(row.Attempts-freeAttempts)
@@ -240,3 +238,12 @@ func (r *restorer) giveUpUnwanted(ctx context.Context, about history.Turn) (bool
 // noteUnwanted remembers a turn that no caller wants any more, and whose end is still
 // to be written.
 func (r *restorer) noteUnwanted(turn string) { r.unwanted.Store(turn, struct{}{}) }
+
+// recalledConversation is a conversation as it was kept.
+type recalledConversation struct {
+	user    string
+	tainted bool
+	said    []llm.Message
+	turn    *turn // under way when the process ended
+	orphan  bool  // there is history, and nothing says whose it is
+}

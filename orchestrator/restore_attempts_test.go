@@ -37,7 +37,7 @@ func (r *rig) stuck() {
 // often it is started: a request that was in vain several times waits until the
 // program has lived for a while, and what was not tried does not count. In a
 // life that is long enough it is answered.
-func TestShortLives(t *testing.T) {
+func TestShortLivesGiveNoRequestUp(t *testing.T) {
 	o := with()
 	o.tune.pause = time.Hour
 	r := start(t, o, []rule{{"reply": rule{"hang": true}}})
@@ -91,7 +91,7 @@ func TestCrashAfterStarts(t *testing.T) {
 }
 
 // Pauses begin with the attempt that is not free, grow, differ and end.
-func TestPause(t *testing.T) {
+func TestAttemptPausesGrow(t *testing.T) {
 	o := &restorer{turnNeeds: &turnNeeds{tune: tuning{pause: defaultPause}}}
 	require.Zero(t, o.attemptPause(-1))
 	for n := range 100 {
@@ -116,7 +116,7 @@ func TestOutagesCountNothing(t *testing.T) {
 		require.Equal(t, n+1, breaks)
 		require.False(t, excused, "what happens to the attempt after is its own doing")
 	}
-	l.forget("c")
+	l.forgetConversation("c")
 	breaks, _ := l.countBreaks("c")
 	require.Zero(t, breaks)
 	require.Empty(t, l.list)

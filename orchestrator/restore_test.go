@@ -309,7 +309,7 @@ func TestRestoredGrants(t *testing.T) {
 
 // A request that nobody waits for is given up when its time is over, but not
 // while a person is being asked.
-func TestUnattended(t *testing.T) {
+func TestUnattendedTurnEnds(t *testing.T) {
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
 	o := with(echo(t))
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n"

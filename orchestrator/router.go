@@ -10,13 +10,14 @@ import (
 	"github.com/vedette-dev/vedette/agents/otp"
 )
 
+// makeID returns a new id, which sorts by time.
 func makeID() string { return uuid.Must(uuid.NewV7()).String() }
 
 type openConversation struct{ id, user string }
 
-// router is the permanent process that opens conversations by id, each once
-// however many ask for it at the same time. Who runs is the registry's to know
-// and whose it is the conversation's own, so a restart loses nothing.
+// router is the permanent process that opens conversations by id. It opens each once,
+// however many ask for it at the same time. Who runs is the registry's to know and whose
+// it is the conversation's own, so a restart loses nothing.
 type router struct {
 	needs    *conversationNeeds
 	restorer *restorer
@@ -44,7 +45,7 @@ func (r *router) watchConversation(c *otp.Context, e *openCredit) {
 		r.open[c.Monitor(pid)] = e
 		return
 	}
-	r.openings.release(e)
+	r.openings.releaseCredit(e)
 	r.restorer.requestLook(e.id)
 }
 
@@ -64,7 +65,7 @@ func (r *router) Handle(c *otp.Context, msg any) {
 			c.SendAfter(time.Second, recheckConversation{e})
 			return
 		}
-		r.openings.release(e)
+		r.openings.releaseCredit(e)
 		if m.Reason.Kind != otp.KindNormal {
 			r.restorer.requestLook(e.id)
 		}
@@ -78,6 +79,7 @@ func (r *router) Handle(c *otp.Context, msg any) {
 // Terminate has nothing to release.
 func (r *router) Terminate(*otp.Context, otp.Reason) {}
 
+// onOpenConversation starts a conversation that does not run, once.
 func (r *router) onOpenConversation(c *otp.Context, m openConversation) {
 	id := m.id
 	if _, ok := c.System().Whereis(supervisorName(id)); ok && r.waiting[id] == nil {
@@ -98,6 +100,7 @@ func (r *router) onOpenConversation(c *otp.Context, m openConversation) {
 	r.opening[c.StartChild(sup, conversationSpec(r.needs, id, m.user), 30*time.Second)] = e
 }
 
+// onConversationStarted answers those who wait for a conversation.
 func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	e := r.opening[m.Ref]
 	if e == nil {
@@ -107,7 +110,7 @@ func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	if pid, ok := m.Value.(otp.PID); ok && err == nil {
 		r.open[c.Monitor(pid)] = e
 	} else {
-		r.openings.release(e)
+		r.openings.releaseCredit(e)
 	}
 	switch {
 	case errors.Is(err, otp.ErrMaxChildren): // one whose end is known here, and not there yet
@@ -122,8 +125,8 @@ func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	delete(r.waiting, id)
 }
 
-// conversationSpec is one conversation: its server first, then its agents, so
-// that a server that crashes takes the agents it forgot with it.
+// conversationSpec is one conversation: its server first, then its agents. So a server
+// that crashes takes the agents it forgot with it.
 func conversationSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	spec := otp.SupervisorSpec("conversation-"+id, otp.SupervisorOptions{
 		Strategy: otp.RestForOne, MaxRestarts: 3, Period: 5 * time.Second,
@@ -135,6 +138,7 @@ func conversationSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	return spec
 }
 
+// serverSpec is the conversation's process.
 func serverSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	var started atomic.Bool
 	return otp.ChildSpec{
@@ -145,6 +149,7 @@ func serverSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	}
 }
 
+// agentsSpec is the supervisor of the conversation's agents.
 func agentsSpec(id string) otp.ChildSpec {
 	spec := otp.DynamicSupervisorSpec("agents", otp.DynamicSupervisorOptions{MaxChildren: 64})
 	spec.Name = agentsName(id)

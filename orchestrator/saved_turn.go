@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
 
@@ -19,8 +18,8 @@ type savedTurn struct {
 	end    *endRecord
 }
 
-// errLost is a turn of which so much is gone, or so little understood, that it
-// can't be gone on with.
+// errLost is a turn that can't be gone on with: too much of it is gone, or is not
+// understood.
 var errLost = errors.New("what is kept of the request is not enough to go on with it")
 
 // readSavedTurn puts the items of a turn back together.
@@ -34,6 +33,7 @@ func readSavedTurn(items []history.Item) (savedTurn, error) {
 	return s, nil
 }
 
+// takeItem adds one item of the journal to the turn.
 func (s *savedTurn) takeItem(it history.Item) error {
 	version := func(v int, err error) error {
 		if err == nil && v != recordVersion {
@@ -86,13 +86,4 @@ func (s savedTurn) sumAgentSpending() map[string]Spent {
 		out[grant] = end.Spent
 	}
 	return out
-}
-
-// recalledConversation is a conversation as it was kept.
-type recalledConversation struct {
-	user    string
-	tainted bool
-	said    []llm.Message
-	turn    *turn // under way when the process ended
-	orphan  bool  // there is history, and nothing says whose it is
 }

@@ -14,10 +14,9 @@ type secretHider struct {
 	scope    skills.Scope // of the turn's agents
 }
 
-// hideSecrets are messages as the journal may have them, with the ids of the
-// calls that are not whole any more. The orchestrator's own tools have nothing
-// secret; a model that names a skill instead, or a tool that there isn't, may
-// write what is.
+// hideSecrets returns messages as the journal may have them, and the ids of the calls that
+// it changed. The orchestrator's own tools have nothing secret; a model that names a skill
+// instead, or a tool that there isn't, may write what is.
 func (h secretHider) hideSecrets(list []llm.Message) (kept agents.Messages, hidden []string) {
 	kept = slices.Clone(list)
 	for i := range kept {

@@ -23,11 +23,13 @@ type Spent struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
+// readSpent is what was spent so far.
 func readSpent(s *assembly.Spent) (out Spent) {
 	out.Tokens, out.Cost, out.Estimated = s.Read()
 	return out
 }
 
+// plus is the sum of both.
 func (s Spent) plus(o Spent) Spent {
 	return Spent{s.Tokens + o.Tokens, s.Cost + o.Cost, s.Estimated || o.Estimated}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Step is one call that was judged on the way to an answer, for a program that shows the
-// user what was done, what was not, and why. It holds no value of a call.
+// Step is one call that was judged on the way to an answer. A program shows the user what
+// was done, what was not, and why. It holds no value of a call.
 type Step struct {
 	// Call and Decision are the ids under which the ledger has it.
 	Call, Decision string
@@ -72,6 +72,7 @@ type stepReader struct {
 	left  int
 }
 
+// takeRecord adds what a record tells of the turn.
 func (s *stepReader) takeRecord(r *assembly.Recorded) {
 	switch r.Kind {
 	case sentinel.RecordOutcome:

@@ -16,6 +16,7 @@ type storeOutage struct {
 	excused bool // the next attempt: it was the store's fault
 }
 
+// noteBreak counts that a turn of the conversation broke off.
 func (l *storeOutages) noteBreak(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,6 +31,8 @@ func (l *storeOutages) noteBreak(conversation string) {
 	e.breaks, e.excused = e.breaks+1, true
 }
 
+// countBreaks is how often in a row turns broke off, and whether the next attempt is
+// excused.
 func (l *storeOutages) countBreaks(conversation string) (breaks int, excused bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,6 +42,7 @@ func (l *storeOutages) countBreaks(conversation string) (breaks int, excused boo
 	return 0, false
 }
 
+// noteAttempt uses the excuse up.
 func (l *storeOutages) noteAttempt(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,8 +51,8 @@ func (l *storeOutages) noteAttempt(conversation string) {
 	}
 }
 
-// forget forgets a conversation whose turn got further.
-func (l *storeOutages) forget(conversation string) {
+// forgetConversation forgets a conversation whose turn got further.
+func (l *storeOutages) forgetConversation(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.list, conversation)

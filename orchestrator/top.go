@@ -68,13 +68,14 @@ func listProcesses(list []otp.ProcessInfo, looks map[string]*conversationStatus,
 			Mailbox: p.Mailbox, Tasks: p.Tasks, Since: p.Since, LastExit: p.Before, Children: listProcesses(p.Children, looks, below),
 		}
 		if below != nil {
-			out[i].look(p, below)
+			out[i].addStatus(p, below)
 		}
 	}
 	return out
 }
 
-func (i *ProcessInfo) look(p otp.ProcessInfo, l *conversationStatus) {
+// addStatus adds what a conversation shows of itself.
+func (i *ProcessInfo) addStatus(p otp.ProcessInfo, l *conversationStatus) {
 	if p.Name == serverName(l.conversation) {
 		i.Phase, i.PhaseSince, i.Turn = l.phase, l.since, l.turn
 		return

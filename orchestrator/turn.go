@@ -160,9 +160,9 @@ type waiter struct {
 	credit *admission.Credit // that its caller holds
 }
 
-// beginTurn makes the turn of a request that is new. Its grant's id is made up:
+// newRequestTurn makes the turn of a request that is new. Its grant's id is made up:
 // the ids of its calls are derived from it and were never used.
-func beginTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier []llm.Message) (*turn, error) {
+func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier []llm.Message) (*turn, error) {
 	r := openRecord{
 		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
 	}
@@ -378,7 +378,7 @@ type (
 // writeRequest writes the request down before anything is done about it. One that was
 // sent before and has ended is not begun again: its end is what is answered.
 func (t *turn) writeRequest(c *otp.Context) {
-	journal, about, fresh := &t.journal, t.journalKey(), t.origin == originFresh
+	journal, about, fresh := &t.journal, t.turnKey(), t.origin == originFresh
 	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
 	t.tune.reachPlace("open")
 	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
@@ -418,8 +418,9 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 	}
 }
 
-// scheduleTimeCheck ends a turn that no caller waits for when the turn's time is over. A waiting
-// caller has a deadline of its own, and so has a person who is asked.
+// scheduleTimeCheck looks at the turn again when its time is over, and onTimeCheck ends it
+// if no caller waits. A waiting caller has a deadline of its own, and so has a person who
+// is asked.
 func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.tune.turn, turnTimeOver{t}) }
 
 // onTimeCheck ends a turn whose time is over and that no caller waits for.
@@ -452,7 +453,7 @@ func (t *turn) writeRound(c *otp.Context) {
 		}
 	}
 	t.saved = len(t.messages)
-	about, journal := t.journalKey(), &t.journal
+	about, journal := t.turnKey(), &t.journal
 	t.tune.reachPlace("save")
 	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
 		return turnBegun{}, journal.Add(ctx, about, newItem(recordRound, r))
@@ -470,7 +471,7 @@ func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
 		t.finishTurn(c, "", ErrNotKept)
 		return
 	}
-	t.outages.forget(t.desk.Grant().Conversation())
+	t.outages.forgetConversation(t.desk.Grant().Conversation())
 	t.runNextCall(c)
 }
 
@@ -502,7 +503,7 @@ func (t *turn) finishTurn(c *otp.Context, text string, err error) {
 	t.phase, t.err = phaseClosing, err
 	t.dropPlaceRequests()
 	t.stopAgents()
-	items, about, journal, desk, omitted := t.buildEndItems(text), t.journalKey(), &t.journal, t.desk, t.countOmitted()
+	items, about, journal, desk, omitted := t.buildEndItems(text), t.turnKey(), &t.journal, t.desk, t.countOmitted()
 	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(codeOfFailure(err), failedNotKept)}
 	t.tune.reachPlace("end")
 	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
@@ -552,9 +553,9 @@ func (t *turn) breakOff() {
 	t.phase, t.err, t.unkept, t.outage, t.wait = phaseOver, ErrNotKept, true, true, nil
 }
 
-// isStillWanted reports whether the request is to be gone on with: not one that was
-// stopped, failed, or was sent by callers who have now been told that it did
-// and asked for no more.
+// isStillWanted reports whether the request is to be gone on with. One that was stopped or
+// that failed is not, nor is one whose callers have all been told of the failure and asked
+// for no more.
 func (t *turn) isStillWanted() bool {
 	if !errors.Is(t.err, ErrNotKept) {
 		return false
@@ -618,8 +619,8 @@ func (t *turn) describeStatus() string {
 	return statusAsking
 }
 
-// journalKey names the turn for the journal.
-func (t *turn) journalKey() history.Turn {
+// turnKey names the turn for the journal.
+func (t *turn) turnKey() history.Turn {
 	g := t.desk.Grant()
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
 }

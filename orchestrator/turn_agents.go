@@ -13,8 +13,10 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
+// nativeScope are the orchestrator's own skills.
 func nativeScope() (skills.Scope, error) { return skills.NewScope("agent.*") }
 
+// findAgent returns the agent of that id, nil where none was dispatched.
 func (t *turn) findAgent(id string) *agentRun { return t.byID[id] }
 
 // dispatchAgent makes the agent and starts it, or leaves it waiting for those it
@@ -63,6 +65,7 @@ func (t *turn) enlistAgent(call string, a dispatchArgs) (*agentRun, error) {
 	return k, nil
 }
 
+// newBadInput is an error that tells the model what was wrong with its call.
 func newBadInput(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", skills.ErrBadInput, fmt.Sprintf(format, args...))
 }
@@ -121,6 +124,8 @@ func (t *turn) startReadyAgents(c *otp.Context) {
 	t.answerWaitIfDone(c)
 }
 
+// checkDependencies reports whether all that the agent depends on have completed, and one
+// that will not.
 func (t *turn) checkDependencies(k *agentRun) (ready bool, failed *agentRun) {
 	ready = true
 	for _, d := range k.args.DependsOn {
@@ -224,6 +229,7 @@ func (t *turn) onAgentFinished(c *otp.Context, r agents.Result) {
 	}
 }
 
+// takeAgentResult ends an agent with its result, and starts those that waited for it.
 func (t *turn) takeAgentResult(c *otp.Context, k *agentRun, r agents.Result) {
 	if k.currentState().Done() {
 		return
@@ -233,9 +239,9 @@ func (t *turn) takeAgentResult(c *otp.Context, k *agentRun, r agents.Result) {
 	t.startReadyAgents(c)
 }
 
-// onAgentDown takes the end of an agent's process: one that ended without a result
-// has crashed, and a crash is a result. It is not started again, which would
-// repeat its effects.
+// onAgentDown takes the end of an agent's process. One that ended without a result has
+// crashed, and a crash is a result. It is not started again, which would repeat its
+// effects.
 func (t *turn) onAgentDown(c *otp.Context, m otp.Down) {
 	if t.ending.closed.Load() {
 		return // agents are stopped first; their request is gone on with by the next start
@@ -247,7 +253,7 @@ func (t *turn) onAgentDown(c *otp.Context, m otp.Down) {
 		r := k.agent.Snapshot().Result
 		if !r.State.Done() {
 			r.State, r.Reason = agents.Failed, "the agent crashed"
-			journal, about, desk := &t.journal, t.journalKey(), k.desk
+			journal, about, desk := &t.journal, t.turnKey(), k.desk
 			c.Async(0, func(ctx context.Context) (any, error) { // the turn's end does it again, where this one breaks
 				journal.endHeldCalls(ctx, about, desk, desk.Grant().ID(), "its agent crashed")
 				return nil, nil
@@ -257,6 +263,7 @@ func (t *turn) onAgentDown(c *otp.Context, m otp.Down) {
 	}
 }
 
+// onHelpWanted notes that an agent waits for an answer.
 func (t *turn) onHelpWanted(c *otp.Context, m agents.HelpWanted) {
 	if k := t.findAgent(m.Agent); k != nil && k.agent != nil && k.agent.Snapshot().Help == m.Reason {
 		k.help = &m
@@ -296,6 +303,7 @@ func (t *turn) onHeldCall(m heldCall) {
 	}
 }
 
+// updateAgent gives a working agent more information.
 func (t *turn) updateAgent(c *otp.Context, m nativeCall) (string, error) {
 	k := t.findAgent(m.args.AgentID)
 	if k == nil || k.currentState().Done() {
@@ -337,8 +345,8 @@ func (t *turn) widenGrant(k *agentRun, a dispatchArgs) ([]*skills.Skill, error) 
 	return list, nil
 }
 
-// writeToAgent gives an agent words of the orchestrator's, who may have read anything
-// by now: its taint is the agent's from here on.
+// writeToAgent gives an agent words of the orchestrator's model. The model may have read
+// anything by now, so its taint is the agent's from here on.
 func (t *turn) writeToAgent(c *otp.Context, k *agentRun, w orchestratorWord, msg any) {
 	k.desk.Hear(t.desk)
 	if t.desk.Tainted() {
@@ -356,6 +364,7 @@ func (t *turn) writeToAgent(c *otp.Context, k *agentRun, w orchestratorWord, msg
 	k.sendToAgent(msg)
 }
 
+// cancelAgent ends an agent at once.
 func (t *turn) cancelAgent(c *otp.Context, k *agentRun, reason string) {
 	if k.currentState().Done() {
 		return
@@ -428,8 +437,8 @@ func (t *turn) joinWave(c *otp.Context, k *agentRun) {
 	c.SendAfter(t.tune.wave, waveOver{t, k.clock.wave})
 }
 
-// onWaveOver asks whom of a wave the time is over for what they have, and looks
-// again when that of the next may be.
+// onWaveOver asks agents whose wave's time is over for what they have. It looks again when
+// the time of the next may be over.
 func (t *turn) onWaveOver(c *otp.Context, m waveOver) {
 	if m.t != t || t.phase != phaseWorking {
 		return

@@ -152,7 +152,7 @@ func TestEndThatIsNotTaken(t *testing.T) {
 
 // What the journal has under way is never begun anew, whatever a process
 // believes: the one that tried ends, and the next goes on with it.
-func TestNeverBegunAnew(t *testing.T) {
+func TestRequestUnderWayBeginsOnce(t *testing.T) {
 	book := &logbook{}
 	o := with(book.skill(t, "note.plain", skills.Create, false, skills.Trusted))
 	r := start(t, o,

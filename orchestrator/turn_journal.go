@@ -25,10 +25,10 @@ type heldCallEnder interface {
 	EndHeldCalls(ctx context.Context, conversation, turn, grant, reason string) error
 }
 
-// endHeldCalls ends, on record, every call of the turn that still waits for a
-// person, those that a crash or an earlier process left behind included. With a
-// grant it is about the calls under that grant alone. What can't be recorded is
-// logged: the end of a turn does not fail for it.
+// endHeldCalls ends, on record, every call of the turn that still waits for a person.
+// Those that a crash or an earlier process left behind are among them. With a grant it is
+// about the calls under that grant alone. What can't be recorded is logged: the end of a
+// turn does not fail for it.
 func (j *turnJournal) endHeldCalls(ctx context.Context, about history.Turn, desk *sentinel.Desk, grant, reason string) {
 	ctx, cancel := context.WithTimeout(ctx, withdrawTime)
 	defer cancel()

@@ -1,8 +1,6 @@
 package orchestrator
 
 import (
-	"context"
-
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
@@ -95,8 +93,8 @@ func (t *turn) onAgentPlaceRegained(c *otp.Context, k *agentRun, err error) {
 	t.servePlaceRequests(c)
 }
 
-// giveBackIdlePlaces gives back what is held for nothing: the place of a turn of which all
-// that is under way waits for people, and the wait of an agent that has ended.
+// giveBackIdlePlaces gives back places that are held for nothing. These are the place of a
+// turn that waits for people alone, and the wait of an agent that has ended.
 func (t *turn) giveBackIdlePlaces() {
 	asked := t.parked
 	for _, k := range t.agents {
@@ -117,8 +115,8 @@ func (t *turn) giveBackIdlePlaces() {
 	}
 }
 
-// waitsForPeople reports whether somebody is asked, and nothing else is under
-// way: no question to a model, no call that runs, no agent at work or in line.
+// waitsForPeople reports whether a person is asked, and nothing else is under way.
+// Questions to models, running calls, and agents at work or in line are under way.
 func (t *turn) waitsForPeople() bool {
 	if t.phase != phaseWorking || len(t.placeRequests) > 0 || t.task.isUnderWay() && !t.parked || !t.task.isUnderWay() && t.wait == nil {
 		return false
@@ -191,12 +189,4 @@ func (t *turn) onPlaceWaitEnd(c *otp.Context, m otp.TaskResult) {
 // takeAgentPlace gets the agent its place, or leaves it pending until there is one.
 func (t *turn) takeAgentPlace(c *otp.Context, k *agentRun) bool {
 	return k.place.takeOrWait(c, t.doors.agents, t.newAsk(len(k.rounds) > 0))
-}
-
-// place is a place in a pool that a conversation's process has, or waits for in
-// a task of its own.
-type place struct {
-	credit *admission.Credit
-	task   otp.Ref            // while it waits
-	gone   context.CancelFunc // ends the wait, or returns the credit
 }

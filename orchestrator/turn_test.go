@@ -159,7 +159,7 @@ func TestRefusedDispatches(t *testing.T) {
 
 // An agent that fails takes those that depend on it along, and theirs, each
 // with the reason; others go on.
-func TestSkipped(t *testing.T) {
+func TestDependantsAreSkipped(t *testing.T) {
 	r := start(t, with(),
 		orch("go", []call{
 			dispatch("a", "do-a"), dispatch("b", "do-b").with("depends_on", []string{"a"}),

@@ -215,9 +215,9 @@ func (t *turn) queryOrCancelAgent(c *otp.Context) {
 
 const unknownAgent = `{"ok":false,"error":"unknown_agent","reason":"No agent of this id was dispatched in this turn."}`
 
-// showAgent is what the orchestrator's model reads of an agent; from here on the
-// turn is as tainted as that is. The desk is asked last: it is tainted before
-// the agent gets hold of what tainted it.
+// showAgent is what the orchestrator's model reads of an agent. From here on the turn is
+// as tainted as the agent is. The desk is asked last: it is tainted before the agent gets
+// hold of what tainted it.
 func (t *turn) showAgent(k *agentRun) agentView {
 	v := k.describeForModel()
 	t.desk.Hear(k.desk)
@@ -270,9 +270,8 @@ const cancelSchema = `{"type":"object","required":["agent_id"],"additionalProper
 	"after_current_call":{"type":"boolean",` +
 	`"description":"Let the call that is under way finish and the agent report what it has; read it with get_agent_results."}}}`
 
-// stopAgent ends an agent because the orchestrator's model wants it ended: at once,
-// or with what it has after the call under way. One that has not begun has
-// nothing to report.
+// stopAgent ends an agent for the orchestrator's model: at once, or with what the agent
+// has after the call under way. One that has not begun has nothing to report.
 func (t *turn) stopAgent(c *otp.Context, k *agentRun) {
 	var a struct {
 		After bool `json:"after_current_call"`
@@ -344,8 +343,8 @@ func (t *turn) waitForResults(c *otp.Context) {
 	t.answerWaitIfDone(c)
 }
 
-// waitTime is how long the model waits that asked for so many seconds; none, or
-// fewer, is as long as otherwise.
+// waitTime is how long a model waits that asked for so many seconds. None, or fewer, is as
+// long as otherwise.
 func waitTime(seconds int, otherwise time.Duration) time.Duration {
 	if seconds <= 0 {
 		return otherwise

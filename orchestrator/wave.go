@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// wave is a set of agents that were started side by side: in one round of the
+// wave is a set of agents that were started side by side. They are of one round of the
 // orchestrator's model, behind equally many others that depend on one another.
 type wave struct{ round, depth int }
 
@@ -22,6 +22,7 @@ type waveClock struct {
 	running time.Time     // since then; zero while it stands still
 }
 
+// remains is how much of the time is left.
 func (k *waveClock) remains() time.Duration {
 	if k.running.IsZero() {
 		return k.left
@@ -29,12 +30,14 @@ func (k *waveClock) remains() time.Duration {
 	return k.left - time.Since(k.running)
 }
 
+// stop makes the clock stand still.
 func (k *waveClock) stop() {
 	if !k.running.IsZero() {
 		k.left, k.running = k.remains(), time.Time{}
 	}
 }
 
+// start lets the clock run.
 func (k *waveClock) start() {
 	if k.running.IsZero() {
 		k.running = time.Now()
