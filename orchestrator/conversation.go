@@ -408,3 +408,22 @@ func (v *conversation) publishStatus() {
 	v.published = l
 	v.statuses.putStatus(l)
 }
+
+// recaller is what conversations need of the recovery.
+type recaller interface {
+	// recallConversation reads what is kept of a conversation, with the turn under way.
+	recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error)
+	// noteUnwanted remembers a turn that the next recall is to give up.
+	noteUnwanted(turn string)
+	// requestWake asks that the conversation is woken, as soon as that can be.
+	requestWake(id, user string)
+}
+
+// recalledConversation is a conversation as it was kept.
+type recalledConversation struct {
+	user    string
+	tainted bool
+	said    []llm.Message
+	turn    *turn // under way when the process ended
+	orphan  bool  // there is history, and nothing says whose it is
+}

@@ -7,6 +7,13 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
 
+// place is a place in a pool. A conversation's process has it, or waits for it in a task.
+type place struct {
+	credit *admission.Credit
+	task   otp.Ref            // while it waits
+	gone   context.CancelFunc // ends the wait, or returns the credit
+}
+
 // takeOrWait gets a credit at once and reports true, or begins to wait for one. The task's
 // end is for onWaitEnd. The credit comes back with life at the latest.
 func (p *place) takeOrWait(c *otp.Context, pool *admission.Pool, ask admission.Ask) bool {
@@ -45,13 +52,6 @@ func (p *place) giveBack() {
 	*p = place{}
 }
 
-// placeRequest is a call, or an agent, that goes on when it has its places.
-type placeRequest struct {
-	k    *agentRun // nil for the turn's own call
-	from otp.From  // none where no call waits
-	over bool
-}
-
 // workPlace is the place of a turn or an agent whose calls may wait for people.
 type workPlace struct {
 	place  place
@@ -59,9 +59,9 @@ type workPlace struct {
 	away   bool // it has given the place back
 }
 
-// place is a place in a pool. A conversation's process has it, or waits for it in a task.
-type place struct {
-	credit *admission.Credit
-	task   otp.Ref            // while it waits
-	gone   context.CancelFunc // ends the wait, or returns the credit
+// placeRequest is a call, or an agent, that goes on when it has its places.
+type placeRequest struct {
+	k    *agentRun // nil for the turn's own call
+	from otp.From  // none where no call waits
+	over bool
 }

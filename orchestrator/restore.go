@@ -12,16 +12,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
 
-// recaller is what conversations need of the recovery.
-type recaller interface {
-	// recallConversation reads what is kept of a conversation, with the turn under way.
-	recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error)
-	// noteUnwanted remembers a turn that the next recall is to give up.
-	noteUnwanted(turn string)
-	// requestWake asks that the conversation is woken, as soon as that can be.
-	requestWake(id, user string)
-}
-
 // restorer reads conversations back from the journal, with the turns under way.
 type restorer struct {
 	*turnNeeds
@@ -238,12 +228,3 @@ func (r *restorer) giveUpUnwanted(ctx context.Context, about history.Turn) (bool
 // noteUnwanted remembers a turn that no caller wants any more, and whose end is still
 // to be written.
 func (r *restorer) noteUnwanted(turn string) { r.unwanted.Store(turn, struct{}{}) }
-
-// recalledConversation is a conversation as it was kept.
-type recalledConversation struct {
-	user    string
-	tainted bool
-	said    []llm.Message
-	turn    *turn // under way when the process ended
-	orphan  bool  // there is history, and nothing says whose it is
-}

@@ -239,6 +239,100 @@ func (t *turn) startTask(c *otp.Context, kind taskKind, fn func(context.Context)
 	t.task = turnTask{c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), kind}
 }
 
+// requestAdmission lets the turn in, now or when it is its user's turn. What was accepted
+// before a restart is not refused.
+func (t *turn) requestAdmission(c *otp.Context) {
+	t.phase = phaseAdmitting
+	t.startSpan()
+	t.life, t.endLife = context.WithCancel(c.Context())
+	if t.place.takeOrWait(c, t.doors.turns, t.newAsk(t.origin == originResumed)) {
+		t.onAdmission(c, nil)
+	}
+}
+
+// onAdmission goes on with a turn that has its credit. One that got none has done
+// nothing: its request was not even written down.
+func (t *turn) onAdmission(c *otp.Context, err error) {
+	switch {
+	case err == nil && t.origin == originResumed:
+		t.resumeWork(c)
+	case err == nil:
+		t.phase = phaseOpening
+		t.writeRequest(c)
+	default:
+		t.refuseUnbegun(err)
+	}
+}
+
+// refuseUnbegun ends a turn that nothing is known of outside.
+func (t *turn) refuseUnbegun(err error) {
+	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
+		err = t.doors.turns.Overloaded(t.desk.Grant().User())
+	}
+	t.phase, t.err = phaseOver, err
+}
+
+// resumeWork goes on with a turn that was restored, now that there is room for it.
+func (t *turn) resumeWork(c *otp.Context) {
+	t.phase = phaseWorking
+	t.scheduleTimeCheck(c)
+	t.startReadyAgents(c)
+	t.tune.reachPlace("resume")
+	if t.records == 0 {
+		t.askModel(c)
+		return
+	}
+	t.runNextCall(c)
+}
+
+type (
+	turnBegun    struct{}
+	turnTimeOver struct{ t *turn }
+)
+
+// writeRequest writes the request down before anything is done about it. One that was
+// sent before and has ended is not begun again: its end is what is answered.
+func (t *turn) writeRequest(c *otp.Context) {
+	journal, about, fresh := &t.journal, t.turnKey(), t.origin == originFresh
+	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
+	t.tune.reachPlace("open")
+	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
+		if !fresh {
+			end, err := journal.readEnd(ctx, about, t.request)
+			if err != nil || end != nil {
+				return end, err
+			}
+		}
+		return turnBegun{}, journal.Begin(ctx, about, items...)
+	})
+}
+
+// onRequestWritten starts the work on a request that is durable.
+func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
+	switch v := m.Value.(type) {
+	case turnBegun:
+		t.phase = phaseWorking
+		t.spending.markCounted(t.id)
+		if t.abandoned {
+			t.finishTurn(c, "", ErrCancelled)
+			return
+		}
+		t.scheduleTimeCheck(c)
+		t.askModel(c)
+	case *endRecord:
+		t.phase, t.answer, t.err, t.repeated = phaseOver, v.Reply, failureFromCode(v.Failure), true
+	default:
+		t.phase, t.err, t.outage = phaseOver, ErrNotKept, history.Down(m.Err)
+		t.unkept = t.outage || errors.Is(m.Err, history.ErrUnderWay) // then the journal knows more than this process
+		switch {
+		case errors.Is(m.Err, ErrRequest):
+			t.err = m.Err
+		case errors.Is(m.Err, history.ErrOwner):
+			t.err = errOtherUser
+		}
+	}
+}
+
 // askModel asks the model what to do next.
 func (t *turn) askModel(c *otp.Context) {
 	t.stopPrejudging(c)
@@ -257,6 +351,13 @@ func (t *turn) askModel(c *otp.Context) {
 	t.tune.reachPlace("think")
 	model, who := t.models.orchestrator, t.callerOfQuestion()
 	t.startTask(c, taskModel, func(ctx context.Context) (any, error) { return model.Chat(assembly.As(ctx, who), r) })
+}
+
+// callerOfQuestion is on whose behalf the turn's next question is asked.
+func (t *turn) callerOfQuestion() assembly.Caller {
+	who := callerOf(t.desk.Grant(), "", &t.spent)
+	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
+	return who
 }
 
 // onTaskEnd takes the end of what the turn was doing, by its phase.
@@ -337,104 +438,6 @@ func (t *turn) concludeTurn(c *otp.Context, r llm.Response) {
 	}
 }
 
-// requestAdmission lets the turn in, now or when it is its user's turn. What was accepted
-// before a restart is not refused.
-func (t *turn) requestAdmission(c *otp.Context) {
-	t.phase = phaseAdmitting
-	t.startSpan()
-	t.life, t.endLife = context.WithCancel(c.Context())
-	if t.place.takeOrWait(c, t.doors.turns, t.newAsk(t.origin == originResumed)) {
-		t.onAdmission(c, nil)
-	}
-}
-
-// onAdmission goes on with a turn that has its credit. One that got none has done
-// nothing: its request was not even written down.
-func (t *turn) onAdmission(c *otp.Context, err error) {
-	switch {
-	case err == nil && t.origin == originResumed:
-		t.resumeWork(c)
-	case err == nil:
-		t.phase = phaseOpening
-		t.writeRequest(c)
-	default:
-		t.refuseUnbegun(err)
-	}
-}
-
-// refuseUnbegun ends a turn that nothing is known of outside.
-func (t *turn) refuseUnbegun(err error) {
-	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
-		err = t.doors.turns.Overloaded(t.desk.Grant().User())
-	}
-	t.phase, t.err = phaseOver, err
-}
-
-type (
-	turnBegun    struct{}
-	turnTimeOver struct{ t *turn }
-)
-
-// writeRequest writes the request down before anything is done about it. One that was
-// sent before and has ended is not begun again: its end is what is answered.
-func (t *turn) writeRequest(c *otp.Context) {
-	journal, about, fresh := &t.journal, t.turnKey(), t.origin == originFresh
-	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
-	t.tune.reachPlace("open")
-	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
-		if !fresh {
-			end, err := journal.readEnd(ctx, about, t.request)
-			if err != nil || end != nil {
-				return end, err
-			}
-		}
-		return turnBegun{}, journal.Begin(ctx, about, items...)
-	})
-}
-
-// onRequestWritten starts the work on a request that is durable.
-func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
-	switch v := m.Value.(type) {
-	case turnBegun:
-		t.phase = phaseWorking
-		t.spending.markCounted(t.id)
-		if t.abandoned {
-			t.finishTurn(c, "", ErrCancelled)
-			return
-		}
-		t.scheduleTimeCheck(c)
-		t.askModel(c)
-	case *endRecord:
-		t.phase, t.answer, t.err, t.repeated = phaseOver, v.Reply, failureFromCode(v.Failure), true
-	default:
-		t.phase, t.err, t.outage = phaseOver, ErrNotKept, history.Down(m.Err)
-		t.unkept = t.outage || errors.Is(m.Err, history.ErrUnderWay) // then the journal knows more than this process
-		switch {
-		case errors.Is(m.Err, ErrRequest):
-			t.err = m.Err
-		case errors.Is(m.Err, history.ErrOwner):
-			t.err = errOtherUser
-		}
-	}
-}
-
-// scheduleTimeCheck looks at the turn again when its time is over, and onTimeCheck ends it
-// if no caller waits. A waiting caller has a deadline of its own, and so has a person who
-// is asked.
-func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.tune.turn, turnTimeOver{t}) }
-
-// onTimeCheck ends a turn whose time is over and that no caller waits for.
-func (t *turn) onTimeCheck(c *otp.Context, m turnTimeOver) {
-	switch {
-	case m.t != t || t.phase != phaseWorking:
-	case len(t.waiters) > 0 || t.holds || t.away ||
-		slices.ContainsFunc(t.agents, func(k *agentRun) bool { return k.currentState() == agents.AwaitingApproval }):
-		t.scheduleTimeCheck(c)
-	default:
-		t.finishTurn(c, "", ErrInterrupted)
-	}
-}
-
 // writeRound writes the round down before any of its calls is made.
 func (t *turn) writeRound(c *otp.Context) {
 	t.records++
@@ -473,6 +476,23 @@ func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
 	}
 	t.outages.forgetConversation(t.desk.Grant().Conversation())
 	t.runNextCall(c)
+}
+
+// scheduleTimeCheck looks at the turn again when its time is over, and onTimeCheck ends it
+// if no caller waits. A waiting caller has a deadline of its own, and so has a person who
+// is asked.
+func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.tune.turn, turnTimeOver{t}) }
+
+// onTimeCheck ends a turn whose time is over and that no caller waits for.
+func (t *turn) onTimeCheck(c *otp.Context, m turnTimeOver) {
+	switch {
+	case m.t != t || t.phase != phaseWorking:
+	case len(t.waiters) > 0 || t.holds || t.away ||
+		slices.ContainsFunc(t.agents, func(k *agentRun) bool { return k.currentState() == agents.AwaitingApproval }):
+		t.scheduleTimeCheck(c)
+	default:
+		t.finishTurn(c, "", ErrInterrupted)
+	}
 }
 
 // finishTurn finishes the turn: agents that still work are cancelled, then answers
@@ -545,6 +565,15 @@ func (t *turn) buildReply(text string) Reply {
 		r.Agents = append(r.Agents, res)
 	}
 	return r
+}
+
+// sumSpending is what the turn and its agents have spent.
+func (t *turn) sumSpending() Spent {
+	s := readSpent(&t.spent)
+	for _, k := range t.agents {
+		s = s.plus(readSpent(&k.spent))
+	}
+	return s
 }
 
 // breakOff leaves a turn as the journal has it. Its agents end with its process.
@@ -623,33 +652,4 @@ func (t *turn) describeStatus() string {
 func (t *turn) turnKey() history.Turn {
 	g := t.desk.Grant()
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
-}
-
-// resumeWork goes on with a turn that was restored, now that there is room for it.
-func (t *turn) resumeWork(c *otp.Context) {
-	t.phase = phaseWorking
-	t.scheduleTimeCheck(c)
-	t.startReadyAgents(c)
-	t.tune.reachPlace("resume")
-	if t.records == 0 {
-		t.askModel(c)
-		return
-	}
-	t.runNextCall(c)
-}
-
-// callerOfQuestion is on whose behalf the turn's next question is asked.
-func (t *turn) callerOfQuestion() assembly.Caller {
-	who := callerOf(t.desk.Grant(), "", &t.spent)
-	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
-	return who
-}
-
-// sumSpending is what the turn and its agents have spent.
-func (t *turn) sumSpending() Spent {
-	s := readSpent(&t.spent)
-	for _, k := range t.agents {
-		s = s.plus(readSpent(&k.spent))
-	}
-	return s
 }
