@@ -41,7 +41,7 @@ func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 // writeUntilUp writes what an agent did. While the store is down it tries again, for as
 // long as ctx lets it: the agent's own time. An agent that waits loses nothing
 // by it, and one that is ended for it would lose all it did. What was kept
-// although it was not known may be written twice; saved.takeItem knows.
+// although it was not known may be written twice; savedTurn.takeItem knows.
 func (j agentJournal) writeUntilUp(ctx context.Context, items ...history.Item) error {
 	wait := firstRetry
 	for {

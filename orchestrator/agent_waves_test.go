@@ -108,7 +108,7 @@ func TestWaveStandsStillForHelp(t *testing.T) {
 	t.Run("what comes after an answer", func(t *testing.T) {
 		require.Contains(t, run(t, rule{"hang": true}).Reason, wave.String())
 	})
-	t.Run("what comes after a wait in vain", func(t *testing.T) {
+	t.Run("what comes after a wait that brought nothing", func(t *testing.T) {
 		require.Contains(t, run(t, rule{"hang": true}, 10*time.Millisecond).Reason, wave.String())
 	})
 }

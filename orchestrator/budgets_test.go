@@ -58,7 +58,7 @@ func TestReplyTellsSpending(t *testing.T) {
 }
 
 // An agent whose budget is spent is asked once more, without tools, and
-// reports; nobody else's budget is touched.
+// reports; no other user's budget is touched.
 func TestAgentBudget(t *testing.T) {
 	for name, budget := range map[string]string{"tokens": "{agent: {tokens: 9000}}", "cost": "{agent: {cost: 0.025}}"} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestAgentBudget(t *testing.T) {
 
 // A turn whose budget is spent ends with a typed error, its agents with a
 // reason; so does every later turn of a conversation or a user that has spent
-// theirs, and of nobody else.
+// theirs, and of no other user.
 func TestSharedBudgets(t *testing.T) {
 	spent := func(t *testing.T, c *Conversation, request string) {
 		t.Helper()
@@ -169,7 +169,7 @@ func TestBudgetAfterRestart(t *testing.T) {
 	require.Len(t, r.asked(agents.ToolRequestHelp), 1, "the agent was asked again though the turn had nothing left")
 }
 
-// Questions that wait for room in their user's own budget keep nobody else from
+// Questions that wait for room in their user's own budget keep no other user from
 // the model, and are asked once there is room.
 func TestWaitingForABudgetHoldsNoModel(t *testing.T) {
 	o := with()

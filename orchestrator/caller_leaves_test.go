@@ -104,13 +104,13 @@ func TestLeftDuringRestart(t *testing.T) {
 			require.ErrorIs(t, err, ErrCancelled)
 			close(h.answer)
 			require.Equal(t, "done", r.send("next").Text)
-			r.nobodyLeft()
+			r.noneAbandoned()
 		})
 	}
 }
 
-// nobodyLeft waits until nobody is kept as one who left.
-func (r *rig) nobodyLeft() {
+// noneAbandoned waits until no request is kept as abandoned.
+func (r *rig) noneAbandoned() {
 	require.Eventually(r.t, func() bool { return len(r.abandoned.listRequests("c1")) == 0 }, eventually, tick)
 }
 
@@ -128,22 +128,22 @@ func TestLeftAfterRestart(t *testing.T) {
 		close(gone)
 	}()
 	require.Eventually(t, func() bool { return h.waits.Load() == 1 }, eventually, tick)
-	leave() // it wants it finished, and so nobody waits
+	leave() // it wants it finished, and so no caller waits
 	<-gone
 	c.leaveRequest(sendRequest{ID: "r1", Token: "of one who sent it before a crash"})
 	_, err := c.Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrCancelled)
-	r.nobodyLeft()
+	r.noneAbandoned()
 
 	c.leaveRequest(sendRequest{ID: "of a request that never came"})
-	r.nobodyLeft()
+	r.noneAbandoned()
 	r.abandoned.addRequest("c1", "of a request that never came, to a process that crashed")
 	r.crash()
-	r.nobodyLeft()
+	r.noneAbandoned()
 }
 
 // A request whose caller went down with the program is gone on with, though
-// nobody can wait for it any more; whoever learned its id gets the answer.
+// no caller can wait for it any more; one that learned its id gets the answer.
 func TestCallerWentDown(t *testing.T) {
 	r := start(t, with(), orch("go", "done"))
 	h := &hanging{answer: make(chan struct{})}
@@ -158,7 +158,7 @@ func TestCallerWentDown(t *testing.T) {
 }
 
 // A conversation that crashed so often that its supervisor gave up goes on with
-// the request that was to be finished, though nobody asks.
+// the request that was to be finished, though no caller asks.
 func TestGivenUpSupervisor(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	h := &hanging{answer: make(chan struct{})}
@@ -189,7 +189,7 @@ func TestGivenUpSupervisor(t *testing.T) {
 }
 
 // A reader that leaves while the end is being written down is not waited for
-// either; whoever sent the request is told all the same.
+// either; the caller that sent the request is told all the same.
 func TestReaderLeavesAtTheEnd(t *testing.T) {
 	v := &conversation{conversationNeeds: &conversationNeeds{}, id: "c1"}
 	v.turn = &turn{phase: phaseClosing, opened: openRecord{Request: "r1"},

@@ -33,7 +33,7 @@ func deaf(t *testing.T, name string, effect skills.Effect, timeout time.Duration
 }
 
 // A skill that ignores its context holds up its own call and no longer than
-// its time; what it returns afterwards is read by nobody.
+// its time; nothing reads what it returns afterwards.
 func TestDeafSkill(t *testing.T) {
 	for name, row := range map[string]struct {
 		effect skills.Effect
@@ -119,7 +119,7 @@ func TestEndlessAnswer(t *testing.T) {
 
 // Ten thousand requests to one conversation at once: as many as its queue
 // holds are answered one after another, the rest is refused at the door.
-// Ten thousand messages that nobody expects change nothing.
+// Ten thousand messages that no process expects change nothing.
 func TestTenThousandRequests(t *testing.T) {
 	const n = 10_000
 	r := start(t, with(), orch("unused", "unused"))
@@ -159,7 +159,7 @@ func TestTenThousandRequests(t *testing.T) {
 	pid, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
 	for range n {
-		pid.Send("nobody expects this")
+		pid.Send("no process expects this")
 	}
 	require.Eventually(t, func() bool { return refused.Load() > 0 }, eventually, tick)
 	quiet := r.open("c2", "bob")

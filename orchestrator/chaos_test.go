@@ -67,7 +67,7 @@ func (x *chaos) broken(main agents.Model) chatFunc {
 			runtime.Goexit()
 		case 2:
 			return llm.Response{}, errors.New("chaos")
-		case 3: // until whoever asked has had enough, or the model's own time is over
+		case 3: // until the caller has had enough, or the model's own time is over
 			<-ctx.Done()
 			return llm.Response{}, errors.New("chaos")
 		}
@@ -78,7 +78,7 @@ func (x *chaos) broken(main agents.Model) chatFunc {
 // chaosCallers are how many conversations are talked to at a time.
 const chaosCallers = 200
 
-// chaos is 200 conversations, whoever kills their processes, and the count of
+// chaos is 200 conversations, what kills their processes, and the count of
 // what came of it.
 type chaos struct {
 	*rig
@@ -191,7 +191,7 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 	x := &chaos{began: time.Now(), unexplained: make(chan error, 1)}
 	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
 		x.held.Add(1)
-		<-ctx.Done() // nobody is there
+		<-ctx.Done() // no person is there
 		return sentinel.Verdict{}, ctx.Err()
 	})
 	bad := []call{use("note.panics", "x"), use("note.exits", "x"), use("note.fails", "x"), use("note.hangs", "x"), use("note.deaf", "x")}

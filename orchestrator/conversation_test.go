@@ -220,7 +220,7 @@ func TestOpenAtOnce(t *testing.T) {
 	require.Equal(t, 1, n.Active)
 }
 
-// The process of a conversation that nobody uses ends, and the next request
+// The process of a conversation that no caller uses ends, and the next request
 // starts it again: it knows what was said, what was read, and whose it is.
 func TestIdleConversationRests(t *testing.T) {
 	o := with(outside(t))

@@ -44,7 +44,7 @@ func neighbour(t *testing.T, o options, rules [][]rule, during func(r *rig)) {
 }
 
 // A skill that panics, hangs or ends its goroutine costs its own call: its
-// agent reads the error and goes on, and nobody else notices.
+// agent reads the error and goes on, and no other notices.
 func TestBrokenSkills(t *testing.T) {
 	type in struct{ X string }
 	slow, err := skills.Func(skills.Spec{Name: "note.bad", Effect: skills.Create, Reaches: skills.Self, Timeout: 20 * time.Millisecond},
@@ -143,7 +143,7 @@ func TestPanickingModel(t *testing.T) {
 }
 
 // A conversation whose process crashes starts again and goes on with its turn:
-// its caller is answered and nobody else notices. It stays its user's.
+// its caller is answered and no other notices. It stays its user's.
 func TestConversationCrash(t *testing.T) {
 	in := make(chan struct{}, 16)
 	var runs atomic.Int64

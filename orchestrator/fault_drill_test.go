@@ -62,7 +62,7 @@ func drillOffice() office {
 // A model goes bad while twelve callers of four users make calls of every
 // effect, inward and outward, and gets well again: each call's outcome in the
 // ledger is that of the table, reads that went on are marked, what was allowed
-// ran once and has its outcome, nobody asks while the breaker is open, and
+// ran once and has its outcome, no call asks while the breaker is open, and
 // nothing is started again. The timeline is in the log of go test -v.
 func TestFaultDrillOnRecord(t *testing.T) {
 	d := &drill{house: build(t, drillOffice(), fall{model: ", timeout: 1s", more: fmt.Sprintf(", breaker: {failures: 5, window: 60s, open_for: %s}", drillOpen)})}

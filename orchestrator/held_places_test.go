@@ -66,7 +66,7 @@ func (r *rig) begin(conversation, user, text string) <-chan sent {
 	return out
 }
 
-// Open approvals lock nobody out, however few places there are, and what waits
+// Open approvals lock no user out, however few places there are, and what waits
 // for people goes on in line when it is answered: a yes and a no.
 func TestHeldWorkHoldsNoPlaces(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -226,7 +226,7 @@ func TestWaitOverTakesPlace(t *testing.T) {
 
 // A conversation whose own request waits for a person says so to those it has no
 // room for, in place of a guess from how fast others end; and what waits for it
-// takes nobody's place.
+// takes no other's place.
 func TestHeldHint(t *testing.T) {
 	o, people, rules := holding(t, "limits: {process: {turns: 1, waiting: 5}}\n")
 	r := start(t, o, rules...)
@@ -367,7 +367,7 @@ func TestNoCreditIsLostWhileHeld(t *testing.T) {
 	require.Eventually(t, func() bool { return len(r.parts.Checkpoint.InFlight()) == 0 }, eventually, tick)
 }
 
-// Calls beyond approvals.pending are denied and nobody is asked: the refusal is
+// Calls beyond approvals.pending are denied and no person is asked: the refusal is
 // for a budget, is on record, and the agent may go on with what needs no person.
 func TestPendingBound(t *testing.T) {
 	o, people, rules := holding(t, "approvals: {pending: {user: 2}}\n",

@@ -52,7 +52,7 @@ func full(t testing.TB, err error, what, of string) {
 }
 
 // Ten thousand messages to one conversation: it takes as many as it has places
-// for, and each of the others is told when to come again. Nobody waits for
+// for, and each of the others is told when to come again. None waits for
 // nothing, and no mailbox grows.
 func TestFloodIsRefused(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
@@ -188,7 +188,7 @@ func TestOpenBounded(t *testing.T) {
 }
 
 // A user's agents beyond their share wait, pending, and start when others have
-// ended; those that wait in vain fail and say why.
+// ended; those that wait too long fail and say why.
 func TestAgentsWaitForRoom(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	o := with(g)

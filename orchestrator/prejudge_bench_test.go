@@ -19,7 +19,7 @@ import (
 // BenchmarkAhead measures a whole turn whose agent makes five calls, against a
 // review that takes 300 ms for each and for the agent's dispatch: all five in
 // one answer, so that they are judged ahead, and beside it one in each of five
-// answers, which nobody can foresee. The agents' models answer at once.
+// answers, which no desk can foresee. The agents' models answer at once.
 func BenchmarkAhead(b *testing.B) {
 	const takes, n = 300 * time.Millisecond, 5
 	reviewer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -123,7 +123,7 @@ func TestDispatchesOfOneAnswerAreJudgedTogether(t *testing.T) {
 	require.Equal(t, 2, v.count(asking("agent.dispatch")))
 }
 
-// What the rules deny nobody is asked about ahead of its turn, nor what is
+// The review is not asked ahead about what the rules deny, nor about what is
 // beyond the agent's budget.
 func TestDeniedCallsAreNotReviewedAhead(t *testing.T) {
 	v := newReviewer(t, asking("note.echo"), 1)

@@ -169,7 +169,7 @@ ledger: {path: ./v.db}
 }
 
 // killMoment waits for the end of a life: some questions to models later, so
-// that it gets as far on a slow machine, and a moment that is nobody's.
+// that it gets as far on a slow machine, and a moment that is of no step.
 func killMoment(asked *atomic.Int64) {
 	until, late := asked.Load()+rand.Int64N(48), time.After(killLife-5*time.Millisecond)
 	for asked.Load() < until {
@@ -222,7 +222,7 @@ func life(t *testing.T, dir string, requests int, asked *atomic.Int64) (lines []
 }
 
 // Killed at any instant and started again, as often as you like: every request
-// gets its answer, none is given up however often it was in vain (lives are
+// gets its answer, none is given up however often it came to nothing (lives are
 // shorter than what a request waits that had many), and the same one whenever it is asked for; nothing that isn't
 // idempotent is done twice; a repeat of what is idempotent has the same key;
 // what was interrupted is on record as unknown; models are asked again only

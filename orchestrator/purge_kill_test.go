@@ -211,7 +211,7 @@ func (h *purgeHouse) checkRecords(r *rig, n int, whole history.Purged) {
 	case 0:
 		require.Zero(h.t, n, "it was killed before it had begun")
 		return
-	case 2: // its end was durable, and nobody was told
+	case 2: // its end was durable, and no caller was told
 		begun = []string{history.PurgeBegun, history.PurgeEnded}
 	}
 	require.Equal(h.t, begun, steps, "step %d", n)

@@ -66,7 +66,7 @@ func (r *rig) leaves() (through chan struct{}) {
 	return through
 }
 
-// A request that nobody waits for any more is gone on with whatever became of
+// A request that no caller waits for any more is gone on with whatever became of
 // the processes that worked on it.
 func TestRecoveryFindsWhatIsLeft(t *testing.T) {
 	kill := func(r *rig, name string) {
@@ -110,7 +110,7 @@ func TestRecoveryFindsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// What nobody tells the recovery of it finds in the journal, sooner or later.
+// What the recovery is not told of it finds in the journal, sooner or later.
 func TestRecoveryLooksAround(t *testing.T) {
 	o := with()
 	o.tune.look = 20 * time.Millisecond
@@ -145,7 +145,7 @@ func TestRecoveryLetsRest(t *testing.T) {
 }
 
 // Who asks for an answer and leaves again leaves nothing behind: a turn that
-// nobody waits for ends when its time is over, however often it was asked for.
+// no caller waits for ends when its time is over, however often it was asked for.
 func TestLeftByReaders(t *testing.T) {
 	o := with()
 	o.tune.turn = 300 * time.Millisecond

@@ -51,7 +51,7 @@ func TestRedisKilledUnderLoad(t *testing.T) {
 	load("dying", srv.Kill)
 	changed := book.times("c1")
 	load("away", func() {})
-	require.Equal(t, changed, book.times("c1"), "nothing is changed while nobody counts for all")
+	require.Equal(t, changed, book.times("c1"), "nothing is changed while no server counts for all")
 	degraded, refused := 0, 0
 	for i := range 8 {
 		for _, d := range r.list(ledger.Query{Conversation: fmt.Sprint("away", i), Kind: sentinel.RecordDecision}) {

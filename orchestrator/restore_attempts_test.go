@@ -34,7 +34,7 @@ func (r *rig) stuck() {
 }
 
 // A program that ends every moment gives nothing up that was accepted, however
-// often it is started: a request that was in vain several times waits until the
+// often it is started: a request that got nowhere several times waits until the
 // program has lived for a while, and what was not tried does not count. In a
 // life that is long enough it is answered.
 func TestShortLivesGiveNoRequestUp(t *testing.T) {
@@ -72,7 +72,7 @@ func TestShortLivesGiveNoRequestUp(t *testing.T) {
 }
 
 // A crash of its own process counts for several starts of the program, so some
-// starts in vain do not make a single crash one too many.
+// starts without progress do not make a single crash one too many.
 func TestCrashAfterStarts(t *testing.T) {
 	o := with()
 	r := start(t, o, []rule{{"reply": rule{"hang": true}}})

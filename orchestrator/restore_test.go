@@ -18,8 +18,8 @@ import (
 )
 
 // A process that ends in the midst of a request and starts again goes on with
-// it though nobody asks: finished calls are not repeated, and the answer is
-// there for whoever asks for it by the request's id.
+// it though no caller asks: finished calls are not repeated, and the answer is
+// there for a caller that asks for it by the request's id.
 func TestResumedUnasked(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	book := &logbook{}
@@ -141,7 +141,7 @@ func TestPoisonedRequest(t *testing.T) {
 	_, err := c.Send(t.Context(), "go")
 	require.ErrorIs(t, err, ErrInterrupted)
 	// The fourth crash in a row ends the conversation's supervisor as well; the
-	// caller opens it anew, and the fifth attempt is one too many.
+	// caller opens it again, and the fifth attempt is one too many.
 	require.Equal(t, maxAttempts+2, b.broke)
 	b.mu.Lock()
 	b.n = 1000
@@ -216,7 +216,7 @@ func TestRecordsThatAreNotUnderstood(t *testing.T) {
 	}
 	s, err = readSavedTurn(append(good[:3:3], good[0], good[1]))
 	require.NoError(t, err)
-	require.Empty(t, s.rounds, "of a request that was begun anew the newest counts")
+	require.Empty(t, s.rounds, "of a request that was begun again the newest counts")
 	twice := newItem(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
 	s, err = readSavedTurn(append(good[:3:3], twice, twice))
 	require.NoError(t, err)
@@ -307,7 +307,7 @@ func TestRestoredGrants(t *testing.T) {
 	}
 }
 
-// A request that nobody waits for is given up when its time is over, but not
+// A request that no caller waits for is given up when its time is over, but not
 // while a person is being asked.
 func TestUnattendedTurnEnds(t *testing.T) {
 	asked, answer := make(chan struct{}, 1), make(chan struct{})

@@ -29,7 +29,7 @@ type fall struct {
 	reply rule   // of the server, in place of an approval
 	model string // more of the model's settings
 	more  string // more of the review's settings
-	// down: nobody listens. long: the call fits no question.
+	// down: no server listens. long: the call fits no question.
 	down, long bool
 	// before is of how many other users a call has just been reviewed.
 	before int
@@ -182,7 +182,7 @@ type house struct {
 	last families // what it held last
 }
 
-// canary is in every value of a call and in all that the model says: nobody but
+// canary is in every value of a call and in all that the model says: no one but
 // the skill may see it again.
 const canary = "cAnArY"
 

@@ -77,7 +77,7 @@ func (r *rig) journalHides() map[string]bool {
 	return kinds
 }
 
-// The value of an x-secret argument reaches its skill and nobody else: not the
+// The value of an x-secret argument reaches its skill and nothing else: not the
 // orchestrator's model, not the journal, not the log, whether the call runs, is
 // refused, or is no call at all.
 func TestSecretArguments(t *testing.T) {

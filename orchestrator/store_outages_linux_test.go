@@ -99,7 +99,7 @@ func TestDiskFull(t *testing.T) {
 			free()
 
 			if id != "" {
-				require.Eventually(t, func() bool { // nobody asks
+				require.Eventually(t, func() bool { // no caller asks
 					row, ok, err := r.Orchestrator.journal.Get(context.Background(), "c1")
 					return err == nil && ok && row.Turn == ""
 				}, eventually, tick)

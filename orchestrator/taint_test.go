@@ -59,7 +59,7 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// Nobody to ask is a no, also in the turn after: what was read stays read. A
+// No person to ask is a no, also in the turn after: what was read stays read. A
 // trusted result taints nothing.
 func TestTaintStays(t *testing.T) {
 	r := start(t, with(outside(t), echo(t)),

@@ -34,7 +34,7 @@ import (
 // families are the metrics of a scrape by name.
 type families map[string]*dto.MetricFamily
 
-// scrape reads /metrics as Prometheus does; the text is for whoever reads a
+// scrape reads /metrics as Prometheus does; the text is for a person who reads a
 // failure: the series without the buckets.
 func scrape(t *testing.T, r *rig) (families, string) {
 	t.Helper()
@@ -211,7 +211,7 @@ func TestScrapeReview(t *testing.T) {
 	}, eventually, tick)
 }
 
-// What a model's canaries came to is a gauge, and what they cost is nobody's
+// What a model's canaries came to is a gauge, and what they cost is no user's
 // review: a model that approves everything has failed, one that answers nothing
 // is unanswered, and one that is not of the review has none.
 func TestScrapeCanaries(t *testing.T) {

@@ -119,7 +119,7 @@ func TestNoShareOfTurnsIsTraced(t *testing.T) {
 	require.Empty(t, c.paths)
 }
 
-// A spanCollector that refuses harms nobody: turns are answered, what was dropped
+// A spanCollector that refuses harms no turn: turns are answered, what was dropped
 // is counted and logged, and its own words are not.
 func TestCollectorRefuses(t *testing.T) {
 	c := newCollector(t)
@@ -150,7 +150,7 @@ func TestNoValueIsMeasured(t *testing.T) {
 		skill(t, "note.panics", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { panic(c + "-panic") }),
 		skill(t, "note.asks", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { return "", nil }),
 	)
-	o.tune.help = 50 * time.Millisecond // nobody answers it
+	o.tune.help = 50 * time.Millisecond // no model answers it
 	var crash atomic.Bool
 	o.tune.at = func(string) {
 		if crash.CompareAndSwap(true, false) {

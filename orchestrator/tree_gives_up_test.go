@@ -87,7 +87,7 @@ func TestConversationsCrash(t *testing.T) {
 }
 
 // The review's supervisor gives up, which the app answers by starting all of it
-// anew, every breaker closed. Meanwhile, and while no model can be asked, calls
+// again, every breaker closed. Meanwhile, and while no model can be asked, calls
 // go by the table of the unavailable: reads go on and are marked, the rest needs
 // a person, and there is none.
 func TestReviewGivesUp(t *testing.T) {
@@ -158,7 +158,7 @@ func TestAppGivesUp(t *testing.T) {
 	select {
 	case <-r.Done():
 	case <-time.After(eventually):
-		t.Fatal("nobody is told")
+		t.Fatal("no program is told")
 	}
 	ended := func(err error) {
 		t.Helper()

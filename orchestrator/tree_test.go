@@ -22,7 +22,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// freeGrant lets an agent of nobody's conversation use skills.
+// freeGrant lets an agent of no conversation use skills.
 func freeGrant(t *testing.T, names ...string) sentinel.Grant {
 	return freeGrantOf(t, "eve", names...)
 }
@@ -170,7 +170,7 @@ func TestRouterBreaksUnderLoad(t *testing.T) {
 
 // A writer that is broken down again and again, more often than its supervisor
 // restarts it, refuses the group that it was at with an error that names the
-// store, and no other: the store goes on whoever runs it.
+// store, and no other: the store goes on with or without it.
 func TestWriterBreaks(t *testing.T) {
 	book := &logbook{}
 	o := with(book.skill(t, "note.plain", skills.Create, false, skills.Trusted))

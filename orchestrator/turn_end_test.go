@@ -65,7 +65,7 @@ func TestAnswerTooLong(t *testing.T) {
 		require.Len(t, reply.Agents, 1)
 		for _, text := range []string{reply.Text, reply.Agents[0].Answer} {
 			require.InDelta(t, agents.MaxAnswer, len(text), 100)
-			require.True(t, strings.HasSuffix(text, "\n[cut here: the text was too long]"), "whoever reads it knows")
+			require.True(t, strings.HasSuffix(text, "\n[cut here: the text was too long]"), "a reader knows")
 		}
 		require.Equal(t, agents.Completed, reply.Agents[0].State)
 		require.Contains(t, reply.Agents[0].Reason, "cut off")
@@ -122,7 +122,7 @@ func TestAnswerThatIsNotTaken(t *testing.T) {
 }
 
 // A request whose end can't be written at all, though the database is up, stays
-// under way: sent again it is gone on with and not begun anew, so that nothing
+// under way: sent again it is gone on with and not begun again, so that nothing
 // in it runs twice, and it ends as soon as its end is taken.
 func TestEndThatIsNotTaken(t *testing.T) {
 	book := &logbook{}
@@ -146,11 +146,11 @@ func TestEndThatIsNotTaken(t *testing.T) {
 		return err == nil
 	}, eventually, tick)
 	require.Equal(t, "done", reply.Text)
-	require.Equal(t, 1, book.times("p"), "it was begun anew")
+	require.Equal(t, 1, book.times("p"), "it was begun again")
 	require.Zero(t, r.unfinished())
 }
 
-// What the journal has under way is never begun anew, whatever a process
+// What the journal has under way is never begun again, whatever a process
 // believes: the one that tried ends, and the next goes on with it.
 func TestRequestUnderWayBeginsOnce(t *testing.T) {
 	book := &logbook{}

@@ -25,7 +25,7 @@ func TestNoValueEscapes(t *testing.T) {
 		skill(t, "note.fails", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { return "", errors.New(c + "-error") }),
 		skill(t, "note.panics", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { panic(c + "-panic") }),
 	)
-	o.tune.help = 50 * time.Millisecond // nobody answers it
+	o.tune.help = 50 * time.Millisecond // no model answers it
 	odd := tool("use_skill", map[string]any{"skill": "note.good", "arguments": map[string]any{"X": c + "-arg", c + "-undeclared": c}})
 	bad := tool("use_skill", `{"skill":"note.good","arguments":{"X":"`+c+`-raw","X":1}}`)
 	r := start(t, o,
