@@ -53,7 +53,7 @@ func (r *rig) crash() {
 // finished waits until conversation c1 works on nothing.
 func (r *rig) finished() {
 	require.Eventually(r.t, func() bool {
-		row, ok, err := r.Orchestrator.journal.Get(context.Background(), "c1")
+		row, ok, err := r.journal.Get(context.Background(), "c1")
 		return err == nil && ok && row.Turn == ""
 	}, eventually, tick)
 }

@@ -27,7 +27,7 @@ func TestOrphanedHistory(t *testing.T) {
 		require.ErrorIs(t, err, ErrRequest, user)
 		require.ErrorContains(t, err, "no owner", user)
 	}
-	_, err := r.Orchestrator.journal.Purge(context.Background(), history.Who{Conversation: "c1"}, "operator")
+	_, err := r.journal.Purge(context.Background(), history.Who{Conversation: "c1"}, "operator")
 	require.NoError(t, err)
 	r.restart(o)
 	reply, err := r.open("c1", "eve").Send(t.Context(), "hello")

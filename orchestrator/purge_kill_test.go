@@ -75,8 +75,8 @@ func newPurgeHouse(t *testing.T, who history.Who) *purgeHouse {
 	for i := range items {
 		items[i] = history.Item{Kind: "filling", Data: []byte("x")}
 	}
-	require.NoError(t, r.Orchestrator.journal.Begin(t.Context(), about, items...))
-	require.NoError(t, r.Orchestrator.journal.End(t.Context(), about))
+	require.NoError(t, r.journal.Begin(t.Context(), about, items...))
+	require.NoError(t, r.journal.End(t.Context(), about))
 	for id, user := range map[string]string{"c1": "ann", "c2": "bob"} {
 		reply, err := r.open(id, user).SendRequest(t.Context(), Request{ID: "r1", Text: "secret"})
 		require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 
 // attempts is what has been counted for the request of c1.
 func (r *rig) attempts() int {
-	row, ok, err := r.Orchestrator.journal.Get(context.Background(), "c1")
+	row, ok, err := r.journal.Get(context.Background(), "c1")
 	return map[bool]int{true: row.Attempts, false: -1}[err == nil && ok]
 }
 

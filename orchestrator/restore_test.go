@@ -147,7 +147,7 @@ func TestPoisonedRequest(t *testing.T) {
 	b.n = 1000
 	b.mu.Unlock()
 	require.Equal(t, "done", r.send("go").Text)
-	row, ok, err := r.Orchestrator.journal.Get(t.Context(), "c1")
+	row, ok, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Empty(t, row.Turn)
@@ -185,9 +185,9 @@ func TestErasedRequest(t *testing.T) {
 	<-entered
 	_, err := r.Parts().Journal.EraseUser(t.Context(), "ann")
 	require.NoError(t, err)
-	row, _, err := r.Orchestrator.journal.Get(t.Context(), "c1")
+	row, _, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
-	require.NoError(t, r.Orchestrator.journal.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
+	require.NoError(t, r.journal.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
 		newItem(recordRound, roundRecord{V: 1, Number: 7})))
 	r.restart(o)
 	_, err = r.open("c1", "ann").Reply(t.Context(), "r1")
@@ -268,7 +268,7 @@ func TestRestoredGrants(t *testing.T) {
 		}
 		r.restart(o)
 		t.Cleanup(look) // also where the test fails before
-		row, ok, err := r.Orchestrator.journal.Get(t.Context(), "c1")
+		row, ok, err := r.journal.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
 		turn, err := r.restorer.restoreTurn(t.Context(), row, nil)
@@ -349,7 +349,7 @@ func TestUnattendedTurnEnds(t *testing.T) {
 		require.Eventually(t, func() bool { return len(r.asked(toolDispatch)) == 4 }, eventually, tick)
 	})
 	require.Eventually(t, func() bool {
-		row, _, err := r.Orchestrator.journal.Get(context.Background(), "c1")
+		row, _, err := r.journal.Get(context.Background(), "c1")
 		return err == nil && row.Turn == ""
 	}, eventually, tick)
 	_, err = c.Reply(t.Context(), "r2")

@@ -75,7 +75,7 @@ func TestStepsAreBounded(t *testing.T) {
 // its refusal's kind alike, and that the call isn't to be made again.
 func TestStepOfAHeldCall(t *testing.T) {
 	r, held := heldHouse(t)
-	row, known, err := r.Orchestrator.journal.Get(t.Context(), "c1")
+	row, known, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, known)
 	c := &Conversation{&r.conversationNeeds, ConversationOptions{ID: "c1", User: "ann"}}

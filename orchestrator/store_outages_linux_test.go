@@ -100,7 +100,7 @@ func TestDiskFull(t *testing.T) {
 
 			if id != "" {
 				require.Eventually(t, func() bool { // no caller asks
-					row, ok, err := r.Orchestrator.journal.Get(context.Background(), "c1")
+					row, ok, err := r.journal.Get(context.Background(), "c1")
 					return err == nil && ok && row.Turn == ""
 				}, eventually, tick)
 				reply, err := c.Reply(t.Context(), id)
@@ -121,7 +121,7 @@ func TestDiskFull(t *testing.T) {
 			} else {
 				require.Equal(t, 1, book.times("q"))
 			}
-			row, _, err := r.Orchestrator.journal.Get(t.Context(), "c1")
+			row, _, err := r.journal.Get(t.Context(), "c1")
 			require.NoError(t, err)
 			require.Empty(t, row.Turn)
 			r.verify()

@@ -108,7 +108,7 @@ func TestTaintOverARestart(t *testing.T) {
 			}
 		}
 		r.restart(o)
-		row, ok, err := r.Orchestrator.journal.Get(t.Context(), "c1")
+		row, ok, err := r.journal.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
 		turn, err := r.restorer.restoreTurn(t.Context(), row, nil)

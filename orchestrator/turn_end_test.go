@@ -18,7 +18,7 @@ import (
 
 // unfinished is how many requests the journal has under way.
 func (r *rig) unfinished() int {
-	list, err := r.Orchestrator.journal.Unfinished(context.Background())
+	list, err := r.journal.Unfinished(context.Background())
 	require.NoError(r.t, err)
 	return len(list)
 }
@@ -162,7 +162,7 @@ func TestRequestUnderWayBeginsOnce(t *testing.T) {
 	pid, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
 	open := openRecord{V: recordVersion, Request: "r1", Grant: makeID(), Scope: []string{"note.plain"}, Started: time.Now()}
-	require.NoError(t, r.Orchestrator.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
+	require.NoError(t, r.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
 		history.Item{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, open)))
 	_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "go"})
 	require.ErrorIs(t, err, ErrNotKept)

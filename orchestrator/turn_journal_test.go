@@ -26,7 +26,7 @@ func heldHouse(t *testing.T) (*rig, ledger.Record) {
 // each once.
 func TestEndHeldCalls(t *testing.T) {
 	r, held := heldHouse(t)
-	row, known, err := r.Orchestrator.journal.Get(t.Context(), "c1")
+	row, known, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, known)
 	about := history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}
