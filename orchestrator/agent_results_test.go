@@ -92,7 +92,8 @@ func TestHelpIsAnswered(t *testing.T) {
 	})
 	t.Run("never beyond the parent's grant", func(t *testing.T) {
 		r := start(t, with(echo(t), outside(t)),
-			orch("go", dispatch("a", "do-a"), results("wait_all"), []call{update("web.read"), update("agent.dispatch"), update("note.*")}, tool(toolCancel, map[string]any{"agent_id": "a"}), "done"),
+			orch("go", dispatch("a", "do-a"), results("wait_all"), []call{update("web.read"), update("agent.dispatch"), update("note.*")},
+				tool(toolCancel, map[string]any{"agent_id": "a"}), "done"),
 			agent("do-a", help))
 		scope, err := skills.NewScope("note.echo")
 		require.NoError(t, err)
@@ -165,8 +166,10 @@ func TestQueryAndCancel(t *testing.T) {
 	one := func(name, id string) call { return tool(name, map[string]any{"agent_id": id}) }
 	r := start(t, with(g),
 		orch("go", []call{
-			dispatch("a", "do-a", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"}), dispatch("c", "do-c").with("depends_on", []string{"b"}),
-			one(toolQuery, "b"), one(toolCancel, "c"), one(toolCancel, "a"), one(toolCancel, "a"), one(toolQuery, "b"), one(toolCancel, "ghost"), one(toolQuery, "ghost"),
+			dispatch("a", "do-a", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"}),
+			dispatch("c", "do-c").with("depends_on", []string{"b"}),
+			one(toolQuery, "b"), one(toolCancel, "c"), one(toolCancel, "a"), one(toolCancel, "a"), one(toolQuery, "b"), one(toolCancel, "ghost"),
+			one(toolQuery, "ghost"),
 		}, "done"),
 		agent("do-a", use("note.gate", "")))
 	reply := r.send("go")
@@ -215,7 +218,8 @@ func TestAgentGone(t *testing.T) {
 // minute at most, whatever it says.
 func TestWaitIsBounded(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
-	for seconds, want := range map[int]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, 1: time.Second, 60: time.Minute, 61: time.Minute, 1 << 62: time.Minute} {
+	for seconds, want := range map[int]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, 1: time.Second, 60: time.Minute,
+		61: time.Minute, 1 << 62: time.Minute} {
 		require.Equal(t, want, waitTime(seconds, r.tune.wait), seconds)
 	}
 }

@@ -29,7 +29,8 @@ func TestWaveTimeIsShared(t *testing.T) {
 	o := with(echo(t), slow)
 	o.tune.wave = wave
 	r := start(t, o,
-		orch("go", []call{dispatch("a", "do-a", "note.slow"), dispatch("b", "do-b", "note.echo"), dispatch("c", "do-c", "note.echo").with("depends_on", []string{"a", "b"})},
+		orch("go", []call{dispatch("a", "do-a", "note.slow"), dispatch("b", "do-b", "note.echo"),
+			dispatch("c", "do-c", "note.echo").with("depends_on", []string{"a", "b"})},
 			results("wait_all"), "done"),
 		agent("do-c", use("note.echo", "x"), "c is done"), // first: it reads the answers of the others
 		agent("do-a", use("note.slow", "x"), use("note.slow", "y"), "never"),

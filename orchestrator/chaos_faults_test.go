@@ -20,9 +20,11 @@ import (
 )
 
 // deaf is a skill that ignores its context until it is set free.
-func deaf(t *testing.T, name string, effect skills.Effect, timeout time.Duration, in chan<- struct{}, free <-chan struct{}) *skills.GoSkill {
+func deaf(t *testing.T, name string, effect skills.Effect, timeout time.Duration, in chan<- struct{},
+	free <-chan struct{}) *skills.GoSkill {
 	type input struct{ X string }
-	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: skills.Trusted, Reaches: skills.Self, Timeout: timeout},
+	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: skills.Trusted, Reaches: skills.Self,
+		Timeout: timeout},
 		func(context.Context, input) (string, error) {
 			in <- struct{}{}
 			<-free
@@ -180,7 +182,8 @@ func TestTenThousandRequests(t *testing.T) {
 // come back, each for its own user.
 func TestCrashesAtOnce(t *testing.T) {
 	const n = 20
-	r := start(t, with(echo(t)), orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "ok"))
+	r := start(t, with(echo(t)), orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"),
+		agent("do-a", use("note.echo", "x"), "ok"))
 	names := []string{"router"}
 	for i := range n {
 		id := string(rune('a' + i))

@@ -35,7 +35,8 @@ func chaosTime() time.Duration {
 func chaosSkills(t *testing.T) []*skills.GoSkill {
 	type in struct{ X string }
 	timed := func(name string, fn func(ctx context.Context) (string, error)) *skills.GoSkill {
-		g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: skills.Read, Output: skills.Trusted, Reaches: skills.Self, Timeout: 50 * time.Millisecond},
+		g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: skills.Read, Output: skills.Trusted,
+			Reaches: skills.Self, Timeout: 50 * time.Millisecond},
 			func(ctx context.Context, _ in) (string, error) { return fn(ctx) })
 		require.NoError(t, err)
 		return g
@@ -198,7 +199,8 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 	all := []string{"note.echo", "note.panics", "note.exits", "note.fails", "note.hangs", "note.deaf"}
 	r := start(t, o,
 		orch("go-one", dispatch("a", "do-good", "note.echo"), results("wait_all"), "one done"),
-		orch("go-two", []call{dispatch("a", "do-good", "note.echo"), dispatch("b", "do-help"), dispatch("c", "do-good", "note.echo").with("depends_on", []string{"a"})},
+		orch("go-two", []call{dispatch("a", "do-good", "note.echo"), dispatch("b", "do-help"),
+			dispatch("c", "do-good", "note.echo").with("depends_on", []string{"a"})},
 			results("wait_any"), results("wait_all"), "two done"),
 		orch("go-bad", dispatch("a", "do-bad", all...), results("wait_all"), "bad done"),
 		orch("go-ask", dispatch("a", "do-ask", "note.asked"), results("wait_all"), "ask done"),
@@ -241,7 +243,8 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 		require.NoError(t, err, "a request failed without a reason")
 	default:
 	}
-	t.Logf("%d answered, %d failed with a reason, %d processes killed, %d calls held", x.answered.Load(), x.failed.Load(), x.kills.Load(), x.held.Load())
+	t.Logf("%d answered, %d failed with a reason, %d processes killed, %d calls held", x.answered.Load(), x.failed.Load(), x.kills.Load(),
+		x.held.Load())
 	require.True(t, x.enough(), "too little came of it, however long it was given")
 
 	// What was not killed still works, and so does what was.

@@ -28,7 +28,8 @@ func TestRefusedRequests(t *testing.T) {
 		_, err := c.Send(t.Context(), text)
 		require.ErrorIs(t, err, ErrRequest)
 	}
-	for _, co := range []ConversationOptions{{}, {ID: "c2"}, {User: "ann"}, {ID: "../x", User: "ann"}, {ID: "c1", User: "eve"}, {ID: strings.Repeat("x", 129), User: "ann"}} {
+	for _, co := range []ConversationOptions{{}, {ID: "c2"}, {User: "ann"}, {ID: "../x", User: "ann"}, {ID: "c1", User: "eve"},
+		{ID: strings.Repeat("x", 129), User: "ann"}} {
 		c, err := r.Open(t.Context(), co)
 		require.ErrorIs(t, err, ErrRequest)
 		require.Nil(t, c)
@@ -97,7 +98,8 @@ func TestRequestsStandInLine(t *testing.T) {
 func TestCallerThatLeavesStopsItsRequest(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	r := start(t, with(g),
-		orch("go", []call{dispatch("a", "do-a", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"})}, results("wait_all"), "done"),
+		orch("go", []call{dispatch("a", "do-a", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"})}, results("wait_all"),
+			"done"),
 		agent("do-a", use("note.gate", "x"), "ok"), agent("do-b", "ok"))
 	c := r.open("c1", "ann")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -161,7 +163,8 @@ func TestLateAgentIsStopped(t *testing.T) {
 // nothing behind; calls after it are told the same.
 func TestClose(t *testing.T) {
 	g, entered, _ := gate(t, "note.gate")
-	r := start(t, with(g), orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"), agent("do-a", use("note.gate", "x"), "ok"))
+	r := start(t, with(g), orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"),
+		agent("do-a", use("note.gate", "x"), "ok"))
 	c := r.open("c1", "ann")
 	done := make(chan error, 2)
 	for range 2 {
@@ -263,12 +266,14 @@ func TestHistory(t *testing.T) {
 
 	said := func(n, size int) (h []llm.Message) {
 		for range n {
-			h = append(h, llm.Message{Role: llm.RoleUser, Content: strings.Repeat("x", size)}, llm.Message{Role: llm.RoleAssistant}, llm.Message{Role: llm.RoleTool})
+			h = append(h, llm.Message{Role: llm.RoleUser, Content: strings.Repeat("x", size)}, llm.Message{Role: llm.RoleAssistant},
+				llm.Message{Role: llm.RoleTool})
 		}
 		return h
 	}
 	for _, row := range []struct{ turns, size, want int }{
-		{2, 10, 6}, {66, 10, 198}, {67, 10, 198}, {1000, 10, 198}, {10, maxHistoryBytes / 2, 6}, {3, maxHistoryBytes, 3}, {3, maxHistoryBytes + 1, 0}, {0, 0, 0},
+		{2, 10, 6}, {66, 10, 198}, {67, 10, 198}, {1000, 10, 198}, {10, maxHistoryBytes / 2, 6}, {3, maxHistoryBytes, 3},
+		{3, maxHistoryBytes + 1, 0}, {0, 0, 0},
 	} {
 		got := trimHistory(said(row.turns, row.size))
 		require.Len(t, got, row.want, "%d turns of %d bytes", row.turns, row.size)
@@ -311,7 +316,8 @@ func TestStoreFails(t *testing.T) {
 				if err := r.Parts().Store.Close(); err != nil {
 					return llm.Response{}, err
 				}
-				return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"m","skills":[]}`}}}, nil
+				return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch,
+					Arguments: `{"agent_id":"a","mission":"m","skills":[]}`}}}, nil
 			}
 			return llm.Response{Content: "done"}, nil
 		})

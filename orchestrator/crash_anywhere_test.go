@@ -91,7 +91,8 @@ func TestCrashAnywhere(t *testing.T) {
 
 func crashTurn(t *testing.T, b *breaker) map[string]int {
 	book := &logbook{}
-	o := with(book.skill(t, "note.plain", skills.Create, false, skills.Trusted), book.skill(t, "note.again", skills.Create, true, skills.Trusted),
+	o := with(book.skill(t, "note.plain", skills.Create, false, skills.Trusted),
+		book.skill(t, "note.again", skills.Create, true, skills.Trusted),
 		book.skill(t, "web.page", skills.Read, false, skills.Untrusted))
 	o.tune.at = b.at
 	help := tool(agents.ToolRequestHelp, map[string]any{"reason": "which one?"})
@@ -138,7 +139,8 @@ func crashTurn(t *testing.T, b *breaker) map[string]int {
 	for _, x := range []string{"b1", "b2", "c1"} {
 		require.Contains(t, []int{1, 2}, book.times(x), x)
 	}
-	require.Equal(t, []string{skillDispatch, skillDispatch, skillDispatch, skillDispatch}, skillsOf(r.list(ledger.Query{Skill: skillDispatch, Kind: sentinel.RecordOutcome, Outcome: "ok"})))
+	require.Equal(t, []string{skillDispatch, skillDispatch, skillDispatch, skillDispatch},
+		skillsOf(r.list(ledger.Query{Skill: skillDispatch, Kind: sentinel.RecordOutcome, Outcome: "ok"})))
 	r.verify()
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -204,7 +204,8 @@ ledger: {path: ./v.db}
 	}
 	text := run(hangs, true)
 	require.Contains(t, text, `answer "" `+ErrClosed.Error())
-	require.Contains(t, text, `drained {"turns":[{"conversation":"c1","request":"r1","turn":"`+deriveTurnID("c1", "r1")+`","phase":"asking_model"`)
+	require.Contains(t, text, `drained {"turns":[{"conversation":"c1","request":"r1","turn":"`+deriveTurnID("c1",
+		"r1")+`","phase":"asking_model"`)
 	require.Contains(t, run(answers, false), `answer "done" <nil>`)
 }
 

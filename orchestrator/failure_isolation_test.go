@@ -21,7 +21,8 @@ import (
 func neighbour(t *testing.T, o options, rules [][]rule, during func(r *rig)) {
 	g, entered, open := gate(t, "note.gate")
 	o.Skills = append(o.Skills, g)
-	rules = append(rules, orch("calm", dispatch("n", "do-n", "note.gate"), results("wait_all"), "calm answer"), agent("do-n", use("note.gate", "x"), "n is done"))
+	rules = append(rules, orch("calm", dispatch("n", "do-n", "note.gate"), results("wait_all"), "calm answer"),
+		agent("do-n", use("note.gate", "x"), "n is done"))
 	r := start(t, o, rules...)
 	other, err := r.Open(t.Context(), ConversationOptions{ID: "c2", User: "bob"})
 	require.NoError(t, err)
@@ -54,13 +55,15 @@ func TestBrokenSkills(t *testing.T) {
 		skill *skills.GoSkill
 		code  string
 	}{
-		"panic": {skill(t, "note.bad", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { panic("secret") }), "panic"},
+		"panic": {skill(t, "note.bad", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { panic("secret") }),
+			"panic"},
 		"goexit": {skill(t, "note.bad", skills.Create, skills.Trusted, func(context.Context, string) (string, error) {
 			runtime.Goexit()
 			return "", nil
 		}), "panic"},
-		"error": {skill(t, "note.bad", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { return "", errors.New("no") }), "failed"},
-		"hang":  {slow, "timeout"},
+		"error": {skill(t, "note.bad", skills.Create, skills.Trusted,
+			func(context.Context, string) (string, error) { return "", errors.New("no") }), "failed"},
+		"hang": {slow, "timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			neighbour(t, with(row.skill), [][]rule{

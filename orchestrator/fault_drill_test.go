@@ -65,7 +65,8 @@ func drillOffice() office {
 // ran once and has its outcome, no call asks while the breaker is open, and
 // nothing is started again. The timeline is in the log of go test -v.
 func TestFaultDrillOnRecord(t *testing.T) {
-	d := &drill{house: build(t, drillOffice(), fall{model: ", timeout: 1s", more: fmt.Sprintf(", breaker: {failures: 5, window: 60s, open_for: %s}", drillOpen)})}
+	d := &drill{house: build(t, drillOffice(), fall{model: ", timeout: 1s",
+		more: fmt.Sprintf(", breaker: {failures: 5, window: 60s, open_for: %s}", drillOpen)})}
 	callers := d.load(t)
 	for i := range spells {
 		d.next(t, i)
@@ -155,7 +156,8 @@ func (d *drill) next(t *testing.T, i int) {
 		}
 		f := byName(list)
 		if s.fault == "" {
-			return f.value("vedette_review_breaker_state", "state", "closed") == 1 && grew(f, "vedette_reviews_total", "failure", "none") >= drillSpell
+			return f.value("vedette_review_breaker_state", "state", "closed") == 1 && grew(f, "vedette_reviews_total", "failure",
+				"none") >= drillSpell
 		}
 		return grew(f, "vedette_model_requests_total", "result", string(s.kind), "sent", "true") >= 3 &&
 			grew(f, "vedette_review_breaker_changes_total", "to", "open") >= 3 &&
@@ -233,7 +235,8 @@ func (d *drill) checkCalls(t *testing.T) {
 		g := ofReview(tr.decision.Gates)
 		want := d.o.due(a.skill, review.Failure(g.Meta["failure"]))
 		require.Equal(t, []string{a.skill, a.user, want.ends, want.word}, []string{tr.skill, tr.user, tr.decision.Outcome, tr.decision.Code})
-		require.Equal(t, []any{"judged", want.cell, want.code, want.reason, want.degraded}, []any{g.State, g.Outcome, g.Code, g.Reason, g.Degraded}, a.turn)
+		require.Equal(t, []any{"judged", want.cell, want.code, want.reason, want.degraded},
+			[]any{g.State, g.Outcome, g.Code, g.Reason, g.Degraded}, a.turn)
 		one := map[bool]int{true: 1}
 		require.Equal(t, []any{1, one[want.asks], want.runs, want.degraded},
 			[]any{tr.decisions, tr.held, tr.decision.Started, tr.decision.Degraded}, "%s %+v", a.turn, tr)
@@ -315,7 +318,8 @@ func (d *drill) checkMetrics(t *testing.T) {
 			failure = "none"
 		}
 		want[fmt.Sprintf("reviews_total effect=%s failure=%s mode=enforce outcome=%s", tr.decision.Effect, failure, g.Outcome)]++
-		want[fmt.Sprintf("calls_total effect=%s outcome=%s outward=%t skill=%s", tr.decision.Effect, tr.decision.Outcome, tr.decision.Outward, tr.skill)]++
+		want[fmt.Sprintf("calls_total effect=%s outcome=%s outward=%t skill=%s", tr.decision.Effect, tr.decision.Outcome, tr.decision.Outward,
+			tr.skill)]++
 		if tr.decision.Degraded {
 			want["degraded_decisions_total effect="+tr.decision.Effect]++
 		}
@@ -334,6 +338,7 @@ func (d *drill) checkMetrics(t *testing.T) {
 		}
 	}
 	require.Equal(t, want, got)
-	f.want(t, text, "review_breaker_state model=judge state=closed 1", "review_breaker_state model=judge state=open 0", "record_failures_total -1",
+	f.want(t, text, "review_breaker_state model=judge state=closed 1", "review_breaker_state model=judge state=open 0",
+		"record_failures_total -1",
 		"supervision_events_total child=model -1", "supervision_events_total event=child_restarted -1", "approvals_held 0")
 }

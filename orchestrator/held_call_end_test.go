@@ -99,7 +99,8 @@ func TestACancelledAgentWithdrawsItsCall(t *testing.T) {
 	r.models.orchestrator = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
 		switch n++; n {
 		case 1:
-			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
+			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch,
+				Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
 		case 2:
 			<-person.asked
 			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "2", Name: toolCancel, Arguments: `{"agent_id":"a"}`}}}, nil
@@ -121,7 +122,8 @@ func TestTheEndOfATurnEndsItsHeldCalls(t *testing.T) {
 	n := 0
 	r.models.orchestrator = chatFunc(func(context.Context, llm.Request) (llm.Response, error) {
 		if n++; n == 1 {
-			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
+			return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch,
+				Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
 		}
 		<-person.asked
 		return llm.Response{Content: "done"}, nil // while the agent's call waits for a person

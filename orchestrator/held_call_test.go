@@ -49,7 +49,8 @@ func TestHeldCall(t *testing.T) {
 				}
 				switch n++; n {
 				case 1:
-					return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
+					return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch,
+						Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
 				case 2:
 					<-asked
 					fallthrough
@@ -57,7 +58,8 @@ func TestHeldCall(t *testing.T) {
 					return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolResults, Arguments: `{"mode":"wait_all","timeout_seconds":1}`}}}, nil
 				case 4:
 					answer <- row.verdict
-					return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolResults, Arguments: `{"mode":"wait_all","timeout_seconds":30}`}}}, nil
+					return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolResults, Arguments: `{"mode":"wait_all","timeout_seconds":30}`}}},
+						nil
 				}
 				return llm.Response{Content: "done"}, nil
 			})

@@ -31,7 +31,8 @@ func TestInterruptAnAgent(t *testing.T) {
 		}
 	})
 	r := start(t, with(g, opener, waiter, echo(t)),
-		orch("go", []call{dispatch("a", "do-a", "note.gate", "note.echo"), dispatch("b", "do-b", "note.echo").with("depends_on", []string{"a"}), dispatch("w", "do-w", "note.wait")},
+		orch("go", []call{dispatch("a", "do-a", "note.gate", "note.echo"),
+			dispatch("b", "do-b", "note.echo").with("depends_on", []string{"a"}), dispatch("w", "do-w", "note.wait")},
 			tool(toolResults, map[string]any{"mode": "wait_all", "agent_ids": []string{"w"}, "timeout_seconds": 60}),
 			[]call{after("b"), after("a"), dispatch("c", "do-c", "note.open")},
 			tool(toolResults, map[string]any{"mode": "wait_all", "timeout_seconds": 60}), "done"),

@@ -131,7 +131,8 @@ func TestDeniedCallsAreNotReviewedAhead(t *testing.T) {
 	o.config = "sentinel: {mode: enforce, canaries: {every: 0s}}\npermissions: [{skill: note.echo, then: deny, when: \"args.X == 'no'\"}]\n"
 	o.reviewer = v.URL
 	r := start(t, o, orch("hello", dispatch("a", "do-a", "note.echo").with("max_tool_calls", 3), results("wait_all"), "the answer"),
-		agent("do-a", []call{use("note.echo", "one"), use("note.echo", "two"), use("note.echo", "no"), use("note.echo", "four"), use("note.echo", "five")}, "done"))
+		agent("do-a", []call{use("note.echo", "one"), use("note.echo", "two"), use("note.echo", "no"), use("note.echo", "four"),
+			use("note.echo", "five")}, "done"))
 	r.send("hello")
 	require.Equal(t, 2, v.count(asking("note.echo")))
 	require.Len(t, r.list(ledger.Query{Skill: "note.echo", Outcome: "ok"}), 2)

@@ -118,7 +118,8 @@ func killHouse(t *testing.T, requests int) (dir string, asked *atomic.Int64, w *
 		for n := range requests {
 			job := jobID(k, n)
 			a, b := dispatch("a", "first of "+job, "pay.once", "log.again"), dispatch("b", "then "+job, "pay.once").with("depends_on", []string{"a"})
-			rules = append(rules, agent("first of "+job, []call{use("pay.once", job+"a1"), use("log.again", job+"a2")}, use("log.again", job+"a3"), "a did "+job)...)
+			rules = append(rules, agent("first of "+job, []call{use("pay.once", job+"a1"), use("log.again", job+"a2")},
+				use("log.again", job+"a3"), "a did "+job)...)
 			rules = append(rules, agent("then "+job, use("pay.once", job+"b1"), "b did "+job)...)
 			rules = append(rules, orch(job, []call{a, b}, results("wait_all"), "answer to "+job)...)
 		}

@@ -20,10 +20,12 @@ import (
 func TestRedisKilledUnderLoad(t *testing.T) {
 	srv := redistest.Start(t)
 	book := &logbook{}
-	o := with(book.skill(t, "note.read", skills.Read, false, skills.Trusted), book.skill(t, "note.change", skills.Modify, false, skills.Trusted))
+	o := with(book.skill(t, "note.read", skills.Read, false, skills.Trusted),
+		book.skill(t, "note.change", skills.Modify, false, skills.Trusted))
 	o.config = fmt.Sprintf("limits: {conversation: {calls: 10000}, store: {driver: redis, url: %q, timeout: 200ms}}\n", srv.URL())
 	r := start(t, o,
-		orch("go", []call{dispatch("a", "do-a", "note.read", "note.change"), dispatch("b", "do-a", "note.read", "note.change")}, results("wait_all"), "done"),
+		orch("go", []call{dispatch("a", "do-a", "note.read", "note.change"), dispatch("b", "do-a", "note.read", "note.change")},
+			results("wait_all"), "done"),
 		agent("do-a", use("note.read", "r1"), use("note.change", "c1"), use("note.read", "r2"), "ok"))
 	load := func(stage string, during func()) {
 		errs := make(chan error, 8)

@@ -120,7 +120,8 @@ func TestKeptFailures(t *testing.T) {
 		_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "broken"})
 		require.Equal(t, &ModelError{string(llm.KindRequest)}, err)
 	}
-	for code, want := range map[string]error{"": nil, failedModel + "x": &ModelError{"x"}, failedCancelled: ErrCancelled, failedInterrupted: ErrInterrupted, failedNotKept: ErrNotKept, "of a later version": ErrInterrupted} {
+	for code, want := range map[string]error{"": nil, failedModel + "x": &ModelError{"x"}, failedCancelled: ErrCancelled,
+		failedInterrupted: ErrInterrupted, failedNotKept: ErrNotKept, "of a later version": ErrInterrupted} {
 		require.Equal(t, want, failureFromCode(code))
 	}
 	for _, err := range []error{nil, &ModelError{"x"}, ErrCancelled, ErrInterrupted, ErrNotKept} {
@@ -179,7 +180,8 @@ func TestErasedRequest(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	defer open()
 	o := with(g)
-	r := start(t, o, orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"), agent("do-a", use("note.gate", "x"), "ok"), orch("fine", "fine"))
+	r := start(t, o, orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"),
+		agent("do-a", use("note.gate", "x"), "ok"), orch("fine", "fine"))
 	c := r.open("c1", "ann")
 	go func() { _, _ = c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"}) }()
 	<-entered
@@ -187,7 +189,8 @@ func TestErasedRequest(t *testing.T) {
 	require.NoError(t, err)
 	row, _, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
-	require.NoError(t, r.journal.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
+	require.NoError(t, r.journal.Add(t.Context(),
+		history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
 		newItem(recordRound, roundRecord{V: 1, Number: 7})))
 	r.restart(o)
 	_, err = r.open("c1", "ann").Reply(t.Context(), "r1")
@@ -197,7 +200,8 @@ func TestErasedRequest(t *testing.T) {
 
 // What is kept but not understood, as of a later version, is not guessed at.
 func TestRecordsThatAreNotUnderstood(t *testing.T) {
-	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, openRecord{V: 1, Grant: "g"}), newItem(recordRound, roundRecord{V: 1, Number: 1})}
+	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, openRecord{V: 1, Grant: "g"}),
+		newItem(recordRound, roundRecord{V: 1, Number: 1})}
 	s, err := readSavedTurn(good)
 	require.NoError(t, err)
 	require.Equal(t, "go", s.text)
@@ -245,9 +249,11 @@ func TestRestoredGrants(t *testing.T) {
 	o.Approver = approver(func(context.Context, sentinel.Call) (sentinel.Verdict, error) { return sentinel.Pass(), nil })
 	r := start(t, o,
 		orch("go",
-			[]call{dispatch("early", "do-early", "note.gate").with("max_tool_calls", 7), dispatch("page", "do-page", "web.read"), dispatch("clean", "do-clean", "note.echo")},
+			[]call{dispatch("early", "do-early", "note.gate").with("max_tool_calls", 7), dispatch("page", "do-page", "web.read"),
+				dispatch("clean", "do-clean", "note.echo")},
 			results("wait_all", "page", "clean"),
-			[]call{tool(toolUpdate, map[string]any{"agent_id": "early", "message": "more", "skills": []string{"note.echo"}}), dispatch("late", "do-late", "note.gate")},
+			[]call{tool(toolUpdate, map[string]any{"agent_id": "early", "message": "more", "skills": []string{"note.echo"}}),
+				dispatch("late", "do-late", "note.gate")},
 			results("wait_all"), "done"),
 		agent("do-early", use("note.gate", "1"), use("note.echo", "2"), "ok"), agent("do-page", use("web.read", "x"), "ok"),
 		agent("do-clean", use("note.echo", "x"), "ok"), agent("do-late", use("note.gate", "x"), "ok"))

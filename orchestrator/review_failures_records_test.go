@@ -38,7 +38,8 @@ func (o office) due(skill string, kind review.Failure) due {
 	if kind != "" {
 		column, where := o.cells[skill].unjudgeable, "unjudgeable"
 		d.code = review.CodeUnjudgeable
-		if slices.Contains([]review.Failure{review.Connect, review.Timeout, review.RateLimited, review.Quota, review.Server, review.BreakerOpen}, kind) {
+		if slices.Contains([]review.Failure{review.Connect, review.Timeout, review.RateLimited, review.Quota, review.Server,
+			review.BreakerOpen}, kind) {
 			column, where, d.code = o.cells[skill].unavailable, "unavailable", review.CodeUnavailable
 		}
 		var row string
@@ -174,7 +175,8 @@ func (h *house) recorded(t *testing.T, d due, call string) {
 		case sentinel.RecordDecision:
 			require.Equal(t, []string{d.ends, d.gate, d.word}, []string{r.Outcome, r.Gate, r.Code})
 			require.Equal(t, onRecord{
-				Degraded: d.degraded, Started: d.runs, Outward: d.outward, Effect: d.effect, Outcome: d.ends, Code: d.word, Turn: b.Turn, Reason: b.Reason, Gates: b.Gates,
+				Degraded: d.degraded, Started: d.runs, Outward: d.outward, Effect: d.effect, Outcome: d.ends, Code: d.word, Turn: b.Turn,
+				Reason: b.Reason, Gates: b.Gates,
 			}, b)
 		case sentinel.RecordOutcome:
 			require.Equal(t, sentinel.StatusOK, r.Outcome)
@@ -218,7 +220,8 @@ func (h *house) reviewed(t *testing.T, d due, gates []gateOnRecord) {
 // counted are the metrics in which a call must leave its trace and no other.
 var counted = []string{
 	"calls_total", "decisions_total", "degraded_decisions_total", "approvals_requested_total", "approvals_answered_total", "skill_runs_total",
-	"reviews_total", "review_cache_hits_total", "review_second_opinions_total", "review_breaker_changes_total", "model_requests_total", "record_failures_total",
+	"reviews_total", "review_cache_hits_total", "review_second_opinions_total", "review_breaker_changes_total", "model_requests_total",
+	"record_failures_total",
 }
 
 // counts are the series that one call adds to, and by how much.

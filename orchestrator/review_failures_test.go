@@ -255,7 +255,8 @@ func (h *house) skill(t *testing.T, name string) *skills.GoSkill {
 		URL  string `json:"url"`
 	}
 	g, err := skills.Func(skills.Spec{
-		Name: name, Description: "For tests.", Effect: skills.Effect(effect), Reaches: skills.Reach(to), Output: skills.Trusted, Timeout: 20 * time.Second,
+		Name: name, Description: "For tests.", Effect: skills.Effect(effect), Reaches: skills.Reach(to), Output: skills.Trusted,
+		Timeout:    20 * time.Second,
 		Parameters: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"},"url":{"type":"string","x-url":true}}}`),
 	}, func(_ context.Context, i in) (string, error) {
 		h.mu.Lock()

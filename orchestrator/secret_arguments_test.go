@@ -85,7 +85,8 @@ func TestSecretArguments(t *testing.T) {
 	r := start(t, with(v.skill(t), echo(t)),
 		orch("go", []call{dispatch("a", "do-a", "vault.open").with("max_tool_calls", 9), dispatch("b", "do-b", "note.echo")}, results("wait_all"),
 			tool(toolQuery, map[string]any{"agent_id": "a"}),
-			[]call{tool("vault.open", map[string]any{"X": "own", "P": secretCanary}), tool("use_skill", map[string]any{"skill": "vault.open", "arguments": map[string]any{"P": secretCanary}})},
+			[]call{tool("vault.open", map[string]any{"X": "own", "P": secretCanary}),
+				tool("use_skill", map[string]any{"skill": "vault.open", "arguments": map[string]any{"P": secretCanary}})},
 			"done"),
 		agent("do-a", unlock("x", secretCanary),
 			[]call{unlock("long", secretCanary+strings.Repeat("+", 20)), tool("use_skill", `{"skill":"vault.open","P":"`+secretCanary+`"}`)}, "ok"),
@@ -108,7 +109,8 @@ func TestSecretsOverARestart(t *testing.T) {
 	o := with(g, v.skill(t))
 	r := start(t, o,
 		orch("go", dispatch("a", "do-a", "vault.open", "note.gate").with("max_tool_calls", 9), results("wait_all"), "done"),
-		agent("do-a", []call{unlock("first", secretCanary), use("note.gate", "g"), unlock("second", secretCanary)}, unlock("second", secretCanary), "a is done"))
+		agent("do-a", []call{unlock("first", secretCanary), use("note.gate", "g"), unlock("second", secretCanary)},
+			unlock("second", secretCanary), "a is done"))
 	c := r.open("c1", "ann")
 	go func() { _, _ = c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"}) }()
 	<-entered
@@ -119,7 +121,8 @@ func TestSecretsOverARestart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a is done", reply.Agents[0].Answer)
 	require.Equal(t, 4, reply.Agents[0].Calls)
-	require.Equal(t, []string{secretCanary, secretCanary}, v.opened(), "the first is not repeated, the second was not proposed without its secret")
+	require.Equal(t, []string{secretCanary, secretCanary}, v.opened(),
+		"the first is not repeated, the second was not proposed without its secret")
 	var results []string
 	asked := r.asked(agents.ToolRequestHelp)
 	for _, m := range asked[len(asked)-1] {

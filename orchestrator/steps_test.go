@@ -84,7 +84,8 @@ func TestStepOfAHeldCall(t *testing.T) {
 	require.Zero(t, left)
 	require.Len(t, steps, 2)
 	got := steps[1]
-	require.Equal(t, []string{held.Call, "ask", skills.KindAsk, sentinel.GatePermission}, []string{got.Call, got.Outcome, got.Refusal.Kind, got.Refusal.Gate})
+	require.Equal(t, []string{held.Call, "ask", skills.KindAsk, sentinel.GatePermission},
+		[]string{got.Call, got.Outcome, got.Refusal.Kind, got.Refusal.Gate})
 	require.False(t, got.Refusal.Retryable)
 	require.Contains(t, got.Refusal.WhatYouCanDo, "Wait")
 	require.NoError(t, r.Close(context.Background()))

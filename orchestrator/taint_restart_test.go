@@ -30,7 +30,8 @@ func TestTaintOverARestart(t *testing.T) {
 		g, entered, open := gate(t, "note.gate")
 		o := with(g, outside(t))
 		r := start(t, o,
-			orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("g", "do-g", "note.gate")}, results("wait_all", "a"), results("wait_all", "g"), link),
+			orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("g", "do-g", "note.gate")}, results("wait_all", "a"),
+				results("wait_all", "g"), link),
 			agent("do-a", use("web.read", "x"), "ok"), agent("do-g", use("note.gate", "x"), "ok"))
 		r.begins()
 		<-entered
@@ -47,7 +48,8 @@ func TestTaintOverARestart(t *testing.T) {
 		g, entered, open := gate(t, "note.gate")
 		o := with(g, outside(t))
 		r := start(t, o,
-			orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("b", "do-b").with("depends_on", []string{"a"}), dispatch("g", "do-g", "note.gate")},
+			orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("b", "do-b").with("depends_on", []string{"a"}),
+				dispatch("g", "do-g", "note.gate")},
 				results("wait_all", "g"), results("wait_all", "b"), "done"),
 			agent("do-b", link), agent("do-a", use("web.read", "x"), "ok"), agent("do-g", use("note.gate", "x"), "ok"))
 		r.begins()
@@ -85,7 +87,8 @@ func TestTaintOverARestart(t *testing.T) {
 			}
 		}
 		r := start(t, o,
-			orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("b", "do-b", "note.slow").with("depends_on", []string{"a"}), dispatch("g", "do-g", "note.gate")},
+			orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("b", "do-b", "note.slow").with("depends_on", []string{"a"}),
+				dispatch("g", "do-g", "note.gate")},
 				tool(toolCancel, map[string]any{"agent_id": "b"}), results("wait_all", "g"), "done"),
 			agent("do-b", use("note.slow", "x"), "never"), agent("do-a", use("web.read", "x"), "ok"), agent("do-g", use("note.gate", "x"), "ok"))
 		r.begins()

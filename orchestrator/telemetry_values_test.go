@@ -96,7 +96,8 @@ func TestSpansReachACollector(t *testing.T) {
 	r.send("go")
 	require.NoError(t, r.Close(context.Background()))
 	require.Equal(t, map[string]int{
-		"turn": 1, "invoke_agent": 1, "chat m": 5, "execute_tool agent.dispatch": 1, "run agent.dispatch": 1, "execute_tool note.echo": 1, "run note.echo": 1,
+		"turn": 1, "invoke_agent": 1, "chat m": 5, "execute_tool agent.dispatch": 1, "run agent.dispatch": 1, "execute_tool note.echo": 1,
+		"run note.echo": 1,
 	}, c.names())
 	require.Len(t, c.paths, 1)
 	require.Positive(t, c.paths["/v1/traces"])
@@ -143,7 +144,8 @@ func TestNoValueIsMeasured(t *testing.T) {
 	col := newCollector(t)
 	o := with(
 		skill(t, "note.good", skills.Create, skills.Untrusted, func(context.Context, string) (string, error) { return c + "-result", nil }),
-		skill(t, "note.fails", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { return "", errors.New(c + "-error") }),
+		skill(t, "note.fails", skills.Create, skills.Trusted,
+			func(context.Context, string) (string, error) { return "", errors.New(c + "-error") }),
 		skill(t, "note.odd", skills.Create, skills.Trusted, func(context.Context, string) (string, error) {
 			return "", &skills.Failure{Code: c + "-code", Err: errors.New(c)}
 		}),
@@ -175,12 +177,16 @@ func TestNoValueIsMeasured(t *testing.T) {
 			review("", rule{"content": `{"decision":"approve","reason":"` + c + `"}`}),
 		},
 		orch("go", []call{
-			dispatch("a", c+"-mission", "note.good", "note.fails", "note.panics", "note.odd", "note.asks").with("max_tool_calls", 20).with("context", c+"-context"),
-			dispatch("b", c+"-mission-b", c+".skill"), dispatch(strings.ToLower(c), c+"-id", "note.good"), tool(c+"_tool", map[string]any{c: c}), tool(toolDispatch, c),
+			dispatch("a", c+"-mission", "note.good", "note.fails", "note.panics", "note.odd", "note.asks").with("max_tool_calls",
+				20).with("context", c+"-context"),
+			dispatch("b", c+"-mission-b", c+".skill"), dispatch(strings.ToLower(c), c+"-id", "note.good"), tool(c+"_tool", map[string]any{c: c}),
+			tool(toolDispatch, c),
 		}, results("wait_all"), tool(toolUpdate, map[string]any{"agent_id": "a", "message": c + "-update"}), c+"-answer"),
 		orch("down", rule{"status": 400, "body": c + "-from-the-server"}),
-		agent(c+"-mission", use("note.good", c+"-arg"), odd, bad, use(c+".skill", c), use("note.fails", c), use("note.panics", c), use("note.odd", c), use("note.asks", c),
-			use("note.good", "nonsense"), use("note.good", "broken"), tool(agents.ToolRequestHelp, map[string]any{"reason": c + "-help"}), c+"-report"),
+		agent(c+"-mission", use("note.good", c+"-arg"), odd, bad, use(c+".skill", c), use("note.fails", c), use("note.panics", c),
+			use("note.odd", c), use("note.asks", c),
+			use("note.good", "nonsense"), use("note.good", "broken"), tool(agents.ToolRequestHelp, map[string]any{"reason": c + "-help"}),
+			c+"-report"),
 		agent(c+"-id", "ok"))
 	conv := r.open(c+"-conversation", c+"-user")
 	_, err := conv.Send(t.Context(), "go "+c+"-request")

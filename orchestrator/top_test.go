@@ -16,7 +16,8 @@ import (
 func TestTop(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	r := start(t, with(g),
-		orch("go", []call{dispatch("a", "do-CANARY", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"})}, results("wait_all"), "done"),
+		orch("go", []call{dispatch("a", "do-CANARY", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"})},
+			results("wait_all"), "done"),
 		agent("do-CANARY", use("note.gate", "CANARY"), "ok"), agent("do-b", "ok"))
 	c := r.open("c1", "ann")
 	sent := make(chan error, 1)

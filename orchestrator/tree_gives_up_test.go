@@ -91,7 +91,8 @@ func TestConversationsCrash(t *testing.T) {
 // go by the table of the unavailable: reads go on and are marked, the rest needs
 // a person, and there is none.
 func TestReviewGivesUp(t *testing.T) {
-	o := with(echo(t), skill(t, "note.change", skills.Modify, skills.Trusted, func(_ context.Context, x string) (string, error) { return x, nil }))
+	o := with(echo(t), skill(t, "note.change", skills.Modify, skills.Trusted,
+		func(_ context.Context, x string) (string, error) { return x, nil }))
 	o.config = "sentinel: {mode: enforce, canaries: {every: 0s}, breaker: {failures: 1, window: 60s, open_for: 1h}}\n"
 	r := start(t, o, orch("go", "done"))
 	r.server.Close() // the review's model is gone

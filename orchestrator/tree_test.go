@@ -33,7 +33,8 @@ func freeGrantOf(t *testing.T, user string, names ...string) sentinel.Grant {
 	require.NoError(t, err)
 	text := "go"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: makeID(), User: user, Conversation: "free", Turn: makeID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
+		ID: makeID(), User: user, Conversation: "free", Turn: makeID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser,
+		Request: &text, Scope: sc,
 	})
 	require.NoError(t, err)
 	return g
@@ -109,7 +110,8 @@ func TestChildrenComeBack(t *testing.T) {
 	ask()
 	server, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
-	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "service/canaries", "metrics", "door", "router", "recovery"} {
+	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "service/canaries", "metrics",
+		"door", "router", "recovery"} {
 		t.Run(name, func(t *testing.T) {
 			old, ok := r.sys.Whereis(name)
 			require.True(t, ok)
@@ -179,7 +181,8 @@ func TestWriterBreaks(t *testing.T) {
 	for i := range 100 {
 		err := r.parts.Store.Submit(t.Context(), func(*store.Tx) error { runtime.Goexit(); return nil })
 		require.ErrorIs(t, err, store.ErrUnavailable)
-		_, err = r.Parts().Checkpoint.Desk(freeGrant(t, "note.plain")).Invoke(t.Context(), "note.plain", json.RawMessage(fmt.Sprintf(`{"X":"%d"}`, i)))
+		_, err = r.Parts().Checkpoint.Desk(freeGrant(t, "note.plain")).Invoke(t.Context(), "note.plain",
+			json.RawMessage(fmt.Sprintf(`{"X":"%d"}`, i)))
 		require.NoError(t, err)
 		require.Equal(t, 1, book.times(fmt.Sprint(i)))
 	}

@@ -94,7 +94,8 @@ func TestManyUnknownTools(t *testing.T) {
 // A thousand questions about one agent, or the same agent named a thousand times
 // in one, don't multiply what the model reads.
 func TestQueriesDontAmplify(t *testing.T) {
-	first := append(callsOf(1, toolDispatch, `{"agent_id":"a","mission":"do-a","skills":[]}`), llm.ToolCall{ID: "r", Name: toolResults, Arguments: `{"mode":"wait_all"}`})
+	first := append(callsOf(1, toolDispatch, `{"agent_id":"a","mission":"do-a","skills":[]}`),
+		llm.ToolCall{ID: "r", Name: toolResults, Arguments: `{"mode":"wait_all"}`})
 	ids := strings.Repeat(`"a",`, 10_000)
 	for name, calls := range map[string][]llm.ToolCall{
 		"queries": callsOf(1000, toolQuery, `{"agent_id":"a"}`),
@@ -134,7 +135,8 @@ func TestRefusalsStand(t *testing.T) {
 	o := with(echo(t))
 	var calls []llm.ToolCall
 	for i := range 40 {
-		calls = append(calls, llm.ToolCall{ID: fmt.Sprint("d", i), Name: toolDispatch, Arguments: fmt.Sprintf(`{"agent_id":"a%d","mission":"do-it","skills":[]}`, i)})
+		calls = append(calls, llm.ToolCall{ID: fmt.Sprint("d", i), Name: toolDispatch,
+			Arguments: fmt.Sprintf(`{"agent_id":"a%d","mission":"do-it","skills":[]}`, i)})
 	}
 	calls = append(calls, callsOf(2, "x", "{}")...)
 	o.wrap, _ = storm(calls)

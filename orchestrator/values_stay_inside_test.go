@@ -22,7 +22,8 @@ func TestNoValueEscapes(t *testing.T) {
 	const c = "cAnArY"
 	o := with(
 		skill(t, "note.good", skills.Create, skills.Untrusted, func(context.Context, string) (string, error) { return c + "-result", nil }),
-		skill(t, "note.fails", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { return "", errors.New(c + "-error") }),
+		skill(t, "note.fails", skills.Create, skills.Trusted,
+			func(context.Context, string) (string, error) { return "", errors.New(c + "-error") }),
 		skill(t, "note.panics", skills.Create, skills.Trusted, func(context.Context, string) (string, error) { panic(c + "-panic") }),
 	)
 	o.tune.help = 50 * time.Millisecond // no model answers it
