@@ -27,9 +27,9 @@ type phase uint8
 const (
 	phaseAdmitting phase = iota // it waits for room
 	phaseOpening                // the request is being written down; nothing runs
-	phaseWorking
-	phaseClosing // everything has ended; the answers are being written down
-	phaseOver    // its conversation may answer the callers
+	phaseWorking                // its model is asked, its calls are made
+	phaseClosing                // everything has ended; the answers are being written down
+	phaseOver                   // its conversation may answer the callers
 )
 
 // String names the phase.
