@@ -91,7 +91,8 @@ func (w *crew) desks() []*sentinel.Desk {
 	for i := range out {
 		w.grants++
 		id := fmt.Sprint("g", w.grants)
-		g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: id, User: "u" + id, Conversation: "c" + id, Turn: "t" + id, Agent: "a", Scope: scope})
+		g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: id, User: "u" + id, Conversation: "c" + id, Turn: "t" + id, Agent: "a",
+			Scope: scope})
 		require.NoError(w.b, err)
 		about := history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
 		require.NoError(w.b, w.kept.Begin(context.Background(), about))
@@ -109,13 +110,13 @@ type rounds struct {
 func (r rounds) Round(ctx context.Context, v agents.Round) error {
 	g := r.desk.Grant()
 	about := history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
-	return r.w.kept.Add(ctx, about, item(recordAgentRound, agentRecord{recordVersion, g.ID(), g.Tainted(), v, Spent{}}))
+	return r.w.kept.Add(ctx, about, newItem(recordAgentRound, agentRecord{recordVersion, g.ID(), g.Tainted(), v, Spent{}}))
 }
 
 func (r rounds) End(ctx context.Context, v agents.Result) error {
 	g := r.desk.Grant()
 	about := history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
-	return r.w.kept.Add(ctx, about, item(recordAgentEnd, agentEndRecord{recordVersion, g.ID(), g.Tainted(), v, Spent{}}))
+	return r.w.kept.Add(ctx, about, newItem(recordAgentEnd, agentEndRecord{recordVersion, g.ID(), g.Tainted(), v, Spent{}}))
 }
 
 // caller is a model that has its agent make crewCalls calls, one after the
@@ -131,7 +132,8 @@ func caller(_ context.Context, q llm.Request) (llm.Response, error) {
 		return llm.Response{Content: "done"}, nil
 	}
 	return llm.Response{ToolCalls: []llm.ToolCall{{
-		ID: fmt.Sprint("call_", len(q.Messages)), Name: agents.ToolUseSkill, Arguments: `{"skill":"note.echo","arguments":{"X":"milk and bread"}}`,
+		ID: fmt.Sprint("call_", len(q.Messages)), Name: agents.ToolUseSkill,
+		Arguments: `{"skill":"note.echo","arguments":{"X":"milk and bread"}}`,
 	}}}, nil
 }
 

@@ -20,9 +20,11 @@ import (
 )
 
 // deaf is a skill that ignores its context until it is set free.
-func deaf(t *testing.T, name string, effect skills.Effect, timeout time.Duration, in chan<- struct{}, free <-chan struct{}) *skills.GoSkill {
+func deaf(t *testing.T, name string, effect skills.Effect, timeout time.Duration, in chan<- struct{},
+	free <-chan struct{}) *skills.GoSkill {
 	type input struct{ X string }
-	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: skills.Trusted, Reaches: skills.Self, Timeout: timeout},
+	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: skills.Trusted, Reaches: skills.Self,
+		Timeout: timeout},
 		func(context.Context, input) (string, error) {
 			in <- struct{}{}
 			<-free
@@ -33,7 +35,7 @@ func deaf(t *testing.T, name string, effect skills.Effect, timeout time.Duration
 }
 
 // A skill that ignores its context holds up its own call and no longer than
-// its time; what it returns afterwards is read by nobody.
+// its time; nothing reads what it returns afterwards.
 func TestDeafSkill(t *testing.T) {
 	for name, row := range map[string]struct {
 		effect skills.Effect
@@ -119,13 +121,13 @@ func TestEndlessAnswer(t *testing.T) {
 
 // Ten thousand requests to one conversation at once: as many as its queue
 // holds are answered one after another, the rest is refused at the door.
-// Ten thousand messages that nobody expects change nothing.
+// Ten thousand messages that no process expects change nothing.
 func TestTenThousandRequests(t *testing.T) {
 	const n = 10_000
 	r := start(t, with(), orch("unused", "unused"))
 	asked, through := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	r.model = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
+	r.models.orchestrator = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
 		first.Do(func() { close(asked) })
 		select {
 		case <-through:
@@ -159,7 +161,7 @@ func TestTenThousandRequests(t *testing.T) {
 	pid, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
 	for range n {
-		pid.Send("nobody expects this")
+		pid.Send("no process expects this")
 	}
 	require.Eventually(t, func() bool { return refused.Load() > 0 }, eventually, tick)
 	quiet := r.open("c2", "bob")
@@ -180,7 +182,8 @@ func TestTenThousandRequests(t *testing.T) {
 // come back, each for its own user.
 func TestCrashesAtOnce(t *testing.T) {
 	const n = 20
-	r := start(t, with(echo(t)), orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "ok"))
+	r := start(t, with(echo(t)), orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"),
+		agent("do-a", use("note.echo", "x"), "ok"))
 	names := []string{"router"}
 	for i := range n {
 		id := string(rune('a' + i))

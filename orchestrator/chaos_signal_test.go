@@ -29,7 +29,8 @@ func TestSIGTERMDuringWork(t *testing.T) {
 	heeds, entered, _ := gate(t, "note.gate")
 	writes := deaf(t, "note.deaf", skills.Create, 20*time.Second, in, free)
 	r := start(t, with(heeds, writes),
-		orch("go", []call{dispatch("a", "do-a", "note.gate"), dispatch("b", "do-b", "note.deaf"), dispatch("m", "do-m")}, results("wait_all"), "done"),
+		orch("go", []call{dispatch("a", "do-a", "note.gate"), dispatch("b", "do-b", "note.deaf"), dispatch("m", "do-m")}, results("wait_all"),
+			"done"),
 		agent("do-a", use("note.gate", "x"), "a"), agent("do-b", use("note.deaf", "x"), "b"), agent("do-m", rule{"hang": true}))
 	c := r.open("c1", "ann")
 

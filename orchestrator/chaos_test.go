@@ -35,7 +35,8 @@ func chaosTime() time.Duration {
 func chaosSkills(t *testing.T) []*skills.GoSkill {
 	type in struct{ X string }
 	timed := func(name string, fn func(ctx context.Context) (string, error)) *skills.GoSkill {
-		g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: skills.Read, Output: skills.Trusted, Reaches: skills.Self, Timeout: 50 * time.Millisecond},
+		g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: skills.Read, Output: skills.Trusted,
+			Reaches: skills.Self, Timeout: 50 * time.Millisecond},
 			func(ctx context.Context, _ in) (string, error) { return fn(ctx) })
 		require.NoError(t, err)
 		return g
@@ -67,7 +68,7 @@ func (x *chaos) broken(main agents.Model) chatFunc {
 			runtime.Goexit()
 		case 2:
 			return llm.Response{}, errors.New("chaos")
-		case 3: // until whoever asked has had enough, or the model's own time is over
+		case 3: // until the caller has had enough, or the model's own time is over
 			<-ctx.Done()
 			return llm.Response{}, errors.New("chaos")
 		}
@@ -78,7 +79,7 @@ func (x *chaos) broken(main agents.Model) chatFunc {
 // chaosCallers are how many conversations are talked to at a time.
 const chaosCallers = 200
 
-// chaos is 200 conversations, whoever kills their processes, and the count of
+// chaos is 200 conversations, what kills their processes, and the count of
 // what came of it.
 type chaos struct {
 	*rig
@@ -191,14 +192,15 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 	x := &chaos{began: time.Now(), unexplained: make(chan error, 1)}
 	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
 		x.held.Add(1)
-		<-ctx.Done() // nobody is there
+		<-ctx.Done() // no person is there
 		return sentinel.Verdict{}, ctx.Err()
 	})
 	bad := []call{use("note.panics", "x"), use("note.exits", "x"), use("note.fails", "x"), use("note.hangs", "x"), use("note.deaf", "x")}
 	all := []string{"note.echo", "note.panics", "note.exits", "note.fails", "note.hangs", "note.deaf"}
 	r := start(t, o,
 		orch("go-one", dispatch("a", "do-good", "note.echo"), results("wait_all"), "one done"),
-		orch("go-two", []call{dispatch("a", "do-good", "note.echo"), dispatch("b", "do-help"), dispatch("c", "do-good", "note.echo").with("depends_on", []string{"a"})},
+		orch("go-two", []call{dispatch("a", "do-good", "note.echo"), dispatch("b", "do-help"),
+			dispatch("c", "do-good", "note.echo").with("depends_on", []string{"a"})},
 			results("wait_any"), results("wait_all"), "two done"),
 		orch("go-bad", dispatch("a", "do-bad", all...), results("wait_all"), "bad done"),
 		orch("go-ask", dispatch("a", "do-ask", "note.asked"), results("wait_all"), "ask done"),
@@ -208,7 +210,7 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 		agent("do-bad", append(bad, use("note.echo", "x")), "bad"),
 		agent("do-ask", use("note.asked", "x"), "asked"))
 	x.rig, x.began = r, time.Now()
-	r.model, r.agents = x.broken(r.model), x.broken(r.agents)
+	r.models.orchestrator, r.models.agents = x.broken(r.models.orchestrator), x.broken(r.models.agents)
 	ctx, cancel := context.WithTimeout(context.Background(), chaosTime()+chaosBound)
 	defer cancel()
 	enough := time.AfterFunc(chaosTime(), func() {
@@ -241,7 +243,8 @@ limits: {conversation: {calls: 10000, window: 100ms}}
 		require.NoError(t, err, "a request failed without a reason")
 	default:
 	}
-	t.Logf("%d answered, %d failed with a reason, %d processes killed, %d calls held", x.answered.Load(), x.failed.Load(), x.kills.Load(), x.held.Load())
+	t.Logf("%d answered, %d failed with a reason, %d processes killed, %d calls held", x.answered.Load(), x.failed.Load(), x.kills.Load(),
+		x.held.Load())
 	require.True(t, x.enough(), "too little came of it, however long it was given")
 
 	// What was not killed still works, and so does what was.

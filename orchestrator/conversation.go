@@ -1,7 +1,9 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,8 +16,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How long a conversation may take to read what is kept of it, what its crashed
-// forerunner left running included, and how many may wait for that.
+// Bounds of the time in which a conversation reads the journal. What a crashed forerunner
+// left running is part of that time; maxEarly callers may wait.
 const (
 	recallTime = 2 * time.Minute
 	maxEarly   = 256
@@ -41,7 +43,7 @@ type (
 		Grant string
 		Held  bool
 	}
-	idle struct{}
+	idleTimeOver struct{}
 )
 
 // outcome is the answer to sendRequest and attach.
@@ -54,103 +56,118 @@ type outcome struct {
 // models, calls and waits are goroutines that report back by message. What it
 // must not lose is in the journal; it starts by reading that.
 type conversation struct {
-	o        *Orchestrator
+	*conversationNeeds
 	id, user string
 	crashed  bool // the one before it did, in this process
 	orphan   bool // its history has no owner
 
 	loading otp.Ref
 	loaded  bool
-	early   []question // what came before it had read the journal
+	early   []callerMessage // what came before it had read the journal
 
-	history []llm.Message
-	tainted bool
-	queue   []queued
-	turn    *turn
-	// starting are agents whose processes are on their way up, also those of a
-	// turn that is over by now.
-	starting map[otp.Ref]*member
-	idle     otp.Ref
-	shown    *look
+	history   []llm.Message
+	tainted   bool
+	queue     []queuedRequest
+	turn      *turn
+	late      map[otp.Ref]*agentRun // agents of turns that are over, whose processes are on their way up
+	idle      otp.Ref
+	published *conversationStatus
 }
 
-type question struct {
+type callerMessage struct {
 	msg  any
 	from otp.From
 }
 
-type queued struct {
+type queuedRequest struct {
 	req     sendRequest
 	waiters []waiter
 }
 
 // Init begins to read what is kept of the conversation. Requests wait for it.
 func (v *conversation) Init(c *otp.Context) error {
-	v.starting = map[otp.Ref]*member{}
-	o, id, user, crashed := v.o, v.id, v.user, v.crashed
-	v.show()
-	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return o.recall(ctx, id, user, crashed) })
+	v.late = map[otp.Ref]*agentRun{}
+	recovery, id, user, crashed := v.recovery, v.id, v.user, v.crashed
+	v.publishStatus()
+	v.loading = c.Async(recallTime, func(ctx context.Context) (any, error) { return recovery.recallConversation(ctx, id, user, crashed) })
 	return nil
 }
 
 // Handle takes requests, the ends of model calls and skill calls, and what
 // agents tell.
 func (v *conversation) Handle(c *otp.Context, msg any) {
-	v.handle(c, msg)
+	wasAway := v.turn.isAway()
+	v.onMessage(c, msg)
+	v.followTurn(c)
 	if v.turn != nil {
-		v.turn.settle()
+		v.turn.giveBackIdlePlaces()
 	}
-	v.show()
+	switch isAway := v.turn.isAway(); {
+	case isAway && !wasAway:
+		v.lendCredits()
+	case wasAway && !isAway:
+		v.reclaimCredits()
+	}
+	v.publishStatus()
 }
 
-func (v *conversation) handle(c *otp.Context, msg any) {
+// followTurn takes over what a turn has come to that is over. The next one may be over
+// at once.
+func (v *conversation) followTurn(c *otp.Context) {
+	for v.turn != nil && v.turn.phase == phaseOver {
+		v.onTurnOver(c, v.turn)
+	}
+}
+
+// onMessage hands a message to what it is for.
+func (v *conversation) onMessage(c *otp.Context, msg any) {
 	if !v.loaded {
-		v.wait(c, msg)
+		v.onEarlyMessage(c, msg)
 		return
 	}
 	switch m := msg.(type) {
 	case claim, sendRequest, attach, cancelTurn:
-		v.asked(c, question{m, c.From()})
+		v.onCallerMessage(c, callerMessage{m, c.From()})
 	case nativeCall:
-		v.native(c, m)
+		v.onNativeCall(c, m)
 	case placesWanted:
-		v.wantPlaces(c, m)
+		v.onPlacesWanted(c, m)
 	case otp.Reply:
-		v.started(c, m)
-	case idle:
+		v.onAgentStarted(c, m)
+	case idleTimeOver:
 		if v.turn == nil {
-			v.leave(c)
+			v.goToRest(c)
 		}
 	default:
 		if v.turn != nil {
-			v.turn.handle(c, msg)
+			v.turn.onMessage(c, msg)
 		}
 	}
 }
 
-// asked takes what callers want.
-func (v *conversation) asked(c *otp.Context, q question) {
+// onCallerMessage takes what callers want.
+func (v *conversation) onCallerMessage(c *otp.Context, q callerMessage) {
 	switch m := q.msg.(type) {
 	case claim:
-		q.from.Reply(v.pending(), v.check(m.User))
+		q.from.Reply(v.countPending(), v.checkOwner(m.User))
 	case sendRequest:
-		v.received(c, m, q.from)
+		v.onRequest(c, m, q.from)
 	case attach:
-		v.attached(m, q.from)
+		v.onAttach(m, q.from)
 	case cancelTurn:
-		v.cancelled(c, m)
+		v.onCallerLeft(c, m)
 	}
 }
 
-// wait keeps what is asked of a conversation that has not read yet what is kept.
-func (v *conversation) wait(c *otp.Context, msg any) {
+// onEarlyMessage keeps what is asked of a conversation that has not read yet what is kept.
+func (v *conversation) onEarlyMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case claim, sendRequest, attach, cancelTurn:
 		if len(v.early) >= maxEarly {
-			c.Reply(nil, v.o.doors.turns.Busy("requests", len(v.early)))
+			c.Reply(nil, v.doors.turns.Busy("requests", len(v.early)))
 			return
 		}
-		v.early = append(v.early, question{m, c.From()})
+		v.early = append(v.early, callerMessage{m, c.From()})
 	case nativeCall, placesWanted: // of a turn that this process doesn't know yet
 		c.Reply(nil, errGone)
 	case otp.TaskResult:
@@ -159,7 +176,7 @@ func (v *conversation) wait(c *otp.Context, msg any) {
 		case !v.hasAgentsRoom(c):
 			c.SendAfter(roomTick, m)
 		default:
-			v.recalled(c, m)
+			v.onRecalled(c, m)
 		}
 	}
 }
@@ -172,20 +189,20 @@ const roomTick = 5 * time.Millisecond
 func (v *conversation) hasAgentsRoom(c *otp.Context) bool {
 	_, up := c.System().Whereis(agentsName(v.id))
 	if !up {
-		v.o.at("no room yet")
+		v.tune.reachPlace("no room yet")
 	}
 	return up
 }
 
-// recalled takes what is kept and does what was asked meanwhile. Without it
+// onRecalled takes what is kept and does what was asked meanwhile. Without it
 // nothing is done: the process ends, and the next request tries again.
-func (v *conversation) recalled(c *otp.Context, m otp.TaskResult) {
-	v.o.at("recalled")
+func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
+	v.tune.reachPlace("recalled")
 	early := v.early
 	v.early = nil
-	kept, ok := m.Value.(memory)
+	kept, ok := m.Value.(recalledConversation)
 	if !ok {
-		v.o.log.Error("a conversation can't be read", "conversation", v.id, "error", m.Err)
+		v.log.Error("a conversation can't be read", "conversation", v.id, "error", m.Err)
 		for _, q := range early {
 			q.from.Reply(nil, ErrNotKept)
 		}
@@ -193,118 +210,220 @@ func (v *conversation) recalled(c *otp.Context, m otp.TaskResult) {
 		return
 	}
 	v.loaded, v.user, v.tainted, v.history, v.orphan = true, kept.user, kept.tainted, kept.said, kept.orphan
-	v.idle = c.SendAfter(v.o.tune.idle, idle{})
+	v.idle = c.SendAfter(v.tune.idle, idleTimeOver{})
 	if v.turn = kept.turn; v.turn != nil {
 		c.CancelTimer(v.idle)
-		v.turn.v, v.turn.resumed, v.turn.phase = v, true, admitting
+		v.turn.origin, v.turn.phase = originResumed, phaseAdmitting
 	}
 	for _, q := range early {
-		v.asked(c, q)
+		v.onCallerMessage(c, q)
+		v.followTurn(c)
 	}
-	v.resume(c, kept.turn)
-	for _, id := range v.o.left.of(v.id) { // whatever they had sent is in the mailbox before this
+	v.resumeTurn(c, kept.turn)
+	for _, id := range v.abandoned.listRequests(v.id) { // whatever they had sent is in the mailbox before this
 		c.Self().Send(cancelTurn{ID: id})
 	}
 }
 
-// resume goes on with a turn that was under way, unless its caller has left by
-// now: it is stopped before anything is done for it.
-func (v *conversation) resume(c *otp.Context, t *turn) {
+// resumeTurn goes on with a turn that was under way. A turn whose caller has left by now
+// is stopped before anything is done for it.
+func (v *conversation) resumeTurn(c *otp.Context, t *turn) {
 	switch {
-	case t == nil || t.phase != admitting: // or one that came early has stopped it
-	case len(t.waiters) == 0 && v.o.left.has(v.id, t.opened.Request):
-		t.end(c, "", ErrCancelled)
+	case t == nil || t.phase != phaseAdmitting: // or one that came early has stopped it
+	case len(t.waiters) == 0 && v.abandoned.hasRequest(v.id, t.opened.Request):
+		t.finishTurn(c, "", ErrCancelled)
 	default:
-		t.admit(c)
+		t.requestAdmission(c)
 	}
 }
 
-// leave ends a process that has nothing to do. Everything is in the journal.
-func (v *conversation) leave(c *otp.Context) {
-	v.o.parts.EndConversation(context.WithoutCancel(c.Context()), v.user, v.id)
+// goToRest ends a process that has nothing to do. Everything is in the journal.
+func (v *conversation) goToRest(c *otp.Context) {
+	v.parts.EndConversation(context.WithoutCancel(c.Context()), v.user, v.id)
 	c.Stop(otp.Normal())
 }
 
 // Terminate answers no caller. A caller that still waits hears of the end once the
 // supervisor knows it, and asks the next incarnation.
-func (v *conversation) Terminate(*otp.Context, otp.Reason) { v.o.looks.CompareAndDelete(v.id, v.shown) }
+func (v *conversation) Terminate(*otp.Context, otp.Reason) {
+	v.statuses.removeStatus(v.id, v.published)
+}
 
-func (v *conversation) begin(c *otp.Context, q queued) {
+// beginRequest begins the turn of a request.
+func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 	c.CancelTimer(v.idle)
-	t, err := begun(v, q.req)
+	t, err := newRequestTurn(&v.turnNeeds, v.id, q.req, v.tainted, v.history)
 	if err != nil {
 		for _, w := range q.waiters {
 			w.from.Reply(nil, err)
 		}
-		v.next(c)
+		v.beginNextRequest(c)
 		return
 	}
-	t.v, t.waiters, t.fresh, t.sender = v, q.waiters, q.req.Fresh, q.req.Trace
+	t.waiters, t.sender = q.waiters, q.req.Trace
 	v.turn = t
-	t.admit(c)
+	t.requestAdmission(c)
 }
 
-// next begins the request that has waited longest.
-func (v *conversation) next(c *otp.Context) {
-	if err := v.o.admits(); err != nil {
+// beginNextRequest begins the request that has waited longest.
+func (v *conversation) beginNextRequest(c *otp.Context) {
+	if err := v.ending.refuseIfEnding(); err != nil {
 		v.refuseQueued(err)
 	}
 	if len(v.queue) == 0 {
-		v.idle = c.SendAfter(v.o.tune.idle, idle{})
+		v.idle = c.SendAfter(v.tune.idle, idleTimeOver{})
 		return
 	}
 	q := v.queue[0]
 	v.queue = slices.Delete(v.queue, 0, 1)
-	v.begin(c, q)
+	v.beginRequest(c, q)
 }
 
-// over takes what the conversation keeps of a turn and answers its request.
-func (v *conversation) over(c *otp.Context, t *turn) {
-	v.o.at("over")
-	t.tells()
-	t.dismiss()
+// onTurnOver takes what the conversation keeps of a turn and answers its request.
+func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
+	v.tune.reachPlace("over")
+	t.reportTurnEnd()
+	t.giveBackPlaces()
 	v.turn = nil
-	v.reclaimRequests()
-	if !t.repeated && (!t.unkept || !t.wanted()) {
-		t.forgetCounts(c)
+	maps.Copy(v.late, t.starting)
+	v.reclaimCredits()
+	if !t.repeated && (!t.unkept || !t.isStillWanted()) {
+		v.spending.forgetTurn(c.Context(), t.id, t.desk.Grant())
 	}
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
 		if t.err == nil {
-			v.history = trimmed(t.messages[1:]) // each turn writes its own instructions
+			v.history = trimHistory(t.messages[1:]) // each turn writes its own instructions
 		}
 	}
 	for _, w := range t.waiters {
 		w.from.Reply(outcome{t.answer, t.err}, nil)
 	}
 	if t.unkept {
-		v.unwritten(c, t)
+		v.endUnwritten(c, t)
 		return
 	}
-	v.o.outages.over(v.id)
-	v.o.left.drop(v.id, t.opened.Request)
-	v.next(c)
+	v.outages.forgetConversation(v.id)
+	v.abandoned.dropRequest(v.id, t.opened.Request)
+	v.beginNextRequest(c)
 }
 
-// started learns the process of an agent.
-func (v *conversation) started(c *otp.Context, m otp.Reply) {
-	k := v.starting[m.Ref]
-	if k == nil {
+// onAgentStarted learns that an agent's process came up.
+func (v *conversation) onAgentStarted(c *otp.Context, m otp.Reply) {
+	if k := v.late[m.Ref]; k != nil {
+		delete(v.late, m.Ref)
+		k.stopLate(m)
+	} else if v.turn != nil {
+		v.turn.onAgentStarted(c, m)
+	}
+}
+
+// onNativeCall does what an allowed agent.* call of this turn asks for. One of a
+// turn that is over comes too late, whatever runs now.
+func (v *conversation) onNativeCall(c *otp.Context, m nativeCall) {
+	t := v.turn
+	if t != nil && t.phase == phaseAdmitting && t.origin == originResumed {
+		c.Reply(nil, errGone)
 		return
 	}
-	delete(v.starting, m.Ref)
-	k.pid, _ = m.Value.(otp.PID)
-	switch {
-	case v.turn != k.turn || k.current().Done():
-		k.pid.Send(agents.Cancel{Reason: k.reason}) // it came up too late
-	case m.Err != nil:
-		k.turn.failed(c, k, "the agent could not be started")
-	default:
-		k.watch = c.Monitor(k.pid)
-		for _, msg := range k.mail {
-			k.pid.Send(msg)
-		}
-		k.mail = nil
-		k.turn.told(k)
+	if t == nil || t.phase != phaseWorking || t.desk.Grant().ID() != m.grant {
+		c.Reply(nil, newBadInput("the turn is over"))
+		return
 	}
+	var text string
+	var err error
+	switch m.skill {
+	case skillDispatch:
+		text, err = t.dispatchAgent(c, m)
+	case skillUpdate:
+		text, err = t.updateAgent(c, m)
+	case skillExtend:
+		text, err = t.extendAgent(c, m)
+	default:
+		err = newBadInput("there is no such call")
+	}
+	c.Reply(text, err)
+}
+
+// endUnwritten ends a process that can't tell any more what the journal holds.
+func (v *conversation) endUnwritten(c *otp.Context, t *turn) {
+	if !t.isStillWanted() {
+		v.recovery.noteUnwanted(t.id)
+	}
+	if t.outage {
+		v.outages.noteBreak(v.id) // it is not the request's fault
+	}
+	v.refuseQueued(ErrNotKept)
+	v.log.Error("a request waits for the database to come back", "conversation", v.id, "turn", t.id)
+	v.recovery.requestWake(v.id, v.user)
+	c.Stop(otp.Normal())
+}
+
+// onPlacesWanted takes the question of a call of this turn. One of a turn that is
+// over comes too late.
+func (v *conversation) onPlacesWanted(c *otp.Context, m placesWanted) {
+	t := v.turn
+	switch {
+	case t != nil && t.phase == phaseClosing:
+		c.Reply(nil, errWithdrawn)
+		return
+	case t == nil || t.phase != phaseWorking:
+		c.Reply(nil, errGone)
+		return
+	}
+	if t.desk.Grant().ID() == m.grant {
+		t.requestPlace(c, placeRequest{from: c.From(), over: m.over})
+		return
+	}
+	for _, k := range t.agents {
+		if k.desk.Grant().ID() == m.grant && k.agent != nil && !k.currentState().Done() {
+			t.requestPlace(c, placeRequest{k, c.From(), m.over})
+			return
+		}
+	}
+	c.Reply(nil, errGone)
+}
+
+// publishStatus puts up what the conversation is at.
+func (v *conversation) publishStatus() {
+	l := &conversationStatus{conversation: v.id, phase: statusIdle}
+	t := v.turn
+	switch {
+	case !v.loaded:
+		l.phase = statusReading
+	case t != nil:
+		l.phase, l.turn, l.request = t.describeStatus(), t.id, t.opened.Request
+		for _, k := range t.agents {
+			m := agentStatus{id: k.args.AgentID, agent: k.agent, state: cmp.Or(k.state, agents.Pending)}
+			if k.ended != nil {
+				m.agent, m.state = nil, k.ended.State
+			}
+			l.members = append(l.members, m)
+		}
+	}
+	l.since = time.Now()
+	if old := v.published; old != nil && old.phase == l.phase && old.turn == l.turn {
+		l.since = old.since
+	}
+	v.published = l
+	v.statuses.putStatus(l)
+}
+
+// recaller is what conversations need of the recovery.
+type recaller interface {
+	// recallConversation reads what is kept of a conversation, with the turn under way.
+	recallConversation(ctx context.Context, id, user string, crashed bool) (recalledConversation, error)
+	// noteUnwanted remembers a turn that the next recall is to give up.
+	noteUnwanted(turn string)
+	// requestWake asks that the conversation is woken, as soon as that can be.
+	requestWake(id, user string)
+}
+
+// recalledConversation is a conversation as it was kept.
+type recalledConversation struct {
+	user    string
+	tainted bool
+	said    []llm.Message
+	turn    *turn // under way when the process ended
+	orphan  bool  // there is history, and nothing says whose it is
 }

@@ -19,6 +19,12 @@
 // agents (dynamic, each temporary). Other conversations notice nothing of one
 // that crashes.
 //
+// # Layers
+//
+// From below: agentRun (one agent), turn (one request), conversation (a process with
+// its callers and its line of requests), recovery with restorer (what a restart
+// finds), Orchestrator. Each calls only those below it: needs.go, and a test holds it.
+//
 // # Nothing is lost
 //
 // A turn writes the user's request into the journal before anything is done

@@ -10,10 +10,6 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// ErrDraining refuses a request while the process finishes its work to end. It
-// is ErrClosed.
-var ErrDraining = fmt.Errorf("%w: it is finishing its work; send the request again after its next start", ErrClosed)
-
 // Drained says what a Drain had to cut off. All of it is in the journal, and
 // the next process over the same database goes on with it.
 type Drained struct {
@@ -54,20 +50,21 @@ func (d Drained) String() string {
 	fmt.Fprintf(&b, "cut off after %s; the next start goes on with it", d.Took.Round(time.Millisecond))
 	now := time.Now()
 	for _, t := range d.Turns {
-		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, words(t.Phase),
+		fmt.Fprintf(&b, "\n  request %s of conversation %s: %s for %s", t.Request, t.Conversation, spaceWords(t.Phase),
 			now.Sub(t.Since).Round(time.Millisecond))
 		for _, a := range t.Agents {
-			fmt.Fprintf(&b, "\n    agent %q: %s", a.Agent, words(string(a.State)))
+			fmt.Fprintf(&b, "\n    agent %q: %s", a.Agent, spaceWords(string(a.State)))
 		}
 	}
 	for _, c := range d.Calls {
 		fmt.Fprintf(&b, "\n  call %s of %s by agent %q in %s: %s for %s", c.CallID, c.Skill, c.Agent, c.Conversation,
-			words(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
+			spaceWords(c.Phase), now.Sub(c.Since).Round(time.Millisecond))
 	}
 	return b.String()
 }
 
-func words(code string) string { return strings.ReplaceAll(code, "_", " ") }
+// spaceWords makes words of a code.
+func spaceWords(code string) string { return strings.ReplaceAll(code, "_", " ") }
 
 const (
 	drainLook = 10 * time.Millisecond // how often a drain looks whether work has ended
@@ -81,7 +78,7 @@ const (
 // ErrClosed, and it is reported. Reply goes on answering meanwhile.
 func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 	began := time.Now()
-	o.draining.Store(true)
+	o.ending.draining.Store(true)
 	ctx, cancel := withDeadline(ctx, defaultClose)
 	defer cancel()
 	look := time.NewTicker(drainLook)
@@ -113,12 +110,12 @@ func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 
 // underWay is what has not ended.
 func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
-	for _, l := range o.lookAll() {
-		if l.turn == "" && l.phase != phaseReading {
+	for _, l := range o.statuses.listStatuses(o.sys) {
+		if l.turn == "" && l.phase != statusReading {
 			continue
 		}
 		t := CutTurn{Conversation: l.conversation, Request: l.request, Turn: l.turn, Phase: l.phase, Since: l.since}
-		for _, a := range l.agents() {
+		for _, a := range l.listAgents() {
 			if !a.State.Done() {
 				t.Agents = append(t.Agents, a)
 			}
@@ -126,28 +123,4 @@ func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 		turns = append(turns, t)
 	}
 	return turns, o.parts.Checkpoint.InFlight()
-}
-
-// admits refuses new requests once the end has begun.
-func (o *Orchestrator) admits() error {
-	switch {
-	case o.closed.Load():
-		return o.closedErr()
-	case o.draining.Load():
-		return ErrDraining
-	}
-	return nil
-}
-
-// ending reports whether no new work is begun.
-func (o *Orchestrator) ending() bool { return o.admits() != nil }
-
-// refuseQueued answers the requests that were not begun when a drain began.
-func (v *conversation) refuseQueued(err error) {
-	for _, q := range v.queue {
-		for _, w := range q.waiters {
-			w.from.Reply(nil, err)
-		}
-	}
-	v.queue = nil
 }

@@ -91,9 +91,9 @@ func TestDrainCutsOff(t *testing.T) {
 	}()
 	<-entered
 	require.Eventually(t, func() bool { // the other agent has ended
-		for _, l := range r.lookAll() {
-			for _, a := range l.agents() {
-				if a == (AgentInfo{"b", agents.Completed}) && l.phase == phaseWaiting {
+		for _, l := range r.statuses.listStatuses(r.sys) {
+			for _, a := range l.listAgents() {
+				if a == (AgentInfo{"b", agents.Completed}) && l.phase == statusWaiting {
 					return true
 				}
 			}
@@ -109,7 +109,7 @@ func TestDrainCutsOff(t *testing.T) {
 	require.False(t, d.Turns[0].Since.IsZero())
 	d.Turns[0].Since = time.Time{}
 	require.Equal(t, CutTurn{
-		Conversation: "c1", Request: "r1", Turn: turnID("c1", "r1"), Phase: phaseWaiting, Agents: []AgentInfo{{"a", agents.Running}},
+		Conversation: "c1", Request: "r1", Turn: deriveTurnID("c1", "r1"), Phase: statusWaiting, Agents: []AgentInfo{{"a", agents.Running}},
 	}, d.Turns[0])
 	require.Len(t, d.Calls, 1)
 	require.Equal(t, []string{"note.gate", "a", "c1"}, []string{d.Calls[0].Skill, d.Calls[0].Agent, d.Calls[0].Conversation})
@@ -204,7 +204,8 @@ ledger: {path: ./v.db}
 	}
 	text := run(hangs, true)
 	require.Contains(t, text, `answer "" `+ErrClosed.Error())
-	require.Contains(t, text, `drained {"turns":[{"conversation":"c1","request":"r1","turn":"`+turnID("c1", "r1")+`","phase":"asking_model"`)
+	require.Contains(t, text, `drained {"turns":[{"conversation":"c1","request":"r1","turn":"`+deriveTurnID("c1",
+		"r1")+`","phase":"asking_model"`)
 	require.Contains(t, run(answers, false), `answer "done" <nil>`)
 }
 
@@ -219,7 +220,7 @@ func TestCloseEndsNoRequest(t *testing.T) {
 	r.begins()
 	<-entered
 	r.has(recordRound, 2)
-	r.closed.Store(true) // as Close does first
+	r.ending.closed.Store(true) // as Close does first
 	ctx, cancel := context.WithTimeout(t.Context(), eventually)
 	defer cancel()
 	sup, ok := r.sys.Whereis(agentsName("c1"))

@@ -9,16 +9,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/skills"
 )
-
-func serverName(conversation string) string     { return "conversation/" + conversation }
-func supervisorName(conversation string) string { return "supervisor/" + conversation }
-func agentsName(conversation string) string     { return "agents/" + conversation }
 
 // ConversationOptions name a conversation.
 type ConversationOptions struct {
@@ -36,43 +34,8 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 
 // Conversation is one user's conversation.
 type Conversation struct {
-	o  *Orchestrator
-	co ConversationOptions
-}
-
-// Open returns the conversation, starting it where it is not running. A
-// conversation belongs to the user who sent its first request, for good; to
-// everybody else it is ErrRequest. ErrOverloaded: too many are open already.
-func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
-	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
-		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
-	}
-	if co.Scope.Empty() {
-		all, err := skills.NewScope(o.userSkills()...)
-		if err != nil {
-			return nil, err
-		}
-		co.Scope = all
-	}
-	if err := o.admits(); err != nil {
-		return nil, err
-	}
-	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
-	if err != nil {
-		return nil, err
-	}
-	defer credit.Release()
-	ctx, cancel := withDeadline(ctx, time.Minute)
-	defer cancel()
-	c := &Conversation{o, co}
-	err = ErrInterrupted
-	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
-		_, err = c.call(ctx, claim{co.User})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	needs *conversationNeeds
+	co    ConversationOptions
 }
 
 // ID names the conversation.
@@ -121,7 +84,7 @@ type Request struct {
 // ErrOverloaded is an *OverloadedError: nothing was begun, and it says when to
 // come again.
 func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
-	return c.send(ctx, sendRequest{ID: newID(), Text: request, Fresh: true})
+	return c.sendAndWait(ctx, sendRequest{ID: makeID(), Text: request, Fresh: true})
 }
 
 // SendRequest is Send of a request that the caller named. It goes on being
@@ -138,50 +101,51 @@ func (c *Conversation) SendRequest(ctx context.Context, r Request) (Reply, error
 	if !idForm.MatchString(r.ID) {
 		return Reply{}, fmt.Errorf("%w: a request's id is 1 to 128 letters, digits and . _ : @ -", ErrRequest)
 	}
-	return c.send(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
+	return c.sendAndWait(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
 }
 
 // reattach bounds how often a caller looks for its request after the process
 // that worked on it has crashed.
 const reattach = 10
 
-func (c *Conversation) send(ctx context.Context, m sendRequest) (Reply, error) {
+// sendAndWait sends a request and waits for its answer, also over crashes of its process.
+func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, error) {
 	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
-	credit, err := c.o.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}
 	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
-	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, newID(), traceOf(ctx), credit
+	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, makeID(), traceOf(ctx), credit
 	for range reattach {
 		credit.Reclaim() // a process that crashed may have lent it
-		v, err := c.call(ctx, m)
+		v, err := c.callProcess(ctx, m)
 		if err == nil {
 			out := v.(outcome)
 			return c.withSteps(ctx, out.reply), out.err
 		}
 		again := errors.Is(err, ErrInterrupted)
 		if ctx.Err() != nil || !again && !m.Fresh {
-			c.leave(m)
+			c.leaveRequest(m)
 		}
 		if !again {
 			return Reply{}, err
 		}
 		m.Fresh = false // it may have been written down, or even answered
 	}
-	c.leave(m)
+	c.leaveRequest(m)
 	return Reply{}, ErrInterrupted
 }
 
-// Reply waits for the answer to a request that was sent before, also by an
-// earlier process, and returns what Send or SendRequest did. ErrRequest: no
-// such request is known, nor was one begun. When ctx ends the request goes on.
+// Reply waits for the answer to a request that was sent before, and returns what Send or
+// SendRequest did. An earlier process may have got the request. ErrRequest: no such
+// request is known, nor was one begun. When ctx ends the request goes on.
 func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
-	credit, err := c.o.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}
@@ -190,17 +154,17 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	defer cancel()
 	for range reattach {
 		credit.Reclaim()
-		m := attach{id, c.co.User, newID(), credit}
-		v, err := c.call(ctx, m)
+		m := attach{id, c.co.User, makeID(), credit}
+		v, err := c.callProcess(ctx, m)
 		if err != nil && ctx.Err() != nil {
-			c.tell(cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
+			c.needs.tellConversation(c.co.ID, cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
 		}
 		switch {
 		case err == nil:
 			out := v.(outcome)
 			return c.withSteps(ctx, out.reply), out.err
 		case errors.Is(err, errNotHere):
-			return c.answered(ctx, id)
+			return c.readAnswer(ctx, id)
 		case !errors.Is(err, ErrInterrupted):
 			return Reply{}, err
 		}
@@ -208,45 +172,46 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	return Reply{}, ErrInterrupted
 }
 
-// answered reads the answer of a request that is over.
-func (c *Conversation) answered(ctx context.Context, id string) (Reply, error) {
-	end, err := c.o.endOf(ctx, history.Turn{Conversation: c.co.ID, User: c.co.User, Turn: turnID(c.co.ID, id)}, "")
+// readAnswer reads the answer of a request that is over.
+func (c *Conversation) readAnswer(ctx context.Context, id string) (Reply, error) {
+	end, err := c.needs.journal.readEnd(ctx, history.Turn{Conversation: c.co.ID, User: c.co.User, Turn: deriveTurnID(c.co.ID, id)}, "")
 	switch {
 	case err != nil:
 		return Reply{}, errors.Join(ErrNotKept, err)
 	case end == nil:
 		return Reply{}, fmt.Errorf("%w: no request of this id was sent, or its answer is gone", ErrRequest)
 	}
-	return c.withSteps(ctx, end.Reply), failureOf(end.Failure)
+	return c.withSteps(ctx, end.Reply), failureFromCode(end.Failure)
 }
 
-// attempts bounds how often a call looks for a conversation that comes and
-// goes: one that is being restarted, or that went to rest this moment.
+// attempts bounds how often a call looks for a conversation that comes and goes. It is
+// being restarted, or went to rest this moment.
 const attempts = 100
 
-// call asks the conversation's process, starting it where it is not running.
-func (c *Conversation) call(ctx context.Context, msg any) (any, error) {
+// callProcess asks the conversation's process, starting it where it is not running.
+func (c *Conversation) callProcess(ctx context.Context, msg any) (any, error) {
 	for range attempts {
-		pid, err := c.process(ctx)
+		pid, err := c.findProcess(ctx)
 		if err != nil {
-			return nil, c.o.failure(ctx, err)
+			return nil, c.needs.ending.translateError(ctx, err)
 		}
 		v, err := otp.Call(ctx, pid, msg)
 		var down *otp.DownError
 		if errors.As(err, &down) && down.Reason.Kind == otp.KindNormal {
 			continue // it went to rest before it saw the message
 		}
-		return v, c.o.failure(ctx, err)
+		return v, c.needs.ending.translateError(ctx, err)
 	}
-	return nil, c.o.failure(ctx, ErrInterrupted)
+	return nil, c.needs.ending.translateError(ctx, ErrInterrupted)
 }
 
 // back is how long is waited before the router, or the supervisor of the
 // conversations, is looked for again.
-const back = 10 * time.Millisecond
+const lookAgainAfter = 10 * time.Millisecond
 
-func aWhile(ctx context.Context) {
-	t := time.NewTimer(back)
+// waitBriefly waits until a process may have been started again, or ctx ends.
+func waitBriefly(ctx context.Context) {
+	t := time.NewTimer(lookAgainAfter)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
@@ -254,13 +219,14 @@ func aWhile(ctx context.Context) {
 	}
 }
 
-func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
-	sys := c.o.sys
+// findProcess returns the conversation's process, starting it where it is not running.
+func (c *Conversation) findProcess(ctx context.Context) (otp.PID, error) {
+	sys := c.needs.sys
 	for range attempts {
 		if pid, ok := sys.Whereis(serverName(c.co.ID)); ok {
 			return pid, nil
 		}
-		if err := ctx.Err(); err != nil || c.o.closed.Load() {
+		if err := ctx.Err(); err != nil || c.needs.ending.closed.Load() {
 			return otp.PID{}, errors.Join(err, otp.ErrStopping)
 		}
 		if sup, ok := sys.Whereis(supervisorName(c.co.ID)); ok {
@@ -274,14 +240,14 @@ func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 		}
 		router, ok := sys.Whereis("router")
 		if !ok {
-			aWhile(ctx) // it is permanent: back in a moment
+			waitBriefly(ctx) // it is permanent: back in a moment
 			continue
 		}
 		_, err := otp.Call(ctx, router, openConversation{c.co.ID, c.co.User})
 		switch {
 		case err == nil:
 		case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping):
-			aWhile(ctx) // so is it, and the supervisor of conversations
+			waitBriefly(ctx) // so is it, and the supervisor of conversations
 		default:
 			return otp.PID{}, err
 		}
@@ -289,17 +255,35 @@ func (c *Conversation) process(ctx context.Context) (otp.PID, error) {
 	return otp.PID{}, ErrInterrupted
 }
 
-// failure puts the runtime's errors into this package's.
-func (o *Orchestrator) failure(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case o.closed.Load():
-		return o.closedErr()
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, otp.ErrNoProcess), errors.Is(err, otp.ErrStopping), errors.Is(err, otp.ErrNoReply):
-		return ErrInterrupted // send looks again
+// leaveRequest takes the caller off its request. A conversation that isn't there, since
+// it crashed too often, is woken to hear of it.
+func (c *Conversation) leaveRequest(m sendRequest) {
+	if c.needs.ending.closed.Load() {
+		return
 	}
-	return err
+	if !m.Stays {
+		c.needs.abandoned.addRequest(c.co.ID, m.ID)
+	}
+	if !c.needs.tellConversation(c.co.ID, cancelTurn{m.ID, m.Token}) && !m.Stays {
+		c.needs.recovery.requestWake(c.co.ID, c.co.User)
+	}
+}
+
+// traceOf is the trace of the caller that sends a request.
+func traceOf(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
+
+// withSteps adds the steps of a reply's turn. They are read from the ledger, where
+// they stand whichever process judged them. An answer is not lost over them.
+func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
+	if r.Turn == "" {
+		return r
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsFor)
+	defer cancel()
+	var err error
+	if r.Steps, r.Left, err = c.readSteps(ctx, r.Turn); err != nil {
+		r.Left = -1
+		c.needs.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
+	}
+	return r
 }

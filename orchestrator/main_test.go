@@ -209,7 +209,7 @@ func (r *rig) boot(o options) {
 	r.Orchestrator = made
 	t.Cleanup(func() { _ = made.Close(context.Background()) })
 	if o.wrap != nil {
-		r.model = o.wrap(r, r.model)
+		r.models.orchestrator = o.wrap(r, r.models.orchestrator)
 	}
 }
 
@@ -221,9 +221,11 @@ func (r *rig) restart(o options) {
 }
 
 // skill makes a Go skill of a function over one text.
-func skill(t testing.TB, name string, effect skills.Effect, out skills.Trust, fn func(ctx context.Context, x string) (string, error)) *skills.GoSkill {
+func skill(t testing.TB, name string, effect skills.Effect, out skills.Trust,
+	fn func(ctx context.Context, x string) (string, error)) *skills.GoSkill {
 	type in struct{ X string }
-	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: out, Reaches: skills.Self, Timeout: 20 * time.Second},
+	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: out, Reaches: skills.Self,
+		Timeout: 20 * time.Second},
 		func(ctx context.Context, i in) (string, error) { return fn(ctx, i.X) })
 	require.NoError(t, err)
 	return g

@@ -6,11 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
-	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -23,7 +19,8 @@ const (
 	skillExtend   = "agent.extend"
 )
 
-func isNative(name string) bool { return strings.HasPrefix(name, "agent.") }
+// isNativeSkill reports whether the skill is one of the orchestrator's own.
+func isNativeSkill(name string) bool { return strings.HasPrefix(name, "agent.") }
 
 const agentID = `"agent_id":{"type":"string","pattern":"^[a-z][a-z0-9_-]{0,63}$"}`
 
@@ -48,9 +45,9 @@ var nativeDescriptions = map[string]string{
 	skillExtend:   "Answer a sub-agent's request for help, and grant it more skills.",
 }
 
-// natives are the orchestrator's own skills with what runs them: a message to
+// listNativeSkills are the orchestrator's own skills with what runs them: a message to
 // the conversation that the call belongs to.
-func (o *Orchestrator) natives() []assembly.Native {
+func listNativeSkills(run func(context.Context, skills.Order) (skills.Result, error)) []assembly.Native {
 	var out []assembly.Native
 	for _, name := range []string{skillDispatch, skillUpdate, skillExtend} {
 		out = append(out, assembly.Native{
@@ -61,7 +58,7 @@ func (o *Orchestrator) natives() []assembly.Native {
 				// its id.
 				Idempotent: true,
 			},
-			Run: o.runNative,
+			Run: run,
 		})
 	}
 	return out
@@ -74,44 +71,11 @@ type nativeCall struct {
 	args  dispatchArgs
 }
 
-// dispatchArgs are the arguments of all three; each schema admits its own.
-type dispatchArgs struct {
-	AgentID      string   `json:"agent_id"`
-	Mission      string   `json:"mission"`
-	Skills       []string `json:"skills"`
-	Context      string   `json:"context"`
-	DependsOn    []string `json:"depends_on"`
-	MaxToolCalls int      `json:"max_tool_calls"`
-	Model        string   `json:"model"`
-	Message      string   `json:"message"`
-}
-
 // errGone is a conversation that crashed, and its agents with it. It does not
 // speak against the skill, whose breaker all conversations share, and the call
 // is made again once the turn has been restored.
 var errGone = &skills.Failure{Code: skills.FailCanceled, Unknown: true, Err: errors.New("the conversation is gone")}
 
-// errWithdrawn is a turn, or an agent, whose end is written down: its calls are
-// wanted no more, and nothing will ask about them again.
+// errWithdrawn is a turn, or an agent, whose end is written down. Its calls are wanted no
+// more, and nothing will ask about them again.
 var errWithdrawn = fmt.Errorf("the call has no turn to go on in: %w", skills.ErrWithdrawn)
-
-func (o *Orchestrator) runNative(ctx context.Context, order skills.Order) (skills.Result, error) {
-	var args dispatchArgs
-	if err := jsonv2.Unmarshal([]byte(order.Args), &args); err != nil { // the schema has seen them
-		return skills.Result{}, bad("%v", err)
-	}
-	pid, ok := o.sys.Whereis(serverName(order.Conversation))
-	if !ok {
-		return skills.Result{}, errGone
-	}
-	ctx, cancel := withDeadline(ctx, 10*time.Second)
-	defer cancel()
-	v, err := otp.Call(ctx, pid, nativeCall{order.GrantID, order.CallID, order.Skill, args})
-	if errors.Is(err, otp.ErrNoProcess) {
-		return skills.Result{}, errGone
-	}
-	if err != nil {
-		return skills.Result{}, err
-	}
-	return skills.Result{Content: v.(string), Isolation: "in process"}, nil
-}

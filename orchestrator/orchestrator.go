@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +19,8 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
-	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -104,34 +105,13 @@ type Options struct {
 // Orchestrator holds the conversations of one process. It is safe for
 // concurrent use.
 type Orchestrator struct {
-	parts *assembly.Parts
-	opts  Options
-	sys   *otp.System
-	// model is the orchestrator's own, agents that of agents whose dispatch
-	// names no other.
-	model, agents agents.Model
-	log           *slog.Logger
-	links         []string // hosts that links in tainted answers may lead to
-
-	doors    doors
+	conversationNeeds
+	opts     Options
+	restorer *restorer
 	openings openTable
-
-	tune    tuning
-	started time.Time
-	kept    *history.History
-	tel     *telemetry.Telemetry // nil without telemetry
-	up      atomic.Bool          // everything was built
-
-	looks    sync.Map // what conversations are at, by their ids
-	unwanted sync.Map // turns whose end is still to be written, by id
-	counted  sync.Map // turns under way whose spending this process has counted, by id
-	outages  outages
-	left     leavers
-
+	started  time.Time
+	up       atomic.Bool // everything was built
 	closing  sync.Once
-	draining atomic.Bool
-	closed   atomic.Bool
-	end      end
 }
 
 // tuning are the times that tests shorten; zero means the default. at is
@@ -142,6 +122,13 @@ type tuning struct {
 	restarts                                               int // of the app, in a minute
 }
 
+// reachPlace tells a test that the process has come to a place where it may break.
+func (u *tuning) reachPlace(place string) {
+	if u.at != nil {
+		u.at(place)
+	}
+}
+
 // New builds everything that the configuration names, opens its store, and
 // starts the supervision tree. Requests that an earlier process was working on
 // are gone on with, in the background. Close releases it.
@@ -149,6 +136,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (*Orchestrator, 
 	return newTuned(ctx, cfg, opts, tuning{})
 }
 
+// newTuned is New with the times that tests shorten.
 func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
@@ -157,28 +145,31 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
-	o := &Orchestrator{
-		opts: opts, log: opts.Log, tune: tune, started: time.Now(), links: cfg.Answers.Links.Allow,
-		doors: newDoors(cfg.Limits, cmp.Or(tune.room, agentWait)),
-	}
-	o.end.done = make(chan struct{})
+	o := &Orchestrator{opts: opts, started: time.Now()}
+	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow
+	o.doors = newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))
+	o.openings.pool = o.doors.conversations
+	o.watcher = agentWatcher{opts.OnAgent, opts.Log}
+	o.ending.log, o.ending.done = opts.Log, make(chan struct{})
+	o.restorer = &restorer{turnNeeds: &o.turnNeeds}
+	o.recovery = o.restorer
 	tel, err := o.newTelemetry(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	o.tel = tel
-	if err := o.build(ctx, cfg); err != nil {
+	if err := o.buildParts(ctx, cfg); err != nil {
 		return nil, errors.Join(err, o.closeTelemetry(ctx))
 	}
 	o.up.Store(true)
 	return o, nil
 }
 
-// build makes the parts and starts the tree.
-func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
+// buildParts makes the parts and starts the tree.
+func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error {
 	opts := o.opts
 	ao := assembly.Options{
-		Skills: opts.Skills, Natives: o.natives(), Approver: opts.Approver, Observe: o.observe, Readmit: o.readmit,
+		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
 	}
 	o.tel.Observe(&ao)
@@ -186,30 +177,32 @@ func (o *Orchestrator) build(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	o.parts = parts
+	o.parts, o.models.parts, o.spending.parts = parts, parts, parts
 	if err := o.openHistory(ctx); err != nil {
 		return errors.Join(err, parts.Close())
 	}
-	if o.model, err = parts.Model("orchestrator"); err != nil {
+	if o.models.orchestrator, err = parts.Model("orchestrator"); err != nil {
 		return errors.Join(err, parts.Close())
 	}
-	if o.agents, err = parts.Model("agent"); err != nil {
+	if o.models.agents, err = parts.Model("agent"); err != nil {
 		return errors.Join(err, parts.Close())
 	}
-	if err := o.start(ctx); err != nil {
+	if err := o.startTree(ctx); err != nil {
 		return errors.Join(err, o.Close(ctx))
 	}
 	return nil
 }
 
-// openHistory opens what is kept of conversations, and ends what a killed
-// process had begun to purge: no conversation is opened before that.
-func (o *Orchestrator) openHistory(ctx context.Context) (err error) {
+// openHistory opens what is kept of conversations, and ends what a killed process had
+// begun to purge. No conversation is opened before that.
+func (o *Orchestrator) openHistory(ctx context.Context) error {
 	parts := o.parts
-	if o.kept, err = history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger}); err != nil {
+	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger})
+	if err != nil {
 		return err
 	}
-	n, err := o.kept.FinishPurges(ctx)
+	o.journal = turnJournal{History: kept, parts: parts, log: o.log}
+	n, err := kept.FinishPurges(ctx)
 	if n != (history.Purged{}) {
 		o.log.Warn("an interrupted purge was finished", "values", n.Values, "conversations", n.Conversations)
 	}
@@ -220,14 +213,14 @@ func (o *Orchestrator) openHistory(ctx context.Context) (err error) {
 	return err
 }
 
-// start brings up the tree.
-func (o *Orchestrator) start(ctx context.Context) error {
+// startTree brings up the tree.
+func (o *Orchestrator) startTree(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
 	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision})
-	app, err := o.sys.Start(ctx, o.tree())
+	app, err := o.sys.Start(ctx, o.buildTree())
 	if err == nil {
-		otp.Monitor(app, o.gone)
+		otp.Monitor(app, o.ending.onTreeEnd)
 	}
 	return err
 }
@@ -237,13 +230,13 @@ func (o *Orchestrator) start(ctx context.Context) error {
 // has no deadline. Later calls return nil.
 func (o *Orchestrator) Close(ctx context.Context) (err error) {
 	o.closing.Do(func() {
-		o.closed.Store(true)
+		o.ending.closed.Store(true)
 		ctx, cancel := withDeadline(ctx, defaultClose)
 		defer cancel()
 		if o.sys != nil {
 			err = o.sys.Stop(ctx)
 		}
-		o.gone(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
+		o.ending.onTreeEnd(otp.Down{Reason: otp.Shutdown(nil)}) // where there never was a tree
 		err = errors.Join(err, o.parts.Close())
 		if terr := o.closeTelemetry(ctx); terr != nil { // nothing depends on it
 			o.log.Warn("the last spans were not sent in time")
@@ -256,17 +249,17 @@ func (o *Orchestrator) Close(ctx context.Context) (err error) {
 // journal.
 func (o *Orchestrator) Parts() *assembly.Parts { return o.parts }
 
-// observe tells agents that a person is being asked, so that their clock
+// onEvent tells agents that a person is being asked, so that their clock
 // stands still, and passes the event on.
-func (o *Orchestrator) observe(e sentinel.Event) {
+func (o *Orchestrator) onEvent(e sentinel.Event) {
 	g := e.Call.Grant()
 	v, _ := e.Decision.Verdict(sentinel.GateApproval)
 	switch {
 	case e.Kind == sentinel.RecordHeld:
 		markHeld(e.Context)
-		o.tell(g.Conversation(), heldCall{g.ID(), true})
+		o.tellConversation(g.Conversation(), heldCall{g.ID(), true})
 	case e.Kind == sentinel.EventLeftHeld, e.Kind == sentinel.RecordDecision && v.State != sentinel.NotReached:
-		o.tell(g.Conversation(), heldCall{g.ID(), false})
+		o.tellConversation(g.Conversation(), heldCall{g.ID(), false})
 	}
 	o.tel.Event(e)
 	if o.opts.Observe != nil {
@@ -274,28 +267,102 @@ func (o *Orchestrator) observe(e sentinel.Event) {
 	}
 }
 
-func (o *Orchestrator) tell(conversation string, msg any) {
-	if o.sys == nil {
-		return
-	}
-	if pid, ok := o.sys.Whereis(serverName(conversation)); ok {
-		pid.Send(msg)
-	}
-}
-
+// userSkills are the names of all skills that agents can be given.
 func (o *Orchestrator) userSkills() []string {
 	var names []string
 	for _, n := range o.parts.Registry.Names() {
-		if !isNative(n) {
+		if !isNativeSkill(n) {
 			names = append(names, n)
 		}
 	}
 	return names
 }
 
+// withDeadline gives a context that has no deadline one of d.
 func withDeadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, d)
+}
+
+// Load returns how full the process is, from the door inwards, for metrics.
+func (o *Orchestrator) Load() []admission.Stats {
+	d := o.doors
+	return append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Load()...)
+}
+
+// Reachable returns why vedette pause and vedette top can't reach this process, nil
+// if they can. Without them work goes on, and only the program can pause it, through
+// Parts. So the program should tell its operator.
+func (o *Orchestrator) Reachable(ctx context.Context) error {
+	db := o.parts.Config.Ledger.Path
+	_, err := control.Dial(control.SocketPath(db), control.DatabaseOwner(db)).Pauses(ctx)
+	return err
+}
+
+// Done is closed when the Orchestrator works no more: after Close, or because
+// its supervision gave up. A program that lives by it watches Done and asks Err.
+func (o *Orchestrator) Done() <-chan struct{} { return o.ending.done }
+
+// Err returns ErrEnded, with the reason, once the supervision has given up. It returns nil
+// while the Orchestrator works and where Close has ended it.
+func (o *Orchestrator) Err() error {
+	return o.ending.treeError()
+}
+
+// Open returns the conversation, starting it where it is not running. A
+// conversation belongs to the user who sent its first request, for good; to
+// everybody else it is ErrRequest. ErrOverloaded: too many are open already.
+func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
+	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
+		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
+	}
+	if co.Scope.Empty() {
+		all, err := skills.NewScope(o.userSkills()...)
+		if err != nil {
+			return nil, err
+		}
+		co.Scope = all
+	}
+	if err := o.ending.refuseIfEnding(); err != nil {
+		return nil, err
+	}
+	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
+	if err != nil {
+		return nil, err
+	}
+	defer credit.Release()
+	ctx, cancel := withDeadline(ctx, time.Minute)
+	defer cancel()
+	c := &Conversation{&o.conversationNeeds, co}
+	err = ErrInterrupted
+	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
+		_, err = c.callProcess(ctx, claim{co.User})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Top returns what the process is doing. It waits for no actor.
+func (o *Orchestrator) Top() Top {
+	looks := map[string]*conversationStatus{}
+	for _, l := range o.statuses.listStatuses(o.sys) {
+		looks[l.conversation] = l
+	}
+	return Top{
+		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
+		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: listProcesses(o.sys.Snapshot(), looks, nil),
+		Draining: o.ending.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
+	}
+}
+
+// wakeConversation starts the conversation's process where it is not running: a
+// request that was under way is gone on with.
+func (o *Orchestrator) wakeConversation(ctx context.Context, id, user string) error {
+	conv := &Conversation{&o.conversationNeeds, ConversationOptions{ID: id, User: user}}
+	_, err := conv.callProcess(ctx, claim{user})
+	return err
 }

@@ -52,9 +52,9 @@ func full(t testing.TB, err error, what, of string) {
 }
 
 // Ten thousand messages to one conversation: it takes as many as it has places
-// for, and each of the others is told when to come again. Nobody waits for
+// for, and each of the others is told when to come again. None waits for
 // nothing, and no mailbox grows.
-func TestFlood(t *testing.T) {
+func TestFloodIsRefused(t *testing.T) {
 	r := start(t, with(), orch("unused", "unused"))
 	_, through := held(r)
 	c := r.open("c1", "ann")
@@ -181,11 +181,11 @@ func TestOpenBounded(t *testing.T) {
 		_, err = r.Open(t.Context(), ConversationOptions{ID: "c4", User: "eve"})
 		full(t, err, "conversations", admission.OfProcess)
 		router, _ := r.sys.Whereis("router")
-		router.Send(ended{}) // breaks it
+		router.Send(recheckConversation{}) // breaks it
 		require.Eventually(t, func() bool {
 			for _, id := range []string{"c1", "c2", "c3"} {
 				if server, up := r.sys.Whereis(serverName(id)); up {
-					server.Send(idle{}) // as after fifteen minutes: no clock may close one while the bounds are looked at
+					server.Send(idleTimeOver{}) // as after fifteen minutes: no clock may close one while the bounds are looked at
 				}
 			}
 			return r.load("conversations").Used == 0
@@ -194,7 +194,7 @@ func TestOpenBounded(t *testing.T) {
 }
 
 // A user's agents beyond their share wait, pending, and start when others have
-// ended; those that wait in vain fail and say why.
+// ended; those that wait too long fail and say why.
 func TestAgentsWaitForRoom(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	o := with(g)
@@ -351,7 +351,7 @@ func TestNoCreditIsLost(t *testing.T) {
 		}
 		return m(ctx, q)
 	})
-	r.model, r.agents = broken, broken
+	r.models.orchestrator, r.models.agents = broken, broken
 	var wg sync.WaitGroup
 	for i := range 12 {
 		wg.Go(func() {

@@ -2,15 +2,14 @@ package orchestrator
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"sync/atomic"
+	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/vedette-dev/vedette/agents"
-	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
 
@@ -47,8 +46,8 @@ type openRecord struct {
 	Started time.Time `json:"started"`
 }
 
-// roundRecord is what was added to a turn since the round before, with the
-// model's next answer, of which no call has been made yet.
+// roundRecord is what was added to a turn since the round before. It ends with the model's
+// next answer, of which no call has been made yet.
 type roundRecord struct {
 	V        int             `json:"v"`
 	Number   int             `json:"n"` // from 1
@@ -108,7 +107,8 @@ const (
 	failedNotKept     = "not_kept"
 )
 
-func failureCode(err error) string {
+// codeOfFailure is a turn's error as its endRecord has it.
+func codeOfFailure(err error) string {
 	var m *ModelError
 	switch {
 	case err == nil:
@@ -123,7 +123,8 @@ func failureCode(err error) string {
 	return failedInterrupted
 }
 
-func failureOf(code string) error {
+// failureFromCode is the error that an endRecord tells.
+func failureFromCode(code string) error {
 	switch {
 	case code == "":
 		return nil
@@ -137,8 +138,8 @@ func failureOf(code string) error {
 	return ErrInterrupted
 }
 
-// item makes a record of v, which always marshals: it is made of plain values.
-func item(kind string, v any) history.Item {
+// newItem makes a record of v, which always marshals: it is made of plain values.
+func newItem(kind string, v any) history.Item {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -146,127 +147,29 @@ func item(kind string, v any) history.Item {
 	return history.Item{Kind: kind, Data: bytes.TrimSuffix(b.Bytes(), []byte("\n"))}
 }
 
-// about names the turn for the journal.
-func (t *turn) about() history.Turn {
-	g := t.desk.Grant()
-	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
+// turnSpace is the namespace of turn ids: one conversation's request ids say
+// nothing about another's.
+var turnSpace = uuid.MustParse("c1b0a1de-3a6c-5f39-8d5e-70f0a5f0c7b2")
+
+// deriveTurnID is the id of the turn that works on a request.
+func deriveTurnID(conversation, request string) string {
+	return uuid.NewSHA1(turnSpace, []byte(conversation+"\n"+request)).String()
 }
 
-// defang makes links of a tainted text plain, as in the answer to the user.
-func (t *turn) defang(tainted bool, text string) (string, int) {
-	if !tainted {
-		return text, 0
-	}
-	return answers.Defang(text, answers.Options{Allow: t.o.links, Request: t.request})
+// agentGrantID is the id of an agent's grant: the same again after a restart.
+func agentGrantID(turnGrant, agent string) string {
+	return uuid.NewSHA1(turnSpace, []byte(turnGrant+"\n"+agent)).String()
 }
 
-// describe is an agent for people: links of a tainted one lead nowhere.
-func (t *turn) describe(k *member, r agents.Result) history.Item {
-	tainted := k.desk.Tainted()
-	plain := func(s string) string {
-		s, _ = t.defang(tainted, s)
-		return clip(s, maxKept/2)
-	}
-	return item(keptAgent, map[string]any{
-		"agent_id": r.Agent, "grant": k.desk.Grant().ID(), "mission": plain(k.args.Mission), "context": plain(k.args.Context),
-		"state": r.State, "reason": r.Reason, "answer": plain(r.Answer),
-	})
-}
-
-// agentJournal is the journal of one agent. It is used by the agent's process.
-type agentJournal struct {
-	t *turn
-	k *member
-}
-
-func (j agentJournal) about() history.Turn {
-	g := j.k.desk.Grant()
-	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: j.t.id}
-}
-
-// Round makes a round of the agent durable.
-func (j agentJournal) Round(ctx context.Context, r agents.Round) error {
-	d := j.k.desk
-	return j.keep(ctx, item(recordAgentRound, agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)}))
-}
-
-// End makes the agent's result durable, for a restart and for people.
-func (j agentJournal) End(ctx context.Context, r agents.Result) error {
-	d := j.k.desk
-	end := item(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, spentOf(&j.k.spent)})
-	err := j.keep(ctx, end, j.t.describe(j.k, r))
-	if err == nil {
-		j.k.described.Store(true)
-	}
-	return err
-}
-
-// flag is a bool that agents' goroutines set.
-type flag = atomic.Bool
-
-// saved is what the journal has of a turn.
-type saved struct {
-	text   string
-	open   openRecord
-	rounds []roundRecord
-	agents map[string][]agentRecord // by grant
-	ends   map[string]agentEndRecord
-	end    *endRecord
-}
-
-// errLost is a turn of which so much is gone, or so little understood, that it
-// can't be gone on with.
-var errLost = errors.New("what is kept of the request is not enough to go on with it")
-
-// read puts the items of a turn back together.
-func read(items []history.Item) (saved, error) {
-	s := saved{agents: map[string][]agentRecord{}, ends: map[string]agentEndRecord{}}
-	for _, it := range items {
-		if err := s.take(it); err != nil {
-			return saved{}, fmt.Errorf("%w: a record %s", errLost, it.Kind)
+// fitEndRecord is the record of an end, with its texts cut to what the journal takes.
+func fitEndRecord(end *endRecord) history.Item {
+	whole, record := end.Reply, newItem(recordEnd, end)
+	for n := agents.MaxAnswer / 2; len(record.Data) > maxRecord && n >= minCut; n /= 2 {
+		end.Reply.Text, end.Reply.Agents = agents.Cut(whole.Text, n), slices.Clone(whole.Agents)
+		for i, a := range whole.Agents {
+			end.Reply.Agents[i].Answer = agents.Cut(a.Answer, n)
 		}
+		record = newItem(recordEnd, end)
 	}
-	return s, nil
-}
-
-func (s *saved) take(it history.Item) error {
-	version := func(v int, err error) error {
-		if err == nil && v != recordVersion {
-			return errLost
-		}
-		return err
-	}
-	switch it.Kind {
-	case keptRequest: // of a turn that was begun twice, the newest counts
-		*s = saved{text: string(it.Data), agents: map[string][]agentRecord{}, ends: map[string]agentEndRecord{}}
-	case recordOpen:
-		err := json.Unmarshal(it.Data, &s.open)
-		return version(s.open.V, err)
-	case recordRound:
-		var r roundRecord
-		err := json.Unmarshal(it.Data, &r)
-		s.rounds = append(s.rounds, r)
-		if r.Number != len(s.rounds) {
-			return errLost
-		}
-		return version(r.V, err)
-	case recordAgentRound:
-		var r agentRecord
-		err := json.Unmarshal(it.Data, &r)
-		if n := len(s.agents[r.Grant]); n > 0 && s.agents[r.Grant][n-1].Round.Number == r.Round.Number {
-			s.agents[r.Grant] = s.agents[r.Grant][:n-1] // it was written again: whether it had been kept wasn't known
-		}
-		s.agents[r.Grant] = append(s.agents[r.Grant], r)
-		return version(r.V, err)
-	case recordAgentEnd:
-		var r agentEndRecord
-		err := json.Unmarshal(it.Data, &r)
-		s.ends[r.Grant] = r
-		return version(r.V, err)
-	case recordEnd:
-		s.end = &endRecord{}
-		err := json.Unmarshal(it.Data, s.end)
-		return version(s.end.V, err)
-	}
-	return nil
+	return record
 }

@@ -44,7 +44,7 @@ func TestRecoveryWithoutRoom(t *testing.T) {
 // when through is closed.
 func (r *rig) leaves() (through chan struct{}) {
 	asked, through := make(chan struct{}, 100), make(chan struct{})
-	r.model = chatFunc(func(ctx context.Context, _ llm.Request) (llm.Response, error) {
+	r.models.orchestrator = chatFunc(func(ctx context.Context, _ llm.Request) (llm.Response, error) {
 		asked <- struct{}{}
 		select {
 		case <-ctx.Done():
@@ -66,7 +66,7 @@ func (r *rig) leaves() (through chan struct{}) {
 	return through
 }
 
-// A request that nobody waits for any more is gone on with whatever became of
+// A request that no caller waits for any more is gone on with whatever became of
 // the processes that worked on it.
 func TestRecoveryFindsWhatIsLeft(t *testing.T) {
 	kill := func(r *rig, name string) {
@@ -110,13 +110,14 @@ func TestRecoveryFindsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// What nobody tells the recovery of it finds in the journal, sooner or later.
+// What the recovery is not told of it finds in the journal, sooner or later.
 func TestRecoveryLooksAround(t *testing.T) {
 	o := with()
 	o.tune.look = 20 * time.Millisecond
 	r := start(t, o, orch("go", "done"))
-	require.NoError(t, r.Orchestrator.kept.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: turnID("c1", "r1")},
-		history.Item{Kind: keptRequest, Data: []byte("go")}, item(recordOpen, openRecord{V: recordVersion, Request: "r1", Grant: newID(), Started: time.Now()})))
+	require.NoError(t, r.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
+		history.Item{Kind: keptRequest, Data: []byte("go")},
+		newItem(recordOpen, openRecord{V: recordVersion, Request: "r1", Grant: makeID(), Started: time.Now()})))
 	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
 	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.NoError(t, err)
@@ -137,7 +138,7 @@ func TestRecoveryLetsRest(t *testing.T) {
 	require.Equal(t, "done", r.send("go").Text)
 	require.Eventually(t, func() bool {
 		if server, up := r.sys.Whereis(serverName("c1")); up {
-			server.Send(idle{}) // a clock might have closed it before the request came
+			server.Send(idleTimeOver{}) // a clock might have closed it before the request came
 		}
 		_, up := r.sys.Whereis(supervisorName("c1"))
 		return !up
@@ -148,7 +149,7 @@ func TestRecoveryLetsRest(t *testing.T) {
 }
 
 // Who asks for an answer and leaves again leaves nothing behind: a turn that
-// nobody waits for ends when its time is over, however often it was asked for.
+// no caller waits for ends when its time is over, however often it was asked for.
 func TestLeftByReaders(t *testing.T) {
 	o := with()
 	o.tune.turn = 300 * time.Millisecond

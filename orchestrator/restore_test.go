@@ -18,8 +18,8 @@ import (
 )
 
 // A process that ends in the midst of a request and starts again goes on with
-// it though nobody asks: finished calls are not repeated, and the answer is
-// there for whoever asks for it by the request's id.
+// it though no caller asks: finished calls are not repeated, and the answer is
+// there for a caller that asks for it by the request's id.
 func TestResumedUnasked(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	book := &logbook{}
@@ -120,11 +120,12 @@ func TestKeptFailures(t *testing.T) {
 		_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "broken"})
 		require.Equal(t, &ModelError{string(llm.KindRequest)}, err)
 	}
-	for code, want := range map[string]error{"": nil, failedModel + "x": &ModelError{"x"}, failedCancelled: ErrCancelled, failedInterrupted: ErrInterrupted, failedNotKept: ErrNotKept, "of a later version": ErrInterrupted} {
-		require.Equal(t, want, failureOf(code))
+	for code, want := range map[string]error{"": nil, failedModel + "x": &ModelError{"x"}, failedCancelled: ErrCancelled,
+		failedInterrupted: ErrInterrupted, failedNotKept: ErrNotKept, "of a later version": ErrInterrupted} {
+		require.Equal(t, want, failureFromCode(code))
 	}
 	for _, err := range []error{nil, &ModelError{"x"}, ErrCancelled, ErrInterrupted, ErrNotKept} {
-		require.Equal(t, err, failureOf(failureCode(err)))
+		require.Equal(t, err, failureFromCode(codeOfFailure(err)))
 	}
 	require.Equal(t, "done", r.send("go").Text)
 }
@@ -141,13 +142,13 @@ func TestPoisonedRequest(t *testing.T) {
 	_, err := c.Send(t.Context(), "go")
 	require.ErrorIs(t, err, ErrInterrupted)
 	// The fourth crash in a row ends the conversation's supervisor as well; the
-	// caller opens it anew, and the fifth attempt is one too many.
+	// caller opens it again, and the fifth attempt is one too many.
 	require.Equal(t, maxAttempts+2, b.broke)
 	b.mu.Lock()
 	b.n = 1000
 	b.mu.Unlock()
 	require.Equal(t, "done", r.send("go").Text)
-	row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	row, ok, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Empty(t, row.Turn)
@@ -179,16 +180,18 @@ func TestErasedRequest(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	defer open()
 	o := with(g)
-	r := start(t, o, orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"), agent("do-a", use("note.gate", "x"), "ok"), orch("fine", "fine"))
+	r := start(t, o, orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"),
+		agent("do-a", use("note.gate", "x"), "ok"), orch("fine", "fine"))
 	c := r.open("c1", "ann")
 	go func() { _, _ = c.SendRequest(context.Background(), Request{ID: "r1", Text: "go"}) }()
 	<-entered
 	_, err := r.Parts().Journal.EraseUser(t.Context(), "ann")
 	require.NoError(t, err)
-	row, _, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	row, _, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
-	require.NoError(t, r.Orchestrator.kept.Add(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
-		item(recordRound, roundRecord{V: 1, Number: 7})))
+	require.NoError(t, r.journal.Add(t.Context(),
+		history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
+		newItem(recordRound, roundRecord{V: 1, Number: 7})))
 	r.restart(o)
 	_, err = r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
@@ -197,28 +200,29 @@ func TestErasedRequest(t *testing.T) {
 
 // What is kept but not understood, as of a later version, is not guessed at.
 func TestRecordsThatAreNotUnderstood(t *testing.T) {
-	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, item(recordOpen, openRecord{V: 1, Grant: "g"}), item(recordRound, roundRecord{V: 1, Number: 1})}
-	s, err := read(good)
+	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, openRecord{V: 1, Grant: "g"}),
+		newItem(recordRound, roundRecord{V: 1, Number: 1})}
+	s, err := readSavedTurn(good)
 	require.NoError(t, err)
 	require.Equal(t, "go", s.text)
 	require.Len(t, s.rounds, 1)
 	for name, bad := range map[string]history.Item{
-		"a later open":         item(recordOpen, openRecord{V: 2}),
-		"a later round":        item(recordRound, roundRecord{V: 2, Number: 2}),
-		"a round that is lost": item(recordRound, roundRecord{V: 1, Number: 3}),
-		"an agent's":           item(recordAgentRound, agentRecord{V: 9}),
-		"an agent's end":       item(recordAgentEnd, agentEndRecord{}),
-		"an end":               item(recordEnd, endRecord{V: 7}),
+		"a later open":         newItem(recordOpen, openRecord{V: 2}),
+		"a later round":        newItem(recordRound, roundRecord{V: 2, Number: 2}),
+		"a round that is lost": newItem(recordRound, roundRecord{V: 1, Number: 3}),
+		"an agent's":           newItem(recordAgentRound, agentRecord{V: 9}),
+		"an agent's end":       newItem(recordAgentEnd, agentEndRecord{}),
+		"an end":               newItem(recordEnd, endRecord{V: 7}),
 		"no JSON":              {Kind: recordRound, Data: []byte("{")},
 	} {
-		_, err := read(append(good[:3:3], bad))
+		_, err := readSavedTurn(append(good[:3:3], bad))
 		require.ErrorIs(t, err, errLost, name)
 	}
-	s, err = read(append(good[:3:3], good[0], good[1]))
+	s, err = readSavedTurn(append(good[:3:3], good[0], good[1]))
 	require.NoError(t, err)
-	require.Empty(t, s.rounds, "of a request that was begun anew the newest counts")
-	twice := item(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
-	s, err = read(append(good[:3:3], twice, twice))
+	require.Empty(t, s.rounds, "of a request that was begun again the newest counts")
+	twice := newItem(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
+	s, err = readSavedTurn(append(good[:3:3], twice, twice))
 	require.NoError(t, err)
 	require.Len(t, s.agents["a"], 1, "of a round that was written again one counts")
 }
@@ -230,7 +234,7 @@ func FuzzRecords(f *testing.F) {
 		f.Add(kind, []byte(`{"v":1,"n":1,"messages":[{"role":"assistant","calls":[{"id":"1","raw":"/w=="}]}],"round":{"v":1,"n":1,"queue":[{"id":"x"}]}}`))
 	}
 	f.Fuzz(func(t *testing.T, kind string, data []byte) {
-		s, err := read([]history.Item{{Kind: kind, Data: data}})
+		s, err := readSavedTurn([]history.Item{{Kind: kind, Data: data}})
 		if err == nil && kind != keptRequest && s.text != "" {
 			t.Fatal("a request came of nothing")
 		}
@@ -245,9 +249,11 @@ func TestRestoredGrants(t *testing.T) {
 	o.Approver = approver(func(context.Context, sentinel.Call) (sentinel.Verdict, error) { return sentinel.Pass(), nil })
 	r := start(t, o,
 		orch("go",
-			[]call{dispatch("early", "do-early", "note.gate").with("max_tool_calls", 7), dispatch("page", "do-page", "web.read"), dispatch("clean", "do-clean", "note.echo")},
+			[]call{dispatch("early", "do-early", "note.gate").with("max_tool_calls", 7), dispatch("page", "do-page", "web.read"),
+				dispatch("clean", "do-clean", "note.echo")},
 			results("wait_all", "page", "clean"),
-			[]call{tool(toolUpdate, map[string]any{"agent_id": "early", "message": "more", "skills": []string{"note.echo"}}), dispatch("late", "do-late", "note.gate")},
+			[]call{tool(toolUpdate, map[string]any{"agent_id": "early", "message": "more", "skills": []string{"note.echo"}}),
+				dispatch("late", "do-late", "note.gate")},
 			results("wait_all"), "done"),
 		agent("do-early", use("note.gate", "1"), use("note.echo", "2"), "ok"), agent("do-page", use("web.read", "x"), "ok"),
 		agent("do-clean", use("note.echo", "x"), "ok"), agent("do-late", use("note.gate", "x"), "ok"))
@@ -268,20 +274,20 @@ func TestRestoredGrants(t *testing.T) {
 		}
 		r.restart(o)
 		t.Cleanup(look) // also where the test fails before
-		row, ok, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+		row, ok, err := r.journal.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restore(t.Context(), row, nil)
+		turn, err := r.restorer.restoreTurn(t.Context(), row, nil)
 		require.NoError(t, err)
 		root := turn.desk.Grant()
 		require.True(t, root.Tainted(), "it had read what page brought")
-		require.Len(t, turn.members, 4)
-		for _, k := range turn.members {
+		require.Len(t, turn.agents, 4)
+		for _, k := range turn.agents {
 			now, was := k.desk.Grant(), before[k.args.AgentID]
 			within, wider := now.Scope().Within(root.Scope())
 			require.True(t, within, wider)
 			require.Equal(t, root.User(), now.User())
-			require.Equal(t, memberGrant(root.ID(), k.args.AgentID), now.ID())
+			require.Equal(t, agentGrantID(root.ID(), k.args.AgentID), now.ID())
 			require.Equal(t, k.args.AgentID == "late", now.MissionTainted(), k.args.AgentID)
 			require.Equal(t, k.args.AgentID != "clean", now.Tainted(), k.args.AgentID)
 			if was.ID() == "" {
@@ -293,8 +299,8 @@ func TestRestoredGrants(t *testing.T) {
 		}
 		want, err := skills.NewScope("note.gate", "note.echo")
 		require.NoError(t, err)
-		require.Equal(t, want.List(), turn.member("early").desk.Grant().Scope().List(), "the extension is there again")
-		require.Equal(t, 1, turn.member("page").desk.Trace().Len())
+		require.Equal(t, want.List(), turn.findAgent("early").desk.Grant().Scope().List(), "the extension is there again")
+		require.Equal(t, 1, turn.findAgent("page").desk.Trace().Len())
 		look()
 		<-entered
 		<-entered
@@ -307,9 +313,9 @@ func TestRestoredGrants(t *testing.T) {
 	}
 }
 
-// A request that nobody waits for is given up when its time is over, but not
+// A request that no caller waits for is given up when its time is over, but not
 // while a person is being asked.
-func TestUnattended(t *testing.T) {
+func TestUnattendedTurnEnds(t *testing.T) {
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
 	o := with(echo(t))
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
@@ -349,7 +355,7 @@ func TestUnattended(t *testing.T) {
 		require.Eventually(t, func() bool { return len(r.asked(toolDispatch)) == 4 }, eventually, tick)
 	})
 	require.Eventually(t, func() bool {
-		row, _, err := r.Orchestrator.kept.Get(context.Background(), "c1")
+		row, _, err := r.journal.Get(context.Background(), "c1")
 		return err == nil && row.Turn == ""
 	}, eventually, tick)
 	_, err = c.Reply(t.Context(), "r2")
@@ -375,7 +381,7 @@ func TestResumeWaitsForTheRoomOfAgents(t *testing.T) {
 	defer cancel()
 	sup, ok := r.sys.Whereis("conversations")
 	require.True(t, ok)
-	server := serverSpec(r.Orchestrator, "c9", "ann")
+	server := serverSpec(&r.conversationNeeds, "c9", "ann")
 	server.Significant = false // this supervisor has other children
 	_, err := otp.StartChild(ctx, sup, server)
 	require.NoError(t, err)

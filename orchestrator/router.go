@@ -10,64 +10,67 @@ import (
 	"github.com/vedette-dev/vedette/agents/otp"
 )
 
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
+// makeID returns a new id, which sorts by time.
+func makeID() string { return uuid.Must(uuid.NewV7()).String() }
 
 type openConversation struct{ id, user string }
 
-// router is the permanent process that opens conversations by id, each once
-// however many ask for it at the same time. Who runs is the registry's to know
-// and whose it is the conversation's own, so a restart loses nothing.
+// router is the permanent process that opens conversations by id. It opens each once,
+// however many ask for it at the same time. Who runs is the registry's to know and whose
+// it is the conversation's own, so a restart loses nothing.
 type router struct {
-	o       *Orchestrator
-	opening map[otp.Ref]*openCredit
-	open    map[otp.Ref]*openCredit // by the monitor of their supervisors
-	waiting map[string][]otp.From
+	needs    *conversationNeeds
+	restorer *restorer
+	openings *openTable
+	opening  map[otp.Ref]*openCredit
+	open     map[otp.Ref]*openCredit // by the monitor of their supervisors
+	waiting  map[string][]otp.From
 }
 
-// ended asks once more whether a conversation that broke was started again.
-type ended struct{ e *openCredit }
+// recheckConversation asks once more whether a conversation that broke was started again.
+type recheckConversation struct{ e *openCredit }
 
 // Init watches what an earlier router has opened.
 func (r *router) Init(c *otp.Context) error {
 	r.opening, r.open, r.waiting = map[otp.Ref]*openCredit{}, map[otp.Ref]*openCredit{}, map[string][]otp.From{}
-	for _, e := range r.o.openings.all() {
-		r.follow(c, e)
+	for _, e := range r.openings.listCredits() {
+		r.watchConversation(c, e)
 	}
 	return nil
 }
 
-// follow watches the conversation, or gives its credit back where it is gone.
-func (r *router) follow(c *otp.Context, e *openCredit) {
+// watchConversation watches the conversation, or gives its credit back where it is gone.
+func (r *router) watchConversation(c *otp.Context, e *openCredit) {
 	if pid, ok := c.System().Whereis(supervisorName(e.id)); ok {
 		r.open[c.Monitor(pid)] = e
 		return
 	}
-	r.o.openings.release(e)
-	r.o.leftBehind(e.id)
+	r.openings.releaseCredit(e)
+	r.restorer.requestLook(e.id)
 }
 
 // Handle opens conversations without blocking on their start.
 func (r *router) Handle(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case openConversation:
-		r.begin(c, m)
+		r.onOpenConversation(c, m)
 	case otp.Reply:
-		r.opened(c, m)
+		r.onConversationStarted(c, m)
 	case otp.Down:
 		e := r.open[m.Ref]
 		if delete(r.open, m.Ref); e == nil {
 			return
 		}
 		if m.Reason.Kind == otp.KindCrash { // it is Transient
-			c.SendAfter(time.Second, ended{e})
+			c.SendAfter(time.Second, recheckConversation{e})
 			return
 		}
-		r.o.openings.release(e)
+		r.openings.releaseCredit(e)
 		if m.Reason.Kind != otp.KindNormal {
-			r.o.leftBehind(e.id)
+			r.restorer.requestLook(e.id)
 		}
-	case ended:
-		r.follow(c, m.e)
+	case recheckConversation:
+		r.watchConversation(c, m.e)
 	case breakdown:
 		panic(errEnded)
 	}
@@ -76,7 +79,8 @@ func (r *router) Handle(c *otp.Context, msg any) {
 // Terminate has nothing to release.
 func (r *router) Terminate(*otp.Context, otp.Reason) {}
 
-func (r *router) begin(c *otp.Context, m openConversation) {
+// onOpenConversation starts a conversation that does not run, once.
+func (r *router) onOpenConversation(c *otp.Context, m openConversation) {
 	id := m.id
 	if _, ok := c.System().Whereis(supervisorName(id)); ok && r.waiting[id] == nil {
 		c.Reply(nil, nil)
@@ -86,17 +90,18 @@ func (r *router) begin(c *otp.Context, m openConversation) {
 		r.waiting[id] = append(r.waiting[id], c.From())
 		return
 	}
-	e, err := r.o.openCredit(id, m.user)
+	e, err := r.openings.openCredit(id, m.user)
 	if err != nil {
 		c.Reply(nil, err)
 		return
 	}
 	r.waiting[id] = append(r.waiting[id], c.From())
 	sup, _ := c.System().Whereis("conversations") // without it the start is answered with an error
-	r.opening[c.StartChild(sup, conversationSpec(r.o, id, m.user), 30*time.Second)] = e
+	r.opening[c.StartChild(sup, conversationSpec(r.needs, id, m.user), 30*time.Second)] = e
 }
 
-func (r *router) opened(c *otp.Context, m otp.Reply) {
+// onConversationStarted answers those who wait for a conversation.
+func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	e := r.opening[m.Ref]
 	if e == nil {
 		return
@@ -105,11 +110,11 @@ func (r *router) opened(c *otp.Context, m otp.Reply) {
 	if pid, ok := m.Value.(otp.PID); ok && err == nil {
 		r.open[c.Monitor(pid)] = e
 	} else {
-		r.o.openings.release(e)
+		r.openings.releaseCredit(e)
 	}
 	switch {
 	case errors.Is(err, otp.ErrMaxChildren): // one whose end is known here, and not there yet
-		err = r.o.doors.conversations.Overloaded("")
+		err = r.needs.doors.conversations.Overloaded("")
 	case errors.Is(err, otp.ErrNameTaken):
 		err = nil // one of before this process's restart runs, or is on its way out
 	}
@@ -120,27 +125,31 @@ func (r *router) opened(c *otp.Context, m otp.Reply) {
 	delete(r.waiting, id)
 }
 
-// conversationSpec is one conversation: its server first, then its agents, so
-// that a server that crashes takes the agents it forgot with it.
-func conversationSpec(o *Orchestrator, id, user string) otp.ChildSpec {
+// conversationSpec is one conversation: its server first, then its agents. So a server
+// that crashes takes the agents it forgot with it.
+func conversationSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	spec := otp.SupervisorSpec("conversation-"+id, otp.SupervisorOptions{
 		Strategy: otp.RestForOne, MaxRestarts: 3, Period: 5 * time.Second,
 		// A server that ends by itself has been idle for long: all of it goes.
 		AutoShutdown: otp.AutoShutdownAny,
-		Children:     []otp.ChildSpec{serverSpec(o, id, user), agentsSpec(id)},
+		Children:     []otp.ChildSpec{serverSpec(n, id, user), agentsSpec(id)},
 	})
 	spec.Name, spec.Restart = supervisorName(id), otp.Transient
 	return spec
 }
 
-func serverSpec(o *Orchestrator, id, user string) otp.ChildSpec {
+// serverSpec is the conversation's process.
+func serverSpec(n *conversationNeeds, id, user string) otp.ChildSpec {
 	var started atomic.Bool
 	return otp.ChildSpec{
 		ID: "server", Name: serverName(id), Restart: otp.Transient, Significant: true,
-		Start: func() otp.Server { return &conversation{o: o, id: id, user: user, crashed: started.Swap(true)} },
+		Start: func() otp.Server {
+			return &conversation{conversationNeeds: n, id: id, user: user, crashed: started.Swap(true)}
+		},
 	}
 }
 
+// agentsSpec is the supervisor of the conversation's agents.
 func agentsSpec(id string) otp.ChildSpec {
 	spec := otp.DynamicSupervisorSpec("agents", otp.DynamicSupervisorOptions{MaxChildren: 64})
 	spec.Name = agentsName(id)

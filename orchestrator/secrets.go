@@ -8,17 +8,22 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// concealed are messages as the journal may have them, with the ids of the
-// calls that are not whole any more. The orchestrator's own tools have nothing
-// secret; a model that names a skill instead, or a tool that there isn't, may
-// write what is.
-func (t *turn) concealed(list []llm.Message) (kept agents.Messages, hidden []string) {
+// secretHider takes secret arguments out of a turn's calls.
+type secretHider struct {
+	registry *skills.Registry
+	scope    skills.Scope // of the turn's agents
+}
+
+// hideSecrets returns messages as the journal may have them, and the ids of the calls that
+// it changed. The orchestrator's own tools have nothing secret; a model that names a skill
+// instead, or a tool that there isn't, may write what is.
+func (h secretHider) hideSecrets(list []llm.Message) (kept agents.Messages, hidden []string) {
 	kept = slices.Clone(list)
 	for i := range kept {
 		kept[i].ToolCalls = slices.Clone(kept[i].ToolCalls)
 		for j := range kept[i].ToolCalls {
 			k := &kept[i].ToolCalls[j]
-			if args, yes := t.redact(k.Name, k.Arguments); yes {
+			if args, yes := h.redactArguments(k.Name, k.Arguments); yes {
 				k.Arguments = args
 				hidden = append(hidden, k.ID)
 			}
@@ -27,17 +32,18 @@ func (t *turn) concealed(list []llm.Message) (kept agents.Messages, hidden []str
 	return kept, hidden
 }
 
-func (t *turn) redact(name, args string) (shown string, hidden bool) {
+// redactArguments hides what is secret in the arguments of one call.
+func (h secretHider) redactArguments(name, args string) (shown string, hidden bool) {
 	switch name {
 	case toolGetSkill, toolDispatch, toolResults, toolUpdate, toolQuery, toolCancel:
 		return args, false
 	}
-	if s, ok := t.o.parts.Registry.Get(name); ok {
+	if s, ok := h.registry.Get(name); ok {
 		b, hidden := s.Redact([]byte(args))
 		return string(b), hidden
 	}
-	for _, n := range t.o.parts.Registry.InScope(t.scope) {
-		if s, ok := t.o.parts.Registry.Get(n); ok && s.Secretive() && args != "" {
+	for _, n := range h.registry.InScope(h.scope) {
+		if s, ok := h.registry.Get(n); ok && s.Secretive() && args != "" {
 			return skills.HiddenArgs, true
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Step is one call that was judged on the way to an answer, for a program that shows the
-// user what was done, what was not, and why. It holds no value of a call.
+// Step is one call that was judged on the way to an answer. A program shows the user what
+// was done, what was not, and why. It holds no value of a call.
 type Step struct {
 	// Call and Decision are the ids under which the ledger has it.
 	Call, Decision string
@@ -40,34 +40,18 @@ const (
 	stepsFor  = 2 * time.Second
 )
 
-// withSteps adds the steps of a reply's turn. They are read from the ledger, where
-// they stand whichever process judged them. An answer is not lost over them.
-func (c *Conversation) withSteps(ctx context.Context, r Reply) Reply {
-	if r.Turn == "" {
-		return r
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsFor)
-	defer cancel()
-	var err error
-	if r.Steps, r.Left, err = c.o.steps(ctx, c.co.ID, c.co.User, r.Turn); err != nil {
-		r.Left = -1
-		c.o.log.Warn("the steps of a turn can't be read from the ledger", "conversation", c.co.ID, "turn", r.Turn, "error", err)
-	}
-	return r
-}
-
-// steps reads the newest records of a conversation back to the turn's first.
-func (o *Orchestrator) steps(ctx context.Context, conversation, user, turn string) ([]Step, int, error) {
+// readSteps reads the newest records of a conversation back to the turn's first.
+func (c *Conversation) readSteps(ctx context.Context, turn string) ([]Step, int, error) {
 	var last *int64
 	s := stepReader{turn: turn, ended: map[string]string{}, seen: map[string]bool{}}
 	for range stepPages {
-		page, err := o.parts.Newest(ctx, conversation, user, last, stepsPage)
+		page, err := c.needs.parts.Newest(ctx, c.co.ID, c.co.User, last, stepsPage)
 		if err != nil {
 			return nil, 0, err
 		}
 		before := s.found
 		for i := range page {
-			s.read(&page[i])
+			s.takeRecord(&page[i])
 		}
 		if len(page) < stepsPage || before > 0 && s.found == before {
 			break
@@ -88,7 +72,8 @@ type stepReader struct {
 	left  int
 }
 
-func (s *stepReader) read(r *assembly.Recorded) {
+// takeRecord adds what a record tells of the turn.
+func (s *stepReader) takeRecord(r *assembly.Recorded) {
 	switch r.Kind {
 	case sentinel.RecordOutcome:
 		s.ended[r.Decision] = r.Outcome

@@ -65,7 +65,7 @@ func TestStepsAreBounded(t *testing.T) {
 	s := stepReader{turn: "t", ended: map[string]string{}, seen: map[string]bool{}, steps: make([]Step, maxSteps)}
 	list := r.list(ledger.Query{Kind: sentinel.RecordDecision})
 	for i := range list {
-		s.read(&assembly.Recorded{Kind: list[i].Kind, Call: list[i].Call, Body: []byte(`{"decision":"d","turn":"t","outcome":"deny"}`)})
+		s.takeRecord(&assembly.Recorded{Kind: list[i].Kind, Call: list[i].Call, Body: []byte(`{"decision":"d","turn":"t","outcome":"deny"}`)})
 	}
 	require.Len(t, s.steps, maxSteps)
 	require.Equal(t, 2, s.left)
@@ -75,15 +75,17 @@ func TestStepsAreBounded(t *testing.T) {
 // its refusal's kind alike, and that the call isn't to be made again.
 func TestStepOfAHeldCall(t *testing.T) {
 	r, held := heldHouse(t)
-	row, known, err := r.Orchestrator.kept.Get(t.Context(), "c1")
+	row, known, err := r.journal.Get(t.Context(), "c1")
 	require.NoError(t, err)
 	require.True(t, known)
-	steps, left, err := r.steps(t.Context(), "c1", "ann", row.Turn)
+	c := &Conversation{&r.conversationNeeds, ConversationOptions{ID: "c1", User: "ann"}}
+	steps, left, err := c.readSteps(t.Context(), row.Turn)
 	require.NoError(t, err)
 	require.Zero(t, left)
 	require.Len(t, steps, 2)
 	got := steps[1]
-	require.Equal(t, []string{held.Call, "ask", skills.KindAsk, sentinel.GatePermission}, []string{got.Call, got.Outcome, got.Refusal.Kind, got.Refusal.Gate})
+	require.Equal(t, []string{held.Call, "ask", skills.KindAsk, sentinel.GatePermission},
+		[]string{got.Call, got.Outcome, got.Refusal.Kind, got.Refusal.Gate})
 	require.False(t, got.Refusal.Retryable)
 	require.Contains(t, got.Refusal.WhatYouCanDo, "Wait")
 	require.NoError(t, r.Close(context.Background()))

@@ -59,7 +59,7 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// Nobody to ask is a no, also in the turn after: what was read stays read. A
+// No person to ask is a no, also in the turn after: what was read stays read. A
 // trusted result taints nothing.
 func TestTaintStays(t *testing.T) {
 	r := start(t, with(outside(t), echo(t)),
@@ -97,7 +97,8 @@ func TestTaintTravels(t *testing.T) {
 	t.Run("by dependency, though the orchestrator has read nothing", func(t *testing.T) {
 		r := start(t, with(outside(t), echo(t)),
 			orch("go", []call{
-				dispatch("a", "do-a", "web.read"), dispatch("b", "do-b", "note.echo").with("depends_on", []string{"a"}), dispatch("c", "do-c", "note.echo"),
+				dispatch("a", "do-a", "web.read"), dispatch("b", "do-b", "note.echo").with("depends_on", []string{"a"}),
+				dispatch("c", "do-c", "note.echo"),
 			}, results("wait_all", "c"), results("wait_all", "b"), "done"),
 			agent("do-a", use("web.read", "x"), "ok"), agent("do-b", use("note.echo", "x"), "ok"), agent("do-c", use("note.echo", "x"), "ok"))
 		reply := r.send("go")
@@ -122,9 +123,11 @@ func TestTaintTravels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, entered, open := gate(t, "note.gate")
 			r := start(t, with(outside(t), echo(t), g),
-				orch("go", []call{dispatch("b", "do-b", "note.gate", "note.echo"), dispatch("a", "do-a", "web.read")}, results("wait_all", "a"), update, results("wait_all", "b"), "done"),
+				orch("go", []call{dispatch("b", "do-b", "note.gate", "note.echo"), dispatch("a", "do-a", "web.read")}, results("wait_all", "a"),
+					update, results("wait_all", "b"), "done"),
 				[]rule{
-					{"when": rule{"has_tool": "use_skill", "last_user_contains": "now", "tool_results": 0}, "reply": rule{"tool_calls": []call{use("note.echo", "x")}}},
+					{"when": rule{"has_tool": "use_skill", "last_user_contains": "now", "tool_results": 0},
+						"reply": rule{"tool_calls": []call{use("note.echo", "x")}}},
 					{"when": rule{"has_tool": "use_skill", "last_user_contains": "now"}, "reply": rule{"content": "heard"}},
 				},
 				agent("do-b", use("note.gate", "x")), agent("do-a", use("web.read", "x"), "ok"))
@@ -152,11 +155,13 @@ func TestExtendAfterTaint(t *testing.T) {
 	extend := func(skill string) call {
 		return tool(toolUpdate, map[string]any{"agent_id": "b", "message": "here", "skills": []string{skill}})
 	}
-	o := with(outside(t), echo(t), skill(t, "note.burn", "irreversible", "trusted", func(context.Context, string) (string, error) { return "burnt", nil }))
+	o := with(outside(t), echo(t), skill(t, "note.burn", "irreversible", "trusted",
+		func(context.Context, string) (string, error) { return "burnt", nil }))
 	var asked func() []string
 	o.Approver, asked = asks(sentinel.Pass())
 	r := start(t, o,
-		orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("b", "do-b")}, results("wait_all", "a"), results("wait_all", "b"), extend("note.burn"), extend("note.echo"), results("wait_all"), "done"),
+		orch("go", []call{dispatch("a", "do-a", "web.read"), dispatch("b", "do-b")}, results("wait_all", "a"), results("wait_all", "b"),
+			extend("note.burn"), extend("note.echo"), results("wait_all"), "done"),
 		agent("do-a", use("web.read", "x"), "ok"), agent("do-b", help, "helped"))
 	reply := r.send("go")
 	require.Equal(t, "helped", reply.Agents[1].Answer)
@@ -169,7 +174,8 @@ func TestExtendAfterTaint(t *testing.T) {
 // turn's orchestrator changes nothing in this one.
 func TestStaleMessages(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
-	r := start(t, with(g), orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"), agent("do-a", use("note.gate", ""), "own answer"))
+	r := start(t, with(g), orch("go", dispatch("a", "do-a", "note.gate"), results("wait_all"), "done"),
+		agent("do-a", use("note.gate", ""), "own answer"))
 	done := make(chan Reply, 1)
 	c := r.open("c1", "ann")
 	go func() {
@@ -181,12 +187,13 @@ func TestStaleMessages(t *testing.T) {
 	require.True(t, ok)
 	pid.Send(agents.Finished{Result: agents.Result{Agent: "a", State: agents.Cancelled, Reason: "stale"}})
 	pid.Send(agents.HelpWanted{Agent: "a", Reason: "stale"})
-	pid.Send(waitOver{&waiting{}})
+	pid.Send(waitOver{&resultsWait{}})
 	ctx, cancel := context.WithTimeout(t.Context(), eventually)
 	defer cancel()
 	_, err := otp.Call(ctx, pid, claim{"ann"}) // what was sent before has been handled
 	require.NoError(t, err)
-	_, err = otp.Call(ctx, pid, nativeCall{grant: "of an earlier turn", skill: skillDispatch, args: dispatchArgs{AgentID: "late", Mission: "m"}})
+	_, err = otp.Call(ctx, pid, nativeCall{grant: "of an earlier turn", skill: skillDispatch,
+		args: dispatchArgs{AgentID: "late", Mission: "m"}})
 	require.ErrorIs(t, err, skills.ErrBadInput)
 	open()
 	reply := <-done

@@ -34,7 +34,7 @@ import (
 // families are the metrics of a scrape by name.
 type families map[string]*dto.MetricFamily
 
-// scrape reads /metrics as Prometheus does; the text is for whoever reads a
+// scrape reads /metrics as Prometheus does; the text is for a person who reads a
 // failure: the series without the buckets.
 func scrape(t *testing.T, r *rig) (families, string) {
 	t.Helper()
@@ -114,8 +114,10 @@ func TestScrape(t *testing.T) {
 	})
 	twice := tool("use_skill", `{"skill":"note.echo","arguments":{"X":1,"X":2}}`)
 	r := start(t, o,
-		orch("go", takes(1000, 10, dispatch("a", "do-a", "note.echo", "note.fails")), takes(1100, 20, results("wait_all")), takes(1200, 30, "done")),
-		agent("do-a", takes(100, 1, use("note.echo", "1")), takes(200, 2, use("note.fails", "2")), takes(300, 3, use("nobody.has", "3")), takes(400, 4, twice), takes(500, 5, "ok")))
+		orch("go", takes(1000, 10, dispatch("a", "do-a", "note.echo", "note.fails")), takes(1100, 20, results("wait_all")),
+			takes(1200, 30, "done")),
+		agent("do-a", takes(100, 1, use("note.echo", "1")), takes(200, 2, use("note.fails", "2")), takes(300, 3, use("nobody.has", "3")),
+			takes(400, 4, twice), takes(500, 5, "ok")))
 	reply := make(chan error, 1)
 	c := r.open("c1", "ann")
 	go func() {
@@ -127,7 +129,8 @@ func TestScrape(t *testing.T) {
 	f, text := scrape(t, r)
 	f.want(t, text,
 		"approvals_held 1", "approvals_requested_total effect=create 1", "approvals_answered_total -1",
-		"in_use kind=agents 0", "in_use kind=turns 0", "in_use kind=requests 0", "in_use kind=conversations 1", "turns_total -1", "agents_total -1")
+		"in_use kind=agents 0", "in_use kind=turns 0", "in_use kind=requests 0", "in_use kind=conversations 1", "turns_total -1",
+		"agents_total -1")
 	close(free)
 	require.NoError(t, <-reply)
 	for _, target := range []pause.Target{{Skill: "note.echo"}, {User: "eve"}, {User: "bob"}} {
@@ -143,7 +146,8 @@ func TestScrape(t *testing.T) {
 		"decisions_total outcome=deny gate=parse code=parse.duplicate_key 1", "decisions_total outcome=allow gate=none code=none 3",
 		"gate_verdicts_total gate=permission verdict=ask 1", "gate_verdicts_total gate=review verdict=skipped 3",
 		"gate_verdicts_total gate=guard verdict=not_reached 1", "gate_verdicts_total gate=approval verdict=allow 1",
-		"gate_duration_seconds gate=permission 4", "gate_duration_seconds gate=approval -1", "decision_duration_seconds outcome=allow 3", "decision_duration_seconds 4",
+		"gate_duration_seconds gate=permission 4", "gate_duration_seconds gate=approval -1", "decision_duration_seconds outcome=allow 3",
+		"decision_duration_seconds 4",
 		"approvals_held 0", "approvals_answered_total effect=create outcome=allow code=none 1", "approval_wait_seconds outcome=allow 1",
 		"skill_runs_total skill=note.echo status=ok code=none 1", "skill_runs_total skill=note.fails status=failed code=failed 1",
 		"skill_run_duration_seconds skill=note.fails 1", "record_duration_seconds kind=decision 4", "record_duration_seconds kind=held 1",
@@ -153,7 +157,8 @@ func TestScrape(t *testing.T) {
 		"model_tokens_total role=orchestrator direction=input 3300", "model_tokens_total role=orchestrator direction=output 60",
 		"model_tokens_total role=agent direction=input 1500", "model_tokens_total role=agent direction=output 15",
 		"model_cost_total role=orchestrator 0.0072", "model_cost_total role=agent 0.00315",
-		"turns_total result=answered 1", "turn_duration_seconds 1", "agents_total state=completed 1", "agents_total 1", "agent_duration_seconds 1",
+		"turns_total result=answered 1", "turn_duration_seconds 1", "agents_total state=completed 1", "agents_total 1",
+		"agent_duration_seconds 1",
 		"in_use kind=agents 0", "in_use kind=skill name=note.echo 0", "in_use kind=model name=m 0", "capacity kind=model name=m 64",
 		"admission_refusals_total kind=turns 0", "waiting kind=turns 0",
 		"pauses scope=skill 1", "pauses scope=user 2", "pauses scope=all 0", "draining 0", "leaked_processes 0")
@@ -195,23 +200,26 @@ func TestScrapeReview(t *testing.T) {
 		"reviews_total effect=read outcome=allow failure=server 2", "reviews_total effect=read failure=breaker_open 1", "reviews_total 6",
 		"review_duration_seconds from=model 6", "review_cache_hits_total -1", "degraded_decisions_total effect=read 3",
 		"decisions_total gate=review code=review.rejected outcome=deny 1",
-		"model_requests_total role=review model=m result=ok sent=true 2", "model_requests_total role=review model=m result=lone_server sent=true 1",
+		"model_requests_total role=review model=m result=ok sent=true 2",
+		"model_requests_total role=review model=m result=lone_server sent=true 1",
 		"model_requests_total role=review model=m result=server sent=true 2",
 		"model_requests_total role=review model=m result=breaker_open sent=false 1",
 		"model_tokens_total role=review direction=input 900", "model_tokens_total role=review direction=output 30",
 		"model_cost_total role=review 0.0021", "model_request_duration_seconds role=review 5",
-		"review_breaker_state model=m state=open 1", "review_breaker_state model=m state=closed 0", "review_breaker_state model=m state=half-open 0",
+		"review_breaker_state model=m state=open 1", "review_breaker_state model=m state=closed 0",
+		"review_breaker_state model=m state=half-open 0",
 		"review_breaker_state model=judge -1", "review_breaker_changes_total model=m to=open 1")
 	child, ok := r.sys.Whereis("review/m")
 	require.True(t, ok)
 	child.Send(breakdown{})
 	require.Eventually(t, func() bool {
 		f, _ := scrape(t, r)
-		return f.value("vedette_review_breaker_state", "state", "closed") == 1 && f.value("vedette_supervision_events_total", "event", "child_restarted", "child", "model") == 1
+		return f.value("vedette_review_breaker_state", "state", "closed") == 1 && f.value("vedette_supervision_events_total", "event",
+			"child_restarted", "child", "model") == 1
 	}, eventually, tick)
 }
 
-// What a model's canaries came to is a gauge, and what they cost is nobody's
+// What a model's canaries came to is a gauge, and what they cost is no user's
 // review: a model that approves everything has failed, one that answers nothing
 // is unanswered, and one that is not of the review has none.
 func TestScrapeCanaries(t *testing.T) {
@@ -231,8 +239,10 @@ func TestScrapeCanaries(t *testing.T) {
 	}, eventually, tick)
 	f, text := scrape(t, r) // that one may have read the counters before the gauge, and the last request between them
 	f.want(t, text,
-		"review_canary_state model=m state=failed 1", "review_canary_state model=m state=passed 0", "review_canary_state model=m state=unanswered 0",
-		"review_canary_state model=judge state=unanswered 1", "review_canary_state model=judge state=failed 0", "review_canary_state model=other -1",
+		"review_canary_state model=m state=failed 1", "review_canary_state model=m state=passed 0",
+		"review_canary_state model=m state=unanswered 0",
+		"review_canary_state model=judge state=unanswered 1", "review_canary_state model=judge state=failed 0",
+		"review_canary_state model=other -1",
 		"model_requests_total role=canary model=m result=ok 6", "model_requests_total role=canary model=judge result=server 1",
 		"model_requests_total role=review -1", "model_tokens_total role=canary direction=input 3000", "model_cost_total role=canary 0.0072",
 		"reviews_total -1")
@@ -410,7 +420,8 @@ func TestSpans(t *testing.T) {
 	call := find("execute_tool note.echo")
 	got := attrs(call.Attributes)
 	for k, v := range map[string]any{
-		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "note.echo", "vedette.outcome": "allow", "vedette.gate": "none", "vedette.effect": "read", "vedette.degraded": false,
+		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "note.echo", "vedette.outcome": "allow", "vedette.gate": "none",
+		"vedette.effect": "read", "vedette.degraded": false,
 	} {
 		require.Equal(t, v, got[k], k)
 	}
@@ -419,7 +430,8 @@ func TestSpans(t *testing.T) {
 		a := attrs(e.Attributes)
 		gates = append(gates, fmt.Sprint(a["vedette.gate"], " ", a["vedette.outcome"]))
 	}
-	require.Equal(t, []string{"limits allow", "schema allow", "scope allow", "permission allow", "guard allow", "judge allow", "review allow"}, gates)
+	require.Equal(t, []string{"limits allow", "schema allow", "scope allow", "permission allow", "guard allow", "judge allow",
+		"review allow"}, gates)
 	bad := attrs(find("execute_tool unknown").Attributes)
 	require.Equal(t, "deny", bad["error.type"])
 	require.Equal(t, "scope.unknown_skill", bad["vedette.code"])

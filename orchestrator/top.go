@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"os"
 	"strings"
 	"time"
 
@@ -55,22 +54,9 @@ type ProcessInfo struct {
 	Children   []ProcessInfo `json:"children,omitempty"`
 }
 
-// Top returns what the process is doing. It waits for no actor.
-func (o *Orchestrator) Top() Top {
-	looks := map[string]*look{}
-	for _, l := range o.lookAll() {
-		looks[l.conversation] = l
-	}
-	return Top{
-		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
-		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: shown(o.sys.Snapshot(), looks, nil),
-		Draining: o.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
-	}
-}
-
-// shown adds to the processes what conversations show of themselves; at is the
+// listProcesses adds to the processes what conversations show of themselves; at is the
 // one that they are below of.
-func shown(list []otp.ProcessInfo, looks map[string]*look, at *look) []ProcessInfo {
+func listProcesses(list []otp.ProcessInfo, looks map[string]*conversationStatus, at *conversationStatus) []ProcessInfo {
 	out := make([]ProcessInfo, len(list))
 	for i, p := range list {
 		below := at
@@ -79,22 +65,23 @@ func shown(list []otp.ProcessInfo, looks map[string]*look, at *look) []ProcessIn
 		}
 		out[i] = ProcessInfo{
 			ID: p.ID, Type: p.Type.String(), State: p.State, Restart: p.Restart.String(), Restarts: p.Restarts,
-			Mailbox: p.Mailbox, Tasks: p.Tasks, Since: p.Since, LastExit: p.Before, Children: shown(p.Children, looks, below),
+			Mailbox: p.Mailbox, Tasks: p.Tasks, Since: p.Since, LastExit: p.Before, Children: listProcesses(p.Children, looks, below),
 		}
 		if below != nil {
-			out[i].look(p, below)
+			out[i].addStatus(p, below)
 		}
 	}
 	return out
 }
 
-func (i *ProcessInfo) look(p otp.ProcessInfo, l *look) {
+// addStatus adds what a conversation shows of itself.
+func (i *ProcessInfo) addStatus(p otp.ProcessInfo, l *conversationStatus) {
 	if p.Name == serverName(l.conversation) {
 		i.Phase, i.PhaseSince, i.Turn = l.phase, l.since, l.turn
 		return
 	}
 	name, ok := strings.CutPrefix(p.ID, "agent-")
-	for _, a := range l.agents() {
+	for _, a := range l.listAgents() {
 		if ok && a.Agent == name {
 			i.Phase = string(a.State)
 		}

@@ -16,7 +16,8 @@ import (
 func TestTop(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	r := start(t, with(g),
-		orch("go", []call{dispatch("a", "do-CANARY", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"})}, results("wait_all"), "done"),
+		orch("go", []call{dispatch("a", "do-CANARY", "note.gate"), dispatch("b", "do-b").with("depends_on", []string{"a"})},
+			results("wait_all"), "done"),
 		agent("do-CANARY", use("note.gate", "CANARY"), "ok"), agent("do-b", "ok"))
 	c := r.open("c1", "ann")
 	sent := make(chan error, 1)
@@ -33,8 +34,8 @@ func TestTop(t *testing.T) {
 		}
 		return found
 	}
-	require.Eventually(t, func() bool { return find("server").Phase == phaseWaiting }, eventually, tick)
-	require.Equal(t, turnID("c1", "r1"), find("server").Turn)
+	require.Eventually(t, func() bool { return find("server").Phase == statusWaiting }, eventually, tick)
+	require.Equal(t, deriveTurnID("c1", "r1"), find("server").Turn)
 	require.False(t, find("server").PhaseSince.IsZero())
 	require.Equal(t, string(agents.Running), find("agent-a").Phase)
 	require.Empty(t, find("router").Phase)
@@ -46,6 +47,6 @@ func TestTop(t *testing.T) {
 	}
 	open()
 	require.NoError(t, <-sent)
-	require.Eventually(t, func() bool { return find("server").Phase == phaseIdle }, eventually, tick)
+	require.Eventually(t, func() bool { return find("server").Phase == statusIdle }, eventually, tick)
 	require.Empty(t, find("server").Turn)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/control"
 )
 
-// tree is the app with all that runs in this process. Children start in this
+// buildTree is the app with all that runs in this process. Children start in this
 // order and stop in reverse: what writes to the store ends before its writer,
 // and the owner can look in until the conversations are gone.
 //
@@ -22,7 +22,7 @@ import (
 // up, since the end of the app is the end of everybody's work: with delays that
 // grow to five seconds, something that breaks again and again is started some
 // twenty-five times a minute, and sixty are granted. The log tells of each.
-func (o *Orchestrator) tree() otp.ChildSpec {
+func (o *Orchestrator) buildTree() otp.ChildSpec {
 	conversations := otp.DynamicSupervisorSpec("conversations",
 		otp.DynamicSupervisorOptions{MaxChildren: o.parts.Config.Limits.Process.Conversations})
 	// Permanent, with the usual three restarts in five seconds. Conversations
@@ -33,9 +33,9 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 	// rest_for_one: the maintenance writes, so it restarts with its writer.
 	// Ledger, journal, approvals and history have no goroutine and no process:
 	// they are what the writer runs (docs/decisions/0005-tree.md).
-	kids = append(kids, o.group("store", otp.RestForOne))
+	kids = append(kids, o.groupSpec("store", otp.RestForOne))
 	if o.parts.Review != nil {
-		kids = append(kids, o.reviewers())
+		kids = append(kids, o.reviewSpec())
 	}
 	// Beside the models and not among them: if asking breaks down again and
 	// again, that must not close their breakers.
@@ -45,7 +45,7 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 		}
 	}
 	if _, ok := o.parts.Limits(); ok {
-		kids = append(kids, o.group("limits", otp.OneForOne))
+		kids = append(kids, o.groupSpec("limits", otp.OneForOne))
 	}
 	if s := o.tel.Server(); s != nil {
 		// Permanent: without metrics an operator learns of faults too late.
@@ -53,13 +53,15 @@ func (o *Orchestrator) tree() otp.ChildSpec {
 	}
 	kids = append(kids,
 		// Permanent: without the door no operator can pause this process from outside.
-		otp.ChildSpec{ID: "door", Name: "door", Start: func() otp.Server { return &service{run: o.listen, up: true} }},
+		otp.ChildSpec{ID: "door", Name: "door", Start: func() otp.Server { return &service{run: o.serveDoor, up: true} }},
 		conversations,
 		// Permanent: without it no conversation can be opened. It holds nothing
 		// that a restart would lose.
-		otp.ChildSpec{ID: "orchestrator", Name: "router", Start: func() otp.Server { return &router{o: o} }},
+		otp.ChildSpec{ID: "orchestrator", Name: "router", Start: func() otp.Server {
+			return &router{needs: &o.conversationNeeds, restorer: o.restorer, openings: &o.openings}
+		}},
 		// Permanent, and last: it begins work. A restart finds all of it again.
-		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server { return &recovery{o: o} }},
+		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server { return &recovery{restorer: o.restorer, wake: o.wakeConversation} }},
 	)
 	return otp.SupervisorSpec("app", otp.SupervisorOptions{
 		Strategy: otp.OneForOne, MaxRestarts: cmp.Or(o.tune.restarts, appRestarts), Period: time.Minute, Backoff: patience, Children: kids,
@@ -73,10 +75,10 @@ const appRestarts = 60
 // patience is the delay of restarts where nothing waits for them.
 var patience = otp.Backoff{Base: 20 * time.Millisecond, Cap: 5 * time.Second}
 
-// group is a supervisor of services. Like the app it does not give up: without
+// groupSpec is a supervisor of services. Like the app it does not give up: without
 // its supervised writer the store writes all the same, without maintenance
 // values stay longer, and both are worth being tried again for ever.
-func (o *Orchestrator) group(id string, strategy otp.Strategy) otp.ChildSpec {
+func (o *Orchestrator) groupSpec(id string, strategy otp.Strategy) otp.ChildSpec {
 	opts := otp.SupervisorOptions{Strategy: strategy, MaxRestarts: 60, Period: time.Minute, Backoff: patience}
 	for _, s := range o.parts.Services() {
 		if s.Group == id {
@@ -93,11 +95,11 @@ func serviceSpec(s assembly.Service) otp.ChildSpec {
 	}}
 }
 
-// reviewers holds the breakers of the review's models, also of those that give
+// reviewSpec holds the breakers of the review's models, also of those that give
 // second opinions. It is one_for_one: a fault in one model's breaker says nothing of
 // another's. Three crashes in five seconds end the group. The app then restarts the
 // group with every breaker closed, and the review asks the models again.
-func (o *Orchestrator) reviewers() otp.ChildSpec {
+func (o *Orchestrator) reviewSpec() otp.ChildSpec {
 	opts := otp.SupervisorOptions{Strategy: otp.OneForOne}
 	for _, name := range o.parts.Review.Models() {
 		var before atomic.Bool // the first process finds a new breaker, and calls may have come already
@@ -168,12 +170,12 @@ func (s *service) Handle(c *otp.Context, msg any) {
 // Terminate has nothing to release: the work ends with its context.
 func (*service) Terminate(*otp.Context, otp.Reason) {}
 
-// listen serves the socket that the process's owner looks in and pauses by,
+// serveDoor serves the socket that the process's owner looks in and pauses by,
 // until ctx ends. Without it work goes on, so it is loud: the kill switch is
 // then Pauses in Parts alone.
-func (o *Orchestrator) listen(ctx context.Context, up func()) error {
+func (o *Orchestrator) serveDoor(ctx context.Context, up func()) error {
 	path := control.SocketPath(o.parts.Config.Ledger.Path)
-	srv, err := control.Listen(context.WithoutCancel(ctx), path, door{o}, control.Options{Log: o.log})
+	srv, err := control.Listen(context.WithoutCancel(ctx), path, door{o.parts, o.log, o.Top}, control.Options{Log: o.log})
 	if err != nil {
 		o.log.Error("vedette pause and vedette top can't reach this process", "error", err)
 		return err

@@ -21,7 +21,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// freeGrant lets an agent of nobody's conversation use skills.
+// freeGrant lets an agent of no conversation use skills.
 func freeGrant(t *testing.T, names ...string) sentinel.Grant {
 	return freeGrantOf(t, "eve", names...)
 }
@@ -32,7 +32,8 @@ func freeGrantOf(t *testing.T, user string, names ...string) sentinel.Grant {
 	require.NoError(t, err)
 	text := "go"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: newID(), User: user, Conversation: "free", Turn: newID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser, Request: &text, Scope: sc,
+		ID: makeID(), User: user, Conversation: "free", Turn: makeID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser,
+		Request: &text, Scope: sc,
 	})
 	require.NoError(t, err)
 	return g
@@ -108,7 +109,8 @@ func TestChildrenComeBack(t *testing.T) {
 	ask()
 	server, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
-	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "service/canaries", "metrics", "door", "router", "recovery"} {
+	for _, name := range []string{"service/writer", "service/maintenance", "service/pauses", "review/m", "service/canaries", "metrics",
+		"door", "router", "recovery"} {
 		t.Run(name, func(t *testing.T) {
 			old, ok := r.sys.Whereis(name)
 			require.True(t, ok)
@@ -169,7 +171,7 @@ func TestRouterBreaksUnderLoad(t *testing.T) {
 
 // A writer that is broken down again and again, more often than its supervisor
 // restarts it, refuses the group that it was at with an error that names the
-// store, and no other: the store goes on whoever runs it.
+// store, and no other: the store goes on with or without it.
 func TestWriterBreaks(t *testing.T) {
 	book := &logbook{}
 	o := with(book.skill(t, "note.plain", skills.Create, false, skills.Trusted))
@@ -178,7 +180,8 @@ func TestWriterBreaks(t *testing.T) {
 	for i := range 100 {
 		err := r.parts.Store.Submit(t.Context(), func(*store.Tx) error { runtime.Goexit(); return nil })
 		require.ErrorIs(t, err, store.ErrUnavailable)
-		_, err = r.Parts().Checkpoint.Desk(freeGrant(t, "note.plain")).Invoke(t.Context(), "note.plain", json.RawMessage(fmt.Sprintf(`{"X":"%d"}`, i)))
+		_, err = r.Parts().Checkpoint.Desk(freeGrant(t, "note.plain")).Invoke(t.Context(), "note.plain",
+			json.RawMessage(fmt.Sprintf(`{"X":"%d"}`, i)))
 		require.NoError(t, err)
 		require.Equal(t, 1, book.times(fmt.Sprint(i)))
 	}

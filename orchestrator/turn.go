@@ -1,8 +1,10 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,82 +25,130 @@ import (
 type phase uint8
 
 const (
-	opening phase = iota // the request is being written down; nothing runs
-	working
-	closing   // everything has ended; the answers are being written down
-	admitting // before opening: it waits for room
+	phaseAdmitting phase = iota // it waits for room
+	phaseOpening                // the request is being written down; nothing runs
+	phaseWorking                // its model is asked, its calls are made
+	phaseClosing                // everything has ended; the answers are being written down
+	phaseOver                   // its conversation may answer the callers
 )
+
+// String names the phase.
+func (p phase) String() string {
+	return [...]string{"admitting", "opening", "working", "closing", "over"}[p]
+}
+
+// origin is how a turn's request came.
+type origin uint8
+
+const (
+	originNamed   origin = iota // its caller gave the id, and may have sent it before
+	originFresh                 // the request was never sent before
+	originResumed               // it was under way when an earlier process ended
+)
+
+// nudge is whether the model was told that its answer was empty: once a turn.
+type nudge uint8
+
+const (
+	notNudged nudge = iota
+	nudgeDue        // the next question says so
+	nudged
+)
+
+// taskKind is what a turn's task does.
+type taskKind uint8
+
+const (
+	taskNone taskKind = iota
+	taskJournal
+	taskModel
+	taskCall
+)
+
+// turnTask is the one task of a turn that is under way.
+type turnTask struct {
+	ref  otp.Ref
+	kind taskKind
+}
+
+// isUnderWay reports whether there is a task.
+func (k *turnTask) isUnderWay() bool { return k.kind != taskNone }
+
+// takeEnd takes the end of a task. It returns the kind of it, taskNone where the task
+// was another's.
+func (k *turnTask) takeEnd(ref otp.Ref) taskKind {
+	if k.ref != ref {
+		return taskNone
+	}
+	kind := k.kind
+	k.kind = taskNone
+	return kind
+}
+
+// turnProgress counts what a turn has done, for its records and its bounds.
+type turnProgress struct {
+	rounds  int  // questions to the model
+	records int  // rounds in the journal
+	invokes int  // calls given to the desk
+	omitted int  // calls that were not proposed
+	last    bool // the model is asked once more, without tools
+	nudge   nudge
+	// proposed are the skills that calls were proposed under before a restart,
+	// by number: they go the same way again.
+	proposed map[int]string
+}
+
+// turnEnd is how a turn ended.
+type turnEnd struct {
+	answer   Reply // what the callers are sent
+	err      error
+	repeated bool // the request was answered before, and this is that answer
+	unkept   bool // what is kept of the end isn't known, or that there is none
+	outage   bool // because the store was down
+}
 
 // turn is the work on one request.
 type turn struct {
-	o       *Orchestrator
-	v       *conversation
+	*turnNeeds
 	id      string
 	request string // its text
 	waiters []waiter
 	scope   skills.Scope
 	desk    *sentinel.Desk
 	opened  openRecord
-	// messages are what the model is shown; from base on they are this turn's,
-	// and up to saved the journal has them.
-	messages    []llm.Message
-	echo        []llm.Message // the same, as far as a model was shown them, in a form that servers take
-	base, saved int
-	texts       agents.Room                  // the room that this turn's messages leave
-	omitted     int                          // calls that were not proposed
-	budgets     map[budgetKind]refusedBudget // that are spent
-	started     time.Time
+	started time.Time
 
 	phase     phase
-	answer    Reply // what closing sends
-	err       error
+	origin    origin
 	abandoned bool // by its callers, while it was opening
-	repeated  bool // the request was answered before, and this is that answer
-	fresh     bool // the request was never sent before
-	resumed   bool // it was under way when an earlier process ended
+	turnEnd
+	turnProgress
+	dialogue
+	callQueue
+	task    turnTask
+	spent   models.Spent // by the turn's own questions
+	budgets spentBudgets
+	filter  linkFilter
+	secrets secretHider
 
-	// seat is the turn's place among all that are worked on; life ends with the
+	// workPlace is the turn's place among all that are worked on; life ends with the
 	// turn, and with it whatever place the turn or its agents hold or wait for.
-	seat   seat
-	spent  models.Spent    // by the turn's own questions
-	life   context.Context //nolint:containedctx // it is the turn's, which outlives each call
-	gone   context.CancelFunc
-	unkept bool // what is kept of its end isn't known, or that it has none
-	outage bool // because the store was down
+	workPlace
+	placeRequests []placeRequest
+	holds         bool            // a person is asked about a call of the turn's own
+	life          context.Context //nolint:containedctx // it is the turn's, which outlives each call
+	endLife       context.CancelFunc
 
-	task    otp.Ref
-	busy    bool
-	saving  bool           // the task is the journal's
-	ahead   otp.Ref        // what is judged before its turn, zero if nothing is
-	unread  bool           // calls are a new answer's
-	calls   []llm.ToolCall // of the model's last answer, still to be done
-	hidden  []string       // ids of those whose secrets an earlier process did not keep
-	call    llm.ToolCall
-	rounds  int
-	records int // rounds in the journal
-	invokes int // calls given to the desk
-	last    bool
-	nudged  bool
-	nudge   bool // the next question to the model says that its answer was empty
-
-	// sender is the trace of who sent the request, span the turn's own, since
+	// sender is the trace of who sent the request, span the turn's own, began
 	// when it was begun in this process.
 	sender trace.SpanContext
 	span   telemetry.Span
-	since  time.Time
+	began  time.Time
 
-	members []*member
-	byID    map[string]*member // the same
-	wait    *waiting
-	holds   bool // a person is asked about a call of the turn's own
-	// parked is a call of the turn's own that was held and has not asked for the
-	// turn's place since; away is a turn that has given its place back; wants are
-	// those that need places before they go on.
-	parked, away bool
-	wants        []want
-	// proposed are the skills that calls were proposed under before a restart,
-	// by number: they go the same way again.
-	proposed map[int]string
+	agents   []*agentRun
+	byID     map[string]*agentRun  // the same
+	starting map[otp.Ref]*agentRun // whose processes are on their way up
+	wait     *resultsWait
 }
 
 // waiter is a caller that is told how the turn ends. One that stays wants it
@@ -110,17 +160,21 @@ type waiter struct {
 	credit *admission.Credit // that its caller holds
 }
 
-// begun makes the turn of a request that is new. Its grant's id is made up:
+// newRequestTurn makes the turn of a request that is new. Its grant's id is made up:
 // the ids of its calls are derived from it and were never used.
-func begun(v *conversation, m sendRequest) (*turn, error) {
+func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier []llm.Message) (*turn, error) {
 	r := openRecord{
-		V: recordVersion, Request: m.ID, Grant: newID(), Scope: m.Scope.List(), Tainted: v.tainted, Started: time.Now(),
+		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
 	}
-	return newTurn(v.o, v.id, v.user, m.Text, r, v.history)
+	t, err := newTurn(n, conversation, m.User, m.Text, r, earlier)
+	if err == nil && m.Fresh {
+		t.origin = originFresh
+	}
+	return t, err
 }
 
 // newTurn makes a turn of what is kept of its request.
-func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, earlier []llm.Message) (*turn, error) {
+func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlier []llm.Message) (*turn, error) {
 	own, err := nativeScope()
 	if err != nil {
 		return nil, err
@@ -129,7 +183,7 @@ func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, ear
 	if err != nil {
 		return nil, err
 	}
-	id := turnID(conversation, r.Request)
+	id := deriveTurnID(conversation, r.Request)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: r.Grant, User: user, Conversation: conversation, Turn: id, Agent: "orchestrator",
 		Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
@@ -137,145 +191,465 @@ func newTurn(o *Orchestrator, conversation, user, text string, r openRecord, ear
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{o: o, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: o.parts.Checkpoint.Numbered(g),
-		byID: map[string]*member{}}
-	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: o.instructions(scope)}}, earlier...)
+	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
+		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
+		filter: linkFilter{n.links, text}, secrets: secretHider{n.parts.Registry, scope}}
+	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...)
 	t.base = len(t.messages)
-	t.say(llm.Message{Role: llm.RoleUser, Content: text})
+	t.addMessage(llm.Message{Role: llm.RoleUser, Content: text})
 	t.saved = len(t.messages)
 	return t, nil
 }
 
-// handle takes the messages of a turn that is under way.
-func (t *turn) handle(c *otp.Context, msg any) {
+// onMessage takes the messages of a turn that is under way.
+func (t *turn) onMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case heldCall:
-		t.held(m)
+		t.onHeldCall(m)
 	case otp.TaskResult:
-		if t.busy && m.Ref == t.task {
-			t.busy = false
-			t.ended(c, m)
+		if kind := t.task.takeEnd(m.Ref); kind != taskNone {
+			t.onTaskEnd(c, kind, m)
 			return
 		}
-		t.seated(c, m)
+		t.onPlaceWaitEnd(c, m)
+	case otp.Reply:
+		t.onAgentStarted(c, m)
 	case otp.Down:
-		t.down(c, m)
+		t.onAgentDown(c, m)
 	case agents.Finished:
-		t.finished(c, m.Result)
+		t.onAgentFinished(c, m.Result)
 	case agents.HelpWanted:
-		t.wantsHelp(c, m)
+		t.onHelpWanted(c, m)
 	case agents.HelpOver:
-		t.helped(c, m)
-	case unattended:
-		t.attended(c, m)
+		t.onHelpOver(c, m)
+	case turnTimeOver:
+		t.onTimeCheck(c, m)
 	case waveOver:
-		t.overdue(c, m)
+		t.onWaveOver(c, m)
 	case waitOver:
 		if t.wait != nil && t.wait == m.w {
-			t.bring(c)
+			t.answerWait(c)
 		}
 	}
 }
 
-func (t *turn) start(c *otp.Context, fn func(context.Context) (any, error)) {
+// startTask starts the one task that the turn waits for; its end is for onTaskEnd.
+func (t *turn) startTask(c *otp.Context, kind taskKind, fn func(context.Context) (any, error)) {
 	span := t.span
-	t.task, t.busy = c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), true
+	t.task = turnTask{c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), kind}
 }
 
-// think asks the model what to do next.
-func (t *turn) think(c *otp.Context) {
-	t.foretold(c)
+// requestAdmission lets the turn in, now or when it is its user's turn. What was accepted
+// before a restart is not refused.
+func (t *turn) requestAdmission(c *otp.Context) {
+	t.phase = phaseAdmitting
+	t.startSpan()
+	t.life, t.endLife = context.WithCancel(c.Context())
+	if t.place.takeOrWait(c, t.doors.turns, t.newAsk(t.origin == originResumed)) {
+		t.onAdmission(c, nil)
+	}
+}
+
+// onAdmission goes on with a turn that has its credit. One that got none has done
+// nothing: its request was not even written down.
+func (t *turn) onAdmission(c *otp.Context, err error) {
+	switch {
+	case err == nil && t.origin == originResumed:
+		t.resumeWork(c)
+	case err == nil:
+		t.phase = phaseOpening
+		t.writeRequest(c)
+	default:
+		t.refuseUnbegun(err)
+	}
+}
+
+// refuseUnbegun ends a turn that nothing is known of outside.
+func (t *turn) refuseUnbegun(err error) {
+	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
+		err = t.doors.turns.Overloaded(t.desk.Grant().User())
+	}
+	t.phase, t.err = phaseOver, err
+}
+
+// resumeWork goes on with a turn that was restored, now that there is room for it.
+func (t *turn) resumeWork(c *otp.Context) {
+	t.phase = phaseWorking
+	t.scheduleTimeCheck(c)
+	t.startReadyAgents(c)
+	t.tune.reachPlace("resume")
+	if t.records == 0 {
+		t.askModel(c)
+		return
+	}
+	t.runNextCall(c)
+}
+
+type (
+	turnBegun    struct{}
+	turnTimeOver struct{ t *turn }
+)
+
+// writeRequest writes the request down before anything is done about it. One that was
+// sent before and has ended is not begun again: its end is what is answered.
+func (t *turn) writeRequest(c *otp.Context) {
+	journal, about, fresh := &t.journal, t.turnKey(), t.origin == originFresh
+	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
+	t.tune.reachPlace("open")
+	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
+		if !fresh {
+			end, err := journal.readEnd(ctx, about, t.request)
+			if err != nil || end != nil {
+				return end, err
+			}
+		}
+		return turnBegun{}, journal.Begin(ctx, about, items...)
+	})
+}
+
+// onRequestWritten starts the work on a request that is durable.
+func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
+	switch v := m.Value.(type) {
+	case turnBegun:
+		t.phase = phaseWorking
+		t.spending.markCounted(t.id)
+		if t.abandoned {
+			t.finishTurn(c, "", ErrCancelled)
+			return
+		}
+		t.scheduleTimeCheck(c)
+		t.askModel(c)
+	case *endRecord:
+		t.phase, t.answer, t.err, t.repeated = phaseOver, v.Reply, failureFromCode(v.Failure), true
+	default:
+		t.phase, t.err, t.outage = phaseOver, ErrNotKept, history.Down(m.Err)
+		t.unkept = t.outage || errors.Is(m.Err, history.ErrUnderWay) // then the journal knows more than this process
+		switch {
+		case errors.Is(m.Err, ErrRequest):
+			t.err = m.Err
+		case errors.Is(m.Err, history.ErrOwner):
+			t.err = errOtherUser
+		}
+	}
+}
+
+// askModel asks the model what to do next.
+func (t *turn) askModel(c *otp.Context) {
+	t.stopPrejudging(c)
 	if t.rounds++; t.rounds >= maxRounds {
 		t.last = true
 	}
-	t.echo = append(t.echo, agents.EchoMessages(t.messages[len(t.echo):])...) // messages are only added to
-	r := llm.Request{Messages: slices.Clip(t.echo)}
-	if t.nudge {
-		t.nudge = false
+	r := llm.Request{Messages: t.echoMessages()}
+	if t.nudge == nudgeDue {
+		t.nudge = nudged
 		r.Messages = append(r.Messages,
 			llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
 	}
 	if !t.last {
-		r.Tools = t.o.tools()
+		r.Tools = listTools()
 	}
-	t.o.at("think")
-	model, who := t.o.model, t.asks()
-	t.start(c, func(ctx context.Context) (any, error) { return model.Chat(models.WithCaller(ctx, who), r) })
+	t.tune.reachPlace("think")
+	model, who := t.models.orchestrator, t.callerOfQuestion()
+	t.startTask(c, taskModel, func(ctx context.Context) (any, error) { return model.Chat(models.WithCaller(ctx, who), r) })
 }
 
-// ended takes the end of what the turn was doing, by its phase.
-func (t *turn) ended(c *otp.Context, m otp.TaskResult) {
+// callerOfQuestion is on whose behalf the turn's next question is asked.
+func (t *turn) callerOfQuestion() models.Caller {
+	who := callerOf(t.desk.Grant(), "", &t.spent)
+	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
+	return who
+}
+
+// onTaskEnd takes the end of what the turn was doing, by its phase.
+func (t *turn) onTaskEnd(c *otp.Context, kind taskKind, m otp.TaskResult) {
 	switch t.phase {
-	case opening:
-		t.begin(c, m)
-	case working:
-		if t.saving {
-			t.savedRound(c, m)
+	case phaseOpening:
+		t.onRequestWritten(c, m)
+	case phaseWorking:
+		if kind == taskJournal {
+			t.onRoundWritten(c, m)
 			return
 		}
-		t.answered(c, m)
-	case closing:
+		t.onTaskResult(c, m)
+	case phaseClosing:
 		_, bare := m.Value.(withoutTexts)
 		if (bare || m.Err != nil) && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
 			t.answer, t.err = Reply{}, ErrNotKept
 		}
-		t.unkept, t.outage = m.Err != nil, history.Down(m.Err)
-		t.v.over(c, t)
+		t.phase, t.unkept, t.outage = phaseOver, m.Err != nil, history.Down(m.Err)
 	}
 }
 
-func (t *turn) answered(c *otp.Context, m otp.TaskResult) {
+// onTaskResult takes what the model, or a tool, came to.
+func (t *turn) onTaskResult(c *otp.Context, m otp.TaskResult) {
 	var e *llm.Error
 	switch r := m.Value.(type) {
 	case llm.Response:
-		t.said(c, r)
+		t.onAnswer(c, r)
 	case toolDone:
-		t.noteRefusal(r.no, isNative(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
-		t.done(c, r.text)
+		t.budgets.noteRefusal(r.no, isNativeSkill(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
+		t.answerCall(c, r.text)
 	default:
 		switch {
 		case t.call.ID != "": // a tool's own goroutine broke
-			t.done(c, `{"ok":false,"error":"internal","reason":"The tool failed; nothing was done."}`)
+			t.answerCall(c, `{"ok":false,"error":"internal","reason":"The tool failed; nothing was done."}`)
 		case !errors.As(m.Err, &e):
-			t.end(c, "", &ModelError{"unavailable"})
+			t.finishTurn(c, "", &ModelError{"unavailable"})
 		case e.Code == llm.CodeEmpty:
-			t.said(c, llm.Response{})
+			t.onAnswer(c, llm.Response{})
 		default:
-			t.end(c, "", &ModelError{string(e.Kind)})
+			t.finishTurn(c, "", &ModelError{string(e.Kind)})
 		}
 	}
 }
 
-func (t *turn) said(c *otp.Context, r llm.Response) {
+// onAnswer takes an answer of the model: its calls, or the end of the turn.
+func (t *turn) onAnswer(c *otp.Context, r llm.Response) {
 	r.Content = agents.Cut(r.Content, agents.MaxAnswer)
 	calls, left := agents.HearCalls(r.ToolCalls, t.messages)
 	if t.last || r.FinishReason == "length" || r.FinishReason == "content_filter" {
 		calls = nil
 	}
 	if len(calls) == 0 {
-		t.concluded(c, r)
+		t.concludeTurn(c, r)
 		return
 	}
 	t.omitted += left
-	t.renewBudgets()
-	t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
-	t.calls, t.unread, t.hidden = inOrder(calls), true, nil
-	t.save(c)
+	t.budgets.renew()
+	t.addMessage(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
+	t.setCalls(calls)
+	t.writeRound(c)
 }
 
-// concluded ends the turn with the model's answer. One empty answer is let
+// concludeTurn ends the turn with the model's answer. One empty answer is let
 // pass; a second ends the turn with a reason.
-func (t *turn) concluded(c *otp.Context, r llm.Response) {
+func (t *turn) concludeTurn(c *otp.Context, r llm.Response) {
 	switch {
 	case r.Content != "":
-		t.say(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
-		t.end(c, r.Content, nil)
+		t.addMessage(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
+		t.finishTurn(c, r.Content, nil)
 	case r.Refusal != "":
-		t.end(c, "", &ModelError{"refusal"})
-	case !t.nudged:
-		t.nudged, t.nudge = true, true
-		t.think(c)
+		t.finishTurn(c, "", &ModelError{"refusal"})
+	case t.nudge == notNudged:
+		t.nudge = nudgeDue
+		t.askModel(c)
 	default:
-		t.end(c, "", &ModelError{"empty"})
+		t.finishTurn(c, "", &ModelError{"empty"})
 	}
+}
+
+// writeRound writes the round down before any of its calls is made.
+func (t *turn) writeRound(c *otp.Context) {
+	t.records++
+	r := roundRecord{
+		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
+		Last: t.last, Nudged: t.nudge != notNudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
+	}
+	r.Messages, r.Hidden = t.secrets.hideSecrets(r.Messages)
+	for _, k := range t.agents {
+		if res := k.result(); res.State.Done() && !k.recorded {
+			k.recorded = true
+			r.Ended = append(r.Ended, res)
+		}
+		if k.helpWanted() != nil {
+			r.Asking = append(r.Asking, k.args.AgentID)
+		}
+	}
+	t.saved = len(t.messages)
+	about, journal := t.turnKey(), &t.journal
+	t.tune.reachPlace("save")
+	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
+		return turnBegun{}, journal.Add(ctx, about, newItem(recordRound, r))
+	})
+}
+
+// onRoundWritten makes the calls of a round that is durable.
+func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
+	t.tune.reachPlace("saved")
+	if history.Down(m.Err) {
+		t.breakOff()
+		return
+	}
+	if m.Err != nil {
+		t.finishTurn(c, "", ErrNotKept)
+		return
+	}
+	t.outages.forgetConversation(t.desk.Grant().Conversation())
+	t.runNextCall(c)
+}
+
+// scheduleTimeCheck looks at the turn again when its time is over, and onTimeCheck ends it
+// if no caller waits. A waiting caller has a deadline of its own, and so has a person who
+// is asked.
+func (t *turn) scheduleTimeCheck(c *otp.Context) { c.SendAfter(t.tune.turn, turnTimeOver{t}) }
+
+// onTimeCheck ends a turn whose time is over and that no caller waits for.
+func (t *turn) onTimeCheck(c *otp.Context, m turnTimeOver) {
+	switch {
+	case m.t != t || t.phase != phaseWorking:
+	case len(t.waiters) > 0 || t.holds || t.away ||
+		slices.ContainsFunc(t.agents, func(k *agentRun) bool { return k.currentState() == agents.AwaitingApproval }):
+		t.scheduleTimeCheck(c)
+	default:
+		t.finishTurn(c, "", ErrInterrupted)
+	}
+}
+
+// finishTurn finishes the turn: agents that still work are cancelled, then answers
+// are written down, then the callers are told.
+func (t *turn) finishTurn(c *otp.Context, text string, err error) {
+	switch t.phase {
+	case phaseClosing, phaseOver:
+		return
+	case phaseOpening: // whether it was written down isn't known yet
+		t.abandoned = true
+		return
+	case phaseAdmitting:
+		t.place.giveBack()
+		if t.origin != originResumed { // nothing was done about it, or written down
+			t.refuseUnbegun(err)
+			return
+		}
+	}
+	if t.task.isUnderWay() {
+		c.CancelTaskFor(t.task.ref, skills.ErrWithdrawn) // the end of the turn is written down
+		t.task.kind = taskNone
+	}
+	t.stopPrejudging(c)
+	if t.wait != nil {
+		c.CancelTimer(t.wait.timer)
+		t.wait = nil
+	}
+	t.phase, t.err = phaseClosing, err
+	t.dropPlaceRequests()
+	t.stopAgents()
+	items, about, journal, desk, omitted := t.buildEndItems(text), t.turnKey(), &t.journal, t.desk, t.countOmitted()
+	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(codeOfFailure(err), failedNotKept)}
+	t.tune.reachPlace("end")
+	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
+		journal.endHeldCalls(ctx, about, desk, "", "its turn has ended")
+		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
+		return journal.writeEnd(ctx, about, bare, items)
+	})
+}
+
+// buildEndItems is what the journal keeps of the turn's end, for people and for callers
+// that ask again. Callers are shown what the journal keeps.
+func (t *turn) buildEndItems(text string) (items []history.Item) {
+	for _, k := range t.agents {
+		if !k.described.Load() {
+			items = append(items, k.describeForPeople(t.filter, k.result()))
+		}
+	}
+	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: codeOfFailure(t.err)}
+	if t.err == nil {
+		if said := t.messages[t.base:]; countBytes(said) <= maxHistoryBytes { // more is never shown again
+			end.Messages, _ = t.secrets.hideSecrets(said)
+		}
+		end.Reply = t.buildReply(text)
+		record := fitEndRecord(&end)
+		t.answer = end.Reply
+		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clipText(t.answer.Text, maxKept))}, record)
+	}
+	return append(items, newItem(recordEnd, end))
+}
+
+// buildReply is the answer to the callers.
+func (t *turn) buildReply(text string) Reply {
+	r := Reply{Turn: t.id, Tainted: t.desk.Tainted(), Took: time.Since(t.started), Spent: t.sumSpending()}
+	r.Text, r.Links = t.filter.defangLinks(r.Tainted, text)
+	for _, k := range t.agents {
+		res := k.result()
+		text, n := t.filter.defangLinks(k.desk.Tainted(), res.Answer)
+		res.Answer, r.Links = text, r.Links+n
+		r.Agents = append(r.Agents, res)
+	}
+	return r
+}
+
+// sumSpending is what the turn and its agents have spent.
+func (t *turn) sumSpending() Spent {
+	s := readSpent(&t.spent)
+	for _, k := range t.agents {
+		s = s.plus(readSpent(&k.spent))
+	}
+	return s
+}
+
+// breakOff leaves a turn as the journal has it. Its agents end with its process.
+// Its counts stay, as they do after a crash: it is the same turn that goes on.
+func (t *turn) breakOff() {
+	t.phase, t.err, t.unkept, t.outage, t.wait = phaseOver, ErrNotKept, true, true, nil
+}
+
+// isStillWanted reports whether the request is to be gone on with. One that was stopped or
+// that failed is not, nor is one whose callers have all been told of the failure and asked
+// for no more.
+func (t *turn) isStillWanted() bool {
+	if !errors.Is(t.err, ErrNotKept) {
+		return false
+	}
+	for _, w := range t.waiters {
+		if w.stays {
+			return true
+		}
+	}
+	return len(t.waiters) == 0
+}
+
+// startSpan starts the span of a turn.
+func (t *turn) startSpan() {
+	t.began = time.Now()
+	t.span = t.tel.Tracer().Turn(t.sender, t.origin == originResumed)
+}
+
+// reportTurnEnd tells of a turn whose work is over. One whose answer was known already
+// was no work.
+func (t *turn) reportTurnEnd() {
+	if !t.repeated {
+		t.tel.TurnEnded(t.span, turnResult(t.err), time.Since(t.began))
+	}
+}
+
+// turnResult is an error of a turn as metrics know it.
+func turnResult(err error) string {
+	var m *ModelError
+	switch {
+	case err == nil:
+		return "answered"
+	case errors.As(err, &m):
+		return "model_" + m.Kind
+	case errors.Is(err, ErrOverloaded):
+		return "overloaded"
+	case errors.Is(err, ErrCancelled):
+		return "cancelled"
+	case errors.Is(err, ErrNotKept):
+		return "not_kept"
+	}
+	return "interrupted"
+}
+
+// describeStatus is what the turn is at.
+func (t *turn) describeStatus() string {
+	switch {
+	case t.phase == phaseOpening:
+		return statusOpening
+	case t.phase == phaseClosing:
+		return statusClosing
+	case t.holds:
+		return statusHeld
+	case t.task.kind == taskJournal:
+		return statusSaving
+	case t.wait != nil:
+		return statusWaiting
+	case t.call.ID != "":
+		return statusCalling
+	}
+	return statusAsking
+}
+
+// turnKey names the turn for the journal.
+func (t *turn) turnKey() history.Turn {
+	g := t.desk.Grant()
+	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
 }

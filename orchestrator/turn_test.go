@@ -58,7 +58,8 @@ func TestReviewOnTheWay(t *testing.T) {
 	o.config = "sentinel: {mode: enforce, canaries: {every: 0s}}\n"
 	r := start(t, o,
 		[]rule{
-			{"when": rule{"schema": "sentinel_decision", "last_user_contains": `"name":"note.echo"`}, "reply": rule{"content": `{"decision":"reject","reason":"nobody asked"}`}},
+			{"when": rule{"schema": "sentinel_decision", "last_user_contains": `"name":"note.echo"`},
+				"reply": rule{"content": `{"decision":"reject","reason":"nobody asked"}`}},
 			{"when": rule{"schema": "sentinel_decision"}, "reply": rule{"content": `{"decision":"approve","reason":"fine"}`}},
 		},
 		orch("hello", dispatch("a", "do-a", "note.echo"), results("wait_all"), "the answer"),
@@ -137,8 +138,9 @@ func TestRefusedDispatches(t *testing.T) {
 		"unknown model":      {[]call{dispatch("a", "m-a").with("model", "ghost")}, []string{"no model"}, 0},
 		"no skills":          {[]call{tool(toolDispatch, map[string]any{"agent_id": "a", "mission": "m-a"})}, []string{"schema"}, 0},
 		"too many calls":     {[]call{dispatch("a", "m-a").with("max_tool_calls", 21)}, []string{"schema"}, 0},
-		"duplicate keys":     {[]call{tool(toolDispatch, `{"agent_id":"a","mission":"m-a","skills":[],"agent_id":"b"}`)}, []string{`"refused":"invalid"`}, 0},
-		"not JSON":           {[]call{tool(toolDispatch, `{"agent_id":`)}, []string{`"refused":"invalid"`}, 0},
+		"duplicate keys": {[]call{tool(toolDispatch, `{"agent_id":"a","mission":"m-a","skills":[],"agent_id":"b"}`)},
+			[]string{`"refused":"invalid"`}, 0},
+		"not JSON": {[]call{tool(toolDispatch, `{"agent_id":`)}, []string{`"refused":"invalid"`}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, with(echo(t)), orch("go", row.calls, "done"), agent("m-", "ok"))
@@ -159,7 +161,7 @@ func TestRefusedDispatches(t *testing.T) {
 
 // An agent that fails takes those that depend on it along, and theirs, each
 // with the reason; others go on.
-func TestSkipped(t *testing.T) {
+func TestDependantsAreSkipped(t *testing.T) {
 	r := start(t, with(),
 		orch("go", []call{
 			dispatch("a", "do-a"), dispatch("b", "do-b").with("depends_on", []string{"a"}),
@@ -167,7 +169,8 @@ func TestSkipped(t *testing.T) {
 		}, results("wait_all"), "done"),
 		agent("do-a", rule{"status": 500}), agent("do-d", "d is done"))
 	reply := r.send("go")
-	require.Equal(t, map[string]agents.State{"a": agents.Failed, "b": agents.Skipped, "c": agents.Skipped, "d": agents.Completed}, states(reply))
+	require.Equal(t, map[string]agents.State{"a": agents.Failed, "b": agents.Skipped, "c": agents.Skipped, "d": agents.Completed},
+		states(reply))
 	require.Equal(t, "a, which it depends on, is failed", reply.Agents[1].Reason)
 	require.Equal(t, "b, which it depends on, is skipped", reply.Agents[2].Reason)
 	v := views(t, r.told()[4])
@@ -178,7 +181,8 @@ func TestSkipped(t *testing.T) {
 // kind, and never breaks.
 func TestModelAnswers(t *testing.T) {
 	t.Run("text and calls together: the calls are made", func(t *testing.T) {
-		r := start(t, with(), orch("go", rule{"content": "let me see", "tool_calls": []call{dispatch("a", "do-a")}}, results("wait_all"), "done"), agent("do-a", "ok"))
+		r := start(t, with(), orch("go", rule{"content": "let me see", "tool_calls": []call{dispatch("a", "do-a")}}, results("wait_all"),
+			"done"), agent("do-a", "ok"))
 		require.Equal(t, map[string]agents.State{"a": agents.Completed}, states(r.send("go")))
 	})
 	t.Run("nothing once is asked again", func(t *testing.T) {
@@ -223,7 +227,8 @@ func TestModelAnswers(t *testing.T) {
 		require.Len(t, seen, 3)
 	})
 	t.Run("an unknown mode is told", func(t *testing.T) {
-		r := start(t, with(), orch("go", []call{results("whenever"), tool(toolResults, "{"), tool(toolQuery, "{"), tool(toolGetSkill, "{")}, "done"))
+		r := start(t, with(), orch("go", []call{results("whenever"), tool(toolResults, "{"), tool(toolQuery, "{"), tool(toolGetSkill, "{")},
+			"done"))
 		require.Equal(t, "done", r.send("go").Text)
 		require.Contains(t, r.told()[0], `"invalid"`)
 		require.Contains(t, r.told()[1], `"invalid"`)
@@ -243,12 +248,13 @@ func TestModelAnswers(t *testing.T) {
 // Arguments of 10 MB are refused for their size and hold up nothing.
 func TestHugeArguments(t *testing.T) {
 	r := start(t, with(), []rule{{"reply": rule{"content": "unused"}}})
-	asked := 0                                                                    // by one turn's goroutines, one after another
-	r.model = chatFunc(func(context.Context, llm.Request) (llm.Response, error) { // scripts are bounded
+	asked := 0                                                                                  // by one turn's goroutines, one after another
+	r.models.orchestrator = chatFunc(func(context.Context, llm.Request) (llm.Response, error) { // scripts are bounded
 		if asked++; asked > 1 {
 			return llm.Response{Content: "done"}, nil
 		}
-		return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch, Arguments: `{"agent_id":"a","mission":"` + strings.Repeat("x", 10<<20) + `","skills":[]}`}}}, nil
+		return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolDispatch,
+			Arguments: `{"agent_id":"a","mission":"` + strings.Repeat("x", 10<<20) + `","skills":[]}`}}}, nil
 	})
 	reply := r.send("go")
 	require.Equal(t, "done", reply.Text)
