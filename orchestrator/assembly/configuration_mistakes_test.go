@@ -119,7 +119,7 @@ permissions: [{skill: fs.read, then: ask, when: "args.path.endsWth('x')"}]
 	require.Len(t, got, 3)
 	require.Contains(t, got[0], "vedette.yaml:4:37: models.fast.base_url: ")
 	require.Contains(t, got[1], "vedette.yaml:5:26: roles.sentinel[1]: ")
-	require.Contains(t, got[2], "vedette.yaml:6:49: permissions[0].when: ")
+	require.Contains(t, got[2], "vedette.yaml:6:60: permissions[0].when: ")
 }
 
 // A program gets no path over what decides about agents: neither to write it nor, where
