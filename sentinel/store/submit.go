@@ -300,18 +300,22 @@ const checkpointEvery = 20 * time.Millisecond
 
 // Checkpoint moves the whole write-ahead log into the database file. It cuts the
 // log to nothing, so that no old page stays in it. It tries for up to 10 s or
-// until ctx ends. ErrBusy: readers were in the way throughout. Submissions go on
-// between the attempts.
+// until ctx ends. ErrBusy: readers were in the way of every attempt. A ctx that ends
+// before the first attempt has is its own error. Submissions go on between the attempts.
 func (s *Store) Checkpoint(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for {
+	for tried := false; ; tried = true {
 		busy := false
 		r := &request{done: make(chan struct{}), maint: func(c *conn) (err error) {
 			busy, err = c.checkpoint(s.opts.BusyTimeout)
 			return err
 		}}
-		if err := s.submitRequest(ctx, r); err != nil {
+		err := s.submitRequest(ctx, r)
+		switch {
+		case err != nil && tried && ctx.Err() != nil: // every attempt that ended met readers
+			return fmt.Errorf("%w: %w", ErrBusy, err)
+		case err != nil:
 			return err
 		}
 		if !busy {
