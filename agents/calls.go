@@ -23,7 +23,7 @@ func (w *worker) next(c *otp.Context) {
 	}
 	if w.fresh {
 		w.fresh = false
-		w.foretell(c)
+		w.prejudgeCalls(c)
 	}
 	// A loop, since a call for help that is refused goes on without a message.
 	for len(w.queue) > 0 {

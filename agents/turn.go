@@ -11,7 +11,7 @@ import (
 // ask calls the model. After the budget is spent it is asked once without
 // tools, so that it can report what it has.
 func (w *worker) ask(c *otp.Context) {
-	w.foretold(c)
+	w.stopPrejudging(c)
 	if w.rounds++; w.rounds > 2*w.a.o.Calls+6 || w.room.Spent() {
 		w.last = true
 	}

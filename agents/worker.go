@@ -249,7 +249,7 @@ func (w *worker) finish(c *otp.Context, s State, text, reason string) {
 	if w.task != 0 {
 		c.CancelTaskFor(w.task, skills.ErrWithdrawn)
 	}
-	w.foretold(c)
+	w.stopPrejudging(c)
 	c.CancelTimer(w.timer)
 	left := w.remaining()
 	r := Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Omitted: w.omitted, Took: time.Since(w.started)}

@@ -59,7 +59,7 @@ func (q *callQueue) prejudgeDispatches(c *otp.Context, desk *sentinel.Desk) {
 	}
 	list = list[:min(len(list), maxPrejudged)]
 	q.prejudging = c.Async(0, func(ctx context.Context) (any, error) {
-		desk.Ahead(ctx, list)
+		desk.Prejudge(ctx, list)
 		return nil, nil
 	})
 }

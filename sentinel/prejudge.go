@@ -11,27 +11,27 @@ import (
 // maxAhead is how many calls of one answer are judged ahead at a time.
 const maxAhead = 8
 
-// Foreseer is what the review may be besides. Foresee judges a call that will
+// Prejudger is what the review may be besides. Prejudge judges a call that will
 // probably be checked soon and keeps the judgement until then; where Check has
 // another question to ask, after all, it is of no use and does no harm. It
 // returns when the judgement is there or ctx has ended.
-type Foreseer interface {
-	Foresee(ctx context.Context, c Call)
+type Prejudger interface {
+	Prejudge(ctx context.Context, c Call)
 }
 
-// Ahead tells the desk of the calls of one answer of a model, in order, before
+// Prejudge tells the desk of the calls of one answer of a model, in order, before
 // they are invoked one after the other. While the first waits for its review
 // and runs, those of the others are under way; nothing is decided, recorded,
 // counted or run before its turn, and then every gate is asked again. What the
 // calls before it will probably do to a call is taken into account: each is a
-// step of the trace, and one that returns untrusted text taints the rest. Ahead
+// step of the trace, and one that returns untrusted text taints the rest. Prejudge
 // returns when all are judged or ctx has ended: run it beside the calls, and end
 // it with them.
-func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
+func (d *Desk) Prejudge(ctx context.Context, calls []skills.Proposed) {
 	if len(calls) < 2 || d.p == nil {
 		return
 	}
-	review, ok := d.p.gates[GateReview].(Foreseer)
+	review, ok := d.p.gates[GateReview].(Prejudger)
 	if !ok {
 		return
 	}
@@ -59,7 +59,7 @@ func (d *Desk) Ahead(ctx context.Context, calls []skills.Proposed) {
 		wg.Go(func() {
 			defer func() { <-room }()
 			defer func() { d.recoverPrejudging(recover()) }()
-			review.Foresee(ctx, c)
+			review.Prejudge(ctx, c)
 		})
 	}
 }

@@ -29,7 +29,7 @@ type seer struct {
 
 func newSeer() *seer { return &seer{gate: says(sentinel.GateReview, sentinel.Pass())} }
 
-func (s *seer) Foresee(ctx context.Context, c sentinel.Call) {
+func (s *seer) Prejudge(ctx context.Context, c sentinel.Call) {
 	s.mu.Lock()
 	s.seen = append(s.seen, c)
 	s.mu.Unlock()
@@ -83,7 +83,7 @@ func TestAheadShowsWhatWillBeAsked(t *testing.T) {
 			s := newSeer()
 			b := newBenchFor(t, does(output), nil, s, says(sentinel.GateJudge, sentinel.Verdict{State: sentinel.Judged, Outcome: sentinel.Allow, Score: 61, HasScore: true}))
 			d := b.Desk(grant(t))
-			d.Ahead(t.Context(), proposals("1", "2", "3"))
+			d.Prejudge(t.Context(), proposals("1", "2", "3"))
 			told := s.toldOf()
 			require.Len(t, told, 2)
 			for i, n := range []string{"2", "3"} {
@@ -134,7 +134,7 @@ func TestAheadLeavesOutWhatWontBeAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSeer()
 			b := newBenchFor(t, does(skills.Trusted), nil, append([]sentinel.Gate{s}, tc.gates...)...)
-			b.Desk(grant(t)).Ahead(t.Context(), []skills.Proposed{proposals("1")[0], tc.second, proposals("3")[0]})
+			b.Desk(grant(t)).Prejudge(t.Context(), []skills.Proposed{proposals("1")[0], tc.second, proposals("3")[0]})
 			told := s.toldOf()
 			_, second := told["2"]
 			require.Equal(t, tc.told, second)
@@ -158,17 +158,17 @@ func TestAheadOfNothing(t *testing.T) {
 	s := newSeer()
 	b := newBenchFor(t, does(skills.Trusted), nil, s)
 	d := b.Desk(grant(t))
-	d.Ahead(t.Context(), nil)
-	d.Ahead(t.Context(), proposals("1"))
-	new(sentinel.Desk).Ahead(t.Context(), proposals("1", "2"))
+	d.Prejudge(t.Context(), nil)
+	d.Prejudge(t.Context(), proposals("1"))
+	new(sentinel.Desk).Prejudge(t.Context(), proposals("1", "2"))
 	var log bytes.Buffer
-	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }).Desk(grant(t)).Ahead(t.Context(), proposals("1", "2"))
+	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }).Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2"))
 	require.Empty(t, log.String())
 	sw := &pauser{}
 	sw.set("user")
-	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Pauser = sw }, s).Desk(grant(t)).Ahead(t.Context(), proposals("1", "2"))
+	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Pauser = sw }, s).Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2"))
 	require.Empty(t, s.toldOf())
-	d.Ahead(t.Context(), proposals("1", "2"))
+	d.Prejudge(t.Context(), proposals("1", "2"))
 	require.Len(t, s.toldOf(), 1)
 }
 
@@ -185,7 +185,7 @@ func TestAheadGoesOnFromTheTrace(t *testing.T) {
 	_, err := d.Invoke(t.Context(), "test.do", json.RawMessage(`{"to":"0"}`))
 	require.NoError(t, err)
 	require.Equal(t, int32(1), asked.Load())
-	d.Ahead(t.Context(), proposals("1", "2"))
+	d.Prejudge(t.Context(), proposals("1", "2"))
 	require.Equal(t, int32(1), asked.Load())
 	c := s.toldOf()["2"]
 	require.Equal(t, 2, c.Trace().Len())
@@ -203,7 +203,7 @@ func TestAheadKnowsWhatWasHandedOut(t *testing.T) {
 	_, err = d.Child(sentinel.Child{ID: "a", Agent: "a", Scope: scope(t, "email.read")})
 	require.NoError(t, err)
 	d.Taint()
-	d.Ahead(t.Context(), proposals("1", "2"))
+	d.Prejudge(t.Context(), proposals("1", "2"))
 	c := s.toldOf()["2"]
 	require.Equal(t, []string{"email.read"}, c.BeforeTaint().List())
 	require.True(t, c.Tainted())
@@ -220,7 +220,7 @@ func (p *second) Paused(string, string) (sentinel.Pause, bool) {
 func TestAheadOfAPausedCall(t *testing.T) {
 	s := newSeer()
 	b := newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Pauser = &second{} }, s)
-	b.Desk(grant(t)).Ahead(t.Context(), proposals("1", "2", "3"))
+	b.Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2", "3"))
 	require.Len(t, s.toldOf(), 1)
 	c := s.toldOf()["3"]
 	require.Equal(t, 1, c.Trace().Len())
@@ -238,11 +238,11 @@ func TestAheadContainsABrokenPauser(t *testing.T) {
 	b := newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) {
 		o.Pauser, o.Log = brittle{}, slog.New(slog.NewTextHandler(&log, nil))
 	}, s)
-	require.NotPanics(t, func() { b.Desk(grant(t)).Ahead(t.Context(), proposals("1", "2")) })
+	require.NotPanics(t, func() { b.Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2")) })
 	require.Empty(t, s.toldOf())
 }
 
-// Eight are judged ahead at a time, and Ahead returns when all have ended, or
+// Eight are judged ahead at a time, and Prejudge returns when all have ended, or
 // soon after its caller has.
 func TestAheadIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestAheadIsBounded(t *testing.T) {
 			args = append(args, fmt.Sprint(i))
 		}
 		began := time.Now()
-		d.Ahead(t.Context(), proposals(args...))
+		d.Prejudge(t.Context(), proposals(args...))
 		require.Equal(t, int32(20), ended.Load())
 		require.Equal(t, int32(8), most.Load())
 		require.Equal(t, 3*time.Second, time.Since(began))
@@ -271,7 +271,7 @@ func TestAheadIsBounded(t *testing.T) {
 		ended.Store(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		d.Ahead(ctx, proposals(args...))
+		d.Prejudge(ctx, proposals(args...))
 		require.Equal(t, int32(8), ended.Load(), "those that were begun have ended, and no other was")
 	})
 }
@@ -286,7 +286,7 @@ func TestAheadContainsPanics(t *testing.T) {
 		}
 	}
 	b := newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }, s)
-	b.Desk(grant(t)).Ahead(t.Context(), proposals("1", "2", "3"))
+	b.Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2", "3"))
 	require.Len(t, s.toldOf(), 2)
 	require.Equal(t, 1, strings.Count(log.String(), "judging ahead panicked"))
 }
@@ -316,7 +316,7 @@ func TestAheadOfRulesThatRewrite(t *testing.T) {
 				}
 				return sentinel.Rewrite{}, nil
 			}}
-			newBenchFor(t, does(skills.Trusted), nil, s, r).Desk(grant(t)).Ahead(t.Context(), proposals("1", "2", "3"))
+			newBenchFor(t, does(skills.Trusted), nil, s, r).Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2", "3"))
 			told := s.toldOf()
 			require.Len(t, told, 1)
 			require.Equal(t, 1, told["3"].Trace().Len())

@@ -132,7 +132,7 @@
 // came of a failure, a failover, a second opinion that could not be had or two that
 // disagree is not kept; and while a breaker of either chain is not closed nothing is
 // kept or given. Of callers with the same question at a time one asks, and the
-// others take its answer, a failure too; where it gives up another asks. Foresee
+// others take its answer, a failure too; where it gives up another asks. Prejudge
 // asks before a call's turn has come and keeps the answer for that one call, as long
 // as a model would be shown the very same; a call that comes while it is being asked
 // has what is left of that question's time. Verdict.Meta says under "from" where a

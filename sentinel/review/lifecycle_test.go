@@ -25,7 +25,7 @@ func TestWhoWaitsForAnEndedForesightAsks(t *testing.T) {
 		s := w.serve("fast", slow(time.Second, saying(approves)))
 		g := w.gate(review.Options{}, "fast")
 		ahead, cancel := context.WithCancel(t.Context())
-		go g.Foresee(ahead, c)
+		go g.Prejudge(ahead, c)
 		synctest.Wait()
 		waits := make(chan result, 1)
 		go func() {

@@ -24,7 +24,7 @@ func TestAheadIsForItsOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 			g := gate(t, review.Options{}, s.URL)
-			g.Foresee(t.Context(), call(t, proposal{skill: "self.irreversible", grant: owner}))
+			g.Prejudge(t.Context(), call(t, proposal{skill: "self.irreversible", grant: owner}))
 			stranger := owner
 			change(&stranger)
 			require.Empty(t, check(t, g, call(t, proposal{skill: "self.irreversible", grant: stranger})).Meta["from"])
@@ -42,10 +42,10 @@ func TestForeseeAsksOnlyWhatCheckWould(t *testing.T) {
 	g := gate(t, keeping(nil), s.URL)
 	known := call(t, proposal{skill: "self.read"})
 	check(t, g, known)
-	g.Foresee(t.Context(), known)
+	g.Prejudge(t.Context(), known)
 	require.Len(t, s.requests(), 1, "it is kept")
 	long := call(t, proposal{skill: "self.modify", args: `{"note":"` + strings.Repeat("x", 8<<10+1) + `"}`})
-	g.Foresee(t.Context(), long)
+	g.Prejudge(t.Context(), long)
 	require.Len(t, s.requests(), 1, "it is too long to be asked about")
 	require.Equal(t, "too_long", check(t, g, long).Meta["failure"])
 }

@@ -18,7 +18,7 @@ import (
 // A call that comes while its question is asked ahead is the one that this was
 // for: its verdict says what asking took, a repair and a second opinion too; of
 // two that come the other shares it.
-func TestCallComesWhileItIsForeseen(t *testing.T) {
+func TestCallComesWhileItIsPrejudged(t *testing.T) {
 	c := call(t, proposal{skill: "self.irreversible"})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -29,7 +29,7 @@ func TestCallComesWhileItIsForeseen(t *testing.T) {
 		strong := w.serve("strong", saying(approves))
 		g := w.gate(review.Options{}, "fast", "|", "strong")
 		var all sync.WaitGroup
-		all.Go(func() { g.Foresee(t.Context(), c) })
+		all.Go(func() { g.Prejudge(t.Context(), c) })
 		synctest.Wait()
 		verdicts := make(chan sentinel.Verdict, 2)
 		for range 2 {
@@ -68,13 +68,13 @@ func TestCallComesWhileItIsForeseen(t *testing.T) {
 func TestRequestsAheadAreCounted(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{}, s.URL)
-	g.Foresee(t.Context(), call(t, proposal{skill: "self.modify"}))
+	g.Prejudge(t.Context(), call(t, proposal{skill: "self.modify"}))
 	require.Equal(t, uint64(1), g.State().Stats.Requests)
 }
 
 // A failure of a question asked ahead is what it is for the call alone, if the call has come
 // by then: in an outage unavailable, and otherwise its own.
-func TestFailureOfAForeseenCall(t *testing.T) {
+func TestFailureOfAPrejudgedCall(t *testing.T) {
 	c := call(t, proposal{skill: "self.read"})
 	for _, outage := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestFailureOfAForeseenCall(t *testing.T) {
 					check(t, g, call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: user}}))
 				}
 			}
-			go g.Foresee(t.Context(), c)
+			go g.Prejudge(t.Context(), c)
 			synctest.Wait()
 			require.Equal(t, want, check(t, g, c).Meta["failure"])
 		})
@@ -97,7 +97,7 @@ func TestFailureOfAForeseenCall(t *testing.T) {
 
 // While a model is away or wrong about its canaries, nothing is asked ahead and nothing that
 // was is kept: what another model said instead is for that time.
-func TestNothingIsForeseenWhileDegraded(t *testing.T) {
+func TestNothingIsPrejudgedWhileDegraded(t *testing.T) {
 	c := call(t, proposal{skill: "self.irreversible"})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -112,11 +112,11 @@ func TestNothingIsForeseenWhileDegraded(t *testing.T) {
 		})
 		second := w.serve("second", saying(approves))
 		g := w.gate(review.Options{Breaker: review.Breaker{Failures: 1, OpenFor: time.Minute}}, "fast", "second")
-		g.Foresee(t.Context(), c) // which no breaker counts
+		g.Prejudge(t.Context(), c) // which no breaker counts
 		require.Equal(t, 1, second.asked())
 		check(t, g, another(t, c))
 		require.Equal(t, "open", breaker(g))
-		g.Foresee(t.Context(), c)
+		g.Prejudge(t.Context(), c)
 		require.Equal(t, 2, second.asked(), "nothing more")
 		down.Store(false)
 		time.Sleep(time.Minute + time.Second)
@@ -128,20 +128,20 @@ func TestNothingIsForeseenWhileDegraded(t *testing.T) {
 	t.Run("canary", func(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 		g := gate(t, review.Options{}, s.URL)
-		g.Foresee(t.Context(), c)
+		g.Prejudge(t.Context(), c)
 		list, err := g.AskCanaries(t.Context(), review.CanaryOptions{})
 		require.NoError(t, err)
 		require.Equal(t, review.CanaryFailed, list[0].Result)
 		require.Empty(t, check(t, g, c).Meta["from"])
 		asked := len(s.requests())
-		g.Foresee(t.Context(), c)
+		g.Prejudge(t.Context(), c)
 		require.Len(t, s.requests(), asked)
 	})
 }
 
 // What a model said ahead is worth nothing once it has failed its canaries. It stays so if the
 // model passes them a moment later, and if it said so just then.
-func TestForeseenBeforeAFailedCanary(t *testing.T) {
+func TestPrejudgedBeforeAFailedCanary(t *testing.T) {
 	before, during := call(t, proposal{skill: "self.irreversible"}), call(t, proposal{skill: "self.modify"})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -159,8 +159,8 @@ func TestForeseenBeforeAFailedCanary(t *testing.T) {
 			}
 		})
 		g := w.gate(review.Options{}, "fast")
-		g.Foresee(t.Context(), before)
-		go g.Foresee(t.Context(), during)
+		g.Prejudge(t.Context(), before)
+		go g.Prejudge(t.Context(), during)
 		synctest.Wait()
 		for _, fails := range []bool{true, false} {
 			wrong.Store(fails)
@@ -178,14 +178,14 @@ func TestForeseenBeforeAFailedCanary(t *testing.T) {
 
 // Two desks that foresee the same make one question of it, and it is still for
 // the call that comes.
-func TestForeseenTwice(t *testing.T) {
+func TestPrejudgedTwice(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := w.serve("fast", slow(time.Second, saying(approves)))
 		g := w.gate(review.Options{}, "fast")
 		for range 2 {
-			go g.Foresee(t.Context(), c)
+			go g.Prejudge(t.Context(), c)
 			synctest.Wait()
 		}
 		v := check(t, g, c)

@@ -54,7 +54,7 @@ func (g *Gate) recallVerdict(ctx context.Context, c sentinel.Call, q *inquiry) (
 	return v, err
 }
 
-// shareQuestion asks, unless the same question was foreseen or is being asked.
+// shareQuestion asks, unless the same question was prejudged or is being asked.
 func (g *Gate) shareQuestion(ctx context.Context, c sentinel.Call, q *inquiry) (sentinel.Verdict, error) {
 	doc, fits := describeCall(c, g.o.documentView())
 	if !fits {
@@ -79,11 +79,11 @@ func (g *Gate) shareQuestion(ctx context.Context, c sentinel.Call, q *inquiry) (
 	return copyVerdict(v, how), nil
 }
 
-// Foresee judges a call that will probably be checked within a minute, and keeps the judgement
+// Prejudge judges a call that will probably be checked within a minute, and keeps the judgement
 // for that one time. Check asks again where anything that a model would be shown has changed
 // since. What could not be judged is not kept, and nothing is asked ahead while a model is
 // away or marked.
-func (g *Gate) Foresee(ctx context.Context, c sentinel.Call) {
+func (g *Gate) Prejudge(ctx context.Context, c sentinel.Call) {
 	if g == nil || c.Skill() == nil || callerGaveUp(ctx) != nil || !g.isSound() {
 		return
 	}

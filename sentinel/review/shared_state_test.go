@@ -46,7 +46,7 @@ func TestAheadIsForOneCall(t *testing.T) {
 		s := w.serve("fast", slow(time.Second, saying(approves)))
 		g := w.gate(keeping(time.Now), "fast")
 		ahead := make(chan struct{})
-		go func() { defer close(ahead); g.Foresee(t.Context(), c) }()
+		go func() { defer close(ahead); g.Prejudge(t.Context(), c) }()
 		synctest.Wait()
 		joined := make(chan sentinel.Verdict, 1)
 		go func() {
@@ -73,8 +73,8 @@ func TestOneTurnIsNoOutage(t *testing.T) {
 	})
 	t.Run("foreseen", func(t *testing.T) {
 		g := gate(t, review.Options{Timeout: soon}, serve(t, hang).URL)
-		g.Foresee(t.Context(), another(t, create))
-		g.Foresee(t.Context(), create)
+		g.Prejudge(t.Context(), another(t, create))
+		g.Prejudge(t.Context(), create)
 		require.Equal(t, "lone_timeout", check(t, g, create).Meta["failure"])
 	})
 	t.Run("many", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestOneTurnIsNoOutage(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			c := another(t, create)
-			wg.Go(func() { g.Foresee(t.Context(), c) })
+			wg.Go(func() { g.Prejudge(t.Context(), c) })
 		}
 		wg.Wait()
 		require.Equal(t, "closed", breaker(g))
@@ -124,7 +124,7 @@ func TestNothingAheadWhileDegraded(t *testing.T) {
 	o.Breaker = review.Breaker{Failures: 1, OpenFor: time.Hour}
 	g := gate(t, o, s.URL)
 	c := call(t, proposal{skill: "others.irreversible"})
-	g.Foresee(t.Context(), c)
+	g.Prejudge(t.Context(), c)
 	check(t, g, call(t, proposal{skill: "self.read"}))
 	require.Equal(t, "open", breaker(g))
 	require.Equal(t, sentinel.Ask, check(t, g, c).Outcome)

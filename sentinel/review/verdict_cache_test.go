@@ -226,7 +226,7 @@ func TestForesee(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	g := gate(t, review.Options{Now: func() time.Time { return now }}, s.URL)
 	c := call(t, proposal{skill: "self.irreversible"})
-	g.Foresee(t.Context(), c)
+	g.Prejudge(t.Context(), c)
 	require.Len(t, s.requests(), 1)
 	v := check(t, g, c)
 	require.Equal(t, "ahead", v.Meta["from"])
@@ -235,7 +235,7 @@ func TestForesee(t *testing.T) {
 	require.Len(t, s.requests(), 1)
 	require.Empty(t, check(t, g, c).Meta["from"], "once")
 
-	g.Foresee(t.Context(), c)
+	g.Prejudge(t.Context(), c)
 	tainted := call(t, proposal{skill: "self.irreversible", grant: sentinel.GrantOptions{Tainted: true}})
 	require.Empty(t, check(t, g, tainted).Meta["from"], "another question")
 	now = now.Add(time.Minute)
@@ -243,7 +243,7 @@ func TestForesee(t *testing.T) {
 }
 
 // What could not be judged ahead is asked again in its turn.
-func TestForeseenFailureIsAskedAgain(t *testing.T) {
+func TestPrejudgedFailureIsAskedAgain(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -253,7 +253,7 @@ func TestForeseenFailureIsAskedAgain(t *testing.T) {
 	})
 	g := gate(t, review.Options{}, s.URL)
 	c := call(t, proposal{skill: "self.irreversible"})
-	g.Foresee(t.Context(), c)
+	g.Prejudge(t.Context(), c)
 	require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
 	require.Len(t, s.requests(), 2)
 }
@@ -263,12 +263,12 @@ func TestForeseeOnlyWhereItCounts(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 	c := call(t, proposal{skill: "self.irreversible"})
 	for _, m := range []review.Mode{review.Off, review.ShadowMode} {
-		gate(t, review.Options{Mode: m}, s.URL).Foresee(t.Context(), c)
+		gate(t, review.Options{Mode: m}, s.URL).Prejudge(t.Context(), c)
 	}
-	gate(t, review.Options{}, s.URL).Foresee(t.Context(), sentinel.Call{})
+	gate(t, review.Options{}, s.URL).Prejudge(t.Context(), sentinel.Call{})
 	require.Empty(t, s.requests())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	gate(t, review.Options{}, s.URL).Foresee(ctx, c)
+	gate(t, review.Options{}, s.URL).Prejudge(ctx, c)
 	require.Empty(t, s.requests())
 }

@@ -116,7 +116,7 @@ func TestAnotherUsersFailureIsAnOutage(t *testing.T) {
 
 // A question that was asked ahead bears witness to nothing: no call was made yet, and
 // a caller who makes a model talk could have many asked.
-func TestForeseenFailureIsNoWitness(t *testing.T) {
+func TestPrejudgedFailureIsNoWitness(t *testing.T) {
 	read := call(t, proposal{skill: "self.read"})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -127,7 +127,7 @@ func TestForeseenFailureIsNoWitness(t *testing.T) {
 		})
 		g := w.quiet(review.Options{Timeout: 4 * time.Second}, "fast")
 		c := users(t, read, "ann", "bob", "cid")
-		g.Foresee(t.Context(), c[0])
+		g.Prejudge(t.Context(), c[0])
 		require.Positive(t, asked.Load(), "it was asked")
 		require.Equal(t, "lone_server", check(t, g, c[1]).Meta["failure"], "ann's was asked ahead")
 		require.Equal(t, "server", check(t, g, c[2]).Meta["failure"], "bob's wasn't")

@@ -22,7 +22,7 @@ type teller struct {
 	during func(ctx context.Context)
 }
 
-func (d *teller) Ahead(ctx context.Context, calls []skills.Proposed) {
+func (d *teller) Prejudge(ctx context.Context, calls []skills.Proposed) {
 	d.mu.Lock()
 	d.told = append(d.told, calls)
 	d.mu.Unlock()

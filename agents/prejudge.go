@@ -9,16 +9,16 @@ import (
 )
 
 // Foreteller judges the calls of an answer before the agent invokes the first of
-// them. An Invoker may be one. Ahead returns when the calls are judged, or when ctx
+// them. An Invoker may be one. Prejudge returns when the calls are judged, or when ctx
 // ends. Its findings bind no later decision.
 type Foreteller interface {
-	Ahead(ctx context.Context, calls []skills.Proposed)
+	Prejudge(ctx context.Context, calls []skills.Proposed)
 }
 
-// foretell tells the desk of the calls of a new answer, as many as the budget
+// prejudgeCalls tells the desk of the calls of a new answer, as many as the budget
 // has room for and up to a call for help, which may change what the agent
 // holds.
-func (w *worker) foretell(c *otp.Context) {
+func (w *worker) prejudgeCalls(c *otp.Context) {
 	f, ok := w.a.o.Invoker.(Foreteller)
 	if !ok || w.last || w.interrupted != "" {
 		return
@@ -39,13 +39,13 @@ func (w *worker) foretell(c *otp.Context) {
 		return
 	}
 	w.ahead = c.Async(0, func(ctx context.Context) (any, error) {
-		f.Ahead(ctx, list)
+		f.Prejudge(ctx, list)
 		return nil, nil
 	})
 }
 
-// foretold ends what is judged ahead, with the answer whose calls it was for.
-func (w *worker) foretold(c *otp.Context) {
+// stopPrejudging ends what is judged ahead, with the answer whose calls it was for.
+func (w *worker) stopPrejudging(c *otp.Context) {
 	if w.ahead != 0 {
 		c.CancelTask(w.ahead)
 		w.ahead = 0
