@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/internal/house"
 )
 
 const module = "github.com/vedette-dev/vedette"
@@ -230,5 +233,85 @@ func TestImportRulesBite(t *testing.T) {
 	require.True(t, allowed(rooms["orchestrator/assembly"].may, "sentinel/guard"))
 	for _, pkg := range everywhere {
 		require.Empty(t, rooms[pkg].may, "what every package may use uses none")
+	}
+}
+
+// What the measures of package house may come to. Each is an aim, or what was reached
+// where the aim is farther: none may grow.
+const (
+	mostFilesOfReceiver  = 4
+	mostSingleWords      = 25 // percent of the unexported functions
+	leastMedianName      = 10 // characters
+	mostMedianParameters = 1
+	mostFanOut           = 12
+	mostBools            = 4
+)
+
+// wider are the types and packages that are beyond a bound, with how far. A type or a
+// package that comes within its bound leaves the list.
+var wider = map[string]int{
+	"receiver sentinel/touch/bash.shell":      22,
+	"receiver skills/run/exec/snapshot.Layer": 13,
+	"receiver skills/run/exec.program":        11,
+	"receiver agents.worker":                  7,
+	"receiver agents/otp.proc":                6,
+	"receiver sentinel/guard.Guard":           5,
+	"receiver sentinel/touch/bash.action":     5,
+
+	"imports orchestrator/assembly": 37, // it puts everything together
+	"imports orchestrator":          14,
+
+	"bools sentinel/touch.Path":          11,
+	"bools sentinel/touch/code.reader":   9,
+	"bools sentinel/touch/programs.Use":  8,
+	"bools sentinel/touch/bash.Path":     7,
+	"bools skills/run/exec/isolate.Plan": 7,
+	"bools sentinel/touch/bash.field":    6,
+	"bools sentinel/touch/bash.stream":   6,
+	"bools sentinel/touch/bash.taint":    6,
+	"bools sentinel/touch/code.Findings": 6,
+	"bools sentinel/touch/code.arg":      6,
+	"bools agents/otp.proc":              5,
+	"bools sentinel.body":                5, // fields of a stored record
+	"bools sentinel/touch/code.token":    5,
+	"bools sentinel/touch/programs.Part": 5,
+}
+
+// quoting are files that may hold a banned word: they quote it, or keep a name that
+// programs use and a text that models read.
+var quoting = []string{"internal/house/house.go", "sentinel/approval/approval.go", "sentinel/review/canary_case.go"}
+
+// The house stays as readable as it is: see package house for what is measured.
+func TestHouseReads(t *testing.T) {
+	m, err := house.Measure(os.DirFS("."), module)
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	bound := func(what string, n, most int) {
+		if far, listed := wider[what]; listed {
+			seen[what] = true
+			most = far
+		}
+		if n > most {
+			t.Errorf("%s: %d, and at most %d may be", what, n, most)
+		}
+	}
+	for _, s := range m.Spreads {
+		bound("receiver "+s.Package+"."+s.Type, len(s.Files), mostFilesOfReceiver)
+	}
+	for _, f := range m.FanOuts {
+		bound("imports "+f.Package, len(f.Imports), mostFanOut)
+	}
+	for _, s := range m.Structs {
+		bound("bools "+s.Package+"."+s.Type, s.Bools, mostBools)
+	}
+	bound("percent of single words", 100*len(m.SingleWords())/len(m.Functions), mostSingleWords)
+	bound("median of parameters", m.MedianParameters(), mostMedianParameters)
+	require.GreaterOrEqual(t, m.MedianName(), leastMedianName, "the median name of an unexported function")
+	require.Empty(t, m.Wide, "lines of more than %d columns", house.MaxColumns)
+	for _, b := range m.Banned {
+		require.Contains(t, quoting, b.Pos.Filename, "%q hides who acts", b.Text)
+	}
+	for what := range wider {
+		require.True(t, seen[what], "%s is gone: take it off the list", what)
 	}
 }

@@ -61,7 +61,9 @@ func (o *Orchestrator) buildTree() otp.ChildSpec {
 			return &router{needs: &o.conversationNeeds, restorer: o.restorer, openings: &o.openings}
 		}},
 		// Permanent, and last: it begins work. A restart finds all of it again.
-		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server { return &recovery{restorer: o.restorer, wake: o.wakeConversation} }},
+		otp.ChildSpec{ID: "recovery", Name: "recovery", Start: func() otp.Server {
+			return &recovery{restorer: o.restorer, wake: o.wakeConversation}
+		}},
 	)
 	return otp.SupervisorSpec("app", otp.SupervisorOptions{
 		Strategy: otp.OneForOne, MaxRestarts: cmp.Or(o.tune.restarts, appRestarts), Period: time.Minute, Backoff: patience, Children: kids,

@@ -116,7 +116,9 @@ func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict)
 	}
 	next, err := p.newRewrittenCall(c, r)
 	if err != nil {
-		return c, refuseUnmodified(&ModifyError{Rule: strings.Join(r.Rules, ", "), Reason: "made arguments that are no call", Detail: err.Error()})
+		return c, refuseUnmodified(&ModifyError{
+			Rule: strings.Join(r.Rules, ", "), Reason: "made arguments that are no call", Detail: err.Error(),
+		})
 	}
 	if next.args == c.args {
 		return c, nil

@@ -1,7 +1,6 @@
 package permission_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,7 +64,7 @@ permissions:
 	}
 	_, err = permission.New(permission.Options{Registry: registry(t), Rules: rules})
 	var list config.Errors
-	require.True(t, errors.As(cfg.Locate(err), &list))
+	require.ErrorAs(t, cfg.Locate(err), &list)
 	require.Equal(t, `vedette.yaml:8:9: permissions[0].when: is no valid condition: there is no call.efect; did you mean "call.effect"?
 vedette.yaml:9:68: permissions[1].when: no skill of this rule has an argument "too"; did you mean "to"?`, list.Error())
 }

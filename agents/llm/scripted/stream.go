@@ -145,7 +145,9 @@ func pieces(s string) []string {
 
 func (t *turn) streamError(a act) int {
 	t.perform(act{a.kind, a.parts[:len(a.parts)/2]})
-	b, err := plainjson.Marshal(map[string]any{"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"}})
+	b, err := plainjson.Marshal(map[string]any{
+		"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"},
+	})
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

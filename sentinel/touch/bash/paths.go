@@ -195,7 +195,8 @@ func (s *shell) mentionPath(f field) bool {
 var (
 	secretVariable = regexp.MustCompile(`(?i)(^|_)(token|secret|secrets|password|passwd|passphrase|credentials?|apikey|private_key` +
 		`|access_key|api_key|secret_key|auth_key|pat|pgpassword)(_|$)|^AWS_(SECRET|SESSION)`)
-	secretFile = regexp.MustCompile(`(?i)(^|/)(\*?\.env(\.[a-z]+)?|\.(e|en|env)?[*?]+|id_[*?]+|\.envrc|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
+	secretFile = regexp.MustCompile(`(?i)(^|/)(\*?\.env(\.[a-z]+)?|\.(e|en|env)?[*?]+|id_[*?]+|\.envrc` +
+		`|[^/]*credentials?(\.[a-z]+)?|secrets?\.(ya?ml|json|toml|env|txt` +
 		`|ini)|\.npmrc|\.pypirc|\.netrc|\.pgpass|\.git-credentials|\.vault-token|\.dockercfg|kubeconfig[^/]*|[^/]*\.(pem|key|p12|pfx|jks` +
 		`|keystore|kdbx|ovpn|tfstate|tfvars)|id_(rsa|dsa|ecdsa|ed25519)|terraform\.tfstate|master\.key|\.(bash|zsh|python|psql|mysql` +
 		`|node_repl)_history|\.(aws|ssh|gnupg|kube|docker|azure)(/.*)?|\.config/(gcloud|gh|hub|op)(/.*)?)$`)

@@ -136,7 +136,8 @@ func newSMTPServer(at string, c smtpConfig, roots *x509.CertPool) (*server, erro
 		}
 	}
 	if (c.Username == "") != (c.Password == "") {
-		errs = append(errs, &skills.PathError{Path: at + ".username", Msg: "username and password go together; write both with a value, or neither"})
+		errs = append(errs, &skills.PathError{Path: at + ".username",
+			Msg: "username and password go together; write both with a value, or neither"})
 	}
 	return s, errors.Join(errs...)
 }

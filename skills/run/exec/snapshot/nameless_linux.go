@@ -68,8 +68,8 @@ func (l *Layer) findNameless(ctx context.Context, first int) (*nameless, error) 
 	n := &nameless{ctx: ctx, first: first, seen: map[fileID]bool{}}
 	raw, err := os.ReadFile(procPath(first, "mountinfo"))
 	if err != nil {
-		n.hidden = true // it has ended, or hides
-		return n, nil
+		n.hidden = true
+		return n, nil //nolint:nilerr // the process has ended, or hides: hidden says so
 	}
 	n.mounts = listOverlays(string(raw))
 	for _, r := range l.meta.Roots {
