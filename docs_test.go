@@ -112,6 +112,23 @@ func TestArchitectureIsTrue(t *testing.T) {
 	}
 }
 
+// The API page names packages and names that programs can use.
+func TestAPIIsTrue(t *testing.T) {
+	text, err := os.ReadFile("docs/api.md")
+	require.NoError(t, err)
+	known, checked := declared(t), 0
+	for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
+		if n := m[1]; n != "vedette.yaml" {
+			require.True(t, known[n], "docs/api.md names %s, which is nowhere", n)
+			checked++
+		}
+	}
+	require.Greater(t, checked, 20, "the page names code")
+	for _, m := range folder.FindAllStringSubmatch(string(text), -1) {
+		require.DirExists(t, m[1], "docs/api.md names a package")
+	}
+}
+
 // requireKey holds a configuration key that a page names against the schema.
 func requireKey(t *testing.T, key string) {
 	t.Helper()
