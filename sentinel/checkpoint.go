@@ -171,7 +171,7 @@ func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
 // skipped and Ask stays Ask. The error is ctx's, where it ended before every gate
 // had answered.
 func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
-	i := &invocation{p: p, call: c, limits: Verdict{Gate: GateLimits, State: Skipped}}
+	i := &invocation{p: p, call: c, limitsVerdict: Verdict{Gate: GateLimits, State: Skipped}}
 	_, _ = i.takeSteps(ctx, i.judge, i.review) // neither ends the way
 	i.decision.placeVerdict(Verdict{Gate: GateApproval, State: Skipped})
 	return i.decision, ctx.Err()

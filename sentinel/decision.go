@@ -118,7 +118,8 @@ func (d *Decision) canRaise() bool {
 	return !slices.ContainsFunc(d.Verdicts, func(v Verdict) bool { return v.Counts() && v.weight() < Ask })
 }
 
-// denyBy lowers a decision after the gates have spoken.
+// denyBy turns the verdict of a gate that is in the decision into a denial, after the gates
+// have spoken. A gate that isn't there changes nothing.
 func (d *Decision) denyBy(gate, code, reason string) {
 	v, _ := d.Verdict(gate)
 	v.Gate, v.State, v.Outcome, v.Code, v.Reason = gate, Judged, Deny, code, reason

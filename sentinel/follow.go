@@ -107,9 +107,9 @@ func (i *invocation) invokeFollow(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	f.limits = Verdict{Gate: GateLimits, State: Skipped, Reason: "it follows a call that used a slot"}
+	f.limitsVerdict = Verdict{Gate: GateLimits, State: Skipped, Reason: "it follows a call that used a slot"}
 	if v, ok := i.p.pauseVerdict(f.proposal.Grant.User(), f.proposal.Skill); ok {
-		f.limits = v
+		f.limitsVerdict = v
 	}
 	_, err = f.takeSteps(ctx, f.parse, f.judge, f.review, f.approve, f.commit, f.execute, f.finishFollow)
 	return err
@@ -243,7 +243,7 @@ func (i *invocation) followID() string {
 // this one returned, for another process that has to tell its end.
 func (i *invocation) newFollow() *invocation {
 	first, f := i.call, i.result.Follow
-	next := &invocation{p: i.p, desk: i.desk, numbered: true, proposal: Proposal{
+	next := &invocation{p: i.p, desk: i.desk, restartable: true, proposal: Proposal{
 		Skill: f.Skill, Args: f.Args, Grant: first.grant, Trace: first.trace, BeforeTaint: first.granted, ID: i.followID(),
 		Follows: &first, FollowsDecision: i.decision.ID, Writes: f.Paths, Reasons: f.Reasons,
 	}}

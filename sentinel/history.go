@@ -218,7 +218,7 @@ func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) e
 	if err != nil {
 		return fmt.Errorf("%w: the records of the call could not be read: %w", ErrNotRecorded, err)
 	}
-	open := openQuestions(list)
+	open := listOpenQuestions(list)
 	for _, r := range open {
 		if err := p.endQuestion(ctx, r, code, reason); err != nil {
 			return err
@@ -230,9 +230,9 @@ func (p *Checkpoint) endHeld(ctx context.Context, callID, code, reason string) e
 	return nil
 }
 
-// openQuestions returns the questions among a call's records that have no decision, the
+// listOpenQuestions returns the questions among a call's records that have no decision, the
 // newest record of each.
-func openQuestions(list []Record) (out []Record) {
+func listOpenQuestions(list []Record) (out []Record) {
 	for i, r := range list {
 		ended := func(other Record) bool { return other.Kind == RecordDecision && other.DecisionID == r.DecisionID }
 		again := func(other Record) bool { return other.Kind == RecordHeld && other.DecisionID == r.DecisionID }

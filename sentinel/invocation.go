@@ -14,32 +14,33 @@ import (
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
-// invocation is one call on its way from a proposal to its result. Its methods stand in
-// the order in which Desk.Invoke takes them. Each returns what ends the way: a
-// *skills.Refusal, or an error that wraps ErrHeld or ErrNotRecorded.
+// invocation is one call on its way from a proposal to its result. Its steps come first,
+// in the order in which Desk.Invoke takes them, and then what they use. A step returns what
+// ends the way: a *skills.Refusal, or an error that wraps ErrHeld or ErrNotRecorded. How the
+// skill itself failed is in failed.
 type invocation struct {
 	p        *Checkpoint
 	desk     *Desk
 	proposal Proposal
 	number   int // of the proposal among those of a numbered desk
 
-	limits   Verdict         // from reserve
-	call     Call            // from parse, and as it was judged from judge on
-	decision Decision        // from judge, review and approve
-	warrant  warrant.Warrant // from commit
-	result   skills.Result   // from execute
-	failed   error           // from execute
-	began    time.Time       // when execute began
+	limitsVerdict Verdict         // from reserve
+	call          Call            // from parse, and as it was judged from judge on
+	decision      Decision        // from judge, review and approve, until commit
+	warrant       warrant.Warrant // from commit
+	result        skills.Result   // from execute; finish adds what followed
+	failed        error           // from execute; finish adds what followed
+	began         time.Time       // when execute began
 
-	numbered       bool        // what a restart needs is kept as well
+	restartable    bool        // what a restart needs is kept as well
 	proposedBefore bool        // perhaps, by an earlier process: its History has the answer
-	repeat         bool        // the call was allowed under its id before
+	mayRunAgain    bool        // the call was allowed under its id before
 	slotTaken      bool        // reserve has used a slot that is neither reported nor released
 	held           *heldBefore // a person was being asked about it when its process ended
 	kept           []Value     // goes with the decision, for the process that ends the call after a crash
 	resumed        *followPast // an earlier process ran it; nil: this one does
 
-	waiting context.Context //nolint:containedctx // of the wait for a person; nil where none is asked
+	waitCtx context.Context //nolint:containedctx // of the wait for a person; nil where none is asked
 	endWait func()          // ends what approve began; nil where that is nothing
 	leave   func()          // lets another caller work on the call
 }
@@ -47,7 +48,9 @@ type invocation struct {
 // Invoke proposes one call and, where the checkpoint allows it, runs it. It
 // returns a *skills.Refusal when the call did not run, a *skills.Failure when
 // it ran and failed, an error that wraps ErrHeld when it waits for a person
-// still, and one that wraps ErrNotRecorded when the store is away. args is what the model sent, byte for byte.
+// still, and one that wraps ErrNotRecorded when the store is away, when the checkpoint
+// lacks a part, or when an earlier proposal of the call has not ended. args is what the
+// model sent, byte for byte.
 func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (skills.Result, error) {
 	i, err := d.newInvocation(ctx, skill, args)
 	if err != nil {
@@ -69,12 +72,12 @@ func (d *Desk) newInvocation(ctx context.Context, skill string, args json.RawMes
 	}
 	d.mu.Lock()
 	i := &invocation{
-		p: p, desk: d, number: d.next, proposedBefore: d.next < d.until, numbered: d.numbered, leave: func() {},
+		p: p, desk: d, number: d.next, proposedBefore: d.next < d.until, restartable: d.numbered, leave: func() {},
 		proposal: Proposal{Skill: skill, Args: args, Grant: d.grant, Trace: d.trace, BeforeTaint: d.delegated},
 	}
 	d.next++
 	d.mu.Unlock()
-	if !i.numbered {
+	if !i.restartable {
 		i.proposal.ID = newID()
 		return i, nil
 	}
@@ -87,9 +90,10 @@ func (d *Desk) newInvocation(ctx context.Context, skill string, args json.RawMes
 	return i, nil
 }
 
-// takeSteps takes the steps in order. The first error ends the way and gives the slot back.
+// takeSteps takes the steps in order. The first error ends the way; the skill's breaker is
+// told then that the call did not run.
 func (i *invocation) takeSteps(ctx context.Context, steps ...func(context.Context) error) (skills.Result, error) {
-	defer i.stopWaiting()
+	defer i.endApproval()
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			i.releaseSlot(ctx)
@@ -108,7 +112,7 @@ func (i *invocation) reserve(ctx context.Context) error {
 		v = i.p.countProposal(ctx, i.proposal.Grant, i.proposal.ID, i.proposal.Skill)
 	}
 	v.Gate, v.Elapsed = GateLimits, i.p.now().Sub(start)
-	i.limits, i.slotTaken = v, true
+	i.limitsVerdict, i.slotTaken = v, true
 	return nil
 }
 
@@ -131,7 +135,7 @@ func (i *invocation) judge(ctx context.Context) error {
 	if m, ok := c.Modified(); ok {
 		d.Modified = &m
 	}
-	d.Verdicts = append(d.Verdicts, p.resolveUnreachableLimits(ctx, c, i.limits))
+	d.Verdicts = append(d.Verdicts, p.resolveUnreachableLimits(ctx, c, i.limitsVerdict))
 	at := p.now() // and from here on, where one gate ends the next one starts
 	for _, n := range ruleGates() {
 		v := p.askGate(ctx, n, c, at)
@@ -175,12 +179,12 @@ func (i *invocation) approve(ctx context.Context) error {
 		i.decision.putVerdict(markApproval(refuseCanceled()))
 		return nil
 	}
-	i.waiting, i.endWait = waiting, func() { leave(); countOff() }
+	i.waitCtx, i.endWait = waiting, func() { leave(); countOff() }
 	return i.hold(waiting)
 }
 
-// stopWaiting ends what approve began, once.
-func (i *invocation) stopWaiting() {
+// endApproval ends what approve began, once.
+func (i *invocation) endApproval() {
 	if i.endWait != nil {
 		i.endWait()
 		i.endWait = nil
@@ -190,9 +194,9 @@ func (i *invocation) stopWaiting() {
 // commit makes the decision durable, together with the spent warrant: the point of no
 // return. It returns the refusal of a call that was not allowed.
 func (i *invocation) commit(ctx context.Context) error {
-	defer i.stopWaiting()
-	if i.waiting != nil {
-		ctx = i.waiting
+	defer i.endApproval()
+	if i.waitCtx != nil {
+		ctx = i.waitCtx
 	}
 	i.denyIfPaused()
 	if err := i.checkStart(ctx); err != nil {
@@ -214,7 +218,7 @@ func (i *invocation) execute(ctx context.Context) error {
 	i.began = i.p.now()
 	e := i.p.inFlight.addCall(i.call, PhaseQueued, i.began)
 	defer e.removeCall()
-	i.result, i.failed = i.runExecutor(ctx, e)
+	i.result, i.failed = i.waitAndRun(ctx, e)
 	return nil
 }
 
@@ -238,7 +242,7 @@ func (i *invocation) finish(ctx context.Context) error {
 		i.result.Trust = trustOf(c.Skill(), i.result)
 	}
 	values := b.describeRun(c, i.result, err)
-	i.reportSlot(ctx, !speaksAgainstSkill(err))
+	i.reportSlot(ctx, !countsForBreaker(err))
 	i.desk.rememberResult(c, i.result, err, b.Marks)
 	i.recordOutcome(ctx, b, values)
 	i.result.Note = ""
@@ -248,8 +252,9 @@ func (i *invocation) finish(ctx context.Context) error {
 	return nil
 }
 
-// releaseSlot tells the limiter that the call did not run. The place of a call that an
-// earlier process ran was given back when it was found.
+// releaseSlot tells the limiter that the call did not run, so that the skill's breaker
+// waits for it no longer. The slot itself stays used. For a call that an earlier process
+// ran the limiter was told when the call was found.
 func (i *invocation) releaseSlot(ctx context.Context) {
 	if i.slotTaken {
 		i.slotTaken = false
@@ -269,7 +274,7 @@ func (i *invocation) reportSlot(ctx context.Context, ok bool) {
 // conversation, and answers it. One over budget is told that first: no other
 // spelling would help.
 func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) error {
-	p, g, limits := i.p, i.proposal.Grant, i.limits
+	p, g, limits := i.p, i.proposal.Grant, i.limitsVerdict
 	d := Refused(i.proposal.ID, mistake, p.now())
 	d.placeVerdict(limits)
 	r := newRefusal(d)
@@ -287,7 +292,7 @@ func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) er
 	_ = p.recordSuppressed(ctx, others) // kept for the next time where it fails
 	if ok {
 		rec := refusedRecord(g, d, len(i.proposal.Args), omitted)
-		if i.numbered {
+		if i.restartable {
 			rec.Values = append(rec.Values, Value{valueRefusal, encodeJSON(r)})
 		}
 		if err := p.writeRecord(ctx, rec); err != nil {
@@ -354,12 +359,12 @@ func (i *invocation) writeDecision(ctx context.Context) error {
 	p, d := i.p, &i.decision
 	d.abandoned = ctx.Err() != nil && !d.personRefused()
 	r := p.records.newDecision(RecordDecision, i.call, *d)
-	if i.numbered && d.Outcome != Allow {
+	if i.restartable && d.Outcome != Allow {
 		r.Values = append(r.Values, Value{valueRefusal, encodeJSON(newRefusal(*d))})
 	}
 	r.Values = append(r.Values, i.kept...)
 	if d.Outcome == Allow {
-		if i.numbered && !i.repeat {
+		if i.restartable && !i.mayRunAgain {
 			r.Once, r.OnceFor = i.call.Proposed().ID(), onceFor
 		}
 		w, err := p.o.Issuer.Issue(i.call.Digest())
@@ -374,10 +379,10 @@ func (i *invocation) writeDecision(ctx context.Context) error {
 	return p.writeRecord(ctx, r)
 }
 
-// runExecutor executes the order, once it is its turn. Executors contain their skills;
+// waitAndRun executes the order, once it is its turn. Executors contain their skills;
 // one that breaks all the same must not take the desk with it, nor the record
 // of what happened.
-func (i *invocation) runExecutor(ctx context.Context, e flightEntry) (res skills.Result, err error) {
+func (i *invocation) waitAndRun(ctx context.Context, e flightEntry) (res skills.Result, err error) {
 	p, c, bound := i.p, i.call, i.decision.Bound
 	defer func() {
 		if recover() != nil {
@@ -449,7 +454,7 @@ func (i *invocation) rememberRefusal() {
 	} else {
 		i.desk.rememberAttempt(i.call.Args())
 	}
-	if ok && speaksAgainst(v) {
+	if ok && isAboutTheCall(v) {
 		i.desk.addRefusal(PastRefusal{Skill: about.Name(), Digest: about.Digest(), Gate: d.BlockedBy, Code: d.Code})
 	}
 }
@@ -509,9 +514,9 @@ func classifyFailure(err error) (status, code string) {
 	return StatusFailed, f.Code
 }
 
-// speaksAgainstSkill reports whether the failure speaks against the skill: the
+// countsForBreaker reports whether the failure speaks against the skill: the
 // breaker counts those, never refusals, bad arguments or a caller that left.
-func speaksAgainstSkill(err error) bool {
+func countsForBreaker(err error) bool {
 	var f *skills.Failure
 	if !errors.As(err, &f) {
 		return false

@@ -68,7 +68,7 @@ func (p Past) isRepeatable(s *skills.Skill) bool {
 	return p.wasInterrupted() && (p.Status == StatusFailed || s != nil && s.Spec().Repeatable())
 }
 
-// past reads the records of one call. found is false where no gate has spoken
+// readPast reads the records of one call. found is false where no gate has spoken
 // the last word: nothing is there, or a person was being asked, or the caller
 // left before it could start.
 func readPast(callID string, list []Record) (p Past, found bool) {

@@ -97,7 +97,7 @@ func (d *Desk) prejudgeRules(ctx context.Context, prop Proposal) (c Call, trace 
 	for _, n := range ruleGates() {
 		v := p.askGate(ctx, n, c, at)
 		if v.Counts() && v.Outcome <= Defer {
-			if speaksAgainst(v) {
+			if isAboutTheCall(v) {
 				trace = trace.WithRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: v.Gate, Code: v.Code})
 			}
 			return Call{}, trace, false

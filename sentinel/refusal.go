@@ -137,7 +137,7 @@ var noAnswer = map[string]bool{
 	CodePendingFull: true,
 }
 
-// speaksAgainst reports whether a verdict that blocks a call says something of it.
-func speaksAgainst(v Verdict) bool {
+// isAboutTheCall reports whether a verdict that blocks a call says something of it.
+func isAboutTheCall(v Verdict) bool {
 	return v.State == Judged && v.Outcome != Defer && aboutTheCall[v.Gate] && !noAnswer[v.Code]
 }

@@ -106,7 +106,7 @@ func (i *invocation) answerFromHistory(ctx context.Context) *answer {
 }
 
 // answerPast answers a call that was decided before: nil where it is to be decided now, for
-// the first time or, as i.repeat says then, to run a second time.
+// the first time or, as i.mayRunAgain says then, to run a second time.
 func (i *invocation) answerPast(past Past) *answer {
 	c, cerr := i.p.NewCall(i.proposal)
 	same := past.isProposal(i.p.records, c, cerr, len(i.proposal.Args))
@@ -123,7 +123,7 @@ func (i *invocation) answerPast(past Past) *answer {
 		return &answer{err: errInterrupted}
 	}
 	if past.isRepeatable(c.Skill()) {
-		i.repeat = true
+		i.mayRunAgain = true
 		return nil
 	}
 	res, err := past.deskResult()

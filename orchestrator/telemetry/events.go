@@ -92,7 +92,8 @@ func verdictOf(v *sentinel.Verdict) string {
 	return v.State.String()
 }
 
-// countAnswer counts a person's answer.
+// countAnswer counts how an approval ended: by a person's answer, or without one
+// (expired, nobody, unbindable, pending_full).
 func (m *Metrics) countAnswer(e *sentinel.Event) {
 	v, _ := e.Decision.Verdict(sentinel.GateApproval)
 	if v.State != sentinel.Judged && v.State != sentinel.Failed {

@@ -76,7 +76,7 @@ func (m *Metrics) defineCalls() {
 	m.approvals = m.newCounter("approvals_requested_total", "Calls for which a person was asked.", "effect")
 	m.approvalAnswers = m.newCounter("approvals_answered_total", "How that ended: allow or deny, and the code of a denial.",
 		"effect", "outcome", "code")
-	m.approvalTime = m.newHistogram("approval_wait_seconds", "How long a person took.", forPeople, "outcome")
+	m.approvalTime = m.newHistogram("approval_wait_seconds", "How long calls waited for a person, answered or not.", forPeople, "outcome")
 	m.runs = m.newCounter("skill_runs_total", "Allowed calls that have ended. status is ok, failed or unknown; code says how it failed.",
 		"skill", "status", "code")
 	m.runTime = m.newHistogram("skill_run_duration_seconds", "What a skill took, its wait for room included.", forWork, "skill")

@@ -19,8 +19,8 @@ const operandMarks = skills.Target | skills.Path | skills.URL
 // a word and no "--" stands before it.
 func (f *findings) addOptions(c sentinel.Call) {
 	s := c.Skill()
-	if k := s.Spec().Run.Kind; k != "exec" && k != "template" && k != "http" && k != "mcp" {
-		return // Go code takes a value as it is
+	if k := s.Spec().Run.Kind; k == "" || k == "go" || k == "builtin" {
+		return // Go code takes a value as it is; every other kind may start a program
 	}
 	s.Walk(c.Parsed(), func(a skills.Arg) {
 		text, ok := a.Text()
