@@ -93,7 +93,7 @@ func verdictOf(v *sentinel.Verdict) string {
 }
 
 // countAnswer counts how an approval ended: by a person's answer, or without one
-// (expired, nobody, unbindable, pending_full).
+// (expired, unbindable, no approver, too many pending).
 func (m *Metrics) countAnswer(e *sentinel.Event) {
 	v, _ := e.Decision.Verdict(sentinel.GateApproval)
 	if v.State != sentinel.Judged && v.State != sentinel.Failed {
