@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -31,7 +32,7 @@ func (d door) InFlight() []sentinel.InFlight { return d.parts.Checkpoint.InFligh
 // Pause stops the work of a skill, a user or all, and logs who did it.
 func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error) {
 	if t.Skill != "" && !d.isKnownSkill(t.Skill) {
-		return pause.Pause{}, fmt.Errorf("%w: %q", pause.ErrUnknown, t.Skill)
+		return pause.Pause{}, fmt.Errorf("%w: %q%s", pause.ErrUnknown, t.Skill, d.suggestSkill(t.Skill))
 	}
 	if t.User != "" && !idForm.MatchString(t.User) {
 		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone",
@@ -49,6 +50,20 @@ func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause
 func (d door) isKnownSkill(skill string) bool {
 	s, err := skills.NewScope(skill)
 	return err != nil || slices.ContainsFunc(d.parts.Registry.Names(), s.Allows) // what is no name is told as such
+}
+
+// suggestSkill names the skill, or the domain of skills, that a misspelt name was meant to be.
+func (d door) suggestSkill(got string) string {
+	names, domains := d.parts.Registry.Names(), []string(nil)
+	for _, name := range names {
+		domain, _, _ := strings.Cut(name, ".")
+		domains = append(domains, domain+".*")
+	}
+	domains = slices.Compact(domains) // the names are sorted
+	if near := skills.Nearest(got, append(names, domains...)); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; there are " + strings.Join(domains, ", ")
 }
 
 // Lift ends a pause, and logs who did it.
