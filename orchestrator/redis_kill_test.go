@@ -22,7 +22,7 @@ func TestRedisKilledUnderLoad(t *testing.T) {
 	book := &logbook{}
 	o := with(book.skill(t, "note.read", skills.Read, false, skills.Trusted),
 		book.skill(t, "note.change", skills.Modify, false, skills.Trusted))
-	o.config = fmt.Sprintf("limits: {conversation: {calls: 10000}, store: {driver: redis, url: %q, timeout: 200ms}}\n", srv.URL())
+	o.config = fmt.Sprintf("limits: {conversation: {calls: 10000}, store: {driver: redis, url: %q, timeout: 5s}}\n", srv.URL())
 	r := start(t, o,
 		orch("go", []call{dispatch("a", "do-a", "note.read", "note.change"), dispatch("b", "do-a", "note.read", "note.change")},
 			results("wait_all"), "done"),
