@@ -252,3 +252,51 @@ func TestDigestKeyIsNeeded(t *testing.T) {
 	_, err = sentinel.New(sentinel.Options{Registry: reg, Gates: passing(), Recorder: &recorder{}})
 	require.ErrorContains(t, err, "key that salts digests")
 }
+
+// A recorder that panics takes no slot with it.
+func TestBrokenRecorderKeepsNoSlot(t *testing.T) {
+	b := newBench(t, nil)
+	b.rec.before = func(sentinel.Record) { panic("the recorder broke") }
+	require.Panics(t, func() {
+		_, _ = b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(`{"to":1,"to":2}`))
+	})
+	b.lim.mu.Lock()
+	defer b.lim.mu.Unlock()
+	require.Equal(t, []int{1, 1}, []int{b.lim.reserved, b.lim.released})
+}
+
+// slowReleases is a limiter that hears of calls that did not run only once gate is closed.
+type slowReleases struct {
+	*limiter
+	gate chan struct{}
+}
+
+func (l slowReleases) Release(ctx context.Context, skill, callID string) {
+	<-l.gate
+	l.limiter.Release(ctx, skill, callID)
+}
+
+// A call whose caller left waits for no person any more, however slow the limiter is.
+func TestLeftCallIsCountedOffBeforeItsSlot(t *testing.T) {
+	gate, asked := make(chan struct{}), make(chan struct{}, 1)
+	b := newBench(t, func(o *sentinel.Options, b *bench) {
+		o.Limiter = slowReleases{b.lim, gate}
+		o.Approver = approver(func(ctx context.Context, _ sentinel.Call, _ sentinel.Decision) (sentinel.Verdict, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return sentinel.Verdict{}, ctx.Err()
+		})
+	}, says("judge", outcome(sentinel.Ask, "judge.x")))
+	d := b.Desk(grant(t))
+	ctx, leave := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.Invoke(ctx, "test.do", json.RawMessage(`{"to":"x"}`))
+		done <- err
+	}()
+	<-asked
+	leave()
+	require.NoError(t, d.Withdraw(t.Context()), "the limiter is still waited for")
+	close(gate)
+	require.ErrorIs(t, <-done, sentinel.ErrHeld)
+}

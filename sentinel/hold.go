@@ -118,8 +118,9 @@ func (i *invocation) askPerson(ctx context.Context) error {
 func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 	shown, v, at, env := i.decision, answer, i.p.now(), i.p.o.Env
 	if err := i.readmit(ctx); err != nil {
-		v, err = leaveHeld(ctx, v, err)
-		i.decision.closeQuestion(v, answer, at)
+		if v, err = leaveHeld(ctx, v, err); err == nil {
+			i.decision.closeQuestion(v, answer, at)
+		}
 		return err
 	}
 	c, d := i.call.withTouchNow(env), shown
@@ -128,8 +129,9 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 	}
 	bound, err := bindPaths(ctx, c, env)
 	if ctx.Err() != nil { // what the rules said without their time counts for nothing
-		v, err = leaveHeld(ctx, v, ctx.Err())
-		i.decision.closeQuestion(v, answer, at)
+		if v, err = leaveHeld(ctx, v, ctx.Err()); err == nil {
+			i.decision.closeQuestion(v, answer, at)
+		}
 		return err
 	}
 	switch {

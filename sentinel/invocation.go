@@ -93,13 +93,19 @@ func (d *Desk) newInvocation(ctx context.Context, skill string, args json.RawMes
 // takeSteps takes the steps in order. The first error ends the way; the skill's breaker is
 // told then that the call did not run.
 func (i *invocation) takeSteps(ctx context.Context, steps ...func(context.Context) error) (skills.Result, error) {
-	defer i.endApproval()
+	ended := false
+	defer func() { // also where a step panics
+		i.endApproval()
+		if !ended {
+			i.releaseSlot(ctx)
+		}
+	}()
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
-			i.releaseSlot(ctx)
 			return skills.Result{}, err
 		}
 	}
+	ended = true
 	return i.result, i.failed
 }
 
@@ -274,6 +280,7 @@ func (i *invocation) reportSlot(ctx context.Context, ok bool) {
 // conversation, and answers it. One over budget is told that first: no other
 // spelling would help.
 func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) error {
+	i.releaseSlot(ctx) // before the store is waited for
 	p, g, limits := i.p, i.proposal.Grant, i.limitsVerdict
 	d := Refused(i.proposal.ID, mistake, p.now())
 	d.placeVerdict(limits)
@@ -415,6 +422,7 @@ func (i *invocation) waitAndRun(ctx context.Context, e flightEntry) (res skills.
 // recordPaused records that a pause kept an allowed call from starting, and refuses
 // it. It left no trace and says nothing about its skill.
 func (i *invocation) recordPaused(ctx context.Context) error {
+	i.releaseSlot(ctx) // before the store is waited for
 	b := outcomeBody{ElapsedUS: i.p.now().Sub(i.began).Microseconds(), Status: StatusFailed, Code: CodeOutcomePaused}
 	i.recordOutcome(ctx, b, []Value{{"error", []byte(i.failed.Error())}})
 	no := i.decision
@@ -449,8 +457,8 @@ func (i *invocation) rememberRefusal() {
 	d := i.decision
 	v, ok := d.Verdict(d.BlockedBy)
 	about := i.call
-	if first, follows := i.call.Follows(); follows {
-		about = first
+	if first := i.proposal.Follows; first != nil {
+		about = *first
 	} else {
 		i.desk.rememberAttempt(i.call.Args())
 	}

@@ -6,8 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/vedette-dev/vedette/internal/runes"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/unicode/norm"
 )
@@ -119,7 +117,12 @@ func undoEscapes(text string, spaces bool) *Said {
 		}
 	}
 	if !plainASCII(out) {
-		out = runes.StripInvisible(out)
+		out = strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Cf, r) { // separators stay: without one, two words are one
+				return -1
+			}
+			return r
+		}, out)
 	}
 	if spaces && (strings.ContainsAny(out, "\n\r\t\u00a0") || strings.Contains(out, "  ")) {
 		out = strings.Join(strings.Fields(out), " ")

@@ -1,15 +1,13 @@
 // Package runes says which characters people don't see and programs read.
 //
-// One table serves prompts, rules, host names, ids and pages. What one reader strips and
-// another keeps is a way past a gate. Two places keep a list of their own, with the reason
-// beside it: the flags of a call, which name the kind of each character, and mail bodies,
-// where joiners belong to the text.
+// It is for texts that people or models are shown: prompts, reasons, pages, terminals. Don't
+// strip these characters from a value that decides something. Some of them end or separate
+// words, and a NUL ends a path for many programs: without it two values look like one. The
+// readers of paths, hosts, addresses and ids have lists of their own for that reason. The
+// flags of a call name the kind of each character, and mail bodies keep joiners.
 package runes
 
-import (
-	"strings"
-	"unicode"
-)
+import "unicode"
 
 // IsInvisible reports whether a character has no shape of its own: format and control characters
 // (tab, line feed and carriage return aside), line and paragraph separators, variation
@@ -26,18 +24,4 @@ func IsInvisible(r rune) bool {
 	}
 	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp,
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
-}
-
-// StripInvisible returns the text without its invisible characters. A text without any is
-// returned as it is.
-func StripInvisible(s string) string {
-	if strings.IndexFunc(s, IsInvisible) < 0 {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if IsInvisible(r) {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -1,7 +1,6 @@
 package runes_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,11 +16,4 @@ func TestIsInvisible(t *testing.T) {
 	for _, r := range "\t\n\r aZ0~\u00a0éß中ก\u0301€😀\ue000\ufffd" {
 		require.False(t, runes.IsInvisible(r), "%U", r)
 	}
-}
-
-func TestStripInvisible(t *testing.T) {
-	require.Equal(t, "evil.test", runes.StripInvisible("ev\u200bil\u00ad.te\U000e0041st\u2800"))
-	require.Equal(t, "two\nlines", runes.StripInvisible("two\nlines"))
-	plain := strings.Repeat("nothing to strip ", 100)
-	require.Zero(t, testing.AllocsPerRun(10, func() { _ = runes.StripInvisible(plain) }))
 }

@@ -240,3 +240,14 @@ func TestCoreShell(t *testing.T) {
 		})
 	}
 }
+
+// Behind a NUL stands nothing that a program opens, whatever letters are there.
+func TestForbiddenPathsBehindANUL(t *testing.T) {
+	b := setup(t, guard.Options{
+		Roots: []string{"/workspace"}, Forbid: []string{"**/*.pem"}, Protect: []string{"/app/vedette.yaml"}, Env: home(),
+	})
+	for _, name := range []string{"server.pem%00.txt", "server.pem%00é.txt", "server.pem\x00é.txt"} {
+		require.Equal(t, sentinel.Deny, b.check(t, "test.read", map[string]any{"path": name}).Outcome, "%q", name)
+	}
+	require.Equal(t, guard.CodeProtected, b.check(t, "test.write", map[string]any{"note": "/app/vedette.yaml%00é"}).Code)
+}

@@ -5,8 +5,6 @@ import (
 	"iter"
 	"strings"
 	"unicode"
-
-	"github.com/vedette-dev/vedette/internal/runes"
 )
 
 // findOtherID looks for a target that isn't in the user's words, while they name another id of
@@ -108,7 +106,7 @@ func normalizeSign(r rune) rune {
 	switch {
 	case unicode.Is(unicode.Pd, r) || r == '\u2212':
 		return '-'
-	case runes.IsInvisible(r):
+	case unicode.Is(unicode.Cf, r):
 		return -1
 	}
 	return r

@@ -6,8 +6,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/vedette-dev/vedette/internal/runes"
-
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -162,7 +160,7 @@ func plainAddress(s string) string {
 	}
 	return strings.Map(func(r rune) rune {
 		switch {
-		case runes.IsInvisible(r), unicode.IsControl(r):
+		case unicode.In(r, unicode.Cf, unicode.Cc):
 			return -1
 		case r == '。':
 			return '.'

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/vedette-dev/vedette/internal/runes"
-
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/vedette-dev/vedette/internal/netzone"
@@ -82,7 +80,7 @@ func foldHost(h string) string {
 	}
 	for i := range len(h) {
 		if h[i] >= 0x80 {
-			return strings.ReplaceAll(runes.StripInvisible(norm.NFKC.String(h)), "。", ".")
+			return strings.NewReplacer("。", ".", "\u200b", "", "\u200d", "", "\u2060", "", "\u00ad", "").Replace(norm.NFKC.String(h))
 		}
 	}
 	return h

@@ -92,3 +92,14 @@ func spellAddress(a uint32, form int) string {
 	}
 	return fmt.Sprintf("%d.%d.%d.%d", b[0], b[1], b[2], b[3])
 }
+
+// A NUL ends a host for many programs, also beside letters that are folded.
+func TestHostThatANULEnds(t *testing.T) {
+	for _, h := range []string{
+		"169.254.169.254\x00.example.com", "169.254.169.254\x00é.example.com", "169.254.169.254%00é.example.com",
+		"localhost\x00é.example.com", "10.0.0.1%00é.example.com",
+	} {
+		_, zone := host.ParseHost(h)
+		require.NotEqual(t, host.Open, zone, "%q", h)
+	}
+}

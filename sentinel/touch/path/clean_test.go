@@ -28,3 +28,13 @@ func TestClean(t *testing.T) {
 	require.Equal(t, "/home/user/a", path.Clean("~/a", path.Env{}))
 	require.Equal(t, "/workspace/%2e%2e/x", path.Lexical("%2e%2e/x", env()), "configuration is not decoded")
 }
+
+// A NUL ends a path for many programs, also beside letters that are folded.
+func TestNULStaysBesideOtherLetters(t *testing.T) {
+	for raw, want := range map[string]string{
+		"a%00.png": "/workspace/a", "a%00é.png": "/workspace/a", "a\x00é.png": "/workspace/a",
+		"/etc/shadow%00é": "/etc/shadow", "/etc/shadow%00%c3%a9": "/etc/shadow",
+	} {
+		require.Equal(t, want, path.Clean(raw, env()), "%q", raw)
+	}
+}

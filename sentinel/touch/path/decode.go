@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/vedette-dev/vedette/internal/runes"
-
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -198,6 +196,7 @@ func readOverlong(s string) (rune, int) {
 var lookalike = strings.NewReplacer(
 	"\u2215", "/", "\u2044", "/", "\u29f8", "/", "\u2571", "/",
 	"\u2216", `\`, "\u29f5", `\`, "\u29f9", `\`,
+	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "", // nothing that ends or separates
 )
 
 // foldLookalikes maps other spellings of a character to it: full-width letters,
@@ -205,7 +204,7 @@ var lookalike = strings.NewReplacer(
 func foldLookalikes(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
-			return norm.NFKC.String(lookalike.Replace(runes.StripInvisible(s)))
+			return norm.NFKC.String(lookalike.Replace(s))
 		}
 	}
 	return s
