@@ -57,7 +57,7 @@ func TestHearCalls(t *testing.T) {
 }
 
 // New ids are looked for once each, whatever ids are taken: an answer of twice as
-// many calls costs about twice the allocations, and no search begins anew.
+// many calls costs about twice the allocations, and no search begins again.
 func TestNewIDsAreLinear(t *testing.T) {
 	ids := callIDs{seen: map[string]bool{}}
 	for i := range 64_000 {

@@ -35,7 +35,7 @@ type invocation struct {
 	restartable    bool        // what a restart needs is kept as well
 	proposedBefore bool        // perhaps, by an earlier process: its History has the answer
 	mayRunAgain    bool        // the call was allowed under its id before
-	slotTaken      bool        // reserve has used a slot that is neither reported nor released
+	slotTaken      bool        // the limiter waits to hear whether the call of this proposal ran
 	held           *heldBefore // a person was being asked about it when its process ended
 	kept           []Value     // goes with the decision, for the process that ends the call after a crash
 	resumed        *followPast // an earlier process ran it; nil: this one does

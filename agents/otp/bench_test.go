@@ -147,7 +147,7 @@ func BenchmarkSpawn(b *testing.B) {
 
 // BenchmarkRestart is a child from the message that makes it panic to the
 // start of its next incarnation, among others under the same supervisor. The
-// twin is a goroutine that recovers, ends and is started anew.
+// twin is a goroutine that recovers, ends and is started again.
 func BenchmarkRestart(b *testing.B) {
 	up := make(chan PID, 1)
 	spec := ChildSpec{ID: "w", Start: func() Server {

@@ -50,7 +50,7 @@ func TestSnapshot(t *testing.T) {
 	require.Equal(t, "top", top.ID)
 	require.Equal(t, Supervisor, top.Type)
 	require.Len(t, top.Children, 3)
-	many, first, second := top.Children[1], top.Children[2], top.Children[0] // a started anew: it is the youngest
+	many, first, second := top.Children[1], top.Children[2], top.Children[0] // a was started again: it is the youngest
 	require.Equal(t, "many", many.ID)
 	require.Empty(t, many.Children)
 	require.Equal(t, ProcessInfo{ID: "a", Name: "a", State: "idle", Since: began.Add(1), Restarts: 1, Before: "crash (panic: value of type string)"}, first)

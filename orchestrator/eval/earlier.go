@@ -10,11 +10,11 @@ import (
 // Earlier are the results of an earlier run. An Evaluator that has them decides no line
 // again that is in them. It is safe for concurrent use.
 type Earlier struct {
-	mu      sync.Mutex
-	decided map[string][]keptRow // by line
-	errors  map[fault][]int      // places of rows
-	rows    []Row
-	anew    map[string]int // results that are in no row, by id
+	mu        sync.Mutex
+	decided   map[string][]keptRow // by line
+	errors    map[fault][]int      // places of rows
+	rows      []Row
+	unwritten map[string]int // results that are in no row, by id
 }
 
 // keptRow is a row and its place among the rows.
@@ -33,7 +33,7 @@ type fault struct {
 // NewEarlier returns the Earlier of a file's rows. A line that stands in the
 // cases more often than in the rows is decided for the rest.
 func NewEarlier(rows []Row) *Earlier {
-	e := &Earlier{decided: map[string][]keptRow{}, errors: map[fault][]int{}, rows: rows, anew: map[string]int{}}
+	e := &Earlier{decided: map[string][]keptRow{}, errors: map[fault][]int{}, rows: rows, unwritten: map[string]int{}}
 	for i, w := range rows {
 		switch {
 		case w.Error != nil:
@@ -85,7 +85,7 @@ func (e *Earlier) NoteNew(r Result) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.anew[r.Case.ID]++
+	e.unwritten[r.Case.ID]++
 }
 
 // Replaced returns the places of the rows whose case was edited. It is called once
@@ -110,11 +110,11 @@ func (e *Earlier) Replaced() (places []int, others int) {
 	slices.Sort(left)
 	for _, at := range left {
 		id := e.rows[at].ID
-		if e.anew[id] == 0 {
+		if e.unwritten[id] == 0 {
 			others++
 			continue
 		}
-		e.anew[id]--
+		e.unwritten[id]--
 		places = append(places, at)
 	}
 	return places, others

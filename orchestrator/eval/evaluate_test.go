@@ -32,7 +32,7 @@ var (
 )
 
 // The output for a corpus of good and bad lines is what the golden file holds,
-// times and scores aside. UPDATE=1 writes it anew.
+// times and scores aside. UPDATE=1 writes it again.
 func TestGolden(t *testing.T) {
 	var out strings.Builder
 	err := evaluator(t).Each(t.Context(), strings.NewReader(readFile(t, "../cases/testdata/check.jsonl")), 1, func(_ int, r eval.Result) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 )
 
-// Each case is asked about anew. Offline nothing is paced or spent and no breaker
+// Each case is asked about again. Offline nothing is paced or spent and no breaker
 // opens, and the configuration itself stays as it is.
 func TestMeasured(t *testing.T) {
 	cfg := &config.Config{

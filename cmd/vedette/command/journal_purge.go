@@ -37,10 +37,10 @@ Nor is the ledger, from which nothing can be taken without breaking its proof: w
 ledger.values: full put into it, the arguments of calls, stays readable there (and
 with hmac, keyed digests of them). Purge counts those records and says so.
 
-The ledger is told when a purge begins, by whom, and when it has ended, with how many
-values there were. A purge that is interrupted keeps its conversations closed; the next
-start of the server, or purge, finishes it. Stop the server first: the database has one
-writer.`,
+Purge records in the ledger that it begins, with the operator's name, and that it has
+ended, with the count of values. An interrupted purge keeps its conversations closed; the
+next start of the server, or the next purge, finishes it. Stop the server first: the
+database has one writer.`,
 		Example: `  vedette journal purge --user ann
   vedette journal purge --conversation c1 --yes --json`,
 		Args: cobra.NoArgs,

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What counts as resolved is what resolving it anew gives: "/." at its end
+// What counts as resolved is what resolving it once more gives: "/." at its end
 // takes the long way and changes nothing.
 func TestResolved(t *testing.T) {
 	for p, want := range map[string]bool{
