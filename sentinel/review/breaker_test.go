@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,41 +151,29 @@ func TestUnjudgeableNeverCounts(t *testing.T) {
 // A caller that gives up is an error and no failure of the model. That holds for a cancel and
 // for the caller's own deadline.
 func TestCancellationIsNoFailure(t *testing.T) {
-	arrived := make(chan struct{}, 1)
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) {
-		arrived <- struct{}{}
-		<-r.Context().Done()
+	c := call(t, proposal{skill: "self.read"})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		server := w.serve("fast", hanging)
+		g := w.gate(review.Options{}, "fast")
+		for i := range 7 {
+			ctx, cancel := context.WithCancel(t.Context())
+			left := checking(ctx, g, c)
+			synctest.Wait()
+			require.Equal(t, 2*i+1, server.asked())
+			cancel()
+			require.ErrorIs(t, (<-left).err, context.Canceled)
+
+			ctx, cancel = context.WithTimeout(t.Context(), soon)
+			v, err := g.Check(ctx, c)
+			cancel()
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Equal(t, sentinel.Verdict{}, v)
+			require.Equal(t, 2*i+2, server.asked())
+		}
+		require.Equal(t, "closed", breaker(g))
+		require.Equal(t, review.ModelState{Model: "fast", Breaker: "closed"}, g.State().Models[0])
 	})
-	g, c := gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self.read"})
-	for range 7 {
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() {
-			_, err := g.Check(ctx, c)
-			done <- err
-		}()
-		<-arrived
-		cancel()
-		require.ErrorIs(t, <-done, context.Canceled)
-
-		ctx, cancel = context.WithTimeout(t.Context(), soon)
-		v, err := g.Check(ctx, c)
-		cancel()
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, sentinel.Verdict{}, v)
-		<-arrived
-	}
-	require.Equal(t, "closed", breaker(g))
-	require.Equal(t, review.ModelState{Model: "fast", Breaker: "closed"}, g.State().Models[0])
-	require.Zero(t, g.State().Stats.Unjudged)
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, args := range []string{"", `{"` + strings.Repeat("k", 300) + `":1}`} { // also of a call that is not asked about
-		_, err := g.Check(ctx, call(t, proposal{skill: "self.read", args: args}))
-		require.ErrorIs(t, err, context.Canceled)
-	}
-	require.Len(t, s.requests(), 14)
 }
 
 // A caller that gives up during one model's failure is not taken to the next.
@@ -226,78 +213,86 @@ func TestCancellationDuringRepair(t *testing.T) {
 // Beside one of another user within the window they are not, and only from then on do they
 // count against the model.
 func TestTimeouts(t *testing.T) {
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
-	now := time.Unix(1_700_000_000, 0)
-	g := gate(t, review.Options{Timeout: soon, Now: func() time.Time { return now }}, s.URL)
 	c := call(t, proposal{skill: "self.read"})
-	for range 3 { // apart by more than the window
-		v := check(t, g, c)
-		require.Equal(t, "lone_timeout", v.Meta["failure"])
-		require.Equal(t, sentinel.Ask, v.Outcome)
-		require.Zero(t, g.State().Models[0].Failures)
-		now = now.Add(review.DefaultWindow)
-	}
-	check(t, g, c)
-	for range 2 { // other turns of the same user
-		require.Equal(t, "lone_timeout", check(t, g, another(t, c)).Meta["failure"])
-		require.Zero(t, g.State().Models[0].Failures, "which the breaker doesn't count")
-	}
+	var own []sentinel.Call
 	for i := range 5 {
-		own := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: []string{"ann", "bob"}[i%2]}})
-		v := check(t, g, own)
-		require.Equal(t, "timeout", v.Meta["failure"])
-		require.Equal(t, review.CodeDegraded, v.Code)
-		if i < 4 {
-			require.Equal(t, i+1, g.State().Models[0].Failures)
-		}
+		own = append(own, call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{User: []string{"ann", "bob"}[i%2]}}))
 	}
-	require.Equal(t, "open", breaker(g))
-	require.Equal(t, review.Stats{Unjudged: 11, Degraded: 5, Requests: 11,
-		Failures: map[review.Failure]uint64{review.LoneTimeout: 6, review.Timeout: 5}}, g.State().Stats)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve("fast", hanging)
+		g := w.gate(review.Options{Timeout: soon}, "fast")
+		for range 3 { // apart by more than the window
+			v := check(t, g, c)
+			require.Equal(t, "lone_timeout", v.Meta["failure"])
+			require.Equal(t, sentinel.Ask, v.Outcome)
+			require.Zero(t, g.State().Models[0].Failures)
+			time.Sleep(review.DefaultWindow)
+		}
+		check(t, g, c)
+		for range 2 { // other turns of the same user
+			require.Equal(t, "lone_timeout", check(t, g, another(t, c)).Meta["failure"])
+			require.Zero(t, g.State().Models[0].Failures, "which the breaker doesn't count")
+		}
+		for i, c := range own {
+			v := check(t, g, c)
+			require.Equal(t, "timeout", v.Meta["failure"])
+			require.Equal(t, review.CodeDegraded, v.Code)
+			if i < 4 {
+				require.Equal(t, i+1, g.State().Models[0].Failures)
+			}
+		}
+		require.Equal(t, "open", breaker(g))
+		require.Equal(t, review.Stats{Unjudged: 11, Degraded: 5, Requests: 11,
+			Failures: map[review.Failure]uint64{review.LoneTimeout: 6, review.Timeout: 5}}, g.State().Stats)
+	})
 }
 
 // The model's own timeout is the same as the gate's.
 func TestModelsOwnTimeout(t *testing.T) {
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
-	g, err := review.New(review.Options{Models: []*llm.Client{client(t, llm.Config{BaseURL: s.URL, Timeout: soon})}})
-	require.NoError(t, err)
 	c := call(t, proposal{skill: "self.read"})
-	require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"])
-	require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"], "of the same turn")
-	require.Equal(t, "lone_timeout", check(t, g, another(t, c)).Meta["failure"], "of the same user")
-	require.Equal(t, "timeout", check(t, g, users(t, c, "bob")[0]).Meta["failure"])
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve("fast", hanging)
+		m, err := llm.New(llm.Config{Name: "fast", Model: "plain", BaseURL: "http://fast/v1", Timeout: soon}, w.hc)
+		require.NoError(t, err)
+		g, err := review.New(review.Options{Models: []*llm.Client{m}})
+		require.NoError(t, err)
+		require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"])
+		require.Equal(t, "lone_timeout", check(t, g, c).Meta["failure"], "of the same turn")
+		require.Equal(t, "lone_timeout", check(t, g, another(t, c)).Meta["failure"], "of the same user")
+		require.Equal(t, "timeout", check(t, g, users(t, c, "bob")[0]).Meta["failure"])
+	})
 }
 
 // A half-open breaker lets one call through, refuses the others meanwhile, and a
 // probe that hangs ends at its deadline. The user who made it hang keeps no other
 // out: the next call is a probe again.
 func TestHalfOpenProbe(t *testing.T) {
-	arrived := make(chan struct{})
-	s := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		switch n {
-		case 1:
-			w.WriteHeader(http.StatusInternalServerError)
-		case 2:
-			close(arrived)
-			<-r.Context().Done()
-		default:
-			say(w, approves)
-		}
-	})
-	g := gate(t, review.Options{Timeout: 300 * time.Millisecond, Breaker: review.Breaker{Failures: 1, OpenFor: 1}}, s.URL)
 	c := call(t, proposal{skill: "self.read"})
-	require.Equal(t, "server", check(t, g, c).Meta["failure"])
-	probe := make(chan sentinel.Verdict, 1)
-	go func() {
-		v, _ := g.Check(t.Context(), c)
-		probe <- v
-	}()
-	<-arrived
 	other := call(t, proposal{skill: "self.read", args: `{"note":"another, which doesn't wait for the first"}`})
-	require.Equal(t, "breaker_open", check(t, g, other).Meta["failure"])
-	require.Equal(t, "lone_timeout", (<-probe).Meta["failure"]) // and the next is let through
-	require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
-	require.Equal(t, "closed", breaker(g))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
+			switch n {
+			case 1:
+				rw.WriteHeader(http.StatusInternalServerError)
+			case 2:
+				hanging(rw, r, n)
+			default:
+				say(rw, approves)
+			}
+		})
+		g := w.gate(review.Options{Timeout: 300 * time.Millisecond, Breaker: review.Breaker{Failures: 1, OpenFor: 1}}, "fast")
+		require.Equal(t, "server", check(t, g, c).Meta["failure"])
+		time.Sleep(time.Millisecond) // the breaker is half open
+		probe := checking(t.Context(), g, c)
+		synctest.Wait()
+		require.Equal(t, "breaker_open", check(t, g, other).Meta["failure"])
+		require.Equal(t, "lone_timeout", (<-probe).v.Meta["failure"]) // and the next is let through
+		require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
+		require.Equal(t, "closed", breaker(g))
+	})
 }
 
 // Models fail apart: one model's breaker is not another's.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -89,16 +90,12 @@ func TestFailureTable(t *testing.T) {
 		}
 		for skill, want := range expected {
 			t.Run(fmt.Sprintf("%d_%s/%s", i, f.kind, skill), func(t *testing.T) {
-				o := f.options
-				o.Timeout = timeoutFor(f)
-				g := quiet(t, o, url)
-				if !f.alone {
-					g.MetElsewhere()
+				c, witness := failureCall(t, skill, f.args), users(t, call(t, proposal{skill: "self.read"}), "bob")[0]
+				if f.hangs() {
+					meetTimeout(t, f, c, witness, want.unavailable, want.unjudgeable)
+					return
 				}
-				for range f.before {
-					check(t, g, users(t, call(t, proposal{skill: "self.read"}), "bob")[0])
-				}
-				checkFailure(t, check(t, g, failureCall(t, skill, f.args)), f, want.unavailable, want.unjudgeable)
+				f.meet(t, quiet(t, f.options, url), c, witness, want.unavailable, want.unjudgeable)
 			})
 		}
 	}
@@ -107,11 +104,28 @@ func TestFailureTable(t *testing.T) {
 	}
 }
 
-func timeoutFor(f failing) time.Duration {
-	if strings.Contains(f.reply, "hang") {
-		return soon
+func (f failing) hangs() bool { return strings.Contains(f.reply, "hang") }
+
+// meet has the gate fail over the witness's call as often as the row says, and then
+// over the call itself.
+func (f failing) meet(t *testing.T, g *review.Gate, c, witness sentinel.Call, unavailable, unjudgeable sentinel.Outcome) {
+	if !f.alone {
+		g.MetElsewhere()
 	}
-	return 0
+	for range f.before {
+		check(t, g, witness)
+	}
+	checkFailure(t, check(t, g, c), f, unavailable, unjudgeable)
+}
+
+// meetTimeout meets a server that hangs by a clock of its own: on a busy machine a
+// request with a short deadline may never be sent.
+func meetTimeout(t *testing.T, f failing, c, witness sentinel.Call, unavailable, unjudgeable sentinel.Outcome) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve("fast", hanging)
+		f.meet(t, w.quiet(f.options, "fast"), c, witness, unavailable, unjudgeable)
+	})
 }
 
 func failureCall(t *testing.T, skill, args string) sentinel.Call {

@@ -200,9 +200,15 @@ func TestMarksAreOfWhoAnswered(t *testing.T) {
 
 // Who gives up is told so where answers are kept, too.
 func TestGivingUpWhereAnswersAreKept(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
-	v, err := gate(t, keeping(nil), serve(t, hanging).URL).Check(ctx, call(t, proposal{skill: "self.read"}))
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Equal(t, sentinel.Verdict{}, v)
+	c := call(t, proposal{skill: "self.read"})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		server := w.serve("fast", hanging)
+		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		defer cancel()
+		v, err := w.gate(keeping(nil), "fast").Check(ctx, c)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, sentinel.Verdict{}, v)
+		require.Equal(t, 1, server.asked())
+	})
 }

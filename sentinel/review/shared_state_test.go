@@ -63,30 +63,41 @@ func TestAheadIsForOneCall(t *testing.T) {
 // Calls of one turn that make the model hang are no outage. They may be checked, foreseen, or
 // all calls of one answer.
 func TestOneTurnIsNoOutage(t *testing.T) {
-	hang := func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }
 	create := call(t, proposal{skill: "self.create"})
-	t.Run("twice", func(t *testing.T) {
-		g := gate(t, review.Options{Timeout: soon}, serve(t, hang).URL)
-		for range 3 {
+	next := another(t, create)
+	crowd := []sentinel.Call{}
+	for range 8 {
+		crowd = append(crowd, another(t, create))
+	}
+	for name, test := range map[string]func(t *testing.T, g *review.Gate){
+		"twice": func(t *testing.T, g *review.Gate) {
+			for range 3 {
+				require.Equal(t, "lone_timeout", check(t, g, create).Meta["failure"])
+			}
+		},
+		"foreseen": func(t *testing.T, g *review.Gate) {
+			g.Prejudge(t.Context(), next)
+			g.Prejudge(t.Context(), create)
 			require.Equal(t, "lone_timeout", check(t, g, create).Meta["failure"])
-		}
-	})
-	t.Run("foreseen", func(t *testing.T) {
-		g := gate(t, review.Options{Timeout: soon}, serve(t, hang).URL)
-		g.Prejudge(t.Context(), another(t, create))
-		g.Prejudge(t.Context(), create)
-		require.Equal(t, "lone_timeout", check(t, g, create).Meta["failure"])
-	})
-	t.Run("many", func(t *testing.T) {
-		g := gate(t, review.Options{Timeout: 8 * soon}, serve(t, hang).URL)
-		var wg sync.WaitGroup
-		for range 8 {
-			c := another(t, create)
-			wg.Go(func() { g.Prejudge(t.Context(), c) })
-		}
-		wg.Wait()
-		require.Equal(t, "closed", breaker(g))
-	})
+		},
+		"many": func(t *testing.T, g *review.Gate) {
+			var wg sync.WaitGroup
+			for _, c := range crowd {
+				wg.Go(func() { g.Prejudge(t.Context(), c) })
+			}
+			wg.Wait()
+			require.Equal(t, "closed", breaker(g))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				server := w.serve("fast", hanging)
+				test(t, w.gate(review.Options{Timeout: soon}, "fast"))
+				require.Positive(t, server.asked())
+			})
+		})
+	}
 }
 
 // However often one user's calls make the model hang, the others' are reviewed.
