@@ -119,7 +119,8 @@ type Orchestrator struct {
 type tuning struct {
 	wait, idle, agent, help, wave, turn, room, pause, look time.Duration
 	at                                                     func(place string)
-	restarts                                               int // of the app, in a minute
+	restarts                                               int              // of the app, in a minute
+	now                                                    func() time.Time // the clock of waves
 }
 
 // reachPlace tells a test that the process has come to a place where it may break.
@@ -144,6 +145,9 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
+	if tune.now == nil {
+		tune.now = time.Now
+	}
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, started: time.Now()}
 	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow

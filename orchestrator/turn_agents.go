@@ -427,7 +427,7 @@ func (t *turn) measureDepth(dependsOn []string) (n int) {
 
 // joinWave puts an agent that starts into its wave, with what is left of its time.
 func (t *turn) joinWave(c *otp.Context, k *agentRun) {
-	k.clock = waveClock{wave: wave{t.rounds, k.depth}, left: t.tune.wave, running: time.Now()}
+	k.clock = waveClock{wave: wave{t.rounds, k.depth}, left: t.tune.wave, running: t.tune.now(), now: t.tune.now}
 	for _, other := range t.agents {
 		if other != k && other.agent != nil && other.clock.wave == k.clock.wave {
 			k.clock.left = other.clock.remains()
@@ -455,6 +455,7 @@ func (t *turn) onWaveOver(c *otp.Context, m waveOver) {
 			continue
 		}
 		k.sendToAgent(agents.Interrupt{Reason: "the time of agents that were started together, " + t.tune.wave.String() + ", is over"})
+		t.tune.reachPlace("wave_over")
 	}
 	if next >= 0 {
 		c.SendAfter(next, m)
