@@ -23,7 +23,8 @@ type action struct {
 	ran  int      // commands inside of it
 	kept []string // where boxed commands see folders, and which
 
-	before counts
+	before  counts
+	counted map[origin]targets
 }
 
 func (a *action) run() stream {
@@ -69,8 +70,10 @@ func (a *action) print() stream {
 	if a.use.Setup {
 		return knownStream(":\n")
 	}
-	if m, ok := a.s.findMade(joinTexts(args)); ok && m.known && a.name == "cat" {
-		args, in = nil, knownStream(m.text)
+	if a.name == "cat" && len(a.s.made.files) > 0 {
+		if m, ok := a.s.findMade(joinTexts(args)); ok && m.known {
+			args, in = nil, knownStream(m.text)
+		}
 	}
 	out := a.s.printText(a.name, args, in)
 	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret() ||
@@ -84,15 +87,20 @@ func (a *action) print() stream {
 
 // showsSecret reports whether a program prints what a file of credentials holds.
 func (a *action) showsSecret() bool {
-	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
-		f := a.field(p)
-		return p.Role == programs.File && p.Access == programs.Read && !p.Names && !p.Client &&
-			(f.proc != nil && f.proc.secret || a.s.leaksFile(f, false))
-	})
+	for i := range a.use.Parts {
+		p := &a.use.Parts[i]
+		if p.Role != programs.File || p.Access != programs.Read || p.Names || p.Client {
+			continue
+		}
+		if f := a.field(p); f.proc != nil && f.proc.secret || a.s.leaksFile(f, false) {
+			return true
+		}
+	}
+	return false
 }
 
 // field returns the words that a part stands in.
-func (a *action) field(p programs.Part) field {
+func (a *action) field(p *programs.Part) field {
 	if p.Arg < 0 || p.Arg >= len(a.args) {
 		return literalField(p.Text)
 	}
@@ -116,7 +124,7 @@ func (a *action) words(p programs.Part) []field {
 }
 
 func (a *action) actOn(p programs.Part) {
-	f := a.field(p)
+	f := a.field(&p)
 	switch p.Role {
 	case programs.File:
 		a.touchFile(p, f)
@@ -156,8 +164,10 @@ func (a *action) enterFolder(f field) {
 		return
 	}
 	a.at.addAccess(f, Mention)
-	if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
-		a.s.addUnread(UnreadTarget)
+	if unpacks[a.name] {
+		if k, _ := a.at.findTree(f.text); k == path.RootTree { // over all there is
+			a.s.addUnread(UnreadTarget)
+		}
 	}
 	a.at = a.at.enterFolder(f)
 }
@@ -354,8 +364,10 @@ func (a *action) touchFile(p programs.Part, f field) {
 	if access == Read && !p.Client && !p.Names {
 		a.reportSecretFile(p, f)
 	}
-	if k, _ := s.findTree(f.text); k == path.RootTree && access.Has(Write) && unpacks[a.name] {
-		a.s.addUnread(UnreadTarget)
+	if access.Has(Write) && unpacks[a.name] {
+		if k, _ := s.findTree(f.text); k == path.RootTree {
+			a.s.addUnread(UnreadTarget)
+		}
 	}
 	s.judgeFile(a, p, f)
 }
@@ -385,16 +397,29 @@ func isStandard(text string) bool {
 // listUncovered are the words that no part stands in: what they hold may be a
 // path. Those behind a line or code are its parameters.
 func (a *action) listUncovered() []field {
+	if !slices.ContainsFunc(a.args, mayNamePath) { // most
+		return nil
+	}
 	var out []field
 	covered, parameters := a.coverWords()
 	for i, f := range a.args {
 		option := len(f.text) > 1 && f.text[0] == '-'
-		if covered[i] || !strings.ContainsAny(f.text, "/~.:") || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
+		if covered[i] || !mayNamePath(f) || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
 			continue
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+func mayNamePath(f field) bool {
+	for i := range len(f.text) {
+		switch f.text[i] {
+		case '/', '~', '.', ':':
+			return true
+		}
+	}
+	return false
 }
 
 // coverWords marks the words that a part stands in, and returns where the
@@ -472,9 +497,13 @@ func (a *action) sendInput() {
 // readLists reads the lists that a program is given by an option: an archiver's
 // of files, a client's of addresses.
 func (a *action) readLists() {
-	for _, p := range a.use.Parts {
+	for i := range a.use.Parts {
+		p := &a.use.Parts[i]
+		if p.Role != programs.File || p.Option == "" {
+			continue
+		}
 		f := a.field(p)
-		if p.Role != programs.File || p.Option == "" || f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
+		if f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
 			continue
 		}
 		in := a.s.readFile(f, a.in)

@@ -20,8 +20,11 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) < 3 && isItself(ce.Args[0]) {
 		s.findBreeding(s.started)
 	}
-	if argv := plainFields(ce.Args); argv != nil {
-		return s.runWords(argv, in)
+	if isPlain(ce.Args) {
+		argv := s.made.takeFields()
+		defer func() { s.made.giveFields(argv) }()
+		argv = appendPlain(argv, ce.Args)
+		return s.runWords(slices.Clip(argv), in) // nothing is added behind them
 	}
 	rest := make([]field, 0, len(ce.Args))
 	first := s.expandWord(ce.Args[0])
@@ -45,20 +48,40 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 	return out
 }
 
-// plainFields returns the fields of words that have nothing to expand, nil where
-// one has: most commands.
-func plainFields(list []*syntax.Word) []field {
+// isPlain reports whether words have nothing to expand: most commands.
+func isPlain(list []*syntax.Word) bool {
 	for _, w := range list {
 		if _, ok := isSimple(w); !ok {
-			return nil
+			return false
 		}
 	}
-	argv := make([]field, 0, len(list))
+	return true
+}
+
+// appendPlain adds the fields of words that have nothing to expand.
+func appendPlain(argv []field, list []*syntax.Word) []field {
+	if argv = argv[:0]; cap(argv) < len(list) {
+		argv = make([]field, 0, max(len(list), 4))
+	}
 	for _, w := range list {
 		argv = append(argv, literalField(w.Parts[0].(*syntax.Lit).Value))
 	}
 	return argv
 }
+
+// takeFields returns room for the words of a command, which gives it back with
+// giveFields.
+func (m *made) takeFields() []field {
+	n := len(m.words)
+	if n == 0 {
+		return nil
+	}
+	argv := m.words[n-1]
+	m.words = m.words[:n-1]
+	return argv
+}
+
+func (m *made) giveFields(argv []field) { m.words = append(m.words, argv) }
 
 // runWords reads one command: a function, a builtin, or a program, which says
 // what it does with its words.
@@ -115,19 +138,47 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 	if windowsPrograms[name] {
 		argv = splitDrives(argv)
 	}
-	room := &struct { // in one piece: most commands have few words
-		action
-		words [6]programs.Word
-	}{}
-	words := listWords(room.words[:0], argv[1:])
-	use := programs.ReadWords(name, words)
-	if base := paths.Base(argv[0].text); !use.Known && base != name {
-		use = programs.ReadWords(base, words) // R
-	}
+	room := s.made.takeRoom()
+	defer s.made.giveRoom(room)
+	room.words = listWords(room.words[:0], argv[1:])
 	a := &room.action
-	*a = action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}, before: s.made.counts}
+	a.startCommand(s, name, argv, in)
+	room.reader.ReadWords(name, room.words, &a.use)
+	if !a.use.Known {
+		if base := paths.Base(argv[0].text); base != name {
+			room.reader.ReadWords(base, room.words, &a.use) // R
+		}
+	}
 	return a.run()
 }
+
+// startCommand makes a as new, each field of it, but for its use, which is put into
+// it next.
+func (a *action) startCommand(s *shell, name string, argv []field, in stream) {
+	a.s, a.at, a.name, a.argv, a.args = s, s, name, argv, argv[1:]
+	a.in, a.out, a.before = in, stream{open: true}, s.made.counts
+	a.ran, a.kept, a.counted = 0, nil, nil
+}
+
+// room is what acting on one command needs. Commands that follow each other share
+// one, those inside of others have their own.
+type room struct {
+	action
+	reader programs.Reader
+	words  []programs.Word
+}
+
+// takeRoom returns room for a command, which gives it back with giveRoom.
+func (m *made) takeRoom() *room {
+	if n := len(m.rooms); n > 0 {
+		r := m.rooms[n-1]
+		m.rooms = m.rooms[:n-1]
+		return r
+	}
+	return &room{}
+}
+
+func (m *made) giveRoom(r *room) { m.rooms = append(m.rooms, r) }
 
 func listWords(words []programs.Word, args []field) []programs.Word {
 	for _, f := range args {
@@ -296,7 +347,10 @@ func (s *shell) isSelf(f field, name string) bool {
 	if self == "" {
 		return false
 	}
-	if name == programName(self) {
+	if s.made.self == "" {
+		s.made.self = programName(self)
+	}
+	if name == s.made.self {
 		return true
 	}
 	if f.unknown || !strings.Contains(f.text, "/") {

@@ -391,7 +391,7 @@ func (s *shell) moveTree(a *action, f field) {
 	gone := false
 	for _, p := range a.use.Parts {
 		if p.Role == programs.File && Access(p.Access) == Write {
-			gone = slices.Contains(s.resolvePath(a.field(p).text), "/dev/null")
+			gone = slices.Contains(s.resolvePath(a.field(&p).text), "/dev/null")
 		}
 	}
 	k, entries := s.findTree(f.text)

@@ -189,13 +189,37 @@ func (a *action) isOwnToken(p programs.Part, f field) bool {
 
 // countStrays counts the addresses that a program talks to, and those for which a
 // token was not made. A variable's may stay on this machine, or go to an address
-// that can't be known.
+// that can't be known. Many words of one command may hold the same token: what
+// was counted for it is kept.
 func (a *action) countStrays(f field) (all, strays int) {
+	if f.minted == "" {
+		return 0, 0
+	}
+	key := origin{f.minted, f.secret}
+	n, ok := a.counted[key]
+	if !ok {
+		n.all, n.strays = a.countTargets(f)
+		setKey(&a.counted, key, n)
+	}
+	return n.all, n.strays
+}
+
+// origin is what countStrays looks at in a word.
+type origin struct {
+	minted string
+	secret bool
+}
+
+// targets are the addresses of a command, and those of them that a token was not
+// made for.
+type targets struct{ all, strays int }
+
+func (a *action) countTargets(f field) (all, strays int) {
 	for _, p := range a.use.Parts {
-		if f.minted == "" || p.Role != programs.URL && p.Role != programs.Host {
+		if p.Role != programs.URL && p.Role != programs.Host {
 			continue
 		}
-		text := a.field(p).text
+		text := a.field(&p).text
 		name, local := readHostName(text), func(h host.Host) bool { return h.Zone == host.Loopback }
 		all++
 		if !f.secret && (strings.HasPrefix(text, "$") || slices.ContainsFunc(host.ListURLHosts(text, true), local)) {
@@ -237,7 +261,7 @@ func (a *action) asksForToken(f field) bool {
 		if p.Role != programs.URL {
 			continue
 		}
-		text := a.field(p).text
+		text := a.field(&p).text
 		if readHostName(text) == "" || !loginAddress.MatchString(text) {
 			return false
 		}
@@ -289,7 +313,7 @@ func (a *action) emptiesFiles() bool {
 	if i < 0 {
 		return false
 	}
-	text, quiet := strings.TrimSpace(a.field(a.use.Parts[i]).text), hasFlag(a.args, "n", "quiet", "silent")
+	text, quiet := strings.TrimSpace(a.field(&a.use.Parts[i]).text), hasFlag(a.args, "n", "quiet", "silent")
 	switch {
 	case strings.HasSuffix(a.name, "sed"):
 		return deletesLines.MatchString(text) || quiet && text == ""

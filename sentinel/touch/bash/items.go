@@ -28,7 +28,7 @@ func (s *shell) runXargs(name string, args []field, in stream) {
 	a := &action{s: s, at: s, name: name, args: args, use: programs.ReadWords(name, listWords(nil, args))}
 	j := xargsJob{replace: "{}", lines: name == "parallel"}
 	for _, p := range a.use.Parts {
-		f := a.field(p)
+		f := a.field(&p)
 		switch {
 		case p.Role == programs.Command, p.Role == programs.Line:
 			j.words = a.words(p)

@@ -22,10 +22,13 @@ type made struct {
 
 	sends, opens, trees int // commands that sent their input, took it for names, or for folders
 	counts
-	impure   bool     // something did more than read
-	remapped []string // where a device, a mount or a junction shows one place at another
-	remote   bool     // the repository was told where its remote is
-	last     placed
+	impure   bool      // something did more than read
+	remapped []string  // where a device, a mount or a junction shows one place at another
+	remote   bool      // the repository was told where its remote is
+	last     [8]placed // what words named last: see findKept
+	self     string    // the name of the running program, once it was asked for
+	rooms    []*room   // those that no command uses now
+	words    [][]field // the same for words
 }
 
 // counts are pieces of inline code: all, those that read the environment or
@@ -167,13 +170,13 @@ func (s *shell) trackFiles(a *action) {
 		}
 	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
-	if !a.use.Network && slices.ContainsFunc(a.listFiles(Read), func(f field) bool { return s.leaksFile(f, false) }) {
+	if !a.use.Network && a.readsSecret() {
 		for _, f := range a.listFiles(Write) {
 			s.keepFile(f, stream{taint: taint{secret: true}}, false)
 		}
 	}
-	for _, f := range a.listFiles(Read | Write) {
-		if s.made.scripts > a.before.scripts {
+	if s.made.scripts > a.before.scripts {
+		for _, f := range a.listFiles(Read | Write) {
 			s.keepFile(f, codedStream, false)
 		}
 	}
@@ -226,12 +229,22 @@ func (s *shell) trackMounts(a *action) {
 // remaps are the options of mount that show a folder at another place.
 var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
 
+// readsSecret reports whether a file that an action reads must not leave unseen.
+func (a *action) readsSecret() bool {
+	for i := range a.use.Parts {
+		if p := &a.use.Parts[i]; p.Role == programs.File && Access(p.Access).Has(Read) && a.s.leaksFile(a.field(p), false) {
+			return true
+		}
+	}
+	return false
+}
+
 // listFiles returns the files of an action that are touched in a way.
 func (a *action) listFiles(access Access) []field {
 	var out []field
 	for _, p := range a.use.Parts {
 		if p.Role == programs.File && Access(p.Access).Has(access) {
-			out = append(out, a.field(p))
+			out = append(out, a.field(&p))
 		}
 	}
 	return out
@@ -244,7 +257,7 @@ var fetchedStream = stream{taint: taint{foreign: true}}
 func (s *shell) trackDownload(a *action) {
 	dir := "."
 	for _, p := range a.use.Parts {
-		f := a.field(p)
+		f := a.field(&p)
 		switch {
 		case p.Role == programs.Folder || p.Option == "-P" || p.Option == "--directory-prefix" || p.Option == "--output-dir":
 			dir = f.text

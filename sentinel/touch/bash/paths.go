@@ -18,6 +18,10 @@ func (s *shell) addPath(f field, p Path) {
 	if i := strings.Index(f.text, ":"); i > 1 && !strings.Contains(f.text[:i], "/") && p.Access != Mention {
 		s.addAccess(literalField(f.text[i+1:]), Mention) // host:path is elsewhere
 	}
+	if s.budget.over { // nothing is recorded any more
+		s.budget.takeItems(1)
+		return
+	}
 	p.Raw, p.Glob = f.text, f.glob
 	p.Home = f.home || path.NamesHome(f.text) || !strings.HasPrefix(f.text, "/") && s.isInHome()
 	p.Recursive = p.Recursive || f.tree
@@ -77,6 +81,19 @@ func (s *shell) isInHome() bool {
 
 // findTree says which tree an argument names: as a whole, or all of its entries.
 func (s *shell) findTree(text string) (k path.Tree, entries bool) {
+	if text == "" || len(s.made.links) > 0 {
+		return s.findPlacedTree(text)
+	}
+	s.listPlaces(text)
+	at := s.made.findKept(text)
+	if !at.looked {
+		at.tree, at.entries = s.findPlacedTree(text)
+		at.looked = true
+	}
+	return at.tree, at.entries
+}
+
+func (s *shell) findPlacedTree(text string) (k path.Tree, entries bool) {
 	for _, p := range s.resolvePath(text) {
 		if k, entries = path.FindTree(p, s.env); k != path.NoTree {
 			return k, entries
@@ -88,13 +105,22 @@ func (s *shell) findTree(text string) (k path.Tree, entries bool) {
 // listPlaces returns what a word of a command names, for each folder that the
 // command may run in. A shell hands paths over as they are: nothing is decoded.
 func (s *shell) listPlaces(text string) []string {
-	if strings.HasPrefix(text, "/") {
-		return []string{path.Lexical(text, s.env)}
+	if text == "" {
+		return s.placeWord(text, s.def.vars["PWD"])
 	}
-	folders, last := s.def.vars["PWD"], &s.made.last
-	if len(folders) > 0 && len(last.folders) == len(folders) && &last.folders[0] == &folders[0] && last.text == text {
-		return last.places // each word is asked for several times
+	var folders value // those of an absolute path don't matter
+	if text[0] != '/' {
+		folders = s.def.vars["PWD"]
 	}
+	last := s.made.findKept(text)
+	if last.text != text || !areSameFolders(last.folders, folders) {
+		*last = placed{text: text, folders: folders, places: s.placeWord(text, folders)}
+	}
+	return last.places // each word is asked for several times
+}
+
+// placeWord is listPlaces without what is kept.
+func (s *shell) placeWord(text string, folders value) []string {
 	var out []string
 	for _, f := range folders {
 		env := s.env
@@ -104,15 +130,29 @@ func (s *shell) listPlaces(text string) []string {
 	if len(out) == 0 {
 		out = append(out, path.Lexical(text, s.env))
 	}
-	*last = placed{text: text, folders: folders, places: slices.Clip(out)}
-	return last.places
+	return slices.Clip(out)
 }
 
-// placed is what a word named last, in which folders.
+// areSameFolders reports whether two variables hold the very same values: a variable's
+// are never changed in place.
+func areSameFolders(a, b value) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// placed is what a word named last, in which folders, and which tree that is.
 type placed struct {
 	text    string
 	folders value
 	places  []string
+	looked  bool
+	tree    path.Tree
+	entries bool
+}
+
+// findKept returns where the place of a word is kept. The words of a command
+// often come in turns, so there are several.
+func (m *made) findKept(text string) *placed {
+	return &m.last[(len(text)*5+int(text[0])+int(text[len(text)-1])*3)%len(m.last)]
 }
 
 // resolvePath returns what a word of a command names, and where links that were
@@ -223,14 +263,26 @@ func (s *shell) leaksFile(f field, all bool) bool {
 	if holdsSecrets(f.text) {
 		return true
 	}
-	for _, p := range s.resolvePath(f.text) {
+	if len(s.made.files) > 0 && s.leaksMade(f.text) {
+		return true
+	}
+	if !all {
+		return false
+	}
+	k, _ := s.findTree(f.text)
+	return k != path.NoTree
+}
+
+// leaksMade reports whether a word names a file into which the line has put a
+// secret, or one whose name begins so.
+func (s *shell) leaksMade(text string) bool {
+	for _, p := range s.resolvePath(text) {
 		from := strings.LastIndexByte(p, '/') + 2
-		for i := from; len(s.made.files) > 0 && i <= min(len(p), from+maxList); i++ {
+		for i := from; i <= min(len(p), from+maxList); i++ {
 			if s.made.files[p[:i]].secret {
 				return true
 			}
 		}
 	}
-	k, _ := s.findTree(f.text)
-	return all && k != path.NoTree
+	return false
 }

@@ -24,7 +24,8 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	case "true", ":", "export", "set", "shopt", "wait", "sleep":
 		return knownStream("")
 	case "echo":
-		return knownStream(printEcho(listTexts(args)))
+		var room [8]string
+		return knownStream(printEcho(appendTexts(room[:0], args)))
 	case "printf":
 		return printFormat(listTexts(args))
 	case "pwd":
@@ -61,10 +62,11 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	return none
 }
 
-func listTexts(args []field) []string {
-	texts := make([]string, len(args))
-	for i, a := range args {
-		texts[i] = a.text
+func listTexts(args []field) []string { return appendTexts(make([]string, 0, len(args)), args) }
+
+func appendTexts(texts []string, args []field) []string {
+	for i := range args {
+		texts = append(texts, args[i].text)
 	}
 	return texts
 }
@@ -131,11 +133,23 @@ func printEcho(args []string) string {
 		escapes = escapes || strings.Contains(args[0], "e")
 		args = args[1:]
 	}
-	text := strings.Join(args, " ")
 	if escapes {
-		text = readEscapes(text)
+		return readEscapes(strings.Join(args, " ")) + end
 	}
-	return text + end
+	n := len(args) + len(end)
+	for _, a := range args {
+		n += len(a)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for i, a := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a)
+	}
+	b.WriteString(end)
+	return b.String()
 }
 
 func printFormat(args []string) stream {

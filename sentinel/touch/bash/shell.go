@@ -79,9 +79,9 @@ func (s *shell) readAside(read func(*shell)) *Findings {
 
 // setKey makes a map on first use: most command lines define neither functions
 // nor aliases.
-func setKey[V any](m *map[string]V, name string, v V) {
+func setKey[K comparable, V any](m *map[K]V, name K, v V) {
 	if *m == nil {
-		*m = map[string]V{}
+		*m = map[K]V{}
 	}
 	(*m)[name] = v
 }

@@ -12,7 +12,7 @@ type reader struct {
 	alt      *row // where the words that led to row may lead as well, by a pattern
 	deep     *row // the innermost "**" on the way
 	descend  int  // how many more words may be those of a subcommand
-	use      Use
+	use      *Use
 	traits   trait
 	hits     []hit
 	operands []int
@@ -36,18 +36,52 @@ type hit struct {
 	value  string
 }
 
-// ReadWords says what the program name does with args.
-func ReadWords(name string, args []Word) Use {
+// Reader reads the words of one command after another and keeps the room that it
+// needs for that. The zero value is ready. It isn't safe for concurrent use.
+type Reader struct {
+	reader reader
+	parts  []Part
+}
+
+// maxKept is how many parts a Reader keeps room for.
+const maxKept = 1 << 14
+
+// ReadWords puts into u what the program name does with args. The Parts hold until
+// the Reader reads the next command.
+func (d *Reader) ReadWords(name string, args []Word, u *Use) {
+	*u = Use{}
 	root := findProgram(name)
 	if root == nil {
-		return Use{}
+		return
 	}
-	r := &reader{args: args, row: root, deep: root.deep, descend: maxWords, tail: -1}
-	r.hits, r.operands = r.room.hits[:0], r.room.operands[:0]
-	r.use.Parts = make([]Part, 0, len(args)+1)
+	if d.parts == nil {
+		d.parts = make([]Part, 0, min(len(args)+1, 16))
+	}
+	u.Parts = d.parts
+	r := &d.reader
+	r.startCommand(root, args, u)
 	r.scanWords()
 	r.finishUse()
-	return r.use
+	if d.parts = u.Parts[:0]; cap(d.parts) > maxKept {
+		d.parts = nil
+	}
+}
+
+// startCommand makes r as new, but for the room that it has.
+func (r *reader) startCommand(root *row, args []Word, u *Use) {
+	r.args, r.use, r.row, r.alt, r.deep = args, u, root, nil, root.deep
+	r.descend, r.traits, r.holds, r.stdin = maxWords, 0, false, nil
+	r.slots, r.laidOut, r.assigns, r.stopped, r.tail = nil, 0, 0, false, -1
+	if r.operands == nil {
+		r.hits, r.operands = r.room.hits[:0], r.room.operands[:0]
+	}
+	r.hits, r.operands, r.unread = r.hits[:0], r.operands[:0], r.unread[:0]
+}
+
+// ReadWords says what the program name does with args.
+func ReadWords(name string, args []Word) (u Use) {
+	new(Reader).ReadWords(name, args, &u)
+	return u
 }
 
 // maxWords is how many words a row's name may have behind the program.

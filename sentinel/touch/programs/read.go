@@ -8,7 +8,7 @@ import (
 
 // finishUse works out what follows from all words.
 func (r *reader) finishUse() {
-	u := &r.use
+	u := r.use
 	u.Known, u.Row = true, r.row.name
 	u.Rehearsal = u.Rehearsal || slices.ContainsFunc(r.hits, func(h hit) bool { return h.option.rehearses && !isNegation(h.value) })
 	r.addOperands()
